@@ -4,6 +4,7 @@ SHELL       := bash
 .DEFAULT_GOAL := help
 
 GO      ?= go
+GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.15.0
 TOOL    := $(GO) tool -modfile=tools/go.mod
 KILLS   ?= 1000
 FUZZTIME ?= 30s
@@ -20,22 +21,13 @@ build: ## Build ./ypcrawl
 	$(GO) build -o ypcrawl .
 
 .PHONY: release
-release: ## Make what is published, of PLATFORMS (all six; linux/amd64 linux/arm/7): dist/release
-	$(GO) -C tools run ./release $(PLATFORMS)
-
-.PHONY: image
-image: ## Make the image's root file system and what `docker load` takes, of PLATFORMS (linux/amd64): dist/image
-	$(GO) -C tools run ./release -what image $(or $(PLATFORMS),linux/amd64)
+release: ## Make what is published: dist (of the commit's tag; SNAPSHOT=1 without one). The first time builds goreleaser, some minutes
+	$(GORELEASER) release --clean $(if $(SNAPSHOT),--snapshot,--skip=publish)
 
 .PHONY: packages
-packages: ## Install the .deb in a fresh Debian tree, crawl in the image, build all twice (as root; apt-get install debootstrap)
-	command -v debootstrap >/dev/null || { echo 'debootstrap is missing: apt-get install debootstrap' >&2; exit 1; }
-	$(GO) -C tools test -tags packages -count 1 -timeout 20m ./release
-
-.PHONY: weight
-weight: ## Say what each module weighs in the binary, as the table of docs/size.md
-	$(GO) build -trimpath -o dist/weight .
-	$(GO) -C tools run ./weight ../dist/weight
+packages: ## Install the .deb in a fresh Debian tree and crawl there (as root; apt-get install debootstrap systemd)
+	$(MAKE) release SNAPSHOT=1
+	.ci/packages
 
 .PHONY: test
 test: ## Run all tests
@@ -57,7 +49,7 @@ fmt: ## Format all Go files with gofumpt
 .PHONY: manual
 manual: ## Make docs/cli.md and the man page anew from the commands, docs/database.md from schema.sql
 	$(GO) test ./cli -count 1 -run "^TestManual$$" -update
-	$(GO) test . -count 1 -run "^TestDatabaseDoc$$" -update
+	$(GO) test ./e2e -count 1 -run "^TestDatabaseDoc$$" -update
 
 .PHONY: tidy
 tidy: ## Tidy both modules
@@ -72,34 +64,34 @@ fuzz: ## Run every fuzz target for FUZZTIME (30s)
 bench: ## Run the benchmarks that match BENCH (.)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
+.PHONY: bench-growth
+bench-growth: ## Compare what a page costs in a file of 500,000 listings with one into an empty file; takes minutes
+	YPCRAWL_BENCH_STORED=500000 $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 10x ./checkpoint
+
 .PHONY: crash
 crash: ## Kill crawls of searches, of the whole chain and beside another process KILLS (1000) times each and compare them with the truth; takes long
-	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|TwoProcesses)$$' -crash.kills=$(KILLS) .
+	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|TwoProcesses)$$' -crash.kills=$(KILLS) ./e2e
 
 .PHONY: browser
 browser: ## Look at the page with a real Chromium (apt-get install chromium)
 	command -v chromium >/dev/null || { echo 'chromium is missing: apt-get install --no-install-recommends chromium' >&2; exit 1; }
-	$(GO) test -tags browser -count 1 -timeout 20m -run '^TestBrowser' .
+	$(GO) test -tags browser -count 1 -timeout 20m -run '^TestBrowser' ./e2e
 
 .PHONY: screens
 screens: ## Look at commands and the bar on a real terminal (apt-get install tmux); SCREENS=-update writes testdata/screens anew
 	command -v tmux >/dev/null || { echo 'tmux is missing: apt-get install --no-install-recommends tmux' >&2; exit 1; }
-	$(GO) test -tags screens -count 1 -timeout 5m -run '^TestScreens|^TestBarOnATerminal' . -args $(SCREENS)
+	$(GO) test -tags screens -count 1 -timeout 5m -run '^TestScreens|^TestBarOnATerminal' ./e2e -args $(SCREENS)
 
 .PHONY: pictures
 pictures: ## Take the pictures of the page that the README shows: docs/page-light.png, docs/page-dark.png, and others in dist
 	mkdir -p dist
-	$(GO) test -tags browser -count 1 -run '^TestBrowserPictures$$' -args -pictures $(CURDIR)/dist
+	$(GO) test -tags browser -count 1 -run '^TestBrowserPictures$$' ./e2e -args -pictures $(CURDIR)/dist
 	cp dist/light.png docs/page-light.png
 	cp dist/dark.png docs/page-dark.png
 
 .PHONY: imports
 imports: ## Draw which package imports which: docs/imports.md
 	.ci/imports >docs/imports.md
-
-.PHONY: messages
-messages: ## List every text that the program prints: docs/messages.md
-	$(GO) -C tools run ./messages .. >docs/messages.md
 
 .PHONY: cover
 cover: ## Write the tests' coverage to dist/cover.html

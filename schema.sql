@@ -3,7 +3,7 @@
 -- Read it top to bottom: where and what (sources, cities, source_cities,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
 -- (companies, listings, company_keys, sightings, details), how it came to be so
--- (staged_listings, listing_events, company_merges, company_apart, company_edits),
+-- (staged_listings, listing_events),
 -- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
 -- the counters that keep `progress` instant, and the rules as views.
 --
@@ -36,12 +36,9 @@ CREATE TABLE sources (
     paused_reason        TEXT,
     consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- attempts in a row, over all targets
     layout_strikes       INTEGER NOT NULL DEFAULT 0 CHECK (layout_strikes >= 0),       -- HTML_CHANGED in a row
-    -- A source that was added by its address proves itself first: in review it waits for
-    -- an operator, in the sandbox it has a few targets and no more.
-    stage                TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('review', 'sandbox', 'active')),
+    -- A source that was added by its definition proves itself first: in the sandbox it has a few targets and no more.
+    stage                TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('sandbox', 'active')),
     definition           TEXT,                                                         -- YAML; NULL = built in, or a file
-    score                INTEGER CHECK (score BETWEEN 0 AND 100),                      -- what it was found worth when it was added
-    notes                TEXT CHECK (notes IS NULL OR json_valid(notes)),              -- why: a list of texts
     created_at           TEXT NOT NULL,
     updated_at           TEXT NOT NULL,
     paused_ms            INTEGER CHECK (paused_ms > 0),                                -- how long the last such pause was to be: none becomes longer when the clock is set back
@@ -76,7 +73,8 @@ CREATE TABLE source_cities (
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
     crawl         INTEGER NOT NULL CHECK (crawl >= 0), -- of the index (targets.crawls) that met it last
-    removed_at    TEXT,
+    missed        INTEGER NOT NULL DEFAULT 0 CHECK (missed BETWEEN 0 AND 2), -- complete reads of the index in a row without it; 2 = two or more
+    removed_at    TEXT,                              -- NULL = in the index, or the last read lacks so many cities that it is not believed alone
     PRIMARY KEY (source_id, city_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -113,13 +111,12 @@ CREATE TABLE runs (
 CREATE INDEX runs_alive ON runs (started_at) WHERE outcome = 'running';
 
 -- A pass crawls a selection once, by as many runs as it takes: who types the same again
--- goes on with it. The last one of each selection.
+-- goes on with it, as long as targets of it are left (see store/pass.go). The last one of each selection.
 CREATE TABLE passes (
     source_id INTEGER NOT NULL REFERENCES sources (id),
-    selection TEXT NOT NULL CHECK (json_valid(selection)), -- places, categories and --recrawl
+    selection TEXT NOT NULL CHECK (json_valid(selection)), -- kinds, places, categories and --recrawl
     began_at  TEXT NOT NULL,
     cutoff    TEXT NOT NULL,                         -- with --recrawl: what was done until then is crawled again
-    listings  INTEGER NOT NULL DEFAULT 0 CHECK (listings >= 0), -- that its targets had shown before it, those of several targets several times
     PRIMARY KEY (source_id, selection)
 ) STRICT, WITHOUT ROWID;
 
@@ -191,7 +188,7 @@ CREATE TABLE targets (
     heartbeat_at         TEXT,
     claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
     run_id               INTEGER REFERENCES runs (id),
-    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, without a new page
+    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, of a process that died with a page of it in hand, without a new page
 
     -- Progress of the current crawl of the target. page_current is the last page committed.
     -- raw_count and accepted_count are listings found and kept; of an index, cities met and
@@ -332,7 +329,7 @@ CREATE TABLE listings (
     fingerprint       INTEGER NOT NULL,              -- hash of the last sighting's fields: an equal one changes nothing
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
-    dropped_at        TEXT,                          -- every target that met it was crawled to its end twice without it
+    dropped_at        TEXT,                          -- every target that showed it was crawled to its end twice without it, or its city is missing from two reads of the index
     -- {"rating": time}: fields that a target filled which had never shown the listing. They are completed,
     -- unless a target that had shown it before shows them, too: then they have changed.
     backfilled        TEXT CHECK (backfilled IS NULL OR json_valid(backfilled)),
@@ -410,7 +407,7 @@ CREATE TABLE listing_events (
     run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs, or reparsed
     -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
     -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
-    -- rejected: {"reasons": […]}
+    -- rejected: {"reasons": […]}; dropped: the same with "city_left_index", or NULL
     what       TEXT CHECK (what IS NULL OR json_valid(what)),
     reparsed   INTEGER NOT NULL DEFAULT 0 CHECK (reparsed IN (0, 1)), -- 1 = a kept page was read again: no news of the source
     CHECK ((kind = 'rejected') = (listing IS NULL)),
@@ -421,67 +418,26 @@ CREATE TABLE listing_events (
 CREATE INDEX listing_events_by_time ON listing_events (at);
 CREATE INDEX listing_events_by_listing ON listing_events (listing);
 CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
--- What a review is about: see the table reviews.
-CREATE INDEX listing_events_to_review ON listing_events (id, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
-
--- Two companies that turned out to be one: which, why, and what is needed to take it back.
-CREATE TABLE company_merges (
-    id        INTEGER PRIMARY KEY,
-    at        TEXT NOT NULL,
-    kept      INTEGER NOT NULL,
-    absorbed  INTEGER NOT NULL,
-    by        TEXT NOT NULL CHECK (by IN ('web', 'tel', 'adr', 'hand')),
-    key       TEXT,                                  -- the key that they share; NULL = by hand
-    company   TEXT NOT NULL CHECK (json_valid(company)),  -- the row that is gone, and the last listing it knew
-    listings  TEXT NOT NULL CHECK (json_valid(listings)), -- its listings, by row id
-    keys      TEXT NOT NULL CHECK (json_valid(keys)),     -- its keys
-    undone_at TEXT,
-    CHECK ((by = 'hand') = (key IS NULL))
-) STRICT;
-CREATE INDEX company_merges_by_kept ON company_merges (kept);
-
--- Companies that an operator has taken apart: no key joins them again.
-CREATE TABLE company_apart (
-    a  INTEGER NOT NULL REFERENCES companies (id),
-    b  INTEGER NOT NULL REFERENCES companies (id),
-    at TEXT NOT NULL,
-    PRIMARY KEY (a, b),
-    CHECK (a < b)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX company_apart_by_b ON company_apart (b);
-
--- Which merges and splits by hand have been made, by the id that they have in the logs: a
--- replay makes none a second time.
-CREATE TABLE company_edits (
-    id TEXT PRIMARY KEY,
-    at TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+-- What was dropped, restored and rejected of late.
+CREATE INDEX listing_events_closings ON listing_events (at, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
 
 -- The words of listings, brought up to date by `listings search`;
 -- meta says how far it goes (words_listing, words_event): see store/words.go.
 CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
 
--- Until where somebody has looked through what the crawl dropped, restored and rejected:
--- what is to be reviewed has a higher number in listing_events.
-CREATE TABLE reviews (
-    id       INTEGER PRIMARY KEY,
-    at       TEXT NOT NULL,
-    event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that was shown
-    by       TEXT NOT NULL CHECK (by IN ('command', 'page'))
+-- What --notify is told: one row a message. It is sent until it was delivered, by later runs, too,
+-- for a week.
+CREATE TABLE messages (
+    id        INTEGER PRIMARY KEY,
+    at        TEXT NOT NULL,
+    event     TEXT NOT NULL CHECK (event IN ('run_ended', 'source_closed', 'layout_alarm')),
+    source_id INTEGER REFERENCES sources (id),       -- NULL = of the whole run
+    mark      TEXT NOT NULL,                         -- which one of its kind: the same is told again a day later at the earliest
+    run_id    INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
+    body      TEXT NOT NULL CHECK (json_valid(body)),  -- JSON, as it is sent
+    sent_at   TEXT                                   -- NULL = nobody took it yet
 ) STRICT;
-
--- What was reported by --notify, so that a restart does not tell it again: the last message of
--- each event, and of a source where it is about one.
-CREATE TABLE notices (
-    event        TEXT NOT NULL CHECK (event IN ('quarantine', 'layout', 'dead_letters', 'dropped', 'claim_retries', 'fewer_listings', 'run_failed')),
-    source_id    INTEGER NOT NULL CHECK (source_id >= 0), -- of sources; 0 = of the whole run, or of several
-    mark         TEXT NOT NULL,                           -- which one of its kind: the same is reported again a day later at the earliest
-    at           TEXT NOT NULL,                           -- when it was to be reported
-    run_id       INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
-    delivered_at TEXT,                                    -- the last of these times whose message a destination took
-    PRIMARY KEY (event, source_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX notices_by_run ON notices (run_id) WHERE run_id IS NOT NULL;
+CREATE INDEX messages_by_run ON messages (run_id) WHERE run_id IS NOT NULL;
 
 -- What was handed to somebody: the next file under the same name tells what became of
 -- listings since then.
@@ -492,30 +448,17 @@ CREATE TABLE deliveries (
     event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that it has seen
     file     TEXT NOT NULL,
     rows     INTEGER NOT NULL CHECK (rows >= 0),
-    filters  TEXT NOT NULL CHECK (json_valid(filters)),
-    complete INTEGER NOT NULL DEFAULT 1 CHECK (complete IN (0, 1)) -- 0 = it goes on, or ended otherwise: what it tells does not count
+    filters  TEXT NOT NULL CHECK (json_valid(filters))
 ) STRICT;
 CREATE INDEX deliveries_by_name ON deliveries (name, id);
 
--- Those to whom files are handed under a name.
-CREATE TABLE recipients (
-    id       INTEGER PRIMARY KEY,
-    name     TEXT NOT NULL UNIQUE CHECK (name <> ''),
-    item     TEXT NOT NULL CHECK (item IN ('listing', 'company')), -- what they get a row for
-    first    INTEGER NOT NULL,                       -- of deliveries: what those before it told was not kept
-    fields   TEXT NOT NULL CHECK (json_valid(fields))              -- whose differences are told, in the order of delivered.told; new ones are added at its end
-) STRICT;
-
--- What each of them has got: a difference to what stands now is what the next file tells.
--- told holds how the item stood ("o" open, "c" closed, "l" left the choice), of a company the
--- listing that stood for it, and three bytes of hash for each field: see store/deliveries.go.
+-- How each listing was told last under a name: the difference to what stands now is what the next file tells.
 CREATE TABLE delivered (
-    recipient INTEGER NOT NULL REFERENCES recipients (id),
-    item      INTEGER NOT NULL,                      -- row id of the listing, or number of the company
-    delivery  INTEGER NOT NULL,                      -- of deliveries: the last one that told of it
-    told      BLOB NOT NULL,
-    before    BLOB,                                  -- what holds while that delivery is not complete; NULL = nothing
-    PRIMARY KEY (recipient, item)
+    name    TEXT NOT NULL,                           -- of deliveries
+    listing INTEGER NOT NULL REFERENCES listings (id),
+    state   TEXT NOT NULL CHECK (state IN ('open', 'closed', 'left')), -- left: none of the choice any more
+    event   INTEGER NOT NULL CHECK (event >= 0),     -- of listing_events: what came later was not told
+    PRIMARY KEY (name, listing)
 ) STRICT, WITHOUT ROWID;
 
 -- What a listing's own page says, as it was last read.
@@ -566,6 +509,7 @@ CREATE TABLE crawl_attempts (
     http_status      INTEGER,                        -- of the last answer
     proxy            TEXT,                           -- without its password
     identity         TEXT,
+    user_agent       TEXT,                           -- as it was sent last
     pages            INTEGER CHECK (pages >= 0),
     listings         INTEGER CHECK (listings >= 0),  -- found on its pages; of an index, cities
     upserted         INTEGER CHECK (upserted >= 0),  -- of them written
@@ -616,7 +560,7 @@ CREATE TABLE requests (
     CHECK (error_class IS NOT 'rate_limited' OR (latency_ms = 0 AND started_at = finished_at))
 ) STRICT;
 -- Serves the roll-ups: all that they ask stands in the index.
-CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms) WHERE proxy_failed = 0;
+CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms, result_count) WHERE proxy_failed = 0;
 CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
 
 -- How a source answers, rolled up from requests (docs/health.md, section 4).
@@ -669,16 +613,13 @@ CREATE TABLE host_turns (
 ) STRICT, WITHOUT ROWID;
 
 -- How many listings of a category have a field: its usual share, against which the
--- layout alarm holds the last pages; and how many whole targets lacked it, which tells
--- a change from markup that some targets have always had. What is old fades out.
+-- layout alarm holds the last pages. What is old counts less.
 CREATE TABLE field_shares (
     source_id   INTEGER NOT NULL REFERENCES sources (id),
     category_id INTEGER NOT NULL REFERENCES categories (id),
     field       TEXT NOT NULL,
     listings    REAL NOT NULL CHECK (listings >= 0),
     having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings),
-    targets     REAL NOT NULL CHECK (targets >= 0),  -- that are done
-    bare        REAL NOT NULL CHECK (bare BETWEEN 0 AND targets),
     PRIMARY KEY (source_id, category_id, field)
 ) STRICT, WITHOUT ROWID;
 
@@ -833,8 +774,8 @@ BEGIN
         consecutive_failures = 0, layout_strikes = 0 WHERE id = new.id;
     UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL,
         cooldown_minutes = 30 WHERE source_id = new.id AND status IN ('failing', 'quarantined');
-    -- A penalty is ours and goes; what the host itself asked for (Retry-After) stays.
-    UPDATE hosts SET blocks = 0, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+    -- A penalty and a delay are ours and go; what the host itself asked for (Retry-After) stays.
+    UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
     WHERE source_id = new.id;
 END;
 
@@ -907,7 +848,7 @@ SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.st
        CASE WHEN t.site_total > 0 THEN iif(t.raw_count + t.bad_count >= t.site_total, 100.0, min(99.9, round(100.0 * (t.raw_count + t.bad_count) / t.site_total, 1))) END AS percent,
        t.complete_at, t.finished_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.finished_at IS NOT NULL);
+WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.status = 'DONE');
 
 -- Every target in words.
 CREATE VIEW v_targets AS

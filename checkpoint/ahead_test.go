@@ -2,7 +2,6 @@ package checkpoint_test
 
 import (
 	"testing"
-	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/yp"
@@ -32,25 +31,4 @@ func TestAhead(t *testing.T) {
 	if got := ahead(2); got.Due != 2 {
 		t.Errorf("up to 2: %+v", got)
 	}
-}
-
-// TestPassRemembersListings: a pass knows how many listings its searches had shown before it,
-// also when a later run goes on with it.
-func TestPassRemembersListings(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 2, "CA") // 4 targets
-	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = created_at, last_success_at = created_at, crawl_started_at = created_at, raw_count = 30, accepted_count = 30`,
-		`UPDATE targets SET retired_at = created_at WHERE id = 4`)
-	clock.Move(time.Hour)
-	begin := func(goesOn bool) {
-		t.Helper()
-		p, err := b.run.BeginPass(t.Context(), b.scope, new(time.Duration))
-		if err != nil || p.Listings != 90 || p.GoesOn != goesOn {
-			t.Errorf("got %+v, %v", p, err)
-		}
-	}
-	begin(false)
-	execute(t, b.DB(), `UPDATE targets SET accepted_count = 1 WHERE id = 1`)
-	clock.Move(time.Minute)
-	begin(true)
 }

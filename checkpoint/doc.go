@@ -10,7 +10,7 @@
 //	   ▲  ▲                 │   │   │
 //	   │  └──released/stop──┘   │   └─ permanent or attempts used up ─▶ PARKED
 //	   │                        └─ error, retries used up ────────────▶ FAILED ──(backoff over)──▶ PLANNED
-//	   └── recover (orphan) ── 3 recoveries without a new page ───────▶ STUCK
+//	   └── recover (orphan) ── 3 deaths with its page in hand ─────────▶ STUCK
 //
 // Invariants: a claim is one UPDATE … RETURNING, so two workers never hold one
 // target; every later statement on it is fenced by owner, token and status, so

@@ -165,12 +165,11 @@ func (k *Keeper) Availability(ctx context.Context, sourceID int64) (g store.Avai
 }
 
 const (
-	readPass = `SELECT began_at, cutoff, listings FROM passes WHERE source_id = ? AND selection = ?`
+	readPass = `SELECT began_at, cutoff FROM passes WHERE source_id = ? AND selection = ?`
 	savePass = `
-	INSERT INTO passes (source_id, selection, began_at, cutoff, listings) VALUES (?, ?, ?, ?, ?)
-	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff, listings = excluded.listings`
-	shownSoFar = `SELECT ifnull(sum(t.accepted_count), 0) FROM targets t WHERE t.retired_at IS NULL AND t.kind = 'search' AND ` + where
-	runOfPass  = `
+	INSERT INTO passes (source_id, selection, began_at, cutoff) VALUES (?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET began_at = excluded.began_at, cutoff = excluded.cutoff`
+	runOfPass = `
 	INSERT INTO run_passes (source_id, run_id, selection, began_at) VALUES (?, ?, ?, ?)
 	ON CONFLICT DO UPDATE SET selection = excluded.selection, began_at = excluded.began_at`
 
@@ -189,22 +188,22 @@ type Pass struct {
 	Began   time.Time
 	GoesOn  bool
 	Recrawl int // DONE targets that are due because of it
-
-	// Listings is how many the searches of its scope had shown when it began, by their last
-	// crawls; one that several show counts for each.
-	Listings int64
 }
 
-// BeginPass begins a pass over the scope, or goes on with the last one. With again not nil
-// its DONE targets are due whose last crawl had ended so long ago when the pass began, 0 =
-// all. They are crawled anew, from page 1; Wake plans them, those in the gap between two
-// crawls when it is over.
+// BeginPass begins a pass over the scope, or goes on with the last one while that is open. With
+// again not nil its DONE targets are due whose last crawl had ended so long ago when the pass
+// began, 0 = all; of a scope with searches these alone. They are crawled anew, from page 1; Wake
+// plans them, those in the gap between two crawls when it is over.
 func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Duration) (p Pass, err error) {
 	selection := store.JSON(store.SelectionOf(scope, again))
+	recrawled := scope
+	if scope.Has(yp.KindSearch) {
+		recrawled.Kinds = nil
+	}
 	err = r.keeper.write(ctx, "begin a pass", func(tx *store.Tx) error {
 		p = Pass{}
 		var began, cutoff string
-		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff, &p.Listings)
+		err := tx.Get(readPass, []any{scope.SourceID, selection}, &began, &cutoff)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
@@ -212,7 +211,8 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 			if p.Began, err = yp.ParseTime(began); err != nil {
 				return err
 			}
-			if p.GoesOn, err = store.PassGoesOn(scope, p.Began, tx.Get); err != nil {
+			row := store.PassRow{SourceID: scope.SourceID, Selection: selection, Began: p.Began}
+			if p.GoesOn, err = row.Open(tx.Get); err != nil {
 				return err
 			}
 		}
@@ -221,15 +221,12 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 			if cutoff = tx.Now; again != nil {
 				cutoff = yp.FormatTime(tx.At.Add(-*again))
 			}
-			if err := tx.Get(shownSoFar, scope.Args(), &p.Listings); err != nil {
-				return err
-			}
-			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff, p.Listings); err != nil {
+			if err := tx.Run(savePass, scope.SourceID, selection, began, cutoff); err != nil {
 				return err
 			}
 		}
 		if again != nil {
-			n, err := tx.Changed(recrawlDone, scope.Args(tx.Now, cutoff)...)
+			n, err := tx.Changed(recrawlDone, recrawled.Args(tx.Now, cutoff)...)
 			if err != nil {
 				return err
 			}

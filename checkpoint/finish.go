@@ -19,14 +19,15 @@ const maxErrorText = 1000
 const (
 	// No page follows the last one committed, unless the limit of pages alone ended
 	// the crawl: then it can go deeper later.
-	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet + fence
+	completeTarget = completeSet + fence
+	completeSet    = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet
 	// Whoever goes on with an interrupted crawl waits for nothing.
 	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
 	failTarget    = failSet + fence
 	failSet       = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
 		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?`
-	standing = `SELECT consecutive_failures, backoff_level FROM targets` + fence
-	fareIll  = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
+	standing     = `SELECT consecutive_failures, backoff_level FROM targets` + fence
+	sourceFailed = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
 )
 
 // Complete marks the target DONE without a further page: the site said that
@@ -44,7 +45,7 @@ func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reas
 }
 
 func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string) error {
-	if err := tx.Run(fareWell, c.SourceID); err != nil {
+	if err := tx.Run(sourceSucceeded, c.SourceID); err != nil {
 		return err
 	}
 	return c.change(tx, completeTarget, doneArgs(tx, code, reason))
@@ -98,7 +99,7 @@ func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason 
 	}
 	// That a listing's page is not there says nothing of how the source fares.
 	if c.Kind != yp.KindDetail || set.Event != yp.EventPark || code != yp.CodeNoListings {
-		if err := tx.Run(fareIll, c.SourceID); err != nil {
+		if err := tx.Run(sourceFailed, c.SourceID); err != nil {
 			return end, err
 		}
 	}

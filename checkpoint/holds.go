@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	heldEdit   = `SELECT EXISTS (SELECT 1 FROM company_edits WHERE id = ?)`
 	heldAgain  = `SELECT EXISTS (SELECT 1 FROM reparsed WHERE target_id = ? AND page = ? AND times >= ?)`
 	heldTarget = `
 	SELECT t.id, t.source_id, t.page_current, t.crawls, t.crawl_started_at, t.finished_at, t.status = 'IN_PROGRESS'
@@ -47,10 +46,6 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	switch e.Type {
 	case wal.Heartbeat, wal.ClaimLost, wal.Stop:
 		return true, nil
-	case wal.CompanyMerge, wal.CompanySplit:
-		if e.Edit != nil {
-			err = k.row(ctx, heldEdit, []any{e.Edit.ID}, &held)
-		}
 	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError, wal.PageReparsed:
 		if e.Target != nil {
 			held, err = k.holdsTarget(ctx, e)

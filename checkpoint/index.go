@@ -71,7 +71,7 @@ const (
 	SELECT ?1, c.id, j.value ->> 7, j.value ->> 8, ?5, j.value ->> 9, ?4, ?4, ?3
 	FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 WHERE true ORDER BY j.key
 	ON CONFLICT (source_id, city_id) DO UPDATE SET slug = excluded.slug, name = excluded.name, found_on = excluded.found_on,
-		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, removed_at = NULL
+		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, missed = 0, removed_at = NULL
 	WHERE crawl <> ?3 OR slug = excluded.slug OR matched <> 'slug' AND excluded.matched = 'slug'`
 )
 
@@ -95,20 +95,25 @@ func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
 	return tx.Run(upsertFound, of...)
 }
 
-// IndexEnd is what a complete index made of what was known before.
+// IndexEnd is what the last page of an index made of what was known before.
 type IndexEnd struct {
 	Planned int    // searches that are new
-	Dropped int    // cities known before and not seen
+	Removed int    // cities known before that are marked as removed
 	Retired int    // their searches
-	Suspect string // why the index is not believed; "" = it is
+	Dropped int    // listings that only cities showed which the last two reads lack
+	Warning string // why cities that it lacks are not marked as removed until the next read agrees
+	Suspect string // why the whole index is not believed: the target has failed, with this setback
+	Setback yp.Setback
 }
 
 const (
 	// missing are the cities of the state that this crawl has not seen.
-	missing = `source_id = ?1 AND removed_at IS NULL AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+	missing = `source_id = ?1 AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
 
-	countMissing  = `SELECT count(*) FROM source_cities WHERE ` + missing
-	markRemoved   = `UPDATE source_cities SET removed_at = ?4 WHERE ` + missing
+	countMissing = `SELECT count(*), ifnull(sum(missed = 0), 0) FROM source_cities WHERE removed_at IS NULL AND ` + missing
+	countMissed  = `UPDATE source_cities SET missed = missed + 1 WHERE missed < 2 AND ` + missing
+	// ?5: those that this read is the first to lack are not marked.
+	markRemoved   = `UPDATE source_cities SET removed_at = ?4 WHERE removed_at IS NULL AND missed > ?5 AND ` + missing
 	retireRemoved = `
 	UPDATE targets SET retired_at = ?3 WHERE kind = 'search' AND source_id = ?1 AND retired_at IS NULL AND city_id IN (
 		SELECT x.city_id FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
@@ -117,82 +122,91 @@ const (
 	indexWhole = `UPDATE targets SET complete_at = ? WHERE id = ?`
 )
 
-// CompleteIndex ends the crawl of an index whose pages are all committed: the searches of
-// the cities that it saw are planned, cities of the state that it did not see are marked
-// as removed and their searches retired; nothing is deleted, and one in progress finishes its
-// page. Where fewer than half of the known cities were seen, the index is more likely
-// to be broken than the cities to be removed: the target fails, nothing is marked, and
-// IndexEnd.Suspect says why. The next crawl starts over then. (An operator who knows better
-// has no way past that valve yet but time: cities come and go by a few.)
-func (k *Keeper) CompleteIndex(ctx context.Context, c *Claim, plan Plan, minPopulation int) (end IndexEnd, set yp.Setback, err error) {
-	if c.PageCurrent < c.MaxPages {
-		return end, set, fmt.Errorf("complete target %d: only %d of the %d pages of the index were read", c.TargetID, c.PageCurrent, c.MaxPages)
+// completeIndex ends the read of an index with its last page, in the same transaction: see
+// endIndex. An index that is not believed has failed, and the next read starts over.
+func (c *Claim) completeIndex(tx *store.Tx, p *yp.Page, out *Committed) (end store.AttemptEnd, err error) {
+	plan := p.Plan
+	if plan == nil {
+		plan = &yp.SearchPlan{}
 	}
-	err = k.end(ctx, c, "complete", func(tx *store.Tx) (done store.AttemptEnd, err error) {
-		if end, err = c.endIndex(tx, plan, minPopulation); err != nil {
-			return done, err
+	x := &out.Index
+	if *x, err = c.endIndex(tx, c.Seen+out.Cities-c.Accepted-out.Added, plan, false); err != nil {
+		return end, err
+	}
+	if x.Suspect != "" {
+		if end, err = c.failed(tx, yp.CodeHTMLChanged, x.Suspect, &x.Setback); err != nil {
+			return end, err
 		}
-		if end.Suspect != "" { // it is crawled from its first page
-			if done, err = c.failed(tx, yp.CodeHTMLChanged, end.Suspect, &set); err != nil {
-				return done, err
-			}
-			return done, tx.Run(startOver, c.TargetID)
-		}
-		if err := c.complete(tx, "", ""); err != nil {
-			return done, err
-		}
-		return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, tx.Run(indexWhole, tx.Now, c.TargetID)
-	})
-	return end, set, err
+		return end, tx.Run(startOver, c.TargetID)
+	}
+	if err := c.complete(tx, "", x.Warning); err != nil {
+		return end, err
+	}
+	return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess, Message: x.Warning}, tx.Run(indexWhole, tx.Now, c.TargetID)
 }
 
-// endIndex does what the end of an index brings beside its own status.
-func (c *Claim) endIndex(tx *store.Tx, plan Plan, minPopulation int) (end IndexEnd, err error) {
+// endIndex does what the end of an index brings beside its own status: the searches of the
+// cities that it showed are planned, cities of the state that it lacks are marked as removed
+// and their searches retired, and what only cities showed which two reads in a row lack is
+// dropped; nothing is deleted, and a search in progress finishes its page. An index that lacks
+// many cities at once is more likely to be broken than the cities to be removed: they are not
+// marked until the next read lacks them, too. One that shows none of them is not believed at all.
+// known is how many of the cities that it showed were known before.
+func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan, logged bool) (end IndexEnd, err error) {
+	var lacks, first int // of them, those that the last read showed
 	of := []any{c.SourceID, c.Place.State, c.Crawl}
-	if err := tx.Get(countMissing, of, &end.Dropped); err != nil {
+	if err := tx.Get(countMissing, of, &lacks, &first); err != nil {
 		return end, err
 	}
-	if end.Suspect = suspect(c.Seen-c.Accepted, end.Dropped); end.Suspect != "" {
-		end.Dropped = 0
+	if known == 0 && lacks > 0 {
+		end.Suspect = fmt.Sprintf("the index shows none of the %d known cities: no city is marked as removed", lacks)
 		return end, nil
 	}
-	if err := tx.Run(markRemoved, append(of, tx.Now)...); err != nil {
+	if err := tx.Run(countMissed, of...); err != nil {
 		return end, err
 	}
-	plan.SourceID = c.SourceID // the searches of the others
-	if plan.Cities, err = citiesOf(tx, c.SourceID, []string{c.Place.State}, minPopulation); err != nil {
-		return end, err
+	least := 0
+	if tooMany(first, known+lacks) {
+		least = 1
+		end.Warning = fmt.Sprintf("the index lacks %d of the %d known cities at once: they are marked as removed when the next read of the index lacks them, too", first, known+lacks)
 	}
-	var out Planned
-	cats, err := saveCategories(tx, plan.Categories)
-	if err == nil && plan.most() > 0 {
-		err = plan.chunk(tx, plan.Cities, cats, plan.most(), &out)
-	}
+	n, err := tx.Changed(markRemoved, append(of, tx.Now, least)...)
 	if err != nil {
 		return end, err
 	}
-	end.Planned = out.Added
-	n, err := tx.Changed(retireRemoved, c.SourceID, c.Place.State, tx.Now)
+	end.Removed = int(n)
+	if end.Planned, err = c.planSearches(tx, searches, logged); err != nil {
+		return end, err
+	}
+	if n, err = tx.Changed(retireRemoved, c.SourceID, c.Place.State, tx.Now); err != nil {
+		return end, err
+	}
 	end.Retired = int(n)
+	end.Dropped, err = store.EndIndex(tx, c.pageOf())
 	return end, err
 }
+
+// planSearches plans the searches of the cities of an index, and returns how many are new.
+func (c *Claim) planSearches(tx *store.Tx, p *yp.SearchPlan, logged bool) (int, error) {
+	plan := Plan{SourceID: c.SourceID, Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, logged: logged}
+	var out Planned
+	cats, err := saveCategories(tx, plan.Categories)
+	if err == nil {
+		plan.Cities, err = citiesOf(tx, c.SourceID, []string{c.Place.State}, p.MinPopulation)
+	}
+	if err == nil && plan.most() > 0 {
+		err = plan.chunk(tx, plan.Cities, cats, plan.most(), &out)
+	}
+	return out.Added, err
+}
+
+// tooMany reports whether an index that is the first to lack so many of the known cities is
+// believed only when the next read agrees: more than 3, and more than a tenth.
+func tooMany(lacks, known int) bool { return lacks > 3 && 10*lacks > known }
 
 // Searches is the part of a plan that says which searches the cities of an index get.
 func (p Plan) Searches(minPopulation int) *yp.SearchPlan {
 	return &yp.SearchPlan{
 		Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, MinPopulation: minPopulation,
-	}
-}
-
-// suspect says why an index that shows so many of the cities known before, and misses so
-// many, is not believed; "" = it is.
-func suspect(seen, missed int) string {
-	switch before := seen + missed; {
-	case missed <= seen:
-		return ""
-	case seen == 0:
-		return fmt.Sprintf("the index shows none of the %d known cities: no city is marked as removed", before)
-	default:
-		return fmt.Sprintf("the index shows only %d of the %d known cities: no city is marked as removed", seen, before)
 	}
 }

@@ -46,20 +46,16 @@ func (b *bundle) index(t *testing.T, pages int) *checkpoint.Claim {
 	return c
 }
 
-func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...yp.FoundCity) {
+// commitIndex brings the next page of an index; the last one ends it.
+func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...yp.FoundCity) checkpoint.IndexEnd {
 	t.Helper()
 	n := c.PageCurrent + 1
-	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: n, Path: fmt.Sprintf("/state-az?page=%d", n), Cities: cities}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (b *bundle) endIndex(t *testing.T, c *checkpoint.Claim) checkpoint.IndexEnd {
-	t.Helper()
-	end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), 0)
+	out, err := b.CommitPage(t.Context(), c, yp.Page{
+		Number: n, Last: n == c.MaxPages, Path: fmt.Sprintf("/state-az?page=%d", n), Cities: cities, Plan: b.planOf(nil).Searches(0),
+	})
 	noErr(t, err)
 	recount(t, b.DB())
-	return end
+	return out.Index
 }
 
 // readIndex reads an index of one page that shows these cities, again if it was read.
@@ -70,8 +66,7 @@ func (b *bundle) readIndex(t *testing.T, slugs ...string) checkpoint.IndexEnd {
 		t.Fatal(err)
 	}
 	c := b.index(t, 1)
-	b.commitIndex(t, c, found(slugs...)...)
-	return b.endIndex(t, c)
+	return b.commitIndex(t, c, found(slugs...)...)
 }
 
 func (b *bundle) planOf(cities []yp.City) checkpoint.Plan {
@@ -101,7 +96,7 @@ func TestIndexGone(t *testing.T) {
 		if end := b.readIndex(t, "a-az", "b-az", "c-az"); end.Planned != 3 {
 			t.Errorf("%+v", end)
 		}
-		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Dropped != 1 || end.Retired != 1 || end.Planned != 1 {
+		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Removed != 1 || end.Retired != 1 || end.Planned != 1 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), indexRow, "DONE|1|3|1")
@@ -119,7 +114,7 @@ func TestIndexGone(t *testing.T) {
 		want(t, b.DB(), `SELECT count(*), sum(retired_at IS NOT NULL) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug = 'c-az'`, "1|1")
 	})
 	t.Run("its searches come back with it", func(t *testing.T) {
-		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Dropped != 0 {
+		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Removed != 0 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), indexRow, "DONE|1|4|1")
@@ -140,36 +135,57 @@ func TestIndexGone(t *testing.T) {
 	})
 }
 
-func TestIndexSuspect(t *testing.T) {
+// TestIndexLacksMany: a read that lacks more than 3 of the known cities, and more than a
+// tenth, marks none of them until the next one agrees; one that shows none has failed.
+func TestIndexLacksMany(t *testing.T) {
 	t.Parallel()
+	const gone = `SELECT (SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL), (SELECT count(*) FROM targets WHERE retired_at IS NOT NULL)`
+	var all []string
+	for i := range 50 {
+		all = append(all, fmt.Sprintf("c%02d-az", i))
+	}
 	for name, tt := range map[string]struct {
-		then []string
-		bad  bool
+		first, then, last []string
+		gone              [2]string
 	}{
-		"half of the cities are believed":       {[]string{"a-az", "b-az"}, false},
-		"fewer than half are not":               {[]string{"a-az"}, true},
-		"none is not":                           {nil, true},
-		"new cities don't stand for those lost": {[]string{"a-az", "x-az", "y-az", "z-az"}, true},
+		"3 of 4":                             {all[:4], all[:1], all[:1], [2]string{"3|3", "3|3"}},
+		"4 of 5, twice":                      {all[:5], all[:1], all[:1], [2]string{"0|0", "4|4"}},
+		"4 of 5, and the next has them":      {all[:5], all[:1], all[:5], [2]string{"0|0", "0|0"}},
+		"4 of 5, and the next has 3 of them": {all[:5], all[:1], all[:4], [2]string{"0|0", "1|1"}},
+		"4 of 8, and the next has others":    {all[:8], all[:4], all[4:8], [2]string{"0|0", "0|0"}},
+		"5 of 50":                            {all, all[:45], all[:45], [2]string{"5|5", "5|5"}},
+		"6 of 50":                            {all, all[:44], all[:44], [2]string{"0|0", "6|6"}},
+		"new ones don't stand for those lost": {
+			all[:5], append([]string{"x-az", "y-az", "z-az"}, all[:1]...), append([]string{"x-az", "y-az", "z-az"}, all[:1]...), [2]string{"0|0", "4|4"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, 0)
-			b.readIndex(t, "a-az", "b-az", "c-az", "d-az")
-			end := b.readIndex(t, tt.then...)
-			if (end.Suspect != "") != tt.bad {
-				t.Fatalf("%+v", end)
+			b.readIndex(t, tt.first...)
+			for i, slugs := range [][]string{tt.then, tt.last} {
+				end := b.readIndex(t, slugs...)
+				want(t, b.DB(), gone, tt.gone[i])
+				if warned := tt.gone[i] == "0|0" && len(slugs) < len(tt.first); end.Suspect != "" || (end.Warning != "") != warned {
+					t.Errorf("read %d: %+v", i+2, end)
+				}
+				want(t, b.DB(), `SELECT status, page_current, last_error_code, ifnull(last_error, '') FROM targets WHERE kind = 'index'`, "DONE|1||"+end.Warning)
 			}
-			index, gone := "DONE|1|", "2"
-			if tt.bad {
-				index, gone = "PLANNED|0|HTML_CHANGED", "0" // after a short wait, from page 1
-			}
-			want(t, b.DB(), `SELECT status, page_current, last_error_code FROM targets WHERE kind = 'index'`, index)
-			want(t, b.DB(), `SELECT (SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL), (SELECT count(*) FROM targets WHERE retired_at IS NOT NULL)`, gone+"|"+gone)
-			want(t, b.DB(), `SELECT count(*) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug LIKE '%z-az'`, "0") // nothing is planned of what is not believed
-			b.readIndex(t, "a-az", "b-az", "c-az", "d-az")
-			want(t, b.DB(), `SELECT status, page_current, last_error IS NULL FROM targets WHERE kind = 'index'`, "DONE|1|1")
 		})
 	}
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		b := setup(t, 0)
+		b.readIndex(t, "a-az", "b-az")
+		if end := b.readIndex(t, "x-az"); end.Suspect == "" || end.Setback.Event != yp.EventBackOff {
+			t.Errorf("%+v", end)
+		}
+		want(t, b.DB(), `SELECT status, page_current, last_error_code FROM targets WHERE kind = 'index'`, "PLANNED|0|HTML_CHANGED") // after a short wait, from page 1
+		want(t, b.DB(), gone, "0|0")
+		want(t, b.DB(), `SELECT count(*) FROM targets WHERE kind = 'search'`, "2") // nothing is planned of what is not believed
+		b.readIndex(t, "a-az", "b-az")
+		want(t, b.DB(), `SELECT status, page_current, last_error IS NULL FROM targets WHERE kind = 'index'`, "DONE|1|1")
+	})
 	t.Run("nothing before and nothing now is a state without cities", func(t *testing.T) {
 		t.Parallel()
 		if end := setup(t, 0).readIndex(t); end.Suspect != "" {
@@ -186,7 +202,7 @@ func TestIndexResume(t *testing.T) {
 		c := b.index(t, 2)
 		b.commitIndex(t, c, found("a-az", "b-az")...)
 		b.commitIndex(t, c, found("b-az", "c-az")...)
-		want(t, b.DB(), indexRow, "IN_PROGRESS|2|3|3")
+		want(t, b.DB(), indexRow, "DONE|2|3|3")
 		want(t, b.DB(), `SELECT slug, found_on FROM source_cities ORDER BY 1`, "a-az|/state-az?page=1", "b-az|/state-az?page=2", "c-az|/state-az?page=2")
 	})
 	t.Run("released or failed, it goes on; too old, it starts over", func(t *testing.T) {
@@ -234,8 +250,7 @@ func TestIndexResume(t *testing.T) {
 		c := b.index(t, 2)
 		b.commitIndex(t, c, found("a-az")...)
 		clock.Move(-time.Hour)
-		b.commitIndex(t, c, found("b-az")...)
-		if end := b.endIndex(t, c); end.Dropped != 1 {
+		if end := b.commitIndex(t, c, found("b-az")...); end.Removed != 1 {
 			t.Errorf("%+v", end)
 		}
 		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1")
@@ -256,7 +271,6 @@ func TestPlanIndexes(t *testing.T) {
 	b.planIndexes(t, 3, "AZ", "NV") // AZ is in somebody's hands, who fails to find its pages
 	want(t, b.DB(), states, "AZ|IN_PROGRESS|2|1|10080", "NV|PLANNED|3|0|10080")
 	b.commitIndex(t, c)
-	b.endIndex(t, c)
 	b.planIndexes(t, 2, "AZ")
 	want(t, b.DB(), states, "AZ|DONE|2|2|10080", "NV|PLANNED|3|0|10080")
 	b.planIndexes(t, 4, "AZ") // it will have other pages when it is due
@@ -287,7 +301,6 @@ func TestIndexPass(t *testing.T) {
 			states += c.Place.State + " "
 			clock.Move(time.Second)
 			b.commitIndex(t, c)
-			b.endIndex(t, c)
 		}
 		clock.Move(time.Minute)
 		return states, p.GoesOn
@@ -333,7 +346,6 @@ func TestIndexTwoAddresses(t *testing.T) {
 				if c.Seen != 1 {
 					t.Errorf("%d cities", c.Seen)
 				}
-				b.endIndex(t, c)
 				want(t, b.DB(), `SELECT slug, matched FROM source_cities`, tt.want)
 			}
 		})
@@ -349,10 +361,10 @@ func TestIndexUnknownCity(t *testing.T) {
 		c := b.index(t, 1)
 		city := found("nowhere-az")
 		city[0].Population, city[0].Lat, city[0].Lon, city[0].Matched = 0, 0, 0, "none"
-		b.commitIndex(t, c, city...)
+		out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Path: "/state-az", Cities: city, Plan: b.planOf(nil).Searches(least)})
 		want(t, b.DB(), `SELECT population, lat IS NULL, lon IS NULL, tier FROM cities`, "0|1|1|3")
-		if end, _, err := b.CompleteIndex(t.Context(), c, b.planOf(nil), least); err != nil || end.Planned != n {
-			t.Errorf("at least %d people: %+v, %v", least, end, err)
+		if err != nil || out.Index.Planned != n {
+			t.Errorf("at least %d people: %+v, %v", least, out.Index, err)
 		}
 		got, err := b.Claim(t.Context(), b.worker(1), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}, 5)
 		if n == 1 && (err != nil || got.Place.CitySlug != "nowhere-az") {

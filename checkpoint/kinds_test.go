@@ -64,7 +64,7 @@ func (k *kindOf) commit(c *checkpoint.Claim) error {
 	p := yp.Page{Number: c.PageCurrent + 1, NextURL: "/next", Raw: 1}
 	switch k.kind {
 	case yp.KindIndex:
-		p.Cities, p.Path = found("a-az"), "/state-az"
+		p.Cities, p.Path, p.Last = found("a-az"), "/state-az", p.Number == c.MaxPages
 	case yp.KindDetail:
 		p.Last, p.Detail = true, &yp.Detail{ID: "1", Email: "late@x.example", Website: "https://late.example"}
 	case yp.KindSearch:
@@ -80,14 +80,9 @@ func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 	for c.PageCurrent < c.MaxPages {
 		noErr(t, k.commit(c))
 	}
-	var err error
-	switch k.kind {
-	case yp.KindIndex:
-		_, _, err = k.CompleteIndex(bg, c, k.planOf(nil), 0)
-	case yp.KindSearch:
-		err = k.Complete(bg, c, "", "", true)
+	if k.kind == yp.KindSearch {
+		noErr(t, k.Complete(bg, c, "", "", true))
 	}
-	noErr(t, err)
 }
 
 // all is everything that a write on a claim may change.
@@ -126,10 +121,6 @@ func TestFenceOfKinds(t *testing.T) {
 				},
 				"complete": func(c checkpoint.Claim) error {
 					c.PageCurrent = c.MaxPages
-					if k.kind == yp.KindIndex {
-						_, _, err := k.CompleteIndex(bg, &c, k.planOf(nil), 0)
-						return err
-					}
 					return k.Complete(bg, &c, yp.CodeNoListings, "late", true)
 				},
 				"release": func(c checkpoint.Claim) error { return k.Release(bg, &c, "late") },
@@ -264,19 +255,23 @@ func TestMissingPages(t *testing.T) {
 	})
 }
 
-// TestRecoveryOfKinds: what a dead run held is planned again with its pages, three times;
-// a living run keeps its own, and hands it back at its end.
+// TestRecoveryOfKinds: what a dead run held is planned again with its pages, three times where its
+// page was in hand; a living run keeps its own, and hands it back at its end.
 func TestRecoveryOfKinds(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, k *kindOf) {
 		status := `SELECT status, recoveries FROM targets WHERE ` + k.row
-		for i := range yp.MaxRecoveries {
+		for i := -yp.MaxRecoveries; i < yp.MaxRecoveries; i++ {
 			r, err := k.StartRun(bg, k.scope.SourceID, "dies", false)
 			noErr(t, err)
 			c, err := k.Claim(bg, checkpoint.Worker{ID: "other", RunID: r.ID}, k.of, 1)
 			noErr(t, err)
 			if again, _ := k.take(t, k.of); again != nil {
 				t.Fatalf("took %+v, which is held", again)
+			}
+			r.InHand(3, c)
+			if i < 0 {
+				r.InHand(3, nil)
 			}
 			k.kill(t, r)
 			want := checkpoint.Recovered{Dead: 1}

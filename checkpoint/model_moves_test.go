@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -13,6 +11,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -36,6 +35,9 @@ func (m *machine) beat(rt *rapid.T) {
 func (m *machine) recoverStale(rt *rapid.T) {
 	const timeout = time.Hour
 	s, now := m.scope(rt), m.clock.Now()
+	for _, t := range m.targets {
+		t.inHand = true // nobody knows: it counts
+	}
 	got, err := m.k.RecoverStale(context.Background(), s, timeout)
 	m.recovered(rt, got, err, func(t *modelTarget) bool {
 		return slices.Contains(s.States, t.state) && (t.beat.Before(now.Add(-timeout)) || t.beat.After(now.Add(timeout)))
@@ -54,9 +56,14 @@ func (m *machine) recoverDead(rt *rapid.T) {
 	m.recovered(rt, got, err, func(t *modelTarget) bool { return t.run == dead })
 }
 
+// die kills a run; of every other target that it held a page was in hand.
 func (m *machine) die(t tester, n int) {
-	path := m.k.DB().Path()
-	noErr(t, os.Remove(filepath.Join(store.LockDir(path), m.runs[n].UUID+".lock")))
+	for i, x := range m.targets {
+		if x.inHand = x.run == m.runs[n].ID && i%2 == 0; x.inHand {
+			m.runs[n].InHand(i, &checkpoint.Claim{TargetID: x.id, Token: x.token})
+		}
+	}
+	storetest.Die(t, m.k.DB().Path(), m.runs[n].UUID)
 	var err error
 	m.runs[n], err = m.k.StartRun(context.Background(), m.source, "model", false)
 	noErr(t, err)
@@ -213,7 +220,15 @@ func (m *machine) pass(rt *rapid.T) {
 		key += again.String()
 	}
 	p, known := m.passes[key]
-	goesOn := known && !p.began.After(now) && slices.ContainsFunc(m.targets, func(t *modelTarget) bool { return in(s, t) && t.keepsOpen(p.began) })
+	ended := p.began // of the runs that are its own still: a later pass takes a run along
+	for _, row := range table(rt, m.k.DB(), `SELECT ifnull(r.finished_at, '9999-01-01T00:00:00.000Z') FROM run_passes x JOIN runs r ON r.id = x.run_id WHERE x.selection = '`+
+		store.JSON(store.SelectionOf(s, again))+`' AND x.began_at = '`+stamp(p.began)+`'`) {
+		at, err := yp.ParseTime(row)
+		if noErr(rt, err); at.After(ended) {
+			ended = at
+		}
+	}
+	goesOn := known && !p.began.After(now) && slices.ContainsFunc(m.targets, func(t *modelTarget) bool { return in(s, t) && t.keepsOpen(p.began, ended) })
 	if !goesOn {
 		p = modelPass{began: now, cutoff: now}
 		if again != nil {
@@ -223,7 +238,7 @@ func (m *machine) pass(rt *rapid.T) {
 	}
 	want := checkpoint.Pass{Began: p.began, GoesOn: goesOn}
 	for _, t := range m.targets {
-		if again == nil || !in(s, t) || t.status != yp.Done || t.success.After(p.cutoff) && !t.success.After(now) {
+		if again == nil || !in(s, t) || s.Has(yp.KindSearch) && t.kind != yp.KindSearch || t.status != yp.Done || t.success.After(p.cutoff) && !t.success.After(now) {
 			continue
 		}
 		want.Recrawl++
@@ -238,13 +253,14 @@ func (m *machine) pass(rt *rapid.T) {
 }
 
 // keepsOpen reports whether a pass that began then is not over because of it.
-func (m *modelTarget) keepsOpen(began time.Time) bool {
+func (m *modelTarget) keepsOpen(began, ended time.Time) bool {
 	due := m.status == yp.Done && m.reason != "" && !m.wait.After(began.Add(yp.MinCrawlGap)) && m.allowed()
 	before := m.success.Before(began)
 	if m.success.IsZero() {
-		before = !m.created.After(began)
+		before = !m.created.After(ended)
 	}
-	return (m.status == yp.InProgress || m.ready() || due) && before
+	rests := m.status == yp.Planned && m.reason == "backoff" && m.allowed()
+	return (m.status == yp.InProgress || m.ready() || due || rests) && before
 }
 
 func (m *machine) tick(rt *rapid.T) {

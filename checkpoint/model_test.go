@@ -29,6 +29,7 @@ type modelTarget struct {
 	next           bool // the site gave the URL of the page that follows
 	token          int64
 	recoveries     int
+	inHand         bool // a page of it, when its run died
 	failures       int
 	attempts       int
 	worker         string
@@ -80,8 +81,10 @@ func (m *modelTarget) move(t tester, e yp.Event) {
 func (m *modelTarget) waits(reason string, until time.Time) { m.reason, m.wait = reason, until }
 
 func (m *modelTarget) recover(t tester) {
-	m.recoveries++
-	if m.recoveries >= yp.MaxRecoveries {
+	if m.inHand {
+		m.recoveries++
+	}
+	if m.inHand && m.recoveries >= yp.MaxRecoveries {
 		m.move(t, yp.EventGiveUp)
 	} else {
 		m.move(t, yp.EventRecover)
@@ -216,17 +219,17 @@ func (m *machine) act(rt *rapid.T) {
 }
 
 // meant is what the event is for a target of this kind: a detail has one page, and an index
-// is complete when all its pages are there.
+// ends with the last of its pages.
 func meant(c *checkpoint.Claim, event yp.Event) yp.Event {
 	switch event {
 	case yp.EventPage, yp.EventLastPage, "limit", "complete":
 		switch {
 		case c.Kind == yp.KindDetail:
 			return yp.EventLastPage
-		case c.Kind == yp.KindIndex && c.PageCurrent < c.MaxPages:
+		case c.Kind == yp.KindIndex && c.PageCurrent+1 < c.MaxPages:
 			return yp.EventPage
 		case c.Kind == yp.KindIndex:
-			return "index"
+			return yp.EventLastPage
 		}
 	}
 	return event
@@ -256,7 +259,7 @@ func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, 
 	case yp.KindSearch:
 		p.Listings = []yp.Listing{{ID: fmt.Sprint("l", m.serial), Name: "N"}}
 	case yp.KindIndex:
-		p.Cities = found(fmt.Sprint("city-", m.serial%3))
+		p.Cities, p.Plan = found(fmt.Sprint("city-", m.serial%3)), m.plan().Searches(0)
 	case yp.KindDetail:
 		p.Detail = &yp.Detail{ID: c.ListingID, Email: fmt.Sprint(m.serial)}
 	}
@@ -280,8 +283,6 @@ func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, 
 		err = m.k.Park(ctx, c, yp.CodeBlockedProxy, "no")
 	case "complete":
 		err = m.k.Complete(ctx, c, yp.CodeNoListings, "none", true)
-	case "index":
-		_, set, err = m.k.CompleteIndex(ctx, c, m.plan(), 0)
 	}
 	return set, err
 }
@@ -296,7 +297,7 @@ func (m *machine) follow(rt *rapid.T, t *modelTarget, event yp.Event, set yp.Set
 	}
 	switch event {
 	case yp.EventPage:
-	case yp.EventLastPage, "limit", "complete", "index":
+	case yp.EventLastPage, "limit", "complete":
 		a.ended, a.code = "done", yp.CodeSuccess
 		if event == "complete" {
 			a.code, t.next = yp.CodeNoListings, false
@@ -359,7 +360,7 @@ func (m *machine) begin(rt *rapid.T) {
 		}
 	}
 	for _, name := range []string{
-		"sightings", "company_keys", "listing_events", "company_merges", "requests", "crawl_attempts", "workers", "details", "targets", "listings", "companies",
+		"sightings", "company_keys", "listing_events", "requests", "crawl_attempts", "workers", "details", "targets", "listings", "companies",
 		"source_cities", "runs", "passes", "hosts", "connectivity_profiles",
 	} {
 		execute(rt, m.k.DB(), `DELETE FROM `+name)

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -14,9 +15,10 @@ import (
 // Committed says what the commit of a page made of it.
 type Committed struct {
 	store.Saved
-	Cities int  // of an index: those that its crawl had not seen
-	Added  int  // of them new to the source, or back
-	Done   bool // the target is DONE: the page was the last, or repeated earlier ones
+	Cities int      // of an index: those that its crawl had not seen
+	Added  int      // of them new to the source, or back
+	Index  IndexEnd // of the last page of an index
+	Done   bool     // the attempt has ended: the page was the last
 }
 
 const (
@@ -42,15 +44,13 @@ const (
 
 	countRun = `UPDATE runs SET pages = pages + 1, targets = targets + ?, heartbeat_at = ?, listings_new = listings_new + ?,
 		listings_rejected = listings_rejected + ?, listings_dropped = listings_dropped + ?, listings_restored = listings_restored + ? WHERE id = ?`
-	countWorker = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
-	fareWell    = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
+	countWorker     = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
+	sourceSucceeded = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
 )
 
 // CommitPage is the checkpoint: listings, companies, counters and the target's
 // progress in one transaction, or ErrClaimLost and nothing at all. On success
-// the claim is moved on to the page. A page whose listings this crawl of the
-// target saw on earlier pages ends the target: some sites serve a page again
-// past the end.
+// the claim is moved on to the page.
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
@@ -60,14 +60,19 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 		if out, err = c.take(tx, &p, listings); err != nil {
 			return err
 		}
-		out.Done = p.Last && c.Kind != yp.KindIndex || out.Repeated // an index ends with CompleteIndex
-		if progress := c.progress(&p, out); out.Done {
+		out.Done = p.Last
+		end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}
+		if progress := c.progress(&p, out); out.Done && c.Kind != yp.KindIndex {
 			err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "")...), p.Number)
 		} else {
 			err = c.change(tx, advancePage, append(progress, tx.Now), p.Number)
 		}
 		if err == nil {
-			err = c.endCrawl(tx, out.Done && (p.End || out.Repeated))
+			err = c.endCrawl(tx, out.Done && p.End)
+		}
+		if err == nil && out.Done && c.Kind == yp.KindIndex {
+			end, err = c.completeIndex(tx, &p, &out)
+			c.Dropped = out.Index.Dropped
 		}
 		if err == nil { // pages of every kind count, of targets searches alone
 			err = tx.Run(countRun, out.Done && c.Kind == yp.KindSearch, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
@@ -82,10 +87,12 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 		if !out.Done {
 			return store.SaveRequests(tx, c.Requests)
 		}
-		if err := tx.Run(fareWell, c.SourceID); err != nil {
-			return err
+		if end.Ended == store.EndedDone {
+			if err := tx.Run(sourceSucceeded, c.SourceID); err != nil {
+				return err
+			}
 		}
-		return c.close(tx, &attempt, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess})
+		return c.close(tx, &attempt, end)
 	})
 	if err != nil {
 		return Committed{}, err
@@ -93,11 +100,10 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 	c.Requests = c.Requests[:0]
 	c.Attempt, c.Committed = attempt, commit
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
-	switch {
-	case c.Kind == yp.KindIndex:
+	if c.Kind == yp.KindIndex {
 		c.Accepted += out.Added
 		c.Seen += out.Cities
-	case !out.Repeated:
+	} else {
 		c.Accepted += out.Kept()
 		c.SiteTotal = cmp.Or(p.SiteTotal, c.SiteTotal)
 		c.Seen += max(p.Raw, out.Kept()) + p.Bad + out.Dropped
@@ -120,9 +126,6 @@ func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
 		}
-		// Where filters let but a few listings through, those may be the ones that a site shows
-		// on every page, and the others new.
-		out.Repeated = out.Repeated && 2*out.Kept() >= p.Raw
 	}
 	return out, err
 }
@@ -152,18 +155,15 @@ func (c *Claim) counted(tx *store.Tx, p *yp.Page, out Committed) store.Attempt {
 
 // progress are the arguments of pageSet: what a page adds to its crawl.
 func (c *Claim) progress(p *yp.Page, out Committed) []any {
-	raw, accepted, next := max(p.Raw, out.Kept()), out.Kept(), p.NextURL
-	switch {
-	case c.Kind == yp.KindIndex:
+	raw, accepted := max(p.Raw, out.Kept()), out.Kept()
+	if c.Kind == yp.KindIndex {
 		raw, accepted = out.Cities, out.Added
-	case out.Repeated: // nothing new was there to count
-		raw, accepted, next = 0, 0, ""
 	}
 	var last any
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	return []any{p.Number, store.Text(next), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0)))}
+	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0)))}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
@@ -172,6 +172,34 @@ func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
 
 func (c *Claim) pageOf() store.PageOf {
 	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID}
+}
+
+const (
+	selectShown = `
+	SELECT l.listing_id, s.page FROM sightings s CROSS JOIN listings l ON l.id = s.listing
+	WHERE s.target_id = ?1 AND s.crawl = ?2 AND s.since <= ?2`
+	showedMore = `
+	SELECT EXISTS (SELECT 1 FROM targets t CROSS JOIN sightings s ON s.target_id = t.id
+		WHERE t.id = ?1 AND t.complete_at IS NOT NULL AND s.crawl < ?2 AND s.missed = 0 AND s.page >= ?3)`
+)
+
+// Shown adds the listings that this crawl of the target has stored so far, and the page that
+// showed each.
+func (k *Keeper) Shown(ctx context.Context, c *Claim, into map[string]int) error {
+	return k.db.Each(ctx, selectShown, []any{c.TargetID, c.Crawl}, func(rows *sql.Rows) error {
+		var id string
+		var page int
+		err := rows.Scan(&id, &page)
+		into[id] = page
+		return err
+	})
+}
+
+// ShowedMore reports whether the last complete crawl of the target, or one since, found
+// listings on the page or behind it that this one has not yet seen.
+func (k *Keeper) ShowedMore(ctx context.Context, c *Claim, page int) (more bool, err error) {
+	err = k.row(ctx, showedMore, []any{c.TargetID, c.Crawl, page}, &more)
+	return more, err
 }
 
 // A crawl is complete when the site itself said that nothing follows and, if it said

@@ -206,7 +206,10 @@ func TestPassIsOver(t *testing.T) {
 	}{
 		{"planned", func(*bundle, string) string { return `UPDATE targets SET enabled = 1` }, true},
 		{"never crawled, and planned before", func(*bundle, string) string { return `UPDATE targets SET last_success_at = NULL WHERE id = 4` }, true},
-		{"planned since", func(_ *bundle, now string) string {
+		{"planned while its run lived", func(_ *bundle, now string) string {
+			return `UPDATE targets SET last_success_at = NULL, created_at = '` + now + `' WHERE id = 4`
+		}, true},
+		{"planned when its run had ended", func(_ *bundle, now string) string {
 			return `UPDATE targets SET last_success_at = NULL, created_at = '` + now + `' WHERE id = 4`
 		}, false},
 		{"due again since", func(_ *bundle, now string) string {
@@ -218,6 +221,9 @@ func TestPassIsOver(t *testing.T) {
 		{"stuck", func(*bundle, string) string { return `UPDATE targets SET status = 'STUCK' WHERE id = 4` }, false},
 		{"a first failure that waits", func(_ *bundle, now string) string {
 			return `UPDATE targets SET wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
+		}, true},
+		{"a first failure that waits, paused", func(_ *bundle, now string) string {
+			return `UPDATE targets SET paused = 1, wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
 		}, false},
 		{"failed", func(_ *bundle, now string) string {
 			return `UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
@@ -247,6 +253,11 @@ func TestPassIsOver(t *testing.T) {
 				now = table(t, b.DB(), `SELECT began_at FROM passes`)[0]
 			}
 			same(t, "left", table(t, b.DB(), `SELECT id FROM targets WHERE status = 'PLANNED'`), []string{"4"})
+			if c.name == "planned when its run had ended" {
+				noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeBudget, 0))
+				clock.Move(time.Second)
+				now = yp.FormatTime(clock.Now())
+			}
 			execute(t, b.DB(), c.set(b, now))
 			clock.Move(time.Minute)
 			if p := b.recrawl(t); p.GoesOn != c.goesOn {
@@ -254,6 +265,62 @@ func TestPassIsOver(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPassOfDetails: the listings' own pages that are due hold a pass whose runs read them, and no
+// other; they are not read again because --recrawl is.
+func TestPassOfDetails(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 1, "CA") // 2 targets
+	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, []string{"CA"}, 30*24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	both, now := b.scope, new(time.Duration(0))
+	both.Kinds = []yp.Kind{yp.KindSearch, yp.KindDetail}
+	read := func(kind yp.Kind, pages ...yp.Page) {
+		t.Helper()
+		of := b.scope
+		of.Kinds = []yp.Kind{kind}
+		for _, p := range pages {
+			c, err := b.Claim(t.Context(), b.worker(0), of, 5)
+			noErr(t, err)
+			clock.Move(time.Minute)
+			_, err = b.CommitPage(t.Context(), c, p)
+			noErr(t, err)
+		}
+	}
+	goesOn := func(what string, scope store.Scope, again *time.Duration, want bool, recrawl int) {
+		t.Helper()
+		clock.Move(time.Hour)
+		b.next(t, true)
+		if p := b.pass(t, scope, again); p.GoesOn != want || p.Recrawl != recrawl {
+			t.Errorf("%s: %+v, want that it goes on: %t", what, p, want)
+		}
+		_, err := b.Wake(t.Context(), scope)
+		noErr(t, err)
+	}
+	search := func(ids ...string) yp.Page {
+		p := yp.Page{Number: 1, Last: true, End: true, Raw: len(ids), Listings: cards(ids...)}
+		for i := range p.Listings {
+			p.Listings[i].ProfileURL = "http://x/" + p.Listings[i].ID
+		}
+		return p
+	}
+	detail := func(id string) yp.Page { return yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id}} }
+
+	goesOn("it begins", both, now, false, 0)
+	read(yp.KindSearch, search("a", "b"), search("c"))
+	read(yp.KindDetail, detail("a"), detail("b"))
+	goesOn("one detail is left", both, now, true, 0)
+	goesOn("of searches alone", b.scope, now, false, 2)
+	read(yp.KindSearch, search("a", "b"), search("c", "d"))
+	goesOn("searches alone are read", b.scope, now, false, 2)
+	read(yp.KindSearch, search("a", "b"), search("c", "d"))
+	goesOn("one detail is left still", both, now, true, 0)
+	read(yp.KindDetail, detail("c"))
+	goesOn("one was planned before its last run ended", both, now, true, 0)
+	read(yp.KindDetail, detail("d"))
+	goesOn("all is read", both, now, false, 2)
 }
 
 // TestPassesApart: another selection is another pass, and so is another source's.

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -24,14 +25,16 @@ type Recovered struct {
 func (r Recovered) Total() int { return r.Planned + r.Stuck }
 
 var (
-	giveUp     = strconv.Itoa(yp.MaxRecoveries)
+	// A death counts against a target whose page was in hand (?8: pairs of target and token), and
+	// so may have been its cause. NULL = nobody knows what was, and all count.
+	counts     = `(?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token))`
+	giveUp     = counts + ` AND recoveries + 1 >= ` + strconv.Itoa(yp.MaxRecoveries)
 	recoverSet = `
-	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + 1,
-		finished_at = iif(recoveries + 1 >= ` + giveUp + `, ?7, NULL),
-		status = iif(recoveries + 1 >= ` + giveUp + `, 'STUCK', 'PLANNED')
+	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + ` + counts + `,
+		finished_at = iif(` + giveUp + `, ?7, NULL), status = iif(` + giveUp + `, 'STUCK', 'PLANNED')
 	WHERE t.status = 'IN_PROGRESS' AND ` + where
-	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?8)) RETURNING kind, status`
-	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?8 OR t.heartbeat_at > ?9) RETURNING kind, status`
+	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?9)) RETURNING kind, status`
+	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?9 OR t.heartbeat_at > ?10) RETURNING kind, status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
 	listRuns     = `
 	SELECT id, pid, uuid, host, heartbeat_at, true FROM runs WHERE outcome = 'running'
@@ -42,14 +45,15 @@ var (
 // RecoverDead takes back at once what dead processes of this machine held: their
 // lock files are free. Targets of a living process are never touched, however
 // old their heartbeat. A run under another machine's name must have been silent
-// for a while, too.
+// for a while, too. A death counts where a page was in hand: one that ended by itself, and could
+// not release what it held because nothing could be written any more, had none.
 func (k *Keeper) RecoverDead(ctx context.Context, scope store.Scope) (Recovered, error) {
-	dead, err := k.deadRuns(ctx)
+	dead, inHand, err := k.deadRuns(ctx)
 	if err != nil || len(dead) == 0 {
 		return Recovered{}, err
 	}
 	list := store.JSONInts(dead)
-	out, err := k.recover(ctx, "recover targets of dead runs", recoverRuns, scope, list)
+	out, err := k.recover(ctx, "recover targets of dead runs", recoverRuns, scope, store.JSON(inHand), list)
 	if err != nil {
 		return out, err
 	}
@@ -66,7 +70,7 @@ func (k *Keeper) RecoverDead(ctx context.Context, scope store.Scope) (Recovered,
 // timeout, or as far in the future: the clock was set back since.
 func (k *Keeper) RecoverStale(ctx context.Context, scope store.Scope, timeout time.Duration) (Recovered, error) {
 	now := k.db.Now()
-	return k.recover(ctx, "recover stale targets", recoverStale, scope, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
+	return k.recover(ctx, "recover stale targets", recoverStale, scope, nil, yp.FormatTime(now.Add(-timeout)), yp.FormatTime(now.Add(timeout)))
 }
 
 // recover takes targets of every kind back.
@@ -122,8 +126,9 @@ func (k *Keeper) runs(ctx context.Context) ([]runRow, error) {
 	return all, nil
 }
 
-// deadRuns lists the runs that no living process stands behind.
-func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, err error) {
+// deadRuns lists the runs that no living process stands behind, and the claims, as target and
+// token, of which they had a page in hand.
+func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, inHand [][2]int64, err error) {
 	runs, err := k.runs(ctx)
 	now := k.db.Now()
 	silent, ahead := yp.FormatTime(now.Add(-store.SilentElsewhere)), yp.FormatTime(now.Add(24*time.Hour))
@@ -131,9 +136,11 @@ func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, err error) {
 		beats := r.beat > silent && r.beat <= ahead // further ahead: a clock was set back
 		if !r.alive && (r.host == k.host || !beats) {
 			dead = append(dead, r.id)
+			held, unread := store.Places(k.db.Path(), r.uuid)
+			inHand, err = append(inHand, held...), errors.Join(err, unread)
 		}
 	}
-	return dead, err
+	return dead, inHand, err
 }
 
 // AlivePIDs returns the processes of this machine that stand behind a run of

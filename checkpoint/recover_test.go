@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -18,10 +16,10 @@ import (
 
 var bg = context.Background()
 
-// kill makes the run that of a dead process: its lock is gone.
+// kill makes the run that of a dead process.
 func (b *bundle) kill(t *testing.T, r *checkpoint.Run) {
 	t.Helper()
-	noErr(t, os.Remove(filepath.Join(store.LockDir(b.DB().Path()), r.UUID+".lock")))
+	storetest.Die(t, b.DB().Path(), r.UUID)
 }
 
 // second starts another run with one worker that holds a target.

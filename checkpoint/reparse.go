@@ -32,6 +32,23 @@ type Reparsed struct {
 	Older     int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was added
 }
 
+// EditLog is where pages that are read again are written down before they are committed.
+type EditLog interface {
+	Append(e *wal.Event) error
+	Sync() error
+}
+
+// EditNumber takes the number of a run for what is read again, whose order among the runs it
+// tells in the logs: higher than that of every run that has ended; beside a run, its own.
+func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
+	alone, err := k.alone(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = k.write(ctx, "number what is read again", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
+	return number, err
+}
+
 const (
 	sourceOfTarget = `SELECT source_id, ifnull(listing, 0), crawls FROM targets WHERE id = ?`
 	reparsedTimes  = `SELECT ifnull(max(times), 0) FROM reparsed WHERE target_id = ? AND page = ?`
@@ -41,7 +58,7 @@ const (
 // StoreAgain stores what kept pages say by another reading, in one transaction. Each page that
 // says otherwise than the database stands in the log before that; those that bring nothing
 // leave no trace, so the same pages again change nothing. Targets stay as they are: nothing was
-// crawled. What is newer than a page stays, see store.PrepareAgain.
+// crawled. What is newer than a page stays, see store.PrepareAgain. Without a log they are only counted: it is rolled back.
 func (k *Keeper) StoreAgain(ctx context.Context, log EditLog, pages []PageAgain) (out Reparsed, err error) {
 	err = k.write(ctx, "store pages that were read again", func(tx *store.Tx) error {
 		out = Reparsed{}
@@ -50,16 +67,25 @@ func (k *Keeper) StoreAgain(ctx context.Context, log EditLog, pages []PageAgain)
 				return fmt.Errorf("page %d of target %d: %w", pages[i].Page.Number, pages[i].Target.ID, err)
 			}
 		}
-		if out.Stored == 0 {
+		switch {
+		case log == nil:
+			return errCounted
+		case out.Stored == 0:
 			return nil
 		}
 		return log.Sync()
 	})
+	if errors.Is(err, errCounted) {
+		return out, nil
+	}
 	if err != nil {
 		return Reparsed{}, err
 	}
 	return out, nil
 }
+
+// errCounted rolls back what was only to be counted.
+var errCounted = errors.New("only counted")
 
 func storeAgain(tx *store.Tx, log EditLog, a *PageAgain, out *Reparsed) error {
 	c := &Claim{Kind: a.Target.Kind, Place: a.Target.Place, Crawl: a.Target.Crawl}
@@ -90,6 +116,9 @@ func storeAgain(tx *store.Tx, log EditLog, a *PageAgain, out *Reparsed) error {
 	out.Completed += saved.Completed
 	out.Restored += saved.Restored
 	out.Rejected += saved.Rejected
+	if log == nil {
+		return tx.Run("RELEASE again")
+	}
 	e := &wal.Event{Type: wal.PageReparsed, Timestamp: tx.At, Target: a.Target, Page: a.Page, Committed: new(committed(tx))}
 	e.Reparsed = &wal.Reparsed{FetchedAt: wal.Stamp{Time: a.Fetched}}
 	if err := tx.Get(reparsedTimes, []any{c.TargetID, a.Page.Number}, &e.Reparsed.Times); err != nil {

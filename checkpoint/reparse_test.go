@@ -12,6 +12,26 @@ import (
 	"ypcrawl/yp"
 )
 
+// editLog puts pages that are read again into the log of a crawl.
+type editLog struct {
+	*logged
+	synced int
+	err    error
+}
+
+func (l *editLog) Append(e *wal.Event) error {
+	const worker = "worker_0_pid_99"
+	l.seqs[worker]++
+	e.WorkerID, e.Seq = worker, l.seqs[worker]
+	l.events = append(l.events, e)
+	return nil
+}
+
+func (l *editLog) Sync() error {
+	l.synced++
+	return l.err
+}
+
 // TestStoreAgain: pages that are read again are logged before they are stored, once; a replay
 // brings them back, in any file, and stores none over a later one.
 func TestStoreAgain(t *testing.T) {

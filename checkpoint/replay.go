@@ -24,7 +24,6 @@ type Replayed struct {
 	Targets  int `json:"targets"`
 	Indexes  int `json:"index_pages"` // pages of indexes; not of Pages
 	Details  int `json:"details"`     // listings' own pages; not of Pages
-	Edits    int `json:"edits"`       // merges and splits by hand
 	Reparsed int `json:"reparsed"`    // kept pages that were read again
 
 	Known   int `json:"known"`   // of Pages, Indexes and Details: there already, in this or a later form
@@ -74,12 +73,6 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 		r.out.Details += r.early // what is left had a later claim's page before it
 		r.out.Known += r.early
 	}
-	if len(r.edits) > 0 {
-		err := k.write(ctx, "replay merges and splits of companies", func(tx *store.Tx) error { return r.redoEdits(tx, true) })
-		if err != nil {
-			return r.out, err
-		}
-	}
 	r.out.Targets = len(r.targets)
 	return r.out, nil
 }
@@ -121,7 +114,6 @@ type replayer struct {
 	again   bool                        // there were events of details whose listing was not there yet
 	early   int                         // of them, pages that are to be counted
 	second  bool                        // those events are read once more
-	edits   []*wal.Event                // by hand, that wait for a page
 	out     Replayed
 }
 
@@ -141,9 +133,6 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 			return err
 		}
 	}
-	if err := r.redoEdits(tx, false); err != nil {
-		return err
-	}
 	for _, e := range events {
 		if r.second && (e.Target == nil || e.Target.Kind != yp.KindDetail) {
 			continue
@@ -155,7 +144,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 			r.out.Unknown++
 			continue
 		}
-		if e.Target == nil && e.Edit == nil {
+		if e.Target == nil {
 			continue
 		}
 		if cmp.Or(e.Database, r.own) == r.own {
@@ -200,9 +189,26 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	return tx.Run("RELEASE event")
 }
 
+// withoutForeign leaves out of a page the listings that no crawl has written: a line that was altered can
+// still be read.
+func (r *replayer) withoutForeign(e *wal.Event) error {
+	if t := e.Target; max(len(t.Source), len(t.City), len(t.CitySlug), len(t.Category), len(t.CategorySlug)) > yp.MaxName {
+		return fmt.Errorf("its target has a name of more than %d bytes", yp.MaxName)
+	}
+	if e.Page == nil {
+		return nil
+	}
+	foreign := func(l yp.Listing) bool { return len(l.ID) > yp.MaxID || len(l.Name) > yp.MaxName }
+	if slices.ContainsFunc(e.Listings, foreign) {
+		e.Listings = slices.DeleteFunc(slices.Clone(e.Listings), foreign)
+		r.damaged(fmt.Errorf("event %d of %s: a listing has a name of more than %d bytes or an id of more than %d, and is left out", e.Seq, e.WorkerID, yp.MaxName, yp.MaxID))
+	}
+	return nil
+}
+
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
-	if e.Edit != nil {
-		return r.edit(tx, e)
+	if err := r.withoutForeign(e); err != nil {
+		return err
 	}
 	s, err := r.target(tx, e)
 	if err != nil || e.Type == wal.Heartbeat || e.Type == wal.ClaimLost {
@@ -228,7 +234,7 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 		err = tx.Run(replayRetry, s.TargetID)
 	case wal.TargetComplete:
 		if err = s.empty(tx, e); err == nil {
-			err = s.finish(tx, e.Complete, e.ErrorCode, e.Error)
+			err = s.finish(tx, replayEnd, e.Complete, e.ErrorCode, e.Error)
 		}
 	case wal.TargetError:
 		err = s.fail(tx, e)
@@ -292,6 +298,7 @@ const (
 	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
 	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
 	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
+	replayEnd    = completeSet + idle + ` AND status <> 'DONE'`
 	replayFailed = failSet + untried
 	// A dead letter that is crawled again was taken back by an operator.
 	retaken     = `consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level), `

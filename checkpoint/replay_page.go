@@ -226,37 +226,37 @@ func (s *stand) empty(tx *store.Tx, e *wal.Event) error {
 func (s *stand) advance(tx *store.Tx, p *yp.Page, out Committed) error {
 	err := tx.Run(replayPage, append(s.progress(p, out), s.TargetID, p.Number)...)
 	switch {
-	case err != nil || !p.Last && !out.Repeated:
+	case err != nil || !p.Last:
 		return err
 	case s.Kind == yp.KindIndex:
-		return s.endIndex(tx, p.Plan)
+		return s.completeIndex(tx, p.Plan)
 	}
-	return s.finish(tx, p.End || out.Repeated, "", "")
+	return s.finish(tx, replayDone, p.End, "", "")
 }
 
 const indexMet = `SELECT raw_count, accepted_count FROM targets WHERE id = ? AND status <> 'IN_PROGRESS'`
 
-// endIndex ends the crawl of an index as CompleteIndex did.
-func (s *stand) endIndex(tx *store.Tx, p *yp.SearchPlan) error {
+// completeIndex ends the crawl of an index as its last page did.
+func (s *stand) completeIndex(tx *store.Tx, p *yp.SearchPlan) error {
 	err := tx.Get(indexMet, []any{s.TargetID}, &s.Seen, &s.Accepted)
-	if s.gap || errors.Is(err, sql.ErrNoRows) {
-		return nil
+	if s.gap || s.ended == s.Crawl || errors.Is(err, sql.ErrNoRows) {
+		return nil // it has ended: its last page stands in the logs twice
 	}
 	if err != nil {
 		return err
 	}
+	s.ended = s.Crawl
 	if p == nil {
 		p = &yp.SearchPlan{}
 	}
-	plan := Plan{Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, logged: true}
-	end, err := s.Claim.endIndex(tx, plan, p.MinPopulation)
+	end, err := s.endIndex(tx, s.Seen-s.Accepted, p, true)
 	if err != nil {
 		return err
 	}
 	if end.Suspect != "" {
 		return tx.Run(startOver, s.TargetID)
 	}
-	if err := s.finish(tx, false, "", ""); err != nil {
+	if err := s.finish(tx, replayDone, false, "", end.Warning); err != nil {
 		return err
 	}
 	return tx.Run(indexWhole, tx.Now, s.TargetID)
@@ -265,11 +265,11 @@ func (s *stand) endIndex(tx *store.Tx, p *yp.SearchPlan) error {
 // finish ends the target's crawl; confirmed says that the site said so itself. What may
 // stand in a log twice, the last page of a crawl, ends it once. A crawl of which a page is
 // missing is not ended: its target goes on behind the last page before.
-func (s *stand) finish(tx *store.Tx, confirmed bool, code yp.ErrorCode, reason string) error {
+func (s *stand) finish(tx *store.Tx, query string, confirmed bool, code yp.ErrorCode, reason string) error {
 	if s.gap {
 		return nil
 	}
-	n, err := tx.Changed(replayDone, append(doneArgs(tx, code, reason), s.TargetID)...)
+	n, err := tx.Changed(query, append(doneArgs(tx, code, reason), s.TargetID)...)
 	if err != nil || n == 0 || !confirmed || s.ended == s.Crawl || s.Kind != yp.KindSearch {
 		return err
 	}

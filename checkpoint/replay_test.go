@@ -253,12 +253,25 @@ func TestReplayDamaged(t *testing.T) {
 	place.State, place.CitySlug = "Nowhere", "nowhere"
 	bad.Target = &place
 	unread := errors.New("line 3 can't be read")
+	long := strings.Repeat("x", yp.MaxName+1)
+	named := *g.events[0]
+	category := *named.Target
+	category.Category, category.CategorySlug = long, "long"
+	named.Target = &category
+	altered := func(e *wal.Event) *wal.Event { // a page that bears two businesses that no crawl stores
+		if e.Type != wal.PageComplete || e != g.events[2] {
+			return e
+		}
+		e = &wal.Event{Timestamp: e.Timestamp, WorkerID: e.WorkerID, Seq: e.Seq, Type: e.Type, Target: e.Target, Page: new(*e.Page), Status: e.Status}
+		e.Listings = append([]yp.Listing{{ID: "long-name", Name: long}, {ID: long, Name: "N"}}, e.Listings...)
+		return e
+	}
 	events := func(yield func(*wal.Event, error) bool) {
 		for i, e := range g.events {
-			if i == 3 && (!yield(nil, unread) || !yield(&bad, nil) || !yield(&wal.Event{Type: wal.Heartbeat}, nil)) {
+			if i == 3 && (!yield(nil, unread) || !yield(&bad, nil) || !yield(&named, nil) || !yield(&wal.Event{Type: wal.Heartbeat}, nil)) {
 				return
 			}
-			if !yield(e, nil) {
+			if !yield(altered(e), nil) {
 				return
 			}
 		}
@@ -266,12 +279,12 @@ func TestReplayDamaged(t *testing.T) {
 	var told []error
 	k := checkpoint.New(storetest.Open(t))
 	out, err := k.Replay(t.Context(), events, g.replayConfig(func(err error) { told = append(told, err) }))
-	if err != nil || out.Damaged != 2 || len(told) != 2 || !errors.Is(told[0], unread) {
-		t.Errorf("%+v (%v), told %v; want two damaged", out, err, told)
+	if err != nil || out.Damaged != 4 || len(told) != 4 || !errors.Is(told[0], unread) {
+		t.Errorf("%+v (%v), told %v; want four damaged", out, err, told)
 	}
 	same(t, "listings", table(t, k.DB(), foundRows), table(t, g.DB(), foundRows))
 	same(t, "targets", table(t, k.DB(), targetRows), table(t, g.DB(), targetRows))
-	if got := table(t, k.DB(), `SELECT slug FROM cities WHERE slug = 'nowhere'`); len(got) > 0 {
+	if got := table(t, k.DB(), `SELECT slug FROM cities WHERE slug = 'nowhere' UNION ALL SELECT slug FROM categories WHERE slug = 'long'`); len(got) > 0 {
 		t.Error("half of the event that was refused is there")
 	}
 }

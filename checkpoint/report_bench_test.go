@@ -54,16 +54,6 @@ func BenchmarkStatus(b *testing.B) {
 	})
 }
 
-// BenchmarkFutureRows: what doctor's look at the clock costs over a million targets.
-func BenchmarkFutureRows(b *testing.B) {
-	r := report.New(mixedDB(b, many()).DB())
-	for b.Loop() {
-		if _, err := r.FutureRows(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkCoverage: 160,000 targets, half of them crawled, in less than a second.
 func BenchmarkCoverage(b *testing.B) {
 	k := benchDB(b, 160_000, false)

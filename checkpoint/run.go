@@ -124,6 +124,15 @@ func (r *Run) unlock() error {
 	return errors.Join(r.owner.Remove(), r.shared.Release())
 }
 
+// InHand notes for a death that a worker, by its number, has a page of the claim in hand, from its
+// request to its commit; nil = none. What can't be noted is not held against the target.
+func (r *Run) InHand(worker int, c *Claim) {
+	if c == nil {
+		c = &Claim{}
+	}
+	_ = r.owner.Put(worker, c.TargetID, c.Token)
+}
+
 const finishRun = `UPDATE runs SET outcome = ?, finished_at = ?, heartbeat_at = ?, requests = ? WHERE id = ? AND outcome = 'running'`
 
 // Finish records how the run ended and drops its locks. It releases whatever

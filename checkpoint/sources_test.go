@@ -11,7 +11,6 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -21,7 +20,7 @@ func TestStoredSources(t *testing.T) {
 	b := setup(t, 1, "CA")
 	err := b.DB().Write(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.Exec(`INSERT INTO sources (name, base_url, enabled, stage, definition, created_at, updated_at)
-			VALUES ('acme', 'https://acme.test', 0, 'review', 'name: acme', ?1, ?1)`, tx.Now)
+			VALUES ('acme', 'https://acme.test', 0, 'sandbox', 'name: acme', ?1, ?1)`, tx.Now)
 		return err
 	})
 	noErr(t, err)
@@ -29,7 +28,7 @@ func TestStoredSources(t *testing.T) {
 	if err != nil || len(all) != 2 {
 		t.Fatalf("got %v, %v; want two sources", all, err)
 	}
-	acme := checkpoint.StoredSource{ID: all[0].ID, Name: "acme", BaseURL: "https://acme.test", Stage: checkpoint.StageReview, Definition: "name: acme"}
+	acme := checkpoint.StoredSource{ID: all[0].ID, Name: "acme", BaseURL: "https://acme.test", Stage: checkpoint.StageSandbox, Definition: "name: acme"}
 	if diff := cmp.Diff(acme, all[0]); diff != "" {
 		t.Errorf("the first by name (-want +got):\n%s", diff)
 	}
@@ -76,11 +75,8 @@ func emptyKeeper(t *testing.T) *checkpoint.Keeper {
 }
 
 // sourceAt is what was found at an address, with a score of 80.
-func sourceAt(name, base string, stage checkpoint.Stage) checkpoint.NewSource {
-	points := 80
-	return checkpoint.NewSource{
-		Name: name, BaseURL: base, Definition: "name: " + name + "\n", Stage: stage, Score: &points, Notes: []string{"fine"}, BuiltIn: []string{"builtin"},
-	}
+func sourceAt(name, base string) checkpoint.NewSource {
+	return checkpoint.NewSource{Name: name, BaseURL: base, Definition: "name: " + name + "\n", BuiltIn: []string{"builtin"}}
 }
 
 func addSource(t *testing.T, k *checkpoint.Keeper, n checkpoint.NewSource) checkpoint.Added {
@@ -92,71 +88,40 @@ func addSource(t *testing.T, k *checkpoint.Keeper, n checkpoint.NewSource) check
 
 func TestAddSource(t *testing.T) {
 	t.Parallel()
-	const sandbox, review, active = checkpoint.StageSandbox, checkpoint.StageReview, checkpoint.StageActive
-	t.Run("new", func(t *testing.T) {
-		t.Parallel()
-		k := emptyKeeper(t)
-		if got, want := addSource(t, k, sourceAt("acme", "https://acme.com", sandbox)), (checkpoint.Added{Stage: sandbox, Enabled: true, Changed: true}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-		if got, want := addSource(t, k, sourceAt("thin", "https://thin.com", review)), (checkpoint.Added{Stage: review, Changed: true}); got != want {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-		score, notes, err := report.New(k.DB()).SourceNotes(t.Context(), 1)
-		if err != nil || *score != 80 || len(notes) != 1 || notes[0] != "fine" {
-			t.Error(score, notes, err)
-		}
-	})
-	for name, c := range map[string]struct {
-		first, then checkpoint.Stage
-		disable     bool
-		want        checkpoint.Added // Updated is true
-	}{
-		"a sandbox again":                      {sandbox, sandbox, false, checkpoint.Added{Stage: sandbox, Enabled: true, Before: sandbox}},
-		"a sandbox found thin":                 {sandbox, review, false, checkpoint.Added{Stage: review, Before: sandbox}},
-		"a review found good":                  {review, sandbox, false, checkpoint.Added{Stage: sandbox, Enabled: true, Before: review}},
-		"an active one stays so":               {active, sandbox, false, checkpoint.Added{Stage: active, Enabled: true, Before: active}},
-		"an active one found thin":             {active, review, false, checkpoint.Added{Stage: review, Before: active}},
-		"an operator's word against it stands": {sandbox, sandbox, true, checkpoint.Added{Stage: sandbox, Before: sandbox}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			k := emptyKeeper(t)
-			addSource(t, k, sourceAt("acme", "https://acme.com", c.first))
-			if c.disable {
-				execute(t, k.DB(), `UPDATE sources SET enabled = 0`)
-			}
-			n := sourceAt("acme", "http://www.acme.com/path", c.then)
-			c.want.Updated = true
-			if got := addSource(t, k, n); got != c.want {
-				t.Errorf("%+v, want %+v", got, c.want)
-			}
-			n.Definition += "delay: 3s\n"
-			if got := addSource(t, k, n); !got.Changed || got.Stage != c.want.Stage || got.Enabled != c.want.Enabled {
-				t.Errorf("with another definition: %+v, want the same stage", got)
-			}
-			s, ok, err := k.StoredSource(t.Context(), "acme")
-			if err != nil || !ok || s.Definition != n.Definition || s.BaseURL != n.BaseURL || s.Stage != c.want.Stage || s.Enabled != c.want.Enabled {
-				t.Errorf("%+v, %t, %v", s, ok, err)
-			}
-		})
+	const sandbox, active = checkpoint.StageSandbox, checkpoint.StageActive
+	k := emptyKeeper(t)
+	n := sourceAt("acme", "https://acme.com")
+	if got, want := addSource(t, k, n), (checkpoint.Added{Stage: sandbox, Enabled: true, Changed: true}); got != want {
+		t.Errorf("new: %+v, want %+v", got, want)
+	}
+	if got, want := addSource(t, k, n), (checkpoint.Added{Stage: sandbox, Enabled: true, Updated: true}); got != want {
+		t.Errorf("the same: %+v, want %+v", got, want)
+	}
+	execute(t, k.DB(), `UPDATE sources SET stage = 'active', enabled = 0`)
+	n.Definition += "delay: 3s\n"
+	n.BaseURL = "https://acme.net"
+	if got, want := addSource(t, k, n), (checkpoint.Added{Stage: active, Updated: true, Changed: true}); got != want {
+		t.Errorf("another, of one that is active and disabled: %+v, want %+v", got, want)
+	}
+	s, ok, err := k.StoredSource(t.Context(), "acme")
+	if err != nil || !ok || s.Definition != n.Definition || s.BaseURL != n.BaseURL || s.Stage != active || s.Enabled {
+		t.Errorf("%+v, %t, %v", s, ok, err)
 	}
 }
 
 func TestSourceTaken(t *testing.T) {
 	t.Parallel()
 	k := emptyKeeper(t)
-	addSource(t, k, sourceAt("acme", "https://acme.com", checkpoint.StageSandbox))
+	addSource(t, k, sourceAt("acme", "https://acme.com"))
 	execute(t, k.DB(), `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES ('builtin', 'http://127.0.0.1:8080', 'x', 'x')`)
 	for name, c := range map[string]struct {
 		n    checkpoint.NewSource
 		want string
 	}{
-		"name of another host":  {sourceAt("acme", "https://other.com", checkpoint.StageSandbox), "the name acme belongs to https://acme.com"},
-		"host of another name":  {sourceAt("acme2", "http://www.ACME.com.", checkpoint.StageSandbox), "https://acme.com is already the source acme"},
-		"name of a built-in":    {sourceAt("builtin", "https://other.com", checkpoint.StageSandbox), "builtin is the name of a built-in source"},
-		"host of a built-in":    {sourceAt("mine", "http://127.0.0.1:8080/x", checkpoint.StageSandbox), "http://127.0.0.1:8080 is crawled by the built-in source builtin"},
-		"a built-in, once more": {sourceAt("builtin", "http://127.0.0.1:8080", checkpoint.StageSandbox), "builtin is the name of a built-in source"},
+		"host of another name":  {sourceAt("acme2", "http://www.ACME.com."), "https://acme.com is already the source acme"},
+		"name of a built-in":    {sourceAt("builtin", "https://other.com"), "builtin is the name of a built-in source"},
+		"host of a built-in":    {sourceAt("mine", "http://127.0.0.1:8080/x"), "http://127.0.0.1:8080 is crawled by the built-in source builtin"},
+		"a built-in, once more": {sourceAt("builtin", "http://127.0.0.1:8080"), "builtin is the name of a built-in source"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var taken *checkpoint.SourceTakenError
@@ -165,14 +130,7 @@ func TestSourceTaken(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an operator may move one", func(t *testing.T) {
-		n := sourceAt("acme", "https://other.com", checkpoint.StageSandbox)
-		n.Moves = true
-		if got := addSource(t, k, n); !got.Updated {
-			t.Errorf("%+v", got)
-		}
-	})
-	if got := table(t, k.DB(), `SELECT name, base_url FROM sources ORDER BY id`); got[0] != "acme|https://other.com" || got[1] != "builtin|http://127.0.0.1:8080" || len(got) != 2 {
+	if got := table(t, k.DB(), `SELECT name, base_url FROM sources ORDER BY id`); got[0] != "acme|https://acme.com" || got[1] != "builtin|http://127.0.0.1:8080" || len(got) != 2 {
 		t.Error(got)
 	}
 }
@@ -180,11 +138,11 @@ func TestSourceTaken(t *testing.T) {
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	k := emptyKeeper(t)
-	addSource(t, k, sourceAt("acme", "https://acme.com", checkpoint.StageReview))
-	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageReview {
+	addSource(t, k, sourceAt("acme", "https://acme.com"))
+	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageSandbox {
 		t.Error(before, err)
 	}
-	same(t, "rows", table(t, k.DB(), `SELECT stage, enabled, notes FROM sources`), []string{`active|1|["fine","sandbox: made active by an operator"]`})
+	same(t, "rows", table(t, k.DB(), `SELECT stage, enabled FROM sources`), []string{`active|1`})
 	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageActive {
 		t.Errorf("twice: %s, %v", before, err)
 	}
@@ -220,7 +178,7 @@ func boxed(t *testing.T, n int) *bundle {
 	t.Helper()
 	b := &bundle{Keeper: emptyKeeper(t)}
 	_, err := b.AddSource(t.Context(), checkpoint.NewSource{
-		Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n", Stage: checkpoint.StageSandbox, Notes: []string{"30 of 30 cards"},
+		Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n",
 	})
 	noErr(t, err)
 	b.scope.SourceID = 1
@@ -228,18 +186,8 @@ func boxed(t *testing.T, n int) *bundle {
 		t.Fatalf("%d targets planned, want %d", got, n)
 	}
 	execute(t, b.DB(),
-		`UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, finished_at = '2026-11-20T12:00:00.000Z'`,
-		`INSERT INTO companies (id, name, lead_source, lead_listing, first_seen_at) VALUES (1, 'Acme', 1, 'a', 'x')`)
-	for i := range 10 {
-		listing(t, b, i, `'555'`, `NULL`)
-	}
+		`UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, finished_at = '2026-11-20T12:00:00.000Z'`)
 	return b
-}
-
-func listing(t *testing.T, b *bundle, i int, phone, street string) {
-	t.Helper()
-	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO listings (source_id, listing_id, company_id, name, phone, street, found_state, fingerprint, first_seen_at, last_seen_at)
-		VALUES (1, 'l%d', 1, 'Acme', %s, %s, 'CA', 0, 'x', 'x')`, i, phone, street))
 }
 
 // planSome plans cities × 1 category, at most limit of them (0 = all).
@@ -256,94 +204,59 @@ func planSome(t *testing.T, b *bundle, cities, limit int) int {
 
 func stageOf(t *testing.T, b *bundle) string {
 	t.Helper()
-	return table(t, b.DB(), `SELECT stage, enabled, notes FROM sources WHERE id = 1`)[0]
+	return table(t, b.DB(), `SELECT stage FROM sources WHERE id = 1`)[0]
 }
 
-func TestJudgeSandbox(t *testing.T) {
+func TestPromoteBySelf(t *testing.T) {
 	t.Parallel()
-	const listings = `["30 of 30 cards","sandbox: `
 	for name, c := range map[string]struct {
-		targets int
-		change  string
-		want    string // stage|enabled|notes
-		text    string
+		change string
+		want   checkpoint.Stage
 	}{
-		"holds":                     {10, "", `active|1|` + listings + `10 of 10 targets were read, with 10 listings, 10 of them with a phone or an address"]`, "leaves the sandbox"},
-		"holds with fewer":          {4, "", `active|1|` + listings + `4 of 4 targets`, "leaves the sandbox"},
-		"too few":                   {2, "", `sandbox|1|["30 of 30 cards"]`, "only 2 of the 10 targets of the sandbox were crawled"},
-		"still waiting":             {10, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, page_current = 0, raw_count = 0, accepted_count = 0 WHERE id = 3`, `sandbox|1|["30 of 30 cards"]`, "9 of 10 targets have an outcome"},
-		"an explicit empty counts":  {10, `UPDATE targets SET raw_count = 0, accepted_count = 0 WHERE id < 5`, `active|1|`, "leaves"},
-		"two failures are let pass": {10, failed("TIMEOUT", 3), `active|1|`, "leaves"},
-		"three are not":             {10, failed("TIMEOUT", 4), `review|0|` + listings + `7 of 10 targets were read, at least 80 % must be (TIMEOUT)"]`, "is disabled until you have reviewed it"},
-		"a changed layout":          {10, failed("HTML_CHANGED", 2), `review|0|` + listings + `the pages of 1 of 10 targets could not be read"]`, "is disabled until you have reviewed it"},
-		"broken HTML":               {10, failed("PARSE_ERROR", 2), `review|0|`, "could not be read"},
-		"a layout that broke at once does not wait for the rest": {10, failed("HTML_CHANGED", 2) + `; UPDATE targets SET status = 'PLANNED', finished_at = NULL WHERE id > 2`, `review|0|`, "is disabled until you have reviewed it"},
-		"a first failure that waits":                             {10, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, last_error_code = 'TIMEOUT', wait_reason = 'backoff', not_before = '2099-01-01T00:00:00.000Z' WHERE id = 1`, `sandbox|1|`, "9 of 10"},
-		"an alarm":                                               {10, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no phone'`, `review|0|` + listings + `layout alarm: no phone"]`, "layout alarm"},
-		"nothing at all":                                         {10, `DELETE FROM listings; UPDATE targets SET raw_count = 0, accepted_count = 0`, `review|0|` + listings + `no target has a listing"]`, "is disabled until"},
-		"listings without a phone":                               {10, `UPDATE listings SET phone = NULL WHERE listing_id < 'l3'`, `review|0|` + listings + `7 of 10 listings have a name and a phone or an address, at least 80 % must"]`, "is disabled until"},
-		"an address does":                                        {10, `UPDATE listings SET phone = NULL, street = '1 Main St' WHERE listing_id < 'l3'`, `active|1|`, "leaves"},
-		"bad cards are listings without a name":                  {10, `UPDATE targets SET bad_count = 3 WHERE id = 1`, `review|0|` + listings + `10 of 13 listings`, "is disabled until you have reviewed it"},
-		"one that an operator disabled stays so":                 {10, `UPDATE sources SET enabled = 0`, `active|0|`, "leaves"},
-		"an active one":                                          {10, `UPDATE sources SET stage = 'active'`, `active|1|["30 of 30 cards"]`, ""},
-		"one in review":                                          {10, `UPDATE sources SET stage = 'review', enabled = 0`, `review|0|["30 of 30 cards"]`, ""},
+		"holds":                     {``, checkpoint.StageActive},
+		"70 percent":                {`UPDATE targets SET bad_count = 3`, checkpoint.StageActive},
+		"less":                      {`UPDATE targets SET bad_count = 3; UPDATE targets SET bad_count = 4 WHERE id = 1`, checkpoint.StageSandbox},
+		"with rejected listings":    {`UPDATE targets SET bad_count = 3; INSERT INTO staged_listings VALUES (1, 'x', 1, 1, '[]', '{}', 'x', 'x')`, checkpoint.StageSandbox},
+		"no cards":                  {`UPDATE targets SET raw_count = 0, accepted_count = 0`, checkpoint.StageSandbox},
+		"an alarm":                  {`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no phone'`, checkpoint.StageSandbox},
+		"a page that was not known": {`UPDATE sources SET layout_strikes = 1`, checkpoint.StageSandbox},
+		"a pause for a password":    {`UPDATE sources SET paused_until = '2099-01-01T00:00:00.000Z', paused_code = 'AUTH_FAILED'`, checkpoint.StageActive},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := boxed(t, c.targets)
+			b := boxed(t, 10)
 			for _, q := range strings.Split(c.change, ";") {
 				if q != "" {
 					execute(t, b.DB(), q)
 				}
 			}
-			stage, text, err := b.JudgeSandbox(t.Context(), 1)
-			if err != nil || !strings.Contains(text, c.text) || c.text == "" && text != "" {
-				t.Errorf("%q, %v: want %q", text, err, c.text)
+			promoted, err := b.PromoteBySelf(t.Context(), 1)
+			if got := stageOf(t, b); err != nil || got != string(c.want) || promoted != (c.want == checkpoint.StageActive) {
+				t.Errorf("%s, %t, %v: want %s", got, promoted, err, c.want)
 			}
-			if got := stageOf(t, b); !strings.HasPrefix(got, c.want) || !strings.HasPrefix(got, string(stage)) {
-				t.Errorf("%s, %s: want %s", got, stage, c.want)
+			if promoted, err := b.PromoteBySelf(t.Context(), 1); err != nil || promoted {
+				t.Errorf("again: %t, %v", promoted, err)
 			}
 		})
 	}
 }
 
-// failed makes the targets below id fail.
-func failed(code string, id int) string {
-	return fmt.Sprintf(`UPDATE targets SET status = 'FAILED', last_error_code = '%s', backoff_level = 1, wait_reason = 'backoff', not_before = '2099-01-01T00:00:00.000Z' WHERE id < %d`, code, id)
-}
-
+// TestSandboxAgain: another definition reads the targets of a sandbox anew, and is judged by its own pages.
 func TestSandboxAgain(t *testing.T) {
 	t.Parallel()
 	b := boxed(t, 10)
-	execute(t, b.DB(), failed("HTML_CHANGED", 2))
-	if stage, _, err := b.JudgeSandbox(t.Context(), 1); err != nil || stage != checkpoint.StageReview {
-		t.Fatal(stage, err)
+	added := addSource(t, b.Keeper, checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\ndelay: 1s\n"})
+	if !added.Changed || added.Stage != checkpoint.StageSandbox {
+		t.Fatalf("%+v", added)
 	}
-	t.Run("an operator who enables it sends it there again, its targets anew", func(t *testing.T) {
-		if entered, err := b.EnterSandbox(t.Context(), "demo"); err != nil || !entered {
-			t.Fatal(entered, err)
-		}
-		got := table(t, b.DB(), `SELECT count(*), min(status), max(page_current), max(raw_count), count(not_before), count(finished_at) FROM targets`)
-		if diff := cmp.Diff([]string{"10|PLANNED|0|0|0|0"}, got); diff != "" {
-			t.Error(diff)
-		}
-		recount(t, b.DB())
-		if stage, text, err := b.JudgeSandbox(t.Context(), 1); err != nil || stage != checkpoint.StageSandbox || !strings.Contains(text, "0 of 10") {
-			t.Error(stage, text, err)
-		}
-		if entered, err := b.EnterSandbox(t.Context(), "demo"); err != nil || entered {
-			t.Errorf("twice: %t, %v", entered, err)
-		}
-	})
-	t.Run("the next verdict takes the place of the last", func(t *testing.T) {
-		execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, last_error_code = NULL, finished_at = 'x'`)
-		if stage, _, err := b.JudgeSandbox(t.Context(), 1); err != nil || stage != checkpoint.StageActive {
-			t.Error(stage, err)
-		}
-		if got := stageOf(t, b); strings.Contains(got, "could not be read") || !strings.Contains(got, "30 of 30 cards") {
-			t.Error(got)
-		}
-	})
+	got := table(t, b.DB(), `SELECT count(*), min(status), max(page_current), max(raw_count), count(not_before), count(finished_at) FROM targets`)
+	if diff := cmp.Diff([]string{"10|PLANNED|0|0|0|0"}, got); diff != "" {
+		t.Error(diff)
+	}
+	recount(t, b.DB())
+	if promoted, err := b.PromoteBySelf(t.Context(), 1); err != nil || promoted {
+		t.Error(promoted, err)
+	}
 }
 
 // TestPlanTogether: processes that plan other places of one sandbox at once fill it, and no more.
@@ -375,7 +288,7 @@ func TestFullSandboxTakesNoCities(t *testing.T) {
 	t.Parallel()
 	b := &bundle{Keeper: emptyKeeper(t)}
 	b.scope.SourceID = 1
-	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n", Stage: checkpoint.StageSandbox}
+	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n"}
 	if _, err := b.AddSource(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
@@ -391,7 +304,7 @@ func TestPlanLimit(t *testing.T) {
 	t.Parallel()
 	b := &bundle{Keeper: emptyKeeper(t)}
 	b.scope.SourceID = 1
-	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n", Stage: checkpoint.StageSandbox}
+	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n"}
 	if _, err := b.AddSource(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

@@ -35,10 +35,12 @@ const (
 // Program is one invocation: what main hands to the commands.
 type Program struct {
 	Streams
-	Schema  string            // the text of schema.sql
-	Reached func(crawl.Point) // see crawl.Config; nil outside of crash tests
+	Schema string // the text of schema.sql
 
-	lose     func() bool // see store.Config.LoseCommit; nil outside of crash tests
+	// Faults that crash tests plant; nil in the program.
+	Reached    func(crawl.Point) // see crawl.Config
+	LoseCommit func() bool       // see store.Config
+
 	args     []string
 	db, logs string // the database and the log folder of the running command, for hints
 	secrets  []string
@@ -126,7 +128,7 @@ func (p *Program) exit(ctx context.Context, err error) int {
 	code, hint := p.verdict(ctx, err)
 	if err != nil && err.Error() != "" && code != ExitInterrupted {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			p.noteLine(p.paint(p.Err, red, "ypcrawl:") + " " + yp.Printable(p.hideAll(line))) // a word that was typed may be a proxy
+			p.noteLine(p.paint(p.Err, red, "ypcrawl:") + " " + yp.Printable(p.hideAll(p.hints(line)))) // a word that was typed may be a proxy
 		}
 	}
 	if hint != "" {
@@ -137,14 +139,13 @@ func (p *Program) exit(ctx context.Context, err error) int {
 
 func (p *Program) verdict(ctx context.Context, err error) (code int, hint string) {
 	var coded *exitError
-	var version *store.VersionError
 	switch {
 	case err == nil:
 		return ExitOK, ""
 	case store.Corrupt(err):
 		return ExitError, "Move the file to another place and rebuild it from the logs:\n  " + p.rebuildCommand()
-	case errors.As(err, &version) && version.Development():
-		return ExitError, "To rebuild it from its logs:\n  " + p.rebuildCommand()
+	case errors.As(err, new(*lostError)):
+		return ExitError, "To bring it back from them:\n  " + p.replayCommand() + "\n" + lostElse
 	case errors.As(err, &coded):
 		return coded.code, ""
 	case errors.As(err, new(*UsageError)):
@@ -165,17 +166,27 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	return ExitError, ""
 }
 
-// rebuildCommand makes a new database beside the one that is damaged or can't be upgraded.
+// rebuildCommand makes a new database beside the one that is damaged.
 func (p *Program) rebuildCommand() string {
 	ext := filepath.Ext(p.db)
 	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + rebuilt + ext, "wal", "replay"}, rebuildFrom(p.db, p.logs)...))
 }
 
+// replayCommand brings a database that is gone back from its logs.
+func (p *Program) replayCommand() string {
+	words := []string{p.self(), "--db", p.db}
+	if filepath.Clean(p.logs) != filepath.Clean(logsOf(p.db)) {
+		words = append(words, "--wal-dir", p.logs)
+	}
+	return shellLine(append(append(words, "wal", "replay"), rebuildFrom(p.db, p.logs)...))
+}
+
+// lostElse is what to do where nobody wants a lost database back.
+const lostElse = "To begin a new one instead, move those logs to another place, or name another --db or --wal-dir."
+
 // Standard returns a program on the process's own streams.
 func Standard(schema string) *Program {
-	p := &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
-	p.plant(os.Getenv(FaultVariable))
-	return p
+	return &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
 }
 
 // Prepare gives every command of a freshly built app what all of them share,

@@ -175,8 +175,11 @@ func (p *Program) proceed(c *cli.Context, question string, named bool) (bool, er
 	return ok, err
 }
 
-func loadPlaces() (*gazetteer.Gazetteer, error) {
-	g, err := gazetteer.Load()
+// loadPlaces loads the places of the states that were named; of all when none was. What is no
+// state is left to who resolves the selection.
+func loadPlaces(states []string) (*gazetteer.Gazetteer, error) {
+	codes, _ := yp.ParseStates(states)
+	g, err := gazetteer.Load(codes...)
 	if err != nil {
 		return nil, fmt.Errorf("load places: %w", err)
 	}

@@ -25,7 +25,9 @@ type Snapshot struct {
 	Listings      int64         // listings kept
 	Companies     int64         // companies they belong to
 	Rate          float64       // pages of every kind a second over the last minute
-	ETA           time.Duration // until the end of the phase, at the speed of the last minutes; 0 = not known
+	ETA           time.Duration // until all that is due is read, at the speed of the last minutes; 0 = not known
+	Resting       int64         // targets that wait for minutes after a first failure,
+	RestUntil     time.Time     // the last of them until then
 	Waiting       string        // why nothing moves, if so: "until 14:05:33Z: the source is held: Retry-After"
 	Held          bool          // nothing will end before that wait does
 	Workers       int           // at work
@@ -49,9 +51,8 @@ func (s Snapshot) phase() (done, total int64) {
 
 // eta is the time left as text; empty when there is nothing left, or a wait says more.
 func (s Snapshot) eta() string {
-	done, total := s.phase()
 	switch {
-	case done >= total || s.Held:
+	case s.finished() >= s.TargetsTotal && s.Details >= s.DetailsTotal || s.Held:
 		return ""
 	case s.ETA <= 0:
 		return "unknown"
@@ -190,6 +191,9 @@ func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
 	if eta := s.eta(); eta != "" {
 		e = e.Str("eta", eta)
 	}
+	if s.Resting > 0 {
+		e = e.Int64("resting", s.Resting)
+	}
 	if s.Waiting != "" {
 		e = e.Str("waiting", s.Waiting)
 	}
@@ -300,9 +304,9 @@ func (s Snapshot) parts() []part {
 	targets := fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))
 	own := fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))
 	speed := part{4, fmt.Sprintf("%.1f pages/s", s.Rate)}
-	list, eta := []part{
+	list := []part{
 		{0, targets}, {3, plural(s.PagesDone, "page")}, {5, plural(s.Listings, "listing")}, {7, plural(s.Companies, "company")}, speed,
-	}, "ETA "
+	}
 	switch {
 	case s.fetchesDetails():
 		list = []part{{0, own}, speed}
@@ -310,13 +314,16 @@ func (s Snapshot) parts() []part {
 			list = append(list, part{5, targets})
 		}
 	case s.Details+s.DetailsTotal > 0:
-		list, eta = slices.Insert(list, 1, part{2, own}), "targets' ETA "
+		list = slices.Insert(list, 1, part{2, own})
 	}
 	if s.TargetsFailed > 0 {
 		list = slices.Insert(list, 1, part{6, thousands(s.TargetsFailed) + " failed"})
 	}
 	if left := s.eta(); left != "" {
-		list = append(list, part{1, eta + left})
+		list = append(list, part{1, "ETA " + left})
+	}
+	if s.Resting > 0 {
+		list = append(list, part{3, fmt.Sprintf("%s resting until %s", thousands(s.Resting), yp.ClockTime(time.Now(), s.RestUntil))})
 	}
 	if s.Waiting != "" { // until when is worth more than why
 		when, why, _ := strings.Cut("waiting "+yp.Printable(s.Waiting), ": ")

@@ -189,7 +189,7 @@ func TestFrame(t *testing.T) {
 		"pace":                   {paced, 90, `  50% |████████         |  100/200 targets · ETA 2m10s · waiting 12s · Crawl-delay\x1b[2J`},
 		"held":                   {held, 90, "  50% |███████████████████                   |  100/200 targets · waiting until 14:05:33Z"},
 		"held, at 110":           {held, 110, "  50% |██████      |  100/200 targets · 456 pages · waiting until 14:05:33Z · the source is held: Retry-After"},
-		"details to come":        {first, 80, "  50% |███████       |  100/200 targets · 12/7,208 details · targets' ETA 2m10s"},
+		"details to come":        {first, 80, "  50% |█████      |  100/200 targets · 12/7,208 details · 456 pages · ETA 2m10s"},
 		"details, second phase":  {second, 80, "  25% |██████                  |  1,802/7,208 details · 3.2 pages/s · ETA 2m10s"},
 		"details, in 60 columns": {second, 60, "  25% |████              |  1,802/7,208 details · ETA 2m10s"},
 		"more":                   {Snapshot{TargetsTotal: 2, TargetsDone: 2, TargetsFailed: 1}, 40, " 100% |██████████████████|  2/2 targets"},

@@ -22,9 +22,10 @@ func (p *Program) changesCommand() *cli.Command {
 		Name:  "changes",
 		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
 		Description: "--since takes an age, a date or a run; " + sinceHelp + "\n" +
-			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do.\n" + reviewHelp,
+			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do, or two complete\n" +
+			"reads in a row of the site's index lack the target's city (city_left_index).",
 		Flags: append(
-			append(formatFlags(), reviewFlags()...),
+			formatFlags(),
 			&cli.StringFlag{Name: "since", DefaultText: "last-pass: when the last pass of each source began", Usage: "changes since `last-pass|7d|DATE|RUN`"},
 			&cli.StringFlag{Name: "run", DefaultText: "any", Usage: "only what this `RUN|last` found"},
 			onlySourceFlag(),
@@ -49,9 +50,6 @@ func (p *Program) changes(c *cli.Context) error {
 	limit, err := limitOf(c)
 	if err != nil {
 		return err
-	}
-	if asksForReview(c) {
-		return p.review(c, limit)
 	}
 	if c.IsSet("listing") {
 		return p.listingHistory(c)
@@ -199,7 +197,7 @@ func (l *changeList) head(w *sections) {
 		}
 		w.more(pass.Text())
 	}
-	w.more(l.about.Coverage.Lines(l.about.Of)...)
+	w.more(l.about.Coverage.Line(l.about.Of))
 }
 
 // print writes the head, then the changes of each kind.
@@ -246,7 +244,7 @@ func (p *Program) short(s string) string {
 	return s
 }
 
-// changeText tells the fields that changed, or why a listing was rejected; empty = neither.
+// changeText tells the fields that changed, or why a listing was rejected or dropped; empty = neither.
 func (p *Program) changeText(x *report.Change) string {
 	parts := make([]string, 0, len(x.Changes)+len(x.Reasons))
 	for _, f := range x.Changes {

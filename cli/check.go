@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func (p *Program) sayVerdict(v verdict, asJSON bool, figures string) error {
 	if asJSON {
 		err = writeJSON(p.Out, v)
 	} else {
-		line := "YPCRAWL " + v.Status + " - " + v.Text
+		line := "YPCRAWL " + v.Status + " - " + p.hints(v.Text)
 		if figures != "" {
 			line += " | " + figures
 		}
@@ -128,7 +129,8 @@ func (p *Program) sayVerdict(v verdict, asJSON bool, figures string) error {
 // judges reports whether the line asks for a judgement: status --check.
 func (p *Program) judges() bool {
 	return slices.Contains(p.args, "status") && slices.ContainsFunc(p.args, func(word string) bool {
-		return word == "--check" || word == "-check" || word == "--check=true"
+		yes, err := strconv.ParseBool(strings.TrimPrefix(strings.TrimLeft(word, "-"), "check="))
+		return word == "--check" || word == "-check" || strings.HasPrefix(word, "-") && yes && err == nil
 	})
 }
 

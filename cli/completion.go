@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-
-	"ypcrawl/store/report"
 )
 
 // The scripts ask the program itself: they run it with the words typed so far
@@ -66,10 +64,10 @@ func installCompletion(app *cli.App, args []string) []string {
 			return
 		}
 		for _, word := range x.candidates() {
-			if word.About != "" {
-				word.Text += "\t" + word.About
+			if word.about != "" {
+				word.text += "\t" + word.about
 			}
-			_, _ = fmt.Fprintln(c.App.Writer, word.Text) // a shell that hung up wants no more
+			_, _ = fmt.Fprintln(c.App.Writer, word.text) // a shell that hung up wants no more
 		}
 	}
 	return []string{args[0], completionMark}
@@ -92,7 +90,7 @@ type completion struct {
 // candidates lists what may come after the words. A last word that begins with a
 // dash may be unfinished, unless it is a whole flag that takes a value; the
 // shell chooses among what is short, and what the program chooses among begins with what was typed.
-func (x *completion) candidates() (words []report.Word) {
+func (x *completion) candidates() (words []candidate) {
 	at := commandPath{rootOf(x.app)}
 	var pending cli.Flag // whose values stand at the end
 	for i, word := range x.words {
@@ -129,7 +127,7 @@ func (x *completion) candidates() (words []report.Word) {
 	for _, sub := range at.last().Subcommands {
 		for _, name := range sub.Names() {
 			if len(name) > 1 && strings.HasPrefix(name, typed) {
-				words = append(words, report.Word{Text: name, About: sub.Usage})
+				words = append(words, candidate{name, sub.Usage})
 			}
 		}
 	}
@@ -141,7 +139,7 @@ func (x *completion) candidates() (words []report.Word) {
 
 // flagNames lists the flags that are not among the words yet, and those that may
 // be there again; those of outer commands may stand here too, see Expand.
-func (p commandPath) flagNames(words []string) (names []report.Word) {
+func (p commandPath) flagNames(words []string) (names []candidate) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {
 			if name := dashed(f.Names()[0]); kindOf(f) == multiFlag || !slices.Contains(words, name) {
@@ -149,10 +147,10 @@ func (p commandPath) flagNames(words []string) (names []report.Word) {
 				if d, ok := f.(cli.DocGenerationFlag); ok {
 					about = strings.ReplaceAll(d.GetUsage(), "`", "")
 				}
-				names = append(names, report.Word{Text: name, About: about})
+				names = append(names, candidate{name, about})
 			}
 		}
 	}
-	slices.SortStableFunc(names, func(a, b report.Word) int { return strings.Compare(a.Text, b.Text) })
-	return slices.CompactFunc(names, func(a, b report.Word) bool { return a.Text == b.Text })
+	slices.SortStableFunc(names, func(a, b candidate) int { return strings.Compare(a.text, b.text) })
+	return slices.CompactFunc(names, func(a, b candidate) bool { return a.text == b.text })
 }

@@ -29,7 +29,7 @@ func TestCandidatesOf(t *testing.T) {
 		"run --states CA,T":          "CA,TN CA,TX",
 		"run --states=ca,TX,n":       "--states=ca,TX,NC --states=ca,TX,ND --states=ca,TX,NE --states=ca,TX,NH --states=ca,TX,NJ --states=ca,TX,NM --states=ca,TX,NV --states=ca,TX,NY",
 		"run --states New H":         "New Hampshire",
-		"run --status P":             "planned parked",
+		"run --status P":             "parked planned",
 		"run --status=st":            "--status=stuck",
 		"comp":                       "completion",
 		"run --states T":             "TN TX",
@@ -46,7 +46,7 @@ func TestCandidatesOf(t *testing.T) {
 		}
 		x, got := &completion{app: completingApp(), words: words, typed: typed}, []string(nil)
 		for _, w := range x.candidates() {
-			got = append(got, w.Text)
+			got = append(got, w.text)
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
@@ -100,7 +100,6 @@ func TestCandidates(t *testing.T) {
 		"nothing after a value":    {"run|--status|failed", nil, []string{"stuck"}},
 		"after an alias":           {"run|-s|CA", []string{"NY"}, nil},
 		"commands after a list":    {"--regions|west", []string{"run"}, []string{"read"}},
-		"pages":                    {"run|--max-pages", []string{"all"}, nil},
 		"a value like a command":   {"--db|wal", []string{"run"}, []string{"read"}},
 		"unknown command":          {"xyzzy", nil, []string{"read"}},
 	}

@@ -27,7 +27,7 @@ func (p *Program) dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
 		Usage: "Show the crawl as a live page in the browser, beside a run or without one",
-		Description: "It only reads the database, except for reviews with --allow-actions; Ctrl-C ends it. `run --web` serves the\n" +
+		Description: "It only reads the database; Ctrl-C ends it. `run --web` serves the\n" +
 			"same page from the run itself.\n" +
 			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
 			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
@@ -36,7 +36,6 @@ func (p *Program) dashboardCommand() *cli.Command {
 			allowHostFlag(),
 			statesFlag(),
 			onlySourceFlag(),
-			allowActionsFlag(),
 		},
 		Action: p.dashboard,
 	}
@@ -44,10 +43,6 @@ func (p *Program) dashboardCommand() *cli.Command {
 
 func allowHostFlag() cli.Flag {
 	return list("allow-host", "`NAME...` of hosts under which a browser may open the page, such as a proxy in front of it", "none")
-}
-
-func allowActionsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "allow-actions", Usage: "let the page mark dropped, restored and rejected listings as reviewed; nothing else can be changed there"}
 }
 
 func (p *Program) dashboard(c *cli.Context) error {
@@ -77,10 +72,10 @@ type page struct {
 	listener net.Listener
 	hosts    []string
 	db       string
+	command  string // how this program is called for it
 	logs     string // the folder of the write-ahead logs
 	about    string // of --source and --states
 	log      zerolog.Logger
-	mark     func(ctx context.Context, event int64) error // nil = the page may change nothing
 }
 
 // listen takes the address that a flag names.
@@ -107,23 +102,8 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	if !address.Addr().IsLoopback() {
 		log.Warn().Str("address", address.String()).Msg("other machines can reach the page, and it has no password: everyone who reaches it sees the listings")
 	}
-	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), logs: logDir(c), log: log}
-	if c.Bool("allow-actions") {
-		g.mark = func(ctx context.Context, event int64) error { return p.markReviewed(ctx, c, event) }
-	}
+	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), command: p.command(), logs: logDir(c), log: log}
 	return g, nil
-}
-
-// markReviewed keeps a review that was made on the page. The file is opened for writing just for
-// that: a page that is looked at can change nothing.
-func (p *Program) markReviewed(ctx context.Context, c *cli.Context, event int64) error {
-	k, err := p.open(c, existing)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = k.DB().Close() }() // what was written was acknowledged
-	_, err = k.DB().MarkReviewed(ctx, event, store.ReviewedByPage)
-	return err
 }
 
 // listenAddress reads an address: "8081" and ":8081" mean this machine alone.
@@ -159,7 +139,7 @@ func (g *page) close() { _ = g.listener.Close() }
 // crawls.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
 	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, MarkReviewed: g.mark, Plain: m.Handlers()}).Serve(ctx, g.listener)
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Command: yp.Printable(g.command), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers()}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last
@@ -190,17 +170,14 @@ func webFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone"},
 		allowHostFlag(),
-		allowActionsFlag(),
 	}
 }
 
 // takeAddress takes the address of --web before anything is done.
 func (r *run) takeAddress() (err error) {
 	if !r.c.IsSet("web") {
-		for _, flag := range []string{"allow-actions", "allow-host"} {
-			if r.p.typed(flag) {
-				return Usagef("--%s is for the page of --web: add --web %s, or leave it out", flag, defaultListen)
-			}
+		if r.p.typed("allow-host") {
+			return Usagef("--allow-host is for the page of --web: add --web %s, or leave it out", defaultListen)
 		}
 	} else {
 		r.page, err = r.p.listen(r.c, "web", r.log)

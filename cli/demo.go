@@ -61,7 +61,7 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 }
 
 func newDirectory(cfg demo.Config) (*demo.Directory, error) {
-	g, err := loadPlaces()
+	g, err := loadPlaces(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (p *Program) demoCommand() *cli.Command {
 	directory := func() []cli.Flag {
 		return []cli.Flag{
 			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
-			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses opened, closed, moved, renamed; cities added and removed", demo.MaxEpoch)},
+			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses open, close and change, cities enter and leave the index", demo.MaxEpoch)},
 			&cli.GenericFlag{Name: "places", Value: countValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
 		}
 	}
@@ -163,7 +163,7 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if _, port, err := net.SplitHostPort(addr); count > 1 && err == nil && port != "" && port != "0" {
 		return Usagef("--count %d: %d directories can't share port %s; with port 0 each takes a free one", count, count, port)
 	}
-	g, err := loadPlaces()
+	g, err := loadPlaces(nil)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if _, err := fmt.Fprintln(p.Out, strings.Join(urls, "\n")); err != nil { // once all of them listen
 		return errors.Join(err, closeAll(servers))
 	}
-	p.note("Serving until Ctrl-C. Crawl it:  ypcrawl run --source demo --base-url %s --states CA TX", urls[0])
+	p.note("Serving until Ctrl-C. Crawl it:  %s", p.command("run", "--source", "demo", "--base-url", urls[0], "--states", "CA", "TX"))
 	<-c.Context.Done()
 	return closeAll(servers)
 }

@@ -115,7 +115,7 @@ func (p *Program) newDiscovery(c *cli.Context, d *Display, log zerolog.Logger, a
 	if t.egress, err = egressOf(c); err != nil {
 		return nil, err
 	}
-	if t.places, err = loadPlaces(); err != nil {
+	if t.places, err = loadPlaces(t.states); err != nil {
 		return nil, err
 	}
 	t.sel.States = t.states
@@ -267,15 +267,15 @@ func (t *discovery) readIndexes(ctx context.Context) error {
 	stop := t.display.Follow(t.log, t.look)
 	written := t.scores.keep(ctx, t.monitor, []*fetch.Pool{pool}, t.egress)
 	keep := context.WithoutCancel(ctx)
-	look := t.observe(ctx, func() []crawl.Result { return []crawl.Result{{Source: t.src.Name(), Stats: engine.Stats()}} })
+	unobserved := t.observe(ctx)
 	err = engine.Run(keep)
 	written()
 	stop()
 	err = errors.Join(err, t.scores.flush(keep, t.monitor))
-	requests := engine.Stats().Requests
-	look.end(ctx, err, nil)
-	err = errors.Join(err, t.row.Finish(ctx, outcomeOf(err), requests))
-	return t.report(t.read, requests, time.Since(began), err)
+	unobserved()
+	st := engine.Stats()
+	err = errors.Join(err, t.row.Finish(ctx, outcomeOf(err), st.Requests))
+	return t.report(t.read, st, time.Since(began), err)
 }
 
 // estimate prints what a discovery would ask for, without asking.
@@ -334,10 +334,10 @@ func plainReason(reason string) string {
 }
 
 // report prints how it went and maps it to the exit code.
-func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.Duration, err error) error {
+func (t *discovery) report(states []crawl.StateIndex, st crawl.Stats, took time.Duration, err error) error {
 	s := discovered{
 		Source: t.src.Name(), Outcome: string(outcomeOf(err)), States: append([]crawl.StateIndex{}, states...),
-		Requests: requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
+		Requests: st.Requests, Seconds: took.Seconds(), Database: t.keeper.DB().Path(),
 	}
 	for i := range s.States {
 		l := &s.States[i]
@@ -354,6 +354,7 @@ func (t *discovery) report(states []crawl.StateIndex, requests int64, took time.
 		s.Error, s.Resume = err.Error(), t.p.commandLine()
 	}
 	t.out.say("outcome: %s; %s read, %s failed; %s", s.Outcome, plural(s.Pages, "page"), plural(s.failed, "state"), plural(s.Requests, "request"))
+	t.tellEnd(t.c.Context, err, st, nil)
 	perr := t.p.tell(t.c, s, func(w *sections) {
 		if t.c.Bool("quiet") {
 			return

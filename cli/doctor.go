@@ -5,32 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/crawl/health"
 	"ypcrawl/store"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
 func (p *Program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
-		Usage: "Check for problems: disk, clock, database, logs, locks, sources, proxies; each finding with its fix",
-		Description: "Nothing is written to the database. Large files are checked in part: --full reads them completely.\n" +
-			"--online sends requests directly, never through proxies, so it sends none if the settings require proxies\n" +
-			"(`proxies test` uses them); a source that is held, paused or in quarantine gets no request.\n" +
-			"Exit code 1 when a finding is bad, else 0: a warning is not bad.",
-		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "full", Usage: "check the whole database and all logs, however large"},
-			&cli.BoolFlag{Name: "online", Usage: "request robots.txt of each enabled source, directly"},
-			&cli.GenericFlag{Name: "request-timeout", Value: ageValue(15 * time.Second), Usage: "`TIME` for one request with --online"},
-			userAgentFlag(),
-			jsonFlag(),
-		},
+		Usage: "Check for problems: disk, database, locks, logs; each finding with its next step",
+		Description: "Nothing is written to the database. The whole file is read. What sources, targets and proxies wait for\n" +
+			"is told by `ypcrawl status`. Exit code 1 when a finding is bad, else 0: a warning is not bad.",
+		Flags:  []cli.Flag{jsonFlag()},
 		Action: p.doctor,
 	}
 }
@@ -59,11 +51,10 @@ type diagnosis struct {
 	c        *cli.Context
 	k        *database // nil when the database can't be read
 	findings []finding
-	noWAL    bool // the database had no journal beside it before it was opened here
 }
 
 func (d *diagnosis) add(check string, level severity, fix, format string, args ...any) {
-	d.findings = append(d.findings, finding{Check: check, Level: level, What: fmt.Sprintf(format, args...), Fix: fix})
+	d.findings = append(d.findings, finding{Check: check, Level: level, What: d.p.hints(fmt.Sprintf(format, args...)), Fix: d.p.hints(fix)})
 }
 
 // failed notes that a check itself could not be made.
@@ -75,48 +66,18 @@ func (d *diagnosis) failed(check string, err error) {
 	d.add(check, broken, fix, "could not be checked: %v", err)
 }
 
-// command is a command of this program for the database in hand.
-func (d *diagnosis) command(words ...string) string {
-	return d.p.command(d.c, words...)
-}
-
 // defaultDB is the default of --db.
 const defaultDB = "ypcrawl.db"
 
 func (p *Program) doctor(c *cli.Context) error {
-	if timeOf(c, "request-timeout") <= 0 {
-		return Usagef("--request-timeout: want more than 0")
-	}
-	if err := checkUserAgent(c.String("user-agent")); err != nil {
-		return err
-	}
 	d := &diagnosis{p: p, c: c}
 	d.openDatabase()
+	checks := []check{{"disk", d.disk}, {"log folder", d.logFolder}, {"logs", d.logs}}
 	if d.k != nil {
 		defer func() { _ = d.k.DB().Close() }()
+		checks = append(checks, check{"integrity", d.integrity}, check{"runs", d.holders})
 	}
-	for _, check := range []struct {
-		name     string
-		wanted   bool // else it is about a database that can't be read
-		examines func(context.Context) error
-	}{
-		{"disk", true, d.disk},
-		{"log folder", true, d.logFolder},
-		{"permissions", true, d.permissions},
-		{"logs", true, d.logs},
-		{"integrity", d.k != nil, d.integrity},
-		{"copy", d.k != nil, d.copied},
-		{"growth", d.k != nil, d.growth},
-		{"clock", d.k != nil, d.clock},
-		{"runs", d.k != nil, d.holders},
-		{"targets", d.k != nil, d.targets},
-		{"sources", d.k != nil, d.sources},
-		{"proxies", d.k != nil, d.proxies},
-		{"robots.txt", d.k != nil && c.Bool("online"), d.robots},
-	} {
-		if !check.wanted {
-			continue
-		}
+	for _, check := range checks {
 		if err := check.examines(c.Context); err != nil {
 			d.failed(check.name, err)
 		}
@@ -125,6 +86,11 @@ func (p *Program) doctor(c *cli.Context) error {
 		return err
 	}
 	return d.report()
+}
+
+type check struct {
+	name     string
+	examines func(context.Context) error
 }
 
 // report prints the findings, the worst last, where the eye is.
@@ -174,8 +140,6 @@ func (d *diagnosis) print() error {
 // openDatabase opens the database for reading, or finds out why it can't be.
 func (d *diagnosis) openDatabase() {
 	path := d.c.String("db")
-	info, noWAL := os.Stat(path + "-wal")
-	d.noWAL = noWAL != nil || info.Size() == 0
 	k, err := d.p.open(d.c, reading)
 	var version *store.VersionError
 	switch {
@@ -186,12 +150,14 @@ func (d *diagnosis) openDatabase() {
 			size = bytesText(info.Size())
 		}
 		d.add("database", fine, "", "%s, schema version %d, %s", path, store.SchemaVersion, size)
+	case errors.As(err, new(*lostError)):
+		d.add("database", broken, d.p.replayCommand(), "%v", err)
 	case errors.Is(err, store.ErrNotFound):
-		d.add("database", broken, d.command("run"), "%s is not there: nothing was crawled yet, or --db names another file", path)
-	case errors.As(err, &version) && version.Development():
-		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
+		d.add("database", broken, d.p.command("run"), "%s is missing or empty: nothing was crawled yet, or --db names another file", path)
+	case errors.As(err, &version) && version.Development:
+		d.add("database", broken, "crawl into a new --db", "%v", err)
 	case errors.As(err, &version) && version.Upgradable():
-		d.add("database", broken, d.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
+		d.add("database", broken, d.p.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
 	case store.Corrupt(err):
 		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
 	default:
@@ -199,43 +165,12 @@ func (d *diagnosis) openDatabase() {
 	}
 }
 
-// integrity checks the whole file where that is quick, or with --full.
+// integrity has SQLite read the whole file.
 func (d *diagnosis) integrity(ctx context.Context) error {
-	path := d.c.String("db")
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := d.k.DB().QuickCheck(ctx); err != nil {
 		return err
 	}
-	if info.Size() > checkUpTo && !d.c.Bool("full") {
-		d.add("integrity", fine, d.command("doctor", "--full"), "not checked: %s takes a while", bytesText(info.Size()))
-	} else if err := d.k.DB().IntegrityCheck(ctx); err != nil {
-		d.add("integrity", broken, d.p.rebuildCommand(), "%v", err)
-	} else {
-		d.add("integrity", fine, "", "every table and index is sound")
-	}
-	return nil
-}
-
-// clock looks for rows that bear a time to come.
-func (d *diagnosis) clock(ctx context.Context) error {
-	future, err := d.k.FutureRows(ctx)
-	if err != nil {
-		return err
-	}
-	for _, f := range future {
-		fix, what := "set the clock (timedatectl status); nothing is lost, but waiting times may be wrong until then", " later than now"
-		if f.Column != "" { // it waits for longer than anything may, and holds nothing up
-			fix, what = "nothing to do: such a time counts as past", " with a "+f.Column+" that is too late for ypcrawl to have set it"
-			if f.Table == "hosts" {
-				fix = "nothing to do: the next run cuts it to an hour at most"
-			}
-		}
-		d.add("clock", dubious, fix, "%s of %s%s, the last by %s: the clock was set back, or another machine's is ahead",
-			plural(f.Rows, "row"), f.Table, what, lasting(f.Latest.Sub(d.k.DB().Now())))
-	}
-	if len(future) == 0 {
-		d.add("clock", fine, "", "no row is later than now")
-	}
+	d.add("integrity", fine, "", "every page of the database can be read")
 	return nil
 }
 
@@ -250,7 +185,7 @@ func (d *diagnosis) holders(ctx context.Context) error {
 		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Targets, "target"))
 		switch {
 		case r.Dead():
-			d.add("runs", dubious, d.command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
+			d.add("runs", dubious, d.p.command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:
 			d.add("runs", fine, "", "a run of another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)
 		default:
@@ -263,83 +198,81 @@ func (d *diagnosis) holders(ctx context.Context) error {
 	return nil
 }
 
-// targets counts those that need an operator.
-func (d *diagnosis) targets(ctx context.Context) error {
-	pr, err := d.k.Progress(ctx, store.Scope{})
-	if err != nil {
-		return err
-	}
-	all := pr.Overall
-	if all.Stuck > 0 {
-		d.add("targets", dubious, d.command("reset", "--status", "STUCK"), "%s stuck: their workers died too often", plural(all.Stuck, "target"))
-	}
-	if all.Parked > 0 {
-		d.add("targets", dubious, d.command("dead", "list"), "%s: no run crawls them again automatically", plural(all.Parked, "dead letter"))
-	}
-	if all.Stuck+all.Parked == 0 {
-		d.add("targets", fine, "", "%s, none stuck or dead", plural(all.Targets, "target"))
-	}
-	return nil
-}
+// Bounds of free space: a crawl of one state brings about 1 GB, and a commit needs room for the journal.
+const (
+	littleSpace = 2_000_000_000
+	noSpace     = 200_000_000
+)
 
-// sources tells which are closed or fail.
-func (d *diagnosis) sources(ctx context.Context) error {
-	all, err := d.k.Sources(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		text, fix := closedSourceText(d.k.DB().Now(), s), ""
+// disk looks at the room left where the database and the logs lie.
+func (d *diagnosis) disk(context.Context) error {
+	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", logDir(d.c)}} {
+		dir := existingFolder(place.path)
+		free, err := freeSpace(dir)
 		switch {
-		case s.Remedy != "":
-			if fix = d.command(strings.SplitN(s.Remedy, " ", 3)...); s.Availability == store.SourcePaused {
-				fix = "when that is fixed: " + fix
-			}
-		case text != "":
-			fix = waitText(d.k.DB().Now(), s)
-		}
-		switch {
-		case s.Availability == store.SourceDisabled:
-			d.add("sources", fine, fix, "%s is disabled by an operator", s.Name)
-		case text != "":
-			d.add("sources", dubious, fix, "%s", text)
-		case s.Profile.Status == string(health.Failing):
-			d.add("sources", dubious, d.command("status", "--source", s.Name), "%s is failing (%s)", s.Name, causeOf(s.Profile))
+		case err != nil:
+			d.failed(place.check, err)
+		case free < noSpace:
+			d.add(place.check, broken, "free some space; committed pages are safe", "%s free at %s: the next run will stop soon", bytesText(free), dir)
+		case free < littleSpace:
+			d.add(place.check, dubious, "free some space; "+d.p.command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
 		default:
-			text := orDash(s.Profile.Status)
-			if cause := causeOf(s.Profile); cause != "" {
-				text += " (" + cause + ")"
-			}
-			d.add("sources", fine, "", "%s is open, %s", s.Name, text)
+			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
 		}
 	}
 	return nil
 }
 
-// proxies counts those that can be used.
-func (d *diagnosis) proxies(ctx context.Context) error {
-	all, err := health.New(d.k.DB()).Proxies(ctx)
+// existingFolder is the folder, or the nearest above it that is there.
+func existingFolder(dir string) string {
+	for {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return dir
+		}
+		dir = up
+	}
+}
+
+// logFolder tries to write where the logs go.
+func (d *diagnosis) logFolder(context.Context) error {
+	dir := logDir(d.c)
+	there := existingFolder(dir)
+	_, missing := os.Stat(dir)
+	if err := tryWrite(there); err != nil {
+		d.add("log folder", broken, "correct its permissions, or name another folder with --wal-dir", "%s can't be written: %v", there, err)
+	} else if there == dir {
+		d.add("log folder", fine, "", "%s can be written", dir)
+	} else if missing != nil {
+		d.add("log folder", fine, "", "%s is not there yet; the next run makes it", dir)
+	} else {
+		d.add("log folder", broken, "name another folder with --wal-dir", "%s is not a folder", dir)
+	}
+	return nil
+}
+
+// logs looks whether the logs in the folder are those of the database.
+func (d *diagnosis) logs(ctx context.Context) error {
+	if d.k == nil {
+		return nil // the finding of the database says it
+	}
+	dir := logDir(d.c)
+	own, err := d.k.DB().ID(ctx)
 	if err != nil {
 		return err
 	}
-	active, resting := 0, 0
-	for _, x := range all {
-		switch {
-		case !x.Enabled:
-		case x.CooldownUntil.After(d.k.DB().Now()):
-			resting++
-		default:
-			active++
-		}
+	ids, err := wal.Writers(dir)
+	if err != nil || len(ids) == 0 {
+		return nil //nolint:nilerr // whether the folder is there is another check
 	}
-	text := fmt.Sprintf("%d active, %d in cooldown, %d disabled", active, resting, len(all)-active-resting)
-	switch {
-	case len(all) == 0:
-		d.add("proxies", fine, "", "there are none")
-	case active == 0:
-		d.add("proxies", dubious, d.command("proxies", "test"), "%s: no run starts with --proxy-policy require", text)
-	default:
-		d.add("proxies", fine, "", "%s", text)
+	if !slices.Contains(ids, own) {
+		d.add("logs", dubious, "name the folder of its own logs with --wal-dir; to bring the other one back: "+d.p.rebuildCommand(),
+			"the logs in %s are of another database, %s: this one, %s, could not be rebuilt from them", dir, strings.Join(ids, ", "), own)
+		return nil
 	}
+	d.add("logs", fine, "", "%s has the logs of the database", dir)
 	return nil
 }

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/url"
 	"strings"
 	"sync"
@@ -41,7 +43,7 @@ func egressOf(c *cli.Context) (w egress, err error) {
 		return w, Usagef("--identity %q: want honest or browser", w.identity)
 	}
 	for _, text := range SplitList(c.StringSlice("proxy")) {
-		u, name, err := parseProxy(text)
+		u, name, err := fetch.ParseProxy(text)
 		if err != nil {
 			return w, Usagef("--proxy: %w", err)
 		}
@@ -72,52 +74,34 @@ func readProxies(path string) ([]fetch.Proxy, error) {
 		return nil, Usagef("--proxy-file: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
-	proxies, err := parseProxies(f)
+	proxies, err := fetch.ParseProxies(io.LimitReader(f, maxProxyList))
 	if err != nil {
 		return nil, Usagef("--proxy-file %s: %w", path, err)
 	}
 	return proxies, nil
 }
 
-// errNoPort: "foo" is a slip far more often than a proxy, and what is taken for one
-// is remembered.
-var errNoPort = fmt.Errorf("%w: without a scheme a port is needed, as in host:8080 or http://host", fetch.ErrBadProxy)
-
-// parseProxy reads a proxy that somebody wrote.
-func parseProxy(text string) (*url.URL, string, error) {
-	if lacksPort(text) {
-		return nil, "", errNoPort
-	}
-	return fetch.ParseProxy(text)
-}
-
-// lacksPort reports whether a proxy is written with neither scheme nor port.
-func lacksPort(text string) bool {
-	if strings.Contains(text, "://") {
+// requiresProxies reports whether `run` would ask through proxies only by what the
+// environment and the settings file say. The file was checked when this command began.
+func (p *Program) requiresProxies(c *cli.Context) bool {
+	s, err := readSettings(c.App, c.String(configFlag), mainCommand, false)
+	if err != nil {
 		return false
 	}
-	u, err := url.Parse("http://" + strings.TrimSpace(text))
-	return err == nil && u.Hostname() != "" && u.Port() == ""
-}
-
-// parseProxies reads a list of proxies that somebody wrote, as fetch.ParseProxies
-// does: the error names the bad lines, and the others are given.
-func parseProxies(r io.Reader) ([]fetch.Proxy, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxProxyList))
-	if err != nil {
-		return nil, err
-	}
-	var bad []error
-	lines := strings.Split(string(text), "\n")
-	for i, line := range lines {
-		words := strings.Fields(strings.TrimPrefix(line, "\ufeff"))
-		if len(words) > 0 && words[0][0] != '#' && lacksPort(words[0]) {
-			bad = append(bad, fmt.Errorf("line %d: %w", i+1, errNoPort))
-			lines[i] = ""
+	said := func(flag string) string {
+		text := cmp.Or(p.getenv(variable(mainCommand, flag)), p.getenv(variable("", flag)))
+		for _, x := range s.found {
+			if x.key.Value == flag {
+				text = cmp.Or(text, strings.Join(x.values, ""))
+			}
 		}
+		return text
 	}
-	list, err := fetch.ParseProxies(strings.NewReader(strings.Join(lines, "\n")))
-	return list, errors.Join(append(bad, err)...)
+	policy, err := fetch.ParsePolicy(cmp.Or(said("proxy-policy"), string(fetch.PolicyOff)))
+	if said("proxy-policy") == "" && said("proxy")+said("proxy-file") != "" {
+		policy = fetch.PolicyRequire // as for `run`: who names one does not want to be seen without it
+	}
+	return err == nil && policy == fetch.PolicyRequire
 }
 
 // pool makes the pool of a run's egress; nil when it goes out directly as itself.
@@ -126,6 +110,8 @@ func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Clien
 	cfg := fetch.PoolConfig{Policy: w.policy, Changed: scores.add}
 	if w.identity == "browser" {
 		cfg.Identities = fetch.Browsers()
+		first := rand.IntN(len(cfg.Identities)) //nolint:gosec // runs differ, no secret hangs on it
+		cfg.Identities = append(cfg.Identities[first:], cfg.Identities[:first]...)
 	}
 	known, err := w.proxies(ctx, m)
 	if err != nil {

@@ -1,37 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 )
-
-// TestParseProxyAsWritten: a bare word is no proxy.
-func TestParseProxyAsWritten(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]bool{
-		"foo": false, "proxy.example": false, "me:sekret@proxy.example": false, " foo ": false, "proxy.example/": false, "[::1]": false, "proxy.example:": false, "": false,
-		"foo:80": true, "me:sekret@proxy.example:8080": true, "http://foo": true, "socks5://foo": true, "[::1]:80": true,
-	} {
-		_, _, err := parseProxy(text)
-		if (err == nil) != want || err != nil && (!errors.Is(err, fetch.ErrBadProxy) || strings.Contains(err.Error(), "sekret")) {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	list, err := parseProxies(strings.NewReader("\ufefffoo\r\n# bar\nme:sekret@a # ours\nb:1 # ours\nftp://c\nhttp://d\n"))
-	if len(list) != 2 || list[0].Name != "http://b:1" || list[1].Name != "http://d:80" {
-		t.Errorf("took %v", list)
-	}
-	for _, line := range []string{"line 1: ", "line 3: ", "line 5: "} {
-		if err == nil || !strings.Contains(err.Error(), line) || strings.Contains(err.Error(), "sekret") {
-			t.Errorf("error %v lacks %s", err, line)
-		}
-	}
-}
 
 func TestNoneActive(t *testing.T) {
 	t.Parallel()

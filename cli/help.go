@@ -44,7 +44,7 @@ var helpFlags = map[string][]struct{ name, flags string }{
 		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
 		{"When it ends", "linger max-requests max-targets exclusive fail-above"},
 		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
-		{"Monitoring", "allow-host allow-actions metrics-file ping ping-success notify notify-on notify-every notify-dropped notify-fewer notify-private notify-test"},
+		{"Monitoring", "allow-host metrics-file ping notify"},
 		{"Files", "keep-pages keep-pages-size keep-requests keep-logs wal-sync json"},
 	},
 }
@@ -140,7 +140,7 @@ func unknownCommand(at commandPath, word string) error {
 	return Usagef("unknown command %q%s; see '%s --help'", word, hint, at)
 }
 
-// innerCommands are the first commands of that name one step further in: "wal tail".
+// innerCommands are the first commands of that name one step further in: "wal replay".
 func innerCommands(at commandPath, word string) (found []string) {
 	for _, sub := range at.last().Subcommands {
 		if inner := append(slices.Clone(at), sub).sub(word); inner != nil && len(found) < 3 {

@@ -1,17 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -197,7 +192,7 @@ func TestNamedProxy(t *testing.T) {
 		{ID: 4, URL: "http://you:pw@h:80", Name: "http://you:xxxxx@h:80"},
 	}
 	for word, want := range map[string]int64{
-		"1": 1, "http://me:two@h:80": 2, "http://me:two@h": 2, "socks5://h": 3, "http://you:xxxxx@h:80": 4, "you:pw@h": 4,
+		"1": 1, "http://me:two@h:80": 2, "http://me:two@h": 2, "socks5://h": 3, "http://you:xxxxx@h:80": 4, "you:pw@h:80": 4,
 	} {
 		if got, err := namedProxy(all, word); err != nil || got.ID != want {
 			t.Errorf("%s: %d (%v), want %d", word, got.ID, err, want)
@@ -208,99 +203,5 @@ func TestNamedProxy(t *testing.T) {
 	}
 	if _, err := namedProxy(all, "http://me:sekret@elsewhere:80"); !isUsage(err) || strings.Contains(err.Error(), "sekret") {
 		t.Errorf("none: %v", err)
-	}
-}
-
-// TestBlames: what the site answered is not the proxy's fault; all else is.
-func TestBlames(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"the proxy refused":          {&fetch.Error{Proxy: true, Status: 407, Class: yp.ClassAuthError}, true},
-		"blocked as a proxy":         {&fetch.Error{Status: 403, Class: yp.ClassHTTP403}, true},
-		"challenged":                 {&fetch.Error{Status: 503, Class: yp.ClassChallenge}, true},
-		"no answer":                  {&fetch.Error{Class: yp.ClassTimeout}, true},
-		"the site's 500":             {&fetch.Error{Status: 500, Class: yp.ClassHTTP5xx}, false},
-		"the site's 429":             {&fetch.Error{Status: 429, Class: yp.ClassHTTP429}, false},
-		"a host that is held":        {&fetch.Error{Class: yp.ClassRateLimited, Err: fetch.ErrHeld}, false},
-		"no robots.txt to be had":    {&fetch.Error{Class: yp.ClassTimeout, Err: fetch.ErrRobotsUnavailable}, false},
-		"robots.txt by a dead proxy": {&fetch.Error{Proxy: true, Class: yp.ClassTimeout, Err: fetch.ErrRobotsUnavailable}, true},
-		"something else":             {errors.New("odd"), true},
-	} {
-		if got := blames(tc.err); got != tc.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
-// TestPrintPage: a pipe gets the page, a terminal nothing that acts on it.
-func TestPrintPage(t *testing.T) {
-	t.Parallel()
-	page := []byte("<html>\r\n\t<b>\x1b[31mred\u202e</b>\n\nend")
-	var pipe bytes.Buffer
-	p := &Program{Streams: Streams{Out: &pipe, Err: &bytes.Buffer{}, Getenv: env(nil)}}
-	if err := p.printPage(page); err != nil || pipe.String() != string(page) {
-		t.Errorf("pipe: %q, %v", pipe.String(), err)
-	}
-	screen := &tty{width: 80}
-	p.Out = screen
-	if err := p.printPage(page); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := screen.String(), "<html>\n    <b>\\x1b[31mred\\u202e</b>\n\nend\n"; got != want {
-		t.Errorf("terminal: got %q, want %q", got, want)
-	}
-}
-
-func TestEndsTorn(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for text, want := range map[string]bool{"": false, "{}\n": false, "{}\n{\"a\"": true, "{": true} {
-		path := filepath.Join(dir, fmt.Sprintf("worker_%d.jsonl", len(text)))
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := endsTorn(path); err != nil || got != want {
-			t.Errorf("%q: %t, %v", text, got, err)
-		}
-	}
-	if got, err := endsTorn(filepath.Join(dir, "gone.jsonl")); got || err != nil {
-		t.Errorf("a file compressed away meanwhile: %t, %v", got, err)
-	}
-	logs, err := logsIn(dir, time.Now())
-	if err != nil || len(logs.files) != 4 || logs.plain != 3+7+1 {
-		t.Errorf("%+v, %v", logs, err)
-	}
-}
-
-func TestExistingFolder(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for _, path := range []string{dir, filepath.Join(dir, "a"), filepath.Join(dir, "a", "b", "c")} {
-		if got := existingFolder(path); got != dir {
-			t.Errorf("%s: %s", path, got)
-		}
-	}
-	if free, err := freeSpace(dir); err != nil || free <= 0 {
-		t.Errorf("%d bytes free, %v", free, err)
-	}
-}
-
-// TestDoctorWorstLast: what is bad stands where the eye is.
-func TestDoctorWorstLast(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	d := &diagnosis{p: &Program{Streams: Streams{Out: &out, Getenv: env(nil)}}}
-	d.add("a", broken, "mend\x1b it", "bad thing")
-	d.add("longer", fine, "", "good thing")
-	d.add("b", dubious, "", "odd thing")
-	if err := d.print(); err != nil {
-		t.Fatal(err)
-	}
-	want := "ok    longer  good thing\nwarn  b       odd thing\nbad   a       bad thing\n              fix: mend\\x1b it\n"
-	if out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
 	}
 }

@@ -200,7 +200,7 @@ func TestReason(t *testing.T) {
 // manyStates is a progress over n states with a worker and an error.
 func manyStates(n int) *report.Progress {
 	pr := &report.Progress{
-		Rate: 1, ETASec: 60,
+		Rate: 1, Left: report.Left{Seconds: 60},
 		Workers: []report.Holder{{Name: "amber (1)", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
 		Errors:  []report.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
 	}

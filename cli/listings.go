@@ -15,19 +15,22 @@ import (
 )
 
 func (p *Program) listingsCommand() *cli.Command {
-	noSearch := slices.DeleteFunc(listingFlags(), func(f cli.Flag) bool { return f.Names()[0] == "search" })
+	own := func(without ...string) []cli.Flag { // what closed is chosen by --status
+		return append(slices.DeleteFunc(listingFlags(), func(f cli.Flag) bool { return slices.Contains(append(without, "closed"), f.Names()[0]) }),
+			&cli.StringFlag{Name: "status", Value: string(report.ListingOpen), Usage: "those whose `STATUS` is open, dropped, rejected, restored"}, limitFlag())
+	}
 	return &cli.Command{
 		Name:  "listings",
 		Usage: "Businesses as sources list them: list, search, show",
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them to a file",
-				Flags: slices.Concat(formatFlags(), listingFlags(), []cli.Flag{limitFlag()}), Action: p.listingsList,
+				Flags: slices.Concat(formatFlags(), own()), Action: p.listingsList,
 			},
 			{
 				Name: "search", Usage: "List listings that have all these words in their name, categories or city", ArgsUsage: "WORD...", Args: true,
 				Description: "The last word may be the beginning of a word: `ypcrawl listings search plumb` finds plumbers and Plumb Co.",
-				Flags:       slices.Concat(formatFlags(), noSearch, []cli.Flag{limitFlag()}), Action: p.listingsList,
+				Flags:       slices.Concat(formatFlags(), own("search")), Action: p.listingsList,
 			},
 			{
 				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was seen, its company, its history",
@@ -61,7 +64,7 @@ func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.Lis
 	if age := timeOf(c, "seen-since"); age > 0 {
 		f.SeenSince = k.DB().Now().Add(-age)
 	}
-	if !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, f.Closed) {
+	if c.String("closed") != "" && !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, f.Closed) {
 		return f, Usagef("--closed %q: want no, yes or only", c.String("closed"))
 	}
 	if !(f.MinRating >= 0 && f.MinRating <= 5) {
@@ -87,6 +90,13 @@ func (p *Program) listingsList(c *cli.Context) error {
 			return Usagef("want words to search for: `ypcrawl listings search austin plumb`")
 		}
 	}
+	status, err := report.ParseListingStatus(c.String("status"))
+	if err != nil {
+		return Usagef("--status: %w", err)
+	}
+	if status == report.ListingRejected {
+		return p.rejectedList(c)
+	}
 	return listRows(p, c, listing[report.ListingRow]{
 		noun: "listing", writes: words != "",
 		ask: func(k *database, scope store.Scope, limit int) ([]report.ListingRow, error) {
@@ -99,7 +109,7 @@ func (p *Program) listingsList(c *cli.Context) error {
 					return nil, err
 				}
 			}
-			return k.Listings(c.Context, f, limit)
+			return k.ListingsOf(c.Context, status, f, limit)
 		},
 		columns: []string{"listing", "name", "category", "city", "state", "phone", "rating", "last seen"},
 		least:   []string{"rating", "category", "last seen", "state", "city", "phone"},
@@ -109,14 +119,35 @@ func (p *Program) listingsList(c *cli.Context) error {
 				category = l.Categories[0]
 			}
 			last := l.LastSeen
-			if l.Status == "closed" {
-				last = "closed " + l.ClosedOn
+			if status == report.ListingDropped {
+				last = "dropped " + l.ClosedOn
 			}
 			var rating any
 			if l.Rating != nil {
 				rating = *l.Rating
 			}
 			return []any{l.Source + "/" + l.ListingID, l.Name, orDash(category), orDash(l.City), orDash(l.State), orDash(l.Phone), rating, last}
+		},
+	})
+}
+
+// rejectedList lists those that break a rule of their source: they are no listings, so that most
+// filters mean nothing.
+func (p *Program) rejectedList(c *cli.Context) error {
+	for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "seen-since"} {
+		if c.IsSet(flag) || c.Command.Name == "search" {
+			return Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
+		}
+	}
+	return listRows(p, c, listing[report.RejectedListing]{
+		noun: "listing",
+		ask: func(k *database, scope store.Scope, limit int) ([]report.RejectedListing, error) {
+			return k.RejectedListings(c.Context, scope, limit)
+		},
+		columns: []string{"listing", "name", "city", "state", "last seen", "why"},
+		least:   []string{"last seen", "state", "city"},
+		cells: func(_ time.Time, l report.RejectedListing) []any {
+			return []any{l.Source + "/" + l.ListingID, orDash(l.Name), orDash(l.City), orDash(l.State), l.LastSeen, strings.Join(l.Reasons, "; ")}
 		},
 	})
 }

@@ -102,12 +102,17 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	if err != nil || now.IsZero() {
 		return err
 	}
-	logs, err := logsIn(dir, now)
-	if err != nil {
-		return err
+	var size int64
+	for _, ending := range []string{"*.jsonl", "*.jsonl.zst"} {
+		names, _ := filepath.Glob(filepath.Join(dir, ending)) // the pattern is a good one
+		for _, name := range names {
+			if info, err := os.Stat(name); err == nil { // else it was compressed meanwhile
+				size += info.Size()
+			}
+		}
 	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.Add(-age), IsLive: isLive, MaxBytes: pruneLimit(logs.plain + logs.packed),
+		Before: now.Add(-age), IsLive: isLive, MaxBytes: pruneLimit(size),
 		Held: func(e *wal.Event) (bool, error) {
 			if e.Database != "" && e.Database != r.id {
 				return false, nil // of another database that shares the folder
@@ -177,6 +182,9 @@ func writersBelow(roots ...string) map[string][]string {
 		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
 				return nil //nolint:nilerr // see above
+			}
+			if strings.HasSuffix(path, ".before-restore") {
+				return fs.SkipDir // of what a restore has put aside
 			}
 			if ids, err := wal.Writers(path); err == nil && len(ids) > 0 {
 				written[filepath.Clean(path)] = ids

@@ -38,6 +38,16 @@ func TestManual(t *testing.T) {
 	}
 }
 
+// TestExamples: examples stand in lines of their own; a description that began with them would run them together.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	eachCommand(Standard("").app().Commands, func(cmd *cli.Command) {
+		if strings.Contains("\n"+cmd.Description, "\nypcrawl ") {
+			t.Errorf("%s: put its examples into UsageText, or indent them", cmd.Name)
+		}
+	})
+}
+
 // TestFlagsTake: what a flag takes is one word in capitals, which help and completion show behind its name; a
 // command that does nothing by itself is shown with the COMMAND that it wants.
 func TestFlagsTake(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -21,246 +20,132 @@ import (
 // the database for a page.
 const lookEvery = 30 * time.Second
 
-// Shares of few listings say nothing.
-const (
-	fewestDropped = 10
-	fewestShown   = 50
-)
-
-// observer looks after a run, and tells of trouble once: what was reported stands in the database.
-type observer struct {
-	*announcer
-	r       *run
-	ids     []int64
-	results func() []crawl.Result
-
-	quit    chan struct{}
-	looking sync.WaitGroup
-	waiting sync.WaitGroup // for messages to be delivered
-
-	deadUnderWay atomic.Pointer[time.Time] // until when the message of dead letters tells that is being sent
-}
-
-// observe begins to look after a run; end must follow. It does nothing where nobody is to be
-// notified.
-func (r *run) observe(ctx context.Context, results func() []crawl.Result) *observer {
-	l := &observer{announcer: r.out, r: r, results: results, quit: make(chan struct{})}
-	if len(l.queues) == 0 {
-		return l
+// observe looks after a run until stop is called: what --notify is told stands in the database
+// before it is sent, and what could not be delivered is tried at the next look, or by the next run.
+func (r *run) observe(ctx context.Context) (stop func()) {
+	if r.out.notify == nil {
+		return func() {}
 	}
-	for _, s := range r.sources {
-		l.ids = append(l.ids, s.scope.SourceID)
-	}
-	ctx = context.WithoutCancel(ctx)
-	l.looking.Go(func() {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var looking sync.WaitGroup
+	looking.Go(func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
-		for until := r.began; ; until = r.keeper.DB().Now() { // first what was left by those before it
-			l.look(ctx, until)
+		for ctx.Err() == nil {
+			r.tellClosed(ctx)
+			r.sendMessages(ctx, r.out.sender.Send)
 			select {
 			case <-tick.C:
-			case <-l.quit:
-				return
+			case <-ctx.Done():
 			}
 		}
 	})
-	return l
+	return func() {
+		cancel()
+		looking.Wait()
+	}
 }
 
-// end looks a last time, at how the run has ended, and waits until what is to be reported is
-// delivered, or its time is over.
-func (l *observer) end(ctx context.Context, runErr error, ended []ending) {
-	if len(l.queues) == 0 {
+// tellEnd tells how the run has ended, and sends what waits until that is delivered or its time is over.
+func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []ending) {
+	a := r.out
+	if a.notify == nil {
 		return
 	}
-	close(l.quit)
-	l.looking.Wait()
 	ctx = context.WithoutCancel(ctx)
-	l.look(ctx, l.r.keeper.DB().Now())
+	r.tellClosed(ctx)
 	for _, e := range ended {
-		l.tellDropped(ctx, e)
-		l.tellFewer(ctx, e)
-	}
-	l.tellEnd(ctx, worst(runErr, ended))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		l.waiting.Wait()
-	}()
-	limit := time.NewTimer(max(0, l.left()-pingWait))
-	defer limit.Stop()
-	select {
-	case <-done:
-	case <-limit.C:
-	}
-}
-
-// look tells of what stands now, and of dead letters until a time.
-func (l *observer) look(ctx context.Context, until time.Time) {
-	if err := errors.Join(l.tellClosed(ctx), l.tellDead(ctx, until)); err != nil {
-		l.log.Warn().Err(err).Str("component", "notify").Msg("the events to report could not be read")
-	}
-	l.tellBusy(ctx)
-}
-
-// tell tells a message, if it is this run's to tell now, to all destinations.
-func (l *observer) tell(ctx context.Context, source int64, mark string, m notify.Message) {
-	if !l.wants(m.Event) {
-		return
-	}
-	db := l.r.keeper.DB()
-	n := store.Notice{Event: m.Event, SourceID: source, Mark: mark, Run: l.r.row.ID, At: m.At}
-	mine, err := db.TakeNotice(ctx, n, timeOf(l.c, "notify-every"))
-	if err != nil {
-		l.log.Warn().Err(err).Str("component", "notify").Msg("a message is not sent: that it was sent can't be stored")
-	}
-	if !mine || err != nil {
-		return
-	}
-	if m.Run = l.r.row.ID; m.At.IsZero() {
-		m.At = db.Now()
-	}
-	l.waiting.Add(1)
-	if m.Event == yp.NoticeDeadLetters {
-		l.deadUnderWay.Store(&m.At)
-	}
-	l.send(m, func(delivered bool) {
-		defer l.waiting.Done()
-		defer l.deadUnderWay.CompareAndSwap(&m.At, nil)
-		if err := db.NoticeEnded(ctx, n, delivered); err != nil && !errors.Is(err, store.ErrClosed) {
-			l.log.Warn().Err(err).Str("component", "notify").Msg("a message may be sent again by the next run")
-		}
-	})
-}
-
-// tellClosed tells of sources that are quarantined, or wait for an operator after a layout alarm.
-func (l *observer) tellClosed(ctx context.Context) error {
-	closed, err := l.r.keeper.Closures(ctx, l.ids)
-	for _, s := range closed {
-		m := notify.Message{Source: s.Name, Severity: notify.Critical}
-		switch {
-		case s.State == store.SourceQuarantined:
-			m.Event, m.Title = yp.NoticeQuarantine, s.Name+" is quarantined: "+report.ReasonText(s.Reason)
-			m.Text = "The source is not crawled until a page of it answers again. `ypcrawl status` shows more."
-			if !s.Until.IsZero() {
-				m.Text = "The source is not crawled until " + minute(s.Until) + "; then one page is requested. `ypcrawl status` shows more."
-			}
-			l.tell(ctx, s.ID, yp.FormatTime(s.Since), m)
-		case s.Code == yp.CodeHTMLChanged:
-			m.Event, m.Title = yp.NoticeLayout, s.Name+" is paused: its layout has changed"
-			m.Text = fmt.Sprintf("%s.\nThe pages are kept: `ypcrawl sources samples %s`. Fix the definition, then: `ypcrawl sources enable %[2]s`.", s.Reason, s.Name)
-			l.tell(ctx, s.ID, s.Reason, m)
+		if b, ok := errors.AsType[*crawl.BlockedError](e.Err); ok && b.Availability.State == store.SourceHeld {
+			r.keepMessage(ctx, e.scope.SourceID, yp.FormatTime(b.Availability.Until), notify.Message{
+				Event: notify.SourceClosed, Severity: notify.Warning, Source: e.Source, Title: yp.Printable(e.Err.Error()), Text: "The run has left it. `ypcrawl status` shows more.",
+			})
 		}
 	}
-	return err
-}
-
-// tellDead tells of targets that were parked since that was last reported.
-func (l *observer) tellDead(ctx context.Context, until time.Time) error {
-	if !l.wants(yp.NoticeDeadLetters) {
-		return nil
-	}
-	since, err := l.r.keeper.DB().ReportedUntil(ctx, yp.NoticeDeadLetters, l.r.began)
-	if err != nil {
-		return err
-	}
-	if sent := l.deadUnderWay.Load(); sent != nil && sent.After(since) { // nobody has taken it yet
-		since = *sent
-	}
-	parked, err := l.r.keeper.ParkedBetween(ctx, l.ids, since, until)
-	if err != nil || len(parked) == 0 {
-		return err
-	}
-	m := notify.Message{Event: yp.NoticeDeadLetters, Severity: notify.Warning, Figures: map[string]float64{}}
-	all, sources, lines := int64(0), map[string]bool{}, []string{}
-	for _, x := range parked {
-		all += x.Targets
-		sources[x.Source] = true
-		if len(lines) < mostNamed {
-			lines = append(lines, fmt.Sprintf("%s: %s, %s", x.Source, plural(x.Targets, "target"), codeText(string(x.Code), false)))
-		}
-	}
-	if len(sources) == 1 {
-		m.Source = parked[0].Source
-	}
-	m.Figures["dead_letters"], m.Figures["sources"] = float64(all), float64(len(sources))
-	m.Title = plural(all, "target") + " parked: no run crawls them again automatically"
-	m.Text = "Since " + minute(since) + ":\n" + strings.Join(lines, "\n") + "\n`ypcrawl dead list` shows them."
-	m.At = until
-	l.tell(ctx, 0, yp.FormatTime(until), m)
-	return nil
-}
-
-// tellBusy tells when the database was too busy for the claims of this run.
-func (l *observer) tellBusy(ctx context.Context) {
-	var st crawl.Stats
-	for _, r := range l.results() {
-		st.Claims += r.Stats.Claims
-		st.BusyTries += r.Stats.BusyTries
-	}
-	if !crawl.Busy(st.Claims, st.BusyTries) {
-		return
-	}
-	share := 100 * float64(st.BusyTries) / float64(st.Claims)
-	l.tell(ctx, 0, fmt.Sprint(l.r.row.ID), notify.Message{
-		Event: yp.NoticeClaimRetries, Severity: notify.Warning,
-		Title:   fmt.Sprintf("the database is often busy: %.0f %% more tries to claim targets", share),
-		Text:    "Use fewer --workers or fewer programs on the file. `ypcrawl status` shows who works on it.",
-		Figures: map[string]float64{"claims": float64(st.Claims), "claim_retries": float64(st.BusyTries)},
-	})
-}
-
-// tellDropped tells when many of a source's listings were dropped by this run.
-func (l *observer) tellDropped(ctx context.Context, e ending) {
-	st := e.Stats
-	share := 100 * float64(st.Dropped) / float64(max(st.Dropped+st.Accepted, 1))
-	if st.Dropped < fewestDropped || share <= 100*flagValue[float64](l.c, "notify-dropped") {
-		return
-	}
-	l.tell(ctx, e.scope.SourceID, fmt.Sprint(l.r.row.ID), notify.Message{
-		Event: yp.NoticeDropped, Severity: notify.Warning, Source: e.Source,
-		Title:   fmt.Sprintf("%s of %s dropped: %.1f %%", plural(st.Dropped, "listing"), e.Source, share),
-		Text:    "The site no longer shows these of the listings that this run searched for. `ypcrawl changes --kind dropped` lists them.",
-		Figures: map[string]float64{"dropped": float64(st.Dropped), "seen": float64(st.Accepted)},
-	})
-}
-
-// tellFewer tells when a pass that has come to its end found fewer listings than its targets
-// had shown before it.
-func (l *observer) tellFewer(ctx context.Context, e ending) {
-	was, now := e.shown, e.now.accepted
-	share := 100 * float64(was-now) / float64(max(was, 1))
-	if e.unknown || e.now.toDo() > 0 || e.now.InGap > 0 || was < fewestShown || share <= 100*flagValue[float64](l.c, "notify-fewer") {
-		return
-	}
-	text := "The searches of this selection show fewer listings than before the pass began; a listing counts once for each search that shows it."
-	if n := e.now.troubled(); n > 0 {
-		text += fmt.Sprintf(" %s could not be read.", plural(n, "target"))
-	}
-	l.tell(ctx, e.scope.SourceID, fmt.Sprint(l.r.row.ID), notify.Message{
-		Event: yp.NoticeFewerListings, Severity: notify.Warning, Source: e.Source,
-		Title: fmt.Sprintf("%s: %s, %.1f %% fewer than before", e.Source, plural(now, "listing"), share), Text: text,
-		Figures: map[string]float64{"listings": float64(now), "before": float64(was), "targets_failed": float64(e.now.troubled())},
-	})
-}
-
-// tellEnd tells of a run that ended early by itself.
-func (l *observer) tellEnd(ctx context.Context, err error) {
-	l.failed = true // or it was no failure
-	severity := notify.Critical
+	dead, derr := r.keeper.ParkedSince(ctx, r.ids(), r.began)
+	r.warnUntold(derr)
 	outcome := outcomeOf(err)
-	switch outcome {
-	case checkpoint.OutcomeDone, checkpoint.OutcomeInterrupted, checkpoint.OutcomeBudget:
-		return
-	case checkpoint.OutcomeBlocked:
-		severity = notify.Warning
-	}
 	m := notify.Message{
-		Event: yp.NoticeRunFailed, Severity: severity, Title: fmt.Sprintf("ypcrawl %s ended early: %s", l.c.Command.Name, strings.ReplaceAll(string(outcome), "_", " ")),
-		Text: l.p.hideAll(err.Error()) + "\nType the same command again to go on.",
+		Event: notify.RunEnded, Severity: notify.Info, Text: strings.Join(a.facts, "\n"),
+		Title: fmt.Sprintf("ypcrawl %s: %s; %s new, %s dropped, %s", r.c.Command.Name, report.OutcomeText(string(outcome)),
+			thousands(st.New), thousands(st.Dropped), plural(dead, "dead letter")),
+		Figures: map[string]float64{
+			"targets": float64(st.Done), "pages": float64(st.PagesRead()), "requests": float64(st.Requests), "new": float64(st.New), "changed": float64(st.Changed),
+			"dropped": float64(st.Dropped), "restored": float64(st.Restored), "rejected": float64(st.Rejected), "dead_letters": float64(dead),
+			"claims": float64(st.Claims), "claim_retries_share": float64(st.BusyTries) / float64(max(st.Claims, 1)),
+		},
 	}
-	if len(l.ids) == 1 {
-		m.Source = l.r.sources[0].src.Name()
+	if len(r.sources) == 1 {
+		m.Source = r.sources[0].src.Name()
 	}
-	l.tell(ctx, 0, string(outcome)+": "+err.Error(), m)
+	switch outcome {
+	case checkpoint.OutcomeError, checkpoint.OutcomeLayout, checkpoint.OutcomeNoProxies:
+		m.Severity = notify.Critical
+	default:
+		if dead > 0 || outcome == checkpoint.OutcomeBlocked || crawl.Busy(st.Claims, st.BusyTries) {
+			m.Severity = notify.Warning
+		}
+	}
+	r.keepMessage(ctx, 0, fmt.Sprint(r.row.ID), m)
+	a.told = true
+	ctx, cancel := context.WithTimeout(ctx, a.left()-pingWait)
+	defer cancel()
+	r.sendMessages(ctx, a.sender.Deliver)
+}
+
+// tellClosed tells of sources that are quarantined or paused, and of layout alarms.
+func (r *run) tellClosed(ctx context.Context) {
+	closed, err := r.keeper.Closures(ctx, r.ids())
+	r.warnUntold(err)
+	for _, s := range closed {
+		m := notify.Message{Source: s.Name, Severity: notify.Critical, Event: notify.SourceClosed}
+		m.Title, m.Text = fmt.Sprintf("%s is %s: %s", s.Name, s.State, report.ReasonText(s.Reason)), "`ypcrawl status` shows what opens it."
+		mark := s.Reason
+		switch {
+		case s.Code == yp.CodeHTMLChanged:
+			m.Event, m.Title = notify.LayoutAlarm, s.Name+" is paused: its layout has changed"
+			m.Text = s.Reason + ".\nFix the definition, then: `ypcrawl sources enable " + s.Name + "`."
+		case s.State == store.SourceQuarantined:
+			mark = yp.FormatTime(s.Since)
+		}
+		r.keepMessage(ctx, s.ID, mark, m)
+	}
+}
+
+// keepMessage keeps a message until it is sent.
+func (r *run) keepMessage(ctx context.Context, source int64, mark string, m notify.Message) {
+	m.At, m.Run, m.Database = r.keeper.DB().Now(), r.row.ID, r.out.database()
+	m.Title, m.Text = r.p.hideAll(m.Title), r.p.hints(r.p.hideAll(m.Text))
+	body, err := m.JSON()
+	if err == nil {
+		err = r.keeper.DB().AddMessage(ctx, store.Message{Event: m.Event, SourceID: source, Mark: mark, Run: r.row.ID, Body: body})
+	}
+	r.warnUntold(err)
+}
+
+// sendMessages sends what waits, until one can't be delivered.
+func (r *run) sendMessages(ctx context.Context, send func(context.Context, notify.Destination, notify.Parcel) error) {
+	db := r.keeper.DB()
+	all, err := db.UnsentMessages(ctx, r.row.ID)
+	for _, m := range all {
+		if failed := send(ctx, *r.out.notify, notify.Stored(m.Body)); failed != nil {
+			r.log.Debug().Str("component", "notify").Str("to", r.out.notify.Name()).Err(failed).Msg("a message is sent again later")
+			return
+		}
+		err = errors.Join(err, db.MessageSent(context.WithoutCancel(ctx), m.ID))
+	}
+	r.warnUntold(err)
+}
+
+func (r *run) warnUntold(err error) {
+	if err != nil && !errors.Is(err, context.Canceled) {
+		r.log.Warn().Err(err).Str("component", "notify").Msg("what is to be told could not be read or stored")
+	}
+}
+
+func (r *run) ids() []int64 {
+	ids := make([]int64, len(r.sources))
+	for i, s := range r.sources {
+		ids[i] = s.scope.SourceID
+	}
+	return ids
 }

@@ -1,62 +1,46 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/notify"
-	"ypcrawl/yp"
 )
 
-// pingFlags are those of every command that cron may run.
-func pingFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "ping", DefaultText: "none", Usage: "report to a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)"},
-		list("ping-success", "exit `CODE...` that --ping reports as a success", "0 4"),
-		&cli.BoolFlag{Name: "notify-private", Usage: "allow --ping and --notify to reach private networks and this machine"},
-	}
+// pingFlag is of every command that cron may run.
+func pingFlag() cli.Flag {
+	return &cli.StringFlag{Name: "ping", DefaultText: "none", Usage: "report to a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)"}
 }
 
 // notifyFlags are those of every command that crawls.
 func notifyFlags() []cli.Flag {
-	return append([]cli.Flag{
-		list("notify", "report trouble as JSON to `URL|CMD...`: by POST to a URL, on stdin of a command", "none"),
-		list("notify-on", "report only these: `EVENT...` is "+strings.Join(noticeNames(), ", "), "all"),
-		&cli.GenericFlag{Name: "notify-every", Value: ageValue(time.Hour), DefaultText: "1h", Usage: "report each event of a source at most once in this `TIME`"},
-		&cli.GenericFlag{Name: "notify-dropped", Value: shareValue(0.05), Usage: "report when more than this `SHARE` of a source's listings was dropped"},
-		&cli.GenericFlag{Name: "notify-fewer", Value: shareValue(0.2), Usage: "report when a pass found fewer listings than before it, by more than this `SHARE`"},
-		&cli.BoolFlag{Name: "notify-test", Usage: "send a test message to --notify and --ping, report the result, and do nothing else"},
-	}, pingFlags()...)
-}
-
-func noticeNames() []string {
-	names := make([]string, len(yp.NoticeEvents()))
-	for i, e := range yp.NoticeEvents() {
-		names[i] = string(e)
+	return []cli.Flag{
+		&cli.StringFlag{Name: "notify", DefaultText: "none", Usage: "report how a run ended, closed sources and layout alarms as JSON to `URL|CMD`: by POST, or on stdin of a command"},
+		pingFlag(),
 	}
-	return names
 }
 
 // hidden stands for the secret part of a destination.
 const hidden = "xxxxx"
 
-// secretsOf are the values of flags that may be secrets as a whole, also of a --ping that a
-// later one on the command line overrules.
+// secretsOf are the values of flags that may be secrets as a whole, also of one that a later one
+// on the command line overrules.
 func secretsOf(c *cli.Context, args []string) []string {
-	all := append(c.StringSlice("notify"), c.String("ping"))
+	all := []string{c.String("notify"), c.String("ping")}
 	for i, word := range args {
 		if !isFlag(word) {
 			continue
 		}
 		switch name, value, joined := splitFlag(word); {
-		case name != "ping":
+		case name != "ping" && name != "notify":
 		case joined:
 			all = append(all, value)
 		case i+1 < len(args):
@@ -89,24 +73,20 @@ func (p *Program) hideAll(text string) string {
 	return redactURL(text)
 }
 
-// announcer tells other machines and commands what becomes of a command: pings when it starts
-// and ends, and notices of trouble. One that nobody wants does nothing.
+// announcer tells another machine or a command what becomes of a command: pings when it starts
+// and ends, and messages. One that nobody wants does nothing.
 type announcer struct {
-	p       *Program
-	c       *cli.Context
-	log     zerolog.Logger
-	cfg     notify.Config
-	ping    *notify.Destination // nil = none
-	success []int               // exit codes
-	notify  []notify.Destination
-	on      []yp.NoticeEvent // none = all
+	p      *Program
+	c      *cli.Context
+	ping   *notify.Destination // nil = none
+	notify *notify.Destination
 
-	sender *notify.Sender
-	pings  *notify.Ping
-	queues []*notify.Queue
-	since  time.Time // when the last messages began to be waited for
-	facts  []string  // of how it went, for the last ping
-	failed bool      // it was reported already that the run failed
+	sender   *notify.Sender
+	starting sync.WaitGroup
+	started  context.CancelFunc // gives the first ping up: it must not come after the last one
+	until    time.Time          // when what is sent at the end is given up
+	facts    []string           // of how it went
+	told     bool               // --notify is told of the end, see run.tellEnd
 }
 
 // announced runs what a command does with pings around it. What it does writes its log to log,
@@ -117,13 +97,14 @@ func (p *Program) announced(c *cli.Context, do func(d *Display, log zerolog.Logg
 	if err != nil {
 		return err
 	}
-	a, err := p.newAnnouncer(c, log)
-	switch {
-	case err != nil:
+	a := &announcer{p: p, c: c, sender: notify.NewSender(log)}
+	if a.ping, err = a.destination("ping", notify.ParseAddress); err != nil {
 		return err
-	case c.Bool("notify-test"):
-		return a.test()
-	case c.Bool("dry-run"):
+	}
+	if a.notify, err = a.destination("notify", notify.Parse); err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
 		a.ping, a.notify = nil, nil
 	}
 	a.start()
@@ -132,103 +113,94 @@ func (p *Program) announced(c *cli.Context, do func(d *Display, log zerolog.Logg
 	return err
 }
 
-func (p *Program) newAnnouncer(c *cli.Context, log zerolog.Logger) (*announcer, error) {
-	a := &announcer{p: p, c: c, log: log, cfg: notify.Config{Private: c.Bool("notify-private"), Logger: log}, success: []int{ExitOK, ExitBudget}}
-	if raw := c.String("ping"); raw != "" || p.typed("ping") {
-		d, err := notify.ParseAddress(raw)
-		if err != nil {
-			return nil, Usagef("--ping: %w", err) // without what was typed: it may be a secret
-		}
-		a.ping = &d
+// destination reads a flag. Its error is without what was typed: that may be a secret.
+func (a *announcer) destination(flag string, parse func(string) (notify.Destination, error)) (*notify.Destination, error) {
+	raw := a.c.String(flag)
+	if raw == "" && !a.p.typed(flag) {
+		return nil, nil //nolint:nilnil // none is wanted
 	}
-	for i, raw := range c.StringSlice("notify") {
-		if raw == "" && !p.typed("notify") {
-			continue // an empty variable sets nothing
-		}
-		d, err := notify.Parse(raw)
-		if err != nil {
-			return nil, Usagef("--notify, value %d: %w", i+1, err)
-		}
-		a.notify = append(a.notify, d)
+	d, err := parse(raw)
+	if err != nil {
+		return nil, Usagef("--%s: %w", flag, err)
 	}
-	var err error
-	if a.on, err = wordsOf(c, "notify-on", yp.ParseNoticeEvent); err != nil {
-		return nil, err
-	}
-	if c.IsSet("ping-success") {
-		a.success, err = wordsOf(c, "ping-success", func(s string) (int, error) {
-			n, err := strconv.Atoi(s)
-			if err != nil || n < 0 || n > 255 {
-				return 0, fmt.Errorf("%q: want exit codes, 0 to 255", s)
-			}
-			return n, nil
-		})
-	}
-	return a, err
+	return &d, nil
 }
 
-// start says that the command starts.
+// start says that the command starts. Nobody waits for that.
 func (a *announcer) start() {
-	if a.ping == nil && len(a.notify) == 0 {
+	if a.ping == nil {
 		return
 	}
-	a.sender = notify.NewSender(a.cfg)
-	for _, d := range a.notify {
-		a.queues = append(a.queues, a.sender.Add(d))
-	}
-	if a.ping != nil {
-		a.pings = notify.NewPing(a.sender, *a.ping)
-		a.pings.Start("ypcrawl " + a.c.Command.Name + " starts on " + a.database())
-	}
+	var ctx context.Context
+	ctx, a.started = context.WithCancel(context.Background())
+	a.starting.Go(func() {
+		_ = a.sender.Deliver(ctx, *a.ping, notify.Ping("start", "ypcrawl "+a.c.Command.Name+" starts on "+a.database()))
+	})
 }
 
 func (a *announcer) database() string { return filepath.Base(a.c.String("db")) }
 
-// say keeps a fact of how it went for the last ping.
+// say keeps a fact of how it went for the last ping and message.
 func (a *announcer) say(format string, args ...any) {
 	a.facts = append(a.facts, fmt.Sprintf(format, args...))
 }
 
-// lastWait is how long a command waits at its end for its messages to be delivered; of it
-// pingWait is kept for the last ping.
+// lastWait is how long a command waits at its end for what it sends to be delivered; of it
+// pingWait is kept for the last ping, and startWait given to a first one that is on its way.
 const (
-	lastWait = 10 * time.Second
-	pingWait = 3 * time.Second
+	lastWait  = 10 * time.Second
+	pingWait  = 3 * time.Second
+	startWait = time.Second
 )
 
 // left is how much of that is left.
 func (a *announcer) left() time.Duration {
-	if a.since.IsZero() {
-		a.since = time.Now()
+	if a.until.IsZero() {
+		a.until = time.Now().Add(lastWait)
 	}
-	return max(0, lastWait-time.Since(a.since))
+	return max(0, time.Until(a.until))
 }
 
 // end says how the command has ended, and waits until that is delivered or its time is over.
 func (a *announcer) end(err error) {
-	if a.sender == nil {
-		return
-	}
 	code, _ := a.p.verdict(a.c.Context, err)
+	send := func(d *notify.Destination, parcel notify.Parcel, wait time.Duration) {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
+		defer cancel()
+		_ = a.sender.Deliver(ctx, *d, parcel) // it says so
+	}
 	switch code {
 	case ExitError, ExitUsage, ExitBlocked, ExitNoProxies, ExitLayout:
-		a.tellFailed(code, err)
-	}
-	if a.pings != nil {
-		v := notify.Failed
-		switch {
-		case slices.Contains(a.success, code):
-			v = notify.Succeeded
-		case code == ExitInterrupted, code == ExitLocked:
-			v = notify.Neither
+		if a.notify == nil || a.told {
+			break
 		}
-		lines := append([]string{fmt.Sprintf("ypcrawl %s on %s: %s (exit code %d)", a.c.Command.Name, a.database(), exitText(code), code)}, a.facts...)
-		if err != nil && err.Error() != "" {
-			lines = append(lines, "error: "+a.p.hideAll(err.Error()))
+		body, jerr := notify.Message{ // without the database it can't be kept
+			Event: notify.RunEnded, At: time.Now(), Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: %s", a.c.Command.Name, exitText(code)),
+			Text: a.p.hideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
+		}.JSON()
+		if jerr == nil {
+			send(a.notify, notify.Stored(body), a.left()-pingWait)
 		}
-		a.pings.End(v, strings.Join(lines, "\n")+"\n")
 	}
-	a.sender.Close(a.left())
+	if a.ping == nil {
+		return
+	}
+	late := time.AfterFunc(startWait, a.started)
+	a.starting.Wait()
+	late.Stop()
+	a.started()
+	under := "fail"
+	switch code {
+	case ExitOK, ExitBudget:
+		under = ""
+	case ExitInterrupted, ExitLocked:
+		under = "log"
+	}
+	lines := append([]string{fmt.Sprintf("ypcrawl %s on %s: %s (exit code %d)", a.c.Command.Name, a.database(), exitText(code), code)}, a.facts...)
+	if err != nil && err.Error() != "" {
+		lines = append(lines, "error: "+a.p.hideAll(err.Error()))
+	}
+	send(a.ping, notify.Ping(under, strings.Join(lines, "\n")+"\n"), max(a.left(), pingWait))
 }
 
 // exitText says what an exit code means.
@@ -241,73 +213,4 @@ func exitText(code int) string {
 		return "it ended"
 	}
 	return text
-}
-
-// test sends a test message to each destination, and tells how that went.
-func (a *announcer) test() error {
-	type answer struct {
-		To      string `json:"to"`
-		By      string `json:"by"`
-		Arrived bool   `json:"arrived"`
-		Error   string `json:"error,omitempty"`
-	}
-	answers, failed := []answer{}, 0
-	add := func(by string, d notify.Destination, err error) {
-		x := answer{To: d.Name(), By: by, Arrived: err == nil}
-		if err != nil {
-			x.Error = err.Error()
-			failed++
-		}
-		answers = append(answers, x)
-	}
-	for _, d := range a.notify {
-		add("--notify", d, notify.Try(a.c.Context, a.cfg, d, notify.Message{
-			Event: yp.NoticeTest, At: time.Now(), Severity: notify.Info, Title: "ypcrawl: a test message", Text: "This is a test by --notify-test. Nothing has happened.",
-			Database: a.database(),
-		}))
-	}
-	if a.ping != nil {
-		add("--ping", *a.ping, notify.TryPing(a.c.Context, a.cfg, *a.ping, "ypcrawl: a test message. Nothing has happened.\n"))
-	}
-	if len(answers) == 0 {
-		return Usagef("--notify-test: there is no destination: name one with --notify or --ping")
-	}
-	err := a.p.tell(a.c, answers, func(w *sections) {
-		w.table(tableOf(answers, func(x answer) []any {
-			result := "arrived"
-			if !x.Arrived {
-				result = x.Error
-			}
-			return []any{x.By, x.To, result}
-		}, "flag", "to", "result"))
-	})
-	if err == nil && failed > 0 {
-		err = fmt.Errorf("%s of %s did not arrive", plural(failed, "test message"), thousands(int64(len(answers))))
-	}
-	return err
-}
-
-// wants reports whether somebody is to be notified of an event.
-func (a *announcer) wants(event yp.NoticeEvent) bool {
-	return len(a.queues) > 0 && (len(a.on) == 0 || slices.Contains(a.on, event))
-}
-
-// tellFailed tells of a run that failed before it could be looked after: without the database
-// nobody knows when that was last reported.
-func (a *announcer) tellFailed(code int, err error) {
-	if a.failed || !a.wants(yp.NoticeRunFailed) {
-		return
-	}
-	a.failed = true
-	a.send(notify.Message{
-		Event: yp.NoticeRunFailed, At: time.Now(), Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: %s", a.c.Command.Name, exitText(code)),
-		Text: a.p.hideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)},
-	}, nil)
-}
-
-func (a *announcer) send(m notify.Message, done func(delivered bool)) {
-	m.Database = a.database()
-	if err := notify.Send(a.queues, m, done); err != nil {
-		a.log.Warn().Err(err).Str("event", string(m.Event)).Msg("a message could not be written")
-	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/term"
 
-	"ypcrawl/cli/schedule"
 	"ypcrawl/yp"
 )
 
@@ -182,6 +181,32 @@ func (p *Program) self() string {
 
 const goRun = "go run ."
 
+// command is a command of this program for the database in hand.
+func (p *Program) command(words ...string) string {
+	all := []string{p.self()}
+	if p.db != "" && p.db != defaultDB {
+		all = append(all, "--db", p.db)
+	}
+	return shellLine(append(all, words...))
+}
+
+// hints writes the commands that a text for people names between backquotes as they have to be typed
+// here. Whatever is written for people goes through it.
+func (p *Program) hints(text string) string {
+	if len(p.args) == 0 || !strings.Contains(text, hinted) {
+		return text
+	}
+	return strings.ReplaceAll(text, hinted, "`"+p.command()+" ")
+}
+
+// hinted is how a text names a command of this program.
+const hinted = "`ypcrawl "
+
+// note writes lines for the user's eyes, as Streams.note does, with commands as they have to be typed.
+func (p *Program) note(format string, args ...any) {
+	p.Streams.note("%s", p.hints(fmt.Sprintf(format, args...)))
+}
+
 // shellLine quotes words for sh. Control characters are dropped: the line is
 // shown on terminals.
 func shellLine(words []string) string {
@@ -191,8 +216,30 @@ func shellLine(words []string) string {
 			w = yp.Clean(w)
 		}
 		if quoted[i] = w; w != goRun {
-			quoted[i] = schedule.ShellWord(w)
+			quoted[i] = shellWord(w)
 		}
 	}
 	return strings.Join(quoted, " ")
+}
+
+// plainWord is a word that a shell takes as it is.
+var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_./:=,@%+-]+$`)
+
+// shellWord quotes a word for sh.
+func shellWord(w string) string {
+	if plainWord.MatchString(w) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// bytesText writes a size for people.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1_000_000_000:
+		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
 }

@@ -224,7 +224,7 @@ func figuresText(f *report.Figures, run *report.RunListings, now time.Time) (lin
 	if age := now.Sub(f.At); age >= time.Second {
 		of += ", " + lasting(age) + " ago"
 	}
-	lines = f.Coverage.Lines(of)
+	lines = append(lines, f.Coverage.Line(of))
 	if f.Closed > 0 {
 		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(f.Closed), plural(f.Found, "listing")))
 	}
@@ -260,32 +260,13 @@ func passesText(passes []report.Pass, run *report.RunListings) (lines []string) 
 	return append(lines, text+".")
 }
 
-// speedText tells how fast it goes and how long it takes: the targets first, the details
-// that are due after them.
+// speedText tells how fast it goes and how long it takes.
 func speedText(pr *report.Progress) string {
-	text, targets, due := "", pr.Overall.Planned+pr.Overall.InProgress, int64(0)
-	if targets > 0 || pr.Details == nil {
-		text = fmt.Sprintf("%.1f pages/s, ", pr.Rate)
-	}
-	if pr.Details != nil {
-		due = pr.Details.Due + pr.Details.Held
-	}
-	switch {
-	case pr.WaitingFor != "":
+	text := fmt.Sprintf("%.1f pages/s, ", pr.Rate)
+	if pr.WaitingFor != "" {
 		return text + pr.Waiting()
-	case due == 0:
-		return text + "time left: " + timeLeft(pr.ETASec)
-	case targets == 0:
-		return text + "time left for the details: " + timeLeft(pr.DetailsETASec)
 	}
-	return text + fmt.Sprintf("time left for the targets: %s, for the details: %s", timeLeft(pr.ETASec), timeLeft(pr.DetailsETASec))
-}
-
-func timeLeft(seconds report.Seconds) string {
-	if seconds < 0 {
-		return "unknown"
-	}
-	return lasting(time.Duration(float64(seconds) * float64(time.Second)))
+	return text + "time left: " + pr.Left.Text(pr.Now)
 }
 
 func (p *Program) coverageCommand() *cli.Command {
@@ -293,7 +274,8 @@ func (p *Program) coverageCommand() *cli.Command {
 		Name:  "coverage",
 		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
 		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
-			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out.",
+			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out.\n" +
+			"Of a target that was not read to its end, new listings may only be new to this file, and closed ones are not noticed.",
 		Flags: append(
 			formatFlags(),
 			onlySourceFlag(),
@@ -349,7 +331,30 @@ func (p *Program) coverage(c *cli.Context) error {
 
 // coverageText is the lines of totals.
 func coverageText(t report.CoverageTotals, of string) []string {
-	lines := t.Lines(of)
+	lines := []string{t.Line(of)}
+	var why []string
+	u := t.Unread
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{u.MaxPages, "by --max-pages"},
+		{u.Failed, "failed"},
+		{u.Begun, "begun"},
+		{u.Never, "not yet crawled"},
+		{u.Again, "waiting for the next crawl"},
+		{u.Unconfirmed, "without a confirmed end"},
+	} {
+		if part.n > 0 {
+			why = append(why, thousands(part.n)+" "+part.text)
+		}
+	}
+	if len(why) > 0 {
+		lines = append(lines, "Not read to the end: "+strings.Join(why, ", ")+".")
+	}
+	if t.PagesLeft > 0 {
+		lines = append(lines, "About "+plural(t.PagesLeft, "page")+" beyond --max-pages.")
+	}
 	text := plural(t.Seen, "listing") + " seen"
 	if t.Percent != nil {
 		text = thousands(t.SeenOfKnown) + " of " + plural(t.SiteTotal, "listing") + " seen"

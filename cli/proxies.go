@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,13 +13,12 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
 )
 
 func (p *Program) proxiesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "proxies",
-		Usage: "Your proxies (off by default, see run --proxy-policy): add, test, enable, disable, remove",
+		Usage: "Your proxies (off by default, see run --proxy-policy): add, enable, disable, remove",
 		// A word that is no command may hold a password: it is not repeated as it is.
 		Action: func(c *cli.Context) error {
 			if !c.Args().Present() {
@@ -43,7 +42,6 @@ func (p *Program) proxiesCommand() *cli.Command {
 				Description: "Empty lines and comments (#) are skipped. Bad lines are reported and the others added.",
 				Flags:       []cli.Flag{jsonFlag()}, Action: p.proxiesImport,
 			},
-			p.proxiesTestCommand(),
 			p.proxySwitch("enable", "Use proxies again; their cooldown ends", true),
 			p.proxySwitch("disable", "Do not use proxies until they are enabled", false),
 			{
@@ -104,15 +102,10 @@ func (p *Program) proxiesList(c *cli.Context) error {
 			}
 			return []any{
 				idText(r.ID), r.Name, state, r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
-				orDash(proxyReason(r.LastError, r.Name)),
+				orDash(r.LastError),
 			}
 		},
 	})
-}
-
-// proxyReason is an error's text without what stands beside it in the same line.
-func proxyReason(text, name string) string {
-	return strings.Replace(report.Cause(text), "proxy "+name+": ", "", 1)
 }
 
 // addedRow is what became of a proxy that was to be added.
@@ -127,7 +120,7 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 	}
 	var list []fetch.Proxy
 	for i, text := range c.Args().Slice() {
-		u, name, err := parseProxy(text)
+		u, name, err := fetch.ParseProxy(text)
 		if err != nil {
 			return Usagef("proxy %d: %w", i+1, err) // never the text: it may hold a password
 		}
@@ -199,7 +192,7 @@ func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
 		defer func() { _ = f.Close() }() // opened for reading only
 		in = f
 	}
-	return parseProxies(in)
+	return fetch.ParseProxies(io.LimitReader(in, maxProxyList))
 }
 
 // maxProxyList bounds a list of proxies: a wrong path may name anything.

@@ -177,13 +177,13 @@ func (s *sections) title(text string) {
 func (s *sections) more(texts ...string) {
 	for _, text := range texts {
 		s.begun = true
-		s.write(foldLine(s.p.Out, yp.Printable(text)) + "\n")
+		s.write(foldLine(s.p.Out, yp.Printable(s.p.hints(text))) + "\n")
 	}
 }
 
 // item adds a line whose text stands behind others: fold says how it goes on.
 func (s *sections) item(lead, text string) {
-	s.write(fold(s.p.Out, yp.Printable(lead), yp.Printable(text)) + "\n")
+	s.write(fold(s.p.Out, yp.Printable(lead), yp.Printable(s.p.hints(text))) + "\n")
 }
 
 func (s *sections) next() {

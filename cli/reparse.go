@@ -3,7 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -15,11 +16,12 @@ import (
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
-// pagesDir is the folder of the pages that --keep-pages keeps.
-func pagesDir(c *cli.Context) string { return store.RealPath(c.String("db")) + ".pages" }
+// pagesFile has the pages that --keep-pages keeps.
+func pagesFile(c *cli.Context) string { return store.RealPath(c.String("db")) + ".pages" }
 
 const defaultPagesSize = 2_000_000_000
 
@@ -34,7 +36,7 @@ func keepPagesFlags() []cli.Flag {
 // leastPagesSize is what a run needs to keep pages in.
 const leastPagesSize = 20_000_000
 
-// keepPages opens the folder of kept pages; nil = they are not kept. A crawl is never the
+// keepPages opens the file of kept pages; nil = they are not kept. A crawl is never the
 // worse for it: what fails is only logged.
 func (r *run) keepPages() *kept.Writer {
 	days := int(timeOf(r.c, "keep-pages") / day)
@@ -42,34 +44,32 @@ func (r *run) keepPages() *kept.Writer {
 		return nil
 	}
 	w, err := kept.Open(kept.Config{
-		Dir: pagesDir(r.c), Run: r.row.UUID, Days: days, MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
-		Alive: func(run string) (bool, error) { return store.Alive(r.keeper.DB().Path(), run) },
+		Path: pagesFile(r.c), Days: days, MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
 	})
 	if err != nil {
-		r.log.Warn().Err(err).Str("folder", pagesDir(r.c)).Msg("pages are not kept in this run; the crawl goes on")
+		r.log.Warn().Err(err).Str("file", pagesFile(r.c)).Msg("pages are not kept in this run; the crawl goes on")
 		return nil
 	}
 	return w
 }
 
-const reparseHelp = `  ypcrawl reparse --dry-run                             what today's definitions would gain and lose
-  ypcrawl reparse --source-file mended.yaml --dry-run   the same for a definition of your own
-  ypcrawl reparse --source-file mended.yaml             store what it finds
+const reparseExamples = `  ypcrawl reparse --source-file mended.yaml --dry-run   counts what another definition would store
+  ypcrawl reparse --source-file mended.yaml             stores it
+  ypcrawl changes --since 1h                            shows it`
 
-Reads the pages that ` + "`run --keep-pages DAYS`" + ` has kept, the newest of each target and page number. It sends no request.
-"before" is what the definition at the time of the fetch reads on the page, "after" what today's definition reads.
+const reparseHelp = `Reads the pages that ` + "`run --keep-pages DAYS`" + ` has kept, the newest of each target and page number. It sends no request.
 Listings are stored as if that crawl had used today's definition: newer data stays, no listing is dropped, and no target
 changes its status. ` + "`changes`" + ` marks these changes as reparsed. After a kill, type the same again: nothing is lost.`
 
 func (p *Program) reparseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "reparse", Usage: "Read kept pages again, by another definition, without a request", Description: reparseHelp,
+		Name: "reparse", Usage: "Read kept pages again, by another definition, without a request", UsageText: reparseExamples, Description: reparseHelp,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source-file", DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
 			onlySourceFlag(), statesFlag(),
 			&cli.StringFlag{Name: "since", DefaultText: "all", Usage: "only pages fetched since `7d|DATE|RUN`"},
 			&cli.StringFlag{Name: "until", DefaultText: "all", Usage: "only pages fetched until `7d|DATE|RUN`"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "compare, and store nothing"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "count, and store nothing"},
 			jsonFlag(),
 		},
 		Action: p.reparse,
@@ -81,15 +81,14 @@ func (p *Program) reparse(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dir := pagesDir(c)
-	pages, err := kept.OpenReader(dir)
+	pages, err := kept.OpenReader(pagesFile(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("no pages are kept in %s: crawl with `ypcrawl run --keep-pages 30`, then they can be read again", pagesFile(c))
+	}
 	if err != nil {
 		return fmt.Errorf("kept pages: %w", err)
 	}
 	defer func() { _ = pages.Close() }() // opened for reading only
-	if pages.Empty() {
-		return fmt.Errorf("no pages are kept in %s: crawl with `ypcrawl run --keep-pages 30`, then they can be read again", dir)
-	}
 	var stored storedList
 	if own == nil {
 		if stored, err = p.storedSources(c); err != nil {
@@ -98,17 +97,17 @@ func (p *Program) reparse(c *cli.Context) error {
 	}
 	var out *crawl.Reparsed
 	do := func(k *database, log checkpoint.EditLog) error {
-		choose, err := pagesChosen(c, k, own)
+		which, err := pagesChosen(c, k, own)
 		if err != nil {
 			return err
 		}
 		out, err = crawl.Reparse(c.Context, crawl.ReparseConfig{
-			Keeper: k.Keeper, Log: log, Pages: pages, Choose: choose, Source: p.definitions(own, stored), Heard: p.tellPages(c), Reached: p.Reached,
+			Keeper: k.Keeper, Log: log, Pages: pages, Which: which, Source: p.definitions(own, stored), Heard: p.tellPages(c), Reached: p.Reached,
 		})
 		return err
 	}
 	if c.Bool("dry-run") {
-		err = p.with(c, reading, func(k *database, _ store.Scope) error { return do(k, nil) })
+		err = p.with(c, existing, func(k *database, _ store.Scope) error { return do(k, nil) })
 	} else {
 		err = p.edit(c, do)
 	}
@@ -161,75 +160,52 @@ func (p *Program) definitions(own *site.Source, stored storedList) func(name str
 }
 
 // pagesChosen tells which pages the flags mean.
-func pagesChosen(c *cli.Context, k *database, own *site.Source) (func(*kept.Page) bool, error) {
-	source := c.String("source")
+func pagesChosen(c *cli.Context, k *database, own *site.Source) (which kept.Selection, err error) {
+	which.Source = c.String("source")
 	if own != nil {
-		source = own.Name()
+		which.Source = own.Name()
 	}
-	codes, err := states(c)
-	if err != nil {
-		return nil, err
+	if which.States, err = states(c); err != nil {
+		return which, err
 	}
-	var from, to time.Time
-	for flag, at := range map[string]*time.Time{"since": &from, "until": &to} {
+	for flag, at := range map[string]*time.Time{"since": &which.Since, "until": &which.Until} {
 		if c.IsSet(flag) {
 			s, err := momentOf(c, k, flag)
 			if err != nil {
-				return nil, err
+				return which, err
 			}
 			*at = s.at
 		}
 	}
-	return func(page *kept.Page) bool {
-		return (source == "" || page.Source == source) && (len(codes) == 0 || slices.Contains(codes, page.State)) &&
-			(from.IsZero() || !page.FetchedAt.Before(from)) && (to.IsZero() || page.FetchedAt.Before(to))
-	}, nil
+	return which, nil
 }
 
 func reparsedText(w *sections, out *crawl.Reparsed) {
-	head := fmt.Sprintf("%s read again, the newest of %s", plural(out.Pages, "page"), plural(out.Kept, "kept page"))
-	if out.Damaged > 0 {
-		head += fmt.Sprintf("; %s can't be read", plural(out.Damaged, "page"))
-	}
-	if out.BadBytes > 0 {
-		head += fmt.Sprintf("; %s of the files are damaged and were skipped", bytesText(out.BadBytes))
+	head := fmt.Sprintf("%s read again, the newest of %s, with %s", plural(out.Pages, "page"), plural(out.Kept, "kept page"), plural(out.Listings, "listing"))
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{out.Unread, "say nothing by this definition"}, {out.Damaged, "can't be read"}, {out.LeftOut, "are of a source that is not known any more"}} {
+		if x.n > 0 {
+			head += fmt.Sprintf("; %s %s", thousands(int64(x.n)), x.what)
+		}
 	}
 	w.lines(head)
-	for _, s := range out.Sources {
-		w.title(s.Source)
-		w.more(fmt.Sprintf("%s: %s before, %s after; %s found, %s lost", plural(s.Pages, "page"), plural(s.Before, "listing"), thousands(int64(s.After)),
-			thousands(int64(s.Gained)), thousands(int64(s.Lost))))
-		for _, o := range s.Outcomes {
-			w.more(fmt.Sprintf("%s: %s before, %s after: %s", plural(o.Pages, "page"), o.Before, o.After, strings.Join(o.Examples, " ")))
-		}
-		t := newTable("FIELD", "BEFORE", "AFTER", "GAINED", "LOST", "CHANGED")
-		for _, f := range s.Fields {
-			t.row(f.Field, f.Before, f.After, f.Gained, f.Lost, f.Changed)
-		}
-		w.table(t)
-		var examples []string
-		for _, f := range s.Fields {
-			if len(f.Examples) > 0 { // --json has more
-				x := f.Examples[0]
-				examples = append(examples, fmt.Sprintf("%s of %s: %s → %s", f.Field, x.Listing, w.p.valueText(x.Before), w.p.valueText(x.After)))
-			}
-		}
-		w.lines(examples...)
+	verb, x := "stored", out.Stored
+	if out.DryRun {
+		verb = "would be stored"
 	}
-	if out.Stored == nil {
-		w.lines("Nothing was stored (--dry-run).")
-		return
-	}
-	x := out.Stored
-	text := []string{fmt.Sprintf("%s stored: %s new, %s changed, %s completed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), plural(x.New, "listing"),
-		thousands(int64(x.Changed)), thousands(int64(x.Completed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page"))}
+	w.more(fmt.Sprintf("%s %s: %s new, %s changed, %s completed, %s restored, %s rejected; %s brought nothing new", plural(x.Stored, "page"), verb, plural(x.New, "listing"),
+		thousands(int64(x.Changed)), thousands(int64(x.Completed)), thousands(int64(x.Restored)), thousands(int64(x.Rejected)), plural(x.Same, "page")))
 	if x.Older > 0 {
-		text = append(text, fmt.Sprintf("%s: the database has newer data, so only empty fields were set", plural(x.Older, "listing")))
+		w.more(fmt.Sprintf("%s: the database has newer data, so only empty fields were set", plural(x.Older, "listing")))
 	}
 	if x.Unknown > 0 {
-		text = append(text, fmt.Sprintf("%s skipped: their target or listing is not in the database", plural(x.Unknown, "page")))
+		w.more(fmt.Sprintf("%s skipped: their target or listing is not in the database", plural(x.Unknown, "page")))
 	}
-	w.lines(text...)
+	if out.DryRun {
+		w.more("Nothing was stored (--dry-run).")
+	}
 }
 
 // sizeValue is a number of bytes: "500MB", "2GB".
@@ -256,4 +232,26 @@ func sizeValue(def int64) cli.Generic {
 		}
 		return strconv.FormatInt(n, 10)
 	}}
+}
+
+// edit changes a database with the log of this process, in which what is changed stands before it
+// is committed: so a replay makes it again.
+func (p *Program) edit(c *cli.Context, fn func(*database, checkpoint.EditLog) error) error {
+	return p.with(c, existing, func(k *database, _ store.Scope) error {
+		id, err := k.DB().ID(c.Context)
+		if err != nil {
+			return err
+		}
+		number, err := k.EditNumber(c.Context)
+		if err != nil {
+			return err
+		}
+		log, err := wal.Create(wal.Config{
+			Dir: logDir(c), WorkerID: yp.WorkerID(0, os.Getpid()), Database: id, RunNumber: number, NoCompress: true,
+		})
+		if err != nil {
+			return fmt.Errorf("open write-ahead log: %w", err)
+		}
+		return asUsage(errors.Join(fn(k, log), log.Close()))
+	})
 }

@@ -180,7 +180,7 @@ func (p *Program) recoverCommand() *cli.Command {
 			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
 			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
 			"writes nothing more of it, and the current page is read again.",
-		Flags: append(pingFlags(),
+		Flags: append([]cli.Flag{pingFlag()},
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead"},
 			statesFlag(),
 			onlySourceFlag(),

@@ -83,7 +83,6 @@ type run struct {
 	before  selected  // of all sources
 
 	onlyDetails bool // `details`: no results pages
-	manager     *manager
 }
 
 // sourceRun is one source of a run.
@@ -93,7 +92,6 @@ type sourceRun struct {
 	index    *crawl.Index // with --discover
 	scope    store.Scope
 	before   selected
-	shown    int64 // listings that its targets had shown when the pass began
 }
 
 func (p *Program) newDisplay(c *cli.Context) *Display {
@@ -138,7 +136,6 @@ func (r *run) do(ctx context.Context) error {
 		return err
 	}
 	defer r.leavePage("the run has ended")
-	r.manager = newManager(r.log, r.name())
 	return r.open(ctx, func() error {
 		if err := r.servePage(); err != nil {
 			return err
@@ -149,20 +146,6 @@ func (r *run) do(ctx context.Context) error {
 		}
 		return r.crawl(ctx)
 	})
-}
-
-// name is what a run is about, in few words: "CA TX", "3 sources, 50 states".
-func (r *run) name() string {
-	places := strings.Join(r.sel.States, " ")
-	if n := len(r.sel.States); n == 0 {
-		places = "all states"
-	} else if n > 8 {
-		places = plural(n, "state")
-	}
-	if n := len(r.sources); n > 1 {
-		return plural(n, "source") + ", " + places
-	}
-	return places
 }
 
 // open opens the database, starts what a crawl needs beside it, and ends both after do.

@@ -45,29 +45,25 @@ func (r *run) crawl(ctx context.Context) error {
 	sources = crawl.NewSources(config, configs)
 
 	interrupted := context.AfterFunc(ctx, func() {
-		r.manager.stopping("finishing the current pages")
 		r.log.Info().Msg("stopping after the current pages; Ctrl-C again ends at once")
 		sources.Stop(crawl.ErrInterrupted)
 	})
 	defer interrupted()
-	defer r.manager.stopping("ended")
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
-	r.manager.ready()
 	stop := r.watch(sources, clients)
 	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
-	look := r.observe(ctx, sources.Results)
+	unobserved := r.observe(ctx)
 	err = sources.Run(context.WithoutCancel(ctx))
 	written()
 	stop()
-	r.manager.ending()
 	ended := r.endings(ctx, sources)
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
 		err = nil // the budget was just enough
 	}
 	stats := sources.Stats()
-	look.end(ctx, err, ended)
+	unobserved()
 	outcome := outcomeOf(worst(err, ended))
 	if ferr := r.row.Finish(ctx, outcome, stats.Requests); ferr != nil && err == nil {
 		err = ferr
@@ -172,7 +168,6 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
 		Beat: func(ctx context.Context) error {
-			r.manager.beat()
 			return r.scores.beat(ctx, r.monitor, pools, r.egress)
 		},
 		Filter: keepFilter(c),
@@ -192,7 +187,7 @@ func (r *run) workers() int {
 
 // openLog opens the write-ahead log of a worker.
 func (r *run) openLog(worker string) (crawl.Log, error) {
-	log, err := wal.Create(wal.Config{Dir: logDir(r.c), WorkerID: worker, Spare: worker + "_" + r.row.UUID, Database: r.id, RunNumber: r.row.Number, Logger: r.log})
+	log, err := wal.Create(wal.Config{Dir: logDir(r.c), WorkerID: worker, Database: r.id, RunNumber: r.row.Number, Logger: r.log})
 	if err != nil {
 		return nil, fmt.Errorf("open write-ahead log: %w", err)
 	}

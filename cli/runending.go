@@ -112,8 +112,8 @@ func (r *run) noteClosed(all []ending) {
 		case errors.As(e.Err, &blocked):
 			text += ". " + r.opening(blocked)
 		case errors.Is(e.Err, crawl.ErrLayout):
-			text = fmt.Sprintf("%s%s.\nThe pages are kept: `ypcrawl sources samples %s`. Fix the definition%s, then: `ypcrawl sources enable %s`.",
-				r.whose("source %s: ", e), text, e.Source, r.mending(e.Source), e.Source)
+			text = fmt.Sprintf("%s%s.\nFix the definition%s, then: `ypcrawl sources enable %s`.",
+				r.whose("source %s: ", e), text, r.mending(e.Source), e.Source)
 		default:
 			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` shows why; add others or wait for the end of their cooldown, then type the same command again.",
 				r.whose("source %s: ", e), text)
@@ -131,7 +131,7 @@ func (r *run) mending(name string) string {
 	if isBuiltin(name) || !r.several() && r.c.String("source-file") != "" {
 		return " (--source-file)"
 	}
-	return fmt.Sprintf(" (`ypcrawl sources show %s --yaml` prints it, `ypcrawl sources try FILE PAGE` says what it reads of a kept page, `ypcrawl sources set %s --file FILE` puts it back)", name, name)
+	return fmt.Sprintf(" (`ypcrawl sources show %s --yaml` prints it, `ypcrawl sources try FILE.yaml URL` says what it reads, `ypcrawl sources add FILE.yaml` replaces it)", name)
 }
 
 // opening is what opens a source again.

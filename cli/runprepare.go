@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -10,6 +11,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // register enters the run, takes back what dead runs held, and prepares what is to be done.
@@ -128,7 +130,7 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {
 		return plan, err
 	}
-	if c.shown, err = r.again(ctx, c.scope); err != nil {
+	if err = r.again(ctx, c); err != nil {
 		return plan, err
 	}
 	if _, err := r.keeper.Wake(ctx, c.scope); err != nil {
@@ -140,20 +142,24 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 }
 
 // again applies --every and --recrawl to the targets of a source, and begins the pass over them.
-// It returns how many listings they had shown before.
-func (r *run) again(ctx context.Context, scope store.Scope) (shown int64, err error) {
+func (r *run) again(ctx context.Context, c *sourceRun) error {
+	scope := c.scope
 	if r.c.IsSet("every") {
 		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	var age *time.Duration
 	if r.c.IsSet("recrawl") {
 		age = new(timeOf(r.c, "recrawl"))
 	}
-	pass, err := r.row.BeginPass(ctx, scope, age)
+	of := scope
+	of.Kinds = slices.DeleteFunc(yp.Kinds(), func(kind yp.Kind) bool {
+		return kind == yp.KindIndex && c.index == nil || kind == yp.KindDetail && !(r.details().Wanted && c.src.HasDetails())
+	})
+	pass, err := r.row.BeginPass(ctx, of, age)
 	if err != nil || age == nil {
-		return pass.Listings, err
+		return err
 	}
 	if pass.GoesOn {
 		r.log.Info().Str("begun", minute(pass.Began)).Msg("going on with the last --recrawl")
@@ -164,7 +170,7 @@ func (r *run) again(ctx context.Context, scope store.Scope) (shown int64, err er
 	if waiting > 0 {
 		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)
 	}
-	return pass.Listings, err
+	return err
 }
 
 // gapReason is why a target that is due may have to wait all the same.

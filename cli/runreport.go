@@ -56,14 +56,13 @@ type selected struct {
 	GapUntil time.Time `json:"gap_until"` // when the last of them may be claimed
 	NextDue  time.Time `json:"next_due"`  // when the first target falls due, of a run that had nothing to do
 
-	rests    []report.Rest // what waits or failed, by cause
-	accepted int64         // listings that the targets showed
+	rests []report.Rest // what waits or failed, by cause
 }
 
 func selectedOf(c report.Counts) selected {
 	return selected{
 		Targets: c.Targets, Planned: c.Planned, InProgress: c.InProgress, Done: c.Done, Failed: c.Failed,
-		Stuck: c.Stuck, Parked: c.Parked, Percent: c.Percent, Pages: c.Pages, accepted: c.Accepted,
+		Stuck: c.Stuck, Parked: c.Parked, Percent: c.Percent, Pages: c.Pages,
 	}
 }
 
@@ -132,6 +131,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 		s.Resume = r.p.commandLine()
 	}
 	r.sayFacts(s)
+	r.tellEnd(r.c.Context, left, st, ended)
 	if err := r.print(s, left); err != nil {
 		return errors.Join(err, runErr)
 	}
@@ -228,10 +228,10 @@ func (r *run) print(s summary, left error) error {
 			w.table(runTable(s))
 		}
 		if s.Coverage != nil && s.Coverage.All() > 0 {
-			w.more(s.Coverage.Lines("this selection")...)
+			w.more(s.Coverage.Line("this selection"))
 			named := 0
 			for _, pass := range s.Passes {
-				if pass.Runs > 1 && named < mostNamed {
+				if (pass.Runs > 1 || pass.Failed > 0) && named < mostNamed {
 					w.more(pass.Sentence())
 					named++
 				}

@@ -71,7 +71,7 @@ func (r *run) chooseSources() (runs []*sourceRun, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.places, err = loadPlaces(); err != nil {
+	if r.places, err = loadPlaces(r.sel.States); err != nil {
 		return nil, err
 	}
 	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
@@ -141,7 +141,7 @@ func (r *run) loadSources() (all []*site.Source, err error) {
 func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Source, err error) {
 	for _, s := range stored {
 		switch {
-		case !s.Enabled || s.Stage == checkpoint.StageReview:
+		case !s.Enabled:
 			continue
 		case s.Definition == "" && !isBuiltin(s.Name):
 			p.note("%s is left out: its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
@@ -155,7 +155,7 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 		all = append(all, src)
 	}
 	if len(all) == 0 {
-		return nil, Usagef("--all-sources: %s has no enabled source; add one with `ypcrawl sources add URL`, or name them with --sources", c.String("db"))
+		return nil, Usagef("--all-sources: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them with --sources", c.String("db"))
 	}
 	return all, nil
 }
@@ -253,8 +253,6 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 		return movedTo(src, s)
 	case !known:
 		return nil, l.unknown(what, name)
-	case s.Stage == checkpoint.StageReview:
-		return nil, closedSource(s)
 	case s.Definition == "":
 		return nil, Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
 	}
@@ -277,14 +275,9 @@ func movedTo(src *site.Source, s checkpoint.StoredSource) (*site.Source, error) 
 	return src.WithBaseURL(u), nil
 }
 
-// closedSource refuses a source that an operator has to look at first.
+// closedSource refuses a source that an operator has disabled.
 func closedSource(s checkpoint.StoredSource) error {
-	why := "is disabled"
-	if s.Stage == checkpoint.StageReview {
-		why = "waits for a review"
-	}
-	return &exitError{code: ExitBlocked, err: fmt.Errorf(
-		"source %s %s: read its definition with `ypcrawl sources show %s --yaml`, then `ypcrawl sources enable %s`", s.Name, why, s.Name, s.Name)}
+	return &exitError{code: ExitBlocked, err: fmt.Errorf("source %s is disabled: `ypcrawl sources enable %s` enables it", s.Name, s.Name)}
 }
 
 // unknown names the sources that there are, or the nearest.

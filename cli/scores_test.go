@@ -41,6 +41,37 @@ func newScored(t *testing.T) *scored {
 	return s
 }
 
+// TestIdentitiesAreSpread: not every run begins with the same of the twelve.
+func TestIdentitiesAreSpread(t *testing.T) {
+	t.Parallel()
+	client := fetch.New(fetch.Config{})
+	t.Cleanup(client.Close)
+	first := map[string]bool{}
+	for range 60 {
+		pool, err := egress{policy: fetch.PolicyOff, identity: "browser"}.pool(t.Context(), nil, client, &scores{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for i := range 12 {
+			s, err := pool.Take()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[s.Identity()] = true; i == 0 {
+				first[s.Identity()] = true
+			}
+			s.Close()
+		}
+		if len(seen) != 12 {
+			t.Errorf("%d identities in twelve sessions", len(seen))
+		}
+	}
+	if len(first) < 6 {
+		t.Errorf("sixty runs begin with %v", first)
+	}
+}
+
 // of reads the row of a proxy.
 func (s *scored) of(t *testing.T, id int64) health.Proxy {
 	t.Helper()

@@ -14,25 +14,20 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/selftest"
-	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 )
 
-const (
-	defaultSelftestKills = 50
-	selftestCuts         = 10
-)
+const defaultSelftestKills = 50
 
 func (p *Program) selftestCommand() *cli.Command {
 	return &cli.Command{
 		Name: "selftest", Usage: "Prove on this machine and disk that a crawl survives kills: crawl the demo, kill it, compare with the truth",
 		Description: "It sends no request to any site, takes 10 to 30 seconds, and writes into a new folder, which it removes when all is well.\n" +
-			"--powercut also simulates power cuts: after a kill it removes or damages what was written but not synced, in the database,\n" +
-			"its journal and the logs. It can't detect a disk that reports a sync before the data is safe: only a real power cut shows that.\nExit code 0 when all is well, 1 otherwise.",
+			"It kills crawls at random, and stops one and continues it after others have taken its work over. It can't detect a disk\n" +
+			"that reports a sync before the data is safe: only a real power cut shows that. Exit code 0 when all is well, 1 otherwise.",
 		Flags: []cli.Flag{
-			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random, and once at each kill point"},
-			&cli.BoolFlag{Name: "powercut", Usage: fmt.Sprintf("simulate %d power cuts, too", selftestCuts)},
+			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random"},
 			&cli.StringFlag{Name: "dir", Value: ".", Usage: "test the disk of this `FOLDER`"},
 			jsonFlag(),
 		},
@@ -61,22 +56,13 @@ func (p *Program) selftest(c *cli.Context) error {
 		return err
 	}
 	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: p.selftestSteps(c.Bool("quiet"))}
-	for _, point := range crawl.Points() {
-		cfg.Points = append(cfg.Points, string(point))
-	}
-	if c.Bool("powercut") {
-		cfg.PowerCuts = selftestCuts
-	}
-	cfg.Command = func(ctx context.Context, fault string, args ...string) *exec.Cmd {
+	cfg.Command = func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this very program
 		cmd.Args[0] = p.args[0]
 		for _, line := range os.Environ() { // what is set for other crawls is not for these
-			if name, _, _ := strings.Cut(line, "="); !strings.HasPrefix(name, envPrefix) && (fault == "" || name != FaultVariable) {
+			if !strings.HasPrefix(line, envPrefix) {
 				cmd.Env = append(cmd.Env, line)
 			}
-		}
-		if fault != "" {
-			cmd.Env = append(cmd.Env, FaultVariable+"="+fault)
 		}
 		return cmd
 	}
@@ -88,7 +74,7 @@ func (p *Program) selftest(c *cli.Context) error {
 		}
 		return fmt.Errorf("selftest: %w", err)
 	}
-	v := verdictOf(res, c.Bool("powercut"))
+	v := verdictOf(res)
 	if c.Bool("json") {
 		err = writeJSON(p.Out, v)
 	} else {
@@ -121,92 +107,58 @@ func (p *Program) selftestSteps(quiet bool) func(step string, done, of int) {
 
 // selftestVerdict is what `selftest` tells.
 type selftestVerdict struct {
-	OK          bool               `json:"ok"`
-	Platform    string             `json:"platform"`
-	Processors  int                `json:"processors"`
-	Version     string             `json:"version"`
-	SQLite      string             `json:"sqlite"`
-	FileSystem  string             `json:"file_system"` // "" = not known on this system
-	Locks       bool               `json:"locks"`
-	Doubt       string             `json:"doubt,omitempty"` // why the disk may not keep what it is given
-	FsyncP50    float64            `json:"fsync_p50_seconds"`
-	FsyncP99    float64            `json:"fsync_p99_seconds"`
-	WorkerLimit *float64           `json:"pages_per_second_of_one_worker_by_fsync"` // null: fsync returns at once
-	Pages       int                `json:"pages"`                                   // of an undisturbed crawl
-	Listings    int                `json:"listings"`
-	Rate        float64            `json:"pages_per_second"`
-	CPU         float64            `json:"cpu_seconds_per_page"`
-	Kills       int                `json:"kills"`
-	Points      []string           `json:"kill_points"`
-	PowerCuts   *int               `json:"power_cuts"` // null: not tried
-	Databases   int                `json:"databases"`
-	Again       int                `json:"pages_fetched_again"`
-	Allowed     int                `json:"pages_fetched_again_allowed"`
-	Lost        int                `json:"lost"`
-	Doubled     int                `json:"doubled"`
-	Problems    []selftest.Problem `json:"problems"`
-	Folder      string             `json:"folder,omitempty"`
+	OK         bool               `json:"ok"`
+	Platform   string             `json:"platform"`
+	Processors int                `json:"processors"`
+	Version    string             `json:"version"`
+	SQLite     string             `json:"sqlite"`
+	Pages      int                `json:"pages"` // of an undisturbed crawl
+	Listings   int                `json:"listings"`
+	Rate       float64            `json:"pages_per_second"`
+	CPU        float64            `json:"cpu_seconds_per_page"`
+	Kills      int                `json:"kills"`
+	Stopped    bool               `json:"stopped_and_continued"` // false on Windows, where no process can be stopped
+	Databases  int                `json:"databases"`
+	Again      int                `json:"pages_fetched_again"`
+	Allowed    int                `json:"pages_fetched_again_allowed"`
+	Lost       int                `json:"lost"`
+	Doubled    int                `json:"doubled"`
+	Problems   []selftest.Problem `json:"problems"`
+	Folder     string             `json:"folder,omitempty"`
 }
 
-func verdictOf(r selftest.Result, cut bool) selftestVerdict {
+func verdictOf(r selftest.Result) selftestVerdict {
 	b := ownBuild()
 	v := selftestVerdict{
 		OK: len(r.Problems) == 0, Platform: b.Platform, Processors: runtime.GOMAXPROCS(0), Version: b.Version, SQLite: b.SQLite,
-		FileSystem: r.Disk.FileSystem, Locks: r.Disk.Locks, Doubt: r.Disk.Doubt, FsyncP50: r.Disk.P50.Seconds(), FsyncP99: r.Disk.P99.Seconds(),
-		Pages: r.Pages, Listings: r.Listings,
-		Kills: r.Kills, Points: append([]string{}, r.Points...), Databases: r.Databases, Again: r.Again, Allowed: r.Allowed,
+		Pages: r.Pages, Listings: r.Listings, Kills: r.Kills, Stopped: r.Stopped, Databases: r.Databases, Again: r.Again, Allowed: r.Allowed,
 		Lost: r.Lost, Doubled: r.Doubled, Problems: append([]selftest.Problem{}, r.Problems...), Folder: r.Folder,
 	}
 	if r.Took > 0 {
 		v.Rate, v.CPU = float64(r.Pages)/r.Took.Seconds(), r.CPU.Seconds()/float64(r.Pages)
 	}
-	if !r.Disk.Instant {
-		v.WorkerLimit = new(1 / (2 * r.Disk.P50.Seconds())) // of the page's line in the log, and of its commit
-	}
-	if cut {
-		v.PowerCuts = &r.PowerCuts
-	}
 	return v
 }
 
-// printSelftest prints the verdict in ten lines of at most 80 columns.
+// printSelftest prints the verdict in lines of at most 80 columns.
 func (p *Program) printSelftest(v selftestVerdict) error {
-	locks, limit, points, cuts, verdict := "locks hold", "it returns at once", "none", "not tried: --powercut simulates them", p.paint(p.Out, green, "all is well")
-	if !v.Locks {
-		locks = "locks do not hold"
+	stopped, verdict := "not tried: no process can be stopped here", p.paint(p.Out, green, "all is well")
+	if v.Stopped {
+		stopped = "one crawl, continued after others had done its work"
 	}
-	if v.WorkerLimit != nil {
-		limit = fmt.Sprintf("one worker up to %s pages/s", thousands(int64(*v.WorkerLimit)))
-	}
-	if len(v.Points) > 0 {
-		points = fmt.Sprintf("%d: %s", len(v.Points), strings.Join(v.Points, " "))
-	}
-	if v.PowerCuts != nil {
-		cuts = fmt.Sprintf("%d simulated: writes that were not synced were lost or torn", *v.PowerCuts)
-	}
-	switch {
-	case !v.OK:
+	if !v.OK {
 		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
-	case v.Doubt != "":
-		verdict = p.paint(p.Out, yellow, "no kill lost anything, but see the line of the disk")
-	}
-	disk := commas(orDash(v.FileSystem), locks)
-	if v.Doubt != "" {
-		disk = commas(orDash(v.FileSystem), v.Doubt)
 	}
 	for _, l := range [][2]string{
 		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", v.Platform, plural(v.Processors, "processor"), shortVersion(v.Version), v.SQLite)},
-		{"disk", disk},
-		{"fsync", fmt.Sprintf("p50 %s, p99 %s: %s", syncText(v.FsyncP50), syncText(v.FsyncP99), limit)},
 		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s, %.1f ms CPU a page", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate, 1000*v.CPU)},
 		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
-		{"kill points", points},
-		{"power cuts", cuts},
+		{"stopped", stopped},
 		{"lost", fmt.Sprintf("%d of %s, in %s and their logs", v.Lost, plural(v.Listings, "listing"), plural(v.Databases, "database"))},
 		{"doubled", fmt.Sprint(v.Doubled)},
 		{"verdict", verdict},
 	} {
-		if _, err := fmt.Fprintf(p.Out, "%-11s  %s\n", l[0], l[1]); err != nil {
+		if _, err := fmt.Fprintf(p.Out, "%-7s  %s\n", l[0], l[1]); err != nil {
 			return err
 		}
 	}
@@ -218,8 +170,6 @@ func shortVersion(v string) string {
 	short, _, _ := strings.Cut(v, "-0.")
 	return short[:min(len(short), 16)]
 }
-
-func syncText(seconds float64) string { return fmt.Sprintf("%.2f ms", 1000*seconds) }
 
 // remedy says what went wrong, and what to do.
 func (v *selftestVerdict) remedy(self string) string {

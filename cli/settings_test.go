@@ -266,7 +266,6 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 		"dead|list":      {"states": "CA", "source": "demo"},
 		"wal|read":       {"states": "CA"},
 		"companies|list": {"states": "CA"},
-		"sources|add|x":  {"dry-run": "true"},
 		"version":        {},
 	}
 	check := func(t *testing.T, more ...string) {
@@ -315,7 +314,7 @@ func TestUnknownVariables(t *testing.T) {
 	want := []string{
 		`the variable YPCRAWL_A\x1b sets nothing: did you mean YPCRAWL_DB?`,
 		`the variable YPCRAWL_EXPORT_O sets nothing: a variable has the long name of its flag: YPCRAWL_EXPORT_OUTPUT`,
-		`the variable YPCRAWL_FOLLOW sets nothing: it does not say for which command: did you mean YPCRAWL_WAL_TAIL_FOLLOW?`,
+		`the variable YPCRAWL_FOLLOW sets nothing: it does not say for which command: did you mean YPCRAWL_WAL_READ_FOLLOW?`,
 		`the variable YPCRAWL_LIMIT sets nothing: it does not say for which command: did you mean YPCRAWL_TARGETS_LIST_LIMIT, YPCRAWL_DEAD_LIST_LIMIT, YPCRAWL_DETAILS_LIMIT?`,
 		`the variable YPCRAWL_STATSE sets nothing: did you mean YPCRAWL_STATES?`,
 		`the variable YPCRAWL_XYZZY_XYZZY sets nothing: no flag has that name, see --help`,

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -35,6 +38,7 @@ const (
 	existing               // write to a file that must be there
 	reading                // read only
 	indexing               // write to a file that must be there, or only read one that can't be written
+	rebuild                // make the file if need be, from the logs that may stand beside it
 )
 
 // database is an open database: what changes it, and what tells of it.
@@ -45,7 +49,14 @@ type database struct {
 
 // open opens the database that --db names.
 func (p *Program) open(c *cli.Context, how access) (*database, error) {
-	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create, ReadOnly: how == reading, LoseCommit: p.lose}
+	absent, err := store.Absent(c.String("db"))
+	if err == nil && absent && how != rebuild {
+		err = p.lost(c, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild, ReadOnly: how == reading, LoseCommit: p.LoseCommit}
 	if p.Reached != nil {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
 	}
@@ -53,10 +64,59 @@ func (p *Program) open(c *cli.Context, how access) (*database, error) {
 	if cfg.ReadOnly = true; how == indexing && errors.Is(err, store.ErrReadOnly) {
 		db, err = store.Open(c.Context, cfg)
 	}
+	if err == nil && how != rebuild {
+		err = p.begunAnew(c, db)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &database{checkpoint.New(db), report.New(db)}, nil
+}
+
+// lostError says that a database is gone, and that logs of it are there.
+type lostError struct{ path, logs, id string }
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("there is nothing in %s, and the logs in %s are those of database %s", e.path, e.logs, e.id)
+}
+
+// lost looks for logs of another database beside one in which nothing stands, and whose id is own, "" = it
+// has none. A --wal-dir may be shared by databases of one folder: the logs of those are not meant. The
+// default log folder is the file's alone, so another file with that id is a copy.
+func (p *Program) lost(c *cli.Context, own string) error {
+	path, dir := c.String("db"), logDir(c)
+	ids, err := wal.Writers(dir)
+	if err != nil {
+		return nil //nolint:nilerr // there are none, or a run will tell why they can't be read
+	}
+	if ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" || id == own }); len(ids) == 0 {
+		return nil
+	}
+	var there []string
+	if filepath.Clean(dir) != filepath.Clean(logsOf(path)) {
+		there = store.IDsBeside(c.Context, path)
+	} else if absent, err := store.Absent(path); own == "" && err == nil && !absent {
+		return nil // another process made it meanwhile, and logs
+	}
+	if ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(there, id) }); len(ids) == 0 {
+		return nil
+	}
+	return &lostError{path, dir, ids[0]}
+}
+
+// begunAnew closes a database in which nothing stands and beside which there are logs of another one.
+func (p *Program) begunAnew(c *cli.Context, db *store.DB) error {
+	untouched, err := db.Untouched(c.Context)
+	if err == nil && untouched {
+		var own string
+		if own, err = db.ID(c.Context); err == nil {
+			err = p.lost(c, own)
+		}
+	}
+	if err != nil {
+		err = errors.Join(err, db.Close())
+	}
+	return err
 }
 
 // logger writes to w, which is stderr or the display in front of it.
@@ -271,7 +331,7 @@ func notEmpty(c *cli.Context, name string, words []string) error {
 
 // resolve finds what the flags select; words that mean nothing are usage errors.
 func resolve(src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
-	g, err := loadPlaces()
+	g, err := loadPlaces(sel.States)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ func (p *Program) sourcesCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "sources",
-		Usage: "The directory sites that can be crawled: list, add, enable, reset, see pages that could not be read",
-		Subcommands: slices.Concat([]*cli.Command{
+		Usage: "The directory sites that can be crawled: list, add, try, enable, disable",
+		Subcommands: []*cli.Command{
 			p.sourcesAddCommand(),
 			p.sourcesTryCommand(),
 			{
@@ -43,34 +43,24 @@ func (p *Program) sourcesCommand() *cli.Command {
 				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "print only the definition"}, jsonFlag()},
 				Action: p.sourcesShow,
 			},
-			{
-				Name: "set", Usage: "Store a definition of your own under a name, or put an edited one back; it is checked first",
-				Description: "A source that is new, or in the sandbox, is crawled there (again); one that waits for a review still waits\n" +
-					"until it is enabled; one that is active stays active.",
-				ArgsUsage: "SOURCE", Args: true,
-				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", DefaultText: "none", Usage: "definition `FILE` (YAML)"}, jsonFlag()},
-				Action: p.sourcesSet,
-			},
 			act("promote", "Make a source active by hand, without regard to its sandbox", "", p.promoteSource),
 			{
 				Name: "check", Usage: "Check definition files of your own: every error with its line", ArgsUsage: "FILE...",
 				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesCheck,
 			},
 			act("enable", "Allow crawls of a source, and clear what was set automatically",
-				"Its pause, quarantine, penalties and failures in a row are cleared, also when it is enabled already.\n"+
-					"One that waits for a review goes to the sandbox.", p.enableSource),
+				"Its pause, quarantine, penalties, learned delays and failures in a row are cleared, also when it is enabled already.\n"+
+					"A Retry-After of the site is still obeyed.",
+				func(ctx context.Context, k *database, name string) error {
+					_, err := health.New(k.DB()).SetEnabled(ctx, name, true)
+					return err
+				}),
 			act("disable", "Do not crawl a source until it is enabled", "Runs under way finish their current pages.",
 				func(ctx context.Context, k *database, name string) error {
 					_, err := health.New(k.DB()).SetEnabled(ctx, name, false)
 					return err
 				}),
-			act("reset", "Clear pauses, quarantine, penalties and learned delays of a source",
-				"A Retry-After of the site is still obeyed, and a disabled source stays disabled.",
-				func(ctx context.Context, k *database, name string) error {
-					_, err := health.New(k.DB()).Reset(ctx, name)
-					return err
-				}),
-		}, p.sampleCommands()),
+		},
 	}
 }
 
@@ -86,7 +76,6 @@ type sourceRow struct {
 	// What the database knows of it; empty without one.
 	sourceState
 	Stage checkpoint.Stage `json:"stage,omitempty"`
-	Score *int             `json:"score,omitempty"` // 0 to 100, of one that was added by its address
 }
 
 // sourceState says whether a source may be asked, and how it answers.
@@ -160,9 +149,6 @@ func withKnown(c *cli.Context, k *database, rows []sourceRow) ([]sourceRow, erro
 			continue
 		}
 		r.Stage = x.Stage
-		if r.Score, _, err = k.SourceNotes(c.Context, x.ID); err != nil {
-			return nil, err
-		}
 		if x.Definition == "" {
 			continue
 		}
@@ -189,15 +175,15 @@ func sourcesTable(rows []sourceRow, known bool) *table {
 		}
 		return []any{
 			r.Name, r.BaseURL, delay, pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
-			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)), r.Score,
+			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)),
 		}
-	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage", "score").without("example", "pages at most", "delay", "base URL", "score")
+	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage").without("example", "pages at most", "delay", "base URL")
 	if !known {
 		t.hide("availability", "status")
 	}
-	staged := func(r sourceRow) bool { return r.Score != nil || r.Stage != "" && r.Stage != checkpoint.StageActive }
+	staged := func(r sourceRow) bool { return r.Stage != "" && r.Stage != checkpoint.StageActive }
 	if !slices.ContainsFunc(rows, staged) {
-		t.hide("stage", "score")
+		t.hide("stage")
 	}
 	return t
 }
@@ -229,8 +215,6 @@ type sourceFacts struct {
 	BaseURL string             `json:"base_url"`
 	Stage   checkpoint.Stage   `json:"stage"`
 	Enabled bool               `json:"enabled"`
-	Score   *int               `json:"score"`
-	Notes   []string           `json:"notes"`
 	Sandbox checkpoint.Sandbox `json:"targets"`
 	YAML    string             `json:"definition,omitempty"`
 }
@@ -273,12 +257,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 
 func (p *Program) showFacts(c *cli.Context, s checkpoint.StoredSource) error {
 	return p.with(c, reading, func(k *database, _ store.Scope) (err error) {
-		f := sourceFacts{BaseURL: s.BaseURL, Stage: s.Stage, Enabled: s.Enabled, Notes: []string{}, YAML: s.Definition}
-		var notes []string
-		if f.Score, notes, err = k.SourceNotes(c.Context, s.ID); err != nil {
-			return err
-		}
-		f.Notes = append(f.Notes, notes...)
+		f := sourceFacts{BaseURL: s.BaseURL, Stage: s.Stage, Enabled: s.Enabled, YAML: s.Definition}
 		if f.Sandbox, err = k.Sandbox(c.Context, s.ID); err != nil {
 			return err
 		}
@@ -296,9 +275,6 @@ func (p *Program) showFacts(c *cli.Context, s checkpoint.StoredSource) error {
 // text tells what is known of a source, the most important first.
 func (f *sourceFacts) text(w *sections, now time.Time) {
 	head := fmt.Sprintf("%s: %s, stage %s", f.Name, f.BaseURL, f.Stage)
-	if f.Score != nil {
-		head += fmt.Sprintf(", score %d", *f.Score)
-	}
 	availability := "availability: " + string(f.Availability)
 	if !f.Until.IsZero() {
 		availability += " until " + moment(now, f.Until)
@@ -307,13 +283,7 @@ func (f *sourceFacts) text(w *sections, now time.Time) {
 		availability += ", " + f.Reason
 	}
 	w.lines(head, availability, "targets: "+targetsText(&f.Sandbox, f.Stage))
-	for _, note := range f.Notes {
-		w.item("  ", note)
-	}
 	switch {
-	case f.Stage == checkpoint.StageReview:
-		w.more(fmt.Sprintf("Next: `ypcrawl sources show %s --yaml`, edit, `ypcrawl sources try FILE URL`, `ypcrawl sources set %s --file FILE`, `ypcrawl sources enable %s`.",
-			f.Name, f.Name, f.Name))
 	case f.Stage == checkpoint.StageSandbox:
 		w.more(fmt.Sprintf("Next: `ypcrawl run --source %s` crawls the sandbox; `ypcrawl sources promote %s` ends it by hand.", f.Name, f.Name))
 	case !f.Enabled:
@@ -324,31 +294,15 @@ func (f *sourceFacts) text(w *sections, now time.Time) {
 }
 
 func targetsText(s *checkpoint.Sandbox, stage checkpoint.Stage) string {
-	text := fmt.Sprintf("%s planned, %s with an outcome, %s read", thousands(int64(s.Targets)), thousands(int64(s.Settled)), thousands(int64(s.Done)))
+	text := fmt.Sprintf("%s planned, %s read", thousands(int64(s.Targets)), thousands(int64(s.Done)))
 	if stage != checkpoint.StageActive {
 		text += fmt.Sprintf(" (the sandbox has %d)", checkpoint.SandboxTargets)
 	}
-	text += fmt.Sprintf("; %s, %s with a phone or an address", plural(int64(s.Listings), "listing"), thousands(int64(s.Reached)))
-	if s.Broken > 0 {
-		text += fmt.Sprintf("; %s could not be read", plural(int64(s.Broken), "target"))
-	}
-	return text
+	return text + fmt.Sprintf("; %s, %s of them rejected or unread", plural(int64(s.Cards), "card"), thousands(int64(s.Bad)))
 }
 
 // sourceSwitch does something to a source.
 type sourceSwitch func(ctx context.Context, k *database, name string) error
-
-func (p *Program) enableSource(ctx context.Context, k *database, name string) error {
-	entered, err := k.EnterSandbox(ctx, name)
-	if err != nil {
-		return err
-	}
-	if entered {
-		p.note("%s is in the sandbox: it has %d targets at most, until its layout has proved stable.", name, checkpoint.SandboxTargets)
-	}
-	_, err = health.New(k.DB()).SetEnabled(ctx, name, true)
-	return err
-}
 
 func (p *Program) promoteSource(ctx context.Context, k *database, name string) error {
 	before, err := k.Promote(ctx, name)
@@ -420,65 +374,16 @@ func (p *Program) mustKnow(c *cli.Context, all []report.SourceStatus, name strin
 	return Usagef("%s", unknownSource(name, names))
 }
 
-func (p *Program) sourcesSet(c *cli.Context) error {
-	if c.Args().Len() != 1 {
-		return Usagef("want the name of one source; see `ypcrawl sources list`")
-	}
-	name, path := c.Args().First(), c.String("file")
-	if path == "" {
-		return Usagef("want --file with the definition; `ypcrawl sources show %s --yaml` prints the one there is", yp.Printable(name))
-	}
-	src, err := readSource(path)
-	if err != nil {
-		return err
-	}
-	if src.Name() != name {
-		return Usagef("%s defines the source %s, not %s: change name in it, or type that name", path, src.Name(), yp.Printable(name))
-	}
-	if _, err := site.Parse(name, src.YAML()); err != nil { // as `run` reads it
-		return err
-	}
-	return p.with(c, create, func(k *database, _ store.Scope) error {
-		old, known, err := k.StoredSource(c.Context, name)
-		if err != nil {
-			return err
-		}
-		row := &stagedRow{
-			Name: name, BaseURL: src.BaseURL().String(), Stage: checkpoint.StageSandbox, definition: src.YAML(),
-			Reasons: []string{"definition set by an operator"},
-		}
-		if known {
-			row.Stage = old.Stage
-			if row.Score, _, err = k.SourceNotes(c.Context, old.ID); err != nil {
-				return err
-			}
-		}
-		err = storeSource(c.Context, k, row, true)
-		var taken *checkpoint.SourceTakenError
-		switch {
-		case errors.As(err, &taken) && taken.Host:
-			return fmt.Errorf("%w: set that one, or change base_url", taken)
-		case errors.As(err, &taken):
-			return fmt.Errorf("%w: give it another name in the file", taken)
-		case err != nil:
-			return err
-		}
-		return p.tellAdded(c, row)
-	})
-}
-
-// judgeSandboxes decides on the sources of the run that are in the sandbox, and tells.
-// What can't be decided now is decided after the next run.
+// judgeSandboxes makes the sources of the run active that have proved themselves in the sandbox, and
+// tells. What can't be decided now is decided after the next run.
 func (r *run) judgeSandboxes(ctx context.Context) {
 	for _, c := range r.sources {
-		stage, text, err := r.keeper.JudgeSandbox(context.WithoutCancel(ctx), c.scope.SourceID)
+		promoted, err := r.keeper.PromoteBySelf(context.WithoutCancel(ctx), c.scope.SourceID)
 		switch {
 		case err != nil:
 			r.log.Warn().Err(err).Msg("the sandbox was not judged")
-		case stage == checkpoint.StageReview && text != "":
-			r.log.Warn().Msg(text)
-		case text != "":
-			r.log.Info().Msg(text)
+		case promoted:
+			r.log.Info().Msgf("%s leaves the sandbox and is active", c.src.Name())
 		}
 	}
 }

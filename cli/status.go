@@ -35,7 +35,7 @@ type statusReport struct {
 func (p *Program) status(c *cli.Context) error {
 	switch {
 	case c.Bool("check"):
-		return p.check(c)
+		return p.asUnknown(p.check(c)) // also where the environment or the settings say it
 	case c.String("metrics-file") != "":
 		return p.writeMetrics(c)
 	}
@@ -115,6 +115,9 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 		hour += fmt.Sprintf("; %s of listings", plural(s.OwnPages, "page"))
 	}
 	w.lines(hour + ".")
+	if s.Left != nil {
+		w.more("Time left: " + s.Left.Text(now) + ".")
+	}
 	for _, src := range s.Sources {
 		for _, u := range src.Proxies {
 			w.more(fmt.Sprintf("%s via %s: %s, %s failed", src.Name, u.Proxy, plural(u.Requests, "request"), thousands(u.Failures)))
@@ -223,15 +226,3 @@ func askedToWait(src report.SourceStatus) bool {
 
 // onlyReset names no command: a site that blocks would only be asked all the more.
 const onlyReset = "reset only if the site has lifted the block"
-
-// waitText says how long to wait for a source that its site closed.
-func waitText(now time.Time, src report.SourceStatus) string {
-	text := "wait for the next run"
-	if src.Until.After(now) {
-		text = "wait until " + moment(now, src.Until)
-	}
-	if askedToWait(src) {
-		return text + ": the site asked for this wait"
-	}
-	return text + "; " + onlyReset
-}

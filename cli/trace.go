@@ -71,6 +71,9 @@ func traceText(w *sections, t *report.Trace) {
 func attemptText(w *sections, kind yp.Kind, a *report.TraceAttempt) {
 	w.lines(fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d",
 		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Name, a.Host, a.PageBefore+1))
+	if a.UserAgent != "" {
+		w.item("  as ", a.Identity+": "+a.UserAgent)
+	}
 	for _, m := range a.Marks() {
 		w.item("  "+clockTime(m.At)+"  ", m.Text)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,21 +26,13 @@ import (
 func (p *Program) walCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "wal",
-		Usage: "The write-ahead logs: read, follow, count, compress, rebuild a database from them",
+		Usage: "The write-ahead logs: read, follow, compress, rebuild a database from them",
 		Subcommands: []*cli.Command{
 			{
 				Name: "read", Usage: "Print events in order of time, as JSON lines or for people", ArgsUsage: "[FILE or FOLDER]",
-				Args: true, Flags: append(filterFlags(), &cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print at most so many `EVENTS`"}), Action: p.walRead,
-			},
-			{
-				Name: "tail", Usage: "Print the last events, and new ones as they are written", ArgsUsage: "[FILE or FOLDER]",
 				Args: true, Flags: append(filterFlags(),
-					&cli.IntFlag{Name: "n", Value: 10, Usage: "`EVENTS` to begin with"},
-					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until Ctrl-C"}), Action: p.walTail,
-			},
-			{
-				Name: "stats", Usage: "Count events, pages, listings, errors and damage, by worker", ArgsUsage: "[FILE or FOLDER]",
-				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walStats,
+					&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print at most so many `EVENTS`"},
+					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new events until Ctrl-C"}), Action: p.walRead,
 			},
 			{
 				Name: "replay", Usage: "Build the database (--db) from logs alone; a repeated replay changes nothing", ArgsUsage: "[FILE or FOLDER]...",
@@ -178,13 +169,6 @@ func describe(e *wal.Event) string {
 			s += ", last page"
 		}
 	}
-	if x := e.Edit; x != nil {
-		for _, keys := range append(x.Absorbed, x.Out) {
-			for _, k := range keys {
-				s += fmt.Sprintf("  %s/%s", k.Source, k.ID)
-			}
-		}
-	}
 	if e.ErrorCode != "" {
 		s += fmt.Sprintf("  %s %s", e.ErrorCode, e.Error)
 	}
@@ -210,6 +194,9 @@ func (p *Program) walRead(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Bool("follow") {
+		return p.walFollow(c, path, opts, limit)
+	}
 	r, err := wal.OpenReader(path, opts)
 	if err != nil {
 		return err
@@ -230,6 +217,25 @@ func (p *Program) walRead(c *cli.Context) error {
 	return ep.end()
 }
 
+func (p *Program) walFollow(c *cli.Context, path string, opts wal.Options, limit int) error {
+	ep, n := p.events(c), 0
+	ticker := time.NewTicker(wal.FollowEvery)
+	defer ticker.Stop()
+	err := wal.Follow(c.Context, path, opts, ticker.C, func(e *wal.Event, err error) error {
+		if err := errors.Join(ep.print(e, err), ep.out.Flush()); err != nil {
+			return err
+		}
+		if n++; n == limit {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return errors.Join(err, ep.end())
+}
+
 func (p *Program) noteTorn(r *wal.Reader) {
 	for _, t := range r.Torn() {
 		p.note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was interrupted there; nothing before it is lost",
@@ -237,67 +243,12 @@ func (p *Program) noteTorn(r *wal.Reader) {
 	}
 }
 
-func (p *Program) walTail(c *cli.Context) error {
-	path, opts, err := walOptions(c)
-	if err != nil {
-		return err
-	}
-	if c.Int("n") < 0 {
-		return Usagef("-n %d: want a number from 0 up", c.Int("n"))
-	}
-	ep := p.events(c)
-	if !c.Bool("follow") {
-		events, err := wal.Tail(path, c.Int("n"), opts)
-		if err != nil {
-			return err
-		}
-		for _, e := range events {
-			if err := ep.print(e, nil); err != nil {
-				return err
-			}
-		}
-		return ep.end()
-	}
-	err = wal.Follow(c.Context, path, wal.FollowOptions{Options: opts, Last: c.Int("n")}, func(e *wal.Event, err error) error {
-		if err := ep.print(e, err); err != nil {
-			return err
-		}
-		return ep.out.Flush()
-	})
-	if errors.Is(err, context.Canceled) {
-		err = nil
-	}
-	return errors.Join(err, ep.end())
-}
-
-func (p *Program) walStats(c *cli.Context) error {
-	paths, err := walPaths(c, 1)
-	if err != nil {
-		return err
-	}
-	st, unread := wal.ReadStats(paths[0], wal.Options{SkipListings: true})
-	if st == nil {
-		return unread
-	}
-	return errors.Join(p.tell(c, st, func(w *sections) {
-		t := newTable("worker", "files", "bytes", "events", "pages", "raw", "accepted", "errors", "damaged", "torn")
-		for _, x := range append(slices.Clone(st.Workers), wal.WorkerStats{WorkerID: "all", Summary: st.Total}) {
-			var errs int64
-			for _, n := range x.ErrorsByCode {
-				errs += n
-			}
-			t.row(yp.WorkerText(x.WorkerID), x.Files, x.Bytes, x.Events, x.Pages, x.ListingsRaw, x.ListingsAccepted, errs, x.CorruptLines, x.TornTails)
-		}
-		w.table(t)
-	}), unread)
-}
-
 func (p *Program) walReplay(c *cli.Context) error {
 	paths, err := walPaths(c, math.MaxInt)
 	if err != nil {
 		return err
 	}
-	g, err := loadPlaces()
+	g, err := loadPlaces(nil)
 	if err != nil {
 		return err
 	}
@@ -311,7 +262,11 @@ func (p *Program) walReplay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.with(c, create, func(k *database, _ store.Scope) error {
+	absent, err := store.Absent(p.db)
+	if err != nil {
+		return err
+	}
+	err = p.with(c, rebuild, func(k *database, _ store.Scope) error {
 		unnamed, err := p.unnamedEvents(c, k.DB(), x)
 		if err != nil {
 			return err
@@ -356,6 +311,19 @@ func (p *Program) walReplay(c *cli.Context) error {
 		}
 		return damaged(out.Damaged)
 	})
+	if absent && errors.Is(err, store.ErrDiskFull) { // a part of a replay must not pass for a new database
+		alone, held := store.TakeLock(p.db, "run", false)
+		if errors.Is(held, store.ErrLocked) {
+			return err // a run has begun in it meanwhile
+		}
+		for _, end := range []string{"", "-wal", "-shm"} {
+			_ = os.Remove(p.db + end)
+		}
+		if held == nil {
+			_ = alone.Release()
+		}
+	}
+	return err
 }
 
 // chooseDatabases returns the ids of the databases whose lines are to be replayed, "" for
@@ -455,7 +423,6 @@ func replayText(w *sections, db string, out checkpoint.Replayed) {
 	}{
 		{out.Indexes, "page", "of indexes of cities"},
 		{out.Details, "detail", ""},
-		{out.Edits, "edit", "of companies by hand"},
 		{out.Reparsed, "kept page", "read again by `reparse`"},
 		{out.Known, "page", "skipped: already in the database"},
 		{out.Late, "page", "older than the progress of the target: only unknown listings were added"},
@@ -529,7 +496,7 @@ func (p *Program) walDemo(c *cli.Context) error {
 		err = p.answer(c, nil, "%s", path)
 	}
 	if err == nil {
-		p.note("Try:  ypcrawl wal read %s", shellLine([]string{dir}))
+		p.note("Try:  %s", p.command("wal", "read", dir))
 	}
 	return err
 }

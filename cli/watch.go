@@ -21,8 +21,8 @@ type watcher struct {
 	clients []*fetch.Client // of the sources
 	base    Snapshot        // what was done before this run
 	speed   speedometer
-	targets ender
-	details ender
+	left    report.Left
+	asked   time.Time // when the time left was asked for
 	total   int64     // details that are due and those that were done, as last counted
 	planned int64     // targets, likewise: indexes plan more
 	read    int64     // pages of indexes when they were counted
@@ -46,10 +46,10 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
 			w.countTargets()
 			w.countDetails()
+			w.askTimeLeft()
 			w.next = now.Add(max(countEvery, 20*time.Since(now)))
 		}
 		s := w.snapshot()
-		r.manager.look(time.Now(), s)
 		return s
 	})
 	return func() {
@@ -118,23 +118,43 @@ func (w *watcher) snapshot() Snapshot {
 	s.Workers, s.Elapsed, s.Requests = int(st.Busy), st.Elapsed, st.Requests
 	s.Rate = w.speed.rate(st.Elapsed, st.PagesRead())
 	s.Waiting, s.Held = w.waiting()
-	s.ETA = w.eta(s)
+	if s.Resting, s.RestUntil = w.left.Resting, w.left.Until; w.left.Seconds >= 0 && !w.asked.IsZero() {
+		s.ETA = max(time.Duration(float64(w.left.Seconds)*float64(time.Second))-w.r.keeper.DB().Now().Sub(w.asked), time.Second)
+	}
 	return s
 }
 
-// eta is the time left in the phase. What is held begins to count anew afterwards.
-func (w *watcher) eta(s Snapshot) time.Duration {
-	e, other := &w.targets, &w.details
-	if s.fetchesDetails() {
-		e, other = other, e
+// askTimeLeft asks for the time left, as `progress` does, for what this run is about.
+func (w *watcher) askTimeLeft() {
+	ctx, results := context.WithoutCancel(w.r.c.Context), w.sources.Results()
+	scope := w.r.sources[0].scope
+	if w.r.several() {
+		scope.SourceID = 0
 	}
-	other.restart()
-	if s.Held {
-		e.restart()
-		return 0
+	var all []report.Work
+	for i, c := range w.r.sources {
+		st := results[i].Stats
+		work, err := w.r.keeper.Work(ctx, c.scope, report.Rate{Of: st.New, In: st.Pages})
+		if err != nil {
+			return
+		}
+		for _, x := range work { // of one source
+			if c.index == nil { // else indexes plan more than there was
+				x.Searches = min(x.Searches, max(c.before.toDo()-st.Done-st.Failed-st.Parked, 0))
+				x.Indexes = 0
+			}
+			if !w.r.details().Wanted || !c.src.HasDetails() {
+				x.Details, x.Brings = 0, report.Rate{}
+			}
+			if limit := w.r.c.Int64("limit"); limit > 0 {
+				x.Details = min(x.Details, max(limit-st.Details, 0))
+			}
+			all = append(all, x)
+		}
 	}
-	done, total := s.phase()
-	return e.left(s.Elapsed, done, total-done)
+	if left, err := w.r.keeper.TimeLeft(ctx, scope, w.r.began, all); err == nil {
+		w.left, w.asked = left, w.r.keeper.DB().Now()
+	}
 }
 
 // waiting names what holds the whole run up for a noticeable time, and whether that is more
@@ -207,40 +227,3 @@ func (p *speedometer) rate(at time.Duration, n int64) float64 {
 	}
 	return float64(b.n-a.n) / (b.at - a.at).Seconds()
 }
-
-// ender tells the time left from when the last of many things ended: from as many ends as
-// `progress` does, and no further back.
-type ender struct {
-	marks []mark // when something had ended; the first is where it began to count
-	n     int64  // that had ended when it was last asked
-	cold  bool   // it begins to count when the next one ends: nobody knows when that was begun
-}
-
-// left takes note that n have ended at a time and returns the time for the rest; 0 = unknown.
-// After a silence it counts anew: what comes then has nothing to do with what was before.
-func (e *ender) left(at time.Duration, n, rest int64) time.Duration {
-	ended := n != e.n
-	e.n = n
-	if ended || len(e.marks) == 0 && !e.cold {
-		e.marks, e.cold = append(e.marks, mark{at, n}), false
-	}
-	if len(e.marks) == 0 {
-		return 0
-	}
-	b := e.marks[len(e.marks)-1]
-	for len(e.marks) > 2 && (at-e.marks[1].at > report.LookBack || b.n-e.marks[1].n >= report.SpeedEnds) {
-		e.marks = e.marks[1:]
-	}
-	a := e.marks[0]
-	d, ok := report.TimeLeft(b.n-a.n, rest, b.at-a.at, at-b.at)
-	switch {
-	case ok:
-		return max(d, time.Second)
-	case at-b.at > report.Silence:
-		e.restart()
-	}
-	return 0
-}
-
-// restart forgets what was.
-func (e *ender) restart() { e.marks, e.cold = nil, true }

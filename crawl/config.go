@@ -77,7 +77,7 @@ type Config struct {
 
 // PageKeeper keeps pages; *kept.Writer is one.
 type PageKeeper interface {
-	Keep(p kept.Page, how *kept.Reading, body []byte)
+	Keep(p kept.Page, body []byte)
 }
 
 // Defaults that the command line shows.

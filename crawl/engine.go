@@ -9,7 +9,6 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
-	"ypcrawl/crawl/kept"
 )
 
 // Engine runs one crawl of one source.
@@ -45,11 +44,11 @@ type Engine struct {
 	layout            *health.Layout
 	status            string // of the source at the last roll-up
 
-	blockedBy atomic.Pointer[BlockedError] // why the run ends with work left
-	ended     error                        // how it ended; to be read when over is closed
-	took      time.Duration                // until then, likewise
-	over      chan struct{}
-	reading   *kept.Reading // how pages are read, for those that are kept
+	blockedBy  atomic.Pointer[BlockedError] // why the run ends with work left
+	ended      error                        // how it ended; to be read when over is closed
+	took       time.Duration                // until then, likewise
+	over       chan struct{}
+	filterText string // in JSON, for pages that are kept
 }
 
 // look is the default of Engine.look.

@@ -81,7 +81,7 @@ func TestEpochs(t *testing.T) {
 		t.Errorf("a second crawl of the same logged %+v, want %+v", after, before)
 	}
 	w.epoch(dir, 1)
-	want := w.changes(dir, sel, 0)
+	want := w.changes(dir, sel, 0, 0)
 	st := w.recrawl(many)
 	w.same("new", w.promoted(before, "promoted_create"), want.New)
 	w.same("changed", w.changed(before), changedOf(want))
@@ -102,7 +102,7 @@ func TestEpochs(t *testing.T) {
 
 	second := w.ledger()
 	w.epoch(dir, 2)
-	want = w.changes(dir, sel, 0, 1)
+	want = w.changes(dir, sel, 0, 0, 1, 1)
 	if st = w.recrawl(many); st.Restored != int64(len(want.Restored)) || st.Restored == 0 {
 		t.Errorf("%d are told as restored, want %d", st.Restored, len(want.Restored))
 	}

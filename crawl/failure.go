@@ -152,15 +152,20 @@ func (w *worker) rotate(t *task) bool {
 	return true
 }
 
-// reportProxy tells the pool how the proxy in use did: what the source itself answers, a
-// time-out or an error of its own, says nothing against the proxy; that it is turned
-// away does.
+// reportProxy tells the pool how the proxy in use did: whatever the source itself answers, the
+// proxy brought it; that it is turned away counts against the proxy. Where nothing came back
+// and the proxy has not failed, nothing is known of it.
 func (w *worker) reportProxy(err error) {
 	if w.cfg.Pool == nil || w.session == nil {
 		return
 	}
 	if err != nil {
-		if c := causeOf(err); c != yp.CauseProxy && c != yp.CauseBlocked {
+		fe, ofFetch := errors.AsType[*fetch.Error](err)
+		switch c := causeOf(err); {
+		case c == yp.CauseProxy, c == yp.CauseBlocked:
+		case ofFetch && fe.Status == 0:
+			return
+		default:
 			err = nil
 		}
 	}

@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/health"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
@@ -261,5 +265,70 @@ func (w *world) full() {
 	})
 	if err != nil && !errors.Is(err, store.ErrDiskFull) {
 		w.t.Error(err)
+	}
+}
+
+// TestUnreleasedClaims: a process that ends because nothing can be written any more leaves its
+// claims as they are; however often that happens, their targets are never given up. Those whose
+// page was in hand when it was killed are, after three times.
+func TestUnreleasedClaims(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	threePages(w)
+	target := func(want string) {
+		t.Helper()
+		w.same("the target", w.table(`SELECT status, recoveries, page_current FROM targets`), []string{want})
+	}
+	closeAt := func(p crawl.Point) {
+		db := storetest.OpenConfig(t, store.Config{Path: w.db.Path()})
+		k := checkpoint.New(db)
+		run, err := k.StartRun(t.Context(), w.scope.SourceID, "test", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := w.engine(func(c *crawl.Config) {
+			c.Keeper, c.Monitor, c.Run = k, health.New(db), run
+			c.Reached = func(at crawl.Point) {
+				if at == p {
+					_ = db.Close()
+				}
+			}
+		})
+		if err := w.crawl(e); !errors.Is(err, store.ErrClosed) {
+			t.Fatalf("the run ended with %v", err)
+		}
+		if err := run.Finish(t.Context(), checkpoint.OutcomeError, 0); err == nil {
+			t.Fatal("the run could be finished")
+		}
+		target("IN_PROGRESS 0 0")
+		if _, err := w.keeper.RecoverDead(t.Context(), store.Scope{}); err != nil {
+			t.Fatal(err)
+		}
+		target("PLANNED 0 0")
+	}
+	for range 2 {
+		for _, p := range []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointAppended} {
+			closeAt(p)
+		}
+	}
+	for n, want := range []string{"PLANNED 1 0", "PLANNED 2 0", "STUCK 3 0"} {
+		run, err := w.keeper.StartRun(t.Context(), w.scope.SourceID, "test", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		died := make(chan struct{})
+		w.on("/city-0-ca/plumbers", func(http.ResponseWriter, *http.Request) {
+			storetest.Die(t, w.db.Path(), run.UUID)
+			if _, err := w.keeper.RecoverDead(t.Context(), store.Scope{}); err != nil {
+				t.Error(err)
+			}
+			close(died)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		over := w.begin(ctx, w.engine(func(c *crawl.Config) { c.Run = run }))
+		signalled(t, fmt.Sprint("request ", n), died)
+		target(want)
+		cancel()
+		_ = w.wait(over)
 	}
 }

@@ -143,18 +143,18 @@ func (m matcher) apply(p *yp.Page, check func(*yp.Listing) []string) {
 	p.Accepted = len(p.Listings)
 }
 
-// shown are the ids of a page by which it is known again: see worker.repeats.
-func (m matcher) shown(listings []yp.Listing) []string {
-	ids := make([]string, 0, len(listings))
+// shown are the listings of a page by which it is known again: see worker.repeats.
+func (m matcher) shown(listings []yp.Listing) []*yp.Listing {
+	shown := make([]*yp.Listing, 0, len(listings))
 	for _, sponsored := range [...]bool{false, true} {
-		if sponsored && (!m.sponsored || len(ids) > 0) {
+		if sponsored && (!m.sponsored || len(shown) > 0) {
 			break
 		}
 		for i := range listings {
 			if listings[i].Sponsored == sponsored {
-				ids = append(ids, listings[i].ID)
+				shown = append(shown, &listings[i])
 			}
 		}
 	}
-	return ids
+	return shown
 }

@@ -154,6 +154,14 @@ func (e *Engine) wake(ctx context.Context) error {
 	if woken > 0 {
 		e.wakeWorker()
 	}
+	return e.grow(ctx)
+}
+
+// grow starts the workers that are wanted for what is due, unless all are there.
+func (e *Engine) grow(ctx context.Context) error {
+	if e.workers.full() || e.drainCtx.Err() != nil {
+		return nil
+	}
 	due, err := e.due(ctx)
 	if err == nil {
 		e.workers.start(ctx, due)

@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"time"
@@ -118,19 +117,17 @@ func (w *worker) prepareIndexPage(c *checkpoint.Claim, page *site.Page, number i
 	return nil
 }
 
-// completeIndex ends the crawl of an index all of whose pages were read: it marks cities as
-// removed and plans the searches of the others, unless the index looks broken.
-func (w *worker) completeIndex(ctx context.Context, c *checkpoint.Claim) outcome {
-	end, set, err := w.cfg.Keeper.CompleteIndex(context.WithoutCancel(ctx), c, w.cfg.Index.Plan, w.cfg.Index.MinPopulation)
-	if err != nil {
-		return w.judge(ctx, err)
-	}
+// endIndex is the outcome of an index whose last page is committed: see checkpoint.IndexEnd.
+func (w *worker) endIndex(c *checkpoint.Claim, end *checkpoint.IndexEnd) outcome {
+	w.index.Planned, w.index.Removed, w.index.Retired, w.index.Reason = end.Planned, end.Removed, end.Retired, end.Warning
+	w.count.update(func(s *Stats) { s.Dropped += int64(end.Dropped) })
 	if end.Suspect != "" {
-		w.logger.Warn().Str("state", c.Place.State).Str("reason", end.Suspect).Msg("the index is incomplete or wrong: no city is marked as removed")
-		return outcome{event: set.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: set.Wait}
+		return outcome{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: end.Setback.Wait}
 	}
-	w.index.Planned, w.index.Removed, w.index.Retired = end.Planned, end.Dropped, end.Retired
-	return outcome{event: yp.EventLastPage, saved: true, end: true}
+	if end.Warning != "" {
+		w.logger.Warn().Str("state", c.Place.State).Str("reason", end.Warning).Msg("the index lacks many cities")
+	}
+	return outcome{event: yp.EventLastPage, saved: true}
 }
 
 // Details says what a run is to do about the listings' own pages. They come after all

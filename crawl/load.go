@@ -93,14 +93,14 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 const longWait = 10 * time.Second
 
 // request makes one request for the page, reads the answer and keeps the record of both.
-func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
+func (w *worker) request(ctx context.Context, t *task) (page *site.Page, err error) {
+	defer func() {
+		if err != nil {
+			w.inHand(nil)
+		}
+	}()
 	if w.stopCtx.Err() != nil {
 		return nil, errStopped // nothing new is begun
-	}
-	// Whoever finds the budget empty stops; the requests that others have paid for are still made.
-	if b := w.cfg.Budget.Requests; b > 0 && w.shared.reserved.Add(1) > b {
-		w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(b, "request")))
-		return nil, errStopped
 	}
 	if w.cfg.Pool != nil { // another session when its proxy rests
 		s, err := w.cfg.Pool.Keep(w.session)
@@ -114,6 +114,41 @@ func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 		w.session = s
 	}
 	var x exchange
+	resp, err := w.get(ctx, t, &x)
+	if errors.Is(err, errStopped) {
+		return nil, err
+	}
+	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share stand in the database
+		return nil, fatal
+	}
+	if err == nil {
+		w.cfg.Reached(PointFetched)
+		page, err = w.answer(ctx, t, resp)
+		w.keep(t, resp)
+		resp.Release()
+	}
+	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {
+		return nil, recorded
+	}
+	return page, err
+}
+
+// get makes a request out of the budget, in which one that was not made stays: its host is
+// held, or robots.txt forbids it. While others have the last ones in hand it waits for them.
+func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Response, err error) {
+	budget := &w.shared.requests
+	for !budget.reserve() {
+		if !w.sleep(ctx, w.drainCtx, w.look, nil) {
+			return nil, errStopped
+		}
+	}
+	defer func() {
+		if x.hops == 0 && err != nil {
+			budget.giveBack()
+		} else if budget.use() {
+			w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(budget.most, budget.of)))
+		}
+	}()
 	observe := x.observe
 	if w.sharesFetch {
 		observe = func(o fetch.Observation) {
@@ -121,23 +156,10 @@ func (w *worker) request(ctx context.Context, t *task) (*site.Page, error) {
 			x.observe(o)
 		}
 	}
-	resp, err := w.cfg.Fetch.Get(ctx, fetch.Request{
+	return w.cfg.Fetch.Get(ctx, fetch.Request{
 		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Observe: observe,
+		Begin: func() { w.inHand(t.claim) },
 	})
-	var page *site.Page
-	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share stand in the database
-		return nil, fatal
-	}
-	if err == nil {
-		w.cfg.Reached(PointFetched)
-		page, err = w.answer(ctx, t, resp)
-		w.keep(t, resp, page, err)
-		resp.Release()
-	}
-	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {
-		return nil, recorded
-	}
-	return page, err
 }
 
 // answer parses an answer as the task wants it read; a page that says nothing, and does
@@ -165,7 +187,7 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*si
 	if t.read != nil {
 		return page, nil
 	}
-	if err := w.checkEnd(t, page); err != nil {
+	if err := w.checkEnd(ctx, t, page); err != nil {
 		return nil, err
 	}
 	if incomplete(page) {
@@ -206,6 +228,9 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *site.Pa
 		}
 	}
 	t.note(r)
+	if t.claim != nil {
+		t.claim.Attempt.UserAgent = x.last.UserAgent
+	}
 	w.reportProxy(err)
 	if x.last.ProxyFailed {
 		return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"ypcrawl/checkpoint"
@@ -21,18 +20,21 @@ import (
 // pages crawls the pages of a target, of whatever kind, from the one after the last
 // committed.
 func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) outcome {
-	w.previous = nil
-	if c.Kind == yp.KindIndex {
+	w.repeated, w.resumed = 0, c.PageCurrent > 0
+	clear(w.shown)
+	switch {
+	case c.Kind == yp.KindIndex:
 		if o, ok := w.beginIndex(c); !ok {
 			return o
+		}
+	case c.Kind == yp.KindSearch && w.resumed:
+		if err := w.cfg.Keeper.Shown(ctx, c, w.shown); err != nil {
+			return w.judge(ctx, err)
 		}
 	}
 	for {
 		number, last := c.PageCurrent+1, w.lastPage(c)
 		if last > 0 && number > last {
-			if c.Kind == yp.KindIndex {
-				return w.completeIndex(ctx, c)
-			}
 			return outcome{event: yp.EventLastPage}
 		}
 		if w.stopCtx.Err() != nil || ctx.Err() != nil {
@@ -54,11 +56,17 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 		if page.Outcome == site.NoListings && c.Kind != yp.KindIndex {
 			return w.nothing(ctx, c, page)
 		}
-		done, err := w.commit(ctx, c, t, page, number)
-		if err != nil {
-			return w.judge(ctx, err)
+		if w.repeated > 0 {
+			c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("it repeats page %d, which ends the target and confirms nothing", w.repeated))
+			return outcome{event: yp.EventLastPage}
 		}
-		if done {
+		res, err := w.commit(ctx, c, t, page, number)
+		switch {
+		case err != nil:
+			return w.judge(ctx, err)
+		case res.Done && c.Kind == yp.KindIndex:
+			return w.endIndex(c, &res.Index)
+		case res.Done:
 			return outcome{event: yp.EventLastPage, saved: true}
 		}
 	}
@@ -151,7 +159,7 @@ func settled(cause yp.Cause, reason string) outcome {
 }
 
 // commit makes of a page what is to be stored, logs it, and checkpoints it.
-func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (done bool, err error) {
+func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (res checkpoint.Committed, err error) {
 	var shown []yp.Listing
 	known := false // the page's layout is what the definition says
 	switch c.Kind {
@@ -163,12 +171,11 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		shown, known = w.prepareResults(c, page, number)
 	}
 	if err != nil {
-		return false, err
+		return res, err
 	}
 	page.Number = number
-	res, err := w.save(ctx, c, t, &page.Page)
-	if err != nil {
-		return false, err
+	if res, err = w.save(ctx, c, t, &page.Page); err != nil {
+		return res, err
 	}
 	switch c.Kind {
 	case yp.KindIndex:
@@ -183,14 +190,18 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 			err = w.watchLayout(ctx, c, shown)
 		}
 	}
-	return res.Done, err
+	return res, err
 }
 
 // prepareResults filters a results page and says whether it is the last. It returns all
 // listings that the page shows, and whether its layout is known.
 func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int) (shown []yp.Listing, known bool) {
-	if w.repeats(page.Listings) {
-		*page = site.Page{} // nothing new to count, and the last one
+	listings := w.filter.shown(page.Listings)
+	for _, l := range listings {
+		w.shown[l.ID] = number
+	}
+	if len(listings) == 0 {
+		w.shown[noListing] = number
 	}
 	w.logLeftOut(c, page, number)
 	shown, known = page.Listings, !incomplete(page)
@@ -207,34 +218,76 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int
 	return shown, known
 }
 
-// repeats notes the listings of a page and reports whether they are those of the page
-// before it: past its end a site may serve a page again and again, each time with a next
-// link. The checkpoint knows such a page by its stored listings, unless filters left none
-// of them or its ads are others. Ads count only where they are wanted and nothing else
-// is there.
-func (w *worker) repeats(listings []yp.Listing) bool {
-	ids, before := w.filter.shown(listings), w.previous
-	w.previous = ids
-	return before != nil && slices.Equal(ids, before)
+// noListing stands in worker.shown for a page that shows ads alone, where they are not wanted.
+const noListing = ""
+
+// repeats returns the earlier page of its target's crawl that a page repeats, 0 = none: past
+// their end sites serve their last page or their first again and again, each time with a next
+// link, and a cache that drops the query serves the first one under every address. All listings
+// of such a page were shown before; ads count only where they are wanted and nothing else is
+// there. A last page that is shorter than the others is none, even if nothing on it is new.
+func (w *worker) repeats(t *task, page *site.Page) (earlier int) {
+	if t.number == 1 || page.Outcome != site.OK || page.NextURL == "" && !asFull(t.claim, page) {
+		return 0
+	}
+	listings, unknown := w.filter.shown(page.Listings), 0
+	if len(listings) == 0 {
+		return w.shown[noListing]
+	}
+	for _, l := range listings {
+		switch n := w.shown[l.ID]; {
+		case n > 0:
+			earlier = max(earlier, n)
+		case w.resumed && (!w.filter.keeps(l) || len(w.cfg.Source.Check(l)) > 0):
+			unknown++ // another attempt may have seen it, and did not store it
+		default:
+			return 0
+		}
+	}
+	// Where filters let but a few listings through, those may be the ones that a site shows on
+	// every page, and the others new.
+	if 2*unknown > len(listings) {
+		return 0
+	}
+	return earlier
 }
 
-// checkEnd returns an error when a page leads no further although by the site's own
-// count more follows: it was cut short, its next link is not where it was, or the site
-// shows nothing just now. Asked for again it may be whole; a target must not be DONE
-// with a part of its listings. Where too few are missing to fail, but the page is as full
-// as those before it, it is asked for again once.
-func (w *worker) checkEnd(t *task, page *site.Page) error {
+// asFull reports whether a page has about as many listings as those before it.
+func asFull(c *checkpoint.Claim, page *site.Page) bool { return page.Raw*c.PageCurrent*10 >= c.Seen*9 }
+
+// checkEnd returns an error when a page leads no further although more follows by the site's
+// own count or, where it repeats another page, by an earlier complete crawl: it was cut short,
+// its next link is not where it was, or the site shows nothing or something else just now.
+// Asked for again it may be whole; a target must not be DONE with a part of its listings.
+// Where too few are missing to fail, but the page is as full as those before it, it is asked
+// for again once. It notes which page the page repeats.
+func (w *worker) checkEnd(ctx context.Context, t *task, page *site.Page) error {
 	c := t.claim
-	if c == nil || page.NextURL != "" || t.number == w.lastPage(c) {
+	if c == nil {
+		return nil
+	}
+	w.repeated = w.repeats(t, page)
+	why, seen := "has no link to a next page", c.Seen+page.Raw+page.LeftOut
+	switch {
+	case w.repeated > 0:
+		why, seen = fmt.Sprintf("repeats page %d", w.repeated), c.Seen
+		if more, err := w.cfg.Keeper.ShowedMore(ctx, c, t.number); err != nil {
+			return fatalError{err}
+		} else if more {
+			return fmt.Errorf("page %d %s, but the last complete crawl found other listings on it", t.number, why)
+		}
+	case page.NextURL != "" || t.number == w.lastPage(c):
 		return nil
 	}
 	// Nor when the list may have reached the number of pages that the site shows at most: near
-	// what the definition says, or, when it says nothing, from the tenth on.
-	if limit := w.cfg.Source.PageCap(); limit == 0 && t.number >= 10 || limit > 0 && t.number*10 >= limit*9 {
+	// what the definition says, or, when it says nothing, from the tenth on; there sites show their
+	// last page again, but not an earlier one.
+	limit := w.cfg.Source.PageCap()
+	if limit == 0 && t.number >= 10 && (w.repeated == 0 || w.repeated == t.number-1) || limit > 0 && t.number*10 >= limit*9 {
 		return nil
 	}
-	total, seen := cmp.Or(page.SiteTotal, c.SiteTotal), c.Seen+page.Raw+page.LeftOut
-	why, doubtful := "has no link to a next page", seen < total && !t.doubted && page.Raw*c.PageCurrent*10 >= c.Seen*9 // about as full as those before it
+	total := cmp.Or(page.SiteTotal, c.SiteTotal)
+	doubtful := seen < total && !t.doubted && (w.repeated > 0 || asFull(c, page))
 	switch {
 	case page.Outcome == site.NoListings:
 		if c.PageCurrent == 0 {
@@ -251,8 +304,12 @@ func (w *worker) checkEnd(t *task, page *site.Page) error {
 		w.count.update(func(s *Stats) { s.Elsewhere++ })
 	}
 	t.doubted = true
-	return fmt.Errorf("%w: page %d %s, but the site counts %d listings and has shown %d; if it never shows more, set page_cap in the source's definition; if the count means something else, remove total from it",
-		site.ErrCut, t.number, why, total, seen)
+	err := fmt.Errorf("page %d %s, but the site counts %d listings and has shown %d; if it never shows more, set page_cap in the source's definition; if the count means something else, remove total from it",
+		t.number, why, total, seen)
+	if w.repeated == 0 {
+		err = fmt.Errorf("%w: %w", site.ErrCut, err)
+	}
+	return err
 }
 
 // muchMissing reports whether a list that ends with seen of total listings did not

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -137,6 +139,9 @@ func TestProxies(t *testing.T) {
 		if all[0].Proxy != b.Name || !strings.Contains(all[0].Steps[0].Detail, b.Name) {
 			t.Errorf("attempt %+v", all[0])
 		}
+		if agents := w.table("SELECT user_agent FROM crawl_attempts"); !strings.HasPrefix(agents[0], "Mozilla/5.0 (") {
+			t.Errorf("User-Agent %q", agents)
+		}
 		if ids := w.table("SELECT identity FROM requests WHERE type = 'listing' ORDER BY id"); ids[0] == ids[1] || ids[1] != all[0].Identity || ids[0] == "honest" {
 			t.Errorf("identities %v", ids)
 		}
@@ -235,6 +240,40 @@ func TestProxies(t *testing.T) {
 		})
 		if n := w.number("SELECT sum(consecutive_failures) FROM sources"); n != 0 {
 			t.Errorf("the source is charged with %d failures", n)
+		}
+	})
+	parallel(t, "that accept and never answer are blamed, not the source", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.fetch.HeaderTimeout, w.fetch.DialTimeout = 100*time.Millisecond, 100*time.Millisecond
+		ln, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts: the system does
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ln.Close() })
+		u, name, err := fetch.ParseProxy("http://" + ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s scores
+		endedBy(t, w.crawl(w.engine(s.through(fetch.PolicyRequire, fetch.Proxy{ID: 1, URL: u, Name: name, Consecutive: 6}))), crawl.ErrNoProxies)
+		if s.sum[1] != [2]int{0, 4} || s.last[1].CooldownUntil.IsZero() {
+			t.Errorf("scores %v", s.sum)
+		}
+		w.requested()
+		if n := w.number("SELECT sum(consecutive_failures) FROM sources"); n != 0 || w.source() != "" {
+			t.Errorf("the source is charged with %d failures, in force %q", n, w.source())
+		}
+	})
+	parallel(t, "before a source that never answers are neither blamed nor praised", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.fetch.HeaderTimeout = 100 * time.Millisecond
+		w.fetch.IgnoreRobots = true
+		w.on(target, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 3)))
+		w.is(1, waiting, 0, yp.CodeTimeout)
+		if len(s.sum) != 0 {
+			t.Errorf("scores %v", s.sum)
 		}
 	})
 	parallel(t, "that want another password are blamed, not the source", func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -48,7 +49,7 @@ func TestRecord(t *testing.T) {
 	}
 	w.tidy()
 	all := w.attempted("done SUCCESS 200: committed retry committed")
-	if a := all[0]; a.Pages != 2 || a.Listings != 5 || a.Identity != "honest" || int64(a.Bytes) != w.number("SELECT sum(bytes) FROM requests WHERE target_id = 1") {
+	if a := all[0]; a.Pages != 2 || a.Listings != 5 || a.Identity != "honest" || a.UserAgent != fetch.DefaultUserAgent || int64(a.Bytes) != w.number("SELECT sum(bytes) FROM requests WHERE target_id = 1") {
 		t.Errorf("attempt %+v", a)
 	}
 	for _, step := range all[0].Steps {

@@ -114,6 +114,7 @@ type attempt struct {
 	Ended, Code, Message   string
 	Status                 int
 	Proxy, Identity        string
+	UserAgent              string // as it was sent
 	Pages, Listings, Bytes int
 	Backoff                time.Duration
 	Steps                  []store.Step
@@ -138,7 +139,7 @@ func (a attempt) String() string {
 	return s
 }
 
-const attemptQuery = `SELECT ended, ifnull(error_code, ''), ifnull(error_message, ''), ifnull(http_status, 0), ifnull(proxy, ''), ifnull(identity, ''),
+const attemptQuery = `SELECT ended, ifnull(error_code, ''), ifnull(error_message, ''), ifnull(http_status, 0), ifnull(proxy, ''), ifnull(identity, ''), ifnull(user_agent, ''),
 	ifnull(pages, 0), ifnull(listings, 0), ifnull(bytes, 0), ifnull(backoff_delay_ms, 0), ifnull(metadata, '{}') FROM crawl_attempts WHERE target_id = ? ORDER BY id`
 
 // attempts reads the attempts at a target, the oldest first.
@@ -153,7 +154,7 @@ func (w *world) attempts(target int64) (all []attempt) {
 		var a attempt
 		var ms int64
 		var metadata string
-		err := rows.Scan(&a.Ended, &a.Code, &a.Message, &a.Status, &a.Proxy, &a.Identity, &a.Pages, &a.Listings, &a.Bytes, &ms, &metadata)
+		err := rows.Scan(&a.Ended, &a.Code, &a.Message, &a.Status, &a.Proxy, &a.Identity, &a.UserAgent, &a.Pages, &a.Listings, &a.Bytes, &ms, &metadata)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ type Sources struct {
 	parsing          parsing
 	meter            meter        // of the heartbeats alone
 	fetches          atomic.Int64 // logical page fetches so far
-	reserved         atomic.Int64 // requests paid from the budget
+	requests         budget
 	targets, details budget
 	indexes          budget // none
 	busy             busyShare
@@ -73,6 +73,7 @@ const lookShare = 50 * time.Millisecond
 
 func newSources(cfg Config) *Sources {
 	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery, parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}}
+	s.requests.most, s.requests.of = cfg.Budget.Requests, "request"
 	s.targets.most, s.targets.of = cfg.Budget.Targets, "target"
 	s.details.most, s.details.of = cfg.Budget.Details, "detail"
 	s.stopCtx, s.stop = context.WithCancelCause(context.Background())
@@ -88,7 +89,7 @@ func (s *Sources) add(cfg Config) *Engine {
 	}
 	e.filter = e.cfg.Filter.compile()
 	if cfg.Pages != nil {
-		e.reading = readingOf(e.cfg.Source, e.cfg.Filter)
+		e.filterText = store.JSON(e.cfg.Filter)
 	}
 	e.workers = workerPool{engine: e, on: map[int]*worker{}}
 	e.stopCtx, e.stop = context.WithCancelCause(s.stopCtx)
@@ -203,14 +204,14 @@ func (s *Sources) budget(kind yp.Kind) *budget {
 	return &s.indexes
 }
 
-// budget bounds how many targets of a kind are claimed.
+// budget bounds how many requests are made, or targets of a kind claimed.
 type budget struct {
 	most          int64 // 0 = no limit
 	of            string
 	reserved, had atomic.Int64
 }
 
-// reserve takes one out of the budget; false when the others are claiming the last.
+// reserve takes one out of the budget; false when the others have the last.
 func (b *budget) reserve() bool {
 	if b.most > 0 && b.reserved.Add(1) > b.most {
 		b.reserved.Add(-1)

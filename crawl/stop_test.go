@@ -2,6 +2,7 @@ package crawl_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -310,6 +311,34 @@ func TestBudget(t *testing.T) {
 		endedBy(t, w.crawl(e), crawl.ErrBudget)
 		w.is(1, yp.Planned, 0, "")
 		w.requested(target, target)
+	})
+	parallel(t, "of requests does not count those that robots.txt forbids", func(t *testing.T) {
+		w := six(t)
+		w.robots = "User-agent: *\nDisallow: " + target + "\n"
+		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = 15 })
+		if err := w.crawl(e); err != nil {
+			t.Errorf("the run ended with %v, want to its end", err)
+		}
+		w.is(1, yp.Parked, 0, yp.CodeUnknown)
+		if n := len(w.asked()); n != 15 {
+			t.Errorf("%d requests at the server, want 15", n)
+		}
+	})
+	t.Run("of requests does not count those that the host holds", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w := setupInBubble(t, layout{cities: 3})
+			w.fetch.DelayMin = 2 * time.Second
+			first := inTurn(tooMany("900"), ok(page("", shops(1, 3)...)))
+			for n := range 3 {
+				w.on(city(n), first)
+			}
+			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests, c.Patience = 3, time.Minute }) // one is made, three are not
+			var blocked *crawl.BlockedError
+			if err := w.crawl(e); !errors.As(err, &blocked) {
+				t.Errorf("the run ended with %v, want that the source is held", err)
+			}
+			w.tidy()
+		})
 	})
 	parallel(t, "of time stops resumable", func(t *testing.T) {
 		w := six(t)

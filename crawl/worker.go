@@ -25,6 +25,7 @@ type worker struct {
 	log    Log
 	logger zerolog.Logger
 
+	number   int
 	name     string         // for people
 	unprobed time.Time      // since when a probe of the source could not be made
 	excused  bool           // it had nothing to do, and ends before the run
@@ -33,7 +34,9 @@ type worker struct {
 	// say so: a hold of a few seconds is not written down.
 	heldFor time.Duration
 
-	previous []string          // ids on the page before, of the target in hand
+	shown    map[string]int    // of the target in hand: ids on its pages so far, and on which
+	repeated int               // the earlier page that the one in hand repeats, 0 = none
+	resumed  bool              // an earlier attempt began the crawl: shown lacks what was not stored
 	noPage   bool              // its own page is not there: what is known of it comes from the search
 	index    StateIndex        // in hand
 	matcher  *discover.Matcher // of its cities
@@ -53,6 +56,9 @@ func (w *worker) run(ctx context.Context) error {
 		w.count.update(func(s *Stats) { s.Busy++ })
 		err = w.crawl(ctx, c)
 		w.count.update(func(s *Stats) { s.Busy-- })
+		if err == nil && (c.Kind == yp.KindIndex || c.Kind == yp.KindSearch && w.cfg.Details.Wanted) {
+			err = w.grow(ctx) // it has planned searches, or details
+		}
 		if err != nil {
 			return err
 		}
@@ -72,7 +78,10 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		Priority: c.Priority, MaxPages: c.MaxPages,
 	}
 	w.hand.Store(t)
-	defer w.hand.Store(nil)
+	defer func() {
+		w.hand.Store(nil)
+		w.inHand(nil)
+	}()
 	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
 		return w.abandon(ctx, c, err)
 	}
@@ -99,6 +108,9 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	}
 	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
 }
+
+// inHand notes that a page of the claim is in hand; nil = none.
+func (w *worker) inHand(c *checkpoint.Claim) { w.cfg.Run.InHand(w.number, c) }
 
 // guarded is pages, but for a bug: one target must not take the whole run down.
 func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target) (o outcome) {
@@ -139,6 +151,7 @@ func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p
 		return res, fatalError{err}
 	}
 	w.cfg.Reached(PointAppended)
+	defer w.inHand(nil)
 	// A page in hand is carried through: a stop must not cost it.
 	if res, err = w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, *p); err == nil {
 		w.saved = &wal.Commit{Seq: e.Seq, At: c.Committed.At, Nth: c.Committed.Nth}

@@ -75,6 +75,13 @@ func (p *workerPool) wanted(due int) int {
 	return min((due+p.engine.perWorker-1)/p.engine.perWorker, p.engine.cfg.Workers)
 }
 
+// full reports whether there are as many workers as there may be.
+func (p *workerPool) full() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stay >= p.engine.cfg.Workers
+}
+
 // mayEnd lets a worker that has nothing to do end, if another one stays: somebody
 // must see the run to its end.
 func (p *workerPool) mayEnd() bool {
@@ -99,7 +106,7 @@ func (e *Engine) work(ctx context.Context, n int) (excused bool, err error) {
 		return false, errors.Join(err, e.cfg.Run.Dismiss(keep, id, usage()))
 	}
 	w := &worker{
-		Engine: e, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
+		Engine: e, number: n, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log, shown: map[string]int{},
 		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerText(id)).Logger(),
 	}
 	w.me.Busy = w.claimBusy

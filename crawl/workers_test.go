@@ -40,14 +40,19 @@ func towns(t *testing.T, n int) (*world, *crowd) {
 	t.Helper()
 	w, c := setupInBubble(t, layout{cities: n}), &crowd{}
 	for i := range n {
-		w.on(city(i), func(rw http.ResponseWriter, r *http.Request) {
-			c.in(1)
-			time.Sleep(time.Second)
-			c.in(-1)
-			ok(page("", shops(10*i+1, 3)...))(rw, r)
-		})
+		w.on(city(i), c.slowly(ok(page("", shops(10*i+1, 3)...))))
 	}
 	return w, c
+}
+
+// slowly answers a second later, and counts those who wait.
+func (c *crowd) slowly(h http.HandlerFunc) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		c.in(1)
+		time.Sleep(time.Second)
+		c.in(-1)
+		h(rw, r)
+	}
 }
 
 // staffed returns an engine that hires as it does outside of tests.
@@ -79,6 +84,40 @@ func TestWorkerPool(t *testing.T) {
 			})
 		})
 	}
+	t.Run("grows at once when an index plans searches", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, c := towns(t, 40)
+			var slugs []string
+			for i := range 40 {
+				slugs = append(slugs, fmt.Sprintf("city-%d-ca", i))
+			}
+			w.on("/state-ca", ok(indexPage("ca", slugs...)))
+			w.on("/state-ca*", ok(indexPage("ca")))
+			w.write("DELETE FROM targets")
+			w.wantIndexes("CA")
+			if err := w.crawl(w.staffed(4, w.reads(nil), func(c *crawl.Config) { c.Index.Only = false })); err != nil {
+				t.Fatal(err)
+			}
+			if c.most() != 4 {
+				t.Errorf("%d pages at once, want 4", c.most())
+			}
+		})
+	})
+	t.Run("grows at once when a page plans details", func(t *testing.T) {
+		bubble(t, func(t *testing.T) {
+			w, c := setupInBubble(t, layout{yaml: shopPages}), &crowd{}
+			w.on(target, ok(page("", shops(1, 40)...)))
+			for i := range 40 {
+				w.on(shop(i+1), c.slowly(ok(own(i+1))))
+			}
+			if err := w.crawl(w.staffed(4, detailed)); err != nil {
+				t.Fatal(err)
+			}
+			if c.most() != 4 {
+				t.Errorf("%d pages at once, want 4", c.most())
+			}
+		})
+	})
 	t.Run("grows when more falls due, and shrinks when there is less", func(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			w, c := towns(t, 40)

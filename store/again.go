@@ -103,7 +103,8 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		if !s.older {
 			continue
 		}
-		if p.args[i][len(ofPage)-1] = s.print; fingerprint(&s.known) == p.prints[i] { // nothing was added
+		p.argsOf(i)[len(ofPage)-1] = s.print
+		if print, _ := fingerprint(&s.known, nil); print == p.prints[i] { // nothing was added
 			p.prints[i] = s.print
 		}
 	}

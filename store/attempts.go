@@ -16,11 +16,12 @@ type Attempt struct {
 	HTTPStatus int    // of the last answer
 	Proxy      string // without its password
 	Identity   string
-	Pages      int   // committed
-	Listings   int   // found on them
-	Upserted   int   // of them written
-	Changed    int   // of them new or changed
-	Bytes      int64 // received
+	UserAgent  string // as it was sent
+	Pages      int    // committed
+	Listings   int    // found on them
+	Upserted   int    // of them written
+	Changed    int    // of them new or changed
+	Bytes      int64  // received
 	Trace      Trace
 	StartedAt  time.Time
 }
@@ -85,7 +86,7 @@ const (
 	VALUES (?, ?, ?, ?, ?, ?, ?)`
 	endAttempt = `
 	UPDATE crawl_attempts SET finished_at = ?, duration_ms = ?, ended = ?, error_code = ?, error_message = ?, http_status = ?, proxy = ?,
-		identity = ?, pages = ?, listings = ?, upserted = ?, changed = ?, bytes = ?, backoff_delay_ms = ?, metadata = ?
+		identity = ?, user_agent = ?, pages = ?, listings = ?, upserted = ?, changed = ?, bytes = ?, backoff_delay_ms = ?, metadata = ?
 	WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
 	noteAttempt = `UPDATE crawl_attempts SET metadata = ? WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
 	// An attempt is over when its claim is: the target is held under another token, or
@@ -107,7 +108,7 @@ func BeginAttempt(tx *Tx, key AttemptKey, run int64, worker string, number, page
 // stays as it is.
 func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
 	return recorded("attempt", tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
-		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
+		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), Text(a.UserAgent), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
 		Number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
 }
 

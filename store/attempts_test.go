@@ -50,14 +50,14 @@ func (x *tried) drop(t *testing.T, target string) {
 }
 
 const attemptRows = `SELECT target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, duration_ms, ended, error_code,
-	error_message, http_status, proxy, identity, pages, listings, upserted, changed, bytes, backoff_delay_ms, metadata FROM crawl_attempts ORDER BY id`
+	error_message, http_status, proxy, identity, user_agent, pages, listings, upserted, changed, bytes, backoff_delay_ms, metadata FROM crawl_attempts ORDER BY id`
 
 func TestAttempt(t *testing.T) {
 	t.Parallel()
 	key := store.AttemptKey{TargetID: 1, Token: 5}
 	const begun = "1|5|1|w|3|2|2026-11-20T12:00:00.000Z|"
 	a := store.Attempt{
-		HTTPStatus: 503, Proxy: "http://p:1", Identity: "firefox", Pages: 2, Listings: 60, Upserted: 58, Changed: 9, Bytes: 1 << 20, StartedAt: noon,
+		HTTPStatus: 503, Proxy: "http://p:1", Identity: "firefox", UserAgent: "Mozilla/5.0", Pages: 2, Listings: 60, Upserted: 58, Changed: 9, Bytes: 1 << 20, StartedAt: noon,
 	}
 	a.Trace.Add(noon.Add(time.Second), "asked", 3, "because\x1b[31m")
 	const trace = `{"steps":[{"at":"2026-11-20T12:00:01.000Z","event":"asked","page":3,"detail":"because[31m"}],"dropped":0}`
@@ -70,31 +70,31 @@ func TestAttempt(t *testing.T) {
 		{
 			"failed", a,
 			store.AttemptEnd{Ended: store.EndedFailed, Code: yp.CodeNetworkError, Message: "503", Backoff: 2 * time.Hour},
-			"2026-11-20T12:01:00.250Z|60250|failed|NETWORK_ERROR|503|503|http://p:1|firefox|2|60|58|9|1048576|7200000|",
+			"2026-11-20T12:01:00.250Z|60250|failed|NETWORK_ERROR|503|503|http://p:1|firefox|Mozilla/5.0|2|60|58|9|1048576|7200000|",
 		},
-		{"done", a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, "2026-11-20T12:01:00.250Z|60250|done|SUCCESS||503|http://p:1|firefox|2|60|58|9|1048576||"},
+		{"done", a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, "2026-11-20T12:01:00.250Z|60250|done|SUCCESS||503|http://p:1|firefox|Mozilla/5.0|2|60|58|9|1048576||"},
 		{
 			"parked", a,
 			store.AttemptEnd{Ended: store.EndedParked, Code: yp.CodeNoListings, Message: "404"},
-			"2026-11-20T12:01:00.250Z|60250|parked|NO_LISTINGS|404|503|http://p:1|firefox|2|60|58|9|1048576||",
+			"2026-11-20T12:01:00.250Z|60250|parked|NO_LISTINGS|404|503|http://p:1|firefox|Mozilla/5.0|2|60|58|9|1048576||",
 		},
 		{
 			"released, having done nothing",
 			store.Attempt{StartedAt: noon, Trace: a.Trace},
 			store.AttemptEnd{Ended: store.EndedReleased, Message: "stop"},
-			"2026-11-20T12:01:00.250Z|60250|released||stop||||0|0|0|0|0||",
+			"2026-11-20T12:01:00.250Z|60250|released||stop|||||0|0|0|0|0||",
 		},
 		{
 			"a clock set back meanwhile",
 			store.Attempt{StartedAt: noon.Add(time.Hour), Trace: a.Trace},
 			store.AttemptEnd{Ended: store.EndedReleased},
-			"2026-11-20T12:01:00.250Z|0|released||||||0|0|0|0|0||",
+			"2026-11-20T12:01:00.250Z|0|released|||||||0|0|0|0|0||",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			x := newTried(t)
-			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, []string{begun + "||running||||||||||||"}) {
+			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, []string{begun + "||running|||||||||||||"}) {
 				t.Fatalf("begun: %q", got)
 			}
 			x.at = noon.Add(time.Minute + 250*time.Millisecond)

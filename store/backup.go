@@ -7,12 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"modernc.org/sqlite"
-
-	"ypcrawl/yp"
 )
 
 // ErrRestoring is returned for a database that a restore was replacing when it was cut off.
@@ -23,13 +20,9 @@ func RestoreMark(path string) string { return RealPath(path) + ".restoring" }
 
 // CopyMark is what a copy made by `backup` says of itself, in meta under "backup".
 type CopyMark struct {
-	At   string           `json:"at"`             // when no process could commit: the copy is the file as it was then
-	Logs string           `json:"logs,omitempty"` // name of the folder beside the copy that has its logs; "" = none
-	Rows map[string]int64 `json:"rows"`           // of the main tables
+	At   string `json:"at"`             // when no process could commit: the copy is the file as it was then
+	Logs string `json:"logs,omitempty"` // name of the folder beside the copy that has its logs; "" = none
 }
-
-// countedTables are those whose rows are compared between a file and its copy.
-const countedTables = `'sources', 'cities', 'targets', 'companies', 'listings', 'sightings', 'listing_events', 'details', 'crawl_attempts', 'requests'`
 
 // Snapshot is one state of a database file, for as long as it is open. Crawls go on
 // beside it; the file's -wal grows meanwhile, since nothing behind the snapshot can be folded in.
@@ -168,50 +161,6 @@ func readMark(ctx context.Context, q queryer) (*CopyMark, error) {
 	return m, nil
 }
 
-// BackupMark returns what the database says of the backup that it was restored from, nil if none.
-func (db *DB) BackupMark(ctx context.Context) (*CopyMark, error) { return readMark(ctx, rowReader{db}) }
-
-type rowReader struct{ db *DB }
-
-// QueryRowContext implements queryer.
-func (r rowReader) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return r.db.read.QueryRowContext(ctx, query, args...)
-}
-
-// Rows counts the rows of the main tables.
-func (s *Snapshot) Rows(ctx context.Context) (map[string]int64, error) {
-	return countRows(ctx, s.conn)
-}
-
-func countRows(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
-	names, err := connColumn(ctx, conn, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name IN ("+countedTables+")")
-	rows := map[string]int64{}
-	for _, name := range names {
-		var n int64
-		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM "+name).Scan(&n); err != nil {
-			return nil, err
-		}
-		rows[name] = n
-	}
-	return rows, err
-}
-
-func connColumn(ctx context.Context, conn *sql.Conn, query string) (all []string, err error) {
-	rows, err := conn.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		all = append(all, v)
-	}
-	return all, rows.Err()
-}
-
 // Close ends the snapshot.
 func (s *Snapshot) Close() {
 	if s.conn != nil {
@@ -230,9 +179,8 @@ func (s *Snapshot) Close() {
 const backupStep = 1000
 
 // CopyTo writes the snapshot to a new file, private to its owner, with mark in its meta if that
-// is not nil: a file that stands for itself, without a journal beside it. It is not synced. progress, which
-// may be nil, is called with the number of pages copied.
-func (s *Snapshot) CopyTo(ctx context.Context, to string, mark *CopyMark, progress func(done, all int)) error {
+// is not nil: a file that stands for itself, without a journal beside it. It is not synced.
+func (s *Snapshot) CopyTo(ctx context.Context, to string, mark *CopyMark) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -240,7 +188,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, to string, mark *CopyMark, progre
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := s.copyPages(ctx, to, progress); err != nil {
+	if err := s.copyPages(ctx, to); err != nil {
 		return fmt.Errorf("copy database %s: %w", s.path, classify(err))
 	}
 	if err := sealCopy(ctx, to, mark); err != nil {
@@ -254,7 +202,7 @@ func scratchDSN(path string) string {
 	return dsn(Config{Path: path, Synchronous: "OFF"}, false) + "&mode=rw"
 }
 
-func (s *Snapshot) copyPages(ctx context.Context, to string, progress func(done, all int)) error {
+func (s *Snapshot) copyPages(ctx context.Context, to string) error {
 	return s.conn.Raw(func(driver any) error {
 		src, ok := driver.(interface {
 			NewBackup(name string) (*sqlite.Backup, error)
@@ -272,9 +220,6 @@ func (s *Snapshot) copyPages(ctx context.Context, to string, progress func(done,
 			}
 			if more, err = b.Step(backupStep); err != nil {
 				return errors.Join(err, b.Finish())
-			}
-			if progress != nil {
-				progress(b.PageCount()-b.Remaining(), b.PageCount())
 			}
 		}
 		return b.Finish()
@@ -297,46 +242,15 @@ func sealCopy(ctx context.Context, path string, mark *CopyMark) (err error) {
 	return err
 }
 
-// CheckCopy reads a file that nobody writes: every page, with full every index against its
-// table as well, and the rows of the main tables, which must be as many as want says.
-func CheckCopy(ctx context.Context, path string, full bool, want map[string]int64) error {
-	err := checkCopy(ctx, path, full, want)
-	if err != nil {
-		return fmt.Errorf("check %s: %w", path, classify(err))
-	}
-	return nil
-}
-
-func checkCopy(ctx context.Context, path string, full bool, want map[string]int64) error {
+// CheckCopy has SQLite read every page of a file that nobody writes.
+func CheckCopy(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", dsn(Config{Path: path}, true)+"&immutable=1&_pragma=cache_size(-4000)")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }() // only read
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close() }()
-	pragma := "PRAGMA quick_check(5)"
-	if full {
-		pragma = "PRAGMA integrity_check(5)"
-	}
-	found, err := connColumn(ctx, conn, pragma)
-	if err != nil {
-		return err
-	}
-	if text := strings.Join(found, "; "); text != "ok" {
-		return fmt.Errorf("%w: %s", ErrCorrupt, yp.Printable(text))
-	}
-	rows, err := countRows(ctx, conn)
-	if err != nil {
-		return err
-	}
-	for name, n := range want {
-		if rows[name] != n {
-			return fmt.Errorf("%w: table %s has %d rows, and should have %d", ErrCorrupt, name, rows[name], n)
-		}
+	if err := check(reader{ctx, db}, "PRAGMA quick_check(5)"); err != nil {
+		return fmt.Errorf("check %s: %w", path, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"ypcrawl/yp"
 )
@@ -80,8 +81,7 @@ func (r *resolver) know(c company) *company {
 
 // resolve returns the company of listing l, which may already have one (own).
 // Companies that turn out to be the same are merged into the one with the
-// smallest id. Those that an operator took apart stay apart: then the listing
-// keeps its own company, else it goes to the one of its strongest key.
+// smallest id.
 func (r *resolver) resolve(l *yp.Listing, keys []string, own *company) (*company, error) {
 	best, err := r.find(keys, own)
 	if err != nil {
@@ -124,7 +124,7 @@ func (r *resolver) find(keys []string, own *company) (*company, error) {
 			continue
 		}
 		var err error
-		if best, err = r.join(best, c.root(), k); err != nil {
+		if best, err = r.join(best, c.root()); err != nil {
 			return nil, err
 		}
 	}
@@ -264,88 +264,58 @@ func companyWebsite(l *yp.Listing) (website, domain string) {
 	return l.Website, l.Domain
 }
 
-// Everything that makes one company of two, or keeps two from becoming one. Merges
-// are rare, so what is done here may cost something; a page without one pays nothing.
-
-// join merges two companies because of a key and returns the survivor, or the first
-// one when an operator took the two apart.
-func (r *resolver) join(a, b *company, key string) (*company, error) {
+// join merges two companies because of a key that they share, and returns the survivor. Merges are rare, so what
+// is done here may cost something; a page without one pays nothing.
+func (r *resolver) join(a, b *company) (*company, error) {
 	if err := r.settle(); err != nil {
 		return nil, err
-	}
-	var apart bool
-	if err := r.tx.Get(areApart, []any{a.id, b.id}, &apart); err != nil || apart {
-		return a, err
 	}
 	keep, removed := a, b
 	if removed.id < keep.id {
 		keep, removed = removed, keep
 	}
-	_, err := r.merge(keep, removed, yp.KindOf(key), key)
-	return keep, err
+	if err := r.merge(keep, removed); err != nil {
+		return nil, fmt.Errorf("merge company %d into %d: %w", removed.id, keep.id, err)
+	}
+	return keep, nil
 }
 
 const (
-	// The JSON of the company holds, beside its row, the last listing that there was:
-	// what is numbered higher came after the merge.
-	logMerge = `
-	INSERT INTO company_merges (at, kept, absorbed, by, key, company, listings, keys)
-	SELECT ?1, ?2, c.id, ?3, ?4,
-		json_object('id', c.id, 'name', c.name, 'website', c.website, 'domain', c.domain, 'phone_e164', c.phone_e164,
-			'street', c.street, 'city', c.city, 'state', c.state, 'postal_code', c.postal_code, 'lead_source', c.lead_source,
-			'lead_listing', c.lead_listing, 'first_seen_at', c.first_seen_at, 'last_listing', (SELECT ifnull(max(id), 0) FROM listings)),
-		(SELECT json_group_array(id) FROM (SELECT id FROM listings WHERE company_id = c.id ORDER BY id)),
-		(SELECT json_group_array(key) FROM (SELECT key FROM company_keys WHERE company_id = c.id AND key IS NOT NULL UNION SELECT value FROM json_each(?5) ORDER BY 1))
-	FROM companies c WHERE c.id = ?6`
 	moveListings = `UPDATE listings SET company_id = ?1 WHERE company_id = ?2`
 	moveKeys     = `UPDATE company_keys SET company_id = ?1 WHERE company_id = ?2 AND key IS NOT NULL`
 	dropCompany  = `DELETE FROM companies WHERE id = ?2`
 )
 
-// merge makes removed a part of keep and returns the number of the merge in the log. Keys that
-// are not yet written find keep by themselves: see company.root.
-func (r *resolver) merge(keep, removed *company, by yp.KeyKind, key string) (id int64, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("merge company %d into %d: %w", removed.id, keep.id, err)
-		}
-	}()
+// merge makes removed a part of keep. Keys that are not yet written find keep by themselves: see company.root.
+func (r *resolver) merge(keep, removed *company) error {
 	if err := spell(r.tx, removed.id, nil); err != nil {
-		return 0, err
+		return err
 	}
-	unwritten := []string{}
-	for k, c := range r.newKeys {
-		if c.root() == removed {
-			unwritten = append(unwritten, k)
-		}
-	}
-	res, err := r.tx.Exec(logMerge, r.tx.Now, keep.id, string(by), Text(key), JSONTexts(unwritten), removed.id)
-	if err != nil {
-		return 0, err
-	}
-	for _, query := range []string{moveListings, moveKeys, inheritApart, dropApart, dropCompany} {
+	for _, query := range []string{moveListings, moveKeys, dropCompany} {
 		if err := r.tx.Run(query, keep.id, removed.id); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	if err := keep.recompute(r.tx); err != nil {
-		return 0, err
+		return err
 	}
 	removed.merged = keep
 	r.removed++
-	return res.LastInsertId()
+	return nil
 }
 
-const (
-	areApart    = `SELECT EXISTS (SELECT 1 FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2))`
-	insertApart = `INSERT INTO company_apart (a, b, at) VALUES (min(?1, ?2), max(?1, ?2), ?3) ON CONFLICT DO NOTHING`
-	liftApart   = `DELETE FROM company_apart WHERE a = min(?1, ?2) AND b = max(?1, ?2)`
-	dropApart   = `DELETE FROM company_apart WHERE a = ?2 OR b = ?2`
-	// Whoever is apart from ?2 becomes apart from ?1 as well: no listing may come to a company
-	// that an operator took it away from.
-	inheritApart = `
-	INSERT INTO company_apart (a, b, at)
-	SELECT min(other, ?1), max(other, ?1), at
-	FROM (SELECT b AS other, at FROM company_apart WHERE a = ?2 UNION ALL SELECT a, at FROM company_apart WHERE b = ?2)
-	WHERE other <> ?1 ON CONFLICT DO NOTHING`
-)
+// GivenKeys returns the strong keys that a listing gives, with the phone and the
+// website that its own page says, "" where it says none.
+func GivenKeys(l *yp.Listing, phoneE164, website string) []string {
+	keys := yp.CompanyKeys(l)
+	if phoneE164 == "" && website == "" {
+		return keys
+	}
+	detailed := yp.Listing{Name: l.Name, PhoneE164: phoneE164, Website: website}
+	for _, k := range yp.CompanyKeys(&detailed) {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}

@@ -2,8 +2,6 @@ package store
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -30,32 +28,30 @@ var saveDetail, detailAgain = func() (save, again string) {
 		insert + `max(fetched_at, excluded.fetched_at)` + keep + ` WHERE (` + columns + `) IS NOT (` + strings.Join(kept, ", ") + `)`
 }()
 
-const beforeDetail = `SELECT ifnull(d.email, ''), coalesce(d.hours, l.hours, '') FROM details d JOIN listings l ON l.id = d.listing WHERE d.listing = ?`
+const beforeDetail = `SELECT ifnull(d.email, ''), coalesce(d.hours, l.hours, ''), d.listing IS NOT NULL FROM listings l LEFT JOIN details d ON d.listing = l.id WHERE l.id = ?`
 
 // SaveDetail stores what a listing's own page says, read at the transaction's time: the
 // details, and in the listing, by its row id, what its cards have never given. An e-mail address or
 // hours that the page says otherwise than when it was read before are a change of the listing, also
-// where it said none; what it says when it is read for the first time is not.
+// where it said none; what it says when it is read for the first time, and what the cards have never
+// given, becomes known.
 // rows tells, of a kept page that is read again, whether it says otherwise now.
 func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) (rows int64, err error) {
-	var t trail
+	var changes diff
 	var email, hours string
-	switch err := tx.Get(beforeDetail, []any{listing}, &email, &hours); {
-	case err == nil:
-		var changes diff
-		now, _ := list(d.Hours).(string)
-		for _, c := range []FieldChange{changeOf("email", email, d.Email), changeOf("hours", hours, now)} {
-			switch {
-			case *c.New == "" || c.Old != nil && *c.Old == *c.New:
-			case c.Old == nil && at.again(): // another definition finds more
-				changes.Completed = append(changes.Completed, c.Field)
-			default:
-				changes.Changed = append(changes.Changed, c)
-			}
-		}
-		t.update(listing, changes)
-	case !errors.Is(err, sql.ErrNoRows):
+	var readBefore bool
+	if err := tx.Get(beforeDetail, []any{listing}, &email, &hours, &readBefore); err != nil {
 		return 0, fmt.Errorf("look for details: %w", err)
+	}
+	now, _ := list(d.Hours).(string)
+	for _, c := range []FieldChange{changeOf("email", email, d.Email), changeOf("hours", hours, now)} {
+		switch {
+		case *c.New == "" || c.Old != nil && *c.Old == *c.New:
+		case !readBefore || c.Old == nil && at.again(): // another definition finds more
+			changes.Completed = append(changes.Completed, c.Field)
+		default:
+			changes.Changed = append(changes.Changed, c)
+		}
 	}
 	// A point that is none on Earth, or 0 with 0, which is what programs write for
 	// "unknown", is no point.
@@ -71,9 +67,14 @@ func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) (rows int64, err
 		list(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
 		count(d.Founded), count(d.Years), Text(d.About))
 	if err == nil && rows > 0 {
-		err = complete(tx, listing, d)
+		var known []string
+		if known, err = complete(tx, listing, d); err == nil {
+			changes.Completed = append(changes.Completed, known...)
+		}
 	}
 	if err == nil {
+		var t trail
+		t.update(listing, changes)
 		err = t.flush(tx, at)
 	}
 	if err != nil {
@@ -95,52 +96,55 @@ const (
 		domain = ifnull(domain, ?), hours = ifnull(hours, ?), years_in_business = ifnull(years_in_business, ?) WHERE id = ?`
 )
 
-// complete gives a listing what its own page says and its cards have never said. A phone and
-// a website are taken whole or not at all.
-func complete(tx *Tx, row int64, d *yp.Detail) error {
+// complete gives a listing what its own page says and its cards have never said, and returns which
+// fields these are, but for the hours. A phone and a website are taken whole or not at all.
+func complete(tx *Tx, row int64, d *yp.Detail) (fields []string, err error) {
 	var source int64
 	var noHours, noYears bool
 	var c company
 	var now, add yp.Listing
-	err := tx.Get(selectLacking, []any{row}, &source, &now.ID, &now.Name, &now.Phone, &now.PhoneE164, &now.Street, &now.PostalCode,
+	err = tx.Get(selectLacking, []any{row}, &source, &now.ID, &now.Name, &now.Phone, &now.PhoneE164, &now.Street, &now.PostalCode,
 		&now.WebsiteURL, &now.Website, &now.Domain, &noHours, &noYears, &c.id, &c.leadSource, &c.leadListing, &c.website)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if now.Phone == "" && now.PhoneE164 == "" {
+	if now.Phone == "" && now.PhoneE164 == "" && d.Phone+d.PhoneE164 != "" {
 		add.Phone, add.PhoneE164 = d.Phone, d.PhoneE164
+		fields = append(fields, "phone")
 	}
-	if now.WebsiteURL == "" && now.Website == "" {
+	if now.WebsiteURL == "" && now.Website == "" && d.WebsiteURL+d.Website != "" {
 		add.WebsiteURL, add.Website, add.Domain = d.WebsiteURL, d.Website, d.Domain
+		fields = append(fields, "website")
 	}
 	if noHours {
 		add.Hours = d.Hours
 	}
-	if noYears {
+	if noYears && d.Years > 0 {
 		add.YearsInBusiness = d.Years
+		fields = append(fields, "years_in_business")
 	}
-	if add.Phone == "" && add.PhoneE164 == "" && add.WebsiteURL == "" && add.Website == "" && len(add.Hours) == 0 && add.YearsInBusiness <= 0 {
-		return nil
+	if len(fields) == 0 && len(add.Hours) == 0 {
+		return nil, nil
 	}
 	err = tx.Run(completeListing, Text(add.Phone), Text(add.PhoneE164), Text(add.WebsiteURL), Text(add.Website), Text(add.Domain), list(add.Hours),
 		count(add.YearsInBusiness), row)
 	if err != nil || add.PhoneE164 == "" && add.Website == "" {
-		return err
+		return fields, err
 	}
 	// Its company is found again by the keys that it has now, as a page that gave all of this would.
 	now.PhoneE164, now.Website, now.Domain = cmp.Or(now.PhoneE164, add.PhoneE164), cmp.Or(now.Website, add.Website), cmp.Or(now.Domain, add.Domain)
 	keys := yp.CompanyKeys(&now)
 	r, err := newResolver(tx, source, keys)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.settle = func() error { return nil } // the listing is stored, and so is its company
 	of, err := r.resolve(&now, keys, r.know(c))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.refresh(of, &now, ""); err != nil {
-		return err
+		return nil, err
 	}
-	return r.flush()
+	return fields, r.flush()
 }

@@ -124,3 +124,24 @@ func TestDetailsProperty(t *testing.T) {
 		}
 	})
 }
+
+// TestDetailHistory: the history has what a listing's own page makes known, and what it says otherwise later.
+func TestDetailHistory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	card(t, w, yp.Listing{ID: "a", Name: "Acme", Phone: "1"})
+	last := 1 // new
+	read := func(d yp.Detail, want string) {
+		t.Helper()
+		w.detail(t, "a", d)
+		sameRows(t, rows(t, w.DB, `SELECT group_concat(concat_ws(' ', kind, what)) FROM listing_events WHERE id > ?`, last), want)
+		last = intOf(t, w.DB, `SELECT max(id) FROM listing_events`)
+	}
+	first := yp.Detail{ID: "a", Email: "a@acme.com", Phone: "2", Website: "https://acme.com", WebsiteURL: "https://acme.com", Domain: "acme.com", Hours: []string{"Mo"}}
+	read(first, `completed {"completed":["email","hours","website"]}`)
+	read(first, "")
+	first.Email, first.Years = "b@acme.com", 7
+	read(first, `changed {"changes":[{"field":"email","old":"a@acme.com","new":"b@acme.com"}],"completed":["years_in_business"]}`)
+	first.Hours = []string{"Tu"}
+	read(first, `changed {"changes":[{"field":"hours","old":"[\"Mo\"]","new":"[\"Tu\"]"}]}`)
+}

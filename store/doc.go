@@ -12,8 +12,9 @@
 // to exactly one company, and two listings that share a strong key (yp.CompanyKeys)
 // belong to the same one, in whatever order they came, unless an operator took them
 // apart; what became of a listing stands in listing_events, written with it, and the
-// same page again writes nothing; a listing is dropped only when every target that saw
-// it was crawled to a confirmed end twice without it.
+// same page again writes nothing; a listing is dropped only when every target that showed
+// it was crawled to a confirmed end twice without it, or its city is missing from two
+// complete reads of the index in a row.
 //
 // Crash: a transaction is there whole or not at all. With synchronous=FULL (the
 // default) what Write acknowledged survives a power cut. Lock files are dropped

@@ -30,16 +30,17 @@ var (
 
 // VersionError says that a file was written by another version of the schema.
 type VersionError struct {
-	Path      string
-	Have, Max int
+	Path        string
+	Have, Max   int
+	Development bool // made by a version from before the first release
 }
 
 func (e *VersionError) Error() string {
 	switch {
+	case e.Development:
+		return fmt.Sprintf("%s was made by a development version of ypcrawl and can't be upgraded: crawl into a new --db", e.Path)
 	case e.Have > e.Max:
 		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl or another --db", e.Path, e.Have, e.Max)
-	case e.Development():
-		return fmt.Sprintf("%s has schema version %d: a development version of ypcrawl made it, and it can't be upgraded; crawl into a new --db, or rebuild it from its logs by `ypcrawl --db NEW wal replay LOGS`", e.Path, e.Have)
 	case e.Upgradable():
 		return fmt.Sprintf("%s has schema version %d, older than this program's %d: `ypcrawl recover` upgrades it now, the next `ypcrawl run` later", e.Path, e.Have, e.Max)
 	}
@@ -47,10 +48,7 @@ func (e *VersionError) Error() string {
 }
 
 // Upgradable reports whether the file is upgraded when it is opened for writing.
-func (e *VersionError) Upgradable() bool { return e.Have >= OldestVersion && e.Have < e.Max }
-
-// Development reports whether the file is of a version from before OldestVersion.
-func (e *VersionError) Development() bool { return e.Have > 0 && e.Have < OldestVersion }
+func (e *VersionError) Upgradable() bool { return !e.Development && e.Have > 0 && e.Have < e.Max }
 
 // classify adds the sentinel that callers decide by to a SQLite error, told
 // apart by code, never by text.
@@ -96,4 +94,13 @@ func Fatal(err error) bool {
 		}
 	}
 	return false
+}
+
+// RefusedError says why something was left as it is: what was asked for means nothing, or would change nothing.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+func refuse(format string, args ...any) error {
+	return &RefusedError{Why: fmt.Sprintf(format, args...)}
 }

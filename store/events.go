@@ -39,21 +39,6 @@ func (s *saver) restore(rows []int64) error {
 	return s.tx.Run(bringBack, JSONInts(rows))
 }
 
-const countEarlier = `
-	SELECT count(*) FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value
-	WHERE s.page < ?3 AND s.crawl = ?4 AND s.since <= ?4`
-
-// repeated finds out whether earlier pages of this crawl of the target showed all listings of the page.
-func (s *saver) repeated() error {
-	if s.saved.New > 0 || s.page.page.Number <= 1 {
-		return nil
-	}
-	var n int
-	err := s.tx.Get(countEarlier, []any{JSONInts(s.rows), s.at.TargetID, s.page.page.Number, s.at.Crawl}, &n)
-	s.saved.Repeated = n >= len(s.rows)
-	return err
-}
-
 // Row id and rank travel as one number, so that a page's sightings are one
 // statement over a flat list; ranks beyond 4095 do not occur (pages are capped).
 const (
@@ -134,21 +119,29 @@ func (s *saver) seeOthers() error {
 }
 
 // DropAfter is how many complete crawls in a row, of every target that showed it, a listing must
-// be missing from until it is dropped.
+// be missing from until it is dropped; and how many reads of the index in a row a city, until its
+// targets count no more.
 const DropAfter = 2
 
 const (
 	missUnseen = `UPDATE sightings SET missed = missed + 1 WHERE target_id = ? AND crawl < ?`
-	// A target that showed it and has not yet been crawled twice without it keeps a listing
-	// alive; one that is retired will never be asked again and keeps nothing.
-	dropMissed = `
-	UPDATE listings SET dropped_at = ?1
-	WHERE dropped_at IS NULL AND id IN (SELECT listing FROM sightings WHERE target_id = ?2 AND crawl < ?3 AND missed >= ?4)
-		AND NOT EXISTS (
+	// A target that showed a listing keeps it open until two complete crawls in a row lack the
+	// listing, or two complete reads of the index in a row lack the target's city.
+	dropUnshown = `UPDATE listings SET dropped_at = ?1
+	WHERE dropped_at IS NULL AND NOT EXISTS (
 			SELECT 1 FROM sightings s JOIN targets t ON t.id = s.target_id
-			WHERE s.listing = listings.id AND s.missed < ?4 AND t.retired_at IS NULL)
-	RETURNING id`
+			LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
+			WHERE s.listing = listings.id AND s.missed < ?2 AND ifnull(x.missed, 0) < ?2)
+		AND id IN (`
+	dropMissed = dropUnshown + `SELECT listing FROM sightings WHERE target_id = ?3 AND crawl < ?4 AND missed >= ?2) RETURNING id`
+	dropOfLeft = dropUnshown + `
+		SELECT s.listing FROM cities c CROSS JOIN source_cities x ON x.source_id = ?3 AND x.city_id = c.id AND x.missed >= ?2
+		CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?3 AND t.city_id = c.id CROSS JOIN sightings s ON s.target_id = t.id
+		WHERE c.state = ?4) RETURNING id`
 )
+
+// CityLeftIndex is why a listing is dropped that only targets of such a city showed.
+const CityLeftIndex = "city_left_index"
 
 // EndCrawl notes that a crawl of a target saw every page to a confirmed end: what
 // it did not show is missing once more, and dropped after DropAfter such crawls of
@@ -163,11 +156,22 @@ func EndCrawl(tx *Tx, at PageOf) (dropped int, err error) {
 	if n == 0 {
 		return 0, nil
 	}
-	rows, err := Column[int64](tx, dropMissed, tx.Now, at.TargetID, at.Crawl, DropAfter)
+	return at.drop(tx, dropMissed, "", at.TargetID, at.Crawl)
+}
+
+// EndIndex notes that a read of a state's index was complete: what only targets of cities
+// showed that the last two lack is dropped. It must be called in the transaction that ends the
+// read. It returns how many are dropped.
+func EndIndex(tx *Tx, at PageOf) (dropped int, err error) {
+	return at.drop(tx, dropOfLeft, CityLeftIndex, at.SourceID, at.State)
+}
+
+func (at PageOf) drop(tx *Tx, query, reason string, args ...any) (int, error) {
+	rows, err := Column[int64](tx, query, append([]any{tx.Now, DropAfter}, args...)...)
 	if err != nil {
 		return 0, fmt.Errorf("drop listings: %w", err)
 	}
-	t := trail{dropped: rows}
+	t := trail{dropped: rows, reason: reason}
 	return len(rows), t.flush(tx, at)
 }
 
@@ -192,6 +196,7 @@ type trail struct {
 	found    map[int]string // the keys by which some of them found their company
 	updated  []updated
 	dropped  []int64
+	reason   string // why they are dropped; "" = targets that showed them no longer do
 	restored []int64
 	rejected []rejected
 }
@@ -252,7 +257,11 @@ func (t *trail) flush(tx *Tx, at PageOf) (err error) {
 		}
 		exec(logNew, tx.Now, at.SourceID, run, at.again(), t.first, t.created, keys)
 	}
-	stored(EventDropped, nil, t.dropped...)
+	var why any
+	if t.reason != "" {
+		why = JSON(map[string][]string{"reasons": {t.reason}})
+	}
+	stored(EventDropped, why, t.dropped...)
 	stored(EventRestored, nil, t.restored...)
 	for _, u := range t.updated {
 		kind := EventChanged

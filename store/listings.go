@@ -27,12 +27,12 @@ type PageOf struct {
 	Fetched time.Time
 }
 
-func (p PageOf) again() bool { return !p.Fetched.IsZero() }
+func (at PageOf) again() bool { return !at.Fetched.IsZero() }
 
 // seen is when the page was.
-func (p PageOf) seen(tx *Tx) string {
-	if p.again() {
-		return yp.FormatTime(p.Fetched)
+func (at PageOf) seen(tx *Tx) string {
+	if at.again() {
+		return yp.FormatTime(at.Fetched)
 	}
 	return tx.Now
 }
@@ -46,7 +46,6 @@ type Saved struct {
 	Rejected  int // staged, not promoted
 	Restored  int // were dropped, and are shown again
 	Companies int // companies added, less companies merged away
-	Repeated  bool
 
 	// Of a page that is read again.
 	Rows      int64 // how many say otherwise now
@@ -66,7 +65,7 @@ type Prepared struct {
 	ids      string     // a JSON array
 	prints   []int64    // fingerprint of each listing
 	keys     [][]string // strong keys of each
-	args     [][]any    // of insertListings, but for what the page and the database say
+	args     []any      // of insertListings for all of them, but for what the page and the database say
 }
 
 // Prepare prepares a page. It must not be changed afterwards.
@@ -88,33 +87,40 @@ func Prepare(page *yp.Page) *Prepared {
 	}
 	n := len(p.listings)
 	p.dropped = len(page.Listings) - n
-	ids := make([]string, n)
-	p.prints, p.keys, p.args = make([]int64, n), make([][]string, n), make([][]any, n)
+	ids, said := make([]byte, 0, 16*n+2), make([]byte, 0, 1024)
+	p.prints, p.keys, p.args = make([]int64, n), make([][]string, n), make([]any, n*insertListings.columns)
 	for i := range p.listings {
 		l := &p.listings[i]
-		ids[i], p.prints[i], p.keys[i] = l.ID, fingerprint(l), yp.CompanyKeys(l)
-		args := make([]any, len(ofPage), insertListings.columns) // those of the page are filled in later, but for the last
-		args[len(ofPage)-1] = p.prints[i]
-		for _, f := range columnsOf {
-			args = append(args, f.Value(l))
+		p.prints[i], said = fingerprint(l, said[:0])
+		p.keys[i] = yp.CompanyKeys(l)
+		ids = yp.AppendJSON(append(ids, "[,"[min(i, 1)]), l.ID)
+		args := p.argsOf(i)
+		args[len(ofPage)-1] = p.prints[i] // the others of the page are filled in later
+		for n, f := range columnsOf {
+			args[len(ofPage)+n] = f.Value(l)
 		}
-		p.args[i] = args
 	}
-	p.ids = JSON(ids)
+	if p.ids = "[]"; n > 0 {
+		p.ids = string(append(ids, ']'))
+	}
 	return p
+}
+
+// argsOf are the arguments of insertListings for one of the listings.
+func (p *Prepared) argsOf(i int) []any {
+	return p.args[i*insertListings.columns : (i+1)*insertListings.columns]
 }
 
 // SaveListings stores one page's listings with their companies: new ones are
 // added, changed ones updated (a value the page does not give keeps the old
 // one), equal ones only marked as seen. What became of each stands in listing_events,
 // with what its source says otherwise. The same page again
-// changes nothing and logs nothing. Saved.Repeated says that this crawl of the
-// target saw every listing of the page on an earlier page.
+// changes nothing and logs nothing.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), filled: map[int64]map[string]string{}, saved: &Saved{Dropped: p.dropped}}
 	steps := []func() error{s.reject, s.seeOthers}
 	if len(p.listings) > 0 {
-		steps = []func() error{s.sort, s.compare, s.lateChanges, s.write, s.touch, s.repeated, s.saveFilled, s.sight, s.reject, s.seeOthers}
+		steps = []func() error{s.sort, s.compare, s.lateChanges, s.write, s.touch, s.saveFilled, s.sight, s.reject, s.seeOthers}
 	}
 	if at.again() { // what else a page brings is news of the time when it was fetched
 		steps = []func() error{s.reject}
@@ -276,11 +282,18 @@ func (s *saver) settle(r *resolver) error {
 
 // insert adds the new listings.
 func (s *saver) insert() error {
+	all := s.saved.New == len(s.page.listings) && len(s.waiting) == s.saved.New
 	var args []any
 	for _, p := range s.waiting {
-		if p.known == nil {
-			args = append(args, s.argsOf(p)...)
+		if p.known != nil {
+			continue
 		}
+		if one := s.argsOf(p); !all {
+			args = append(args, one...)
+		}
+	}
+	if all { // their arguments stand in a row already
+		args = s.page.args
 	}
 	if len(args) == 0 {
 		return nil
@@ -324,7 +337,7 @@ var columnsOf = func() (fields []*yp.ListingField) {
 
 // argsOf are the arguments of insertListings for a listing that has its company.
 func (s *saver) argsOf(p placed) []any {
-	args := s.page.args[p.i]
+	args := s.page.argsOf(p.i)
 	seen := s.at.seen(s.tx)
 	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, seen, seen
 	if s.at.again() && p.known != nil {
@@ -423,12 +436,12 @@ func (k known) left(l *yp.Listing) string {
 // fingerprint hashes what a page says of a listing, less its rank: two pages
 // that say the same give the same number. The canonical forms are part of it, so
 // that better rules for them reach what was stored under the old ones.
-func fingerprint(l *yp.Listing) int64 {
+// It uses the memory of buf, and returns it for the next one.
+func fingerprint(l *yp.Listing, buf []byte) (int64, []byte) {
 	h := fnv.New64a()
-	buf := make([]byte, 0, 1024)
 	for _, f := range columnsOf {
 		buf = f.AppendKey(buf, l)
 	}
 	_, _ = h.Write(buf)
-	return int64(h.Sum64() & math.MaxInt64) // #nosec: the top bit is dropped on purpose
+	return int64(h.Sum64() & math.MaxInt64), buf // #nosec: the top bit is dropped on purpose
 }

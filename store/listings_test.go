@@ -208,45 +208,6 @@ func TestSeenTimes(t *testing.T) {
 	}
 }
 
-func TestRepeated(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	db := newWorld(t)
-	w := &world{DB: storetest.OpenConfig(t, store.Config{Path: db.Path(), Now: func() time.Time { return now }}), targets: db.targets}
-	const first, again = 1, 2
-	for _, step := range []struct {
-		what   string
-		target int
-		page   int
-		ids    []string
-		want   bool
-	}{
-		{"the first page", 1, 1, []string{"a", "b"}, false},
-		{"some new", 1, 2, []string{"b", "c"}, false},
-		{"the last page again", 1, 3, []string{"b", "c"}, true},
-		{"the first page again", 1, 4, []string{"a", "b"}, true},
-		{"the same page again, as after a replay", 1, 4, []string{"a", "b"}, false},
-		{"known, but not of this target", 3, 1, []string{"a", "b"}, false},
-		{"known and partly of this target", 3, 2, []string{"a", "c"}, false},
-		{"all of this target", 3, 3, []string{"a", "b", "c"}, true},
-	} {
-		if got := mustSave(t, w, step.target, step.page, first, named(step.ids...)...); got.Repeated != step.want {
-			t.Errorf("%s: repeated is %v, want %v", step.what, got.Repeated, step.want)
-		}
-	}
-	now = now.Add(7 * 24 * time.Hour)
-
-	if got := mustSave(t, w, 1, 2, again, named("a", "b")...); got.Repeated {
-		t.Error("what an earlier crawl met on page 1 counts as met by this one")
-	}
-	if got := mustSave(t, w, 1, 3, again, named("a", "b")...); !got.Repeated {
-		t.Error("the page before of this crawl is not remembered")
-	}
-	if got := mustSave(t, w, 1, 5, again); got.Repeated {
-		t.Error("an empty page repeats nothing")
-	}
-}
-
 // TestSaveIsWhole: a page that can't be saved leaves nothing of itself.
 func TestSaveIsWhole(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -16,18 +17,19 @@ import (
 
 const (
 	// SchemaVersion is the PRAGMA user_version of files that this program makes.
-	SchemaVersion = 8
-	// OldestVersion is the first one that upgrade steps lead on from. Those before it were
-	// made in development only; their files are refused.
-	OldestVersion = 5
+	SchemaVersion = 1
 )
 
 // SQLiteVersion is that of the SQLite that is linked in.
 const SQLiteVersion = sqlite3.SQLITE_VERSION
 
-// applicationID marks a SQLite file as ypcrawl's ("ypcr"), so that another
-// program's database is refused rather than filled.
-const applicationID = 0x79706372
+const (
+	// applicationID marks a SQLite file as ypcrawl's ("ypc1"), so that another program's
+	// database is refused rather than filled.
+	applicationID = 0x79706331
+	// developmentID marked the files of development versions ("ypcr"), which are refused.
+	developmentID = 0x79706372
+)
 
 // migrations holds the upgrade steps NNNN_title.sql: step N takes a file from
 // version N-1 to N.
@@ -128,26 +130,31 @@ type queryer interface {
 
 // One statement sees one state of the file: another process may make the schema between two.
 const describeFile = `
-	SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema) FROM pragma_user_version, pragma_application_id`
+	SELECT user_version, application_id, EXISTS (SELECT 1 FROM sqlite_schema), page_count * page_size
+	FROM pragma_user_version, pragma_application_id, pragma_page_count, pragma_page_size`
 
 // inspect returns the file's version, or a *VersionError for a file that is not
 // ours to touch. It writes nothing: another program's file stays as it is.
 func inspect(ctx context.Context, q queryer, path string, target int) (have int, err error) {
 	var id int
 	var tables bool
-	if err := q.QueryRowContext(ctx, describeFile).Scan(&have, &id, &tables); err != nil {
+	var size int64
+	whole := journaled(path) // what the file lacks stands in its journal
+	if err := q.QueryRowContext(ctx, describeFile).Scan(&have, &id, &tables, &size); err != nil {
 		return 0, err
 	}
-	wrong := &VersionError{Path: path, Have: have, Max: target}
+	info, err := os.Stat(path)
+	whole = whole || err != nil || info.Size() >= size || journaled(path)
+	wrong := &VersionError{Path: path, Have: have, Max: target, Development: id == developmentID}
 	switch {
 	case have == 0 && !tables:
 		return 0, nil
-	case have <= 0 || have > target:
+	case have <= 0 || have > target || wrong.Development:
 		return have, wrong
 	case id != applicationID:
 		return have, &VersionError{Path: path, Have: 0, Max: target}
-	case have < OldestVersion: // only a file of ours may be called one of a development version
-		return have, wrong
+	case !whole: // SQLite says nothing while a part of the last page is there
+		return have, fmt.Errorf("%w: the file was cut off: it has %d bytes, and its header says %d", ErrCorrupt, info.Size(), size)
 	}
 	return have, nil
 }
@@ -155,6 +162,9 @@ func inspect(ctx context.Context, q queryer, path string, target int) (have int,
 // checkVersion is what a reader, who can't upgrade, asks.
 func checkVersion(ctx context.Context, q queryer, path string, target int) error {
 	have, err := inspect(ctx, q, path, target)
+	if err == nil && have == 0 {
+		err = notFound(path + " is empty")
+	}
 	if err == nil && have != target {
 		err = &VersionError{Path: path, Have: have, Max: target}
 	}

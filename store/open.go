@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -130,8 +131,8 @@ func (db *DB) openReaders(name string) (err error) {
 // ("-wal", "-shm") the mode of this one. A file that is there keeps the mode that somebody may
 // have given it; doctor warns of a wide one.
 func checkFile(cfg Config) error {
-	if _, err := os.Lstat(RestoreMark(cfg.Path)); err == nil {
-		return fmt.Errorf("database %s: %w", cfg.Path, ErrRestoring)
+	if _, err := Absent(cfg.Path); err != nil {
+		return err
 	}
 	info, err := os.Stat(cfg.Path)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
@@ -144,7 +145,7 @@ func checkFile(cfg Config) error {
 	case err != nil && !missing:
 		return fmt.Errorf("database %s: %w", cfg.Path, err)
 	case missing && (cfg.MustExist || cfg.ReadOnly):
-		return fmt.Errorf("%w: %s (start a crawl with `ypcrawl run`, or name the file with --db)", ErrNotFound, cfg.Path)
+		return notFound(cfg.Path)
 	case missing:
 		if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
 			return fmt.Errorf("make the folder of database %s: %w", cfg.Path, err)
@@ -155,6 +156,35 @@ func checkFile(cfg Config) error {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return f.Close()
+}
+
+// notFound is also said of a file that was made, and in which nothing stands yet: the disk was full, or a
+// kill came before the schema.
+func notFound(path string) error {
+	return fmt.Errorf("%w: %s (start a crawl with `ypcrawl run`, or name the file with --db)", ErrNotFound, path)
+}
+
+// Absent reports whether Open would make a new database at path: there is no file, or one in which
+// nothing stands. SQLite takes one byte for none, too, and it removes a journal whose file is
+// gone, which is why that is an error here.
+func Absent(path string) (bool, error) {
+	if _, err := os.Lstat(RestoreMark(path)); err == nil {
+		return false, fmt.Errorf("database %s: %w", path, ErrRestoring)
+	}
+	// In this order: a file that another process is making is not empty any more once there is a journal.
+	journal := journaled(path)
+	info, err := os.Stat(path)
+	absent := errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() <= 1
+	if absent && journal {
+		return true, fmt.Errorf("%w: %s is empty or missing, and its journal %[2]s-wal is there: put the file back, or move the journal to another place, too", ErrCorrupt, path)
+	}
+	return absent, nil
+}
+
+// journaled reports whether something stands in the journal of a file.
+func journaled(path string) bool {
+	info, err := os.Stat(RealPath(path) + "-wal")
+	return err == nil && info.Size() > 0
 }
 
 // sameFile makes sure that what was opened is still what the path means: a restore may have
@@ -182,9 +212,9 @@ func dsn(cfg Config, reader bool) string {
 		q.Add("_txlock", "immediate")
 		q.Add("_pragma", fmt.Sprintf("synchronous(%s)", strings.ToUpper(cmp.Or(cfg.Synchronous, "FULL"))))
 		q.Add("_pragma", "foreign_keys(1)")
-		q.Add("_pragma", "temp_store(2)") // what a savepoint needs for its undoing stays in memory: a third of a commit's cost
-		q.Add("_pragma", "wal_autocheckpoint(4000)")
-		q.Add("_pragma", "cache_size(-4000)")
+		q.Add("_pragma", "temp_store(2)")             // what a savepoint needs for its undoing stays in memory: a third of a commit's cost
+		q.Add("_pragma", "wal_autocheckpoint(16000)") // at 500,000 listings every page touches fifty leaves of two indexes without order: the longer a journal, the fewer of them are written twice
+		q.Add("_pragma", "cache_size(-2000)")         // more finds no more of those leaves, nor less work
 		q.Add("_pragma", "journal_size_limit(67108864)")
 	}
 	path := cfg.Path
@@ -207,6 +237,43 @@ func (db *DB) ID(ctx context.Context) (id string, err error) {
 		return "", fmt.Errorf("read the id of database %s: %w", db.path, classify(err))
 	}
 	return id, nil
+}
+
+// IDsBeside returns the ids of the other databases in the folder of one. Files of other programs are not
+// opened by SQLite, which would leave its own beside them; what can't be read has none. The file itself and
+// those that belong to it are not looked at: this process may have them open by SQLite, and to close any
+// handle on one releases the locks on it (POSIX): another process then cuts off a -shm in use.
+func IDsBeside(ctx context.Context, path string) (ids []string) {
+	path = RealPath(path)
+	entries, _ := os.ReadDir(filepath.Dir(path))
+	for _, e := range entries {
+		other := filepath.Join(filepath.Dir(path), e.Name())
+		own := other == path || strings.HasPrefix(other, path+"-") || strings.HasPrefix(other, path+".pages")
+		if own || !e.Type().IsRegular() || !bearsMark(other) {
+			continue
+		}
+		db, err := Open(ctx, Config{Path: other, ReadOnly: true})
+		if err != nil {
+			continue
+		}
+		if id, err := db.ID(ctx); err == nil {
+			ids = append(ids, id)
+		}
+		_ = db.Close() // opened for reading only
+	}
+	return ids
+}
+
+// bearsMark reports whether the header of a file has the application id of ypcrawl's.
+func bearsMark(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	var id [4]byte
+	_, err = f.ReadAt(id[:], 68)
+	return err == nil && binary.BigEndian.Uint32(id[:]) == applicationID
 }
 
 // Untouched reports whether nothing was planned, crawled or replayed into the file yet.
@@ -260,8 +327,10 @@ func (db *DB) IntegrityCheck(ctx context.Context) error {
 	return db.check(ctx, "PRAGMA integrity_check(5)")
 }
 
-func (db *DB) check(ctx context.Context, pragma string) error {
-	found, err := Column[string](db.Reader(ctx), pragma)
+func (db *DB) check(ctx context.Context, pragma string) error { return check(db.Reader(ctx), pragma) }
+
+func check(q Querier, pragma string) error {
+	found, err := Column[string](q, pragma)
 	if err != nil {
 		return classify(err)
 	}

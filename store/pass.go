@@ -85,30 +85,79 @@ func (s Selection) Scope(sourceID int64) Scope {
 	return Scope{SourceID: sourceID, Kinds: s.Kinds, States: s.States, CityIDs: s.Cities, CategoryIDs: s.Categories, MinPopulation: s.Population}
 }
 
-// A pass goes on while there is something of it to crawl: not done yet, or made due by
-// it, and last crawled, or planned, before it began.
+// A pass is open while a target of its selection that was not read since it began is in hand,
+// planned (in a short backoff, too), or due when it began. What was planned after its last run
+// ended is the next one's. FAILED, PARKED, STUCK, paused, disabled and retired targets don't hold it.
 const (
-	ofPass     = ` AND iif(t.last_success_at IS NULL, t.created_at <= ?7, t.last_success_at < ?7)`
-	passIsHeld = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND ` + InScope + ofPass + `)`
-	passWaits  = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?8
-		AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + InScope + ofPass + `)`
+	unreadInPass = ` AND iif(t.last_success_at IS NULL, t.created_at <= ?8, t.last_success_at < ?7)`
+	mayBeCrawled = ` AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + InScope + unreadInPass + `)`
+	passIsHeld   = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND ` + InScope + unreadInPass + `)`
+	passRests    = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED'` + mayBeCrawled
+	passWaits    = `EXISTS (SELECT 1 FROM targets t INDEXED BY targets_waiting WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?9` + mayBeCrawled
+
+	// A run that was killed has no end until a later one has recovered what it held. One that ended
+	// before its pass began is the mark of a clock that was set back.
+	passEnded = `
+	SELECT max(?3, ifnull(max(ifnull(r.finished_at, '9999')), '')) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+	WHERE x.source_id = ?1 AND x.selection = ?2 AND x.began_at = ?3`
+
+	// What a pass could not read; a listing's own page that is gone failed at nothing.
+	failedInPass = `targets t WHERE t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.retired_at IS NULL
+		AND NOT (t.kind = 'detail' AND t.last_error_code IS 'NO_LISTINGS') AND ` + InScope + unreadInPass
+	passFailed = `SELECT count(*) FROM ` + failedInPass
+	passUnseen = `
+	SELECT count(DISTINCT l.id) FROM (SELECT t.id FROM ` + failedInPass + ` AND t.kind = 'search') f CROSS JOIN sightings g ON g.target_id = f.id CROSS JOIN listings l ON l.id = g.listing
+	WHERE l.dropped_at IS NULL AND l.last_seen_at < ?7 AND g.since < 0x7FFFFFFFFFFFFFFF`
 )
 
-// GoesOn is the statement that asks whether something is left to crawl of a pass over the scope,
-// which must have a source and be one of Parts. After those of
-// InScope come the time at which it began, and that until which it makes targets due.
-func (s Scope) GoesOn() string {
-	return `SELECT ` + passIsHeld + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + s.Candidates() + ofPass + `)`
+// PassRow is a pass as its row holds it.
+type PassRow struct {
+	SourceID  int64
+	Selection string // as JSON
+	Began     time.Time
 }
 
-// PassGoesOn reports whether something is left to crawl of a pass over the scope, which must have
-// a source, that began then; get reads the row of a statement.
-func PassGoesOn(s Scope, began time.Time, get func(query string, args []any, into ...any) error) (goesOn bool, err error) {
-	due := yp.FormatTime(began.Add(yp.MinCrawlGap)) // what a pass makes due is due by then
-	for _, part := range s.Parts() {
-		if err := get(part.GoesOn(), part.Args(yp.FormatTime(began), due), &goesOn); err != nil || goesOn {
-			return goesOn, err
+// Reading reads the row of a statement.
+type Reading = func(query string, args []any, into ...any) error
+
+// GoesOn is the statement that asks whether something is left to crawl of a pass over the scope,
+// which must have a source and be one of Parts. After those of InScope come the time at which it
+// began, that of its end, and that until which it makes targets due.
+func (s Scope) GoesOn() string {
+	return `SELECT ` + passIsHeld + ` OR ` + passRests + ` OR ` + passWaits + ` OR EXISTS (SELECT 1 ` + s.Candidates() + unreadInPass + `)`
+}
+
+// Open reports whether something is left to crawl of the pass, as its targets stand.
+func (p PassRow) Open(get Reading) (open bool, err error) {
+	scope, times, err := p.args(get)
+	times = append(times, yp.FormatTime(p.Began.Add(yp.MinCrawlGap))) // what a pass makes due is due by then
+	for _, part := range scope.Parts() {
+		if err == nil && !open {
+			err = get(part.GoesOn(), part.Args(times...), &open)
 		}
 	}
-	return false, nil
+	return open, err
+}
+
+// Failed counts the targets that the pass could not read, and the open listings that nothing but
+// their searches has shown since it began: nobody knows whether these closed.
+func (p PassRow) Failed(get Reading) (targets, unseen int64, err error) {
+	scope, times, err := p.args(get)
+	if err == nil {
+		err = get(passFailed, scope.Args(times...), &targets)
+	}
+	if err == nil && targets > 0 {
+		err = get(passUnseen, scope.Args(times...), &unseen)
+	}
+	return targets, unseen, err
+}
+
+// args are the scope of the pass, when it began, and when its last run ended.
+func (p PassRow) args(get Reading) (scope Scope, times []any, err error) {
+	selection, err := ParseSelection(p.Selection)
+	began, ended := yp.FormatTime(p.Began), ""
+	if err == nil {
+		err = get(passEnded, []any{p.SourceID, p.Selection, began}, &ended)
+	}
+	return selection.Scope(p.SourceID), []any{began, ended}, err
 }

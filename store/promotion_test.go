@@ -380,15 +380,13 @@ func TestShownElsewhereButNotKept(t *testing.T) {
 }
 
 // TestMetAsAnAdOnly: a target that has shown a listing as an ad alone says nothing of how
-// its cards were marked up: what it shows later is completed, and no page is repeated.
+// its cards were marked up: what it shows later is completed.
 func TestMetAsAnAdOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crawl(t, 1, 1, true, "a")
 	w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 1, Others: []string{"a"}})
-	if s := w.place(t, pageAt{TargetID: 3, Page: 2, Crawl: 1}, named("a")...); s.Repeated {
-		t.Error("a listing that was an ad on the page before makes a page a repeated one")
-	}
+	w.place(t, pageAt{TargetID: 3, Page: 2, Crawl: 1}, named("a")...)
 	w.place(t, pageAt{TargetID: 5, Page: 1, Crawl: 1, Others: []string{"a"}})
 	more := named("a")
 	more[0].Snippet = "Since 1950"
@@ -397,14 +395,35 @@ func TestMetAsAnAdOnly(t *testing.T) {
 	}
 }
 
-func TestRetiredTargetKeepsNothing(t *testing.T) {
+// TestTargetOfACityThatLeft: one whose city the last two reads of the index lack keeps nothing
+// open; one whose city only the last read lacks does.
+func TestTargetOfACityThatLeft(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.crawl(t, 1, 1, true, "a", "b")
 	w.crawl(t, 3, 1, true, "b")
+	w.must(t, `INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl, missed, removed_at)
+		SELECT source_id, city_id, 'x', 'X', '/', 'slug', '', '', 1, 1, '' FROM targets WHERE id = 3`)
 	w.must(t, `UPDATE targets SET retired_at = '2026-01-01T00:00:00.000Z' WHERE id = 3`)
 	w.crawl(t, 1, 2, true, "a")
-	if got := w.crawl(t, 1, 3, true, "a"); got != "b" {
+	if got := w.crawl(t, 1, 3, true, "a"); got != "" {
+		t.Errorf("gone are %q, want none yet", got)
+	}
+	w.must(t, `UPDATE source_cities SET missed = 2`)
+	if got := w.crawl(t, 1, 4, true, "a"); got != "b" {
 		t.Errorf("gone are %q, want b", got)
 	}
 }
+
+func listing(id, name, phone, website string) yp.Listing {
+	l := yp.Listing{ID: id, Name: name, Phone: phone, PhoneE164: phone, State: "CA"}
+	if w, ok := yp.CanonicalWebsite(website); ok {
+		l.Website, l.WebsiteURL, l.Domain = w.URL, w.URL, w.Domain
+	}
+	return l
+}
+
+const (
+	tel1, tel2, tel3 = "+13105550101", "+13105550102", "+13105550103"
+	web1, web2       = "https://acme.com", "https://zed.org"
+)

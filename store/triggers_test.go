@@ -187,7 +187,7 @@ func TestSourceEnabled(t *testing.T) {
 	x.must(t, `UPDATE sources SET base_url = 'http://y', updated_at = 'y' WHERE id = 1`)
 	check("another address", "0|1|later|HTML_CHANGED|r|9|3", bad[1], before...)
 	x.must(t, `UPDATE sources SET enabled = 1 WHERE id = 1`)
-	check("enabled", "1|0||||0|0", "degraded|cf_challenge|||30||9", "a|9000|0||", "b|2000|0|later|Retry-After", "c|0|0||")
+	check("enabled", "1|0||||0|0", "degraded|cf_challenge|||30||9", "a|0|0||", "b|0|0|later|Retry-After", "c|0|0||")
 	for _, c := range []struct{ name, set, want string }{
 		{"failing", `status = 'failing', failing_since = 'since', cooldown_minutes = 60`, "degraded|cf_challenge|||30||9"},
 		{"degraded", `status = 'degraded'`, "degraded|cf_challenge|||30||9"},

@@ -70,7 +70,7 @@ func (w *world) must(t tester, queries ...string) {
 // empty removes all that was found, so that one file serves many rounds; the
 // counters must follow it down.
 func (w *world) empty(t testing.TB) {
-	w.must(t, `DELETE FROM sightings`, `DELETE FROM listing_events`, `DELETE FROM company_merges`, `DELETE FROM company_apart`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`)
+	w.must(t, `DELETE FROM sightings`, `DELETE FROM listing_events`, `DELETE FROM company_keys`, `DELETE FROM listings`, `DELETE FROM companies`)
 }
 
 func (w *world) save(target, page int, crawl int64, listings ...yp.Listing) (saved store.Saved, err error) {

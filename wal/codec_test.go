@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -39,13 +40,6 @@ func TestCodecRoundTrip(t *testing.T) {
 				{City: yp.City{Slug: "burbank-ca", Name: "Burbank", State: "CA", Population: 107_337, Lat: 34.18, Lon: -118.3, Tier: 1}, Address: "burbank-ca", Shown: "Burbank", Matched: "slug"},
 				{City: yp.City{Slug: "bee-ca", Name: "Bee", State: "CA", Tier: 3}, Address: "bee", Shown: "B \"ee\" \u202e", Matched: "none"},
 			},
-		}},
-		"merge": {Type: CompanyMerge, Edit: &yp.CompanyEdit{
-			ID: "X", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Absorbed: [][]yp.ListingKey{{{Source: "demo", ID: "2"}, {Source: "b", ID: "\u202e"}}, {{Source: "demo", ID: "3"}}},
-		}},
-		"split": {Type: CompanySplit, Edit: &yp.CompanyEdit{
-			ID: "Y", Kept: []yp.ListingKey{{Source: "demo", ID: "1"}}, Out: []yp.ListingKey{{Source: "demo", ID: "2"}}, Keys: []string{"web:acme.com"},
-			Merge: &yp.UndoneMerge{At: "2026-11-20T12:00:00.000Z", By: yp.KeyWeb, Key: "web:acme.com", Listings: []yp.ListingKey{{Source: "demo", ID: "2"}}},
 		}},
 		"empty page": {Type: PageComplete, Page: &yp.Page{Number: 1, Last: true, Bad: 2}},
 		"page read again": {
@@ -245,6 +239,9 @@ func FuzzCodec(f *testing.F) {
 		if !json.Valid(line) || !utf8.Valid(line) || strings.ContainsAny(string(line), "\n\r\x1b\u2028") {
 			t.Fatalf("unsafe line %q", line)
 		}
+		if want := byEncodingJSON(t, e); !bytes.Equal(line, want) {
+			t.Fatalf("got  %s\nwant %s", line, want)
+		}
 		want := fuzzEvent(replaceInvalid(a), replaceInvalid(b), n, rating, flag, shape)
 		if diff := cmp.Diff(want, decode(t, line)); diff != "" {
 			t.Fatal(diff)
@@ -277,4 +274,64 @@ func fuzzEvent(a, b string, n int64, rating float64, flag bool, shape uint8) *Ev
 		e.Page.Listings = []yp.Listing{{ID: a, Name: b, Rating: rating, Categories: []string{a, b}, Claimed: &flag}, {}}
 	}
 	return e
+}
+
+// byEncodingJSON writes a line by encoding/json alone: what the log's own encoder must give, byte for byte.
+func byEncodingJSON(t testing.TB, e *Event) []byte {
+	t.Helper()
+	flat := plain(*e)
+	if e.Target != nil && e.Target.Kind == yp.KindSearch {
+		target := *e.Target
+		target.Kind = ""
+		flat.Target = &target
+	}
+	if e.Page != nil && e.Listings == nil {
+		page := *e.Page
+		page.Listings = []yp.Listing{}
+		flat.Page = &page
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(line{Stamp{e.Timestamp}, &flat}); err != nil {
+		t.Fatal(err)
+	}
+	return yp.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
+}
+
+// Lines of all event types are those of encoding/json, whatever a listing says.
+func TestLinesAreThoseOfEncodingJSON(t *testing.T) {
+	t.Parallel()
+	texts := []string{
+		"", "x", "Müller & Sons <b>", `"quoted" \ and/`, "\x00\x01\b\f\n\r\t\x1b\x7f", "\u2028\u2029\u202e\u200b\u00ad\u009b", "bad \xff\xc3", "\ufffd",
+		"\U0001f389\U000e0041", "12345678", "1234567\"", "日本語日本語", strings.Repeat("long plain text ", 9) + "é", `"listings":[]`,
+	}
+	numbers := []float64{0, math.Copysign(0, -1), 4.5, 0.5, 5, 1, 3, 0.3, -4.5, 1e-7, 1e21, 1e300, 5.000001, math.MaxFloat64, math.SmallestNonzeroFloat64}
+	for _, kind := range EventTypes() {
+		for i, text := range texts {
+			for n := range numbers {
+				e := stamped(samplePage(0))
+				e.Type, e.Error, e.NextURL = kind, text, text
+				l := yp.Listing{
+					ID: text, Name: texts[(i+1)%len(texts)], Rank: n - 7, Rating: numbers[n], ReviewCount: -n, Categories: []string{text, texts[(i+n)%len(texts)]},
+					Hours: []string{}, Snippet: text, Sponsored: n%2 == 0, Street: texts[(i+n)%len(texts)],
+				}
+				if n%3 > 0 {
+					l.Claimed = new(bool)
+					*l.Claimed = n%3 == 1
+				}
+				if n%5 > 0 {
+					e.Listings = []yp.Listing{l, {}, sampleListing(n)}
+				}
+				if got, want := string(lineOf(e)), string(byEncodingJSON(t, e)); got != want {
+					t.Fatalf("%s, %q, %v:\ngot  %s\nwant %s", kind, text, numbers[n], got, want)
+				}
+			}
+		}
+	}
+	e := stamped(samplePage(1))
+	e.Listings[0].Rating = math.NaN()
+	if _, err := e.MarshalJSON(); err == nil {
+		t.Error("a rating that is no number is written")
+	}
 }

@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -61,12 +60,12 @@ func TestCompressClosed(t *testing.T) {
 		appendN(t, log, 1)
 		wantSeqs(t, dir, 2)
 	})
-	t.Run("leftover temps and half copies", func(t *testing.T) {
+	t.Run("leftover temps and whole copies", func(t *testing.T) {
 		t.Parallel()
 		dir := setup(t)
-		half := pack(t, bytes.SplitAfter(readFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl")), []byte("\n"))[0])
-		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst"), half)
-		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), half[:len(half)/2])
+		whole := pack(t, readFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl")))
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst"), whole)
+		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), whole[:len(whole)/2])
 		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}

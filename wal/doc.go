@@ -1,5 +1,5 @@
 // Package wal is the write-ahead log of the workers: it appends, rotates,
-// compresses, reads, follows and counts JSONL events.
+// compresses, reads and follows JSONL events.
 //
 // Purpose: the database is the source of truth; the log stands beside it for
 // operators' eyes (jq works on it as it is) and for building a database anew.
@@ -8,24 +8,23 @@
 // by its first event, so a worker that finds nothing to do leaves none; Prune removes
 // what is old, as long as the database has all that it says.
 //
-// Invariants: one event is one line and one write; seq is consecutive within a
-// worker's log, also when a pid comes back; a name, once given, always means
-// the same part for as long as it is there, so listing a living folder is never wrong; a part is synced
-// before its successor appears; a plain file is removed only after its
-// compressed copy is durable, and while both are there the plain one counts.
-// A log is written by one process at a time (flock), and nothing ever follows
-// a torn line. A page's line stands ahead of its commit; the line after it says when
-// that was, so that a replay takes pages of several workers in the order of their commits. Only a plain file that is named like a worker's log, begins with
-// an event of that worker and ends with a line, with an event that lacks only its line
-// end (which it gets), or with the beginning of one is ever cut, compressed or removed;
-// and a compressed file beside it only if the plain one begins with its text.
+// Invariants: one event is one line and one write; seq is consecutive within a log. A worker of a run
+// writes files of its own: where its name is taken (a pid comes back sooner or later), the number of
+// its run stands behind it, worker_0_pid_12345_7.jsonl. Nobody else appends to a file, cuts it or goes
+// on with it (flock tells that its worker lives), so nothing ever follows a torn line. A name, once
+// given, always means the same part for as long as it is there, so listing a living folder is never wrong;
+// a part is synced before its successor appears; a plain file is removed only after its compressed
+// copy is durable, and while both are there the plain one counts. A page's line stands ahead of its
+// commit; the line after it says when that was, so that a replay takes pages of several workers in the
+// order of their commits. Only a plain file that is named like a worker's log and begins with an event
+// of that worker is ever compressed or removed; and a compressed file beside it stays unless it has the
+// same text.
 //
-// Crash: a kill in a write leaves a torn last line: the end of the log for
-// readers, cut when the log is opened again. A failed write (a full disk) is
-// cut back at once or before the next event. A kill in a rotation leaves an
-// empty last part. A kill in a compression leaves a temp that nobody reads, or
-// both files; compressing again finishes the work. A power loss can
-// take the lines since the last Sync, and no name: folders are synced too.
+// Crash: a kill in a write leaves a torn last line: it is the end of the log, and a compression leaves
+// it out. A failed write (a full disk) is cut back at once or before the next event, by the Log that
+// wrote. A kill in a rotation leaves an empty last part. A kill in a compression leaves a temp that
+// nobody reads, or both files; compressing again finishes the work. A power loss can take the lines
+// since the last Sync, and no name: folders are synced too.
 //
 // Damage: a line of a plain file that can't be read costs that line; damage in a
 // compressed file costs the rest of that file, and up to 1 MiB before it, for no text is given

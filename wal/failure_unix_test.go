@@ -46,8 +46,8 @@ func (f *flaky) Sync() error {
 func createFlaky(t *testing.T) (*Log, *flaky, string) {
 	t.Helper()
 	dir, f := t.TempDir(), &flaky{}
-	log := create(t, Config{Dir: dir, open: func(path string, create bool) (logFile, error) {
-		file, err := openLogFile(path, create)
+	log := create(t, Config{Dir: dir, open: func(path string) (logFile, error) {
+		file, err := createLogFile(path)
 		f.logFile = file
 		return f, err
 	}})

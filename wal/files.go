@@ -85,8 +85,6 @@ type workerLog struct {
 	parts  []part
 }
 
-func (w workerLog) last() part { return w.parts[len(w.parts)-1] }
-
 // listLogs lists the logs of a folder by worker, in natural order (worker_2
 // before worker_10). Parts that are nothing but a leftover temp are left out
 // unless withTemps is set.

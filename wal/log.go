@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,17 +24,16 @@ const DefaultMaxBytes = 64 << 20
 // Config says where and how a worker's log is written.
 type Config struct {
 	Dir        string           // folder, created with its parents; required
-	WorkerID   string           // "worker_0_pid_12345": names the files; letters, digits, "_" and "-"; required
+	WorkerID   string           // "worker_0_pid_12345": names the files, with a number behind it where that name is taken; letters, digits, "_" and "-"; required
 	Database   string           // id of the database that the pages go into, noted in every line; may be empty
-	RunNumber  int64            // see Event; noted in every line; 0 = none
-	Spare      string           // taken instead of WorkerID when another process writes that log: a pid is no machine's alone; "" = ErrInUse
+	RunNumber  int64            // see Event; noted in every line, and the number behind a name that is taken; 0 = none
 	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
 	NoCompress bool             // leave closed files as they are
 	Now        func() time.Time // nil = time.Now
 	Logger     zerolog.Logger   // zero = silent
 
-	open func(path string, create bool) (logFile, error) // nil = the real thing; tests inject failing files
-	step func(packStep)                                  // called after each step of a compression; tests kill here
+	open func(path string) (logFile, error) // nil = the real thing; tests inject failing files
+	step func(packStep)                     // called after each step of a compression; tests kill here
 }
 
 // Log is the write-ahead log of one worker. Its methods may be called from
@@ -46,22 +47,21 @@ type Log struct {
 	packing sync.Mutex
 
 	mu     sync.Mutex
-	file   logFile // nil until there is something to write
+	file   logFile // nil until there is something to write: made by this Log, and by nobody written to beside it
 	part   part
-	size   int64 // up to the last complete line
-	limit  int64 // size beyond which the next part begins
-	dirty  bool  // bytes behind size could not be cut yet
-	seq    int64 // of the last event
+	size   int64  // up to the last complete line
+	limit  int64  // size beyond which the next part begins
+	dirty  bool   // bytes behind size could not be cut yet
+	seq    int64  // of the last event
+	line   []byte // memory of the last line, for the next
 	closed bool
 }
 
 var workerName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// Create opens the log of a worker for appending. When files of the same
-// worker id are there already (a pid comes back sooner or later), a torn last
-// line is cut and seq goes on from the last event. It returns ErrInUse when
-// another process writes the same log. A new file is made by the first Append, so
-// that a worker which finds nothing to do leaves none.
+// Create begins the log of a worker. Its first file is made by the first Append, so that a worker
+// which finds nothing to do leaves none; it is a new one, whatever processes of the same number
+// have left: nobody goes on with the file of another.
 func Create(cfg Config) (*Log, error) {
 	if !workerName.MatchString(cfg.WorkerID) {
 		return nil, fmt.Errorf("create log: worker id %q: want letters, digits, _ and -", cfg.WorkerID)
@@ -72,17 +72,41 @@ func Create(cfg Config) (*Log, error) {
 		cfg.Now = time.Now
 	}
 	if cfg.open == nil {
-		cfg.open = openLogFile
+		cfg.open = createLogFile
 	}
 	if err := MakeDir(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
-	l := &Log{cfg: cfg, limit: cfg.MaxBytes}
+	l := &Log{cfg: cfg, limit: cfg.MaxBytes, part: part{dir: cfg.Dir, worker: cfg.WorkerID}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	if err := l.resume(false); err != nil {
-		return nil, fmt.Errorf("create log: %w", err)
-	}
 	return l, nil
+}
+
+// begin makes the first file, under a name that no file of the folder has: a number comes back
+// sooner or later, and several machines may write into one folder.
+func (l *Log) begin() error {
+	logs, err := listLogs(l.cfg.Dir, true)
+	if err != nil {
+		return err
+	}
+	name := l.cfg.WorkerID
+	for n := max(l.cfg.RunNumber, 1); ; n++ {
+		if !slices.ContainsFunc(logs, func(w workerLog) bool { return w.worker == name }) {
+			l.part.worker = name
+			file, err := l.cfg.open(l.part.plainPath())
+			if err == nil {
+				l.file, l.cfg.WorkerID = file, name
+				return syncDir(l.cfg.Dir)
+			}
+			if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrInUse) {
+				return err
+			}
+			if _, noFolder := os.Stat(l.cfg.Dir); noFolder != nil {
+				return err
+			}
+		}
+		name = fmt.Sprintf("%s_%d", l.cfg.WorkerID, n)
+	}
 }
 
 // Path is the file that is written now, or will be.
@@ -106,7 +130,7 @@ func (l *Log) Append(e *Event) error {
 		return ErrClosed
 	}
 	if l.file == nil {
-		if err := l.resume(true); err != nil {
+		if err := l.begin(); err != nil {
 			return l.failure("create", err)
 		}
 	}
@@ -137,15 +161,22 @@ func (l *Log) encode(e *Event) ([]byte, error) {
 		return nil, errors.New("append event: no event type")
 	}
 	e.WorkerID, e.Database, e.RunNumber, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.cfg.RunNumber, l.seq+1
-	text, err := e.MarshalJSON()
+	text, err := e.appendTo(l.line[:0])
 	if err != nil {
 		return nil, fmt.Errorf("append event: %w", err)
 	}
 	if len(text) >= DefaultMaxLine {
 		return nil, fmt.Errorf("append event of %d bytes: %w", len(text)+1, ErrLineTooLong)
 	}
-	return append(text, '\n'), nil
+	text = append(text, '\n')
+	if cap(text) <= keptLine {
+		l.line = text
+	}
+	return text, nil
 }
+
+// keptLine bounds the memory that is kept for the next line.
+const keptLine = 128 << 10
 
 func (l *Log) write(text []byte) error {
 	n, err := l.file.Write(text)
@@ -216,7 +247,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	err := errors.Join(l.cut(), l.sync())
-	if err == nil && l.size == 0 { // a kill left it so, and there was nothing to write
+	if err == nil && l.size == 0 { // what was to be written could not be
 		err = os.Remove(l.part.plainPath())
 	}
 	if closeErr := l.file.Close(); closeErr != nil {
@@ -258,7 +289,7 @@ func (l *Log) rotate() error {
 		return err
 	}
 	next := part{dir: l.part.dir, worker: l.part.worker, number: l.part.number + 1}
-	file, err := l.cfg.open(next.plainPath(), true)
+	file, err := l.cfg.open(next.plainPath())
 	if err != nil {
 		return &WriteError{File: next.plainPath(), Op: "rotate", Err: withoutPath(err)}
 	}
@@ -279,9 +310,6 @@ var (
 	// ErrLineTooLong stands for a line beyond the limit: never written, skipped
 	// when read.
 	ErrLineTooLong = errors.New("the line is too long")
-	// ErrShrunk is reported when a followed file became shorter than what was
-	// read of it: somebody cut or replaced it, and it is read from its start.
-	ErrShrunk = errors.New("the file shrank while it was followed")
 
 	errNoFile   = errors.New("not a regular file but a folder, a pipe or a device")
 	errUnopened = errors.New("open log")

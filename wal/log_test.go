@@ -1,9 +1,7 @@
 package wal
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,34 +35,46 @@ func TestCreate(t *testing.T) {
 			}
 		}
 	})
-	t.Run("ErrInUse", func(t *testing.T) {
+	t.Run("never a file of another process", func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		appendN(t, create(t, Config{Dir: dir}), 1)
-		if _, err := Create(Config{Dir: dir, WorkerID: "worker_0_pid_1"}); !errors.Is(err, ErrInUse) {
-			t.Fatalf("got %v", err)
-		}
-		spare := create(t, Config{Dir: dir, Spare: "worker_0_pid_1_B"})
-		appendN(t, spare, 1)
-		if got := filepath.Base(spare.Path()); got != "worker_0_pid_1_B.jsonl" {
-			t.Fatalf("writes %s", got)
+		const name = "worker_0_pid_1"
+		for _, there := range []string{".jsonl", ".jsonl.zst", ".jsonl.zst.tmp", ".000001.jsonl"} {
+			dir := t.TempDir()
+			writeFile(t, filepath.Join(dir, name+there), []byte("x"))
+			writeFile(t, filepath.Join(dir, name+"_7.jsonl"), nil) // as a kill leaves it that came before the first line
+			log := create(t, Config{Dir: dir, RunNumber: 7, MaxBytes: 1500, NoCompress: true})
+			appendN(t, log, 2)
+			closeLog(t, log)
+			want := []string{name + there, name + "_7.jsonl", name + "_8.000001.jsonl", name + "_8.jsonl"}
+			if got := names(t, dir); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+				t.Fatalf("got %v, want %v", got, want)
+			}
+			if text := readFile(t, filepath.Join(dir, name+there)); string(text) != "x" {
+				t.Fatalf("%s is now %q", there, text)
+			}
+			events, damage, _ := readAll(t, filepath.Join(dir, name+"_8.jsonl"), Options{})
+			if len(damage) > 0 || len(events) != 1 || events[0].WorkerID != name+"_8" || events[0].Seq != 1 {
+				t.Fatal(events, damage)
+			}
 		}
 	})
-	t.Run("of two at once one takes the spare name", func(t *testing.T) {
+	t.Run("of several at once each has its own", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
-		logs := []*Log{create(t, Config{Dir: dir, Spare: "worker_0_pid_1_A"}), create(t, Config{Dir: dir, Spare: "worker_0_pid_1_B"})}
-		for _, log := range logs {
-			appendN(t, log, 2)
+		const all = 8
+		var wg sync.WaitGroup
+		for range all {
+			log := create(t, Config{Dir: dir, RunNumber: 7})
+			wg.Go(func() { appendN(t, log, 2) })
 		}
-		events, _, _ := readAll(t, dir, Options{})
-		var got []string
+		wg.Wait()
+		events, damage, _ := readAll(t, dir, Options{})
+		workers := map[string]int{}
 		for _, e := range events {
-			got = append(got, fmt.Sprint(e.WorkerID, " ", e.Seq))
+			workers[e.WorkerID]++
 		}
-		slices.Sort(got)
-		if diff := cmp.Diff([]string{"worker_0_pid_1 1", "worker_0_pid_1 2", "worker_0_pid_1_B 1", "worker_0_pid_1_B 2"}, got); diff != "" {
-			t.Fatal(diff)
+		if len(damage) > 0 || len(events) != 2*all || len(workers) != all || workers["worker_0_pid_1"] != 2 {
+			t.Fatal(workers, damage)
 		}
 	})
 	t.Run("a worker with nothing to write leaves no file", func(t *testing.T) {
@@ -83,16 +93,6 @@ func TestCreate(t *testing.T) {
 		}
 		wantFiles()
 		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
-		wantFiles()
-		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), nil) // as a kill leaves it that came before the first line
-		if err := create(t, Config{Dir: dir}).Close(); err != nil {
-			t.Fatal(err)
-		}
-		wantFiles()
-		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), []byte(`{"timest`))
-		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
 			t.Fatal(err)
 		}
 		wantFiles()
@@ -203,11 +203,11 @@ func TestRotation(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
 		refuse := true
-		log := create(t, Config{Dir: dir, MaxBytes: 3000, NoCompress: true, open: func(path string, create bool) (logFile, error) {
+		log := create(t, Config{Dir: dir, MaxBytes: 3000, NoCompress: true, open: func(path string) (logFile, error) {
 			if refuse && strings.Contains(path, ".0") {
 				return nil, os.ErrPermission
 			}
-			return openLogFile(path, create)
+			return createLogFile(path)
 		}})
 		appendN(t, log, 6)
 		if got := names(t, dir); len(got) != 1 {
@@ -243,109 +243,5 @@ func TestRotation(t *testing.T) {
 			t.Fatal(diff)
 		}
 		wantSeqs(t, dir, 2)
-	})
-}
-
-// A pid comes back: the log of the dead process is continued.
-func TestResume(t *testing.T) {
-	t.Parallel()
-	const name = "worker_0_pid_1.jsonl"
-	write := func(t *testing.T, cfg Config, n int) {
-		log := create(t, cfg)
-		appendN(t, log, n)
-		waitPacked(log)
-		closeLog(t, log)
-	}
-	t.Run("seq goes on", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		write(t, Config{Dir: dir}, 3)
-		write(t, Config{Dir: dir}, 2)
-		if diff := cmp.Diff([]string{name}, names(t, dir)); diff != "" {
-			t.Fatal(diff)
-		}
-		wantSeqs(t, dir, 5)
-	})
-	t.Run("a torn last line is cut", func(t *testing.T) {
-		t.Parallel()
-		for _, tail := range []string{"{", `{"timestamp":"2026`, `{"time` + "\x00\x00", strings.Repeat("\x00", 200_000)} {
-			dir := t.TempDir()
-			write(t, Config{Dir: dir}, 3)
-			path := filepath.Join(dir, name)
-			writeFile(t, path, append(readFile(t, path), tail...))
-			write(t, Config{Dir: dir}, 2)
-			wantSeqs(t, dir, 5)
-		}
-	})
-	t.Run("a file that is only torn", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		writeFile(t, filepath.Join(dir, name), []byte("{"))
-		write(t, Config{Dir: dir}, 2)
-		wantSeqs(t, dir, 2)
-	})
-	t.Run("seq is found before damaged lines", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		write(t, Config{Dir: dir}, 3)
-		path := filepath.Join(dir, name)
-		writeFile(t, path, append(readFile(t, path), "garbage\n\n"+strings.Repeat("y", 100_000)+"\n"...))
-		write(t, Config{Dir: dir}, 1)
-		events, damage, _ := readAll(t, dir, Options{})
-		if wantConsecutive(t, events, 4); len(damage) != 2 {
-			t.Fatal(damage)
-		}
-	})
-	t.Run("behind a compressed file comes a new one", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		write(t, Config{Dir: dir}, 3)
-		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-			t.Fatal(err)
-		}
-		write(t, Config{Dir: dir}, 2)
-		if diff := cmp.Diff([]string{"worker_0_pid_1.000001.jsonl", name + ".zst"}, names(t, dir)); diff != "" {
-			t.Fatal(diff)
-		}
-		wantSeqs(t, dir, 5)
-	})
-	t.Run("an empty last file after a kill in a rotation", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		write(t, Config{Dir: dir, NoCompress: true}, 3)
-		writeFile(t, filepath.Join(dir, "worker_0_pid_1.000001.jsonl"), nil)
-		write(t, Config{Dir: dir}, 2)
-		if diff := cmp.Diff([]string{"worker_0_pid_1.000001.jsonl", name + ".zst"}, names(t, dir)); diff != "" {
-			t.Fatal(diff)
-		}
-		wantSeqs(t, dir, 5)
-	})
-	t.Run("leftovers of a compression are dropped", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		write(t, Config{Dir: dir}, 3)
-		half := pack(t, bytes.SplitAfter(readFile(t, filepath.Join(dir, name)), []byte("\n"))[0])
-		writeFile(t, filepath.Join(dir, name+".zst"), half)
-		writeFile(t, filepath.Join(dir, name+".zst.tmp"), half[:len(half)/2])
-		write(t, Config{Dir: dir}, 2)
-		if diff := cmp.Diff([]string{name}, names(t, dir)); diff != "" {
-			t.Fatal(diff)
-		}
-		wantSeqs(t, dir, 5)
-	})
-	t.Run("a file being compressed counts as closed", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		write(t, Config{Dir: dir}, 3)
-		p := part{dir: dir, worker: "worker_0_pid_1"}
-		_, _, err := packFile(t.Context(), p, func(s packStep) {
-			if s == stepSynced {
-				write(t, Config{Dir: dir, NoCompress: true}, 2)
-			}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wantSeqs(t, dir, 5)
 	})
 }

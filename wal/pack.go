@@ -66,18 +66,24 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 	if err != nil {
 		return 0, 0, err
 	}
-	// A torn last line is the end of the log; it must not come to stand in the
-	// middle when the pid comes back and a new part follows.
-	text, err := ownLog(p, src, info.Size())
-	switch {
-	case err != nil:
+	end, err := ownLines(src, info.Size(), p.worker)
+	if err != nil {
 		return 0, 0, err
-	case text.empty() && p.packed: // there is nothing to replace the compressed one with
-		return 0, 0, errNoLines
-	case text.empty(): // a kill came before its first line had its end: no log
-		return info.Size(), 0, errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), syncDir(p.dir))
 	}
-	after, err = writeTemp(ctx, text.reader(src), p.tempPath(), step)
+	if end == 0 { // a kill came before its first line had its end
+		return 0, 0, errNoLines
+	}
+	lines := func() io.Reader { return io.NewSectionReader(src, 0, end) }
+	if whole, err := ownCopies(p, lines()); err != nil {
+		return 0, 0, err
+	} else if whole {
+		packed, err := os.Stat(p.packedPath())
+		if err != nil {
+			return 0, 0, err
+		}
+		return info.Size(), packed.Size(), errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), syncDir(p.dir))
+	}
+	after, err = writeTemp(ctx, lines(), p.tempPath(), step)
 	if err == nil {
 		err = os.Chtimes(p.tempPath(), info.ModTime(), info.ModTime())
 	}
@@ -141,12 +147,11 @@ func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(
 			return err
 		}
 		n, readErr := io.ReadFull(text, buf)
-		ended := errors.Is(readErr, io.EOF) || errors.Is(readErr, io.ErrUnexpectedEOF)
-		if readErr != nil && !ended {
+		if readErr != nil && !ended(readErr) {
 			return readErr
 		}
 		packed = enc.EncodeAll(buf[:n], packed[:0])
-		if _, err := dst.Write(packed); err != nil || ended {
+		if _, err := dst.Write(packed); err != nil || readErr != nil {
 			return err
 		}
 		if first {
@@ -276,7 +281,7 @@ func CompressClosed(ctx context.Context, dir string, isLive func(workerID string
 				report.Foreign = append(report.Foreign, err.Error())
 			case err != nil:
 				failed = append(failed, err)
-			case after > 0: // else there was no line: it is removed
+			default:
 				report.Files++
 				report.BytesBefore += before
 				report.BytesAfter += after

@@ -16,13 +16,10 @@ func TestPipeAsLog(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Tail(pipe, 10, Options{}); !errors.Is(err, errNoFile) {
-		t.Errorf("tail: %v", err)
-	}
 	if _, err := OpenReader(pipe, Options{}); !errors.Is(err, errNoFile) {
 		t.Errorf("read: %v", err)
 	}
-	if err := Follow(t.Context(), pipe, FollowOptions{Ticks: nil}, func(*Event, error) error { return nil }); !errors.Is(err, errNoFile) {
+	if err := Follow(t.Context(), pipe, Options{}, nil, func(*Event, error) error { return nil }); !errors.Is(err, errNoFile) {
 		t.Errorf("follow: %v", err)
 	}
 }

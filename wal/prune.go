@@ -3,6 +3,7 @@ package wal
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -75,8 +76,11 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 			return false, err
 		}
 		defer func() { err = errors.Join(err, closeLocked(lock)) }()
-		text, err := ownLog(file, lock, info.Size())
-		if err != nil || len(text.last) > 0 { // of others, or with an event that readers wait for the end of
+		end, err := ownLines(lock, info.Size(), file.worker)
+		if err == nil {
+			_, err = ownCopies(file, io.NewSectionReader(lock, 0, end))
+		}
+		if err != nil || end == 0 && info.Size() > 0 { // no line: nobody can say whose it is
 			out.Kept++
 			return false, nil //nolint:nilerr // what somebody else has put there is kept, as damage is
 		}

@@ -2,6 +2,8 @@ package wal
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"hash/fnv"
 	"io"
 	"iter"
@@ -64,6 +66,44 @@ func (r *Reader) Close() error {
 	}
 	r.heads, r.ready, r.order = nil, true, nil
 	return nil
+}
+
+// FollowEvery is how often a follower looks for new events.
+const FollowEvery = 250 * time.Millisecond
+
+// Follow calls fn for every event of path, a folder with all its workers or one worker's file, and
+// for those that are appended, until ctx is done (then it returns nil) or fn returns an error. It
+// looks for new ones at every tick. Workers that appear later and the files that a rotation begins
+// are followed too, and nothing is lost or doubled by a compression.
+func Follow(ctx context.Context, path string, opts Options, ticks <-chan time.Time, fn func(*Event, error) error) error {
+	read := map[string]cursor{} // by worker
+	for {
+		logs, err := selectLogs(path, true) // listed first: a file whose successor is in the list is whole
+		if err != nil {
+			return err
+		}
+		r := &Reader{}
+		for _, log := range logs {
+			r.add(newStream(log, read[log.worker], opts))
+		}
+		for e, err := range r.Events() {
+			if ctx.Err() != nil {
+				break
+			}
+			if err := fn(e, err); err != nil {
+				return errors.Join(err, r.Close())
+			}
+		}
+		_ = r.Close() // only read
+		for i, log := range logs {
+			read[log.worker] = r.streams[i].cur
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticks:
+		}
+	}
 }
 
 // headItem is a stream with its next item. A dormant one

@@ -405,32 +405,6 @@ func TestReaderFilters(t *testing.T) {
 	if len(events) != 2 || events[0].Page.Listings != nil || events[0].Page.Accepted != 2 {
 		t.Fatal(events)
 	}
-	tail, err := Tail(dir, 1, Options{Filter: filter})
-	if err != nil || len(tail) != 1 || tail[0].Seq != 4 || len(tail[0].Page.Listings) != 3 {
-		t.Fatal(tail, err)
-	}
-}
-
-func TestTail(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	a, b := "worker_0_pid_1", "worker_1_pid_1"
-	writeFile(t, filepath.Join(dir, a+".jsonl.zst"), pack(t, []byte(textLine(a, 1, 1, Stop)+textLine(a, 2, 2, Stop))))
-	writeLines(t, dir, a+".000001.jsonl", textLine(a, 3, 6, Stop), "bad\n", textLine(a, 4, 8, Stop), "torn")
-	writeLines(t, dir, b+".jsonl", textLine(b, 1, 5, Stop), textLine(b, 2, 7, Stop))
-	for n, want := range map[int]string{0: "", 1: "8", 3: "678", 5: "25678", 99: "125678"} {
-		events, err := Tail(dir, n, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		for _, e := range events {
-			got += string(rune('0' + e.Timestamp.Second()))
-		}
-		if got != want {
-			t.Errorf("the last %d: got %s, want %s", n, got, want)
-		}
-	}
 }
 
 func TestParseEventType(t *testing.T) {

@@ -173,16 +173,14 @@ func nameStem(name string) string {
 
 var leadWords = [...]string{"dr", "law", "office", "offices", "of", "firm", "the", "and", "a"}
 
-// KeyKind is what a strong key is made of, or that no key but an operator joined
-// two companies: a value of company_merges.by.
+// KeyKind is what a strong key is made of.
 type KeyKind string
 
 // The kinds, strongest key first.
 const (
-	KeyWeb  KeyKind = "web"
-	KeyTel  KeyKind = "tel"
-	KeyAdr  KeyKind = "adr"
-	KeyHand KeyKind = "hand"
+	KeyWeb KeyKind = "web"
+	KeyTel KeyKind = "tel"
+	KeyAdr KeyKind = "adr"
 )
 
 // KindOf returns the kind of a key of CompanyKeys.
@@ -193,7 +191,6 @@ func KindOf(key string) KeyKind {
 
 // Strengths of links: how sure it is that two listings are one business.
 const (
-	strengthHand       = 1.0  // an operator said so
 	strengthTel        = 0.98 // the phone and the name: wrong only for namesakes behind one switchboard
 	strengthAdr        = 0.96 // the name at one address: wrong for namesakes of one building ("Notary Public")
 	strengthWeb        = 0.92 // the site alone: agents and tenants may link the site of their brand or landlord
@@ -209,8 +206,6 @@ func LinkStrength(kinds ...KeyKind) float64 {
 	doubt := 1.0
 	for _, kind := range kinds {
 		switch kind {
-		case KeyHand:
-			return strengthHand
 		case KeyTel:
 			doubt *= 1 - strengthTel
 		case KeyAdr:
@@ -225,20 +220,13 @@ func LinkStrength(kinds ...KeyKind) float64 {
 // Confidence returns how sure it is, from 0 to 1, that all listings of a company are
 // one business: the strength of the weakest link that they need to hang together
 // (the least edge of the maximum spanning tree). keys are those that each listing
-// gives; byHand are pairs of listings, by index, that an operator joined. One listing
-// alone has 1; what no link holds together any more is held by memory alone, 0.5.
+// gives. One listing alone has 1; what no link holds together any more is held by memory alone, 0.5.
 // Neither the order of listings nor that of keys matters.
-func Confidence(keys [][]string, byHand [][2]int) float64 {
+func Confidence(keys [][]string) float64 {
 	if len(keys) <= 1 {
 		return 1
 	}
 	f := NewForest(len(keys))
-	for _, pair := range byHand {
-		f.Join(pair[0], pair[1])
-	}
-	if f.trees == 1 {
-		return strengthHand
-	}
 	for _, kinds := range linkKinds() {
 		owner := map[string]int{}
 		for i := range keys {

@@ -8,9 +8,9 @@ import (
 
 func TestLinkStrength(t *testing.T) {
 	t.Parallel()
-	hand, tel, adr, web := LinkStrength(KeyHand), LinkStrength(KeyTel), LinkStrength(KeyAdr), LinkStrength(KeyWeb)
-	if hand != 1 || tel <= adr || adr <= web || web <= strengthRemembered {
-		t.Errorf("by hand %v, phone %v, address %v, website %v, remembered %v", hand, tel, adr, web, strengthRemembered)
+	tel, adr, web := LinkStrength(KeyTel), LinkStrength(KeyAdr), LinkStrength(KeyWeb)
+	if tel <= adr || adr <= web || web <= strengthRemembered {
+		t.Errorf("phone %v, address %v, website %v, remembered %v", tel, adr, web, strengthRemembered)
 	}
 	if two := LinkStrength(KeyWeb, KeyAdr); two <= tel || two >= LinkStrength(KeyWeb, KeyAdr, KeyTel) {
 		t.Errorf("two witnesses %v, the best alone %v", two, tel)
@@ -26,24 +26,21 @@ func TestConfidence(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		keys [][]string
-		hand [][2]int
 		want float64
 	}{
-		{"None", nil, nil, 1},
-		{"One", [][]string{nil}, nil, 1},
-		{"Web", [][]string{{web}, {web, tel}}, nil, strengthWeb},
-		{"Both", [][]string{{tel, web}, {web, tel}}, nil, LinkStrength(KeyWeb, KeyTel)},
-		{"TheBetterWay", [][]string{{web, tel}, {web, adr}, {tel, adr}}, nil, strengthAdr},
-		{"TheWeakest", [][]string{{web}, {web, tel}, {tel}}, nil, strengthWeb},
-		{"TwoOfAKind", [][]string{{tel, tel2}, {tel}, {tel2}}, nil, strengthTel},
-		{"Remembered", [][]string{{web}, {tel}}, nil, strengthRemembered},
-		{"NoKeys", [][]string{nil, nil}, nil, strengthRemembered},
-		{"Hand", [][]string{nil, nil}, [][2]int{{0, 1}}, 1},
-		{"HandAndKey", [][]string{{web}, {web}, nil}, [][2]int{{2, 0}}, strengthWeb},
+		{"None", nil, 1},
+		{"One", [][]string{nil}, 1},
+		{"Web", [][]string{{web}, {web, tel}}, strengthWeb},
+		{"Both", [][]string{{tel, web}, {web, tel}}, LinkStrength(KeyWeb, KeyTel)},
+		{"TheBetterWay", [][]string{{web, tel}, {web, adr}, {tel, adr}}, strengthAdr},
+		{"TheWeakest", [][]string{{web}, {web, tel}, {tel}}, strengthWeb},
+		{"TwoOfAKind", [][]string{{tel, tel2}, {tel}, {tel2}}, strengthTel},
+		{"Remembered", [][]string{{web}, {tel}}, strengthRemembered},
+		{"NoKeys", [][]string{nil, nil}, strengthRemembered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := Confidence(test.keys, test.hand); got != test.want {
+			if got := Confidence(test.keys); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
 		})
@@ -64,14 +61,14 @@ func TestConfidenceOrder(t *testing.T) {
 				}
 			}
 		}
-		want := Confidence(keys, nil)
+		want := Confidence(keys)
 		other := slices.Clone(keys)
 		r.Shuffle(len(other), func(i, j int) { other[i], other[j] = other[j], other[i] })
 		for i := range other {
 			other[i] = slices.Clone(other[i])
 			slices.Reverse(other[i])
 		}
-		if got := Confidence(other, nil); got != want {
+		if got := Confidence(other); got != want {
 			t.Fatalf("%q: %v, in another order %v", keys, want, got)
 		}
 		if got := slowConfidence(keys); got != want {
@@ -119,6 +116,6 @@ func BenchmarkConfidence(b *testing.B) {
 		keys[i] = CompanyKeys(&Listing{Name: "Acme", Website: "https://acme.com", PhoneE164: "+13105550123", Street: "1 Main St", PostalCode: "90210"})
 	}
 	for b.Loop() {
-		Confidence(keys, nil)
+		Confidence(keys)
 	}
 }

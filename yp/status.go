@@ -12,7 +12,7 @@ import (
 //	   ▲  ▲                 │   │   │
 //	   │  └─stop, first error─┘ │   └─ permanent or attempts used up ─▶ PARKED
 //	   │                        └─ error, retries used up ────────────▶ FAILED ──(backoff over)──▶ PLANNED
-//	   └── recover (orphan) ── 3 recoveries without a new page ───────▶ STUCK
+//	   └── recover (orphan) ── 3 deaths with its page in hand ─────────▶ STUCK
 //
 // reset takes FAILED, STUCK and PARKED back to PLANNED.
 type Status string

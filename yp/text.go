@@ -125,10 +125,7 @@ func EscapeJSON(text []byte) []byte {
 		}
 		r, size := utf8.DecodeRune(text[i:])
 		if unsafeRune(r, size) {
-			out = append(out, text[done:i]...)
-			for _, unit := range utf16.Encode([]rune{r}) {
-				out = fmt.Appendf(out, `\u%04x`, unit)
-			}
+			out = appendJSONRune(append(out, text[done:i]...), r)
 			done = i + size
 		}
 		i += size
@@ -137,6 +134,58 @@ func EscapeJSON(text []byte) []byte {
 		return text
 	}
 	return append(out, text[done:]...)
+}
+
+// AppendJSON appends s as a JSON string, the same as encoding/json (without its escapes of HTML)
+// and EscapeJSON together write it.
+func AppendJSON(b []byte, s string) []byte {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	b = append(b, '"')
+	done := 0
+	for i := 0; i < len(s); {
+		if i+8 <= len(s) { // eight at once: none of them is a control, a quote, a backslash or outside ASCII
+			e := s[i : i+8]
+			v := uint64(e[0]) | uint64(e[1])<<8 | uint64(e[2])<<16 | uint64(e[3])<<24 | uint64(e[4])<<32 | uint64(e[5])<<40 | uint64(e[6])<<48 | uint64(e[7])<<56
+			quote, slash := v^'"'*ones, v^'\\'*ones
+			if (v|(v+ones)|(v-' '*ones)|(quote-ones)&^quote|(slash-ones)&^slash)&tops == 0 {
+				i += 8
+				continue
+			}
+		}
+		c := s[i]
+		if ' ' <= c && c < 0x7f && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if c == '"' || c == '\\' || unsafeRune(r, size) {
+			b = appendJSONRune(append(b, s[done:i]...), r)
+			done = i + size
+		}
+		i += size
+	}
+	return append(append(b, s[done:]...), '"')
+}
+
+func appendJSONRune(b []byte, r rune) []byte {
+	switch r {
+	case '"', '\\':
+		return append(b, '\\', byte(r))
+	case '\b':
+		return append(b, `\b`...)
+	case '\f':
+		return append(b, `\f`...)
+	case '\n':
+		return append(b, `\n`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\t':
+		return append(b, `\t`...)
+	}
+	for _, unit := range utf16.Encode([]rune{r}) {
+		b = fmt.Appendf(b, `\u%04x`, unit)
+	}
+	return b
 }
 
 // unsafeRune tells what a terminal may not get.

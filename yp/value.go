@@ -93,5 +93,8 @@ func Identifier(s string) string {
 	return strings.Clone(s)
 }
 
-// MaxID is the longest id that a site gives, in bytes.
-const MaxID = 64
+// Bounds of a listing in bytes: of the longest id that a site gives, and of what is kept of its name.
+const (
+	MaxID   = 64
+	MaxName = 300
+)

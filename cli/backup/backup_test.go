@@ -2,20 +2,29 @@ package backup_test
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"ypcrawl/cli/backup"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
+	"ypcrawl/wal"
 )
 
-func database(t *testing.T) string {
+// config is a backup of a database with one log, into a folder of its own.
+func config(t *testing.T) backup.Config {
 	t.Helper()
-	return storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db")}).Path()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db")})
+	id, err := db.ID(t.Context())
+	storetest.NoError(t, err)
+	logs := t.TempDir()
+	l, err := wal.Create(wal.Config{Dir: logs, WorkerID: "worker_0_pid_1", Database: id})
+	storetest.NoError(t, err)
+	storetest.NoError(t, errors.Join(l.Append(&wal.Event{Timestamp: time.Now(), Type: wal.Heartbeat}), l.Close()))
+	return backup.Config{DB: db.Path(), Logs: logs, File: filepath.Join(t.TempDir(), "copy.db"), Reached: func(backup.Step) {}}
 }
 
 func entries(t *testing.T, dir string) (all []string) {
@@ -28,111 +37,88 @@ func entries(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestNoRoom: it is said before anything is written.
-func TestNoRoom(t *testing.T) {
+// TestOverwrite: one that is there is replaced only when that was said, with its logs, by another one of the same
+// name; what nobody named stays.
+func TestOverwrite(t *testing.T) {
 	t.Parallel()
-	db, dir := database(t), t.TempDir()
-	little := func(string) (int64, error) { return 1000, nil }
-	_, err := backup.Make(t.Context(), backup.Config{DB: db, Folder: dir, Free: little})
-	var space *backup.SpaceError
-	if !errors.As(err, &space) || space.Left != 1000 || space.Need < 100_000 || !errors.Is(err, backup.ErrNoSpace) {
-		t.Errorf("backup: %v", err)
-	}
-	made, err := backup.Make(t.Context(), backup.Config{DB: db, Folder: dir, Free: func(string) (int64, error) { return 0, errors.New("not known") }})
+	cfg := config(t)
+	dir := filepath.Dir(cfg.File)
+	storetest.NoError(t, os.Mkdir(filepath.Join(dir, "copy-2026-11-20T120000.000Z.logs"), 0o700))
+	first, err := backup.Make(t.Context(), cfg)
 	storetest.NoError(t, err)
-	target := filepath.Join(t.TempDir(), "b.db")
-	if _, err := backup.Restore(t.Context(), backup.RestoreConfig{Backup: made.File, DB: target, Free: little}); !errors.As(err, &space) {
-		t.Errorf("restore: %v", err)
+	if _, err := backup.Make(t.Context(), cfg); !errors.Is(err, backup.ErrExists) {
+		t.Errorf("over one that is there: %v", err)
 	}
-	if got := entries(t, dir); len(got) != 1 {
-		t.Errorf("left behind: %v", got)
-	}
-	if got := entries(t, filepath.Dir(target)); !slices.Equal(got, []string{"b.db.locks"}) {
-		t.Errorf("left behind: %v", got)
+	cfg.Overwrite = true
+	second, err := backup.Make(t.Context(), cfg)
+	storetest.NoError(t, err)
+	want := []string{"copy-2026-11-20T120000.000Z.logs", filepath.Base(second.Logs), "copy.db"}
+	if got := entries(t, dir); !slices.Equal(got, want) || first.Logs == second.Logs || second.LogFiles != 1 {
+		t.Errorf("%v, want %v: %+v", got, want, second)
 	}
 }
 
-// TestKeep keeps the newest, whatever they are called, and the new one always.
-func TestKeep(t *testing.T) {
-	t.Parallel()
-	db, dir := database(t), t.TempDir()
-	cfg := backup.Config{DB: db, Folder: dir}
-	var files []string
-	for range 5 {
-		made, err := backup.Make(t.Context(), cfg)
-		storetest.NoError(t, err)
-		files = append(files, filepath.Base(made.File))
-	}
-	cfg.Keep = 3
-	made, err := backup.Make(t.Context(), cfg)
-	storetest.NoError(t, err)
-	want := []string{filepath.Base(made.File), files[4], files[3]}
-	slices.Sort(want)
-	if got := entries(t, dir); !slices.Equal(got, want) || len(made.Removed) != 3 {
-		t.Errorf("kept %v, want %v; removed %v", got, want, made.Removed)
-	}
-}
-
-// TestKeepUsed: a copy that somebody has crawled into where it lies is a database, and stays.
-func TestKeepUsed(t *testing.T) {
-	t.Parallel()
-	cfg := backup.Config{DB: database(t), Folder: t.TempDir()}
-	used, err := backup.Make(t.Context(), cfg)
-	storetest.NoError(t, err)
-	old, err := backup.Make(t.Context(), cfg)
-	storetest.NoError(t, err)
-	storetest.NoError(t, storetest.OpenConfig(t, store.Config{Path: used.File}).Close())
-	cfg.Keep = 1
-	made, err := backup.Make(t.Context(), cfg)
-	storetest.NoError(t, err)
-	if !slices.Equal(made.Removed, []string{old.File}) {
-		t.Errorf("removed %v, want %s alone", made.Removed, old.File)
-	}
-}
-
-// TestOneAtATime: a second backup of a database is refused while one is under way.
+// TestOneAtATime: a second backup to a file is refused while one is under way, and so is a restore of what it reads.
 func TestOneAtATime(t *testing.T) {
 	t.Parallel()
-	cfg := backup.Config{DB: database(t), Folder: t.TempDir()}
+	cfg := config(t)
 	var second, restored error
 	inner := cfg
 	cfg.Reached = func(s backup.Step) {
-		if s == backup.StepCopied {
+		if s == backup.StepFrozen {
 			_, second = backup.Make(t.Context(), inner)
-			_, restored = backup.Restore(t.Context(), backup.RestoreConfig{Backup: cfg.DB, DB: cfg.DB})
+			_, _, restored = backup.Restore(t.Context(), backup.RestoreConfig{Backup: cfg.DB, DB: cfg.DB, Logs: cfg.Logs, Reached: inner.Reached})
 		}
 	}
 	_, err := backup.Make(t.Context(), cfg)
 	storetest.NoError(t, err)
-	if !errors.Is(second, backup.ErrRunning) || !errors.Is(restored, backup.ErrRunning) {
-		t.Errorf("meanwhile: %v, %v; want ErrRunning", second, restored)
+	if !errors.Is(second, backup.ErrRunning) || restored == nil {
+		t.Errorf("meanwhile: %v, %v; want ErrRunning, and an error", second, restored)
 	}
 }
 
 // TestFails: whatever goes wrong, nothing is left but what was there.
 func TestFails(t *testing.T) {
 	t.Parallel()
-	db, dir := database(t), t.TempDir()
-	for _, step := range []backup.Step{backup.StepCopied, backup.StepLogs} {
-		cfg := backup.Config{DB: db, Folder: dir}
-		cfg.Reached = func(s backup.Step) {
-			if s != step {
-				return
-			}
-			works, err := filepath.Glob(filepath.Join(dir, ".ypcrawl-backup-*", "copy.db"))
-			if err != nil || len(works) != 1 {
-				panic(fmt.Sprint(works, err))
-			}
-			data, err := os.ReadFile(works[0])
-			storetest.NoError(t, err)
-			clear(data[3*4096 : 4*4096])
-			storetest.NoError(t, os.WriteFile(works[0], data, 0o600))
+	cfg := config(t)
+	dir := filepath.Dir(cfg.File)
+	cfg.Reached = func(s backup.Step) {
+		if s != backup.StepCopied {
+			return
 		}
-		if _, err := backup.Make(t.Context(), cfg); !store.Corrupt(err) {
-			t.Errorf("a copy that was damaged at %s: %v", step, err)
+		name := filepath.Join(dir, ".copy.db.part", "copy.db")
+		data, err := os.ReadFile(name)
+		storetest.NoError(t, err)
+		clear(data[3*4096 : 4*4096])
+		storetest.NoError(t, os.WriteFile(name, data, 0o600))
+	}
+	if _, err := backup.Make(t.Context(), cfg); !store.Corrupt(err) {
+		t.Errorf("a copy that was damaged: %v", err)
+	}
+	if got := entries(t, dir); len(got) != 0 {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+// TestRestoreKeeps what an earlier restore has put aside: it is refused until somebody moved that away.
+func TestRestoreKeeps(t *testing.T) {
+	t.Parallel()
+	cfg := config(t)
+	made, err := backup.Make(t.Context(), cfg)
+	storetest.NoError(t, err)
+	to := backup.RestoreConfig{Backup: made.File, DB: filepath.Join(t.TempDir(), "b.db"), Logs: t.TempDir(), Reached: func(backup.Step) {}}
+	for _, want := range []string{"", to.DB + ".before-restore"} {
+		out, _, err := backup.Restore(t.Context(), to)
+		storetest.NoError(t, err)
+		if out.Aside != want || (out.LogsAside != "") != (want != "") || out.LogFiles != 1 {
+			t.Errorf("%+v, want %q aside", out, want)
 		}
-		if got := entries(t, dir); len(got) != 0 {
-			t.Errorf("left behind: %v", got)
-		}
+	}
+	before := append(entries(t, filepath.Dir(to.DB)), entries(t, to.Logs)...)
+	if _, _, err := backup.Restore(t.Context(), to); err == nil {
+		t.Error("a third one was not refused")
+	}
+	if got := append(entries(t, filepath.Dir(to.DB)), entries(t, to.Logs)...); !slices.Equal(got, before) {
+		t.Errorf("left behind: %v, before %v", got, before)
 	}
 }

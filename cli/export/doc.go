@@ -1,5 +1,5 @@
 // Package export writes rows of listings into files that other programs read: CSV, TSV, JSON
-// lines, XLSX, Parquet and GeoJSON.
+// lines, XLSX and GeoJSON.
 //
 // Rows are written as they come: memory does not grow with their number. A file appears under
 // its name whole or not at all. Text that came from the web can't act: control characters are

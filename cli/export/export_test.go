@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,12 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
 
 	"ypcrawl/cli/export"
@@ -265,194 +260,6 @@ func TestGeoJSON(t *testing.T) {
 	}
 }
 
-func TestParquet(t *testing.T) {
-	type listing struct {
-		Name       *string  `parquet:"name,optional"`
-		Categories []string `parquet:"categories"`
-		Reviews    *int64   `parquet:"review_count,optional"`
-		Rating     *float64 `parquet:"rating,optional"`
-		Lat        *float64 `parquet:"lat,optional"`
-		Lon        *float64 `parquet:"lon,optional"`
-	}
-	data := write(t, export.Parquet, export.Options{Columns: columns(t)})
-	got, err := parquet.Read[listing](bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(rows()) {
-		t.Fatalf("%d rows, want %d", len(got), len(rows()))
-	}
-	for i, row := range rows() {
-		g := got[i]
-		cells := []any{g.Name, g.Categories, g.Reviews, g.Rating, g.Lat, g.Lon}
-		for j, want := range row {
-			var have any
-			if list, ok := cells[j].([]string); ok {
-				if want = any(report.Texts(want)); len(list) == 0 && len(want.([]string)) == 0 {
-					continue
-				}
-				have = list
-			} else if v := reflect.ValueOf(cells[j]); !v.IsNil() {
-				have = v.Elem().Interface()
-			}
-			if !reflect.DeepEqual(have, want) {
-				t.Errorf("row %d column %d: %v, want %v", i, j, have, want)
-			}
-		}
-	}
-	file, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, c := range file.Schema().Fields() {
-		names = append(names, c.Name())
-	}
-	if diff := cmp.Diff(plainTable[0], names); diff != "" {
-		t.Error("order of the columns:", diff)
-	}
-}
-
-func TestFormatOf(t *testing.T) {
-	for name, want := range map[string]string{
-		"a.csv": "csv  true", "b.tar/c.JSONL.GZ": "jsonl .gz true", "x.parquet": "parquet  true", "x.csv.zst": "csv .zst true",
-		"x.txt": "  false", "x.gz": " .gz false", "x": "  false", "csv": "  false",
-	} {
-		f, c, ok := export.FormatOf(name)
-		if got := fmt.Sprint(f, " ", c, " ", ok); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestFile(t *testing.T) {
-	for _, c := range []export.Compression{"", export.Gzip, export.Zstd} {
-		t.Run("compression"+string(c), func(t *testing.T) {
-			dir := t.TempDir()
-			name := filepath.Join(dir, "out")
-			f, err := export.Create(name, c, false)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.Write([]byte("hello")); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Finish(); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := os.Stat(name); err == nil {
-				t.Error("the file is there before it is published")
-			}
-			if err := export.Publish([]*export.File{f}); err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(name)
-			if err != nil || int64(len(data)) != f.Size() {
-				t.Errorf("%d bytes, want %d, %v", len(data), f.Size(), err)
-			}
-			if got := inflate(t, data, c); got != "hello" {
-				t.Errorf("it holds %q", got)
-			}
-			if _, err := export.Create(name, c, false); !errors.Is(err, export.ErrExists) {
-				t.Errorf("begun over a file that is there: %v", err)
-			}
-			again, err := export.Create(name, "", true)
-			if err != nil {
-				t.Fatal(err)
-			}
-			again.Abort()
-			left, err := os.ReadDir(dir)
-			if err != nil || len(left) != 1 {
-				t.Errorf("left in the folder: %v, %v", left, err)
-			}
-		})
-	}
-}
-
-// TestRemoveParts: the next export of a pattern removes what killed ones left, and nothing else.
-func TestRemoveParts(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	yesterday := time.Now().Add(-24 * time.Hour)
-	for name, age := range map[string]time.Time{
-		".week-2026-11-16.csv.AAAAAAAA.part": yesterday, ".week-2026-11-17.csv.AAAAAAAA.part": time.Now(), ".week-of-fun.csv.AAAAAAAA.part": yesterday,
-		".week-2026-11-16.csv.part": yesterday, "week-2026-11-16.csv": yesterday, ".all-TX[1].csv.BBBBBBBB.part": yesterday,
-	} {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, age, age)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	held, err := export.Create(filepath.Join(dir, "week-2026-11-18.csv"), "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := filepath.Glob(filepath.Join(dir, ".week-2026-11-18.csv.*.part"))
-	if err != nil || len(parts) != 1 {
-		t.Fatal(parts, err)
-	}
-	if err := os.Chtimes(parts[0], yesterday, yesterday); err != nil {
-		t.Fatal(err)
-	}
-	export.RemoveParts(filepath.Join(dir, "week-{date}.csv"))
-	export.RemoveParts(filepath.Join(dir, "all-{group}[1].csv"))
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left []string
-	for _, e := range entries {
-		left = append(left, e.Name())
-	}
-	want := []string{".week-2026-11-16.csv.part", ".week-2026-11-17.csv.AAAAAAAA.part", filepath.Base(parts[0]), ".week-of-fun.csv.AAAAAAAA.part", "week-2026-11-16.csv"}
-	if !slices.Equal(left, want) {
-		t.Errorf("left:\n%q, want\n%q", left, want)
-	}
-	if err := held.Finish(); err != nil {
-		t.Fatal(err)
-	}
-	held.Abort()
-}
-
-// Whoever takes the name meanwhile keeps it.
-func TestFileTaken(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "out")
-	f, err := export.Create(name, "", false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Abort()
-	if err := errors.Join(f.Finish(), os.WriteFile(name, []byte("other"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	if err := export.Publish([]*export.File{f}); !errors.Is(err, export.ErrExists) {
-		t.Errorf("published over it: %v", err)
-	}
-	if data, _ := os.ReadFile(name); string(data) != "other" {
-		t.Errorf("it holds %q", data)
-	}
-}
-
-func inflate(t *testing.T, data []byte, c export.Compression) string {
-	t.Helper()
-	var r io.Reader = bytes.NewReader(data)
-	var err error
-	switch c {
-	case export.Gzip:
-		r, err = gzip.NewReader(r)
-	case export.Zstd:
-		r, err = zstd.NewReader(r)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 func FuzzCells(f *testing.F) {
 	for _, row := range rows() {
 		f.Add(row[0].(string), "x")
@@ -504,69 +311,109 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-// Files of one export get their names together or not at all, as far as that can be.
-func TestPublish(t *testing.T) {
+// published begins a file, writes a text to it and gives it its name.
+func published(name, text string, overwrite bool) error {
+	f, err := export.Create(name, overwrite)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if _, err = f.WriteString(text); err == nil {
+		_, err = f.Publish()
+	}
+	return err
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
-	made := func(name string) *export.File {
-		t.Helper()
-		f, err := export.Create(filepath.Join(dir, name), "", true)
-		if err == nil {
-			_, err = f.Write([]byte("new " + name))
-		}
-		if err = errors.Join(err, f.Finish()); err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	holds := func(want map[string]string) {
-		t.Helper()
-		got := map[string]string{}
-		for _, name := range []string{"a", "b", "c"} {
-			if data, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
-				got[name] = string(data)
-			}
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-	}
-	write := func(name string) {
-		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("old "+name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("b")
-	// The second of three can't be renamed: what it was written into is away.
-	a, b, c := made("a"), made("b"), made("c")
-	b.Abort()
-	if err := export.Publish([]*export.File{a, b, c}); err == nil || strings.Contains(err.Error(), "replaced") {
-		t.Errorf("published: %v", err)
-	}
-	holds(map[string]string{"b": "old b"})
-	c.Abort()
-	// The third can't, and the second has replaced another one by then.
-	a, b, c = made("a"), made("b"), made("c")
-	c.Abort()
-	if err := export.Publish([]*export.File{a, b, c}); err == nil || !strings.Contains(err.Error(), "replaced before the error: "+filepath.Join(dir, "b")+"; all other files are unchanged") {
-		t.Errorf("published: %v", err)
-	}
-	holds(map[string]string{"b": "new b"})
-	// The name of one is taken by a folder: nothing is renamed.
-	a, b, c = made("a"), made("b"), made("c")
-	if err := os.Mkdir(filepath.Join(dir, "c"), 0o700); err != nil {
+	name := filepath.Join(dir, "out")
+	f, err := export.Create(name, false)
+	if err != nil {
 		t.Fatal(err)
 	}
-	write("b")
-	if err := export.Publish([]*export.File{a, b, c}); err == nil {
+	if _, err := f.WriteString("hello"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name); err == nil {
+		t.Error("the file is there before it is published")
+	}
+	if size, err := f.Publish(); err != nil || size != 5 {
+		t.Errorf("%d bytes, %v", size, err)
+	}
+	if _, err := export.Create(name, false); !errors.Is(err, export.ErrExists) {
+		t.Errorf("begun over a file that is there: %v", err)
+	}
+	again, err := export.Create(name, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Abort()
+	if err := errors.Join(os.Chmod(name, 0o640), published(name, "bye", true)); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(name)
+	info, err := os.Stat(name)
+	if err != nil || string(data) != "bye" || info.Mode().Perm() != 0o640 {
+		t.Errorf("it holds %q, mode %v, %v", data, info.Mode(), err)
+	}
+	// A folder has the name, or another file has taken it meanwhile.
+	other, err := export.Create(filepath.Join(dir, "other"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "other"), []byte("theirs"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Publish(); !errors.Is(err, export.ErrExists) {
+		t.Errorf("published over another one: %v", err)
+	}
+	other.Abort()
+	if err := published(filepath.Join(dir, "folder"), "x", true); err == nil {
 		t.Error("published over a folder")
 	}
-	holds(map[string]string{"b": "old b"})
-	if err := os.Remove(filepath.Join(dir, "c")); err != nil {
+	if err := published(filepath.Join(dir, "none", "x"), "x", true); err == nil || !strings.Contains(err.Error(), "make it first") {
+		t.Errorf("in a folder that is not there: %v", err)
+	}
+	if left, want := namesIn(t, dir), []string{"folder", "other", "out"}; !slices.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
+	}
+}
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := export.Publish([]*export.File{a, b, c}); err != nil {
-		t.Error(err)
+	for _, e := range entries {
+		names = append(names, e.Name())
 	}
-	holds(map[string]string{"a": "new a", "b": "new b", "c": "new c"})
+	return names
+}
+
+// TestRemoveParts: the next export into a folder removes at once what killed ones left, whatever their files
+// were to be called, and nothing else.
+func TestRemoveParts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{
+		".week-1.csv.ypcrawl-AAAAAAAA.part", ".all-TX[1].csv.ypcrawl-BBBBBBBB.part", // killed
+		".week-1.csv.part", "week-1.csv", ".other.CCCCCCCC.part", "x.ypcrawl-DDDDDDDD.part",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held, err := export.Create(filepath.Join(dir, "week-2.csv"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	export.RemoveParts(dir)
+	if _, err := held.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	if left, want := namesIn(t, dir), []string{".other.CCCCCCCC.part", ".week-1.csv.part", "week-1.csv", "week-2.csv", "x.ypcrawl-DDDDDDDD.part"}; !slices.Equal(left, want) {
+		t.Errorf("left %q, want %q", left, want)
+	}
 }

@@ -3,7 +3,6 @@ package export
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"ypcrawl/store/report"
@@ -19,33 +18,11 @@ const (
 	TSV     Format = "tsv"
 	JSONL   Format = "jsonl"
 	XLSX    Format = "xlsx"
-	Parquet Format = "parquet"
 	GeoJSON Format = "geojson"
 )
 
 // Formats lists them.
-func Formats() []Format { return []Format{CSV, TSV, JSONL, XLSX, Parquet, GeoJSON} }
-
-// Compression of a whole file: "" or the ending of its name.
-type Compression string
-
-// The compressions.
-const (
-	Gzip Compression = ".gz"
-	Zstd Compression = ".zst"
-)
-
-// FormatOf reads a format from the ending of a file's name, and how the file is compressed.
-func FormatOf(name string) (f Format, c Compression, ok bool) {
-	ending := strings.ToLower(filepath.Ext(name))
-	if c = Compression(ending); c == Gzip || c == Zstd {
-		name = name[:len(name)-len(ending)]
-	} else {
-		c = ""
-	}
-	f, err := ParseFormat(strings.TrimPrefix(filepath.Ext(name), "."))
-	return f, c, err == nil
-}
+func Formats() []Format { return []Format{CSV, TSV, JSONL, XLSX, GeoJSON} }
 
 // ParseFormat reads the name of a format in any letter case.
 func ParseFormat(s string) (Format, error) {
@@ -92,8 +69,6 @@ func New(w io.Writer, f Format, opts Options) (Writer, error) {
 		return newGeoJSON(w, opts.Columns)
 	case XLSX:
 		return newSheets(w, opts)
-	case Parquet:
-		return newParquet(w, opts.Columns), nil
 	}
 	return nil, fmt.Errorf("unknown format %q", f)
 }

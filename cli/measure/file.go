@@ -29,16 +29,13 @@ func (m *Meter) WriteFile(name string) error {
 }
 
 func (m *Meter) write(name string, text []byte) error {
-	f, err := export.Create(name, "", true)
+	f, err := export.Create(name, true)
 	if err != nil {
 		return err
 	}
 	defer f.Abort()
 	if _, err = f.Write(text); err == nil {
-		err = f.Finish()
-	}
-	if err == nil {
-		err = export.Publish([]*export.File{f})
+		_, err = f.Publish()
 	}
 	if err == nil {
 		err = os.Chmod(name, fileMode) // the next ones have it from this one

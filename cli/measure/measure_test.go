@@ -41,7 +41,7 @@ func before(d time.Duration) *time.Time { return new(noon.Add(-d)) }
 // full are measures of which everything is known, and a source with an odd name.
 func full() *report.Measures {
 	return &report.Measures{
-		Now: noon,
+		Now: noon, Left: &report.Left{Seconds: 90, Resting: 2, Until: *before(-time.Minute)},
 		Runs: []report.RunMeasure{
 			{UUID: "A", Alive: true, Heartbeat: *before(20 * time.Second), AgeSec: 20, Held: 3},
 			{UUID: "B", Alive: true, Heartbeat: *before(time.Second), AgeSec: 1},

@@ -134,6 +134,14 @@ func (t *text) runs(m *report.Measures) {
 	t.stamp(m.LastWell)
 	t.gauge("last_page_timestamp_seconds", "When the last page was read.")
 	t.stamp(m.LastPage)
+	if left := m.Left; left != nil {
+		t.gauge("time_left_seconds", "Until all that is due is read, at the speed of the last minutes; absent = unknown.")
+		if left.Seconds >= 0 {
+			t.is(float64(left.Seconds))
+		}
+		t.gauge("targets_resting", "Targets that wait for minutes after a first failure.")
+		t.is(float64(left.Resting))
+	}
 	t.gauge("claims", "Claims of targets by the runs under way and the last one.")
 	t.is(float64(m.Claims.Claims))
 	t.gauge("claim_retries", "Extra tries of these claims, because the database was busy.")
@@ -222,7 +230,7 @@ func (t *text) sources(m *report.Measures) {
 	each("source_latency_p50_seconds", "Median of the time to answer in that hour.", func(s report.SourceMeasure, of []string) { t.real(seconds(s.P50), of...) })
 	each("source_latency_p95_seconds", "95th percentile of the time to answer in that hour.", func(s report.SourceMeasure, of []string) { t.real(seconds(s.P95), of...) })
 	each("source_last_page_timestamp_seconds", "When the last page of the source was read.", func(s report.SourceMeasure, of []string) { t.stamp(s.LastPage, of...) })
-	each("last_hour_pages", "Pages read in the last hour, by the kind of their target.", func(s report.SourceMeasure, of []string) {
+	each("last_hour_pages", "Requests of the last hour that brought a page with anything on it, by the kind of their target; ypcrawl_pages_total counts pages that were stored.", func(s report.SourceMeasure, of []string) {
 		for _, kind := range yp.Kinds() {
 			t.is(float64(s.Pages[kind]), with(of, "kind", string(kind))...)
 		}

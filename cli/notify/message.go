@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -11,7 +12,14 @@ import (
 
 // Version is that of the form of a Message. It grows when a key changes its meaning or is taken
 // away; new keys may come without.
-const Version = 1
+const Version = 2
+
+// The events that somebody who does not look is told of.
+const (
+	RunEnded     = "run_ended"     // with its figures
+	SourceClosed = "source_closed" // blocked, quarantined or paused: it is not crawled
+	LayoutAlarm  = "layout_alarm"  // a source waits for an operator
+)
 
 // Severity says how soon somebody should look.
 type Severity string
@@ -26,7 +34,7 @@ const (
 // Message is what a destination gets, as JSON.
 type Message struct {
 	Version  int                `json:"version"`
-	Event    yp.NoticeEvent     `json:"event"`
+	Event    string             `json:"event"`
 	At       time.Time          `json:"at"`
 	Source   string             `json:"source,omitempty"` // none = the whole run, or several
 	Severity Severity           `json:"severity"`
@@ -40,19 +48,39 @@ type Message struct {
 const (
 	maxTitle = 200
 	maxText  = 4000
+	maxPing  = 10_000 // bytes of its body, as healthchecks has it
 )
 
-// parcel makes of a message what is sent. Texts that came from pages are cut, without control
+// JSON is the message as it is stored and sent. Texts that came from pages are cut, without control
 // characters, and name no path of this machine.
-func (m Message) parcel() (Parcel, error) {
+func (m Message) JSON() ([]byte, error) {
 	m.Version, m.At = Version, m.At.UTC().Truncate(time.Millisecond)
 	m.Title, m.Text = cut(Plain(m.Title), maxTitle), cut(Plain(m.Text), maxText)
 	m.Source, m.Database = yp.Printable(m.Source), filepath.Base(m.Database)
 	if m.Figures == nil {
 		m.Figures = map[string]float64{}
 	}
-	body, err := yp.JSON(m, "")
-	return Parcel{Event: m.Event, Title: m.Title, Type: "application/json", Body: body}, err
+	return yp.JSON(m, "")
+}
+
+// Parcel is what is sent once.
+type Parcel struct {
+	Event, Title string // for a command's environment
+	Type         string // of the body
+	Body         []byte
+	Under        string // further path of the address: "start"
+}
+
+// Stored is the parcel of a message as JSON made it.
+func Stored(body []byte) Parcel {
+	var m Message
+	_ = json.Unmarshal(body, &m) // it is sent as it stands, in any case
+	return Parcel{Event: m.Event, Title: m.Title, Type: "application/json", Body: body}
+}
+
+// Ping is the parcel of a ping: "start", "" after a success, "fail", or "log" for news that are neither.
+func Ping(under, text string) Parcel {
+	return Parcel{Event: "ping", Type: "text/plain; charset=utf-8", Body: []byte(cut(Plain(text), maxPing)), Under: under}
 }
 
 var (

@@ -1,7 +1,6 @@
 package notify
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,22 +8,24 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
-
-	"ypcrawl/yp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// quick is a configuration for servers on loopback whose waits are short.
-func quick(log io.Writer) Config {
-	return Config{Private: true, Waits: []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}, Logger: zerolog.New(log)}
+// quick is a sender whose waits are short.
+func quick() *Sender {
+	s := NewSender(zerolog.New(io.Discard))
+	s.Waits = []time.Duration{20 * time.Millisecond}
+	return s
 }
 
 // asked is a request as a server has seen it.
@@ -54,55 +55,57 @@ func to(t *testing.T, raw string) Destination {
 	return d
 }
 
-// logged is a log that several goroutines write.
-type logged struct {
-	mu  sync.Mutex
-	all bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.all.String()
-}
-
 var example = Message{
-	Event: yp.NoticeQuarantine, At: time.Date(2026, 11, 22, 10, 0, 0, 123456789, time.UTC), Source: "demo", Severity: Critical, Title: "demo is quarantined",
+	Event: SourceClosed, At: time.Date(2026, 11, 22, 10, 0, 0, 123456789, time.UTC), Source: "demo", Severity: Critical, Title: "demo is quarantined",
 	Text: "the site blocks", Figures: map[string]float64{"share": 0.25, "targets": 27000}, Run: 7, Database: "/home/me/texas.db",
 }
 
-const exampleJSON = `{"version":1,"event":"quarantine","at":"2026-11-22T10:00:00.123Z","source":"demo","severity":"critical","title":"demo is quarantined",` +
+const exampleJSON = `{"version":2,"event":"source_closed","at":"2026-11-22T10:00:00.123Z","source":"demo","severity":"critical","title":"demo is quarantined",` +
 	`"text":"the site blocks","figures":{"share":0.25,"targets":27000},"run":7,"database":"texas.db"}` + "\n"
 
-func TestMessage(t *testing.T) {
-	t.Parallel()
-	address, seen := receiver(t, nil)
-	s := NewSender(quick(io.Discard))
-	done := make(chan bool, 1)
-	if err := Send([]*Queue{s.Add(to(t, address+"/hook?key=k"))}, example, func(ok bool) { done <- ok }); err != nil {
-		t.Fatal(err)
-	}
-	s.Close(10 * time.Second)
-	if got, want := <-seen, (asked{"/hook?key=k", exampleJSON, "application/json"}); got != want {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-	if !<-done {
-		t.Error("reported as not delivered")
-	}
-}
-
-func TestHostileTexts(t *testing.T) {
-	t.Parallel()
-	p, err := Message{Event: yp.NoticeRunFailed, Title: "x\x1b[31m" + strings.Repeat("é", 500), Text: "open /home/me/a b/yp.db: " + strings.Repeat("\u202e", 9000)}.parcel()
+func parcel(t *testing.T, m Message) Parcel {
+	t.Helper()
+	body, err := m.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return Stored(body)
+}
+
+// TestSend: a message and pings as they arrive, by a request and by a command.
+func TestSend(t *testing.T) {
+	t.Parallel()
+	address, seen := receiver(t, nil)
+	file := filepath.Join(t.TempDir(), "got")
+	for _, c := range []struct {
+		to     string
+		parcel Parcel
+		want   asked
+	}{
+		{address + "/hook?key=k", parcel(t, example), asked{"/hook?key=k", exampleJSON, "application/json"}},
+		{address + "/uuid", Ping("start", "it starts"), asked{"/uuid/start", "it starts", "text/plain; charset=utf-8"}},
+		{address + "/uuid", Ping("", "done, /home/me/x.db"), asked{"/uuid", "done, x.db", "text/plain; charset=utf-8"}},
+	} {
+		if err := quick().Send(t.Context(), to(t, c.to), c.parcel); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-seen; got != c.want {
+			t.Errorf("got  %+v\nwant %+v", got, c.want)
+		}
+	}
+	if err := quick().Send(t.Context(), to(t, `cat >'`+file+`'; echo "$YPCRAWL_EVENT: $YPCRAWL_TITLE" >>'`+file+`'`), parcel(t, example)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(file)
+	if want := exampleJSON + "source_closed: demo is quarantined\n"; err != nil || string(got) != want {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}
+
+// TestHostileTexts: what came from a page is cut, and controls no terminal.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	p := parcel(t, Message{Event: RunEnded, Title: "x\x1b[31m" + strings.Repeat("é", 500), Text: "open /home/me/a b/yp.db: " + strings.Repeat("\u202e", 9000)})
 	var m Message
 	if err := json.Unmarshal(p.Body, &m); err != nil {
 		t.Fatal(err)
@@ -151,88 +154,46 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRetries: what may mend itself is tried again, the rest is not.
-func TestRetries(t *testing.T) {
+// TestDeliver: what fails is tried again while there is time, what no other try mends is not.
+func TestDeliver(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct {
-		codes []int
-		tries int
-		ok    bool
+	for name, c := range map[string]struct {
+		codes []int // the last one again and again
+		want  string
+		tries int64
 	}{
-		"fails twice":         {[]int{500, 503, 200}, 3, true},
-		"too many requests":   {[]int{429, 204}, 2, true},
-		"fails for good":      {[]int{500, 500, 500, 500, 200}, 4, false},
-		"not found":           {[]int{404, 200}, 1, false},
-		"forbidden":           {[]int{403, 200}, 1, false},
-		"continues elsewhere": {[]int{307, 200}, 1, false},
-	}
-	for name, tt := range tests {
+		"at once":     {[]int{204}, "", 1},
+		"after two":   {[]int{500, 429, 200}, "", 3},
+		"not there":   {[]int{404}, "it answers 404 Not Found", 1},
+		"a redirect":  {[]int{302}, "a redirect to http://127.0.0.1, which is not followed", 1},
+		"never again": {[]int{503}, "it answers 503 Service Unavailable", 0},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n, out := 0, &logged{}
-			address, seen := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Location", "http://169.254.169.254/latest/meta-data")
-				w.WriteHeader(tt.codes[n])
-				n++
+			var tries atomic.Int64
+			address, _ := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+				n := int(tries.Add(1))
+				w.Header().Set("Location", "http://127.0.0.1/elsewhere")
+				w.WriteHeader(c.codes[min(n, len(c.codes))-1])
 			})
-			s := NewSender(quick(out))
-			done := make(chan bool, 1)
-			if err := Send([]*Queue{s.Add(to(t, address+"/sekret"))}, example, func(ok bool) { done <- ok }); err != nil {
-				t.Fatal(err)
+			ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+			defer cancel()
+			if c.tries > 0 {
+				ctx = t.Context()
 			}
-			if got := <-done; got != tt.ok {
-				t.Errorf("delivered: %v", got)
+			err := quick().Deliver(ctx, to(t, address), Ping("", "x"))
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) && ctx.Err() == nil {
+				t.Errorf("got %v, want %q", err, c.want)
 			}
-			s.Close(10 * time.Second)
-			if len(seen) != tt.tries {
-				t.Errorf("%d tries, want %d", len(seen), tt.tries)
-			}
-			if reported := strings.Contains(out.String(), "not delivered"); reported == tt.ok || strings.Contains(out.String(), "sekret") || strings.Contains(out.String(), "meta-data") {
-				t.Errorf("log: %s", out)
+			if n := tries.Load(); c.tries > 0 && n != c.tries || c.tries == 0 && n < 2 {
+				t.Errorf("%d tries", n)
 			}
 		})
 	}
 }
 
-// TestGuard: no address of a private network is dialled unless it is permitted, and one of
-// link-local never, whatever it is called.
-func TestGuard(t *testing.T) {
-	t.Parallel()
-	address, seen := receiver(t, nil)
-	port := address[strings.LastIndex(address, ":"):]
-	tests := map[string]struct {
-		address string
-		private bool
-		want    string
-	}{
-		"loopback":                 {"http://127.0.0.1" + port, false, "an address of a private network: allow it with --notify-private"},
-		"by name":                  {"http://localhost" + port, false, "an address of a private network"},
-		"in IPv6":                  {"http://[::ffff:127.0.0.1]" + port, false, "an address of a private network"},
-		"permitted":                {"http://localhost" + port, true, ""},
-		"metadata":                 {"http://169.254.169.254/", false, "is not a public address"},
-		"metadata, with permitted": {"http://169.254.169.254/", true, "is not a public address"},
-		"this network":             {"http://0.0.0.0" + port, true, "is not a public address"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			cfg := quick(io.Discard)
-			cfg.Private = tt.private
-			err := Try(t.Context(), cfg, to(t, tt.address+"/sekret"), example)
-			if tt.want == "" && err == nil {
-				<-seen
-				return
-			}
-			if err == nil || tt.want == "" || !strings.Contains(err.Error(), tt.want) || !errors.As(err, new(permanent)) || strings.Contains(err.Error(), "sekret") {
-				t.Errorf("got %v", err)
-			}
-			if len(seen) > 0 {
-				t.Error("the server was asked")
-			}
-		})
-	}
-}
-
-// TestErrors: errors tell the cause and no more of the address than its host.
+// TestErrors: errors tell the cause and no more of a destination than its name; link-local
+// addresses are never reached.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	silent, _ := receiver(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -249,13 +210,13 @@ func TestErrors(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for address, want := range map[string]string{
 		silent: "no answer within 50ms", rude: "malformed HTTP", "http://127.0.0.1:1": "connection refused", secure.URL: "certificate",
+		"http://169.254.169.254": "is an address that is never contacted", "exit 3; ": "it ended with exit status 3", "sleep 60; ": "it did not end within 50ms and was killed",
 	} {
-		cfg := quick(io.Discard)
-		cfg.Timeout = 50 * time.Millisecond
-		if address == secure.URL {
-			cfg.Timeout = 10 * time.Second
+		s := quick()
+		if s.Timeout, s.CommandTimeout = 50*time.Millisecond, 50*time.Millisecond; address == secure.URL || strings.HasPrefix(address, "exit") {
+			s.Timeout, s.CommandTimeout = 10*time.Second, 10*time.Second
 		}
-		err := Try(t.Context(), cfg, to(t, strings.Replace(address, "://", "://me:sekret@", 1)+"/sekret?k=sekret"), example)
+		err := s.Send(t.Context(), to(t, strings.Replace(address, "://", "://me:sekret@", 1)+"/sekret?k=sekret"), parcel(t, example))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sekret") || strings.Contains(err.Error(), "\x1b") || len(err.Error()) > maxReason {
 			t.Errorf("%s: %v", want, err)
 		}
@@ -265,114 +226,16 @@ func TestErrors(t *testing.T) {
 // TestEndlessAnswer: an answer of a gigabyte is not read.
 func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
-	wrote := make(chan int, 1)
-	address, _ := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		n, chunk := 0, make([]byte, 64<<10)
-		for n < 1<<30 {
-			m, err := w.Write(chunk)
-			if n += m; err != nil {
-				break
+	address, _ := receiver(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(make([]byte, 32<<10)); err != nil {
+				return
 			}
 		}
-		wrote <- n
 	})
-	if err := Try(t.Context(), quick(io.Discard), to(t, address), example); err != nil {
-		t.Error(err)
-	}
-	if n := <-wrote; n > 64<<20 {
-		t.Errorf("%d bytes were taken", n)
-	}
-}
-
-// TestSlowDestination: one that hangs keeps neither the poster nor the others waiting; what is
-// too much is dropped, counted and said, and the end is bounded.
-func TestSlowDestination(t *testing.T) {
-	t.Parallel()
-	hangs, asked := receiver(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	good, seen := receiver(t, nil)
-	log := &logged{}
-	cfg := quick(log)
-	cfg.Queue, cfg.Timeout = 3, time.Hour
-	s := NewSender(cfg)
-	slow, fast := s.Add(to(t, hangs)), s.Add(to(t, good))
-	results := make(chan bool, 20)
-	post := func() {
-		if err := Send([]*Queue{slow, fast}, example, func(ok bool) { results <- ok }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	post()
-	<-asked // the first hangs there, and will do so for an hour
-	for range 5 {
-		post() // returns at once, or this test never ends
-		<-seen
-	}
-	<-seen
-	s.Close(2 * time.Second) // cuts off the one that hangs
-	for range 6 {
-		if !<-results {
-			t.Error("reported as not delivered, though one destination took it")
-		}
-	}
-	if !strings.Contains(log.String(), "too many others wait") || !strings.Contains(log.String(), `"messages":6`) {
-		t.Errorf("log: %s", log)
-	}
-	slow.Post(Parcel{}) // after the end it is dropped, and no panic
-}
-
-func TestPing(t *testing.T) {
-	t.Parallel()
-	for verdict, path := range map[Verdict]string{Succeeded: "/uuid?x=1", Failed: "/uuid/fail?x=1", Neither: "/uuid/log?x=1"} {
-		address, seen := receiver(t, nil)
-		s := NewSender(quick(io.Discard))
-		p := NewPing(s, to(t, address+"/uuid?x=1"))
-		p.Start("run")
-		p.End(verdict, "it ended, database /home/me/yp.db"+strings.Repeat(".", 20_000))
-		s.Close(10 * time.Second)
-		if got := <-seen; got.path != "/uuid/start?x=1" || got.body != "run" {
-			t.Errorf("%q: start %+v", verdict, got)
-		}
-		if got := <-seen; got.path != path || !strings.HasPrefix(got.body, "it ended, database yp.db..") || len(got.body) > maxPing {
-			t.Errorf("%q: end %s, %d bytes", verdict, got.path, len(got.body))
-		}
-	}
-}
-
-// TestPingOrder: a start that fails until the end is not tried again behind it.
-func TestPingOrder(t *testing.T) {
-	t.Parallel()
-	address, seen := receiver(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/start") {
-			w.WriteHeader(http.StatusInternalServerError)
-		}
-	})
-	cfg := quick(io.Discard)
-	cfg.Waits = []time.Duration{time.Hour}
-	s := NewSender(cfg)
-	p := NewPing(s, to(t, address))
-	p.Start("")
-	if got := <-seen; got.path != "/start" {
-		t.Fatal(got)
-	}
-	p.End(Succeeded, "")
-	if got := <-seen; got.path != "/" {
-		t.Errorf("after the start: %+v", got)
-	}
-	s.Close(10 * time.Second)
-	if len(seen) > 0 {
-		t.Errorf("then: %+v", <-seen)
-	}
-}
-
-func TestTryPing(t *testing.T) {
-	t.Parallel()
-	address, seen := receiver(t, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if err := TryPing(ctx, quick(io.Discard), to(t, address+"/u"), "hello"); err != nil {
+	if err := quick().Send(ctx, to(t, address), Ping("", "x")); err != nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		t.Error(err)
-	}
-	if got := <-seen; got.path != "/u/log" || got.body != "hello" {
-		t.Errorf("%+v", got)
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 	"time"
 
@@ -24,11 +23,10 @@ import (
 )
 
 const (
-	maxAnswer = 64 << 10 // bytes of an answer, or of a command's output, that are read
-	maxOutput = 4 << 10  // of them shown in the log
+	maxAnswer = 64 << 10 // bytes of an answer that are read
 	maxReason = 200      // bytes of an error
 	dialLimit = 5 * time.Second
-	waitDelay = time.Second // for the output of a command that was killed
+	waitDelay = time.Second // for what a command that was killed has started
 )
 
 // permanent is a failure that another try does not mend.
@@ -36,49 +34,75 @@ type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// carrier sends parcels, one at a time each, for any number of destinations.
-type carrier struct {
-	client       *http.Client
-	limit        time.Duration // of a request
-	commandLimit time.Duration
-	log          zerolog.Logger
+// Sender sends parcels. It is safe for use by several goroutines.
+type Sender struct {
+	client *http.Client
+	log    zerolog.Logger
+
+	Timeout        time.Duration // of a request, from its begin to its end
+	CommandTimeout time.Duration
+	Waits          []time.Duration // between two tries, the last one again and again
 }
 
-func newCarrier(cfg Config) *carrier {
+// NewSender returns a sender with 10 s for a request, 30 s for a command, and tries after 1, 5, 25 s.
+func NewSender(log zerolog.Logger) *Sender {
 	guard := func(_ context.Context, _, address string, _ syscall.RawConn) error {
-		ap, err := netip.ParseAddrPort(address)
-		if err == nil && fetch.MayDial(ap.Addr(), cfg.Private) {
-			return nil
+		if ap, err := netip.ParseAddrPort(address); err != nil || !fetch.MayDial(ap.Addr(), true) {
+			return permanent{fmt.Errorf("%s is an address that is never contacted", address)}
 		}
-		if err == nil && fetch.MayDial(ap.Addr(), true) {
-			return permanent{fmt.Errorf("%s is an address of a private network: allow it with --notify-private", ap.Addr().Unmap())}
-		}
-		return permanent{fmt.Errorf("%s is not a public address", address)}
+		return nil
 	}
 	dialer := net.Dialer{Timeout: dialLimit, ControlContext: guard}
-	return &carrier{
-		limit: cfg.Timeout, commandLimit: cfg.CommandTimeout, log: cfg.Logger,
+	return &Sender{
+		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
+		log: log.With().Str("component", "notify").Logger(),
 		client: &http.Client{
 			// No proxy of the environment: the guard could not see what it leads to.
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.roots}, TLSHandshakeTimeout: dialLimit,
-				ForceAttemptHTTP2: true, DisableCompression: true, MaxResponseHeaderBytes: maxAnswer, MaxIdleConnsPerHost: 1, IdleConnTimeout: time.Minute,
+				DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialLimit,
+				ForceAttemptHTTP2: true, DisableCompression: true, MaxResponseHeaderBytes: maxAnswer, DisableKeepAlives: true,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// carry sends a parcel once. No error has more of the destination than its name.
-func (c *carrier) carry(ctx context.Context, d Destination, p Parcel) error {
-	if d.address == nil {
-		return c.run(ctx, d, p)
+// Deliver sends a parcel, as often as it takes until ctx ends, or to no purpose any more. What
+// failed is logged. No error has more of the destination than its name.
+func (s *Sender) Deliver(ctx context.Context, d Destination, p Parcel) error {
+	for try := 0; ; try++ {
+		err := s.Send(ctx, d, p)
+		log := s.log.With().Str("to", d.Name()).Str("event", p.Event).Int("try", try+1).Logger()
+		if err == nil {
+			log.Debug().Msg("message delivered")
+			return nil
+		}
+		if errors.As(err, new(permanent)) {
+			log.Warn().Err(err).Msg("a message could not be delivered")
+			return err
+		}
+		log.Debug().Err(err).Msg("a message is sent again later")
+		t := time.NewTimer(s.Waits[min(try, len(s.Waits)-1)])
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			log.Warn().Err(err).Msg("a message could not be delivered")
+			return err
+		}
 	}
-	return c.post(ctx, d, p)
 }
 
-func (c *carrier) post(ctx context.Context, d Destination, p Parcel) error {
-	ctx, cancel := context.WithTimeout(ctx, c.limit)
+// Send sends a parcel once.
+func (s *Sender) Send(ctx context.Context, d Destination, p Parcel) error {
+	if d.address == nil {
+		return s.run(ctx, d, p)
+	}
+	return s.post(ctx, d, p)
+}
+
+func (s *Sender) post(ctx context.Context, d Destination, p Parcel) error {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.under(p.Under).String(), bytes.NewReader(p.Body))
 	if err != nil {
@@ -86,9 +110,9 @@ func (c *carrier) post(ctx context.Context, d Destination, p Parcel) error {
 	}
 	req.Header.Set("Content-Type", p.Type)
 	req.Header.Set("User-Agent", "ypcrawl")
-	res, err := c.client.Do(req)
+	res, err := s.client.Do(req)
 	if err != nil {
-		return scrub(err, c.limit)
+		return scrub(err, s.Timeout)
 	}
 	defer func() { _ = res.Body.Close() }()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // so that the connection serves the next one
@@ -123,20 +147,13 @@ func scrub(err error, limit time.Duration) error {
 }
 
 // run runs the command of a destination by the shell, with the parcel on its standard input.
-func (c *carrier) run(ctx context.Context, d Destination, p Parcel) error {
-	ctx, cancel := context.WithTimeout(ctx, c.commandLimit)
+func (s *Sender) run(ctx context.Context, d Destination, p Parcel) error {
+	ctx, cancel := context.WithTimeout(ctx, s.CommandTimeout)
 	defer cancel()
-	out := &output{}
 	cmd := shell(ctx, d.command)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(p.Body), out, out, waitDelay
-	cmd.Env = append(os.Environ(), EnvEvent+"="+string(p.Event), EnvTitle+"="+p.Title)
-	// The kernel ends the command with the thread that has started it, which so must live as long.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(p.Body), waitDelay
+	cmd.Env = append(os.Environ(), EnvEvent+"="+p.Event, EnvTitle+"="+p.Title)
 	err := cmd.Run()
-	if text := out.text(); text != "" {
-		c.log.Debug().Str("event", string(p.Event)).Str("output", text).Msg("output of the command for notifications")
-	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it has ended well, and something that it has started lives on
 	}
@@ -145,7 +162,7 @@ func (c *carrier) run(ctx context.Context, d Destination, p Parcel) error {
 	case err == nil:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("it did not end within %s and was killed", c.commandLimit)
+		return fmt.Errorf("it did not end within %s and was killed", s.CommandTimeout)
 	case ctx.Err() != nil:
 		return errors.New("it was killed because the program ends")
 	case failed:
@@ -159,16 +176,3 @@ const (
 	EnvEvent = "YPCRAWL_EVENT"
 	EnvTitle = "YPCRAWL_TITLE"
 )
-
-// output keeps the beginning of what a command writes.
-type output struct{ kept bytes.Buffer }
-
-// Write implements io.Writer; what is too much is taken and forgotten.
-func (o *output) Write(p []byte) (int, error) {
-	o.kept.Write(p[:min(len(p), maxOutput-o.kept.Len())])
-	return len(p), nil
-}
-
-func (o *output) text() string {
-	return yp.Printable(string(bytes.ToValidUTF8(bytes.TrimSpace(o.kept.Bytes()), nil)))
-}

@@ -106,6 +106,11 @@ func (c *comparison) add(kind Kind, of, id, format string, args ...any) {
 
 const ofSource = `(SELECT id FROM sources WHERE name = ?)`
 
+// missed is how many crawls in a row of the target that is the least sure of it lack a listing, or
+// reads of the index the target's city.
+const missed = `(SELECT ifnull(min(max(s.missed, ifnull(x.missed, 0))), 0) FROM sightings s JOIN targets t ON t.id = s.target_id
+	LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id WHERE s.listing = l.id)`
+
 // selectListings reads the fields of yp.ListingFields that have a column, in their order.
 var selectListings = func() string {
 	var columns []string
@@ -114,12 +119,13 @@ var selectListings = func() string {
 			columns = append(columns, "l."+column)
 		}
 	}
-	return "SELECT l.dropped_at IS NOT NULL, " + strings.Join(columns, ", ") + " FROM listings l WHERE l.source_id = " + ofSource + " ORDER BY l.listing_id"
+	return "SELECT l.dropped_at IS NOT NULL, " + missed + ", " + strings.Join(columns, ", ") + " FROM listings l WHERE l.source_id = " + ofSource + " ORDER BY l.listing_id"
 }()
 
 // row is a listing as the database has it.
 type row struct {
 	dropped bool
+	missed  int
 	fields  [len(yp.ListingFields)]sql.NullString // in the order of yp.ListingFields
 }
 
@@ -131,7 +137,7 @@ func (c *comparison) listings() error {
 	}
 	seen := make([]bool, len(want))
 	rows, err := store.All(c.db.Reader(c.ctx), selectListings, []any{c.source}, func(r *row) []any {
-		into := []any{&r.dropped}
+		into := []any{&r.dropped, &r.missed}
 		for i := range yp.ListingFields {
 			if yp.ListingFields[i].ColumnName() != "" {
 				into = append(into, &r.fields[i])
@@ -171,10 +177,15 @@ func (c *comparison) listings() error {
 func (c *comparison) unknown(r *row, id string, want []yp.Listing) {
 	if x := c.truth.Changes; x != nil {
 		switch {
-		case slices.Contains(x.Dropped, id):
-			return // after one crawl without it, or after two
-		case slices.Contains(x.Unconfirmed, id), slices.Contains(x.Retired, id):
-			if r.dropped && !slices.Contains(x.Retired, id) {
+		case slices.Contains(x.Dropped, id), slices.Contains(x.Retired, id):
+			if proved := r.missed >= store.DropAfter; proved && !r.dropped {
+				c.add(Differs, "listing", id, "is open, but every target that showed it was read twice without it, or its city has left the index")
+			} else if !proved && r.dropped {
+				c.add(Differs, "listing", id, "is marked as dropped, but a target that showed it was not read twice without it, nor has its city left the index")
+			}
+			return
+		case slices.Contains(x.Unconfirmed, id):
+			if r.dropped {
 				c.add(Differs, "listing", id, "is marked as dropped, but no target that shows it was read to its end")
 			}
 			return
@@ -349,12 +360,13 @@ func (c *comparison) details() error {
 func (c *comparison) searches() error {
 	type search struct {
 		demo.Search
-		status string
+		status  string
+		retired bool
 	}
-	rows, err := store.All(c.db.Reader(c.ctx), `SELECT c.slug, k.slug, t.page_current, t.status FROM targets t
+	rows, err := store.All(c.db.Reader(c.ctx), `SELECT c.slug, k.slug, t.page_current, t.status, t.retired_at IS NOT NULL FROM targets t
 		JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-		WHERE t.kind = 'search' AND t.retired_at IS NULL AND t.source_id = `+ofSource+` ORDER BY 1, 2`, []any{c.source},
-		func(s *search) []any { return []any{&s.City, &s.Category, &s.Pages, &s.status} })
+		WHERE t.kind = 'search' AND t.source_id = `+ofSource+` ORDER BY 1, 2`, []any{c.source},
+		func(s *search) []any { return []any{&s.City, &s.Category, &s.Pages, &s.status, &s.retired} })
 	if err != nil {
 		return err
 	}
@@ -369,22 +381,29 @@ func (c *comparison) searches() error {
 		switch {
 		case !ok:
 			c.add(Missing, "search", id, "is not in the database")
+		case have.retired && want.Pages > 0:
+			c.add(Differs, "search", id, "is retired, but the site has the city")
+		case have.retired:
 		case have.status != string(yp.Done):
 			c.add(Unfinished, "search", id, "is %s, with %d of %d pages", have.status, have.Pages, want.Pages)
 		case have.Pages != want.Pages:
 			c.add(Differs, "search", id, "is DONE with %d pages, but the site has %d", have.Pages, want.Pages)
 		}
 	}
-	for id := range got {
+	for id, have := range got {
+		if have.retired {
+			continue
+		}
 		c.add(Doubled, "search", id, "is in the database, but the site has no such city and category")
 	}
 	return nil
 }
 
-// cities compares those that the source's indexes have.
+// cities compares those that the source's indexes have. Many that the last read is the first to lack
+// are not marked as removed yet.
 func (c *comparison) cities() error {
 	rows, err := store.All(c.db.Reader(c.ctx), `SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id
-		WHERE x.removed_at IS NULL AND x.source_id = `+ofSource, []any{c.source}, store.Fields[demo.City])
+		WHERE x.removed_at IS NULL AND x.missed = 0 AND x.source_id = `+ofSource, []any{c.source}, store.Fields[demo.City])
 	if err != nil {
 		return err
 	}
@@ -419,7 +438,7 @@ func CrawledOf(ctx context.Context, db *store.DB, source string) (x Crawled, err
 	}
 	x.BaseURL = addresses[0]
 	x.Searches, err = store.All(q, `SELECT c.slug, k.slug, t.max_pages FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-		WHERE t.kind = 'search' AND t.retired_at IS NULL AND t.source_id = `+ofSource, []any{source}, store.Fields[demo.Search])
+		WHERE t.kind = 'search' AND t.source_id = `+ofSource, []any{source}, store.Fields[demo.Search])
 	if err != nil {
 		return x, err
 	}

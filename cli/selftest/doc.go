@@ -3,8 +3,7 @@
 //
 // Purpose: Compare tells every listing, field, company, search, detail and city in which a database
 // differs from demo.Truth. Run crawls the demo in child processes of this program, kills them
-// at random, at each named point of a page's way and, if wanted, as a power cut would, and
-// compares what is left.
+// at random, stops one and continues it after others have taken its work over, and compares what is left.
 //
 // Invariants: Compare only reads, and shares no code with what wrote the rows but the table of
 // a listing's fields; every child is dead when Run returns; what Run writes stands in one folder,
@@ -13,7 +12,7 @@
 // Crash: a selftest that is killed leaves its folder behind, and nothing else. Its children end
 // by themselves, for the demo directory that they crawl ends with it.
 //
-// Imports: store, wal, crawl/demo, yp. Flags and output are cli's.
+// Imports: store, crawl/demo, yp. Flags and output are cli's.
 //
 // Tests: databases that are damaged in one place each; a selftest whose children lose one commit
 // on purpose must fail; testdata/script/selftest.txtar and demo_check.txtar; all crash tests of the

@@ -2,7 +2,9 @@ package selftest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -30,32 +31,28 @@ const Places = 4
 
 // Config says what to test and with what.
 type Config struct {
-	Dir       string   // the disk of this folder is tested, in a folder of its own
-	Schema    string   // the text of schema.sql
-	Kills     int      // at random
-	Points    []string // to be killed at, once each
-	PowerCuts int
+	Dir       string // the disk of this folder is tested, in a folder of its own
+	Schema    string // the text of schema.sql
+	Kills     int    // at random
 	Directory *demo.Directory
 
-	// Command is this program as a child, with a fault planted in it (cli.FaultVariable) if that is not "".
-	Command func(ctx context.Context, fault string, args ...string) *exec.Cmd
+	// Command is this program as a child.
+	Command func(ctx context.Context, args ...string) *exec.Cmd
 	Say     func(step string, done, of int) // tells how far it is
 }
 
 // Result is what a selftest found.
 type Result struct {
-	Disk      Disk
 	Pages     int           // of an undisturbed crawl
 	Listings  int           //
 	Took      time.Duration // the undisturbed crawl
 	CPU       time.Duration // user and system, of it
 	Kills     int           // at random, that hit
-	Points    []string      // at which it was killed
-	PowerCuts int
-	Databases int // that were crawled into and compared
-	Again     int // pages fetched again
-	Allowed   int // that may be: one a worker and kill, two a power cut
-	Lost      int // listings, in all databases
+	Stopped   bool          // a crawl was stopped, and continued after another had recovered its targets
+	Databases int           // that were crawled into and compared
+	Again     int           // pages fetched again
+	Allowed   int           // that may be: one a worker and kill or stop
+	Lost      int           // listings, in all databases
 	Doubled   int
 	Problems  []Problem // empty = all is well
 	Folder    string    // where the files are, if it was kept
@@ -63,17 +60,14 @@ type Result struct {
 
 // Problem is something that must not be.
 type Problem struct {
-	Step        string       `json:"step"`     // undisturbed, kills, points, power cuts
+	Step        string       `json:"step"`     // undisturbed, kills, stopped
 	Database    string       `json:"database"` // its path
 	Text        string       `json:"text"`
 	Differences []Difference `json:"differences"` // from the truth
 }
 
-// These are problems of ypcrawl or of the disk, not of the selftest.
-var (
-	errCrawl = errors.New("the crawl failed")
-	errLost  = errors.New("something is lost")
-)
+// errCrawl is a problem of ypcrawl or of the disk, not of the selftest.
+var errCrawl = errors.New("the crawl failed")
 
 // Run tests. The error is about what could not be tested; what went wrong stands in the result.
 func Run(ctx context.Context, cfg Config) (res Result, err error) {
@@ -88,10 +82,6 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		}
 		res.Folder = root
 	}()
-	cfg.Say("measuring fsync", 0, 0)
-	if res.Disk, err = probe(ctx, root); err != nil {
-		return res, err
-	}
 	server, err := demo.Serve(ctx, "", cfg.Directory)
 	if err != nil {
 		return res, err
@@ -108,10 +98,10 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	for _, step := range []struct {
 		name string
 		run  func() error
-	}{{"undisturbed", r.undisturbed}, {"kills", r.kills}, {"points", r.points}, {"power cuts", r.powerCuts}} {
+	}{{"undisturbed", r.undisturbed}, {"kills", r.kills}, {"stopped", r.stopped}} {
 		r.step = step.name
 		if err := step.run(); err != nil {
-			if (errors.Is(err, errCrawl) || errors.Is(err, errLost)) && ctx.Err() == nil {
+			if errors.Is(err, errCrawl) && ctx.Err() == nil {
 				r.problem(database, nil, "%v", err)
 				return res, nil
 			}
@@ -158,9 +148,9 @@ func (r *runner) fresh() error {
 const longest = 5 * time.Minute
 
 // child is a command of this program in the folder of the database.
-func (r *runner) child(fault string, args ...string) (*exec.Cmd, *bytes.Buffer) {
+func (r *runner) child(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	ctx, cancel := context.WithTimeout(r.ctx, longest)
-	cmd := r.Command(ctx, fault, args...)
+	cmd := r.Command(ctx, args...)
 	cmd.Cancel = func() error {
 		cancel()
 		return cmd.Process.Kill()
@@ -170,8 +160,8 @@ func (r *runner) child(fault string, args ...string) (*exec.Cmd, *bytes.Buffer) 
 	return cmd, &out
 }
 
-func (r *runner) crawl(fault string) (*exec.Cmd, *bytes.Buffer) {
-	return r.child(fault, append([]string{
+func (r *runner) crawl() (*exec.Cmd, *bytes.Buffer) {
+	return r.child(append([]string{
 		"run", "--source", "demo", "--base-url", r.url, "--max-cities", strconv.Itoa(Places), "--delay", "0", "--linger", "0",
 		"--workers", strconv.Itoa(Workers), "--log-level", "warn", "--max-duration", longest.String(), // also when this process is killed
 		"--states",
@@ -193,7 +183,7 @@ func (r *runner) undisturbed() error {
 	if err := r.fresh(); err != nil {
 		return err
 	}
-	cmd, out := r.crawl("")
+	cmd, out := r.crawl()
 	begun := time.Now()
 	if cmd.Run() != nil {
 		return r.failed(cmd, out)
@@ -202,25 +192,24 @@ func (r *runner) undisturbed() error {
 	return r.compare()
 }
 
-// kills ends crawls at random moments.
+// kills ends crawls at random moments until so many kills have hit.
 func (r *runner) kills() error {
-	return r.often("killing it at random", r.Kills, &r.res.Kills, r.survived)
-}
-
-// often kills crawls until so many kills have hit, and does something after each.
-func (r *runner) often(step string, times int, done *int, after func() error) error {
-	if times == 0 {
+	if r.Kills == 0 {
 		return nil
 	}
 	if err := r.fresh(); err != nil {
 		return err
 	}
-	for *done < times {
-		r.Say(step, *done, times)
-		hit, err := r.kill()
+	for r.res.Kills < r.Kills {
+		r.Say("killing it at random", r.res.Kills, r.Kills)
+		cmd, out := r.crawl()
+		hit, done, err := r.startAndWait(cmd, out, 1+r.rnd.IntN(20))
 		if err == nil && hit {
-			*done++
-			err = after()
+			_ = cmd.Process.Kill() // it may have ended just now
+			<-done
+			r.allow += Workers
+			r.res.Kills++
+			err = r.ctx.Err()
 		} else if err == nil { // it was at its end: go on in another database
 			if err = r.finish(); err == nil {
 				err = r.fresh()
@@ -233,25 +222,14 @@ func (r *runner) often(step string, times int, done *int, after func() error) er
 	return r.finish()
 }
 
-// survived looks at what a kill has left: the database has what the logs know to be committed.
-func (r *runner) survived() error {
-	r.allow += Workers
-	lacks, err := r.lacksWhatLogsTell(filepath.Join(r.dir, database))
-	if err == nil && lacks {
-		err = fmt.Errorf("%w: after a kill, the logs have committed pages that the database lacks", errLost)
-	}
-	return err
-}
-
-// kill starts the crawl and kills it a random number of requests and milliseconds later; false when it
-// has ended by itself before.
-func (r *runner) kill() (hit bool, err error) {
-	cmd, out := r.crawl("")
-	asked := r.Directory.Stats().Requests + 1 + r.rnd.IntN(20)
+// startAndWait starts a crawl and waits for so many requests of it and some milliseconds; hit is false when it
+// has ended by itself before. done is closed when it has ended.
+func (r *runner) startAndWait(cmd *exec.Cmd, out *bytes.Buffer, requests int) (hit bool, done chan struct{}, err error) {
+	asked := r.Directory.Stats().Requests + requests
 	if err := cmd.Start(); err != nil {
-		return false, err
+		return false, nil, err
 	}
-	done := make(chan struct{})
+	done = make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // its state tells
 		close(done)
@@ -261,18 +239,81 @@ func (r *runner) kill() (hit bool, err error) {
 	for r.Directory.Stats().Requests < asked {
 		select {
 		case <-done:
-			return false, r.ended(cmd, out)
+			return false, done, r.ended(cmd, out)
 		case <-tick.C:
 		}
 	}
 	select {
 	case <-done:
-		return false, r.ended(cmd, out)
+		return false, done, r.ended(cmd, out)
 	case <-time.After(time.Duration(r.rnd.Int64N(int64(20 * time.Millisecond)))):
 	}
-	_ = cmd.Process.Kill() // it may have ended just now
+	return true, done, nil
+}
+
+// stopped stops a crawl in the middle of its pages, has its targets recovered and crawled to the end by others,
+// and continues it: what it still has in hand must not count.
+func (r *runner) stopped() error {
+	if !canStop {
+		return nil
+	}
+	r.Say("stopping it, and continuing it after its recovery", 0, 0)
+	if err := r.fresh(); err != nil {
+		return err
+	}
+	late, said := r.crawl()
+	hit, done, err := r.startAndWait(late, said, 30)
+	if err != nil || !hit {
+		return err
+	}
+	if err := r.stopOutside(late.Process); err != nil {
+		return err
+	}
+	r.allow += Workers
+	select { // longer than the silence that counts as death below
+	case <-time.After(1500 * time.Millisecond):
+	case <-r.ctx.Done():
+	}
+	recovered, out := r.child("recover", "--timeout", "1s")
+	err = recovered.Run()
+	if err == nil {
+		cmd, out := r.crawl()
+		if cmd.Run() != nil {
+			err = r.ended(cmd, out)
+		}
+	} else {
+		err = r.failed(recovered, out)
+	}
+	err = errors.Join(err, continueIt(late.Process))
 	<-done
-	return true, r.ctx.Err()
+	if err = cmp.Or(err, r.ended(late, said)); err != nil {
+		return err
+	}
+	r.res.Stopped = true
+	return r.finish()
+}
+
+// stopOutside stops a process while it holds no lock of the database: nobody could go on before it is continued.
+func (r *runner) stopOutside(p *os.Process) error {
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(r.dir, database))+"?_txlock=immediate&_pragma=busy_timeout(20)")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // nothing was written
+	for {
+		if err := stop(p); err != nil {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond) // until each of its threads has stopped
+		tx, err := db.BeginTx(r.ctx, nil)
+		if err == nil {
+			return tx.Rollback()
+		}
+		if err := cmp.Or(r.ctx.Err(), continueIt(p)); err != nil {
+			return err
+		}
+		time.Sleep(time.Duration(r.rnd.Int64N(int64(3 * time.Millisecond))))
+	}
 }
 
 // ended judges a crawl that was not killed: its work is done, or some of it waits (3) because too many
@@ -284,38 +325,10 @@ func (r *runner) ended(cmd *exec.Cmd, out *bytes.Buffer) error {
 	return nil
 }
 
-// points kills the crawl at every named point, at the first to sixth time that it is reached.
-func (r *runner) points() error {
-	if len(r.Points) == 0 {
-		return nil
-	}
-	if err := r.fresh(); err != nil {
-		return err
-	}
-	for i, point := range r.Points {
-		r.Say("killing it at each named point", i, len(r.Points))
-		cmd, out := r.crawl(fmt.Sprintf("%s:%d", point, 1+r.rnd.IntN(6)))
-		if _ = cmd.Run(); !killed(cmd) {
-			return fmt.Errorf("%w: it was not killed at %s: %w", errCrawl, point, r.failed(cmd, out))
-		}
-		r.res.Points = append(r.res.Points, point)
-		if err := r.survived(); err != nil {
-			return err
-		}
-	}
-	return r.finish()
-}
-
-// killed reports whether a child was killed, by itself or another: -1 means a signal, and Windows has 1 for it.
-func killed(cmd *exec.Cmd) bool {
-	code := cmd.ProcessState.ExitCode() // of nil, which did not start, -1, too
-	return cmd.ProcessState != nil && (code == -1 || runtime.GOOS == "windows" && code == 1)
-}
-
 // finish crawls to the end, takes back what too many kills in a row made STUCK, and compares.
 func (r *runner) finish() error {
 	for range 3 {
-		cmd, out := r.crawl("")
+		cmd, out := r.crawl()
 		err := cmd.Run()
 		if err == nil {
 			return r.compare()
@@ -323,7 +336,7 @@ func (r *runner) finish() error {
 		if err := r.ended(cmd, out); err != nil {
 			return err
 		}
-		cmd, out = r.child("", "reset", "--yes", "--status", "STUCK")
+		cmd, out = r.child("reset", "--yes", "--status", "STUCK")
 		if cmd.Run() != nil {
 			return r.failed(cmd, out)
 		}
@@ -338,7 +351,7 @@ func (r *runner) compare() error {
 	if err := r.compareFile(database, "the database"); err != nil {
 		return err
 	}
-	cmd, out := r.child("", "--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal"))
+	cmd, out := r.child("--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal"))
 	if cmd.Run() != nil {
 		return r.failed(cmd, out)
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -144,22 +142,4 @@ func (c *cache) slot(key string) (*slot, error) {
 	s := &slot{used: now}
 	c.slots[key] = s
 	return s, nil
-}
-
-// forget lets parts be read again at once, whatever their parameters: something that they show
-// was changed by the page itself.
-func (c *cache) forget(parts ...string) {
-	c.mu.Lock()
-	var stale []*slot
-	for key, s := range c.slots {
-		if name, _, _ := strings.Cut(key, "?"); slices.Contains(parts, name) {
-			stale = append(stale, s)
-		}
-	}
-	c.mu.Unlock()
-	for _, s := range stale {
-		s.Lock()
-		s.due = time.Time{}
-		s.Unlock()
-	}
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"crypto/subtle"
 	"net"
 	"net/http"
 	"net/netip"
@@ -35,12 +34,9 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 				"Open http://"+listening.String()+"/, or start the program with --allow-host "+nameOf(r.Host)+".")
 		case origin != "" && !sameOrigin(origin, r.Host), site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			s.refuse(w, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
-		case r.Method == http.MethodPost && s.posts[r.URL.Path]:
-			if origin == "" && site != "same-origin" {
-				s.refuse(w, http.StatusForbidden, "This form did not come from this page.", "Load the page again and press the button once more.")
-				return
-			}
-			s.mux.ServeHTTP(w, r)
+		case s.cfg.Plain[r.URL.Path] == nil && s.conns.crowded():
+			h.Set("Connection", "close")
+			s.refuse(w, http.StatusServiceUnavailable, "Too many are looking at this page.", "Load it again in a while.")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			s.refuse(w, http.StatusMethodNotAllowed, "This page takes no input.", "Request it with GET.")
@@ -87,9 +83,4 @@ func portOf(host string) string {
 		return port
 	}
 	return "80"
-}
-
-// ours compares a form's token in constant time.
-func (s *Server) ours(token string) bool {
-	return subtle.ConstantTimeCompare([]byte(token), []byte(s.token)) == 1
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -123,18 +124,54 @@ type listingRow struct {
 	Place, Seen string
 }
 
-// listings are the last ones that were found.
+// closingRows is how many listings of a status are shown.
+const closingRows = 200
+
+// listings are the last ones that were found; of another status than open, the last that came to be so.
 func (s *Server) listings() Part {
-	return Part{Name: "listings", Read: func(ctx context.Context, _ url.Values) (any, error) {
+	return Part{Name: "listings", Asks: []string{"status"}, Read: func(ctx context.Context, q url.Values) (any, error) {
+		m := listingsModel{Status: report.ListingOpen, Statuses: report.ListingStatuses(), Most: closingRows}
+		if word := q.Get("status"); word != "" {
+			var err error
+			if m.Status, err = report.ParseListingStatus(word); err != nil {
+				return nil, &Refusal{http.StatusNotFound, err.Error() + ".", "Choose one above the list."}
+			}
+		}
+		now := time.Now()
+		if m.Status != report.ListingOpen {
+			all, err := s.cfg.Reader.LastClosings(ctx, m.Status, closingRows)
+			for i := range all {
+				c := &all[i]
+				m.Closings = append(m.Closings, closingRow{*c, strings.Trim(c.City+", "+c.State, ", "), yp.Ago(now, c.At), strings.Join(c.Reasons, "; ")})
+			}
+			return m, err
+		}
 		all, err := s.cfg.Reader.RecentListings(ctx, recent)
-		if err != nil {
-			return nil, err
-		}
-		now, rows := time.Now(), make([]listingRow, len(all))
-		for i, l := range all {
+		for _, l := range all {
 			l.Website = strings.TrimPrefix(strings.TrimPrefix(l.Website, "https://"), "http://")
-			rows[i] = listingRow{l, strings.Trim(l.City+", "+l.State, ", "), yp.Ago(now, l.First)}
+			m.Rows = append(m.Rows, listingRow{l, strings.Trim(l.City+", "+l.State, ", "), yp.Ago(now, l.First)})
 		}
-		return rows, nil
+		return m, err
+	}}
+}
+
+// listingsModel is what the view of listings shows.
+type listingsModel struct {
+	Status   report.ListingStatus
+	Statuses []report.ListingStatus
+	Rows     []listingRow
+	Closings []closingRow
+	Most     int
+}
+
+type closingRow struct {
+	report.Change
+	Place, Ago, Why string
+}
+
+// banner tells on every page what was dropped, restored and rejected in the last days.
+func (s *Server) banner() Part {
+	return Part{Name: "banner", Read: func(ctx context.Context, _ url.Values) (any, error) {
+		return s.cfg.Reader.Closings(ctx, time.Now().AddDate(0, 0, -7))
 	}}
 }

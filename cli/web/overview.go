@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 // allViews are the views in the order of the navigation.
@@ -55,28 +54,25 @@ func (s *Server) bars() Part {
 func barsOf(st *report.Standing) []bar {
 	o := st.Overall
 	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked}
-	targets.Left = timeLeft(st, st.ETASec, targets.All-targets.Done-targets.Troubled)
+	targets.Left = timeLeft(st)
 	pages := bar{Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: the site does not say how many pages it has"}
 	if d := st.Details; d != nil {
-		pages = bar{Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true}
-		pages.Left = timeLeft(st, st.DetailsETASec, d.Due+d.Held)
+		pages = bar{Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true} // its time is part of the one above
 	}
 	return []bar{targets, pages}
 }
 
-// timeLeft is how long the rest takes, or why nobody knows.
-func timeLeft(st *report.Standing, seconds report.Seconds, left int64) string {
+// timeLeft is how long all that is due takes, or why nobody knows.
+func timeLeft(st *report.Standing) string {
 	switch {
-	case left <= 0:
-		return "nothing is left to do now"
 	case st.Live == 0:
 		return "no run is under way"
 	case st.WaitingFor != "":
 		return "no page is read while everything waits"
-	case seconds < 0:
-		return "time left is not known yet: too few were read lately"
+	case st.Seconds == 0 && st.Resting == 0:
+		return "nothing is left to do now"
 	}
-	return "about " + yp.Lasting(time.Duration(float64(seconds)*float64(time.Second))) + " left, at the speed of the last ones"
+	return "time left for all that is due: " + st.Left.Text(st.Now)
 }
 
 // figures are the four numbers. Some of them read every target, and are read less often.

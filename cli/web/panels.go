@@ -8,6 +8,5 @@ func (s *Server) panelViews() []View {
 		s.view("/errors", "Errors", "Errors", s.causes()),
 		s.view("/sources", "Sources", "Sources", s.sources()),
 		s.view("/listings", "Listings", "Listings", s.listings()),
-		s.view("/review/{upto}", "", "Review", s.review()),
 	)
 }

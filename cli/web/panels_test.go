@@ -1,11 +1,8 @@
 package web
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,7 +10,6 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
-	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -35,8 +31,8 @@ func (b *served) troubled(t *testing.T) {
 		`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms)
 			VALUES (1, 9, 90, 'c', 'listing', 'http://h/`+evil+`', '`+storetest.Ago(time.Minute)+`', '`+storetest.Ago(time.Minute)+`', 'failure', 'http_403', 5)`,
 		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, '`+evil+`', 3000, '`+evil+`', 2, '`+storetest.Ahead(time.Hour)+`', '`+evil+`', 'x')`,
-		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '2026-11-20T10:00:00.000Z', 'dropped', source_id, id, company_id FROM listings`,
-		`INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('2026-11-20T11:00:00.000Z', 'rejected', 1, 'c', '{"reasons":["`+evil+`"]}')`)
+		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '`+storetest.Ago(49*time.Hour)+`', x.value, l.source_id, l.id, l.company_id FROM listings l, json_each('["dropped", "restored"]') x`,
+		`INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('`+storetest.Ago(24*time.Hour)+`', 'rejected', 1, 'c', '{"reasons":["`+evil+`"]}')`)
 }
 
 // TestPanels: each view shows what it is about, with hostile texts as text; words and ids that
@@ -55,26 +51,25 @@ func TestPanels(t *testing.T) {
 		"/queue?part=DEAD&error=timeout": {200, []string{"None.", "<strong>0</strong> dead", "without filters"}},
 		"/queue?error=TIMEOUT":           {200, []string{`href="/targets/9"`, "<strong>0</strong> dead", `<option value="TIMEOUT" selected>`}},
 		"/queue?state=texas&status=IN_PROGRESS&kind=search": {200, []string{"<strong>1</strong> running", "<strong>0</strong> due", `value="texas"`}},
-		"/queue?state=NV":                 {200, []string{"No target matches.", "<strong>0</strong> due"}},
-		"/queue?part=asleep":              {404, []string{"unknown part of the queue", "Choose from the lists above the queue."}},
-		"/queue?kind=x":                   {404, []string{"Choose from the lists"}},
-		"/queue?status=x":                 {404, []string{"Choose from the lists"}},
-		"/queue?error=%3Cscript%3E":       {404, []string{"&lt;script", "Choose from the lists"}},
-		"/queue?state=nowhere":            {404, []string{"is not a state", "Choose from the lists"}},
-		"/targets/9":                      {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
-		"/targets/20":                     {200, []string{"It was never crawled."}},
-		"/targets/999":                    {404, []string{"no target", "ypcrawl targets list"}},
-		"/targets/x":                      {404, []string{"There is no target", "Choose one in the queue"}},
-		"/targets/99999999999999999999":   {404, []string{"There is no target"}},
-		"/workers":                        {200, []string{"Run 1", "amber", `class="node alive"`, "50 MB", `<table`, "Plumbers"}},
-		"/errors":                         {200, []string{"TIMEOUT", "http_403", `href="/queue?error=TIMEOUT"`}},
-		"/sources":                        {200, []string{"demo", escaped, "one request every 3.0 s", "(http_403)", "never rated", "is held"}},
-		"/listings":                       {200, []string{"The last 2 listings", "A " + escaped, `\u202e`}},
-		"/review/1":                       {200, []string{"Everything in this list was reviewed.", "3 changes came later"}},
-		"/review/4":                       {200, []string{"A " + escaped, "dropped", "rejected", escaped, "ypcrawl changes --mark-reviewed"}},
-		"/review/x":                       {404, []string{"Open /review."}},
-		"/review/-1":                      {404, []string{"Open /review."}},
-		"/review/99999999999999999999999": {404, []string{"Open /review."}},
+		"/queue?state=NV":               {200, []string{"No target matches.", "<strong>0</strong> due"}},
+		"/queue?part=asleep":            {404, []string{"unknown part of the queue", "Choose from the lists above the queue."}},
+		"/queue?kind=x":                 {404, []string{"Choose from the lists"}},
+		"/queue?status=x":               {404, []string{"Choose from the lists"}},
+		"/queue?error=%3Cscript%3E":     {404, []string{"&lt;script", "Choose from the lists"}},
+		"/queue?state=nowhere":          {404, []string{"is not a state", "Choose from the lists"}},
+		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
+		"/targets/20":                   {200, []string{"It was never crawled."}},
+		"/targets/999":                  {404, []string{"no target", "ypcrawl targets list"}},
+		"/targets/x":                    {404, []string{"There is no target", "Choose one in the queue"}},
+		"/targets/99999999999999999999": {404, []string{"There is no target"}},
+		"/workers":                      {200, []string{"Run 1", "amber", `class="node alive"`, "50 MB", `<table`, "Plumbers"}},
+		"/errors":                       {200, []string{"TIMEOUT", "http_403", `href="/queue?error=TIMEOUT"`}},
+		"/sources":                      {200, []string{"demo", escaped, "one request every 3.0 s", "(http_403)", "never rated", "is held"}},
+		"/listings":                     {200, []string{"<strong>open</strong>", "A " + escaped, `\u202e`}},
+		"/listings?status=dropped":      {200, []string{"None.", `href="/listings?status=rejected"`, "<strong>dropped</strong>"}},
+		"/listings?status=Restored":     {200, []string{"A " + escaped, "<strong>restored</strong>"}},
+		"/listings?status=rejected":     {200, []string{"None."}},
+		"/listings?status=closed":       {404, []string{"unknown status of a listing", "Choose one above the list."}},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +87,7 @@ func TestPanels(t *testing.T) {
 					t.Errorf("it has %q:\n%s", never, text)
 				}
 			}
-			if c.status == http.StatusOK && !strings.Contains(text, `<strong>2 dropped, 0 restored, 1 rejected</strong> since the beginning`) {
+			if c.status == http.StatusOK && !strings.Contains(text, `<p class="banner alarm"><strong>2 dropped, 2 restored, 1 rejected</strong> in the last 7 days`) {
 				t.Error("the banner is missing")
 			}
 		})
@@ -126,151 +121,6 @@ func TestQueueBounds(t *testing.T) {
 		SELECT 1, 'CA', id, 1, 1, 3, 1, 'x' FROM cities WHERE id >= 1000`)
 	if rows, text := count(fmt.Sprintf("/queue?part=due&rows=%d", queueMost)); rows != queueMost || !strings.Contains(text, "ypcrawl targets list --limit 0") || strings.Contains(text, "More of them") {
 		t.Errorf("%d rows, want %d, and the command that lists all", rows, queueMost)
-	}
-}
-
-// marks notes what is marked, and answers as it is told.
-type marks struct {
-	db  *store.DB
-	err error
-}
-
-func (m *marks) mark(ctx context.Context, event int64) error {
-	if m.err != nil {
-		return m.err
-	}
-	_, err := m.db.MarkReviewed(ctx, event, store.ReviewedByPage)
-	return err
-}
-
-// TestReviewForm: what a page shows is marked by its button, and by nothing else.
-func TestReviewForm(t *testing.T) {
-	t.Parallel()
-	m := &marks{}
-	b := serve(t, Config{MarkReviewed: m.mark, Every: time.Hour}) // nothing is read anew by itself
-	m.db = b.DB()
-	b.troubled(t)
-	begin, _ := b.ask(t, http.MethodGet, "/review", nil, "")
-	if begin.StatusCode != http.StatusSeeOther || begin.Header.Get("Location") != "/review/4" {
-		t.Fatalf("it begins at %s %q", begin.Status, begin.Header.Get("Location"))
-	}
-	_, text := b.ask(t, http.MethodGet, "/review/4", nil, "")
-	shown := regexp.MustCompile(`name="token" value="([^"]+)"><input type="hidden" name="event" value="(\d+)"><button[^>]*>Mark these 3 as reviewed`).FindStringSubmatch(text)
-	if shown == nil {
-		t.Fatalf("there is no button:\n%s", text)
-	}
-	storetest.Execute(t, b.DB(), `INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('2026-11-20T12:00:00.000Z', 'rejected', 1, 'd', '{"reasons":["tardy"]}')`)
-
-	form := func(token, event string) string { return url.Values{"token": {token}, "event": {event}}.Encode() }
-	own := map[string]string{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}
-	with := func(name, value string) map[string]string {
-		h := map[string]string{}
-		for k, v := range own {
-			h[k] = v
-		}
-		if h[name] = value; value == "" {
-			delete(h, name)
-		}
-		return h
-	}
-	for name, c := range map[string]struct {
-		method string
-		header map[string]string
-		body   string
-		status int
-	}{
-		"no token":       {"POST", own, form("", shown[2]), 403},
-		"wrong token":    {"POST", own, form("x"+shown[1][1:], shown[2]), 403},
-		"no origin":      {"POST", with("Origin", ""), form(shown[1], shown[2]), 403},
-		"another origin": {"POST", with("Origin", "http://evil.example"), form(shown[1], shown[2]), 403},
-		"another site":   {"POST", with("Sec-Fetch-Site", "cross-site"), form(shown[1], shown[2]), 403},
-		"another method": {"PUT", own, form(shown[1], shown[2]), 405},
-		"another path":   {"POST", own, form(shown[1], shown[2]) + "", 405},
-		"in the address": {"GET", own, "", 303},
-		"no event":       {"POST", own, form(shown[1], ""), 400},
-		"no number":      {"POST", own, form(shown[1], "x"), 400},
-		"too large":      {"POST", own, form(shown[1], "99999999999999999999999"), 400},
-		"to come":        {"POST", own, form(shown[1], "99"), 400},
-		"negative":       {"POST", own, form(shown[1], "-1"), 400},
-		"too long":       {"POST", own, form(shown[1], shown[2]) + "&x=" + strings.Repeat("x", maxPostBody), 403},
-	} {
-		path := "/review"
-		switch name {
-		case "another path":
-			path = "/review/4"
-		case "in the address":
-			path += "?" + form(shown[1], shown[2])
-		}
-		if answer, text := b.ask(t, c.method, path, c.header, c.body); answer.StatusCode != c.status || strings.Contains(text, "strconv") {
-			t.Errorf("%s: %d, want %d\n%s", name, answer.StatusCode, c.status, text)
-		}
-	}
-	if n := storetest.Table(t, b.DB(), `SELECT count(*) FROM reviews`); n[0] != "0" {
-		t.Fatalf("%s reviews were written", n[0])
-	}
-	m.err = errors.New("the disk is full")
-	if answer, text := b.ask(t, http.MethodPost, "/review", own, form(shown[1], shown[2])); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") || !strings.Contains(text, "Nothing was marked") {
-		t.Errorf("%d:\n%s", answer.StatusCode, text)
-	}
-	m.err = nil
-
-	answer, text := b.ask(t, http.MethodPost, "/review", own, form(shown[1], shown[2]))
-	if answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/review" {
-		t.Fatalf("%s\n%s", answer.Status, text)
-	}
-	storetest.Same(t, "reviews", storetest.Table(t, b.DB(), `SELECT event, by FROM reviews`), []string{"4|page"})
-	answer, _ = b.ask(t, http.MethodGet, "/review", nil, "")
-	_, text = b.ask(t, http.MethodGet, answer.Header.Get("Location"), nil, "")
-	today := time.Now().UTC().Format("2006-01-02")
-	for _, want := range []string{"<strong>0 dropped, 0 restored, 1 rejected</strong> since " + today, "tardy", "Mark this one as reviewed"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("afterwards it lacks %q:\n%s", want, text)
-		}
-	}
-	if _, text := b.ask(t, http.MethodGet, "/review/4", nil, ""); !strings.Contains(text, "Everything in this list was reviewed.") || strings.Contains(text, "tardy") {
-		t.Errorf("the list that was marked still says:\n%s", text)
-	}
-}
-
-// TestReviewNotAllowed: without --allow-actions there is no button, and no form is taken.
-func TestReviewNotAllowed(t *testing.T) {
-	t.Parallel()
-	b := serve(t, Config{})
-	b.troubled(t)
-	_, text := b.ask(t, http.MethodGet, "/review/4", nil, "")
-	if strings.Contains(text, "<button") || strings.Contains(text, b.token) || !strings.Contains(text, "ypcrawl changes --mark-reviewed") {
-		t.Errorf("it says:\n%s", text)
-	}
-	header := map[string]string{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}
-	answer, text := b.ask(t, http.MethodPost, "/review", header, url.Values{"token": {b.token}, "event": {"4"}}.Encode())
-	if answer.StatusCode != http.StatusForbidden || !strings.Contains(text, "--allow-actions") {
-		t.Errorf("%s:\n%s", answer.Status, text)
-	}
-	if n := storetest.Table(t, b.DB(), `SELECT count(*) FROM reviews`); n[0] != "0" {
-		t.Errorf("%s reviews were written", n[0])
-	}
-}
-
-// TestReviewOfMany: a list that is longer than a page is marked as far as it was shown.
-func TestReviewOfMany(t *testing.T) {
-	t.Parallel()
-	m := &marks{}
-	b := serve(t, Config{MarkReviewed: m.mark, Every: time.Nanosecond})
-	m.db = b.DB()
-	storetest.Execute(t, b.DB(), `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250)
-		INSERT INTO listing_events (at, kind, source_id, listing_id, what) SELECT '2026-11-20T12:00:00.000Z', 'rejected', 1, 'x' || i, '{"reasons":[]}' FROM n`)
-	for _, c := range []struct{ button, more string }{{"Mark these 200 as reviewed", "50 changes more when these are marked"}, {"Mark these 50 as reviewed", ""}} {
-		answer, _ := b.ask(t, http.MethodGet, "/review", nil, "")
-		_, text := b.ask(t, http.MethodGet, answer.Header.Get("Location"), nil, "")
-		shown := regexp.MustCompile(`name="event" value="(\d+)"`).FindStringSubmatch(text)
-		if shown == nil || !strings.Contains(text, c.button) || !strings.Contains(text, c.more) {
-			t.Fatalf("want %q and %q:\n%s", c.button, c.more, text)
-		}
-		header := map[string]string{"Origin": b.url, "Content-Type": "application/x-www-form-urlencoded"}
-		b.ask(t, http.MethodPost, "/review", header, url.Values{"token": {b.token}, "event": {shown[1]}}.Encode())
-	}
-	if left, err := b.cfg.Reader.ToReview(t.Context()); err != nil || left.Total() != 0 {
-		t.Errorf("%+v are left, %v", left, err)
 	}
 }
 

@@ -100,7 +100,7 @@ func percent(v any) string {
 
 // render makes a part's HTML; with an err it says that it can't be read, and since when.
 func (s *Server) render(p Part, shown Shown, err error) fragment {
-	shown.Token, shown.Scope = s.token, s.cfg.About
+	shown.Scope = s.cfg.About
 	var out bytes.Buffer
 	if err == nil {
 		err = templates().ExecuteTemplate(&out, p.Name, shown)
@@ -112,10 +112,18 @@ func (s *Server) render(p Part, shown Shown, err error) fragment {
 		}
 		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": why(err), "Last": shown.Now, "Now": time.Now()})
 	}
-	html := printable(out.String())
+	html := s.text(out.String())
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(html))
 	return fragment{ID: p.Name, HTML: html, Hash: strconv.FormatUint(h.Sum64(), 36)}
+}
+
+// text makes HTML fit for a browser, with the commands in it as they have to be typed here.
+func (s *Server) text(html string) string {
+	for _, before := range []string{"<code>", "`"} {
+		html = strings.ReplaceAll(html, before+"ypcrawl ", before+template.HTMLEscapeString(s.cfg.Command)+" ")
+	}
+	return printable(html)
 }
 
 // why is the cause of a part that can't be shown, for people.
@@ -191,7 +199,7 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(printable(out.String()))) // who is gone needs no answer
+	_, _ = w.Write([]byte(s.text(out.String()))) // who is gone needs no answer
 }
 
 // serveStatic serves style and script, which change with the program alone, and no list of them.

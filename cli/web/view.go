@@ -33,7 +33,6 @@ type Shown struct {
 	Model any        // what Read returned
 	Query url.Values // the parameters that the part asks for
 	Now   time.Time  // when it was read
-	Token string     // for forms, see Server.post
 	Scope string     // what the figures are about, for people: "the whole file"
 	Slow  bool       // it takes so long that it is read less often: the page says how old it is
 }

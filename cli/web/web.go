@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -24,6 +23,7 @@ import (
 type Config struct {
 	Reader   *report.Reader
 	Database string         // name of the file, for people
+	Command  string         // how this program is called for it; default ypcrawl
 	Scope    store.Scope    // of it: source and states count
 	About    string         // the scope for people; default "the whole file"
 	Hosts    []string       // names under which the page may be asked for, beside its address
@@ -32,15 +32,12 @@ type Config struct {
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
 
-	// MarkReviewed keeps that what became of listings was looked through up to an event, see
-	// store.MarkReviewed. It is the one thing that the page may change; default: it may not.
-	MarkReviewed func(ctx context.Context, event int64) error
-
 	// Plain are served at these paths beside the page, to who passes its guard.
 	Plain map[string]http.Handler
 }
 
 func (c Config) withDefaults() Config {
+	c.Command = cmp.Or(c.Command, "ypcrawl")
 	c.About = cmp.Or(c.About, "the whole file")
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
@@ -50,23 +47,22 @@ func (c Config) withDefaults() Config {
 
 // Limits of what browsers may take.
 const (
-	maxConns    = 256
-	maxHeader   = 16 << 10
-	headerTime  = 5 * time.Second
-	answerTime  = 30 * time.Second
-	idleTime    = 2 * time.Minute
-	stopTime    = time.Second // for answers under way when the server stops
-	maxPostBody = 4 << 10
+	maxConns   = 256
+	keptConns  = 16 // beside them, for monitoring
+	maxHeader  = 16 << 10
+	headerTime = 5 * time.Second
+	answerTime = 30 * time.Second
+	idleTime   = 2 * time.Minute
+	stopTime   = time.Second // for answers under way when the server stops
 )
 
 // Server serves the page.
 type Server struct {
 	cfg   Config
-	token string // what a form must send back, random for each process
 	mux   *http.ServeMux
-	posts map[string]bool // the paths that take a POST
 	views []View
 	cache cache
+	conns conns
 
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
 	sendTime  time.Duration // a viewer who does not take an event within it is dropped
@@ -90,7 +86,7 @@ func (e Ended) Error() string { return string(e) }
 // New returns a server. It panics when a template is wrong.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, token: rand.Text(), mux: http.NewServeMux(), posts: map[string]bool{}, feeds: map[string]*feed{}, beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, conns: conns{idle: map[net.Conn]int{}}, beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce), render: s.render}
 	s.views = s.allViews()
@@ -102,27 +98,13 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// plainHandlers mounts what is no view. A path that takes a POST is mounted by s.post.
+// plainHandlers mounts what is no view.
 func (s *Server) plainHandlers() {
-	s.mountReview()
 	for path, handle := range s.cfg.Plain {
 		s.mux.Handle("GET "+path, handle)
 	}
 	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
-	})
-}
-
-// post mounts a handler for forms, which gets none that did not come from our own page.
-func (s *Server) post(path string, handle http.HandlerFunc) {
-	s.posts[path] = true
-	s.mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxPostBody)
-		if err := r.ParseForm(); err != nil || !s.ours(r.PostForm.Get("token")) {
-			s.refuse(w, http.StatusForbidden, "This form is not from this page, or the program was restarted since.", "Load the page again and press the button once more.")
-			return
-		}
-		handle(w, r)
 	})
 }
 
@@ -132,10 +114,11 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.guard(l.Addr()),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
+		ConnState: s.conns.changed,
+		ErrorLog:  slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns)) }()
+	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns+keptConns)) }()
 	select {
 	case err := <-done:
 		s.stop(err)

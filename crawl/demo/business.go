@@ -11,29 +11,33 @@ import (
 // business is everything the directory knows of one listing. Texts are as the
 // owner wrote them, before any escaping.
 type business struct {
-	id    int64
-	lid   int64 // the site's other number, which only sometimes equals id
+	ID    int64
+	LID   int64 // the site's other number, which only sometimes equals ID
 	dice  dice
 	trade *trade
 	spot  dice   // where in its city it is: dice, until it moves
 	home  *place // nil for nationwide advertisers
 
-	name    string
-	path    string // of its profile, "" when ads do not link to it
-	phone   string
-	address address
-	website string // the link as it stands on the card
-	labels  []string
-	stars   int // in halves
-	reviews int
-	years   int
-	price   string
-	snippet string
-	image   string
-	hours   []string
+	Name    string
+	Path    string // of its profile
+	Phone   string
+	Address address
+	Website string // the link as it stands on the card
+	Labels  []string
+	Stars   int // in halves
+	Reviews int
+	Years   int
+	Price   string
+	Snippet string
+	Image   string
+	Hours   []string
 	claimed claim
 	chain   bool
 	twin    bool
+
+	// As a page of results shows it.
+	Rank, page int
+	Href       string // "" in an ad of those nationwide advertisers that link to no profile
 }
 
 type claim uint8
@@ -95,7 +99,7 @@ func (d *edition) business(k key) business {
 		}
 	}
 	d.age(&b, k)
-	b.path = profilePath(&b)
+	b.Path = profilePath(&b)
 	return b
 }
 
@@ -104,35 +108,35 @@ func (d *edition) business(k key) business {
 // (two companies, as a lawyer's suite has them).
 func (b *business) follow(o *business) {
 	b.twin = true
-	b.phone, b.address = o.phone, o.address
+	b.Phone, b.Address = o.Phone, o.Address
 	if b.dice.pct(tagTwinKind) < 50 {
-		b.name = o.name
-		b.website = ""
+		b.Name = o.Name
+		b.Website = ""
 	}
 }
 
 // original makes up a business that is no twin.
 func (d *edition) original(k key) business {
-	b := business{id: k.id(), trade: &trades[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
-	b.lid, b.spot = b.id, b.dice
+	b := business{ID: k.id(), trade: &trades[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
+	b.LID, b.spot = b.ID, b.dice
 	if b.dice.pct(tagLid) < 30 {
-		b.lid = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
+		b.LID = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
 	}
 	b.chain = k.place == nationwide || b.dice.pct(tagChain) < 4
 	if b.chain { // with one site and one toll-free number for all
 		n := k.n % len(b.trade.chains)
-		b.name = b.trade.chains[n]
-		b.website = "https://www." + yp.Slug(b.name) + ".example/"
-		b.phone = "(800) 555-" + pad(1000+n+10*k.cat, 4)
+		b.Name = b.trade.chains[n]
+		b.Website = "https://www." + yp.Slug(b.Name) + ".example/"
+		b.Phone = "(800) 555-" + pad(1000+n+10*k.cat, 4)
 	} else {
-		b.name = b.inventName()
-		b.website = b.inventSite(k)
+		b.Name = b.inventName()
+		b.Website = b.inventSite(k)
 		if b.dice.pct(tagPhone) < 90 {
-			b.phone = b.localNumber(b.dice, tagPhoneNo)
+			b.Phone = b.localNumber(b.dice, tagPhoneNo)
 		}
 	}
 	if b.home != nil {
-		b.address = b.inventAddress()
+		b.Address = b.inventAddress()
 	}
 	b.reputation()
 	b.extras()
@@ -169,7 +173,7 @@ func (b *business) inventName() string {
 // (RFC 2606); the platforms are real, their paths are not.
 func (b *business) inventSite(k key) string {
 	r := b.dice.pct(tagWeb)
-	slug := yp.Slug(yp.Clean(b.name))
+	slug := yp.Slug(yp.Clean(b.Name))
 	own := ownHost(slug, int64(k.place*maxLocal+k.n))
 	switch {
 	case r < 38:
@@ -177,11 +181,11 @@ func (b *business) inventSite(k key) string {
 	case r < 68:
 		return b.dice.word(tagWebForm, []string{"http://www.", "https://", "https://www.", "http://", "HTTP://WWW."}) + own + b.dice.word(tagWebForm+100, []string{"", "/", "/index.html", "/#top"})
 	case r < 82:
-		return "https://www." + own + "/?utm_source=yp&utm_medium=referral&utm_campaign=" + strconv.FormatInt(b.id, 10)
+		return "https://www." + own + "/?utm_source=yp&utm_medium=referral&utm_campaign=" + strconv.FormatInt(b.ID, 10)
 	case r < 92:
 		return "https://www." + b.trade.sitHost + "/" + slug + strconv.Itoa(k.n)
 	case r < 97:
-		return "/redirect/website?lid=" + strconv.FormatInt(b.lid, 10)
+		return "/redirect/website?lid=" + strconv.FormatInt(b.LID, 10)
 	}
 	return "http://" + own + ":80/locations/" + b.home.Slug + "/"
 }
@@ -203,38 +207,38 @@ func (b *business) localNumber(d dice, tag int) string {
 func (b *business) reputation() {
 	d := b.dice
 	if d.pct(tagStars) < 55 {
-		b.stars = 1 + d.pick(tagStars+100, 10)
-		b.reviews = 1 + d.pick(tagReviews, 40)*d.pick(tagReviews+100, 12)
+		b.Stars = 1 + d.pick(tagStars+100, 10)
+		b.Reviews = 1 + d.pick(tagReviews, 40)*d.pick(tagReviews+100, 12)
 	}
 	if d.pct(tagYears) < 45 {
-		b.years = 1 + d.pick(tagYears+100, 90)
+		b.Years = 1 + d.pick(tagYears+100, 90)
 	}
 	if b.trade.pricey && d.pct(tagPrice) < 60 {
-		b.price = "$$$$"[:1+d.pick(tagPrice+100, 4)]
+		b.Price = "$$$$"[:1+d.pick(tagPrice+100, 4)]
 	}
 	if d.pct(tagHours) < 70 {
-		b.hours = hourSets[d.pick(tagHours+100, len(hourSets))]
+		b.Hours = hourSets[d.pick(tagHours+100, len(hourSets))]
 	}
 	b.claimed = claim(d.pick(tagClaimed, 3))
 }
 
 func (b *business) extras() {
 	d := b.dice
-	b.labels = b.inventLabels()
+	b.Labels = b.inventLabels()
 	switch r := d.pct(tagSnippet); {
 	case r < 35:
-		b.snippet = ownWords + d.word(tagSnippet1, b.trade.lines)
+		b.Snippet = ownWords + d.word(tagSnippet1, b.trade.lines)
 	case r < 50:
-		b.snippet = d.word(tagSnippet1, b.trade.lines)
+		b.Snippet = d.word(tagSnippet1, b.trade.lines)
 	}
 	hex := strconv.FormatUint(d.at(tagImage+100), 16)
 	switch r := d.pct(tagImage); {
 	case r < 25:
-		b.image = "//i1.ypcdn.example/blob/" + hex + "_228x168_crop.jpg"
+		b.Image = "//i1.ypcdn.example/blob/" + hex + "_228x168_crop.jpg"
 	case r < 32:
-		b.image = "/media/" + hex + ".png"
+		b.Image = "/media/" + hex + ".png"
 	case r < 38:
-		b.image = "https://i4.ypcdn.example/blob/" + hex + ".jpg"
+		b.Image = "https://i4.ypcdn.example/blob/" + hex + ".jpg"
 	}
 }
 
@@ -257,14 +261,14 @@ func profilePath(b *business) string {
 	if b.home != nil {
 		city = b.home.Slug
 	}
-	slug := yp.Slug(yp.Clean(b.name))
+	slug := yp.Slug(yp.Clean(b.Name))
 	if len(slug) > 80 {
 		slug = slug[:80]
 	}
 	if b.dice.pct(tagSlug) < 5 {
 		slug += "--2" // the real site has such slugs
 	}
-	return "/" + city + "/mip/" + slug + "-" + strconv.FormatInt(b.id, 10)
+	return "/" + city + "/mip/" + slug + "-" + strconv.FormatInt(b.ID, 10)
 }
 
 // pad writes n with at least width digits.
@@ -274,11 +278,11 @@ func pad(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 // and postal code stand together or not at all.
 type address struct {
 	kind   addressKind
-	street string // as written, double spaces included
-	city   string
-	state  string
-	zip    string
-	area   string // "Serving the Austin Area": no address at all
+	Street string // as written, double spaces included
+	City   string
+	State  string
+	Zip    string
+	Area   string // "Serving the Austin Area": no address at all
 }
 
 type addressKind uint8
@@ -294,21 +298,21 @@ const (
 
 func (b *business) inventAddress() address {
 	home := b.home
-	a := address{kind: addressFull, city: home.Name, state: home.State}
+	a := address{kind: addressFull, City: home.Name, State: home.State}
 	switch r := b.dice.pct(tagAddress); {
 	case r < 78:
 	case r < 86:
 		a.kind = addressZip4
 	case r < 91:
-		return address{kind: addressNoZip, city: home.Name, state: home.State}
+		return address{kind: addressNoZip, City: home.Name, State: home.State}
 	case r < 94:
-		return address{kind: addressCity, city: home.Name}
+		return address{kind: addressCity, City: home.Name}
 	default:
-		return address{kind: addressServes, area: "Serving the " + home.Name + " Area"}
+		return address{kind: addressServes, Area: "Serving the " + home.Name + " Area"}
 	}
-	a.street, a.zip = b.inventStreet(), b.inventZip()
+	a.Street, a.Zip = b.inventStreet(), b.inventZip()
 	if a.kind == addressZip4 {
-		a.zip += "-" + pad(b.dice.pick(tagZip4, 10_000), 4)
+		a.Zip += "-" + pad(b.dice.pick(tagZip4, 10_000), 4)
 	}
 	return a
 }
@@ -332,23 +336,23 @@ func (b *business) inventZip() string {
 	return pad(prefix, 3) + pad((b.home.index*7+b.dice.pick(tagZip, 5))%100, 2)
 }
 
-// locality is the second line of the address.
-func (a *address) locality() string {
+// Locality is the second line of the address.
+func (a *address) Locality() string {
 	switch a.kind {
 	case addressFull, addressZip4:
-		return a.city + ", " + a.state + " " + a.zip
+		return a.City + ", " + a.State + " " + a.Zip
 	case addressNoZip:
-		return a.city + ", " + a.state
+		return a.City + ", " + a.State
 	case addressCity:
-		return a.city
+		return a.City
 	}
 	return ""
 }
 
-// oneLine is the form that ads use.
-func (a *address) oneLine() string {
-	if a.street == "" {
-		return a.area
+// OneLine is the form that ads use.
+func (a *address) OneLine() string {
+	if a.Street == "" {
+		return a.Area
 	}
-	return a.street + ", " + a.locality()
+	return a.Street + ", " + a.Locality()
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strconv"
 	"strings"
 	"testing"
@@ -94,37 +93,37 @@ func (c *census) page(t *target, n int) {
 }
 
 func (c *census) business(b *business) {
-	a := &b.address
+	a := &b.Address
 	c.note("address with street and ZIP", a.kind == addressFull)
 	c.note("address with ZIP+4", a.kind == addressZip4)
 	c.note("address without ZIP", a.kind == addressNoZip)
 	c.note("address of a city only", a.kind == addressCity)
 	c.note("service area", a.kind == addressServes)
-	c.note("double spaces", strings.Contains(a.street, "  "))
-	c.note("comma in the street", strings.Contains(a.street, ","))
-	c.note("no phone", b.phone == "")
+	c.note("double spaces", strings.Contains(a.Street, "  "))
+	c.note("comma in the street", strings.Contains(a.Street, ","))
+	c.note("no phone", b.Phone == "")
 	c.note("chain", b.chain)
 	c.note("twin", b.twin)
-	c.note("id differs from lid", b.id != b.lid)
-	c.website(b.website)
+	c.note("id differs from lid", b.ID != b.LID)
+	c.website(b.Website)
 	if b.chain {
-		c.sites[b.website]++
+		c.sites[b.Website]++
 	}
-	c.note("rating", b.stars > 0)
-	c.note("no rating", b.stars == 0)
-	c.note("years", b.years > 0)
-	c.note("price", b.price != "")
-	c.note("snippet of the business", strings.HasPrefix(b.snippet, ownWords))
-	c.note("other snippet", b.snippet != "" && !strings.HasPrefix(b.snippet, ownWords))
-	c.note("hours", b.hours != nil)
+	c.note("rating", b.Stars > 0)
+	c.note("no rating", b.Stars == 0)
+	c.note("years", b.Years > 0)
+	c.note("price", b.Price != "")
+	c.note("snippet of the business", strings.HasPrefix(b.Snippet, ownWords))
+	c.note("other snippet", b.Snippet != "" && !strings.HasPrefix(b.Snippet, ownWords))
+	c.note("hours", b.Hours != nil)
 	c.note("claimed", b.claimed == claimYes)
 	c.note("unclaimed", b.claimed == claimNo)
 	c.note("claim unsaid", b.claimed == claimUnsaid)
-	c.note("repeated label", len(distinct(b.labels)) < len(b.labels))
-	c.note("image relative to the protocol", strings.HasPrefix(b.image, "//"))
-	c.note("image loaded late", strings.HasPrefix(b.image, "/media/"))
-	c.note("double hyphen in the slug", strings.Contains(b.path, "--"))
-	c.name(b.name)
+	c.note("repeated label", len(distinct(b.Labels)) < len(b.Labels))
+	c.note("image relative to the protocol", strings.HasPrefix(b.Image, "//"))
+	c.note("image loaded late", strings.HasPrefix(b.Image, "/media/"))
+	c.note("double hyphen in the slug", strings.Contains(b.Path, "--"))
+	c.name(b.Name)
 }
 
 func (c *census) website(w string) {
@@ -217,42 +216,6 @@ func TestTruthCompanies(t *testing.T) {
 	}
 	if want := "Acme=1+2+4 Bolt=3 Page=5 Page 2=6"; strings.Join(got, " ") != want {
 		t.Errorf("companies %v, want %s", got, want)
-	}
-}
-
-// TestChromeIsASCII: the frame stands in pages of any charset.
-func TestChromeIsASCII(t *testing.T) {
-	t.Parallel()
-	d := open(t, Config{})
-	for name := range d.templates {
-		text := string(d.page(name, nil))
-		if i := strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }); i >= 0 {
-			t.Errorf("%s is not ASCII: %.60q", name, text[i:])
-		}
-	}
-}
-
-// TestStatsAreBounded: beyond the limit requests are counted, URLs are not.
-func TestStatsAreBounded(t *testing.T) {
-	t.Parallel()
-	d := &Directory{stats: counts{limit: 2}}
-	d.stats.reset()
-	for _, url := range []string{"/a", "/b", "/c", "/a", "/d"} {
-		d.stats.request(url, kindListing)
-	}
-	if s := d.Stats(); s.Requests != 5 || s.Distinct != 2 || s.Uncounted != 2 || s.URLs["/a"] != 2 {
-		t.Errorf("stats %+v", s)
-	}
-}
-
-func TestAllLoopback(t *testing.T) {
-	t.Parallel()
-	local, other := netip.MustParseAddr("::1"), netip.MustParseAddr("192.0.2.1")
-	if err := allLoopback([]netip.Addr{local}); err != nil {
-		t.Errorf("loopback: %v", err)
-	}
-	if err := allLoopback([]netip.Addr{local, other}); !errors.Is(err, ErrNotLoopback) {
-		t.Errorf("a name that stands for 192.0.2.1 too: %v", err)
 	}
 }
 

@@ -65,17 +65,10 @@ func (d *Directory) Changes(sel Selection, since ...int) (Changes, error) {
 // spot names a target in every epoch.
 type spot struct{ place, cat int }
 
-// sighting is where and in what markup a crawl saw a listing.
-type sighting struct {
-	at    spot
-	shown views
-}
-
 // record is what the database knows of a listing.
 type record struct {
 	says    says
-	at      []sighting // wherever it ever was seen, in the markup of the last time there
-	ads     []spot     // wherever it ever was seen, and maybe only as an ad that is left out
+	at      map[spot]views // wherever it ever was seen, in the markup of the last time there; 0 = only as an ad that is left out
 	dropped bool
 }
 
@@ -90,10 +83,9 @@ func (l *ledger) crawl(e *edition) Changes {
 	var c Changes
 	seen, ads, complete := e.read(l.sel)
 	for k, r := range l.known {
-		_, again := seen[k]
 		switch {
-		case again:
-		case len(ads[k]) > 0:
+		case seen[k] != nil:
+		case ads[k] != nil:
 			c.Ads = append(c.Ads, k.text())
 			if r.dropped {
 				c.Restored, r.dropped = append(c.Restored, k.text()), false
@@ -101,23 +93,21 @@ func (l *ledger) crawl(e *edition) Changes {
 		case !r.dropped:
 			l.missed(&c, k, r, complete)
 		}
+		for at := range ads[k] { // of one that is new now, a crawl may have seen the ads first: that tells it nothing
+			r.at[at] |= 0
+		}
 	}
 	for k, at := range seen {
 		b := e.business(k)
 		l.seen(&c, k, &b, at)
-	}
-	for k, at := range ads {
-		if r, known := l.known[k]; known {
-			r.ads = append(r.ads, at...)
-		}
 	}
 	return c
 }
 
 // read crawls the selection: who was seen where, whose ads were left out where, and
 // which targets were read, true when to their ends.
-func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]spot, complete map[spot]bool) {
-	seen, ads, complete = make(map[key][]sighting), make(map[key][]spot), make(map[spot]bool)
+func (d *edition) read(sel Selection) (seen, ads map[key]map[spot]views, complete map[spot]bool) {
+	seen, ads, complete = make(map[key]map[spot]views), make(map[key]map[spot]views), make(map[spot]bool)
 	for _, t := range d.selected(sel) {
 		at := spot{t.place.index, t.cat}
 		if d.byIndex[t.place.index] == nil {
@@ -125,16 +115,14 @@ func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]sp
 		}
 		complete[at] = t.pages() == t.read
 		d.see(&t, true, func(k key, v views) {
+			in := seen
 			if v&(viewCenterAd|viewAsideAd) != 0 && !sel.IncludeSponsored {
-				ads[k] = append(ads[k], at)
-				return
+				in = ads
 			}
-			list := seen[k]
-			if n := len(list); n > 0 && list[n-1].at == at {
-				list[n-1].shown |= v
-				return
+			if in[k] == nil {
+				in[k] = make(map[spot]views)
 			}
-			seen[k] = append(list, sighting{at, v})
+			in[k][at] |= v
 		})
 	}
 	return seen, ads, complete
@@ -143,7 +131,7 @@ func (d *edition) read(sel Selection) (seen map[key][]sighting, ads map[key][]sp
 // missed sorts a listing that was not seen.
 func (l *ledger) missed(c *Changes, k key, r *record, complete map[spot]bool) {
 	cut, left, read := false, false, false // left by a city; read to its end
-	for _, at := range r.everywhere() {
+	for at := range r.at {
 		whole, stands := complete[at]
 		cut, left, read = cut || stands && !whole, left || !stands, read || whole
 	}
@@ -159,20 +147,11 @@ func (l *ledger) missed(c *Changes, k key, r *record, complete map[spot]bool) {
 	}
 }
 
-// everywhere is where it ever was seen, were it as an ad.
-func (r *record) everywhere() []spot {
-	all := slices.Clone(r.ads)
-	for _, s := range r.at {
-		all = append(all, s.at)
-	}
-	return all
-}
-
 // seen takes in a listing that was seen.
-func (l *ledger) seen(c *Changes, k key, b *business, at []sighting) {
+func (l *ledger) seen(c *Changes, k key, b *business, at map[spot]views) {
 	var all views
-	for _, s := range at {
-		all |= s.shown
+	for _, v := range at {
+		all |= v
 	}
 	texts, id := b.says(all), k.text()
 	r, known := l.known[k]
@@ -182,38 +161,26 @@ func (l *ledger) seen(c *Changes, k key, b *business, at []sighting) {
 		return
 	}
 	if r.dropped {
-		c.Restored = append(c.Restored, id)
+		c.Restored, r.dropped = append(c.Restored, id), false
+	}
+	var again says // what targets show that saw it before
+	for spot, v := range at {
+		if r.at[spot] != 0 {
+			for f, text := range b.says(v) {
+				again[f] = cmp.Or(again[f], text)
+			}
+		}
+		r.at[spot] = v
 	}
 	for f, text := range texts {
 		if text == "" {
 			continue
 		}
-		if !r.says.same(f, text) && (r.says[f] != "" || b.shownAgain(f, r.at, at)) {
+		if !r.says.same(f, text) && (r.says[f] != "" || again[f] != "") {
 			c.Changed = append(c.Changed, Change{id, yp.ListingFields[f].Name, r.says[f], text})
 		}
 		r.says[f] = text
 	}
-	r.at, r.dropped = everywhere(r.at, at), false
-}
-
-// everywhere adds what a crawl saw to where a listing was seen before.
-func everywhere(before, now []sighting) []sighting {
-	all := slices.DeleteFunc(slices.Clone(before), func(s sighting) bool {
-		return slices.ContainsFunc(now, func(n sighting) bool { return n.at == s.at })
-	})
-	return append(all, now...)
-}
-
-// shownAgain reports whether a target that saw the listing before sees it again
-// and shows the field now.
-func (b *business) shownAgain(field int, before, now []sighting) bool {
-	return slices.ContainsFunc(now, func(s sighting) bool {
-		if !slices.ContainsFunc(before, func(o sighting) bool { return o.at == s.at }) {
-			return false
-		}
-		texts := b.says(s.shown)
-		return texts[field] != ""
-	})
 }
 
 // says returns what b's cards of the given kinds say.

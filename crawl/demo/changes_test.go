@@ -115,7 +115,6 @@ func (db *database) take(c *crawled) {
 	}
 	for id, targets := range seen {
 		db.met(c, id, targets)
-		db.known[id].ads = append(db.known[id].ads, c.ads[id]...)
 	}
 	for _, ids := range [][]string{db.tell.New, db.tell.Dropped, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired, db.tell.Ads} {
 		slices.Sort(ids)

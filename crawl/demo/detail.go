@@ -2,8 +2,7 @@ package demo
 
 import (
 	"encoding/hex"
-	"maps"
-	"slices"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,44 +19,55 @@ func (d *edition) findDetail(path string) (business, bool) {
 	return d.business(k), true
 }
 
+// own is a business's own page.
+type own struct {
+	frame
+	business
+	profile
+	Phone, Tel, Mailto                       string
+	LD                                       any
+	HourRows                                 []hourRow
+	Services, Payment, Languages, Hoods, AKA *items
+}
+
+// items are a list and how it is written: behind each its separator, or in elements.
+type items struct {
+	Style string
+	Items []string
+}
+
+func itemsOf(style string, list []string) *items {
+	if len(list) == 0 {
+		return nil
+	}
+	return &items{style, list}
+}
+
 // detailPage writes a business's own page.
 func (d *edition) detailPage(b *business) []byte {
 	pr := b.profile()
-	v := b.card(skinModern)
-	maps.Copy(v, plainFrame(escape(b.name), "mip"))
-	v["where"] = escape(b.where())
-	v["phone"] = pr.phone
-	v["tel"], _ = yp.CanonicalPhone(pr.phone)
-	v["address_span"] = escape(b.address.oneLine())
-	v["mailto"] = pr.mailto()
-	v["services"] = pr.styles[0].write(pr.services)
-	v["payment"] = pr.styles[1].write(pr.payment)
-	v["languages"] = pr.styles[2].write(pr.languages)
-	v["hoods"] = styleSpans.write(pr.hoods)
-	v["aka"] = styleParagraphs.write(pr.aka)
-	for _, link := range pr.social {
-		name := "Facebook"
-		if strings.Contains(link, "instagram") {
-			name = "Instagram"
-		}
-		v["social"] += `<a href="` + link + `" rel="nofollow">` + name + `</a>`
+	v := own{
+		frame: plainFrame(b.Name, "mip"), business: *b, Phone: pr.phone, Mailto: pr.mailto(),
+		Services: itemsOf(pr.styles[0], pr.services), Payment: itemsOf(pr.styles[1], pr.payment), Languages: itemsOf(pr.styles[2], pr.languages),
+		Hoods: itemsOf("span", pr.hoods), AKA: itemsOf("p", pr.aka),
 	}
+	v.profile = pr
+	v.frame.Where = b.where()
+	v.Tel, _ = yp.CanonicalPhone(pr.phone)
 	for _, h := range pr.hours {
-		v["hours_rows"] += hourRow(h)
+		days, times, _ := strings.Cut(h, " ")
+		v.HourRows = append(v.HourRows, hourRow{dayNames.Replace(days), h, clock(times)})
 	}
 	if pr.ld {
-		v["ld_detail"] = b.detailLD(&pr)
+		v.LD = b.detailLD(&pr)
 	}
-	return d.page("detail", v)
+	return d.page("detail", &v)
 }
+
+// hourRow is a row of opening hours, for people and for machines.
+type hourRow struct{ Days, Machine, Times string }
 
 var dayNames = strings.NewReplacer("Mo", "Mon", "Tu", "Tue", "We", "Wed", "Th", "Thu", "Fr", "Fri", "Sa", "Sat", "Su", "Sun", "-", " - ")
-
-// hourRow writes opening hours for people, with the form for machines beside.
-func hourRow(hours string) string {
-	days, times, _ := strings.Cut(hours, " ")
-	return `<tr><th class="day-label">` + dayNames.Replace(days) + `</th><td class="day-hours"><time datetime="` + hours + `">` + clock(times) + `</time></td></tr>`
-}
 
 // clock writes "13:00-17:30" as "1:00 pm - 5:30 pm".
 func clock(times string) string {
@@ -83,8 +93,11 @@ func halfDay(t string) string {
 // mailto writes the email link, or hides it as the CDN does: in hex, the first
 // byte being the key that the others are XORed with.
 func (pr *profile) mailto() string {
-	if pr.email == "" || !pr.hidden {
-		return prefixed("mailto:", pr.email)
+	switch {
+	case pr.email == "":
+		return ""
+	case !pr.hidden:
+		return "mailto:" + pr.email
 	}
 	masked := []byte{pr.mask}
 	for _, c := range []byte(pr.email) {
@@ -95,45 +108,32 @@ func (pr *profile) mailto() string {
 
 // detailLD is the JSON-LD of a detail page; here url is the business's own
 // site. One in some stands in a graph. What the CDN hides it does not tell.
-func (b *business) detailLD(pr *profile) string {
-	f := []string{`"@type":` + b.dice.word(tagDetail+6, []string{`"LocalBusiness"`, `["LocalBusiness","Organization"]`}), `"name":` + quoted(b.name)}
-	add := func(name, value string) {
-		if value != "" {
-			f = append(f, `"`+name+`":`+value)
-		}
+func (b *business) detailLD(pr *profile) map[string]any {
+	v := map[string]any{"@type": "LocalBusiness", "name": b.Name, "paymentAccepted": strings.Join(pr.payment, ", "), "image": b.Image}
+	if b.dice.pct(tagDetail+6) < 50 {
+		v["@type"] = []string{"LocalBusiness", "Organization"}
 	}
-	add("telephone", quoted(pr.phone))
-	if b.address.street != "" {
-		add("address", `{"@type":"PostalAddress","streetAddress":`+quoted(b.address.street)+`,"addressLocality":`+quoted(b.address.city)+`,"addressRegion":"`+b.address.state+`","postalCode":"`+b.address.zip+`"}`)
-		add("geo", `{"@type":"GeoCoordinates","latitude":`+pr.lat+`,"longitude":`+pr.lon+`}`)
+	full := *b
+	if full.Phone, full.Hours = pr.phone, pr.hours; b.Address.Street == "" {
+		full.Address = address{}
+	} else {
+		v["geo"] = map[string]any{"@type": "GeoCoordinates", "latitude": json.Number(pr.lat), "longitude": json.Number(pr.lon)}
 	}
-	if strings.HasPrefix(b.website, "http") {
-		add("url", quoted(b.website))
+	full.ldFields(v)
+	if strings.HasPrefix(b.Website, "http") {
+		v["url"] = b.Website
 	}
-	if !pr.hidden {
-		add("email", quoted(prefixed("mailto:", pr.email)))
+	if !pr.hidden && pr.email != "" {
+		v["email"] = "mailto:" + pr.email
 	}
-	add("openingHours", jsonList(pr.hours))
-	if b.stars > 0 {
-		add("aggregateRating", `{"@type":"AggregateRating","ratingValue":"`+rating(b.stars)+`","reviewCount":`+strconv.Itoa(b.reviews)+`}`)
+	if b.Years > 0 {
+		v["foundingDate"] = strconv.Itoa(pr.founded)
 	}
-	add("paymentAccepted", quoted(strings.Join(pr.payment, ", ")))
-	if b.years > 0 {
-		add("foundingDate", `"`+strconv.Itoa(pr.founded)+`"`)
-	}
-	add("image", quoted(b.image))
-	body := strings.Join(f, ",")
 	if pr.graph {
-		return `{"@context":"http://schema.org","@graph":[{"@type":"BreadcrumbList","itemListElement":[]},{` + body + `}]}`
+		return map[string]any{"@context": "http://schema.org", "@graph": []any{map[string]any{"@type": "BreadcrumbList", "itemListElement": []any{}}, v}}
 	}
-	return `{"@context":"http://schema.org",` + body + `}`
-}
-
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-	return prefix + s
+	v["@context"] = "http://schema.org"
+	return v
 }
 
 // profile is what a business's own page says beyond its card.
@@ -148,12 +148,12 @@ type profile struct {
 	languages []string
 	hoods     []string
 	aka       []string
-	social    []string // as linked, the placeholder too
+	Social    []string // as linked, the placeholder too
 	founded   int
 	lat, lon  string
-	ld        bool // the page has JSON-LD
-	graph     bool // in a graph
-	styles    [3]listStyle
+	ld        bool      // the page has JSON-LD
+	graph     bool      // in a graph
+	styles    [3]string // how lists are written
 }
 
 // placeholder is where the site's own template points when a business has no
@@ -180,18 +180,18 @@ var (
 func (b *business) profile() profile {
 	d := b.dice
 	pr := profile{
-		phone: b.phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, mask: byte(d.pick(tagOwnMask, 256)), hours: b.hours,
+		phone: b.Phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, mask: byte(d.pick(tagOwnMask, 256)), hours: b.Hours,
 		ld: d.pct(tagOwn) >= 16, graph: d.pct(tagOwn+1) < 12,
 	}
-	if b.phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
+	if b.Phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
 		pr.phone = b.localNumber(d, tagOwn+3)
 	}
-	if b.hours == nil && d.pct(tagOwn+4) < 35 {
+	if b.Hours == nil && d.pct(tagOwn+4) < 35 {
 		pr.hours = hourSets[d.pick(tagOwn+5, len(hourSets))]
 	}
 	pr.fillLists(b)
-	if b.years > 0 {
-		pr.founded = thisYear - b.years
+	if b.Years > 0 {
+		pr.founded = thisYear - b.Years
 	}
 	if b.home != nil {
 		pr.lat = strconv.FormatFloat(b.home.Lat+float64(b.spot.unit(tagDetail+7)/20), 'f', 5, 64)
@@ -206,7 +206,7 @@ func (pr *profile) fillLists(b *business) {
 		pr.payment = some(d, tagOwn+100, payments, 55)
 	}
 	if d.pct(tagOwn+11) < 85 {
-		pr.services = distinct(b.labels)
+		pr.services = distinct(b.Labels)
 	}
 	if d.pct(tagOwn+12) < 75 {
 		pr.languages = append(pr.languages, some(d, tagOwn+200, tongues, 40)...)
@@ -215,15 +215,15 @@ func (pr *profile) fillLists(b *business) {
 		pr.hoods = some(d, tagOwn+300, quarters, 20)
 	}
 	if d.pct(tagDetail+2) < 30 {
-		pr.aka = append(pr.aka, yp.Clean(b.name)+" of "+b.where())
+		pr.aka = append(pr.aka, yp.Clean(b.Name)+" of "+b.where())
 		if d.pct(tagOwn+14) < 35 {
 			pr.aka = append(pr.aka, "The "+b.trade.words[0]+" People")
 		}
 	}
 	for i := range pr.styles {
-		pr.styles[i] = listStyle(d.pick(tagOwn+20+i, int(numStyles)))
+		pr.styles[i] = d.word(tagOwn+20+i, []string{",", ";", " •", "br", "list", "span"})
 	}
-	pr.social = b.socials()
+	pr.Social = b.socials()
 }
 
 // some picks each of words with pct in a hundred.
@@ -240,7 +240,7 @@ func some(d dice, tag int, words []string, pct int) []string {
 // socials lists the social links: the business's own, or the template's
 // placeholder, or both.
 func (b *business) socials() []string {
-	d, slug := b.dice, yp.Slug(yp.Clean(b.name))
+	d, slug := b.dice, yp.Slug(yp.Clean(b.Name))
 	switch r := d.pct(tagOwn + 30); {
 	case r < 35:
 		return []string{"https://www.facebook.com/" + slug}
@@ -259,8 +259,8 @@ func (b *business) email() string {
 	if b.dice.pct(tagOwnEmail) < 50 {
 		return ""
 	}
-	host := strings.ReplaceAll(yp.Slug(yp.Clean(b.name)), "-", "")
-	return "info" + strconv.FormatInt(b.id%1000, 10) + "@" + host[:min(len(host), 50)] + ".example"
+	host := strings.ReplaceAll(yp.Slug(yp.Clean(b.Name)), "-", "")
+	return "info" + strconv.FormatInt(b.ID%1000, 10) + "@" + host[:min(len(host), 50)] + ".example"
 }
 
 // where is the place that a business belongs to, for people.
@@ -269,44 +269,4 @@ func (b *business) where() string {
 		return "Nationwide"
 	}
 	return b.home.Name + ", " + b.home.State
-}
-
-// listStyle is how a page writes a list.
-type listStyle uint8
-
-const (
-	styleCommas listStyle = iota
-	styleSemicolons
-	styleBullets
-	styleBreaks
-	styleItems
-	styleSpans
-	numStyles
-	styleParagraphs // for lists whose words hold commas
-)
-
-// write writes a list; texts are escaped.
-func (s listStyle) write(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	escaped := slices.Clone(list)
-	for i, text := range list {
-		escaped[i] = escape(text)
-	}
-	switch s {
-	case styleSemicolons:
-		return strings.Join(escaped, "; ")
-	case styleBullets:
-		return strings.Join(escaped, " &bull; ")
-	case styleBreaks:
-		return strings.Join(escaped, "<br>")
-	case styleItems:
-		return "<ul><li>" + strings.Join(escaped, "</li><li>") + "</li></ul>"
-	case styleSpans:
-		return "<span>" + strings.Join(escaped, "</span> <span>") + "</span>"
-	case styleParagraphs:
-		return "<p>" + strings.Join(escaped, "</p><p>") + "</p>"
-	}
-	return strings.Join(escaped, ", ")
 }

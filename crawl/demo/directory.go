@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"html/template"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,7 +77,6 @@ func NewMany(cfg Config, g *gazetteer.Gazetteer, n int) ([]*Directory, error) {
 	for i := range all {
 		all[i] = &Directory{stock: s, cfg: cfg}
 		all[i].cfg.Seed += int64(i)
-		all[i].stats.limit = maxURLs
 		all[i].stats.reset()
 		all[i].now.Store(all[i].editionOf(cfg.Epoch))
 	}
@@ -91,7 +91,7 @@ type stock struct {
 	spares    map[string]*place // by slug: the places that later epochs may add
 	cats      map[string]int    // slug to index in trades
 	inverse   uint64
-	templates map[string]template
+	templates *template.Template
 }
 
 // newStock reads the places and the markup.

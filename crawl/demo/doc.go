@@ -4,16 +4,15 @@
 // Purpose: something to crawl that harms nobody, that has every oddity of the
 // real pages (docs/site-facts.md, sections 2 to 5 and 7), that can be told to fail, and
 // that knows exactly what a complete crawl of it must end with (Truth). It
-// changes from epoch to epoch as a living directory does: businesses close,
-// open, reopen, move, take other names, phones and ratings, gain a website, and
-// cities come and go; Changes says what a crawler must notice of it.
+// changes from epoch to epoch as a living directory does: a business opens, closes
+// or changes, a city enters or leaves; Changes says what a crawler must notice of it.
 //
 // Invariants: every byte of a page follows from the seed, the epoch, the
 // gazetteer and the URL; within an epoch a business has the same values wherever
 // it appears (older markup only leaves some out); an id means the same business
 // in all epochs; nothing is stored per business, and of pages only some that were
-// sent, gzipped. Which requests fail
-// follows from the seed, the URL and how often it was asked for.
+// sent, gzipped. Which requests fail follows from the seed, the URL and how often it
+// was asked for.
 //
 // Crash: it has no state worth keeping. The request counts and the epoch are
 // lost with the process, and so the sequence of injected failures starts again.

@@ -33,7 +33,6 @@ const (
 	kindDetail   = "detail"
 	kindState    = "state_index"
 	kindCity     = "city_index"
-	kindCategory = "category_index"
 	kindSitemap  = "sitemap"
 	kindHome     = "home"
 	kindRobots   = "robots"
@@ -98,8 +97,6 @@ func kindOf(path string) string {
 		return kindSearch
 	case path == "/sitemap":
 		return kindSitemap
-	case path == "/categories", strings.HasPrefix(path, "/categories/"):
-		return kindCategory
 	case strings.HasPrefix(path, "/state-"):
 		return kindState
 	case strings.Contains(path, "/mip/"):
@@ -210,7 +207,7 @@ func (a *answer) page() {
 		a.plain(http.StatusOK, "text/plain; charset=utf-8", robots)
 		return
 	}
-	uri, zipped, asEver := a.r.URL.RequestURI(), acceptsGzip(a.r.Header.Get("Accept-Encoding")), a.failure != failLayout && a.failure != failCut
+	uri, zipped, asEver := a.r.URL.RequestURI(), strings.Contains(a.r.Header.Get("Accept-Encoding"), "gzip"), a.failure != failLayout && a.failure != failCut
 	if kept, ok := a.d.kept.Load(uri); ok && zipped && asEver {
 		f, _ := kept.(finished)
 		a.send(f)
@@ -265,12 +262,12 @@ func (a *answer) build() (status int, charset string, html []byte) {
 			return d.resultsPage(&req)
 		}
 		v := plainFrame("Search", "srp")
-		v["what"], v["where"] = escape(q.Get("search_terms")), escape(q.Get("geo_location_terms"))
+		v.What, v.Where = q.Get("search_terms"), q.Get("geo_location_terms")
 		html = d.page("no_results", v)
 	case kindDetail:
 		if b, ok := d.findDetail(path); ok {
-			if b.path != path {
-				return http.StatusMovedPermanently, "", []byte(b.path)
+			if b.Path != path {
+				return http.StatusMovedPermanently, "", []byte(b.Path)
 			}
 			html = d.detailPage(&b)
 		}
@@ -280,12 +277,6 @@ func (a *answer) build() (status int, charset string, html []byte) {
 		html = d.sitemapPage()
 	case kindState:
 		html = d.statePage(strings.TrimPrefix(path, "/state-"), q)
-	case kindCategory:
-		if path == "/categories" {
-			html = d.categoriesPage()
-		} else {
-			html = d.categoryPage(strings.TrimPrefix(path, "/categories/"))
-		}
 	case kindCity:
 		html = d.cityPage(d.bySlug[path[1:]])
 	}
@@ -329,21 +320,6 @@ func gzipped(body []byte) []byte {
 	_, _ = w.Write(body) // a buffer takes all
 	_ = w.Close()
 	return b.Bytes()
-}
-
-// acceptsGzip reads an Accept-Encoding header: gzip or *, unless with q=0.
-func acceptsGzip(header string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		coding, params, _ := strings.Cut(part, ";")
-		coding = strings.ToLower(strings.TrimSpace(coding))
-		if coding != "gzip" && coding != "*" {
-			continue
-		}
-		q, ok := strings.CutPrefix(strings.ReplaceAll(params, " ", ""), "q=")
-		weight, err := strconv.ParseFloat(q, 64)
-		return !ok || err != nil || weight > 0
-	}
-	return false
 }
 
 // cut sends the first half of the page as servers of old did: its end is that of the

@@ -52,7 +52,7 @@ func TestMorePlacesSameBusinesses(t *testing.T) {
 func TestGoldenSizes(t *testing.T) {
 	t.Parallel()
 	d, _ := setup(t, demo.Config{})
-	const goldenDigest = "99c6df15fab3526f"
+	const goldenDigest = "fd4b7c65023bf232"
 	digest, full := sha256.New(), 0
 	for _, city := range []string{"los-angeles-ca", "san-jose-ca", "fresno-ca", "houston-tx", "austin-tx", "el-paso-tx", "plano-tx"} {
 		for _, cat := range []string{"plumbers", "electricians", "restaurants", "dentists", "auto-repair-service"} {
@@ -111,7 +111,7 @@ func TestDetailPages(t *testing.T) {
 				t.Fatalf("%s: status %d", path, w.Code)
 			}
 			checkLD(t, path, body)
-			for _, part := range []string{`<h1 class="business-name">`, `href="tel:+1`, `class="website-link`, `"mailto:`, `/cdn-cgi/l/email-protection#`, `<th class="day-label">`, `"geo":`, `<dt>AKA</dt>`, `facebook.com/platform`} {
+			for _, part := range []string{`<h1 class="business-name">`, `href="tel:`, `class="website-link`, `"mailto:`, `/cdn-cgi/l/email-protection#`, `<th class="day-label">`, `"geo":`, `<dt>AKA</dt>`, `facebook.com/platform`} {
 				if strings.Contains(body, part) {
 					parts[part]++
 				} else {
@@ -164,8 +164,6 @@ func TestAddresses(t *testing.T) {
 		"category that is none":    {"/austin-tx/alchemists", 404, ""},
 		"city that is none":        {"/atlantis-ca", 404, ""},
 		"state that is none":       {"/state-zz", 404, ""},
-		"category index":           {"/categories/dentists", 200, ""},
-		"category index of none":   {"/categories/alchemists", 404, ""},
 		"missing business":         {"/austin-tx/mip/acme-123456789012", 404, ""},
 		"profile without an id":    {"/austin-tx/mip/acme", 404, ""},
 		"moved business":           {profile[:i] + "-and-more" + profile[i:], 301, profile},

@@ -1,283 +1,142 @@
 package demo
 
-import (
-	"slices"
+import "ypcrawl/yp"
 
-	"ypcrawl/yp"
-)
-
-// What happens to businesses between one epoch and the next. Every step is
-// decided by the seed, the key and the epoch alone, so the state of a business
-// in an epoch is found by going through the steps before it: nothing is kept.
-
-// event is what one step does to a business.
-type event uint8
-
-const (
-	eventNone    event = iota
-	eventCloses        // not on any page, perhaps for one epoch only
-	eventMoves         // another street and perhaps phone, in the same city
-	eventRenamed       // another name and so another profile path
-	eventRated         // other stars or more reviews
-	eventSite          // a website where there was none
-	eventPhone         // another phone
-)
+// Between one epoch and the next a business opens, closes (perhaps for one epoch only) or
+// changes; cities enter and leave the indexes (places.go). Every step is decided by the seed, the
+// key and the epoch alone, so the state of a business in an epoch is found by going through the
+// steps before it: nothing is kept.
 
 // The shares of the events, in thousandths of the businesses per epoch.
 const (
 	shareCloses  = 30
-	shareMoves   = 25
-	shareRenamed = 20
-	shareRated   = 60
-	shareSite    = 40
-	sharePhone   = 20
-	// reopenPct of those that closed open again one epoch later.
-	reopenPct = 15
+	shareChanges = 150
+	reopenPct    = 15 // of those that closed open again one epoch later
 )
 
-// fate is what decides a business's steps. The step of an epoch is asked by
-// its number.
-func (d *Directory) fate(k key) dice { return d.fates(k.place, k.cat).of(k.n) }
+const (
+	tagLife    = 500       // no tag of another question
+	tagReopens = 1_000     // + epoch
+	tagOpens   = 2_000_000 // of a target
+)
 
-// fates is what the fates of a place and category have in common.
-func (d *Directory) fates(place, cat int) dice {
-	return newDice(d.cfg.Seed, 0xfa7e, uint64(place), uint64(cat))
+// fate is what decides a business's steps. The step of an epoch is asked by its number.
+func (d *Directory) fate(k key) dice {
+	return newDice(d.cfg.Seed, 0xfa7e, uint64(k.place), uint64(k.cat)).of(k.n)
 }
 
-// eventAt returns what happens to an open business on the way into an epoch.
-func (d dice) eventAt(epoch int) event {
-	r := d.pick(epoch, 1000)
-	for i, share := range [...]int{shareCloses, shareMoves, shareRenamed, shareRated, shareSite, sharePhone} {
-		if r -= share; r < 0 {
-			return event(i + 1)
-		}
+func (d dice) closes(epoch int) bool  { return d.pick(epoch, 1000) < shareCloses }
+func (d dice) reopens(epoch int) bool { return d.pct(tagReopens+epoch) < reopenPct }
+func (d dice) changes(epoch int) bool {
+	return !d.closes(epoch) && d.pick(epoch, 1000) < shareCloses+shareChanges
+}
+
+// open reports whether a business that opened in an epoch (0: it always was) is open in the
+// edition's.
+func (d *edition) open(k key, opened int) bool {
+	if k.place == nationwide {
+		return true
 	}
-	return eventNone
-}
-
-// reopensAt reports whether a business that closed in the epoch before opens
-// again in this one.
-func (d dice) reopensAt(epoch int) bool { return d.pct(tagReopens+epoch) < reopenPct }
-
-const tagReopens = 1_000 // + epoch
-
-// open reports whether a business that opened in an epoch (0: it always was)
-// is open in the edition's.
-func (d *edition) open(fate dice, opened int) bool {
+	fate := d.fate(k)
 	for epoch := opened + 1; epoch <= d.epoch; epoch++ {
-		if fate.eventAt(epoch) != eventCloses {
+		if !fate.closes(epoch) {
 			continue
 		}
-		if epoch == d.epoch || !fate.reopensAt(epoch+1) {
+		if epoch == d.epoch || !fate.reopens(epoch+1) {
 			return false
 		}
 		epoch++ // the step on which it opened again
 	}
-	return true
+	return d.byIndex[k.place] != nil
 }
 
-// age makes a business what it is in the edition's epoch, starting from what
-// it was when it opened. It must be open.
+// age makes a business what it is in the edition's epoch, starting from what it was when it
+// opened. It must be open.
 func (d *edition) age(b *business, k key) {
 	if d.epoch == 0 || k.place == nationwide {
 		return
 	}
 	fate := d.fate(k)
 	for epoch := d.openedIn(k) + 1; epoch <= d.epoch; epoch++ {
-		how := newDice(d.cfg.Seed, 0xe9, uint64(b.id), uint64(epoch))
-		switch fate.eventAt(epoch) {
-		case eventNone:
-		case eventCloses:
+		if fate.closes(epoch) {
 			epoch++ // it opened again: nothing else happened on that step
-		case eventMoves:
-			b.move(how)
-		case eventRenamed:
-			b.rename(how)
-		case eventRated:
-			b.rate(how)
-		case eventSite:
-			b.gainSite(how)
-		case eventPhone:
-			b.rephone(how)
+		} else if fate.changes(epoch) {
+			b.change(newDice(d.cfg.Seed, 0xe9, uint64(b.ID), uint64(epoch)))
 		}
 	}
 }
 
-// as returns a copy of b that makes things up anew.
-func (b *business) as(d dice) *business {
-	c := *b
-	c.dice = d
-	return &c
-}
-
-// move gives another street and postal code of the same city. Businesses that
-// show no street do not show a move either.
-func (b *business) move(d dice) {
-	if b.address.street == "" {
-		return
-	}
-	c := b.as(d)
-	b.spot = d
-	b.address.street, b.address.zip = c.inventStreet(), c.inventZip()
-	if b.address.kind == addressZip4 {
-		b.address.zip += "-" + pad(d.pick(tagZip4, 10_000), 4)
-	}
-	if !b.chain && d.pct(tagLife) < 35 {
-		b.rephone(d)
-	}
-}
-
-// rename gives another name; a chain's branches keep theirs.
-func (b *business) rename(d dice) {
-	if b.chain {
-		return
-	}
-	old := b.name
-	if b.name = b.as(d).inventName(); b.name == old {
-		b.name += " & Daughters"
-	}
-}
-
-// rate moves the stars by a half, or adds reviews only; who was unrated is
-// rated now.
-func (b *business) rate(d dice) {
-	more := 1 + d.pick(tagReviews, 12)
-	switch {
-	case b.stars == 0:
-		b.stars = 1 + d.pick(tagStars, 10)
-	case d.pct(tagLife) < 60:
-		b.stars += 1 - 2*d.pick(tagStars, 2)
-		if b.stars < 1 || b.stars > 10 {
-			b.stars = min(max(b.stars, 2), 9)
+// change gives a business another address, name, number or reputation, or its first website. What
+// all branches of a chain share stays, and who shows no street shows no move.
+func (b *business) change(how dice) {
+	as := *b
+	as.dice = how
+	switch r := how.pct(tagLife); {
+	case r < 20 && b.Address.Street != "":
+		b.spot = how
+		b.Address.Street, b.Address.Zip = as.inventStreet(), as.inventZip()
+		if b.Address.kind == addressZip4 {
+			b.Address.Zip += "-" + pad(how.pick(tagZip4, 10_000), 4)
 		}
-	}
-	b.reviews += more
-}
-
-// gainSite gives a website of its own to a business that has none.
-func (b *business) gainSite(d dice) {
-	if b.chain || b.website != "" {
-		return
-	}
-	b.website = "https://www." + ownHost(yp.Slug(yp.Clean(b.name)), b.id) + d.word(tagWebForm, []string{"", "/", "/index.html"})
-}
-
-// rephone gives another number, or one to a business that had none.
-func (b *business) rephone(d dice) {
-	if b.chain {
-		return
-	}
-	old := b.phone
-	for tag := tagPhoneNo; b.phone == old; tag += 100 {
-		b.phone = b.localNumber(d, tag)
+	case r < 40 && !b.chain:
+		old := b.Name
+		if b.Name = as.inventName(); b.Name == old {
+			b.Name += " & Daughters"
+		}
+	case r < 60 && !b.chain:
+		for tag, old := tagPhoneNo, b.Phone; b.Phone == old; tag += 100 {
+			b.Phone = b.localNumber(how, tag)
+		}
+	case r < 80 && !b.chain && b.Website == "":
+		b.Website = "https://www." + ownHost(yp.Slug(yp.Clean(b.Name)), b.ID) + how.word(tagWebForm, []string{"", "/", "/index.html"})
+	default:
+		b.Reviews += 1 + how.pick(tagReviews, 12)
+		b.Stars = 1 + (b.Stars+how.pick(tagStars, 9))%10
 	}
 }
 
-const tagLife = 500 // no tag of another question
-
-// A slot is a place in a target's results that a business keeps from epoch to
-// epoch: those of epoch 0 are numbered as they stand there, and slot n of a
-// business that opened later is the n of its key. In epoch 0 positions are slots. Later
-// a position is the next slot whose business is open, so the ones behind a
-// closed business move up.
-
-// The questions asked of a target's dice about businesses that open.
-const (
-	tagOpens  = 2_000_000 // + 2 × epoch
-	tagStands = 3_000_000 // + slot: before which slot of epoch 0 it stands
-)
-
-// opening says which businesses of a target opened in an epoch: those with n
-// from from up to to.
-type opening struct{ epoch, from, to int }
-
-// openings lists what opened in a target up to an epoch.
-func (t *target) openings(epoch int) []opening {
-	var all []opening
-	n := t.first
-	for e := 1; e <= epoch; e++ {
-		more := t.opens(e)
-		all = append(all, opening{e, n, min(n+more, maxLocal)})
-		n = all[len(all)-1].to
-	}
-	return all
+// opensBy returns how many businesses a target has had by an epoch, those that closed since among
+// them: each epoch adds about three in a hundred, and now and then one to a target that is empty.
+// Business n of a key opened when the number first exceeded n.
+func (t *target) opensBy(epoch int) int {
+	return min(t.first+epoch*t.rate(), maxLocal)
 }
 
-// opens returns how many businesses open on the way into an epoch: about three
-// in a hundred, and now and then the first one of an empty target.
-func (t *target) opens(epoch int) int {
-	tag := tagOpens + 2*epoch
+func (t *target) rate() int {
 	if t.first == 0 {
-		if t.dice.pct(tag) < 15 {
-			return 1 + t.dice.pick(tag+1, 3)
-		}
-		return 0
+		return t.dice.pct(tagOpens) / 85
 	}
-	return t.first*t.dice.pick(tag, 7)/100 + t.dice.pick(tag+1, 2)
+	return t.first*3/100 + t.dice.pick(tagOpens, 2)
 }
 
-// openedIn returns the epoch in which a business opened: 0 when it was always
-// there, and beyond the edition's when it has not opened yet.
+// openedIn returns the epoch in which a business opened: 0 when it was always there, and beyond
+// the edition's when it has not opened yet.
 func (d *edition) openedIn(k key) int {
 	t := d.blank(d.byIndex[k.place], k.cat)
-	if k.n < t.first {
+	switch {
+	case k.n < t.first:
 		return 0
+	case k.n >= t.opensBy(d.epoch):
+		return d.epoch + 1
 	}
-	for _, o := range t.openings(d.epoch) {
-		if k.n >= o.from && k.n < o.to {
-			return o.epoch
-		}
-	}
-	return d.epoch + 1
+	return 1 + (k.n-t.first)/t.rate()
 }
 
-// alive reports whether a business of epoch 0 is still one of the edition's.
-func (d *edition) alive(k key) bool {
-	return k.place == nationwide || d.byIndex[k.place] != nil && d.open(d.fate(k), 0)
-}
-
-// layOut finds the slots that have an open business, in their order.
+// layOut lists who stands in a target's results in a later epoch: those that opened since, then
+// those of epoch 0 that are still open, in their order. So some move up, and others down.
 func (d *edition) layOut(t *target) {
-	added, fates := d.added(t), d.fates(t.place.index, t.cat)
-	t.slots = make([]key, 0, t.first+len(added))
-	var chunk []key
-	for slot := range t.first {
-		for len(added) > 0 && added[0].before <= slot {
-			t.slots = append(t.slots, added[0].key)
-			added = added[1:]
-		}
-		if slot%perPage == 0 {
-			chunk = d.firstPage(t, slot/perPage+1)
-		}
-		k := chunk[slot%perPage]
-		own := k.place == t.place.index && k.cat == t.cat
-		if own && d.open(fates.of(k.n), 0) || !own && d.alive(k) {
+	t.slots = make([]key, 0, t.opensBy(d.epoch))
+	for n := t.first; n < t.opensBy(d.epoch); n++ {
+		if k := (key{t.place.index, t.cat, n}); d.open(k, 1+(n-t.first)/t.rate()) {
 			t.slots = append(t.slots, k)
 		}
 	}
-	for _, a := range added {
-		t.slots = append(t.slots, a.key)
-	}
-	t.total = len(t.slots)
-}
-
-// addition is a business that opened later and the slot before which it stands.
-type addition struct {
-	key    key
-	before int
-}
-
-// added lists the businesses that opened since epoch 0 and are open.
-func (d *edition) added(t *target) []addition {
-	var all []addition
-	for _, o := range t.openings(d.epoch) {
-		for n := o.from; n < o.to; n++ {
-			k := key{t.place.index, t.cat, n}
-			if d.open(d.fate(k), o.epoch) {
-				all = append(all, addition{k, t.dice.pick(tagStands+n, t.first+1)})
+	for page := 1; (page-1)*perPage < t.first; page++ {
+		for _, k := range d.firstPage(t, page) {
+			if d.open(k, 0) {
+				t.slots = append(t.slots, k)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b addition) int { return a.before - b.before })
-	return all
+	t.total = len(t.slots)
 }

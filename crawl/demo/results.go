@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,18 +19,23 @@ type request struct {
 	search bool
 }
 
-// link writes the address of a page, entity-encoded.
+// link is a link in a list, or to page N.
+type link struct {
+	Href, Text, Class string
+	N                 int
+}
+
 func (r *request) link(page int) string {
 	if page == 1 {
-		return escape(r.self)
+		return r.self
 	}
 	return r.sorted() + "page=" + strconv.Itoa(page)
 }
 
-// sorted writes the address up to the next parameter.
+// sorted is the address up to the next parameter.
 func (r *request) sorted() string {
 	if r.search {
-		return escape(r.self) + "&amp;"
+		return r.self + "&"
 	}
 	return r.self + "?"
 }
@@ -66,13 +70,33 @@ func (d *edition) findSearch(q url.Values) (request, bool) {
 	return request{target: d.target(p, i), page: pageNumber(q), self: self, search: true}, true
 }
 
+// results is a page of results.
+type results struct {
+	frame
+	Skin                    skin
+	CitySlug, Sort, Showing string
+	Total                   int
+	Cards, Center, Aside    []*business
+	LD                      []map[string]any
+	Pager                   []link
+	Next                    *link
+	Last                    bool // the end is marked
+}
+
 // resultsPage writes a page of results. Past the end some targets show their
 // last page again, the others are not found.
 func (d *edition) resultsPage(r *request) (status int, charset string, html []byte) {
 	t := &r.target
-	charset = t.skin.charset()
+	city, what := t.place.Name+", "+t.place.State, trades[t.cat].name
+	v := results{
+		frame: frame{
+			Charset: t.skin.charset(), Kind: "srp", What: what, City: t.place.Name, State: t.place.State, Where: city,
+			Title: "Best 30 " + what + " in " + city + " with Reviews", Heading: city + " " + what, Self: r.link(1),
+		},
+		Skin: t.skin, CitySlug: t.place.Slug, Sort: r.sorted(), Total: t.total,
+	}
 	if t.total == 0 {
-		return http.StatusOK, charset, d.page("no_results", r.frame())
+		return http.StatusOK, v.Charset, t.skin.encode(d.page("no_results", &v))
 	}
 	if r.page > t.pages() {
 		if !t.repeats {
@@ -80,172 +104,145 @@ func (d *edition) resultsPage(r *request) (status int, charset string, html []by
 		}
 		r.page = t.pages()
 	}
-	v := r.frame()
-	r.paginate(v)
-	var cards, lds bytes.Buffer
-	cards.Grow(perPage * 5 << 10)
 	for i, k := range d.onPage(t, r.page) {
-		b := d.business(k)
-		card := b.card(t.skin)
-		b.rank(card, (r.page-1)*perPage+i+1, r.page)
-		d.render(&cards, t.skin.card(), card)
-		if i > 0 {
-			lds.WriteByte(',')
+		c := d.card(k, (r.page-1)*perPage+i+1, r.page, false)
+		v.Cards = append(v.Cards, c)
+		if t.skin == skinModern || t.skin == skinEntity { // after a script that is about something else
+			v.LD = append(v.LD, c.ld(t.skin))
 		}
-		d.render(&lds, "jsonld", card)
 	}
-	v["cards"] = cards.String()
 	center, aside := d.ads(t, r.page)
-	v["center_ads"], v["aside_ads"] = d.adCards("ad_center", center, t.skin), d.adCards("ad_aside", aside, t.skin)
-	if t.skin == skinModern || t.skin == skinEntity { // after a script that is about something else
-		v["ld_list"] = `<script type="application/ld+json">{"@context":"http://schema.org","@type":"BreadcrumbList","itemListElement":[]}</script><script type="application/ld+json">[` +
-			lds.String() + `]</script>`
+	for _, k := range center {
+		v.Center = append(v.Center, d.card(k, 0, r.page, true))
 	}
-	return http.StatusOK, charset, d.page("results", v)
-}
-
-func (d *edition) adCards(template string, keys []key, sk skin) string {
-	var all bytes.Buffer
-	for _, k := range keys {
-		b := d.business(k)
-		v := b.card(sk)
-		if !b.adLinks() {
-			v["href"] = ""
-		}
-		v["one_line"] = sk.escape(b.address.oneLine())
-		d.render(&all, template, v)
+	for _, k := range aside {
+		v.Aside = append(v.Aside, d.card(k, 0, r.page, true))
 	}
-	return all.String()
+	r.paginate(&v)
+	return http.StatusOK, v.Charset, t.skin.encode(d.page("results", &v))
 }
 
 func (d *edition) notFound() (status int, charset string, html []byte) {
 	return http.StatusNotFound, "utf-8", d.page("not_found", plainFrame("404 Not Found", "error"))
 }
 
-// plainFrame sets the values of a page that is about no target.
-func plainFrame(title, kind string) values {
-	return values{"charset": "utf-8", "title": title, "kind": kind, "heading": title, "self": "/"}
-}
-
-// frame sets the values around the cards.
-func (r *request) frame() values {
-	t := &r.target
-	what, city, state := t.skin.escape(trades[t.cat].name), t.skin.escape(t.place.Name), t.place.State
-	return values{
-		"charset": t.skin.charset(), "kind": "srp", "what": what, "city": city, "state": state, "where": city + ", " + state,
-		"title": "Best 30 " + what + " in " + city + ", " + state + " with Reviews", "heading": city + ", " + state + " " + what,
-		"self": r.link(1), "sort": r.sorted(), "city_slug": t.place.Slug, "state_slug": strings.ToLower(state),
-	}
-}
-
 // paginate sets the count and the links to other pages.
-func (r *request) paginate(v values) {
+func (r *request) paginate(v *results) {
 	t := &r.target
 	total := yp.Thousands(int64(t.total))
 	if t.dice.pct(tagEnd) < 30 {
 		total = strconv.Itoa(t.total)
 	}
-	showing := "showing"
-	if t.skin == skin2013 {
-		showing = "showing_p"
-	}
-	v[showing] = fmt.Sprintf("Showing %d-%d of %s", (r.page-1)*perPage+1, min(r.page*perPage, t.total), total)
-	v["total"] = strconv.Itoa(t.total)
+	v.Showing = fmt.Sprintf("Showing %d-%d of %s", (r.page-1)*perPage+1, min(r.page*perPage, t.total), total)
 	if t.pages() == 1 {
 		return
 	}
 	first := max(1, r.page-2)
 	for n := first; n <= min(first+4, t.pages()); n++ {
-		if n == r.page {
-			v["pager"] += fmt.Sprintf(`<li><span class="disabled">%d</span></li>`, n)
-			continue
+		x := link{N: n}
+		if n != r.page {
+			x.Href = r.link(n)
 		}
-		v["pager"] += fmt.Sprintf(`<li><a href="%s" data-page="%d">%d</a></li>`, r.link(n), n, n)
+		v.Pager = append(v.Pager, x)
 	}
-	switch {
-	case r.page < t.pages():
-		v["next"], v["next_page"] = r.link(r.page+1), strconv.Itoa(r.page+1)
-	case t.dice.pct(tagEnd+1) < 50:
-		v["last"] = "1"
+	if r.page < t.pages() {
+		v.Next = &link{Href: r.link(r.page + 1), N: r.page + 1}
 	}
+	v.Last = t.dice.pct(tagEnd+1) < 50
 }
 
-// card sets the values of a business's card, its ad and its JSON-LD, which
-// never says more of the address than the card does. Which of them show is the
-// template's business.
-func (b *business) card(sk skin) values {
-	id, lid := strconv.FormatInt(b.id, 10), strconv.FormatInt(b.lid, 10)
-	a := &b.address
-	v := values{
-		"id": id, "lid": lid, "href": b.path, "name": sk.escape(b.name), "phone": b.phone, "website": sk.escape(b.website),
-		"street": sk.escape(a.street), "city": sk.escape(a.city), "state": a.state, "zip": a.zip, "area": sk.escape(a.area), "locality": sk.escape(a.locality()),
-		"price": b.price, "snippet": sk.escape(b.snippet), "years_yp": strconv.Itoa(1 + b.dice.pick(tagYears+200, 20)),
-		"ld_name": quoted(b.name), "ld_url": b.path, "ld_street": quoted(a.street), "ld_city": quoted(a.city), "ld_hours": jsonList(b.hours),
-	}
-	if b.lid != b.id {
-		v["href"] += "?lid=" + lid
-	}
-	for _, label := range b.labels {
-		v["cats"] += `<a href="/search?c=` + yp.CategorySlug(label) + `" data-analytics="srp">` + sk.escape(label) + `</a>`
-	}
-	switch b.claimed {
-	case claimYes:
-		v["claimed"] = "mip_claimed"
-	case claimNo:
-		v["claimed"] = "mip_unclaimed"
-	case claimUnsaid:
-	}
-	if b.years > 0 {
-		v["years"] = strconv.Itoa(b.years)
-	}
-	switch { // site-relative images load late, from data-src
-	case b.image == "":
-		v["noimage"] = "1"
-	case strings.HasPrefix(b.image, "/") && !strings.HasPrefix(b.image, "//"):
-		v["lazy"] = b.image
+// card is a business as a page of results shows it. Which of its fields show is the template's
+// business.
+func (d *edition) card(k key, rank, page int, ad bool) *business {
+	b := d.business(k)
+	b.Rank, b.page = rank, page
+	switch {
+	case ad && !b.adLinks():
+	case b.LID != b.ID:
+		b.Href = b.Path + "?lid=" + strconv.FormatInt(b.LID, 10)
 	default:
-		v["image"] = b.image
+		b.Href = b.Path
 	}
+	return &b
+}
+
+// Nbsp reports whether a no-break space stands behind the rank.
+func (b *business) Nbsp() bool { return b.dice.pct(tagOpen+1) < 20 }
+
+// Tier is what the advertiser pays for.
+func (b *business) Tier() string {
+	return b.dice.word(tagOpen+2, []string{"free", "free", "sub", "paid"})
+}
+
+// Open is "open" or "closed" now, which changes from page to page; "" = it is not said.
+func (b *business) Open() string {
+	switch {
+	case b.dice.pct(tagOpen+10+b.page) >= 60:
+		return ""
+	case b.dice.pct(tagOpen+1000+b.page) < 40:
+		return "closed"
+	}
+	return "open"
+}
+
+// ClaimText is how the card says whether the profile is claimed; "" = it does not.
+func (b *business) ClaimText() string {
+	return [...]string{"", "mip_claimed", "mip_unclaimed"}[b.claimed]
+}
+
+// Lazy reports whether the image loads late, from data-src: those of the site itself.
+func (b *business) Lazy() bool {
+	return strings.HasPrefix(b.Image, "/") && !strings.HasPrefix(b.Image, "//")
+}
+
+// Halves are the classes of the rating.
+func (b *business) Halves() string { return halves[b.Stars] }
+
+// TripAdvisor is how often others have rated it; 0 = it is not said.
+func (b *business) TripAdvisor() int {
+	if b.Stars == 0 || !b.trade.pricey || b.dice.pct(tagTripAdvisor) >= 50 {
+		return 0
+	}
+	return 100 + b.dice.pick(tagTripAdvisor+100, 900)
+}
+
+// BBB reports whether the Better Business Bureau's grade stands on the card.
+func (b *business) BBB() bool { return b.Stars > 0 && b.dice.pct(tagTripAdvisor+200) < 40 }
+
+// ld is the business's JSON-LD on a results page, which never says more of the address than the
+// card does.
+func (b *business) ld(sk skin) map[string]any {
+	v := map[string]any{"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name, "url": b.Path}
 	if sk == skinEntity {
-		v["ld_url"] = "https://www.yellowpages.com" + b.path
+		v["url"] = "https://www.yellowpages.com" + b.Path
 	}
-	if len(b.hours) == 1 && b.dice.pct(tagHours+200) < 50 {
-		v["ld_hours"] = quoted(b.hours[0])
+	b.ldFields(v)
+	if len(b.Hours) == 1 && b.dice.pct(tagHours+200) < 50 {
+		v["openingHours"] = b.Hours[0]
 	}
-	b.setRating(v)
 	return v
 }
 
-// setRating sets the values of the ratings, the directory's own and others.
-func (b *business) setRating(v values) {
-	if b.stars == 0 {
-		return
-	}
-	v["stars"], v["reviews"], v["ld_rating"] = halves[b.stars], strconv.Itoa(b.reviews), rating(b.stars)
-	if b.trade.pricey && b.dice.pct(tagTripAdvisor) < 50 {
-		v["ta"], v["ta_count"] = "4.5", strconv.Itoa(100+b.dice.pick(tagTripAdvisor+100, 900))
-	}
-	if b.dice.pct(tagTripAdvisor+200) < 40 {
-		v["bbb"] = "A+"
-	}
-}
-
-// rating writes half stars as a number: 7 is 3.5.
-func rating(stars int) string { return strconv.FormatFloat(float64(stars)/2, 'f', -1, 64) }
-
-// rank sets what depends on where an organic card stands.
-func (b *business) rank(v values, rank, page int) {
-	d := b.dice
-	v["rank"], v["gap"] = strconv.Itoa(rank), ". "
-	if d.pct(tagOpen+1) < 20 {
-		v["gap"] = ".&nbsp;"
-	}
-	v["tier"] = d.word(tagOpen+2, []string{"free", "free", "sub", "paid"})
-	if d.pct(tagOpen+10+page) < 60 {
-		v["open"], v["open_class"] = "open now", "open"
-		if d.pct(tagOpen+1000+page) < 40 {
-			v["open"], v["open_class"] = "closed now", "closed"
+// ldFields sets what the JSON-LD of a card and of the business's own page have in common.
+func (b *business) ldFields(v map[string]any) {
+	set := func(in map[string]any, name, value string) {
+		if value != "" {
+			in[name] = value
 		}
+	}
+	set(v, "telephone", b.Phone)
+	if b.Address.City != "" {
+		a := map[string]any{"@type": "PostalAddress", "addressLocality": b.Address.City, "addressCountry": "US"}
+		set(a, "streetAddress", b.Address.Street)
+		set(a, "addressRegion", b.Address.State)
+		set(a, "postalCode", b.Address.Zip)
+		v["address"] = a
+	}
+	if b.Hours != nil {
+		v["openingHours"] = b.Hours
+	}
+	if b.Stars > 0 {
+		v["aggregateRating"] = map[string]any{"@type": "AggregateRating", "ratingValue": float64(b.Stars) / 2, "reviewCount": b.Reviews}
 	}
 }
 

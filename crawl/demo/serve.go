@@ -37,7 +37,7 @@ type Server struct {
 // empty host or port means 127.0.0.1 and a free port. It refuses to be reached
 // from other machines (ErrNotLoopback) unless addr names such an IP address.
 func Serve(ctx context.Context, addr string, d *Directory) (*Server, error) {
-	addr, err := loopback(ctx, addr)
+	addr, err := loopback(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -67,34 +67,19 @@ func Serve(ctx context.Context, addr string, d *Directory) (*Server, error) {
 	return s, nil
 }
 
-// loopback completes addr and refuses what would listen to other machines
-// without naming an address of this one.
-func loopback(ctx context.Context, addr string) (string, error) {
+// loopback completes addr and refuses what would listen to other machines without naming an
+// address of this one.
+func loopback(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(cmp.Or(addr, ":"))
 	if err != nil {
 		return "", fmt.Errorf("demo address %q: %w", addr, err)
 	}
-	host, port = cmp.Or(host, "127.0.0.1"), cmp.Or(port, "0")
-	if _, err := netip.ParseAddr(host); err == nil {
-		return net.JoinHostPort(host, port), nil
-	}
-	ips, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	if err != nil {
-		return "", fmt.Errorf("demo address %q: %w", addr, err)
-	}
-	if err := allLoopback(ips); err != nil {
-		return "", fmt.Errorf("demo address %q: %w", addr, err)
-	}
-	return net.JoinHostPort(host, port), nil
-}
-
-func allLoopback(ips []netip.Addr) error {
-	for _, ip := range ips {
-		if !ip.IsLoopback() {
-			return fmt.Errorf("%w: the name stands for %s; write that address instead", ErrNotLoopback, ip)
+	if host = cmp.Or(host, "127.0.0.1"); host != "localhost" {
+		if _, err := netip.ParseAddr(host); err != nil {
+			return "", fmt.Errorf("demo address %q: %w: write an IP address, or localhost", addr, ErrNotLoopback)
 		}
 	}
-	return nil
+	return net.JoinHostPort(host, cmp.Or(port, "0")), nil
 }
 
 // URL is the base URL of the directory, without a trailing slash.
@@ -118,26 +103,21 @@ func (s *Server) Close() error {
 	return s.err
 }
 
-// maxURLs bounds how many distinct URLs are counted one by one.
-const maxURLs = 1_000_000
-
 // Stats is what the directory has been asked for since it started, or since
 // the counts were reset. /__stats shows it as JSON.
 type Stats struct {
-	Requests  int            `json:"requests"`       // all but those for /__stats
-	ByKind    map[string]int `json:"by_kind"`        // listing, search, detail, robots, …
-	ByStatus  map[int]int    `json:"by_status"`      // as sent; a timeout counts as 0
-	ByFailure map[string]int `json:"by_failure"`     // injected failures
-	Distinct  int            `json:"distinct_urls"`  // at most 1,000,000 are told apart
-	Uncounted int            `json:"uncounted_urls"` // requests for URLs beyond that
-	URLs      map[string]int `json:"urls"`           // path and query → requests, failed ones included
+	Requests  int            `json:"requests"`   // all but those for /__stats
+	ByKind    map[string]int `json:"by_kind"`    // listing, search, detail, robots, …
+	ByStatus  map[int]int    `json:"by_status"`  // as sent; a timeout counts as 0
+	ByFailure map[string]int `json:"by_failure"` // injected failures
+	Distinct  int            `json:"distinct_urls"`
+	URLs      map[string]int `json:"urls"` // path and query → requests, failed ones included
 }
 
 // counts gathers Stats.
 type counts struct {
-	limit int // distinct URLs
-	mu    sync.Mutex
-	s     Stats
+	mu sync.Mutex
+	s  Stats
 }
 
 func (c *counts) reset() {
@@ -152,13 +132,8 @@ func (c *counts) request(url, kind string) (before int) {
 	defer c.mu.Unlock()
 	c.s.Requests++
 	c.s.ByKind[kind]++
-	before, known := c.s.URLs[url]
-	if !known && len(c.s.URLs) >= c.limit {
-		c.s.Uncounted++
-		return c.s.Requests
-	}
-	c.s.URLs[url] = before + 1
-	return before
+	c.s.URLs[url]++
+	return c.s.URLs[url] - 1
 }
 
 // answer counts how a request ended.

@@ -161,7 +161,7 @@ func (d *edition) ads(t *target, n int) (center, aside []key) {
 		if slot == nCenter {
 			shown = len(all)
 		}
-		if k := d.ad(t, tagAd+n*adSlots+slot); d.epoch == 0 || d.alive(k) {
+		if k := d.ad(t, tagAd+n*adSlots+slot); d.open(k, 0) {
 			all = append(all, k)
 		}
 	}
@@ -190,12 +190,11 @@ func (d *edition) exists(k key) bool {
 	if k.place == nationwide {
 		return k.n < nationwideCount
 	}
-	p := d.byIndex[k.place]
-	if p == nil {
+	if d.byIndex[k.place] == nil {
 		return false
 	}
 	opened := d.openedIn(k)
-	return opened <= d.epoch && d.open(d.fate(k), opened)
+	return opened <= d.epoch && d.open(k, opened)
 }
 
 // dice is a seeded source of choices that is asked by tag, not in sequence: a

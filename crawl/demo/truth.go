@@ -244,8 +244,8 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	det := yp.Detail{
 		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
 		Hours: pr.hours, Payment: pr.payment, Services: pr.services, Languages: pr.languages, Neighborhoods: pr.hoods, AKA: pr.aka,
-		Social: slices.DeleteFunc(slices.Clone(pr.social), func(s string) bool { return s == placeholder }),
-		Years:  b.years, About: l.Snippet,
+		Social: slices.DeleteFunc(slices.Clone(pr.Social), func(s string) bool { return s == placeholder }),
+		Years:  b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
 		det.PhoneE164 = e164
@@ -255,7 +255,7 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	}
 	if pr.ld {
 		det.Founded = pr.founded
-		if b.address.street != "" {
+		if b.Address.Street != "" {
 			det.Lat, _ = strconv.ParseFloat(pr.lat, 64) // as they are printed
 			det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
 		}
@@ -296,35 +296,35 @@ const (
 
 // listing returns what a crawl stores of b after seeing it in the given views.
 func (b *business) listing(base *url.URL, seen views) yp.Listing {
-	l := yp.Listing{ID: strconv.FormatInt(b.id, 10), Name: yp.Clean(b.name), Phone: b.phone, Sponsored: seen&viewOrganic == 0}
-	if e164, ok := yp.CanonicalPhone(b.phone); ok {
+	l := yp.Listing{ID: strconv.FormatInt(b.ID, 10), Name: yp.Clean(b.Name), Phone: b.Phone, Sponsored: seen&viewOrganic == 0}
+	if e164, ok := yp.CanonicalPhone(b.Phone); ok {
 		l.PhoneE164 = e164
 	}
 	if seen&viewOrganic != 0 || b.adLinks() {
-		l.ProfileURL = absolute(base, b.path)
+		l.ProfileURL = absolute(base, b.Path)
 	}
-	a := &b.address
-	l.ServiceArea = yp.Clean(a.area)
-	if seen&viewOrganic != 0 || a.street != "" { // ads show only whole addresses and service areas
-		l.Street, l.City, l.State, l.PostalCode = yp.Clean(a.street), a.city, a.state, a.zip
+	a := &b.Address
+	l.ServiceArea = yp.Clean(a.Area)
+	if seen&viewOrganic != 0 || a.Street != "" { // ads show only whole addresses and service areas
+		l.Street, l.City, l.State, l.PostalCode = yp.Clean(a.Street), a.City, a.State, a.Zip
 	}
-	if w, ok := yp.CanonicalWebsite(b.website); ok && !strings.HasPrefix(b.website, "/") { // no link back into the directory
-		l.WebsiteURL, l.Website, l.Domain = b.website, w.URL, w.Domain
+	if w, ok := yp.CanonicalWebsite(b.Website); ok && !strings.HasPrefix(b.Website, "/") { // no link back into the directory
+		l.WebsiteURL, l.Website, l.Domain = b.Website, w.URL, w.Domain
 	}
 	if seen&viewLabels != 0 {
-		l.Categories = distinct(b.labels)
+		l.Categories = distinct(b.Labels)
 	}
 	if seen&viewRich != 0 {
-		l.Rating, l.ReviewCount = float64(b.stars)/2, b.reviews
-		l.YearsInBusiness = b.years
-		l.Snippet = strings.TrimPrefix(b.snippet, ownWords)
-		if b.image != "" {
-			l.ImageURL = absolute(base, b.image)
+		l.Rating, l.ReviewCount = float64(b.Stars)/2, b.Reviews
+		l.YearsInBusiness = b.Years
+		l.Snippet = strings.TrimPrefix(b.Snippet, ownWords)
+		if b.Image != "" {
+			l.ImageURL = absolute(base, b.Image)
 		}
 	}
 	if seen&viewModern != 0 {
-		l.PriceRange = b.price
-		l.Hours = b.hours
+		l.PriceRange = b.Price
+		l.Hours = b.Hours
 		if b.claimed != claimUnsaid {
 			yes := b.claimed == claimYes
 			l.Claimed = &yes

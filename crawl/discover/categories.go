@@ -29,51 +29,35 @@ var categoriesText string
 // KnownCategories lists the categories that are taken without asking, by name.
 func KnownCategories() []string { return slices.Clone(known()) }
 
-// resolveCategories finds each name among the allowed ones (the source's own
-// list, else the known ones). With others, an unknown name is taken as it is typed.
-func resolveCategories(names, own []string, others bool) ([]yp.Category, error) {
+// resolveCategories finds each name by its slug among those of the source's definition, else among
+// the known ones. With others, an unknown name is taken as it is typed.
+func resolveCategories(names, own []string, others bool) (out []yp.Category, err error) {
+	allowed := own
+	if len(own) == 0 {
+		allowed, own = known(), DefaultCategories()
+	}
 	if len(names) == 0 {
 		names = own
 	}
-	if len(names) == 0 {
-		names = DefaultCategories()
-	}
-	allowed := own
-	if len(allowed) == 0 {
-		allowed = known()
-	}
-	var out []yp.Category
 	for _, name := range names {
-		c, err := resolveCategory(strings.TrimSpace(name), allowed, others)
-		if err != nil {
-			return nil, err
+		c := yp.Category{Slug: yp.CategorySlug(name), Name: strings.TrimSpace(name)}
+		i := slices.IndexFunc(allowed, func(k string) bool { return yp.CategorySlug(k) == c.Slug })
+		if i < 0 && !others { // "Plumber" is "Plumbers"
+			i = slices.IndexFunc(allowed, func(k string) bool { return yp.OneOf(yp.CategorySlug(k)) == yp.OneOf(c.Slug) })
 		}
-		same := func(had yp.Category) bool { return had.Slug == c.Slug }
-		if !slices.ContainsFunc(out, same) {
+		switch {
+		case i >= 0 && c.Slug != "":
+			c = yp.Category{Slug: yp.CategorySlug(allowed[i]), Name: allowed[i]}
+		case !others || c.Slug == "":
+			hint := ": --any-category takes it as it is typed"
+			if near, ok := yp.Nearest(c.Name, allowed); ok {
+				hint = fmt.Sprintf(": did you mean %q? (--any-category takes it as it is typed)", near)
+			}
+			return nil, &UnknownError{What: "category", Name: c.Name, Hint: hint}
+		}
+		if !slices.ContainsFunc(out, func(had yp.Category) bool { return had.Slug == c.Slug }) {
 			out = append(out, c)
 		}
 	}
 	return out, nil
-}
-
-func resolveCategory(name string, allowed []string, others bool) (yp.Category, error) {
-	slug := yp.CategorySlug(name)
-	for _, k := range allowed {
-		if s := yp.CategorySlug(k); s == slug && slug != "" {
-			return yp.Category{Slug: s, Name: k}, nil
-		}
-	}
-	if others && slug != "" {
-		return yp.Category{Slug: slug, Name: name}, nil
-	}
-	for _, k := range allowed {
-		if s := yp.CategorySlug(k); yp.OneOf(s) == yp.OneOf(slug) && slug != "" {
-			return yp.Category{Slug: s, Name: k}, nil
-		}
-	}
-	hint := ": --any-category takes it as it is typed"
-	if near, ok := yp.Nearest(name, allowed); ok {
-		hint = fmt.Sprintf(": did you mean %q? (--any-category takes it as it is typed)", near)
-	}
-	return yp.Category{}, &UnknownError{What: "category", Name: name, Hint: hint}
 }

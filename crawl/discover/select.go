@@ -47,7 +47,7 @@ type Resolved struct {
 	MinPopulation int
 }
 
-// Resolve finds the places and categories that sel means.
+// Resolve finds the places and categories that sel means; g must have the places of its states.
 func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, error) {
 	states, err := yp.ParseStates(sel.States)
 	if err != nil {
@@ -224,7 +224,7 @@ func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
 		}
 	}
 	hint := fmt.Sprintf(" in %s (places of at least 1,000 people are known)", where)
-	if elsewhere := statesWith(g, name); len(elsewhere) > 0 {
+	if elsewhere := statesWith(name); len(elsewhere) > 0 {
 		hint = fmt.Sprintf(" in %s: it is in %s", where, strings.Join(elsewhere[:min(3, len(elsewhere))], ", "))
 		if more := len(elsewhere) - 3; more > 0 {
 			hint += fmt.Sprintf(" and %d more", more)
@@ -236,7 +236,11 @@ func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
 }
 
 // statesWith returns the states that have a city of that name, that of the largest first.
-func statesWith(g *gazetteer.Gazetteer, city string) (codes []string) {
+func statesWith(city string) (codes []string) {
+	g, err := gazetteer.Load() // all: the crawl has those of its states alone
+	if err != nil {
+		return nil
+	}
 	var found []gazetteer.Place
 	for _, st := range yp.States() {
 		slug := yp.Slug(cmp.Or(withoutState(city, st.Code), city))

@@ -43,67 +43,48 @@ const (
 // "/cdn-cgi/challenge-platform/", "__CF$cv$params" and a vendor's sensor script are not
 // among them: ordinary pages carry those.
 var marks = [...]struct {
-	where        where
-	vendor, text string
+	where  where
+	vendor string
+	texts  []string
 }{
-	{anywhere, "cloudflare", "_cf_chl_opt"},
-	{anywhere, "datadome", "captcha-delivery.com"},
-	{anywhere, "perimeterx", "px-captcha"},
-	{anywhere, "imperva", "Incapsula incident ID"},
-	{anywhere, "aws-waf", "awsWafCookieDomainList"},
-	{anywhere, "aws-waf", "gokuProps"},
-	{anywhere, "f5-shape", `window["bobcmn"]`},
-	{anywhere, "f5-shape", "The requested URL was rejected. Please consult with your administrator"},
-	{anywhere, "reblaze", "window.rbzns"},
-	{anywhere, "anubis", "/.within.website/x/cmd/anubis/"},
-	{anywhere, "anubis", "anubis_challenge"},
-
-	{inHeading, "cloudflare", "Sorry, you have been blocked"},
-	{inHeading, "cloudflare", "used Cloudflare to restrict access"},
-
-	{asTitle, "cloudflare", "just a moment..."},
-	{asTitle, "cloudflare", "just a moment…"},
-	{asTitle, "cloudflare", "attention required! | cloudflare"},
-	{asTitle, "perimeterx", "access to this page has been denied"},
-	{asTitle, "perimeterx", "access to this page has been denied."},
-	{asTitle, "imperva", "pardon our interruption"},
-	{asTitle, "imperva", "pardon our interruption..."},
-	{asTitle, "aws-waf", "human verification"},
-	{asTitle, "vercel", "vercel security checkpoint"},
-	{asTitle, "anubis", "making sure you're not a bot!"},
-
-	{onError, "cloudflare", "challenges.cloudflare.com"},
-	{onError, "cloudflare", "challenge-form"},
-	{onError, "cloudflare", "Verify you are human"},
-	{onError, "cloudflare", "Just a moment"},
-	{onError, "perimeterx", "Press & Hold"},
-	{onError, "perimeterx", "Press &amp; Hold"},
-
-	{onRefusal, "cloudflare", "cf-error-details"},
-	{onRefusal, "cloudflare", "cf-wrapper"},
-	{onRefusal, "cloudflare", "you have been blocked"},
-	{onRefusal, "akamai", "errors.edgesuite.net"},
-	{onRefusal, "akamai", "errors&#46;edgesuite&#46;net"},
-	{onRefusal, "recaptcha", "g-recaptcha"},
-	{onRefusal, "hcaptcha", "h-captcha"},
-	{onRefusal, "imperva", "_Incapsula_Resource"},
-	{onRefusal, "kasada", "KPSDK"},
-	{onRefusal, "vercel", "/.well-known/vercel/security/"},
-
-	{alone, "imperva", "_Incapsula_Resource"},
-	{alone, "kasada", "window.KPSDK"},
-	{alone, "vercel", "/.well-known/vercel/security/"},
-	{alone, "recaptcha", "g-recaptcha"},
-	{alone, "recaptcha", "/recaptcha/api.js"},
-	{alone, "hcaptcha", "h-captcha"},
-	{alone, "hcaptcha", "hcaptcha.com/1/api.js"},
+	{anywhere, "cloudflare", []string{"_cf_chl_opt"}},
+	{anywhere, "datadome", []string{"captcha-delivery.com"}},
+	{anywhere, "perimeterx", []string{"px-captcha"}},
+	{anywhere, "imperva", []string{"Incapsula incident ID"}},
+	{anywhere, "aws-waf", []string{"awsWafCookieDomainList", "gokuProps"}},
+	{anywhere, "f5-shape", []string{`window["bobcmn"]`, "The requested URL was rejected. Please consult with your administrator"}},
+	{anywhere, "reblaze", []string{"window.rbzns"}},
+	{anywhere, "anubis", []string{"/.within.website/x/cmd/anubis/", "anubis_challenge"}},
+	{inHeading, "cloudflare", []string{"Sorry, you have been blocked", "used Cloudflare to restrict access"}},
+	{asTitle, "cloudflare", []string{"just a moment...", "just a moment…", "attention required! | cloudflare"}},
+	{asTitle, "perimeterx", []string{"access to this page has been denied", "access to this page has been denied."}},
+	{asTitle, "imperva", []string{"pardon our interruption", "pardon our interruption..."}},
+	{asTitle, "aws-waf", []string{"human verification"}},
+	{asTitle, "vercel", []string{"vercel security checkpoint"}},
+	{asTitle, "anubis", []string{"making sure you're not a bot!"}},
+	{onError, "cloudflare", []string{"challenges.cloudflare.com", "challenge-form", "Verify you are human", "Just a moment"}},
+	{onError, "perimeterx", []string{"Press & Hold", "Press &amp; Hold"}},
+	{onRefusal, "cloudflare", []string{"cf-error-details", "cf-wrapper", "you have been blocked"}},
+	{onRefusal, "akamai", []string{"errors.edgesuite.net", "errors&#46;edgesuite&#46;net"}},
+	{onRefusal, "recaptcha", []string{"g-recaptcha"}},
+	{onRefusal, "hcaptcha", []string{"h-captcha"}},
+	{onRefusal, "imperva", []string{"_Incapsula_Resource"}},
+	{onRefusal, "kasada", []string{"KPSDK"}},
+	{onRefusal, "vercel", []string{"/.well-known/vercel/security/"}},
+	{alone, "imperva", []string{"_Incapsula_Resource"}},
+	{alone, "kasada", []string{"window.KPSDK"}},
+	{alone, "vercel", []string{"/.well-known/vercel/security/"}},
+	{alone, "recaptcha", []string{"g-recaptcha", "/recaptcha/api.js"}},
+	{alone, "hcaptcha", []string{"h-captcha", "hcaptcha.com/1/api.js"}},
 }
 
 // find names the vendor of the first mark of the kind that text has.
 func find(kind where, text []byte) string {
-	for _, m := range marks {
-		if m.where == kind && (bytes.Contains(text, []byte(m.text)) && (kind != asTitle || len(text) == len(m.text))) {
-			return m.vendor
+	for i := range marks {
+		for _, mark := range marks[i].texts {
+			if marks[i].where == kind && bytes.Contains(text, []byte(mark)) && (kind != asTitle || len(text) == len(mark)) {
+				return marks[i].vendor
+			}
 		}
 	}
 	return ""
@@ -146,7 +127,9 @@ func challenge(status int, h http.Header, body []byte) string {
 	if large {
 		body = body[:titleReach]
 	}
-	shown := skim(body, large)
+	// Of an ordinary page with something to read only the title counts, unless its headings may hold a mark.
+	titled := ordinary(status) && len(body) >= tinyPage && !bytes.Contains(body, []byte("blocked")) && !bytes.Contains(body, []byte("restrict"))
+	shown := skim(body, large || titled)
 	if v := find(asTitle, shown.title); v != "" || large {
 		return v
 	}

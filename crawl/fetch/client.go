@@ -202,6 +202,7 @@ type Observation struct {
 	Bytes       int           // body bytes decoded
 	Proxy       string        // password redacted; "" = none
 	Identity    string        // the identity's name
+	UserAgent   string        // as it was sent
 	Via         string        // ViaNone, ViaProxy or ViaBrowser
 }
 
@@ -228,6 +229,9 @@ type Request struct {
 	// that can't be had) Get returns ErrHeld at once, also out of a wait in which
 	// it finds itself. The pace and the in-flight cap are no holds.
 	MaxHold time.Duration
+
+	// Begin, when set, is called when the first request of the page begins: its turn has come.
+	Begin func()
 
 	// Observe, when set, is called beside Config.Observe for each HTTP request
 	// made for this page, redirect hops included and robots.txt not.
@@ -271,7 +275,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	if err != nil {
 		return nil, &Error{URL: redact(req.URL), Class: yp.ClassUnknown, Err: err}
 	}
-	if !s.enter() {
+	if s.closed.Load() {
 		return nil, unasked(u, ErrClosed)
 	}
 	defer s.leave()
@@ -282,7 +286,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		defer context.AfterFunc(req.Stop, cancel)()
 		waits = both
 	}
-	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe}
+	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin}
 	return c.follow(&j, f, u)
 }
 

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,40 +141,29 @@ var (
 )
 
 // fault makes an *Error of a request that brought no complete answer. watch is
-// what ended our own time-outs, nil if nothing did.
+// what ended our own time-outs, nil if nothing did. Of what a proxy says nothing is
+// told but the status: it may repeat what it was sent, password and all.
 func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
+	if p.noTLS.Load() {
+		err = &tlsError{err}
+	}
 	e := &Error{URL: u.Redacted()}
-	var at *proxyError
-	if !errors.As(err, &at) && watch != nil && p != nil && !p.through.Load() {
-		at = &proxyError{name: s.proxy, err: watch} // given up before there was a way
-	}
-	if at == nil {
-		e.Class, e.Err = classifyTransport(err, watch)
-		e.Err = s.veil(e.Err)
-		return e
-	}
-	e.Proxy, e.Status = true, at.status
-	if e.Class = at.class; e.Class == "" {
-		e.Class, _ = classifyTransport(at.err, watch)
-	}
-	e.Err = at
-	if e.Class == yp.ClassUnknown {
-		e.Err = fmt.Errorf("%w: %w", errTransport, at)
+	e.Class, e.Err = classifyTransport(err, watch)
+	switch {
+	case s.gateway != nil && !p.through.Load():
+		if status, ok := errors.AsType[refusal](err); ok {
+			e.Status, e.Class = int(status), cmp.Or(classifyCode(int(status)), yp.ClassUnknown)
+		}
+		s.blame(e, errProxyFailed)
+	case e.Class == yp.ClassUnknown && s.forwarded(u):
+		e.Err = errTransport
 	}
 	return e
 }
 
-// veil replaces an error that tells the proxy's password: what the proxy sends in
-// place of a host's answer may be quoted in it.
-func (s *Session) veil(err error) error {
-	if s.gateway == nil || !s.forwards {
-		return err
-	}
-	text := err.Error()
-	if hidden := hide(text, s.gateway.url); hidden != text {
-		return fmt.Errorf("%w: %s", errTransport, strings.TrimPrefix(hidden, errTransport.Error()+": "))
-	}
-	return err
+// blame says that it was the proxy.
+func (s *Session) blame(e *Error, why error) {
+	e.Proxy, e.Err = true, fmt.Errorf("proxy %s: %w", s.proxy, why)
 }
 
 // classifyTransport finds the class of a request that brought no complete
@@ -209,7 +199,8 @@ func (s *Session) judge(u *url.URL, r *Response) error {
 	vendor := challenge(r.Status, r.Header, r.Body)
 	switch {
 	case s.isProxys(u, r.Status):
-		e.Class, e.Err, e.Proxy = yp.ClassAuthError, &proxyError{name: s.proxy, err: errPassword}, true
+		e.Class = yp.ClassAuthError
+		s.blame(e, errPassword)
 	case vendor != "":
 		e.Class, e.Err = yp.ClassChallenge, fmt.Errorf("%w (%s)", ErrChallenge, vendor)
 	case r.Status == http.StatusPartialContent:

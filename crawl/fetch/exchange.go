@@ -22,6 +22,7 @@ type job struct {
 	robots  bool            // it is for robots.txt itself
 	lim     limit
 	observe func(Observation) // may be nil
+	begin   func()            // likewise
 }
 
 // hop is one request of a job, with its turn.
@@ -47,6 +48,9 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	defer at.host.leave()
 	if c.closing.Err() != nil {
 		return nil, unasked(u, ErrClosed)
+	}
+	if j.begin != nil && at.number == 0 {
+		j.begin()
 	}
 	started := time.Now()
 	r, err := c.exchange(j, u)
@@ -131,6 +135,7 @@ func (c *Client) report(j *job, o Observation, r *Response, failed *Error) {
 		return
 	}
 	o.Proxy, o.Identity, o.Via = j.session.proxy, j.session.identity, j.session.via
+	o.UserAgent = j.session.secure.Get("User-Agent")
 	if failed != nil {
 		o.Status, o.Class, o.ProxyFailed = failed.Status, failed.Class, failed.Proxy
 	}
@@ -155,11 +160,8 @@ const (
 func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	watched, w := newWatch(j.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
-	ctx, p := watched, (*passage)(nil)
-	if j.session.proxy != "" {
-		p = &passage{}
-		ctx = p.traced(ctx)
-	}
+	p := &passage{}
+	ctx := p.traced(watched)
 	r, err := c.roundTrip(ctx, w, j, u)
 	if err != nil && j.ctx.Err() != nil {
 		return r, j.ctx.Err()
@@ -170,8 +172,15 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	e := j.session.fault(u, err, context.Cause(watched), p)
 	if r != nil {
 		e.Status = r.Status
+		return r, e
 	}
-	return r, e
+	if e.Class == yp.ClassTimeout && !e.Proxy && j.session.isMute(j.ctx, u) {
+		j.session.blame(e, errMute)
+	}
+	if j.ctx.Err() != nil {
+		return nil, j.ctx.Err()
+	}
+	return nil, e
 }
 
 // roundTrip returns a Response without a body beside an error that came after the

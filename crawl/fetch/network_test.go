@@ -322,7 +322,7 @@ func TestTimeouts(t *testing.T) {
 		says         string
 	}{
 		{"no header", "http", Config{HeaderTimeout: soon}, silent, "awaiting response headers"},
-		{"no handshake", "https", Config{TLSTimeout: soon}, silent, "deadline exceeded"},
+		{"no handshake", "https", Config{TLSTimeout: soon}, silent, "TLS handshake timeout"},
 		{"silence before the body", "http", Config{StallTimeout: soon}, stall(head), "stopped arriving"},
 		{"silence in the body", "http", Config{StallTimeout: soon}, stall(head + "some"), "stopped arriving"},
 		{"slow loris", "http", Config{Timeout: 2 * soon}, drip, "too long"},

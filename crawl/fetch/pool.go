@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,42 +24,33 @@ type PoolConfig struct {
 
 	Now func() time.Time // default time.Now
 
-	// Changed, when set, is called after every report with what it changed. It
-	// must be quick and must not call the pool; calls come one at a time, in
-	// order.
+	// Changed, when set, is called after every report with what it changed. It must be quick
+	// and must not call the pool; calls come one at a time, in order.
 	Changed func(ProxyState)
 }
 
-// ProxyState is what one report made of a proxy. Successes and Failures are
-// what it added (1 and 0, or 0 and 1), so that several processes can count in
-// one row; in the same way, a failure adds 1 to the failures in a row and a
-// success sets them to 0.
+// ProxyState is what one report made of a proxy. Successes and Failures are what it added, so
+// that several processes can count in one row.
 type ProxyState struct {
 	ID                  int64
 	Successes, Failures int
 	Consecutive         int       // failures in a row, as this process knows
 	CooldownUntil       time.Time // zero = it does not rest
-	LastError           string    // of a failure, password redacted
+	LastError           string    // of a failure: its class and status
 }
 
 // Pool hands out sessions: who asks, and through which proxy. A worker Takes one, asks Keep
 // before each page, Rotates after a block, and closes what it holds in the end.
 //
-// Ten failures in a row and a proxy rests for an hour. After that it is on
-// probation: the count stands until a request succeeds, so one failure more
-// is another hour, and a dead proxy costs one request an hour, not ten.
-//
-// Pool has no goroutine of its own and is safe for concurrent use.
+// After its rest a proxy is on probation: the count stands until a request succeeds, so a dead
+// proxy costs one request an hour, not ten. Pool is safe for concurrent use.
 type Pool struct {
-	client     *Client
-	policy     Policy
-	identities []Identity
-	now        func() time.Time
-	changed    func(ProxyState)
+	client *Client
+	cfg    PoolConfig
 
 	mu      sync.Mutex
 	members []*member
-	next    int // of identities
+	next    int // of the identities
 }
 
 // member is a proxy of a pool.
@@ -72,57 +64,50 @@ type member struct {
 
 // NewPool returns a pool of sessions of the client, which must outlive it.
 func NewPool(client *Client, cfg PoolConfig) *Pool {
-	p := &Pool{
-		client: client, policy: cmp.Or(cfg.Policy, PolicyOff), identities: slices.Clone(cfg.Identities),
-		now: cfg.Now, changed: cfg.Changed,
+	cfg.Policy, cfg.Identities = cmp.Or(cfg.Policy, PolicyOff), slices.Clone(cfg.Identities)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
-	if p.now == nil {
-		p.now = time.Now
+	if len(cfg.Identities) == 0 {
+		cfg.Identities = []Identity{Honest(client.cfg.UserAgent)}
 	}
-	if len(p.identities) == 0 {
-		p.identities = []Identity{Honest(client.cfg.UserAgent)}
-	}
-	if p.policy != PolicyOff {
-		for _, proxy := range cfg.Proxies {
-			p.members = append(p.members, newMember(proxy))
+	p := &Pool{client: client, cfg: cfg}
+	if cfg.Policy != PolicyOff {
+		for _, x := range cfg.Proxies {
+			p.members = append(p.members, &member{Proxy: x, stored: x.CooldownUntil})
 		}
 	}
 	return p
 }
 
-func newMember(x Proxy) *member { return &member{Proxy: x, stored: x.CooldownUntil} }
-
-// Update takes over the proxies as they stand now, each with the ID of its row.
-// Those that stay keep their scores and their sessions; a rest that was ordered
-// elsewhere is taken over, and so is its end. One that is not among them is never
-// handed out again, and a session through it is replaced at the next Keep. With
-// PolicyOff nothing changes.
+// Update takes over the proxies as they stand now, each with the ID of its row. Those that stay
+// keep their scores and their sessions. One that is not among them is never handed out again,
+// and a session through it is replaced at the next Keep. With PolicyOff nothing changes.
 func (p *Pool) Update(proxies []Proxy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.policy == PolicyOff {
+	if p.cfg.Policy == PolicyOff {
 		return
 	}
 	known := map[int64]*member{}
 	for _, m := range p.members {
 		known[m.ID], m.removed = m, true
 	}
-	now := p.now()
-	p.members = make([]*member, 0, len(proxies))
+	p.members = nil
 	for _, x := range proxies {
 		m := known[x.ID]
 		if m == nil {
-			m = newMember(x)
+			m = &member{Proxy: x, stored: x.CooldownUntil}
 		}
 		m.removed = false
-		m.adopt(x, now)
+		m.adopt(x, p.cfg.Now())
 		p.members = append(p.members, m)
 	}
 }
 
-// adopt takes over what others have made of a proxy. A rest that stood at the last
-// Update and stands no more was ended: by the operator's word, or because the proxy
-// was seen to work. One of our own that nobody has written down yet stays.
+// adopt takes over what others have made of a proxy. A rest that stood at the last Update and
+// stands no more was ended: by the operator's word, or because the proxy was seen to work. One
+// of our own that nobody has written down yet stays.
 func (m *member) adopt(x Proxy, now time.Time) {
 	switch {
 	case x.CooldownUntil.After(now):
@@ -141,45 +126,25 @@ func (m *member) adopt(x Proxy, now time.Time) {
 // and none is active. Close it, Rotate it, or Keep it.
 //
 // ErrNoProxies: a proxy is required and none is active.
-func (p *Pool) Take() (*Session, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.take()
-}
-
-func (p *Pool) take() (*Session, error) {
-	m := p.leastUsed(nil)
-	switch {
-	case m != nil || p.policy != PolicyRequire:
-		return p.session(m, "")
-	case len(p.members) == 0:
-		return nil, fmt.Errorf("%w: none is known; add one", ErrNoProxies)
-	}
-	return nil, fmt.Errorf("%w: all %d are in cooldown, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
-}
+func (p *Pool) Take() (*Session, error) { return p.Keep(nil) }
 
 // Keep returns the session for a worker's next page: s itself as long as it is
 // what Take would choose from, another one in its place (s is closed) when its
 // proxy rests or was removed or, with PolicyPrefer, when it is direct and a proxy is back.
 // With an error, which is Take's, s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
-	p.mu.Lock()
-	fresh, err := s, error(nil)
-	if !p.fits(s) {
-		fresh, err = p.take()
-	}
-	p.mu.Unlock()
-	return replace(s, fresh, err)
-}
-
-func (p *Pool) fits(s *Session) bool {
-	switch {
-	case s == nil:
-		return false
-	case s.member != nil:
-		return !s.member.removed && !p.rests(s.member)
-	}
-	return p.policy != PolicyRequire && p.leastUsed(nil) == nil
+	return p.replace(s, func() (*Session, error) {
+		m := p.leastUsed(nil)
+		switch direct := m == nil && p.cfg.Policy != PolicyRequire; {
+		case s != nil && s.member != nil && !s.member.removed && !p.rests(s.member), s != nil && s.member == nil && direct:
+			return s, nil
+		case m != nil || direct:
+			return p.session(m, "")
+		case len(p.members) == 0:
+			return nil, fmt.Errorf("%w: none is known; add one", ErrNoProxies)
+		}
+		return nil, fmt.Errorf("%w: all %d are in cooldown, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
+	})
 }
 
 // Rotate returns a session with another proxy and another identity than old's,
@@ -189,39 +154,39 @@ func (p *Pool) fits(s *Session) bool {
 //
 // ErrNoProxy: no such proxy is active; old stays open.
 func (p *Pool) Rotate(old *Session, tried ...*Session) (*Session, error) {
-	unlike := ""
-	if old != nil {
-		unlike = old.identity
-	}
-	p.mu.Lock()
-	fresh, err := (*Session)(nil), ErrNoProxy
-	if m := p.leastUsed(append([]*Session{old}, tried...)); m != nil {
-		fresh, err = p.session(m, unlike)
-	}
-	p.mu.Unlock()
-	return replace(old, fresh, err)
+	return p.replace(old, func() (*Session, error) {
+		m := p.leastUsed(append(tried, old))
+		if m == nil {
+			return nil, ErrNoProxy
+		}
+		return p.session(m, old.identity)
+	})
 }
 
-// replace closes the old session once there is another. Not under the pool's
-// lock: closing takes it.
-func replace(old, fresh *Session, err error) (*Session, error) {
-	if err != nil {
-		return nil, err
-	}
-	if old != nil && old != fresh {
+// replace closes the old session once there is another. Not under the lock: closing takes it.
+func (p *Pool) replace(old *Session, choose func() (*Session, error)) (*Session, error) {
+	p.mu.Lock()
+	fresh, err := choose()
+	p.mu.Unlock()
+	if err == nil && old != nil && old != fresh {
 		old.Close()
 	}
-	return fresh, nil
+	return fresh, err
 }
 
-// session makes one through m (nil = direct), with the next identity that is not
-// called unlike.
+// session makes one through m (nil = direct), with the next identity that is not called unlike.
 func (p *Pool) session(m *member, unlike string) (*Session, error) {
-	id := p.identity(unlike)
-	if m == nil {
-		if !id.browser {
-			return p.client.direct, nil
+	var id Identity
+	for range p.cfg.Identities {
+		id = p.cfg.Identities[p.next%len(p.cfg.Identities)]
+		if p.next++; id.Name != unlike {
+			break
 		}
+	}
+	switch {
+	case m == nil && !id.browser:
+		return p.client.direct, nil
+	case m == nil:
 		return p.client.open(nil, id, nil, nil)
 	}
 	s, err := p.client.open(m.URL, id, m, func() {
@@ -229,43 +194,30 @@ func (p *Pool) session(m *member, unlike string) (*Session, error) {
 		defer p.mu.Unlock()
 		m.open--
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		m.open++
+		m.uses++
 	}
-	m.open++
-	m.uses++
-	return s, nil
-}
-
-func (p *Pool) identity(unlike string) Identity {
-	for range p.identities {
-		id := p.identities[p.next%len(p.identities)]
-		p.next++
-		if id.Name != unlike {
-			return id
-		}
-	}
-	return p.identities[0]
+	return s, err
 }
 
 // leastUsed returns the active proxy that the fewest sessions use, then that the
 // fewest ever did; nil = none but those of the sessions tried.
-func (p *Pool) leastUsed(tried []*Session) *member {
-	var best *member
+func (p *Pool) leastUsed(tried []*Session) (best *member) {
 	for _, m := range p.members {
 		if p.rests(m) || slices.ContainsFunc(tried, func(s *Session) bool { return s != nil && s.member == m }) {
 			continue
 		}
-		if best == nil || m.open < best.open || (m.open == best.open && m.uses < best.uses) {
+		if best == nil || cmp.Or(cmp.Compare(m.open, best.open), cmp.Compare(m.uses, best.uses)) < 0 {
 			best = m
 		}
 	}
 	return best
 }
 
-func (p *Pool) rests(m *member) bool { return m.CooldownUntil.After(p.now()) }
+func (p *Pool) rests(m *member) bool { return m.CooldownUntil.After(p.cfg.Now()) }
 
-// Report records how a request with s fared: failure is nil, or why the proxy is to
+// Report records how a request with s ended: failure is nil, or why the proxy is to
 // blame (Error.Proxy, a block). A session without a proxy has nobody to blame. A
 // failure that comes in while the proxy rests is counted and does not prolong the
 // rest; a success then does not end it.
@@ -275,31 +227,42 @@ func (p *Pool) Report(s *Session, failure error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, m := p.now(), s.member
-	st := ProxyState{ID: m.ID}
+	m, resting := s.member, p.rests(s.member)
+	st := ProxyState{ID: m.ID, Successes: 1}
 	if failure == nil {
-		m.Consecutive, st.Successes = 0, 1
+		m.Consecutive = 0
 	} else {
 		m.Consecutive++
-		st.Failures, st.LastError = 1, hide(failure.Error(), m.URL)
+		st.Successes, st.Failures, st.LastError = 0, 1, brief(failure)
 	}
-	switch resting := p.rests(m); {
-	case failure != nil && m.Consecutive >= ProxyFailures && !resting:
-		m.CooldownUntil = now.Add(ProxyRest)
-	case !resting:
+	if !resting {
 		m.CooldownUntil = time.Time{}
+		if failure != nil && m.Consecutive >= ProxyFailures {
+			m.CooldownUntil = p.cfg.Now().Add(ProxyRest)
+		}
 	}
 	st.Consecutive, st.CooldownUntil = m.Consecutive, m.CooldownUntil
-	if p.changed != nil {
-		p.changed(st)
+	if p.cfg.Changed != nil {
+		p.cfg.Changed(st)
 	}
 }
 
+// brief is what is kept of a failure: no text of others.
+func brief(failure error) string {
+	e, ok := errors.AsType[*Error](failure)
+	switch {
+	case !ok:
+		return "failed"
+	case e.Status != 0:
+		return fmt.Sprintf("%s: status %d", e.Class, e.Status)
+	}
+	return string(e.Class)
+}
+
 // Active is how many proxies could be used now; 0 when the policy is off.
-func (p *Pool) Active() int {
+func (p *Pool) Active() (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := 0
 	for _, m := range p.members {
 		if !p.rests(m) {
 			n++
@@ -310,8 +273,7 @@ func (p *Pool) Active() int {
 
 // nextReturn is when the first of the resting proxies is active again; the zero
 // time = none rests.
-func (p *Pool) nextReturn() time.Time {
-	var first time.Time
+func (p *Pool) nextReturn() (first time.Time) {
 	for _, m := range p.members {
 		if p.rests(m) && (first.IsZero() || m.CooldownUntil.Before(first)) {
 			first = m.CooldownUntil

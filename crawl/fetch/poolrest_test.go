@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
 )
 
 // The nth failure in a row, and the time after the tenth.
@@ -149,7 +151,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("of the one that stays: %v, %v", kept, err)
 		}
 		fresh, err := p.Keep(a)
-		if err != nil || number(fresh) != 1 || a.enter() {
+		if err != nil || number(fresh) != 1 || !a.closed.Load() {
 			t.Errorf("of the one that is gone: %v, %v", fresh, err)
 		}
 		p.Report(a, errBroken) // comes in late
@@ -261,16 +263,18 @@ func TestChanged(t *testing.T) {
 	s := p.take(t)
 	p.Report(s, fmt.Errorf("no way with pw, %w", errBroken))
 	p.Report(s, nil)
-	p.rest(s)
+	for range ProxyFailures {
+		p.Report(s, &Error{Class: yp.ClassTimeout, Err: errors.New("no way with pw")})
+	}
 	p.Report(nil, errBroken)             // nobody's
 	p.Report(p.client.direct, errBroken) // and nobody to blame
 	if len(p.changes) != 12 {
 		t.Fatalf("%d changes", len(p.changes))
 	}
 	want := []ProxyState{
-		{ID: 1, Failures: 1, Consecutive: 1, LastError: "no way with xxxxx, broken"},
+		{ID: 1, Failures: 1, Consecutive: 1, LastError: "failed"},
 		{ID: 1, Successes: 1},
-		{ID: 1, Failures: 1, Consecutive: 10, CooldownUntil: p.now.Add(ProxyRest), LastError: "broken"},
+		{ID: 1, Failures: 1, Consecutive: 10, CooldownUntil: p.now.Add(ProxyRest), LastError: "timeout"},
 	}
 	if diff := cmp.Diff(want, []ProxyState{p.changes[0], p.changes[1], p.changes[11]}); diff != "" {
 		t.Error(diff)

@@ -14,7 +14,9 @@ func TestParseProxy(t *testing.T) {
 	tests := []struct{ text, want, name string }{ // want "" = refused
 		{"http://proxy.com:8080", "http://proxy.com:8080", ""},
 		{"proxy.com:8080", "http://proxy.com:8080", ""},
-		{"proxy.com", "http://proxy.com:80", ""},
+		{"proxy.com", "", ""},
+		{"me:sekret@proxy.com", "", ""},
+		{"[::1]", "", ""},
 		{" https://proxy.com ", "https://proxy.com:443", ""},
 		{"socks5://proxy.com", "socks5://proxy.com:1080", ""},
 		{"SOCKS5H://Proxy.COM/", "socks5h://proxy.com:1080", ""},
@@ -26,7 +28,7 @@ func TestParseProxy(t *testing.T) {
 		{"scout:pw@proxy.com:8080", "http://scout:pw@proxy.com:8080", "http://scout:xxxxx@proxy.com:8080"},
 		{"http://scout@proxy.com", "http://scout@proxy.com:80", ""},
 		{"http://scout:p%40ss%2Fw@proxy.com", "http://scout:p%40ss%2Fw@proxy.com:80", "http://scout:xxxxx@proxy.com:80"},
-		{"scout:p@ss@proxy.com", "http://scout:p%40ss@proxy.com:80", "http://scout:xxxxx@proxy.com:80"},
+		{"scout:p@ss@proxy.com:80", "http://scout:p%40ss@proxy.com:80", "http://scout:xxxxx@proxy.com:80"},
 		{"socks5://scout:pw@proxy.com", "socks5://scout:pw@proxy.com:1080", "socks5://scout:xxxxx@proxy.com:1080"},
 
 		{"", "", ""},
@@ -86,7 +88,7 @@ func TestParseProxies(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	list, err = ParseProxies(strings.NewReader("a.com\nftp://scout:" + "hunter2@b.com\n\nhttp://scout:hunt/er2@c.com\nd.com"))
+	list, err = ParseProxies(strings.NewReader("a.com:1\nftp://scout:" + "hunter2@b.com\n\nhttp://scout:hunt/er2@c.com\nd.com:1"))
 	if len(list) != 2 || !errors.Is(err, ErrBadProxy) || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), "line 4: ") || strings.Contains(err.Error(), "hunt") {
 		t.Errorf("%v, %v", list, err)
 	}
@@ -148,14 +150,11 @@ func FuzzParseProxy(f *testing.F) {
 		if err != nil || again.String() != u.String() || same != name {
 			t.Errorf("%q: %q, then %v, %v", text, u, again, err)
 		}
-		if password, ok := u.User.Password(); ok {
+		if _, ok := u.User.Password(); ok {
 			without := *u
 			without.User = url.UserPassword(u.User.Username(), "xxxxx")
 			if name != without.String() {
 				t.Errorf("%q: the name %q has more than %q", text, name, without.String())
-			}
-			if len(password) > 1 && !strings.Contains("xxxxx", password) && strings.Contains(hide("a "+password+" b "+basic(u.User), u), password) {
-				t.Errorf("%q is not hidden", password)
 			}
 		} else if name != u.String() {
 			t.Errorf("%q: name %q of %q", text, name, u)
@@ -167,7 +166,7 @@ func FuzzParseProxy(f *testing.F) {
 var errorTexts = func() map[string]bool {
 	texts := map[string]bool{}
 	for _, text := range []string{
-		"http://%zz", "ftp://x", "http://x/y", "http://x:0", "http://", "http://x\"y", "socks5://:p@x", "http://a%3Ab:p@x",
+		"http://%zz", "ftp://x", "http://x/y", "http://x:0", "http://", "http://x\"y", "socks5://:p@x", "http://a%3Ab:p@x", "x",
 	} {
 		_, _, err := ParseProxy(text)
 		texts[err.Error()] = true

@@ -31,7 +31,7 @@ func quickly(what string) Config {
 	case "tls":
 		cfg.TLSTimeout = soon
 	case "header":
-		cfg.HeaderTimeout = soon
+		cfg.HeaderTimeout, cfg.DialTimeout = soon, soon
 	case "total":
 		cfg.Timeout = soon
 		cfg.DialTimeout, cfg.TLSTimeout = soon, soon
@@ -55,7 +55,7 @@ func TestProxyFailure(t *testing.T) {
 	}{
 		{name: "407", proxy: &proxyServer{status: 407}, schemes: "http https", blame: ours, class: yp.ClassAuthError, status: 407},
 		{name: "wrong password", proxy: &proxyServer{user: "scout", password: "x"}, wrong: true, schemes: "http https", blame: ours, class: yp.ClassAuthError, status: 407},
-		{name: "wrong socks password", proxy: &proxyServer{user: "scout", password: "x"}, wrong: true, schemes: "socks5 socks5h", blame: ours, class: yp.ClassAuthError},
+		{name: "wrong socks password", proxy: &proxyServer{user: "scout", password: "x"}, wrong: true, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
 		{name: "CONNECT refused with 403", proxy: &proxyServer{status: 403}, schemes: "http https", to: "https", blame: ours, class: yp.ClassHTTP403, status: 403},
 		{name: "CONNECT answered 502", proxy: &proxyServer{status: 502}, schemes: "http https", to: "https", blame: ours, class: yp.ClassHTTP5xx, status: 502},
 		{name: "CONNECT answered 429", proxy: &proxyServer{status: 429}, schemes: "http https", to: "https", blame: ours, class: yp.ClassHTTP429, status: 429},
@@ -68,18 +68,18 @@ func TestProxyFailure(t *testing.T) {
 		{name: "silent on a handshake", proxy: &proxyServer{silent: true}, schemes: "https", limit: "tls", blame: ours, class: yp.ClassTimeout},
 		{name: "silent for all the time there is", proxy: &proxyServer{silent: true}, schemes: "https socks5", limit: "total", blame: ours, class: yp.ClassTimeout},
 		{name: "silent on CONNECT for all the time", proxy: &proxyServer{mute: true}, schemes: "http https", to: "https", limit: "total", blame: ours, class: yp.ClassTimeout},
-		{name: "silent on a forwarded request", proxy: &proxyServer{mute: true}, schemes: "http https", to: "http", limit: "header", blame: hosts, class: yp.ClassTimeout},
+		{name: "silent on a forwarded request", proxy: &proxyServer{mute: true}, schemes: "http https", to: "http", limit: "header", blame: ours, class: yp.ClassTimeout},
+		{name: "silent on a forwarded request for all the time", proxy: &proxyServer{silent: true}, schemes: "http", to: "http", limit: "total", blame: ours, class: yp.ClassTimeout},
 		{name: "hangs up on CONNECT", proxy: &proxyServer{says: " "}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
 		{name: "rubbish on CONNECT", proxy: &proxyServer{says: "SSH-2.0-OpenSSH_9.6 s3cr\r\n\r\n"}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
-		{name: "endless head on CONNECT", proxy: &proxyServer{says: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", 1<<15)}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
-		{name: "speaks before it is spoken to", proxy: &proxyServer{early: "hello"}, schemes: "http https", to: "https", blame: ours, class: yp.ClassUnknown},
+		{name: "endless head on CONNECT", proxy: &proxyServer{says: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", 1<<16)}, schemes: "http", to: "https", blame: ours, class: yp.ClassUnknown},
 		{name: "no TLS", proxy: &proxyServer{says: "HTTP/1.1 400 Bad Request\r\n\r\n"}, schemes: "https", blame: ours, class: yp.ClassTLS},
 		{name: "no SOCKS5", proxy: &proxyServer{says: "HTTP/1.1 400 Bad Request\r\n\r\n"}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
 		{name: "hangs up on a greeting", proxy: &proxyServer{says: "\x05"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
-		{name: "another way to sign in", proxy: &proxyServer{says: "\x05\xff"}, schemes: "socks5", blame: ours, class: yp.ClassAuthError},
-		{name: "a password is wanted", proxy: &proxyServer{says: "\x05\x02"}, schemes: "socks5", blame: ours, class: yp.ClassAuthError},
+		{name: "another way to sign in", proxy: &proxyServer{says: "\x05\xff"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
+		{name: "a password is wanted", proxy: &proxyServer{says: "\x05\x02"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
 		{name: "socks: not allowed", proxy: &proxyServer{socksCode: 2}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
-		{name: "socks: refused by the host", proxy: &proxyServer{socksCode: 5}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassConnectionRefused},
+		{name: "socks: refused by the host", proxy: &proxyServer{socksCode: 5}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
 		{name: "socks: unknown code", proxy: &proxyServer{socksCode: 99}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
 		{name: "socks: unknown address", proxy: &proxyServer{says: "\x05\x00\x05\x00\x00\x09"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
 		{name: "socks: cut short", proxy: &proxyServer{says: "\x05\x00\x05\x00\x00\x01\x7f"}, schemes: "socks5", blame: ours, class: yp.ClassUnknown},
@@ -134,7 +134,7 @@ func TestProxyFailure(t *testing.T) {
 func newProxy(p *proxyServer, site *target) *proxyServer {
 	return &proxyServer{
 		user: p.user, password: p.password, hosts: site.hosts(), status: p.status, socksCode: p.socksCode,
-		silent: p.silent, mute: p.mute, says: p.says, early: p.early, cutAfter: p.cutAfter,
+		silent: p.silent, mute: p.mute, says: p.says, cutAfter: p.cutAfter,
 	}
 }
 
@@ -218,6 +218,29 @@ func TestHostFailureThroughProxy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A host that says nothing, in plain http: the proxy before it answers for itself.
+func TestSlowHostBehindForwardingProxy(t *testing.T) {
+	t.Parallel()
+	silent := rawServer(t, func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+	for _, scheme := range []string{"http", "https"} {
+		for _, limit := range []string{"header", "total"} {
+			p := (&proxyServer{user: "scout", password: secret, hosts: map[string]string{"silent.example.com:80": strings.TrimPrefix(silent, "http://")}}).start(t, scheme)
+			cfg := quickly(limit)
+			cfg.DialTimeout, cfg.TLSTimeout = time.Minute, time.Minute
+			c := newProxied(t, cfg)
+			e := mustFail(t, c, Request{URL: "http://silent.example.com/", Session: session(t, c, p)})
+			if e.Proxy || e.Class != yp.ClassTimeout {
+				t.Errorf("%s, %s: blame %v: %v", scheme, limit, e.Proxy, e)
+			}
+			p.mu.Lock()
+			if got := p.asked; !slices.Equal(got, []string{"GET http://silent.example.com/", "GET /"}) {
+				t.Errorf("%s, %s: the proxy was asked for %v", scheme, limit, got)
+			}
+			p.mu.Unlock()
+		}
 	}
 }
 

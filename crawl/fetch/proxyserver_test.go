@@ -34,7 +34,6 @@ type proxyServer struct {
 	silent         bool              // it accepts connections and says nothing
 	mute           bool              // it hears the request and says nothing
 	says           string            // what it says to every connection, and hangs up
-	early          string            // what it says right behind the answer to CONNECT
 	cutAfter       int64             // bytes of the host's answer, then the connection is reset; 0 = none
 
 	ln net.Listener
@@ -237,7 +236,7 @@ func (p *proxyServer) connect(conn net.Conn, addr string) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
 		return
 	}
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n"+p.early)
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
 	p.splice(conn, up)
 }
 

@@ -140,7 +140,6 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		return nil, unasked(origin, ErrClosed)
 	}
 	defer c.pending.Done()
-	s.stay()
 	defer s.leave()
 	j := job{session: s, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax, cut: true}}
 	file, err := c.follow(&j, newFence(origin, s.proxy != ""), origin)

@@ -8,11 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptrace"
 	"net/netip"
 	"net/url"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -42,16 +40,13 @@ type Session struct {
 	proxy     string // redacted; "" = direct
 	via       string
 	gateway   *gateway       // nil = direct
-	forwards  bool           // the proxy sees and forwards http requests; all others go through a tunnel
 	secure    http.Header    // of every https request; never changed
 	plain     http.Header    // of every http request; never changed
 	jar       http.CookieJar // nil = keeps none
 	member    *member        // of the Pool that made it
 	freed     func()
 
-	mu     sync.Mutex
-	users  int
-	closed bool
+	closed atomic.Bool
 }
 
 // open makes a session, a pool's when it has a member; freed, which may be nil, is called
@@ -73,20 +68,18 @@ func (c *Client) open(proxy *url.URL, id Identity, m *member, freed func()) (*Se
 
 // newSession makes one that Close of the client does not know.
 func (c *Client) newSession(proxy *url.URL, id Identity) (*Session, error) {
-	s := &Session{client: c, identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone}
+	s := &Session{client: c, transport: newTransport(&c.cfg), identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone}
 	if id.browser {
 		s.via = ViaBrowser
 	}
-	var g *gateway
 	if proxy != nil {
 		u, name, err := usable(proxy)
 		if err != nil {
 			return nil, err
 		}
-		g = newGateway(c.cfg, u, name, id.header.Get("User-Agent"))
-		s.proxy, s.via, s.gateway, s.forwards = name, ViaProxy, g, g.forwards()
+		s.proxy, s.via, s.gateway = name, ViaProxy, &gateway{cfg: &c.cfg, url: u}
+		s.gateway.lead(s.transport, id.header.Get("User-Agent"))
 	}
-	s.transport = newTransport(c.cfg, g)
 	if s.via == ViaNone {
 		return s, nil
 	}
@@ -134,11 +127,7 @@ func (s *Session) Close() {
 }
 
 func (s *Session) close() {
-	s.mu.Lock()
-	again := s.closed
-	s.closed = true
-	s.mu.Unlock()
-	if again {
+	if s.closed.Swap(true) {
 		return
 	}
 	s.transport.CloseIdleConnections()
@@ -150,30 +139,9 @@ func (s *Session) close() {
 	}
 }
 
-// enter is called before a session is used, and leave after; false = closed.
-func (s *Session) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	s.users++
-	return true
-}
-
-// stay enters once more while it is in use.
-func (s *Session) stay() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.users++
-}
-
+// leave is called after a session was used.
 func (s *Session) leave() {
-	s.mu.Lock()
-	s.users--
-	last := s.closed && s.users == 0
-	s.mu.Unlock()
-	if last {
+	if s.closed.Load() {
 		s.transport.CloseIdleConnections()
 	}
 }
@@ -211,7 +179,7 @@ func (s *Session) remember(u *url.URL, resp *http.Response) {
 // isProxys reports whether an answer must be the proxy's own: no web server wants
 // a proxy's password.
 func (s *Session) isProxys(u *url.URL, status int) bool {
-	return status == http.StatusProxyAuthRequired && s.forwards && strings.EqualFold(u.Scheme, "http")
+	return status == http.StatusProxyAuthRequired && s.forwarded(u)
 }
 
 // Idle connections of a session with a proxy or a browser's identity: there is
@@ -222,51 +190,14 @@ const (
 	sessionIdleTime    = 30 * time.Second
 )
 
-// connector opens connections: guarded at dial time, with TLS done here so
-// that its failures can be told from others.
-type connector struct {
-	dial       dialFunc // the tests' own; nil = the network
-	resolver   *net.Resolver
-	open       dialFunc // the way to a host: connect, or a proxy's tunnel
-	tls        *tls.Config
-	dialLimit  time.Duration
-	tlsTimeout time.Duration
-}
-
-type (
-	dialFunc  = func(ctx context.Context, network, addr string) (net.Conn, error)
-	guardFunc = func(ctx context.Context, network, address string, conn syscall.RawConn) error
-)
-
-func newConnector(cfg Config) *connector {
-	c := &connector{
-		dial:       cfg.Dial,
-		resolver:   cfg.resolver,
-		tls:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.Roots, NextProtos: []string{"h2", "http/1.1"}},
-		dialLimit:  cfg.DialTimeout,
-		tlsTimeout: cfg.TLSTimeout,
-	}
-	c.open = c.connect
-	return c
-}
-
 // newTransport tunes net/http: compression is ours (bounded, pooled, faster),
 // HTTP/2 where offered, connections kept for as many requests as may be in
-// flight. With a gateway (nil = none) every connection is made by that; none is
-// taken from the environment, where the operator may not know of one.
-func newTransport(cfg Config, g *gateway) *http.Transport {
-	c := newConnector(cfg)
-	plain, forward := c.connect, (func(*http.Request) (*url.URL, error))(nil)
-	if g != nil {
-		c.open, plain = g.tunnel, g.tunnel
-		if g.forwards() {
-			plain, forward = g.dial, g.forward
-		}
-	}
+// flight. No proxy is taken from the environment, where the operator may not know of one.
+func newTransport(cfg *Config) *http.Transport {
 	return &http.Transport{
-		Proxy:                  forward,
-		DialContext:            plain,
-		DialTLSContext:         c.connectTLS,
+		DialContext:            cfg.connect,
+		TLSClientConfig:        cfg.tls(),
+		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 		DisableCompression:     true,
@@ -280,10 +211,14 @@ func newTransport(cfg Config, g *gateway) *http.Transport {
 	}
 }
 
+func (c *Config) tls() *tls.Config {
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots, NextProtos: []string{"h2", "http/1.1"}}
+}
+
 // connect opens a TCP connection to a host ("host:port"). Every address that it
 // resolves to is checked just before it is connected to: what was resolved is what is
 // dialled, so a name can't be rebound in between.
-func (c *connector) connect(ctx context.Context, network, addr string) (net.Conn, error) {
+func (c *Config) connect(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", addr, err)
@@ -298,40 +233,12 @@ func (c *connector) connect(ctx context.Context, network, addr string) (net.Conn
 }
 
 // dialTo opens a TCP connection, guarded or, with nil, to an address that the operator chose.
-func (c *connector) dialTo(ctx context.Context, network, addr string, guard guardFunc) (net.Conn, error) {
-	if c.dial != nil {
-		return c.dial(ctx, network, addr)
+func (c *Config) dialTo(ctx context.Context, network, addr string, guard func(ctx context.Context, network, address string, conn syscall.RawConn) error) (net.Conn, error) {
+	if c.Dial != nil {
+		return c.Dial(ctx, network, addr)
 	}
-	d := net.Dialer{Timeout: c.dialLimit, Resolver: c.resolver, ControlContext: guard}
+	d := net.Dialer{Timeout: c.DialTimeout, Resolver: c.resolver, ControlContext: guard}
 	return d.DialContext(ctx, network, addr)
-}
-
-func (c *connector) connectTLS(ctx context.Context, network, addr string) (net.Conn, error) {
-	raw, err := c.open(ctx, network, addr)
-	if err != nil {
-		return nil, err
-	}
-	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.TLSHandshakeStart != nil {
-		trace.TLSHandshakeStart()
-	}
-	cfg := c.tls.Clone()
-	cfg.ServerName, _, err = net.SplitHostPort(addr)
-	if err != nil {
-		return nil, &tlsError{err}
-	}
-	return handshake(ctx, raw, cfg, c.tlsTimeout)
-}
-
-// handshake makes a connection secure, or closes it.
-func handshake(ctx context.Context, raw net.Conn, cfg *tls.Config, limit time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	conn := tls.Client(raw, cfg)
-	if err := conn.HandshakeContext(ctx); err != nil {
-		_ = raw.Close() // the handshake's error is the one that counts
-		return nil, &tlsError{err}
-	}
-	return conn, nil
 }
 
 // tlsError marks a failed handshake.

@@ -11,23 +11,10 @@
 //	             ▲                         │              └──────── succeeded ──▶ degraded
 //	             └── healthy after the cooldown
 //
-// The layout alarm, per field of a listing:
-//
-//  1. A page is bare of a field when under a quarter of the listings that usually have
-//     it, in its category, still do. 5 at least should, else it proves nothing.
-//  2. A run is the targets that had a bare page since the last page that had the field.
-//  3. Chance is the product of (bare+1)/(targets+2) over the targets of the run: of so
-//     many targets counted before it in its category so many were bare.
-//  4. A run of 5 targets or more alarms when its chance is under one in a billion.
-//
-// Example: 30 listings a page, usually all with a phone, and none of 161 targets was ever
-// bare. A page with 6 phones is bare (4 × 7 ≤ 30), one with 7 is not. Five targets running
-// are bare: 1/163 × 2/164 × 3/165 × 4/166 × 5/167 = 0.98 in a billion, the alarm. Had 16
-// of the 161 been bare before, 17/163 × 18/164 × … would need 11 of them.
-// Targets are counted and not pages, because the pages of one lack what its markup lacks,
-// all together. While a run lasts, nothing but its targets is learned, unless most targets
-// of the category are bare: then it is so now. A page that shows far fewer cards than it
-// announces is of no known layout (Layout.Unknown); the third of those running alarms, too.
+// The layout alarm: a field that 90 % of the listings of a category had (of 50 at least) is on no
+// listing of three pages in a row that are of three targets; or three pages running whose layout is
+// not known, or that show far fewer cards than they announce (Layout.Unknown). Targets are counted,
+// because the pages of one lack what its markup lacks, all together.
 //
 // Invariants: a profile is rolled up from requests alone, and a later reading is
 // never overwritten by an earlier one, whoever rolls up; a quarantine ends by its
@@ -49,6 +36,6 @@
 //
 // Tests: tables at every threshold and on both sides of it, with a fake clock;
 // the four scenarios and a restart on real files; query plans; the layout
-// alarm over 2,000,000 pages of directories that do not change, and on the demo;
+// alarm on the demo;
 // benchmarks over 1,000,000 requests.
 package health

@@ -410,7 +410,7 @@ func TestHoldIsReplaced(t *testing.T) {
 	p := newPacing(t, w)
 	p.see(t, 4, blocked)
 	p.want(t, "a hold 30s penalty: 2 blocks in a row", "a hold 1m0s penalty: 3 blocks in a row", "a hold 2m0s penalty: 4 blocks in a row")
-	_, err := w.Reset(t.Context(), "demo")
+	_, err := w.SetEnabled(t.Context(), "demo", true)
 	ok(t, err)
 	other := newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
 	other.see(t, 1, Seen{HostFault: true, RetryAfter: 10 * time.Second})
@@ -453,7 +453,7 @@ func TestHostsReset(t *testing.T) {
 	for range 20 {
 		a.see(t, 1, timeout)
 	}
-	_, err := w.Reset(t.Context(), "demo")
+	_, err := w.SetEnabled(t.Context(), "demo", true)
 	ok(t, err)
 	ok(t, a.hosts.Refresh(t.Context()))
 	if a.released == nil {

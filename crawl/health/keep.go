@@ -144,16 +144,15 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM workers WHERE run_id = r.id) AND NOT EXISTS (SELECT 1 FROM crawl_attempts WHERE run_id = r.id)
 		AND NOT EXISTS (SELECT 1 FROM listing_events WHERE run_id = r.id)
 		AND NOT EXISTS (SELECT 1 FROM targets WHERE run_id = r.id) ORDER BY id LIMIT ?2)`
-	// Of a name the last delivery stays. One that was not completed stays too: by its row what it reported does not count.
+	// Of a name the last delivery stays.
 	pruneDeliveries = `
-	DELETE FROM deliveries WHERE id IN (SELECT d.id FROM deliveries d WHERE d.complete = 1 AND d.at < ?1
-		AND EXISTS (SELECT 1 FROM deliveries n WHERE n.name = d.name AND n.id > d.id AND n.complete = 1) ORDER BY d.id LIMIT ?2)`
-	pruneReviews = `DELETE FROM reviews WHERE id IN (SELECT id FROM reviews WHERE at < ?1 AND id < (SELECT max(id) FROM reviews) ORDER BY id LIMIT ?2)`
+	DELETE FROM deliveries WHERE id IN (SELECT d.id FROM deliveries d WHERE d.at < ?1
+		AND EXISTS (SELECT 1 FROM deliveries n WHERE n.name = d.name AND n.id > d.id) ORDER BY d.id LIMIT ?2)`
 )
 
 // Prune deletes the requests that ended longer ago than keep (0 = DefaultKeep; it
 // is held between MinKeep and MaxKeep), the attempts that went well longer ago than KeepDone, and the
-// other attempts, workers and runs that ended longer ago than MaxKeep, and deliveries and reviews of that age which
+// other attempts, workers and runs that ended longer ago than MaxKeep, and deliveries of that age which
 // others have followed, in small transactions with a pause after each, so that
 // workers hardly notice. It returns how many requests and attempts it deleted, also
 // when ctx has ended it early.
@@ -168,7 +167,7 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, atte
 	for _, old := range []struct {
 		what, query string
 		keep        time.Duration
-	}{{"attempts", pruneDone, KeepDone}, {"attempts", pruneAttempts, MaxKeep}, {"workers", pruneWorkers, MaxKeep}, {"runs", pruneRuns, MaxKeep}, {"deliveries", pruneDeliveries, MaxKeep}, {"reviews", pruneReviews, MaxKeep}} {
+	}{{"attempts", pruneDone, KeepDone}, {"attempts", pruneAttempts, MaxKeep}, {"workers", pruneWorkers, MaxKeep}, {"runs", pruneRuns, MaxKeep}, {"deliveries", pruneDeliveries, MaxKeep}} {
 		n, err := m.pruneEnded(ctx, old.what, old.query, old.keep)
 		if old.what == "attempts" {
 			attempts += n

@@ -127,39 +127,6 @@ func (m *Monitor) change(ctx context.Context, query string, args ...any) (found 
 	return found && err == nil, err
 }
 
-const (
-	resetSource = `
-	UPDATE sources SET auto_disabled = 0, paused_until = NULL, paused_code = NULL, paused_reason = NULL,
-		consecutive_failures = 0, layout_strikes = 0, updated_at = ?2 WHERE name = ?1`
-	resetProfile = `
-	UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL, cooldown_minutes = 30
-	WHERE status IN ('failing', 'quarantined') AND source_id = (SELECT id FROM sources WHERE name = ?1) AND ?2 = ?2`
-	// What the host itself asked for (Retry-After) stays.
-	resetHosts = `
-	UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, updated_at = ?2,
-		held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
-	WHERE source_id = (SELECT id FROM sources WHERE name = ?1)`
-)
-
-// Reset clears what was set automatically, and the learned delays with it, and
-// leaves the operator's enabled as it is.
-func (m *Monitor) Reset(ctx context.Context, name string) (found bool, err error) {
-	err = m.db.Write(ctx, func(tx *store.Tx) error {
-		n, err := tx.Changed(resetSource, name, tx.Now)
-		found = n > 0
-		for _, query := range []string{resetProfile, resetHosts} {
-			if err == nil {
-				err = tx.Run(query, name, tx.Now)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("reset source %s: %w", name, err)
-	}
-	return found, nil
-}
-
 // mendable are the times that only a clock which was set back since can have left further
 // ahead than they were when they were set, and how long each was then, in seconds; where a
 // row does not say, the most that it may have been.

@@ -84,24 +84,8 @@ func TestSetEnabled(t *testing.T) {
 	}
 	wantRows(t, w.db, sourceRows, "1|0||0|0")
 	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
-	wantRows(t, w.db, hostRows, "1|a|3000|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
-	if found, err = w.SetEnabled(t.Context(), "nowhere", true); err != nil || found {
-		t.Errorf("a source that does not exist: %v, %v", found, err)
-	}
-}
-
-func TestReset(t *testing.T) {
-	t.Parallel()
-	w := troubled(t)
-	must(t, w.db, `UPDATE sources SET enabled = 0 WHERE id = 1`)
-	found, err := w.Reset(t.Context(), "demo")
-	if err != nil || !found {
-		t.Fatal(found, err)
-	}
-	wantRows(t, w.db, sourceRows, "0|0||0|0") // enabled is the operator's
-	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
 	wantRows(t, w.db, hostRows, "1|a|0|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
-	if found, err = w.Reset(t.Context(), "nowhere"); err != nil || found {
+	if found, err = w.SetEnabled(t.Context(), "nowhere", true); err != nil || found {
 		t.Errorf("a source that does not exist: %v, %v", found, err)
 	}
 }

@@ -204,6 +204,8 @@ func (p Profile) Cause() string {
 		return string(p.Class)
 	case p.Samples1h == 0:
 		return "no page was reached in the last hour"
+	case p.Rate1h*100 < healthyPercent && p.OtherStatus >= 200 && p.OtherStatus < 300:
+		return "answers that were cut off"
 	case p.Rate1h*100 < healthyPercent && p.OtherStatus > 0:
 		return fmt.Sprintf("HTTP status %d", p.OtherStatus)
 	case p.Rate1h*100 < healthyPercent:

@@ -103,6 +103,8 @@ func TestCause(t *testing.T) {
 	others := Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassUnknown: 50}}
 	numbered := others
 	numbered.OtherStatus = 410
+	cut := others // a truncated gzip, say: the status came, and the page did not
+	cut.OtherStatus = 200
 	for want, c := range map[string]Counts{
 		"":                                     good,
 		"timeout":                              bad,
@@ -110,6 +112,7 @@ func TestCause(t *testing.T) {
 		"slow: p50 1.6 s":                      {Samples1h: 10, OK1h: 10, P50: 1600 * time.Millisecond, P95: 9 * time.Second},
 		"no page was reached in the last hour": {},
 		"HTTP status 410":                      numbered,
+		"answers that were cut off":            cut,
 		"failures of an unknown class":         others,
 	} {
 		if got := (Profile{}).Rolled(c, noon).Cause(); got != want {

@@ -62,7 +62,7 @@ func spent(t *testing.T) time.Duration {
 // aims tells which pages aim at another reader than that of results.
 var aims = map[string]string{
 	"links to cities": "index", "detail, lists": "detail", "detail, one list": "detail", "cards deep in long classes": "detail",
-	"microdata, deep": "own page", "hCard, deep": "own page", "links in blocks": "guess", "deep and wide": "results",
+	"microdata, deep": "own page", "deep and wide": "results",
 }
 
 // TestWorstPages reads the worst pages known in full, and as much of them as is let

@@ -14,7 +14,6 @@ import (
 
 // Bounds on what a card may say, in bytes or in number.
 const (
-	maxName       = 300
 	maxLine       = 200 // street, city, phone, service area, category
 	maxSnippet    = 1000
 	maxURL        = 2000
@@ -37,11 +36,11 @@ type cardReader struct {
 func (c *cardReader) read(at card, l *yp.Listing) {
 	c.find(at.n)
 	f := &c.src.fields
-	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), maxName)}
+	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), yp.MaxName)}
 	if l.ID == "" || l.Name == "" {
 		return
 	}
-	l.Sponsored = at.sponsored || c.holds(c.src.marks)
+	l.Sponsored = at.sponsored || c.marked()
 	c.place(l)
 	for i := range f.others {
 		o := &f.others[i]
@@ -59,6 +58,11 @@ func (c *cardReader) find(card *html.Node) {
 // holds reports whether the card read last holds what one of the selectors finds.
 func (c *cardReader) holds(sels []int) bool {
 	return slices.ContainsFunc(sels, func(i int) bool { return len(c.hits[i]) > 0 })
+}
+
+// marked reports whether the card read last bears the mark of an ad, itself or on an element in it.
+func (c *cardReader) marked() bool {
+	return c.holds(c.src.marks) || slices.ContainsFunc(c.src.marksOf, func(sel region.Selector) bool { return sel.Match(c.card) })
 }
 
 // setter puts what a field's rules yield into a listing.
@@ -214,7 +218,6 @@ func (c *cardReader) part(f field) string {
 		r := &f[i]
 		if r.sel < 0 {
 			if s := r.take(c, c.card); s != "" {
-				c.note(r, s)
 				return s
 			}
 			continue
@@ -222,7 +225,6 @@ func (c *cardReader) part(f field) string {
 		found := c.hits[r.sel]
 		for _, n := range found[:min(len(found), maxTries)] {
 			if s := r.take(c, n); s != "" && c.inAddress(n) {
-				c.note(r, s)
 				return s
 			}
 		}

@@ -92,10 +92,14 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 		cards, beyond = s.cardsOf(doc, w.pageHits, true)
 		cards = w.card.takeApart(cards)
 		dropClones(doc, cards)
-		s.strayed(&w.card, cards)
+		s.organicInAds(&w.card, cards)
 		list, _ = s.readListings(p, w, cards)
 	}
 	p.Raw, p.LeftOut, w.cards = len(cards), beyond, cards
+	if beyond == 0 {
+		p.lost = s.lostCards(&w.card, w.pageHits, cards, list)
+		p.Bad += p.lost
+	}
 	for i := range cards {
 		if !cards[i].sponsored {
 			p.organic++
@@ -107,14 +111,14 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	}
 }
 
-// strayed makes organic what a container of ads holds only because its end tag is missing:
+// organicInAds makes organic what a container of ads holds only because its end tag is missing:
 // cards without the mark of an ad, where others of its kind bear it.
-func (s *Source) strayed(c *cardReader, cards []card) {
+func (s *Source) organicInAds(c *cardReader, cards []card) {
 	kinds := map[int]bool{} // selectors of ads whose cards are marked
 	var plain []*card
 	for i := range cards {
 		if one := &cards[i]; one.sponsored {
-			if c.find(one.n); c.holds(s.marks) {
+			if c.find(one.n); c.marked() {
 				kinds[one.sel] = true
 			} else {
 				plain = append(plain, one)
@@ -126,6 +130,54 @@ func (s *Source) strayed(c *cardReader, cards []card) {
 	}
 }
 
+// lostCards counts the businesses to which links outside every card lead and of which no card
+// is: the start tag of theirs is missing.
+func (s *Source) lostCards(c *cardReader, found region.Hits, cards []card, list []yp.Listing) (n int) {
+	var known map[string]bool
+	var isCard map[*html.Node]bool
+	for i := range s.profile {
+		r := &s.profile[i]
+		if r.sel < 0 {
+			continue
+		}
+		for _, link := range found[r.sel] {
+			id, page := "", "" // an ad's link may be empty
+			if ref := r.take(c, link); ref != "" {
+				u, own := s.resolve(c.final, ref)
+				if own {
+					id, page = s.detail.pathID(s.belowBase(u)), c.profile(ref)
+				}
+				if id == "" {
+					continue // it leads elsewhere
+				}
+			}
+			if known == nil {
+				known, isCard = map[string]bool{}, map[*html.Node]bool{}
+				for i := range list {
+					known[list[i].ID], known[list[i].ProfileURL] = true, list[i].ProfileURL != ""
+				}
+				for i := range cards {
+					isCard[cards[i].n] = true
+				}
+			}
+			if !known[id] && !known[page] && !inCard(link, isCard) {
+				known[id] = id != ""
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func inCard(n *html.Node, isCard map[*html.Node]bool) bool {
+	for ; n != nil; n = n.Parent {
+		if isCard[n] {
+			return true
+		}
+	}
+	return false
+}
+
 // readListings reads the cards: an id that stands in an ad and in an organic card is
 // organic, and one that recurs counts once. torn reports whether a card holds what is
 // the page's.
@@ -133,16 +185,10 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 	list := make([]yp.Listing, 0, len(cards))
 	seen := make(map[string]int, len(cards))
 	p.Bad = 0
-	if s.trace != nil {
-		s.trace.begin()
-	}
 	for _, c := range cards {
 		n := len(list)
 		l := &list[:n+1][n]
 		w.card.read(c, l)
-		if s.trace != nil {
-			s.trace.card(&w.card, c, l)
-		}
 		torn = torn || w.card.holds(s.inCards) // another card, or what is the page's
 		if l.ID == "" || l.Name == "" {
 			p.Bad++

@@ -64,6 +64,9 @@ func (c *compiled) compile(f *faults) *url.URL {
 	c.compileFields(f)
 	c.compileIndex(f)
 	c.compileDetail(f)
+	if c.detail != nil && c.detail.path != nil { // after the cards, which may hold such links
+		c.profile = rules(&c.page, d.Fields["profile_url"], "fields.profile_url", f)
+	}
 	c.compileRules(f)
 	return base
 }
@@ -138,11 +141,18 @@ func (c *compiled) compileCards(f *faults) {
 	if len(d.Organic) == 0 && !c.def.Structured.On {
 		f.lacks("cards.organic")
 	}
-	c.tagOnly, c.cardRules = map[int]bool{}, map[int]*Rule{}
+	c.tagOnly = map[int]bool{}
 	c.organic, c.organicIn = c.cardSelectors(d.Organic, "cards.organic", f)
 	c.sponsored, c.sponsoredIn = c.cardSelectors(d.Sponsored, "cards.sponsored", f)
 	c.marks = selectors(&c.cards, d.Marks, "cards.sponsored_marks", f)
+	for _, text := range d.Marks {
+		group, _ := region.Compile(text) // what is wrong with it is told by now
+		c.marksOf = append(c.marksOf, group...)
+	}
 	c.next = rules(&c.page, c.def.Next, "next", f)
+	for _, d := range c.def.Next {
+		c.regions.Watch(d.CSS)
+	}
 	c.total = rules(&c.page, c.def.Total, "total", f)
 	c.shown = rules(&c.page, c.def.Shown, "shown", f)
 	for _, text := range c.page.Texts() {
@@ -163,7 +173,6 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 			continue
 		}
 		ids = append(ids, id)
-		c.cardRules[id] = f.rule(itemPath(at, i), s)
 		group, _ := region.Compile(s)
 		for i := range group {
 			if outer, _, _, ok := group[i].Split(); ok {
@@ -178,7 +187,7 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 // rules compiles the rules of a field.
 func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
 	for i, d := range list {
-		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own, def: f.rule(itemPath(at, i), d.String())}
+		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own}
 		var err error
 		switch {
 		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
@@ -202,7 +211,16 @@ func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field
 
 // fieldNames are the names that a definition may use: those of yp.ListingFields that say
 // so, and the two that are split into others.
-var fieldNames = slices.Sorted(slices.Values(hintOrder))
+var fieldNames = func() []string {
+	names := []string{"locality", "address"}
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.Is(yp.Defined) {
+			names = append(names, f.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}()
 
 func (c *compiled) compileFields(f *faults) {
 	fs := &c.fields

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"reflect"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -161,7 +160,7 @@ func decode(name string, text []byte) (*definition, *faults, error) {
 			f.add("extends", err)
 			return nil, f, errors.Join(f.errs...)
 		}
-		if def, f.base, err = decode(base.Value+".yaml", text); err != nil {
+		if def, _, err = decode(base.Value+".yaml", text); err != nil {
 			return nil, f, err
 		}
 	}
@@ -169,21 +168,4 @@ func decode(name string, text []byte) (*definition, *faults, error) {
 		return nil, f, f.fromYAML(err)
 	}
 	return def, f, nil
-}
-
-// String is the rule on one line: a selector alone as it is.
-func (r *ruleDef) String() string {
-	parts := []string{r.CSS}
-	for _, p := range [...]struct{ key, value string }{{"attr", r.Attr}, {"json", r.JSON}, {"match", r.Match}} {
-		if p.value != "" {
-			parts = append(parts, p.key+" "+p.value)
-		}
-	}
-	if r.Own {
-		parts = append(parts, "own_text")
-	}
-	if r.CSS == "" {
-		parts = parts[1:]
-	}
-	return strings.Join(parts, ", ")
 }

@@ -195,7 +195,7 @@ func TestDemoNoIndexes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, at := range []string{"/", "/sitemap", "/categories", "/categories/plumbers", "/phoenix-az", "/phoenix-az/plumbers", "/search", "/state-nv"} {
+	for _, at := range []string{"/", "/sitemap", "/phoenix-az", "/phoenix-az/plumbers", "/search", "/state-nv"} {
 		body, final, status := d.get(t, at)
 		if x, err := d.src.ParseIndex(body, final, status, "AZ"); err != nil || x.Outcome != Redirected {
 			t.Errorf("%s: %+v %v", at, x, err)

@@ -198,10 +198,10 @@ func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *
 	} else if id != "" && id != r.ID {
 		r.otherID = id
 	}
-	r.Name = keep(d.fields["name"].first(&r.page), maxName)
+	r.Name = keep(d.fields["name"].first(&r.page), yp.MaxName)
 	r.ld = r.pick(structured.ReadScripts(scripts))
 	if r.Name == "" && r.marked {
-		r.Name = keep(r.ld.Name, maxName)
+		r.Name = keep(r.ld.Name, yp.MaxName)
 	}
 	r.contacts()
 	r.facts()
@@ -209,9 +209,6 @@ func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *
 	r.fillFrom(&r.ld)
 	if len(r.Hours) == 0 {
 		r.Hours = r.hours()
-	}
-	if s.trace != nil {
-		s.trace.detail = r
 	}
 	return r
 }

@@ -184,7 +184,12 @@ func TestDetailFields(t *testing.T) {
 		"languages":               {info("Languages", `<dd>English, Español</dd>`), yp.Detail{Languages: []string{"English", "Español"}}},
 		"neighborhoods":           {info("Neighborhoods", `<dd><span>Springfield, IL</span>, <a>Downtown</a></dd>`), yp.Detail{Neighborhoods: []string{"Springfield, IL", "Downtown"}}},
 		"neighborhoods as text":   {info("Neighborhood", `<dd>Downtown, Mesa, AZ, Old Town</dd>`), yp.Detail{Neighborhoods: []string{"Downtown", "Mesa, AZ", "Old Town"}}},
-		"AKA in one text":         {info("AKA", `<dd>Joe's, Inc.; Joe &amp; Co.;Joe Sr.</dd>`), yp.Detail{AKA: []string{"Joe's, Inc.", "Joe & Co.", "Joe Sr."}}},
+		"AKA in one text":         {info("AKA", `<dd>Joe's, Inc.; Joe &amp; Co.;Joe Sr.</dd>`), yp.Detail{AKA: []string{"Joe's, Inc.; Joe & Co.;Joe Sr."}}},
+		"AKA with semicolons":     {info("AKA", `<dd><p>100% Body Shop; DROP TABLE listings;-- of Reno, NV</p><p>A|B · C</p></dd>`), yp.Detail{AKA: []string{"100% Body Shop; DROP TABLE listings;-- of Reno, NV", "A|B · C"}}},
+		"services, each its own":  {info("Services", `<dd><ul><li>Drains; pipes, too</li></ul><span>A|B</span> <a href="/x">C, D</a></dd>`), yp.Detail{Services: []string{"Drains; pipes, too", "A|B", "C, D"}}},
+		"services of a list":      {ld(`"hasOfferCatalog":["Drains; pipes, too","Boilers"]`), yp.Detail{Services: []string{"Drains; pipes, too", "Boilers"}}},
+		"payment in an element":   {info("Payment method", `<dd><p>Visa, cash; check</p></dd>`), yp.Detail{Payment: []string{"visa", "cash", "check"}}},
+		"neighborhoods, each":     {info("Neighborhoods", `<dd><span>Old Town; North, AZ</span> <span>Mesa, AZ</span></dd>`), yp.Detail{Neighborhoods: []string{"Old Town; North, AZ", "Mesa, AZ"}}},
 		"AKA":                     {info("AKA", `<dd><p>Joe's, Inc.</p><p>Joe <span>Sr.</span></p></dd>`), yp.Detail{AKA: []string{"Joe's, Inc.", "Joe Sr."}}},
 		"founded":                 {ld(`"foundingDate":"1998-05-01"`), yp.Detail{Founded: 1998}},
 		"founded as a number":     {ld(`"foundingDate":1998`), yp.Detail{Founded: 1998}},
@@ -280,7 +285,7 @@ func TestDetailBounds(t *testing.T) {
 func checkBounds(t testing.TB, d *yp.Detail) {
 	t.Helper()
 	texts := []string{d.ID, d.Name, d.Email, d.Phone, d.PhoneE164, d.WebsiteURL, d.Website, d.Domain, d.About}
-	bounds := []int{yp.MaxID, maxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
+	bounds := []int{yp.MaxID, yp.MaxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}
 	for i, s := range texts {
 		if len(s) > bounds[i] || yp.Clean(s) != s && i != 5 {
 			t.Errorf("text %d: %d bytes: %q", i, len(s), yp.Clip(s, 80))

@@ -132,13 +132,13 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 	r.About = cmp.Or(r.About, keep(r.src.snippet(b.Description()), maxAbout))
 	var payment, languages, services itemList
 	for _, text := range more.Payment {
-		payment.split(text, byComma)
+		payment.text(text, words, false)
 	}
 	for _, text := range more.Languages {
-		languages.split(text, byComma)
+		languages.text(text, words, false)
 	}
 	for _, text := range more.Services {
-		services.split(text, byComma)
+		services.text(text, phrases, len(more.Services) > 1)
 	}
 	for _, list := range []struct {
 		of   *[]string
@@ -237,11 +237,11 @@ func datetimes(n *html.Node) string {
 // lists reads what is a list: from under the page's labels first, then by the
 // rules of the field.
 func (r *detailReader) lists() {
-	r.Services = r.list("services", byComma)
-	r.Languages = r.list("languages", byComma)
-	r.Neighborhoods = r.list("neighborhoods", byPlace)
-	r.AKA = r.list("aka", byElement)
-	r.Payment = lowered(r.list("payment", byComma))
+	r.Services = r.list("services", phrases)
+	r.Languages = r.list("languages", words)
+	r.Neighborhoods = r.list("neighborhoods", places)
+	r.AKA = r.list("aka", names)
+	r.Payment = lowered(r.list("payment", words))
 	take := func(href string) bool { // from everywhere: each may know some
 		r.Social = yp.AppendSocial(r.Social, href)
 		return false
@@ -251,31 +251,28 @@ func (r *detailReader) lists() {
 }
 
 // list reads the items under a field's labels, else by its rules.
-func (r *detailReader) list(name string, how splitting) []string {
+func (r *detailReader) list(name string, of listOf) []string {
 	var l itemList
 	f := r.src.detail.fields[name]
-	l.gatherAll(r.under[name], how)
+	l.gatherAll(r.under[name], of)
 	for i := range f {
 		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil {
-			l.gatherAll(r.page.hits[rule.sel], how)
-			if len(l.items) > 0 {
-				r.page.note(rule, l.items[0])
-			}
+			l.gatherAll(r.page.hits[rule.sel], of)
 		}
 	}
 	if len(l.items) == 0 {
 		for _, s := range f.all(&r.page, maxFacts) {
-			l.split(s, how)
+			l.text(s, of, false)
 		}
 	}
 	return l.items
 }
 
 // gatherAll reads the items below each of the nodes.
-func (l *itemList) gatherAll(nodes []*html.Node, how splitting) {
+func (l *itemList) gatherAll(nodes []*html.Node, of listOf) {
 	for _, n := range nodes {
-		l.gather(n, how)
-		l.flush(how)
+		l.gather(n, of, false)
+		l.flush(of, false)
 	}
 }
 
@@ -290,51 +287,57 @@ func lowered(items []string) []string {
 	return out
 }
 
-// splitting says what parts the items of a list.
-type splitting uint8
+// listOf says what a list is of, and so what parts its items: the page's own elements always
+// do, commas and semicolons only where no name or phrase of an element of its own is cut.
+type listOf uint8
 
 const (
-	byElement splitting = iota // blocks, line breaks and semicolons: names hold commas
-	byComma                    // links and spans too, and commas
-	byPlace                    // the same, but "Mesa, AZ" is one place
+	names   listOf = iota // blocks and line breaks alone part them: names hold everything else
+	phrases               // an element of its own is an item, also a link or a span; bare text is split
+	places                // the same, but "Mesa, AZ" is one place
+	words                 // also the text of an element is split: none of the words holds a comma
 )
 
 // itemList gathers the items of a list.
 type itemList struct {
-	items []string
-	text  []byte // of the item being read
+	items   []string
+	pending []byte // text of the item being read
 }
 
-// gather reads the items below n.
-func (l *itemList) gather(n *html.Node, how splitting) {
+// gather reads the items below n; own says that n is an element of a list, not the whole list.
+func (l *itemList) gather(n *html.Node, of listOf, own bool) {
 	for c := n.FirstChild; c != nil && len(l.items) < maxFacts; c = c.NextSibling {
 		switch {
 		case c.Type == html.TextNode:
-			l.text = append(l.text, c.Data[:min(len(c.Data), maxText)]...)
-			if len(l.text) > 4*maxText {
+			l.pending = append(l.pending, c.Data[:min(len(c.Data), maxText)]...)
+			if len(l.pending) > 4*maxText {
 				return
 			}
 		case c.Type != html.ElementNode || region.Unseen(c.Data):
-		case region.OwnLine(c.Data) || how != byElement && (c.Data == "a" || c.Data == "span"):
-			l.flush(how)
-			l.gather(c, how)
-			l.flush(how)
+		case region.OwnLine(c.Data) || of != names && (c.Data == "a" || c.Data == "span"):
+			l.flush(of, own)
+			l.gather(c, of, true)
+			l.flush(of, true)
 		default:
-			l.gather(c, how)
+			l.gather(c, of, own)
 		}
 	}
 }
 
 // flush ends the item being read.
-func (l *itemList) flush(how splitting) {
-	if len(l.text) > 0 {
-		l.split(yp.Clean(yp.Clip(string(l.text), maxText)), how)
-		l.text = l.text[:0]
+func (l *itemList) flush(of listOf, own bool) {
+	if len(l.pending) > 0 {
+		l.text(yp.Clean(yp.Clip(string(l.pending), maxText)), of, own)
+		l.pending = l.pending[:0]
 	}
 }
 
-// split adds the items of a text.
-func (l *itemList) split(s string, how splitting) {
+// text adds the items of a text; own says that the page gives it as an element or a value of its own.
+func (l *itemList) text(s string, of listOf, own bool) {
+	if of == names || own && of != words {
+		l.add(s, of)
+		return
+	}
 	start, depth := 0, 0
 	for i, c := range s {
 		switch {
@@ -342,17 +345,17 @@ func (l *itemList) split(s string, how splitting) {
 			depth++
 		case c == ')':
 			depth = max(0, depth-1)
-		case c == ';' || c == '|' || c == '•' || c == '·' || c == ',' && how != byElement && depth == 0:
-			l.add(s[start:i], how)
+		case c == ';' || c == '|' || c == '•' || c == '·' || c == ',' && depth == 0:
+			l.add(s[start:i], of)
 			start = i + len(string(c))
 		}
 	}
-	l.add(s[start:], how)
+	l.add(s[start:], of)
 }
 
-func (l *itemList) add(s string, how splitting) {
+func (l *itemList) add(s string, of listOf) {
 	s = strings.Trim(s, " ,-–•·*")
-	if n := len(l.items); how == byPlace && n > 0 && len(s) == 2 && yp.StateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
+	if n := len(l.items); of == places && n > 0 && len(s) == 2 && yp.StateCode(s) == s && !strings.Contains(l.items[n-1], ", ") {
 		l.items[n-1] += ", " + s
 		return
 	}

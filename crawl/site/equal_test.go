@@ -38,10 +38,11 @@ func builtin(t testing.TB, name string) *Source {
 func checkResults(t testing.TB, s *Source, page []byte) (read bool) {
 	t.Helper()
 	final := finalURL(t)
-	got := s.parseRegions(page, final)
+	got, more := s.parseRegions(page, final)
 	if got == nil {
 		return false
 	}
+	checkNext(t, s, got, more, page)
 	doc, end, err := region.Parse(page)
 	if err == nil {
 		err = s.cut(OK, end, final)
@@ -85,6 +86,81 @@ func TestResultsRegionEqualsWhole(t *testing.T) {
 	}
 }
 
+// checkNext looks for the next link in the whole page where the regions alone say that there is none.
+func checkNext(t testing.TB, s *Source, p *Page, more bool, page []byte) (asked, found bool) {
+	t.Helper()
+	if p.NextURL != "" || p.NextHost != "" || p.atEnd {
+		return false, false
+	}
+	whole := *p
+	s.findNext(&whole, page, finalURL(t))
+	found = whole.NextURL != "" || whole.NextHost != ""
+	if found && !more {
+		t.Fatalf("the page has a next link, %q %q, for which the whole of it was not looked at:\n%s", whole.NextURL, whole.NextHost, page)
+	}
+	return more, found
+}
+
+// TestNextOutsideRegions makes pages of what next links, and what they stand in, may bear, for many forms of rules.
+func TestNextOutsideRegions(t *testing.T) {
+	t.Parallel()
+	for _, css := range []string{
+		"a.next", ".next > a", ".pagination a.next:not(.disabled)", ".pagination .next:not(.disabled) > a", "a[rel~=next]", "a[rel=next]", "a[rel*=ext]", "a[rel]",
+		"a[rel~=NEXT i]", "a[rel!=next]", "a:not([rel=prev])", "#next", "#next a", "[id=next]", "[class=next]", "[class]", "[id^=n] > *", "a", "* > .next", ".pager.next",
+		".pagination + .next", "div ~ a.next", "a:first-child", "div:has(a.next) a", ".pagination:first-child a", "a:contains(n)", "a.next:not(.x .y)", `.n\65 xt`, ".next, #next",
+		"link[rel~=next]", "body.next a", "html a.next", "[title=\"a b\"] a",
+	} {
+		t.Run(css, func(t *testing.T) {
+			t.Parallel()
+			s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nnext: [{css: '"+css+"', attr: href}, {css: .pagination .far, attr: href}]\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked, spared := 0, 0
+			rapid.Check(t, func(rt *rapid.T) {
+				page := []byte(nextPage(func(what string, all ...string) string { return rapid.SampledFrom(all).Draw(rt, what) }))
+				if p, more := s.parseRegions(page, finalURL(t)); p != nil {
+					if asked, found := checkNext(t, s, p, more, page); !asked && !found {
+						spared++
+					}
+					if more {
+						asked++
+					}
+				}
+			})
+			t.Logf("%d pages parsed whole, %d spared", asked, spared)
+		})
+	}
+}
+
+// nextPage is a page in good order.
+func nextPage(pick func(what string, all ...string) string) string {
+	attrs := func() string {
+		return pick("class", "", "", "", ` class="next"`, ` CLASS=next`, ` class="pagination x"`, ` class="pager next"`, ` class="next disabled"`, ` class="n&#101;xt"`) +
+			pick("id", "", "", "", ` id=next`, ` id="main-content"`) + pick("rel", "", "", ` rel=next`, ` rel="x next"`, ` rel="n&#101;xt"`, ` rel=prev`, ` rel=NEXT`) +
+			pick("title", "", "", ` title="a b"`)
+	}
+	var block func(depth string) string
+	block = func(depth string) (out string) {
+		for pick("more", "y", "y", "n") == "y" && len(depth) < 5 {
+			switch pick("what", "div", "a", "far", "card") {
+			case "div":
+				out += "<div" + attrs() + ">" + block(depth+"x") + "</div>"
+			case "far":
+				out += `<a class=far href="?page=3">n</a>`
+			case "card":
+				out += `<div class="result" data-ypid="1"><b class="business-name">A</b></div>`
+			default:
+				out += `<a href="` + pick("href", "?page=2", "?page=2", "https://other.example/", "/x") + `"` + attrs() + `>n</a>`
+			}
+		}
+		return out
+	}
+	head := pick("link", "", `<link rel=next href="?page=2">`)
+	body := block("") + `<div class="search-results"><div class="result" data-ypid="9"><b class="business-name">B</b></div>` + block("x") + "</div>" + block("")
+	return "<!DOCTYPE html><html" + attrs() + "><head>" + head + "</head><body" + attrs() + ">" + body + "</body></html>"
+}
+
 func FuzzResultsRegionEqualsWhole(f *testing.F) {
 	s := builtin(f, "yellowpages")
 	for _, page := range seedPages(f) {
@@ -93,9 +169,7 @@ func FuzzResultsRegionEqualsWhole(f *testing.F) {
 	for _, fragment := range regiontest.Fragments {
 		f.Add([]byte(regiontest.Shell(fragment)))
 	}
-	final := finalURL(f)
 	f.Fuzz(func(t *testing.T, page []byte) {
 		checkResults(t, s, page)
-		checkRead(t, s, page, final, false)
 	})
 }

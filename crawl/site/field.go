@@ -22,7 +22,6 @@ type rule struct {
 	json  string
 	own   bool
 	match *regexp.Regexp
-	def   *Rule // what the definition says
 }
 
 // A field is a list of rules: the first that yields something wins.
@@ -50,7 +49,6 @@ func (f field) each(c *cardReader, stop func(string) bool) bool {
 	for i := range f {
 		for _, n := range f[i].nodes(c) {
 			if s := f[i].take(c, n); s != "" && stop(s) {
-				c.note(&f[i], s)
 				return true
 			}
 		}
@@ -63,7 +61,6 @@ func (f field) first(c *cardReader) string {
 	for i := range f {
 		for _, n := range f[i].nodes(c) {
 			if s := f[i].take(c, n); s != "" {
-				c.note(&f[i], s)
 				return s
 			}
 		}
@@ -89,7 +86,6 @@ func (f field) all(c *cardReader, limit int) []string {
 			}
 		}
 		if out != nil {
-			c.note(r, out[0])
 			return out
 		}
 	}

@@ -37,9 +37,8 @@ func urlPath(u string) string {
 		_, path, _ := strings.Cut(rest, "/")
 		u = "/" + path
 	}
-	if i := strings.IndexAny(u, "?#"); i >= 0 {
-		u = u[:i]
-	}
+	u, _, _ = strings.Cut(u, "?")
+	u, _, _ = strings.Cut(u, "#")
 	if !strings.HasPrefix(u, "/") {
 		return ""
 	}

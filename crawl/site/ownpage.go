@@ -57,9 +57,6 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	o.read(region.Scripts(doc))
 	ours := o.ours()
 	r := o.detail(ours)
-	if s.trace != nil {
-		s.trace.found = ours
-	}
 	r.marked = o.linked
 	if !r.ok(p, r.marked || chrome) {
 		r.decide(p, chrome, len(body) == 0)
@@ -87,21 +84,20 @@ func pageTitle(doc *html.Node) string {
 		case n.Type != html.ElementNode || n.Namespace != "":
 		case n.Data == "h1":
 			if text := structured.Text(n); text != "" {
-				return keep(text, maxName)
+				return keep(text, yp.MaxName)
 			}
 		case n.Data == "meta" && region.Attr(n, "property") == "og:title":
 			share = cmp.Or(share, region.Attr(n, "content"))
 		}
 	}
 	share, _, _ = strings.Cut(share, " | ") // behind it stands the directory's name
-	return keep(yp.Clean(share), maxName)
+	return keep(yp.Clean(share), yp.MaxName)
 }
 
 // ours returns the sightings that are of this page's listing, see ofPage.
 func (o *ownPageReader) ours() (ours []sighting) {
 	ours, o.linked = ofPage(o.found, func(s sighting) int {
 		switch {
-		case s.Bare:
 		case s.key == "":
 			return linkOut
 		case o.same(s):

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -34,6 +35,7 @@ type Page struct {
 
 	zero    bool // the page says explicitly that there are 0 listings
 	organic int  // cards in the place of organic ones
+	lost    int  // businesses with a link and without a card; they are part of Bad
 	atEnd   bool // by its own count the page shows the last listing
 }
 
@@ -49,8 +51,8 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 	if s.def.Structured.On {
 		return s.parseStructured(body, final, status)
 	}
-	if p := s.parseRegions(body, final); p != nil {
-		if p.NextURL == "" && p.NextHost == "" && !p.atEnd {
+	if p, more := s.parseRegions(body, final); p != nil {
+		if more {
 			s.findNext(p, body, final)
 		}
 		return p, nil
@@ -94,20 +96,23 @@ func (s *Source) release(w *workspace) {
 }
 
 // parseRegions reads the page from its regions alone; nil when the page must be
-// parsed whole: its tags are not in good order, or the regions hold no listing.
-func (s *Source) parseRegions(body []byte, final *url.URL) *Page {
+// parsed whole: its tags are not in good order, or the regions hold no listing. moreNext
+// says that the next link may stand outside of the regions, or hang on what does.
+func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bool) {
 	w := s.workspace()
 	defer s.release(w)
 	doc, scripts, ok := w.parser.Parse(view(body), &s.regions)
 	if !ok {
-		return nil
+		return nil, false
 	}
-	p := s.extract(w, doc, scripts, final, true)
+	p = s.extract(w, doc, scripts, final, true)
 	if onlyAds(p.Listings) {
-		return nil
+		return nil, false
 	}
 	p.Via = "region"
-	return p
+	unsettled := func(r rule) bool { return r.sel >= 0 && len(w.pageHits[r.sel]) > 0 } // by what is around the regions, it may be one
+	moreNext = w.parser.Outside() || p.LeftOut > 0 || slices.ContainsFunc(s.next, unsettled)
+	return p, moreNext && p.NextURL == "" && p.NextHost == "" && !p.atEnd
 }
 
 // readText says what was read of a page: "1 listing in 3 cards, 2 unreadable".
@@ -193,7 +198,7 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 	s.readNext(p, w.pageHits, doc, final)
 	if shown > p.organic+p.LeftOut {
 		p.Missing, p.Announced = shown-p.organic-p.LeftOut, shown-p.LeftOut
-		p.Bad += p.Missing
+		p.Bad += max(p.Missing-p.lost, 0)
 		p.Reason += fmt.Sprintf("; the page counts %s more than it shows", yp.Plural(p.Missing, "listing"))
 	}
 	return p
@@ -252,7 +257,6 @@ func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, final *url
 			next, paging := s.nextURL(final, ref), inPagination(n)
 			if next != "" && (paging || !p.atEnd && s.later(final, next)) {
 				p.NextURL, p.NextHost = next, ""
-				page.note(r, ref)
 				return
 			}
 			if p.NextHost == "" && (paging || !p.atEnd) {

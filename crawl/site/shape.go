@@ -24,7 +24,6 @@ type position struct{ line, column int }
 // faults gathers what is wrong with a definition. It knows where each of its keys stands.
 type faults struct {
 	name    string
-	base    *faults             // of the definition that this one extends; nil = none
 	at      map[string]position // of the keys and items of lists that the file has, by their path: "fields.phone[1]"
 	nodes   int
 	missing []string // paths of keys
@@ -289,16 +288,6 @@ func (f *faults) err() error {
 		f.errs = append(f.errs, &DefinitionError{Name: f.name, Err: fmt.Errorf("%s %s missing", strings.Join(all, "; "), verb)})
 	}
 	return errors.Join(f.errs...)
-}
-
-// rule returns the rule that stands at a path: in the file, or in the one that it extends.
-func (f *faults) rule(path, text string) *Rule {
-	for at := f; at != nil; at = at.base {
-		if key, pos, ok := at.find(path); ok {
-			return &Rule{Key: key, File: at.name, Line: pos.line, Text: text}
-		}
-	}
-	return &Rule{Key: path, File: f.name, Text: text}
 }
 
 // yamlWords are how messages of yaml begin, each with what is wrong in the words of who writes a definition.

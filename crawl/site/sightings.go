@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
@@ -42,34 +41,21 @@ func (r *businessReader) read(scripts []string) (leftOut int) {
 	d := r.src.def
 	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea}
 	found, leftOut := reader.Read(r.doc, scripts)
-	start := 0 // of the form
 	for i := range found {
-		if i > 0 && found[i].Form != found[i-1].Form {
-			r.dropSharedKeys(start)
-			start = len(r.found)
-		}
 		s := sighting{Business: &found[i], ident: found[i].ID()}
-		if s.Bare {
-			if s.key, s.l.ProfileURL = r.ownKey(s.URL); s.key == "" {
-				continue
-			}
-		} else if home := r.addresses(&s); home && s.ident == "" && s.key == "" {
+		if home := r.addresses(&s); home && s.ident == "" && s.key == "" {
 			continue // the directory itself, or the page as a whole
 		}
 		r.fill(&s)
 		r.found = append(r.found, s)
 	}
-	r.dropSharedKeys(start)
 	return leftOut
 }
 
 // fill makes a listing of what is said.
 func (r *businessReader) fill(s *sighting) {
 	l := &s.l
-	l.Name, l.Rank = keep(s.Name, maxName), s.Rank
-	if s.Bare {
-		return
-	}
+	l.Name, l.Rank = keep(s.Name, yp.MaxName), s.Rank
 	shown, e164 := s.Phone()
 	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
 	setAddress(l, s.Address())
@@ -238,71 +224,11 @@ func pathID(key string) string {
 	return fmt.Sprintf("%s~%016x", yp.Clip(key, maxPathID-17), h.Sum64())
 }
 
-// sibling reports whether a path is that of another results page: of the
-// target's kind, and but for one part the same as this page's.
-func (r *businessReader) sibling(s *sighting) bool {
-	path, _, _ := strings.Cut(s.key, "?")
-	below := strings.TrimSuffix(r.src.base.EscapedPath(), "/")
-	path, here := strings.TrimPrefix(path, below), strings.TrimPrefix(r.final.EscapedPath(), below)
-	if !r.src.target.matches(path) || !r.src.target.matches(here) {
-		return false
-	}
-	parts, ours, same := strings.Split(strings.Trim(path, "/"), "/"), strings.Split(strings.Trim(here, "/"), "/"), 0
-	for i, kind := range r.src.target.kind {
-		if kind == "" && parts[i] == ours[i] {
-			same++
-		}
-	}
-	return same > 0
-}
-
-// spells reports whether the last part of a path holds a text as its slug.
-func spells(key, text string) bool {
-	slug := yp.Slug(text)
-	return slug != "" && strings.Contains(key[strings.LastIndexByte(key, '/')+1:], slug)
-}
-
-// dropSharedKeys takes the own page from businesses of one form that differ in
-// name and yet name the same page: it is that of a redirector, or of the list.
-func (r *businessReader) dropSharedKeys(start int) {
-	names, shared := map[string]string{}, map[string]bool{}
-	for i := start; i < len(r.found); i++ {
-		s := &r.found[i]
-		name := yp.NormalName(s.l.Name)
-		if s.key == "" || s.Bare || name == "" {
-			continue
-		}
-		if have, ok := names[s.key]; ok && have != name {
-			shared[s.key] = true
-		}
-		names[s.key] = name
-	}
-	if len(shared) == 0 {
-		return
-	}
-	for i := start; i < len(r.found); i++ {
-		if s := &r.found[i]; shared[s.key] {
-			s.key, s.l.ProfileURL = "", ""
-		}
-	}
-}
-
 // finish makes one listing of all that was said of each business.
 func (r *businessReader) finish(p *Page) {
 	m := merger{index: map[string]int{}}
 	for i := range r.found {
-		if !r.found[i].Bare {
-			m.add(&r.found[i], true)
-		}
-	}
-	typed := len(m.list) > 0
-	for i := range r.found {
-		if s := &r.found[i]; s.Bare {
-			m.add(s, !typed && !r.sibling(s))
-		}
-	}
-	if !typed {
-		r.nameBare(m.list)
+		m.add(&r.found[i])
 	}
 	m.listings(p)
 }
@@ -313,9 +239,9 @@ type merger struct {
 	index map[string]int // of the keys by which a business is known
 }
 
-// add joins a sighting with the business that it is of. One that is of none is a business of its own, if it may be.
+// add joins a sighting with the business that it is of. One that is of none is a business of its own.
 // The first business to be known by a key stays so.
-func (m *merger) add(s *sighting, own bool) {
+func (m *merger) add(s *sighting) {
 	l := s.l
 	l.Website = "" // which branches share
 	keys := yp.CompanyKeys(&l)
@@ -326,8 +252,7 @@ func (m *merger) add(s *sighting, own bool) {
 		keys = slices.Insert(keys, 0, pageKey+s.key)
 	}
 	at := slices.IndexFunc(keys, func(k string) bool { return m.is(k, s) })
-	switch {
-	case at >= 0:
+	if at >= 0 {
 		at = m.index[keys[at]]
 		have := &m.list[at]
 		if have.key == "" {
@@ -335,11 +260,9 @@ func (m *merger) add(s *sighting, own bool) {
 		}
 		have.ident = cmp.Or(have.ident, s.ident)
 		fillListing(&have.l, &s.l)
-	case own:
+	} else {
 		at = len(m.list)
 		m.list = append(m.list, *s)
-	default:
-		return
 	}
 	for _, k := range keys {
 		if _, known := m.index[k]; !known {
@@ -358,12 +281,15 @@ const (
 // and phone or address. Two that have pages or ids of their own are two, however alike.
 func (m *merger) is(key string, s *sighting) bool {
 	at, ok := m.index[key]
-	if !ok || strings.HasPrefix(key, pageKey) {
-		return ok
+	if !ok {
+		return false
 	}
 	have := &m.list[at]
 	otherName := have.l.Name != "" && s.l.Name != "" && yp.NormalName(have.l.Name) != yp.NormalName(s.l.Name)
-	if strings.HasPrefix(key, idKey) && otherName {
+	switch {
+	case strings.HasPrefix(key, pageKey): // two of one form are two: the page is that of a redirector, or of the list
+		return !otherName || have.Form != s.Form
+	case strings.HasPrefix(key, idKey) && otherName:
 		return false
 	}
 	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)
@@ -413,41 +339,12 @@ func (m *merger) listings(p *Page) {
 			p.Bad++
 			continue
 		}
-		if seen[id] {
+		if seen[id] { // of several that can't be told apart the first counts
+			p.Bad++
 			continue
 		}
 		seen[id] = true
 		s.l.ID = id
 		p.Listings = append(p.Listings, s.l)
 	}
-}
-
-// nameBare names businesses of which a list gives the addresses alone, by the
-// links to them: those of headings, and those whose text the address spells.
-func (r *businessReader) nameBare(list []sighting) {
-	unnamed := map[string]*sighting{}
-	for i := range list {
-		if list[i].l.Name == "" && list[i].key != "" {
-			unnamed[list[i].key] = &list[i]
-		}
-	}
-	var walk func(n *html.Node, heading bool)
-	walk = func(n *html.Node, heading bool) {
-		for c := n.FirstChild; c != nil && len(unnamed) > 0; c = c.NextSibling {
-			if c.Type != html.ElementNode || region.Unseen(c.Data) {
-				continue
-			}
-			in := heading || len(c.Data) == 2 && c.Data[0] == 'h' && digit(c.Data[1])
-			if c.Data == "a" {
-				key, _ := r.ownKey(region.Attr(c, "href"))
-				text := structured.Text(c)
-				if s := unnamed[key]; s != nil && text != "" && (in || spells(key, text)) {
-					s.l.Name = keep(text, maxName)
-					delete(unnamed, key)
-				}
-			}
-			walk(c, in)
-		}
-	}
-	walk(r.doc, false)
 }

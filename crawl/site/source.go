@@ -52,16 +52,13 @@ type Source struct {
 	base *url.URL
 	host string // of base, without "www."
 	site string // registered domain of base, "" for an address
-
-	trace *trace // nil but for Read
 }
 
 // compiled is a definition, checked and ready for use.
 type compiled struct {
-	def    *definition
-	places *faults // where its keys stand
-	yaml   []byte
-	delay  time.Duration
+	def   *definition
+	yaml  []byte
+	delay time.Duration
 
 	target, search *template
 
@@ -72,9 +69,10 @@ type compiled struct {
 	organic, sponsored     []int             // in page
 	organicIn, sponsoredIn []region.Selector // containers of such cards
 	tagOnly                map[int]bool      // those of organic and sponsored that ask for no more than a tag
-	cardRules              map[int]*Rule     // of organic and sponsored
 	next, total, shown     field             // in page
-	marks                  []int             // in cards
+	marks                  []int             // of ads, in cards
+	marksOf                []region.Selector // the same, of a card itself
+	profile                field             // links to businesses, in page
 	inCards                []int             // in cards: all of page
 	fields                 fields
 
@@ -115,7 +113,7 @@ func Parse(name string, text []byte) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &compiled{def: def, places: f, yaml: slices.Clone(text)}
+	c := &compiled{def: def, yaml: slices.Clone(text)}
 	base := c.compile(f)
 	if err := f.err(); err != nil {
 		return nil, err
@@ -125,9 +123,6 @@ func Parse(name string, text []byte) (*Source, error) {
 
 // Name returns the source's name.
 func (s *Source) Name() string { return s.def.Name }
-
-// File returns what the source's definition was called when it was parsed; its rules bear that name.
-func (s *Source) File() string { return s.places.name }
 
 // BaseURL returns a copy of the source's base URL.
 func (s *Source) BaseURL() *url.URL { u := *s.base; return &u }

@@ -18,7 +18,7 @@ import (
 // data of its pages; cards and fields are not looked at then. It is "true", or
 // a mapping:
 //
-//	forms  forms to read, of jsonld, microdata and hcard; left out = all
+//	forms  forms to read, of jsonld and microdata; left out = all
 //	types  further schema.org types that are businesses
 //
 // The listings' own pages are read from theirs, too, unless the block detail
@@ -54,9 +54,6 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	r := businessReader{src: s, final: final, doc: doc}
 	p.LeftOut = r.read(scripts)
 	r.finish(p)
-	if s.trace != nil {
-		s.trace.found = r.found
-	}
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, readText(p, "entry")

@@ -62,14 +62,14 @@ func TestStructuredOutcomes(t *testing.T) {
 func TestStructuredDefinition(t *testing.T) {
 	t.Parallel()
 	with := func(s string) string { return strings.Replace(prairieDef, "structured: true", s, 1) }
-	ld := `<div class="vcard"><a class="fn" href="/biz/card-400001">Card</a></div>
+	ld := `<div itemscope itemtype="https://schema.org/Plumber"><a itemprop="name" href="/biz/card-400001">Card</a></div>
 <script type="application/ld+json">[{"@type":"Plumber","name":"Acme","url":"/biz/acme-400002"},{"@type":"Guild","name":"Guild","url":"/biz/guild-400003"}]</script>`
 	t.Run("Forms", func(t *testing.T) {
 		t.Parallel()
 		for def, want := range map[string]string{
 			"structured: true":                              "400002 400001",
 			"structured: {}":                                "400002 400001",
-			"structured: {forms: [hcard]}":                  "400001",
+			"structured: {forms: [microdata]}":              "400001",
 			"structured: {forms: [jsonld], types: [Guild]}": "400002 400003",
 		} {
 			s, err := Parse("x", []byte(with(def)))
@@ -100,7 +100,7 @@ func TestStructuredDefinition(t *testing.T) {
 	for def, want := range map[string]string{
 		"structured: [jsonld]":         "x:3:13: structured: got a list, want true or a mapping of forms, types",
 		"structured: {form: [jsonld]}": `x:3:14: structured.form: unknown key "form": did you mean "forms"?`,
-		"structured: {forms: [rdfa]}":  `x:3:22: structured.forms[0]: unknown form "rdfa": want one of jsonld, microdata, hcard`,
+		"structured: {forms: [rdfa]}":  `x:3:22: structured.forms[0]: unknown form "rdfa": want one of jsonld, microdata`,
 		"structured: maybe":            "x:3:13: structured: got \"maybe\", want true or a mapping of forms, types",
 		"structured: false":            "x: cards.organic",
 	} {

@@ -50,7 +50,7 @@ type Change struct {
 	CompanyID *int64              `json:"company_id"` // the listing's company now; null = rejected
 	Run       *int64              `json:"run"`        // null = rebuilt from logs, or reparsed
 	Changes   []store.FieldChange `json:"changes"`
-	Reasons   []string            `json:"reasons"`  // why it was rejected
+	Reasons   []string            `json:"reasons"`  // why it was rejected, or dropped: city_left_index
 	Reparsed  bool                `json:"reparsed"` // a kept page was read again: no news of the source
 }
 

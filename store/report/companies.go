@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -53,46 +52,12 @@ func (k *Reader) Companies(ctx context.Context, f CompanyFilter, limit int) ([]C
 	return list(ctx, k, "list companies", listCompanies, args, fields[CompanyRow])
 }
 
-// MergeRow is a row of company_merges: two companies that became one.
-type MergeRow struct {
-	ID           int64     `json:"id"`
-	At           time.Time `json:"at"`
-	Kept         int64     `json:"kept"`
-	KeptName     string    `json:"kept_name,omitempty"` // as it is now; empty when it was merged, too
-	Absorbed     int64     `json:"absorbed"`
-	AbsorbedName string    `json:"absorbed_name"` // as it was
-	By           string    `json:"by"`            // web, tel, adr, hand
-	Key          string    `json:"key,omitempty"`
-	Listings     int       `json:"listings"` // that came with it
-	Undone       time.Time `json:"undone_at"`
-}
-
-const (
-	mergeColumns = `m.id, m.at, m.kept, ifnull(c.name, ''), m.absorbed, ifnull(m.company ->> 'name', ''), m.by, ifnull(m.key, ''),
-		json_array_length(m.listings), m.undone_at`
-	listMerges = `
-	SELECT ` + mergeColumns + ` FROM company_merges m LEFT JOIN companies c ON c.id = m.kept
-	WHERE m.at >= ?1 ORDER BY m.id DESC LIMIT ?2`
-)
-
-// Merges lists the merges of the last while (0 = all), the newest first, at most limit
-// of them (0 = all), those that were undone too.
-func (k *Reader) Merges(ctx context.Context, since time.Duration, limit int) ([]MergeRow, error) {
-	from := ""
-	if since > 0 {
-		from = yp.FormatTime(k.db.Now().Add(-since))
-	}
-	return list(ctx, k, "list merges", listMerges, []any{from, atMost(limit)}, fields[MergeRow])
-}
-
 // CompanyDetail is a company with its listings and what makes it one.
 type CompanyDetail struct {
 	CompanyRow
 	Confidence float64          `json:"confidence"` // from 0 to 1, see yp.Confidence
 	Places     []CompanyListing `json:"places"`
 	Keys       []CompanyKey     `json:"keys"`
-	Merges     []MergeRow       `json:"merges"`          // that made it, the oldest first
-	Apart      []int64          `json:"kept_apart_from"` // companies that no key joins it with
 }
 
 // CompanyListing is a listing of a company.
@@ -128,23 +93,15 @@ const (
 		ifnull(l.state, ''), l.first_seen_at, l.last_seen_at, l.dropped_at, ifnull(l.postal_code, ''), ifnull(d.phone_e164, ''), ifnull(d.website, '')
 	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
 	WHERE l.company_id = ? ORDER BY l.id`
-	apartFrom = `SELECT b FROM company_apart WHERE a = ?1 UNION SELECT a FROM company_apart WHERE b = ?1 ORDER BY 1`
-	// The merges into the company, and into those that became parts of it.
-	companyMerges = `
-	WITH RECURSIVE part(id) AS (
-		VALUES (?1) UNION SELECT m.absorbed FROM part JOIN company_merges m ON m.kept = part.id WHERE m.undone_at IS NULL)
-	SELECT ` + mergeColumns + `, m.listings, ifnull(m.company ->> 'last_listing', 0)
-	FROM part CROSS JOIN company_merges m ON m.kept = part.id LEFT JOIN companies c ON c.id = m.kept
-	WHERE m.undone_at IS NULL ORDER BY m.id`
 )
 
 // Company returns a company with all that makes it one. When there is none with that
-// number, the error is a *store.RefusedError that says what became of it.
+// number, the error is a *store.RefusedError.
 func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) {
 	c, what := &CompanyDetail{}, fmt.Sprintf("read company %d", id)
 	found, err := k.one(ctx, what, showCompany, []any{id}, fields(&c.CompanyRow)...)
 	if err == nil && !found {
-		err = store.NoCompany(k.db.Reader(ctx), id)
+		err = &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` lists them all", id)}
 	}
 	if err != nil {
 		return nil, err
@@ -155,21 +112,11 @@ func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) 
 	if err == nil {
 		err = k.companyKeys(ctx, c)
 	}
-	if err != nil {
-		return nil, err
+	keys := make([][]string, len(c.Places))
+	for i, l := range c.Places {
+		keys[i] = l.keys
 	}
-	merges, err := list(ctx, k, what, companyMerges, []any{id}, func(m *mergeOf) []any {
-		return append(fields(&m.MergeRow), fromJSON(&m.rows), &m.last)
-	})
-	if err != nil {
-		return nil, err
-	}
-	c.Merges = make([]MergeRow, len(merges))
-	for i, m := range merges {
-		c.Merges[i] = m.MergeRow
-	}
-	c.Apart, err = list(ctx, k, what, apartFrom, []any{id}, value[int64])
-	c.Confidence = c.confidence(merges)
+	c.Confidence = yp.Confidence(keys)
 	return c, err
 }
 
@@ -194,61 +141,4 @@ func (k *Reader) companyKeys(ctx context.Context, c *CompanyDetail) error {
 		return fmt.Errorf("read company %d: %w", c.ID, err)
 	}
 	return nil
-}
-
-// mergeOf is a merge with the listings that it brought, and the last one that there
-// was when it did.
-type mergeOf struct {
-	MergeRow
-	rows []int64
-	last int64
-}
-
-// confidence is yp.Confidence of the listings. Of a merge by hand, one listing of
-// either side stands for it.
-func (c *CompanyDetail) confidence(merges []mergeOf) float64 {
-	keys, index := make([][]string, len(c.Places)), map[int64]int{}
-	for i, l := range c.Places {
-		keys[i], index[l.Row] = l.keys, i
-	}
-	var pairs [][2]int
-	for i, m := range merges {
-		if m.By != string(yp.KeyHand) {
-			continue
-		}
-		a, came := standIn(m.rows, index)
-		b, kept := standIn(sideOf(i, merges, slices.Collect(maps.Keys(index))), index)
-		if came && kept {
-			pairs = append(pairs, [2]int{a, b})
-		}
-	}
-	return yp.Confidence(keys, pairs)
-}
-
-// sideOf returns the listings, of all, that the company which kept merge i had at that time.
-func sideOf(i int, merges []mergeOf, all []int64) []int64 {
-	m := merges[i]
-	had := all
-	for _, o := range merges { // it may have become a part of another itself
-		if o.Absorbed == m.Kept {
-			had = o.rows
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(had), func(row int64) bool {
-		if row > m.last || slices.Contains(m.rows, row) {
-			return true
-		}
-		return slices.ContainsFunc(merges[i+1:], func(o mergeOf) bool { return o.Kept == m.Kept && slices.Contains(o.rows, row) })
-	})
-}
-
-// standIn returns the place of the smallest of the rows that is in the company now.
-func standIn(rows []int64, index map[int64]int) (int, bool) {
-	slices.Sort(rows)
-	for _, row := range rows {
-		if i, ok := index[row]; ok {
-			return i, true
-		}
-	}
-	return 0, false
 }

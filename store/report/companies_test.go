@@ -1,26 +1,17 @@
 package report_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
-
-// noLog is a log of edits that nobody reads.
-type noLog struct{}
-
-func (noLog) Append(*wal.Event) error { return nil }
-func (noLog) Sync() error             { return nil }
 
 // directory is a database with one source and one target that listings are saved under.
 type directory struct {
@@ -136,7 +127,7 @@ func TestCompanyKeys(t *testing.T) {
 	}
 }
 
-// TestCompanyConfidence: by the keys that listings give now, and what was done by hand.
+// TestCompanyConfidence: by the keys that listings give now.
 func TestCompanyConfidence(t *testing.T) {
 	t.Parallel()
 	web, tel := yp.LinkStrength(yp.KeyWeb), yp.LinkStrength(yp.KeyTel)
@@ -152,110 +143,18 @@ func TestCompanyConfidence(t *testing.T) {
 	expect("a website", 1, web)
 	d.save(t, place("c", "Zed", phone3, "", "CA"), place("d", "Zed", phone3, "", "CA"))
 	expect("phone and name", 3-1, tel)
-	merges, err := d.MergeCompanies(t.Context(), noLog{}, 2, []int64{1})
-	noErr(t, err)
-	expect("by hand, of parts that hang together by less", 2, web)
-	d.save(t, place("e", "Moe", "+13105550109", "", "CA"))
-	if _, err := d.MergeCompanies(t.Context(), noLog{}, 3, []int64{2}); err != nil { // what was kept is a part itself now
-		t.Fatal(err)
-	}
-	d.save(t, place("f", "Zed", phone3, "", "CA"))
-	expect("twice by hand, and one that came since", 3, web)
-	if _, err := d.UndoMerge(t.Context(), noLog{}, merges[0]); err != nil {
-		t.Fatal(err)
-	}
-	expect("what is left", 3, tel)
-	expect("what is back", 1, web)
 	d.save(t, place("b", "Acme", phone2, "https://other.org", "CA"))
-	if got := d.company(t, 1); got.Confidence != 0.5 || !slices.Equal(got.Apart, []int64{3}) {
-		t.Errorf("remembered: %v, apart from %v", got.Confidence, got.Apart)
-	}
+	expect("remembered", 1, 0.5)
 }
 
 func TestCompanyOfAMerge(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t, place("a", "Acme", phone1, "", "CA"), place("b", "Acme", "", acmeSite, "CA"), place("c", "Acme", phone1, acmeSite, "CA"))
-	c := d.company(t, 1)
-	if len(c.Merges) != 1 || c.Merges[0].By != "tel" || c.Merges[0].Absorbed != 2 || c.Merges[0].AbsorbedName != "Acme" || c.Merges[0].Listings != 1 {
-		t.Errorf("%+v", c.Merges)
+	if c := d.company(t, 1); len(c.Places) != 3 {
+		t.Errorf("%+v", c.Places)
 	}
-	all, err := d.Merges(t.Context(), time.Hour, 0)
-	if err != nil || !slices.Equal(all, c.Merges) {
-		t.Errorf("%+v, %v, want %+v", all, err, c.Merges)
+	var refused *store.RefusedError
+	if _, err := d.Company(t.Context(), 2); !errors.As(err, &refused) || err.Error() != "there is no company 2: `ypcrawl companies list` lists them all" {
+		t.Errorf("got %v", err)
 	}
-	if none, err := d.Merges(t.Context(), time.Nanosecond, 0); err != nil || len(none) != 0 {
-		t.Errorf("%+v, %v: older than that", none, err)
-	}
-	for id, why := range map[int64]string{
-		2: "there is no company 2 any more: merge 1 made it a part of company 1",
-		9: "there is no company 9: `ypcrawl companies list` lists them all",
-	} {
-		var refused *store.RefusedError
-		if _, err := d.Company(t.Context(), id); !errors.As(err, &refused) || err.Error() != why {
-			t.Errorf("got %v, want %s", err, why)
-		}
-	}
-}
-
-// TestByHandBesideACrawl: an operator of another process merges and splits while
-// pages come; neither disturbs the other, and what is apart stays so.
-func TestByHandBesideACrawl(t *testing.T) {
-	t.Parallel()
-	d := newDirectory(t)
-	var first []yp.Listing
-	for i := range 30 {
-		first = append(first, place(fmt.Sprint(i), fmt.Sprint("Acme ", i%7), fmt.Sprintf("+1310555%04d", i%11), "", "CA"))
-	}
-	d.save(t, first...)
-	operator, err := store.Open(t.Context(), store.Config{Path: d.DB().Path(), MustExist: true})
-	noErr(t, err)
-	defer func() { _ = operator.Close() }()
-	crawled := make(chan error, 1)
-	go func() { crawled <- crawlOn(context.WithoutCancel(t.Context()), d.DB(), first) }()
-	done := 0
-	for k, i := checkpoint.New(operator), int64(1); i < 30; i++ {
-		var refused *store.RefusedError
-		merges, err := k.MergeCompanies(t.Context(), noLog{}, i, []int64{i + 1})
-		if err == nil {
-			done++
-			_, err = k.UndoMerge(t.Context(), noLog{}, merges[0])
-		}
-		if err != nil && !errors.As(err, &refused) {
-			t.Error(err)
-		}
-	}
-	if err := <-crawled; err != nil || done == 0 {
-		t.Errorf("%d merges were done; the crawl: %v", done, err)
-	}
-	for what, query := range map[string]string{
-		"companies without listings": `SELECT count(*) FROM companies WHERE id NOT IN (SELECT company_id FROM listings)`,
-		"broken references":          `SELECT count(*) FROM pragma_foreign_key_check`,
-		"leads of another":           `SELECT count(*) FROM companies c LEFT JOIN listings l ON l.source_id = lead_source AND l.listing_id = lead_listing WHERE l.company_id IS NOT c.id`,
-	} {
-		var n int
-		if err := d.DB().Read().QueryRowContext(t.Context(), query).Scan(&n); err != nil || n > 0 {
-			t.Errorf("%d %s (%v)", n, what, err)
-		}
-	}
-}
-
-// crawlOn saves the listings again and again, with a website that more and more of
-// them share.
-func crawlOn(ctx context.Context, db *store.DB, listings []yp.Listing) error {
-	for page := range 40 {
-		some := slices.Clone(listings)
-		for i := range some {
-			if (i+page)%5 == 0 {
-				some[i] = place(some[i].ID, some[i].Name, some[i].PhoneE164, fmt.Sprintf("https://acme%d.com", i%3), "CA")
-			}
-		}
-		err := db.Write(ctx, func(tx *store.Tx) error {
-			_, err := store.SaveListings(tx, store.PageOf{SourceID: 1, TargetID: 1, State: "CA"}, store.Prepare(&yp.Page{Number: page + 1, Listings: some}))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -38,7 +37,7 @@ type Coverage struct {
 // scope that are not retired. Listings are counted by target: one that two searches show
 // counts in both.
 type CoverageTotals struct {
-	Targets      int64    `json:"targets"`     // crawled, at least one page
+	Targets      int64    `json:"targets"`     // crawled: at least one page was read, or the site said that there is none
 	Again        int64    `json:"again"`       // crawled before; the next crawl has not brought a page yet
 	AgainWhole   int64    `json:"again_whole"` // of those: to a confirmed end. Of these no share is known yet
 	NeverCrawled int64    `json:"never_crawled"`
@@ -55,7 +54,7 @@ type CoverageTotals struct {
 }
 
 // Unread are the targets whose current crawl has not come to an end that the site confirmed, by
-// cause. What is new of them may be newly seen, and that a listing closed can't be told.
+// cause. What is new of them may be newly seen, and that a listing closed is not noticed.
 type Unread struct {
 	Targets     int64 `json:"targets"` // all of them
 	MaxPages    int64 `json:"max_pages"`
@@ -64,7 +63,6 @@ type Unread struct {
 	Failed      int64 `json:"failed"`      // failed, parked, stuck, or to be tried again in minutes
 	Again       int64 `json:"again"`       // read before, and about to be read again
 	Never       int64 `json:"never"`
-	Listings    int64 `json:"listings"` // that they have shown so far
 }
 
 const (
@@ -74,7 +72,7 @@ const (
 	SELECT t.id FROM targets t
 	WHERE ` + where + ` AND t.retired_at IS NULL AND (?7 OR ` + crawled + `)
 	ORDER BY NOT (` + crawled + `), t.site_total IS NULL OR t.site_total = 0, ` + seen + ` * 1.0 / max(1, t.site_total), ` + seen + ` - t.site_total, t.id LIMIT ?8`
-	crawled = `(t.page_current > 0 OR t.finished_at IS NOT NULL)`
+	crawled = `(t.page_current > 0 OR t.status = 'DONE')`
 	before  = `(t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL)`
 	seen    = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`
 
@@ -95,7 +93,6 @@ const (
 		ifnull(sum(` + inTrouble + `), 0),
 		ifnull(sum(` + pending + ` AND t.page_current = 0 AND ` + before + `), 0),
 		ifnull(sum(` + pending + ` AND t.page_current = 0 AND NOT ` + before + `), 0),
-		ifnull(sum(iif(` + wholly + `, 0, t.raw_count + t.bad_count)), 0),
 		ifnull(sum(t.site_total IS NULL AND t.complete_at IS NULL), 0)`
 
 	// How the current crawl of a target stands: one of these is true.
@@ -124,7 +121,7 @@ func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (Coverag
 		u := &t.Unread
 		return []any{
 			&t.Targets, &t.Again, &t.AgainWhole, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
-			&u.Targets, &u.MaxPages, &u.Unconfirmed, &u.Begun, &u.Failed, &u.Again, &u.Never, &u.Listings, &t.Untold,
+			&u.Targets, &u.MaxPages, &u.Unconfirmed, &u.Begun, &u.Failed, &u.Again, &u.Never, &t.Untold,
 		}
 	})
 	t := append(all, CoverageTotals{})[0]
@@ -139,69 +136,32 @@ func (t *CoverageTotals) setPercent() {
 	}
 }
 
-// Text says how much of what the sites list was seen: "32.0% of what the site lists was seen;
-// about 2,400 pages beyond --max-pages".
+// Text says how much of what the sites list was seen: "32.0% of what the site lists was seen".
 func (t CoverageTotals) Text() string {
-	if t.PagesLeft > 0 {
-		return t.share() + "; about " + yp.Plural(t.PagesLeft, "page") + " beyond --max-pages"
-	}
-	return t.share()
-}
-
-func (t CoverageTotals) share() string {
 	measured := t.All() - t.Untold - t.AgainWhole
 	switch {
+	case t.Targets == 0 && t.Again == 0:
+		return "no page was read yet"
 	case t.Percent != nil && measured < t.All():
 		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured), yp.Plural(t.All(), "target"))
 	case t.Percent != nil:
 		return yp.Share(*t.Percent) + " of what the site lists was seen"
-	case t.Targets == 0 && t.Again > 0:
-		return "nothing of what the site lists was seen again yet"
 	case t.Targets == 0:
-		return "nothing of what the site lists was seen yet"
+		return "nothing of what the site lists was seen again yet"
 	case t.Unread.Targets == 0:
 		return "every page that the site offers was read; the site does not say how much it lists"
 	}
 	return "the site does not say how much it lists"
 }
 
-// Lines says it line by line: the share, which targets were not read to their end and why, and
-// what that means for the words "new" and "closed"; of says what is counted: "this selection".
-// Each line is at most 80 characters wide.
-func (t CoverageTotals) Lines(of string) []string {
-	lines := []string{sentence(t.share() + " (" + of + ")")}
-	if t.PagesLeft > 0 {
-		lines = append(lines, sentence("about "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages"))
+// Line is what commands say beside their own answer; `coverage` says more. of says what is
+// counted: "this selection".
+func (t CoverageTotals) Line(of string) string {
+	text := t.Text() + " (" + of + ")"
+	if n := t.Unread.Targets; n > 0 && t.Targets+t.Again > 0 {
+		text += fmt.Sprintf("; %s of %s not read to the end", yp.Thousands(n), yp.Plural(t.All(), "target"))
 	}
-	u := t.Unread
-	if u.Targets == 0 {
-		return lines
-	}
-	var why []string
-	for _, part := range []struct {
-		n    int64
-		text string
-	}{
-		{u.MaxPages, "by --max-pages"},
-		{u.Failed, "failed"},
-		{u.Begun, "begun"},
-		{u.Never, "not yet crawled"},
-		{u.Again, "waiting for the next crawl"},
-		{u.Unconfirmed, "without a confirmed end"},
-	} {
-		if part.n > 0 {
-			why = append(why, yp.Thousands(part.n)+" "+part.text)
-		}
-	}
-	lines = append(lines, sentence(fmt.Sprintf("%s of %s not read to the end: %s", yp.Thousands(u.Targets), yp.Plural(t.All(), "target"), strings.Join(why, ", "))))
-	if u.Targets > u.Never {
-		text := "There, new listings may only be new to this file, and closed ones are not noticed"
-		if u.Listings > 0 { // of those to be crawled again it is not known how many there are
-			text += " (" + yp.Plural(u.Listings, "listing") + ")"
-		}
-		lines = append(lines, sentence(text))
-	}
-	return lines
+	return sentence(text)
 }
 
 // Add adds the targets of another selection.
@@ -211,23 +171,11 @@ func (t *CoverageTotals) Add(o CoverageTotals) {
 		&t.Targets: o.Targets, &t.Again: o.Again, &t.AgainWhole: o.AgainWhole, &t.NeverCrawled: o.NeverCrawled, &t.Complete: o.Complete, &t.Known: o.Known, &t.SiteTotal: o.SiteTotal,
 		&t.SeenOfKnown: o.SeenOfKnown, &t.Seen: o.Seen, &t.PagesLeft: o.PagesLeft, &t.NoTotal: o.NoTotal, &t.Untold: o.Untold,
 		&u.Targets: v.Targets, &u.MaxPages: v.MaxPages, &u.Unconfirmed: v.Unconfirmed, &u.Begun: v.Begun, &u.Failed: v.Failed, &u.Again: v.Again,
-		&u.Never: v.Never, &u.Listings: v.Listings,
+		&u.Never: v.Never,
 	} {
 		*into += n
 	}
 	t.setPercent()
-}
-
-// AtLeast reports whether so much of what the sites list was seen, in percent. Where a target
-// was never crawled, or neither the site's number nor a confirmed end is known, nobody can say so.
-func (t CoverageTotals) AtLeast(percent float64) bool {
-	switch {
-	case t.Untold > 0 || t.NeverCrawled > 0:
-		return false
-	case t.Percent == nil:
-		return t.All() > 0
-	}
-	return *t.Percent >= percent
 }
 
 // All is how many targets the selection has.

@@ -97,7 +97,7 @@ func TestCoverageTotals(t *testing.T) {
 	share := 100 * 234.0 / 1552
 	want := report.CoverageTotals{
 		Targets: 7, Again: 1, AgainWhole: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 44,
-		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7, Listings: 180},
+		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -123,62 +123,34 @@ func TestFindCategories(t *testing.T) {
 	}
 }
 
-// TestCoverageLines: the lines fit a terminal, and say what is not known.
-func TestCoverageLines(t *testing.T) {
+// TestCoverageLine: one line, which says what is not known, and of a site that no page was read of
+// nothing.
+func TestCoverageLine(t *testing.T) {
 	t.Parallel()
 	share := func(x float64) *float64 { return &x }
-	for name, c := range map[string]struct {
-		totals report.CoverageTotals
-		text   string
-		lines  []string
-	}{
-		"nothing planned": {report.CoverageTotals{}, "nothing of what the site lists was seen yet", []string{"Nothing of what the site lists was seen yet (this selection)."}},
-		"all":             {report.CoverageTotals{Targets: 4, Known: 4, Percent: share(100)}, "100.0% of what the site lists was seen", []string{"100.0% of what the site lists was seen (this selection)."}},
-		"cut": {
-			report.CoverageTotals{Targets: 40, NeverCrawled: 9, Again: 3, Percent: share(32), PagesLeft: 2400, Untold: 9, Unread: report.Unread{
-				Targets: 51_234, MaxPages: 30_123, Failed: 6_789, Begun: 1_234, Never: 9_876, Again: 3_210, Unconfirmed: 2_345, Listings: 1_234_567,
-			}},
-			"32.0% of what the site lists in 43 of 52 targets was seen; about 2,400 pages beyond --max-pages",
-			[]string{
-				"32.0% of what the site lists in 43 of 52 targets was seen (this selection).", "About 2,400 pages beyond --max-pages.",
-				"51,234 of 52 targets not read to the end: 30,123 by --max-pages, 6,789 failed, 1,234 begun, 9,876 not yet crawled, 3,210 waiting for the next crawl, 2,345 without a confirmed end.",
-				"There, new listings may only be new to this file, and closed ones are not noticed (1,234,567 listings).",
-			},
-		},
-		"one read again": {report.CoverageTotals{Targets: 1, Again: 999, AgainWhole: 999, Percent: share(100)}, "100.0% of what the site lists in 1 of 1,000 targets was seen", nil},
-		"none read again yet": {report.CoverageTotals{Again: 4, AgainWhole: 4, Unread: report.Unread{Targets: 4, Again: 4}}, "nothing of what the site lists was seen again yet", []string{
-			"Nothing of what the site lists was seen again yet (this selection).", "4 of 4 targets not read to the end: 4 waiting for the next crawl.",
-			"There, new listings may only be new to this file, and closed ones are not noticed.",
-		}},
-		"no numbers, read to the end": {report.CoverageTotals{Targets: 4, NoTotal: 4}, "every page that the site offers was read; the site does not say how much it lists", nil},
-		"no numbers":                  {report.CoverageTotals{Targets: 4, NoTotal: 4, Untold: 4, Unread: report.Unread{Targets: 4}}, "the site does not say how much it lists", nil},
+	unread := func(n int64) report.Unread { return report.Unread{Targets: n} }
+	for want, totals := range map[string]report.CoverageTotals{
+		"No page was read yet (this selection).":                                                                            {NeverCrawled: 5, Untold: 5, Unread: unread(5)},
+		"100.0% of what the site lists was seen (this selection).":                                                          {Targets: 4, Known: 4, Percent: share(100)},
+		"100.0% of what the site lists in 1 of 1,000 targets was seen (this selection).":                                    {Targets: 1, Again: 999, AgainWhole: 999, Percent: share(100)},
+		"Nothing of what the site lists was seen again yet (this selection); 4 of 4 targets not read to the end.":           {Again: 4, AgainWhole: 4, Unread: unread(4)},
+		"Every page that the site offers was read; the site does not say how much it lists (this selection).":               {Targets: 4, NoTotal: 4},
+		"The site does not say how much it lists (this selection); 3 of 4 targets not read to the end.":                     {Targets: 4, NoTotal: 4, Untold: 4, Unread: unread(3)},
+		"32.0% of what the site lists in 43 of 52 targets was seen (this selection); 51 of 52 targets not read to the end.": {Targets: 40, NeverCrawled: 9, Again: 3, Percent: share(32), PagesLeft: 2400, Untold: 9, Unread: unread(51)},
 	} {
-		if got := c.totals.Text(); got != c.text {
-			t.Errorf("%s: got %q, want %q", name, got, c.text)
-		}
-		lines := c.totals.Lines("this selection")
-		if diff := cmp.Diff(c.lines, lines); diff != "" && c.lines != nil {
-			t.Errorf("%s: %s", name, diff)
+		if got := totals.Line("this selection"); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
-func TestCoverageAtLeast(t *testing.T) {
+// TestCoverageOfFailures: a target of which no page was read says nothing of its site.
+func TestCoverageOfFailures(t *testing.T) {
 	t.Parallel()
-	share := func(x float64) *float64 { return &x }
-	for name, c := range map[string]struct {
-		totals report.CoverageTotals
-		want   bool
-	}{
-		"enough":                      {report.CoverageTotals{Targets: 4, Percent: share(95)}, true},
-		"too little":                  {report.CoverageTotals{Targets: 4, Percent: share(94.9)}, false},
-		"one never crawled":           {report.CoverageTotals{Targets: 4, NeverCrawled: 1, Untold: 1, Percent: share(100)}, false},
-		"one of which nobody knows":   {report.CoverageTotals{Targets: 4, Untold: 1, Percent: share(100)}, false},
-		"no numbers, read to the end": {report.CoverageTotals{Targets: 4, NoTotal: 4}, true},
-		"nothing planned":             {report.CoverageTotals{}, false},
-	} {
-		if got := c.totals.AtLeast(95); got != c.want {
-			t.Errorf("%s: got %t", name, got)
-		}
+	b := setup(t, 1, "CA")
+	execute(t, b.DB(), `UPDATE targets SET status = 'PARKED', last_error_code = 'AUTH_FAILED', finished_at = created_at`)
+	got, err := b.CoverageTotals(t.Context(), store.Scope{})
+	if noErr(t, err); got.Targets+got.NoTotal != 0 || got.NeverCrawled != got.Unread.Failed || got.Line("it") != "No page was read yet (it)." {
+		t.Errorf("%+v: %s", got, got.Line("it"))
 	}
 }

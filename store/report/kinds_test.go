@@ -90,15 +90,12 @@ func TestDetailTotals(t *testing.T) {
 func (b *bundle) readIndex(t *testing.T, slugs ...string) {
 	t.Helper()
 	c := b.ofKind(t, yp.KindIndex, "AZ")
-	p := yp.Page{Number: 1, Path: "/az"}
+	plan := yp.SearchPlan{TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}}
+	p := yp.Page{Number: 1, Last: true, Path: "/az", Plan: &plan}
 	for _, s := range slugs {
 		p.Cities = append(p.Cities, yp.FoundCity{City: yp.City{Slug: s, Name: s, State: "AZ", Population: 1000, Tier: 3}, Address: s, Shown: s, Matched: "slug"})
 	}
 	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
-	plan := checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}}
-	if _, _, err := b.CompleteIndex(t.Context(), c, plan, 0); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -22,7 +22,7 @@ type ListingRow struct {
 	Categories       []string `json:"categories"`
 	Rating           *float64 `json:"rating"`
 	ReviewCount      *int64   `json:"review_count"`
-	Status           string   `json:"status"` // open, closed
+	Status           string   `json:"status"` // open, closed; of a list by ListingStatus, that
 	FirstSeen        string   `json:"first_seen"`
 	LastSeen         string   `json:"last_seen"`
 	ClosedOn         string   `json:"closed_on,omitempty"`
@@ -30,6 +30,16 @@ type ListingRow struct {
 	SearchedState    string   `json:"searched_state"`
 	SearchedCategory string   `json:"searched_category"`
 	CompanyID        int64    `json:"company_id"`
+}
+
+// ListingsOf is Listings of a status, which each of them then has; not of rejected ones.
+func (k *Reader) ListingsOf(ctx context.Context, status ListingStatus, f ListingFilter, limit int) ([]ListingRow, error) {
+	f.Closed = status.closed()
+	all, err := k.Listings(ctx, f, limit)
+	for i := range all {
+		all[i].Status = string(status)
+	}
+	return all, err
 }
 
 // Listings lists the listings of a filter in the order of arrival, at most limit of them

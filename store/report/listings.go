@@ -35,9 +35,12 @@ type Closed string
 
 // What a filter may say of closed listings.
 const (
-	ClosedNo   Closed = "no" // also ""
-	ClosedYes  Closed = "yes"
-	ClosedOnly Closed = "only"
+	ClosedSince Closed = "" // none but those that closed since the mark or the delivery that changes are told from
+	ClosedNo    Closed = "no"
+	ClosedYes   Closed = "yes"
+	ClosedOnly  Closed = "only"
+
+	closedRestored Closed = "restored" // none now, and some that were
 )
 
 // ListingQuery is a question for listings, column by column.
@@ -46,23 +49,12 @@ type ListingQuery struct {
 	Columns       []Column
 	Since         *Since       // what the column "change" tells of; nil = nothing
 	Only          []ChangeWord // those changes alone; needs Since
-	ClosedSince   bool         // with ClosedNo: but for those that closed since then
 	OnePerCompany bool         // the first listing of each company, open ones before closed ones
-	Group         Group        // rows of a group stand together, and have its name as one value more
 	Limit         int          // 0 = all
 
 	To         *store.DeliveryBegun // who gets the rows: that they have got them is kept; nil = nobody by name
 	Difference bool                 // the column "change" tells the difference to what they have got; needs To, and no Since
 }
-
-// Group is what rows can be put together by; "" = nothing.
-type Group string
-
-// The groups.
-const (
-	GroupState    Group = "state"    // the listing's own; of one without, the state it was searched in
-	GroupCategory Group = "category" // under which it was searched first
-)
 
 // Since marks how far somebody has read the history: up to an event, or up to a time.
 type Since struct {
@@ -228,7 +220,7 @@ func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []
 	if err := rows.Err(); err != nil {
 		return mark, err
 	}
-	return mark, r.flush()
+	return mark, nil
 }
 
 // listingReader carries a query out.
@@ -238,7 +230,7 @@ type listingReader struct {
 	query   ListingQuery
 	take    func(f *listingFound, row []any) error // gets the rows
 	columns []Column                               // those asked for, and the group
-	values  []string                               // SQL of the columns, and of what fingerprints need beside them
+	values  []string                               // SQL of the columns
 	cells   []string                               // of one row, as values
 
 	sources, cities, categories map[string]string // names by id
@@ -253,7 +245,7 @@ type listingReader struct {
 	touched bits       // row ids of what else happened to
 	of      *sql.Stmt  // eventsOf
 
-	told toldReader
+	told bits // row ids of those whose fields changed since they were told
 }
 
 // listingFound is a listing as the query found it.
@@ -262,8 +254,9 @@ type listingFound struct {
 	closed      bool
 	text        string // the values, each with a separator behind it
 
-	in   bool       // it is one of those asked for; else it was told before, and is there for that
-	told store.Told // what they have got of it, or of its company
+	in    bool        // it is one of those asked for; else it was told before, and is there for that
+	state store.State // as it was told
+	event int64       // what came later was not told
 }
 
 // bits is a set of row ids.
@@ -285,12 +278,7 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 		return "", nil, err
 	}
 	r.columns = r.query.Columns
-	if g := r.query.Group; g == GroupCategory {
-		r.columns = append(slices.Clone(r.columns), Column{"", TextColumn, "x.category_id", categoryName})
-	} else if g == GroupState {
-		r.columns = append(slices.Clone(r.columns), Column{"", TextColumn, stateOf, asIs})
-	}
-	r.events = r.query.Since != nil && (r.query.ClosedSince || len(r.query.Only) > 0 || slices.ContainsFunc(r.columns, func(c Column) bool { return c.made == byEvents }))
+	r.events = r.query.Since != nil && (r.query.Closed == ClosedSince || len(r.query.Only) > 0 || slices.ContainsFunc(r.columns, func(c Column) bool { return c.made == byEvents }))
 	if r.events {
 		if err := r.readEvents(); err != nil {
 			return "", nil, err
@@ -306,13 +294,15 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	switch {
 	case r.query.Closed == ClosedOnly:
 		w.and(`l.dropped_at IS NOT NULL`)
-	case r.query.Closed != ClosedYes && !(r.events && r.query.ClosedSince):
+	case r.query.Closed == closedRestored:
+		w.and(`l.dropped_at IS NULL AND l.id IN (SELECT e.listing` + closings + ` AND e.kind = 'restored')`)
+	case r.query.Closed == ClosedNo || r.query.Closed == ClosedSince && !r.events:
 		w.and(`l.dropped_at IS NULL`)
 	}
 	if r.last > 0 {
 		w.and(`l.id <= ?`, r.last)
 	}
-	if r.query.OnePerCompany && (r.query.Group != "" || r.query.Difference) {
+	if r.query.OnePerCompany && r.query.Difference {
 		if err := r.choose(); err != nil {
 			return "", nil, err
 		}
@@ -324,7 +314,7 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 		}
 	}
 	join := ""
-	if text, args = "1, NULL", w.args; r.query.To != nil {
+	if text, args = "1, '', 0", w.args; r.query.To != nil {
 		if text, join, args, err = r.readTold(&w); err != nil {
 			return "", nil, err
 		}
@@ -340,9 +330,6 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 		text += " WHERE " + strings.Join(w.parts, " AND ")
 	}
 	text += " ORDER BY "
-	if r.query.Group != "" {
-		text += r.columns[len(r.columns)-1].sql + ", "
-	}
 	if r.query.OnePerCompany && r.chosen == nil {
 		text += "l.dropped_at IS NOT NULL, "
 	}
@@ -353,10 +340,7 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 // groups come in another one.
 func (r *listingReader) choose() error {
 	q := r.query
-	q.Group, q.Columns = "", nil
-	if q.To = nil; q.Difference {
-		q.Difference, q.Only = false, nil
-	}
+	q.Columns, q.Only, q.To, q.Difference = nil, nil, nil, false
 	r.chosen = &bits{}
 	first := listingReader{ctx: r.ctx, tx: r.tx, query: q, upto: r.upto, last: r.last, take: func(f *listingFound, _ []any) error {
 		r.chosen.add(f.id)
@@ -429,13 +413,18 @@ func (r *listingReader) readEvents() (err error) {
 	if err != nil {
 		return err
 	}
-	err = r.scan(touched, r.since, func(rows *sql.Rows) error {
+	return r.readTouched(r.since, &r.touched)
+}
+
+// readTouched finds out to which listings something happened since a mark, but for those that are new.
+func (r *listingReader) readTouched(since []any, to *bits) (err error) {
+	err = r.scan(touched, since, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
-		r.touched.add(id)
+		to.add(id)
 		return err
 	})
-	if err == nil {
+	if err == nil && r.of == nil {
 		r.of, err = r.tx.PrepareContext(r.ctx, eventsOf)
 	}
 	return err
@@ -449,7 +438,7 @@ func (r *listingReader) isNew(id int64) bool {
 // read reads a row, and hands over what the query wants of it.
 func (r *listingReader) read(rows *sql.Rows) error {
 	var f listingFound
-	if err := rows.Scan(&f.id, &f.closed, &f.company, &f.text, &f.in, (*[]byte)(&f.told)); err != nil {
+	if err := rows.Scan(&f.id, &f.closed, &f.company, &f.text, &f.in, (*string)(&f.state), &f.event); err != nil {
 		return err
 	}
 	if r.query.Difference {
@@ -462,7 +451,7 @@ func (r *listingReader) read(rows *sql.Rows) error {
 		if word, fields, err = r.became(f.id, f.closed); err != nil {
 			return err
 		}
-		if f.closed && word != WordClosed && r.query.Closed != ClosedYes && r.query.Closed != ClosedOnly || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
+		if f.closed && word != WordClosed && r.query.Closed == ClosedSince || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
 			return nil
 		}
 	}
@@ -563,28 +552,9 @@ func (r *listingReader) became(id int64, closed bool) (word ChangeWord, fields [
 	}
 	var first store.Event // that closed it or opened it again
 	if r.touched.has(id) {
-		rows, err := r.of.QueryContext(r.ctx, append(slices.Clone(r.since), id)...)
-		if err != nil {
+		if first, fields, err = r.history(r.since, id); err != nil {
 			return "", nil, err
 		}
-		defer func() { _ = rows.Close() }()
-		for rows.Next() {
-			var kind store.Event
-			var names string
-			if err := rows.Scan(&kind, &names); err != nil {
-				return "", nil, err
-			}
-			if kind == store.EventChanged || kind == store.EventCompleted {
-				fields = append(fields, strings.Split(names, ",")...)
-			} else {
-				first = cmp.Or(first, kind)
-			}
-		}
-		if err := rows.Err(); err != nil {
-			return "", nil, err
-		}
-		slices.Sort(fields)
-		fields = slices.Compact(fields)
 	}
 	switch {
 	case closed && (isNew || first == store.EventDropped):
@@ -597,4 +567,28 @@ func (r *listingReader) became(id int64, closed bool) (word ChangeWord, fields [
 		return WordChanged, fields, nil
 	}
 	return "", nil, nil
+}
+
+// history reads what happened to a listing since a mark: what dropped or restored it first, and the fields
+// that changed.
+func (r *listingReader) history(since []any, id int64) (first store.Event, fields []string, err error) {
+	rows, err := r.of.QueryContext(r.ctx, append(slices.Clone(since), id)...)
+	if err != nil {
+		return "", nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var kind store.Event
+		var names string
+		if err := rows.Scan(&kind, &names); err != nil {
+			return "", nil, err
+		}
+		if kind == store.EventChanged || kind == store.EventCompleted {
+			fields = append(fields, strings.Split(names, ",")...)
+		} else {
+			first = cmp.Or(first, kind)
+		}
+	}
+	slices.Sort(fields)
+	return first, slices.Compact(fields), rows.Err()
 }

@@ -25,6 +25,7 @@ type Measures struct {
 	Attempts []AttemptMeasure `json:"attempts"`
 	Hosts    []HostPace       `json:"hosts"` // held or slowed down
 	Claims   ClaimMeasure     `json:"claims"`
+	Left     *Left            `json:"time_left"`    // nil = no run reads anything now
 	LastPage *time.Time       `json:"last_page_at"` // of any source
 	LastRun  *RunEnd          `json:"last_run"`     // that has ended
 	LastWell *time.Time       `json:"last_run_done_at"`
@@ -75,7 +76,7 @@ type SourceMeasure struct {
 	LastPage     *time.Time              `json:"last_page_at"` // among its last 1,000 requests
 	Succeeded    int64                   `json:"requests_succeeded_1h"`
 	Failed       int64                   `json:"requests_failed_1h"`
-	Pages        map[yp.Kind]int64       `json:"pages_1h"` // read
+	Pages        map[yp.Kind]int64       `json:"pages_1h"` // read, with anything on them
 	Failures     map[yp.ErrorClass]int64 `json:"failures_1h"`
 
 	id int64
@@ -198,11 +199,11 @@ const (
 
 // What there is much of, the requests of an hour and the attempts of a day, is read as one
 // letter each: to GROUP BY their kinds would sort them all, which takes longer than to read
-// them. A page is the number of its kind, another answer S, a failure the letter of its class; an attempt has that
+// them. A page with anything on it is the number of its kind, another answer S, a failure the letter of its class; an attempt has that
 // of its code, a capital one in the last hour.
 var (
 	requestMarks = `
-	SELECT s.id, ifnull(group_concat(iif(r.outcome = 'success', CASE r.type WHEN 'listing' THEN '1' WHEN 'detail' THEN '2' WHEN 'probe' THEN 'S' ELSE '0' END, ` + letters("r.error_class", yp.ErrorClasses()) + `), ''), '')
+	SELECT s.id, ifnull(group_concat(iif(r.outcome = 'success', CASE iif(r.result_count = 0, 'probe', r.type) WHEN 'listing' THEN '1' WHEN 'detail' THEN '2' WHEN 'probe' THEN 'S' ELSE '0' END, ` + letters("r.error_class", yp.ErrorClasses()) + `), ''), '')
 	FROM sources s LEFT JOIN requests r ON r.source_id = s.id AND r.finished_at > ?1 AND r.finished_at <= ?2 AND r.proxy_failed = 0
 		AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited' GROUP BY s.id`
 	attemptMarks = `
@@ -261,6 +262,10 @@ func (k *Reader) Measure(ctx context.Context, logs string) (*Measures, error) {
 			return err
 		},
 		func() error { return k.measureEnds(ctx, m) },
+		func() (err error) {
+			m.Left, err = k.leftNow(ctx, store.Scope{})
+			return err
+		},
 	} {
 		if err := read(); err != nil {
 			return nil, fmt.Errorf("read measures: %w", err)

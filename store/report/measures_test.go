@@ -129,6 +129,7 @@ func TestMeasure(t *testing.T) {
 		request("listing", "", 10*time.Minute), request("listing", "timeout", 5*time.Minute), request("detail", "", 20*time.Minute), request("state_index", "", 30*time.Minute),
 		request("probe", "", time.Minute), request("robots", "", time.Second), request("listing", "rate_limited", time.Second), request("listing", "", 2*time.Hour),
 		`UPDATE requests SET proxy_failed = 1 WHERE id = (SELECT max(id) FROM requests)`,
+		request("listing", "", 11*time.Minute), `UPDATE requests SET result_count = 0 WHERE id = (SELECT max(id) FROM requests)`, // "nothing found" is an answer, and no page
 		request("listing", "http_5xx", 3*time.Minute), request("listing", "timeout", 2*time.Hour),
 		attempt(1, "done", "SUCCESS", time.Minute), attempt(2, "done", "NO_LISTINGS", time.Minute), attempt(3, "parked", "NO_LISTINGS", 2*time.Hour),
 		attempt(4, "failed", "TIMEOUT", 2*time.Hour), attempt(5, "failed", "TIMEOUT", time.Minute), attempt(6, "failed", "TIMEOUT", 25*time.Hour),
@@ -152,8 +153,8 @@ func TestMeasure(t *testing.T) {
 	if s.Availability != store.SourceHeld || s.Until == nil || s.Status != nil || s.Rate1h != nil || s.LayoutAlarm() {
 		t.Errorf("source %+v, want it held and never rated", s)
 	}
-	if s.Pages[yp.KindSearch] != 1 || s.Pages[yp.KindDetail] != 1 || s.Pages[yp.KindIndex] != 1 || s.Succeeded != 4 || s.Failed != 2 {
-		t.Errorf("requests of the hour %+v, want a page of each kind and a probe, and two failures", s)
+	if s.Pages[yp.KindSearch] != 1 || s.Pages[yp.KindDetail] != 1 || s.Pages[yp.KindIndex] != 1 || s.Succeeded != 5 || s.Failed != 2 {
+		t.Errorf("requests of the hour %+v, want a page of each kind, a probe and an empty answer, and two failures", s)
 	}
 	if fmt.Sprint(s.FailuresByClass()) != "[{timeout 1} {http_5xx 1}]" {
 		t.Errorf("failures %v", s.FailuresByClass())

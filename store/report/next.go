@@ -97,7 +97,7 @@ func (t *TargetDetail) later() Next {
 
 // SourceRemedy is the command that opens a source, without the program's name; empty
 // where there is none. What a host itself asked for is kept to, and while a site blocks
-// nothing is to be done but to wait: `sources reset` would have it asked all the more.
+// nothing is to be done but to wait: `sources enable` would have it asked all the more.
 func SourceRemedy(source string, state store.SourceState) string {
 	if state == store.SourceDisabled || state == store.SourcePaused {
 		return "sources enable " + source

@@ -32,6 +32,8 @@ type Pass struct {
 	LastRun  int64     `json:"last_run"` // its number
 	Outcome  string    `json:"outcome"`  // of the last run
 	State    PassState `json:"state"`
+	Failed   int64     `json:"failed"`       // targets that it could not read: FAILED, PARKED or STUCK
+	Unseen   int64     `json:"unseen"`       // open listings that their searches have shown, and no other since it began: whether they closed nobody knows
 	First    bool      `json:"first"`        // none of its states was crawled before: all that it finds is new
 	Later    int64     `json:"later_passes"` // of the source, which read pages and none of the scope
 
@@ -185,7 +187,7 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	if err != nil {
 		return false, err
 	}
-	var before, followed, left bool
+	var before, followed, open bool
 	err = get(crawledBefore, store.Scope{SourceID: p.SourceID, States: selection.States}.Args(first, began), &before)
 	if p.First = !before; err != nil {
 		return false, err
@@ -200,10 +202,14 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	if err := get(passFollowed, []any{began, p.SourceID, text}, &followed); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}
+	row := store.PassRow{SourceID: p.SourceID, Selection: text, Began: p.Began}
 	if !followed {
-		if left, err = store.PassGoesOn(selection.Scope(p.SourceID), p.Began, get); left {
+		if open, err = row.Open(get); open {
 			p.State = PassStopped
 		}
+	}
+	if err == nil && p.State == PassFinished {
+		p.Failed, p.Unseen, err = row.Failed(get)
 	}
 	return true, err
 }
@@ -225,6 +231,12 @@ func (p Pass) Text() string {
 	switch p.State {
 	case PassFinished:
 		how = ", finished"
+		if p.Failed > 0 {
+			how += ", " + yp.Thousands(p.Failed) + " failed"
+		}
+		if p.Unseen > 0 {
+			how += " (" + yp.Plural(p.Unseen, "listing") + " unseen)"
+		}
 	case PassStopped:
 		how = ", not finished"
 	}

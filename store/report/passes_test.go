@@ -143,6 +143,52 @@ func TestPassOverRuns(t *testing.T) {
 	}
 }
 
+// TestPassFinishedWithFailures: what failed, is stuck or a dead letter does not hold a pass; it ends
+// with their number, and says how many listings nobody has seen because of that. A page of a
+// listing that is gone is no failure, and what an operator has set aside is not counted.
+func TestPassFinishedWithFailures(t *testing.T) {
+	t.Parallel()
+	w, both := newPassWorld(t), []string{"CA", "TX"}
+	w.start(t, true, nil, "demo")
+	w.crawl(t, "demo", both, 4, "shared")
+	w.end(t, checkpoint.OutcomeDone)
+	w.Move(time.Hour)
+	began := w.Now()
+	w.start(t, true, nil, "demo")
+	w.crawl(t, "demo", both, 1, "shared")
+	w.end(t, checkpoint.OutcomeDone)
+	want := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassStopped, PassCounts: &report.PassCounts{}}
+	left := func() string {
+		ids := ""
+		rows, err := w.DB().Read().QueryContext(t.Context(), `SELECT id FROM targets WHERE status = 'PLANNED' ORDER BY id`)
+		noErr(t, err)
+		defer rows.Close()
+		for rows.Next() {
+			id := ""
+			noErr(t, rows.Scan(&id))
+			ids += id + " "
+		}
+		noErr(t, rows.Err())
+		return ids
+	}
+	w.want(t, "three planned", store.Scope{}, want)
+	var a, b, c int
+	if _, err := fmt.Sscan(left(), &a, &b, &c); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, w.DB(), fmt.Sprintf(`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = '9999' WHERE id = %d`, a),
+		fmt.Sprintf(`UPDATE targets SET status = 'PARKED', last_error_code = 'PARSE_ERROR' WHERE id = %d`, b), fmt.Sprintf(`UPDATE targets SET paused = 1 WHERE id = %d`, c))
+	want.State, want.Failed, want.Unseen = report.PassFinished, 2, 2
+	w.want(t, "one failed, one parked, one paused", store.Scope{}, want)
+	const text = ", finished, 2 failed (2 listings unseen)"
+	if got := mustPasses(t, w)[0].Text(); !strings.HasSuffix(got, text) {
+		t.Errorf("%q does not end in %q", got, text)
+	}
+	execute(t, w.DB(), fmt.Sprintf(`UPDATE targets SET retired_at = '2026' WHERE id = %d`, a), `UPDATE listings SET dropped_at = '2026' WHERE listing_id = 'own-`+fmt.Sprint(b)+`'`)
+	want.Failed, want.Unseen, want.PassCounts = 1, 0, &report.PassCounts{}
+	w.want(t, "one retired, a listing closed", store.Scope{}, want)
+}
+
 func mustPasses(t *testing.T, w *passWorld) []report.Pass {
 	t.Helper()
 	all, err := w.LastPasses(t.Context(), store.Scope{})

@@ -124,7 +124,7 @@ type Progress struct {
 	Errors  []ErrorCount  `json:"errors"`
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
 	Live    int           `json:"live_runs"`
-	ETASec  Seconds       `json:"eta_seconds"` // until all targets are done, at the speed of the last ones; -1 = unknown
+	Left                  // of runs alive; -1 s without one
 
 	// For what everything waits, and until when; zero = until somebody opens the source.
 	WaitingFor   string    `json:"waiting_for,omitempty"`
@@ -133,11 +133,10 @@ type Progress struct {
 	LastRun *RunListings  `json:"last_run,omitempty"` // of those that committed a page
 	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
 
-	DetailsETASec Seconds `json:"details_eta_seconds"` // as ETASec, for those that are due
-
 	*Figures // nil = not asked for
 
-	began time.Time // when the first of the runs alive did
+	began  time.Time // when the first of the runs alive did
+	brings Rate      // new listings, by the pages that these read
 }
 
 const (
@@ -165,7 +164,7 @@ const (
 // Progress reads the counters that the triggers keep: it costs the same over a
 // thousand targets and over a million. Of the scope, source and states count.
 func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, err error) {
-	p = &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, ETASec: -1, DetailsETASec: -1}
+	p = &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, Left: Left{Seconds: -1}}
 	args := placesOf(scope)
 	if err = k.progressStates(ctx, p, args); err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
@@ -184,7 +183,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 		p.Errors, err = list(ctx, k, "errors", troubles, args, fields[ErrorCount])
 	}
 	if err == nil {
-		err = k.progressSpeed(ctx, p, args)
+		err = k.progressSpeed(ctx, p, scope)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
@@ -256,14 +255,11 @@ func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Pro
 	return p, k.readDetails(ctx, p, scope)
 }
 
-// readDetails counts the details over all states, and says when they will be read.
+// readDetails counts the details over all states.
 func (k *Reader) readDetails(ctx context.Context, p *Progress, scope store.Scope) error {
 	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
 	if err == nil && t != (DetailTotals{}) {
 		p.Details = &t
-	}
-	if err == nil && p.Live > 0 && p.WaitingFor == "" {
-		p.DetailsETASec, err = k.timeLeft(ctx, lastDetails, p, placesOf(scope), t.Due+t.Held)
 	}
 	return err
 }
@@ -295,40 +291,9 @@ func (k *Reader) lastRun(ctx context.Context, sourceID int64) (*RunListings, err
 }
 
 const (
-	// SpeedEnds is from how many ends the time left is told: enough to even out, few
-	// enough to forget a wait soon.
-	SpeedEnds = 100
-	// LookBack bounds the search for ends.
-	LookBack = 15 * time.Minute
-	// Silence is how long at least nothing must end before the time left is unknown.
-	Silence = 30 * time.Second
-)
-
-// TimeLeft is how long the rest takes at the speed of the last ends: n of them within span,
-// the last of them since ago. ok is false when that can't be told: too few have ended, or
-// none for several times as long as usual.
-func TimeLeft(n, left int64, span, since time.Duration) (d time.Duration, ok bool) {
-	if n < 1 || span <= 0 {
-		return 0, false
-	}
-	mean := span / time.Duration(n)
-	if since > max(Silence, 4*mean) {
-		return 0, false
-	}
-	return max(time.Duration(left)*mean-since, 0), true
-}
-
-const (
 	liveRuns = `
-	SELECT r.uuid, r.host, r.started_at, r.pages FROM runs r
+	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new FROM runs r
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
-	// A target that is tried again in minutes has not ended.
-	lastEnds    = ends + `t.kind = 'search' AND (a.ended IN ('done', 'parked') OR a.ended = 'failed' AND t.status = 'FAILED')` + newestEnds
-	lastDetails = ends + `t.kind = 'detail' AND a.ended = 'done'` + newestEnds
-	ends        = `
-	SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end CROSS JOIN targets t ON t.id = a.target_id
-	WHERE a.finished_at IS NOT NULL AND a.finished_at > ?3 AND `
-	newestEnds = ` AND ` + placesOn + ` ORDER BY a.finished_at DESC LIMIT ?4`
 	// The sources that have targets or details to do, and what closes them.
 	closedSources = `
 	SELECT g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
@@ -339,17 +304,19 @@ const (
 )
 
 // progressSpeed adds up the runs whose process lives, and says when what is left will be done.
-func (k *Reader) progressSpeed(ctx context.Context, p *Progress, args []any) error {
+func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Scope) error {
+	args := placesOf(scope)
 	err := k.db.Each(ctx, liveRuns, args, func(rows *sql.Rows) error {
 		var uuid, host string
 		var started time.Time
-		var pages int64
-		if err := rows.Scan(&uuid, &host, at(&started), &pages); err != nil || host != k.host || !k.alive(uuid) {
+		var pages, added int64
+		if err := rows.Scan(&uuid, &host, at(&started), &pages, &added); err != nil || host != k.host || !k.alive(uuid) {
 			return err
 		}
 		if p.Live++; p.Live == 1 || started.Before(p.began) {
 			p.began = started
 		}
+		p.brings.Of, p.brings.In = p.brings.Of+added, p.brings.In+pages
 		if secs := p.Now.Sub(started).Seconds(); secs >= 1 {
 			p.Rate += float64(pages) / secs
 		}
@@ -361,7 +328,10 @@ func (k *Reader) progressSpeed(ctx context.Context, p *Progress, args []any) err
 	if err := k.closed(ctx, p, args); err != nil || p.WaitingFor != "" {
 		return err
 	}
-	p.ETASec, err = k.timeLeft(ctx, lastEnds, p, args, p.Overall.Planned+p.Overall.InProgress)
+	work, err := k.Work(ctx, scope, p.brings)
+	if err == nil {
+		p.Left, err = k.TimeLeft(ctx, scope, p.began, work)
+	}
 	return err
 }
 
@@ -386,24 +356,4 @@ func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
 		p.WaitingFor, p.WaitingUntil = why, until
 	}
 	return err
-}
-
-// timeLeft is the time for so many in seconds, from when the last ones ended; -1 = unknown.
-func (k *Reader) timeLeft(ctx context.Context, query string, p *Progress, args []any, left int64) (Seconds, error) {
-	if left == 0 {
-		return 0, nil
-	}
-	from := p.Now.Add(-LookBack)
-	if p.began.After(from) { // what an earlier run did says nothing: nobody crawled between the two
-		from = p.began
-	}
-	ends, err := list(ctx, k, "read the last ends", query, append(args[:2:2], yp.FormatTime(from), SpeedEnds), func(t *time.Time) []any { return []any{at(t)} })
-	if err != nil || len(ends) == 0 {
-		return -1, err
-	}
-	last, n := ends[0], len(ends)-1
-	if d, ok := TimeLeft(int64(n), left, last.Sub(ends[n]), p.Now.Sub(last)); ok {
-		return Seconds(d.Seconds()), nil
-	}
-	return -1, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // whole matches a plan line that reads a table from end to end of which there may be a
 // million rows.
-var whole = regexp.MustCompile(`(?m)SCAN (t|v|a|c|k|l|d|m|g|targets|listings|companies|cities|sightings|crawl_attempts|requests|listing_events|company_keys|company_merges|company_apart)` +
+var whole = regexp.MustCompile(`(?m)SCAN (t|v|a|c|k|l|d|m|g|targets|listings|companies|cities|sightings|crawl_attempts|requests|listing_events|company_keys)` +
 	`( USING (COVERING )?INDEX sqlite_autoindex_\w+)?$`)
 
 // TestQueryPlans: what is asked often, or of one thing, reads an index that holds but what
@@ -43,26 +43,23 @@ func TestQueryPlans(t *testing.T) {
 		"status: errors":    {errorSummary, []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
 		"status: backoff":   {backoffWaits, store.Scope{}.Args("x"), []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 		"status: proxies":   {recentProxies, []any{1, "x"}, []string{"requests USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
-		"future":            {futureRows, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 
-		"target: show":      {showTarget, []any{1}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
-		"target: by id":     {targetByID, []any{1, 0}, []string{"USING INTEGER PRIMARY KEY"}, ""},
-		"target: by slugs":  {targetBySlugs, []any{"a", "b", 0}, []string{"(source_id=? AND city_id=? AND category_id=?)"}, ""},
-		"listings: by id":   {listingsByID, []any{"a", 0}, []string{"(source_id=? AND listing_id=?)"}, ""},
-		"trace: attempts":   {lastAttempts, []any{1, 5}, []string{"(target_id=?)"}, ""},
-		"trace: requests":   {attemptRequests, []any{1, 1}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, ""},
-		"company: show":     {showCompany, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
-		"company: listings": {companyListings, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
-		"company: merges":   {companyMerges, []any{1}, []string{"company_merges_by_kept (kept=?)"}, ""},
-		"company: apart":    {apartFrom, []any{1}, []string{"company_apart_by_b"}, ""},
-		"details: totals":   {detailTotals, nil, nil, "TEMP B-TREE"},
-		"details: woken":    {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
-		"details: of one":   {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},
-		"discoveries":       {discoveryStats, []any{0, "[]"}, []string{"SEARCH t USING INDEX targets_of_index"}, ""},
-		"growth":            {growthTotals, nil, []string{"SEARCH requests", "SEARCH crawl_attempts"}, ""},
-		"speed":             {lastEnds, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
-		"speed: details":    {lastDetails, []any{0, "[]", "x", 100}, []string{"crawl_attempts_by_end (finished_at>?)", "SEARCH t USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
-		"dead letters":      {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
+		"target: show":       {showTarget, []any{1}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
+		"target: by id":      {targetByID, []any{1, 0}, []string{"USING INTEGER PRIMARY KEY"}, ""},
+		"target: by slugs":   {targetBySlugs, []any{"a", "b", 0}, []string{"(source_id=? AND city_id=? AND category_id=?)"}, ""},
+		"listings: by id":    {listingsByID, []any{"a", 0}, []string{"(source_id=? AND listing_id=?)"}, ""},
+		"trace: attempts":    {lastAttempts, []any{1, 5}, []string{"(target_id=?)"}, ""},
+		"trace: requests":    {attemptRequests, []any{1, 1}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, ""},
+		"company: show":      {showCompany, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"company: listings":  {companyListings, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"details: totals":    {detailTotals, nil, nil, "TEMP B-TREE"},
+		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
+		"details: of one":    {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},
+		"discoveries":        {discoveryStats, []any{0, "[]"}, []string{"SEARCH t USING INDEX targets_of_index"}, ""},
+		"time left: pages":   {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
+		"time left: resting": {restingTargets, []any{0, "[]", "x", "y"}, []string{"targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
+		"time left: work":    {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
+		"dead letters":       {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 
 		"queue: due":         {queueGroupOf(QueueDue).first, queueArgs, []string{"SEARCH x USING INDEX targets_ready (source_id=? AND kind=? AND state=?)", "targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"queue: resting":     {queueGroupOf(QueueResting).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
@@ -79,8 +76,8 @@ func TestQueryPlans(t *testing.T) {
 		"last answers":       {recentAnswers, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"last block":         {lastBlock, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
 		"recent listings":    {recentlyAdded, []any{20}, nil, "TEMP B-TREE"},
-		"review: count":      {countToReview, []any{1}, []string{"USING COVERING INDEX listing_events_to_review (id>?)"}, ""},
-		"review: list":       {listToReview, []any{1, 20, 9}, []string{"USING COVERING INDEX listing_events_to_review (id>? AND id<?)", "SEARCH e USING INTEGER PRIMARY KEY"}, ""},
+		"closings: count":    {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
+		"closings: last":     {lastClosings, []any{"dropped", 20}, []string{"listing_events_closings", "SEARCH e USING INTEGER PRIMARY KEY"}, ""},
 		"measures: runs":     {runMeasures, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
 		"measures: sources":  {sourceMeasures, nil, []string{"requests_rollup (source_id=? AND finished_at<?)"}, ""},
 		"measures: requests": {requestMarks, nil, []string{"COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},

@@ -30,7 +30,12 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Trouble":           func() error { _, err := r.Trouble(ctx, scope, time.Time{}); return err },
 		"Coverage":          func() error { _, err := r.Coverage(ctx, report.CoverageFilter{Scope: scope, All: true}, 0); return err },
 		"CoverageTotals":    func() error { _, err := r.CoverageTotals(ctx, scope); return err },
-		"CountChanges":      func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
+		"TimeLeft": func() error {
+			_, err := r.TimeLeft(ctx, scope, time.Time{}, []report.Work{{SourceID: 1, Details: 1}})
+			return err
+		},
+		"Work":         func() error { _, err := r.Work(ctx, scope, report.Rate{}); return err },
+		"CountChanges": func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
 		"EachChange": func() error {
 			return r.EachChange(ctx, report.ChangeFilter{Scope: scope}, 0, func(*report.Change) error { return nil })
 		},
@@ -41,7 +46,6 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"DeadLetters":    func() error { _, err := r.DeadLetters(ctx, report.DeadLetterFilter{Scope: scope}, 0); return err },
 		"Companies":      func() error { _, err := r.Companies(ctx, report.CompanyFilter{}, 0); return err },
 		"Company":        func() error { _, err := r.Company(ctx, 1); return err },
-		"Merges":         func() error { _, err := r.Merges(ctx, 0, 0); return err },
 		"DetailTotals":   func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
 		"DetailStats":    func() error { _, err := r.DetailStats(ctx, 0, nil); return err },
 		"DetailsOf":      func() error { _, err := r.DetailsOf(ctx, "a", 0); return err },
@@ -70,25 +74,26 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Passes":           func() error { _, err := r.Passes(ctx, scope); return err },
 		"Sources":          func() error { _, err := r.Sources(ctx); return err },
 		"SourceID":         func() error { _, err := r.SourceID(ctx, "demo"); return err },
-		"SourceNotes":      func() error { _, _, err := r.SourceNotes(ctx, 1); return err },
-		"LastSource":       func() error { _, _, err := r.LastSource(ctx); return err },
 		"HostAvailability": func() error { _, err := r.HostAvailability(ctx, "h"); return err },
 		"RunHolders":       func() error { _, err := r.RunHolders(ctx); return err },
-		"FutureRows":       func() error { _, err := r.FutureRows(ctx); return err },
 		"Closures":         func() error { _, err := r.Closures(ctx, []int64{1}); return err },
-		"ParkedBetween":    func() error { _, err := r.ParkedBetween(ctx, []int64{1}, time.Time{}, time.Now()); return err },
+		"ParkedSince":      func() error { _, err := r.ParkedSince(ctx, []int64{1}, time.Time{}); return err },
 		"Queue":            func() error { _, _, err := r.Queue(ctx, report.QueueDue, report.Filter{Scope: scope}, 9); return err },
 		"QueueCounts":      func() error { _, err := r.QueueCounts(ctx, report.Filter{Scope: scope}); return err },
 		"Workers":          func() error { _, err := r.Workers(ctx, -1); return err },
 		"Causes":           func() error { _, err := r.Causes(ctx); return err },
 		"Paces":            func() error { _, err := r.Paces(ctx); return err },
 		"RecentListings":   func() error { _, err := r.RecentListings(ctx, 20); return err },
-		"ToReview":         func() error { _, err := r.ToReview(ctx); return err },
-		"LastEvent":        func() error { _, err := r.LastEvent(ctx); return err },
-		"Review":           func() error { _, err := r.Review(ctx, 0, 20); return err },
-		"Standing":         func() error { _, err := r.Standing(ctx, scope); return err },
-		"Overview":         func() error { _, err := r.Overview(ctx, scope); return err },
-		"StateTable":       func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
+		"Closings":         func() error { _, err := r.Closings(ctx, time.Time{}); return err },
+		"LastClosings":     func() error { _, err := r.LastClosings(ctx, report.ListingDropped, 9); return err },
+		"RejectedListings": func() error { _, err := r.RejectedListings(ctx, scope, 9); return err },
+		"ListingsOf": func() error {
+			_, err := r.ListingsOf(ctx, report.ListingRestored, report.ListingFilter{}, 9)
+			return err
+		},
+		"Standing":   func() error { _, err := r.Standing(ctx, scope); return err },
+		"Overview":   func() error { _, err := r.Overview(ctx, scope); return err },
+		"StateTable": func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
 		"Map": func() error {
 			for _, by := range report.MapBys() {
 				if _, err := r.Map(ctx, scope, by); err != nil {
@@ -97,8 +102,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"Growth": func() error { _, err := r.Growth(ctx, time.Time{}); return err },
-		"Runs":   func() error { _, err := r.Runs(ctx, 0); return err },
+		"Runs": func() error { _, err := r.Runs(ctx, 0); return err },
 		"Words": func() error {
 			for _, kind := range []report.WordKind{
 				report.WordSource, report.WordCity, report.WordCityName, report.WordCategory, report.WordTarget, report.WordDead, report.WordCompany,
@@ -126,9 +130,6 @@ func TestWritesNothing(t *testing.T) {
 	p := page(false, "a", "b")
 	p.Listings[0].ProfileURL = "http://127.0.0.1:1/a"
 	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.MergeCompanies(t.Context(), noLog{}, 1, []int64{2}); err != nil {
 		t.Fatal(err)
 	}
 	execute(t, b.DB(), `UPDATE cities SET slug = lower(slug)`,

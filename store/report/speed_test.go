@@ -5,103 +5,154 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
+// timeWorld is a database of 40 searches, whose pages a test reads as fast as it likes.
+type timeWorld struct {
+	*bundle
+	clock *clock
+}
+
+func newTimeWorld(t *testing.T) *timeWorld {
+	t.Helper()
+	b, clock := setupClock(t, 20, "CA")
+	return &timeWorld{b, clock}
+}
+
+// read reads so many pages, one each time that goes by; each is the last one of a target.
+func (w *timeWorld) read(t *testing.T, n int, each time.Duration) {
+	t.Helper()
+	for range n {
+		w.clock.Move(each)
+		w.page(t, w.claim(t, 0), true)
+	}
+}
+
+// page stores a page of a target that its site answered just now.
+func (w *timeWorld) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...string) {
+	t.Helper()
+	p := page(last, ids...)
+	for i := range p.Listings {
+		p.Listings[i].ProfileURL = "/" + ids[i]
+	}
+	p.Number, p.End = c.PageCurrent+1, last
+	kind := yp.RequestListing
+	if c.Kind == yp.KindDetail {
+		kind, p.Raw, p.Detail = yp.RequestDetail, 1, &yp.Detail{ID: c.ListingID}
+	}
+	c.Requests = append(c.Requests, store.Request{
+		SourceID: c.SourceID, TargetID: c.TargetID, ClaimToken: c.Token, Page: p.Number, Correlation: "c", Type: kind, URL: "/", Started: w.clock.Now(),
+	})
+	_, err := w.CommitPage(t.Context(), c, p)
+	noErr(t, err)
+}
+
+func (w *timeWorld) tell(t *testing.T) *report.Progress {
+	t.Helper()
+	p, err := w.ProgressOfDetails(t.Context(), store.Scope{})
+	noErr(t, err)
+	if p.Live != 1 {
+		t.Errorf("%d runs live, want 1", p.Live)
+	}
+	return p
+}
+
+// TestTimeLeft: unknown before two pages were read and when none comes any more, never 0 while
+// targets rest or details are due, and not of a time at which nobody crawled.
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		n, left     int64
-		span, since time.Duration
-		want        time.Duration
-		ok          bool
-	}{
-		{0, 10, 0, 0, 0, false},
-		{0, 10, time.Minute, 0, 0, false},
-		{3, 10, 0, 0, 0, false},
-		{10, 30, time.Minute, 0, 3 * time.Minute, true},
-		{10, 30, time.Minute, 10 * time.Second, 170 * time.Second, true},
-		{10, 1, time.Minute, 10 * time.Second, 0, true},
-		{10, 30, time.Minute, 30 * time.Second, 150 * time.Second, true},
-		{10, 30, time.Minute, 31 * time.Second, 0, false},                // one every 6 s, and none for 31
-		{2, 3, 10 * time.Minute, 15 * time.Minute, 0, true},              // one every 5 minutes: that is long, and usual
-		{2, 3, 10 * time.Minute, 20*time.Minute + time.Second, 0, false}, // and that is not
-		{1, 1 << 20, time.Second, 0, (1 << 20) * time.Second, true},
-	} {
-		if got, ok := report.TimeLeft(c.n, c.left, c.span, c.since); got != c.want || ok != c.ok {
-			t.Errorf("%d in %s, the last %s ago, %d left: %s, %v; want %s, %v", c.n, c.span, c.since, c.left, got, ok, c.want, c.ok)
-		}
+	w := newTimeWorld(t) // 40 searches
+	if p := w.tell(t); p.Seconds != -1 || p.Left.Text(p.Now) != "unknown" {
+		t.Errorf("before anything was read: %+v", p.Left)
+	}
+	w.read(t, 10, 3*time.Second)
+	if p := w.tell(t); p.Seconds != 90 {
+		t.Errorf("30 left, three seconds each: %+v", p.Left)
+	}
+	w.clock.Move(2 * time.Minute)
+	if p := w.tell(t); p.Seconds != -1 {
+		t.Errorf("two minutes without a page: %+v", p.Left)
+	}
+	execute(t, w.DB(), `UPDATE runs SET started_at = '`+yp.FormatTime(w.clock.Now())+`'`) // another process
+	w.read(t, 5, 4*time.Second)
+	if p := w.tell(t); p.Seconds != 100 {
+		t.Errorf("25 left, four seconds each: %+v", p.Left)
+	}
+	w.read(t, 24, time.Second)
+	set, err := w.Fail(t.Context(), w.claim(t, 0), yp.CodeTimeout, "slow")
+	noErr(t, err)
+	if p := w.tell(t); p.Seconds < report.Seconds(set.Wait.Seconds()-0.001) || p.Resting != 1 || !p.Until.Equal(w.clock.Now().Add(set.Wait).Truncate(time.Millisecond)) {
+		t.Errorf("one rests for %s: %+v", set.Wait, p.Left)
+	}
+	w.clock.Move(time.Minute)
+	want := "unknown, with 1 target that rests until " + yp.ClockTime(w.clock.Now(), w.clock.Now().Add(set.Wait-time.Minute))
+	if p := w.tell(t); p.Left.Text(p.Now) != want {
+		t.Errorf("got %q, want %q", p.Left.Text(p.Now), want)
 	}
 }
 
-// TestProgressTimeLeft: what `progress` tells while targets end, while none does although
-// all are tried, and while the source is held.
-func TestProgressTimeLeft(t *testing.T) {
+// TestTimeLeftOfDetails: the listings' own pages that are due are part of it, and those that the
+// searches left will find as well.
+func TestTimeLeftOfDetails(t *testing.T) {
 	t.Parallel()
-	b, clock := setupClock(t, 20, "CA") // 40 targets
-	tell := func() *report.Progress {
+	w := newTimeWorld(t)
+	w.want(t, "CA")
+	say := func(what string, want report.Seconds) {
 		t.Helper()
-		p, err := b.ProgressOfDetails(t.Context(), store.Scope{})
-		noErr(t, err)
-		if p.Live != 1 {
-			t.Errorf("%d runs live, want 1", p.Live)
+		if p := w.tell(t); p.Seconds != want {
+			t.Errorf("%s: %.1f s, want %.0f", what, p.Seconds, want)
 		}
-		return p
 	}
-	if p := tell(); p.ETASec != -1 {
-		t.Errorf("before anything has ended: %f s", p.ETASec)
-	}
-	for range 10 {
-		clock.Move(3 * time.Second)
-		noErr(t, b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true))
-	}
-	if p := tell(); p.ETASec != 90 {
-		t.Errorf("30 left, three seconds each: %f s", p.ETASec)
-	}
-	was := report.Seconds(90)
-	for range 30 { // every try fails, and is made again in minutes
-		clock.Move(10 * time.Second)
-		if _, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
-			t.Fatal(err)
-		}
-		got := tell().ETASec
-		if got > was {
-			t.Fatalf("it grows from %f to %f s while nothing ends", was, got)
-		}
-		was = got
-	}
-	if was != -1 {
-		t.Errorf("after 5 minutes without an end: %f s, want unknown", was)
-	}
-	until := clock.Now().Add(7 * time.Minute)
-	// The view that is asked reads the real clock.
-	real := time.Now().Add(7 * time.Minute).UTC().Truncate(time.Millisecond)
-	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '%s', 'Retry-After', 'x')`, yp.FormatTime(real)))
-	if p := tell(); p.WaitingFor != "the source is held: Retry-After" || !p.WaitingUntil.Equal(real) || p.ETASec != -1 {
-		t.Errorf("held until %s: waiting for %q until %s, %f s", yp.FormatTime(until), p.WaitingFor, yp.FormatTime(p.WaitingUntil), p.ETASec)
-	}
-}
-
-// TestProgressTimeLeftAfterPause: what an earlier run did, and the time between the two, say
-// nothing of the speed.
-func TestProgressTimeLeftAfterPause(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 20, "CA") // 40 targets
-	end := func(n int) {
-		t.Helper()
+	find := func(n int) {
 		for range n {
-			clock.Move(3 * time.Second)
-			noErr(t, b.Complete(t.Context(), b.claim(t, 0), yp.CodeNoListings, "none", true))
+			w.clock.Move(time.Second)
+			c := w.claim(t, 0)
+			w.page(t, c, true, fmt.Sprint(c.TargetID, "-a"), fmt.Sprint(c.TargetID, "-b"), fmt.Sprint(c.TargetID, "-c"))
 		}
 	}
-	end(10)
-	clock.Move(4 * time.Minute)
-	execute(t, b.DB(), fmt.Sprintf(`UPDATE runs SET started_at = '%s'`, yp.FormatTime(clock.Now())))
-	end(5)
-	p, err := b.ProgressOfDetails(t.Context(), store.Scope{})
-	if err != nil || p.ETASec != 75 {
-		t.Errorf("25 left, three seconds each: %f s (%v)", p.ETASec, err)
+	find(10)
+	say("30 searches and 30 details are due, each search will bring 3 more", 30+30+90)
+	find(30)
+	say("120 details are due", 120)
+	w.clock.Move(time.Second)
+	w.page(t, w.ofKind(t, yp.KindDetail, "CA"), true)
+	say("119 details are due", 119)
+}
+
+// TestTimeLeftIsSmooth: five workers whose targets end together, and of which one has many pages,
+// don't make it swing.
+func TestTimeLeftIsSmooth(t *testing.T) {
+	t.Parallel()
+	w := newTimeWorld(t)
+	claims, began := make([]*checkpoint.Claim, 5), w.clock.Now()
+	var least, most time.Duration
+	for i := range claims {
+		claims[i] = w.claim(t, i)
+	}
+	for pages := range 150 { // of 200
+		w.clock.Move(time.Second)
+		i := pages % len(claims)
+		c := claims[i]
+		if last := c.PageCurrent == 4; last {
+			w.page(t, c, true)
+			claims[i] = w.claim(t, i)
+		} else {
+			w.page(t, c, false)
+		}
+		if pages < 30 {
+			continue
+		}
+		end := w.clock.Now().Add(time.Duration(w.tell(t).Seconds) * time.Second).Sub(began)
+		if least == 0 || end < least {
+			least = end
+		}
+		most = max(most, end)
+	}
+	if least < 180*time.Second || most > 220*time.Second {
+		t.Errorf("of a crawl of 200 s: between %s and %s", least, most)
 	}
 }

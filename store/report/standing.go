@@ -71,12 +71,12 @@ const (
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and
 // states count.
 func (k *Reader) Standing(ctx context.Context, scope store.Scope) (*Standing, error) {
-	s := &Standing{Progress: Progress{Now: k.db.Now(), ETASec: -1, DetailsETASec: -1}}
+	s := &Standing{Progress: Progress{Now: k.db.Now(), Left: Left{Seconds: -1}}}
 	args := placesOf(scope)
 	for _, read := range []func() error{
 		k.inPlace,
 		func() error { return k.progressStates(ctx, &s.Progress, args) },
-		func() error { return k.progressSpeed(ctx, &s.Progress, args) },
+		func() error { return k.progressSpeed(ctx, &s.Progress, scope) },
 		func() error { return k.readDetails(ctx, &s.Progress, scope) },
 		func() error { return k.whoCrawls(ctx, s, scope) },
 		func() error { return k.waits(ctx, s, args) },

@@ -27,6 +27,7 @@ type Status struct {
 	OwnPages int64          `json:"detail_pages_1h"` // of listings
 	Rows     int64          `json:"rows_1h"`         // on them: a listing counts on every page that shows it
 	Listings int64          `json:"listings_1h"`     // different ones, kept from them
+	Left     *Left          `json:"time_left"`       // nil = no run reads anything now
 	LastRun  *RunListings   `json:"last_run,omitempty"`
 	Passes   []Pass         `json:"passes"`
 	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
@@ -244,6 +245,10 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		for i := range s.Workers {
 			s.Workers[i].Alive = k.alive(s.Workers[i].run)
 		}
+		return err
+	})
+	g.Go(func() (err error) {
+		s.Left, err = k.leftNow(ctx, scope)
 		return err
 	})
 	g.Go(func() (err error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,24 +17,24 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-// colleague has what was delivered to a name: rows by listing, or by company.
+// colleague has what was delivered to a name: rows of all listings, or of one of each company.
 type colleague struct {
 	*townReader
-	t    *testing.T
-	item store.Item
-	copy map[string]map[string]string
-	had  map[string]bool
+	t          *testing.T
+	perCompany bool
+	copy       map[string]map[string]string
+	had        map[string]bool
 }
 
 // deliver tells the colleague the difference, and returns the rows as "id word fields".
 func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, complete bool, more ...string) (lines []string) {
 	c.t.Helper()
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
-	to, err := c.db.BeginDelivery(c.t.Context(), store.Delivery{Name: "ann", File: "f"}, c.item, report.TellableFields())
+	to, err := c.db.BeginDelivery(c.t.Context(), "ann")
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	q := report.ListingQuery{ListingFilter: f, Columns: named(c.t, columns...), Only: only, OnePerCompany: c.item == store.ItemCompany, To: to, Difference: true}
+	q := report.ListingQuery{ListingFilter: f, Columns: named(c.t, columns...), Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
 		m := map[string]string{}
@@ -60,32 +61,21 @@ func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, co
 	return lines
 }
 
-// apply does to the copy what a row tells, and checks that it tells it right. That what was told
-// may be told again is so only after a delivery that was not completed.
+// apply does to the copy what a row tells, and checks that it tells it right: every field that differs. (One that
+// changed and changed back is told, too.) That what was told may be told again is so only after a delivery that was not
+// completed.
 func (c *colleague) apply(m map[string]string, complete bool) {
 	c.t.Helper()
 	key := m["listing_id"]
-	if c.item == store.ItemCompany {
-		key = m["company_id"]
-	}
 	before, word := c.copy[key], report.ChangeWord(m["change"])
-	if complete && before != nil && !strings.Contains(m["changed_fields"], "company_id") {
-		var differ []string
+	if complete && before != nil {
 		for _, f := range report.TellableFields() {
-			if before[f] != m[f] {
-				differ = append(differ, `"`+f+`"`)
+			if before[f] != m[f] && !strings.Contains(m["changed_fields"], `"`+f+`"`) {
+				c.t.Fatalf("%s is told as %s %s, and %s differs, too", key, word, m["changed_fields"], f)
 			}
 		}
-		slices.Sort(differ)
-		want := "-"
-		if len(differ) > 0 {
-			want = "[" + strings.Join(differ, ",") + "]"
-		}
-		if m["changed_fields"] != want {
-			c.t.Fatalf("%s is told as %s %s, and what differs is %s", key, word, m["changed_fields"], want)
-		}
 	}
-	if complete && (word == report.WordNew && c.had[key] || word == report.WordRestored && !c.had[key] || word == report.WordChanged && before == nil && !strings.Contains(m["changed_fields"], "company_id")) {
+	if complete && (word == report.WordNew && c.had[key] || word == report.WordRestored && !c.had[key] || word == report.WordChanged && before == nil) {
 		c.t.Fatalf("%s is told as %s; they had it once: %v, have it: %v", key, word, c.had[key], before != nil)
 	}
 	if c.copy[key] = m; word == report.WordLeft {
@@ -106,13 +96,9 @@ func (c *colleague) check(f report.ListingFilter) {
 		return text
 	}
 	var want, got []string
-	for _, line := range ask(c.t, c.townReader, report.ListingQuery{ListingFilter: f, Columns: named(c.t, fields...), OnePerCompany: c.item == store.ItemCompany}) {
+	for _, line := range ask(c.t, c.townReader, report.ListingQuery{ListingFilter: f, Columns: named(c.t, fields...), OnePerCompany: c.perCompany}) {
 		cells := strings.Split(line, "|")
-		key := cells[0]
-		if c.item == store.ItemCompany {
-			key = cells[1]
-		}
-		want = append(want, show(key, func(field string) string { return cells[slices.Index(fields, field)] }))
+		want = append(want, show(cells[0], func(field string) string { return cells[slices.Index(fields, field)] }))
 	}
 	for key, m := range c.copy {
 		if f.Closed == report.ClosedYes || (m["status"] == "closed") == (f.Closed == report.ClosedOnly) {
@@ -134,21 +120,30 @@ func (c *colleague) history(r *rand.Rand) {
 		c.t.Fatal(err)
 	}
 	id, pick := r.IntN(n)+1, func(of ...string) string { return of[r.IntN(len(of))] }
+	set := func(table, key string, values ...string) { // each a field, and what it is set to
+		for i := 0; i < len(values); i += 2 {
+			field, to := values[i], values[i+1]
+			storetest.Execute(c.t, c.db, fmt.Sprintf(`INSERT INTO listing_events (at, kind, source_id, listing, company_id, what)
+				SELECT '2026-03-01T00:00:00.000Z', 'changed', 1, %d, 1, '{"changes":[{"field":"%s"}]}' FROM %s WHERE %s = %d AND %s IS NOT %s`, id, field, table, key, id, field, to),
+				fmt.Sprintf(`UPDATE %s SET %s = %s WHERE %s = %d`, table, field, to, key, id))
+		}
+	}
 	switch r.IntN(9) {
 	case 0:
 		storetest.Execute(c.t, c.db, `INSERT INTO companies (name, lead_source, lead_listing, first_seen_at) VALUES ('c', 1, 'l', 'x')`,
 			fmt.Sprintf(`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, rating, fingerprint, first_seen_at, last_seen_at)
 				VALUES (%d, 1, 'l%d', (SELECT max(id) FROM companies), 'n', '%s', %s, 0, 'x', 'x')`, n+1, n+1, pick("CA", "NV"), pick("NULL", "3.0", "4.5")))
 	case 1:
-		storetest.Execute(c.t, c.db, fmt.Sprintf(`INSERT INTO details (listing, fetched_at, email) VALUES (%d, 'x', %[2]s) ON CONFLICT DO UPDATE SET email = %[2]s`, id, pick("NULL", "'a@x.example'", "'b@x.example'")))
+		storetest.Execute(c.t, c.db, fmt.Sprintf(`INSERT INTO details (listing, fetched_at) VALUES (%d, 'x') ON CONFLICT DO NOTHING`, id))
+		set("details", "listing", "email", pick("NULL", "'a@x.example'", "'b@x.example'"))
 	case 2:
 		storetest.Execute(c.t, c.db, fmt.Sprintf(`UPDATE listings SET dropped_at = iif(dropped_at IS NULL, '2026-03-01T00:00:00.000Z', NULL) WHERE id = %d`, id))
 	case 3:
-		storetest.Execute(c.t, c.db, fmt.Sprintf(`UPDATE listings SET rating = %s WHERE id = %d`, pick("NULL", "2.0", "5.0"), id))
+		set("listings", "id", "rating", pick("NULL", "2.0", "5.0"))
 	case 4:
-		storetest.Execute(c.t, c.db, fmt.Sprintf(`UPDATE listings SET hours = %s, state = %s WHERE id = %d`, pick("NULL", `'["Mo"]'`, `'["Tu"]'`), pick("NULL", "'NV'", "'CA'"), id))
+		set("listings", "id", "hours", pick("NULL", `'["Mo"]'`, `'["Tu"]'`), "state", pick("NULL", "'NV'", "'CA'"))
 	case 5:
-		storetest.Execute(c.t, c.db, fmt.Sprintf(`UPDATE listings SET phone = %s, snippet = %s WHERE id = %d`, pick("NULL", "'1'", "'2'"), pick("NULL", "'s'"), id))
+		set("listings", "id", "phone", pick("NULL", "'1'", "'2'"), "snippet", pick("NULL", "'s'"))
 	case 6: // a listing goes to the company of another one; a company without listings goes
 		storetest.Execute(c.t, c.db, fmt.Sprintf(`UPDATE listings SET company_id = (SELECT company_id FROM listings WHERE id = %d) WHERE id = %d`, id, r.IntN(n)+1))
 	case 7: // two companies become one
@@ -176,12 +171,12 @@ func TestDeliveriesAreExact(t *testing.T) {
 		{Closed: report.ClosedOnly},
 		{Closed: report.ClosedYes, Has: []string{"phone"}},
 	}
-	for _, item := range []store.Item{store.ItemListing, store.ItemCompany} {
+	for _, perCompany := range []bool{false, true} {
 		for seed := range uint64(6) {
-			t.Run(fmt.Sprintf("%s/%d", item, seed), func(t *testing.T) {
+			t.Run(fmt.Sprintf("per company: %t/%d", perCompany, seed), func(t *testing.T) {
 				t.Parallel()
 				r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
-				c := &colleague{townReader: town(t), t: t, item: item, copy: map[string]map[string]string{}, had: map[string]bool{}}
+				c := &colleague{townReader: town(t), t: t, perCompany: perCompany, copy: map[string]map[string]string{}, had: map[string]bool{}}
 				choice := choices[r.IntN(len(choices))]
 				for range 40 {
 					for range r.IntN(6) {
@@ -222,7 +217,7 @@ func TestDeliveriesAreExact(t *testing.T) {
 // The words in the cases that people ask about.
 func TestDeliveryWords(t *testing.T) {
 	t.Parallel()
-	c := &colleague{townReader: town(t), t: t, item: store.ItemListing, copy: map[string]map[string]string{}, had: map[string]bool{}}
+	c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
 	withMail := report.ListingFilter{Has: []string{"email"}}
 	step := func(f report.ListingFilter, want []string, statements ...string) {
 		t.Helper()
@@ -232,27 +227,94 @@ func TestDeliveryWords(t *testing.T) {
 		}
 		c.check(f)
 	}
-	step(withMail, []string{"l1 new -"}, `UPDATE listings SET phone_e164 = '+15105550100' WHERE id = 1`)
-	step(withMail, []string{"l2 new -"}, `UPDATE details SET email = 'b@two.example' WHERE listing = 2`) // its own page was read later
-	step(withMail, []string{`l2 left ["email"]`}, `UPDATE details SET email = NULL WHERE listing = 2`)
+	event := func(kind, what string, id int) string {
+		return fmt.Sprintf(`INSERT INTO listing_events (at, kind, source_id, listing, company_id, what) VALUES ('2026-03-01T00:00:00.000Z', '%s', 1, %d, 1, '%s')`, kind, id, what)
+	}
+	step(withMail, []string{"l1 new -"})
+	step(withMail, []string{"l2 new -"}, `UPDATE details SET email = 'b@two.example' WHERE listing = 2`, event("completed", `{"completed":["email"]}`, 2)) // its own page was read
+	step(withMail, []string{`l2 left ["email"]`}, `UPDATE details SET email = NULL WHERE listing = 2`, event("changed", `{"changes":[{"field":"email"}]}`, 2))
 	step(withMail, nil)
 	step(withMail, nil, `UPDATE listings SET dropped_at = 'x' WHERE id = 2`) // they have it no more
 	step(withMail, []string{"l1 closed -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
 	step(withMail, nil, `UPDATE details SET email = NULL WHERE listing = 1`)
-	step(withMail, []string{`l1 restored ["email"]`}, `UPDATE details SET email = 'c@acme.example' WHERE listing = 1`, `UPDATE listings SET dropped_at = NULL WHERE id = 1`)
-	step(withMail, []string{`l1 changed ["email","hours"]`}, `UPDATE details SET email = 'd@acme.example', hours = '["Sa"]' WHERE listing = 1`)
-	// What is no change: addresses of pages, an ad or not, when it was seen; and a phone that is written otherwise.
+	step(withMail, []string{`l1 restored ["email"]`}, `UPDATE details SET email = 'c@acme.example' WHERE listing = 1`, `UPDATE listings SET dropped_at = NULL WHERE id = 1`,
+		event("changed", `{"changes":[{"field":"email"}]}`, 1))
+	step(withMail, []string{`l1 changed ["email","hours"]`}, `UPDATE details SET email = 'd@acme.example', hours = '["Sa"]' WHERE listing = 1`,
+		event("changed", `{"changes":[{"field":"hours"}],"completed":["email"]}`, 1), event("completed", `{"completed":["email"]}`, 1))
+	// What the history does not have is no change.
 	step(withMail, nil, `UPDATE listings SET profile_url = 'p', image_url = 'i', sponsored = 1, last_seen_at = 'y' WHERE id = 1`)
-	storetest.Execute(t, c.db, `UPDATE listings SET phone = '510.555.0100' WHERE id = 1`)
-	if got := c.deliver(withMail, report.ChangeWords(), true); len(got) > 0 {
-		t.Errorf("a phone that is written in another way: %q", got)
+	// What --only leaves out is told later, with all that came until then.
+	storetest.Execute(t, c.db, event("changed", `{"changes":[{"field":"rating"}]}`, 1))
+	if got := c.deliver(withMail, []report.ChangeWord{report.WordNew}, true); len(got) > 0 {
+		t.Errorf("left out, and told: %q", got)
+	}
+	step(withMail, []string{`l1 changed ["name","rating"]`}, event("changed", `{"changes":[{"field":"name"}]}`, 1))
+}
+
+// TestClosedNo: asked for none that closed, no form of export hands one over, whatever changes are
+// asked for; and what a delivery to a name leaves out for that, a later one tells.
+func TestClosedNo(t *testing.T) {
+	t.Parallel()
+	type query = report.ListingQuery
+	forms := map[string]func(q *query){
+		"all":                 func(*query) {},
+		"since the beginning": func(q *query) { q.Since = &report.Since{} },
+		"since an event":      func(q *query) { q.Since = &report.Since{Event: 6} },
+		"since a time":        func(q *query) { q.Since = &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)} },
+		"since passes": func(q *query) {
+			q.Since = &report.Since{Begins: map[int64]time.Time{1: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}}
+		},
+		"as a name":         func(q *query) { q.Since, q.To = &report.Since{Event: 6}, new(store.DeliveryBegun) },
+		"since last-export": func(q *query) { q.To, q.Difference = new(store.DeliveryBegun), true },
+	}
+	for form, set := range forms {
+		for _, perCompany := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, one per company: %t", form, perCompany), func(t *testing.T) {
+				t.Parallel()
+				c := &colleague{townReader: town(t), t: t, perCompany: perCompany, copy: map[string]map[string]string{}, had: map[string]bool{}}
+				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = NULL`)
+				c.deliver(report.ListingFilter{}, nil, true)
+				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
+				for _, only := range append([]report.ChangeWord{""}, report.ChangeWords()...) {
+					q := query{Columns: named(t, "listing_id", "status"), OnePerCompany: perCompany}
+					q.Closed = report.ClosedNo
+					if set(&q); only != "" && (q.Since != nil || q.Difference) {
+						q.Only = []report.ChangeWord{only}
+					}
+					if q.To != nil {
+						var err error
+						if q.To, err = c.db.BeginDelivery(t.Context(), "ann"); err != nil {
+							t.Fatal(err)
+						}
+					}
+					for _, line := range ask(t, c.townReader, q) {
+						if strings.HasSuffix(line, "|closed") {
+							t.Errorf("only %q: %s", only, line)
+						}
+					}
+					if q.To != nil {
+						if err := q.To.Complete(t.Context(), store.Delivery{File: "f"}); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				want := 3
+				if perCompany {
+					want = 2 // the third is of a company that has an open one
+				}
+				if told := c.deliver(report.ListingFilter{}, []report.ChangeWord{report.WordClosed}, true); len(told) != want {
+					t.Errorf("left out, and not told later: %q", told)
+				}
+			})
+		}
 	}
 }
 
-// A company that was told never comes again as new by another listing, nor by another number.
+// One of each company is a choice like any other: when another listing stands for a company, the one before has
+// closed or left, and the other is new.
 func TestDeliveryOfCompanies(t *testing.T) {
 	t.Parallel()
-	c := &colleague{townReader: town(t), t: t, item: store.ItemCompany, copy: map[string]map[string]string{}, had: map[string]bool{}}
+	c := &colleague{townReader: town(t), t: t, perCompany: true, copy: map[string]map[string]string{}, had: map[string]bool{}}
 	step := func(want []string, statements ...string) {
 		t.Helper()
 		storetest.Execute(t, c.db, statements...)
@@ -262,109 +324,68 @@ func TestDeliveryOfCompanies(t *testing.T) {
 		c.check(report.ListingFilter{})
 	}
 	step([]string{"l1 new -", "l3 new -", "l6 new -", "l7 new -", "l8 new -", "l9 new -"})
-	step([]string{`l2 changed ["categories","email","hours","name","phone","rating","review_count","website"]`}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
-	step([]string{`l2 closed -`}, `UPDATE listings SET dropped_at = 'x' WHERE id = 2`)
-	// Company 5 becomes a part of 8, which they have; 6 of one that they do not have.
-	step([]string{`l9 left -`}, `UPDATE listings SET company_id = 5 WHERE company_id = 8`, `DELETE FROM companies WHERE id = 8`)
-	step([]string{`l7 left -`, `l7 changed ["company_id"]`}, `UPDATE listings SET company_id = 3 WHERE id = 7`, `DELETE FROM companies WHERE id = 6`)
+	step([]string{"l1 closed -", "l2 new -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
+	step([]string{"l2 closed -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 2`)
+	step([]string{"l1 restored -"}, `UPDATE listings SET dropped_at = NULL WHERE id = 1`)
+	step([]string{"l9 left -"}, `UPDATE listings SET company_id = 5 WHERE company_id = 8`, `DELETE FROM companies WHERE id = 8`)
 }
 
-// A field that the program did not know before is no change of everything, and one that only
-// another version knows does not count.
-func TestDeliveryFields(t *testing.T) {
-	t.Parallel()
-	r := town(t)
-	tell := func(fields ...string) (words []string) {
-		t.Helper()
-		to, err := r.db.BeginDelivery(t.Context(), store.Delivery{Name: "ann", File: "f"}, store.ItemListing, fields)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := report.ListingQuery{Columns: named(t, "listing_id", "change", "changed_fields"), Only: report.ChangeWords(), To: to, Difference: true}
-		if _, err := r.EachListing(t.Context(), q, func(row []any) error {
-			words = append(words, fmt.Sprint(row...))
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := to.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "f"}); err != nil {
-			t.Fatal(err)
-		}
-		return words
-	}
-	if got := tell("name", "slogan", "rating"); len(got) != 7 {
-		t.Errorf("at first %q", got)
-	}
-	storetest.Execute(t, r.db, `UPDATE listings SET rating = 1, hours = '["Mo"]' WHERE id = 9`)
-	if got := tell("rating", "name", "hours"); !slices.Equal(got, []string{`l9changed["rating"]`}) {
-		t.Errorf("with another field: %q", got)
-	}
-	storetest.Execute(t, r.db, `UPDATE listings SET hours = '["Tu"]' WHERE id = 9`)
-	if got := tell("name"); !slices.Equal(got, []string{`l9changed["hours"]`}) {
-		t.Errorf("the new field changes: %q", got)
-	}
-	if got := storetest.Table(t, r.db, `SELECT fields FROM recipients`); !slices.Equal(got, []string{`["name","slogan","rating","hours"]`}) {
-		t.Errorf("fields %q", got)
-	}
-}
-
-// Of two deliveries under a name at once the one that was begun later goes on, and what the other
-// told does not count.
+// Of two deliveries under a name at once the one that is completed first counts, and the other is refused.
 func TestDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
-	db := storetest.Open(t)
-	begin := func(name string, item store.Item) (*store.DeliveryBegun, error) {
-		return db.BeginDelivery(t.Context(), store.Delivery{Name: name, File: "f"}, item, []string{"name"})
-	}
+	r := town(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	one := store.AppendHash(store.AppendTold(nil, store.StateOpen, 0), "one", true)
-	first, err := begin("boss", store.ItemListing)
-	must(err)
-	must(first.Tell(t.Context(), []int64{1, 2}, slices.Concat(one, one)))
-	second, err := begin("boss", store.ItemListing)
-	must(err)
-	other, err := begin("other", store.ItemListing)
-	must(err)
-	if first.Last != nil || second.Last != nil || second.Recipient != first.Recipient || other.Recipient == first.Recipient {
-		t.Errorf("%+v, %+v, %+v", first, second, other)
+	begin := func(name string) *store.DeliveryBegun {
+		t.Helper()
+		d, err := r.db.BeginDelivery(t.Context(), name)
+		must(err)
+		return d
 	}
+	first, second, other := begin("boss"), begin("boss"), begin("other")
+	first.Tell(1, store.StateOpen)
+	first.Tell(2, store.StateOpen)
+	second.Tell(2, store.StateOpen)
+	second.Tell(3, store.StateClosed)
+	must(second.Check(t.Context()))
+	must(second.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "g", Rows: 1, Event: 4}))
 	var refused *store.RefusedError
 	for name, err := range map[string]error{
-		"tells":     first.Tell(t.Context(), []int64{3}, one),
-		"checks":    first.Check(t.Context()),
-		"completes": first.Complete(t.Context(), store.Delivery{At: db.Now(), File: "f"}),
+		"checks":          first.Check(t.Context()),
+		"completes":       first.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "f"}),
+		"completes twice": second.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "f"}),
 	} {
 		if !errors.As(err, &refused) {
-			t.Errorf("the first one %s: %v", name, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(second.Tell(t.Context(), []int64{2}, one))
-	must(second.Complete(t.Context(), store.Delivery{At: db.Now(), File: "g", Rows: 1}))
-	if err := second.Complete(t.Context(), store.Delivery{At: db.Now(), File: "g"}); !errors.As(err, &refused) {
-		t.Errorf("completed twice: %v", err)
+	must(other.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "o"}))
+	if got := storetest.Table(t, r.db, `SELECT name, listing, state, event FROM delivered`); !slices.Equal(got, []string{"boss|2|open|4", "boss|3|closed|4"}) {
+		t.Errorf("what was told: %q", got)
 	}
-	if got := storetest.Table(t, db, `SELECT item, `+store.ToldNow+` IS NOT NULL FROM delivered v ORDER BY item`); !slices.Equal(got, []string{"1|0", "2|1"}) {
-		t.Errorf("what boss has: %q", got)
+	third := begin("boss")
+	if third.Last == nil || third.Last.File != "g" {
+		t.Errorf("%+v", third.Last)
 	}
-	if _, err := begin("boss", store.ItemCompany); !errors.As(err, &refused) || !strings.Contains(err.Error(), "delivery boss has a row for each listing") {
-		t.Errorf("rows for something else: %v", err)
+	third.Tell(3, store.StateOpen)
+	must(third.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "h", Event: 9}))
+	if got := storetest.Table(t, r.db, `SELECT name, listing, state, event FROM delivered`); !slices.Equal(got, []string{"boss|2|open|4", "boss|3|open|9"}) {
+		t.Errorf("what was told: %q", got)
 	}
-	// An older version did not keep what it told; that is said until a delivery that does is complete.
-	storetest.Execute(t, db, `INSERT INTO deliveries (name, at, event, file, rows, filters) VALUES ('old', '2026-01-01T00:00:00.000Z', 0, 'o', 1, '{"states":"NV"}')`)
-	for range 2 {
-		old, err := begin("old", store.ItemListing)
-		must(err)
-		if !old.Forgotten || old.Last == nil || old.Last.Filters["states"] != "NV" || other.Forgotten {
-			t.Errorf("%+v, %+v", old, other)
-		}
-	}
-	rows, err := db.Deliveries(t.Context(), 1)
-	if err != nil || len(rows) != 1 || rows[0].Name != "boss" || rows[0].File != "g" || rows[0].Rows != 1 || rows[0].Has != 1 || rows[0].Item != store.ItemListing {
+	rows, err := r.db.Deliveries(t.Context(), 1)
+	if err != nil || len(rows) != 1 || rows[0].Name != "boss" || rows[0].File != "h" || rows[0].Has != 2 {
 		t.Errorf("%+v, %v", rows, err)
+	}
+	fourth := begin("boss")
+	deliveries, listings, err := r.db.ForgetDelivery(t.Context(), "boss")
+	if err != nil || deliveries != 2 || listings != 2 {
+		t.Errorf("forgot %d deliveries of %d listings, %v", deliveries, listings, err)
+	}
+	if err := fourth.Check(t.Context()); !errors.As(err, &refused) {
+		t.Errorf("forgotten meanwhile: %v", err)
 	}
 }

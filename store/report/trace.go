@@ -35,8 +35,9 @@ type TraceAttempt struct {
 	HTTPStatus int            `json:"http_status,omitempty"` // of the last answer
 	Proxy      string         `json:"proxy,omitempty"`
 	Identity   string         `json:"identity,omitempty"`
-	PageBefore int            `json:"page_before"` // last page committed when it began
-	Pages      *int64         `json:"pages"`       // null where only its process knew
+	UserAgent  string         `json:"user_agent,omitempty"` // as it was sent
+	PageBefore int            `json:"page_before"`          // last page committed when it began
+	Pages      *int64         `json:"pages"`                // null where only its process knew
 	Listings   *int64         `json:"listings"`
 	Upserted   *int64         `json:"upserted"`
 	Changed    *int64         `json:"changed"`
@@ -78,7 +79,7 @@ const (
 	countAttempts = `SELECT count(*) FROM crawl_attempts WHERE target_id = ?`
 	lastAttempts  = `
 	SELECT a.attempt_number, a.claim_token, a.worker_id, a.worker_id, r.host, r.uuid, a.started_at, a.finished_at, a.duration_ms, a.ended,
-		ifnull(a.error_code, ''), ifnull(a.error_message, ''), ifnull(a.http_status, 0), ifnull(a.proxy, ''), ifnull(a.identity, ''),
+		ifnull(a.error_code, ''), ifnull(a.error_message, ''), ifnull(a.http_status, 0), ifnull(a.proxy, ''), ifnull(a.identity, ''), ifnull(a.user_agent, ''),
 		a.page_before, a.pages, a.listings, a.upserted, a.changed, a.bytes, a.backoff_delay_ms, a.metadata
 	FROM crawl_attempts a JOIN runs r ON r.id = a.run_id
 	WHERE a.target_id = ?1 ORDER BY a.claim_token DESC LIMIT ?2`
@@ -103,7 +104,7 @@ func (k *Reader) Trace(ctx context.Context, id int64, attempts int) (*Trace, err
 	t.Attempts, err = list(ctx, k, what, lastAttempts, []any{id, atMost(attempts)}, func(a *TraceAttempt) []any {
 		return []any{
 			&a.Number, &a.Token, &a.Worker, &a.Name, &a.Host, &a.Run, at(&a.Started), at(&a.Finished), &a.DurationMS, &a.Ended,
-			&a.Code, &a.Message, &a.HTTPStatus, &a.Proxy, &a.Identity,
+			&a.Code, &a.Message, &a.HTTPStatus, &a.Proxy, &a.Identity, &a.UserAgent,
 			&a.PageBefore, &a.Pages, &a.Listings, &a.Upserted, &a.Changed, &a.Bytes, &a.BackoffMS, &a.metadata,
 		}
 	})

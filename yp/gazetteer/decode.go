@@ -3,6 +3,7 @@ package gazetteer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,9 +18,10 @@ var ErrCorrupt = errors.New("corrupt gazetteer data")
 // maxMemory bounds what hostile data can make the decoder allocate.
 const maxMemory = 16 << 20
 
-// Decode reads what the generator writes, zstd-compressed: a line for each place, the largest
-// first, with its name, state, population, latitude and longitude, separated by tabs.
-func Decode(compressed []byte) (*Gazetteer, error) {
+// Decode reads places, zstd-compressed: a line for each place, the largest
+// first, with its name, state, population, latitude and longitude, separated by tabs. Of several
+// states it takes their places alone; without states all.
+func Decode(compressed []byte, states ...string) (*Gazetteer, error) {
 	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxMemory))
 	if err != nil {
 		return nil, fmt.Errorf("make zstd decoder: %w", err)
@@ -29,22 +31,26 @@ func Decode(compressed []byte) (*Gazetteer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	return parse(string(data))
+	return parse(string(data), states)
 }
 
-func parse(text string) (*Gazetteer, error) {
+func parse(text string, states []string) (*Gazetteer, error) {
 	n := strings.Count(text, "\n")
 	if !strings.HasSuffix(text, "\n") {
 		return nil, fmt.Errorf("%w: its last line has no end", ErrCorrupt)
 	}
-	g := &Gazetteer{all: make([]Place, 0, n), byState: map[string][]int32{}}
+	g := &Gazetteer{byState: map[string][]int32{}}
+	number := -1
 	for line := range strings.Lines(text) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		if len(f) != 5 {
 			return nil, fmt.Errorf("%w: a line with %d columns", ErrCorrupt, len(f))
 		}
-		i := len(g.all)
-		p := Place{Name: f[0], State: f[1], Slug: yp.CitySlug(f[0], f[1]), Tier: tier(i, n)}
+		number++ // its tier is that among all, whichever are taken
+		if len(states) > 0 && !slices.Contains(states, f[1]) {
+			continue
+		}
+		p := Place{Name: strings.Clone(f[0]), State: strings.Clone(f[1]), Slug: yp.CitySlug(f[0], f[1]), Tier: tier(number, n)} // clones: the text is not kept
 		var bad [3]error
 		p.Population, bad[0] = strconv.Atoi(f[2])
 		p.Lat, bad[1] = strconv.ParseFloat(f[3], 64)
@@ -52,7 +58,7 @@ func parse(text string) (*Gazetteer, error) {
 		if err := errors.Join(bad[:]...); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 		}
-		g.all, g.byState[p.State] = append(g.all, p), append(g.byState[p.State], int32(i))
+		g.all, g.byState[p.State] = append(g.all, p), append(g.byState[p.State], int32(len(g.all)))
 	}
 	return g, nil
 }

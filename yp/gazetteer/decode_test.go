@@ -50,7 +50,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(oneState)
 	f.Add("\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		g, err := parse(text)
+		g, err := parse(text, nil)
 		if err != nil {
 			return
 		}

@@ -33,16 +33,17 @@ func TierPages(tier int) int {
 	return 1
 }
 
-// Gazetteer holds all places. It never changes.
+// Gazetteer holds the places of some states, or of all. It never changes.
 type Gazetteer struct {
 	all     []Place
 	byState map[string][]int32 // indexes into all, in its order
 }
 
-// Load decodes the embedded places.
-func Load() (*Gazetteer, error) { return Decode([]byte(places)) }
+// Load decodes the embedded places of the states with these codes (as yp.States has them); of all
+// when there are none. A crawl keeps them in memory to its end: those of all states are 2 MB.
+func Load(states ...string) (*Gazetteer, error) { return Decode([]byte(places), states...) }
 
-// All returns every place, sorted by population, largest first, then by state
+// All returns every place that was loaded, sorted by population, largest first, then by state
 // and name.
 func (g *Gazetteer) All() []Place { return slices.Clone(g.all) }
 

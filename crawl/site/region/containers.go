@@ -3,8 +3,10 @@ package region
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 )
 
@@ -14,7 +16,13 @@ import (
 type Containers struct {
 	list   []compound
 	anyTag bool // some selector names a tag only
+
+	watched  []mark
+	watchAll bool // a watched selector does not say what its outermost element must have
 }
+
+// mark is what an element must have for a selector to match it or anything in it: a word in an attribute.
+type mark struct{ key, word string }
 
 // compound is a tag, an id and classes written together.
 type compound struct {
@@ -30,14 +38,74 @@ func (r *Containers) Add(sel string) error {
 	if err != nil {
 		return err
 	}
-	switch k := elements[c.tag].kind; {
-	case c.tag != "" && k != kindBlock && k != kindPhrasing:
-		return errForm
-	case c.id == "" && len(c.classes) == 0:
-		r.anyTag = true
+	if c.tag != "" {
+		if e, _ := lookup(c.tag); e.kind != kindBlock && e.kind != kindPhrasing {
+			return errForm
+		}
 	}
+	r.anyTag = r.anyTag || c.id == "" && len(c.classes) == 0
 	r.list = append(r.list, c)
 	return nil
+}
+
+// Watch has Parser.Outside tell whether the selector, or a group of them, may find elements in the tree of the
+// whole page that it does not find in those of the containers alone.
+func (r *Containers) Watch(text string) {
+	group, err := cascadia.ParseGroup(text)
+	if err != nil {
+		return // it finds nothing
+	}
+	for _, sel := range group {
+		if m, ok := markOf(plainText(sel)); !ok {
+			r.watchAll = true
+		} else if !slices.Contains(r.watched, m) {
+			r.watched = append(r.watched, m)
+		}
+	}
+}
+
+// onlyNot are pseudo-classes whose match hangs on the element alone, and not on what stands beside it.
+var onlyNot = regexp.MustCompile(`^(?::not\([^\s>+~:()]*\))*$`)
+
+// markOf returns what the outermost element of a selector must have. What the selector finds stands in that, so
+// what it finds in the whole page only has it outside of the containers. ok is false where that can't be told: of
+// elements side by side, and of places among them.
+func markOf(sel string) (m mark, ok bool) {
+	for i, word := range strings.Fields(sel) {
+		part := compoundText.FindStringSubmatch(word)
+		switch {
+		case i > 0 && word == ">":
+		case part == nil || !onlyNot.MatchString(part[5]):
+			return mark{}, false
+		case i > 0:
+		case part[2] == "":
+			m = mark{strings.ToLower(part[3]), part[4]}
+		case part[2][0] == '#':
+			m = mark{"id", compoundPart.FindString(part[2])[1:]}
+		default:
+			m = mark{"class", compoundPart.FindString(part[2])[1:]}
+		}
+	}
+	return m, m.key != ""
+}
+
+// watches reports whether a tag outside of the containers has a mark.
+func (r *Containers) watches(t *tag) bool {
+	for i := range r.watched {
+		switch m := &r.watched[i]; {
+		case m.key == "class" && m.word != "":
+			if strings.Contains(t.class, m.word) {
+				return true
+			}
+		default:
+			for j := range t.attrs {
+				if a := &t.attrs[j]; a.key == m.key && (strings.Contains(a.val, m.word) || strings.IndexByte(a.val, '&') >= 0) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // Find returns the containers in the tree of a whole page. A template shows nothing.

@@ -54,8 +54,7 @@ type element struct {
 // are not spelled out in (*scanner).admit is left out on purpose:
 // template, math, ruby, object, applet, marquee, nobr, frameset,
 // plaintext, xmp, noframes, noembed, image, keygen.
-var elements = func() map[string]element {
-	known := map[string]element{}
+var elements = func() (known elementTable) {
 	for kind, names := range map[kind]string{
 		kindPhrasing: "abbr audio bdi bdo canvas cite data datalist del dfn ins kbd label legend map mark meter output picture progress q samp" +
 			" span sub sup time var video",
@@ -87,17 +86,34 @@ var elements = func() map[string]element {
 		kindSVG:       "svg",
 	} {
 		for name := range strings.FieldsSeq(names) {
-			known[name] = element{atom.Lookup([]byte(name)), kind}
+			at := known.place(name)
+			known[at].name, known[at].element = name, element{atom.Lookup([]byte(name)), kind}
 		}
 	}
 	return known
 }()
 
+// elementTable finds an element faster than a map: by its length and three of its letters.
+type elementTable [1024]struct {
+	name string
+	element
+}
+
+// place returns where a name stands, or would stand. name must not be empty.
+func (t *elementTable) place(name string) int {
+	n := len(name)
+	at := (n*61 + int(name[0])*7 + int(name[n/2])*31 + int(name[n-1])*127) % len(t)
+	for t[at].name != "" && t[at].name != name {
+		at = (at + 1) % len(t)
+	}
+	return at
+}
+
 // lookup finds an element by its lower-case name. A name with a hyphen is a
 // custom element, which the parser treats as phrasing.
 func lookup(name string) (element, bool) {
-	if el, ok := elements[name]; ok {
-		return el, true
+	if e := &elements[elements.place(name)]; e.name != "" {
+		return e.element, true
 	}
 	if strings.IndexByte(name, '-') > 0 {
 		return element{atom.Lookup([]byte(name)), kindPhrasing}, true

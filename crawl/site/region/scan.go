@@ -33,6 +33,9 @@ func (p *Parser) Parse(page string, in *Containers) (doc *html.Node, scripts []s
 	return doc, p.scripts, true
 }
 
+// Outside reports whether what Containers.Watch was told of may find more in the whole of the page parsed last.
+func (p *Parser) Outside() bool { return p.outside || p.in.watchAll }
+
 // scanner is the reading of one page.
 type scanner struct {
 	s     string
@@ -48,7 +51,11 @@ type scanner struct {
 	tag     tag
 	roots   []*html.Node
 	scripts []string // contents of the JSON-LD scripts, in order
+	outside bool     // a tag outside of the containers has a mark that is watched for
 }
+
+// pass notes a tag outside of the containers.
+func (c *scanner) pass() { c.outside = c.outside || c.in.watches(&c.tag) }
 
 // open is an open element.
 type open struct {
@@ -91,7 +98,7 @@ func (c *scanner) head() bool {
 		if !c.startTag() || !headOnly(&c.tag) || c.in.match(&c.tag) {
 			return false
 		}
-		if c.tag.el.kind.raw() && !c.raw(nil) {
+		if c.pass(); c.tag.el.kind.raw() && !c.raw(nil) {
 			return false
 		}
 	}
@@ -165,6 +172,8 @@ func (c *scanner) element() bool {
 	var n *html.Node
 	if c.root >= 0 {
 		n = c.node()
+	} else {
+		c.pass()
 	}
 	switch k := t.el.kind; {
 	case k.void():
@@ -194,6 +203,8 @@ func (c *scanner) foreignNode() bool {
 		n = c.node()
 		n.Namespace = "svg"
 		foreignKeys(n.Attr)
+	} else {
+		c.pass()
 	}
 	return t.selfClosing || c.push(n)
 }
@@ -228,7 +239,10 @@ func (c *scanner) close() bool {
 	if c.open[len(c.open)-1].implied {
 		c.pop()
 	}
-	if !c.end(c.open[len(c.open)-1].name) {
+	name := c.open[len(c.open)-1].name
+	if rest, ok := strings.CutPrefix(c.s[c.i+2:], name); ok && rest != "" && rest[0] == '>' { // as nearly all are written
+		c.i = len(c.s) - len(rest) + 1
+	} else if !c.end(name) {
 		return false
 	}
 	c.pop()
@@ -430,7 +444,11 @@ func (c *scanner) doctype() bool {
 
 // shell reads the start tag of html, head or body.
 func (c *scanner) shell(name string) bool {
-	return c.startTag() && c.tag.name == name && !c.tag.selfClosing && !c.tag.hasEntity && !c.in.match(&c.tag)
+	if !c.startTag() || c.tag.name != name || c.tag.selfClosing || c.tag.hasEntity || c.in.match(&c.tag) {
+		return false
+	}
+	c.pass()
+	return true
 }
 
 // end reads the end tag of name, which must carry nothing but white space.

@@ -118,6 +118,21 @@ func (s *Selector) TagOnly() bool {
 	return len(s.chain) < 2 && (by == byTag || by == byNothing)
 }
 
+// plain reports whether the selector is a tag, an id or a class alone.
+func (s *Selector) plain() bool {
+	if len(s.chain) != 1 {
+		return false
+	}
+	c, parts := s.chain[0].compound, len(s.chain[0].classes)
+	if c.tag != "" {
+		parts++
+	}
+	if c.id != "" {
+		parts++
+	}
+	return parts == 1
+}
+
 // What every element that a selector matches must have.
 const (
 	byClass = iota
@@ -131,21 +146,24 @@ func (s *Selector) demand() (by int, word string) {
 	if s.css == nil {
 		return s.chain[len(s.chain)-1].demand()
 	}
-	last := lastCompound(plainText(s.css))
-	if m := attrForm.FindStringSubmatch(last); m != nil {
-		return byAttr, strings.ToLower(m[1])
+	words := strings.Fields(plainText(s.css))
+	part := compoundText.FindStringSubmatch(words[len(words)-1])
+	switch {
+	case part == nil:
+		return byNothing, ""
+	case part[1] == "" && part[2] == "" && part[3] != "":
+		return byAttr, strings.ToLower(part[3])
 	}
-	if i := strings.IndexAny(last, ":["); i >= 0 {
-		last = last[:i]
-	}
-	c, err := parseCompound(last)
+	c, err := parseCompound(part[1] + part[2])
 	if err != nil {
 		return byNothing, ""
 	}
 	return c.demand()
 }
 
-var attrForm = regexp.MustCompile(`^\[([\w-]+)`)
+// compoundText is a compound as cascadia writes it: tag, id and classes, attributes, pseudo-classes. The key and the
+// value of the first attribute are parts of their own. A blank in a value or in parentheses is beyond it.
+var compoundText = regexp.MustCompile(`^(?:\*|([\w-]*))((?:[.#][\w-]+)*)(?:\[([\w-]+)(?:[~^$*|]?="([^"]*)")?\](?:\[[\w-]+(?:[~^$*|]?="[^"]*")?\])*)?((?::\S+)?)$`)
 
 func (c *compound) demand() (by int, word string) {
 	switch {
@@ -155,32 +173,6 @@ func (c *compound) demand() (by int, word string) {
 		return byID, c.id
 	}
 	return byTag, c.tag
-}
-
-// lastCompound returns what stands behind the last combinator of a selector;
-// "" when escapes make that hard to tell.
-func lastCompound(sel string) string {
-	if strings.IndexByte(sel, '\\') >= 0 {
-		return ""
-	}
-	start, depth, quote := 0, 0, byte(0)
-	for i := range len(sel) {
-		switch c := sel[i]; {
-		case quote != 0:
-			if c == quote {
-				quote = 0
-			}
-		case c == '"' || c == '\'':
-			quote = c
-		case c == '(' || c == '[':
-			depth++
-		case c == ')' || c == ']':
-			depth--
-		case depth == 0 && strings.IndexByte(" >+~", c) >= 0:
-			start = i + 1
-		}
-	}
-	return sel[start:]
 }
 
 // Selectors answers many selectors in one walk over a tree. A selector is tried
@@ -197,7 +189,8 @@ type Selectors struct {
 // alternative is one of a group, and the number of the group.
 type alternative struct {
 	Selector
-	id int
+	id   int
+	sure bool // it asks for no more than what it demands
 }
 
 // Hits holds the elements found for each selector, by its number, in document order.
@@ -227,7 +220,7 @@ func (x *Selectors) Add(text string) (id int, err error) {
 	x.ids[text] = id
 	for i := range group {
 		at := len(x.alternatives)
-		x.alternatives = append(x.alternatives, alternative{group[i], id})
+		x.alternatives = append(x.alternatives, alternative{group[i], id, group[i].plain()})
 		by, word := group[i].demand()
 		if by == byNothing {
 			x.any = append(x.any, at)
@@ -327,7 +320,7 @@ func (x *Selectors) tryAll(n *html.Node, at []int, out Hits) (matched bool) {
 			matched = true
 			continue
 		}
-		if alt.Match(n) {
+		if alt.sure || alt.Match(n) {
 			if len(found) > MaxHits { // the last place is for the one found last
 				found = found[:MaxHits]
 			}

@@ -11,7 +11,7 @@ func TestDemand(t *testing.T) {
 		".p a.next:not(.x)":           ".next",
 		".p .next:not(.x > .y) > a":   "ta",
 		`a[href*="/mip/"]`:            "ta",
-		`a[href="x > .y"]`:            "ta",
+		`a[href="x > .y"]`:            "",
 		"[data-ypid]":                 "[data-ypid",
 		`div [itemprop="name"]`:       "[itemprop",
 		"*":                           "",
@@ -20,7 +20,7 @@ func TestDemand(t *testing.T) {
 		".x[data-a]":                  ".x",
 		"li:first-child":              "tli",
 		`.a\.b`:                       "",
-		`[title="a b"].c`:             "[title",
+		`[title="a b"].c`:             "",
 		".ratings > .count + b":       "tb",
 		`a:contains("x ( y") b.d > c`: "tc",
 	} {

@@ -29,7 +29,7 @@ const maxAttrs = 48
 // quoted or a plain one, and "/>".
 func (c *scanner) startTag() bool {
 	t := &c.tag
-	*t = tag{attrs: t.attrs[:0]}
+	t.attrs, t.id, t.class, t.typ, t.selfClosing, t.hasEntity = t.attrs[:0], "", "", "", false, false
 	if !c.has("<") || !c.tagName() {
 		return false
 	}

@@ -20,8 +20,8 @@ type arena struct {
 const (
 	nodeBlock = 512
 	attrBlock = 512
-	// maxBlocks bounds what an arena keeps between pages.
-	maxBlocks = 32
+	// maxBlocks bounds what an arena keeps between pages: twice what one of 250 kB takes.
+	maxBlocks = 8
 )
 
 // reset takes back all that was handed out.

@@ -20,7 +20,7 @@ const (
 )
 
 // An item is one thing that a page describes, in whichever form: a JSON-LD
-// object, an element with itemscope, an hCard. Property names are those of
+// object or an element with itemscope. Property names are those of
 // schema.org, without its prefix.
 type item struct {
 	types []string
@@ -203,7 +203,7 @@ func clean(s string) string { return yp.Clean(yp.Clip(s, maxText)) }
 // from a value of one of its enumerations: "https://schema.org/Monday".
 func schemaWord(s string) string {
 	s = strings.TrimSpace(s)
-	if !strings.ContainsAny(s, ":/") {
+	if strings.IndexByte(s, ':') < 0 && strings.IndexByte(s, '/') < 0 {
 		return s
 	}
 	for _, prefix := range [...]string{

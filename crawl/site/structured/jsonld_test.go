@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"ypcrawl/yp"
 )
 
 func TestBusinesses(t *testing.T) {
@@ -203,16 +205,32 @@ func TestMore(t *testing.T) {
 	}
 }
 
+// TestNesting: what is valid ends at the depth at which encoding/json ends.
+func TestNesting(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{maxNested, maxNested + 1} {
+		for _, s := range []string{strings.Repeat("[", n) + strings.Repeat("]", n), strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n)} {
+			if got, want := validJSON(s), json.Valid([]byte(s)); got != want || got != (n == maxNested) {
+				t.Errorf("%d deep: valid: %t, encoding/json says %t", n, got, want)
+			}
+		}
+	}
+}
+
 // FuzzJSONLD compares what is read of a script with what encoding/json reads, and checks that
 // nothing is taken out of what is valid.
 func FuzzJSONLD(f *testing.F) {
 	for _, s := range []string{
 		`{"a":"// no comment","b":[1,2]}`, "//<![CDATA[\n{}\n//]]>", `{"a":"\\"}`, `{"a":"it\'s"}`, "/*", "\"\\", `[1,/*x*/]`, "{}<!-- a -->{}",
+		"-0.5e+3", "01", "-", "1.", "[1 2]", `{"a" :1 , "b":-}`, "[]]", "tru", "nullnull", "\"\x1f\"", `"\u12g4"`, " \u00a0", `{1:2}`, `{"a":}`, "[,]",
 		`{"a":1.5,"b":[{}]}`, `{"a":"\u00e9\ud83d\ude00\"\\\/"}`, `{"b":null,"a":["x",{"c":[["y"]]}]}`, `{"\u0061":"x"}`,
 	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
+		if got, want := validJSON(s), json.Valid([]byte(s)); got != want {
+			t.Fatalf("%q: valid: %t, encoding/json says %t", yp.Clip(s, 1000), got, want)
+		}
 		ReadScripts([]string{s})
 		Member(s, "a")
 		(&jsonReader{s: s, graph: &graph{}}).into(&item{}, "x", 0) // comes to an end

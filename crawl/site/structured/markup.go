@@ -26,8 +26,7 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 				name = schemaWord(name)
 				cur.add(name, value{text: microValue(c, name)})
 				if name == "name" {
-					ofItem := func(n *html.Node) bool { return hasAttr(n, "itemscope") }
-					cur.add(linkProp, value{text: linkAround(c, ofItem)})
+					cur.add(linkProp, value{text: linkAround(c)})
 				}
 			}
 			g.addMicrodata(c, cur)
@@ -125,132 +124,6 @@ func ownDataID(n *html.Node) string {
 	return ""
 }
 
-// hCardType stands for the type that an hCard does not name.
-const hCardType = "hCard"
-
-// isCard reports whether an element is an hCard (class vcard) or an h-card.
-func isCard(n *html.Node) bool {
-	class := region.Attr(n, "class")
-	return region.HasClass(class, "vcard") || region.HasClass(class, "h-card")
-}
-
-// addHCards reads the hCards and h-cards of a tree. Cards of
-// people who wrote something, and those of the footer, are none of a business
-// in the list.
-func (g *graph) addHCards(n *html.Node) {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || region.Unseen(c.Data) || c.Data == "footer" {
-			continue
-		}
-		class := region.Attr(c, "class")
-		if region.HasClass(class, "reviewer") || region.HasClass(class, "author") || region.HasClass(class, "p-author") {
-			continue
-		}
-		if !isCard(c) {
-			g.addHCards(c)
-			continue
-		}
-		it := g.newItem()
-		if it == nil {
-			return
-		}
-		it.types, it.data = []string{hCardType}, dataID(c)
-		g.cardProps(c, it, 0)
-		if c.Data == "a" {
-			it.add(linkProp, value{text: region.Attr(c, "href")})
-		}
-		// Of an h-card without parts all of it is the name.
-		if region.HasClass(class, "h-card") && len(it.props) <= 1 && !it.has("name", "legalName") {
-			it.add("name", value{text: Text(c)})
-			it.add(linkProp, value{text: linkIn(c)})
-		}
-		g.top.add("", value{item: it})
-	}
-}
-
-// cardClasses says which property a class stands for: those of hCard
-// (http://microformats.org/wiki/hcard) and of h-card, whose prefixes p-, u-
-// and dt- are cut off.
-var cardClasses = map[string]string{
-	"fn": "name", "name": "name", "org": "legalName", "tel": "telephone", "adr": "address", "street-address": "streetAddress",
-	"extended-address": "streetAddress", "locality": "addressLocality", "region": "addressRegion", "postal-code": "postalCode",
-	"url": "url", "category": "category", "photo": "image", "uid": "identifier", "note": "description", "label": "address",
-}
-
-// cardClass returns the property that a class names, or "".
-func cardClass(class string) string {
-	switch prefix, rest, _ := strings.Cut(class, "-"); {
-	case class == "h-adr":
-		return "address"
-	case class == "name": // a word of its own in too many pages
-		return ""
-	case prefix == "p" || prefix == "u" || prefix == "dt":
-		return cardClasses[rest]
-	}
-	return cardClasses[class]
-}
-
-// cardProps reads the properties below n into an item.
-func (g *graph) cardProps(n *html.Node, it *item, depth int) {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || region.Unseen(c.Data) {
-			continue
-		}
-		inner := it
-		for class := range strings.FieldsSeq(region.Attr(c, "class")) {
-			name := cardClass(class)
-			switch {
-			case name == "":
-			case name == "address" && inner != it: // "p-adr h-adr" is one address
-			case name == "address" && depth < maxNesting: // it may be made of parts or be a text
-				if address := g.newItem(); address != nil {
-					address.types = []string{"PostalAddress"}
-					it.add("address", value{item: address, text: Text(c)})
-					inner = address
-				}
-			case name == "telephone" && strings.Contains(strings.ToLower(Text(c)), "fax"):
-			default:
-				it.add(name, value{text: cardValue(c, name)})
-				if name == "name" || name == "legalName" {
-					it.add(linkProp, value{text: linkAround(c, isCard)})
-				}
-			}
-		}
-		g.cardProps(c, inner, depth+1)
-	}
-}
-
-// cardValue returns the value of a property: an attribute, the parts of class
-// value, since a number may stand beside its type, or the text.
-func cardValue(n *html.Node, name string) string {
-	var keys []string
-	if namesAddress(name) {
-		keys = append(keys, "href", "src")
-	}
-	switch n.Data {
-	case "abbr":
-		keys = append(keys, "title")
-	case "data", "input":
-		keys = append(keys, "value")
-	}
-	s := firstAttr(n, keys...)
-	if s != "" {
-		return s
-	}
-	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && region.HasClass(region.Attr(c, "class"), "value") {
-			s += Text(c)
-		}
-	}
-	if s != "" {
-		return s
-	}
-	if s = Text(n); s != "" {
-		return s
-	}
-	return region.Attr(n, "alt")
-}
-
 func hasAttr(n *html.Node, key string) bool {
 	for i := range n.Attr {
 		if n.Attr[i].Key == key {
@@ -280,7 +153,7 @@ func linkIn(n *html.Node) string {
 
 // linkAround returns the address of the link that n is, holds or stands in, within the element of
 // its item.
-func linkAround(n *html.Node, ofItem func(*html.Node) bool) string {
+func linkAround(n *html.Node) string {
 	if href := linkIn(n); href != "" {
 		return href
 	}
@@ -288,7 +161,7 @@ func linkAround(n *html.Node, ofItem func(*html.Node) bool) string {
 		if p.Data == "a" {
 			return region.Attr(p, "href")
 		}
-		if ofItem(p) {
+		if hasAttr(p, "itemscope") {
 			break
 		}
 	}

@@ -1,9 +1,7 @@
-// Package structured reads what pages say of businesses in forms made for machines: JSON-LD,
-// microdata and microformats (hCard, h-card).
+// Package structured reads what pages say of businesses in forms made for machines: JSON-LD and microdata.
 //
-// Purpose: Reader.Read turns a page into records, one for each thing that a form calls a business,
-// and one for each bare address in a list, which may be that of a business. The same reader serves pages of
-// results, pages of one business, and pages of which the JSON-LD only adds to what their cards say.
+// Purpose: Reader.Read turns a page into records, one for each thing that a form calls a business.
+// The same reader serves pages of results, pages of one business, and pages of which the JSON-LD only adds to what their cards say.
 //
 // Invariants: the package knows no source: whether an address is the directory's own, which records are of one
 // business, and which of them is meant, its caller decides. Texts are clean and at most 4 kB long; they may share
@@ -30,16 +28,15 @@ import (
 	"ypcrawl/yp"
 )
 
-// The forms of structured data. Microformats are the older vcard classes and h-card.
+// The forms of structured data.
 const (
 	JSONLD    = "jsonld"
 	Microdata = "microdata"
-	HCard     = "hcard"
 )
 
 // Forms are the forms in the order in which they are read: what the
 // first says of a business wins over the next.
-var Forms = []string{JSONLD, Microdata, HCard}
+var Forms = []string{JSONLD, Microdata}
 
 // MaxBusinesses bounds the records of a page.
 const MaxBusinesses = 1000
@@ -57,7 +54,6 @@ type Reader struct {
 // mean that the page does not say; the zero Business says nothing.
 type Business struct {
 	Form  string
-	Bare  bool // only an address in a list, URL, perhaps with a name and a rank
 	Name  string
 	Loose bool   // its type is none of a business, but it has a url and a telephone or an address
 	Rank  int    // place in a list, from 1
@@ -85,8 +81,6 @@ func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftO
 			}
 		case Microdata:
 			w.graph.addMicrodata(doc, nil)
-		case HCard:
-			w.graph.addHCards(doc)
 		}
 		for _, p := range w.graph.top.props {
 			w.value(p.value, entry{}, 0)
@@ -99,7 +93,6 @@ func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftO
 func ReadScripts(scripts []string) []Business {
 	r := Reader{Forms: []string{JSONLD}, loose: true}
 	found, _ := r.Read(nil, scripts)
-	found = slices.DeleteFunc(found, func(b Business) bool { return b.Bare })
 	slices.SortStableFunc(found, func(a, b Business) int {
 		switch {
 		case a.Loose == b.Loose:
@@ -143,7 +136,6 @@ type walker struct {
 
 // entry is what an ItemList says of the thing in it.
 type entry struct {
-	in   bool
 	rank int
 	url  string
 	name string
@@ -153,21 +145,12 @@ type entry struct {
 var containers = [...]string{"@graph", "mainEntity", "itemListElement", "about", "hasPart"}
 
 func (w *walker) value(v value, at entry, depth int) {
-	v = w.graph.resolve(v)
-	it := v.item
-	switch {
-	case depth > maxNesting:
-	case it == nil:
-		at.url = cmp.Or(at.url, v.text)
-		w.bare(at)
-	case len(it.props) == 0: // a reference to something that is not on the page
-		at.url = cmp.Or(at.url, it.id)
-		w.bare(at)
-	case w.seen[it]:
-	default:
-		w.seen[it] = true
-		w.item(it, at, depth)
+	it := w.graph.resolve(v).item
+	if it == nil || depth > maxNesting || w.seen[it] { // a text, or what was read before
+		return
 	}
+	w.seen[it] = true
+	w.item(it, at, depth)
 }
 
 func (w *walker) item(it *item, at entry, depth int) {
@@ -181,9 +164,6 @@ func (w *walker) item(it *item, at entry, depth int) {
 			Name: cmp.Or(g.text(it, "name", "legalName", "alternateName"), at.name), Rank: at.rank, URL: g.text(it, "url"),
 			listURL: at.url, item: *it,
 		})
-	case at.in && len(it.types) == 0 && !it.has("@graph"):
-		at.url, at.name = cmp.Or(at.url, g.text(it, "url")), cmp.Or(at.name, g.text(it, "name"))
-		w.bare(at)
 	default:
 		if w.loose && len(it.types) > 0 && it.has("url") && it.has("telephone", "address") {
 			w.add(Business{Loose: true, Name: g.text(it, "name"), URL: g.text(it, "url"), item: *it})
@@ -191,38 +171,22 @@ func (w *walker) item(it *item, at entry, depth int) {
 		for _, name := range containers {
 			for _, p := range it.props {
 				if p.name == name {
-					w.value(p.value, entry{in: name == "itemListElement"}, depth+1)
+					w.value(p.value, entry{}, depth+1)
 				}
 			}
 		}
 	}
 }
 
-// listItem follows a ListItem to its item: an object, a URL, or nothing, when
-// the ListItem itself has the URL.
+// listItem follows a ListItem to its item.
 func (w *walker) listItem(it *item, depth int) {
 	g := w.graph
-	at := entry{in: true, url: cmp.Or(g.text(it, "url"), it.id), name: g.text(it, "name")}
+	at := entry{url: cmp.Or(g.text(it, "url"), it.id), name: g.text(it, "name")}
 	at.rank, _ = yp.FirstInt(g.text(it, "position"))
-	if !it.has("item") {
-		w.bare(at)
-		return
-	}
 	for _, p := range it.props {
-		if p.name != "item" {
-			continue
+		if p.name == "item" {
+			w.value(p.value, at, depth+1)
 		}
-		if g.resolve(p.value).item == nil { // the item's own URL counts for more than that of its place in the list
-			at.url = plainText(p.text)
-		}
-		w.value(p.value, at, depth+1)
-	}
-}
-
-// bare notes an address in a list.
-func (w *walker) bare(at entry) {
-	if at.in && at.url != "" {
-		w.add(Business{Bare: true, Name: at.name, Rank: at.rank, URL: at.url})
 	}
 }
 
@@ -251,8 +215,7 @@ func (w *walker) isBusiness(it *item) bool {
 	if len(it.types) == 0 || other {
 		return false
 	}
-	return it.has("address", "telephone", "phone", "streetAddress", "addressLocality") ||
-		it.is(hCardType) && w.graph.text(it, "url", linkProp) != ""
+	return it.has("address", "telephone", "phone", "streetAddress", "addressLocality")
 }
 
 func isLocal(t string) bool {
@@ -292,7 +255,7 @@ var businessEndings = []string{"Store", "Shop", "Business", "Restaurant", "Clini
 // an Organization is as often the directory itself or a brand.
 var addressedTypes = wordSet(`
 Organization Corporation OnlineBusiness OnlineStore NGO MedicalOrganization EducationalOrganization School
-GovernmentOrganization SportsOrganization PerformingGroup Place CivicStructure Service hCard
+GovernmentOrganization SportsOrganization PerformingGroup Place CivicStructure Service
 `)
 
 // otherTypes are things that stand beside listings and have addresses or

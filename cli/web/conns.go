@@ -1,0 +1,52 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"sync"
+)
+
+// conns gives way on a busy page: with more than maxConns connections open, the one that has been
+// idle for longest is closed, also one that has never asked for anything. When all are busy, only
+// Config.Plain is answered: keptConns more are accepted for it, so that monitoring hears of a
+// program whose page is crowded.
+type conns struct {
+	mu    sync.Mutex
+	turns int
+	idle  map[net.Conn]int // since which turn; 0 = busy
+}
+
+// changed is the http.Server's ConnState.
+func (c *conns) changed(conn net.Conn, state http.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch state {
+	case http.StateNew, http.StateIdle:
+		c.turns++
+		c.idle[conn] = c.turns
+	case http.StateActive:
+		c.idle[conn] = 0
+	default:
+		delete(c.idle, conn)
+	}
+	if len(c.idle) <= maxConns {
+		return
+	}
+	var oldest net.Conn
+	for x, since := range c.idle {
+		if since > 0 && x != conn && (oldest == nil || since < c.idle[oldest]) {
+			oldest = x
+		}
+	}
+	if oldest != nil {
+		delete(c.idle, oldest)
+		_ = oldest.Close() // nobody waits for an answer on it
+	}
+}
+
+// crowded reports whether more are open than the page may have.
+func (c *conns) crowded() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.idle) > maxConns
+}

@@ -1,0 +1,282 @@
+package kept
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/rs/zerolog"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+// Page is what is kept of a page beside its body.
+type Page struct {
+	wal.Target  // of its claim
+	Number      int
+	URL         string // that answered, after redirects
+	FetchedAt   time.Time
+	Status      int
+	ContentType string
+	BaseURL     string // of the source, at that time
+	Filter      string // which listings were kept, as the engine has it in JSON
+}
+
+// Config says where and how pages are kept.
+type Config struct {
+	Path     string                          // of the file; required
+	Days     int                             // pages are kept so long; required
+	MaxBytes int64                           // of the file, about; required
+	Free     func(dir string) (int64, error) // bytes that may still be written; nil = not asked
+	Now      func() time.Time                // nil = time.Now
+	Logger   zerolog.Logger
+}
+
+const (
+	schema = `
+	CREATE TABLE IF NOT EXISTS pages (
+		id           INTEGER PRIMARY KEY,
+		key          TEXT NOT NULL,    -- of the target
+		page         INTEGER NOT NULL,
+		source       TEXT NOT NULL,
+		state        TEXT NOT NULL,
+		kind         TEXT NOT NULL,
+		final_url    TEXT NOT NULL,
+		status       INTEGER NOT NULL,
+		content_type TEXT NOT NULL,
+		fetched_at   TEXT NOT NULL,
+		target       TEXT NOT NULL,    -- JSON, as in a line of a log
+		base_url     TEXT NOT NULL,    -- of the source at that time
+		filter       TEXT NOT NULL,    -- JSON: which listings were kept
+		body         BLOB NOT NULL     -- zstd
+	) STRICT;
+	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at, source, state)`
+	insertPage = `
+	INSERT INTO pages (key, page, source, state, kind, final_url, status, content_type, fetched_at, target, base_url, filter, body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	usedBytes   = `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
+	deleteOld   = `DELETE FROM pages WHERE fetched_at < ?`
+	deleteFirst = `DELETE FROM pages WHERE id IN (SELECT id FROM pages ORDER BY id LIMIT 64)`
+
+	// pruneEvery is after how many pages the bounds are looked at.
+	pruneEvery = 64
+	// spareBytes stay free for what must not fail: the database and its logs.
+	spareBytes = 512 << 20
+	maxBody    = 64 << 20
+)
+
+// Writer keeps the pages of a run. Its methods may be called from several goroutines.
+type Writer struct {
+	cfg Config
+	db  *sql.DB
+	enc *zstd.Encoder
+
+	mu    sync.Mutex
+	off   bool // it keeps nothing more
+	since int  // pages since the bounds were looked at
+}
+
+func dsn(path, more string) string {
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}).String()
+}
+
+// Open opens the file, made if need be for its owner alone, and removes what is too old or too much.
+func Open(cfg Config) (_ *Writer, err error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	w := &Writer{cfg: cfg}
+	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
+		return nil, err
+	}
+	if w.db, err = sql.Open("sqlite", dsn(cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)")); err != nil {
+		return nil, err
+	}
+	w.db.SetMaxOpenConns(1)
+	if _, err = w.db.ExecContext(context.Background(), schema); err == nil {
+		err = w.prune()
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
+}
+
+// Keep stores a page. What fails is logged once, and ends it.
+func (w *Writer) Keep(p Page, body []byte) {
+	if len(body) > maxBody {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.off {
+		return
+	}
+	if err := w.keep(&p, body); err != nil {
+		w.off = true
+		w.cfg.Logger.Warn().Err(err).Str("component", "kept").Str("file", w.cfg.Path).
+			Msg("pages are not kept any more in this run; the crawl goes on. Free some space, or keep fewer, before the next one")
+	}
+}
+
+func (w *Writer) keep(p *Page, body []byte) error {
+	if w.since++; w.since >= pruneEvery {
+		if err := w.prune(); err != nil {
+			return err
+		}
+	}
+	target, err := json.Marshal(p.Target)
+	if err != nil {
+		return err
+	}
+	_, err = w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, p.Source, p.State, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
+		string(target), p.BaseURL, p.Filter, w.enc.EncodeAll(body, nil))
+	return err
+}
+
+// prune removes what is too old, and the oldest of what is too much.
+func (w *Writer) prune() error {
+	w.since = 0
+	if w.cfg.Free != nil {
+		if free, err := w.cfg.Free(filepath.Dir(w.cfg.Path)); err == nil && free < spareBytes {
+			return fmt.Errorf("only %d bytes are left on the disk", free)
+		}
+	}
+	if _, err := w.db.ExecContext(context.Background(), deleteOld, yp.FormatTime(w.cfg.Now().AddDate(0, 0, -w.cfg.Days))); err != nil {
+		return err
+	}
+	for {
+		var used int64
+		if err := w.db.QueryRowContext(context.Background(), usedBytes).Scan(&used); err != nil || used <= w.cfg.MaxBytes {
+			return err
+		}
+		out, err := w.db.ExecContext(context.Background(), deleteFirst)
+		if err != nil {
+			return err
+		}
+		if n, err := out.RowsAffected(); n == 0 || err != nil {
+			return err
+		}
+	}
+}
+
+// Close ends the keeping.
+func (w *Writer) Close() error {
+	if w == nil {
+		return nil
+	}
+	return w.db.Close()
+}
+
+// Reader reads the pages of a file.
+type Reader struct {
+	db  *sql.DB
+	dec *zstd.Decoder
+}
+
+// OpenReader opens a file for reading; fs.ErrNotExist when there is none.
+func OpenReader(path string) (*Reader, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrNotExist)
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxBody))
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path, "&mode=ro&_pragma=query_only(1)"))
+	return &Reader{db: db, dec: dec}, err
+}
+
+// Selection says which pages are meant. A zero value lets all pass.
+type Selection struct {
+	Source       string
+	States       []string
+	Since, Until time.Time
+}
+
+const newestPages = `
+	SELECT id FROM (SELECT id, key, page, max(fetched_at) AS at FROM pages
+		WHERE (?1 = '' OR source = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2))) AND fetched_at >= ?3 AND (?4 = '' OR fetched_at < ?4)
+		GROUP BY key, page)
+	ORDER BY min(at) OVER (PARTITION BY key), key, page`
+
+// Newest returns the ids of the newest page of each target and number, those of a target together in the order
+// of their numbers, the targets in the order of time. all is how many pages are kept.
+func (r *Reader) Newest(ctx context.Context, s Selection) (ids []int64, all int, err error) {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return yp.FormatTime(t)
+	}
+	if err := r.db.QueryRowContext(ctx, `SELECT count(*) FROM pages`).Scan(&all); err != nil {
+		return nil, 0, fmt.Errorf("read kept pages: %w", err)
+	}
+	rows, err := r.db.QueryContext(ctx, newestPages, s.Source, store.JSONTexts(s.States), at(s.Since), at(s.Until))
+	if err != nil {
+		return nil, 0, fmt.Errorf("read kept pages: %w", err)
+	}
+	defer func() { _ = rows.Close() }() // only read
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, 0, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, all, rows.Err()
+}
+
+// ErrDamaged is returned for a page that can't be read.
+var ErrDamaged = errors.New("kept page is damaged")
+
+const readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, body FROM pages WHERE id = ?`
+
+// ErrRemoved is returned for a page that is not there any more.
+var ErrRemoved = sql.ErrNoRows
+
+// Read returns a page and its body.
+func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
+	p := &Page{}
+	var fetched, target string
+	var packed []byte
+	err := r.db.QueryRowContext(ctx, readPage, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target, &p.BaseURL, &p.Filter, &packed)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read kept page %d: %w", id, err)
+	}
+	body, err := r.dec.DecodeAll(packed, nil)
+	if err == nil {
+		p.FetchedAt, err = yp.ParseTime(fetched)
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(target), &p.Target)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %d: %w", ErrDamaged, id, err)
+	}
+	return p, body, nil
+}
+
+// Close lets go of the file.
+func (r *Reader) Close() error {
+	r.dec.Close()
+	return r.db.Close()
+}

@@ -1,0 +1,79 @@
+//go:build browser && unix
+
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// closed has listings of the file dropped, restored and rejected.
+func closed(t testing.TB, dir string) {
+	t.Helper()
+	at := time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04:05.000Z")
+	alter(t, dir,
+		`UPDATE listings SET dropped_at = '`+at+`' WHERE id IN (1, 3, 5)`,
+		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '`+at+`', iif(id % 2, 'dropped', 'restored'), source_id, id, company_id FROM listings WHERE id <= 6`,
+		`INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('`+at+`', 'rejected', 1, 'c', '{"reasons":["<img src=x onerror=alert(3)>"]}')`)
+}
+
+// TestBrowserClosings: the banner is red when something was dropped, and leads to the list.
+func TestBrowserClosings(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	dir := crawled(t)
+	closed(t, dir)
+	p := startPage(t, dir, "dashboard", "--listen", "0")
+	b.do(chromedp.Navigate(p.url + "/"))
+	b.wait(`document.querySelector("#banner .alarm").textContent.startsWith("3 dropped, 3 restored, 1 rejected in the last 7 days")`)
+	b.click("#closings", `location.search === "?status=dropped" && document.querySelectorAll("#closings-scroll tbody tr").length === 3`)
+	b.click("#status-restored", `document.querySelectorAll("#closings-scroll tbody tr").length === 3`)
+}
+
+// TestBrowserQueue: filters by a form, and a row that opens its trace; the form is left alone
+// while the rows below it change.
+func TestBrowserQueue(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	dir := crawled(t)
+	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id = 3`)
+	p := startPage(t, dir, "dashboard", "--listen", "0")
+	b.do(chromedp.Navigate(p.url+"/queue"), chromedp.SetValue(chromedp.CSS("#queue-error"), "TIMEOUT"))
+	b.wait(`document.getElementById("connection").dataset.state === "live"`)
+	if v := eval[string](b, `document.querySelector("#queue-error").value`); v != "TIMEOUT" {
+		t.Errorf("what was chosen has become %q", v)
+	}
+	b.click("#queueform button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#queue tbody tr").length === 1`)
+	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
+	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl dead requeue 3` changes that") {
+		t.Errorf("the trace says %q", text)
+	}
+}
+
+// TestBrowserWorkers: workers of a run are alive while it lives, and silent once it was killed.
+func TestBrowserWorkers(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	dir := t.TempDir()
+	run := startPage(t, dir, "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "5", "--delay", "1s", "--workers", "3", "--web", "0")
+	p := startPage(t, dir, "dashboard", "--listen", "0")
+	b.do(chromedp.Navigate(p.url + "/workers"))
+	b.wait(`document.querySelectorAll(".hub circle.node.alive").length === 3`)
+	b.wait(`document.querySelectorAll("#workers tbody tr a").length > 0`)
+	for _, name := range []string{"amber", "birch", "cedar"} {
+		name = fmt.Sprintf("%s (%d)", name, run.cmd.Process.Pid)
+		if n := eval[int](b, fmt.Sprintf(`[...document.querySelectorAll(".hub .who, #workers tbody th")].filter(e => e.textContent === %q).length`, name)); n != 2 {
+			t.Errorf("%s is named %d times, want once in the picture and once in the table", name, n)
+		}
+	}
+	_ = run.cmd.Process.Kill()
+	<-run.done
+	b.wait(`document.querySelectorAll(".hub rect.node.silent").length === 3 && document.querySelectorAll("#workers tbody .state.silent").length === 3`)
+	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "its process is dead; the next run recovers its targets") {
+		t.Errorf("the run says %q", text)
+	}
+}

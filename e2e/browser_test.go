@@ -1,0 +1,497 @@
+//go:build browser && unix
+
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// These tests show the page in a real Chromium: `make browser`.
+
+var pictures = flag.String("pictures", "", "folder into which TestBrowserPictures writes; empty = a temporary one")
+
+// browserTime bounds a test: a page that never shows what is waited for ends it.
+const browserTime = 5 * time.Minute
+
+// tab is a tab of a Chromium of its own. Whatever a page complains of in the console, a script
+// that throws, a policy that is broken and a dialog that opens fail the test.
+type tab struct {
+	t *testing.T
+	context.Context
+	loaded chan struct{} // a page was loaded
+
+	mu         sync.Mutex
+	complaints []string
+	expected   *regexp.Regexp // complaints that are meant to be
+}
+
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx,
+		chromedp.NoFirstRun, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))
+	t.Cleanup(cancel)
+	b := &tab{t: t, loaded: make(chan struct{}, 64)}
+	b.Context, cancel = chromedp.NewContext(ctx, chromedp.WithListener(b.hear))
+	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, c := range b.complaints {
+			if b.expected == nil || !b.expected.MatchString(c) {
+				t.Errorf("the page complains: %s", c)
+			}
+		}
+	})
+	return b
+}
+
+// hear takes note of an event of the tab.
+func (b *tab) hear(event any) {
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		b.complain("%s: %s (%s)", e.Entry.Source, e.Entry.Text, e.Entry.URL)
+	case *runtime.EventConsoleAPICalled:
+		b.complain("console.%s", e.Type)
+	case *runtime.EventExceptionThrown:
+		b.complain("exception: %s", e.ExceptionDetails.Text)
+	case *page.EventJavascriptDialogOpening:
+		b.complain("dialog: %s", e.Message)
+		go func() {
+			_, _ = chromedp.Call(b, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
+		}()
+	case *page.EventLoadEventFired:
+		select {
+		case b.loaded <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (b *tab) complain(format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = append(b.complaints, fmt.Sprintf(format, args...))
+}
+
+func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b, actions...); err != nil {
+		b.t.Fatalf("%v\n%s", err, b.body())
+	}
+}
+
+// call runs a command of the protocol.
+func call[P, R any](b *tab, c cdp.Command[P, R], params P) {
+	b.t.Helper()
+	if _, err := chromedp.Call(b, c, params); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// body is what the page shows, for an error.
+func (b *tab) body() string {
+	text, _ := chromedp.Run(b, chromedp.Evaluate[string](`document.body ? location.href + " " + document.body.innerText.slice(0, 2000) : ""`))
+	return text
+}
+
+// eval returns what an expression is.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatalf("%s: %v\n%s", expression, err, b.body())
+	}
+	return v
+}
+
+// wait waits until an expression is true, over any number of pages.
+func (b *tab) wait(expression string) {
+	b.t.Helper()
+	for tick := time.NewTicker(50 * time.Millisecond); ; {
+		if yes, err := chromedp.Run(b, chromedp.Evaluate[bool](expression)); err == nil && yes {
+			tick.Stop()
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-b.Done():
+			b.t.Fatalf("never true: %s", expression)
+		}
+	}
+}
+
+// click clicks until it has led to what is expected: the first click may come while the page is
+// still being laid out, or just as the part is replaced that it is meant for.
+func (b *tab) click(selector, expected string) {
+	b.t.Helper()
+	for {
+		b.do(chromedp.Click(chromedp.CSS(selector)))
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if yes, err := chromedp.Run(b, chromedp.Evaluate[bool](expected)); err == nil && yes {
+				return
+			}
+			if b.Err() != nil {
+				b.t.Fatalf("never true: %s", expected)
+			}
+		}
+	}
+}
+
+// look sets how the page is shown: light or dark, and how wide.
+func (b *tab) look(scheme string, width, height int64, scale float64) {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: scale, Mobile: width < 600})
+}
+
+var pageAddress = regexp.MustCompile(`[Tt]he page: (http://[^/]+)/`)
+
+// dashboard is ypcrawl in a process of its own, serving the page.
+type dashboard struct {
+	url  string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// startPage starts a command that serves the page, and waits for its address.
+func startPage(t testing.TB, dir string, args ...string) *dashboard {
+	t.Helper()
+	p := &dashboard{cmd: command(dir, nil, args...), done: make(chan struct{})}
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := make(chan string, 1)
+	var said bytes.Buffer
+	go func() {
+		defer close(p.done)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			said.WriteString(lines.Text() + "\n")
+			if m := pageAddress.FindStringSubmatch(lines.Text()); m != nil {
+				found <- m[1]
+			}
+		}
+		_ = p.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		<-p.done
+	})
+	select {
+	case p.url = <-found:
+	case <-p.done:
+		t.Fatalf("ended before it served the page:\n%s", said.String())
+	case <-time.After(browserTime):
+		t.Fatal("no page")
+	}
+	return p
+}
+
+// crawled is a folder with the database of a whole demo crawl.
+func crawled(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	out, err := command(dir, nil, "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "6", "--details", "--quiet").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+func alter(t testing.TB, dir string, statements ...string) {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(dir, "ypcrawl.db"), Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Execute(t, db, statements...)
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBrowserLive: the numbers follow a crawl, and its end is told.
+func TestBrowserLive(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "3", "--delay", "150ms", "--web", "0")
+	const count = `parseInt(document.querySelector(".bar-count").textContent)`
+	b.do(chromedp.Navigate(p.url + "/"))
+	b.wait(`document.getElementById("connection").dataset.state === "live"`)
+	b.wait(count + ` > 0`)
+	first := eval[int](b, count)
+	b.wait(fmt.Sprintf("%s > %d", count, first))
+	if text := eval[string](b, `document.querySelector(".sentence").textContent`); !strings.HasPrefix(text, "A run crawls demo with ") {
+		t.Errorf("the sentence is %q", text)
+	}
+	b.wait(`document.getElementById("connection").dataset.state === "ended"`)
+	if text := eval[string](b, `document.getElementById("connection").textContent`); text != "the run has ended: all due work is done" {
+		t.Errorf("at the end: %q", text)
+	}
+	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: all due work is done. What follows is of ") {
+		t.Errorf("when the run has ended, the sentence is %q", text)
+	}
+	if loads := eval[int](b, `performance.getEntriesByType("navigation").length`); loads != 1 {
+		t.Errorf("the page was loaded %d times", loads)
+	}
+}
+
+// TestBrowserLost: a program that is killed is seen to be lost, and found again.
+func TestBrowserLost(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	b.expected = regexp.MustCompile("net::ERR_")
+	dir := crawled(t)
+	p := startPage(t, dir, "dashboard", "--listen", "0")
+	b.do(chromedp.Navigate(p.url + "/"))
+	b.wait(`document.getElementById("connection").dataset.state === "live"`)
+	_ = p.cmd.Process.Kill()
+	<-p.done
+	b.wait(`document.getElementById("connection").dataset.state === "lost"`)
+	if text := eval[string](b, `document.getElementById("connection").textContent`); !regexp.MustCompile(`^no connection to the program since \d\d:\d\d:\d\dZ$`).MatchString(text) {
+		t.Errorf("it says %q", text)
+	}
+	startPage(t, dir, "dashboard", "--listen", strings.TrimPrefix(p.url, "http://"))
+	b.wait(`document.getElementById("connection").dataset.state === "live"`)
+}
+
+// TestBrowserMap: the map opens a state, by mouse and by keyboard, and two are compared.
+func TestBrowserMap(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	p := startPage(t, crawled(t), "dashboard", "--listen", "0")
+	b.do(chromedp.Navigate(p.url + "/"))
+	b.click("#by-Coverage", `location.search === "?by=coverage" && !!document.querySelector("#tile-TX")`)
+	if label := eval[string](b, `document.querySelector("#tile-TX").title`); !strings.HasPrefix(label, "Texas: ") || !strings.HasSuffix(label, "of what the site lists was seen") {
+		t.Errorf("Texas is labelled %q", label)
+	}
+	b.click("#tile-TX", `location.pathname === "/states/TX" && document.querySelectorAll(".cells tbody tr").length === 6`)
+	if city := eval[string](b, `document.querySelector(".cells tbody th").textContent`); !strings.HasPrefix(city, "Houston") {
+		t.Errorf("the largest city is %q", city)
+	}
+	b.click(".cells td a", `location.pathname.startsWith("/targets/")`)
+	b.do(chromedp.Navigate(p.url+"/"), chromedp.Focus(chromedp.CSS("#tile-CA")), chromedp.KeyEvent("\r"))
+	b.wait(`location.pathname === "/states/CA" && document.querySelector("h2").textContent === "California"`)
+	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"))
+	b.click(".pick button", `document.querySelectorAll(".pair .card").length === 2`)
+}
+
+// TestBrowserHostile: names that would be script, markup or turn the text stay text.
+func TestBrowserHostile(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ|404.*/targets/9999999`)
+	dir := crawled(t)
+	const evil = `<script>alert(1)</script><img src=x onerror=alert(2)>`
+	alter(t, dir,
+		`UPDATE cities SET name = '`+evil+`' WHERE state = 'TX'`, `UPDATE categories SET name = '`+evil+`' || char(0x202e) || 'z'`,
+		`UPDATE listings SET name = '`+evil+`'`, `UPDATE listings SET name = hex(zeroblob(150)) WHERE id = (SELECT max(id) FROM listings)`, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = '`+evil+`'`,
+		`UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE id % 2 = 0 AND kind = 'search'`)
+	p := startPage(t, dir, "dashboard", "--listen", "0")
+	for _, path := range browserViews() {
+		b.do(chromedp.Navigate(p.url + path))
+		b.wait(`document.getElementById("connection").dataset.state === "live" || !document.querySelector("[data-part]")`)
+		if n := eval[int](b, `document.querySelectorAll("main script, main img").length`); n != 0 {
+			t.Errorf("%s: %d elements came from names", path, n)
+		}
+	}
+	b.do(chromedp.Navigate(p.url + "/listings"))
+	if w := eval[int64](b, `document.querySelector("#listings-scroll tbody th").offsetWidth`); w > 500 {
+		t.Errorf("a long name is %d wide: what stands beside it can't be seen", w)
+	}
+	b.do(chromedp.Navigate(p.url + "/states/TX"))
+	if text := eval[string](b, `document.querySelector(".cells").textContent`); !strings.Contains(text, evil) || !strings.Contains(text, evil+"\\"+"u202ez") {
+		t.Errorf("the names are not shown as they are: %q", text)
+	}
+	if text := eval[string](b, `document.querySelector(".closed").textContent`); !strings.Contains(text, evil) {
+		t.Errorf("the reason is not shown as it is: %q", text)
+	}
+}
+
+// TestBrowserWithoutScript: the page tells the same, and loads itself again.
+func TestBrowserWithoutScript(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "3", "--delay", "400ms", "--web", "0")
+	count := func() string {
+		text, err := chromedp.Run(b, chromedp.TextContent(chromedp.CSS(".bar-count")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	b.do(chromedp.Navigate("about:blank"))
+	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	b.do(chromedp.Navigate(p.url + "/"))
+	first := count()
+	for len(b.loaded) > 0 {
+		<-b.loaded
+	}
+	select {
+	case <-b.loaded:
+	case <-b.Done():
+		t.Fatal("it is not loaded again")
+	}
+	if next := count(); next == first {
+		t.Errorf("after it was loaded again it still says %q", next)
+	}
+}
+
+// browserViews are the pages that every browser can be shown.
+func browserViews() []string {
+	return []string{
+		"/", "/?by=coverage", "/?by=success", "/?by=freshness", "/?by=new", "/states", "/states/TX", "/states/AK", "/states?a=TX&b=CA", "/states/ZZ", "/nothing",
+		"/queue", "/queue?part=due&state=TX", "/queue?part=dead", "/targets/1", "/targets/9999999", "/workers", "/errors", "/sources", "/listings", "/listings?status=dropped",
+	}
+}
+
+// axe is the source of the accessibility checker.
+func axe(t *testing.T) string {
+	t.Helper()
+	f, err := os.Open("cli/web/testdata/axe.min.js.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestBrowserAxe: axe finds nothing serious in any view, light, dark and narrow; a narrow one
+// is no wider than the screen.
+func TestBrowserAxe(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ|404.*/targets/9999999`)
+	dir, checker := crawled(t), axe(t)
+	closed(t, dir)
+	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id % 7 = 0 AND kind = 'search'`,
+		`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
+	p := startPage(t, dir, "dashboard", "--listen", "0")
+	for _, look := range []struct {
+		scheme string
+		width  int64
+	}{{"light", 1200}, {"dark", 1200}, {"light", 360}} {
+		for _, path := range browserViews() {
+			b.look(look.scheme, look.width, 800, 1)
+			b.do(chromedp.Navigate(p.url + path))
+			b.wait(`document.getElementById("connection").dataset.state === "live" || !document.querySelector("[data-part]")`)
+			if w := eval[int64](b, `document.documentElement.scrollWidth`); w > look.width {
+				t.Errorf("%s is %d wide on %d", path, w, look.width)
+			}
+			eval[chromedp.Void](b, checker)
+			found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
+				.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`)
+			var violations []json.RawMessage
+			if err := json.Unmarshal([]byte(found), &violations); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range violations {
+				t.Errorf("%s, %s, %d wide: %s", path, look.scheme, look.width, v)
+			}
+		}
+	}
+}
+
+// TestBrowserPictures takes the pictures of the README.
+func TestBrowserPictures(t *testing.T) {
+	t.Parallel()
+	dir := *pictures
+	if dir == "" {
+		dir = t.TempDir()
+	}
+	b := newTab(t)
+	db := pictured(t)
+	p := startPage(t, db, "run", "--source", "demo", "--delay", "900ms", "--workers", "4", "--max-cities", "5", "--web", "0")
+	for _, look := range []struct {
+		name, scheme, path string
+		width, height      int64
+	}{
+		{"light", "light", "/", 1200, 900},
+		{"dark", "dark", "/?by=coverage", 1200, 900},
+		{"narrow", "light", "/", 360, 780},
+		{"state", "light", "/states/CA", 1200, 800},
+		{"states", "dark", "/states", 1200, 800},
+		{"pair", "light", "/states?a=CA&b=TX", 1200, 800},
+		{"state-narrow", "dark", "/states/CA", 360, 780},
+	} {
+		scale := 1.0
+		if look.width < 600 {
+			scale = 2
+		}
+		b.look(look.scheme, look.width, look.height, scale)
+		b.do(chromedp.Navigate(p.url + look.path))
+		b.wait(`document.getElementById("connection").dataset.state === "live"`)
+		png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(png) < 10_000 {
+			t.Errorf("the picture %s has %d bytes", look.name, len(png))
+		}
+		if err := os.WriteFile(filepath.Join(dir, look.name+".png"), png, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// pictured is a folder with a crawl of many states, some of them further than others.
+func pictured(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, args := range [][]string{
+		{"--max-cities", "5", "--max-requests", "900"},
+		{"--states", "CA", "TX", "NY", "WA", "--max-cities", "12", "--details", "--max-requests", "700"},
+	} {
+		out, err := command(dir, nil, append([]string{"run", "--source", "demo", "--quiet", "--delay", "0"}, args...)...).CombinedOutput()
+		if code := 0; err != nil {
+			if e, ok := err.(*exec.ExitError); ok {
+				code = e.ExitCode()
+			}
+			if code != 4 {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+	}
+	return dir
+}

@@ -1,0 +1,350 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/cli/backup"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// TestBackupBesideCrawl takes backups while a crawl runs, kills the crawl, and restores each
+// backup in a place of its own: from there the crawl goes on to the truth, and its logs are whole.
+func TestBackupBesideCrawl(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 6)
+	w.counter.latency.Store(int64(100 * time.Millisecond))
+	cmd := command(w.dir, nil, w.crawlArgs()...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	times := []int{1, 2, 3}
+	for _, n := range times {
+		w.counter.waitFor(t, w.truth.Pages/6) // more
+		w.must("backup", fmt.Sprintf("b%d.db", n))
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if !killed(cmd.Wait()) {
+		t.Fatal("the crawl had ended before the last backup: nothing was shown")
+	}
+	w.counter.latency.Store(0)
+	for _, n := range times {
+		there := *w
+		there.dir = t.TempDir()
+		there.must("restore", filepath.Join(w.dir, fmt.Sprintf("b%d.db", n)))
+		if pages := there.pages(); pages == 0 || pages >= w.truth.Pages {
+			t.Errorf("backup %d has %d pages: it is not of the middle of the crawl", n, pages)
+		}
+		there.checkLogsHold()
+		if out := there.must("doctor"); strings.Contains(out, "warn  logs") {
+			t.Errorf("doctor does not like a restored backup:\n%s", out)
+		}
+		there.finish()
+		there.checkTruth()
+		there.checkReplay()
+	}
+}
+
+// must runs a command that has to succeed.
+func (w *world) must(args ...string) string {
+	w.t.Helper()
+	out, err := command(w.dir, nil, args...).CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (w *world) pages() (n int) {
+	w.t.Helper()
+	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// checkLogsHold: every listing and page of the database comes back from the logs alone.
+func (w *world) checkLogsHold() {
+	w.t.Helper()
+	const ids = "SELECT listing_id FROM listings"
+	rebuilt := w.open(w.rebuilt())
+	have := storetest.Table(w.t, rebuilt, ids)
+	for _, id := range storetest.Table(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), ids) {
+		if !slices.Contains(have, id) {
+			w.t.Errorf("the logs do not have listing %s of the database", id)
+		}
+	}
+	var n int
+	if err := rebuilt.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&n); err != nil || n < w.pages() {
+		w.t.Errorf("the logs have %d pages, the database has %d (%v)", n, w.pages(), err)
+	}
+}
+
+// cut crawls until some pages are there, and kills the crawl: a database with a -wal beside it.
+func (w *world) cut(requests int) {
+	w.t.Helper()
+	if !w.killAfter(requests) {
+		w.t.Fatal("the crawl ended before it was killed")
+	}
+	if info, err := os.Stat(filepath.Join(w.dir, "ypcrawl.db-wal")); err != nil || info.Size() == 0 {
+		w.t.Fatalf("there is no -wal to be stale: %v", err)
+	}
+}
+
+// TestBackupKilled kills backups at every step and at random, and looks at what is there: no
+// copy, or a whole one; after the next backup nothing else.
+func TestBackupKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(12)
+	rnd := rand.New(rand.NewPCG(4, 4))
+	if err := os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"backup", "copies/mine.db", "--overwrite"}
+	w.must(args...)
+	for i, step := range slices.Concat(backup.Steps(), make([]backup.Step, 20)) {
+		if strings.HasPrefix(string(step), "restore") {
+			continue
+		}
+		if step != "" {
+			if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, step)}, args...).CombinedOutput(); !killed(err) {
+				t.Errorf("not killed at %s: %v\n%s", step, err, out)
+			}
+		} else {
+			cmd := command(w.dir, nil, args...)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(rnd.IntN(120)) * time.Millisecond) // a random moment is what is tested
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+		w.checkCopies(fmt.Sprintf("killed at %s (%d)", step, i))
+	}
+	w.must(args...)
+	w.checkCopies("in the end")
+	entries, err := os.ReadDir(filepath.Join(w.dir, "copies"))
+	if err != nil || len(entries) != 2 {
+		t.Errorf("want one copy and its logs, have %v (%v)", entries, err)
+	}
+}
+
+// checkCopies: what has the name of a copy is one, and its logs are there.
+func (w *world) checkCopies(when string) {
+	w.t.Helper()
+	files, err := filepath.Glob(filepath.Join(w.dir, "copies", "*.db"))
+	if err != nil || len(files) == 0 {
+		w.t.Fatalf("%s: no copy is left: %v", when, err)
+	}
+	for _, file := range files {
+		s, err := store.TakeSnapshot(w.t.Context(), file, nil)
+		if err != nil {
+			w.t.Fatalf("%s: %v", when, err)
+		}
+		s.Close()
+		if s.Mark == nil || s.Mark.Logs == "" {
+			w.t.Fatalf("%s: %s says nothing of itself", when, file)
+		}
+		if err := store.CheckCopy(w.t.Context(), file); err != nil {
+			w.t.Errorf("%s: %v", when, err)
+		}
+		logs, err := filepath.Glob(filepath.Join(w.dir, "copies", s.Mark.Logs, "*.jsonl*"))
+		if err != nil || len(logs) == 0 {
+			w.t.Errorf("%s: %s has no logs (%v)", when, file, err)
+		}
+	}
+}
+
+// TestRestoreKilled kills a restore at every step, over a database with a -wal, over one that is
+// too damaged to be opened, and over a -wal that stands there without its database. After that the
+// old or the new database is there, or the next command refuses and says how to go on; the same
+// restore comes to its end, what was there is kept, and no page of the old -wal has come into the new database.
+func TestRestoreKilled(t *testing.T) {
+	t.Parallel()
+	early := newWorld(t, 2)
+	early.cut(8)
+	early.must("backup", "early.db")
+	from := filepath.Join(early.dir, "early.db")
+	wantPages := 0
+	{
+		s := *early
+		s.dir = t.TempDir()
+		s.must("restore", from)
+		wantPages = s.pages()
+	}
+	for _, old := range []string{"with a -wal", "damaged", "only a -wal"} {
+		for _, step := range backup.Steps() {
+			if !strings.HasPrefix(string(step), "restore") {
+				continue
+			}
+			t.Run(old+"/"+string(step), func(t *testing.T) {
+				w := *early
+				w.t, w.dir = t, t.TempDir()
+				w.cut(30)
+				db := filepath.Join(w.dir, "ypcrawl.db")
+				size := fileSize(t, db)
+				switch old {
+				case "damaged":
+					if err := os.WriteFile(db, []byte(strings.Repeat("x", size)), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				case "only a -wal":
+					if err := os.Remove(db); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, step)}, "restore", "--yes", from).CombinedOutput(); !killed(err) {
+					t.Fatalf("not killed: %v\n%s", err, out)
+				}
+				out, err := command(w.dir, nil, "progress").CombinedOutput()
+				if untouched := step == backup.StepStaged; !untouched && (err == nil || !strings.Contains(string(out), "restore "+from)) {
+					t.Errorf("the next command does not tell of the restore that was cut off: %v\n%s", err, out)
+				} else if untouched && strings.Contains(string(out), "cut off") {
+					t.Errorf("nothing was changed, and yet:\n%s", out)
+				}
+				w.must("restore", "--yes", from)
+				if n := w.pages(); n != wantPages {
+					t.Errorf("%d pages after the restore, want %d", n, wantPages)
+				}
+				if err := w.open(db).IntegrityCheck(t.Context()); err != nil {
+					t.Error(err)
+				}
+				aside, err := filepath.Glob(db + ".before-restore*")
+				if err != nil || len(aside) == 0 {
+					t.Errorf("nothing is kept of what was there: %v", err)
+				}
+				if old == "with a -wal" { // folded into one file, whole
+					if err := store.CheckCopy(t.Context(), aside[0]); err != nil || len(aside) != 1 {
+						t.Errorf("%v is not the old database: %v", aside, err)
+					}
+				}
+				left, err := filepath.Glob(filepath.Join(w.dir, ".*"))
+				if more, _ := filepath.Glob(filepath.Join(w.dir, "logs/yp_wal/.*")); err != nil || len(left)+len(more) > 0 {
+					t.Errorf("left behind: %v %v (%v)", left, more, err)
+				}
+				w.checkLogsHold()
+				w.finish()
+				w.checkTruth()
+				w.checkReplay()
+			})
+		}
+	}
+}
+
+func fileSize(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(info.Size())
+}
+
+// TestRestoreBringsBack: what was crawled after a backup comes back from the logs that a restore
+// puts aside, by the command that it names; nothing of it is fetched again.
+func TestRestoreBringsBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(15)
+	w.must("backup", "b.db")
+	w.finish()
+	fetched := w.counter.all()
+	out := w.must("restore", "--yes", "b.db")
+	at := strings.Index(out, "wal replay ")
+	if at < 0 || w.pages() >= w.truth.Pages {
+		t.Fatalf("%d pages; no command is named:\n%s", w.pages(), out)
+	}
+	aside := strings.Fields(out[at:])[2]
+	w.must("wal", "replay", aside)
+	w.checkRows(filepath.Join(w.dir, "ypcrawl.db"))
+	w.finish()
+	w.checkTruth()
+	if n := w.counter.all() - fetched; n > 2*w.workers {
+		t.Errorf("%d pages were fetched again", n)
+	}
+	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
+	w.must("--db", rebuilt, "wal", "replay", "logs/yp_wal", aside)
+	w.checkRows(rebuilt)
+}
+
+// TestRestoreEndsAlone: a restore that was cut off comes to its end though the backup is not there any more: the disk
+// that it lay on was taken away, say.
+func TestRestoreEndsAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(8)
+	w.must("backup", "b.db")
+	if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, backup.StepMarked)}, "restore", "--yes", "b.db").CombinedOutput(); !killed(err) {
+		t.Fatalf("not killed: %v\n%s", err, out)
+	}
+	if err := os.Remove(filepath.Join(w.dir, "b.db")); err != nil {
+		t.Fatal(err)
+	}
+	if out := w.must("restore", "b.db"); !strings.Contains(out, "this finished the interrupted restore") {
+		t.Errorf("%s", out)
+	}
+	w.finish()
+	w.checkTruth()
+}
+
+// TestRestoreRefuses: not while a run, or anybody else, has the database.
+func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2)
+	w.cut(8)
+	w.must("backup", "b.db")
+	reader := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+	var n int
+	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "another process has this database open") {
+		t.Errorf("beside a reader: %v\n%s", err, out)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	there := *w // and not beside one that reads what was restored, into which nothing was crawled yet
+	there.dir = t.TempDir()
+	there.must("restore", filepath.Join(w.dir, "b.db"))
+	reader = w.open(filepath.Join(there.dir, "ypcrawl.db"))
+	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command(there.dir, nil, "restore", "--yes", filepath.Join(w.dir, "b.db")).CombinedOutput(); exitCode(t, err) != 11 {
+		t.Errorf("beside a reader of what was restored: %v\n%s", err, out)
+	}
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.counter.latency.Store(int64(20 * time.Millisecond))
+	cmd := command(w.dir, nil, w.crawlArgs()...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	w.counter.waitFor(t, 3)
+	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "a run works on this database") {
+		t.Errorf("beside a run: %v\n%s", err, out)
+	}
+	w.counter.latency.Store(0)
+	if code := exitCode(t, cmd.Wait()); code != 0 {
+		t.Errorf("the run exited with %d", code)
+	}
+	w.checkTruth()
+	if left, err := filepath.Glob(filepath.Join(w.dir, "*restor*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"ypcrawl/crawl"
+)
+
+// TestCrashDetails kills a crawl with details again and again after a random number of
+// requests, and then `details` once at every named point. In the end all is there,
+// nothing was fetched twice but what the workers had in hand, and the logs alone say
+// the same.
+func TestCrashDetails(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	rnd := rand.New(rand.NewPCG(4, 4))
+	for range detailKills {
+		if w.killAfter(rnd.IntN(40)+20, "--details") {
+			w.kills++
+		}
+	}
+	for i, point := range crawl.Points() {
+		if i%pointStep != 0 {
+			continue
+		}
+		cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, 20)}, w.detailArgs()...)
+		if out, err := cmd.CombinedOutput(); !killed(err) {
+			t.Fatalf("not killed at %s: %v\n%s", point, err, out)
+		}
+		w.kills++
+	}
+	w.finish()
+	for range 2 {
+		out, err := command(w.dir, nil, w.detailArgs()...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("details: %v\n%s", err, out)
+		}
+		if out, err := command(w.dir, nil, "details", "retry", "--status", "STUCK", "--yes").CombinedOutput(); err != nil {
+			t.Fatalf("details retry: %v\n%s", err, out)
+		}
+	}
+	w.truth.Details = w.site.Details(w.base(), selection())
+	w.checkTruth()
+	w.checkRefetched(w.kills)
+	w.checkReplay()
+	if n := w.count("SELECT count(*) FROM requests WHERE type = 'detail' AND target_id IS NULL"); n != 0 {
+		t.Errorf("%d requests for details are of no target", n)
+	}
+}
+
+// detailArgs fetches the listings' own pages alone.
+func (w *world) detailArgs() []string {
+	return []string{"details", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--log-level", "warn"}
+}

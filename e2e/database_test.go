@@ -1,0 +1,289 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write docs/database.md anew below its mark, and testdata/screens")
+
+// belowMark is what follows in docs/database.md is made from schema.sql.
+const belowMark = "<!-- What follows is made from schema.sql by `make manual`. -->\n"
+
+// TestDatabaseDoc holds docs/database.md to the schema: to its text for what comments say, to SQLite for what there is.
+func TestDatabaseDoc(t *testing.T) {
+	t.Parallel()
+	const path = "docs/database.md"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, got, ok := strings.Cut(string(data), belowMark)
+	if !ok {
+		t.Fatalf("%s has no line %s", path, belowMark)
+	}
+	want := describeSchema(t, schemaParts(schema))
+	if *update {
+		if err := os.WriteFile(path, []byte(head+belowMark+want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("%s is old: make manual (-has +schema.sql):\n%s", path, diff)
+	}
+}
+
+// schemaPart is a statement of schema.sql with the comment above it.
+type schemaPart struct {
+	kind, name, on string // TABLE, INDEX, TRIGGER, VIEW; on: the table of an index or trigger
+	comment        []string
+	lines          []string
+}
+
+func schemaParts(text string) (all []schemaPart) {
+	create := regexp.MustCompile(`^CREATE (?:UNIQUE |VIRTUAL )?(TABLE|INDEX|TRIGGER|VIEW) (\w+)`)
+	on := regexp.MustCompile(`\bON (\w+)`)
+	var comment []string
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		if c, ok := strings.CutPrefix(lines[i], "-- "); ok {
+			comment = append(comment, c)
+			continue
+		}
+		m := create.FindStringSubmatch(lines[i])
+		if m == nil {
+			comment = nil
+			continue
+		}
+		p := schemaPart{kind: m[1], name: m[2], comment: comment}
+		for {
+			code, _ := cutComment(lines[i])
+			p.lines = append(p.lines, lines[i])
+			if strings.HasSuffix(code, ";") && (p.kind != "TRIGGER" || strings.HasPrefix(code, "END")) {
+				break
+			}
+			i++
+		}
+		if m := on.FindStringSubmatch(strings.Join(p.lines, " ")); m != nil {
+			p.on = m[1]
+		}
+		all, comment = append(all, p), nil
+	}
+	return all
+}
+
+// cutComment parts a line from the comment at its end.
+func cutComment(line string) (code, comment string) {
+	code, comment, _ = strings.Cut(line, "--")
+	return strings.TrimRight(code, " "), strings.TrimSpace(comment)
+}
+
+// schemaItem is a column of a table, a rule of it, or a comment between its columns (no code).
+type schemaItem struct{ code, comment string }
+
+// items are what stands between the parentheses of a table.
+func (p *schemaPart) items() (all []schemaItem) {
+	for _, l := range p.lines[1 : len(p.lines)-1] {
+		code, comment := cutComment(l)
+		last := len(all) - 1
+		begins := strings.HasPrefix(l, "    ") && !strings.HasPrefix(l, "     ")
+		switch {
+		case l == "":
+		case last >= 0 && (code == "" && all[last].code == "" || code != "" && !begins):
+			all[last].code += strings.TrimRight(" "+strings.TrimSpace(code), " ")
+			all[last].comment += " " + comment
+		default:
+			all = append(all, schemaItem{strings.TrimSpace(code), comment})
+		}
+	}
+	return all
+}
+
+// describeSchema writes the schema as Markdown, and fails where the text was not understood.
+func describeSchema(t *testing.T, parts []schemaPart) string {
+	t.Helper()
+	db := emptyDatabase(t)
+	var b strings.Builder
+	for _, chapter := range []struct{ kind, title string }{
+		{"VIEW", "Views: begin here"}, {"TABLE", "Tables"}, {"TRIGGER", "Triggers"},
+	} {
+		fmt.Fprintf(&b, "\n## %s\n", chapter.title)
+		if chapter.kind == "TRIGGER" {
+			b.WriteString("\n| trigger | on | what it does |\n|---|---|---|\n")
+		}
+		var names []string
+		for _, p := range parts {
+			if p.kind != chapter.kind {
+				continue
+			}
+			names = append(names, p.name)
+			about := prose(p.comment)
+			if p.kind == "TRIGGER" {
+				fmt.Fprintf(&b, "| `%s` | [%s](#%s) | %s |\n", p.name, p.on, p.on, about)
+				continue
+			}
+			fmt.Fprintf(&b, "\n### %s\n", p.name)
+			if about != "" {
+				fmt.Fprintf(&b, "\n%s\n", about)
+			}
+			columns := textsOf(t, db, "SELECT name FROM pragma_table_info(?)", p.name)
+			switch {
+			case p.kind == "VIEW":
+				fmt.Fprintf(&b, "\nColumns: `%s`.\n", strings.Join(columns, "`, `"))
+			case strings.Contains(p.lines[0], "VIRTUAL"):
+				fmt.Fprintf(&b, "\n`%s`\n", strings.Join(p.lines, " "))
+			default:
+				describeTable(t, &b, &p, columns)
+				describeIndexes(t, &b, db, parts, p.name)
+			}
+		}
+		want := textsOf(t, db, "SELECT name FROM sqlite_schema WHERE type = lower(?) AND name NOT LIKE 'listing_words_%' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", chapter.kind)
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("%s of the database (-) and those that were read in schema.sql (+):\n%s", chapter.title, diff)
+		}
+	}
+	return b.String()
+}
+
+func describeTable(t *testing.T, b *strings.Builder, p *schemaPart, columns []string) {
+	t.Helper()
+	column := regexp.MustCompile(`^(\w+) +(INTEGER|TEXT|REAL|BLOB)\b`)
+	values := regexp.MustCompile(`CHECK \((?:\w+ IS NULL OR )?\w+ IN \(((?:'[^']*'(?:, *)?)+)\)\)`)
+	refers := regexp.MustCompile(`REFERENCES (\w+)`)
+	standard := regexp.MustCompile(`DEFAULT ('[^']*'|\S+?)(?:,|$| )`)
+	b.WriteString("\n| column | type | |\n|---|---|---|\n")
+	var names, rules []string
+	for _, item := range p.items() {
+		code := strings.TrimSuffix(strings.Join(strings.Fields(item.code), " "), ",")
+		m := column.FindStringSubmatch(code)
+		switch {
+		case code == "":
+			fmt.Fprintf(b, "| | | *%s* |\n", escapeCell(item.comment))
+			continue
+		case m == nil:
+			rules = append(rules, "`"+code+"`")
+			continue
+		}
+		names = append(names, m[1])
+		kind := m[2]
+		if !strings.Contains(code, "NOT NULL") && !strings.Contains(code, "PRIMARY KEY") {
+			kind += ", or NULL"
+		}
+		var notes []string
+		if c := strings.TrimSpace(item.comment); c != "" {
+			notes = append(notes, escapeCell(c))
+		}
+		if strings.Contains(code, "PRIMARY KEY") {
+			notes = append(notes, "primary key")
+		}
+		if strings.Contains(code, "UNIQUE") {
+			notes = append(notes, "unique")
+		}
+		if v := values.FindStringSubmatch(code); v != nil {
+			notes = append(notes, "one of "+strings.ReplaceAll(v[1], "'", "`"))
+		}
+		if r := refers.FindStringSubmatch(code); r != nil {
+			notes = append(notes, fmt.Sprintf("row of [%s](#%s)", r[1], r[1]))
+		}
+		if d := standard.FindStringSubmatch(code); d != nil {
+			notes = append(notes, "default `"+d[1]+"`")
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", m[1], kind, strings.Join(notes, "; "))
+	}
+	if diff := cmp.Diff(columns, names); diff != "" {
+		t.Errorf("columns of %s in the database (-) and those that were read in schema.sql (+):\n%s", p.name, diff)
+	}
+	for i, r := range rules {
+		if i == 0 {
+			b.WriteString("\nRules:\n\n")
+		}
+		fmt.Fprintf(b, "- %s\n", r)
+	}
+}
+
+func describeIndexes(t *testing.T, b *strings.Builder, db *sql.DB, parts []schemaPart, table string) {
+	t.Helper()
+	var names []string
+	for _, p := range parts {
+		if p.kind != "INDEX" || p.on != table {
+			continue
+		}
+		if names == nil {
+			b.WriteString("\nIndexes:\n\n")
+		}
+		names = append(names, p.name)
+		code := strings.Join(strings.Fields(strings.Join(p.lines, " ")), " ")
+		_, columns, _ := strings.Cut(code, " ON "+table+" ")
+		unique := ""
+		if strings.HasPrefix(code, "CREATE UNIQUE") {
+			unique = ", unique"
+		}
+		fmt.Fprintf(b, "%s\n", strings.TrimSpace(fmt.Sprintf("- `%s`%s: `%s`. %s", p.name, unique, strings.TrimSuffix(columns, ";"), prose(p.comment))))
+	}
+	want := textsOf(t, db, "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", table)
+	if diff := cmp.Diff(want, slices.Sorted(slices.Values(names))); diff != "" && len(want)+len(names) > 0 {
+		t.Errorf("indexes of %s in the database (-) and those that were read in schema.sql (+):\n%s", table, diff)
+	}
+}
+
+// prose is a comment of several lines; those that explain a value in capitals become a list.
+func prose(lines []string) string {
+	value := regexp.MustCompile(`^([A-Z_]{3,}) +([a-z].*)$`)
+	var b strings.Builder
+	for _, l := range lines {
+		if m := value.FindStringSubmatch(l); m != nil {
+			fmt.Fprintf(&b, "\n- `%s`: %s", m[1], escapeCell(m[2]))
+		} else {
+			b.WriteString(" " + escapeCell(l))
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// escapeCell makes a comment a text of Markdown that can stand in a table.
+func escapeCell(s string) string {
+	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`).Replace(strings.TrimSpace(s))
+}
+
+func emptyDatabase(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "empty.db"))
+	if err == nil {
+		_, err = db.ExecContext(context.Background(), schema)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// textsOf reads the one column of a query.
+func textsOf(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
+	t.Helper()
+	rows, err := db.QueryContext(context.Background(), query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+// Package e2e tries the whole program as a process of its own: by scripts (script_test.go, testdata/script), by kills
+// (crash_*_test.go), its page in a browser (tag browser), its screens in tmux (tag screens), and its documents (docs_test.go).
+package e2e
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"ypcrawl/cli"
+	"ypcrawl/crawl"
+)
+
+// The test binary is ypcrawl itself when it is started as a child with asMain, so that tests kill the real program.
+const (
+	asMain     = "TEST_YPCRAWL_AS"     // "main", or "bare": the loop that the crawl is compared with
+	killAt     = "TEST_YPCRAWL_FAULT"  // see plant
+	schemaFile = "TEST_YPCRAWL_SCHEMA" // where a child finds schema.sql
+)
+
+// schema is the text of schema.sql.
+var schema string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(schemaFile) == "" { // not a child: tests run at the top of the module
+		must(os.Chdir(".."))
+		path, err := filepath.Abs("schema.sql")
+		must(err)
+		must(os.Setenv(schemaFile, path))
+	}
+	text, err := os.ReadFile(os.Getenv(schemaFile))
+	must(err)
+	schema = string(text)
+	switch os.Getenv(asMain) {
+	case "main":
+		os.Args[0] = "ypcrawl" // what hints call it
+		program()
+	case "bare":
+		os.Exit(bareLoop(os.Args[1:]))
+	}
+	// Most tests wait for their children and for time to pass; -parallel still decides.
+	must(flag.Set("test.parallel", "4"))
+	testscript.Main(m, map[string]func(){"ypcrawl": program})
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// program is what package main does, with a fault if one is to be planted.
+func program() {
+	p := cli.Standard(schema)
+	plant(p, os.Getenv(killAt))
+	os.Exit(p.Main(os.Args))
+}
+
+// lostCommit is the fault of a store that loses a transaction and goes on as if that were committed.
+const lostCommit = "lost_commit"
+
+// plant makes a process fail once: "appended:7" kills it without warning at the 7th time that it reaches this point
+// (crawl.Points, backup.Steps), "lost_commit:7" loses its 7th transaction.
+func plant(p *cli.Program, fault string) {
+	point, nth, _ := strings.Cut(fault, ":")
+	n, err := strconv.ParseInt(nth, 10, 64)
+	if err != nil {
+		return
+	}
+	var seen atomic.Int64
+	if point == lostCommit {
+		p.LoseCommit = func() bool { return seen.Add(1) == n }
+		return
+	}
+	p.Reached = func(at crawl.Point) {
+		if string(at) == point && seen.Add(1) == n {
+			self, err := os.FindProcess(os.Getpid())
+			must(err)
+			must(self.Kill())
+			select {} // until the signal lands
+		}
+	}
+}
+
+// command starts the test binary as ypcrawl in dir.
+func command(dir string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), append([]string{asMain + "=main"}, env...)...)
+	return cmd
+}

@@ -1,0 +1,98 @@
+//go:build unix
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ypcrawl/crawl"
+)
+
+const brokenDemo = `extends: demo
+name: demo
+fields:
+  id:
+    - {attr: data-ypid, match: '^([1-8]\d*)$'}
+  snippet:
+    - .no-such-thing
+`
+
+// TestCrashReparse kills a crawl that keeps its pages and reads them by a broken definition,
+// then kills `reparse` by the mended one: in the end the listings are those of the truth, in the
+// database and in what a replay makes of the logs.
+func TestCrashReparse(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	for name, text := range map[string]string{"broken.yaml": brokenDemo, "mended.yaml": "extends: demo\nname: demo\n"} {
+		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.args = []string{
+		"run", "--keep-pages", "30", "--source-file", "broken.yaml", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--workers", "5", "--log-level", "warn", "--max-cities", "1",
+	}
+	dies := func(point crawl.Point, nth int, args ...string) {
+		t.Helper()
+		out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, args...).CombinedOutput()
+		if !killed(err) {
+			t.Fatalf("not killed at %s: %v\n%s", point, err, out)
+		}
+	}
+	for i, point := range crawl.Points() {
+		if i%pointStep == 0 {
+			dies(point, 3, w.args...)
+		}
+	}
+	w.finish()
+	reparse := []string{"reparse", "--source-file", "mended.yaml"}
+	for batch := 1; batch <= 2; batch++ { // of 16 pages; the first transaction takes a number for the log
+		dies(crawl.PointReparsed, batch, reparse...)
+		dies(crawl.PointInTx, batch+1, reparse...)
+	}
+	w.must(reparse...)
+	w.checkTruth()
+	w.checkReplay()
+	events := w.count(`SELECT count(*) FROM listing_events`)
+	w.must(reparse...)
+	if n := w.count(`SELECT count(*) FROM listing_events`); n != events {
+		t.Errorf("reparse once more brings %d events", n-events)
+	}
+	if n := w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`) - w.count(`SELECT count(*) FROM listings`); n != 0 {
+		t.Errorf("%d more listings are new by the events than there are", n)
+	}
+}
+
+// TestReparseDocument types the commands of docs/reparse.md.
+func TestReparseDocument(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("docs/reparse.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, n := t.TempDir(), 0
+	for line := range strings.Lines(string(text)) {
+		typed, ok := strings.CutPrefix(line, "$ ypcrawl ")
+		if !ok {
+			continue
+		}
+		typed, _, _ = strings.Cut(typed, " #")
+		typed, file, _ := strings.Cut(strings.TrimSpace(typed), " > ")
+		out, err := command(dir, nil, strings.Fields(typed)...).Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if file != "" {
+			if err := os.WriteFile(filepath.Join(dir, file), out, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n++
+	}
+	if n < 6 {
+		t.Errorf("%d commands", n)
+	}
+}

@@ -1,0 +1,353 @@
+package e2e
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"ypcrawl/cli/selftest"
+	"ypcrawl/crawl/demo"
+	"ypcrawl/store"
+	"ypcrawl/yp/gazetteer"
+)
+
+// world is a demo directory with a counter in front of it, and a folder in
+// which it is crawled.
+type world struct {
+	t       *testing.T
+	dir     string
+	workers int
+	places  int // of each state
+	url     string
+	counter *counter
+	site    *demo.Directory
+	args    []string // of the crawl that tests kill; nil = crawlArgs
+	truth   demo.Truth
+	files   int
+	kills   int // of the crawl into the present file
+	stuck   int
+	chain   bool // indexes, searches and details; else searches alone
+}
+
+func newWorld(t *testing.T, places int) *world {
+	t.Helper()
+	return troubledWorld(t, places, nil)
+}
+
+// troubledWorld is a world whose directory fails as demo.Config.Fail says.
+func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
+	t.Helper()
+	w := siteWorld(t, demo.Config{Places: places, Fail: fail})
+	w.truth = w.site.Truth(w.base(), selection())
+	return w
+}
+
+// siteWorld is a world of which the test says itself what a crawl must find.
+func siteWorld(t *testing.T, cfg demo.Config) *world {
+	t.Helper()
+	dir := sites(t, cfg, 1)[0]
+	w := &world{t: t, dir: t.TempDir(), workers: 5, places: cfg.Places, files: 1, site: dir}
+	w.counter = newCounter(dir)
+	w.url = serveSite(t, w.counter)
+	return w
+}
+
+func sites(t *testing.T, cfg demo.Config, n int) []*demo.Directory {
+	t.Helper()
+	g, err := gazetteer.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := demo.NewMany(cfg, g, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func serveSite(t *testing.T, h http.Handler) (base string) {
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func (w *world) base() *url.URL {
+	w.t.Helper()
+	u, err := url.Parse(w.url)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return u
+}
+
+// selection is what the tests crawl.
+func selection() demo.Selection {
+	return demo.Selection{States: []string{"CA", "TX"}, Categories: demo.Categories()}
+}
+
+// counter counts requests by User-Agent and address, and signals when a number
+// of them has come.
+type counter struct {
+	next    http.Handler
+	latency atomic.Int64
+
+	mu    sync.Mutex
+	total int
+	seen  map[string]map[string]int // address → User-Agent → requests
+	due   []waiting
+}
+
+func newCounter(next http.Handler) *counter {
+	return &counter{next: next, seen: map[string]map[string]int{}}
+}
+
+type waiting struct {
+	at   int
+	done chan struct{}
+}
+
+func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/robots.txt" {
+		c.count(r)
+		if d := time.Duration(c.latency.Load()); d > 0 {
+			select {
+			case <-time.After(d):
+			case <-r.Context().Done():
+			}
+		}
+	}
+	answer := &answered{ResponseWriter: w}
+	c.next.ServeHTTP(answer, r)
+	if answer.status == http.StatusTooManyRequests || answer.status == http.StatusServiceUnavailable {
+		c.forget(r)
+	}
+}
+
+// answered notes the status of an answer.
+type answered struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answered) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap serves http.ResponseController.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// forget takes back what count has noted: the page was refused.
+func (c *counter) forget(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	by := c.seen[r.URL.RequestURI()]
+	if by[r.UserAgent()]--; by[r.UserAgent()] == 0 {
+		delete(by, r.UserAgent())
+	}
+	if len(by) == 0 {
+		delete(c.seen, r.URL.RequestURI())
+	}
+}
+
+func (c *counter) count(r *http.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.total++
+	by := c.seen[r.URL.RequestURI()]
+	if by == nil {
+		by = map[string]int{}
+		c.seen[r.URL.RequestURI()] = by
+	}
+	by[r.UserAgent()]++
+	c.due = slices.DeleteFunc(c.due, func(w waiting) bool {
+		if c.total < w.at {
+			return false
+		}
+		close(w.done)
+		return true
+	})
+}
+
+// after returns a channel that is closed when n more requests have come.
+func (c *counter) after(n int) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	done := make(chan struct{})
+	c.due = append(c.due, waiting{c.total + n, done})
+	return done
+}
+
+func (c *counter) waitFor(t *testing.T, n int) {
+	t.Helper()
+	select {
+	case <-c.after(n):
+	case <-time.After(time.Minute):
+		t.Fatalf("no %d requests within a minute", n)
+	}
+}
+
+func (c *counter) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = map[string]map[string]int{}
+}
+
+// all is how many requests have come.
+func (c *counter) all() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.total
+}
+
+// extra is how many requests asked for an address again.
+func (c *counter) extra() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, by := range c.seen {
+		for _, times := range by {
+			n += times
+		}
+		n--
+	}
+	return n
+}
+
+// by is how many requests a User-Agent has made.
+func (c *counter) by(agent string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, by := range c.seen {
+		n += by[agent]
+	}
+	return n
+}
+
+// both is how many addresses were asked for by both User-Agents.
+func (c *counter) both(a, b string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, by := range c.seen {
+		if by[a] > 0 && by[b] > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// checkRefetched: at most one page per worker and kill is fetched again.
+func (w *world) checkRefetched(kills int) {
+	w.t.Helper()
+	if extra := w.counter.extra(); extra > kills*w.workers {
+		w.t.Errorf("%d pages were fetched again after %d kills with %d workers", extra, kills, w.workers)
+	}
+}
+
+func (w *world) open(path string) *store.DB {
+	w.t.Helper()
+	db, err := store.Open(w.t.Context(), store.Config{Path: path, Schema: schema, ReadOnly: true})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// checkTruth: the database holds exactly what a complete crawl must find.
+func (w *world) checkTruth() {
+	w.t.Helper()
+	w.checkRows(filepath.Join(w.dir, "ypcrawl.db"))
+}
+
+// checkRows compares a database with the truth: of the whole chain, details and cities too.
+func (w *world) checkRows(path string) {
+	w.t.Helper()
+	truth := w.truth
+	truth.Searches = w.site.Searches(selection())
+	if w.chain {
+		truth.Details, truth.Cities = w.site.Details(w.base(), selection()), w.site.Cities("CA", "TX")
+	}
+	compare(w.t, w.open(path), demoSource, &truth)
+}
+
+const demoSource = "demo"
+
+// compare reports the first differences between a database and the truth.
+func compare(t testing.TB, db *store.DB, source string, truth *demo.Truth) {
+	t.Helper()
+	found, err := selftest.Compare(context.WithoutCancel(t.Context()), db, source, truth)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range found[:min(len(found), 10)] {
+		t.Errorf("%s (%s)", d, d.Kind)
+	}
+	if len(found) > 10 {
+		t.Errorf("... and %d differences more", len(found)-10)
+	}
+}
+
+// checkReplay: a database built from the logs alone holds the same rows.
+func (w *world) checkReplay() {
+	w.t.Helper()
+	w.checkRows(w.rebuilt())
+}
+
+// rebuilt builds a database from the logs alone.
+func (w *world) rebuilt() (path string) {
+	w.t.Helper()
+	path = filepath.Join(w.t.TempDir(), "rebuilt.db")
+	if out, err := command(w.dir, nil, "--db", path, "wal", "replay", "logs/yp_wal").CombinedOutput(); err != nil {
+		w.t.Fatalf("wal replay: %v\n%s", err, out)
+	}
+	return path
+}
+
+func (w *world) countStatus(status string) (n int) {
+	w.t.Helper()
+	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT count(*) FROM targets WHERE kind = 'search' AND status = ?", status).Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+func (w *world) held() int { return w.countStatus("IN_PROGRESS") }
+
+// checkCities: the cities that are not gone are those that the demo's indexes have.
+func (w *world) checkCities(states ...string) {
+	w.t.Helper()
+	compare(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), demoSource, &demo.Truth{Cities: w.site.Cities(states...)})
+}
+
+func head(s string) string {
+	lines := strings.SplitAfterN(s, "\n", 40)
+	return strings.Join(lines[:min(len(lines), 39)], "")
+}
+
+func each(t *testing.T, db *store.DB, query string, scan func(*sql.Rows) error) {
+	t.Helper()
+	rows, err := db.Read().QueryContext(context.WithoutCancel(t.Context()), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			t.Fatal(fmt.Errorf("%s: %w", query, err))
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,53 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// To close any handle on a file releases this process's locks on it: whoever looks for other databases
+// in the folder leaves alone what belongs to the own one.
+func TestIDsBesideKeepsTheLocks(t *testing.T) {
+	db := storetest.Open(t)
+	if _, err := db.ID(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	before := locksOf(t, db.Path()+"-shm")
+	if len(before) == 0 {
+		t.Fatal("SQLite holds no lock on its -shm: the test can't fail")
+	}
+	store.IDsBeside(context.Background(), db.Path())
+	for _, name := range []string{"", "-shm"} {
+		if after := locksOf(t, db.Path()+name); len(after) == 0 {
+			t.Errorf("the locks on %s%s are released", db.Path(), name)
+		}
+	}
+}
+
+// locksOf are the lines of /proc/locks of this process and a file.
+func locksOf(t *testing.T, path string) (lines []string) {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := fmt.Sprintf(" %d ", os.Getpid())
+	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, mine) && strings.Contains(line, inode) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
