@@ -12,6 +12,7 @@ import (
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -29,9 +30,7 @@ func newLibrary(b *testing.B, w *world) *library {
 	l := &library{pages: map[string]*fetch.Response{}}
 	keep := func(c *crawl.Config) { c.Fetch = l }
 	e := w.engine(keep)
-	if err := w.crawl(e); err != nil {
-		b.Fatal(err)
-	}
+	storetest.NoError(b, w.crawl(e))
 	return l
 }
 
@@ -126,9 +125,7 @@ func benchRows(b *testing.B, w *world) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		storetest.NoError(b, err)
 	}
 	b.ReportMetric(float64((cpuTime()-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }

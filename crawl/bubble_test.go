@@ -36,6 +36,12 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
+// inBubble is a subtest in one.
+func inBubble(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { bubble(t, f) })
+}
+
 // pipes listens for in-memory connections.
 type pipes struct {
 	conns chan net.Conn

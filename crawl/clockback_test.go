@@ -41,13 +41,9 @@ func TestReplayAfterAClockThatWentBack(t *testing.T) {
 		t.Fatalf("stopped %d times: too few to have targets that several workers had", stops)
 	}
 	x, err := wal.ReadIndex(w.walDir, wal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	r, err := x.OpenOrdered(w.walDir, wal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	db := storetest.Open(t)
 	out := w.replay(db, r.Events())
 	if out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {

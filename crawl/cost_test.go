@@ -18,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 )
 
 // costs are the bounds of what a page may take of the processors, by the processor time of
@@ -180,9 +181,7 @@ func crawlSite(tb testing.TB, d *town, targets, pages int) time.Duration {
 	e := w.engine(func(c *crawl.Config) { c.Workers = 5 })
 	runtime.GC()
 	began := cpuTime()
-	if err := w.crawl(e); err != nil {
-		tb.Fatal(err)
-	}
+	storetest.NoError(tb, w.crawl(e))
 	took := cpuTime() - began
 	if got := w.number("SELECT count(*) FROM listings WHERE rating > 0 AND phone <> '' AND snippet <> '' AND sponsored = 0"); e.Stats().Pages != int64(pages) || got != int64(30*pages) {
 		tb.Fatalf("%d pages, %d listings; want %d, %d", e.Stats().Pages, got, pages, 30*pages)
@@ -209,9 +208,7 @@ var (
 func bareLoop(tb testing.TB, urls []string) time.Duration {
 	tb.Helper()
 	check := func(err error) {
-		if err != nil {
-			tb.Fatal(err)
-		}
+		storetest.NoError(tb, err)
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(tb.TempDir(), "bare.db")+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
 	check(err)

@@ -53,29 +53,25 @@ func TestCutPages(t *testing.T) {
 		"before the first card": cutAt(whole, `<div class="result"`),
 		"before the end":        cutAt(whole, `</body>`),
 	} {
-		t.Run(name+", then whole", func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				w.on(target, inTurn(closed(part), closed(whole)))
-				w.on(target+"?page=2", ok(page("", shops(10, 2)...)))
-				w.done()
-				if r := w.is(1, yp.Done, 2, ""); r.Accepted != 11 {
-					t.Errorf("counted %+v", r)
-				}
-				w.requested(target, target, target+"?page=2")
-			})
+		inBubble(t, name+", then whole", func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, inTurn(closed(part), closed(whole)))
+			w.on(target+"?page=2", ok(page("", shops(10, 2)...)))
+			w.done()
+			if r := w.is(1, yp.Done, 2, ""); r.Accepted != 11 {
+				t.Errorf("counted %+v", r)
+			}
+			w.requested(target, target, target+"?page=2")
 		})
-		t.Run(name+", for ever", func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				w.on(target, closed(part))
-				w.done()
-				if r := w.is(1, waiting, 0, yp.CodeParseError); r.Accepted != 0 {
-					t.Errorf("counted %+v", r)
-				}
-				w.onRecord(times(2, "parse_error 200, unread")...)
-				w.attempted("failed PARSE_ERROR 200: retry")
-			})
+		inBubble(t, name+", for ever", func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, closed(part))
+			w.done()
+			if r := w.is(1, waiting, 0, yp.CodeParseError); r.Accepted != 0 {
+				t.Errorf("counted %+v", r)
+			}
+			w.onRecord(times(2, "parse_error 200, unread")...)
+			w.attempted("failed PARSE_ERROR 200: retry")
 		})
 	}
 }
@@ -122,37 +118,29 @@ func TestEndsEarly(t *testing.T) {
 		"nearly as many as the site shows":      {layout{yaml: "page_cap: 10"}, far(9), 9, false},
 		"many pages of a site whose cap nobody": {layout{yaml: "page_cap: 0"}, far(10), 10, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, tt.layout)
-				tt.serve(w)
-				w.done()
-				if !tt.fails {
-					w.is(1, yp.Done, tt.pages, "")
-					return
-				}
-				w.is(1, waiting, tt.pages, yp.CodeParseError)
-				if n := w.number("SELECT count(*) FROM targets WHERE last_error LIKE '%but the site counts%and has shown%'"); n != 1 {
-					t.Error("the reason does not stand with the target")
-				}
-				if asked := w.asked(); len(asked) != tt.pages+2 {
-					t.Errorf("asked for %q", asked)
-				}
-			})
-		})
-	}
-	t.Run("a full page is doubted once", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{})
-			w.on(target, inTurn(ok(counting(12, "", shops(1, 9)...)), ok(counting(12, target+"?page=2", shops(1, 9)...))))
-			w.on(target+"?page=2", ok(counting(12, "", shops(10, 2)...)))
+		inBubble(t, name, func(t *testing.T) {
+			w := setupInBubble(t, tt.layout)
+			tt.serve(w)
 			w.done()
-			w.is(1, yp.Done, 2, "")
-			w.requested(target, target, target+"?page=2")
-			if n := w.number("SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%with 11 of the 12 listings that the site counts%'"); n != 1 {
-				t.Error("that one is missing is not told")
+			if !tt.fails {
+				w.is(1, yp.Done, tt.pages, "")
+				return
+			}
+			w.is(1, waiting, tt.pages, yp.CodeParseError)
+			w.counts("the reason does not stand with the target", 1, "SELECT count(*) FROM targets WHERE last_error LIKE '%but the site counts%and has shown%'")
+			if asked := w.asked(); len(asked) != tt.pages+2 {
+				t.Errorf("asked for %q", asked)
 			}
 		})
+	}
+	inBubble(t, "a full page is doubted once", func(t *testing.T) {
+		w := setupInBubble(t, layout{})
+		w.on(target, inTurn(ok(counting(12, "", shops(1, 9)...)), ok(counting(12, target+"?page=2", shops(1, 9)...))))
+		w.on(target+"?page=2", ok(counting(12, "", shops(10, 2)...)))
+		w.done()
+		w.is(1, yp.Done, 2, "")
+		w.requested(target, target, target+"?page=2")
+		w.counts("that one is missing is not told", 1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%with 11 of the 12 listings that the site counts%'")
 	})
 	parallel(t, "what was seen before a restart counts", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -197,10 +185,6 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("the log does not say %q", text)
 		}
 	}
-	if n := w.number("SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%beyond the first 1,000%elsewhere.example%'"); n != 1 {
-		t.Error("the trace does not tell of it")
-	}
-	if n := w.number("SELECT count(*) FROM targets WHERE complete_at IS NOT NULL"); n != 0 {
-		t.Error("the crawl passes for complete")
-	}
+	w.counts("the trace does not tell of it", 1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%beyond the first 1,000%elsewhere.example%'")
+	w.counts("the crawl passes for complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL")
 }

@@ -48,18 +48,14 @@ func demoInBubble(t testing.TB, cfg demo.Config, states ...string) (*world, *dem
 func newDemo(t testing.TB, cfg demo.Config) *demo.Directory {
 	t.Helper()
 	dir, err := demo.New(cfg, places(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return dir
 }
 
 func places(t testing.TB) *gazetteer.Gazetteer {
 	t.Helper()
 	g, err := gazetteer.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return g
 }
 
@@ -67,24 +63,16 @@ func places(t testing.TB) *gazetteer.Gazetteer {
 func overDemo(t testing.TB, srv *httptest.Server, cfg demo.Config, l layout) *world {
 	t.Helper()
 	src, err := site.Builtin("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	base, err := url.Parse(srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	src = src.WithBaseURL(base)
 	db := storetest.OpenConfig(t, store.Config{Path: cmp.Or(l.path, filepath.Join(t.TempDir(), "test.db")), Now: l.now, Synchronous: l.synchronous})
 	w := &world{town: &town{Server: srv}, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir(), src: src}
 	r, err := discover.Resolve(places(t), discover.Source{Categories: src.Categories(), PlacesPerState: cfg.Places}, discover.Selection{States: l.states})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	id, err := w.keeper.Source(t.Context(), "demo", srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	w.scope = store.Scope{SourceID: id, States: r.States}
 	if _, err := w.keeper.Plan(t.Context(), r.Plan(id, 0)); err != nil {
 		t.Fatal(err)
@@ -167,39 +155,37 @@ func TestTrouble(t *testing.T) {
 		seeds, places, look = 1, 3, 5*time.Minute
 	}
 	for seed := range seeds {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w, dir, truth := demoInBubble(t, demo.Config{Seed: seed, Places: places, Fail: map[string]float64{
-					"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01, "cut": 0.02,
-				}}, "CA", "TX")
-				w.fetch.DelayMin, w.fetch.ConcurrencyPerHost = siegeDelay, siegeWorkers
-				w.write("UPDATE targets SET crawl_frequency_minutes = 60")
-				e := w.watching(look)
-				w.until(`SELECT count(*) FROM targets WHERE status <> 'DONE' OR total_successes <> 2`, e, w.begin(t.Context(), e))
-				w.holds(truth)
-				w.same("targets with a page that one of the two crawls fetched twice, or never", w.table(`SELECT t.id, t.page_current, count(r.id), count(DISTINCT r.page)
-					FROM targets t LEFT JOIN requests r ON r.target_id = t.id AND r.outcome = 'success' AND r.result_count > 0
-					GROUP BY t.id HAVING count(r.id) <> 2 * t.page_current OR count(DISTINCT r.page) <> t.page_current`), nil)
-				w.same("empty targets that do not say so", w.table(`SELECT t.id FROM targets t WHERE t.page_current = 0 AND (t.last_error_code IS NOT 'NO_LISTINGS'
-					OR NOT EXISTS (SELECT 1 FROM requests r WHERE r.target_id = t.id AND r.outcome = 'success' AND r.result_count = 0))`), nil)
-				if n := w.number("SELECT count(*) FROM targets WHERE page_current = 0"); n != int64(truth.Empty) {
-					t.Errorf("%d targets are empty, want %d", n, truth.Empty)
+		inBubble(t, fmt.Sprint("seed ", seed), func(t *testing.T) {
+			w, dir, truth := demoInBubble(t, demo.Config{Seed: seed, Places: places, Fail: map[string]float64{
+				"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01, "cut": 0.02,
+			}}, "CA", "TX")
+			w.fetch.DelayMin, w.fetch.ConcurrencyPerHost = siegeDelay, siegeWorkers
+			w.write("UPDATE targets SET crawl_frequency_minutes = 60")
+			e := w.watching(look)
+			w.until(`SELECT count(*) FROM targets WHERE status <> 'DONE' OR total_successes <> 2`, e, w.begin(t.Context(), e))
+			w.holds(truth)
+			w.same("targets with a page that one of the two crawls fetched twice, or never", w.table(`SELECT t.id, t.page_current, count(r.id), count(DISTINCT r.page)
+				FROM targets t LEFT JOIN requests r ON r.target_id = t.id AND r.outcome = 'success' AND r.result_count > 0
+				GROUP BY t.id HAVING count(r.id) <> 2 * t.page_current OR count(DISTINCT r.page) <> t.page_current`), nil)
+			w.same("empty targets that do not say so", w.table(`SELECT t.id FROM targets t WHERE t.page_current = 0 AND (t.last_error_code IS NOT 'NO_LISTINGS'
+				OR NOT EXISTS (SELECT 1 FROM requests r WHERE r.target_id = t.id AND r.outcome = 'success' AND r.result_count = 0))`), nil)
+			if n := w.number("SELECT count(*) FROM targets WHERE page_current = 0"); n != int64(truth.Empty) {
+				t.Errorf("%d targets are empty, want %d", n, truth.Empty)
+			}
+			failures := dir.Stats().ByFailure
+			for _, kind := range []string{"429", "503", "challenge", "timeout", "truncate"} {
+				if failures[kind] == 0 && !raced {
+					t.Errorf("the test is too tame: no %s in %v", kind, failures)
 				}
-				failures := dir.Stats().ByFailure
-				for _, kind := range []string{"429", "503", "challenge", "timeout", "truncate"} {
-					if failures[kind] == 0 && !raced {
-						t.Errorf("the test is too tame: no %s in %v", kind, failures)
-					}
-				}
-				if made := w.number("SELECT count(*) FROM requests WHERE error_class IS NOT 'rate_limited'"); made != int64(dir.Stats().Requests) {
-					t.Errorf("%d requests on record, the directory counted %d", made, dir.Stats().Requests)
-				}
-				if again := w.number("SELECT count(*) FROM crawl_attempts WHERE ended = 'failed'"); again == 0 {
-					t.Error("the test is too tame: no target had to be tried again")
-				}
-				w.tidy()
-				t.Logf("%d pages, %d requests, failures %v, %s", truth.Pages, dir.Stats().Requests, failures, e.Stats().Elapsed)
-			})
+			}
+			if made := w.number("SELECT count(*) FROM requests WHERE error_class IS NOT 'rate_limited'"); made != int64(dir.Stats().Requests) {
+				t.Errorf("%d requests on record, the directory counted %d", made, dir.Stats().Requests)
+			}
+			if again := w.number("SELECT count(*) FROM crawl_attempts WHERE ended = 'failed'"); again == 0 {
+				t.Error("the test is too tame: no target had to be tried again")
+			}
+			w.tidy()
+			t.Logf("%d pages, %d requests, failures %v, %s", truth.Pages, dir.Stats().Requests, failures, e.Stats().Elapsed)
 		})
 	}
 }

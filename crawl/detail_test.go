@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -26,9 +27,7 @@ const savedDetails = `
 func (w *world) saved() (all []yp.Detail) {
 	w.t.Helper()
 	rows, err := w.db.Read().QueryContext(context.Background(), savedDetails)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	defer rows.Close()
 	for rows.Next() {
 		var d yp.Detail
@@ -36,22 +35,16 @@ func (w *world) saved() (all []yp.Detail) {
 		into := [7]*[]string{&d.Hours, &d.Payment, &d.Social, &d.Services, &d.Languages, &d.Neighborhoods, &d.AKA}
 		err := rows.Scan(&d.ID, &d.Email, &d.Phone, &d.PhoneE164, &d.WebsiteURL, &d.Website, &d.Domain, &lists[0], &d.Lat, &d.Lon,
 			&lists[1], &lists[2], &lists[3], &lists[4], &lists[5], &lists[6], &d.Founded, &d.Years, &d.About)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, err)
 		for i, s := range lists {
 			if s == "[]" {
 				continue
 			}
-			if err := json.Unmarshal([]byte(s), into[i]); err != nil {
-				w.t.Fatal(err)
-			}
+			storetest.NoError(w.t, json.Unmarshal([]byte(s), into[i]))
 		}
 		all = append(all, d)
 	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, rows.Err())
 	return all
 }
 
@@ -64,9 +57,7 @@ func (w *world) hasDetails(truth []yp.Detail) {
 	if diff := cmp.Diff(truth, w.saved()); diff != "" {
 		w.t.Errorf("details (-truth +saved):\n%.4000s", diff)
 	}
-	if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status <> 'DONE'"); n != 0 {
-		w.t.Errorf("%d details are not DONE", n)
-	}
+	w.counts("details are not DONE", 0, "SELECT count(*) FROM targets WHERE kind = 'detail' AND status <> 'DONE'")
 }
 
 // TestDetailsEqualTheTruth: what a run with details saves is what the demo has, in one run and

@@ -46,9 +46,7 @@ const detailRows = `SELECT l.listing_id, t.status, ifnull(t.last_error_code, '')
 func (w *world) detailsAre(want ...string) {
 	w.t.Helper()
 	w.same("details", w.table(detailRows), want)
-	if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'IN_PROGRESS'"); n != 0 {
-		w.t.Errorf("%d details are still in hand", n)
-	}
+	w.counts("details are still in hand", 0, "SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'IN_PROGRESS'")
 	w.tidy()
 }
 
@@ -83,15 +81,11 @@ func TestDetailTrouble(t *testing.T) {
 			w.on(shop(2), ok(own(2)))
 			st := w.done(detailed)
 			w.detailsAre(tt.want)
-			if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail'"); n != tt.requests {
-				t.Errorf("%d requests, want %d", n, tt.requests)
-			}
+			w.counts("requests", tt.requests, "SELECT count(*) FROM requests WHERE type = 'detail'")
 			if st.DetailsFailed != tt.failed || st.DetailsMissing != tt.missing {
 				t.Errorf("%d failed and %d missing, want %d and %d", st.DetailsFailed, st.DetailsMissing, tt.failed, tt.missing)
 			}
-			if n := w.number("SELECT count(*) FROM listings WHERE dropped_at IS NULL"); n != 1 {
-				t.Errorf("the listing is gone")
-			}
+			w.counts("the listing is gone", 1, "SELECT count(*) FROM listings WHERE dropped_at IS NULL")
 			w.is(1, yp.Done, 1, "")
 		})
 	}
@@ -206,17 +200,13 @@ func TestDetailBudgets(t *testing.T) {
 		parallel(t, tt.name, func(t *testing.T) {
 			w := shopTown(t, 5)
 			endedBy(t, w.crawl(w.engine(detailed, func(c *crawl.Config) { c.Budget = tt.budget })), crawl.ErrBudget)
-			if n := w.number("SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'DONE'"); n != tt.done {
-				t.Errorf("%d details are done, want %d", n, tt.done)
-			}
+			w.counts("details are done", tt.done, "SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'DONE'")
 			w.start()
 			if n := w.done(detailed).Details; n != 5-tt.done {
 				t.Errorf("the next run did %d", n)
 			}
 			w.tidy()
-			if n := w.number("SELECT count(*) FROM requests WHERE type = 'detail'"); n != 5 {
-				t.Errorf("%d pages were asked for, want each of the 5 once", n)
-			}
+			w.counts("pages were asked for", 5, "SELECT count(*) FROM requests WHERE type = 'detail'")
 		})
 	}
 	parallel(t, "just enough is no budget used up", func(t *testing.T) {
@@ -263,9 +253,7 @@ func TestDetailsReplayed(t *testing.T) {
 	other := storetest.Open(t)
 	replay := func(db *store.DB) checkpoint.Replayed {
 		r, err := wal.OpenReader(w.walDir, wal.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		defer r.Close()
 		return w.replay(db, r.Events())
 	}

@@ -41,23 +41,21 @@ func TestAuthPause(t *testing.T) {
 			t.Errorf("in force: %s", got)
 		}
 	})
-	t.Run("is waited for by a run with the patience", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{cities: 2})
-			w.on(target, inTurn(status(407, shell("no")), ok(page("", shops(1, 3)...))))
-			w.on(city(1), ok(page("", shops(10, 3)...)))
-			began := time.Now()
-			e := w.engine(func(c *crawl.Config) { c.Patience = time.Hour })
-			done := w.begin(t.Context(), e)
-			time.Sleep(10 * time.Minute)
-			if got := e.Waiting(); !strings.HasPrefix(got, "waiting until "+yp.ClockTime(began, began.Add(health.AuthPause))+": ") || !strings.Contains(got, "the source is paused: ") {
-				t.Errorf("it says %q", got)
-			}
-			if err := w.wait(done); err != nil || time.Since(began) < health.AuthPause {
-				t.Errorf("it ended with %v after %s", err, time.Since(began))
-			}
-			w.requested(target, target, city(1))
-		})
+	inBubble(t, "is waited for by a run with the patience", func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 2})
+		w.on(target, inTurn(status(407, shell("no")), ok(page("", shops(1, 3)...))))
+		w.on(city(1), ok(page("", shops(10, 3)...)))
+		began := time.Now()
+		e := w.engine(func(c *crawl.Config) { c.Patience = time.Hour })
+		done := w.begin(t.Context(), e)
+		time.Sleep(10 * time.Minute)
+		if got := e.Waiting(); !strings.HasPrefix(got, "waiting until "+yp.ClockTime(began, began.Add(health.AuthPause))+": ") || !strings.Contains(got, "the source is paused: ") {
+			t.Errorf("it says %q", got)
+		}
+		if err := w.wait(done); err != nil || time.Since(began) < health.AuthPause {
+			t.Errorf("it ended with %v after %s", err, time.Since(began))
+		}
+		w.requested(target, target, city(1))
 	})
 }
 
@@ -83,21 +81,19 @@ func TestDisabledSource(t *testing.T) {
 		w.is(1, yp.Done, 1, "")
 		w.requested(target)
 	})
-	t.Run("and enabled while a run watches: it goes on", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{})
-			w.on(target, ok(page("", shops(1, 3)...)))
-			w.write("UPDATE sources SET enabled = 0")
-			e := w.watching(10 * time.Minute)
-			done := w.begin(t.Context(), e)
-			time.Sleep(3 * time.Hour)
-			w.requested()
-			if got := e.Waiting(); got != "the source is disabled: disabled by an operator" {
-				t.Errorf("it says %q", got)
-			}
-			w.write("UPDATE sources SET enabled = 1")
-			w.untilDone(e, done)
-		})
+	inBubble(t, "and enabled while a run watches: it goes on", func(t *testing.T) {
+		w := setupInBubble(t, layout{})
+		w.on(target, ok(page("", shops(1, 3)...)))
+		w.write("UPDATE sources SET enabled = 0")
+		e := w.watching(10 * time.Minute)
+		done := w.begin(t.Context(), e)
+		time.Sleep(3 * time.Hour)
+		w.requested()
+		if got := e.Waiting(); got != "the source is disabled: disabled by an operator" {
+			t.Errorf("it says %q", got)
+		}
+		w.write("UPDATE sources SET enabled = 1")
+		w.untilDone(e, done)
 	})
 }
 
@@ -151,9 +147,7 @@ func TestLayoutAlarm(t *testing.T) {
 		if r := w.is(1, yp.Done, 1, ""); r.Accepted != 2 {
 			t.Errorf("counted %+v", r)
 		}
-		if n := w.number("SELECT count(*) FROM targets WHERE complete_at IS NOT NULL"); n != 0 {
-			t.Errorf("%d crawls are complete", n)
-		}
+		w.counts("crawls are complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL")
 	})
 	parallel(t, "not when a good page comes between", func(t *testing.T) {
 		w := setup(t, layout{cities: 7})
@@ -243,7 +237,5 @@ func TestFieldAlarm(t *testing.T) {
 		t.Errorf("in force: %s", got)
 	}
 	w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "missing: phone (")
-	if n := w.number("SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0"); n != 0 {
-		t.Errorf("%d targets failed for it", n)
-	}
+	w.counts("targets failed for it", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0")
 }

@@ -10,6 +10,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/discover"
+	"ypcrawl/store/storetest"
 )
 
 // recrawl makes every target that is done due and crawls it anew, the gap between two
@@ -46,17 +47,13 @@ func changedOf(c demo.Changes) (out []string) {
 func (w *world) changes(dir *demo.Directory, sel demo.Selection, since ...int) demo.Changes {
 	w.t.Helper()
 	c, err := dir.Changes(sel, since...)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	return c
 }
 
 func (w *world) epoch(dir *demo.Directory, n int) {
 	w.t.Helper()
-	if err := dir.SetEpoch(n); err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, dir.SetEpoch(n))
 }
 
 // TestEpochs: a directory that changes between crawls ends with exactly the changes of

@@ -35,33 +35,29 @@ func TestTroubleThatPasses(t *testing.T) {
 		{"a garbled body", inTurn(garbled, good), 2},
 		{"trouble of three kinds", inTurn(status(500, ""), garbled, tooMany, status(500, ""), good), 5},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				w.on(target, tt.page)
-				st := w.done()
-				w.is(1, yp.Done, 1, "")
-				if n := len(w.asked()); n != tt.requests || st.Retries != int64(tt.requests-1) {
-					t.Errorf("asked %d times with %d retries, want %d", n, st.Retries, tt.requests)
-				}
-				w.attempted("done SUCCESS 200:" + strings.Repeat(" retry", tt.requests-1) + " committed")
-				w.tidy()
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.on(target, tt.page)
+			st := w.done()
+			w.is(1, yp.Done, 1, "")
+			if n := len(w.asked()); n != tt.requests || st.Retries != int64(tt.requests-1) {
+				t.Errorf("asked %d times with %d retries, want %d", n, st.Retries, tt.requests)
+			}
+			w.attempted("done SUCCESS 200:" + strings.Repeat(" retry", tt.requests-1) + " committed")
+			w.tidy()
 		})
 	}
-	t.Run("429 for ever fails the target", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{})
-			w.on(target, status(429, "slow down"))
-			began := time.Now()
-			w.done()
-			w.is(1, waiting, 0, yp.CodeRateLimited)
-			w.onRecord(times(6, "http_429 429")...)
-			w.attempted("failed RATE_LIMITED 429: retry retry retry retry retry")
-			if took := time.Since(began); took != 5*yp.DefaultRetryAfter {
-				t.Errorf("it took %s, want five times 30 s", took)
-			}
-		})
+	inBubble(t, "429 for ever fails the target", func(t *testing.T) {
+		w := setupInBubble(t, layout{})
+		w.on(target, status(429, "slow down"))
+		began := time.Now()
+		w.done()
+		w.is(1, waiting, 0, yp.CodeRateLimited)
+		w.onRecord(times(6, "http_429 429")...)
+		w.attempted("failed RATE_LIMITED 429: retry retry retry retry retry")
+		if took := time.Since(began); took != 5*yp.DefaultRetryAfter {
+			t.Errorf("it took %s, want five times 30 s", took)
+		}
 	})
 	parallel(t, "a failure on page 2 keeps page 1", func(t *testing.T) {
 		c := newClock()

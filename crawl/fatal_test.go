@@ -207,9 +207,7 @@ func TestDatabaseErrors(t *testing.T) {
 				t.Error("the run ended well")
 			}
 			after := w.peer()
-			if n := after.number("SELECT count(*) FROM listings"); n != after.number("SELECT sum(accepted_count) FROM targets") {
-				t.Errorf("%d listings do not fit the counters", n)
-			}
+			after.counts("listings do not fit the counters", after.number("SELECT sum(accepted_count) FROM targets"), "SELECT count(*) FROM listings")
 			if got, pages := e.Stats().Pages, after.number("SELECT sum(page_current) FROM targets"); got != pages {
 				t.Errorf("%d pages counted, %d saved", got, pages)
 			}
@@ -226,16 +224,14 @@ func TestDatabaseErrors(t *testing.T) {
 		endedBy(t, w.crawl(e), store.ErrClosed)
 		w.requested(target)
 	})
-	t.Run("a hold that can't be written down ends the run: the page is not asked for again", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{})
-			w.on(target, func(rw http.ResponseWriter, r *http.Request) {
-				_ = w.db.Close()
-				with(status(503, "later"), "Retry-After: 60")(rw, r)
-			})
-			endedBy(t, w.crawl(w.engine()), store.ErrClosed)
-			w.requested(target)
+	inBubble(t, "a hold that can't be written down ends the run: the page is not asked for again", func(t *testing.T) {
+		w := setupInBubble(t, layout{})
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			_ = w.db.Close()
+			with(status(503, "later"), "Retry-After: 60")(rw, r)
 		})
+		endedBy(t, w.crawl(w.engine()), store.ErrClosed)
+		w.requested(target)
 	})
 	parallel(t, "a page that the database refuses fails its target alone", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
@@ -283,9 +279,7 @@ func TestUnreleasedClaims(t *testing.T) {
 		db := storetest.OpenConfig(t, store.Config{Path: w.db.Path()})
 		k := checkpoint.New(db)
 		run, err := k.StartRun(t.Context(), w.scope.SourceID, "test", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		e := w.engine(func(c *crawl.Config) {
 			c.Keeper, c.Monitor, c.Run = k, health.New(db), run
 			c.Reached = func(at crawl.Point) {
@@ -313,9 +307,7 @@ func TestUnreleasedClaims(t *testing.T) {
 	}
 	for n, want := range []string{"PLANNED 1 0", "PLANNED 2 0", "STUCK 3 0"} {
 		run, err := w.keeper.StartRun(t.Context(), w.scope.SourceID, "test", false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		died := make(chan struct{})
 		w.on("/city-0-ca/plumbers", func(http.ResponseWriter, *http.Request) {
 			storetest.Die(t, w.db.Path(), run.UUID)

@@ -99,22 +99,16 @@ func newWorld(t testing.TB, d *town, l layout) *world {
 func source(t testing.TB, base, yaml string) *site.Source {
 	t.Helper()
 	src, err := site.Parse("test.yaml", []byte("extends: yellowpages\nname: test\ndelay: 0s\n"+yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	u, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return src.WithBaseURL(u)
 }
 
 func (w *world) plan(l layout) {
 	w.t.Helper()
 	id, err := w.keeper.Source(w.t.Context(), "test", w.URL)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	if len(l.states) == 0 {
 		l.states = []string{"CA"}
 	}
@@ -143,9 +137,7 @@ func (w *world) plan(l layout) {
 func (w *world) start() {
 	w.t.Helper()
 	run, err := w.keeper.StartRun(w.t.Context(), w.scope.SourceID, "test", false)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	w.run = run
 	w.t.Cleanup(func() { _ = run.Finish(context.Background(), checkpoint.OutcomeDone, 0) })
 }
@@ -282,6 +274,14 @@ func (w *world) number(query string, args ...any) (n int64) {
 	return n
 }
 
+// counts compares what a query counts.
+func (w *world) counts(what string, want int64, query string, args ...any) {
+	w.t.Helper()
+	if n := w.number(query, args...); n != want {
+		w.t.Errorf("%s: %d, want %d", what, n, want)
+	}
+}
+
 func (w *world) write(query string, args ...any) {
 	w.t.Helper()
 	err := w.db.Write(context.Background(), func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err })
@@ -316,15 +316,11 @@ func (w *world) ids() string {
 func (w *world) events() []*wal.Event {
 	w.t.Helper()
 	r, err := wal.OpenReader(w.walDir, wal.Options{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	defer r.Close()
 	var out []*wal.Event
 	for e, err := range r.Events() {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, err)
 		out = append(out, e)
 	}
 	return out
@@ -337,9 +333,7 @@ func (w *world) replay(db *store.DB, events iter.Seq2[*wal.Event, error]) checkp
 		BaseURL: func(string) string { return w.URL }, Damaged: func(err error) { w.t.Error(err) },
 		City: func(string, string, string) (yp.City, bool) { return yp.City{}, false },
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	return out
 }
 

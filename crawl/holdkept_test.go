@@ -82,20 +82,18 @@ func TestHoldIsKept(t *testing.T) {
 		{"503 with Retry-After", 1, repeat(2, with(status(http.StatusServiceUnavailable, ""), "Retry-After: 20")), []time.Duration{20 * time.Second, 20 * time.Second}},
 		{"penalties of 403, doubled", 5, repeat(4, refuse), []time.Duration{0, 30 * time.Second, time.Minute, 2 * time.Minute}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{cities: tt.cities, now: fine})
-				w.look = 0 // as in a run: the stored holds are read every two seconds
-				m := &moments{end: ok(page("", shops(1, 3)...))}
-				for i := range tt.cities {
-					w.on(city(i), m.answers(tt.answers...))
-				}
-				err := w.crawl(w.engine())
-				if err != nil && !errors.As(err, new(*crawl.BlockedError)) {
-					t.Error(err)
-				}
-				m.gaps(t, 1500*time.Millisecond, tt.want...)
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{cities: tt.cities, now: fine})
+			w.look = 0 // as in a run: the stored holds are read every two seconds
+			m := &moments{end: ok(page("", shops(1, 3)...))}
+			for i := range tt.cities {
+				w.on(city(i), m.answers(tt.answers...))
+			}
+			err := w.crawl(w.engine())
+			if err != nil && !errors.As(err, new(*crawl.BlockedError)) {
+				t.Error(err)
+			}
+			m.gaps(t, 1500*time.Millisecond, tt.want...)
 		})
 	}
 }
@@ -151,26 +149,22 @@ func TestClockIsSetBack(t *testing.T) {
 		}
 		return w, m, ahead
 	}
-	t.Run("within a run", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, m, ahead := setup(t)
-			done := w.begin(t.Context(), w.engine())
-			time.Sleep(10 * time.Second)
-			ahead.Store(0)
-			if err := w.wait(done); err != nil {
-				t.Error(err)
-			}
-			m.gaps(t, 15*time.Second, time.Minute, 0)
-		})
+	inBubble(t, "within a run", func(t *testing.T) {
+		w, m, ahead := setup(t)
+		done := w.begin(t.Context(), w.engine())
+		time.Sleep(10 * time.Second)
+		ahead.Store(0)
+		if err := w.wait(done); err != nil {
+			t.Error(err)
+		}
+		m.gaps(t, 15*time.Second, time.Minute, 0)
 	})
-	t.Run("between runs", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, m, ahead := setup(t)
-			w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), store.SourceHeld, "Retry-After")
-			ahead.Store(0)
-			w.done()
-			m.gaps(t, 5*time.Second, time.Minute, 0)
-		})
+	inBubble(t, "between runs", func(t *testing.T) {
+		w, m, ahead := setup(t)
+		w.isBlocked(w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })), store.SourceHeld, "Retry-After")
+		ahead.Store(0)
+		w.done()
+		m.gaps(t, 5*time.Second, time.Minute, 0)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -48,9 +49,7 @@ func TestMaxPerState(t *testing.T) {
 		}
 	}))
 	e.SetLook(time.Hour)
-	if err := w.crawl(e); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.crawl(e))
 	if want := map[string]int{"ca": 5, "tx": 5}; !maps.Equal(highest, want) {
 		t.Errorf("at most %v requests of a state at once, want %v", highest, want)
 	}
@@ -67,9 +66,7 @@ func TestIdleWorkersEndWithTheRun(t *testing.T) {
 	}
 	e := w.engine(workers(8), func(c *crawl.Config) { c.MaxPerState = 1 })
 	e.SetLook(time.Hour)
-	if err := w.crawl(e); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.crawl(e))
 	if st := e.Stats(); st.Done != 3 {
 		t.Errorf("stats %+v", st)
 	}
@@ -94,24 +91,20 @@ func TestLinger(t *testing.T) {
 		{"does not wait for one that ends later", inTurn(bad, good), 119 * time.Second, 1, [2]time.Duration{0, time.Second}, waiting},
 		{"of 0 waits for nothing", inTurn(bad, good), 0, 1, [2]time.Duration{0, time.Second}, waiting},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				w.look = 10 * time.Minute
-				w.on(target, tt.page)
-				began := time.Now()
-				e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
-				if err := w.crawl(e); err != nil {
-					t.Fatal(err)
-				}
-				if took := time.Since(began); took < tt.took[0] || took > tt.took[1] {
-					t.Errorf("it took %s, want %s to %s", took, tt.took[0], tt.took[1])
-				}
-				w.requested(times(tt.asked, target)...)
-				if r := w.row(1); r.Status != tt.status {
-					t.Errorf("the target is %s, want %s", r.Status, tt.status)
-				}
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.look = 10 * time.Minute
+			w.on(target, tt.page)
+			began := time.Now()
+			e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
+			storetest.NoError(t, w.crawl(e))
+			if took := time.Since(began); took < tt.took[0] || took > tt.took[1] {
+				t.Errorf("it took %s, want %s to %s", took, tt.took[0], tt.took[1])
+			}
+			w.requested(times(tt.asked, target)...)
+			if r := w.row(1); r.Status != tt.status {
+				t.Errorf("the target is %s, want %s", r.Status, tt.status)
+			}
 		})
 	}
 	for _, tt := range []struct {
@@ -122,20 +115,16 @@ func TestLinger(t *testing.T) {
 		{"waits for a crawl that is due again soon", 4 * time.Minute, 2},
 		{"does not wait for one that is due later", 6 * time.Minute, 1},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				w.look = 10 * time.Minute
-				w.on(target, good)
-				w.done()
-				w.write("UPDATE targets SET not_before = ?", yp.FormatTime(time.Now().Add(tt.due)))
-				e := w.engine(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
-				if err := w.crawl(e); err != nil {
-					t.Fatal(err)
-				}
-				w.requested(times(tt.asked, target)...)
-				w.is(1, yp.Done, 1, "")
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.look = 10 * time.Minute
+			w.on(target, good)
+			w.done()
+			w.write("UPDATE targets SET not_before = ?", yp.FormatTime(time.Now().Add(tt.due)))
+			e := w.engine(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
+			storetest.NoError(t, w.crawl(e))
+			w.requested(times(tt.asked, target)...)
+			w.is(1, yp.Done, 1, "")
 		})
 	}
 }

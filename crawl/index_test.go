@@ -11,6 +11,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -56,9 +57,7 @@ func (w *world) wantIndexes(states ...string) {
 	for _, s := range states {
 		indexes = append(indexes, checkpoint.StateIndex{State: s, Pages: len(w.src.IndexPages(s))})
 	}
-	if err := w.keeper.PlanIndexes(w.t.Context(), scope.SourceID, indexes); err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, w.keeper.PlanIndexes(w.t.Context(), scope.SourceID, indexes))
 	if _, err := w.keeper.ResetTargets(w.t.Context(), checkpoint.Reset{Scope: scope}); err != nil {
 		w.t.Fatal(err)
 	}
@@ -99,16 +98,10 @@ func TestIndex(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		all, err := w.discover([]string{"AZ"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		w.fared(all, "AZ done 27/27 2 ")
-		if n := w.number(`SELECT count(*) FROM requests WHERE type = 'state_index' AND outcome = 'success'`); n != 27 {
-			t.Errorf("%d requests on record, want 27", n)
-		}
-		if n := w.number(`SELECT count(DISTINCT correlation_id) FROM requests WHERE type = 'state_index'`); n != 27 {
-			t.Errorf("%d page fetches, want 27", n)
-		}
+		w.counts("requests on record", 27, `SELECT count(*) FROM requests WHERE type = 'state_index' AND outcome = 'success'`)
+		w.counts("page fetches", 27, `SELECT count(DISTINCT correlation_id) FROM requests WHERE type = 'state_index'`)
 		if n := w.number(`SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`); n != 2 || all[0].Planned != 2 {
 			t.Errorf("%d targets, %d told, want 2", n, all[0].Planned)
 		}
@@ -121,9 +114,7 @@ func TestIndex(t *testing.T) {
 		w.indexes("az")
 		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
 		all, err := w.discover([]string{"AZ"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		w.fared(all, "AZ done 27/27 2 ")
 	})
 	parallel(t, "a page that comes at the second try", func(t *testing.T) {
@@ -131,21 +122,15 @@ func TestIndex(t *testing.T) {
 		w.indexes("az")
 		w.on("/state-az?page=q", inTurn(status(http.StatusServiceUnavailable, shell("down")), ok(indexPage("az", "quebec-az"))))
 		all, err := w.discover([]string{"AZ"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		w.fared(all, "AZ done 27/27 3 ")
-		if n := w.number(`SELECT count(*) FROM requests WHERE type = 'state_index' AND page = 18`); n != 2 {
-			t.Errorf("%d requests for the page on record, want 2", n)
-		}
+		w.counts("requests for the page on record", 2, `SELECT count(*) FROM requests WHERE type = 'state_index' AND page = 18`)
 	})
 	parallel(t, "a state that the source does not have", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("nv")
 		all, err := w.discover([]string{"AZ", "NV"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		w.fared(all, "AZ failed 0/27 0 NO_LISTINGS", "NV done 27/27 2 ")
 	})
 }
@@ -172,9 +157,7 @@ func TestIndexFailures(t *testing.T) {
 			before := len(w.asked())
 			w.on("/state-az?page=c", tt.page)
 			all, err := w.discover([]string{"AZ", "NV"}, func(c *crawl.Config) { c.Fetch = unheld{c.Fetch} })
-			if err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, err)
 			w.fared(all, fmt.Sprintf("AZ failed 3/27 2 %s", tt.code), "NV done 27/27 2 ")
 			asks := 0
 			for _, uri := range w.asked()[before:] {
@@ -188,15 +171,11 @@ func TestIndexFailures(t *testing.T) {
 			if n := w.number(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`) + w.number(`SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`); n != 0 {
 				t.Errorf("%d cities or targets are gone after a crawl of the index that failed", n)
 			}
-			if n := w.number(`SELECT count(*) FROM sources WHERE paused_until IS NOT NULL OR auto_disabled = 1`); n != 0 {
-				t.Error("an index page closed the source")
-			}
+			w.counts("an index page closed the source", 0, `SELECT count(*) FROM sources WHERE paused_until IS NOT NULL OR auto_disabled = 1`)
 			w.on("/state-az?page=c", ok(indexPage("az")))
 			before = len(w.asked())
 			all, err = w.discover([]string{"AZ"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, err)
 			w.fared(all, "AZ done 27/27 2 ")
 			if again := w.asked()[before:]; len(again) != 24 || again[0] != "/state-az?page=c" {
 				t.Errorf("the crawl of the index went on with %q", again)
@@ -242,13 +221,9 @@ func TestIndexFlood(t *testing.T) {
 		ok(indexPage("az", slugs...))(rw, r)
 	})
 	all, err := w.discover([]string{"AZ"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	w.fared(all, "AZ failed 2/27 8000 HTML_CHANGED")
-	if n := w.number(`SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`); n != 0 {
-		t.Errorf("%d targets were planned", n)
-	}
+	w.counts("targets were planned", 0, `SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`)
 }
 
 func TestIndexRobots(t *testing.T) {
@@ -257,9 +232,7 @@ func TestIndexRobots(t *testing.T) {
 	w.indexes("az", "nv")
 	w.robots = "User-agent: *\nDisallow: /state-az\n"
 	all, err := w.discover([]string{"AZ", "NV"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	w.fared(all, "AZ failed 0/27 0 UNKNOWN_ERROR", "NV done 27/27 2 ")
 	if !strings.Contains(all[0].Reason, "robots.txt") {
 		t.Errorf("reason %q", all[0].Reason)

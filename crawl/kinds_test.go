@@ -10,6 +10,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -166,9 +167,7 @@ func TestDeadProxies(t *testing.T) {
 			}
 			w.start()
 			w.done(change, s.through(fetch.PolicyPrefer, way(t, 1, nil, 0)))
-			if n := w.number("SELECT count(*) FROM targets WHERE status <> 'DONE' AND kind = ? OR consecutive_failures > 0", k.kind); n != 0 {
-				t.Errorf("%d targets are not done, or failed", n)
-			}
+			w.counts("targets are not done, or failed", 0, "SELECT count(*) FROM targets WHERE status <> 'DONE' AND kind = ? OR consecutive_failures > 0", k.kind)
 		})
 	}
 }
@@ -178,35 +177,31 @@ func TestDeadProxies(t *testing.T) {
 func TestProbes(t *testing.T) {
 	for _, k := range eachKind() {
 		for _, opens := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s/answers: %v", k.kind, opens), func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
-					w := setupInBubble(t, layout{yaml: shopPages})
-					change := k.prepare(w)
-					if !opens {
-						w.on(k.first, status(http.StatusForbidden, "<html>no</html>"))
-					}
-					now := time.Now()
-					w.write(`DELETE FROM requests`)
-					w.write(`INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
-						VALUES (?, 'quarantined', 'timeout', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(time.Minute)), yp.FormatTime(now))
-					w.start()
-					err := w.crawl(w.engine(change))
-					const firstRequest = "SELECT type, outcome FROM requests WHERE type <> 'robots' ORDER BY id LIMIT 1"
-					if opens {
-						if err != nil {
-							t.Fatal(err)
-						}
-						w.stands(k, fmt.Sprintf("DONE, %d pages, 1 attempts, 0 failures", k.pages))
-						w.same("the first request", w.table(firstRequest), []string{"probe success"})
-						return
-					}
-					if !errors.As(err, new(*crawl.BlockedError)) {
-						t.Fatalf("ended with %v", err)
-					}
-					w.stands(k, "PLANNED, 0 pages, 0 attempts, 0 failures")
-					w.same("the first request", w.table(firstRequest), []string{"probe failure"})
-					w.same("the source", w.table("SELECT status, cooldown_minutes FROM connectivity_profiles"), []string{"quarantined 60"})
-				})
+			inBubble(t, fmt.Sprintf("%s/answers: %v", k.kind, opens), func(t *testing.T) {
+				w := setupInBubble(t, layout{yaml: shopPages})
+				change := k.prepare(w)
+				if !opens {
+					w.on(k.first, status(http.StatusForbidden, "<html>no</html>"))
+				}
+				now := time.Now()
+				w.write(`DELETE FROM requests`)
+				w.write(`INSERT OR REPLACE INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
+					VALUES (?, 'quarantined', 'timeout', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(time.Minute)), yp.FormatTime(now))
+				w.start()
+				err := w.crawl(w.engine(change))
+				const firstRequest = "SELECT type, outcome FROM requests WHERE type <> 'robots' ORDER BY id LIMIT 1"
+				if opens {
+					storetest.NoError(t, err)
+					w.stands(k, fmt.Sprintf("DONE, %d pages, 1 attempts, 0 failures", k.pages))
+					w.same("the first request", w.table(firstRequest), []string{"probe success"})
+					return
+				}
+				if !errors.As(err, new(*crawl.BlockedError)) {
+					t.Fatalf("ended with %v", err)
+				}
+				w.stands(k, "PLANNED, 0 pages, 0 attempts, 0 failures")
+				w.same("the first request", w.table(firstRequest), []string{"probe failure"})
+				w.same("the source", w.table("SELECT status, cooldown_minutes FROM connectivity_profiles"), []string{"quarantined 60"})
 			})
 		}
 	}

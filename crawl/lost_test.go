@@ -62,9 +62,7 @@ func TestClaimLost(t *testing.T) {
 			if r.Token != theirs.Token || r.Token != 2 || r.Accepted != 0 {
 				t.Errorf("the late worker wrote: %+v", r)
 			}
-			if n := w.number("SELECT count(*) FROM listings WHERE listing_id IN ('1', '2', '3')"); n != 0 {
-				t.Errorf("%d listings of the lost page were stored", n)
-			}
+			w.counts("listings of the lost page were stored", 0, "SELECT count(*) FROM listings WHERE listing_id IN ('1', '2', '3')")
 			if st := e.Stats(); st.Lost != 1 || st.Failed+st.Parked != 0 {
 				t.Errorf("stats %+v", st)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -18,13 +19,9 @@ import (
 func (w *world) held(ids ...int64) (die func()) {
 	w.t.Helper()
 	host, err := os.Hostname()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	lock, err := store.TakeLock(w.db.Path(), "other", false)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	now := yp.FormatTime(time.Now())
 	w.write("INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES ('other', ?, 1, ?, 'test', ?, ?)",
 		host, w.scope.SourceID, now, now)
@@ -64,9 +61,7 @@ func TestDeadPeer(t *testing.T) {
 		waitFor(t, func() bool { return e.Looked() > 3 })
 		w.requested()
 		die()
-		if err := w.wait(done); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.wait(done))
 		w.is(1, yp.Done, 1, "")
 		w.is(2, yp.Done, 1, "")
 	})
@@ -94,9 +89,7 @@ func TestDeadPeer(t *testing.T) {
 		waitFor(t, func() bool { return e.Looked() > 5 })
 		w.requested()
 		die()
-		if err := w.wait(done); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.wait(done))
 		if st := e.Stats(); st.Done != 3 {
 			t.Errorf("stats %+v", st)
 		}

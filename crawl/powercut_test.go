@@ -123,9 +123,7 @@ func TestPowerCut(t *testing.T) {
 				return syncedLog{log, c}, err
 			}
 		})
-		if err := w.crawl(w.engine(change...)); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.crawl(w.engine(change...)))
 		c.cut(c.before)
 		if pages := w.number(`SELECT sum(page_current) FROM targets`); pages != 2*cities || c.states < cities {
 			t.Fatalf("%d pages in %d commits", pages, c.states)
@@ -138,9 +136,7 @@ func TestPowerCut(t *testing.T) {
 			t.Errorf("pages that no log had, in %d commits: %q", c.states, c.bare)
 		}
 		r, err := wal.OpenReader(c.last, wal.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		if out := c.world.replay(storetest.Open(t), r.Events()); out.Pages != 2*cities || out.New != 6*cities {
 			t.Errorf("replayed %+v", out)
 		}

@@ -20,6 +20,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -84,9 +85,7 @@ func way(t *testing.T, id int64, p *proxy, failures int) fetch.Proxy {
 		host = p.Listener.Addr().String()
 	}
 	u, name, err := fetch.ParseProxy("http://agent:" + secret + "@" + host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return fetch.Proxy{ID: id, URL: u, Name: name, Consecutive: failures}
 }
 
@@ -211,9 +210,7 @@ func TestProxies(t *testing.T) {
 			endedBy(t, err, crawl.ErrNoProxies)
 			endedBy(t, err, fetch.ErrNoProxies)
 			w.requested()
-			if n := w.number("SELECT count(*) FROM targets WHERE status = 'PLANNED'"); n != 3 {
-				t.Errorf("%d targets are planned, want 3", n)
-			}
+			w.counts("targets are planned", 3, "SELECT count(*) FROM targets WHERE status = 'PLANNED'")
 			w.same("attempts", w.table("SELECT DISTINCT ended FROM crawl_attempts"), []string{"released"})
 			if s.last[1].CooldownUntil.IsZero() || s.last[2].CooldownUntil.IsZero() {
 				t.Errorf("they do not rest: %+v", s.last)
@@ -246,14 +243,10 @@ func TestProxies(t *testing.T) {
 		w := setup(t, layout{})
 		w.fetch.HeaderTimeout, w.fetch.DialTimeout = 100*time.Millisecond, 100*time.Millisecond
 		ln, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts: the system does
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		t.Cleanup(func() { _ = ln.Close() })
 		u, name, err := fetch.ParseProxy("http://" + ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		var s scores
 		endedBy(t, w.crawl(w.engine(s.through(fetch.PolicyRequire, fetch.Proxy{ID: 1, URL: u, Name: name, Consecutive: 6}))), crawl.ErrNoProxies)
 		if s.sum[1] != [2]int{0, 4} || s.last[1].CooldownUntil.IsZero() {
@@ -280,9 +273,7 @@ func TestProxies(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		p := newProxy(t, 0)
 		u, name, err := fetch.ParseProxy("http://agent:wrong@" + p.Listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		var s scores
 		endedBy(t, w.crawl(w.engine(s.through(fetch.PolicyRequire, fetch.Proxy{ID: 1, URL: u, Name: name, Consecutive: 9}))), crawl.ErrNoProxies)
 		w.requested()
@@ -299,13 +290,9 @@ func (w *world) discreet(text string) {
 		w.t.Errorf("the password stands in %q", text)
 	}
 	files, err := filepath.Glob(w.db.Path() + "*")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	logs, err := filepath.Glob(filepath.Join(w.walDir, "*"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	for _, f := range append(files, logs...) {
 		if info, err := os.Stat(f); err == nil && info.IsDir() {
 			continue

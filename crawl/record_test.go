@@ -44,9 +44,7 @@ func TestRecord(t *testing.T) {
 	if len(robots) != 1 || !strings.HasPrefix(robots[0], "robots - - - robots.") || !strings.HasSuffix(robots[0], " 0 /robots.txt success - 200 1 0 honest none - 0") {
 		t.Errorf("robots.txt: %v", robots)
 	}
-	if n := w.number("SELECT count(*) FROM requests WHERE started_at < ? OR finished_at > ? OR bytes <= 0 OR latency_ms > 60000", began, yp.FormatTime(time.Now())); n != 0 {
-		t.Errorf("%d rows with impossible times or sizes", n)
-	}
+	w.counts("rows with impossible times or sizes", 0, "SELECT count(*) FROM requests WHERE started_at < ? OR finished_at > ? OR bytes <= 0 OR latency_ms > 60000", began, yp.FormatTime(time.Now()))
 	w.tidy()
 	all := w.attempted("done SUCCESS 200: committed retry committed")
 	if a := all[0]; a.Pages != 2 || a.Listings != 5 || a.Identity != "honest" || a.UserAgent != fetch.DefaultUserAgent || int64(a.Bytes) != w.number("SELECT sum(bytes) FROM requests WHERE target_id = 1") {
@@ -71,16 +69,14 @@ func TestRobotsRecord(t *testing.T) {
 		{"it has moved", inTurn(redirectTo("/robots.txt?2"), ok("")), []string{"ok 302, 0 listings", "ok 200, 0 listings"}},
 		{"it comes at the third try", inTurn(status(500, ""), status(503, ""), ok("")), []string{"http_5xx 500", "http_5xx 503", "ok 200, 0 listings"}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				w.rules = tt.robots
-				w.on(target, ok(page("", shops(1, 3)...)))
-				w.done()
-				w.is(1, yp.Done, 1, "")
-				w.same("robots.txt", w.table(requestRow+"WHERE type = 'robots' ORDER BY id"), tt.rows)
-				w.onRecord("ok 200, 3 listings")
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			w.rules = tt.robots
+			w.on(target, ok(page("", shops(1, 3)...)))
+			w.done()
+			w.is(1, yp.Done, 1, "")
+			w.same("robots.txt", w.table(requestRow+"WHERE type = 'robots' ORDER BY id"), tt.rows)
+			w.onRecord("ok 200, 3 listings")
 		})
 	}
 }
@@ -233,38 +229,34 @@ func TestWaits(t *testing.T) {
 			[]string{"5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed"},
 		},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				threePages(w)
-				tt.world(w)
-				if tt.cfg == nil {
-					tt.cfg = func(*crawl.Config) {}
-				}
-				w.done(tt.cfg)
-				w.same("waits", w.table(rows), tt.want)
-				w.tidy()
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			threePages(w)
+			tt.world(w)
+			if tt.cfg == nil {
+				tt.cfg = func(*crawl.Config) {}
+			}
+			w.done(tt.cfg)
+			w.same("waits", w.table(rows), tt.want)
+			w.tidy()
 		})
 	}
-	t.Run("a penalty", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{cities: 3})
-			w.on(target, status(403, ""))
-			w.on("/city-1-ca/plumbers", status(403, ""))
-			w.on("/city-2-ca/plumbers", ok(page("", shops(1, 3)...)))
-			e := w.engine()
-			done := w.begin(t.Context(), e)
-			time.Sleep(10 * time.Second)
-			if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, "Z: the source is held: a wait after blocks") {
-				t.Errorf("it says %q", got)
-			}
-			if err := w.wait(done); err != nil {
-				t.Error(err)
-			}
-			w.is(3, yp.Done, 1, "")
-			w.same("starts", w.table("SELECT round((julianday(started_at) - julianday((SELECT min(started_at) FROM requests))) * 86400) FROM requests WHERE type = 'listing' ORDER BY id"),
-				[]string{"0", "0", "30"})
-		})
+	inBubble(t, "a penalty", func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 3})
+		w.on(target, status(403, ""))
+		w.on("/city-1-ca/plumbers", status(403, ""))
+		w.on("/city-2-ca/plumbers", ok(page("", shops(1, 3)...)))
+		e := w.engine()
+		done := w.begin(t.Context(), e)
+		time.Sleep(10 * time.Second)
+		if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, "Z: the source is held: a wait after blocks") {
+			t.Errorf("it says %q", got)
+		}
+		if err := w.wait(done); err != nil {
+			t.Error(err)
+		}
+		w.is(3, yp.Done, 1, "")
+		w.same("starts", w.table("SELECT round((julianday(started_at) - julianday((SELECT min(started_at) FROM requests))) * 86400) FROM requests WHERE type = 'listing' ORDER BY id"),
+			[]string{"0", "0", "30"})
 	})
 }

@@ -68,9 +68,7 @@ func (w *world) nothingClosed(wantEnd string) {
 		w.t.Errorf("%d listings are closed", n)
 	}
 	c, err := report.New(w.db).CoverageTotals(w.t.Context(), w.scope)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	u := c.Unread
 	if got := fmt.Sprintf("%d unread: %d unconfirmed, %d failed", u.Targets, u.Unconfirmed, u.Failed); got != wantEnd {
 		w.t.Errorf("coverage says %q, want %q", got, wantEnd)
@@ -94,9 +92,7 @@ func TestRepeatedPages(t *testing.T) {
 			w.fails(1, "page 2 repeats page 1, but the last complete crawl found other listings")
 			w.nothingClosed("1 unread: 0 unconfirmed, 1 failed")
 		}
-		if n := w.number("SELECT count(*) FROM listings"); n != 90 {
-			t.Errorf("%d listings are stored, want 90", n)
-		}
+		w.counts("listings are stored", 90, "SELECT count(*) FROM listings")
 		threeOf30(w)
 		w.again(false)
 		w.done()
@@ -121,13 +117,9 @@ func TestRepeatedPages(t *testing.T) {
 		}
 		db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "replayed.db")})
 		x, err := wal.ReadIndex(w.walDir, wal.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		r, err := x.OpenOrdered(w.walDir, wal.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		defer r.Close()
 		w.replay(db, r.Events())
 		const rows = `SELECT status, page_current, next_page_url, raw_count, accepted_count, complete_at FROM targets`

@@ -31,9 +31,7 @@ func TestRestartLoop(t *testing.T) {
 	if n := len(w.asked()); n != 3 {
 		t.Errorf("asked %d times in 40 s, want 3", n)
 	}
-	if n := w.number(`SELECT blocks FROM hosts`); n != 3 {
-		t.Errorf("%d blocks in a row are stored, want 3", n)
-	}
+	w.counts("blocks in a row are stored", 3, `SELECT blocks FROM hosts`)
 }
 
 // TestToldBeforeAWait: while a worker waits for a host, what it did stands in the
@@ -54,7 +52,5 @@ func TestToldBeforeAWait(t *testing.T) {
 	e.Stop(crawl.ErrInterrupted)
 	endedBy(t, w.wait(done), crawl.ErrInterrupted)
 	w.is(1, yp.Planned, 0, "")
-	if n := w.number(`SELECT count(*) FROM requests WHERE error_class = 'http_429'`); n != 1 {
-		t.Errorf("%d rows of one request", n)
-	}
+	w.counts("rows of one request", 1, `SELECT count(*) FROM requests WHERE error_class = 'http_429'`)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -22,17 +23,13 @@ func (w *world) table(query string, args ...any) (out []string) {
 	}
 	defer func() { _ = rows.Close() }()
 	cols, err := rows.Columns()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	for rows.Next() {
 		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
 		for i := range cells {
 			into[i] = &cells[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, rows.Scan(into...))
 		words := make([]string, len(cols))
 		for i, c := range cells {
 			if words[i] = c.String; !c.Valid {
@@ -41,9 +38,7 @@ func (w *world) table(query string, args ...any) (out []string) {
 		}
 		out = append(out, strings.Join(words, " "))
 	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, rows.Err())
 	return out
 }
 
@@ -146,28 +141,20 @@ const attemptQuery = `SELECT ended, ifnull(error_code, ''), ifnull(error_message
 func (w *world) attempts(target int64) (all []attempt) {
 	w.t.Helper()
 	rows, err := w.db.Read().QueryContext(context.Background(), attemptQuery, target)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var a attempt
 		var ms int64
 		var metadata string
 		err := rows.Scan(&a.Ended, &a.Code, &a.Message, &a.Status, &a.Proxy, &a.Identity, &a.UserAgent, &a.Pages, &a.Listings, &a.Bytes, &ms, &metadata)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, err)
 		var trace store.Trace
-		if err := json.Unmarshal([]byte(metadata), &trace); err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, json.Unmarshal([]byte(metadata), &trace))
 		a.Backoff, a.Steps = time.Duration(ms)*time.Millisecond, trace.Steps
 		all = append(all, a)
 	}
-	if err := rows.Err(); err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, rows.Err())
 	return all
 }
 
@@ -191,9 +178,7 @@ func (w *world) source() string {
 	var words []string
 	left := func(at string) string {
 		until, err := yp.ParseTime(at)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, err)
 		return until.Sub(now).Round(time.Second).String()
 	}
 	for _, h := range w.table("SELECT held_until || ' ' || held_for FROM hosts WHERE held_until > ?", yp.FormatTime(now)) {

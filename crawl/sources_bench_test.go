@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 // BenchmarkSources shows how throughput grows with the sources, whose servers answer
@@ -22,9 +24,7 @@ func BenchmarkSources(b *testing.B) {
 				f := h.sources(workers(1))
 				began, used := time.Now(), cpuTime()
 				b.StartTimer()
-				if err := h.wait(h.begin(b.Context(), f)); err != nil {
-					b.Fatal(err)
-				}
+				storetest.NoError(b, h.wait(h.begin(b.Context(), f)))
 				b.StopTimer()
 				took += time.Since(began)
 				cpu += cpuTime() - used

@@ -84,9 +84,7 @@ func newSourcesWorld(t testing.TB, n int) *sourcesWorld {
 	h := &sourcesWorld{world: &world{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}}
 	g := places(t)
 	dirs, err := demo.NewMany(demo.Config{Places: 1}, g, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for i, dir := range dirs {
 		h.demos = append(h.demos, h.addDemo(i, dir, g.In(demoState)[0]))
 	}
@@ -104,19 +102,13 @@ func (h *sourcesWorld) addDemo(i int, dir *demo.Directory, town gazetteer.Place)
 		b.server.Close()
 	})
 	src, err := site.Parse("source.yaml", fmt.Appendf(nil, "extends: demo\nname: source-%d\n", i))
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	storetest.NoError(h.t, err)
 	base, err := url.Parse(b.server.URL)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	storetest.NoError(h.t, err)
 	b.config.Source = src.WithBaseURL(base)
 	b.truth = dir.Truth(base, demo.Selection{States: []string{demoState}, Categories: demoCategories()})
 	id, err := h.keeper.Source(h.t.Context(), src.Name(), b.server.URL)
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	storetest.NoError(h.t, err)
 	b.config.Scope = store.Scope{SourceID: id, States: []string{demoState}}
 	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []yp.City{{
 		Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier,
@@ -413,9 +405,7 @@ func TestWorkerNumbers(t *testing.T) {
 	t.Parallel()
 	h := newSourcesWorld(t, 6)
 	f := h.sources()
-	if err := h.wait(h.begin(t.Context(), f)); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, h.wait(h.begin(t.Context(), f)))
 	logs, err := filepath.Glob(filepath.Join(h.walDir, "*.jsonl"))
 	if err != nil || len(logs) > 12 {
 		t.Errorf("%d logs of at most 12 workers at once: %v", len(logs), err)

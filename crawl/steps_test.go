@@ -40,9 +40,7 @@ func (l *lines) reported(t *testing.T, text string, fields ...string) (out []str
 	defer l.mu.Unlock()
 	for line := range strings.Lines(l.all.String()) {
 		var v map[string]any
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, json.Unmarshal([]byte(line), &v))
 		if message := fmt.Sprint(v["message"]); strings.Contains(message, text) {
 			for _, f := range fields {
 				message += fmt.Sprintf(" %s=%v", f, v[f])
@@ -71,9 +69,7 @@ func TestSteps(t *testing.T) {
 	e.SetPerWorker(3)
 	e.SetStepEvery(0)
 	w.write(`UPDATE targets SET page_current = 1, next_page_url = '/city-0-ca/plumbers?page=2', max_pages = 2, total_attempts = 1 WHERE id = 1`)
-	if err := w.crawl(e); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.crawl(e))
 	same(t, "start", log.reported(t, "starting", "level", "component", "source", "due", "new", "resumed"),
 		"starting 2 workers for 6 targets level=info component=crawl source=test due=6 new=5 resumed=1")
 	if got := log.reported(t, "city ", "level", "component", "source", "state"); len(got) != 3 || !strings.HasPrefix(got[0], "city 1 of 3: City ") ||
@@ -92,9 +88,7 @@ func TestStepsAreFew(t *testing.T) {
 		log := &lines{}
 		e := w.engine(func(c *crawl.Config) { c.Logger = zerolog.New(log).Level(level) })
 		e.SetStepEvery(time.Hour)
-		if err := w.crawl(e); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.crawl(e))
 		if got := len(log.reported(t, "city ")); got != want {
 			t.Errorf("%s: %d lines, want %d", level, got, want)
 		}
@@ -130,9 +124,7 @@ func TestClaimBusy(t *testing.T) {
 			})
 		}
 	})
-	if err := <-over; err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, <-over)
 	got := log.reported(t, "claim busy", "level", "component", "try", "tries")
 	if len(got) == 0 || got[0] != "claim busy, try 1 of 3 level=debug component=crawl try=1 tries=3" {
 		t.Errorf("got %q", got)
@@ -177,9 +169,7 @@ func TestIndexSteps(t *testing.T) {
 	w.wantIndexes("az")
 	e := w.engine(w.reads(nil), func(c *crawl.Config) { c.Logger = zerolog.New(log) })
 	e.SetStepEvery(0)
-	if err := w.crawl(e); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.crawl(e))
 	got := log.reported(t, "of the index of", "level", "component", "state", "page", "pages", "cities")
 	if len(got) != 27 || got[0] != "page 1 of the index of az, 2 cities so far level=info component=crawl state=az page=1 pages=27 cities=2" ||
 		got[26] != "page 27 of the index of az, 2 cities so far level=info component=crawl state=az page=27 pages=27 cities=2" {

@@ -30,9 +30,7 @@ func (a announced) Get(ctx context.Context, req fetch.Request) (*fetch.Response,
 // nothingHeld: a stop leaves no target in progress and no claim behind.
 func nothingHeld(w *world) {
 	w.t.Helper()
-	if n := w.number("SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS'"); n != 0 {
-		w.t.Errorf("%d targets are in progress after the stop", n)
-	}
+	w.counts("targets are in progress after the stop", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS'")
 }
 
 // TestStopWaiting stops a run while its only worker waits, and then lets another
@@ -51,41 +49,39 @@ func TestStopWaiting(t *testing.T) {
 		{"in a Retry-After", 0, 0, inTurn(tooMany("599"), ok(page(target+"?page=3", shops(4, 3)...))), 3, 1, 599 * time.Second},
 		{"in the pause before a retry", 0, time.Hour, inTurn(status(500, ""), ok(page(target+"?page=3", shops(4, 3)...))), 2, 1, 0},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := setupInBubble(t, layout{})
-				threePages(w)
-				if tt.page2 != nil {
-					w.on(target+"?page=2", tt.page2)
-				}
-				w.fetch.DelayMin = tt.delay
-				began := make(chan string, 9)
-				e := w.engine(func(c *crawl.Config) {
-					c.RetryBase = max(tt.base, time.Microsecond)
-					c.Fetch = announced{c.Fetch, began}
-				})
-				done := w.begin(t.Context(), e)
-				for range tt.gets {
-					<-began
-				}
-				time.Sleep(time.Second)
-				e.Stop(crawl.ErrInterrupted)
-				stopped := time.Now()
-				endedBy(t, w.wait(done), crawl.ErrInterrupted)
-				if took := time.Since(stopped); took > 10*time.Millisecond { // the writer may wait 2 ms for others
-					t.Errorf("it went on waiting for %s", took)
-				}
-				w.is(1, yp.Planned, tt.pages, "")
-				nothingHeld(w)
-				w.done()
-				if took := time.Since(stopped); took < tt.later-time.Second || took > tt.later+time.Second {
-					t.Errorf("the rest took %s, want %s: a restart lifts no hold", took, tt.later)
-				}
-				w.is(1, yp.Done, 3, "")
-				if w.ids() != "1 2 3 4 5 6 7 8" {
-					t.Errorf("stored %q", w.ids())
-				}
+		inBubble(t, tt.name, func(t *testing.T) {
+			w := setupInBubble(t, layout{})
+			threePages(w)
+			if tt.page2 != nil {
+				w.on(target+"?page=2", tt.page2)
+			}
+			w.fetch.DelayMin = tt.delay
+			began := make(chan string, 9)
+			e := w.engine(func(c *crawl.Config) {
+				c.RetryBase = max(tt.base, time.Microsecond)
+				c.Fetch = announced{c.Fetch, began}
 			})
+			done := w.begin(t.Context(), e)
+			for range tt.gets {
+				<-began
+			}
+			time.Sleep(time.Second)
+			e.Stop(crawl.ErrInterrupted)
+			stopped := time.Now()
+			endedBy(t, w.wait(done), crawl.ErrInterrupted)
+			if took := time.Since(stopped); took > 10*time.Millisecond { // the writer may wait 2 ms for others
+				t.Errorf("it went on waiting for %s", took)
+			}
+			w.is(1, yp.Planned, tt.pages, "")
+			nothingHeld(w)
+			w.done()
+			if took := time.Since(stopped); took < tt.later-time.Second || took > tt.later+time.Second {
+				t.Errorf("the rest took %s, want %s: a restart lifts no hold", took, tt.later)
+			}
+			w.is(1, yp.Done, 3, "")
+			if w.ids() != "1 2 3 4 5 6 7 8" {
+				t.Errorf("stored %q", w.ids())
+			}
 		})
 	}
 }
@@ -112,9 +108,7 @@ func TestStop(t *testing.T) {
 		close(answer)
 		endedBy(t, w.wait(done), crawl.ErrInterrupted)
 		nothingHeld(w)
-		if n := w.number("SELECT count(*) FROM targets WHERE page_current = 1 AND accepted_count = 3 AND status = 'PLANNED'"); n != 3 {
-			t.Errorf("%d pages in hand were committed, want 3", n)
-		}
+		w.counts("pages in hand were committed", 3, "SELECT count(*) FROM targets WHERE page_current = 1 AND accepted_count = 3 AND status = 'PLANNED'")
 		if st := e.Stats(); st.Released != 3 || st.Pages != 3 || st.Targets != 0 {
 			t.Errorf("stats %+v", st)
 		}
@@ -158,24 +152,22 @@ func TestStop(t *testing.T) {
 			w.requested(target)
 		})
 	}
-	t.Run("while idle", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{})
-			w.on(target, status(403, shell("no")))
-			e := w.engine(func(c *crawl.Config) { c.Linger = 3 * time.Minute })
-			e.SetLook(time.Hour)
-			done := w.begin(t.Context(), e)
-			time.Sleep(time.Second)
-			if e.Waiting() == "" {
-				t.Error("it does not say that it waits")
-			}
-			e.Stop(crawl.ErrInterrupted)
-			stopped := time.Now()
-			endedBy(t, w.wait(done), crawl.ErrInterrupted)
-			if took := time.Since(stopped); took > 0 {
-				t.Errorf("it went on waiting for %s", took)
-			}
-		})
+	inBubble(t, "while idle", func(t *testing.T) {
+		w := setupInBubble(t, layout{})
+		w.on(target, status(403, shell("no")))
+		e := w.engine(func(c *crawl.Config) { c.Linger = 3 * time.Minute })
+		e.SetLook(time.Hour)
+		done := w.begin(t.Context(), e)
+		time.Sleep(time.Second)
+		if e.Waiting() == "" {
+			t.Error("it does not say that it waits")
+		}
+		e.Stop(crawl.ErrInterrupted)
+		stopped := time.Now()
+		endedBy(t, w.wait(done), crawl.ErrInterrupted)
+		if took := time.Since(stopped); took > 0 {
+			t.Errorf("it went on waiting for %s", took)
+		}
 	})
 	parallel(t, "before it begins", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -252,9 +244,7 @@ func TestBudget(t *testing.T) {
 	rest := func(w *world) {
 		w.t.Helper()
 		w.done(workers(3))
-		if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 3 AND accepted_count = 9"); n != 6 {
-			w.t.Errorf("%d targets are whole after resuming, want 6", n)
-		}
+		w.counts("targets are whole after resuming", 6, "SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 3 AND accepted_count = 9")
 		if n := len(w.asked()); n != 18 {
 			w.t.Errorf("%d requests in all, want 18: no page twice", n)
 		}
@@ -324,21 +314,19 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%d requests at the server, want 15", n)
 		}
 	})
-	t.Run("of requests does not count those that the host holds", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w := setupInBubble(t, layout{cities: 3})
-			w.fetch.DelayMin = 2 * time.Second
-			first := inTurn(tooMany("900"), ok(page("", shops(1, 3)...)))
-			for n := range 3 {
-				w.on(city(n), first)
-			}
-			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests, c.Patience = 3, time.Minute }) // one is made, three are not
-			var blocked *crawl.BlockedError
-			if err := w.crawl(e); !errors.As(err, &blocked) {
-				t.Errorf("the run ended with %v, want that the source is held", err)
-			}
-			w.tidy()
-		})
+	inBubble(t, "of requests does not count those that the host holds", func(t *testing.T) {
+		w := setupInBubble(t, layout{cities: 3})
+		w.fetch.DelayMin = 2 * time.Second
+		first := inTurn(tooMany("900"), ok(page("", shops(1, 3)...)))
+		for n := range 3 {
+			w.on(city(n), first)
+		}
+		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests, c.Patience = 3, time.Minute }) // one is made, three are not
+		var blocked *crawl.BlockedError
+		if err := w.crawl(e); !errors.As(err, &blocked) {
+			t.Errorf("the run ended with %v, want that the source is held", err)
+		}
+		w.tidy()
 	})
 	parallel(t, "of time stops resumable", func(t *testing.T) {
 		w := six(t)

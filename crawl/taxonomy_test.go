@@ -14,6 +14,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -323,9 +324,7 @@ func network() []trouble {
 // unused is an address on which nobody listens.
 func unused(t testing.TB) string {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	defer func() { _ = ln.Close() }()
 	u := url.URL{Host: ln.Addr().String()}
 	return u.Host

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -69,109 +70,89 @@ func TestWorkerPool(t *testing.T) {
 	for _, tt := range []struct{ due, most, want int }{
 		{1, 5, 1}, {10, 5, 1}, {11, 5, 2}, {20, 5, 2}, {21, 5, 3}, {45, 5, 5}, {50, 5, 5}, {51, 5, 5}, {60, 3, 3}, {30, 16, 3},
 	} {
-		t.Run(fmt.Sprintf("%d targets and %d workers: %d", tt.due, tt.most, tt.want), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w, c := towns(t, tt.due)
-				if err := w.crawl(w.staffed(tt.most)); err != nil {
-					t.Fatal(err)
-				}
-				if n := w.number("SELECT count(*) FROM workers"); n != int64(tt.want) || c.most() != tt.want {
-					t.Errorf("%d workers, %d pages at once, want %d", n, c.most(), tt.want)
-				}
-				if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE'"); n != int64(tt.due) {
-					t.Errorf("%d targets are done", n)
-				}
-			})
+		inBubble(t, fmt.Sprintf("%d targets and %d workers: %d", tt.due, tt.most, tt.want), func(t *testing.T) {
+			w, c := towns(t, tt.due)
+			storetest.NoError(t, w.crawl(w.staffed(tt.most)))
+			if n := w.number("SELECT count(*) FROM workers"); n != int64(tt.want) || c.most() != tt.want {
+				t.Errorf("%d workers, %d pages at once, want %d", n, c.most(), tt.want)
+			}
+			w.counts("targets are done", int64(tt.due), "SELECT count(*) FROM targets WHERE status = 'DONE'")
 		})
 	}
-	t.Run("grows at once when an index plans searches", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, c := towns(t, 40)
-			var slugs []string
-			for i := range 40 {
-				slugs = append(slugs, fmt.Sprintf("city-%d-ca", i))
-			}
-			w.on("/state-ca", ok(indexPage("ca", slugs...)))
-			w.on("/state-ca*", ok(indexPage("ca")))
-			w.write("DELETE FROM targets")
-			w.wantIndexes("CA")
-			if err := w.crawl(w.staffed(4, w.reads(nil), func(c *crawl.Config) { c.Index.Only = false })); err != nil {
-				t.Fatal(err)
-			}
-			if c.most() != 4 {
-				t.Errorf("%d pages at once, want 4", c.most())
-			}
-		})
+	inBubble(t, "grows at once when an index plans searches", func(t *testing.T) {
+		w, c := towns(t, 40)
+		var slugs []string
+		for i := range 40 {
+			slugs = append(slugs, fmt.Sprintf("city-%d-ca", i))
+		}
+		w.on("/state-ca", ok(indexPage("ca", slugs...)))
+		w.on("/state-ca*", ok(indexPage("ca")))
+		w.write("DELETE FROM targets")
+		w.wantIndexes("CA")
+		storetest.NoError(t, w.crawl(w.staffed(4, w.reads(nil), func(c *crawl.Config) { c.Index.Only = false })))
+		if c.most() != 4 {
+			t.Errorf("%d pages at once, want 4", c.most())
+		}
 	})
-	t.Run("grows at once when a page plans details", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, c := setupInBubble(t, layout{yaml: shopPages}), &crowd{}
-			w.on(target, ok(page("", shops(1, 40)...)))
-			for i := range 40 {
-				w.on(shop(i+1), c.slowly(ok(own(i+1))))
-			}
-			if err := w.crawl(w.staffed(4, detailed)); err != nil {
-				t.Fatal(err)
-			}
-			if c.most() != 4 {
-				t.Errorf("%d pages at once, want 4", c.most())
-			}
-		})
+	inBubble(t, "grows at once when a page plans details", func(t *testing.T) {
+		w, c := setupInBubble(t, layout{yaml: shopPages}), &crowd{}
+		w.on(target, ok(page("", shops(1, 40)...)))
+		for i := range 40 {
+			w.on(shop(i+1), c.slowly(ok(own(i+1))))
+		}
+		storetest.NoError(t, w.crawl(w.staffed(4, detailed)))
+		if c.most() != 4 {
+			t.Errorf("%d pages at once, want 4", c.most())
+		}
 	})
-	t.Run("grows when more falls due, and shrinks when there is less", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, c := towns(t, 40)
-			w.write("UPDATE targets SET wait_reason = 'backoff', not_before = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
-			w.look = 2 * time.Minute
-			e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 2*time.Minute })
-			done := w.begin(t.Context(), e)
-			at := func(d time.Duration, want int) {
-				t.Helper()
-				time.Sleep(d)
-				if n := int(w.number("SELECT count(*) FROM workers WHERE stopped_at IS NULL")); n != want {
-					t.Errorf("%d workers are at work, want %d", n, want)
-				}
+	inBubble(t, "grows when more falls due, and shrinks when there is less", func(t *testing.T) {
+		w, c := towns(t, 40)
+		w.write("UPDATE targets SET wait_reason = 'backoff', not_before = ?, consecutive_failures = 1 WHERE id > 5", yp.FormatTime(time.Now().Add(20*time.Minute)))
+		w.look = 2 * time.Minute
+		e := w.staffed(4, func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 2*time.Minute })
+		done := w.begin(t.Context(), e)
+		at := func(d time.Duration, want int) {
+			t.Helper()
+			time.Sleep(d)
+			if n := int(w.number("SELECT count(*) FROM workers WHERE stopped_at IS NULL")); n != want {
+				t.Errorf("%d workers are at work, want %d", n, want)
 			}
-			at(time.Second, 1)
-			at(10*time.Minute, 1) // it waits
-			if c.most() != 1 {
-				t.Errorf("%d pages at once", c.most())
-			}
-			at(10*time.Minute+3*time.Second, 4)
-			at(5*time.Minute, 1)
-			if c.most() != 4 {
-				t.Errorf("%d pages at once, want 4", c.most())
-			}
-			w.write("UPDATE targets SET wait_reason = 'recrawl', not_before = ?", yp.FormatTime(time.Now().Add(time.Hour)))
-			at(time.Hour+3*time.Second, 4)
-			at(time.Hour, 1)
-			e.Stop(crawl.ErrInterrupted)
-			endedBy(t, w.wait(done), crawl.ErrInterrupted)
-			if st := e.Stats(); st.Done != 80 {
-				t.Errorf("stats %+v", st)
-			}
-			w.tidy() // of those that came back, too
-			if n := len(w.table("SELECT DISTINCT worker_id FROM workers")); n != 4 {
-				t.Errorf("%d names of workers", n)
-			}
-		})
+		}
+		at(time.Second, 1)
+		at(10*time.Minute, 1) // it waits
+		if c.most() != 1 {
+			t.Errorf("%d pages at once", c.most())
+		}
+		at(10*time.Minute+3*time.Second, 4)
+		at(5*time.Minute, 1)
+		if c.most() != 4 {
+			t.Errorf("%d pages at once, want 4", c.most())
+		}
+		w.write("UPDATE targets SET wait_reason = 'recrawl', not_before = ?", yp.FormatTime(time.Now().Add(time.Hour)))
+		at(time.Hour+3*time.Second, 4)
+		at(time.Hour, 1)
+		e.Stop(crawl.ErrInterrupted)
+		endedBy(t, w.wait(done), crawl.ErrInterrupted)
+		if st := e.Stats(); st.Done != 80 {
+			t.Errorf("stats %+v", st)
+		}
+		w.tidy() // of those that came back, too
+		if n := len(w.table("SELECT DISTINCT worker_id FROM workers")); n != 4 {
+			t.Errorf("%d names of workers", n)
+		}
 	})
-	t.Run("lets nobody go while he is the last", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			w, _ := towns(t, 3)
-			e := w.staffed(3, func(c *crawl.Config) { c.Linger = 5 * time.Minute })
-			e.SetPerWorker(1)
-			e.SetLook(time.Minute)
-			e.SetHear(time.Minute)
-			w.on(city(0), inTurn(status(403, "no"), ok(page("", shops(1, 3)...))))
-			if err := w.crawl(e); err != nil {
-				t.Fatal(err)
-			}
-			w.is(1, yp.Done, 1, "")
-			if left := w.table("SELECT name FROM workers WHERE stopped_at > ?", yp.FormatTime(time.Now().Add(-time.Minute))); len(left) != 1 {
-				t.Errorf("%v stayed to the end, want one", left)
-			}
-		})
+	inBubble(t, "lets nobody go while he is the last", func(t *testing.T) {
+		w, _ := towns(t, 3)
+		e := w.staffed(3, func(c *crawl.Config) { c.Linger = 5 * time.Minute })
+		e.SetPerWorker(1)
+		e.SetLook(time.Minute)
+		e.SetHear(time.Minute)
+		w.on(city(0), inTurn(status(403, "no"), ok(page("", shops(1, 3)...))))
+		storetest.NoError(t, w.crawl(e))
+		w.is(1, yp.Done, 1, "")
+		if left := w.table("SELECT name FROM workers WHERE stopped_at > ?", yp.FormatTime(time.Now().Add(-time.Minute))); len(left) != 1 {
+			t.Errorf("%v stayed to the end, want one", left)
+		}
 	})
 }
 
@@ -195,9 +176,7 @@ func TestRegistry(t *testing.T) {
 		if beat := w.table("SELECT max(heartbeat_at) FROM workers")[0]; beat < yp.FormatTime(began.Add(10*time.Second)) {
 			t.Errorf("the last heartbeat was at %s", beat)
 		}
-		if err := w.wait(done); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.wait(done))
 		for _, c := range []struct{ what, query, want string }{
 			{"names", "SELECT group_concat(name, ' ') FROM (SELECT name FROM workers ORDER BY worker_id)", yp.WorkerName(0) + " " + yp.WorkerName(1)},
 			{"ids", "SELECT group_concat(worker_id, ' ') FROM (SELECT worker_id FROM workers ORDER BY worker_id)", yp.WorkerID(0, os.Getpid()) + " " + yp.WorkerID(1, os.Getpid())},
@@ -242,9 +221,7 @@ func TestWatch(t *testing.T) {
 		var at []string
 		for _, s := range w.table("SELECT started_at FROM requests WHERE target_id = 1") {
 			when, err := yp.ParseTime(s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, err)
 			at = append(at, when.Sub(began).Round(time.Second).String())
 		}
 		if want := []string{"0s", "1h48m0s", "3h36m0s", "5h24m0s"}; !slices.Equal(at, want) {
