@@ -46,8 +46,6 @@ type graph struct {
 	top   item // its values are the items that belong to no other
 	byID  map[string]*item
 	count int
-
-	repaired int // bytes of scripts
 }
 
 // newItem returns room for one more item, or nil when there are too many.
