@@ -1,4 +1,4 @@
--- ypcrawl: the whole database, version 8.
+-- ypcrawl: the whole database, version 1.
 --
 -- Read it top to bottom: where and what (sources, cities, source_cities,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
@@ -68,7 +68,6 @@ CREATE TABLE source_cities (
     city_id       INTEGER NOT NULL REFERENCES cities (id),
     slug          TEXT NOT NULL CHECK (slug <> ''),
     name          TEXT NOT NULL,                     -- as the index has it
-    found_on      TEXT NOT NULL,                     -- path of the index page that showed it last
     matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how the gazetteer knew it
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
@@ -849,14 +848,6 @@ SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.st
        t.complete_at, t.finished_at
 FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.status = 'DONE');
-
--- Every target in words.
-CREATE VIEW v_targets AS
-SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.status, t.page_current, t.max_pages,
-       t.raw_count, t.accepted_count, t.claimed_by, t.heartbeat_at, t.last_error_code, t.last_error,
-       t.not_before, t.wait_reason, t.total_attempts, t.retired_at
-FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
-LEFT JOIN listings l ON l.id = t.listing;
 
 -- Progress of each kind in each state, by status.
 CREATE VIEW v_state_progress AS
