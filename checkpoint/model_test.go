@@ -70,7 +70,7 @@ func bit(b bool) int {
 func (m *modelTarget) move(t tester, e yp.Event) {
 	next, ok := m.status.Next(e)
 	if !ok {
-		t.Fatalf("target %d is %s: the design knows no %s", m.id, m.status, e)
+		t.Fatalf("target %d is %s: there is no move %s", m.id, m.status, e)
 	}
 	if m.status = next; next != yp.InProgress {
 		m.worker, m.run, m.beat = "", 0, time.Time{}

@@ -74,7 +74,7 @@ type move struct {
 }
 
 // Next returns the status that follows when event e happens to a target in
-// status s; ok is false when the design has no such move.
+// status s; ok is false when there is no such move.
 func (s Status) Next(e Event) (next Status, ok bool) {
 	switch (move{s, e}) {
 	case move{Planned, EventClaim}, move{InProgress, EventPage}:
