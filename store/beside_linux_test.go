@@ -35,13 +35,9 @@ func TestIDsBesideKeepsTheLocks(t *testing.T) {
 func locksOf(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	text, err := os.ReadFile("/proc/locks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	mine := fmt.Sprintf(" %d ", os.Getpid())
 	inode := fmt.Sprintf(":%d ", info.Sys().(*syscall.Stat_t).Ino)
 	for line := range strings.Lines(string(text)) {

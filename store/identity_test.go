@@ -20,9 +20,7 @@ func TestDatabaseID(t *testing.T) {
 	}
 	takeOver := func(db *DB) string {
 		t.Helper()
-		if err := db.Write(t.Context(), func(tx *Tx) error { return TakeOver(tx, "00000000deadbeef") }); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, db.Write(t.Context(), func(tx *Tx) error { return TakeOver(tx, "00000000deadbeef") }))
 		return id(db)
 	}
 	config := func() Config {
@@ -41,9 +39,7 @@ func TestDatabaseID(t *testing.T) {
 		_, err := tx.Exec(`INSERT INTO runs (uuid, host, pid, command, started_at, heartbeat_at) VALUES ('r', 'h', 1, 'run', 'x', 'x')`)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if yes, err := first.Untouched(t.Context()); err != nil || !yes {
 		t.Errorf("a new file: untouched %t (%v)", yes, err)
 	}

@@ -58,18 +58,22 @@ func steps() fstest.MapFS {
 func file(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
+	noError(t, err)
+	return string(text)
+}
+
+// noError ends the test with an error that there must not be.
+func noError(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
 }
 
 func mustOpen(t *testing.T, cfg Config) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -82,13 +86,9 @@ func mustOpen(t *testing.T, cfg Config) *DB {
 func rawConn(t *testing.T, path string) *sql.Conn {
 	t.Helper()
 	pool, err := sql.Open("sqlite", dsn(Config{Path: path}, false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	c, err := pool.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _, _ = c.Close(), pool.Close() })
 	return c
 }
@@ -124,22 +124,16 @@ func lines(t *testing.T, q asker, query string) (out []string) {
 	}
 	defer func() { _ = rows.Close() }()
 	cols, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for rows.Next() {
 		cells, into := make([]any, len(cols)), make([]any, len(cols))
 		for i := range cells {
 			into[i] = &cells[i]
 		}
-		if err := rows.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, rows.Scan(into...))
 		out = append(out, fmt.Sprintf("%#v", cells))
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, rows.Err())
 	return out
 }
 
@@ -196,9 +190,7 @@ func older(t *testing.T) (c *sql.Conn, cfg Config) {
 	t.Helper()
 	cfg = Config{Path: filepath.Join(t.TempDir(), "a.db"), Schema: schemaFirst}
 	c = rawConn(t, cfg.Path)
-	if err := migrateTo(t.Context(), c, cfg, time.Now(), first, steps()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, migrateTo(t.Context(), c, cfg, time.Now(), first, steps()))
 	must(t, c, "INSERT INTO owners VALUES (1, 'Ann')", "INSERT INTO pets VALUES (7, 1)")
 	return c, cfg
 }
@@ -221,14 +213,10 @@ func TestUpgrade(t *testing.T) {
 	t.Run("gives the schema of a fresh file, and keeps the rows", func(t *testing.T) {
 		t.Parallel()
 		c, cfg := older(t)
-		if err := migrateTo(t.Context(), c, cfg, time.Now(), last, steps()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, migrateTo(t.Context(), c, cfg, time.Now(), last, steps()))
 		cfg = Config{Path: filepath.Join(t.TempDir(), "fresh.db"), Schema: schemaLast}
 		fresh := rawConn(t, cfg.Path)
-		if err := migrateTo(t.Context(), fresh, cfg, time.Now(), last, steps()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, migrateTo(t.Context(), fresh, cfg, time.Now(), last, steps()))
 		sameAsFresh(t, anatomy(t, c), anatomy(t, fresh))
 		isUpgraded(t, c)
 	})
@@ -291,9 +279,7 @@ func TestUpgradeBreaks(t *testing.T) {
 			if !slices.Equal(anatomy(t, again), before) || ask(t, again, "SELECT name FROM owners") != "Ann" || ask(t, again, "SELECT owner FROM pets") != "1" {
 				t.Error("the file was changed")
 			}
-			if err := migrateTo(t.Context(), again, cfg, time.Now(), last, steps()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, migrateTo(t.Context(), again, cfg, time.Now(), last, steps()))
 			isUpgraded(t, again)
 		})
 	}
@@ -326,22 +312,16 @@ func TestUpgradeWithOlderRun(t *testing.T) {
 	c, cfg := older(t)
 	before := anatomy(t, c)
 	run, err := TakeLock(cfg.Path, runsLock, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if err := migrateTo(t.Context(), rawConn(t, cfg.Path), cfg, time.Now(), last, steps()); !errors.Is(err, ErrOlderRun) {
 		t.Fatalf("got %v, want ErrOlderRun", err)
 	}
 	if !slices.Equal(anatomy(t, c), before) {
 		t.Error("the file was changed")
 	}
-	if err := run.Release(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, run.Release())
 	again := rawConn(t, cfg.Path)
-	if err := migrateTo(t.Context(), again, cfg, time.Now(), last, steps()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, migrateTo(t.Context(), again, cfg, time.Now(), last, steps()))
 	isUpgraded(t, again)
 	if run, err = TakeLock(cfg.Path, runsLock, false); err != nil { // the probe left no lock behind
 		t.Fatal(err)
@@ -357,26 +337,20 @@ func TestUpgradeByAnother(t *testing.T) {
 	t.Parallel()
 	_, cfg := older(t)
 	other, err := TakeLock(cfg.Path, upgradeLock, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	waiting, opened := rawConn(t, cfg.Path), make(chan error, 1)
 	go func() { opened <- migrateTo(context.Background(), waiting, cfg, time.Now(), last, steps()) }()
 	c := rawConn(t, cfg.Path)
 	must(t, c, "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE", string(steps()[kindStep].Data), string(steps()[namedStep].Data),
 		fmt.Sprintf("PRAGMA user_version = %d", last), "COMMIT")
 	run, err := TakeLock(cfg.Path, runsLock, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	select {
 	case err := <-opened: // it may have looked late enough to see the new version already
 		opened <- err
 	case <-time.After(300 * time.Millisecond):
 	}
-	if err := other.Release(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, other.Release())
 	if err := <-opened; err != nil {
 		t.Errorf("who waited: %v", err)
 	}
@@ -391,9 +365,7 @@ func TestOlderForAReader(t *testing.T) {
 	c, cfg := older(t)
 	before := file(t, cfg.Path)
 	db := &DB{}
-	if err := db.openReaders(dsn(Config{Path: cfg.Path}, true)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, db.openReaders(dsn(Config{Path: cfg.Path}, true)))
 	t.Cleanup(func() { _ = db.read.Close() })
 	err := checkVersion(t.Context(), db.read, cfg.Path, last)
 	var version *VersionError
@@ -428,9 +400,7 @@ func TestOlderForAReader(t *testing.T) {
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if len(names) != SchemaVersion-1 {
 		t.Errorf("upgrade steps %v, want one for every schema version from 2 to %d", names, SchemaVersion)
 	}

@@ -75,9 +75,7 @@ func BenchmarkHTMLParse(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			doc, err := goquery.NewDocumentFromReader(bytes.NewReader(page))
-			if err != nil {
-				b.Fatal(err)
-			}
+			noError(b, err)
 			if n := plainFields(doc); n != 30*12 {
 				b.Fatal(n)
 			}

@@ -29,8 +29,6 @@ func readers(t testing.TB) map[string]func(body []byte) {
 func urlOf(t testing.TB, s string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return u
 }

@@ -108,9 +108,7 @@ func TestTakeApart(t *testing.T) {
 	t.Run("cards that are no more than a tag", func(t *testing.T) {
 		t.Parallel()
 		own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\ncards: {organic: [li], sponsored: [], sponsored_marks: []}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		p := parse(t, own, siteHTML(`<ul class="search-results"><li data-ypid="1"><a class="business-name">A</a><ul class="categories"><li><a>Plumbers</a></li><li><a>Drains</a></li></ul></li></ul>`), srp, 200)
 		if p.Raw != 1 || len(p.Listings) != 1 || len(p.Listings[0].Categories) != 2 {
 			t.Errorf("got %d cards, %+v", p.Raw, p.Listings)

@@ -18,17 +18,13 @@ func TestChainEqualsCascadia(t *testing.T) {
 	s := builtin(t, "yellowpages")
 	for name, page := range seedPages(t) {
 		doc, err := html.Parse(strings.NewReader(page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, x := range []*region.Selectors{&s.page, &s.cards} {
 			found := x.NewHits()
 			x.Find(doc, found, nil)
 			for id, text := range x.Texts() {
 				sel, err := cascadia.ParseGroup(text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				want := cascadia.QueryAll(doc, sel)
 				if len(found[id]) != len(want) {
 					t.Errorf("%s: %q: found %d, want %d", name, text, len(found[id]), len(want))

@@ -13,9 +13,7 @@ func TestCut(t *testing.T) {
 	t.Parallel()
 	read := func(t *testing.T, path ...string) string {
 		b, err := os.ReadFile(filepath.Join(append([]string{pagesDir}, path...)...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return string(b)
 	}
 	yellow, own := builtin(t, "yellowpages"), prairie(t)
@@ -88,9 +86,7 @@ func TestEndTags(t *testing.T) {
 		"a script of no length, open":           {card + `<script>`, "", true},
 	} {
 		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\n"+c.more))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		p, err := s.ParsePage([]byte(c.page), finalURL(t), 200)
 		if errors.Is(err, ErrCut) != c.cut || !c.cut && (err != nil || p.Outcome != OK) {
 			t.Errorf("%s: %v, want cut %v", name, err, c.cut)

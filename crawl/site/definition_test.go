@@ -116,9 +116,7 @@ func TestDefinitionOfAliases(t *testing.T) {
 func TestSource(t *testing.T) {
 	t.Parallel()
 	s, err := Parse("small.yaml", []byte(smallDef))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pl := yp.Place{City: "St. Louis", CitySlug: "saint-louis-mo", State: "MO", Category: "Auto Repair & Service", CategorySlug: "auto-repair-service"}
 	t.Run("TargetURL", func(t *testing.T) {
 		t.Parallel()

@@ -25,13 +25,9 @@ type demoSite struct {
 func newDemoSite(t testing.TB, cfg demo.Config) demoSite {
 	t.Helper()
 	g, err := gazetteer.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	d, err := demo.New(cfg, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return demoSite{d, builtin(t, "demo")}
 }
 
@@ -39,9 +35,7 @@ func newDemoSite(t testing.TB, cfg demo.Config) demoSite {
 func (d demoSite) get(t testing.TB, at string) (body []byte, final *url.URL, status int) {
 	t.Helper()
 	u, err := d.src.BaseURL().Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for range 3 {
 		rec := httptest.NewRecorder()
 		d.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, u.String(), nil))
@@ -192,9 +186,7 @@ func TestDemoNoIndexes(t *testing.T) {
 	t.Parallel()
 	d := newDemoSite(t, demo.Config{Places: 3})
 	asked, err := url.Parse(d.src.IndexPages("AZ")[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, at := range []string{"/", "/sitemap", "/phoenix-az", "/phoenix-az/plumbers", "/search", "/state-nv"} {
 		body, final, status := d.get(t, at)
 		if x, err := d.src.ParseIndex(body, final, status, "AZ"); err != nil || x.Outcome != Redirected {

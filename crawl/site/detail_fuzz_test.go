@@ -61,9 +61,7 @@ func bulkyDetail() []byte {
 func BenchmarkParseDetail(b *testing.B) {
 	s, page := builtin(b, "yellowpages"), bulkyDetail()
 	final, err := url.Parse(mip)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noError(b, err)
 	if s.detailRegions(page, final, 200) == nil {
 		b.Fatal("the page is not read from its regions")
 	}

@@ -21,13 +21,9 @@ const (
 func parseDetail(t testing.TB, s *Source, body, final string, status int) *Page {
 	t.Helper()
 	u, err := url.Parse(final)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := s.ParseDetail([]byte(body), u, status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 
@@ -97,9 +93,7 @@ func TestDetailOutcomes(t *testing.T) {
 	t.Run("ErrNoDetails", func(t *testing.T) {
 		t.Parallel()
 		small, err := Parse("small.yaml", []byte(smallDef))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if _, err := small.ParseDetail(nil, nil, 200); !errors.Is(err, ErrNoDetails) || small.HasDetails() || !builtin(t, "demo").HasDetails() {
 			t.Errorf("got %v", err)
 		}
@@ -312,15 +306,11 @@ func TestDetailOutlivesBody(t *testing.T) {
 	t.Parallel()
 	s := builtin(t, "yellowpages")
 	u, err := url.Parse(mip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, page := range detailPages() {
 		body := []byte(page)
 		got, err := s.ParseDetail(body, u, 200)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		want, err := s.ParseDetail(bytes.Clone(body), u, 200)
 		if err != nil || got.Outcome != OK {
 			t.Fatal(got, err)
@@ -350,9 +340,7 @@ func TestDetailRegionEqualsWhole(t *testing.T) {
 	t.Parallel()
 	s := builtin(t, "yellowpages")
 	u, err := url.Parse(mip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	page := detailPages()[0]
 	if s.detailRegions([]byte(page), u, 200) == nil {
 		t.Error("a page in good order was not read from its regions")

@@ -14,22 +14,26 @@ import (
 	"ypcrawl/crawl/site/region/regiontest"
 )
 
+// noError ends the test with an error that there must not be.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // finalURL is where the test pages are said to come from.
 func finalURL(t testing.TB) *url.URL {
 	t.Helper()
 	u, err := url.Parse("https://www.yellowpages.com/springfield-il/plumbers")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return u
 }
 
 func builtin(t testing.TB, name string) *Source {
 	t.Helper()
 	s, err := Builtin(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
@@ -113,9 +117,7 @@ func TestNextOutsideRegions(t *testing.T) {
 		t.Run(css, func(t *testing.T) {
 			t.Parallel()
 			s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nnext: [{css: '"+css+"', attr: href}, {css: .pagination .far, attr: href}]\n"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			asked, spared := 0, 0
 			rapid.Check(t, func(rt *rapid.T) {
 				page := []byte(nextPage(func(what string, all ...string) string { return rapid.SampledFrom(all).Draw(rt, what) }))

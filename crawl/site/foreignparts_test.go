@@ -76,9 +76,7 @@ func TestHeadLinkAtEnd(t *testing.T) {
 
 func TestPageInPath(t *testing.T) {
 	s, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nurls: {target: '/{city_slug}/{category_slug}/page-{page}'}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const at = "https://www.yellowpages.com/springfield-il/plumbers/page-2"
 	for link, want := range map[string]string{"page-3": at[:len(at)-1] + "3", "page-1": "", "/reno-nv/plumbers/page-3": ""} {
 		p := parse(t, s, resultsMain(`<div class="organic">`+resultCard("")+`</div><a rel="next" href="`+link+`">x</a>`), at, 200)

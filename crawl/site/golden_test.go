@@ -55,14 +55,10 @@ func TestGoldenPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			page, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			final, status := answer(t, name)
 			p, err := s.ParsePage(page, final, status)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			compareGolden(t, strings.TrimSuffix(file, ".html")+".golden.json", p)
 		})
 	}
@@ -73,21 +69,13 @@ func compareGolden(t *testing.T, file string, p *Page) {
 	got := golden{p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound, p.Listings}
 	if *update {
 		b, err := json.MarshalIndent(got, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(b, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
+		noError(t, os.WriteFile(file, append(b, '\n'), 0o644))
 	}
 	b, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var want golden
-	if err := json.Unmarshal(b, &want); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(b, &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got; -update writes the file anew)\n%s", diff)
 	}

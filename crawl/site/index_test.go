@@ -17,13 +17,9 @@ const azIndex = "https://www.yellowpages.com/state-az?page=b"
 func parseIndex(t testing.TB, s *Source, body, final string, status int, state string) *Page {
 	t.Helper()
 	u, err := url.Parse(final)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	x, err := s.ParseIndex([]byte(body), u, status, state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return x
 }
 
@@ -107,9 +103,7 @@ func TestIndexOutcomes(t *testing.T) {
 			t.Errorf("no such state: %v", err)
 		}
 		small, err := Parse("small.yaml", []byte(smallDef))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if _, err := small.ParseIndex(nil, nil, 200, "AZ"); !errors.Is(err, ErrNoIndex) || small.IndexPages("AZ") != nil || small.HasIndex() {
 			t.Errorf("no index: %v", err)
 		}
@@ -222,9 +216,7 @@ func TestIndexPages(t *testing.T) {
 		"/s/{state_lower}/{letter}":     "/s/az/a /s/az/b",
 	} {
 		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: '"+text+"'}\nindex: {letters: ab}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got := strings.ReplaceAll(strings.Join(s.IndexPages("AZ"), " "), "https://x.example", ""); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
@@ -262,9 +254,7 @@ func TestIndexDefinition(t *testing.T) {
 	t.Run("NamedGroup", func(t *testing.T) {
 		t.Parallel()
 		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if x := parseIndex(t, s, column(`<a href="/town/mesa-az">Mesa</a>`), "https://x.example/state-az", 200, "AZ"); slugs(x) != "mesa-az" {
 			t.Errorf("got %v: %s", x.Cities, x.Reason)
 		}

@@ -46,9 +46,7 @@ func goldenAnswer(t *testing.T, name, path string) (s *Source, final *url.URL, s
 		s = builtin(t, "demo")
 	}
 	final, err := s.BaseURL().Parse(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s, final, status
 }
 
@@ -62,9 +60,7 @@ func TestGoldenDetails(t *testing.T) {
 		}
 		s, final, status := goldenAnswer(t, name, "/springfield-il/mip/some-name-"+id)
 		p, err := s.ParseDetail(page, final, status)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return goldenDetail{p.Outcome.String(), p.Reason, s.detailRegions(page, final, status) != nil, p.Detail}
 	})
 }
@@ -74,9 +70,7 @@ func TestGoldenIndexes(t *testing.T) {
 	goldenPages(t, "index", 8, func(t *testing.T, name string, page []byte) any {
 		s, final, status := goldenAnswer(t, name, "/state-az?page=a")
 		x, err := s.ParseIndex(page, final, status, "AZ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := goldenIndex{x.Outcome.String(), x.Reason, x.NotFound, nil}
 		for _, c := range x.Cities {
 			got.Cities = append(got.Cities, goldenCity{c.Address, c.Shown, c.State})
@@ -98,23 +92,15 @@ func goldenPages(t *testing.T, folder string, least int, read func(*testing.T, s
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			page, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			got, err := json.MarshalIndent(read(t, name, page), "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			file := strings.TrimSuffix(file, ".html") + ".golden.json"
 			if *update {
-				if err := os.WriteFile(file, append(got, '\n'), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, os.WriteFile(file, append(got, '\n'), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if diff := cmp.Diff(strings.TrimSpace(string(want)), string(got)); diff != "" {
 				t.Errorf("(-want +got; -update writes the file anew)\n%s", diff)
 			}

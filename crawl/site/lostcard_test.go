@@ -15,9 +15,7 @@ func TestLostCardTag(t *testing.T) {
 	s, lost := builtin(t, "yellowpages"), 0
 	read := func(page string) (*Page, map[string]bool) {
 		p, err := s.ParsePage([]byte(page), finalURL(t), 200)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		ids := map[string]bool{}
 		for i := range p.Listings {
 			ids[p.Listings[i].ID] = true

@@ -35,9 +35,7 @@ func changeTag(page string, n int, double bool) (changed, tag string) {
 func cardsInTree(t testing.TB, page string) (n int) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	goquery.NewDocumentFromNode(doc).Find(".result[data-ypid], .srp-listing[data-ypid]").Each(func(_ int, card *goquery.Selection) {
 		around := card.Parent().Closest("[data-ypid]")
 		if id, _ := around.Attr("data-ypid"); around.Length() == 0 || id != card.AttrOr("data-ypid", "") {
@@ -51,9 +49,7 @@ func cardsInTree(t testing.TB, page string) (n int) {
 func checkOneTag(t testing.TB, s *Source, page string, n int, double bool) {
 	t.Helper()
 	before, err := s.ParsePage([]byte(page), finalURL(t), 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	changed, tag := changeTag(page, n, double)
 	after, err := s.ParsePage([]byte(changed), finalURL(t), 200)
 	if err != nil {

@@ -17,13 +17,9 @@ import (
 func parse(t *testing.T, s *Source, body, final string, status int) *Page {
 	t.Helper()
 	u, err := url.Parse(final)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := s.ParsePage([]byte(body), u, status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 
@@ -146,9 +142,7 @@ func TestTitleIsTheSites(t *testing.T) {
 func TestTitleInLowerCase(t *testing.T) {
 	t.Parallel()
 	own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nchrome: {selectors: [], titles: [yellow pages]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for title, want := range map[string]bool{
 		"Plumbers | Yellow Pages": true, "Yellow Pages - Plumbers": true, "YELLOW PAGES®": true, "plumbers · yellow pages": true,
 		"Plumbers in the Yellow Pages": false, "Yellow Pagescape | Plumbers": false,
@@ -265,13 +259,9 @@ func TestResultsOutliveBody(t *testing.T) {
 	for name, page := range seedPages(t) {
 		body := []byte(page)
 		p, err := s.ParsePage(body, finalURL(t), 200)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		want, err := s.ParsePage(bytes.Clone(body), finalURL(t), 200)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for i := range body {
 			body[i] = '#'
 		}
@@ -287,9 +277,7 @@ func TestParallelParses(t *testing.T) {
 	s := builtin(t, "yellowpages")
 	page := []byte(resultsPage(10, 1))
 	want, err := s.ParsePage(page, finalURL(t), 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := range 8 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()

@@ -41,22 +41,16 @@ func prairieSource(t testing.TB) *Source { return prairieIDs(t, "url") }
 func prairieIDs(t testing.TB, ids string) *Source {
 	t.Helper()
 	s, err := Parse("prairie.yaml", []byte(prairieDef+"detail:\n  ids: "+ids+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
 func parseOwn(t testing.TB, s *Source, body, at string, status int) *Page {
 	t.Helper()
 	u, err := url.Parse(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p, err := s.ParseDetail([]byte(body), u, status)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return p
 }
 

@@ -67,9 +67,7 @@ func TestCheck(t *testing.T) {
 	t.Run("WithoutRules", func(t *testing.T) {
 		t.Parallel()
 		small, err := Parse("small.yaml", []byte(smallDef))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got, want := small.Check(&yp.Listing{State: "ZZ"}), []string{"id: is missing", "name: is missing"}; !cmp.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -139,9 +137,7 @@ func TestRuleDefinition(t *testing.T) {
 	t.Run("ChildReplacesOne", func(t *testing.T) {
 		t.Parallel()
 		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nrules: {required: [phone], formats: {id: '^[a-z]+$'}}\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		got := fmt.Sprint(s.Check(&yp.Listing{ID: "abc", Name: "!", ProfileURL: "https://x.example/mip/1"}))
 		if want := `[phone: is missing name: "!" does not match [\pL\pN]]`; got != want {
 			t.Errorf("got %s, want %s", got, want)

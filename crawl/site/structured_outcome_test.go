@@ -73,9 +73,7 @@ func TestStructuredDefinition(t *testing.T) {
 			"structured: {forms: [jsonld], types: [Guild]}": "400002 400003",
 		} {
 			s, err := Parse("x", []byte(with(def)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			var ids []string
 			for _, l := range parse(t, s, ld, prairieList, 200).Listings {
 				ids = append(ids, l.ID)
@@ -89,9 +87,7 @@ func TestStructuredDefinition(t *testing.T) {
 		t.Parallel()
 		for def, want := range map[string]Outcome{"true": HTMLChanged, "false": OK} {
 			s, err := Parse("x", []byte("extends: yellowpages\nname: x\nstructured: "+def))
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			if p := parse(t, s, siteHTML(aCard), srp, 200); p.Outcome != want {
 				t.Errorf("structured: %s: got %v, want %v", def, p.Outcome, want)
 			}
@@ -118,9 +114,7 @@ func TestStructuredDefinition(t *testing.T) {
 func TestStructuredTotalAndNext(t *testing.T) {
 	t.Parallel()
 	s, err := Parse("x", []byte(prairieDef+"total: [{css: .count, match: 'of ([0-9,]+)'}]\nnext: [{css: a.on, attr: href}]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	const body = `<p class="count">1-30 of 1,108</p><a rel="next" href="?page=3">3</a><a class="on" href="?page=2">2</a>
 <script type="application/ld+json">{"@type":"Plumber","name":"Acme","url":"/biz/acme-400001"}</script>`
 	if p := parse(t, s, body, prairieList, 200); p.SiteTotal != 1108 || p.NextURL != prairieList+"?page=2" {
@@ -172,9 +166,7 @@ func TestNextLeadsOn(t *testing.T) {
 		{"/{city_slug}?p={page}\n  search: '/find?q={category}'", "/springfield-il", "/find?q=Plumbers&p=2", true},
 	} {
 		s, err := Parse("x", []byte(strings.Replace(prairieDef, "/{city_slug}/{category_slug}?page={page}", c.target, 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		p := parse(t, s, `<a rel="next" href="`+c.next+`">n</a>`, host+c.at, 200)
 		if got := p.NextURL == host+c.next; got != c.want {
 			t.Errorf("%s of %s: %q (%s)", c.next, c.at, p.NextURL, p.Reason)
@@ -224,14 +216,10 @@ func TestStructuredBounds(t *testing.T) {
 func TestStructuredOutlivesBody(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile(filepath.Join(structuredDir, "microdata.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	want := parse(t, prairie(t), string(body), prairieList, 200)
 	got, err := prairie(t).ParsePage(body, prairieURL(t), 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for i := range body {
 		body[i] = '#'
 	}

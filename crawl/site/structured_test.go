@@ -26,18 +26,14 @@ empty:
 func prairie(t testing.TB) *Source {
 	t.Helper()
 	s, err := Parse("prairie.yaml", []byte(prairieDef))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return s
 }
 
 func prairieURL(t testing.TB) *url.URL {
 	t.Helper()
 	u, err := url.Parse("https://dir.example.com/springfield-il/plumbers")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return u
 }
 
@@ -53,13 +49,9 @@ func TestStructuredGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			body, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			p, err := s.ParsePage(body, prairieURL(t), 200)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			compareGolden(t, strings.TrimSuffix(file, ".html")+".golden.json", p)
 		})
 	}

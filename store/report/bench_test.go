@@ -70,9 +70,7 @@ func BenchmarkPage(b *testing.B) {
 	for name, ask := range parts {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if err := ask(); err != nil {
-					b.Fatal(err)
-				}
+				storetest.NoError(b, ask())
 			}
 		})
 	}

@@ -84,9 +84,7 @@ func named(t *testing.T, names ...string) (all []report.Column) {
 	t.Helper()
 	for _, name := range names {
 		c, err := report.ListingColumn(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		all = append(all, c)
 	}
 	return all
@@ -105,9 +103,7 @@ func ask(t *testing.T, r *townReader, q report.ListingQuery) (lines []string) {
 		lines = append(lines, strings.Join(words, "|"))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return lines
 }
 
@@ -156,9 +152,7 @@ func TestColumnOfEachField(t *testing.T) {
 func TestListingFilter(t *testing.T) {
 	t.Parallel()
 	r := town(t)
-	if err := r.db.IndexWords(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, r.db.IndexWords(t.Context()))
 	for name, c := range map[string]struct {
 		filter report.ListingFilter
 		want   string
@@ -245,9 +239,7 @@ func TestListing(t *testing.T) {
 	t.Parallel()
 	r := town(t)
 	d, err := r.Listing(t.Context(), "one", "l1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	if d.Fields["email"] != "a@acme.example" || !slices.Equal(d.Fields["hours"].([]string), []string{"Mo-Fr 08:00-17:00"}) || d.Fields["snippet"] != nil {
 		t.Errorf("fields %v", d.Fields)
 	}
@@ -272,9 +264,7 @@ func TestIndexWords(t *testing.T) {
 	}
 	index := func() {
 		t.Helper()
-		if err := r.db.IndexWords(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, r.db.IndexWords(t.Context()))
 	}
 	if find("acme") != "" {
 		t.Error("found before there is an index")

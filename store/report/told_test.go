@@ -31,9 +31,7 @@ func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, co
 	c.t.Helper()
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
 	to, err := c.db.BeginDelivery(c.t.Context(), "ann")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	storetest.NoError(c.t, err)
 	q := report.ListingQuery{ListingFilter: f, Columns: named(c.t, columns...), Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
@@ -47,13 +45,9 @@ func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, co
 		lines = append(lines, m["listing_id"]+" "+m["change"]+" "+m["changed_fields"])
 		return nil
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	storetest.NoError(c.t, err)
 	if complete {
-		if err := to.Complete(c.t.Context(), store.Delivery{At: mark.At, Event: mark.Event, File: "f", Rows: int64(len(rows))}); err != nil {
-			c.t.Fatal(err)
-		}
+		storetest.NoError(c.t, to.Complete(c.t.Context(), store.Delivery{At: mark.At, Event: mark.Event, File: "f", Rows: int64(len(rows))}))
 	}
 	for _, m := range rows {
 		c.apply(m, complete)
@@ -116,9 +110,7 @@ func (c *colleague) check(f report.ListingFilter) {
 func (c *colleague) history(r *rand.Rand) {
 	c.t.Helper()
 	var n int
-	if err := c.db.Read().QueryRowContext(c.t.Context(), `SELECT count(*) FROM listings`).Scan(&n); err != nil {
-		c.t.Fatal(err)
-	}
+	storetest.NoError(c.t, c.db.Read().QueryRowContext(c.t.Context(), `SELECT count(*) FROM listings`).Scan(&n))
 	id, pick := r.IntN(n)+1, func(of ...string) string { return of[r.IntN(len(of))] }
 	set := func(table, key string, values ...string) { // each a field, and what it is set to
 		for i := 0; i < len(values); i += 2 {
@@ -293,9 +285,7 @@ func TestClosedNo(t *testing.T) {
 						}
 					}
 					if q.To != nil {
-						if err := q.To.Complete(t.Context(), store.Delivery{File: "f"}); err != nil {
-							t.Fatal(err)
-						}
+						storetest.NoError(t, q.To.Complete(t.Context(), store.Delivery{File: "f"}))
 					}
 				}
 				want := 3
@@ -336,9 +326,7 @@ func TestDeliveriesAtOnce(t *testing.T) {
 	r := town(t)
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 	}
 	begin := func(name string) *store.DeliveryBegun {
 		t.Helper()
