@@ -40,12 +40,8 @@ func TestReplayAfterAClockThatWentBack(t *testing.T) {
 	if stops < 2 {
 		t.Fatalf("stopped %d times: too few to have targets that several workers had", stops)
 	}
-	x, err := wal.ReadIndex(w.walDir, wal.Options{})
-	storetest.NoError(t, err)
-	r, err := x.OpenOrdered(w.walDir, wal.Options{})
-	storetest.NoError(t, err)
 	db := storetest.Open(t)
-	out := w.replay(db, r.Events())
+	out := w.replayLogs(db)
 	if out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {
 		t.Errorf("replayed %+v, want %d listings and nothing passed over", out, len(truth.Listings))
 	}

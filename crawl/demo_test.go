@@ -128,12 +128,8 @@ func TestTwoEngines(t *testing.T) {
 	}
 	a, b := w.engine(workers(4), meet()), p.engine(workers(4), meet())
 	first, second := w.begin(t.Context(), a), p.begin(t.Context(), b)
-	if err := w.wait(first); err != nil {
-		t.Error(err)
-	}
-	if err := w.wait(second); err != nil {
-		t.Error(err)
-	}
+	storetest.NoError(t, w.wait(first))
+	storetest.NoError(t, w.wait(second))
 	w.holds(truth)
 	for u, n := range dir.Stats().URLs {
 		if n > 1 && u != "/robots.txt" {

@@ -9,11 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
-	"ypcrawl/store"
 	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -215,15 +212,6 @@ func TestDetailBudgets(t *testing.T) {
 	})
 }
 
-// TestDetailsOfSeveralWorkers: none is fetched twice.
-func TestDetailsOfSeveralWorkers(t *testing.T) {
-	t.Parallel()
-	w := shopTown(t, 25)
-	if st := w.done(detailed, workers(5)); st.Details != 25 || st.Requests != 27 { // with robots.txt and the results page
-		t.Errorf("%d details with %d requests", st.Details, st.Requests)
-	}
-}
-
 // TestDetailsCompleteListings: what the cards have never said is taken from the listing's
 // own page, and a later card that does not say it does not undo it.
 func TestDetailsCompleteListings(t *testing.T) {
@@ -251,13 +239,7 @@ func TestDetailsReplayed(t *testing.T) {
 	w := shopTown(t, 5)
 	w.done(detailed, workers(2))
 	other := storetest.Open(t)
-	replay := func(db *store.DB) checkpoint.Replayed {
-		r, err := wal.OpenReader(w.walDir, wal.Options{})
-		storetest.NoError(t, err)
-		defer r.Close()
-		return w.replay(db, r.Events())
-	}
-	if out := replay(other); out.Details != 5 {
+	if out := w.replayLogs(other); out.Details != 5 {
 		t.Errorf("replayed %+v, want 5 details", out)
 	}
 	before := w.db
@@ -269,6 +251,6 @@ func TestDetailsReplayed(t *testing.T) {
 	w.db = before
 	rows := `SELECT * FROM details`
 	was := w.table(rows)
-	replay(before)
+	w.replayLogs(before)
 	w.same("rows of a database that has them", w.table(rows), was)
 }

@@ -190,9 +190,7 @@ func TestDatabaseErrors(t *testing.T) {
 		if pages < 1 || listings != 30*pages || e.Stats().Pages != pages {
 			t.Errorf("%d pages and %d listings are there, %d pages were counted", pages, listings, e.Stats().Pages)
 		}
-		if err := w.db.IntegrityCheck(t.Context()); err != nil {
-			t.Error(err)
-		}
+		storetest.NoError(t, w.db.IntegrityCheck(t.Context()))
 	})
 	for _, p := range []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointAppended, crawl.PointCommitted, crawl.PointEnded} {
 		parallel(t, "a closed database at "+string(p)+" ends the run", func(t *testing.T) {

@@ -326,6 +326,17 @@ func (w *world) events() []*wal.Event {
 	return out
 }
 
+// replayLogs replays the logs of all workers in the order of their commits.
+func (w *world) replayLogs(db *store.DB) checkpoint.Replayed {
+	w.t.Helper()
+	x, err := wal.ReadIndex(w.walDir, wal.Options{})
+	storetest.NoError(w.t, err)
+	r, err := x.OpenOrdered(w.walDir, wal.Options{})
+	storetest.NoError(w.t, err)
+	defer r.Close()
+	return w.replay(db, r.Events())
+}
+
 // replay brings into a database what logs tell, all of which must be readable.
 func (w *world) replay(db *store.DB, events iter.Seq2[*wal.Event, error]) checkpoint.Replayed {
 	w.t.Helper()

@@ -13,6 +13,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 // A hold is kept to its last millisecond, whoever looks at the stored one meanwhile:
@@ -57,11 +58,8 @@ func (m *moments) gaps(t *testing.T, more time.Duration, want ...time.Duration) 
 // fine is a clock with parts below a millisecond, which no stored time has.
 func fine() time.Time { return time.Now().Add(123456 * time.Nanosecond) }
 
-func repeat(n int, h http.HandlerFunc) (all []http.HandlerFunc) {
-	for range n {
-		all = append(all, h)
-	}
-	return all
+func repeat(n int, h http.HandlerFunc) []http.HandlerFunc {
+	return slices.Repeat([]http.HandlerFunc{h}, n)
 }
 
 // TestHoldIsKept has a minute of waits in each case, in a bubble.
@@ -98,41 +96,6 @@ func TestHoldIsKept(t *testing.T) {
 	}
 }
 
-// TestHoldIsKeptRealTime is the same with the machine's clock and a real server.
-func TestHoldIsKeptRealTime(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		name    string
-		answers []http.HandlerFunc
-		want    time.Duration
-	}{
-		{"Retry-After of 3 s", repeat(2, tooMany("3")), 3 * time.Second},
-		{"Retry-After of 6 s, which is stored", repeat(1, tooMany("6")), 6 * time.Second},
-		{"a date", repeat(1, inDate(7*time.Second)), 7 * time.Second},
-		{"503 with Retry-After", repeat(1, with(status(http.StatusServiceUnavailable, ""), "Retry-After: 7")), 7 * time.Second},
-	}
-	// All at once, and not as parallel tests, of which there are only as many as processors.
-	type running struct {
-		*moments
-		done <-chan error
-	}
-	all := make([]running, len(cases))
-	for i, tt := range cases {
-		w := setup(t, layout{})
-		m := &moments{end: ok(page("", shops(1, 3)...))}
-		w.on(target, m.answers(tt.answers...))
-		all[i] = running{m, w.begin(t.Context(), w.engine())}
-	}
-	for i, tt := range cases {
-		if err := <-all[i].done; err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
-		t.Run(tt.name, func(t *testing.T) {
-			all[i].gaps(t, 3*time.Second, slices.Repeat([]time.Duration{tt.want}, len(tt.answers))...)
-		})
-	}
-}
-
 // TestClockIsSetBack: a hold that was taken while the clock was a year ahead lasts as long
 // as it was to last, for the run that took it and for the next one.
 func TestClockIsSetBack(t *testing.T) {
@@ -154,9 +117,7 @@ func TestClockIsSetBack(t *testing.T) {
 		done := w.begin(t.Context(), w.engine())
 		time.Sleep(10 * time.Second)
 		ahead.Store(0)
-		if err := w.wait(done); err != nil {
-			t.Error(err)
-		}
+		storetest.NoError(t, w.wait(done))
 		m.gaps(t, 15*time.Second, time.Minute, 0)
 	})
 	inBubble(t, "between runs", func(t *testing.T) {

@@ -177,9 +177,7 @@ func TestWaiting(t *testing.T) {
 		if got := e.Waiting(); !regexp.MustCompile(`^waiting until 00:0[23]:\d\dZ: no target is due before that$`).MatchString(got) {
 			t.Errorf("it says %q", got)
 		}
-		if err := w.wait(done); err != nil {
-			t.Error(err)
-		}
+		storetest.NoError(t, w.wait(done))
 		if e.Waiting() != "" {
 			t.Errorf("it is over, and says %q", e.Waiting())
 		}

@@ -81,6 +81,15 @@ func (w *world) discover(states []string, change ...func(*crawl.Config)) ([]craw
 	return all, err
 }
 
+// discovered reads the indexes of states and compares how each fared.
+func (w *world) discovered(states []string, want ...string) []crawl.StateIndex {
+	w.t.Helper()
+	all, err := w.discover(states)
+	storetest.NoError(w.t, err)
+	w.fared(all, want...)
+	return all
+}
+
 func (w *world) fared(all []crawl.StateIndex, want ...string) {
 	w.t.Helper()
 	var got []string
@@ -97,9 +106,7 @@ func TestIndex(t *testing.T) {
 	parallel(t, "every page once, its requests on record, the targets planned", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
-		all, err := w.discover([]string{"AZ"})
-		storetest.NoError(t, err)
-		w.fared(all, "AZ done 27/27 2 ")
+		all := w.discovered([]string{"AZ"}, "AZ done 27/27 2 ")
 		w.counts("requests on record", 27, `SELECT count(*) FROM requests WHERE type = 'state_index' AND outcome = 'success'`)
 		w.counts("page fetches", 27, `SELECT count(DISTINCT correlation_id) FROM requests WHERE type = 'state_index'`)
 		if n := w.number(`SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`); n != 2 || all[0].Planned != 2 {
@@ -113,25 +120,19 @@ func TestIndex(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
-		all, err := w.discover([]string{"AZ"})
-		storetest.NoError(t, err)
-		w.fared(all, "AZ done 27/27 2 ")
+		w.discovered([]string{"AZ"}, "AZ done 27/27 2 ")
 	})
 	parallel(t, "a page that comes at the second try", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.on("/state-az?page=q", inTurn(status(http.StatusServiceUnavailable, shell("down")), ok(indexPage("az", "quebec-az"))))
-		all, err := w.discover([]string{"AZ"})
-		storetest.NoError(t, err)
-		w.fared(all, "AZ done 27/27 3 ")
+		w.discovered([]string{"AZ"}, "AZ done 27/27 3 ")
 		w.counts("requests for the page on record", 2, `SELECT count(*) FROM requests WHERE type = 'state_index' AND page = 18`)
 	})
 	parallel(t, "a state that the source does not have", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("nv")
-		all, err := w.discover([]string{"AZ", "NV"})
-		storetest.NoError(t, err)
-		w.fared(all, "AZ failed 0/27 0 NO_LISTINGS", "NV done 27/27 2 ")
+		w.discovered([]string{"AZ", "NV"}, "AZ failed 0/27 0 NO_LISTINGS", "NV done 27/27 2 ")
 	})
 }
 
@@ -174,9 +175,7 @@ func TestIndexFailures(t *testing.T) {
 			w.counts("an index page closed the source", 0, `SELECT count(*) FROM sources WHERE paused_until IS NOT NULL OR auto_disabled = 1`)
 			w.on("/state-az?page=c", ok(indexPage("az")))
 			before = len(w.asked())
-			all, err = w.discover([]string{"AZ"})
-			storetest.NoError(t, err)
-			w.fared(all, "AZ done 27/27 2 ")
+			w.discovered([]string{"AZ"}, "AZ done 27/27 2 ")
 			if again := w.asked()[before:]; len(again) != 24 || again[0] != "/state-az?page=c" {
 				t.Errorf("the crawl of the index went on with %q", again)
 			}
@@ -220,9 +219,7 @@ func TestIndexFlood(t *testing.T) {
 		}
 		ok(indexPage("az", slugs...))(rw, r)
 	})
-	all, err := w.discover([]string{"AZ"})
-	storetest.NoError(t, err)
-	w.fared(all, "AZ failed 2/27 8000 HTML_CHANGED")
+	w.discovered([]string{"AZ"}, "AZ failed 2/27 8000 HTML_CHANGED")
 	w.counts("targets were planned", 0, `SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`)
 }
 
@@ -231,9 +228,7 @@ func TestIndexRobots(t *testing.T) {
 	w := setup(t, layout{})
 	w.indexes("az", "nv")
 	w.robots = "User-agent: *\nDisallow: /state-az\n"
-	all, err := w.discover([]string{"AZ", "NV"})
-	storetest.NoError(t, err)
-	w.fared(all, "AZ failed 0/27 0 UNKNOWN_ERROR", "NV done 27/27 2 ")
+	all := w.discovered([]string{"AZ", "NV"}, "AZ failed 0/27 0 UNKNOWN_ERROR", "NV done 27/27 2 ")
 	if !strings.Contains(all[0].Reason, "robots.txt") {
 		t.Errorf("reason %q", all[0].Reason)
 	}

@@ -63,30 +63,18 @@ func TestPages(t *testing.T) {
 		w.is(1, yp.Done, 2, "")
 		w.requested()
 	})
-	parallel(t, "404 beyond the end completes", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
-		w.done()
-		if r := w.is(1, yp.Done, 1, ""); r.Accepted != 3 {
-			t.Errorf("counted %+v", r)
-		}
-		w.requested(target, target+"?page=2")
-	})
-	parallel(t, "a page of no results beyond the end completes", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
-		w.on(target+"?page=2", ok(noResults()))
-		w.done()
-		w.is(1, yp.Done, 1, "")
-		w.requested(target, target+"?page=2")
-	})
-	parallel(t, "a next link to another host is none", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.on(target, ok(page("http://elsewhere.example/city-0-ca/plumbers?page=2", shops(1, 3)...)))
-		w.done()
-		w.is(1, yp.Done, 1, "")
-		w.requested(target)
-	})
+	for name, beyond := range map[string]http.HandlerFunc{"404": nil, "a page of no results": ok(noResults())} {
+		parallel(t, name+" beyond the end completes", func(t *testing.T) {
+			w := setup(t, layout{})
+			w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
+			w.on(target+"?page=2", beyond)
+			w.done()
+			if r := w.is(1, yp.Done, 1, ""); r.Accepted != 3 {
+				t.Errorf("counted %+v", r)
+			}
+			w.requested(target, target+"?page=2")
+		})
+	}
 	parallel(t, "a next link back to page 1 ends in one turn", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
@@ -247,28 +235,27 @@ func TestEmpty(t *testing.T) {
 			w.requested(target, search, search+"&page=2")
 		})
 	}
-	parallel(t, "no results, and robots.txt forbids the search", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.robots = "User-agent: *\nDisallow: /search\n"
-		w.on(target, none)
-		w.done()
-		w.is(1, yp.Done, 0, yp.CodeNoListings)
-		w.requested(target)
-	})
-	parallel(t, "404, and robots.txt forbids the search", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.robots = "User-agent: *\nDisallow: /search\n"
-		w.done()
-		w.is(1, yp.Parked, 0, yp.CodeNoListings)
-		w.requested(target)
-	})
-	parallel(t, "a source without a search is believed at once", func(t *testing.T) {
-		w := setup(t, layout{yaml: "urls:\n  target: /{city_slug}/{category_slug}?page={page}\n  search: \"\"\n"})
-		w.on(target, none)
-		w.done()
-		w.is(1, yp.Done, 0, yp.CodeNoListings)
-		w.requested(target)
-	})
+	for _, tt := range []struct {
+		name   string
+		yaml   string
+		page   http.HandlerFunc
+		status yp.Status
+	}{
+		{"no results, and robots.txt forbids the search", "", none, yp.Done},
+		{"404, and robots.txt forbids the search", "", missing, yp.Parked},
+		{"a source without a search is believed at once", "urls:\n  target: /{city_slug}/{category_slug}?page={page}\n  search: \"\"\n", none, yp.Done},
+	} {
+		parallel(t, tt.name, func(t *testing.T) {
+			w := setup(t, layout{yaml: tt.yaml})
+			if tt.yaml == "" {
+				w.robots = "User-agent: *\nDisallow: /search\n"
+			}
+			w.on(target, tt.page)
+			w.done()
+			w.is(1, tt.status, 0, yp.CodeNoListings)
+			w.requested(target)
+		})
+	}
 	parallel(t, "a redirect to the homepage is never empty", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.on(target, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/", http.StatusFound) })

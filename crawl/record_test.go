@@ -252,9 +252,7 @@ func TestWaits(t *testing.T) {
 		if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, "Z: the source is held: a wait after blocks") {
 			t.Errorf("it says %q", got)
 		}
-		if err := w.wait(done); err != nil {
-			t.Error(err)
-		}
+		storetest.NoError(t, w.wait(done))
 		w.is(3, yp.Done, 1, "")
 		w.same("starts", w.table("SELECT round((julianday(started_at) - julianday((SELECT min(started_at) FROM requests))) * 86400) FROM requests WHERE type = 'listing' ORDER BY id"),
 			[]string{"0", "0", "30"})

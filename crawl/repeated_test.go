@@ -13,7 +13,6 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -116,12 +115,7 @@ func TestRepeatedPages(t *testing.T) {
 			w.nothingClosed("1 unread: 1 unconfirmed, 0 failed")
 		}
 		db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "replayed.db")})
-		x, err := wal.ReadIndex(w.walDir, wal.Options{})
-		storetest.NoError(t, err)
-		r, err := x.OpenOrdered(w.walDir, wal.Options{})
-		storetest.NoError(t, err)
-		defer r.Close()
-		w.replay(db, r.Events())
+		w.replayLogs(db)
 		const rows = `SELECT status, page_current, next_page_url, raw_count, accepted_count, complete_at FROM targets`
 		storetest.Same(t, "the targets of a replay", storetest.Table(t, db, rows), storetest.Table(t, w.db, rows))
 	})

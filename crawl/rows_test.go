@@ -2,7 +2,6 @@ package crawl_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -15,31 +14,9 @@ import (
 )
 
 // table runs a query and gives each row as its columns, joined by spaces; NULL is "-".
-func (w *world) table(query string, args ...any) (out []string) {
+func (w *world) table(query string, args ...any) []string {
 	w.t.Helper()
-	rows, err := w.db.Read().QueryContext(context.Background(), query, args...)
-	if err != nil {
-		w.t.Fatalf("%s: %v", query, err)
-	}
-	defer func() { _ = rows.Close() }()
-	cols, err := rows.Columns()
-	storetest.NoError(w.t, err)
-	for rows.Next() {
-		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		storetest.NoError(w.t, rows.Scan(into...))
-		words := make([]string, len(cols))
-		for i, c := range cells {
-			if words[i] = c.String; !c.Valid {
-				words[i] = "-"
-			}
-		}
-		out = append(out, strings.Join(words, " "))
-	}
-	storetest.NoError(w.t, rows.Err())
-	return out
+	return storetest.TableOf(w.t, w.db, " ", "-", query, args...)
 }
 
 // same compares two lists of words.

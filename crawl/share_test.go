@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 )
 
 // TestSharedState: two processes want the same state, and the first has taken all the places
@@ -48,9 +49,7 @@ func TestSharedState(t *testing.T) {
 	}
 	close(pass)
 	for _, done := range []<-chan error{first, second} {
-		if err := w.wait(done); err != nil {
-			t.Error(err)
-		}
+		storetest.NoError(t, w.wait(done))
 	}
 	if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE'"); n != cities || len(w.asked()) != cities {
 		t.Errorf("%d targets are done with %d requests, want %d of both", n, len(w.asked()), cities)

@@ -122,16 +122,6 @@ func TestStop(t *testing.T) {
 		}
 		w.onRecord(times(3, "ok 200, 3 listings")...)
 	})
-	parallel(t, "in a target's last page: it is done", func(t *testing.T) {
-		w := setup(t, layout{})
-		e := w.engine()
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
-			e.Stop(crawl.ErrInterrupted)
-			ok(page("", shops(1, 3)...))(rw, r)
-		})
-		endedBy(t, w.crawl(e), crawl.ErrInterrupted)
-		w.is(1, yp.Done, 1, "")
-	})
 	for _, tt := range []struct {
 		name string
 		page http.HandlerFunc

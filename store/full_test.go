@@ -42,9 +42,7 @@ func wholeJobs(t *testing.T, db *store.DB, prefix string, done int) {
 	if n := metaKeys(t, db, prefix); n != 100*done {
 		t.Errorf("%d rows are there, want the %d of what was acknowledged", n, 100*done)
 	}
-	if err := db.IntegrityCheck(t.Context()); err != nil {
-		t.Error(err)
-	}
+	noErr(t, db.IntegrityCheck(t.Context()))
 }
 
 func TestDiskFull(t *testing.T) {
@@ -82,9 +80,7 @@ func TestDiskFull(t *testing.T) {
 		p := start(t, "full", path, schema)
 		p.Await(t, "refused")
 		p.Await(t, "goes on")
-		if err := p.Wait(); err != nil {
-			t.Error(err)
-		}
+		noErr(t, p.Wait())
 		db := storetest.OpenConfig(t, store.Config{Path: path})
 		if n := metaKeys(t, db, "a"); n == 0 || n%100 != 0 {
 			t.Errorf("%d rows are there, want whole jobs of 100", n)
@@ -92,9 +88,7 @@ func TestDiskFull(t *testing.T) {
 		if metaKeys(t, db, "later") != 1 {
 			t.Error("what was written after room was made is not there")
 		}
-		if err := db.IntegrityCheck(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noErr(t, db.IntegrityCheck(t.Context()))
 	})
 }
 

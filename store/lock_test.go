@@ -84,9 +84,7 @@ func TestLock(t *testing.T) {
 		if _, err := store.TakeLock(path, "run", true); !errors.Is(err, store.ErrLocked) {
 			t.Errorf("beside an exclusive one: %v, want ErrLocked", err)
 		}
-		if err := c.Remove(); err != nil {
-			t.Error(err)
-		}
+		noErr(t, c.Remove())
 	})
 	t.Run("sweeping where nothing is", func(t *testing.T) {
 		t.Parallel()
@@ -176,7 +174,5 @@ func TestLockDir(t *testing.T) {
 	if !alive(t, file, "owner") {
 		t.Error("a lock taken under one name is free under the other")
 	}
-	if err := l.Remove(); err != nil {
-		t.Error(err)
-	}
+	noErr(t, l.Remove())
 }

@@ -326,9 +326,7 @@ func TestUpgradeWithOlderRun(t *testing.T) {
 	if run, err = TakeLock(cfg.Path, runsLock, false); err != nil { // the probe left no lock behind
 		t.Fatal(err)
 	}
-	if err := run.Release(); err != nil {
-		t.Error(err)
-	}
+	noError(t, run.Release())
 }
 
 // TestUpgradeByAnother: who waited for another process to upgrade the file takes that
@@ -354,9 +352,7 @@ func TestUpgradeByAnother(t *testing.T) {
 	if err := <-opened; err != nil {
 		t.Errorf("who waited: %v", err)
 	}
-	if err := run.Release(); err != nil {
-		t.Error(err)
-	}
+	noError(t, run.Release())
 }
 
 // TestOlderForAReader: who can't write can't upgrade, and says who can.

@@ -344,17 +344,13 @@ func TestOpenRace(t *testing.T) {
 		}
 		for _, p := range racers {
 			p.Await(t, "made")
-			if err := p.Wait(); err != nil {
-				t.Error(err)
-			}
+			noErr(t, p.Wait())
 		}
 		db := storetest.OpenConfig(t, store.Config{Path: path})
 		if n := metaKeys(t, db, "k"); n != len(racers) {
 			t.Errorf("%d rows, want one of each process", n)
 		}
-		if err := db.IntegrityCheck(t.Context()); err != nil {
-			t.Error(err)
-		}
+		noErr(t, db.IntegrityCheck(t.Context()))
 	})
 }
 
@@ -393,9 +389,7 @@ func TestOpenUnwritable(t *testing.T) {
 	p.Begin(t)
 	p.Await(t, "refused")
 	p.Await(t, "opened <nil> <nil>")
-	if err := p.Wait(); err != nil {
-		t.Error(err)
-	}
+	noErr(t, p.Wait())
 	p = storetest.Command(t, "modes", filepath.Join(dir, "new.db"))
 	p.Path = program
 	p.SysProcAttr = asNobody()

@@ -65,6 +65,12 @@ func (c *Clock) Move(d time.Duration) { c.after.Add(int64(d)) }
 // Table runs a query and gives each row as its columns, joined by "|"; NULL is "".
 func Table(t Tester, db *store.DB, query string, args ...any) []string {
 	t.Helper()
+	return TableOf(t, db, "|", "", query, args...)
+}
+
+// TableOf is Table with another separator of columns, and another word for NULL.
+func TableOf(t Tester, db *store.DB, separator, null, query string, args ...any) []string {
+	t.Helper()
 	rs, err := db.Read().QueryContext(context.Background(), query, args...)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -85,9 +91,11 @@ func Table(t Tester, db *store.DB, query string, args ...any) []string {
 		}
 		row := make([]string, len(cols))
 		for i, c := range cells {
-			row[i] = c.String
+			if row[i] = c.String; !c.Valid {
+				row[i] = null
+			}
 		}
-		out = append(out, strings.Join(row, "|"))
+		out = append(out, strings.Join(row, separator))
 	}
 	if err := rs.Err(); err != nil {
 		t.Fatalf("%s: %v", query, err)
