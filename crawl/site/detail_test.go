@@ -20,9 +20,7 @@ const (
 
 func parseDetail(t testing.TB, s *Source, body, final string, status int) *Page {
 	t.Helper()
-	u, err := url.Parse(final)
-	noError(t, err)
-	p, err := s.ParseDetail([]byte(body), u, status)
+	p, err := s.ParseDetail([]byte(body), urlOf(t, final), status)
 	noError(t, err)
 	return p
 }

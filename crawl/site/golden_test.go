@@ -1,15 +1,9 @@
 package site
 
 import (
-	"encoding/json"
 	"flag"
 	"net/url"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/yp"
 )
@@ -45,38 +39,15 @@ func answer(t *testing.T, name string) (final *url.URL, status int) {
 
 func TestGoldenPages(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(pagesDir, "*.html"))
-	if err != nil || len(files) < 20 {
-		t.Fatalf("found %d pages: %v", len(files), err)
-	}
 	s := builtin(t, "yellowpages")
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".html")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			page, err := os.ReadFile(file)
-			noError(t, err)
-			final, status := answer(t, name)
-			p, err := s.ParsePage(page, final, status)
-			noError(t, err)
-			compareGolden(t, strings.TrimSuffix(file, ".html")+".golden.json", p)
-		})
-	}
+	goldenPages(t, "", 20, func(t *testing.T, name string, page []byte) any {
+		final, status := answer(t, name)
+		p, err := s.ParsePage(page, final, status)
+		noError(t, err)
+		return goldenOf(p)
+	})
 }
 
-func compareGolden(t *testing.T, file string, p *Page) {
-	t.Helper()
-	got := golden{p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound, p.Listings}
-	if *update {
-		b, err := json.MarshalIndent(got, "", "  ")
-		noError(t, err)
-		noError(t, os.WriteFile(file, append(b, '\n'), 0o644))
-	}
-	b, err := os.ReadFile(file)
-	noError(t, err)
-	var want golden
-	noError(t, json.Unmarshal(b, &want))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got; -update writes the file anew)\n%s", diff)
-	}
+func goldenOf(p *Page) golden {
+	return golden{p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound, p.Listings}
 }

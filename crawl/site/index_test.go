@@ -16,9 +16,7 @@ const azIndex = "https://www.yellowpages.com/state-az?page=b"
 
 func parseIndex(t testing.TB, s *Source, body, final string, status int, state string) *Page {
 	t.Helper()
-	u, err := url.Parse(final)
-	noError(t, err)
-	x, err := s.ParseIndex([]byte(body), u, status, state)
+	x, err := s.ParseIndex([]byte(body), urlOf(t, final), status, state)
 	noError(t, err)
 	return x
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -16,9 +15,7 @@ import (
 
 func parse(t *testing.T, s *Source, body, final string, status int) *Page {
 	t.Helper()
-	u, err := url.Parse(final)
-	noError(t, err)
-	p, err := s.ParsePage([]byte(body), u, status)
+	p, err := s.ParsePage([]byte(body), urlOf(t, final), status)
 	noError(t, err)
 	return p
 }

@@ -45,15 +45,6 @@ func prairieIDs(t testing.TB, ids string) *Source {
 	return s
 }
 
-func parseOwn(t testing.TB, s *Source, body, at string, status int) *Page {
-	t.Helper()
-	u, err := url.Parse(at)
-	noError(t, err)
-	p, err := s.ParseDetail([]byte(body), u, status)
-	noError(t, err)
-	return p
-}
-
 func TestGuessedDetails(t *testing.T) {
 	t.Parallel()
 	s := prairieSource(t)
@@ -66,7 +57,7 @@ func TestGuessedDetails(t *testing.T) {
 	t.Run("EverythingAndNothingOfOthers", func(t *testing.T) {
 		t.Parallel()
 		body := ownPageOf(ldOf("["+directory+","+neighbour+","+ownBusiness+"]"), "<h1>Business 3</h1>")
-		p := parseOwn(t, s, body, ownURL, 200)
+		p := parseDetail(t, s, body, ownURL, 200)
 		if diff := cmp.Diff(&full, p.Detail); p.Outcome != OK || diff != "" {
 			t.Errorf("%v (%s): %s", p.Outcome, p.Reason, diff)
 		}
@@ -92,7 +83,7 @@ func TestGuessedDetails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := parseOwn(t, s, ownPageOf(c.head, c.main), ownURL, 200)
+			p := parseDetail(t, s, ownPageOf(c.head, c.main), ownURL, 200)
 			if p.Outcome != OK || p.Detail.Email != c.email || p.Detail.Name != "Business 3" || p.Detail.ID != "400003" || p.Detail.Social != nil {
 				t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.Detail)
 			}
@@ -126,7 +117,7 @@ func TestGuessedDetailsAreNeverInvented(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if p := parseOwn(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
+			if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
 				t.Errorf("%v (%s): %+v, want %v", p.Outcome, p.Reason, p.Detail, c.want)
 			}
 		})
@@ -135,7 +126,7 @@ func TestGuessedDetailsAreNeverInvented(t *testing.T) {
 
 func TestDetailIDs(t *testing.T) {
 	t.Parallel()
-	if p := parseOwn(t, prairieIDs(t, "page"), ownPageOf(ldOf(ownBusiness), ""), ownURL, 200); p.Outcome != OK || p.Detail.ID != "LIC-77" {
+	if p := parseDetail(t, prairieIDs(t, "page"), ownPageOf(ldOf(ownBusiness), ""), ownURL, 200); p.Outcome != OK || p.Detail.ID != "LIC-77" {
 		t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.Detail)
 	}
 	const head = "name: x\nbase_url: https://x.example\nurls: {target: '/{city_slug}?p={page}'}\nchrome: {texts: [x]}\n"

@@ -3,8 +3,6 @@ package site
 import (
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -39,22 +37,12 @@ func prairieURL(t testing.TB) *url.URL {
 
 func TestStructuredGolden(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob(filepath.Join(structuredDir, "*.html"))
-	if err != nil || len(files) < 17 {
-		t.Fatalf("found %d pages: %v", len(files), err)
-	}
 	s := prairie(t)
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".html")
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			body, err := os.ReadFile(file)
-			noError(t, err)
-			p, err := s.ParsePage(body, prairieURL(t), 200)
-			noError(t, err)
-			compareGolden(t, strings.TrimSuffix(file, ".html")+".golden.json", p)
-		})
-	}
+	goldenPages(t, "structured", 17, func(t *testing.T, _ string, page []byte) any {
+		p, err := s.ParsePage(page, prairieURL(t), 200)
+		noError(t, err)
+		return goldenOf(p)
+	})
 }
 
 // listPage writes a page with n businesses in JSON-LD: of those the first

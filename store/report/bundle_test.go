@@ -79,6 +79,13 @@ func (b *bundle) claim(t *testing.T, n int) *checkpoint.Claim {
 	return c
 }
 
+// commit stores a page of a claim.
+func (b *bundle) commit(t *testing.T, c *checkpoint.Claim, p yp.Page) {
+	t.Helper()
+	_, err := b.CommitPage(t.Context(), c, p)
+	noErr(t, err)
+}
+
 // page is a first page with listings of these ids.
 func page(last bool, ids ...string) yp.Page {
 	p := yp.Page{Number: 1, Last: last, Raw: len(ids), NextURL: "/2"}

@@ -196,9 +196,7 @@ func TestSaidOfPages(t *testing.T) {
 	second := []yp.Listing{{ID: "1", Name: "Acme Two", Phone: "(512) 555-0100", State: "CA"}}
 	for i, listings := range [][]yp.Listing{first, second} {
 		p := yp.Page{Number: i + 1, NextURL: "/next", Raw: len(listings), Listings: listings}
-		if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-			t.Fatal(err)
-		}
+		b.commit(t, c, p)
 	}
 	var got []string
 	err := b.EachChange(t.Context(), report.ChangeFilter{}, 0, func(c *report.Change) error {

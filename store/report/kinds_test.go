@@ -33,9 +33,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) {
 	for i := range p.Listings {
 		p.Listings[i].ProfileURL = "/mip/" + ids[i]
 	}
-	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindSearch, state), p); err != nil {
-		t.Fatal(err)
-	}
+	b.commit(t, b.ofKind(t, yp.KindSearch, state), p)
 }
 
 func (b *bundle) want(t *testing.T, states ...string) {
@@ -66,9 +64,7 @@ func TestDetailTotals(t *testing.T) {
 	set, err := b.Fail(t.Context(), a, yp.CodeTimeout, "slow")
 	noErr(t, err)
 	totals(2, 1, 0, "CA") // it waits for some minutes
-	if _, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindDetail, "CA"), yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}}); err != nil {
-		t.Fatal(err)
-	}
+	b.commit(t, b.ofKind(t, yp.KindDetail, "CA"), yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}})
 	totals(1, 2, 0, "CA")
 	execute(t, b.DB(), `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`)
 	totals(0, 2, 0, "CA")
@@ -95,9 +91,7 @@ func (b *bundle) readIndex(t *testing.T, slugs ...string) {
 	for _, s := range slugs {
 		p.Cities = append(p.Cities, yp.FoundCity{City: yp.City{Slug: s, Name: s, State: "AZ", Population: 1000, Tier: 3}, Address: s, Shown: s, Matched: "slug"})
 	}
-	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	b.commit(t, c, p)
 }
 
 func TestDiscoveries(t *testing.T) {

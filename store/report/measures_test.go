@@ -110,8 +110,7 @@ func TestMeasure(t *testing.T) {
 	c := b.claim(t, 0)
 	p := page(false, "a", "b", "c")
 	p.SiteTotal = 30
-	_, err := b.CommitPage(t.Context(), c, p)
-	noErr(t, err)
+	b.commit(t, c, p)
 	at := func(d time.Duration) string { return "'" + ago(d) + "'" }
 	request := func(kind, class string, d time.Duration) string {
 		outcome, rest := "'success', NULL", "1, 30"

@@ -154,8 +154,7 @@ func TestMap(t *testing.T) {
 	p := page(true, "a", "b", "c")
 	p.SiteTotal = 12
 	c := b.ofKind(t, yp.KindSearch, "TX")
-	_, err = b.CommitPage(t.Context(), c, p)
-	noErr(t, err)
+	b.commit(t, c, p)
 	execute(t, b.DB(), `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x', total_attempts = 3 WHERE id = (SELECT max(id) FROM targets WHERE state = 'TX')`,
 		`UPDATE targets SET total_attempts = 1, total_successes = 1, last_success_at = '`+ago(time.Hour)+`' WHERE id = `+fmt.Sprint(c.TargetID),
 		`UPDATE runs SET pages = 1`)
@@ -190,8 +189,7 @@ func TestStateTable(t *testing.T) {
 	c := b.ofKind(t, yp.KindSearch, "TX")
 	p := page(true, "a", "b")
 	p.SiteTotal = 8
-	_, err := b.CommitPage(t.Context(), c, p)
-	noErr(t, err)
+	b.commit(t, c, p)
 	execute(t, b.DB(),
 		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x' WHERE state = 'TX' AND city_id = (SELECT id FROM cities WHERE slug = 'city-1-TX') AND category_id = 1`,
 		`UPDATE targets SET retired_at = 'x' WHERE state = 'TX' AND city_id = (SELECT id FROM cities WHERE slug = 'city-2-TX') AND category_id = 2`)
@@ -251,8 +249,7 @@ func TestOverview(t *testing.T) {
 	for state, ids := range map[string][]string{"CA": {"a", "b", "c"}, "TX": {"x"}} {
 		p := page(true, ids...)
 		p.SiteTotal = 10
-		_, err := b.CommitPage(t.Context(), b.ofKind(t, yp.KindSearch, state), p)
-		noErr(t, err)
+		b.commit(t, b.ofKind(t, yp.KindSearch, state), p)
 	}
 	execute(t, b.DB(), `UPDATE runs SET pages = 2`, `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`,
 		`INSERT INTO details (listing, fetched_at, email) SELECT id, 'x', iif(listing_id = 'b', NULL, 'a@b.example') FROM listings WHERE listing_id IN ('a', 'b', 'x')`)

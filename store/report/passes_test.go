@@ -77,8 +77,7 @@ func (w *passWorld) crawl(t *testing.T, name string, states []string, n int, ids
 			p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id, State: "CA"})
 		}
 		p.Raw = len(p.Listings)
-		_, err = w.CommitPage(t.Context(), c, p)
-		noErr(t, err)
+		w.commit(t, c, p)
 	}
 }
 

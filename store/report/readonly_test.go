@@ -129,9 +129,7 @@ func TestWritesNothing(t *testing.T) {
 	c := b.claim(t, 0)
 	p := page(false, "a", "b")
 	p.Listings[0].ProfileURL = "http://127.0.0.1:1/a"
-	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	b.commit(t, c, p)
 	execute(t, b.DB(), `UPDATE cities SET slug = lower(slug)`,
 		`INSERT INTO targets (source_id, kind, state, population, priority, max_pages, created_at) VALUES (1, 'index', 'CA', 0, 0, 3, 'x')`,
 		`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '`+ahead(time.Hour)+`', 'Retry-After', 'x')`)

@@ -24,8 +24,7 @@ func TestRuns(t *testing.T) {
 		{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestListing, URL: "http://h/", Started: clock.Now(), Results: 2, Waited: 3 * time.Second, WaitReason: "pace", Bytes: 7},
 		{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "y", Type: yp.RequestListing, URL: "http://h/", Started: clock.Now(), Class: yp.ClassTimeout},
 	}
-	_, err = b.CommitPage(t.Context(), c, page(false, "a", "b"))
-	noErr(t, err)
+	b.commit(t, c, page(false, "a", "b"))
 	clock.Move(10 * time.Second)
 	_, err = b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
 	noErr(t, err)

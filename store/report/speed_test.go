@@ -47,8 +47,7 @@ func (w *timeWorld) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...st
 	c.Requests = append(c.Requests, store.Request{
 		SourceID: c.SourceID, TargetID: c.TargetID, ClaimToken: c.Token, Page: p.Number, Correlation: "c", Type: kind, URL: "/", Started: w.clock.Now(),
 	})
-	_, err := w.CommitPage(t.Context(), c, p)
-	noErr(t, err)
+	w.commit(t, c, p)
 }
 
 func (w *timeWorld) tell(t *testing.T) *report.Progress {

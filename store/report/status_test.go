@@ -197,9 +197,7 @@ func TestStatusOfTheHour(t *testing.T) {
 	}
 	for range 2 { // both targets show a and b, one is still in hand
 		c := b.claim(t, 0)
-		if _, err := b.CommitPage(t.Context(), c, page(c.TargetID == 1, "a", "b", fmt.Sprint("own", c.TargetID))); err != nil {
-			t.Fatal(err)
-		}
+		b.commit(t, c, page(c.TargetID == 1, "a", "b", fmt.Sprint("own", c.TargetID)))
 	}
 	if got := readStatus(t, b, store.Scope{}).Listings; got != 4 {
 		t.Errorf("%d different listings, want 4", got)

@@ -46,9 +46,7 @@ func TestWorkers(t *testing.T) {
 	c.Requests = append(c.Requests, store.Request{
 		SourceID: b.scope.SourceID, TargetID: c.TargetID, ClaimToken: c.Token, Page: 1, Type: yp.RequestListing, Correlation: "x", URL: "http://h/", Started: clock.Now(),
 	})
-	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	b.commit(t, c, p)
 	clock.Move(10 * time.Second)
 	share := 20.0
 	_, err := b.run.Heartbeat(t.Context(), 1, checkpoint.Usage{Memory: 60e6, CPU: 3 * time.Second, Percent: &share})
