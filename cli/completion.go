@@ -142,7 +142,7 @@ func (x *completion) candidates() (words []candidate) {
 func (p commandPath) flagNames(words []string) (names []candidate) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {
-			if name := dashed(f.Names()[0]); kindOf(f) == multiFlag || !slices.Contains(words, name) {
+			if name := dashed(f.Names()[0]); !isSetting(f) && (kindOf(f) == multiFlag || !slices.Contains(words, name)) {
 				about := ""
 				if d, ok := f.(cli.DocGenerationFlag); ok {
 					about = strings.ReplaceAll(d.GetUsage(), "`", "")

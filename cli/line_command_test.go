@@ -116,7 +116,8 @@ func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
 	app := p.app()
-	for _, f := range flagsOf(app) {
+	flags, _ := flagsOf(app)
+	for _, f := range flags {
 		text := f.String()
 		if strings.Count(text, "(default:") > 1 {
 			t.Errorf("--%s names its default twice: %s", f.name, text)

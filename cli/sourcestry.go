@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			"its cards are unread or rejected; 5 a block page or a redirect; 7 an unknown layout.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "details", Usage: "the page is a listing's own, not one of results"},
-			robotsFlag(), userAgentFlag(), requestTimeoutFlag(), jsonFlag(),
+			robotsFlag(), userAgentFlag(), jsonFlag(),
 		},
 		Action: p.sourcesTry,
 	}
@@ -135,7 +136,7 @@ func (p *Program) tryFile(c *cli.Context, src *site.Source, path string) (*site.
 // tryAddress asks for a page as a crawl does.
 func (p *Program) tryAddress(c *cli.Context, src *site.Source, address *url.URL) (_ *site.Page, err error) {
 	how := fetch.Config{
-		UserAgent: c.String("user-agent"), ConcurrencyPerHost: 1, MaxBody: maxSample, Timeout: timeOf(c, "request-timeout"),
+		UserAgent: c.String("user-agent"), ConcurrencyPerHost: 1, MaxBody: maxSample, Timeout: cmp.Or(src.RequestTimeout(), fetch.DefaultTimeout),
 		DelayMin: src.DefaultDelay(), IgnoreRobots: c.String("robots") == "ignore",
 	}
 	switch rule := c.String("robots"); {
