@@ -222,6 +222,13 @@ func Prepare(app *cli.App, args []string) ([]string, error) {
 	return Expand(app, args)
 }
 
+func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
+	for _, cmd := range cmds {
+		f(cmd)
+		eachCommand(cmd.Subcommands, f)
+	}
+}
+
 func prepareCommand(cmd *cli.Command) {
 	cmd.HideHelp = true
 	cmd.OnUsageError = onUsageError
