@@ -94,13 +94,14 @@ func setEnvVars(app *cli.App) {
 // unknownVariables tells of variables that set nothing. Their values may be secrets and are not shown.
 func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 	_, keys := flagsOf(app)
-	known := []string{notify.EnvEvent, notify.EnvTitle} // a command of --notify that calls this program has them
+	var known []string
+	ofNotify := []string{notify.EnvEvent, notify.EnvTitle} // a command of --notify that calls this program has them
 	for _, key := range keys {
 		known = append(known, variable(key))
 	}
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(append(ofNotify, known...), name) {
 			complaints = append(complaints, fmt.Sprintf("the variable %s sets nothing%s", yp.Printable(name), meant(name, known)))
 		}
 	}
@@ -108,7 +109,7 @@ func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 	return complaints
 }
 
-// meant names what is known and only lacks its command in name, or the nearest.
+// meant names what is known and has only a command before that name, or the nearest.
 func meant(name string, known []string) string {
 	bare := strings.TrimPrefix(name, envPrefix)
 	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasSuffix(k, " "+bare) || strings.HasSuffix(k, "_"+bare) }); i >= 0 {
@@ -147,19 +148,20 @@ func readSettings(known []string, path string) (map[string]setting, error) {
 				value = value.Alias
 			}
 			x := setting{line: node.Content[i].Line}
-			switch opens := slices.ContainsFunc(known, func(key string) bool { return strings.HasPrefix(key, name+" ") }); {
-			case opens && value.Kind == yaml.MappingNode:
+			bare := value.ShortTag() == "!!null"
+			switch {
+			case value.Kind == yaml.MappingNode:
 				if err := read(value, name); err != nil {
 					return err
 				}
 				continue
-			case opens && value.ShortTag() == "!!null": // all its lines are commented out, say
-				continue
+			case bare && slices.ContainsFunc(known, func(key string) bool { return strings.HasPrefix(key, name+" ") }):
+				continue // a section whose lines are comments, say
 			case !slices.Contains(known, name):
 				err = errors.New("unknown key" + meant(name, known))
 			case value.Kind == yaml.SequenceNode:
 				err = value.Decode(&x.values)
-			case value.Kind == yaml.ScalarNode && value.ShortTag() != "!!null":
+			case !bare:
 				x.values = []string{value.Value}
 			}
 			if err == nil && len(x.values) == 0 {

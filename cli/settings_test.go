@@ -86,7 +86,7 @@ func TestConfigErrors(t *testing.T) {
 		"empty list":               {"states: []", `FILE:1: states: want a value or a list of values; remove the line for the default`},
 		"list in a list":           {"states: [[CA]]", "FILE:1: states: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into string"},
 		"list that holds itself":   {"states: &a [*a]", "FILE: yaml: anchor 'a' value contains itself"},
-		"section for a flag":       {"workers: {a: b}", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
+		"section for a flag":       {"workers: {a: b}", "FILE:1: workers a: unknown key: did you mean workers?"},
 		"no mapping":               {"- a\n- b", "FILE: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into map[string]interface {}"},
 	}
 	for name, tt := range tests {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -14,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/net/idna"
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
@@ -242,10 +240,10 @@ func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now, host := k.DB().Now(), hostOf(u)
+	now, host := k.DB().Now(), fetch.HostKey(u)
 	for _, s := range all {
 		base, err := url.Parse(s.BaseURL)
-		if err == nil && hostOf(base) == host && s.Availability != store.SourceOpen && s.Availability != store.SourceDisabled {
+		if err == nil && fetch.HostKey(base) == host && s.Availability != store.SourceOpen && s.Availability != store.SourceDisabled {
 			return remedyText(now, s), nil
 		}
 	}
@@ -254,19 +252,4 @@ func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s is held until %s: %s", host, moment(now, g.Until), g.Reason), nil
-}
-
-// hostOf names a host as the hosts table does: with the port if it is no scheme's own.
-func hostOf(u *url.URL) string {
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		host = ascii
-	}
-	switch port := u.Port(); {
-	case port != "" && port != "80" && port != "443":
-		return net.JoinHostPort(host, port)
-	case strings.Contains(host, ":"):
-		return "[" + host + "]"
-	}
-	return host
 }
