@@ -20,7 +20,7 @@ func TestCommandLine(t *testing.T) {
 	}{
 		"Plain":     {[]string{"ypcrawl", "run", "--states", "CA", "TX"}, "ypcrawl run --states CA TX"},
 		"Spaces":    {[]string{"./ypcrawl", "run", "--cities", "El  Paso"}, "./ypcrawl run --cities 'El  Paso'"},
-		"Quote":     {[]string{"ypcrawl", "--block-words=Joe's"}, `ypcrawl '--block-words=Joe'\''s'`},
+		"Quote":     {[]string{"ypcrawl", "--cities=Joe's"}, `ypcrawl '--cities=Joe'\''s'`},
 		"Empty":     {[]string{"ypcrawl", ""}, "ypcrawl ''"},
 		"Shell":     {[]string{"ypcrawl", "$(rm -r /)", "a;b", "*"}, "ypcrawl '$(rm -r /)' 'a;b' '*'"},
 		"Password":  {[]string{"ypcrawl", "--proxy=http://me:secret@host:1"}, "ypcrawl --proxy=http://me:xxxxx@host:1"},

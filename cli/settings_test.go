@@ -320,7 +320,7 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// No variable may stand for two flags: `details --every` and `run --details-every`, say.
+// No variable may stand for two flags: `details --limit` and a `run --details-limit`, say.
 func TestVariablesAreOfOneFlag(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
