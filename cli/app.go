@@ -153,7 +153,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.Is(err, store.ErrRestoring):
 		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", backup.Pending(p.db)})
 	case errors.Is(err, checkpoint.ErrExclusive):
-		return ExitLocked, "Wait until the other run has ended, or leave out --exclusive: two runs can share a database."
+		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
@@ -220,6 +220,13 @@ func Prepare(app *cli.App, args []string) ([]string, error) {
 	setEnvVars(app)
 	args = installCompletion(app, args)
 	return Expand(app, args)
+}
+
+func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
+	for _, cmd := range cmds {
+		f(cmd)
+		eachCommand(cmd.Subcommands, f)
+	}
 }
 
 func prepareCommand(cmd *cli.Command) {

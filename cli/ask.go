@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -116,10 +115,6 @@ func robotsFlag() cli.Flag {
 
 func userAgentFlag() cli.Flag {
 	return &cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"}
-}
-
-func requestTimeoutFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "request-timeout", Value: ageValue(fetch.DefaultTimeout), Usage: "`TIME` for one request, its body included"}
 }
 
 // batchFlags are those of a command that changes many targets at once.

@@ -8,6 +8,10 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/crawl/discover"
+	"ypcrawl/crawl/site"
+	"ypcrawl/yp"
 )
 
 // The scripts ask the program itself: they run it with the words typed so far
@@ -58,99 +62,114 @@ func installCompletion(app *cli.App, args []string) []string {
 	if !completing(args) {
 		return args
 	}
-	x := &completion{app: app, words: args[1 : len(args)-1], typed: os.Getenv(completionWord)}
+	words, typed := args[1:len(args)-1], os.Getenv(completionWord)
 	app.BashComplete = func(c *cli.Context) {
-		if end := slices.Index(x.words, "--"); end >= 0 && (end < len(x.words)-1 || x.typed != "--") { // that one is unfinished
+		if end := slices.Index(words, "--"); end >= 0 && (end < len(words)-1 || typed != "--") { // that one is unfinished
 			return
 		}
-		for _, word := range x.candidates() {
-			if word.about != "" {
-				word.text += "\t" + word.about
-			}
-			_, _ = fmt.Fprintln(c.App.Writer, word.text) // a shell that hung up wants no more
+		for _, word := range candidates(app, words, typed) {
+			_, _ = fmt.Fprintln(c.App.Writer, strings.TrimSuffix(word[0]+"\t"+word[1], "\t")) // a shell that hung up wants no more
 		}
 	}
 	return []string{args[0], completionMark}
 }
 
-func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
-	for _, cmd := range cmds {
-		f(cmd)
-		eachCommand(cmd.Subcommands, f)
-	}
-}
-
-// completion answers for one line.
-type completion struct {
-	app   *cli.App
-	words []string // that were typed before the last one; that too, if it begins with a dash
-	typed string   // the last one, as far as it goes
-}
-
-// candidates lists what may come after the words. A last word that begins with a
-// dash may be unfinished, unless it is a whole flag that takes a value; the
-// shell chooses among what is short, and what the program chooses among begins with what was typed.
-func (x *completion) candidates() (words []candidate) {
-	at := commandPath{rootOf(x.app)}
+// candidates lists what may come after words, each with what it is. typed is the last word as far as it goes; one
+// that begins with a dash is among the words, and may be unfinished unless it is a whole flag that takes a value. The
+// shell chooses among what is short; values and commands begin with what was typed.
+func candidates(app *cli.App, words []string, typed string) (found [][2]string) {
+	at := commandPath{rootOf(app)}
 	var pending cli.Flag // whose values stand at the end
-	for i, word := range x.words {
-		last := i == len(x.words)-1
+	for i, word := range words {
+		last := i == len(words)-1
 		switch sub := at.sub(word); {
 		case sub != nil && kindOf(pending) != valueFlag:
 			at, pending = append(at, sub), nil
 		case isFlag(word) || last && word == "-":
 			name, value, hasValue := splitFlag(word)
 			pending, _ = at.flag(name)
-			if hasValue && last && pending != nil && x.typed == word { // --states=CA,T
-				return x.values(pending, strings.TrimSuffix(word, value), value)
+			if hasValue && last && pending != nil && typed == word { // --states=CA,T
+				return completeValue(pending.Names()[0], kindOf(pending), strings.TrimSuffix(word, value), value)
 			}
 			if hasValue {
 				pending = nil
 			}
 			if last && (kindOf(pending) == boolFlag || word != dashed(pending.Names()[0])) {
-				return at.flagNames(x.words[:i])
+				return at.flagNames(words[:i])
 			}
 		case kindOf(pending) == valueFlag:
 			pending = nil
 		}
 	}
-	typed := x.typed
 	if isFlag(typed) { // it is among the words
 		typed = ""
 	}
 	if pending != nil {
-		words = x.values(pending, "", typed)
+		found = completeValue(pending.Names()[0], kindOf(pending), "", typed)
 	}
 	if kindOf(pending) == valueFlag {
-		return words // none: the shell offers files
+		return found // none: the shell offers files
 	}
 	for _, sub := range at.last().Subcommands {
 		for _, name := range sub.Names() {
 			if len(name) > 1 && strings.HasPrefix(name, typed) {
-				words = append(words, candidate{name, sub.Usage})
+				found = append(found, [2]string{name, sub.Usage})
 			}
 		}
 	}
-	if pending == nil && len(at.last().Subcommands) == 0 {
-		words = append(words, x.operands(at, typed)...)
+	if pending == nil && strings.HasPrefix(strings.TrimLeft(at.last().ArgsUsage, "["), "SOURCE") {
+		found = append(found, completeValue("source", valueFlag, "", typed)...)
 	}
-	return words
+	return found
 }
 
 // flagNames lists the flags that are not among the words yet, and those that may
 // be there again; those of outer commands may stand here too, see Expand.
-func (p commandPath) flagNames(words []string) (names []candidate) {
+func (p commandPath) flagNames(words []string) (names [][2]string) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {
-			if name := dashed(f.Names()[0]); kindOf(f) == multiFlag || !slices.Contains(words, name) {
-				about := ""
-				if d, ok := f.(cli.DocGenerationFlag); ok {
-					about = strings.ReplaceAll(d.GetUsage(), "`", "")
-				}
-				names = append(names, candidate{name, about})
+			if name := dashed(f.Names()[0]); !isSetting(f) && (kindOf(f) == multiFlag || !slices.Contains(words, name)) {
+				names = append(names, [2]string{name, strings.ReplaceAll(f.(cli.DocGenerationFlag).GetUsage(), "`", "")})
 			}
 		}
 	}
-	slices.SortStableFunc(names, func(a, b candidate) int { return strings.Compare(a.text, b.text) })
-	return slices.CompactFunc(names, func(a, b candidate) bool { return a.text == b.text })
+	slices.SortStableFunc(names, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return slices.CompactFunc(names, func(a, b [2]string) bool { return a[0] == b[0] })
+}
+
+// completeValue lists the values that the flags of a name are known to take and that begin with typed, each
+// behind head. In a list with commas the last one is being typed, and those before it are not offered again.
+func completeValue(name string, kind flagKind, head, typed string) (found [][2]string) {
+	var had []string
+	if i := strings.LastIndexByte(typed, ','); i >= 0 && kind == multiFlag {
+		had, head, typed = strings.Split(typed[:i], ","), head+typed[:i+1], typed[i+1:]
+	}
+	add := func(text, about string) {
+		if len(text) >= len(typed) && strings.EqualFold(text[:len(typed)], typed) && !slices.Contains(had, text) {
+			found = append(found, [2]string{head + text, about})
+		}
+	}
+	switch name {
+	case "states":
+		for _, s := range yp.States() {
+			add(s.Code, s.Name)
+			if len(typed) > 1 { // a state's name is offered to who types one
+				add(s.Name, s.Code)
+			}
+		}
+	case "categories", "category":
+		for _, c := range discover.KnownCategories() {
+			add(yp.CategorySlug(c), c)
+		}
+	case "source":
+		for _, s := range site.Builtins() {
+			add(s, "")
+		}
+	case "status":
+		for _, s := range yp.Statuses() {
+			add(strings.ToLower(string(s)), "")
+		}
+	}
+	slices.SortFunc(found, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return found
 }

@@ -17,7 +17,7 @@ import (
 func completingApp() *cli.App {
 	app := shapedApp(&call{})
 	run := app.Commands[0]
-	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.StringFlag{Name: "kind", Usage: "only these: `KIND...` is new, changed, dropped, restored, rejected"}, &cli.GenericFlag{Name: "max-pages", Value: countValue("pages")})
+	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.GenericFlag{Name: "max-pages", Value: countValue("pages")})
 	app.Commands = append(app.Commands, completionCommand(), versionCommand())
 	return app
 }
@@ -44,9 +44,9 @@ func TestCandidatesOf(t *testing.T) {
 		if !isFlag(typed) {
 			words = words[:len(words)-1]
 		}
-		x, got := &completion{app: completingApp(), words: words, typed: typed}, []string(nil)
-		for _, w := range x.candidates() {
-			got = append(got, w.text)
+		var got []string
+		for _, w := range candidates(completingApp(), words, typed) {
+			got = append(got, w[0])
 		}
 		if strings.Join(got, " ") != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
@@ -96,7 +96,6 @@ func TestCandidates(t *testing.T) {
 		"no states after a flag":   {"run|--states|CA|--json", nil, []string{"NY"}},
 		"states after equals":      {"run|--states|=", []string{"CA"}, nil}, // bash splits at =
 		"statuses":                 {"run|--status", []string{"failed", "stuck"}, []string{"CA"}},
-		"kinds of change":          {"run|--kind", []string{"new", "dropped", "rejected"}, []string{"stuck"}},
 		"nothing after a value":    {"run|--status|failed", nil, []string{"stuck"}},
 		"after an alias":           {"run|-s|CA", []string{"NY"}, nil},
 		"commands after a list":    {"--regions|west", []string{"run"}, []string{"read"}},

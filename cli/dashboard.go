@@ -89,7 +89,7 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 		return nil, err
 	}
 	if i := slices.IndexFunc(hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/*@ ") }); i >= 0 {
-		return nil, Usagef("--allow-host %q: want a name like crawl.example.com, without http:// before it", hosts[i])
+		return nil, Usagef("allow-host %q: want a name like crawl.example.com, without http:// before it", hosts[i])
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(c.Context, "tcp", address.String())
@@ -165,21 +165,13 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 	}, nil
 }
 
-// webFlags have a run serve the page.
-func webFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone"},
-		allowHostFlag(),
-	}
+func webFlag() cli.Flag {
+	return &cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone"}
 }
 
 // takeAddress takes the address of --web before anything is done.
 func (r *run) takeAddress() (err error) {
-	if !r.c.IsSet("web") {
-		if r.p.typed("allow-host") {
-			return Usagef("--allow-host is for the page of --web: add --web %s, or leave it out", defaultListen)
-		}
-	} else {
+	if r.c.IsSet("web") {
 		r.page, err = r.p.listen(r.c, "web", r.log)
 	}
 	return err

@@ -18,9 +18,9 @@ func (p *Program) detailsCommand() *cli.Command {
 		Name:  "details",
 		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), show, count, retry",
 		Description: `Without a subcommand it fetches listings' own pages that are due, and no results pages
-("ypcrawl run --details" does both, results pages first). Each is fetched once per --details-every.
+("ypcrawl run --details" does both, results pages first). Each is fetched again when the time is over that its definition says (30 days).
 Pace, claims, recovery and exit codes are those of run: stop it at any time and type the same again to resume.`,
-		Flags:  append(append(sourceFlags(), sourcesFlags()...), detailsFlags()...),
+		Flags:  append(sourcesFlags(), detailsFlags()...),
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
 			{

@@ -53,7 +53,7 @@ are retired; nothing is deleted, and they come back with the city. An index that
 the cities known before removes none.
 
 Exit codes: 0 all indexes read · 3 some states failed · 5 the source is blocked, quarantined, paused or
-disabled · 6 no proxy is left · 11 another run holds the database (--exclusive) · 130 interrupted,
+disabled · 6 no proxy is left · 11 an exclusive run holds the database · 130 interrupted,
 resumable · 1 error · 2 usage`
 
 func discoverFlags() []cli.Flag {
@@ -70,7 +70,6 @@ func discoverFlags() []cli.Flag {
 		delayFlag(),
 		robotsFlag(),
 		userAgentFlag(),
-		requestTimeoutFlag(),
 		patienceFlag(),
 	)
 	flags = slices.Concat(flags, egressFlags(), notifyFlags())

@@ -58,6 +58,7 @@ func TestDocCommands(t *testing.T) {
 		"crawl":                              "crawl",
 		"help crons":                         "crons",
 		"--wrkers 3":                         "--wrkers",
+		"run --keep-logs 3":                  "--keep-logs",
 		"schedule --daily 3:00 -- --dely 1":  "--dely",
 		"sources add FILE --nme x":           "--nme",
 		"trace 7 --jsn":                      "--jsn",
@@ -117,7 +118,7 @@ func unknownWord(root commandPath, line string) string {
 			if f == nil && len(at) == 1 && words[0][0] == '-' {
 				f = anyFlag(root, name)
 			}
-			if f == nil {
+			if f == nil || isSetting(f) {
 				return w
 			}
 			if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() && !valued {
@@ -141,7 +142,7 @@ func unknownWord(root commandPath, line string) string {
 
 // anyFlag finds a flag of any command.
 func anyFlag(at commandPath, name string) cli.Flag {
-	if f, _ := at.flag(name); f != nil {
+	if f, _ := at.flag(name); f != nil && !isSetting(f) {
 		return f
 	}
 	for _, sub := range at.last().Subcommands {

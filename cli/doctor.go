@@ -72,14 +72,17 @@ const defaultDB = "ypcrawl.db"
 func (p *Program) doctor(c *cli.Context) error {
 	d := &diagnosis{p: p, c: c}
 	d.openDatabase()
-	checks := []check{{"disk", d.disk}, {"log folder", d.logFolder}, {"logs", d.logs}}
+	d.disk()
+	d.logFolder()
 	if d.k != nil {
 		defer func() { _ = d.k.DB().Close() }()
-		checks = append(checks, check{"integrity", d.integrity}, check{"runs", d.holders})
-	}
-	for _, check := range checks {
-		if err := check.examines(c.Context); err != nil {
-			d.failed(check.name, err)
+		for _, check := range []struct {
+			name     string
+			examines func(context.Context) error
+		}{{"logs", d.logs}, {"integrity", d.integrity}, {"runs", d.holders}} {
+			if err := check.examines(c.Context); err != nil {
+				d.failed(check.name, err)
+			}
 		}
 	}
 	if err := c.Context.Err(); err != nil {
@@ -88,19 +91,8 @@ func (p *Program) doctor(c *cli.Context) error {
 	return d.report()
 }
 
-type check struct {
-	name     string
-	examines func(context.Context) error
-}
-
 // report prints the findings, the worst last, where the eye is.
 func (d *diagnosis) report() error {
-	bad := 0
-	for _, f := range d.findings {
-		if f.Level == broken {
-			bad++
-		}
-	}
 	if d.c.Bool("json") {
 		if err := writeRows(d.p.Out, d.findings); err != nil {
 			return err
@@ -108,8 +100,8 @@ func (d *diagnosis) report() error {
 	} else if err := d.print(); err != nil {
 		return err
 	}
-	if bad > 0 {
-		return fmt.Errorf("%s", plural(bad, "bad finding"))
+	if bad := len(slices.DeleteFunc(d.findings, func(f finding) bool { return f.Level != broken })); bad > 0 {
+		return errors.New(plural(bad, "bad finding"))
 	}
 	return nil
 }
@@ -205,7 +197,7 @@ const (
 )
 
 // disk looks at the room left where the database and the logs lie.
-func (d *diagnosis) disk(context.Context) error {
+func (d *diagnosis) disk() {
 	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", logDir(d.c)}} {
 		dir := existingFolder(place.path)
 		free, err := freeSpace(dir)
@@ -220,25 +212,19 @@ func (d *diagnosis) disk(context.Context) error {
 			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
 		}
 	}
-	return nil
 }
 
 // existingFolder is the folder, or the nearest above it that is there.
 func existingFolder(dir string) string {
-	for {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return dir
-		}
-		dir = up
+	info, err := os.Stat(dir)
+	if up := filepath.Dir(dir); (err != nil || !info.IsDir()) && up != dir {
+		return existingFolder(up)
 	}
+	return dir
 }
 
 // logFolder tries to write where the logs go.
-func (d *diagnosis) logFolder(context.Context) error {
+func (d *diagnosis) logFolder() {
 	dir := logDir(d.c)
 	there := existingFolder(dir)
 	_, missing := os.Stat(dir)
@@ -251,14 +237,10 @@ func (d *diagnosis) logFolder(context.Context) error {
 	} else {
 		d.add("log folder", broken, "name another folder with --wal-dir", "%s is not a folder", dir)
 	}
-	return nil
 }
 
 // logs looks whether the logs in the folder are those of the database.
 func (d *diagnosis) logs(ctx context.Context) error {
-	if d.k == nil {
-		return nil // the finding of the database says it
-	}
 	dir := logDir(d.c)
 	own, err := d.k.DB().ID(ctx)
 	if err != nil {

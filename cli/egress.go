@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/url"
 	"strings"
@@ -84,18 +85,21 @@ func readProxies(path string) ([]fetch.Proxy, error) {
 // requiresProxies reports whether `run` would ask through proxies only by what the
 // environment and the settings file say. The file was checked when this command began.
 func (p *Program) requiresProxies(c *cli.Context) bool {
-	s, err := readSettings(c.App, c.String(configFlag), mainCommand, false)
-	if err != nil {
+	flags, keys := flagsOf(c.App)
+	found, err := readSettings(keys, c.String(configFlag))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	said := func(flag string) string {
-		text := cmp.Or(p.getenv(variable(mainCommand, flag)), p.getenv(variable("", flag)))
-		for _, x := range s.found {
-			if x.key.Value == flag {
-				text = cmp.Or(text, strings.Join(x.values, ""))
+	said := func(name string) string {
+		for _, f := range flags {
+			if f.command == mainCommand && f.name == name {
+				_, values := f.set(func(key string) []string {
+					return append(SplitList([]string{p.getenv(variable(key))}), found[key].values...)
+				})
+				return strings.Join(values, "")
 			}
 		}
-		return text
+		return ""
 	}
 	policy, err := fetch.ParsePolicy(cmp.Or(said("proxy-policy"), string(fetch.PolicyOff)))
 	if said("proxy-policy") == "" && said("proxy")+said("proxy-file") != "" {

@@ -58,6 +58,9 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		if f != nil && f.Names()[0] == "help" {
 			return helpLine(at, args), nil
 		}
+		if f != nil && isSetting(f) {
+			return nil, Usagef("%s is no flag: write run: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", dashed(name), name, variable(name))
+		}
 		words := []string{arg}
 		switch kind := kindOf(f); {
 		case kind == multiFlag:

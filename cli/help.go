@@ -39,13 +39,11 @@ var helpGroups = []struct{ name, commands string }{
 var helpFlags = map[string][]struct{ name, flags string }{
 	"run": {
 		{"", "source states cities categories max-pages workers delay user-agent details discover recrawl max-duration web dry-run"},
-		{"Sources and targets", "source-file base-url sources all-sources any-category min-population max-cities every details-every"},
-		{"Pace and manners", "concurrency-per-host max-per-state robots request-timeout patience watch"},
+		{"Sources and targets", "source-file base-url any-category min-population max-cities every include-sponsored"},
+		{"Pace and manners", "concurrency-per-host max-per-state robots patience watch"},
 		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
-		{"When it ends", "linger max-requests max-targets exclusive fail-above"},
-		{"Which listings are kept", "allow-categories block-categories block-words min-score include-sponsored"},
-		{"Monitoring", "allow-host metrics-file ping notify"},
-		{"Files", "keep-pages keep-pages-size keep-requests keep-logs wal-sync json"},
+		{"When it ends", "linger max-requests max-targets fail-above ping notify"},
+		{"Files", "keep-pages json"},
 	},
 }
 
@@ -359,8 +357,14 @@ func (w *helpWriter) command(at commandPath) {
 		w.flags(flags)
 	}
 	if !w.all {
+		more := -1 - shown // without --help
+		for _, f := range cmd.Flags {
+			if !isSetting(f) {
+				more++
+			}
+		}
 		w.line("")
-		w.wrap("", fmt.Sprintf("%d more flags, and more on how it works: %s --help --all", len(cmd.Flags)-1-shown, at))
+		w.wrap("", fmt.Sprintf("%d more flags, and more on how it works: %s --help --all", more, at))
 	}
 }
 

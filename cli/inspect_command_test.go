@@ -15,46 +15,6 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func TestMoment(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		in   time.Duration
-		want string
-	}{
-		{-time.Second, "now"},
-		{0, "now"},
-		{90 * time.Second, "12:01:30Z (in 1m30s)"},
-		{11 * time.Hour, "23:00:00Z (in 11h00m)"},
-		{12 * time.Hour, "2026-11-21 00:00Z (in 12h00m)"},
-		{-7 * 24 * time.Hour, "now"},
-	} {
-		if got := moment(noon, noon.Add(tc.in)); got != tc.want {
-			t.Errorf("%s: got %s, want %s", tc.in, got, tc.want)
-		}
-	}
-}
-
-func TestMillis(t *testing.T) {
-	t.Parallel()
-	for ms, want := range map[int64]string{0: "0 ms", 999: "999 ms", 1000: "1.0 s", 59_949: "59.9 s", 60_000: "1m00s", 7_200_000: "2h00m"} {
-		if got := millis(&ms); got != want {
-			t.Errorf("%d: got %s, want %s", ms, got, want)
-		}
-	}
-	if got := millis(nil); got != "-" {
-		t.Errorf("nil: %s", got)
-	}
-}
-
-func TestBytesText(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{512: "0.5 KB", 1_500_000: "1.5 MB", 2_000_000_000: "2.0 GB"} {
-		if got := bytesText(n); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
-	}
-}
-
 func TestRemedyText(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -85,22 +45,6 @@ func TestRemedyText(t *testing.T) {
 	} {
 		if got := remedyText(noon, tc.in); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
-		}
-	}
-}
-
-func TestNextText(t *testing.T) {
-	t.Parallel()
-	for want, n := range map[string]report.Next{
-		"now claimed by w":                       {When: report.NextHeld, Held: "w"},
-		"claimable now: why":                     {When: report.NextNow, Why: "why"},
-		"claimable at 12:01:00Z (in 1m00s): why": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute)},
-
-		"never by itself: why. `ypcrawl dead requeue 7` changes that":      {When: report.NextNever, Why: "why", Remedy: "dead requeue 7"},
-		"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that": {When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"},
-	} {
-		if got := n.Text(noon); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 }
@@ -139,47 +83,6 @@ func TestMarksOf(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func TestEndText(t *testing.T) {
-	t.Parallel()
-	number := func(n int64) *int64 { return &n }
-	for want, a := range map[string]report.TraceAttempt{
-		"still under way, or its process was killed and is not recovered yet": {Ended: "running"},
-		"recovered: its process had ended; 2 pages":                           {Ended: "recovered", Pages: number(2)},
-		"released after 1.5 s: the run stops":                                 {Ended: "released", DurationMS: number(1500), Message: "the run stops"},
-		"done after 900 ms; 1 page, 30 listings, 12 new or changed":           {Ended: "done", Code: "SUCCESS", DurationMS: number(900), Pages: number(1), Listings: number(30), Changed: number(12)},
-		"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z":              {Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: number(120_000), Finished: noon},
-	} {
-		if got := a.EndText(yp.KindSearch); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
-func TestNextOf(t *testing.T) {
-	t.Parallel()
-	for want, x := range map[string]report.Target{
-		"-":        {Status: yp.Planned},
-		"in 1h00m": {Status: yp.Failed, NotBefore: noon.Add(time.Hour)},
-		"in 1m00s": {Status: yp.Done, NotBefore: noon.Add(time.Minute)},
-		"now":      {Status: yp.Failed, NotBefore: noon.Add(-time.Hour)},
-	} {
-		if got := nextOf(noon, x); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
-func TestReasonText(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"penalty": "a wait after blocks", "penalty: 3 blocks in a row": "a wait after 3 blocks in a row", "Retry-After": "Retry-After",
-	} {
-		if got := report.ReasonText(in); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
 	}
 }
 

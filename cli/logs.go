@@ -66,7 +66,7 @@ const pruneAtOnce = 32 << 20
 func pruneLimit(size int64) int64 { return max(pruneAtOnce, size/30) }
 
 // tidyLogs compresses, beside the crawl, the logs that ended runs left, and removes those
-// that are older than --keep-logs and say nothing that the database does not have. The
+// that are older than keep-logs and say nothing that the database does not have. The
 // function that it returns waits for that; an interrupt cuts it short. What
 // fails is only logged: a log that stays as it is can be read all the same.
 func (r *run) tidyLogs(ctx context.Context) (wait func()) {

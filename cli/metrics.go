@@ -10,14 +10,10 @@ import (
 	"ypcrawl/store"
 )
 
-func metricsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` every 15 s and at the end: NAME.prom, for node_exporter's textfile collector"}
-}
-
 // metricsOnceFlag is that of status. Its help is another one, so that a setting of run does not
 // reach it, which would have `status` print nothing.
 func metricsOnceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as run --metrics-file does; prints nothing else without --check"}
+	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as a crawl with this setting does all the time; prints nothing else without --check"}
 }
 
 // meter measures the database that k is.
@@ -25,7 +21,7 @@ func meter(c *cli.Context, k *database) *measure.Meter {
 	return measure.New(measure.Config{Reader: k.Reader, Database: filepath.Base(c.String("db")), Logs: logDir(c)})
 }
 
-// keepMetrics keeps the file of --metrics-file up to date until stop is called. That it can't be
+// keepMetrics keeps the file of the setting metrics-file up to date until stop is called. That it can't be
 // written is no error of the crawl.
 func (r *run) keepMetrics(ctx context.Context) (stop func()) {
 	name := r.c.String("metrics-file")

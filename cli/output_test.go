@@ -305,54 +305,6 @@ func TestWriteJSON(t *testing.T) {
 	})
 }
 
-func TestThousands(t *testing.T) {
-	t.Parallel()
-	for n, want := range map[int64]string{
-		0: "0", 7: "7", 999: "999", 1000: "1,000", -1000: "-1,000", 1234567: "1,234,567",
-		-1 << 63: "-9,223,372,036,854,775,808",
-	} {
-		if got := thousands(n); got != want {
-			t.Errorf("%d: got %s, want %s", n, got, want)
-		}
-	}
-}
-
-func TestPlural(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		n          int
-		noun, want string
-	}{
-		{0, "page", "0 pages"},
-		{1, "page", "1 page"},
-		{1200, "listing", "1,200 listings"},
-		{1, "company", "1 company"},
-		{2, "company", "2 companies"},
-		{2, "day", "2 days"},
-	} {
-		if got := plural(tt.n, tt.noun); got != tt.want {
-			t.Errorf("got %q, want %q", got, tt.want)
-		}
-	}
-}
-
-func TestAgo(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
-	for d, want := range map[time.Duration]string{
-		0: "now", -time.Hour: "now", 999 * time.Millisecond: "now", 59 * time.Second: "59s ago",
-		3*time.Minute + 12*time.Second: "3m12s ago", 2*time.Hour + 5*time.Minute + 9*time.Second: "2h05m ago",
-		76 * time.Hour: "3d4h ago",
-	} {
-		if got := ago(now, now.Add(-d)); got != want {
-			t.Errorf("%v: got %q, want %q", d, got, want)
-		}
-	}
-	if got := ago(now, time.Time{}); got != "never" {
-		t.Errorf("zero time: got %q", got)
-	}
-}
-
 func TestWriteCSV(t *testing.T) {
 	t.Parallel()
 	type part struct {

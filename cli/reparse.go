@@ -25,12 +25,8 @@ func pagesFile(c *cli.Context) string { return store.RealPath(c.String("db")) + 
 
 const defaultPagesSize = 2_000_000_000
 
-// keepPagesFlags say how long pages are kept.
-func keepPagesFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"},
-		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "keep at most `SIZE` of pages (500MB, 2GB): the oldest are removed first"},
-	}
+func keepPagesFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"}
 }
 
 // leastPagesSize is what a run needs to keep pages in.

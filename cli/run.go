@@ -28,7 +28,7 @@ func (p *Program) runCommand() *cli.Command {
 		Usage:       "Crawl: plan what is new, go on where the last run ended, until all due work is done",
 		UsageText:   runExamples,
 		Description: runDescription,
-		Flags:       slices.Concat(sourceFlags(), sourcesFlags(), selectFlags(), runFlags()),
+		Flags:       slices.Concat(sourcesFlags(), selectFlags(), runFlags()),
 		Action:      func(c *cli.Context) error { return p.runOf(c, false) },
 	}
 }
@@ -45,7 +45,7 @@ targets, a week's work at the default pace: --dry-run shows the cost before anyt
 Listings are written to logs first, then to --db. The logs are in logs/yp_wal, for a --db of another name
 in a folder of that name below it, or where --wal-dir says.
 
-With --sources or --all-sources one run crawls several sources side by side, each at its own pace,
+With several names after --source, or all, one run crawls those sources side by side, each at its own pace,
 and each ends independently: one that is blocked, dead or slow does not delay the others.
 
 When a host says when to come back, the run waits that long (up to --patience); with every block it
@@ -53,7 +53,8 @@ waits longer. --watch keeps the run alive when nothing is due.
 Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
 and your responsibility; ypcrawl never solves a challenge.
 
-Exit codes: ypcrawl help exit-codes.`
+Which listings and how long files are kept stands in ypcrawl.yaml: "ypcrawl help settings" tells.
+Exit codes: "ypcrawl help exit-codes".`
 
 // fetchDetails is `details` itself: a run without results pages.
 func (p *Program) fetchDetails(c *cli.Context) error {
@@ -179,15 +180,12 @@ func (r *run) open(ctx context.Context, do func() error) (err error) {
 
 // details is what the run is to do about the listings' own pages.
 func (r *run) details() crawl.Details {
-	return crawl.Details{Wanted: r.onlyDetails || r.c.Bool("details"), Only: r.onlyDetails, Every: timeOf(r.c, "details-every")}
+	return crawl.Details{Wanted: r.onlyDetails || r.c.Bool("details"), Only: r.onlyDetails}
 }
 
 // checkDetails refuses what can't be done, and says which sources have no such pages.
 func (r *run) checkDetails() error {
 	d := r.details()
-	if d.Every < time.Minute { // it would ask for the same page again and again
-		return Usagef("--details-every %s: want 1m or more", d.Every)
-	}
 	if n := r.c.Int64("limit"); n < 0 {
 		return Usagef("--limit %d: want a number from 1 up, or 0 for no limit", n)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,18 +130,18 @@ func (r *run) clients(ctx context.Context, observe func(i int, o fetch.Observati
 	return clients, pools, nil
 }
 
-// fetchConfig is for the sources at a host: the longest of their delays counts.
+// fetchConfig is for the sources at a host: the longest of their delays and times for a request count.
 func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Config {
-	var shortest, longest time.Duration
+	var shortest, longest, timeout time.Duration
 	for _, c := range r.sources {
 		if c.src.BaseURL().Host == host {
 			lo, hi := pace(r.c, c.src)
-			shortest, longest = max(shortest, lo), max(longest, hi)
+			shortest, longest, timeout = max(shortest, lo), max(longest, hi), max(timeout, cmp.Or(c.src.RequestTimeout(), fetch.DefaultTimeout))
 		}
 	}
 	return fetch.Config{
 		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: r.c.Int("concurrency-per-host"), Turns: r.monitor,
-		Timeout: timeOf(r.c, "request-timeout"), IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
+		Timeout: timeout, IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 )
 
@@ -22,15 +22,15 @@ func runFlags() []cli.Flag {
 			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
 			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at least 2 minutes after its last crawl began. The same command continues until all is crawled",
 		},
-	}, keepFlags(), []cli.Flag{
+		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
 		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities for states not read in the last 7 days, and plan the cities found"},
-		detailsFlag(),
-		detailsEveryFlag(),
-	}, databaseFlags(), webFlags(), notifyFlags(), []cli.Flag{
-		metricsFlag(),
+		&cli.BoolFlag{Name: "details", Usage: "then fetch listings' own pages that are due: e-mail, hours, geo, payment, social links"},
+		keepPagesFlag(),
+		webFlag(),
+	}, notifyFlags(), []cli.Flag{
 		dryRunFlag(),
 		jsonFlag(),
-	})
+	}, filterSettings(), settingFlags())
 }
 
 // detailsFlags are those of `details` itself.
@@ -41,7 +41,6 @@ func detailsFlags() []cli.Flag {
 		list("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
 		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
-		detailsEveryFlag(),
 		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
 	}
 	flags := slices.Concat(own, paceFlags(), egressFlags(), budgetFlags())
@@ -50,11 +49,7 @@ func detailsFlags() []cli.Flag {
 			n.Hidden = true // of targets
 		}
 	}
-	return append(slices.Concat(flags, databaseFlags(), webFlags(), notifyFlags()), metricsFlag(), jsonFlag())
-}
-
-func detailsFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "details", Usage: "then fetch listings' own pages that are due: e-mail, hours, geo, payment, social links"}
+	return slices.Concat(flags, []cli.Flag{keepPagesFlag(), webFlag()}, notifyFlags(), []cli.Flag{jsonFlag()}, settingFlags())
 }
 
 func maxDurationFlag(shown string) cli.Flag {
@@ -65,20 +60,46 @@ func failAboveFlag(shown string) cli.Flag {
 	return &cli.GenericFlag{Name: "fail-above", Value: shareValue(0), DefaultText: shown, Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"}
 }
 
-func detailsEveryFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "details-every", Value: ageValue(checkpoint.DetailsEvery), DefaultText: "30d", Usage: "fetch a listing's own page again after `TIME`: 30d, 12h"}
-}
-
 const day = 24 * time.Hour
 
-// databaseFlags say how a run treats its database.
-func databaseFlags() []cli.Flag {
-	return append(keepPagesFlags(),
-		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "delete the record of requests after `DAYS` (or 2w), 1 to 90"},
-		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` logs are synced to the disk: page (before each page's commit) or interval (every 30 s: faster on a slow disk, but after a power cut the logs may lack pages of the database)"},
-		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "remove logs older than `DAYS` (or 12w) when the database has all their pages; 0 = never"},
+// settingCategory marks what is set in ypcrawl.yaml or by a variable alone: a crawl has enough flags.
+const settingCategory = "ypcrawl.yaml"
+
+func isSetting(f cli.Flag) bool {
+	c, ok := f.(cli.CategorizableFlag)
+	return ok && c.GetCategory() == settingCategory
+}
+
+// settingFlags are what the settings may say of every command that crawls; help/settings.txt explains each.
+func settingFlags() []cli.Flag {
+	return asSettings(
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
+		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "`SIZE` of the kept pages at most"},
+		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "`DAYS` for which requests are recorded"},
+		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "`DAYS` for which logs are kept"},
+		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` logs are synced to the disk"},
+		&cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "`FILE` for Prometheus"},
+		allowHostFlag(),
 	)
+}
+
+// filterSettings say which listings of a page are kept.
+func filterSettings() []cli.Flag {
+	return asSettings(
+		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
+		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
+		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
+		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
+	)
+}
+
+func asSettings(flags ...cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		v := reflect.ValueOf(f).Elem()
+		v.FieldByName("Category").SetString(settingCategory)
+		v.FieldByName("Hidden").SetBool(true)
+	}
+	return flags
 }
 
 // paceFlags say how fast and under which name a site is asked.
@@ -90,7 +111,6 @@ func paceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state of a source in progress at once"},
 		robotsFlag(),
 		userAgentFlag(),
-		requestTimeoutFlag(),
 		&cli.GenericFlag{
 			Name: "linger", Value: minutesValue(5 * time.Minute),
 			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
@@ -122,7 +142,6 @@ func checkRunFlags(c *cli.Context) error {
 		{"workers", 1, 1024},
 		{"concurrency-per-host", 1, 1024},
 		{"max-per-state", 1, 1_000_000},
-		{"min-score", 0, 100},
 	} {
 		if v := c.Int(f.name); v < f.min || v > f.max {
 			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
@@ -131,19 +150,30 @@ func checkRunFlags(c *cli.Context) error {
 	if v := timeOf(c, "keep-pages"); v%day != 0 {
 		return Usagef("--keep-pages %s: want whole days", shortTime(v))
 	}
-	if v := timeOf(c, "keep-requests"); v < day || v > 90*day {
-		return Usagef("--keep-requests %s: want 1d to 90d", shortTime(v))
-	}
 	if v := c.Int64("max-requests"); v < 0 {
 		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
 	}
-	if size := flagValue[int64](c, "keep-pages-size"); size < leastPagesSize {
-		return Usagef("--keep-pages-size %s: want %s or more", bytesText(size), bytesText(leastPagesSize))
-	}
-	if s := c.String("wal-sync"); s != "page" && s != "interval" {
-		return Usagef("--wal-sync %q: want page or interval", s)
+	if err := checkSettings(c); err != nil {
+		return err
 	}
 	return checkManners(c)
+}
+
+// checkSettings refuses settings that make no sense.
+func checkSettings(c *cli.Context) error {
+	if v := c.Int("min-score"); v < 0 || v > 100 {
+		return Usagef("min-score %d: want a number from 0 to 100", v)
+	}
+	if v := timeOf(c, "keep-requests"); v < day || v > 90*day {
+		return Usagef("keep-requests %s: want 1d to 90d", shortTime(v))
+	}
+	if size := flagValue[int64](c, "keep-pages-size"); size < leastPagesSize {
+		return Usagef("keep-pages-size %s: want %s or more", bytesText(size), bytesText(leastPagesSize))
+	}
+	if s := c.String("wal-sync"); s != "page" && s != "interval" {
+		return Usagef("wal-sync %q: want page or interval", s)
+	}
+	return nil
 }
 
 // checkManners refuses settings for asking a site that make no sense.
@@ -151,25 +181,10 @@ func checkManners(c *cli.Context) error {
 	if timeOf(c, "patience") <= 0 {
 		return Usagef("--patience: want more than 0, 1s say: with 0, the shortest Retry-After ends the run")
 	}
-	if timeOf(c, "request-timeout") <= 0 {
-		return Usagef("--request-timeout: want more than 0, 30s say: with 0, a site that never answers holds a worker for ever")
-	}
 	if r := c.String("robots"); r != "obey" && r != "ignore" {
 		return Usagef("--robots %q: want obey or ignore", r)
 	}
 	return checkUserAgent(c.String("user-agent"))
-}
-
-// checkUserAgent refuses what no request can carry.
-// keepFlags say which listings of a page are kept.
-func keepFlags() []cli.Flag {
-	return []cli.Flag{
-		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
-		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
-		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
-		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
-		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
-	}
 }
 
 func keepFilter(c *cli.Context) crawl.Filter {
@@ -179,6 +194,7 @@ func keepFilter(c *cli.Context) crawl.Filter {
 	}
 }
 
+// checkUserAgent refuses what no request can carry.
 func checkUserAgent(s string) error {
 	if strings.TrimSpace(s) == "" {
 		return Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")

@@ -26,7 +26,7 @@ func (p *Program) runsCommand() *cli.Command {
 			{
 				Name: "show", Usage: "Show all that is known of a run: selection, pages, listings, attempts, errors, requests, waits",
 				ArgsUsage: "RUN|last", Args: true,
-				Description: "RUN is its number, or the first letters of its uuid. Requests are kept as long as `run --keep-requests` says,\n" +
+				Description: "RUN is its number, or the first letters of its uuid. Requests are kept as long as the setting keep-requests says,\n" +
 					"successful attempts for 30 days, all else of a run for 90 days. What was deleted is named, and is not counted as 0.",
 				Flags: []cli.Flag{jsonFlag()}, Action: p.runsShow,
 			},

@@ -18,24 +18,16 @@ import (
 	"ypcrawl/yp"
 )
 
-// sourcesFlags choose several sources for one run.
-func sourcesFlags() []cli.Flag {
-	return []cli.Flag{
-		list("sources", "crawl several sources side by side: `SOURCE...`, instead of --source", "none"),
-		&cli.BoolFlag{Name: "all-sources", Usage: "crawl every enabled source of the database side by side"},
-	}
-}
-
-// sourceNames tells which sources go side by side: those that are named, or all. Settings
-// that say one thing give way to a command line that says another.
+// sourceNames tells which sources go side by side: those that are named, of which there are several, or
+// all of the database. Settings that name several give way to a command line that has one definition.
 func (p *Program) sourceNames(c *cli.Context) (names []string, all bool) {
-	names, all = SplitList(c.StringSlice("sources")), c.Bool("all-sources")
-	switch {
-	case p.typed("sources"):
-		return names, all && p.typed("all-sources")
-	case all && p.typed("all-sources"):
-		return nil, true
-	case p.typed("source"), p.typed("source-file"), p.typed("base-url"):
+	for _, name := range SplitList(c.StringSlice("source")) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	all = slices.Contains(names, allSources)
+	if len(names) < 2 && !all || p.typed("source-file") && !p.typed("source") {
 		return nil, false
 	}
 	return names, all
@@ -97,23 +89,19 @@ func (r *run) chooseSources() (runs []*sourceRun, err error) {
 	return runs, nil
 }
 
-// loadSources loads the sources that --source, --sources or --all-sources mean, and refuses flags
-// that say two things.
+// loadSources loads the sources that --source means, and refuses flags that say two things.
 func (r *run) loadSources() (all []*site.Source, err error) {
-	if err := notEmpty(r.c, "sources", r.c.StringSlice("sources")); err != nil {
-		return nil, err
-	}
 	names, every := r.p.sourceNames(r.c)
 	if len(names) == 0 && !every {
 		src, err := r.p.source(r.c)
 		return []*site.Source{src}, err
 	}
-	if len(names) > 0 && every {
-		return nil, Usagef("--sources and --all-sources: name sources or use all, not both")
+	if len(names) > 1 && every {
+		return nil, Usagef("--source %s: name sources or say all, not both", strings.Join(names, " "))
 	}
-	for _, name := range []string{"source", "source-file", "base-url"} {
+	for _, name := range []string{"source-file", "base-url"} {
 		if r.p.typed(name) {
-			return nil, Usagef("--%s is about one source: leave it out, or leave out --sources and --all-sources", name)
+			return nil, Usagef("--%s is about one source: leave it out, or name one source with --source", name)
 		}
 	}
 	stored, err := r.p.storedSources(r.c)
@@ -123,11 +111,8 @@ func (r *run) loadSources() (all []*site.Source, err error) {
 	if every {
 		return r.p.allSources(r.c, stored)
 	}
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			continue
-		}
-		src, err := stored.load("--sources: ", name)
+	for _, name := range names {
+		src, err := stored.load("--source: ", name)
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +140,7 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 		all = append(all, src)
 	}
 	if len(all) == 0 {
-		return nil, Usagef("--all-sources: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them with --sources", c.String("db"))
+		return nil, Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them", c.String("db"))
 	}
 	return all, nil
 }
@@ -227,7 +212,7 @@ func (p *Program) namedSource(c *cli.Context, name string) (*site.Source, error)
 	if s, ok := stored.find(name); ok && !s.Enabled {
 		return nil, closedSource(s)
 	}
-	return stored.load("--source ", name)
+	return stored.load("--source: ", name)
 }
 
 func isBuiltin(name string) bool { return slices.Contains(site.Builtins(), name) }

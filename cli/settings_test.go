@@ -29,26 +29,25 @@ func TestSettingsFile(t *testing.T) {
 		file, line string
 		want       call
 	}{
-		"flag name":              {"workers: 8", "run", call{workers: 8}},
-		"list":                   {"states: [CA, TX]", "run", call{workers: 5, states: []string{"CA", "TX"}}},
-		"list of one":            {"states: CA", "run", call{workers: 5, states: []string{"CA"}}},
-		"bool":                   {"json: true", "run", call{workers: 5, json: true}},
-		"global flag":            {"db: file.db", "run", call{workers: 5, db: "file.db"}},
-		"command line wins":      {"workers: 8\nstates: [CA]", "run|--workers|3|-s|NY", call{workers: 3, states: []string{"NY"}}},
-		"global line wins":       {"db: file.db", "--db|line.db|run", call{workers: 5, db: "line.db"}},
-		"section":                {"run:\n  workers: 8", "run", call{workers: 8}},
-		"section by alias":       {"run:\n  workers: 8", "crawl", call{workers: 8}},
-		"section wins":           {"run: {workers: 8}\nworkers: 7", "run", call{workers: 8}},
-		"section of another":     {"show: {workers: 8}\nworkers: 7", "run", call{workers: 7}},
-		"section in a section":   {"workers: 6\nwal: {read: {workers: 8}}", "wal|read", call{workers: 8}},
-		"flag of the outer":      {"wal: {dirs: [a], read: {workers: 8}}", "wal|read", call{workers: 8}},
-		"global flag in section": {"run: {db: run.db}\ndb: file.db", "run", call{workers: 5, db: "run.db"}},
-		"anchor":                 {"run: &all {workers: 8}\nshow: *all", "show|x", call{workers: 8}},
-		"empty section":          {"run:\nworkers: 7", "run", call{workers: 7}},
-		"empty file":             {"", "run", call{workers: 5}},
-		"comments only":          {"# nothing\n", "run", call{workers: 5}},
-		"empty document":         {"---\n", "run", call{workers: 5}},
-		"windows line ends":      {"workers: 8\r\njson: true\r\n", "run", call{workers: 8, json: true}},
+		"flag name":            {"workers: 8", "run", call{workers: 8}},
+		"list":                 {"states: [CA, TX]", "run", call{workers: 5, states: []string{"CA", "TX"}}},
+		"list of one":          {"states: CA", "run", call{workers: 5, states: []string{"CA"}}},
+		"bool":                 {"json: true", "run", call{workers: 5, json: true}},
+		"global flag":          {"db: file.db", "run", call{workers: 5, db: "file.db"}},
+		"command line wins":    {"workers: 8\nstates: [CA]", "run|--workers|3|-s|NY", call{workers: 3, states: []string{"NY"}}},
+		"global line wins":     {"db: file.db", "--db|line.db|run", call{workers: 5, db: "line.db"}},
+		"section":              {"run:\n  workers: 8", "run", call{workers: 8}},
+		"section by alias":     {"run:\n  workers: 8", "crawl", call{workers: 8}},
+		"section wins":         {"run: {workers: 8}\nworkers: 7", "run", call{workers: 8}},
+		"section of another":   {"show: {workers: 8}\nworkers: 7", "run", call{workers: 7}},
+		"section in a section": {"workers: 6\nwal: {read: {workers: 8}}", "wal|read", call{workers: 8}},
+		"flag of the outer":    {"wal: {dirs: [a], read: {workers: 8}}", "wal|read", call{workers: 8}},
+		"anchor":               {"run: &all {workers: 8}\nshow: *all", "show|x", call{workers: 8}},
+		"empty section":        {"run:\nworkers: 7", "run", call{workers: 7}},
+		"empty file":           {"", "run", call{workers: 5}},
+		"comments only":        {"# nothing\n", "run", call{workers: 5}},
+		"empty document":       {"---\n", "run", call{workers: 5}},
+		"windows line ends":    {"workers: 8\r\njson: true\r\n", "run", call{workers: 8, json: true}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -71,25 +70,24 @@ func TestSettingsFile(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ file, want string }{
-		"unknown key":               {"db: x\nworker: 3", `FILE:2: unknown key "worker": did you mean "workers"?`},
-		"far key":                   {"xyzzyxyzzy: 3", `FILE:1: unknown key "xyzzyxyzzy": keys are the names of flags, see --help`},
-		"unknown key in a section":  {"run:\n  worker: 3", `FILE:2: unknown key "worker": did you mean "workers"?`},
-		"in another's section":      {"wal:\n  read:\n    worker: 3", `FILE:3: unknown key "worker": did you mean "workers"?`},
-		"flag of another command":   {"dirs: [a]", "FILE:1: \"dirs\" is a flag of `wal`: write it into the section of its command, wal: {dirs: ...}"},
-		"flag of another's section": {"run:\n  dirs: x", "FILE:2: \"dirs\" is a flag of `wal`: write it into the section of its command, wal: {dirs: ...}"},
-		"flag of four commands":     {"wal:\n  workers: 3", "FILE:2: \"workers\" is a flag of `run`, `wal read`, `wal tail`, 1 more: write it into the section of its command, run: {workers: ...}"},
-		"config in the file":        {"config: x", `FILE:1: unknown key "config": keys are the names of flags, see --help`},
-		"twice":                     {"workers: 3\nworkers: 4", `FILE:2: "workers" is given twice; keep one`},
-		"no number":                 {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a whole number, without a unit`},
-		"impossible value":          {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
-		"list for one value":        {"workers: [1, 2]", `FILE:1: workers takes one value, not a list`},
-		"nothing":                   {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
-		"empty list":                {"states: []", `FILE:1: states: want a value or a list of values; remove the line for the default`},
-		"list in a list":            {"states: [[CA]]", `FILE:1: states: a list may hold plain values only`},
-		"list that holds itself":    {"states: &a [*a]", `FILE:1: states: a list may hold plain values only`},
-		"section for a flag":        {"workers: {a: b}", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
-		"no mapping":                {"- a\n- b", `FILE:1: want lines of the form key: value`},
-		"two documents":             {"db: x\n---\ndb: y", `FILE: a second document (after ---) is not read; keep one`},
+		"unknown key":              {"db: x\nworker: 3", `FILE:2: worker: unknown key: did you mean workers?`},
+		"far key":                  {"xyzzyxyzzy: 3", "FILE:1: xyzzyxyzzy: unknown key; see `ypcrawl help settings`"},
+		"unknown key in a section": {"run:\n  worker: 3", `FILE:2: run worker: unknown key: did you mean run workers?`},
+		"in another's section":     {"wal:\n  read:\n    worker: 3", `FILE:3: wal read worker: unknown key: did you mean wal read workers?`},
+		"flag of another command":  {"dirs: [a]", "FILE:1: dirs: unknown key: did you mean wal dirs?"},
+		"flag of no section":       {"wal:\n  workers: 3", "FILE:2: wal workers: unknown key: did you mean run workers?"},
+		"flag of the program":      {"run:\n  db: x", "FILE:2: run db: unknown key; see `ypcrawl help settings`"},
+		"config in the file":       {"config: x", "FILE:1: config: unknown key; see `ypcrawl help settings`"},
+		"twice":                    {"workers: 3\nworkers: 4", "FILE: yaml: unmarshal errors:\n  line 2: mapping key \"workers\" already defined at line 1"},
+		"no number":                {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a whole number, without a unit`},
+		"impossible value":         {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
+		"list for one value":       {"workers: [1, 2]", `FILE:1: workers takes one value, not a list`},
+		"nothing":                  {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
+		"empty list":               {"states: []", `FILE:1: states: want a value or a list of values; remove the line for the default`},
+		"list in a list":           {"states: [[CA]]", "FILE:1: states: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into string"},
+		"list that holds itself":   {"states: &a [*a]", "FILE: yaml: anchor 'a' value contains itself"},
+		"section for a flag":       {"workers: {a: b}", "FILE:1: workers a: unknown key: did you mean workers?"},
+		"no mapping":               {"- a\n- b", "FILE: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into map[string]interface {}"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +106,7 @@ func TestConfigErrors(t *testing.T) {
 		t.Parallel()
 		path := configure(t, "db: x\n\tworkers: [")
 		_, err := runShaped(t, "--config", path, "run")
-		if err == nil || !strings.HasPrefix(err.Error(), path+": no valid YAML: yaml: line 2") {
+		if err == nil || !strings.HasPrefix(err.Error(), path+": yaml: line 2") {
 			t.Fatalf("got %v", err)
 		}
 	})
@@ -252,13 +250,13 @@ func valueOf(c *cli.Context, name string) string {
 func TestSettingsReachTheirCommands(t *testing.T) {
 	variables := map[string]string{
 		"YPCRAWL_EVERY": "1d", "YPCRAWL_WATCH": "true", "YPCRAWL_STATES": "CA", "YPCRAWL_SOURCE": "demo", "YPCRAWL_MAX_TARGETS": "7",
-		"YPCRAWL_DRY_RUN": "true", "YPCRAWL_DETAILS_LIMIT": "3", "YPCRAWL_TARGETS_LIST_LIMIT": "4",
+		"YPCRAWL_DRY_RUN": "true", "YPCRAWL_RUN_WAL_SYNC": "interval", "YPCRAWL_MIN_SCORE": "5", "YPCRAWL_DETAILS_LIMIT": "3", "YPCRAWL_TARGETS_LIST_LIMIT": "4",
 	}
-	file := "every: 1d\nwatch: true\nstates: CA\nsource: demo\nmax-targets: 7\ndry-run: true\ndetails: {limit: 3}\ntargets: {list: {limit: 4}}\n"
+	file := "every: 1d\nwatch: true\nstates: CA\nsource: demo\nmax-targets: 7\ndry-run: true\nrun: {wal-sync: interval}\nmin-score: 5\ndetails: {limit: 3}\ntargets: {list: {limit: 4}}\n"
 	tests := map[string]map[string]string{
-		"run":            {"every": "1d", "watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "dry-run": "true"},
+		"run":            {"every": "1d", "watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "dry-run": "true", "wal-sync": "interval", "min-score": "5"},
 		"plan":           {"states": "CA", "source": "demo", "dry-run": "true"},
-		"details":        {"watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "limit": "3"},
+		"details":        {"watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "limit": "3", "wal-sync": "interval"},
 		"details|stats":  {"states": "CA", "source": "demo"},
 		"progress":       {"states": "CA", "source": "demo"},
 		"reset":          {"states": "CA", "source": "demo", "dry-run": "true"},
@@ -309,22 +307,20 @@ func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
 	got := unknownVariables(p.app(), []string{
-		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_FOLLOW=1", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_EXPORT_O=x.csv", "YPCRAWL_A\x1b=1",
+		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_KEEP_LOGS=1", "YPCRAWL_DETAILS_WAL_SYNC=page", "YPCRAWL_A\x1b=1",
 	})
 	want := []string{
 		`the variable YPCRAWL_A\x1b sets nothing: did you mean YPCRAWL_DB?`,
-		`the variable YPCRAWL_EXPORT_O sets nothing: a variable has the long name of its flag: YPCRAWL_EXPORT_OUTPUT`,
-		`the variable YPCRAWL_FOLLOW sets nothing: it does not say for which command: did you mean YPCRAWL_WAL_READ_FOLLOW?`,
-		`the variable YPCRAWL_LIMIT sets nothing: it does not say for which command: did you mean YPCRAWL_TARGETS_LIST_LIMIT, YPCRAWL_DEAD_LIST_LIMIT, YPCRAWL_DETAILS_LIMIT?`,
+		`the variable YPCRAWL_LIMIT sets nothing: did you mean YPCRAWL_TARGETS_LIST_LIMIT?`,
 		`the variable YPCRAWL_STATSE sets nothing: did you mean YPCRAWL_STATES?`,
-		`the variable YPCRAWL_XYZZY_XYZZY sets nothing: no flag has that name, see --help`,
+		"the variable YPCRAWL_XYZZY_XYZZY sets nothing; see `ypcrawl help settings`",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// No variable may stand for two flags: `details --every` and `run --details-every`, say.
+// No variable may stand for two flags: `details --limit` and a `run --details-limit`, say.
 func TestVariablesAreOfOneFlag(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
@@ -336,10 +332,10 @@ func TestVariablesAreOfOneFlag(t *testing.T) {
 		}
 		flags[variable][flag] = true
 	}
-	for _, f := range flagsOf(app) {
-		add(variable(f.command, f.name), "--"+f.name)
-		if f.shared {
-			add(variable("", f.name), "--"+f.name)
+	all, _ := flagsOf(app)
+	for _, f := range all {
+		for _, key := range f.keys {
+			add(variable(key), "--"+f.name)
 		}
 	}
 	for variable, of := range flags {

@@ -182,13 +182,26 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON to stdout"}
 }
 
-// defaultSource is the default of --source.
-const defaultSource = "yellowpages"
+// defaultSource is the default of --source, and allSources its word for all that are enabled.
+const (
+	defaultSource = "yellowpages"
+	allSources    = "all"
+)
 
 // sourceFlags choose a source.
 func sourceFlags() []cli.Flag {
+	one := &cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`"}
+	return append([]cli.Flag{one}, definitionFlags()...)
+}
+
+// sourcesFlags choose the sources of a run.
+func sourcesFlags() []cli.Flag {
+	some := &listFlag{cli.StringSliceFlag{Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource, Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all"}}
+	return append([]cli.Flag{some}, definitionFlags()...)
+}
+
+func definitionFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`"},
 		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
 	}
@@ -220,7 +233,7 @@ func delayFlag() cli.Flag {
 // source loads the source that the flags name.
 func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
 	if path := c.String("source-file"); path == "" {
-		src, err = p.namedSource(c, c.String("source"))
+		src, err = p.namedSource(c, sourceName(c))
 	} else if src, err = readSource(path); err != nil {
 		err = Usagef("--source-file: %w", err)
 	}
@@ -233,6 +246,14 @@ func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
 		return nil, err
 	}
 	return src.WithBaseURL(u), nil
+}
+
+// sourceName is the one source that --source names.
+func sourceName(c *cli.Context) string {
+	if some := c.StringSlice("source"); some != nil {
+		return strings.Join(SplitList(some), ",")
+	}
+	return c.String("source")
 }
 
 // webAddress reads the address of a site or a page, like example. A password in it would end

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"path/filepath"
 	"reflect"
@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/net/idna"
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
@@ -35,7 +34,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			"its cards are unread or rejected; 5 a block page or a redirect; 7 an unknown layout.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "details", Usage: "the page is a listing's own, not one of results"},
-			robotsFlag(), userAgentFlag(), requestTimeoutFlag(), jsonFlag(),
+			robotsFlag(), userAgentFlag(), jsonFlag(),
 		},
 		Action: p.sourcesTry,
 	}
@@ -135,7 +134,7 @@ func (p *Program) tryFile(c *cli.Context, src *site.Source, path string) (*site.
 // tryAddress asks for a page as a crawl does.
 func (p *Program) tryAddress(c *cli.Context, src *site.Source, address *url.URL) (_ *site.Page, err error) {
 	how := fetch.Config{
-		UserAgent: c.String("user-agent"), ConcurrencyPerHost: 1, MaxBody: maxSample, Timeout: timeOf(c, "request-timeout"),
+		UserAgent: c.String("user-agent"), ConcurrencyPerHost: 1, MaxBody: maxSample, Timeout: cmp.Or(src.RequestTimeout(), fetch.DefaultTimeout),
 		DelayMin: src.DefaultDelay(), IgnoreRobots: c.String("robots") == "ignore",
 	}
 	switch rule := c.String("robots"); {
@@ -241,10 +240,10 @@ func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	now, host := k.DB().Now(), hostOf(u)
+	now, host := k.DB().Now(), fetch.HostKey(u)
 	for _, s := range all {
 		base, err := url.Parse(s.BaseURL)
-		if err == nil && hostOf(base) == host && s.Availability != store.SourceOpen && s.Availability != store.SourceDisabled {
+		if err == nil && fetch.HostKey(base) == host && s.Availability != store.SourceOpen && s.Availability != store.SourceDisabled {
 			return remedyText(now, s), nil
 		}
 	}
@@ -253,19 +252,4 @@ func closedTo(ctx context.Context, k *database, u *url.URL) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("%s is held until %s: %s", host, moment(now, g.Until), g.Reason), nil
-}
-
-// hostOf names a host as the hosts table does: with the port if it is no scheme's own.
-func hostOf(u *url.URL) string {
-	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil {
-		host = ascii
-	}
-	switch port := u.Port(); {
-	case port != "" && port != "80" && port != "443":
-		return net.JoinHostPort(host, port)
-	case strings.Contains(host, ":"):
-		return "[" + host + "]"
-	}
-	return host
 }

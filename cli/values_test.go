@@ -114,7 +114,8 @@ func TestEveryTime(t *testing.T) {
 	}
 	bare := map[string]time.Duration{"TIME": 0, "MINUTES": time.Minute, "DAYS": day}
 	counted := map[string]int{}
-	for _, f := range flagsOf(app) {
+	flags, _ := flagsOf(app)
+	for _, f := range flags {
 		d, ok := f.Flag.(cli.DocGenerationFlag)
 		if !ok || !d.TakesValue() {
 			continue

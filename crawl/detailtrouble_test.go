@@ -159,7 +159,7 @@ func TestPlaces(t *testing.T) {
 	w.done(detailsOnly, workers(2), func(c *crawl.Config) { c.MaxPerState = 1 })
 }
 
-// TestDetailsFallDueAgain: after --details-every, and not before, also where that was
+// TestDetailsFallDueAgain: after Details.Every, and not before, also where that was
 // longer when they were read.
 func TestDetailsFallDueAgain(t *testing.T) {
 	t.Parallel()

@@ -82,6 +82,7 @@ func newSources(cfg Config) *Sources {
 
 // add adds an engine for one source; all are added before the first runs.
 func (s *Sources) add(cfg Config) *Engine {
+	cfg.Details.Every = cmp.Or(cfg.Details.Every, cfg.Source.DetailsEvery())
 	e := &Engine{
 		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, perWorker: targetsPerWorker,
 		steps: steps{every: stepEvery, cities: map[string]bool{}},

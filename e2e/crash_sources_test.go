@@ -27,7 +27,7 @@ type sourcesWorld struct {
 func newSourcesWorld(t *testing.T) *sourcesWorld {
 	t.Helper()
 	c := &sourcesWorld{world: &world{t: t, dir: t.TempDir(), workers: crashSources, counter: newCounter(http.NotFoundHandler())}}
-	c.args = []string{"run", "--all-sources", "--states", "CA", "TX", "--max-cities", "1", "--delay", "0", "--log-level", "warn"}
+	c.args = []string{"run", "--source", "all", "--states", "CA", "TX", "--max-cities", "1", "--delay", "0", "--log-level", "warn"}
 	var rows []any
 	for i, dir := range sites(t, demo.Config{Places: 1}, crashSources) {
 		one := newCounter(dir)

@@ -171,7 +171,10 @@ func (w *world) killBeside(times int, delay time.Duration) {
 func TestCrashInTrouble(t *testing.T) {
 	t.Parallel()
 	w := troubledWorld(t, 4, map[string]float64{"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01})
-	hasty := []string{"--request-timeout", "1s", "--linger", "0"}
+	if err := os.WriteFile(filepath.Join(w.dir, "hasty.yaml"), []byte("{extends: demo, name: demo, request_timeout: 1s}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hasty := []string{"--source-file", "hasty.yaml", "--linger", "0"}
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for range troubleKills {
 		w.killAfter(rnd.IntN(12)+1, hasty...)

@@ -299,7 +299,7 @@ type Place struct {
 	CategorySlug string `json:"category_slug"` // "plumbers"
 }
 
-// Score says how complete a listing is, from 0 to 100, for --min-score:
+// Score says how complete a listing is, from 0 to 100, for the setting min-score:
 //
 //	name 10 · phone 20 (10 when it has no E.164 form) · street 15 (service
 //	area instead: 10) · city and state 5 · postal code 5 · website 15 ·

@@ -31,7 +31,7 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 		switch local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); {
 		case !s.isOurs(r.Host, listening) && (!ok || !s.isOurs(r.Host, local)):
 			s.refuse(w, http.StatusForbidden, "This page is not served under the name "+r.Host+".",
-				"Open http://"+listening.String()+"/, or start the program with --allow-host "+nameOf(r.Host)+".")
+				"Open http://"+listening.String()+"/, or allow it: `dashboard --allow-host "+nameOf(r.Host)+"`, of a run allow-host in ypcrawl.yaml.")
 		case origin != "" && !sameOrigin(origin, r.Host), site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			s.refuse(w, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
 		case s.cfg.Plain[r.URL.Path] == nil && s.conns.crowded():

@@ -111,7 +111,7 @@ func (c *Client) HeldUntil(host string) (time.Time, string) {
 	return c.pacer.host(keyOf(host)).held()
 }
 
-func keyOf(host string) string { return hostKey(&url.URL{Host: host}) }
+func keyOf(host string) string { return HostKey(&url.URL{Host: host}) }
 
 // Defaults of Config.
 const (

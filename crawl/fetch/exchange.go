@@ -34,7 +34,7 @@ type hop struct {
 }
 
 func (c *Client) hop(u *url.URL, number int) hop {
-	key := hostKey(u)
+	key := HostKey(u)
 	return hop{url: u, number: number, key: key, host: c.pacer.host(key)}
 }
 

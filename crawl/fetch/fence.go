@@ -87,9 +87,9 @@ func hostname(u *url.URL) string {
 	return h
 }
 
-// hostKey names the host for turn taking: http and https on their own ports
+// HostKey names the host for turn taking: http and https on their own ports
 // are one host.
-func hostKey(u *url.URL) string {
+func HostKey(u *url.URL) string {
 	h := hostname(u)
 	if strings.Contains(h, ":") {
 		h = "[" + h + "]"

@@ -152,7 +152,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 			text = nil
 		}
 		r := parseRobots(text, productToken(c.cfg.UserAgent))
-		c.pacer.host(hostKey(origin)).setCrawlDelay(r.crawlDelay)
+		c.pacer.host(HostKey(origin)).setCrawlDelay(r.crawlDelay)
 		return r, nil
 	case ok && !e.Proxy && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests,
 		errors.Is(err, ErrTooManyRedirects):
@@ -170,7 +170,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		if wait = e.RetryAfter; entry.rules == nil {
 			wait = max(wait, min(robotsFirstTry<<min(entry.failures, 10), robotsLastTry))
 		}
-		c.pacer.host(hostKey(origin)).hold(wait, reasonRobots)
+		c.pacer.host(HostKey(origin)).hold(wait, reasonRobots)
 	}
 	c.log.Warn().Str("url", origin.String()).Err(e).Str("wait", wait.Round(time.Millisecond).String()).Msg("robots.txt is unavailable")
 	cause := e.Err

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,13 +36,9 @@ func (c *compiled) compile(f *faults) *url.URL {
 		f.add("name", fmt.Errorf("name %q: want lower-case letters, digits, - and _", d.Name))
 	}
 	base := compileBase(d.BaseURL, f)
-	c.delay = defaultDelay
-	if d.Delay != "" {
-		var err error
-		if c.delay, err = time.ParseDuration(d.Delay); err != nil || c.delay < 0 {
-			f.add("delay", fmt.Errorf("delay %q: want a duration such as 2s or 500ms", d.Delay))
-		}
-	}
+	c.delay = length("delay", d.Delay, "2s or 500ms", defaultDelay, 0, f)
+	c.timeout = length("request_timeout", d.RequestTimeout, "30s", 0, time.Millisecond, f)
+	c.detailsEvery = length("detail.every", d.Detail.Every, "30d or 12h", 0, time.Minute, f)
 	for key, n := range map[string]int{"page_cap": d.PageCap, "places_per_state": d.PlacesPerState} {
 		if n < 0 {
 			f.add(key, fmt.Errorf("%d: want 0 (no limit) or more", n))
@@ -69,6 +66,25 @@ func (c *compiled) compile(f *faults) *url.URL {
 	}
 	c.compileRules(f)
 	return base
+}
+
+// length reads a length of time, such as the examples; a number of days may stand alone. "" is def.
+func length(at, text, examples string, def, least time.Duration, f *faults) time.Duration {
+	if text == "" {
+		return def
+	}
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 15) // 89 years
+		d = time.Duration(n) * 24 * time.Hour
+	}
+	if name := at[strings.LastIndexByte(at, '.')+1:]; err != nil || d < 0 {
+		f.add(at, fmt.Errorf("%s %q: want a duration such as %s", name, text, examples))
+	} else if d < least {
+		f.add(at, fmt.Errorf("%s %q: want %s or more", name, text, least))
+	}
+	return d
 }
 
 func compileBase(s string, f *faults) *url.URL {

@@ -15,6 +15,7 @@ type definition struct {
 	Name           string             `yaml:"name"`
 	BaseURL        string             `yaml:"base_url"`
 	Delay          string             `yaml:"delay"`
+	RequestTimeout string             `yaml:"request_timeout"`
 	PageCap        int                `yaml:"page_cap"`
 	NoEndTags      bool               `yaml:"no_end_tags"`
 	Categories     []string           `yaml:"categories"`
@@ -70,6 +71,7 @@ type indexDef struct {
 
 // detailDef is what detail pages look like.
 type detailDef struct {
+	Every   string              `yaml:"every"`
 	Path    string              `yaml:"path"`
 	IDs     string              `yaml:"ids"` // page or url: of structured sources, see compileOwnPages
 	Regions []string            `yaml:"regions"`

@@ -56,9 +56,10 @@ type Source struct {
 
 // compiled is a definition, checked and ready for use.
 type compiled struct {
-	def   *definition
-	yaml  []byte
-	delay time.Duration
+	def  *definition
+	yaml []byte
+
+	delay, timeout, detailsEvery time.Duration // what the definition says; 0 of the last two = nothing
 
 	target, search *template
 
@@ -150,6 +151,14 @@ func (s *Source) YAML() []byte { return slices.Clone(s.yaml) }
 
 // DefaultDelay returns the time between requests that the source asks for.
 func (s *Source) DefaultDelay() time.Duration { return s.delay }
+
+// RequestTimeout returns how long a request to the source may take, its body included; 0 = the
+// definition does not say.
+func (s *Source) RequestTimeout() time.Duration { return s.timeout }
+
+// DetailsEvery returns after what time a listing's own page is fetched again; 0 = the definition
+// does not say.
+func (s *Source) DetailsEvery() time.Duration { return s.detailsEvery }
 
 // Categories returns the categories crawled unless the user names some; empty
 // means the program's own list.

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// TestTexts: how numbers, times, ends and addresses are written for people, and how lists that they write are read.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	after := func(d time.Duration) string { return moment(noon, noon.Add(d)) }
+	before := func(d time.Duration) string { return ago(noon, noon.Add(-d)) }
+	ms := func(n int64) *int64 { return &n }
+	next := func(n report.Next) string { return n.Text(noon) }
+	end := func(a report.TraceAttempt) string { return a.EndText(yp.KindSearch) }
+	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
+	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
+	rebuild := func(db, logs string) string {
+		return (&Program{args: []string{"ypcrawl"}, db: db, logs: logs}).rebuildCommand()
+	}
+	for _, x := range []struct{ got, want string }{
+		{thousands(0), "0"},
+		{thousands(7), "7"},
+		{thousands(999), "999"},
+		{thousands(1000), "1,000"},
+		{thousands(-1000), "-1,000"},
+		{thousands(1234567), "1,234,567"},
+		{thousands(math.MinInt64), "-9,223,372,036,854,775,808"},
+		{plural(0, "page"), "0 pages"},
+		{plural(1, "page"), "1 page"},
+		{plural(1200, "listing"), "1,200 listings"},
+		{plural(1, "company"), "1 company"},
+		{plural(2, "company"), "2 companies"},
+		{plural(2, "day"), "2 days"},
+		{bytesText(512), "0.5 KB"},
+		{bytesText(1_500_000), "1.5 MB"},
+		{bytesText(2_000_000_000), "2.0 GB"},
+
+		{before(0), "now"},
+		{before(-time.Hour), "now"},
+		{before(999 * time.Millisecond), "now"},
+		{before(59 * time.Second), "59s ago"},
+		{before(3*time.Minute + 12*time.Second), "3m12s ago"},
+		{before(2*time.Hour + 5*time.Minute + 9*time.Second), "2h05m ago"},
+		{before(76 * time.Hour), "3d4h ago"},
+		{ago(noon, time.Time{}), "never"},
+		{after(-time.Second), "now"},
+		{after(0), "now"},
+		{after(-7 * day), "now"},
+		{after(90 * time.Second), "12:01:30Z (in 1m30s)"},
+		{after(11 * time.Hour), "23:00:00Z (in 11h00m)"},
+		{after(12 * time.Hour), "2026-11-21 00:00Z (in 12h00m)"},
+		{millis(ms(0)), "0 ms"},
+		{millis(ms(999)), "999 ms"},
+		{millis(ms(1000)), "1.0 s"},
+		{millis(ms(59_949)), "59.9 s"},
+		{millis(ms(60_000)), "1m00s"},
+		{millis(ms(7_200_000)), "2h00m"},
+		{millis(nil), "-"},
+		{took(42 * time.Millisecond), "0.0s"},
+		{took(4100 * time.Millisecond), "4.1s"},
+		{took(75 * time.Second), "1m15s"},
+
+		{next(report.Next{When: report.NextHeld, Held: "w"}), "now claimed by w"},
+		{next(report.Next{When: report.NextNow, Why: "why"}), "claimable now: why"},
+		{next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute)}), "claimable at 12:01:00Z (in 1m00s): why"},
+		{next(report.Next{When: report.NextNever, Why: "why", Remedy: "dead requeue 7"}), "never by itself: why. `ypcrawl dead requeue 7` changes that"},
+		{
+			next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"}),
+			"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that",
+		},
+		{nextOf(noon, report.Target{Status: yp.Planned}), "-"},
+		{nextOf(noon, report.Target{Status: yp.Failed, NotBefore: noon.Add(time.Hour)}), "in 1h00m"},
+		{nextOf(noon, report.Target{Status: yp.Done, NotBefore: noon.Add(time.Minute)}), "in 1m00s"},
+		{nextOf(noon, report.Target{Status: yp.Failed, NotBefore: noon.Add(-time.Hour)}), "now"},
+
+		{end(report.TraceAttempt{Ended: "running"}), "still under way, or its process was killed and is not recovered yet"},
+		{end(report.TraceAttempt{Ended: "recovered", Pages: ms(2)}), "recovered: its process had ended; 2 pages"},
+		{end(report.TraceAttempt{Ended: "released", DurationMS: ms(1500), Message: "the run stops"}), "released after 1.5 s: the run stops"},
+		{
+			end(report.TraceAttempt{Ended: "done", Code: "SUCCESS", DurationMS: ms(900), Pages: ms(1), Listings: ms(30), Changed: ms(12)}),
+			"done after 900 ms; 1 page, 30 listings, 12 new or changed",
+		},
+		{
+			end(report.TraceAttempt{Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: ms(120_000), Finished: noon}),
+			"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z",
+		},
+		{report.ReasonText("penalty"), "a wait after blocks"},
+		{report.ReasonText("Retry-After"), "Retry-After"},
+		{report.ReasonText("penalty: 3 blocks in a row"), "a wait after 3 blocks in a row"},
+		{report.Cause("fetch http://h/a/b: unknown: disallowed by robots.txt"), "unknown: disallowed by robots.txt"},
+		{report.Cause("no listing could be read"), "no listing could be read"},
+		{report.Cause("fetch http://h/a"), "fetch http://h/a"},
+
+		{reachable("http://[::]:80"), "http://127.0.0.1:80"},
+		{reachable("http://0.0.0.0:81"), "http://127.0.0.1:81"},
+		{reachable("http://127.0.0.1:8080"), "http://127.0.0.1:8080"},
+		{reachable("http://10.1.2.3:8080"), "http://10.1.2.3:8080"},
+		{rebuild("my data/yp.db", logsOf("my data/yp.db")), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay 'logs/yp_wal/my data/yp'"},
+		{rebuild("yp", "elsewhere"), "ypcrawl --db yp-rebuilt wal replay elsewhere"},
+
+		{cities("Austin,Dallas"), "Austin|Dallas"},
+		{cities("Austin, TX"), "Austin TX"},
+		{cities("Austin, tx, Portland, OR"), "Austin tx|Portland OR"},
+		{cities("TX"), "TX"},
+		{cities("Kansas City, Washington"), "Kansas City|Washington"},
+		{cities(" , "), ""},
+		{cities("Austin", "TX"), "Austin|TX"},
+		{states("CA TX"), "CA|TX"},
+		{states("CA,TX"), "CA|TX"},
+		{states("new york"), "new york"},
+		{states("new york, ca"), "new york|ca"},
+		{states("CA Texsa"), "CA Texsa"},
+		{states("ca new york"), "ca new york"}, // not to be told from a misspelt name
+		{states("texas  ohio,UT"), "texas|ohio|UT"},
+	} {
+		if x.got != x.want {
+			t.Errorf("got  %s\nwant %s", x.got, x.want)
+		}
+	}
+}
