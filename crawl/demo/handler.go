@@ -3,7 +3,6 @@ package demo
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -26,7 +25,7 @@ User-agent: BadBot
 Disallow: /
 `
 
-// The kinds of requests, as Stats.ByKind names them.
+// The kinds of requests.
 const (
 	kindListing  = "listing"
 	kindSearch   = "search"
@@ -41,23 +40,14 @@ const (
 
 // ServeHTTP answers a request for a page of the directory.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/__stats":
-		d.serveStats(w, r)
-		return
-	case "/__epoch":
-		d.serveEpoch(w, r)
-		return
-	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	started, uri := time.Now(), r.URL.RequestURI()
 	kind := kindOf(r.URL.Path)
-	attempt := d.stats.request(uri, kind)
+	attempt := d.stats.request(uri)
 	if !d.pause(r, d.cfg.Latency) {
-		d.stats.answer(0, "")
 		return
 	}
 	failure := ""
@@ -111,42 +101,6 @@ func kindOf(path string) string {
 	return kindNotFound
 }
 
-// serveStats shows the counts; POST with reset=1 clears them, and with them
-// the attempts that failures are drawn by.
-func (d *Directory) serveStats(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Get("reset") == "1" {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			http.Error(w, "reset by POST only", http.StatusMethodNotAllowed)
-			return
-		}
-		d.stats.reset()
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d.Stats()); err != nil {
-		d.cfg.Logger.Debug().Err(err).Msg("send stats")
-	}
-}
-
-// serveEpoch moves the directory to the epoch n by POST /__epoch?n=2.
-func (d *Directory) serveEpoch(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "another epoch by POST only", http.StatusMethodNotAllowed)
-		return
-	}
-	if err := d.SetEpoch(number(r.URL.Query().Get("n"))); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
 // answer is one answer under way.
 type answer struct {
 	d       *edition // the same from the first byte to the last
@@ -189,7 +143,7 @@ func (a *answer) retryAfter(d time.Duration) {
 // the answer finds it counted.
 func (a *answer) done(status int) {
 	a.status = status
-	a.d.stats.answer(status, a.failure)
+	a.d.stats.answer(a.failure)
 }
 
 func (a *answer) plain(status int, contentType, body string) {
