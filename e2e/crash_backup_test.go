@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ypcrawl/cli/backup"
+	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 )
@@ -56,23 +57,9 @@ func TestBackupBesideCrawl(t *testing.T) {
 	}
 }
 
-// must runs a command that has to succeed.
-func (w *world) must(args ...string) string {
-	w.t.Helper()
-	out, err := command(w.dir, nil, args...).CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
 func (w *world) pages() (n int) {
 	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&n); err != nil {
-		w.t.Fatal(err)
-	}
-	return n
+	return w.count("SELECT sum(page_current) FROM targets")
 }
 
 // checkLogsHold: every listing and page of the database comes back from the logs alone.
@@ -120,9 +107,7 @@ func TestBackupKilled(t *testing.T) {
 			continue
 		}
 		if step != "" {
-			if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, step)}, args...).CombinedOutput(); !killed(err) {
-				t.Errorf("not killed at %s: %v\n%s", step, err, out)
-			}
+			w.dies(crawl.Point(step), 1, args...)
 		} else {
 			cmd := command(w.dir, nil, args...)
 			if err := cmd.Start(); err != nil {
@@ -206,9 +191,7 @@ func TestRestoreKilled(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, step)}, "restore", "--yes", from).CombinedOutput(); !killed(err) {
-					t.Fatalf("not killed: %v\n%s", err, out)
-				}
+				w.dies(crawl.Point(step), 1, "restore", "--yes", from)
 				out, err := command(w.dir, nil, "progress").CombinedOutput()
 				if untouched := step == backup.StepStaged; !untouched && (err == nil || !strings.Contains(string(out), "restore "+from)) {
 					t.Errorf("the next command does not tell of the restore that was cut off: %v\n%s", err, out)
@@ -287,9 +270,7 @@ func TestRestoreEndsAlone(t *testing.T) {
 	w := newWorld(t, 2)
 	w.cut(8)
 	w.must("backup", "b.db")
-	if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, backup.StepMarked)}, "restore", "--yes", "b.db").CombinedOutput(); !killed(err) {
-		t.Fatalf("not killed: %v\n%s", err, out)
-	}
+	w.dies(crawl.Point(backup.StepMarked), 1, "restore", "--yes", "b.db")
 	if err := os.Remove(filepath.Join(w.dir, "b.db")); err != nil {
 		t.Fatal(err)
 	}
