@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,8 +74,7 @@ func (w *world) checkLogsHold() {
 			w.t.Errorf("the logs do not have listing %s of the database", id)
 		}
 	}
-	var n int
-	if err := rebuilt.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&n); err != nil || n < w.pages() {
+	if n, err := strconv.Atoi(storetest.Table(w.t, rebuilt, "SELECT sum(page_current) FROM targets")[0]); err != nil || n < w.pages() {
 		w.t.Errorf("the logs have %d pages, the database has %d (%v)", n, w.pages(), err)
 	}
 }
@@ -287,11 +287,12 @@ func TestRestoreRefuses(t *testing.T) {
 	w := newWorld(t, 2)
 	w.cut(8)
 	w.must("backup", "b.db")
-	reader := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	var n int
-	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
-		t.Fatal(err)
+	hold := func(w *world) *store.DB { // as a reader
+		reader := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+		storetest.Table(t, reader, "SELECT count(*) FROM targets")
+		return reader
 	}
+	reader := hold(w)
 	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "another process has this database open") {
 		t.Errorf("beside a reader: %v\n%s", err, out)
 	}
@@ -301,10 +302,7 @@ func TestRestoreRefuses(t *testing.T) {
 	there := *w // and not beside one that reads what was restored, into which nothing was crawled yet
 	there.dir = t.TempDir()
 	there.must("restore", filepath.Join(w.dir, "b.db"))
-	reader = w.open(filepath.Join(there.dir, "ypcrawl.db"))
-	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	reader = hold(&there)
 	if out, err := command(there.dir, nil, "restore", "--yes", filepath.Join(w.dir, "b.db")).CombinedOutput(); exitCode(t, err) != 11 {
 		t.Errorf("beside a reader of what was restored: %v\n%s", err, out)
 	}
