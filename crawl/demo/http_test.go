@@ -239,4 +239,3 @@ func TestRobots(t *testing.T) {
 		}
 	}
 }
-

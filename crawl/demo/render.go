@@ -115,8 +115,8 @@ func chromeParts() map[string]template.HTML {
 	}
 	return map[string]template.HTML{
 		"comment": `<!-- the old markup, kept for reference: <div class="search-results organic"><div class="result" id="lid-0"><a class="business-name" href="/nowhere/mip/nothing-1">Nothing</a></div></div> -->`, // a template would lose it
-		"styles": "<style>" + bulk(9<<10, `.%[2]s-%[1]d>.%[3]s{margin:%[4]dpx;color:#%06[5]x;background:url(/images/%[3]s.svg) no-repeat}@media(max-width:%[4]dpx){.%[2]s-%[1]d{display:none}}`) + "</style>",
-		"head":   scripts("head", 28<<10), "body": scripts("body", 24<<10), "nav": bulk(10<<10, menu), "foot": bulk(12<<10, menu),
+		"styles":  "<style>" + bulk(9<<10, `.%[2]s-%[1]d>.%[3]s{margin:%[4]dpx;color:#%06[5]x;background:url(/images/%[3]s.svg) no-repeat}@media(max-width:%[4]dpx){.%[2]s-%[1]d{display:none}}`) + "</style>",
+		"head":    scripts("head", 28<<10), "body": scripts("body", 24<<10), "nav": bulk(10<<10, menu), "foot": bulk(12<<10, menu),
 		"modals": bulk(12<<10, `<div class="modal modal-%[2]s" id="modal-%[1]d" role="dialog"><div class="modal-dialog"><button type="button" class="close" data-dismiss="modal" aria-label="Close">&times;</button><form action="/%[2]s/submit" method="post" data-token="%016[5]x"><label for="f-%[1]d">Your %[2]s</label><input type="text" id="f-%[1]d" name="%[2]s" maxlength="%[4]d"><select name="s-%[1]d"><option value="">Choose&hellip;</option><option value="%[3]s">%[3]s</option><option value="other">Other</option></select><textarea name="t-%[1]d" rows="3" cols="40"></textarea></form></div></div>`),
 	}
 }
