@@ -38,8 +38,10 @@ type Program struct {
 	Schema string // the text of schema.sql
 
 	// Faults that crash tests plant; nil in the program.
-	Reached    func(crawl.Point) // see crawl.Config
-	LoseCommit func() bool       // see store.Config
+	Reached    func(crawl.Point)             // see crawl.Config
+	LoseCommit func() bool                   // see store.Config
+	LoseSync   func() bool                   // with true a log is not synced, and says that it was
+	Rewrite    func(statement string) string // see store.Config
 
 	args     []string
 	db, logs string // the database and the log folder of the running command, for hints

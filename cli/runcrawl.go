@@ -192,7 +192,7 @@ func (r *run) openLog(worker string) (crawl.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open write-ahead log: %w", err)
 	}
-	return log, nil
+	return &countedLog{Log: log, logger: r.log, loseSync: r.p.LoseSync}, nil
 }
 
 // What the collector may spend before it works harder (main sets it for one source): a

@@ -10,11 +10,15 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/selftest"
+	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -107,37 +111,67 @@ func (p *Program) selftestSteps(quiet bool) func(step string, done, of int) {
 
 // selftestVerdict is what `selftest` tells.
 type selftestVerdict struct {
-	OK         bool               `json:"ok"`
-	Platform   string             `json:"platform"`
-	Processors int                `json:"processors"`
-	Version    string             `json:"version"`
-	SQLite     string             `json:"sqlite"`
-	Pages      int                `json:"pages"` // of an undisturbed crawl
-	Listings   int                `json:"listings"`
-	Rate       float64            `json:"pages_per_second"`
-	CPU        float64            `json:"cpu_seconds_per_page"`
-	Kills      int                `json:"kills"`
-	Stopped    bool               `json:"stopped_and_continued"` // false on Windows, where no process can be stopped
-	Databases  int                `json:"databases"`
-	Again      int                `json:"pages_fetched_again"`
-	Allowed    int                `json:"pages_fetched_again_allowed"`
-	Lost       int                `json:"lost"`
-	Doubled    int                `json:"doubled"`
-	Problems   []selftest.Problem `json:"problems"`
-	Folder     string             `json:"folder,omitempty"`
+	OK         bool    `json:"ok"`
+	Platform   string  `json:"platform"`
+	Processors int     `json:"processors"`
+	Version    string  `json:"version"`
+	SQLite     string  `json:"sqlite"`
+	Rate       float64 `json:"pages_per_second"`
+	selftest.Result
 }
 
 func verdictOf(r selftest.Result) selftestVerdict {
 	b := ownBuild()
-	v := selftestVerdict{
-		OK: len(r.Problems) == 0, Platform: b.Platform, Processors: runtime.GOMAXPROCS(0), Version: b.Version, SQLite: b.SQLite,
-		Pages: r.Pages, Listings: r.Listings, Kills: r.Kills, Stopped: r.Stopped, Databases: r.Databases, Again: r.Again, Allowed: r.Allowed,
-		Lost: r.Lost, Doubled: r.Doubled, Problems: append([]selftest.Problem{}, r.Problems...), Folder: r.Folder,
-	}
-	if r.Took > 0 {
-		v.Rate, v.CPU = float64(r.Pages)/r.Took.Seconds(), r.CPU.Seconds()/float64(r.Pages)
+	v := selftestVerdict{OK: len(r.Problems) == 0, Platform: b.Platform, Processors: runtime.GOMAXPROCS(0), Version: b.Version, SQLite: b.SQLite, Result: r}
+	if r.Seconds > 0 {
+		v.Rate = float64(r.Pages) / r.Seconds
 	}
 	return v
+}
+
+// countedLog is the log of a worker that counts its lines of pages, and the syncs after one: a selftest compares
+// the two.
+type countedLog struct {
+	crawl.Log
+	logger   zerolog.Logger
+	loseSync func() bool // see Program
+
+	mu            sync.Mutex
+	unsynced      bool // the last line of a page
+	lines, synced int
+}
+
+// Append implements crawl.Log.
+func (l *countedLog) Append(e *wal.Event) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.Log.Append(e)
+	if err == nil && e.Type == wal.PageComplete {
+		l.unsynced = true
+		l.lines++
+	}
+	return err
+}
+
+// Sync implements crawl.Log.
+func (l *countedLog) Sync() error {
+	if l.loseSync != nil && l.loseSync() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.Log.Sync()
+	if err == nil && l.unsynced {
+		l.unsynced = false
+		l.synced++
+	}
+	return err
+}
+
+// Close implements crawl.Log.
+func (l *countedLog) Close() error {
+	l.logger.Debug().Str("component", "wal").Int("page_lines", l.lines).Int("syncs", l.synced).Msg("log closed")
+	return l.Log.Close()
 }
 
 // printSelftest prints the verdict in lines of at most 80 columns.
@@ -151,7 +185,8 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 	}
 	for _, l := range [][2]string{
 		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", v.Platform, plural(v.Processors, "processor"), shortVersion(v.Version), v.SQLite)},
-		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s, %.1f ms CPU a page", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate, 1000*v.CPU)},
+		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate)},
+		{"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page"))},
 		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
 		{"stopped", stopped},
 		{"lost", fmt.Sprintf("%d of %s, in %s and their logs", v.Lost, plural(v.Listings, "listing"), plural(v.Databases, "database"))},

@@ -56,7 +56,7 @@ func (p *Program) open(c *cli.Context, how access) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild, ReadOnly: how == reading, LoseCommit: p.LoseCommit}
+	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild, ReadOnly: how == reading, LoseCommit: p.LoseCommit, Rewrite: p.Rewrite}
 	if p.Reached != nil {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
 	}

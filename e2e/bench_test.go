@@ -108,28 +108,23 @@ func pageURLs(b *testing.B, dir, base string) (urls []string) {
 		b.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	rows, err := db.Read().QueryContext(b.Context(), `SELECT c.slug, k.slug, t.page_current FROM targets t
-		JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id WHERE t.page_current > 0`)
+	type pages struct {
+		path string
+		n    int
+	}
+	all, err := store.All(db.Reader(b.Context()), `SELECT '/' || c.slug || '/' || k.slug, t.page_current FROM targets t
+		JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id`, nil, func(p *pages) []any { return []any{&p.path, &p.n} })
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var city, category string
-		var pages int
-		if err := rows.Scan(&city, &category, &pages); err != nil {
-			b.Fatal(err)
-		}
-		for n := 1; n <= pages; n++ {
-			u := base + "/" + city + "/" + category
+	for _, p := range all {
+		for n := 1; n <= p.n; n++ {
+			u := base + p.path
 			if n > 1 {
 				u += "?page=" + strconv.Itoa(n)
 			}
 			urls = append(urls, u)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		b.Fatal(err)
 	}
 	return urls
 }

@@ -8,11 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"ypcrawl/cli/backup"
+	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 )
@@ -56,23 +58,9 @@ func TestBackupBesideCrawl(t *testing.T) {
 	}
 }
 
-// must runs a command that has to succeed.
-func (w *world) must(args ...string) string {
-	w.t.Helper()
-	out, err := command(w.dir, nil, args...).CombinedOutput()
-	if err != nil {
-		w.t.Fatalf("%v: %v\n%s", args, err, out)
-	}
-	return string(out)
-}
-
 func (w *world) pages() (n int) {
 	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&n); err != nil {
-		w.t.Fatal(err)
-	}
-	return n
+	return w.count("SELECT sum(page_current) FROM targets")
 }
 
 // checkLogsHold: every listing and page of the database comes back from the logs alone.
@@ -86,8 +74,7 @@ func (w *world) checkLogsHold() {
 			w.t.Errorf("the logs do not have listing %s of the database", id)
 		}
 	}
-	var n int
-	if err := rebuilt.Read().QueryRowContext(w.t.Context(), "SELECT sum(page_current) FROM targets").Scan(&n); err != nil || n < w.pages() {
+	if n, err := strconv.Atoi(storetest.Table(w.t, rebuilt, "SELECT sum(page_current) FROM targets")[0]); err != nil || n < w.pages() {
 		w.t.Errorf("the logs have %d pages, the database has %d (%v)", n, w.pages(), err)
 	}
 }
@@ -120,9 +107,7 @@ func TestBackupKilled(t *testing.T) {
 			continue
 		}
 		if step != "" {
-			if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, step)}, args...).CombinedOutput(); !killed(err) {
-				t.Errorf("not killed at %s: %v\n%s", step, err, out)
-			}
+			w.dies(crawl.Point(step), 1, args...)
 		} else {
 			cmd := command(w.dir, nil, args...)
 			if err := cmd.Start(); err != nil {
@@ -206,9 +191,7 @@ func TestRestoreKilled(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, step)}, "restore", "--yes", from).CombinedOutput(); !killed(err) {
-					t.Fatalf("not killed: %v\n%s", err, out)
-				}
+				w.dies(crawl.Point(step), 1, "restore", "--yes", from)
 				out, err := command(w.dir, nil, "progress").CombinedOutput()
 				if untouched := step == backup.StepStaged; !untouched && (err == nil || !strings.Contains(string(out), "restore "+from)) {
 					t.Errorf("the next command does not tell of the restore that was cut off: %v\n%s", err, out)
@@ -287,9 +270,7 @@ func TestRestoreEndsAlone(t *testing.T) {
 	w := newWorld(t, 2)
 	w.cut(8)
 	w.must("backup", "b.db")
-	if out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:1", killAt, backup.StepMarked)}, "restore", "--yes", "b.db").CombinedOutput(); !killed(err) {
-		t.Fatalf("not killed: %v\n%s", err, out)
-	}
+	w.dies(crawl.Point(backup.StepMarked), 1, "restore", "--yes", "b.db")
 	if err := os.Remove(filepath.Join(w.dir, "b.db")); err != nil {
 		t.Fatal(err)
 	}
@@ -306,11 +287,12 @@ func TestRestoreRefuses(t *testing.T) {
 	w := newWorld(t, 2)
 	w.cut(8)
 	w.must("backup", "b.db")
-	reader := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	var n int
-	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
-		t.Fatal(err)
+	hold := func(w *world) *store.DB { // as a reader
+		reader := w.open(filepath.Join(w.dir, "ypcrawl.db"))
+		storetest.Table(t, reader, "SELECT count(*) FROM targets")
+		return reader
 	}
+	reader := hold(w)
 	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "another process has this database open") {
 		t.Errorf("beside a reader: %v\n%s", err, out)
 	}
@@ -320,10 +302,7 @@ func TestRestoreRefuses(t *testing.T) {
 	there := *w // and not beside one that reads what was restored, into which nothing was crawled yet
 	there.dir = t.TempDir()
 	there.must("restore", filepath.Join(w.dir, "b.db"))
-	reader = w.open(filepath.Join(there.dir, "ypcrawl.db"))
-	if err := reader.Read().QueryRowContext(t.Context(), "SELECT count(*) FROM targets").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	reader = hold(&there)
 	if out, err := command(there.dir, nil, "restore", "--yes", filepath.Join(w.dir, "b.db")).CombinedOutput(); exitCode(t, err) != 11 {
 		t.Errorf("beside a reader of what was restored: %v\n%s", err, out)
 	}

@@ -17,13 +17,8 @@ import (
 // name already. The next one tells the same, and what came since; never less, and nothing twice when it has ended.
 func TestCrashDeliveries(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	must := func(args ...string) {
-		t.Helper()
-		if out, err := command(dir, nil, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", args, err, out)
-		}
-	}
+	w := &world{t: t, dir: t.TempDir()}
+	dir := w.dir
 	export := func(file string) []string {
 		return []string{"export", "-o", file, "--as", "boss", "--since", "last-export", "--only", "new,changed,closed,restored,left", "--overwrite", "--min-rating", "1"}
 	}
@@ -35,7 +30,7 @@ func TestCrashDeliveries(t *testing.T) {
 		}
 		return string(data)
 	}
-	must("run", "--source", "demo", "--states", "DC", "--max-cities", "1", "--categories", "Plumbers", "--max-pages", "2", "--delay", "0")
+	w.must("run", "--source", "demo", "--states", "DC", "--max-cities", "1", "--categories", "Plumbers", "--max-pages", "2", "--delay", "0")
 	db, err := sql.Open("sqlite", filepath.Join(dir, "ypcrawl.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +73,7 @@ func TestCrashDeliveries(t *testing.T) {
 		if published != last || strings.Count(last, "\n") < 3 {
 			t.Errorf("week %d: what was killed told\n%s\nand the next one\n%s", week, published, last)
 		}
-		must(export("again.csv")...)
+		w.must(export("again.csv")...)
 		if again := read("again.csv"); strings.Count(again, "\n") != 1 {
 			t.Errorf("week %d: told again:\n%s", week, again)
 		}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -27,21 +26,13 @@ func TestCrashDetails(t *testing.T) {
 		if i%pointStep != 0 {
 			continue
 		}
-		cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, 20)}, w.detailArgs()...)
-		if out, err := cmd.CombinedOutput(); !killed(err) {
-			t.Fatalf("not killed at %s: %v\n%s", point, err, out)
-		}
+		w.dies(point, 20, w.detailArgs()...)
 		w.kills++
 	}
 	w.finish()
 	for range 2 {
-		out, err := command(w.dir, nil, w.detailArgs()...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("details: %v\n%s", err, out)
-		}
-		if out, err := command(w.dir, nil, "details", "retry", "--status", "STUCK", "--yes").CombinedOutput(); err != nil {
-			t.Fatalf("details retry: %v\n%s", err, out)
-		}
+		w.must(w.detailArgs()...)
+		w.must("details", "retry", "--status", "STUCK", "--yes")
 	}
 	w.truth.Details = w.site.Details(w.base(), selection())
 	w.checkTruth()

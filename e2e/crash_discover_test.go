@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"database/sql"
-	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -34,18 +32,7 @@ func (w *world) discoverArgs(more ...string) []string {
 // discover reads them to the end.
 func (w *world) discover() {
 	w.t.Helper()
-	if out, err := command(w.dir, nil, w.discoverArgs()...).CombinedOutput(); err != nil {
-		w.t.Fatalf("discover: %v\n%s", err, out)
-	}
-}
-
-// killed reads them until the process is killed at the nth time that it reaches a point.
-func (w *world) killed(point crawl.Point, nth int) {
-	w.t.Helper()
-	out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, w.discoverArgs()...).CombinedOutput()
-	if !killed(err) {
-		w.t.Fatalf("discover was not killed at %s:%d: %v\n%s", point, nth, err, out)
-	}
+	w.must(w.discoverArgs()...)
 }
 
 // rows are what `discover` leaves behind, without times and numbers.
@@ -84,7 +71,7 @@ func TestDiscoverCrash(t *testing.T) {
 			nth = 1
 		}
 		t.Logf("killed at %s:%d", p, nth)
-		w.killed(p, nth)
+		w.dies(p, nth, w.discoverArgs()...)
 	}
 	w.discover()
 	w.checkCities(indexStates...)
@@ -107,11 +94,11 @@ func TestDiscoverEpochs(t *testing.T) {
 	if err := w.site.SetEpoch(2); err != nil {
 		t.Fatal(err)
 	}
-	w.killed(crawl.PointCommitted, 20)
+	w.dies(crawl.PointCommitted, 20, w.discoverArgs()...)
 	if n := w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`); n != 0 {
 		t.Errorf("%d cities are gone before the first index is read", n)
 	}
-	w.killed(crawl.PointEnded, 1)
+	w.dies(crawl.PointEnded, 1, w.discoverArgs()...)
 	w.discover()
 	w.checkCities(indexStates...)
 	w.discover() // so many are marked when the second read agrees
@@ -139,13 +126,6 @@ func TestDiscoverEpochs(t *testing.T) {
 	if n := w.count(wrong); n != 0 {
 		t.Errorf("%d targets did not come back with their cities", n)
 	}
-}
-
-func (w *world) count(query string) (n int) {
-	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	each(w.t, db, query, func(r *sql.Rows) error { return r.Scan(&n) })
-	return n
 }
 
 // TestDiscoverTwoProcesses: two at once on one database read no state twice.

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"ypcrawl/cli/selftest"
@@ -84,7 +86,9 @@ func (c *sourcesWorld) checkSources(path string, untold int) {
 			c.t.Fatal(err)
 		}
 		for _, d := range found {
-			if d.Kind == selftest.Unfinished && d.Text == "is PLANNED, with 0 of 0 pages" && untold > 0 {
+			city, category, _ := strings.Cut(d.ID, "/")
+			empty := slices.Contains(truth.Searches, demo.Search{City: city, Category: category})
+			if d.Kind == selftest.Unfinished && d.Text == "is PLANNED, with 0 pages" && empty && untold > 0 {
 				untold--
 				continue
 			}

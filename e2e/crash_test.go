@@ -94,11 +94,7 @@ func TestCrashPoints(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", point, nth), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 2)
-				cmd := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, w.crawlArgs()...)
-				out, err := cmd.CombinedOutput()
-				if !killed(err) {
-					t.Fatalf("the crawl was not killed at %s: %v\n%s", point, err, out)
-				}
+				w.dies(point, nth, w.crawlArgs()...)
 				w.finish()
 				w.checkTruth()
 				w.checkReplay()
@@ -184,11 +180,8 @@ func TestCrashInTrouble(t *testing.T) {
 		if code = exitCode(t, command(w.dir, nil, w.crawlArgs(hasty...)...).Run()); code != 3 && code != 5 {
 			break
 		}
-		for _, args := range [][]string{{"reset", "--yes", "--status", "FAILED", "STUCK", "PARKED"}, {"sources", "enable", "demo"}} {
-			if out, err := command(w.dir, nil, args...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %v\n%s", args, err, out)
-			}
-		}
+		w.must("reset", "--yes", "--status", "FAILED", "STUCK", "PARKED")
+		w.must("sources", "enable", "demo")
 	}
 	if code != 0 {
 		t.Fatalf("the crawl does not come to its end: exit code %d", code)
@@ -202,16 +195,14 @@ func TestCrashInTrouble(t *testing.T) {
 // ended with anything but a page, or the site's own word that there is none.
 func (w *world) checkRecords() {
 	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
 	for query, what := range map[string]string{
 		`SELECT count(*) FROM crawl_attempts WHERE ended = 'running'`:                                                      "attempts that still run",
 		`SELECT count(*) FROM targets t WHERE claim_token <> (SELECT count(*) FROM crawl_attempts WHERE target_id = t.id)`: "targets with more or fewer attempts than claims",
 		`SELECT count(*) FROM crawl_attempts WHERE ended = 'done' AND error_code NOT IN ('SUCCESS', 'NO_LISTINGS')`:        "attempts done on an error",
 		`SELECT count(*) FROM workers WHERE stopped_at IS NULL`:                                                            "workers that never stopped",
 	} {
-		var n int
-		if err := db.Read().QueryRowContext(w.t.Context(), query).Scan(&n); err != nil || n != 0 {
-			w.t.Errorf("%d %s (%v)", n, what, err)
+		if n := w.count(query); n != 0 {
+			w.t.Errorf("%d %s", n, what)
 		}
 	}
 }
@@ -342,12 +333,29 @@ func (w *world) finish() {
 		}
 		w.stuck += w.countStatus("STUCK")
 		for _, args := range remedies {
-			if out, err := command(w.dir, nil, args...).CombinedOutput(); err != nil {
-				w.t.Fatalf("%v: %v\n%s", args, err, out)
-			}
+			w.must(args...)
 		}
 	}
 	w.t.Fatal("the crawl does not come to its end")
+}
+
+// must runs a command that has to succeed.
+func (w *world) must(args ...string) string {
+	w.t.Helper()
+	out, err := command(w.dir, nil, args...).CombinedOutput()
+	if err != nil {
+		w.t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// dies runs a command that must be killed at the nth time that it reaches a point.
+func (w *world) dies(point crawl.Point, nth int, args ...string) {
+	w.t.Helper()
+	out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, args...).CombinedOutput()
+	if !killed(err) {
+		w.t.Fatalf("%v was not killed at %s:%d: %v\n%s", args, point, nth, err, out)
+	}
 }
 
 func killed(err error) bool {

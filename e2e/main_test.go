@@ -1,5 +1,6 @@
-// Package e2e tries the whole program as a process of its own: by scripts (script_test.go, testdata/script), by kills
-// (crash_*_test.go), its page in a browser (tag browser), its screens in tmux (tag screens), and its documents (docs_test.go).
+// Package e2e tries the whole program as a process of its own: by scripts (script_*, testdata/script), by kills and
+// several processes (crash_*, over world_test.go), its page in a browser (page_*, tag browser), its screens in tmux
+// (screens_*, tag screens), its documents (docs_*), and its cost (bench_*).
 package e2e
 
 import (
@@ -63,28 +64,42 @@ func program() {
 	os.Exit(p.Main(os.Args))
 }
 
-// lostCommit is the fault of a store that loses a transaction and goes on as if that were committed.
-const lostCommit = "lost_commit"
+// The faults that a selftest must find: a store that loses a transaction and goes on as if that were committed, a
+// log that says it was synced and was not, and statements that no longer ask whose claim it is.
+const (
+	lostCommit = "lost_commit"
+	lostSync   = "lost_sync"
+	lostFence  = "lost_fence"
+)
+
+// noFence takes away what every statement on a claim ends with.
+var noFence = strings.NewReplacer("claimed_by = ? AND claim_token = ? AND status = 'IN_PROGRESS'", "? IS NOT NULL AND ? IS NOT NULL",
+	"AND page_current = ? - 1", "AND ? IS NOT NULL")
 
 // plant makes a process fail once: "appended:7" kills it without warning at the 7th time that it reaches this point
-// (crawl.Points, backup.Steps), "lost_commit:7" loses its 7th transaction.
+// (crawl.Points, backup.Steps), "lost_commit:7" loses its 7th transaction, "lost_sync:7" its 7th sync of a log.
+// "lost_fence" lasts.
 func plant(p *cli.Program, fault string) {
 	point, nth, _ := strings.Cut(fault, ":")
 	n, err := strconv.ParseInt(nth, 10, 64)
-	if err != nil {
-		return
-	}
 	var seen atomic.Int64
-	if point == lostCommit {
-		p.LoseCommit = func() bool { return seen.Add(1) == n }
-		return
-	}
-	p.Reached = func(at crawl.Point) {
-		if string(at) == point && seen.Add(1) == n {
-			self, err := os.FindProcess(os.Getpid())
-			must(err)
-			must(self.Kill())
-			select {} // until the signal lands
+	now := func() bool { return seen.Add(1) == n }
+	switch {
+	case point == lostFence:
+		p.Rewrite = noFence.Replace
+	case err != nil:
+	case point == lostCommit:
+		p.LoseCommit = now
+	case point == lostSync:
+		p.LoseSync = now
+	default:
+		p.Reached = func(at crawl.Point) {
+			if string(at) == point && now() {
+				self, err := os.FindProcess(os.Getpid())
+				must(err)
+				must(self.Kill())
+				select {} // until the signal lands
+			}
 		}
 	}
 }

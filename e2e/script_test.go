@@ -53,9 +53,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"holds-same":   cmdHoldsSame,
 		"database-id":  cmdDatabaseID,
 		"damage":       cmdDamage,
-		"tear":         cmdTear,
 		"ruin":         cmdRuin,
-		"spoil":        cmdSpoil,
 		"log-of":       cmdLogOf,
 		"no-controls":  cmdNoControls,
 		"alter-sqlite": cmdAlterSQLite,
@@ -493,25 +491,6 @@ func overwrite(ts *testscript.TestScript, path string, which func(db *sql.DB, pa
 	}
 	ts.Check(db.Close())
 	ts.Check(os.WriteFile(ts.MkAbs(path), data, 0o600))
-}
-
-// cmdTear is `tear FILE N`: cuts the last N bytes off.
-func cmdTear(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 2, "tear FILE N")
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	data := ts.ReadFile(args[0])
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(data[:len(data)-n]), 0o600))
-}
-
-// cmdSpoil is `spoil FILE LINE`: makes a line unreadable.
-func cmdSpoil(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) == 2, "spoil FILE LINE")
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
-	lines[n-1] = "{\"event_type\": \x1b[31m nonsense\n"
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Join(lines, "")), 0o600))
 }
 
 // cmdLogOf is `log-of FOLDER VARIABLE`: the largest log of a folder.

@@ -313,13 +313,16 @@ func (w *world) rebuilt() (path string) {
 	return path
 }
 
+// count answers a query with a number.
+func (w *world) count(query string) (n int) {
+	w.t.Helper()
+	each(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), query, func(r *sql.Rows) error { return r.Scan(&n) })
+	return n
+}
+
 func (w *world) countStatus(status string) (n int) {
 	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	if err := db.Read().QueryRowContext(w.t.Context(), "SELECT count(*) FROM targets WHERE kind = 'search' AND status = ?", status).Scan(&n); err != nil {
-		w.t.Fatal(err)
-	}
-	return n
+	return w.count("SELECT count(*) FROM targets WHERE kind = 'search' AND status = '" + status + "'")
 }
 
 func (w *world) held() int { return w.countStatus("IN_PROGRESS") }

@@ -39,6 +39,9 @@ type Config struct {
 	// rolled back and reported as committed, so that tests of crashes can be seen to fail.
 	LoseCommit func() bool
 
+	// Rewrite, when set, may change each statement of the writer, so that a test can take a rule away.
+	Rewrite func(statement string) string
+
 	seen fs.FileInfo // the file before it was opened, nil = it was not there
 }
 

@@ -96,11 +96,12 @@ type writer struct {
 	keyHash      func(string) int64 // of the strong keys of companies
 	beforeCommit func()
 	loseCommit   func() bool
+	rewrite      func(statement string) string
 }
 
 func startWriter(conn *sql.Conn, now func() time.Time, cfg Config) *writer {
 	w := &writer{
-		conn: conn, now: now, waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, stmts: map[string]*sql.Stmt{},
+		conn: conn, now: now, waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -283,7 +284,11 @@ func (w *writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if st, ok := w.stmts[query]; ok {
 		return st, nil
 	}
-	st, err := w.conn.PrepareContext(ctx, query)
+	text := query
+	if w.rewrite != nil {
+		text = w.rewrite(query)
+	}
+	st, err := w.conn.PrepareContext(ctx, text)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,8 @@ package selftest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,26 +36,27 @@ type Config struct {
 	Kills     int    // at random
 	Directory *demo.Directory
 
-	// Command is this program as a child.
+	// Command is this program as a child, which ctx kills.
 	Command func(ctx context.Context, args ...string) *exec.Cmd
 	Say     func(step string, done, of int) // tells how far it is
 }
 
 // Result is what a selftest found.
 type Result struct {
-	Pages     int           // of an undisturbed crawl
-	Listings  int           //
-	Took      time.Duration // the undisturbed crawl
-	CPU       time.Duration // user and system, of it
-	Kills     int           // at random, that hit
-	Stopped   bool          // a crawl was stopped, and continued after another had recovered its targets
-	Databases int           // that were crawled into and compared
-	Again     int           // pages fetched again
-	Allowed   int           // that may be: one a worker and kill or stop
-	Lost      int           // listings, in all databases
-	Doubled   int
-	Problems  []Problem // empty = all is well
-	Folder    string    // where the files are, if it was kept
+	Pages     int       `json:"pages"` // of an undisturbed crawl
+	Listings  int       `json:"listings"`
+	Seconds   float64   `json:"seconds"`    // of the undisturbed crawl
+	Lines     int       `json:"page_lines"` // in its logs
+	Syncs     int       `json:"syncs"`      // of a log, each for one of those lines
+	Kills     int       `json:"kills"`      // at random, that hit
+	Stopped   bool      `json:"stopped_and_continued"`
+	Databases int       `json:"databases"`                   // that were crawled into and compared
+	Again     int       `json:"pages_fetched_again"`         //
+	Allowed   int       `json:"pages_fetched_again_allowed"` // one a worker and kill or stop
+	Lost      int       `json:"lost"`                        // listings, in all databases
+	Doubled   int       `json:"doubled"`
+	Problems  []Problem `json:"problems"`         // empty = all is well
+	Folder    string    `json:"folder,omitempty"` // where the files are, if it was kept
 }
 
 // Problem is something that must not be.
@@ -71,6 +72,7 @@ var errCrawl = errors.New("the crawl failed")
 
 // Run tests. The error is about what could not be tested; what went wrong stands in the result.
 func Run(ctx context.Context, cfg Config) (res Result, err error) {
+	res.Problems = []Problem{}
 	root, err := os.MkdirTemp(cfg.Dir, "ypcrawl-selftest-")
 	if err != nil {
 		return res, fmt.Errorf("make a folder to test in: %w: name another place with --dir", err)
@@ -91,24 +93,28 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	r := &runner{Config: cfg, ctx: ctx, root: root, url: server.URL(), res: &res, rnd: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 7))} //nolint:gosec // moments to kill at
-	r.truth = cfg.Directory.Truth(base, Selection())
+	r := &runner{Config: cfg, ctx: ctx, root: root, url: server.URL(), res: &res, truth: cfg.Directory.Truth(base, Selection())}
 	r.truth.Searches = cfg.Directory.Searches(Selection())
 	res.Pages, res.Listings = r.truth.Pages, len(r.truth.Listings)
 	for _, step := range []struct {
-		name string
-		run  func() error
-	}{{"undisturbed", r.undisturbed}, {"kills", r.kills}, {"stopped", r.stopped}} {
+		name, says string
+		run        func() error
+	}{
+		{"undisturbed", "crawling the demo undisturbed", r.undisturbed},
+		{"kills", "killing it at random", r.kills},
+		{"stopped", "stopping it, and continuing it after its recovery", r.stopped},
+	} {
 		r.step = step.name
-		if err := step.run(); err != nil {
-			if errors.Is(err, errCrawl) && ctx.Err() == nil {
-				r.problem(database, nil, "%v", err)
-				return res, nil
-			}
-			return res, err
+		r.Say(step.says, 0, 0)
+		if err = r.fresh(); err == nil {
+			err = step.run()
 		}
-		if len(res.Problems) > 0 { // what follows would say the same
-			break
+		if errors.Is(err, errCrawl) && ctx.Err() == nil {
+			r.problem(database, nil, "%v", err)
+			return res, nil
+		}
+		if err != nil || len(res.Problems) > 0 { // what follows would say the same
+			return res, err
 		}
 	}
 	return res, nil
@@ -120,7 +126,6 @@ type runner struct {
 	root  string
 	url   string
 	res   *Result
-	rnd   *rand.Rand
 	truth demo.Truth
 
 	step   string
@@ -139,57 +144,90 @@ func (r *runner) problem(file string, all []Difference, format string, args ...a
 // fresh begins an empty database.
 func (r *runner) fresh() error {
 	r.res.Databases++
-	r.dir = filepath.Join(r.root, strconv.Itoa(r.res.Databases)+"-"+strings.ReplaceAll(r.step, " ", "-"))
+	r.dir = filepath.Join(r.root, strconv.Itoa(r.res.Databases)+"-"+r.step)
 	r.before, r.allow = r.Directory.Stats().URLs, 0
 	return os.Mkdir(r.dir, 0o700)
 }
 
-// longest is after what time a child counts as one that hangs, and is ended.
-const longest = 5 * time.Minute
-
 // child is a command of this program in the folder of the database.
-func (r *runner) child(args ...string) (*exec.Cmd, *bytes.Buffer) {
-	ctx, cancel := context.WithTimeout(r.ctx, longest)
-	cmd := r.Command(ctx, args...)
-	cmd.Cancel = func() error {
-		cancel()
-		return cmd.Process.Kill()
+type child struct {
+	*exec.Cmd
+	out  bytes.Buffer
+	done chan struct{} // closed when it has ended
+}
+
+func (r *runner) start(args ...string) (*child, error) {
+	c := &child{Cmd: r.Command(r.ctx, args...), done: make(chan struct{})}
+	c.Dir, c.Stdout, c.Stderr = r.dir, &c.out, &c.out
+	if err := c.Start(); err != nil {
+		return nil, err
 	}
-	var out bytes.Buffer
-	cmd.Dir, cmd.Stdout, cmd.Stderr = r.dir, &out, &out
-	return cmd, &out
+	go func() {
+		_ = c.Wait() // its state tells
+		close(c.done)
+	}()
+	return c, nil
 }
 
-func (r *runner) crawl() (*exec.Cmd, *bytes.Buffer) {
-	return r.child(append([]string{
-		"run", "--source", "demo", "--base-url", r.url, "--max-cities", strconv.Itoa(Places), "--delay", "0", "--linger", "0",
-		"--workers", strconv.Itoa(Workers), "--log-level", "warn", "--max-duration", longest.String(), // also when this process is killed
-		"--states",
-	}, Selection().States...)...)
+// run waits for the end of a command.
+func (r *runner) run(args ...string) (*child, error) {
+	c, err := r.start(args...)
+	if err != nil {
+		return nil, err
+	}
+	<-c.done
+	return c, r.ended(c)
 }
 
-// failed is the error of a child that should not have ended so, with the last that it said.
-func (r *runner) failed(cmd *exec.Cmd, out *bytes.Buffer) error {
+// ended judges a child that was not killed: its work is done, or some of it waits (3) because too many
+// kills in a row hit the same target.
+func (r *runner) ended(c *child) error {
+	if code := c.ProcessState.ExitCode(); code == 0 || code == 3 {
+		return nil
+	}
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	return fmt.Errorf("%w: %s: %s", errCrawl, cmd.ProcessState, strings.Join(lines[max(0, len(lines)-5):], " / "))
+	lines := strings.Split(strings.TrimSpace(c.out.String()), "\n")
+	return fmt.Errorf("%w: %s: %s", errCrawl, c.ProcessState, strings.Join(lines[max(0, len(lines)-5):], " / "))
 }
 
-// undisturbed crawls once without a kill, and takes the time.
+func (r *runner) crawl(more ...string) []string {
+	return slices.Concat([]string{
+		"run", "--source", "demo", "--base-url", r.url, "--max-cities", strconv.Itoa(Places), "--delay", "0", "--linger", "0", "--workers", strconv.Itoa(Workers),
+		"--max-duration", "5m", // also when this process is killed
+		"--log-format", "json", "--states",
+	}, Selection().States, more)
+}
+
+// undisturbed crawls once without a kill, takes the time, and counts the syncs of the logs, of which each
+// line of a page must have one.
 func (r *runner) undisturbed() error {
-	r.Say("crawling the demo undisturbed", 0, 0)
-	if err := r.fresh(); err != nil {
+	begun := time.Now()
+	c, err := r.run(r.crawl("--log-level", "debug")...)
+	if err != nil {
 		return err
 	}
-	cmd, out := r.crawl()
-	begun := time.Now()
-	if cmd.Run() != nil {
-		return r.failed(cmd, out)
+	r.res.Seconds = time.Since(begun).Seconds()
+	for line := range strings.Lines(c.out.String()) {
+		var closed struct {
+			Message string
+			Syncs   int
+		}
+		if json.Unmarshal([]byte(line), &closed) == nil && closed.Message == "log closed" { // other lines are none of ours
+			r.res.Syncs += closed.Syncs
+		}
 	}
-	r.res.Took, r.res.CPU = time.Since(begun), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
-	return r.compare()
+	logs, err := filepath.Glob(filepath.Join(r.dir, "logs", "yp_wal", "*.jsonl"))
+	for _, log := range logs {
+		text, readErr := os.ReadFile(log)
+		err = errors.Join(err, readErr)
+		r.res.Lines += bytes.Count(text, []byte(`"event_type":"page_complete"`))
+	}
+	if r.res.Syncs != r.res.Lines || r.res.Lines == 0 {
+		r.problem("logs", nil, "%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone", r.res.Syncs, r.res.Lines)
+	}
+	return errors.Join(err, r.compare())
 }
 
 // kills ends crawls at random moments until so many kills have hit.
@@ -197,23 +235,19 @@ func (r *runner) kills() error {
 	if r.Kills == 0 {
 		return nil
 	}
-	if err := r.fresh(); err != nil {
-		return err
-	}
 	for r.res.Kills < r.Kills {
 		r.Say("killing it at random", r.res.Kills, r.Kills)
-		cmd, out := r.crawl()
-		hit, done, err := r.startAndWait(cmd, out, 1+r.rnd.IntN(20))
-		if err == nil && hit {
-			_ = cmd.Process.Kill() // it may have ended just now
-			<-done
-			r.allow += Workers
-			r.res.Kills++
-			err = r.ctx.Err()
-		} else if err == nil { // it was at its end: go on in another database
+		c, err := r.startAndWait(1 + rand.IntN(20)) //nolint:gosec // a moment to kill at
+		if err == nil && c == nil {                 // it was at its end: go on in another database
 			if err = r.finish(); err == nil {
 				err = r.fresh()
 			}
+		} else if err == nil {
+			_ = c.Process.Kill() // it may have ended just now
+			<-c.done
+			r.allow += Workers
+			r.res.Kills++
+			err = r.ctx.Err()
 		}
 		if err != nil {
 			return err
@@ -222,123 +256,41 @@ func (r *runner) kills() error {
 	return r.finish()
 }
 
-// startAndWait starts a crawl and waits for so many requests of it and some milliseconds; hit is false when it
-// has ended by itself before. done is closed when it has ended.
-func (r *runner) startAndWait(cmd *exec.Cmd, out *bytes.Buffer, requests int) (hit bool, done chan struct{}, err error) {
+// startAndWait starts a crawl and waits for so many requests of it and some milliseconds; nil = it has ended
+// by itself before.
+func (r *runner) startAndWait(requests int) (*child, error) {
 	asked := r.Directory.Stats().Requests + requests
-	if err := cmd.Start(); err != nil {
-		return false, nil, err
-	}
-	done = make(chan struct{})
-	go func() {
-		_ = cmd.Wait() // its state tells
-		close(done)
-	}()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for r.Directory.Stats().Requests < asked {
-		select {
-		case <-done:
-			return false, done, r.ended(cmd, out)
-		case <-tick.C:
-		}
-	}
-	select {
-	case <-done:
-		return false, done, r.ended(cmd, out)
-	case <-time.After(time.Duration(r.rnd.Int64N(int64(20 * time.Millisecond)))):
-	}
-	return true, done, nil
-}
-
-// stopped stops a crawl in the middle of its pages, has its targets recovered and crawled to the end by others,
-// and continues it: what it still has in hand must not count.
-func (r *runner) stopped() error {
-	if !canStop {
-		return nil
-	}
-	r.Say("stopping it, and continuing it after its recovery", 0, 0)
-	if err := r.fresh(); err != nil {
-		return err
-	}
-	late, said := r.crawl()
-	hit, done, err := r.startAndWait(late, said, 30)
-	if err != nil || !hit {
-		return err
-	}
-	if err := r.stopOutside(late.Process); err != nil {
-		return err
-	}
-	r.allow += Workers
-	select { // longer than the silence that counts as death below
-	case <-time.After(1500 * time.Millisecond):
-	case <-r.ctx.Done():
-	}
-	recovered, out := r.child("recover", "--timeout", "1s")
-	err = recovered.Run()
-	if err == nil {
-		cmd, out := r.crawl()
-		if cmd.Run() != nil {
-			err = r.ended(cmd, out)
-		}
-	} else {
-		err = r.failed(recovered, out)
-	}
-	err = errors.Join(err, continueIt(late.Process))
-	<-done
-	if err = cmp.Or(err, r.ended(late, said)); err != nil {
-		return err
-	}
-	r.res.Stopped = true
-	return r.finish()
-}
-
-// stopOutside stops a process while it holds no lock of the database: nobody could go on before it is continued.
-func (r *runner) stopOutside(p *os.Process) error {
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(r.dir, database))+"?_txlock=immediate&_pragma=busy_timeout(20)")
+	c, err := r.start(r.crawl("--log-level", "warn")...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = db.Close() }() // nothing was written
-	for {
-		if err := stop(p); err != nil {
-			return err
+	wait := 2 * time.Millisecond
+	for last := false; ; {
+		select {
+		case <-c.done:
+			return nil, r.ended(c)
+		case <-time.After(wait):
 		}
-		time.Sleep(100 * time.Millisecond) // until each of its threads has stopped
-		tx, err := db.BeginTx(r.ctx, nil)
-		if err == nil {
-			return tx.Rollback()
+		if last {
+			return c, nil
 		}
-		if err := cmp.Or(r.ctx.Err(), continueIt(p)); err != nil {
-			return err
+		if r.Directory.Stats().Requests >= asked {
+			last, wait = true, time.Duration(rand.Int64N(int64(20*time.Millisecond))) //nolint:gosec // a moment to kill at
 		}
-		time.Sleep(time.Duration(r.rnd.Int64N(int64(3 * time.Millisecond))))
 	}
-}
-
-// ended judges a crawl that was not killed: its work is done, or some of it waits (3) because too many
-// kills in a row hit the same target.
-func (r *runner) ended(cmd *exec.Cmd, out *bytes.Buffer) error {
-	if code := cmd.ProcessState.ExitCode(); code != 0 && code != 3 {
-		return r.failed(cmd, out)
-	}
-	return nil
 }
 
 // finish crawls to the end, takes back what too many kills in a row made STUCK, and compares.
 func (r *runner) finish() error {
 	for range 3 {
-		cmd, out := r.crawl()
-		err := cmd.Run()
-		if err == nil {
-			return r.compare()
+		c, err := r.run(r.crawl("--log-level", "warn")...)
+		if err == nil && c.ProcessState.ExitCode() != 0 {
+			_, err = r.run("reset", "--yes", "--status", "STUCK")
+		} else if err == nil {
+			break
 		}
-		if err := r.ended(cmd, out); err != nil {
+		if err != nil {
 			return err
-		}
-		cmd, out = r.child("reset", "--yes", "--status", "STUCK")
-		if cmd.Run() != nil {
-			return r.failed(cmd, out)
 		}
 	}
 	return r.compare() // tells what is not done
@@ -351,9 +303,8 @@ func (r *runner) compare() error {
 	if err := r.compareFile(database, "the database"); err != nil {
 		return err
 	}
-	cmd, out := r.child("--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal"))
-	if cmd.Run() != nil {
-		return r.failed(cmd, out)
+	if _, err := r.run("--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal")); err != nil {
+		return err
 	}
 	if err := r.compareFile("rebuilt.db", "a database that was rebuilt from the logs alone"); err != nil {
 		return err
@@ -373,17 +324,11 @@ func (r *runner) compare() error {
 }
 
 func (r *runner) compareFile(name, what string) error {
-	db, err := store.Open(r.ctx, store.Config{Path: filepath.Join(r.dir, name), Schema: r.Schema, ReadOnly: true})
-	if err != nil {
+	var found []Difference
+	err := r.read(name, func(db *store.DB) (err error) {
+		found, err = Compare(r.ctx, db, "demo", &r.truth)
 		return err
-	}
-	found, err := Compare(r.ctx, db, "demo", &r.truth)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return nil
-	}
+	})
 	for _, d := range found {
 		if d.Of == "listing" && d.Kind == Missing {
 			r.res.Lost++
@@ -391,6 +336,16 @@ func (r *runner) compareFile(name, what string) error {
 			r.res.Doubled++
 		}
 	}
-	r.problem(name, found, "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
-	return nil
+	if len(found) > 0 {
+		r.problem(name, found, "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
+	}
+	return err
+}
+
+func (r *runner) read(name string, what func(*store.DB) error) error {
+	db, err := store.Open(r.ctx, store.Config{Path: filepath.Join(r.dir, name), Schema: r.Schema, ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	return errors.Join(what(db), db.Close())
 }

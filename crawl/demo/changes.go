@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sort"
-	"strings"
 
 	"ypcrawl/yp"
 )
@@ -57,9 +55,7 @@ func (d *Directory) Changes(sel Selection, since ...int) (Changes, error) {
 		}
 		l.crawl(d.editionOf(epoch))
 	}
-	c := l.crawl(d.now.Load())
-	c.sort()
-	return c, nil
+	return l.crawl(d.now.Load()), nil
 }
 
 // spot names a target in every epoch.
@@ -80,7 +76,7 @@ type ledger struct {
 
 // crawl reads an edition and returns what that tells.
 func (l *ledger) crawl(e *edition) Changes {
-	var c Changes
+	c := Changes{New: []string{}, Changed: []Change{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
 	seen, ads, complete := e.read(l.sel)
 	for k, r := range l.known {
 		switch {
@@ -101,6 +97,10 @@ func (l *ledger) crawl(e *edition) Changes {
 		b := e.business(k)
 		l.seen(&c, k, &b, at)
 	}
+	for _, ids := range [][]string{c.New, c.Dropped, c.Restored, c.Unconfirmed, c.Retired, c.Ads} {
+		slices.Sort(ids)
+	}
+	slices.SortFunc(c.Changed, func(a, b Change) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Field, b.Field)) })
 	return c
 }
 
@@ -192,22 +192,6 @@ func (b *business) says(shown views) (texts says) {
 		}
 	}
 	return texts
-}
-
-// sort puts every list in order.
-func (c *Changes) sort() {
-	for _, ids := range []*[]string{&c.New, &c.Dropped, &c.Restored, &c.Unconfirmed, &c.Retired, &c.Ads} {
-		if slices.Sort(*ids); *ids == nil {
-			*ids = []string{}
-		}
-	}
-	sort.Slice(c.Changed, func(i, j int) bool {
-		a, b := &c.Changed[i], &c.Changed[j]
-		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Field, b.Field)) < 0
-	})
-	if c.Changed == nil {
-		c.Changed = []Change{}
-	}
 }
 
 // says holds what a listing says in the fields whose changes count, as texts, in the order

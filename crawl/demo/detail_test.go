@@ -31,6 +31,9 @@ func readDetail(t *testing.T, d http.Handler, uri string, counts map[string]int)
 		About: strings.TrimPrefix(main.Find(".general-info").Text(), "From Business: "), Email: emailOf(t, main, counts),
 	}
 	det.PhoneE164, _ = yp.CanonicalPhone(det.Phone)
+	if tel := main.Find("#default-ctas a.phone").AttrOr("href", "tel:"); tel != "tel:"+det.PhoneE164 {
+		t.Errorf("%s: the phone links to %s", uri, tel)
+	}
 	if site := main.Find("a.website-link").AttrOr("href", ""); !strings.HasPrefix(site, "/") {
 		if c, ok := yp.CanonicalWebsite(site); ok {
 			det.WebsiteURL, det.Website, det.Domain = site, c.URL, c.Domain
@@ -38,9 +41,12 @@ func readDetail(t *testing.T, d http.Handler, uri string, counts map[string]int)
 	}
 	det.Years, _ = strconv.Atoi(main.Find(".years-in-business .number").Text())
 	main.Find(".open-details time").Each(func(_ int, s *goquery.Selection) { det.Hours = append(det.Hours, s.AttrOr("datetime", "")) })
+	counts["day"] += main.Find("th.day-label").Length()
 	main.Find(".social-links a").Each(func(_ int, a *goquery.Selection) {
 		if href := a.AttrOr("href", ""); !strings.HasSuffix(href, "facebook.com/platform") {
 			det.Social = append(det.Social, href)
+		} else {
+			counts["placeholder"]++
 		}
 	})
 	main.Find(".aka p").Each(func(_ int, p *goquery.Selection) { det.AKA = append(det.AKA, p.Text()) })
@@ -182,7 +188,7 @@ func TestDetailsEqualReading(t *testing.T) {
 		t.Errorf("details differ (-truth +read):\n%.6000s", diff)
 	}
 	for _, what := range []string{
-		"no page", "phone only here", "hours only here", "mailto", "hidden e-mail", "no e-mail", "no JSON-LD", "graph", "social", "two other names", "geo",
+		"no page", "phone only here", "hours only here", "mailto", "hidden e-mail", "no e-mail", "no JSON-LD", "graph", "social", "placeholder", "two other names", "geo", "day",
 		".payment missing", ".payment <br/>", ".payment </li>", ".payment </span>", ".payment ; ", ".payment  • ", ".payment , ", ".languages missing", ".features-services missing",
 	} {
 		if counts[what] == 0 {

@@ -77,7 +77,7 @@ func NewMany(cfg Config, g *gazetteer.Gazetteer, n int) ([]*Directory, error) {
 	for i := range all {
 		all[i] = &Directory{stock: s, cfg: cfg}
 		all[i].cfg.Seed += int64(i)
-		all[i].stats.reset()
+		all[i].stats.s = Stats{ByFailure: make(map[string]int), URLs: make(map[string]int)}
 		all[i].now.Store(all[i].editionOf(cfg.Epoch))
 	}
 	return all, nil
@@ -100,11 +100,7 @@ func newStock(g *gazetteer.Gazetteer, places int) (*stock, error) {
 	if len(all) >= nationwide {
 		return nil, fmt.Errorf("%d places, ids have room for %d", len(all), nationwide)
 	}
-	templates, err := newTemplates()
-	if err != nil {
-		return nil, err
-	}
-	s := &stock{gaz: g, inverse: idInverse(), cats: make(map[string]int), templates: templates}
+	s := &stock{gaz: g, inverse: idInverse(), cats: make(map[string]int), templates: newTemplates()}
 	s.first = newAtlas(takePlaces(all, places))
 	for _, p := range s.first.places {
 		p.near = nearest(p, s.first.byState[p.State])
@@ -145,9 +141,6 @@ func checkEpoch(n int) error {
 func (d *Directory) editionOf(epoch int) *edition {
 	return &edition{Directory: d, atlas: d.first.after(d.cfg.Seed, epoch, d.spares), epoch: epoch}
 }
-
-// Epoch returns the epoch that the directory is in.
-func (d *Directory) Epoch() int { return d.now.Load().epoch }
 
 // SetEpoch moves the directory to an epoch, forth or back: requests that come
 // from now on are answered from it, those under way from the one they began in.

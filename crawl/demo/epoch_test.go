@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,9 +52,7 @@ func TestEpochFollowsFromItsNumber(t *testing.T) {
 func TestSetEpoch(t *testing.T) {
 	t.Parallel()
 	d, g := setup(t, demo.Config{Epoch: 3})
-	if d.Epoch() != 3 {
-		t.Errorf("epoch %d, want 3", d.Epoch())
-	}
+	third := get(d, "/austin-tx/plumbers").Body.String()
 	for _, n := range []int{-1, demo.MaxEpoch + 1} {
 		if err := d.SetEpoch(n); !errors.Is(err, demo.ErrEpoch) {
 			t.Errorf("epoch %d: %v", n, err)
@@ -67,39 +64,8 @@ func TestSetEpoch(t *testing.T) {
 			t.Errorf("changes since epoch %d: %v", n, err)
 		}
 	}
-	if d.Epoch() != 3 {
-		t.Errorf("a refused epoch moved the directory to %d", d.Epoch())
-	}
-}
-
-// TestEpochControl: a running directory is moved by POST, and by nothing else.
-func TestEpochControl(t *testing.T) {
-	t.Parallel()
-	d, _ := setup(t, demo.Config{})
-	for _, c := range []struct {
-		method, uri   string
-		status, epoch int
-	}{
-		{http.MethodGet, "/__epoch?n=2", 405, 0},
-		{http.MethodPost, "/__epoch?n=2", 204, 2},
-		{http.MethodHead, "/__epoch?n=1", 405, 2},
-		{http.MethodPost, "/__epoch", 400, 2},
-		{http.MethodPost, "/__epoch?n=x", 400, 2},
-		{http.MethodPost, "/__epoch?n=-1", 400, 2},
-		{http.MethodPost, "/__epoch?n=101", 400, 2},
-		{http.MethodPost, "/__epoch?n=0", 204, 0},
-	} {
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, httptest.NewRequest(c.method, c.uri, nil))
-		if w.Code != c.status || d.Epoch() != c.epoch {
-			t.Errorf("%s %s: status %d, epoch %d; want %d, %d", c.method, c.uri, w.Code, d.Epoch(), c.status, c.epoch)
-		}
-		if allow := w.Header().Get("Allow"); (allow == "POST") != (c.status == 405) {
-			t.Errorf("%s %s: Allow %q", c.method, c.uri, allow)
-		}
-	}
-	if n := d.Stats().Requests; n != 0 {
-		t.Errorf("%d requests counted", n)
+	if get(d, "/austin-tx/plumbers").Body.String() != third || third == get(moved(t, demo.Config{}, 2), "/austin-tx/plumbers").Body.String() {
+		t.Error("a refused epoch moved the directory, or an epoch is like another")
 	}
 }
 
@@ -255,7 +221,9 @@ func TestNewMany(t *testing.T) {
 			t.Errorf("directory %d: %d requests, %v", i, d.Stats().Requests, err)
 		}
 	}
-	if all[0].Epoch() != 0 || all[2].Epoch() != 2 {
-		t.Error("directories share their epoch")
+	for i, d := range all { // each in its own
+		if alone := moved(t, demo.Config{Seed: 20 + int64(i)}, i); get(d, "/austin-tx/plumbers").Body.String() != get(alone, "/austin-tx/plumbers").Body.String() {
+			t.Errorf("directory %d is not in its epoch", i)
+		}
 	}
 }

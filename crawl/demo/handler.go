@@ -3,7 +3,6 @@ package demo
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -26,48 +25,25 @@ User-agent: BadBot
 Disallow: /
 `
 
-// The kinds of requests, as Stats.ByKind names them.
-const (
-	kindListing  = "listing"
-	kindSearch   = "search"
-	kindDetail   = "detail"
-	kindState    = "state_index"
-	kindCity     = "city_index"
-	kindSitemap  = "sitemap"
-	kindHome     = "home"
-	kindRobots   = "robots"
-	kindNotFound = "not_found"
-)
-
 // ServeHTTP answers a request for a page of the directory.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/__stats":
-		d.serveStats(w, r)
-		return
-	case "/__epoch":
-		d.serveEpoch(w, r)
-		return
-	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	started, uri := time.Now(), r.URL.RequestURI()
-	kind := kindOf(r.URL.Path)
-	attempt := d.stats.request(uri, kind)
+	attempt := d.stats.request(uri)
 	if !d.pause(r, d.cfg.Latency) {
-		d.stats.answer(0, "")
 		return
 	}
 	failure := ""
-	if kind != kindRobots {
+	if r.URL.Path != "/robots.txt" {
 		failure = d.trouble(uri, attempt)
 	}
-	if failure == failLayout && kind != kindListing && kind != kindSearch {
+	if failure == failLayout && !isResults(r.URL.Path) {
 		failure = ""
 	}
-	a := answer{d: d.now.Load(), w: w, r: r, kind: kind, failure: failure}
+	a := answer{d: d.now.Load(), w: w, r: r, failure: failure}
 	a.serve()
 	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).Dur("took", time.Since(started)).Msg("request")
 }
@@ -87,64 +63,9 @@ func (d *Directory) pause(r *http.Request, wait time.Duration) bool {
 	}
 }
 
-func kindOf(path string) string {
-	switch {
-	case path == "/":
-		return kindHome
-	case path == "/robots.txt":
-		return kindRobots
-	case path == "/search":
-		return kindSearch
-	case path == "/sitemap":
-		return kindSitemap
-	case strings.HasPrefix(path, "/state-"):
-		return kindState
-	case strings.Contains(path, "/mip/"):
-		return kindDetail
-	}
-	switch strings.Count(path, "/") {
-	case 1:
-		return kindCity
-	case 2:
-		return kindListing
-	}
-	return kindNotFound
-}
-
-// serveStats shows the counts; POST with reset=1 clears them, and with them
-// the attempts that failures are drawn by.
-func (d *Directory) serveStats(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Query().Get("reset") == "1" {
-		if r.Method != http.MethodPost {
-			w.Header().Set("Allow", http.MethodPost)
-			http.Error(w, "reset by POST only", http.StatusMethodNotAllowed)
-			return
-		}
-		d.stats.reset()
-		w.WriteHeader(http.StatusNoContent)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d.Stats()); err != nil {
-		d.cfg.Logger.Debug().Err(err).Msg("send stats")
-	}
-}
-
-// serveEpoch moves the directory to the epoch n by POST /__epoch?n=2.
-func (d *Directory) serveEpoch(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "another epoch by POST only", http.StatusMethodNotAllowed)
-		return
-	}
-	if err := d.SetEpoch(number(r.URL.Query().Get("n"))); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+// isResults reports whether a path is that of a page of results, be it there or not.
+func isResults(path string) bool {
+	return path == "/search" || strings.Count(path, "/") == 2 && !strings.HasPrefix(path, "/state-") && !strings.Contains(path, "/mip/")
 }
 
 // answer is one answer under way.
@@ -152,7 +73,6 @@ type answer struct {
 	d       *edition // the same from the first byte to the last
 	w       http.ResponseWriter
 	r       *http.Request
-	kind    string
 	failure string
 	status  int
 }
@@ -189,7 +109,7 @@ func (a *answer) retryAfter(d time.Duration) {
 // the answer finds it counted.
 func (a *answer) done(status int) {
 	a.status = status
-	a.d.stats.answer(status, a.failure)
+	a.d.stats.answer(a.failure)
 }
 
 func (a *answer) plain(status int, contentType, body string) {
@@ -203,7 +123,7 @@ func (a *answer) plain(status int, contentType, body string) {
 
 // page builds the page and sends it.
 func (a *answer) page() {
-	if a.kind == kindRobots {
+	if a.r.URL.Path == "/robots.txt" {
 		a.plain(http.StatusOK, "text/plain; charset=utf-8", robots)
 		return
 	}
@@ -252,33 +172,33 @@ type finished struct {
 // A search that fits nothing says so with 200; a path that is none is not found.
 func (a *answer) build() (status int, charset string, html []byte) {
 	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
-	switch a.kind {
-	case kindListing:
-		if req, ok := d.findResults(path, q); ok {
-			return d.resultsPage(&req)
-		}
-	case kindSearch:
+	switch {
+	case path == "/":
+		html = d.homePage()
+	case path == "/search":
 		if req, ok := d.findSearch(q); ok {
 			return d.resultsPage(&req)
 		}
 		v := plainFrame("Search", "srp")
 		v.What, v.Where = q.Get("search_terms"), q.Get("geo_location_terms")
 		html = d.page("no_results", v)
-	case kindDetail:
+	case path == "/sitemap":
+		html = d.sitemapPage()
+	case strings.HasPrefix(path, "/state-"):
+		html = d.statePage(strings.TrimPrefix(path, "/state-"), q)
+	case strings.Contains(path, "/mip/"):
 		if b, ok := d.findDetail(path); ok {
 			if b.Path != path {
 				return http.StatusMovedPermanently, "", []byte(b.Path)
 			}
 			html = d.detailPage(&b)
 		}
-	case kindHome:
-		html = d.homePage()
-	case kindSitemap:
-		html = d.sitemapPage()
-	case kindState:
-		html = d.statePage(strings.TrimPrefix(path, "/state-"), q)
-	case kindCity:
+	case strings.Count(path, "/") == 1:
 		html = d.cityPage(d.bySlug[path[1:]])
+	default:
+		if req, ok := d.findResults(path, q); ok {
+			return d.resultsPage(&req)
+		}
 	}
 	if html == nil {
 		return d.notFound()

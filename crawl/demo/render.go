@@ -26,7 +26,7 @@ func plainFrame(title, kind string) frame {
 func (s *stock) page(name string, data any) []byte {
 	var b bytes.Buffer
 	b.Grow(256 << 10)
-	if err := s.templates.ExecuteTemplate(&b, name, data); err != nil {
+	if err := s.templates.ExecuteTemplate(&b, name+".html", data); err != nil {
 		panic(fmt.Sprintf("demo: page %s: %v", name, err)) // the tests write every kind of page
 	}
 	return b.Bytes()
@@ -36,40 +36,21 @@ var analyticsPattern = regexp.MustCompile(`data-analytics='([^']*)'`)
 
 // newTemplates reads the templates, by the names of their files. The cards of entities are the
 // modern ones, their JSON attributes entity-encoded in double quotes: the site serves both.
-func newTemplates() (*template.Template, error) {
-	comment, err := markup.ReadFile("html/comment.html")
-	if err != nil {
-		return nil, fmt.Errorf("read templates: %w", err)
-	}
+func newTemplates() *template.Template {
 	parts := chromeParts()
-	parts["comment"] = template.HTML(comment) //nolint:gosec // our own text
-	all := template.New("").Delims("[[", "]]").Funcs(template.FuncMap{
+	all := template.Must(template.New("").Delims("[[", "]]").Funcs(template.FuncMap{
 		"chrome": func(name string) template.HTML { return parts[name] }, "lower": strings.ToLower,
 		"letters": func() []string { return strings.Split("abcdefghijklmnopqrstuvwxyz", "") },
-	})
-	files, err := markup.ReadDir("html")
+	}).ParseFS(markup, "html/*.html"))
+	modern, err := markup.ReadFile("html/card_modern.html")
 	if err != nil {
-		return nil, fmt.Errorf("read templates: %w", err)
+		panic(err) // it is embedded
 	}
-	for _, f := range files {
-		text, err := markup.ReadFile("html/" + f.Name())
-		if err != nil {
-			return nil, fmt.Errorf("read template: %w", err)
-		}
-		name := strings.TrimSuffix(f.Name(), ".html")
-		if name == "card_modern" {
-			entities := analyticsPattern.ReplaceAllStringFunc(string(text), func(s string) string {
-				return `data-analytics="` + strings.ReplaceAll(s[len("data-analytics='"):len(s)-1], `"`, "&quot;") + `"`
-			})
-			if _, err := all.New("card_entity").Parse(entities); err != nil {
-				return nil, fmt.Errorf("template card_entity: %w", err)
-			}
-		}
-		if _, err := all.New(name).Parse(string(text)); err != nil {
-			return nil, fmt.Errorf("template %s: %w", name, err)
-		}
-	}
-	return all, nil
+	entities := analyticsPattern.ReplaceAllStringFunc(string(modern), func(s string) string {
+		return `data-analytics="` + strings.ReplaceAll(s[len("data-analytics='"):len(s)-1], `"`, "&quot;") + `"`
+	})
+	template.Must(all.New("card_entity.html").Parse(entities))
+	return all
 }
 
 // skin is the markup generation of a target's pages.
@@ -133,8 +114,9 @@ func chromeParts() map[string]template.HTML {
 		return `<script>window.YP=window.YP||{};YP.` + template.HTML(name) + `=function(e,t){"use strict";` + bulk(size, script...) + "};</script>" //nolint:gosec // our own text
 	}
 	return map[string]template.HTML{
-		"styles": "<style>" + bulk(9<<10, `.%[2]s-%[1]d>.%[3]s{margin:%[4]dpx;color:#%06[5]x;background:url(/images/%[3]s.svg) no-repeat}@media(max-width:%[4]dpx){.%[2]s-%[1]d{display:none}}`) + "</style>",
-		"head":   scripts("head", 28<<10), "body": scripts("body", 24<<10), "nav": bulk(10<<10, menu), "foot": bulk(12<<10, menu),
+		"comment": `<!-- the old markup, kept for reference: <div class="search-results organic"><div class="result" id="lid-0"><a class="business-name" href="/nowhere/mip/nothing-1">Nothing</a></div></div> -->`, // a template would lose it
+		"styles":  "<style>" + bulk(9<<10, `.%[2]s-%[1]d>.%[3]s{margin:%[4]dpx;color:#%06[5]x;background:url(/images/%[3]s.svg) no-repeat}@media(max-width:%[4]dpx){.%[2]s-%[1]d{display:none}}`) + "</style>",
+		"head":    scripts("head", 28<<10), "body": scripts("body", 24<<10), "nav": bulk(10<<10, menu), "foot": bulk(12<<10, menu),
 		"modals": bulk(12<<10, `<div class="modal modal-%[2]s" id="modal-%[1]d" role="dialog"><div class="modal-dialog"><button type="button" class="close" data-dismiss="modal" aria-label="Close">&times;</button><form action="/%[2]s/submit" method="post" data-token="%016[5]x"><label for="f-%[1]d">Your %[2]s</label><input type="text" id="f-%[1]d" name="%[2]s" maxlength="%[4]d"><select name="s-%[1]d"><option value="">Choose&hellip;</option><option value="%[3]s">%[3]s</option><option value="other">Other</option></select><textarea name="t-%[1]d" rows="3" cols="40"></textarea></form></div></div>`),
 	}
 }

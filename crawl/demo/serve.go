@@ -103,15 +103,11 @@ func (s *Server) Close() error {
 	return s.err
 }
 
-// Stats is what the directory has been asked for since it started, or since
-// the counts were reset. /__stats shows it as JSON.
+// Stats is what the directory has been asked for since it started.
 type Stats struct {
-	Requests  int            `json:"requests"`   // all but those for /__stats
-	ByKind    map[string]int `json:"by_kind"`    // listing, search, detail, robots, …
-	ByStatus  map[int]int    `json:"by_status"`  // as sent; a timeout counts as 0
-	ByFailure map[string]int `json:"by_failure"` // injected failures
-	Distinct  int            `json:"distinct_urls"`
-	URLs      map[string]int `json:"urls"` // path and query → requests, failed ones included
+	Requests  int
+	ByFailure map[string]int // injected failures
+	URLs      map[string]int // path and query → requests, failed ones included
 }
 
 // counts gathers Stats.
@@ -120,27 +116,19 @@ type counts struct {
 	s  Stats
 }
 
-func (c *counts) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.s = Stats{ByKind: make(map[string]int), ByStatus: make(map[int]int), ByFailure: make(map[string]int), URLs: make(map[string]int)}
-}
-
 // request counts a request and returns how many there were for the URL before.
-func (c *counts) request(url, kind string) (before int) {
+func (c *counts) request(url string) (before int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.s.Requests++
-	c.s.ByKind[kind]++
 	c.s.URLs[url]++
 	return c.s.URLs[url] - 1
 }
 
 // answer counts how a request ended.
-func (c *counts) answer(status int, failure string) {
+func (c *counts) answer(failure string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.s.ByStatus[status]++
 	if failure != "" {
 		c.s.ByFailure[failure]++
 	}
@@ -151,10 +139,7 @@ func (d *Directory) Stats() Stats {
 	c := &d.stats
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.s
-	s.Distinct = len(s.URLs)
-	s.ByKind, s.ByStatus, s.ByFailure, s.URLs = maps.Clone(s.ByKind), maps.Clone(s.ByStatus), maps.Clone(s.ByFailure), maps.Clone(s.URLs)
-	return s
+	return Stats{c.s.Requests, maps.Clone(c.s.ByFailure), maps.Clone(c.s.URLs)}
 }
 
 // The kinds of failure that Config.Fail knows.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -102,40 +103,14 @@ func (r *reader) keep(listings []yp.Listing) {
 
 // union keeps what a says and adds what only b says.
 func union(a, b yp.Listing) yp.Listing {
-	for _, f := range []struct{ to, from *string }{
-		{&a.ProfileURL, &b.ProfileURL},
-		{&a.Phone, &b.Phone},
-		{&a.PhoneE164, &b.PhoneE164},
-		{&a.Street, &b.Street},
-		{&a.City, &b.City},
-		{&a.State, &b.State},
-		{&a.PostalCode, &b.PostalCode},
-		{&a.ServiceArea, &b.ServiceArea},
-		{&a.WebsiteURL, &b.WebsiteURL},
-		{&a.Website, &b.Website},
-		{&a.Domain, &b.Domain},
-		{&a.PriceRange, &b.PriceRange},
-		{&a.Snippet, &b.Snippet},
-		{&a.ImageURL, &b.ImageURL},
-	} {
-		if *f.to == "" {
-			*f.to = *f.from
+	sponsored := a.Sponsored && b.Sponsored
+	to, from := reflect.ValueOf(&a).Elem(), reflect.ValueOf(b)
+	for i := range to.NumField() {
+		if to.Field(i).IsZero() {
+			to.Field(i).Set(from.Field(i))
 		}
 	}
-	a.Rank = 0
-	a.Rating = max(a.Rating, b.Rating)
-	a.ReviewCount = max(a.ReviewCount, b.ReviewCount)
-	a.YearsInBusiness = max(a.YearsInBusiness, b.YearsInBusiness)
-	a.Sponsored = a.Sponsored && b.Sponsored
-	if a.Claimed == nil {
-		a.Claimed = b.Claimed
-	}
-	if len(a.Categories) == 0 {
-		a.Categories = b.Categories
-	}
-	if len(a.Hours) == 0 {
-		a.Hours = b.Hours
-	}
+	a.Rank, a.Sponsored = 0, sponsored
 	return a
 }
 

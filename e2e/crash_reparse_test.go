@@ -3,10 +3,8 @@
 package e2e
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"ypcrawl/crawl"
@@ -35,23 +33,16 @@ func TestCrashReparse(t *testing.T) {
 	w.args = []string{
 		"run", "--keep-pages", "30", "--source-file", "broken.yaml", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--workers", "5", "--log-level", "warn", "--max-cities", "1",
 	}
-	dies := func(point crawl.Point, nth int, args ...string) {
-		t.Helper()
-		out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, args...).CombinedOutput()
-		if !killed(err) {
-			t.Fatalf("not killed at %s: %v\n%s", point, err, out)
-		}
-	}
 	for i, point := range crawl.Points() {
 		if i%pointStep == 0 {
-			dies(point, 3, w.args...)
+			w.dies(point, 3, w.args...)
 		}
 	}
 	w.finish()
 	reparse := []string{"reparse", "--source-file", "mended.yaml"}
 	for batch := 1; batch <= 2; batch++ { // of 16 pages; the first transaction takes a number for the log
-		dies(crawl.PointReparsed, batch, reparse...)
-		dies(crawl.PointInTx, batch+1, reparse...)
+		w.dies(crawl.PointReparsed, batch, reparse...)
+		w.dies(crawl.PointInTx, batch+1, reparse...)
 	}
 	w.must(reparse...)
 	w.checkTruth()
@@ -63,36 +54,5 @@ func TestCrashReparse(t *testing.T) {
 	}
 	if n := w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`) - w.count(`SELECT count(*) FROM listings`); n != 0 {
 		t.Errorf("%d more listings are new by the events than there are", n)
-	}
-}
-
-// TestReparseDocument types the commands of docs/reparse.md.
-func TestReparseDocument(t *testing.T) {
-	t.Parallel()
-	text, err := os.ReadFile("docs/reparse.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, n := t.TempDir(), 0
-	for line := range strings.Lines(string(text)) {
-		typed, ok := strings.CutPrefix(line, "$ ypcrawl ")
-		if !ok {
-			continue
-		}
-		typed, _, _ = strings.Cut(typed, " #")
-		typed, file, _ := strings.Cut(strings.TrimSpace(typed), " > ")
-		out, err := command(dir, nil, strings.Fields(typed)...).Output()
-		if err != nil {
-			t.Fatalf("%s: %v", line, err)
-		}
-		if file != "" {
-			if err := os.WriteFile(filepath.Join(dir, file), out, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		n++
-	}
-	if n < 6 {
-		t.Errorf("%d commands", n)
 	}
 }

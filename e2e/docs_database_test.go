@@ -1,18 +1,18 @@
 package e2e
 
 import (
-	"context"
-	"database/sql"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 var update = flag.Bool("update", false, "write docs/database.md anew below its mark, and testdata/screens")
@@ -111,7 +111,7 @@ func (p *schemaPart) items() (all []schemaItem) {
 // describeSchema writes the schema as Markdown, and fails where the text was not understood.
 func describeSchema(t *testing.T, parts []schemaPart) string {
 	t.Helper()
-	db := emptyDatabase(t)
+	db := storetest.Open(t)
 	var b strings.Builder
 	for _, chapter := range []struct{ kind, title string }{
 		{"VIEW", "Views: begin here"}, {"TABLE", "Tables"}, {"TRIGGER", "Triggers"},
@@ -210,7 +210,7 @@ func describeTable(t *testing.T, b *strings.Builder, p *schemaPart, columns []st
 	}
 }
 
-func describeIndexes(t *testing.T, b *strings.Builder, db *sql.DB, parts []schemaPart, table string) {
+func describeIndexes(t *testing.T, b *strings.Builder, db *store.DB, parts []schemaPart, table string) {
 	t.Helper()
 	var names []string
 	for _, p := range parts {
@@ -254,35 +254,11 @@ func escapeCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`).Replace(strings.TrimSpace(s))
 }
 
-func emptyDatabase(t *testing.T) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "empty.db"))
-	if err == nil {
-		_, err = db.ExecContext(context.Background(), schema)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
-}
-
 // textsOf reads the one column of a query.
-func textsOf(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
+func textsOf(t *testing.T, db *store.DB, query string, args ...any) []string {
 	t.Helper()
-	rows, err := db.QueryContext(context.Background(), query, args...)
+	all, err := store.Column[string](db.Reader(t.Context()), query, args...)
 	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, s)
-	}
-	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return all

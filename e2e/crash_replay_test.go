@@ -5,7 +5,6 @@ package e2e
 import (
 	"database/sql"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -75,21 +74,6 @@ func TestReplayOfEverything(t *testing.T) {
 	t.Parallel()
 	w := siteWorld(t, demo.Config{Places: 8})
 	site := []string{"--source", "demo", "--base-url", w.url, "--states", "UT", "--log-level", "warn", "--delay", "0"}
-	run := func(args ...string) string {
-		t.Helper()
-		out, err := command(w.dir, nil, args...).CombinedOutput()
-		if code := exitCode(t, err); code != 0 && code != 3 {
-			t.Fatalf("%s: exit %d\n%s", strings.Join(args, " "), code, out)
-		}
-		return string(out)
-	}
-	die := func(point string, nth int, args ...string) {
-		t.Helper()
-		out, err := command(w.dir, []string{fmt.Sprintf("%s=%s:%d", killAt, point, nth)}, args...).CombinedOutput()
-		if !killed(err) {
-			t.Fatalf("%s was not killed at %s: %v\n%s", strings.Join(args, " "), point, err, out)
-		}
-	}
 	discover := append([]string{"discover", "--categories", "Plumbers", "Dentists"}, site...)
 	crawl := append([]string{"run", "--categories", "Plumbers", "Dentists", "--details", "--workers", "1", "--linger", "0"}, site...)
 	path := filepath.Join(w.dir, "ypcrawl.db")
@@ -102,17 +86,17 @@ func TestReplayOfEverything(t *testing.T) {
 		return id
 	}
 
-	die("appended", 3, discover...)
-	run(discover...)
-	die("committed", 9, crawl...)
-	die("appended", 20, crawl...)
-	run(crawl...)
+	w.dies("appended", 3, discover...)
+	w.run(discover...)
+	w.dies("committed", 9, crawl...)
+	w.dies("appended", 20, crawl...)
+	w.run(crawl...)
 	if err := w.site.SetEpoch(2); err != nil {
 		t.Fatal(err)
 	}
-	die("committed", 2, discover...)
-	run(discover...)
-	run(crawl...)
+	w.dies("committed", 2, discover...)
+	w.run(discover...)
+	w.run(crawl...)
 	for what, query := range map[string]string{
 		"cities that are gone": `SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`, "details": `SELECT count(*) FROM details`,
 		"indexes that were read twice": `SELECT count(*) FROM targets WHERE kind = 'index' AND crawls = 2`,
@@ -125,10 +109,10 @@ func TestReplayOfEverything(t *testing.T) {
 
 	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
 	for _, round := range []string{"once", "twice"} {
-		t.Log(run("--db", rebuilt, "wal", "replay", "logs/yp_wal"))
+		t.Log(w.run("--db", rebuilt, "wal", "replay", "logs/yp_wal"))
 		w.compare(path, rebuilt, "replayed "+round)
 	}
-	run("wal", "replay") // into the file that was crawled
+	w.run("wal", "replay") // into the file that was crawled
 	w.compare(path, rebuilt, "replayed into the file itself")
 }
 
@@ -138,19 +122,12 @@ func TestReplayOfEverything(t *testing.T) {
 func TestReplayOfManyWorkers(t *testing.T) {
 	t.Parallel()
 	w := siteWorld(t, demo.Config{Places: 8})
-	run := func(args ...string) {
-		t.Helper()
-		out, err := command(w.dir, nil, args...).CombinedOutput()
-		if code := exitCode(t, err); code != 0 && code != 3 {
-			t.Fatalf("%s: exit %d\n%s", strings.Join(args, " "), code, out)
-		}
-	}
 	crawled := filepath.Join(w.dir, "ypcrawl.db")
 	for epoch := range 2 {
 		if err := w.site.SetEpoch(epoch); err != nil {
 			t.Fatal(err)
 		}
-		run("run", "--source", "demo", "--base-url", w.url, "--states", "UT", "NV", "--categories", "Plumbers", "Dentists", "Restaurants",
+		w.run("run", "--source", "demo", "--base-url", w.url, "--states", "UT", "NV", "--categories", "Plumbers", "Dentists", "Restaurants",
 			"--log-level", "warn", "--delay", "0", "--workers", "8", "--linger", "0")
 		db, err := sql.Open("sqlite", crawled)
 		if err != nil {
@@ -162,7 +139,7 @@ func TestReplayOfManyWorkers(t *testing.T) {
 		}
 	}
 	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
-	run("--db", rebuilt, "wal", "replay", "logs/yp_wal")
+	w.run("--db", rebuilt, "wal", "replay", "logs/yp_wal")
 	w.compare(crawled, rebuilt, "replayed", "targets") // their due times are the operator's
 	for what, query := range map[string]string{
 		"listings":       `SELECT listing_id, first_seen_at, last_seen_at, dropped_at, backfilled FROM listings`,
@@ -173,6 +150,16 @@ func TestReplayOfManyWorkers(t *testing.T) {
 			t.Errorf("times of %s differ (-crawled +replayed):\n%s", what, head(diff))
 		}
 	}
+}
+
+// run runs a crawl, or what belongs to it, to its end: some of it may wait.
+func (w *world) run(args ...string) string {
+	w.t.Helper()
+	out, err := command(w.dir, nil, args...).CombinedOutput()
+	if code := exitCode(w.t, err); code != 0 && code != 3 {
+		w.t.Fatalf("%s: exit %d\n%s", strings.Join(args, " "), code, out)
+	}
+	return string(out)
 }
 
 // compare holds every table that pages feed in one database to that in another one.
