@@ -4,7 +4,7 @@
 // Purpose: the rules as small pure functions that can be read beside the document
 // (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that
 // fills them from the database and keeps what they decide: connectivity_profiles, hosts,
-// host_turns, field_shares, page_samples, proxies, and the automatic pauses of sources.
+// host_turns, field_shares, proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over
 //	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
@@ -31,7 +31,7 @@
 // requests, its first block (it costs nothing anyway), the run of pages that the
 // layout alarm suspects, and what it learned since the last Flush.
 //
-// Imports: store and yp, and klauspost/compress for page samples. What fetches is
+// Imports: store and yp. What fetches is
 // met through the Pacer interface.
 //
 // Tests: tables at every threshold and on both sides of it, with a fake clock;
