@@ -34,7 +34,7 @@ type runModel struct {
 
 type workerRow struct {
 	Name, State, Why, Target, Page, Beat, Rate, Use, Log string
-	TargetID, Pages, Listings                                    int64
+	TargetID, Pages, Listings                            int64
 }
 
 // spoke is a worker as it is drawn around its run.

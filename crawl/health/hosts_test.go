@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -474,35 +472,5 @@ func TestHostsTogether(t *testing.T) {
 		if s := p.hosts.hosts[host]; s.unsaved(p.clock.now()) {
 			t.Errorf("%s is %+v, stored %+v", host, s.Host, s.stored)
 		}
-	}
-}
-
-func TestSaveHost(t *testing.T) {
-	t.Parallel()
-	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-	stored := Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}
-	for _, c := range []struct {
-		name          string
-		was, is, want Host
-	}{
-		{"nothing changed", Host{Host: "a"}, Host{Host: "a"}, stored},
-		{"the delay", Host{Host: "a"}, Host{Host: "a", Delay: 2, DelayReason: "s"}, Host{Host: "a", Delay: 2, DelayReason: "s", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}},
-		{"the delay, back to as configured", Host{Host: "a", Delay: 5}, Host{Host: "a"}, Host{Host: "a", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}},
-		{"fewer blocks than another has met", Host{Host: "a", Blocks: 1}, Host{Host: "a", Blocks: 2}, stored},
-		{"more blocks", Host{Host: "a", Blocks: 3}, Host{Host: "a", Blocks: 4}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 4, HeldUntil: at(5), HeldFor: "penalty"}},
-		{"no more blocks", Host{Host: "a", Blocks: 1}, Host{Host: "a"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", HeldUntil: at(5), HeldFor: "penalty"}},
-		{"a longer hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(6), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(6), HeldFor: "Retry-After"}},
-		{"a shorter hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(4), HeldFor: "Retry-After"}, stored},
-		{"a hold that is too long", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(600), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(60), HeldFor: "Retry-After"}},
-	} {
-		inWorld(t, c.name, func(t *testing.T, w *world) {
-			_, err := w.saveHost(t.Context(), demo, Host{Host: "a"}, stored)
-			ok(t, err)
-			got, err := w.saveHost(t.Context(), demo, c.was, c.is)
-			ok(t, err)
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
-			}
-		})
 	}
 }

@@ -82,29 +82,6 @@ func TestPenalty(t *testing.T) {
 	}
 }
 
-func TestRecent(t *testing.T) {
-	t.Parallel()
-	var r recent
-	for i := 1; i <= 60; i++ {
-		seen := Seen{HostFault: i <= 20}
-		if i%2 == 0 && i <= 20 {
-			seen = challenged
-		}
-		due := r.add(seen)
-		if due != (i%10 == 0) {
-			t.Errorf("after %d requests: due %v", i, due)
-		}
-		want := Window{Requests: min(i, 20)}
-		for j := max(i-19, 1); j <= min(i, 20); j++ {
-			want.Failures++
-			want.Challenges += 1 - j%2
-		}
-		if got := r.window(); got != want {
-			t.Errorf("after %d requests %+v, want %+v", i, got, want)
-		}
-	}
-}
-
 var _ fetch.Turns = (*Monitor)(nil)
 
 const storedTurns = `SELECT host, substr(next_at, 12, 12), gap_ms FROM host_turns`

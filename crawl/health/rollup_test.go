@@ -178,8 +178,17 @@ func TestPercentiles(t *testing.T) {
 		all      []req
 		p50, p95 int
 	}{
-		{upTo(1), 1, 1}, {upTo(2), 1, 2}, {upTo(3), 2, 3}, {upTo(4), 2, 4}, {upTo(19), 10, 19}, {upTo(20), 10, 19}, {upTo(21), 11, 20}, {upTo(100), 50, 95}, {upTo(101), 51, 96},
-		{[]req{{n: 94, latency: 7}, {n: 6, latency: 9}}, 7, 9}, {[]req{{n: 95, latency: 7}, {n: 5, latency: 9}}, 7, 7},
+		{upTo(1), 1, 1},
+		{upTo(2), 1, 2},
+		{upTo(3), 2, 3},
+		{upTo(4), 2, 4},
+		{upTo(19), 10, 19},
+		{upTo(20), 10, 19},
+		{upTo(21), 11, 20},
+		{upTo(100), 50, 95},
+		{upTo(101), 51, 96},
+		{[]req{{n: 94, latency: 7}, {n: 6, latency: 9}}, 7, 9},
+		{[]req{{n: 95, latency: 7}, {n: 5, latency: 9}}, 7, 7},
 	} {
 		inWorld(t, fmt.Sprint(len(c.all), c.p95), func(t *testing.T, w *world) {
 			w.requests(t, append(c.all, req{n: 50, source: other, latency: 1000})...)
