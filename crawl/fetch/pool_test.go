@@ -65,9 +65,16 @@ func (p *poolOf) rest(s *Session) {
 	}
 }
 
-func TestPolicyOff(t *testing.T) {
+// TestDirectly: no proxy is wanted, or there is none.
+func TestDirectly(t *testing.T) {
 	t.Parallel()
-	p := newPoolOf(t, "", 3)
+	for policy, n := range map[Policy]int{"": 3, PolicyPrefer: 0} {
+		directly(t, newPoolOf(t, policy, n))
+	}
+}
+
+func directly(t *testing.T, p *poolOf) {
+	t.Helper()
 	s := p.take(t)
 	if s != p.client.direct || p.Active() != 0 {
 		t.Errorf("%v, %d active", s, p.Active())
@@ -118,18 +125,6 @@ func TestPolicyPrefer(t *testing.T) {
 	p.now = p.now.Add(ProxyRest)
 	if s, err = p.Keep(s); err != nil || number(s) == -1 {
 		t.Errorf("with proxies back: %v, %v", s, err)
-	}
-}
-
-func TestPolicyPreferWithoutProxies(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyPrefer, 0)
-	s := p.take(t)
-	if s != p.client.direct {
-		t.Errorf("%v", s)
-	}
-	if _, err := p.Rotate(s); !errors.Is(err, ErrNoProxy) {
-		t.Errorf("rotated: %v", err)
 	}
 }
 
