@@ -95,8 +95,6 @@ var (
 	fine    = Seen{}
 	blocked = Seen{Class: yp.ClassHTTP403, Block: true}
 	timeout = Seen{Class: yp.ClassTimeout, HostFault: true}
-
-	challenged = Seen{Class: yp.ClassChallenge, Block: true}
 )
 
 func TestObservedPenalties(t *testing.T) {

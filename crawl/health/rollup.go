@@ -20,28 +20,34 @@ import (
 // the samples do not exceed. A histogram is sorted sooner than samples.
 const readCounts = `
 	WITH bars AS MATERIALIZED (
-		SELECT source_id, latency_ms, error_class, count(*) AS n FROM sources s CROSS JOIN requests ON source_id = s.id
+		SELECT source_id, latency_ms, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok FROM sources s CROSS JOIN requests ON source_id = s.id
 		WHERE s.enabled = 1 AND finished_at > ?3 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
-		GROUP BY 1, 2, 3),
+		GROUP BY 1, 2),
 	ranks AS (
-		SELECT source_id, latency_ms, sum(n) OVER (PARTITION BY source_id ORDER BY latency_ms) AS below, sum(n) OVER (PARTITION BY source_id) AS samples FROM bars),
-	percentiles AS (
-		SELECT source_id, min(latency_ms) FILTER (WHERE 100 * below >= 50 * samples) AS p50, min(latency_ms) FILTER (WHERE 100 * below >= 95 * samples) AS p95
-		FROM ranks GROUP BY source_id),
+		SELECT source_id, latency_ms, n, ok, sum(n) OVER (PARTITION BY source_id ORDER BY latency_ms) AS below, sum(n) OVER (PARTITION BY source_id) AS samples FROM bars),
+	hour AS (
+		SELECT source_id, sum(n) AS n, sum(ok) AS ok, min(latency_ms) FILTER (WHERE 100 * below >= 50 * samples) AS p50,
+			min(latency_ms) FILTER (WHERE 100 * below >= 95 * samples) AS p95
+		FROM ranks GROUP BY 1),
 	classes AS (
-		SELECT source_id, json_group_object(error_class, n) AS failures
-		FROM (SELECT source_id, error_class, sum(n) AS n FROM bars WHERE error_class IS NOT NULL GROUP BY 1, 2) GROUP BY source_id),
-	sums AS MATERIALIZED (
-		SELECT source_id, count(*) AS day, sum(outcome = 'success' AND parse_ok = 1) AS ok,
-			count(*) FILTER (WHERE finished_at > ?3) AS hour, ifnull(sum(outcome = 'success' AND parse_ok = 1) FILTER (WHERE finished_at > ?3), 0) AS hour_ok,
-			count(*) FILTER (WHERE finished_at > ?4) AS burst, count(*) FILTER (WHERE finished_at > ?4 AND error_class = 'http_429') AS limited
-		FROM sources s CROSS JOIN requests ON source_id = s.id
-		WHERE s.enabled = 1 AND finished_at > ?2 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
-		GROUP BY source_id)
-	SELECT s.id, ifnull(hour, 0), ifnull(hour_ok, 0), ifnull(day, 0), ifnull(ok, 0), p50, p95, ifnull(failures, '{}'), ifnull(burst, 0), ifnull(limited, 0),
+		SELECT source_id, error_class, count(*) AS n FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?3 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class <> 'rate_limited'
+		GROUP BY 1, 2),
+	failures AS (SELECT source_id, json_group_object(error_class, n) AS failures FROM classes GROUP BY 1),
+	day AS ( -- the rest of it, so that no row is read twice
+		SELECT source_id, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?2 AND finished_at <= ?3 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
+		GROUP BY 1),
+	burst AS (
+		SELECT source_id, count(*) AS n, count(*) FILTER (WHERE error_class = 'http_429') AS limited FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?4 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
+		GROUP BY 1)
+	SELECT s.id, ifnull(h.n, 0), ifnull(h.ok, 0), ifnull(h.n, 0) + ifnull(d.n, 0), ifnull(h.ok, 0) + ifnull(d.ok, 0), p50, p95,
+		ifnull(failures, '{}'), ifnull(b.n, 0), ifnull(b.limited, 0),
 		iif(failures LIKE '%"unknown"%', ifnull((SELECT http_status FROM requests WHERE source_id = s.id AND finished_at > ?3 AND finished_at <= ?1
 			AND proxy_failed = 0 AND type <> 'robots' AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1), 0), 0)
-	FROM sources s LEFT JOIN sums u ON u.source_id = s.id LEFT JOIN percentiles p ON p.source_id = s.id LEFT JOIN classes c ON c.source_id = s.id
+	FROM sources s LEFT JOIN hour h ON h.source_id = s.id LEFT JOIN failures f ON f.source_id = s.id
+	LEFT JOIN day d ON d.source_id = s.id LEFT JOIN burst b ON b.source_id = s.id
 	WHERE s.enabled = 1 ORDER BY s.id`
 
 // RollUp reads the requests of the last 24 hours and rolls the profile of every
