@@ -4,7 +4,7 @@
 -- categories), the unit of work (targets), who works (runs, workers), what was found
 -- (companies, listings, company_keys, sightings, details), how it came to be so
 -- (staged_listings, listing_events),
--- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, page_samples, proxies),
+-- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, proxies),
 -- the counters that keep `progress` instant, and the rules as views.
 --
 -- Times are UTC text "2026-11-20T23:50:00.000Z": text order is time order.
@@ -158,7 +158,6 @@ CREATE TABLE workers (
     claim_retries INTEGER NOT NULL DEFAULT 0,        -- tries more that these took: the database was busy
     rss_bytes     INTEGER NOT NULL DEFAULT 0,        -- memory of its process at the last heartbeat; 0 = unknown
     cpu_ms        INTEGER CHECK (cpu_ms >= 0),       -- processor time that its process has used until then; NULL = unknown
-    cpu_percent   REAL CHECK (cpu_percent >= 0),     -- of one processor, between its last two heartbeats; NULL = unknown
     UNIQUE (run_id, worker_id)
 ) STRICT;
 
@@ -621,19 +620,6 @@ CREATE TABLE field_shares (
     having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings),
     PRIMARY KEY (source_id, category_id, field)
 ) STRICT, WITHOUT ROWID;
-
--- Pages whose layout was not known, kept for whoever mends the source; the newest few of each.
-CREATE TABLE page_samples (
-    id        INTEGER PRIMARY KEY,
-    source_id INTEGER NOT NULL REFERENCES sources (id),
-    target_id INTEGER REFERENCES targets (id),
-    url       TEXT NOT NULL,
-    reason    TEXT NOT NULL,
-    taken_at  TEXT NOT NULL,
-    size      INTEGER NOT NULL CHECK (size >= 0),    -- bytes, unpacked
-    body      BLOB NOT NULL                          -- zstd
-) STRICT;
-CREATE INDEX page_samples_by_source ON page_samples (source_id, id);
 
 -- Proxies are the operator's choice. url may hold a password and is shown nowhere; name
 -- is the same without it.

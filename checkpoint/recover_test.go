@@ -153,19 +153,18 @@ func TestWorkers(t *testing.T) {
 }
 
 // TestProcessorTime: what a process takes of the processors is kept as it was told; unknown is
-// NULL, and 0 is not.
+// NULL.
 func TestProcessorTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
 	noErr(t, b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{CPU: time.Second}))
 	noErr(t, b.run.Enlist(bg, "w2", "Bob", checkpoint.Usage{}))
-	cpu := `SELECT worker_id, cpu_ms, cpu_percent FROM workers ORDER BY id`
-	same(t, "enlisted", table(t, b.DB(), cpu), []string{"w1|1000|", "w2||"})
-	none, some := 0.0, 12.5
+	cpu := `SELECT worker_id, cpu_ms FROM workers ORDER BY id`
+	same(t, "enlisted", table(t, b.DB(), cpu), []string{"w1|1000", "w2|"})
 	for _, c := range []struct {
 		use  checkpoint.Usage
 		want string
-	}{{checkpoint.Usage{CPU: 3 * time.Second, Percent: &some}, "3000|12.5"}, {checkpoint.Usage{CPU: 3 * time.Second, Percent: &none}, "3000|0"}, {checkpoint.Usage{}, "|"}} {
+	}{{checkpoint.Usage{CPU: 3 * time.Second}, "3000"}, {checkpoint.Usage{}, ""}} {
 		_, err := b.run.Heartbeat(bg, 0, c.use)
 		noErr(t, err)
 		same(t, "heartbeat", table(t, b.DB(), cpu), []string{"w1|" + c.want, "w2|" + c.want})

@@ -173,7 +173,7 @@ func (r *Run) Heartbeat(ctx context.Context, requests int64, use Usage) (held in
 			return err
 		}
 		held = int(n)
-		if err := tx.Run(beatWorkers, tx.Now, use.Memory, use.cpu(), use.Percent, r.ID); err != nil {
+		if err := tx.Run(beatWorkers, tx.Now, use.Memory, use.cpu(), r.ID); err != nil {
 			return err
 		}
 		return tx.Run(beatRun, tx.Now, requests, r.ID)
@@ -204,15 +204,14 @@ const (
 	dismiss     = `UPDATE workers SET stopped_at = ?1, heartbeat_at = ?1, rss_bytes = ifnull(nullif(?4, 0), rss_bytes), cpu_ms = ifnull(?5, cpu_ms) WHERE run_id = ?2 AND worker_id = ?3`
 	dismissAll  = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND stopped_at IS NULL`
 	dismissDead = `UPDATE workers SET stopped_at = heartbeat_at WHERE stopped_at IS NULL AND run_id IN (SELECT value FROM json_each(?))`
-	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ?, cpu_ms = ?, cpu_percent = ? WHERE run_id = ? AND stopped_at IS NULL`
+	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ?, cpu_ms = ? WHERE run_id = ? AND stopped_at IS NULL`
 	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
 )
 
 // Usage is what a process uses of its machine.
 type Usage struct {
-	Memory  int64         // bytes that it holds now, 0 = unknown
-	CPU     time.Duration // processor time since it began, 0 = unknown
-	Percent *float64      // of one processor, since the heartbeat before; nil = unknown
+	Memory int64         // bytes that it holds now, 0 = unknown
+	CPU    time.Duration // processor time since it began, 0 = unknown
 }
 
 // cpu is the processor time for SQL: NULL where it isn't known.

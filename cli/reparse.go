@@ -20,27 +20,23 @@ import (
 	"ypcrawl/yp"
 )
 
-// pagesFile has the pages that --keep-pages keeps.
+// pagesFile has the pages that --keep-pages keeps, and those whose layout was not known.
 func pagesFile(c *cli.Context) string { return store.RealPath(c.String("db")) + ".pages" }
 
 const defaultPagesSize = 2_000_000_000
 
 func keepPagesFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = keep none"}
+	return &cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = only pages of unknown layout, 10 a source"}
 }
 
 // leastPagesSize is what a run needs to keep pages in.
 const leastPagesSize = 20_000_000
 
-// keepPages opens the file of kept pages; nil = they are not kept. A crawl is never the
+// keepPages opens the file of kept pages; nil = none is kept. A crawl is never the
 // worse for it: what fails is only logged.
 func (r *run) keepPages() *kept.Writer {
-	days := int(timeOf(r.c, "keep-pages") / day)
-	if days == 0 {
-		return nil
-	}
 	w, err := kept.Open(kept.Config{
-		Path: pagesFile(r.c), Days: days, MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
+		Path: pagesFile(r.c), Days: int(timeOf(r.c, "keep-pages") / day), MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
 	})
 	if err != nil {
 		r.log.Warn().Err(err).Str("file", pagesFile(r.c)).Msg("pages are not kept in this run; the crawl goes on")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/url"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -28,12 +30,13 @@ const maxSample = 4 << 20
 func (p *Program) sourcesTryCommand() *cli.Command {
 	return &cli.Command{
 		Name: "try", Usage: "Read one page with a definition: its listings, empty fields, and what was taken for next, total and end",
-		ArgsUsage: "FILE.yaml|SOURCE URL|PAGE.html", Args: true,
-		Description: "A URL is requested once, with the robots.txt, pace and waits of a crawl; a file needs no request. Nothing is stored.\n" +
+		ArgsUsage: "FILE.yaml|SOURCE [URL|PAGE.html]", Args: true,
+		Description: "A URL is requested once, with the robots.txt, pace and waits of a crawl; a file or a kept page needs no request. Nothing is stored.\n" +
 			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
 			"its cards are unread or rejected; 5 a block page or a redirect; 7 an unknown layout.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "details", Usage: "the page is a listing's own, not one of results"},
+			&cli.Int64Flag{Name: "page", DefaultText: "none", Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers"},
 			robotsFlag(), userAgentFlag(), jsonFlag(),
 		},
 		Action: p.sourcesTry,
@@ -56,8 +59,8 @@ type triedPage struct {
 }
 
 func (p *Program) sourcesTry(c *cli.Context) error {
-	if c.Args().Len() != 2 {
-		return Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`")
+	if id := c.Int64("page"); id < 0 || c.Args().Len() != 2 && id == 0 || c.Args().Len() != 1 && id > 0 {
+		return Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
 	}
 	src, err := p.tried(c, c.Args().First())
 	if err != nil {
@@ -67,7 +70,9 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 		return Usagef("%s: %w", src.Name(), site.ErrNoDetails)
 	}
 	var page *site.Page
-	if word := c.Args().Get(1); strings.Contains(word, "://") {
+	if word := c.Args().Get(1); word == "" {
+		page, err = tryKept(c, src)
+	} else if strings.Contains(word, "://") {
 		var address *url.URL
 		if address, err = webAddress("", word, "https://www.example.com/austin-tx/plumbers"); err != nil {
 			return err
@@ -117,6 +122,36 @@ func tryPage(c *cli.Context, src *site.Source, body []byte, final *url.URL, stat
 		return src.ParseDetail(body, final, status)
 	}
 	return src.ParsePage(body, final, status)
+}
+
+// tryKept reads a page that a crawl has kept.
+func tryKept(c *cli.Context, src *site.Source) (*site.Page, error) {
+	id := c.Int64("page")
+	pages, err := kept.OpenReader(pagesFile(c))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no page is kept in %s", pagesFile(c))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = pages.Close() }() // only read
+	page, body, err := pages.Read(c.Context, id)
+	switch {
+	case errors.Is(err, kept.ErrRemoved):
+		return nil, fmt.Errorf("no page has the number %d in %s: the newest %d of unknown layout are kept of each source", id, pagesFile(c), kept.MaxUnknown)
+	case err != nil:
+		return nil, err
+	case page.Kind == yp.KindIndex:
+		return nil, fmt.Errorf("page %d is of an index of cities: `ypcrawl discover` reads those", id)
+	}
+	final, err := url.Parse(page.URL)
+	if err != nil {
+		return nil, err
+	}
+	if page.Kind == yp.KindDetail {
+		return src.ParseDetail(body, final, page.Status)
+	}
+	return src.ParsePage(body, final, page.Status)
 }
 
 func (p *Program) tryFile(c *cli.Context, src *site.Source, path string) (*site.Page, error) {

@@ -16,7 +16,7 @@ func (p *Program) workersCommand() *cli.Command {
 		Usage: "Show the workers of runs: their targets, speed, memory and processor time",
 		Description: "alive: its process runs and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
 			"pages/s is the rate of the last minute; for an ended worker that of all its time. pages are those of\n" +
-			"every kind: of results, of listings, of indexes. Memory and processor time (of one processor, between the last two heartbeats) are those of\n" +
+			"every kind: of results, of listings, of indexes. Memory and processor time are those of\n" +
 			"its process, which its workers share.",
 		Flags: append(
 			formatFlags(),
@@ -58,8 +58,8 @@ func (p *Program) listWorkers(c *cli.Context) error {
 			if w.Memory > 0 {
 				memory = megabytes(w.Memory)
 			}
-			if w.CPU != nil {
-				cpu = fmt.Sprintf("%.0f%%", *w.CPU)
+			if w.CPUMS != nil {
+				cpu = took(time.Duration(*w.CPUMS) * time.Millisecond)
 			}
 			return []any{
 				idText(w.Run), w.Name, w.Host, string(w.State), target, page, w.Pages, rate, w.Listings, memory, cpu,

@@ -71,13 +71,14 @@ type Config struct {
 	// a test can kill the process there.
 	Reached func(point Point)
 
-	// Pages keeps the pages of results and of listings as they come; nil = they are not kept.
+	// Pages keeps the pages of results and of listings as they come, and always those whose layout
+	// is not known; nil = none is kept.
 	Pages PageKeeper
 }
 
 // PageKeeper keeps pages; *kept.Writer is one.
 type PageKeeper interface {
-	Keep(p kept.Page, body []byte)
+	Keep(p kept.Page, body []byte) (id int64)
 }
 
 // Defaults that the command line shows.

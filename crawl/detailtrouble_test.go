@@ -100,7 +100,7 @@ func TestDetailLayout(t *testing.T) {
 	if st.DetailsFailed != 3 {
 		t.Errorf("%d failed, want 3", st.DetailsFailed)
 	}
-	if got := w.source(); got != "3 samples" {
+	if got := w.source(); got != "3 pages kept" {
 		t.Errorf("in force: %q, want the samples alone", got)
 	}
 }

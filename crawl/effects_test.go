@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/kept"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -115,7 +116,7 @@ func TestLayoutAlarm(t *testing.T) {
 			t.Errorf("it says %q", err)
 		}
 		w.requested(city(0), city(1), city(2))
-		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 samples" {
+		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 pages kept" {
 			t.Errorf("in force: %s", got)
 		}
 		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "3 pages in a row")
@@ -141,13 +142,23 @@ func TestLayoutAlarm(t *testing.T) {
 			t.Errorf("it says %q", err)
 		}
 		w.requested(city(0), city(1), city(2))
-		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 samples" {
+		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 pages kept" {
 			t.Errorf("in force: %s", got)
 		}
 		if r := w.is(1, yp.Done, 1, ""); r.Accepted != 2 {
 			t.Errorf("counted %+v", r)
 		}
 		w.counts("crawls are complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL")
+	})
+	parallel(t, "not of pages that show half of what they count", func(t *testing.T) {
+		w := setup(t, layout{cities: 5, pages: 1})
+		for n := range 5 {
+			w.on(city(n), ok(counting(10, city(n)+"?page=2", shops(10*n+1, 5)...)))
+		}
+		w.done()
+		if got := w.source(); got != "" {
+			t.Errorf("in force: %s", got)
+		}
 	})
 	parallel(t, "not when a good page comes between", func(t *testing.T) {
 		w := setup(t, layout{cities: 7})
@@ -159,7 +170,7 @@ func TestLayoutAlarm(t *testing.T) {
 			}
 		}
 		w.done()
-		if got := w.source(); got != "1 strikes, 5 samples" {
+		if got := w.source(); got != "1 strikes, 5 pages kept" {
 			t.Errorf("in force: %s", got)
 		}
 	})
@@ -195,18 +206,21 @@ func TestLayoutAlarm(t *testing.T) {
 	})
 }
 
-// kept compares the samples, the newest first, with the pages of the cities from n-1 down.
+// kept compares the pages that were kept with those of the cities from the first on.
 func (w *world) kept(body func(n int) string, n int) {
 	w.t.Helper()
-	m := health.New(w.db)
-	samples, err := m.Samples(w.t.Context(), w.scope.SourceID)
-	if err != nil || len(samples) != n {
-		w.t.Fatalf("%d samples, %v; want %d", len(samples), err, n)
+	if got := w.unknown(); got != n {
+		w.t.Fatalf("%d pages are kept, want %d", got, n)
 	}
-	for i, s := range samples {
-		got, err := m.ReadSample(w.t.Context(), s.ID)
-		if want := body(n - 1 - i); err != nil || string(got) != want || s.URL != w.URL+city(n-1-i) || s.TargetID != int64(n-i) || !strings.Contains(s.Reason, "links") {
-			w.t.Errorf("sample %d of %s (target %d, %s): %v, %d bytes", i, s.URL, s.TargetID, s.Reason, err, len(got))
+	r, err := kept.OpenReader(w.db.Path() + ".pages")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	for i := range n {
+		p, got, err := r.Read(w.t.Context(), int64(i+1))
+		if err != nil || string(got) != body(i) || p.URL != w.URL+city(i) || p.ID != int64(i+1) || !strings.Contains(p.Unknown, "links") {
+			w.t.Errorf("page %d of %s (target %d, %s): %v, %d bytes", i+1, p.URL, p.ID, p.Unknown, err, len(got))
 		}
 	}
 }

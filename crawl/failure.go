@@ -44,11 +44,7 @@ func (f *failures) add(c yp.Cause) int {
 }
 
 // pageError is a page that came whole and is not what it should be.
-type pageError struct {
-	page *site.Page
-	body []byte // of a page to be kept as a sample
-	url  string
-}
+type pageError struct{ page *site.Page }
 
 func (e *pageError) Error() string { return e.page.Reason }
 
@@ -92,28 +88,23 @@ func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err e
 		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).Msg("the source refuses our credentials (401, 407): it is paused")
 		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, yp.CodeAuthFailed, err.Error(), until))
 	case yp.EffectAlarm:
-		return w.unknownLayout(keep, t, err)
+		return w.countUnknown(keep, t)
 	}
 	return nil
 }
 
-// unknownLayout keeps the page for whoever mends the source, and raises the alarm
-// when it is the third running.
-func (w *worker) unknownLayout(ctx context.Context, t *task, err error) error {
-	pe, ok := errors.AsType[*pageError](err)
-	if !ok {
-		return nil
+// countUnknown counts the last answer, whose layout is not known, towards the alarm, which the
+// third running raises.
+func (w *worker) countUnknown(ctx context.Context, t *task) error {
+	if t.kept > 0 {
+		w.step(t, "kept", "the page was kept with the number %d: %s", t.kept, t.unknown)
+		w.logger.Warn().Str("source", w.cfg.Source.Name()).Int64("page", t.kept).Str("reason", t.unknown).
+			Msg("a page of unknown layout was kept: `ypcrawl sources try FILE.yaml --page` with its number reads it by another definition")
 	}
-	if err := w.cfg.Monitor.KeepSample(ctx, health.Sample{
-		SourceID: w.cfg.Scope.SourceID, TargetID: t.target(), URL: pe.url, Reason: pe.Error(), Body: pe.body,
-	}); err != nil {
-		return fatalOrNil(err)
-	}
-	w.step(t, "sample", "the page was kept: %s", pe.Error())
 	if t.kind == yp.RequestStateIndex || t.kind == yp.RequestDetail {
 		return nil // an index or a detail that nobody can read keeps no results page from being read
 	}
-	alarm, err := w.layout.Unknown(ctx, pe.Error())
+	alarm, err := w.layout.Unknown(ctx, t.unknown)
 	return w.stopOnAlarm(alarm, err)
 }
 

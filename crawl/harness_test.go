@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"net/url"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -58,6 +60,7 @@ type world struct {
 	src    *site.Source
 	scope  store.Scope
 	walDir string
+	pages  *kept.Writer
 	fetch  fetch.Config
 	limit  time.Duration // of a run; default patience
 	look   time.Duration // how often idle workers look and the holds of others are read; 0 = as ever
@@ -90,9 +93,43 @@ func newWorld(t testing.TB, d *town, l layout) *world {
 	db := storetest.OpenConfig(t, store.Config{Path: path, Now: l.now, BeforeCommit: l.beforeCommit, Synchronous: l.synchronous, BusyTimeout: l.busy})
 	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}
 	w.src = source(t, d.URL, l.yaml)
+	w.keepPages()
 	w.plan(l)
 	w.start()
 	return w
+}
+
+// keepPages lets the engines keep the pages whose layout is not known.
+func (w *world) keepPages() {
+	w.t.Helper()
+	pages, err := kept.Open(kept.Config{Path: w.db.Path() + ".pages", MaxBytes: 1 << 30})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = pages.Close() })
+	w.pages = pages
+}
+
+// unknown is how many pages were kept whose layout is not known.
+func (w *world) unknown() (n int) {
+	w.t.Helper()
+	r, err := kept.OpenReader(w.db.Path() + ".pages")
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	for id := int64(1); ; id++ {
+		switch p, _, err := r.Read(w.t.Context(), id); {
+		case errors.Is(err, kept.ErrRemoved):
+			return n
+		case err != nil || p.Unknown == "":
+			w.t.Fatalf("page %d: %+v, %v", id, p, err)
+		}
+		n++
+	}
 }
 
 // source is the demo's definition at another place, with changes.
@@ -146,7 +183,7 @@ func (w *world) start() {
 func (w *world) peer() *world {
 	w.t.Helper()
 	db := storetest.OpenConfig(w.t, store.Config{Path: w.db.Path()})
-	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), fetch: w.fetch, limit: w.limit, look: w.look}
+	p := &world{town: w.town, t: w.t, db: db, keeper: checkpoint.New(db), src: w.src, scope: w.scope, walDir: w.t.TempDir(), pages: w.pages, fetch: w.fetch, limit: w.limit, look: w.look}
 	p.start()
 	return p
 }
@@ -168,6 +205,9 @@ func (w *world) engine(change ...func(*crawl.Config)) *crawl.Engine {
 	cfg := crawl.Config{
 		Keeper: w.keeper, Monitor: health.New(w.db), Run: w.run, Source: w.src, Scope: w.scope, Fetch: client, OpenLog: w.openLog,
 		Workers: 1, RetryBase: time.Microsecond, Heartbeat: time.Hour,
+	}
+	if w.pages != nil {
+		cfg.Pages = w.pages
 	}
 	for _, f := range change {
 		f(&cfg)

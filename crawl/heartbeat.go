@@ -26,7 +26,6 @@ func (s *Sources) heartbeats(ctx context.Context) {
 	defer roll.Stop()
 	refresh := time.NewTicker(s.refresh)
 	defer refresh.Stop()
-	s.meter.read()
 	for {
 		var err error
 		var what string
@@ -66,7 +65,7 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 	for _, e := range s.engines {
 		requests += e.Stats().Requests
 	}
-	if _, err := s.cfg.Run.Heartbeat(ctx, requests, s.meter.read()); err != nil {
+	if _, err := s.cfg.Run.Heartbeat(ctx, requests, usage()); err != nil {
 		return err
 	}
 	errs := []error{s.recoverDead(ctx)}

@@ -21,7 +21,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 	w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 	w.is(1, yp.Done, 1, "")
-	if cpuTime() > 0 && w.number("SELECT count(*) FROM workers WHERE cpu_ms > 0 AND cpu_percent >= 0") != 1 {
+	if cpuTime() > 0 && w.number("SELECT count(*) FROM workers WHERE cpu_ms > 0") != 1 {
 		t.Error("what the process takes of the processors is not known")
 	}
 	beats := 0

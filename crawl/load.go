@@ -1,7 +1,6 @@
 package crawl
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -124,8 +123,14 @@ func (w *worker) request(ctx context.Context, t *task) (page *site.Page, err err
 	if err == nil {
 		w.cfg.Reached(PointFetched)
 		page, err = w.answer(ctx, t, resp)
-		w.keep(t, resp)
+		t.unknown = unknownLayout(t, page, err)
+		t.kept = w.keep(t, resp, t.unknown)
 		resp.Release()
+		if err == nil && t.unknown != "" { // its listings are taken all the same
+			if err := w.countUnknown(context.WithoutCancel(ctx), t); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {
 		return nil, recorded
@@ -163,8 +168,7 @@ func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Res
 }
 
 // answer parses an answer as the task wants it read; a page that says nothing, and does
-// not say so itself, is a *pageError. A page of which much could not be read is kept and
-// counted against its layout, and its listings are taken all the same.
+// not say so itself, is a *pageError.
 func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*site.Page, error) {
 	read := t.read
 	if read == nil {
@@ -178,25 +182,25 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*si
 	}
 	w.cfg.Reached(PointParsed)
 	if page.Outcome != site.OK && page.Outcome != site.NoListings {
-		pe := &pageError{page: page, url: resp.URL.Redacted()}
-		if page.Outcome == site.HTMLChanged {
-			pe.body = bytes.Clone(resp.Body)
-		}
-		return nil, pe
+		return nil, &pageError{page: page}
 	}
-	if t.read != nil {
-		return page, nil
-	}
-	if err := w.checkEnd(ctx, t, page); err != nil {
-		return nil, err
-	}
-	if incomplete(page) {
-		err := w.unknownLayout(context.WithoutCancel(ctx), t, &pageError{page: page, body: resp.Body, url: resp.URL.Redacted()})
-		if err != nil {
+	if t.read == nil {
+		if err := w.checkEnd(ctx, t, page); err != nil {
 			return nil, err
 		}
 	}
 	return page, nil
+}
+
+// unknownLayout says what is wrong with the layout of an answer: "" = nothing.
+func unknownLayout(t *task, page *site.Page, err error) string {
+	if pe, ok := errors.AsType[*pageError](err); ok && pe.page.Outcome == site.HTMLChanged {
+		return pe.Error()
+	}
+	if err == nil && t.read == nil && incomplete(page) {
+		return page.Reason
+	}
+	return ""
 }
 
 // record notes what one call of the fetcher did: in the requests (redirects are part of
@@ -283,7 +287,9 @@ type task struct {
 
 	read parser // nil = that of results pages
 
-	doubted bool // its list ended before the site's own count did, and it was asked for again
+	doubted bool   // its list ended before the site's own count did, and it was asked for again
+	unknown string // why the layout of the last answer is not known; "" = it is
+	kept    int64  // id of that answer among the kept pages, 0 = it is not kept
 }
 
 // target is the task's target, 0 = none.

@@ -320,9 +320,9 @@ func muchMissing(seen, total int) bool {
 	return missing > 5 && missing*10 > total
 }
 
-// incomplete reports whether a page shows far fewer cards, its ads among them, than it
-// counts: its markup is broken, or its layout is another one.
-func incomplete(page *site.Page) bool { return muchMissing(page.Raw, page.Announced) }
+// incomplete reports whether fewer than half of the cards that a page announces could be read:
+// its layout is another one.
+func incomplete(page *site.Page) bool { return 2*page.Raw < page.Announced }
 
 // logLeftOut says what of a page is not followed or kept, where people look: in the
 // log, in the trace of the target and in the sums of the run.

@@ -148,7 +148,7 @@ func (w *world) attempted(want ...string) []attempt {
 }
 
 // source tells in words what is in force against the source: "held 30s: penalty",
-// "paused 30m0s AUTH_FAILED", "paused HTML_CHANGED", "1 strikes, 1 samples".
+// "paused 30m0s AUTH_FAILED", "paused HTML_CHANGED", "1 strikes, 1 pages kept".
 func (w *world) source() string {
 	w.t.Helper()
 	now := w.db.Now()
@@ -172,8 +172,8 @@ func (w *world) source() string {
 	if n := w.number("SELECT layout_strikes FROM sources"); n > 0 {
 		words = append(words, fmt.Sprint(n, " strikes"))
 	}
-	if n := w.number("SELECT count(*) FROM page_samples"); n > 0 {
-		words = append(words, fmt.Sprint(n, " samples"))
+	if n := w.unknown(); n > 0 {
+		words = append(words, fmt.Sprint(n, " pages kept"))
 	}
 	return strings.Join(words, ", ")
 }

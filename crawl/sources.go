@@ -41,7 +41,6 @@ type Sources struct {
 
 	numbers          workerNumbers
 	parsing          parsing
-	meter            meter        // of the heartbeats alone
 	fetches          atomic.Int64 // logical page fetches so far
 	requests         budget
 	targets, details budget

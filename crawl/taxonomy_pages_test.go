@@ -88,7 +88,7 @@ func layouts() (all []trouble) {
 	} {
 		all = append(all, trouble{
 			name: tt.name, cause: yp.CauseLayout, page: ok(tt.page), made: []string{"parse_error 200, unread"},
-			attempt: "failed HTML_CHANGED 200: sample", status: waiting, source: "1 strikes, 1 samples", says: tt.says,
+			attempt: "failed HTML_CHANGED 200: kept", status: waiting, source: "1 strikes, 1 pages kept", says: tt.says,
 		})
 	}
 	return all

@@ -1,7 +1,9 @@
 package crawl
 
 import (
-	"time"
+	"bytes"
+	"os"
+	"strconv"
 
 	"ypcrawl/checkpoint"
 )
@@ -11,19 +13,13 @@ func usage() checkpoint.Usage {
 	return checkpoint.Usage{Memory: residentBytes(), CPU: processorTime()}
 }
 
-// meter says what the process uses of its machine from one reading to the next.
-type meter struct {
-	cpu time.Duration
-	at  time.Time // by a clock that nobody sets
-}
-
-// read is usage with the share of a processor since the last reading; the first one has none.
-func (m *meter) read() checkpoint.Usage {
-	u, now := usage(), time.Now()
-	if span := now.Sub(m.at); m.cpu > 0 && u.CPU >= m.cpu && span > 0 {
-		percent := 100 * float64(u.CPU-m.cpu) / float64(span)
-		u.Percent = &percent
+// residentBytes is the memory that the process holds now; 0 = unknown, as where there is no /proc.
+func residentBytes() int64 {
+	text, err := os.ReadFile("/proc/self/statm") // pages: total, resident, …
+	if fields := bytes.Fields(text); err == nil && len(fields) > 1 {
+		if pages, err := strconv.ParseInt(string(fields[1]), 10, 64); err == nil {
+			return pages * int64(os.Getpagesize())
+		}
 	}
-	m.cpu, m.at = u.CPU, now
-	return u
+	return 0
 }

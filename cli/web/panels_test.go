@@ -19,7 +19,7 @@ import (
 // slowed down, and what is to be reviewed, all with hostile texts.
 func (b *served) troubled(t *testing.T) {
 	t.Helper()
-	storetest.NoError(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{Memory: 50e6}))
+	storetest.NoError(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{Memory: 50e6, CPU: 1500 * time.Millisecond}))
 	const evil = `<script>alert(1)</script>`
 	storetest.Execute(t, b.DB(),
 		`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT', last_error = '`+evil+`',
@@ -62,7 +62,7 @@ func TestPanels(t *testing.T) {
 		"/targets/999":                  {404, []string{"no target", "ypcrawl targets list"}},
 		"/targets/x":                    {404, []string{"There is no target", "Choose one in the queue"}},
 		"/targets/99999999999999999999": {404, []string{"There is no target"}},
-		"/workers":                      {200, []string{"Run 1", "amber", `class="node alive"`, "50 MB", `<table`, "Plumbers"}},
+		"/workers":                      {200, []string{"Run 1", "amber", `class="node alive"`, "50 MB of memory, 1.5 s of processor time", `<table`, "Plumbers"}},
 		"/errors":                       {200, []string{"TIMEOUT", "http_403", `href="/queue?error=TIMEOUT"`}},
 		"/sources":                      {200, []string{"demo", escaped, "one request every 3.0 s", "(http_403)", "never rated", "is held"}},
 		"/listings":                     {200, []string{"<strong>open</strong>", "A " + escaped, `\u202e`}},

@@ -33,8 +33,8 @@ type runModel struct {
 }
 
 type workerRow struct {
-	Name, State, Why, Target, Page, Beat, Rate, Memory, CPU, Log string
-	TargetID, Pages, Listings                                    int64
+	Name, State, Why, Target, Page, Beat, Rate, Use, Log string
+	TargetID, Pages, Listings                            int64
 }
 
 // spoke is a worker as it is drawn around its run.
@@ -68,7 +68,7 @@ func runOf(now time.Time, r *report.RunWorkers) runModel {
 		w := &r.Workers[i]
 		counts[w.State]++
 		row := workerRow{
-			Name: string(w.Name), State: string(w.State), Why: w.Why, Target: "none", Page: "-", Beat: yp.Ago(now, w.Heartbeat), Rate: "unknown", Memory: "unknown", CPU: "unknown",
+			Name: string(w.Name), State: string(w.State), Why: w.Why, Target: "none", Page: "-", Beat: yp.Ago(now, w.Heartbeat), Rate: "unknown", Use: "memory and processor time unknown",
 			Log: w.Worker, TargetID: w.TargetID, Pages: w.Pages, Listings: w.Listings,
 		}
 		if w.TargetID != 0 {
@@ -77,11 +77,8 @@ func runOf(now time.Time, r *report.RunWorkers) runModel {
 		if w.Rate != nil {
 			row.Rate = fmt.Sprintf("%.2f", *w.Rate)
 		}
-		if w.Memory > 0 {
-			row.Memory = fmt.Sprintf("%d MB", (w.Memory+500_000)/1_000_000)
-		}
-		if w.CPU != nil {
-			row.CPU = fmt.Sprintf("%.0f %%", *w.CPU)
+		if w.Memory > 0 && w.CPUMS != nil {
+			row.Use = fmt.Sprintf("%d MB of memory, %.1f s of processor time", (w.Memory+500_000)/1_000_000, float64(*w.CPUMS)/1000)
 		}
 		m.Workers = append(m.Workers, row)
 	}
@@ -114,7 +111,7 @@ func (m *runModel) draw() {
 	for i, w := range rows {
 		angle := 2*math.Pi*float64(i)/float64(len(rows)) - math.Pi/2
 		x, y := math.Cos(angle), math.Sin(angle)
-		p := spoke{X: m.CX + int(math.Round(rx*x)), Y: m.CY + int(math.Round(ry*y)), Name: w.Name, State: w.State, Note: w.State, Anchor: "middle"}
+		p := spoke{X: m.CX + int(math.Round(rx*x)), Y: m.CY + int(math.Round(ry*y)), Name: w.Name, State: w.State, Note: w.State, Tip: w.Use, Anchor: "middle"}
 		if w.State == string(report.WorkerAlive) {
 			p.Note = w.Rate + " pages/s"
 			if w.Rate == "unknown" {

@@ -251,34 +251,37 @@ func (s shown) isBare() bool {
 	return !s.links && letters <= fewLetters && !content.Match(s.text)
 }
 
-// challengeHeader judges by headers. Some are set on challenges alone; others
-// stand on every answer of a protected site and count on a refusal only.
+// headerMarks are headers that tell of a block or a challenge: a name, or its beginning before a
+// star, and a value in lower case likewise. Some are set on challenges alone; others stand
+// on every answer of a protected site and count on a refusal only, or on a 429 as well.
+var headerMarks = [...]struct{ name, value, on, vendor string }{
+	{"Cf-Mitigated", "*", "", "cloudflare"},
+	{"X-Amzn-Waf-Action", "challenge", "", "aws-waf"}, // others are "allow" and "count"
+	{"X-Amzn-Waf-Action", "captcha", "", "aws-waf"},
+	{"X-Vercel-Mitigated", "*", "", "vercel"},
+	{"X-Datadome*", "*", "refusal", "datadome"},
+	{"X-Dd-*", "*", "refusal", "datadome"},
+	{"X-Kpsdk-*", "*", "refusal or 429", "kasada"},
+	{"Server", "datadome", "refusal or 429", "datadome"},
+	{"Server", "akamaighost*", "refusal", "akamai"},
+}
+
+// challengeHeader judges by headers.
 func challengeHeader(status int, h http.Header) string {
-	switch action := strings.ToLower(strings.TrimSpace(h.Get("X-Amzn-Waf-Action"))); {
-	case h.Get("Cf-Mitigated") != "":
-		return "cloudflare"
-	case action == "challenge", action == "captcha": // others are "allow" and "count"
-		return "aws-waf"
-	case h.Get("X-Vercel-Mitigated") != "":
-		return "vercel"
-	}
-	withheld := refused(status)
-	if !withheld && status != http.StatusTooManyRequests {
-		return ""
-	}
-	for name := range h {
-		switch {
-		case withheld && (strings.HasPrefix(name, "X-Datadome") || strings.HasPrefix(name, "X-Dd-")):
-			return "datadome"
-		case strings.HasPrefix(name, "X-Kpsdk-"):
-			return "kasada"
+	for _, m := range headerMarks {
+		if m.on != "" && !refused(status) && (m.on == "refusal" || status != http.StatusTooManyRequests) {
+			continue
+		}
+		for name, values := range h {
+			if fits(m.name, name) && fits(m.value, strings.ToLower(strings.TrimSpace(strings.Join(values, "")))) {
+				return m.vendor
+			}
 		}
 	}
-	switch server := strings.ToLower(h.Get("Server")); {
-	case server == "datadome":
-		return "datadome"
-	case withheld && strings.HasPrefix(server, "akamaighost"):
-		return "akamai"
-	}
 	return ""
+}
+
+func fits(pattern, text string) bool {
+	beginning, open := strings.CutSuffix(pattern, "*")
+	return text == beginning || open && strings.HasPrefix(text, beginning)
 }

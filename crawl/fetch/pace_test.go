@@ -140,30 +140,6 @@ func TestFirstComeFirstServed(t *testing.T) {
 	})
 }
 
-// A newcomer does not slip in before one who was told to start but has not yet.
-func TestNoSlippingIn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ts := limiterOf(Config{})
-		first := &waiter{}
-		ts.queue = append(ts.queue, first)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			enterAt(t, ts, time.Now())
-		}()
-		synctest.Wait()
-		if _, flying := ts.counts(); flying != 0 {
-			t.Error("slipped in")
-		}
-		ts.mu.Lock()
-		ts.queue = ts.queue[1:]
-		ts.change()
-		ts.mu.Unlock()
-		<-done
-		ts.leave()
-	})
-}
-
 // Whoever gives up, first in the queue or not, holds nobody up.
 func TestCancelWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -50,14 +50,13 @@ type Pool struct {
 
 	mu      sync.Mutex
 	members []*member
+	turn    int // of the proxies: they are taken one after the other
 	next    int // of the identities
 }
 
 // member is a proxy of a pool.
 type member struct {
 	Proxy
-	open    int       // sessions that use it now
-	uses    int       // sessions that ever did
 	stored  time.Time // the rest that the last Update brought
 	removed bool      // an Update came without it
 }
@@ -121,8 +120,8 @@ func (m *member) adopt(x Proxy, now time.Time) {
 	m.stored = x.CooldownUntil
 }
 
-// Take returns a session for a worker: the next identity through the active proxy
-// that the fewest use; directly when the policy is off, or is to prefer proxies
+// Take returns a session for a worker: the next identity through the next active
+// proxy; directly when the policy is off, or is to prefer proxies
 // and none is active. Close it, Rotate it, or Keep it.
 //
 // ErrNoProxies: a proxy is required and none is active.
@@ -134,7 +133,7 @@ func (p *Pool) Take() (*Session, error) { return p.Keep(nil) }
 // With an error, which is Take's, s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
 	return p.replace(s, func() (*Session, error) {
-		m := p.leastUsed(nil)
+		m := p.active(nil)
 		switch direct := m == nil && p.cfg.Policy != PolicyRequire; {
 		case s != nil && s.member != nil && !s.member.removed && !p.rests(s.member), s != nil && s.member == nil && direct:
 			return s, nil
@@ -155,7 +154,7 @@ func (p *Pool) Keep(s *Session) (*Session, error) {
 // ErrNoProxy: no such proxy is active; old stays open.
 func (p *Pool) Rotate(old *Session, tried ...*Session) (*Session, error) {
 	return p.replace(old, func() (*Session, error) {
-		m := p.leastUsed(append(tried, old))
+		m := p.active(append(tried, old))
 		if m == nil {
 			return nil, ErrNoProxy
 		}
@@ -187,32 +186,21 @@ func (p *Pool) session(m *member, unlike string) (*Session, error) {
 	case m == nil && !id.browser:
 		return p.client.direct, nil
 	case m == nil:
-		return p.client.open(nil, id, nil, nil)
+		return p.client.open(nil, id, nil)
 	}
-	s, err := p.client.open(m.URL, id, m, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		m.open--
-	})
-	if err == nil {
-		m.open++
-		m.uses++
-	}
-	return s, err
+	p.turn = slices.Index(p.members, m) + 1
+	return p.client.open(m.URL, id, m)
 }
 
-// leastUsed returns the active proxy that the fewest sessions use, then that the
-// fewest ever did; nil = none but those of the sessions tried.
-func (p *Pool) leastUsed(tried []*Session) (best *member) {
-	for _, m := range p.members {
-		if p.rests(m) || slices.ContainsFunc(tried, func(s *Session) bool { return s != nil && s.member == m }) {
-			continue
-		}
-		if best == nil || cmp.Or(cmp.Compare(m.open, best.open), cmp.Compare(m.uses, best.uses)) < 0 {
-			best = m
+// active returns the next proxy that does not rest and is none of the sessions tried; nil = there is none.
+func (p *Pool) active(tried []*Session) *member {
+	for i := range p.members {
+		m := p.members[(p.turn+i)%len(p.members)]
+		if !p.rests(m) && !slices.ContainsFunc(tried, func(s *Session) bool { return s != nil && s.member == m }) {
+			return m
 		}
 	}
-	return best
+	return nil
 }
 
 func (p *Pool) rests(m *member) bool { return m.CooldownUntil.After(p.cfg.Now()) }

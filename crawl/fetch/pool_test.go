@@ -65,9 +65,16 @@ func (p *poolOf) rest(s *Session) {
 	}
 }
 
-func TestPolicyOff(t *testing.T) {
+// TestDirectly: no proxy is wanted, or there is none.
+func TestDirectly(t *testing.T) {
 	t.Parallel()
-	p := newPoolOf(t, "", 3)
+	for policy, n := range map[Policy]int{"": 3, PolicyPrefer: 0} {
+		directly(t, newPoolOf(t, policy, n))
+	}
+}
+
+func directly(t *testing.T, p *poolOf) {
+	t.Helper()
 	s := p.take(t)
 	if s != p.client.direct || p.Active() != 0 {
 		t.Errorf("%v, %d active", s, p.Active())
@@ -121,18 +128,6 @@ func TestPolicyPrefer(t *testing.T) {
 	}
 }
 
-func TestPolicyPreferWithoutProxies(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyPrefer, 0)
-	s := p.take(t)
-	if s != p.client.direct {
-		t.Errorf("%v", s)
-	}
-	if _, err := p.Rotate(s); !errors.Is(err, ErrNoProxy) {
-		t.Errorf("rotated: %v", err)
-	}
-}
-
 func TestPolicyRequire(t *testing.T) {
 	t.Parallel()
 	p := newPoolOf(t, PolicyRequire, 2)
@@ -161,33 +156,27 @@ func TestPolicyRequire(t *testing.T) {
 	}
 }
 
-// The proxy that the fewest use, then the one that the fewest ever did.
+// Proxies are taken in turn, those at rest are passed over, and each session is another identity.
 func TestTakeSpreads(t *testing.T) {
 	t.Parallel()
 	p := newPoolOf(t, PolicyRequire, 3, Browsers()...)
-	open := map[int][]*Session{}
 	names := map[string]bool{}
+	var order []int
 	for range 6 {
 		s := p.take(t)
-		open[number(s)] = append(open[number(s)], s)
+		order = append(order, number(s))
 		names[s.Identity()] = true
 		if s.Via() != ViaProxy {
 			t.Errorf("via %s", s.Via())
 		}
 	}
-	if len(open[0]) != 2 || len(open[1]) != 2 || len(open[2]) != 2 || len(names) != 6 {
-		t.Errorf("%v", open)
+	first := p.take(t)
+	p.rest(p.take(t))
+	for range 4 {
+		order = append(order, number(p.take(t)))
 	}
-	open[1][0].Close()
-	open[1][0].Close() // is closed once
-	if s := p.take(t); number(s) != 1 {
-		t.Errorf("took %v", s)
-	}
-	open[2][0].Close()
-	open[0][0].Close()
-	open[1][1].Close()
-	if s := p.take(t); number(s) != 0 { // used as little as 2, and came first
-		t.Errorf("took %v", s)
+	if want := []int{0, 1, 2, 0, 1, 2, 2, 0, 2, 0}; !slices.Equal(order, want) || len(names) != 6 || number(first) != 0 {
+		t.Errorf("took %v as %v, want %v", order, names, want)
 	}
 }
 
@@ -279,11 +268,6 @@ func TestPoolConcurrently(t *testing.T) {
 		}
 		s.Close()
 	})
-	for _, m := range p.members {
-		if m.open != 0 {
-			t.Errorf("%s: %d open", m.Name, m.open)
-		}
-	}
 	if len(c.sessions) != 0 || total.Successes+total.Failures != 8*200 {
 		t.Errorf("%d sessions are open, %+v", len(c.sessions), total)
 	}

@@ -13,94 +13,47 @@ import (
 	"ypcrawl/yp"
 )
 
-// The nth failure in a row, and the time after the tenth.
+// TestProxyRest: ten failures in a row are an hour's rest. A success in between starts the count
+// anew; what comes in during the rest changes nothing of it; after it a proxy is on probation until
+// a request succeeds. The words are what is reported, "-" a failure and "+" a success, and the time that passes.
 func TestProxyRest(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name     string
-		failures int
-		after    time.Duration
-		active   bool
-	}{
-		{"9 failures", 9, 0, true},
-		{"10 failures", 10, 0, false},
-		{"10 failures, a second before the hour", 10, 60*time.Minute - time.Second, false},
-		{"10 failures, an hour ago", 10, 60 * time.Minute, true},
-		{"15 failures, an hour ago", 15, 60 * time.Minute, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	const nine = "---------"
+	for words, rests := range map[string]time.Duration{ // the rest of its rest, 0 = it is active
+		nine:                                   0,
+		nine + "-":                             time.Hour,
+		nine + "- 59m59s":                      time.Second,
+		nine + "- 1h":                          0,
+		nine + "------ 1h":                     0,
+		nine + "+" + nine + "+" + nine + "+":   0,
+		nine + "- 1h -":                        time.Hour,
+		nine + "- 1h + -":                      0,
+		nine + "- 1m - +":                      59 * time.Minute,
+		nine + "- 1m + 59m":                    0,
+		nine + "- 1h - 59m " + nine + " 1m":    0,
+		nine + "- 1h - 59m " + nine + " 30s +": 30 * time.Second,
+	} {
+		t.Run(words, func(t *testing.T) {
 			t.Parallel()
 			p := newPoolOf(t, PolicyRequire, 1)
 			s := p.take(t)
-			start := p.now
-			for range tt.failures {
-				p.Report(s, errBroken)
-			}
-			p.now = start.Add(tt.after)
-			if (p.Active() == 1) != tt.active {
-				t.Errorf("%d active", p.Active())
+			for word := range strings.FieldsSeq(words) {
+				if d, err := time.ParseDuration(word); err == nil {
+					p.now = p.now.Add(d)
+					continue
+				}
+				for _, c := range word {
+					p.Report(s, map[rune]error{'-': errBroken}[c])
+				}
 			}
 			want := time.Time{}
-			if !tt.active {
-				want = start.Add(ProxyRest)
+			if rests > 0 {
+				want = p.now.Add(rests)
 			}
-			if got := p.nextReturn(); !got.Equal(want) {
-				t.Errorf("returns at %s, want %s", got, want)
+			if (p.Active() == 1) != (rests == 0) || !p.nextReturn().Equal(want) {
+				t.Errorf("%d active, returns at %s, want %s", p.Active(), p.nextReturn(), want)
 			}
 		})
-	}
-}
-
-// Ten in a row: a success in between starts the count anew.
-func TestSuccessClearsTheCount(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyRequire, 1)
-	s := p.take(t)
-	for range 3 {
-		for range 9 {
-			p.Report(s, errBroken)
-		}
-		p.Report(s, nil)
-	}
-	if p.Active() != 1 {
-		t.Error("rests")
-	}
-}
-
-// After its rest a proxy is on probation until a request succeeds.
-func TestProbation(t *testing.T) {
-	t.Parallel()
-	for _, redeemed := range []bool{false, true} {
-		p := newPoolOf(t, PolicyRequire, 1)
-		s := p.take(t)
-		p.rest(s)
-		p.now = p.now.Add(ProxyRest)
-		if redeemed {
-			p.Report(s, nil)
-		}
-		p.Report(s, errBroken)
-		if (p.Active() == 1) != redeemed {
-			t.Errorf("redeemed %v: %d active", redeemed, p.Active())
-		}
-		if want := p.now.Add(ProxyRest); !redeemed && !p.nextReturn().Equal(want) {
-			t.Errorf("returns at %s, want %s", p.nextReturn(), want)
-		}
-	}
-}
-
-// What comes in late changes nothing of a rest.
-func TestReportsDuringRest(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyRequire, 1)
-	s := p.take(t)
-	p.rest(s)
-	until := p.nextReturn()
-	p.now = p.now.Add(time.Minute)
-	p.Report(s, errBroken)
-	p.Report(s, nil)
-	if p.Active() != 0 || !p.nextReturn().Equal(until) {
-		t.Errorf("%d active, returns at %s, want %s", p.Active(), p.nextReturn(), until)
 	}
 }
 

@@ -116,11 +116,11 @@ func TestNewSessionRefuses(t *testing.T) {
 	c := New(Config{})
 	t.Cleanup(c.Close)
 	for _, raw := range []string{"ftp://scout:hunter2@proxy.com", "http:///x", "//proxy.com", "http://scout:hunter2@proxy.com/path"} {
-		if s, err := c.open(parse(t, raw), Honest(""), nil, nil); !errors.Is(err, ErrBadProxy) || s != nil || strings.Contains(err.Error(), "hunter2") {
+		if s, err := c.open(parse(t, raw), Honest(""), nil); !errors.Is(err, ErrBadProxy) || s != nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, %v", raw, s, err)
 		}
 	}
-	s, err := c.open(&url.URL{Scheme: "SOCKS5", Host: "Proxy.com"}, Honest(""), nil, nil)
+	s, err := c.open(&url.URL{Scheme: "SOCKS5", Host: "Proxy.com"}, Honest(""), nil)
 	if err != nil || s.Proxy() != "socks5://proxy.com:1080" || s.Via() != ViaProxy || s.Identity() != "honest" {
 		t.Errorf("%v, %v", s, err)
 	}

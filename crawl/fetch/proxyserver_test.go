@@ -428,7 +428,7 @@ func session(t testing.TB, c *Client, p *proxyServer) *Session {
 
 func open(t testing.TB, c *Client, proxy *url.URL, id Identity) *Session {
 	t.Helper()
-	s, err := c.open(proxy, id, nil, nil)
+	s, err := c.open(proxy, id, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

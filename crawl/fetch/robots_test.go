@@ -483,22 +483,6 @@ func TestHostHeldBack(t *testing.T) {
 	}
 }
 
-func TestObservedWait(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var waits []time.Duration
-		cfg := Config{IgnoreRobots: true, DelayMin: 3 * time.Second, Observe: func(o Observation) { waits = append(waits, o.Waited) }}
-		s := newPipeSite(t, cfg, text("page"))
-		for range 2 {
-			if err := s.get(t.Context(), "/a"); err != nil {
-				t.Error(err)
-			}
-		}
-		if !slices.Equal(waits, []time.Duration{0, 3 * time.Second}) {
-			t.Errorf("waited %v", waits)
-		}
-	})
-}
-
 // Another scheme or port is another robots.txt.
 func TestRobotsPerOrigin(t *testing.T) {
 	t.Parallel()

@@ -44,19 +44,16 @@ type Session struct {
 	plain     http.Header    // of every http request; never changed
 	jar       http.CookieJar // nil = keeps none
 	member    *member        // of the Pool that made it
-	freed     func()
-
-	closed atomic.Bool
+	closed    atomic.Bool
 }
 
-// open makes a session, a pool's when it has a member; freed, which may be nil, is called
-// when it is closed. The error is ErrBadProxy or ErrClosed.
-func (c *Client) open(proxy *url.URL, id Identity, m *member, freed func()) (*Session, error) {
+// open makes a session, a pool's when it has a member. The error is ErrBadProxy or ErrClosed.
+func (c *Client) open(proxy *url.URL, id Identity, m *member) (*Session, error) {
 	s, err := c.newSession(proxy, id)
 	if err != nil {
 		return nil, fmt.Errorf("new session: %w", err)
 	}
-	s.member, s.freed = m, freed
+	s.member = m
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sessions == nil {
@@ -134,9 +131,6 @@ func (s *Session) close() {
 	s.client.mu.Lock()
 	delete(s.client.sessions, s)
 	s.client.mu.Unlock()
-	if s.freed != nil {
-		s.freed()
-	}
 }
 
 // leave is called after a session was used.

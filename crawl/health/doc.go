@@ -4,7 +4,7 @@
 // Purpose: the rules as small pure functions that can be read beside the document
 // (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that
 // fills them from the database and keeps what they decide: connectivity_profiles, hosts,
-// host_turns, field_shares, page_samples, proxies, and the automatic pauses of sources.
+// host_turns, field_shares, proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over
 //	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
@@ -13,7 +13,7 @@
 //
 // The layout alarm: a field that 90 % of the listings of a category had (of 50 at least) is on no
 // listing of three pages in a row that are of three targets; or three pages running whose layout is
-// not known, or that show far fewer cards than they announce (Layout.Unknown). Targets are counted,
+// not known, or that show fewer than half of the cards that they announce (Layout.Unknown). Targets are counted,
 // because the pages of one lack what its markup lacks, all together.
 //
 // Invariants: a profile is rolled up from requests alone, and a later reading is
@@ -31,11 +31,9 @@
 // requests, its first block (it costs nothing anyway), the run of pages that the
 // layout alarm suspects, and what it learned since the last Flush.
 //
-// Imports: store and yp, and klauspost/compress for page samples. What fetches is
-// met through the Pacer interface.
+// Imports: store and yp. What fetches is met through the Pacer interface.
 //
 // Tests: tables at every threshold and on both sides of it, with a fake clock;
 // the four scenarios and a restart on real files; query plans; the layout
-// alarm on the demo;
-// benchmarks over 1,000,000 requests.
+// alarm on the demo; benchmarks over 1,000,000 requests.
 package health

@@ -29,19 +29,6 @@ type Host struct {
 	HeldUntil   time.Time     // no request before; zero = not held
 	HeldFor     string        // "penalty", "Retry-After", …
 	HeldLong    time.Duration // what that was when the hold was taken; 0 = not known
-	UpdatedAt   time.Time     // when it was stored
-}
-
-// limit is how far ahead the end of a hold can be.
-func (h Host) limit() time.Duration {
-	limit := MaxHold
-	if h.HeldFor == heldForPenalty {
-		limit = MaxPenalty
-	}
-	if h.HeldLong > 0 {
-		limit = min(limit, h.HeldLong)
-	}
-	return limit
 }
 
 // withHold is the host with the hold of another row of it.
@@ -56,7 +43,11 @@ func (h Host) sane(now time.Time) Host {
 	if !h.HeldUntil.After(now) {
 		return h.withHold(Host{})
 	}
-	h.HeldUntil = notAfter(h.HeldUntil, now.Add(h.limit()))
+	limit := MaxHold
+	if h.HeldFor == heldForPenalty {
+		limit = MaxPenalty
+	}
+	h.HeldUntil = notAfter(h.HeldUntil, now.Add(min(limit, cmp.Or(h.HeldLong, limit))))
 	return h
 }
 
@@ -78,13 +69,12 @@ func (h Host) merged(was, is Host, now time.Time) Host {
 	if is = is.sane(now); is.HeldUntil.After(h.HeldUntil) {
 		h = h.withHold(is)
 	}
-	h.Host, h.UpdatedAt = is.Host, now
+	h.Host = is.Host
 	return h
 }
 
 const (
-	hostColumns = `
-	SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, updated_at FROM hosts `
+	hostColumns = `SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms FROM hosts `
 	selectHosts = hostColumns + `WHERE source_id = ? ORDER BY host`
 	selectHost  = hostColumns + `WHERE source_id = ? AND host = ?`
 	upsertHost  = `
@@ -94,17 +84,11 @@ const (
 )
 
 func (h *Host) columns() []any {
-	return []any{
-		&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks,
-		store.Instant(&h.HeldUntil),
-		&h.HeldFor, millis(&h.HeldLong),
-		store.Instant(&h.UpdatedAt),
-	}
+	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong)}
 }
 
 // saveHost stores the change of a host from was to is and returns the row as it is
-// afterwards: other processes may have changed what this one did not. A hold is
-// only ever prolonged.
+// afterwards: other processes may have changed what this one did not.
 func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
 	err = m.db.Write(ctx, func(tx *store.Tx) (err error) {
 		stored = Host{}
@@ -113,8 +97,7 @@ func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (s
 		}
 		stored = stored.merged(was, is, tx.At)
 		return tx.Run(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), store.Text(stored.DelayReason),
-			stored.Blocks, stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()),
-			stamp(stored.UpdatedAt))
+			stored.Blocks, stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()), tx.Now)
 	})
 	if err != nil {
 		return Host{}, fmt.Errorf("save host %s: %w", is.Host, err)
@@ -195,49 +178,35 @@ func (h *Hosts) Refresh(ctx context.Context) error {
 	defer h.mu.Unlock()
 	now := h.m.db.Now()
 	for _, r := range rows {
-		r = r.sane(now)
-		h.yield(r, now)
-		h.adopt(r)
+		h.learn(r.sane(now), now)
 	}
 	return nil
 }
 
-// yield gives up what an operator has reset in the stored row; mu is held.
-func (h *Hosts) yield(r Host, now time.Time) {
-	s := h.hosts[r.Host]
-	if s == nil {
-		return
-	}
-	if s.stored.HeldUntil.After(now) && r.HeldUntil.Before(s.stored.HeldUntil) {
-		same := r.HeldFor == s.stored.HeldFor && r.HeldLong == s.stored.HeldLong
-		if !same { // what there is now, adopt takes
-			h.pacer.Release(r.Host)
-			s.Host, s.stored = s.withHold(Host{}), s.stored.withHold(Host{})
-		} else { // cut, because the clock was set back; the pacer knows how long it has lasted
-			s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
+// learn takes over what others have made of a stored row, where this process has changed nothing
+// that is not stored yet; mu is held.
+func (h *Hosts) learn(r Host, now time.Time) {
+	s := h.state(r.Host)
+	if s.Delay == s.stored.Delay {
+		s.stored.Delay, s.stored.DelayReason = r.Delay, r.DelayReason
+		if r.Delay <= h.configured {
+			r.Delay, r.DelayReason = 0, ""
+		}
+		if r.Delay != s.Delay {
+			s.Delay, s.DelayReason = r.Delay, r.DelayReason
+			h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
 		}
 	}
 	if s.Blocks == s.stored.Blocks { // another process may have seen more, or seen it well again
 		s.Blocks, s.stored.Blocks = r.Blocks, r.Blocks
 	}
-	if s.Delay == s.stored.Delay && r.Delay != s.stored.Delay {
-		s.Delay, s.DelayReason = r.Delay, r.DelayReason
-		s.stored.Delay, s.stored.DelayReason = r.Delay, r.DelayReason
-		h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
-	}
-}
-
-// adopt takes over a stored row; mu is held.
-func (h *Hosts) adopt(r Host) {
-	s, known := h.hosts[r.Host]
-	if !known {
-		s = h.state(r.Host)
-		s.Blocks = r.Blocks
-		if delay := faded(r.Delay, h.configured, h.m.db.Now().Sub(r.UpdatedAt)); delay > h.configured {
-			s.Delay, s.DelayReason = delay, r.DelayReason
-			h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
+	if s.stored.HeldUntil.After(now) && r.HeldUntil.Before(s.stored.HeldUntil) {
+		hold := r // cut, because the clock was set back: the pacer knows how long it has lasted
+		if r.HeldFor != s.stored.HeldFor || r.HeldLong != s.stored.HeldLong {
+			hold = Host{} // taken back by an operator
+			h.pacer.Release(r.Host)
 		}
-		s.stored = r
+		s.Host, s.stored = s.withHold(hold), s.stored.withHold(hold)
 	}
 	if r.HeldUntil.After(s.HeldUntil) {
 		s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
@@ -335,6 +304,7 @@ func (h *Hosts) pace(s *hostState) {
 	if next == h.configured {
 		next = 0
 	}
+	s.recent = recent{}
 	s.Delay, s.DelayReason = next.Round(time.Millisecond), reason
 	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
 }
@@ -367,10 +337,6 @@ func (h *Hosts) save(ctx context.Context, host string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s.stored = is
-	s.stored.Blocks = stored.Blocks
-	if s.Blocks == is.Blocks { // another process may have seen more, or seen it well again
-		s.Blocks = stored.Blocks
-	}
-	h.adopt(stored)
+	h.learn(stored, h.m.db.Now())
 	return nil
 }

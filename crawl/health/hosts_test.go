@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -97,8 +95,6 @@ var (
 	fine    = Seen{}
 	blocked = Seen{Class: yp.ClassHTTP403, Block: true}
 	timeout = Seen{Class: yp.ClassTimeout, HostFault: true}
-
-	challenged = Seen{Class: yp.ClassChallenge, Block: true}
 )
 
 func TestObservedPenalties(t *testing.T) {
@@ -226,14 +222,16 @@ func TestObservedPace(t *testing.T) {
 	p.see(t, 2, timeout)
 	p.want(t)
 	p.see(t, 1, timeout)
-	p.want(t, "a delay 3s slowed down: 3 of the last 10 requests failed")
-	wantRows(t, p.db, storedHosts, "a|3000|0||")
-	p.see(t, 10, fine) // 3 of 20
+	p.want(t, "a delay 4s slowed down: 3 of the last 10 requests failed")
+	p.see(t, 10, timeout)
+	p.want(t, "a delay 8s slowed down: 10 of the last 10 requests failed")
+	wantRows(t, p.db, storedHosts, "a|8000|0||")
+	p.see(t, 19, fine)
 	p.want(t)
-	p.see(t, 10, fine)
-	p.want(t, "a delay 2.25s speeding up: 20 of the last 20 requests went well")
-	wantRows(t, p.db, storedHosts, "a|2250|0||")
-	p.see(t, 10, fine)
+	p.see(t, 1, fine)
+	p.want(t, "a delay 4s speeding up: 20 of the last 20 requests went well")
+	wantRows(t, p.db, storedHosts, "a|4000|0||")
+	p.see(t, 20, fine)
 	p.want(t, "a delay 0s ")
 	wantRows(t, p.db, `SELECT delay_ms, delay_reason FROM hosts`, "0|")
 	p.see(t, 100, fine)
@@ -247,7 +245,7 @@ func TestObservedPace(t *testing.T) {
 	t.Run("challenges", func(t *testing.T) {
 		p.see(t, 9, Seen{Host: "c"})
 		p.see(t, 1, Seen{Host: "c", Class: yp.ClassChallenge, Block: true})
-		p.want(t, "c delay 3s slowed down: 1 of the last 10 requests were challenged")
+		p.want(t, "c delay 4s slowed down: 1 of the last 10 requests were challenged")
 	})
 }
 
@@ -307,28 +305,6 @@ func TestHostsLoad(t *testing.T) {
 		p.see(t, 1, blocked)
 		p.want(t, "a hold 8m0s penalty: 6 blocks in a row")
 	})
-}
-
-// TestLearnedDelayFades: a later run begins where a host may be again, not where it was.
-func TestLearnedDelayFades(t *testing.T) {
-	t.Parallel()
-	for ago, want := range map[time.Duration]time.Duration{
-		-time.Hour: time.Minute, 0: time.Minute, fadeAfter - 1: time.Minute, fadeAfter: 45 * time.Second, 2 * fadeAfter: 33750 * time.Millisecond,
-		6 * fadeAfter: 10679 * time.Millisecond, 12 * fadeAfter: delay, 100 * 365 * 24 * time.Hour: delay,
-	} {
-		if got := faded(time.Minute, delay, ago); got != want {
-			t.Errorf("after %s: %s, want %s", ago, got, want)
-		}
-	}
-	if got := faded(time.Minute, 0, 20*fadeAfter); got != 0 {
-		t.Errorf("without a configured delay: %s", got)
-	}
-	w := setup(t)
-	must(t, w.db, `INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'a', 60000, 'slow', '2026-11-20T11:39:00.000Z')`)
-	p := newPacing(t, w)
-	p.want(t, "a delay 33.75s slow")
-	p.see(t, 1, fine)
-	wantRows(t, w.db, storedHosts, "a|33750|0||")
 }
 
 // TestClockIsSetBack: what was taken while the clock was ahead lasts no longer than it was
@@ -441,7 +417,7 @@ func TestHostsOfTwoProcesses(t *testing.T) {
 	for range 20 {
 		b.see(t, 1, Seen{HostFault: true})
 	}
-	wantRows(t, w.db, storedHosts, "a|4500|0|13:04:00|penalty")
+	wantRows(t, w.db, storedHosts, "a|8000|0|13:04:00|penalty")
 }
 
 // TestHostsReset: an operator's reset reaches a process that works.
@@ -494,36 +470,5 @@ func TestHostsTogether(t *testing.T) {
 		if s := p.hosts.hosts[host]; s.unsaved(p.clock.now()) {
 			t.Errorf("%s is %+v, stored %+v", host, s.Host, s.stored)
 		}
-	}
-}
-
-func TestSaveHost(t *testing.T) {
-	t.Parallel()
-	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
-	stored := Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}
-	for _, c := range []struct {
-		name          string
-		was, is, want Host
-	}{
-		{"nothing changed", Host{Host: "a"}, Host{Host: "a"}, stored},
-		{"the delay", Host{Host: "a"}, Host{Host: "a", Delay: 2, DelayReason: "s"}, Host{Host: "a", Delay: 2, DelayReason: "s", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}},
-		{"the delay, back to as configured", Host{Host: "a", Delay: 5}, Host{Host: "a"}, Host{Host: "a", Blocks: 3, HeldUntil: at(5), HeldFor: "penalty"}},
-		{"fewer blocks than another has met", Host{Host: "a", Blocks: 1}, Host{Host: "a", Blocks: 2}, stored},
-		{"more blocks", Host{Host: "a", Blocks: 3}, Host{Host: "a", Blocks: 4}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 4, HeldUntil: at(5), HeldFor: "penalty"}},
-		{"no more blocks", Host{Host: "a", Blocks: 1}, Host{Host: "a"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", HeldUntil: at(5), HeldFor: "penalty"}},
-		{"a longer hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(6), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(6), HeldFor: "Retry-After"}},
-		{"a shorter hold", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(4), HeldFor: "Retry-After"}, stored},
-		{"a hold that is too long", Host{Host: "a"}, Host{Host: "a", HeldUntil: at(600), HeldFor: "Retry-After"}, Host{Host: "a", Delay: time.Second, DelayReason: "r", Blocks: 3, HeldUntil: at(60), HeldFor: "Retry-After"}},
-	} {
-		inWorld(t, c.name, func(t *testing.T, w *world) {
-			_, err := w.saveHost(t.Context(), demo, Host{Host: "a"}, stored)
-			ok(t, err)
-			got, err := w.saveHost(t.Context(), demo, c.was, c.is)
-			ok(t, err)
-			c.want.UpdatedAt = noon
-			if d := cmp.Diff(c.want, got); d != "" {
-				t.Error(d)
-			}
-		})
 	}
 }

@@ -211,12 +211,7 @@ func (l *Layout) Flush(ctx context.Context) error {
 		return nil
 	}
 	err := l.m.db.Write(ctx, func(tx *store.Tx) error { return tx.Run(saveShares, l.source, store.JSON(rows)) })
-	if err != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, r := range rows {
-			l.changed[r.Category] = true
-		}
+	if err != nil { // stored with the next page of the category
 		return fmt.Errorf("save field shares of source %d: %w", l.source, err)
 	}
 	return nil

@@ -19,9 +19,6 @@ var (
 	ErrProbeLost = errors.New("the probe came too late: another process probes the source")
 	// ErrNoSource means that no source has that id.
 	ErrNoSource = errors.New("no such source")
-	// ErrNoSample means that no page sample has that id: only the newest of each
-	// source are kept.
-	ErrNoSample = errors.New("no such page sample")
 	// ErrAmbiguous means that a name stands for several proxies: their id tells
 	// them apart.
 	ErrAmbiguous = errors.New("several proxies have this name: use the id")

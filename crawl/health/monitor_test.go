@@ -107,7 +107,6 @@ func TestRestart(t *testing.T) {
 	_, err := w.AddProxy(t.Context(), urlA, nameA)
 	ok(t, err)
 	ok(t, w.countProxy(t, 1, ProxyUse{Successes: 3, Failures: 10, Consecutive: 10, CooldownUntil: w.clock.now().Add(ProxyRest), LastError: "refused"}))
-	ok(t, w.KeepSample(t.Context(), Sample{SourceID: demo, URL: "u", Reason: "r", Body: []byte("body")}))
 	profiles := storedProfiles(t, w)
 	proxies, err := w.Proxies(t.Context())
 	ok(t, err)
@@ -116,7 +115,7 @@ func TestRestart(t *testing.T) {
 	w.restart(t)
 	p = newPacing(t, w)
 	p.want(t, "a hold 40s penalty: 3 blocks in a row",
-		"b delay 3s slowed down: 10 of the last 10 requests failed", "b hold 9m40s Retry-After")
+		"b delay 4s slowed down: 10 of the last 10 requests failed", "b hold 9m40s Retry-After")
 	again := storedProfiles(t, w)
 	if d := cmp.Diff(profiles, again); d != "" || again[0].Status != Quarantined {
 		t.Errorf("profiles: %s %s", again[0].Status, d)
@@ -131,9 +130,6 @@ func TestRestart(t *testing.T) {
 	}
 	w.begin(t, false)
 	wantRows(t, w.db, `SELECT paused_code FROM sources WHERE id = 2`, "AUTH_FAILED")
-	if body, err := w.ReadSample(t.Context(), 1); err != nil || string(body) != "body" {
-		t.Errorf("sample: %q, %v", body, err)
-	}
 	if alarm, err := w.layout(t).Unknown(t.Context(), "no list"); err != nil || alarm == "" {
 		t.Errorf("the third strike: %q, %v", alarm, err)
 	}
@@ -146,22 +142,16 @@ var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	const rollup = "SEARCH requests USING COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"
 	for _, c := range []struct {
 		name, query string
 		want        string
 		only        bool // the line that touches a table
 	}{
-		{"samples", countSamples, rollup, true},
-		{"429s", countLimited, rollup, true},
-		{"classes", countClasses, rollup, true},
-		{"latencies", countLatencies, rollup, true},
+		{"counts", readCounts, "SEARCH requests USING COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)", false},
 		{"next requests", nextRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>?)", false},
 		{"prune requests", pruneRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
 		{"prune attempts", pruneAttempts, "SEARCH crawl_attempts USING COVERING INDEX crawl_attempts_by_end (finished_at<?)", false},
 		{"prune workers", pruneWorkers, "SEARCH r USING INTEGER PRIMARY KEY", false},
-		{"samples of pages", selectSamples, "INDEX page_samples_by_source", true},
-		{"drop samples", dropSamples, "COVERING INDEX page_samples_by_source", false},
 		{"hosts", selectHosts, "SEARCH hosts USING PRIMARY KEY (source_id=?)", true},
 		{"shares", selectShares, "SEARCH field_shares USING PRIMARY KEY (source_id=?)", true},
 		{"profile", selectProfile, "SEARCH p USING INTEGER PRIMARY KEY", false},

@@ -16,7 +16,7 @@ const (
 	// MaxDelay is the longest delay that a host is slowed down to.
 	MaxDelay = 60 * time.Second
 
-	windowRequests = 20 // the recent requests to a host that count
+	windowRequests = 20 // the recent requests to a host that count; so many make it faster
 	windowStep     = 10 // the pace is thought over after so many
 
 	slowFailures   = 20 // percent, above it: slower
@@ -35,53 +35,34 @@ const (
 // result, a page whose layout we do not know.
 type Window struct{ Requests, Failures, Challenges int }
 
-// NextDelay returns the delay between requests to a host after w, and why:
-// failures above 20 % or challenges above 5 % make it half as long again, at most
-// MaxDelay; successes above 95 % a quarter shorter, never below configured. The
-// reason is "" when next is current, or is the configured delay again.
+// NextDelay returns the delay between requests to a host after w, and why: failures above 20 %
+// or challenges above 5 % double it, at most to MaxDelay; 20 requests with successes above 95 %
+// halve it, never below configured. The reason is "" when next is current, or is the configured
+// delay again.
 func NextDelay(current, configured time.Duration, w Window) (next time.Duration, reason string) {
 	current = max(current, configured)
+	well := w.Requests - w.Failures
 	switch {
 	case w.Requests < windowStep:
-		return current, ""
 	case w.Failures*100 > w.Requests*slowFailures:
 		return slower(current, fmt.Sprintf("slowed down: %d of the last %d requests failed", w.Failures, w.Requests))
 	case w.Challenges*100 > w.Requests*slowChallenges:
 		return slower(current, fmt.Sprintf("slowed down: %d of the last %d requests were challenged", w.Challenges, w.Requests))
-	case (w.Requests-w.Failures)*100 > w.Requests*fastSuccesses:
-		return faster(current, configured, fmt.Sprintf("speeding up: %d of the last %d requests went well", w.Requests-w.Failures, w.Requests))
+	case w.Requests >= windowRequests && well*100 > w.Requests*fastSuccesses:
+		if current/2 <= configured || current/2 < slowStart {
+			return configured, ""
+		}
+		return current / 2, fmt.Sprintf("speeding up: %d of the last %d requests went well", well, w.Requests)
 	}
 	return current, ""
 }
 
 func slower(current time.Duration, reason string) (time.Duration, string) {
-	next := max(current+current/2, slowStart)
-	if next = min(next, MaxDelay); next <= current { // at the limit, or configured beyond it
+	next := min(max(2*current, slowStart), MaxDelay)
+	if next <= current { // at the limit, or configured beyond it
 		return current, ""
 	}
 	return next, reason
-}
-
-// faster snaps to the configured delay once it is within reach, which a quarter
-// less each time would never quite be.
-func faster(current, configured time.Duration, reason string) (time.Duration, string) {
-	next := current - current/4
-	if next <= configured || next < slowStart {
-		return configured, ""
-	}
-	return next, reason
-}
-
-// fadeAfter is how long a learned delay is left alone for each quarter that it becomes
-// shorter: nobody knows any more whether the host is still as it was.
-const fadeAfter = 10 * time.Minute
-
-// faded is what is left of a learned delay that was last heard of so long ago.
-func faded(delay, configured, ago time.Duration) time.Duration {
-	for ; ago >= fadeAfter && delay > configured; ago -= fadeAfter {
-		delay, _ = faster(delay, configured, "")
-	}
-	return delay.Round(time.Millisecond)
 }
 
 // Numbers of the penalties.
@@ -102,7 +83,7 @@ func Penalty(blocks int) time.Duration {
 	return min(firstPenalty<<min(blocks-2, 10), MaxPenalty)
 }
 
-// recent is a ring of a host's last requests.
+// recent is a ring of a host's last requests, since its delay was changed last.
 type recent struct {
 	ring [windowRequests]Window
 	n    int // ever added

@@ -349,26 +349,3 @@ func TestLatency(t *testing.T) {
 		}
 	}
 }
-
-func TestPercentile(t *testing.T) {
-	t.Parallel()
-	upTo := func(n int) (bars []bar) {
-		for i := range n {
-			bars = append(bars, bar{latency: time.Duration(i + 1), samples: 1})
-		}
-		return bars
-	}
-	for _, c := range []struct{ samples, percent, want int }{
-		{0, 50, 0}, {1, 50, 1}, {1, 95, 1}, {2, 50, 1}, {3, 50, 2}, {4, 50, 2}, {19, 95, 19}, {20, 95, 19}, {21, 95, 20}, {100, 95, 95}, {100, 50, 50}, {101, 95, 96},
-	} {
-		if got := percentile(upTo(c.samples), c.samples, c.percent); got != time.Duration(c.want) {
-			t.Errorf("p%d of 1…%d is %d, want %d", c.percent, c.samples, got, c.want)
-		}
-	}
-	if got := percentile([]bar{{latency: 7, samples: 94}, {latency: 9, samples: 6}}, 100, 95); got != 9 {
-		t.Errorf("p95 behind a bar of 94 is %d, want 9", got)
-	}
-	if got := percentile([]bar{{latency: 7, samples: 95}, {latency: 9, samples: 5}}, 100, 95); got != 7 {
-		t.Errorf("p95 at the end of a bar of 95 is %d, want 7", got)
-	}
-}

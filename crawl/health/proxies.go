@@ -3,8 +3,6 @@ package health
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -49,11 +47,18 @@ const (
 	UPDATE proxies SET enabled = ?2, consecutive_failures = iif(?2, 0, consecutive_failures), cooldown_until = iif(?2, NULL, cooldown_until)
 	WHERE id = ?1`
 	removeProxy = `DELETE FROM proxies WHERE id = ?1`
-	selectScore = `SELECT consecutive_failures, cooldown_until FROM proxies WHERE id = ?`
-	countProxy  = `
-	UPDATE proxies SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = ?4, cooldown_until = ?5,
-		last_error = ifnull(?6, last_error), last_used_at = ?7
-	WHERE id = ?1`
+	// countProxy adds what a process has seen of proxy ?1 until ?7: ?2 successes and ?3 failures, ?4 of them in a row at
+	// the end, the rest ?5 that it knows of. Failures of several processes add up, so that ten in a row are ten, whoever
+	// saw them; a success starts the count anew. A rest that another process has ordered stands until the proxy is seen
+	// to work, and one that this process knows of even then. What comes in while the proxy rests does not prolong that. A
+	// rest lasts until ?8 at most: one that is further ahead is the mark of a clock that was set back.
+	countProxy = `
+	UPDATE proxies AS p SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = x.in_a_row,
+		last_error = ifnull(?6, last_error), last_used_at = ?7,
+		cooldown_until = CASE WHEN x.in_a_row = 0 THEN ?5 WHEN x.rest <= ?7 AND x.in_a_row >= ?9 THEN ?8 ELSE nullif(x.rest, '') END
+	FROM (SELECT iif(?4 > 0 AND ?2 = 0, consecutive_failures + ?3, ?4) AS in_a_row, max(ifnull(?5, ''), min(ifnull(cooldown_until, ''), ?8)) AS rest
+		FROM proxies WHERE id = ?1) AS x
+	WHERE p.id = ?1`
 )
 
 // Proxies returns all proxies, the oldest first. A rest further ahead than
@@ -145,16 +150,8 @@ func (u ProxyUse) Then(next ProxyUse) ProxyUse {
 func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) error {
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
 		for id, use := range uses {
-			var stored score
-			err := tx.Get(selectScore, []any{id}, &stored.inARow, store.Instant(&stored.restsUntil))
-			if errors.Is(err, sql.ErrNoRows) {
-				continue
-			}
-			if err == nil {
-				is := stored.after(use, tx.At)
-				err = tx.Run(countProxy, id, use.Successes, use.Failures, is.inARow, stamp(is.restsUntil),
-					store.Text(use.LastError), tx.Now)
-			}
+			err := tx.Run(countProxy, id, use.Successes, use.Failures, use.Consecutive, stamp(use.CooldownUntil), store.Text(use.LastError),
+				tx.Now, yp.FormatTime(tx.At.Add(ProxyRest)), ProxyFailures)
 			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)
 			}
@@ -165,32 +162,4 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 		return fmt.Errorf("count the use of proxies: %w", err)
 	}
 	return nil
-}
-
-// score is what all processes together know of a proxy.
-type score struct {
-	inARow     int // failures
-	restsUntil time.Time
-}
-
-// after is the score after a process's use. Failures of several processes add up, so
-// that ten in a row are ten, whoever saw them; a success starts the count anew. A
-// rest that another process has ordered stands until the proxy is seen to work, and
-// one that this process knows of even then. What comes in while the proxy rests does
-// not prolong that.
-func (s score) after(use ProxyUse, now time.Time) score {
-	inARow := use.Consecutive
-	if inARow > 0 && use.Successes == 0 {
-		inARow = s.inARow + use.Failures
-	}
-	rest := use.CooldownUntil
-	if inARow > 0 {
-		if stored := notAfter(s.restsUntil, now.Add(ProxyRest)); stored.After(rest) {
-			rest = stored
-		}
-		if inARow >= ProxyFailures && !rest.After(now) {
-			rest = now.Add(ProxyRest)
-		}
-	}
-	return score{inARow, rest}
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/store"
 )
 
 const (
@@ -144,6 +146,12 @@ func TestCountProxy(t *testing.T) {
 	})
 }
 
+// score is what all processes together know of a proxy.
+type score struct {
+	inARow     int // failures
+	restsUntil time.Time
+}
+
 // TestCountProxyOfMany: failures in a row are those of all processes.
 func TestCountProxyOfMany(t *testing.T) {
 	t.Parallel()
@@ -169,8 +177,13 @@ func TestCountProxyOfMany(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got := tt.stored.after(tt.use, noon); got != tt.want {
-				t.Errorf("got %v, want %v", got, tt.want)
+			w := withProxies(t)
+			ok(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
+				return tx.Run(`UPDATE proxies SET consecutive_failures = ?, cooldown_until = ? WHERE id = 10`, tt.stored.inARow, stamp(tt.stored.restsUntil))
+			}))
+			ok(t, w.countProxy(t, 10, tt.use))
+			if a, _ := w.proxies(t); a.Consecutive != tt.want.inARow || !a.CooldownUntil.Equal(tt.want.restsUntil) {
+				t.Errorf("got %d, %s, want %v", a.Consecutive, a.CooldownUntil, tt.want)
 			}
 		})
 	}

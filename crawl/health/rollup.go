@@ -3,6 +3,7 @@ package health
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,26 +12,43 @@ import (
 	"ypcrawl/yp"
 )
 
-// What counts is every request but robots.txt (types are an enumeration, and one
-// comparison is cheaper than five), our own deferrals, and those that a proxy
-// itself failed: the index leaves these out. Each query reads a stretch of that
-// index, requests_rollup, and nothing else; a row dated in the future, left by a
-// clock that was set back, is in none of the stretches.
-const (
-	counted = `
-	FROM requests WHERE source_id = ?1 AND finished_at > ?2 AND finished_at <= ?3
-		AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'`
-	countSamples = `SELECT count(*), count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1)` + counted
-	countLimited = `SELECT count(*), count(*) FILTER (WHERE error_class = 'http_429')` + counted
-	countOthers  = `SELECT ifnull(http_status, 0)` + counted + ` AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
-	countClasses = `SELECT error_class, count(*)` + counted + ` AND outcome = 'failure' GROUP BY error_class`
-	// Sorting a histogram beats sorting samples, and it gives the hour's sums in the same pass.
-	countLatencies = `
-	SELECT latency_ms, count(*), count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1)` + counted + `
-	GROUP BY latency_ms ORDER BY latency_ms`
-
-	enabledSources = `SELECT id FROM sources WHERE enabled = 1 ORDER BY id`
-)
+// readCounts is what the requests of the enabled sources say at ?1; ?2 is a day before, ?3 an hour,
+// ?4 ten minutes. What counts is every request but robots.txt, our own deferrals, and those that a
+// proxy itself failed: the index requests_rollup leaves these out and has all that is asked, but for
+// the status of failures of class "unknown". A row dated in the future, left by a clock that was set
+// back, does not count. The percentiles are the nearest rank: the smallest latency that so many of
+// the samples do not exceed. A histogram is sorted sooner than samples.
+const readCounts = `
+	WITH bars AS MATERIALIZED (
+		SELECT source_id, latency_ms, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?3 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
+		GROUP BY 1, 2),
+	ranks AS (
+		SELECT source_id, latency_ms, n, ok, sum(n) OVER (PARTITION BY source_id ORDER BY latency_ms) AS below, sum(n) OVER (PARTITION BY source_id) AS samples FROM bars),
+	hour AS (
+		SELECT source_id, sum(n) AS n, sum(ok) AS ok, min(latency_ms) FILTER (WHERE 100 * below >= 50 * samples) AS p50,
+			min(latency_ms) FILTER (WHERE 100 * below >= 95 * samples) AS p95
+		FROM ranks GROUP BY 1),
+	classes AS (
+		SELECT source_id, error_class, count(*) AS n FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?3 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class <> 'rate_limited'
+		GROUP BY 1, 2),
+	failures AS (SELECT source_id, json_group_object(error_class, n) AS failures FROM classes GROUP BY 1),
+	day AS ( -- the rest of it, so that no row is read twice
+		SELECT source_id, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?2 AND finished_at <= ?3 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
+		GROUP BY 1),
+	burst AS (
+		SELECT source_id, count(*) AS n, count(*) FILTER (WHERE error_class = 'http_429') AS limited FROM sources s CROSS JOIN requests ON source_id = s.id
+		WHERE s.enabled = 1 AND finished_at > ?4 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
+		GROUP BY 1)
+	SELECT s.id, ifnull(h.n, 0), ifnull(h.ok, 0), ifnull(h.n, 0) + ifnull(d.n, 0), ifnull(h.ok, 0) + ifnull(d.ok, 0), p50, p95,
+		ifnull(failures, '{}'), ifnull(b.n, 0), ifnull(b.limited, 0),
+		iif(failures LIKE '%"unknown"%', ifnull((SELECT http_status FROM requests WHERE source_id = s.id AND finished_at > ?3 AND finished_at <= ?1
+			AND proxy_failed = 0 AND type <> 'robots' AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1), 0), 0)
+	FROM sources s LEFT JOIN hour h ON h.source_id = s.id LEFT JOIN failures f ON f.source_id = s.id
+	LEFT JOIN day d ON d.source_id = s.id LEFT JOIN burst b ON b.source_id = s.id
+	WHERE s.enabled = 1 ORDER BY s.id`
 
 // RollUp reads the requests of the last 24 hours and rolls the profile of every
 // enabled source, also of one without a sample. It returns the profiles as they
@@ -75,87 +93,23 @@ type sourceCounts struct {
 	Counts
 }
 
-// counts reads what the enabled sources' requests say at now, in one snapshot.
-func (m *Monitor) counts(ctx context.Context, now time.Time) (all []sourceCounts, err error) {
-	tx, err := m.db.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }()
-	ids, err := store.Column[int64](tx, enabledSources)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		c, err := countsOf(ctx, tx, id, now)
-		if err != nil {
-			return nil, fmt.Errorf("source %d: %w", id, err)
+// counts reads what the enabled sources' requests say at now.
+func (m *Monitor) counts(ctx context.Context, now time.Time) ([]sourceCounts, error) {
+	at := []any{yp.FormatTime(now), yp.FormatTime(now.Add(-24 * time.Hour)), yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(-10 * time.Minute))}
+	return store.All(m.db.Reader(ctx), readCounts, at, func(c *sourceCounts) []any {
+		return []any{
+			&c.source, &c.Samples1h, &c.OK1h, &c.Samples24h, &c.OK24h, millis(&c.P50), millis(&c.P95), (*classCounts)(&c.Failures),
+			&c.Samples10m, &c.Limited10m, &c.OtherStatus,
 		}
-		all = append(all, sourceCounts{id, c})
-	}
-	return all, nil
+	})
 }
 
-// bar is one bar of the histogram of latencies.
-type bar struct {
-	latency     time.Duration
-	samples, ok int
-}
+// classCounts scans failures by class, as JSON.
+type classCounts map[yp.ErrorClass]int
 
-// countsOf reads the counts of one source.
-func countsOf(ctx context.Context, tx *sql.Tx, source int64, now time.Time) (c Counts, err error) {
-	hour := now.Add(-time.Hour)
-	between := func(from, to time.Time) []any { return []any{source, yp.FormatTime(from), yp.FormatTime(to)} }
-	bars, err := store.All(tx, countLatencies, between(hour, now),
-		func(b *bar) []any { return []any{millis(&b.latency), &b.samples, &b.ok} })
-	if err != nil {
-		return c, err
-	}
-	for _, b := range bars {
-		c.Samples1h += b.samples
-		c.OK1h += b.ok
-	}
-	c.P50, c.P95 = percentile(bars, c.Samples1h, 50), percentile(bars, c.Samples1h, 95)
-	type classCount struct {
-		class yp.ErrorClass
-		n     int
-	}
-	classes, err := store.All(tx, countClasses, between(hour, now),
-		func(c *classCount) []any { return []any{&c.class, &c.n} })
-	if err != nil {
-		return c, err
-	}
-	c.Failures = map[yp.ErrorClass]int{}
-	for _, f := range classes {
-		c.Failures[f.class] = f.n
-	}
-	if c.mostFrequent() == yp.ClassUnknown {
-		if err := tx.QueryRowContext(ctx, countOthers, between(hour, now)...).Scan(&c.OtherStatus); err != nil {
-			return c, err
-		}
-	}
-	burst := between(now.Add(-10*time.Minute), now)
-	err = tx.QueryRowContext(ctx, countLimited, burst...).Scan(&c.Samples10m, &c.Limited10m)
-	if err != nil {
-		return c, err
-	}
-	// The rest of the day, so that no row is read twice.
-	err = tx.QueryRowContext(ctx, countSamples, between(now.Add(-24*time.Hour), hour)...).Scan(&c.Samples24h, &c.OK24h)
-	c.Samples24h += c.Samples1h
-	c.OK24h += c.OK1h
-	return c, err
-}
-
-// percentile is the nearest rank: the smallest latency that at least percent of
-// the samples do not exceed.
-func percentile(bars []bar, samples, percent int) time.Duration {
-	left := (samples*percent + 99) / 100
-	for _, b := range bars {
-		if left -= b.samples; left <= 0 {
-			return b.latency
-		}
-	}
-	return 0
+func (c *classCounts) Scan(value any) error {
+	text, _ := value.(string)
+	return json.Unmarshal([]byte(text), (*map[yp.ErrorClass]int)(c))
 }
 
 const (

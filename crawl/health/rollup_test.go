@@ -2,6 +2,7 @@ package health
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -159,6 +160,40 @@ func TestCounts(t *testing.T) {
 			}
 			if d := cmp.Diff(c.want, w.counted(t, demo)); d != "" {
 				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestPercentiles: of n samples of 1 to n milliseconds, and behind bars of several.
+func TestPercentiles(t *testing.T) {
+	t.Parallel()
+	upTo := func(n int) (all []req) {
+		for i := range n {
+			all = append(all, req{latency: i + 1, class: []yp.ErrorClass{"", yp.ClassTimeout}[i%2]})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		all      []req
+		p50, p95 int
+	}{
+		{upTo(1), 1, 1},
+		{upTo(2), 1, 2},
+		{upTo(3), 2, 3},
+		{upTo(4), 2, 4},
+		{upTo(19), 10, 19},
+		{upTo(20), 10, 19},
+		{upTo(21), 11, 20},
+		{upTo(100), 50, 95},
+		{upTo(101), 51, 96},
+		{[]req{{n: 94, latency: 7}, {n: 6, latency: 9}}, 7, 9},
+		{[]req{{n: 95, latency: 7}, {n: 5, latency: 9}}, 7, 7},
+	} {
+		inWorld(t, fmt.Sprint(len(c.all), c.p95), func(t *testing.T, w *world) {
+			w.requests(t, append(c.all, req{n: 50, source: other, latency: 1000})...)
+			if got := w.counted(t, demo); got.P50 != time.Duration(c.p50)*time.Millisecond || got.P95 != time.Duration(c.p95)*time.Millisecond {
+				t.Errorf("p50 %s, p95 %s, want %d, %d ms", got.P50, got.P95, c.p50, c.p95)
 			}
 		})
 	}

@@ -31,12 +31,13 @@ type Page struct {
 	ContentType string
 	BaseURL     string // of the source, at that time
 	Filter      string // which listings were kept, as the engine has it in JSON
+	Unknown     string // why its layout is not known; "" = it is
 }
 
 // Config says where and how pages are kept.
 type Config struct {
 	Path     string                          // of the file; required
-	Days     int                             // pages are kept so long; required
+	Days     int                             // pages are kept so long; 0 = only those whose layout is not known
 	MaxBytes int64                           // of the file, about; required
 	Free     func(dir string) (int64, error) // bytes that may still be written; nil = not asked
 	Now      func() time.Time                // nil = time.Now
@@ -59,15 +60,24 @@ const (
 		target       TEXT NOT NULL,    -- JSON, as in a line of a log
 		base_url     TEXT NOT NULL,    -- of the source at that time
 		filter       TEXT NOT NULL,    -- JSON: which listings were kept
+		unknown      TEXT NOT NULL,    -- why its layout is not known; '' = it is
 		body         BLOB NOT NULL     -- zstd
 	) STRICT;
-	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at, source, state)`
+	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at, source, state);
+	CREATE INDEX IF NOT EXISTS pages_unknown ON pages (source) WHERE unknown <> ''`
 	insertPage = `
-	INSERT INTO pages (key, page, source, state, kind, final_url, status, content_type, fetched_at, target, base_url, filter, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO pages (key, page, source, state, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	usedBytes   = `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
-	deleteOld   = `DELETE FROM pages WHERE fetched_at < ?`
-	deleteFirst = `DELETE FROM pages WHERE id IN (SELECT id FROM pages ORDER BY id LIMIT 64)`
+	deleteOld   = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
+	deleteFirst = `DELETE FROM pages WHERE id IN (SELECT id FROM pages WHERE unknown = '' ORDER BY id LIMIT 64)`
+	// Of pages whose layout is not known the newest of a source stay.
+	deleteUnknown = `
+	DELETE FROM pages WHERE source = ?1 AND unknown <> '' AND id <= (
+		SELECT id FROM pages WHERE source = ?1 AND unknown <> '' ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+
+	// MaxUnknown is how many pages of a source are kept whose layout is not known.
+	MaxUnknown = 10
 
 	// pruneEvery is after how many pages the bounds are looked at.
 	pruneEvery = 64
@@ -91,65 +101,88 @@ func dsn(path, more string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}).String()
 }
 
-// Open opens the file, made if need be for its owner alone, and removes what is too old or too much.
-func Open(cfg Config) (_ *Writer, err error) {
+// Open opens the file, made if need be for its owner alone, and removes what is too old or too much. Where only pages
+// are kept whose layout is not known, it waits for the first one.
+func Open(cfg Config) (*Writer, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	w := &Writer{cfg: cfg}
+	if cfg.Days == 0 {
+		return w, nil
+	}
+	return w, w.open()
+}
+
+func (w *Writer) open() error {
+	f, err := os.OpenFile(w.cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := f.Close(); err != nil {
-		return nil, err
+		return err
 	}
-	w := &Writer{cfg: cfg}
 	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
-		return nil, err
+		return err
 	}
-	if w.db, err = sql.Open("sqlite", dsn(cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)")); err != nil {
-		return nil, err
+	if w.db, err = sql.Open("sqlite", dsn(w.cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)")); err != nil {
+		return err
 	}
 	w.db.SetMaxOpenConns(1)
 	if _, err = w.db.ExecContext(context.Background(), schema); err == nil {
 		err = w.prune()
 	}
 	if err != nil {
-		return nil, errors.Join(err, w.Close())
+		return errors.Join(err, w.Close())
 	}
-	return w, nil
+	return nil
 }
 
-// Keep stores a page. What fails is logged once, and ends it.
-func (w *Writer) Keep(p Page, body []byte) {
-	if len(body) > maxBody {
-		return
+// Keep stores a page and returns its id, 0 = it is not kept. What fails is logged once, and ends it.
+func (w *Writer) Keep(p Page, body []byte) (id int64) {
+	if len(body) > maxBody || w.cfg.Days == 0 && p.Unknown == "" {
+		return 0
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.off {
-		return
+		return 0
 	}
-	if err := w.keep(&p, body); err != nil {
+	id, err := w.keep(&p, body)
+	if err != nil {
 		w.off = true
 		w.cfg.Logger.Warn().Err(err).Str("component", "kept").Str("file", w.cfg.Path).
 			Msg("pages are not kept any more in this run; the crawl goes on. Free some space, or keep fewer, before the next one")
 	}
+	return id
 }
 
-func (w *Writer) keep(p *Page, body []byte) error {
+func (w *Writer) keep(p *Page, body []byte) (id int64, err error) {
+	if w.db == nil {
+		if err := w.open(); err != nil {
+			return 0, err
+		}
+	}
 	if w.since++; w.since >= pruneEvery {
 		if err := w.prune(); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	target, err := json.Marshal(p.Target)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	_, err = w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, p.Source, p.State, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
-		string(target), p.BaseURL, p.Filter, w.enc.EncodeAll(body, nil))
-	return err
+	out, err := w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, p.Source, p.State, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
+		string(target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil))
+	if err != nil {
+		return 0, err
+	}
+	if p.Unknown != "" {
+		if _, err := w.db.ExecContext(context.Background(), deleteUnknown, p.Source, MaxUnknown); err != nil {
+			return 0, err
+		}
+	}
+	return out.LastInsertId()
 }
 
 // prune removes what is too old, and the oldest of what is too much.
@@ -180,7 +213,7 @@ func (w *Writer) prune() error {
 
 // Close ends the keeping.
 func (w *Writer) Close() error {
-	if w == nil {
+	if w == nil || w.db == nil {
 		return nil
 	}
 	return w.db.Close()
@@ -214,7 +247,7 @@ type Selection struct {
 
 const newestPages = `
 	SELECT id FROM (SELECT id, key, page, max(fetched_at) AS at FROM pages
-		WHERE (?1 = '' OR source = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2))) AND fetched_at >= ?3 AND (?4 = '' OR fetched_at < ?4)
+		WHERE kind <> 'index' AND (?1 = '' OR source = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2))) AND fetched_at >= ?3 AND (?4 = '' OR fetched_at < ?4)
 		GROUP BY key, page)
 	ORDER BY min(at) OVER (PARTITION BY key), key, page`
 
@@ -227,7 +260,7 @@ func (r *Reader) Newest(ctx context.Context, s Selection) (ids []int64, all int,
 		}
 		return yp.FormatTime(t)
 	}
-	if err := r.db.QueryRowContext(ctx, `SELECT count(*) FROM pages`).Scan(&all); err != nil {
+	if err := r.db.QueryRowContext(ctx, `SELECT count(*) FROM pages WHERE kind <> 'index'`).Scan(&all); err != nil {
 		return nil, 0, fmt.Errorf("read kept pages: %w", err)
 	}
 	rows, err := r.db.QueryContext(ctx, newestPages, s.Source, store.JSONTexts(s.States), at(s.Since), at(s.Until))
@@ -248,7 +281,7 @@ func (r *Reader) Newest(ctx context.Context, s Selection) (ids []int64, all int,
 // ErrDamaged is returned for a page that can't be read.
 var ErrDamaged = errors.New("kept page is damaged")
 
-const readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, body FROM pages WHERE id = ?`
+const readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body FROM pages WHERE id = ?`
 
 // ErrRemoved is returned for a page that is not there any more.
 var ErrRemoved = sql.ErrNoRows
@@ -258,7 +291,7 @@ func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
 	p := &Page{}
 	var fetched, target string
 	var packed []byte
-	err := r.db.QueryRowContext(ctx, readPage, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target, &p.BaseURL, &p.Filter, &packed)
+	err := r.db.QueryRowContext(ctx, readPage, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target, &p.BaseURL, &p.Filter, &p.Unknown, &packed)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read kept page %d: %w", id, err)
 	}

@@ -87,6 +87,45 @@ func TestNewest(t *testing.T) {
 	}
 }
 
+// TestUnknown: pages of unknown layout are kept where no others are, the newest 10 of each source, and neither age nor
+// size removes them.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	cfg := kept.Config{Path: filepath.Join(t.TempDir(), "a.db.pages"), MaxBytes: 1, Now: func() time.Time { return noon }}
+	w := open(t, cfg)
+	if id := w.Keep(page("a", 1, noon), []byte("known")); id != 0 {
+		t.Errorf("a page of known layout has the id %d", id)
+	}
+	if _, err := os.Stat(cfg.Path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a file is there before the first page")
+	}
+	last := int64(0)
+	for i := range 2 * kept.MaxUnknown {
+		p := page("a", i+1, noon.AddDate(-1, 0, 0))
+		p.Unknown = "no list"
+		if i == 0 {
+			p.Source = "other"
+		}
+		last = w.Keep(p, []byte{byte(i)})
+	}
+	cfg.Days = 1
+	w = open(t, cfg)
+	for i := range 2 * kept.MaxUnknown { // of known layout, too large together
+		w.Keep(page("b", i+1, noon), make([]byte, 1000))
+	}
+	r, err := kept.OpenReader(cfg.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	for id := int64(1); id <= last; id++ {
+		p, body, err := r.Read(t.Context(), id)
+		if there := id == 1 || id > last-kept.MaxUnknown; there && (err != nil || p.Unknown != "no list" || body[0] != byte(id-1)) || !there && !errors.Is(err, kept.ErrRemoved) {
+			t.Errorf("page %d: %+v, %v", id, p, err)
+		}
+	}
+}
+
 // TestBounds: the oldest go first, by age and by size; a disk that is nearly full ends it.
 func TestBounds(t *testing.T) {
 	t.Parallel()

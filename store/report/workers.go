@@ -48,9 +48,8 @@ type Worker struct {
 	RateSpan  *float64    `json:"span_seconds"`     // the last minute, or less where it works for less; of one that has ended, all its time
 	Claims    int64       `json:"claims"`
 	Retries   int64       `json:"claim_retries"`
-	Memory    int64       `json:"rss_bytes"`   // of its process, at the last heartbeat; 0 = unknown
-	CPUMS     *int64      `json:"cpu_ms"`      // processor time of its process until then; null = unknown
-	CPU       *float64    `json:"cpu_percent"` // of one processor, between its process's last two heartbeats; null = unknown
+	Memory    int64       `json:"rss_bytes"` // of its process, at the last heartbeat; 0 = unknown
+	CPUMS     *int64      `json:"cpu_ms"`    // processor time of its process until then; null = unknown
 	Started   time.Time   `json:"started_at"`
 	Heartbeat time.Time   `json:"heartbeat_at"`
 	Stopped   time.Time   `json:"stopped_at"`
@@ -70,7 +69,7 @@ const (
 	WHERE r.outcome = 'running' OR r.id IN (SELECT x.id FROM runs x WHERE x.outcome <> 'running' ORDER BY x.id DESC LIMIT ?1) ORDER BY r.id DESC`
 	workersOf = `
 	SELECT w.run_id, w.worker_id, ifnull(s.name, ''), ifnull(t.id, 0), ifnull(t.kind, ''), ifnull(c.name, ''), ifnull(t.state, ''), coalesce(l.name, g.name, ''),
-		ifnull(t.page_current + 1, 0), w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes, w.cpu_ms, w.cpu_percent,
+		ifnull(t.page_current + 1, 0), w.pages, w.listings, w.claims, w.claim_retries, w.rss_bytes, w.cpu_ms,
 		w.started_at, w.heartbeat_at, w.stopped_at, w.worker_id, w.host, w.pid
 	FROM workers w JOIN runs r ON r.id = w.run_id
 	LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
@@ -105,7 +104,7 @@ func (k *Reader) Workers(ctx context.Context, ended int) ([]RunWorkers, error) {
 	workers, err := list(ctx, k, what, workersOf, []any{store.JSONInts(ids)}, func(w *Worker) []any {
 		return []any{
 			&w.Run, &w.Name, &w.Source, &w.TargetID, &w.Kind, &w.City, &w.Place, &w.Category,
-			&w.Page, &w.Pages, &w.Listings, &w.Claims, &w.Retries, &w.Memory, &w.CPUMS, &w.CPU,
+			&w.Page, &w.Pages, &w.Listings, &w.Claims, &w.Retries, &w.Memory, &w.CPUMS,
 			at(&w.Started), at(&w.Heartbeat), at(&w.Stopped), &w.Worker, &w.Host, &w.PID,
 		}
 	})
