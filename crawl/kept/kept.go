@@ -96,11 +96,7 @@ func Open(cfg Config) (_ *Writer, err error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
+	if err := store.MakeFile(cfg.Path); err != nil {
 		return nil, err
 	}
 	w := &Writer{cfg: cfg}
