@@ -75,6 +75,22 @@ const (
 	WHERE crawl <> ?3 OR slug = excluded.slug OR matched <> 'slug' AND excluded.matched = 'slug'`
 )
 
+const showsNothingNew = `
+	SELECT EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND found_on = ?4 AND crawl <> ?3 AND missed = 0 AND removed_at IS NULL)
+		AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS j LEFT JOIN cities c ON c.slug = j.value
+			LEFT JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id WHERE x.crawl IS NOT ?3)`
+
+// IndexRepeats reports whether a page of an index, by its path, shows only cities that this read of the
+// index has seen already, although the last one found others on it.
+func (k *Keeper) IndexRepeats(ctx context.Context, c *Claim, path string, cities []yp.FoundCity) (repeats bool, err error) {
+	slugs := make([]string, len(cities))
+	for i := range cities {
+		slugs[i] = cities[i].Slug
+	}
+	err = k.row(ctx, showsNothingNew, []any{c.SourceID, store.JSONTexts(slugs), c.Crawl, path}, &repeats)
+	return repeats, err
+}
+
 // saveCities stores the cities of a page of an index. Searches of a city that is back are
 // no longer retired.
 func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -286,6 +287,44 @@ func TestReplayDamaged(t *testing.T) {
 	same(t, "targets", table(t, k.DB(), targetRows), table(t, g.DB(), targetRows))
 	if got := table(t, k.DB(), `SELECT slug FROM cities WHERE slug = 'nowhere' UNION ALL SELECT slug FROM categories WHERE slug = 'long'`); len(got) > 0 {
 		t.Error("half of the event that was refused is there")
+	}
+}
+
+// TestReplayFull: a full disk ends a replay, and is no fault of the events.
+func TestReplayFull(t *testing.T) {
+	t.Parallel()
+	g := crawl(t)
+	for _, e := range g.events {
+		if e.Type == wal.PageComplete {
+			for i := range e.Listings {
+				e.Listings[i].Snippet = strings.Repeat("x", 900)
+			}
+		}
+	}
+	want := table(t, g.DB(), foundRows)
+	full := 0
+	for room := 1; ; room++ {
+		k := checkpoint.New(storetest.Open(t))
+		noErr(t, k.DB().Write(t.Context(), func(tx *store.Tx) (err error) {
+			var pages, n int
+			if err = tx.Get("PRAGMA page_count", nil, &pages); err == nil {
+				err = tx.Get(fmt.Sprintf("PRAGMA max_page_count = %d", pages+room), nil, &n)
+			}
+			return err
+		}))
+		told := 0
+		_, err := k.Replay(t.Context(), seq(g.events), g.replayConfig(func(error) { told++ }))
+		if told > 0 || err != nil && (!errors.Is(err, store.ErrDiskFull) || !store.Fatal(err)) {
+			t.Errorf("room for %d pages: %v, %d events are called damaged", room, err, told)
+		}
+		if err == nil {
+			same(t, "listings", table(t, k.DB(), foundRows), want)
+			break
+		}
+		full++
+	}
+	if full == 0 {
+		t.Error("the disk was never full")
 	}
 }
 

@@ -41,6 +41,11 @@ func (p *Program) backup(c *cli.Context) error {
 	if info, err := os.Stat(name); !slices.Contains([]string{".db", ".sqlite", ".sqlite3"}, filepath.Ext(name)) || err == nil && info.IsDir() {
 		return Usagef("%q: want a file whose name ends in .db", name)
 	}
+	if absent, err := store.Absent(c.String("db")); err == nil && absent {
+		if err := p.lost(c, ""); err != nil {
+			return err
+		}
+	}
 	out, err := backup.Make(c.Context, backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep()})
 	if err != nil {
 		return backupError(err)

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ypcrawl/crawl/fetch"
@@ -23,7 +25,7 @@ type scored struct {
 
 func newScored(t *testing.T) *scored {
 	t.Helper()
-	s := &scored{db: storetest.Open(t), egress: egress{policy: fetch.PolicyRequire}}
+	s := &scored{db: storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "OFF"}), egress: egress{policy: fetch.PolicyRequire}}
 	s.monitor = health.New(s.db)
 	for _, text := range []string{"http://a:1", "http://b:1"} {
 		u, name, err := fetch.ParseProxy(text)
@@ -142,16 +144,18 @@ func TestBeat(t *testing.T) {
 // TestKeep: a kill costs two seconds of the scores at most, and no rest.
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	s := newScored(t)
-	stop := s.keep(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress)
-	defer stop()
-	a := s.take(t)
-	for range fetch.ProxyFailures {
-		s.pool.Report(a, errDead)
-	}
-	soon(t, flushEvery-time.Second/2, "the rest is written at once", func() bool { return !s.of(t, 1).CooldownUntil.IsZero() })
-	s.pool.Report(s.take(t), nil)
-	soon(t, 4*flushEvery, "what was seen is written", func() bool { return s.of(t, 2).Successes == 1 })
+	synctest.Test(t, func(t *testing.T) { // its clock waits for the disk
+		s := newScored(t)
+		stop := s.keep(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress)
+		defer stop()
+		a := s.take(t)
+		for range fetch.ProxyFailures {
+			s.pool.Report(a, errDead)
+		}
+		soon(t, flushEvery-time.Second/2, "the rest is written at once", func() bool { return !s.of(t, 1).CooldownUntil.IsZero() })
+		s.pool.Report(s.take(t), nil)
+		soon(t, flushEvery+time.Second/2, "what was seen is written", func() bool { return s.of(t, 2).Successes == 1 })
+	})
 }
 
 // TestFlushWritesNothing when there is nothing, and once what there is.

@@ -116,6 +116,31 @@ func TestIndex(t *testing.T) {
 			t.Errorf("asked %q", seen)
 		}
 	})
+	parallel(t, "a site that comes to ignore the letter removes no city", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.indexes("az")
+		w.on("/state-az?page=a", ok(indexPage("az", "alpha-az")))
+		w.on("/state-az?page=c", ok(indexPage("az", "gamma-az", "delta-az")))
+		all, err := w.discover([]string{"AZ"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.fared(all, "AZ done 27/27 4 ")
+		first := ok(indexPage("az", "alpha-az", "beta-az"))
+		for _, letter := range "abcdefghijklmnopqrstuvwxyz" {
+			w.on(fmt.Sprintf("/state-az?page=%c", letter), first)
+		}
+		for range 3 { // a new read, and what is left of it
+			all, err = w.discover([]string{"AZ"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.fared(all, "AZ failed 3/27 2 PARSE_ERROR")
+			if n := w.number("SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL OR missed > 0"); n > 0 {
+				t.Errorf("%d cities count as missing", n)
+			}
+		}
+	})
 	parallel(t, "a letter that does not exist has no cities", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")

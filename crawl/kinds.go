@@ -1,8 +1,11 @@
 package crawl
 
 import (
+	"context"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -93,7 +96,7 @@ func (w *worker) indexTask(c *checkpoint.Claim, kind yp.RequestType, number int)
 
 // prepareIndexPage matches the cities of a page to the gazetteer; the last page says what
 // is to be planned.
-func (w *worker) prepareIndexPage(c *checkpoint.Claim, page *site.Page, number int) error {
+func (w *worker) prepareIndexPage(ctx context.Context, c *checkpoint.Claim, page *site.Page, number int) error {
 	state := c.Place.State
 	if number == 1 && page.NotFound {
 		return &attemptError{cause: yp.CauseMissing, err: fmt.Errorf("the source has no index of %s: %s", state, page.Reason)}
@@ -111,10 +114,42 @@ func (w *worker) prepareIndexPage(c *checkpoint.Claim, page *site.Page, number i
 	if u, err := url.Parse(page.Path); err == nil {
 		page.Path = u.RequestURI()
 	}
+	if err := w.checkRepeatedIndex(ctx, c, page, number); err != nil {
+		return err
+	}
 	if page.Last {
 		page.Plan = w.cfg.Index.Plan.Searches(w.cfg.Index.MinPopulation)
 	}
 	return nil
+}
+
+// checkRepeatedIndex returns an error when a page of an index shows the cities of another page, and the last
+// read of the index found others on it: a cache that drops the query serves one page under every address,
+// and the cities of the others have not left the index. Of the pages that an earlier attempt read, only
+// the cities are known.
+func (w *worker) checkRepeatedIndex(ctx context.Context, c *checkpoint.Claim, page *site.Page, number int) error {
+	if len(page.Cities) == 0 {
+		return nil
+	}
+	slugs := make([]string, len(page.Cities))
+	for i := range page.Cities {
+		slugs[i] = page.Cities[i].Slug
+	}
+	slices.Sort(slugs)
+	all := strings.Join(slugs, " ")
+	earlier := w.shown[all]
+	w.shown[all] = number
+	what := fmt.Sprintf("repeats page %d", earlier)
+	if earlier == 0 {
+		if what = "shows only cities of other pages"; !w.resumed || len(slugs) < 2 {
+			return nil
+		}
+	}
+	repeats, err := w.cfg.Keeper.IndexRepeats(ctx, c, page.Path, page.Cities)
+	if err != nil || !repeats {
+		return err
+	}
+	return &attemptError{cause: yp.CauseBroken, err: fmt.Errorf("page %d of the index %s, but the last read found other cities on it", number, what)}
 }
 
 // endIndex is the outcome of an index whose last page is committed: see checkpoint.IndexEnd.

@@ -164,7 +164,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	known := false // the page's layout is what the definition says
 	switch c.Kind {
 	case yp.KindIndex:
-		err = w.prepareIndexPage(c, page, number)
+		err = w.prepareIndexPage(ctx, c, page, number)
 	case yp.KindDetail:
 		page.Last, page.Raw, page.Accepted = true, 1, 1
 	default:

@@ -34,7 +34,7 @@ type worker struct {
 	// say so: a hold of a few seconds is not written down.
 	heldFor time.Duration
 
-	shown    map[string]int    // of the target in hand: ids on its pages so far, and on which
+	shown    map[string]int    // of the target in hand: ids on its pages so far, and on which; of an index all slugs of a page, and which page
 	repeated int               // the earlier page that the one in hand repeats, 0 = none
 	resumed  bool              // an earlier attempt began the crawl: shown lacks what was not stored
 	noPage   bool              // its own page is not there: what is known of it comes from the search

@@ -82,12 +82,13 @@ func Corrupt(err error) bool {
 }
 
 // Fatal reports whether no further write to this database can succeed, so that
-// a crawl must stop and keep what is committed.
+// a crawl must stop and keep what is committed; also of an error in the middle of a transaction.
 func Fatal(err error) bool {
 	var se *sqlite.Error
 	if errors.As(err, &se) && se.Code()&0xff == sqlite3.SQLITE_IOERR {
 		return true
 	}
+	err = classify(err)
 	for _, kind := range []error{ErrDiskFull, ErrReadOnly, ErrCorrupt, ErrClosed} {
 		if errors.Is(err, kind) {
 			return true

@@ -4,6 +4,7 @@ package store
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -19,4 +20,12 @@ func lockFile(f *os.File, shared bool) error {
 		return ErrLocked
 	}
 	return err
+}
+
+// mayWrite returns why a file can't be written. It does not open it.
+func mayWrite(path string) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
+		return &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return nil
 }

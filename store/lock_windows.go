@@ -20,3 +20,12 @@ func lockFile(f *os.File, shared bool) error {
 	}
 	return err
 }
+
+// mayWrite returns why a file can't be written.
+func mayWrite(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}

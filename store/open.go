@@ -154,9 +154,26 @@ func checkFile(cfg Config) error {
 			return fmt.Errorf("make the folder of database %s: %w", cfg.Path, err)
 		}
 	}
-	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
+	if err := MakeFile(cfg.Path); err != nil {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return nil
+}
+
+// MakeFile makes an empty file for its owner alone where there is none, and returns an error where a file
+// can't be written. It opens none that is there: this process may have it open by SQLite, and to close any
+// handle on it releases the locks on it (POSIX).
+func MakeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		// A link to a file that is not there: nobody has that open.
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return mayWrite(path)
+		}
+		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	}
+	if err != nil {
+		return err
 	}
 	return f.Close()
 }

@@ -202,14 +202,6 @@ func TestOpenFile(t *testing.T) {
 			t.Errorf("the file that was left is no use: %v", err)
 		}
 	})
-	t.Run("an unwritable file", func(t *testing.T) {
-		t.Parallel()
-		self, err := os.Executable() // a program that runs can't be written, whoever asks
-		noErr(t, err)
-		if err := open(t, store.Config{Path: self}); !errors.Is(err, store.ErrReadOnly) {
-			t.Errorf("got %v, want ErrReadOnly", err)
-		}
-	})
 }
 
 // TestOpenDevelopmentVersion: what a development version made is refused as it is, in one sentence.

@@ -115,11 +115,8 @@ func Open(cfg Config) (*Writer, error) {
 }
 
 func (w *Writer) open() error {
-	f, err := os.OpenFile(w.cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
+	err := store.MakeFile(w.cfg.Path)
 	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
 		return err
 	}
 	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
