@@ -20,7 +20,9 @@ type Querier interface {
 
 type reader struct {
 	ctx  context.Context
-	pool *sql.DB
+	pool interface {
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
 }
 
 func (r reader) Query(query string, args ...any) (*sql.Rows, error) {

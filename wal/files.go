@@ -263,11 +263,11 @@ func MakeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
+	return SyncDir(parent)
 }
 
-// syncDir makes a new, renamed or removed name of the folder durable.
-func syncDir(dir string) error {
+// SyncDir makes a new, renamed or removed name of the folder durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync folder: %w", err)
