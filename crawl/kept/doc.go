@@ -8,7 +8,5 @@
 //
 // Crash: each page is a transaction, not synced: a power cut may take the last ones.
 //
-// Imports: store and wal for what names a target, and yp.
-//
-// Tests: bounds by size and age, the newest of each page, two writers.
+// Imports: store and wal for what names a target, and yp. Tests: bounds by size and age, the newest of each page, two writers.
 package kept

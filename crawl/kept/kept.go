@@ -39,7 +39,6 @@ type Config struct {
 	Days     int                             // pages are kept so long; required
 	MaxBytes int64                           // of the file, about; required
 	Free     func(dir string) (int64, error) // bytes that may still be written; nil = not asked
-	Now      func() time.Time                // nil = time.Now
 	Logger   zerolog.Logger
 }
 
@@ -49,8 +48,6 @@ const (
 		id           INTEGER PRIMARY KEY,
 		key          TEXT NOT NULL,    -- of the target
 		page         INTEGER NOT NULL,
-		source       TEXT NOT NULL,
-		state        TEXT NOT NULL,
 		kind         TEXT NOT NULL,
 		final_url    TEXT NOT NULL,
 		status       INTEGER NOT NULL,
@@ -61,53 +58,57 @@ const (
 		filter       TEXT NOT NULL,    -- JSON: which listings were kept
 		body         BLOB NOT NULL     -- zstd
 	) STRICT;
-	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at, source, state)`
+	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at)`
 	insertPage = `
-	INSERT INTO pages (key, page, source, state, kind, final_url, status, content_type, fetched_at, target, base_url, filter, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	usedBytes   = `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 	deleteOld   = `DELETE FROM pages WHERE fetched_at < ?`
 	deleteFirst = `DELETE FROM pages WHERE id IN (SELECT id FROM pages ORDER BY id LIMIT 64)`
 
-	// pruneEvery is after how many pages the bounds are looked at.
-	pruneEvery = 64
-	// spareBytes stay free for what must not fail: the database and its logs.
-	spareBytes = 512 << 20
+	newestPages = `
+	SELECT id FROM (SELECT id, key, page, max(fetched_at) AS at FROM pages
+		WHERE ?1 = '' OR target ->> 'source' = ?1
+		GROUP BY key, page)
+	ORDER BY min(at) OVER (PARTITION BY key), key, page`
+	readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, body FROM pages WHERE id = ?`
+
+	pruneEvery = 64        // pages, after which the bounds are looked at
+	spareBytes = 512 << 20 // stay free for what must not fail: the database and its logs
 	maxBody    = 64 << 20
 )
+
+// ErrDamaged is returned for a page that can't be read.
+var ErrDamaged = errors.New("kept page is damaged")
 
 // Writer keeps the pages of a run. Its methods may be called from several goroutines.
 type Writer struct {
 	cfg Config
 	db  *sql.DB
 	enc *zstd.Encoder
-
-	mu    sync.Mutex
-	off   bool // it keeps nothing more
-	since int  // pages since the bounds were looked at
+	mu  sync.Mutex
+	off bool // it keeps nothing more
 }
 
-func dsn(path, more string) string {
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}).String()
+func open(path, more string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}
+	return sql.Open("sqlite", name.String())
 }
 
 // Open opens the file, made if need be for its owner alone, and removes what is too old or too much.
 func Open(cfg Config) (_ *Writer, err error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
+	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) // one that is there may be open: to close it here would release its locks
+	if err == nil {
+		err = f.Close()
 	}
-	f, err := os.OpenFile(cfg.Path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.Close(); err != nil {
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	w := &Writer{cfg: cfg}
 	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 		return nil, err
 	}
-	if w.db, err = sql.Open("sqlite", dsn(cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)")); err != nil {
+	if w.db, err = open(cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)"); err != nil {
 		return nil, err
 	}
 	w.db.SetMaxOpenConns(1)
@@ -122,12 +123,9 @@ func Open(cfg Config) (_ *Writer, err error) {
 
 // Keep stores a page. What fails is logged once, and ends it.
 func (w *Writer) Keep(p Page, body []byte) {
-	if len(body) > maxBody {
-		return
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.off {
+	if w.off || len(body) > maxBody {
 		return
 	}
 	if err := w.keep(&p, body); err != nil {
@@ -138,29 +136,25 @@ func (w *Writer) Keep(p Page, body []byte) {
 }
 
 func (w *Writer) keep(p *Page, body []byte) error {
-	if w.since++; w.since >= pruneEvery {
-		if err := w.prune(); err != nil {
-			return err
-		}
-	}
-	target, err := json.Marshal(p.Target)
+	out, err := w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
+		store.JSON(p.Target), p.BaseURL, p.Filter, w.enc.EncodeAll(body, nil))
 	if err != nil {
 		return err
 	}
-	_, err = w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, p.Source, p.State, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
-		string(target), p.BaseURL, p.Filter, w.enc.EncodeAll(body, nil))
-	return err
+	if id, err := out.LastInsertId(); err != nil || id%pruneEvery != 0 {
+		return err
+	}
+	return w.prune()
 }
 
 // prune removes what is too old, and the oldest of what is too much.
 func (w *Writer) prune() error {
-	w.since = 0
 	if w.cfg.Free != nil {
 		if free, err := w.cfg.Free(filepath.Dir(w.cfg.Path)); err == nil && free < spareBytes {
 			return fmt.Errorf("only %d bytes are left on the disk", free)
 		}
 	}
-	if _, err := w.db.ExecContext(context.Background(), deleteOld, yp.FormatTime(w.cfg.Now().AddDate(0, 0, -w.cfg.Days))); err != nil {
+	if _, err := w.db.ExecContext(context.Background(), deleteOld, yp.FormatTime(time.Now().AddDate(0, 0, -w.cfg.Days))); err != nil {
 		return err
 	}
 	for {
@@ -180,9 +174,6 @@ func (w *Writer) prune() error {
 
 // Close ends the keeping.
 func (w *Writer) Close() error {
-	if w == nil {
-		return nil
-	}
 	return w.db.Close()
 }
 
@@ -201,59 +192,17 @@ func OpenReader(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "&mode=ro&_pragma=query_only(1)"))
+	db, err := open(path, "&mode=ro&_pragma=query_only(1)")
 	return &Reader{db: db, dec: dec}, err
 }
 
-// Selection says which pages are meant. A zero value lets all pass.
-type Selection struct {
-	Source       string
-	States       []string
-	Since, Until time.Time
+// Newest returns the ids of the newest page of each target and number of a source, "" of all: those of a target
+// together in the order of their numbers, the targets in the order of time.
+func (r *Reader) Newest(ctx context.Context, source string) ([]int64, error) {
+	return store.Column[int64](store.ReaderOf(ctx, r.db), newestPages, source)
 }
 
-const newestPages = `
-	SELECT id FROM (SELECT id, key, page, max(fetched_at) AS at FROM pages
-		WHERE (?1 = '' OR source = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2))) AND fetched_at >= ?3 AND (?4 = '' OR fetched_at < ?4)
-		GROUP BY key, page)
-	ORDER BY min(at) OVER (PARTITION BY key), key, page`
-
-// Newest returns the ids of the newest page of each target and number, those of a target together in the order
-// of their numbers, the targets in the order of time. all is how many pages are kept.
-func (r *Reader) Newest(ctx context.Context, s Selection) (ids []int64, all int, err error) {
-	at := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return yp.FormatTime(t)
-	}
-	if err := r.db.QueryRowContext(ctx, `SELECT count(*) FROM pages`).Scan(&all); err != nil {
-		return nil, 0, fmt.Errorf("read kept pages: %w", err)
-	}
-	rows, err := r.db.QueryContext(ctx, newestPages, s.Source, store.JSONTexts(s.States), at(s.Since), at(s.Until))
-	if err != nil {
-		return nil, 0, fmt.Errorf("read kept pages: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // only read
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, 0, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, all, rows.Err()
-}
-
-// ErrDamaged is returned for a page that can't be read.
-var ErrDamaged = errors.New("kept page is damaged")
-
-const readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, body FROM pages WHERE id = ?`
-
-// ErrRemoved is returned for a page that is not there any more.
-var ErrRemoved = sql.ErrNoRows
-
-// Read returns a page and its body.
+// Read returns a page and its body; sql.ErrNoRows for one that was removed since.
 func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
 	p := &Page{}
 	var fetched, target string
