@@ -14,7 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
-	"ypcrawl/cli/notify"
 	"ypcrawl/yp"
 )
 
@@ -113,7 +112,7 @@ func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 	slices.Sort(known)
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if name == notify.EnvEvent || name == notify.EnvTitle { // a command of --notify that calls this program has them
+		if name == "YPCRAWL_EVENT" || name == "YPCRAWL_TITLE" { // a command of --notify that calls this program has them
 			continue
 		}
 		if !strings.HasPrefix(name, envPrefix) || value == "" || slices.Contains(known, name) {

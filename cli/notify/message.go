@@ -10,10 +10,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// Version is that of the form of a Message. It grows when a key changes its meaning or is taken
-// away; new keys may come without.
-const Version = 2
-
 // The events that somebody who does not look is told of.
 const (
 	RunEnded     = "run_ended"     // with its figures
@@ -21,14 +17,11 @@ const (
 	LayoutAlarm  = "layout_alarm"  // a source waits for an operator
 )
 
-// Severity says how soon somebody should look.
-type Severity string
-
-// The severities.
+// The severities say how soon somebody should look.
 const (
-	Critical Severity = "critical" // nothing is crawled until somebody looks, or for long
-	Warning  Severity = "warning"
-	Info     Severity = "info"
+	Critical = "critical" // nothing is crawled until somebody looks, or for long
+	Warning  = "warning"
+	Info     = "info"
 )
 
 // Message is what a destination gets, as JSON.
@@ -37,7 +30,7 @@ type Message struct {
 	Event    string             `json:"event"`
 	At       time.Time          `json:"at"`
 	Source   string             `json:"source,omitempty"` // none = the whole run, or several
-	Severity Severity           `json:"severity"`
+	Severity string             `json:"severity"`
 	Title    string             `json:"title"` // one line
 	Text     string             `json:"text"`
 	Figures  map[string]float64 `json:"figures"`
@@ -46,6 +39,8 @@ type Message struct {
 }
 
 const (
+	Version = 2 // Version is that of the form of a Message. It grows when a key changes its meaning or is taken away.
+
 	maxTitle = 200
 	maxText  = 4000
 	maxPing  = 10_000 // bytes of its body, as healthchecks has it
@@ -93,9 +88,9 @@ var (
 func Plain(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		parts, at := address.FindAllStringSubmatchIndex(line, -1), 0
 		var out strings.Builder
-		for _, p := range parts {
+		at := 0
+		for _, p := range address.FindAllStringSubmatchIndex(line, -1) {
 			out.WriteString(path.ReplaceAllString(line[at:p[0]], "$1$2"))
 			out.WriteString(line[p[2]:p[3]] + line[p[4]:p[5]])
 			at = p[1]
@@ -108,9 +103,8 @@ func Plain(text string) string {
 
 // cut shortens a text to so many bytes, and says so.
 func cut(text string, most int) string {
-	const mark = " …"
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+	return strings.ToValidUTF8(text[:most-len(" …")], "") + " …"
 }
