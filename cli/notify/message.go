@@ -15,10 +15,8 @@ const (
 	RunEnded     = "run_ended"     // with its figures
 	SourceClosed = "source_closed" // blocked, quarantined or paused: it is not crawled
 	LayoutAlarm  = "layout_alarm"  // a source waits for an operator
-)
 
-// The severities say how soon somebody should look.
-const (
+	// The severities say how soon somebody should look.
 	Critical = "critical" // nothing is crawled until somebody looks, or for long
 	Warning  = "warning"
 	Info     = "info"
@@ -39,8 +37,7 @@ type Message struct {
 }
 
 const (
-	Version = 2 // Version is that of the form of a Message. It grows when a key changes its meaning or is taken away.
-
+	Version  = 2 // Version is that of the form of a Message. It grows when a key changes its meaning or is taken away.
 	maxTitle = 200
 	maxText  = 4000
 	maxPing  = 10_000 // bytes of its body, as healthchecks has it

@@ -24,7 +24,6 @@ import (
 const (
 	maxHead   = 64 << 10 // bytes of an answer; its body is not read
 	maxReason = 200      // bytes of an error
-	dialLimit = 5 * time.Second
 )
 
 // Destination is where parcels go: an address, or a command. Its value may be a secret; Name is
@@ -34,8 +33,11 @@ type Destination struct {
 	command string
 }
 
-// ErrNoAddress is the error of an address as it was typed, without any of its text.
-var ErrNoAddress = errors.New("write an address with http:// or https:// and a host")
+// Errors of a destination as it was typed. None has any of its text.
+var (
+	ErrNoAddress = errors.New("write an address with http:// or https:// and a host")
+	ErrNothing   = errors.New("it is empty: name an address (https://…) or a command")
+)
 
 // ParseAddress reads an http or https address.
 func ParseAddress(raw string) (Destination, error) {
@@ -50,7 +52,10 @@ func ParseAddress(raw string) (Destination, error) {
 // another kind is neither.
 func Parse(raw string) (Destination, error) {
 	raw = strings.TrimSpace(raw)
-	if first, _, _ := strings.Cut(raw, " "); raw == "" || strings.Contains(first, "://") {
+	if raw == "" {
+		return Destination{}, ErrNothing
+	}
+	if first, _, _ := strings.Cut(raw, " "); strings.Contains(first, "://") {
 		return ParseAddress(raw)
 	}
 	return Destination{command: raw}, nil
@@ -66,8 +71,6 @@ func (d Destination) Name() string {
 
 // permanent is a failure that another try does not mend.
 type permanent struct{ error }
-
-func (p permanent) Unwrap() error { return p.error }
 
 // Sender sends parcels. It is safe for use by several goroutines.
 type Sender struct {
@@ -87,14 +90,14 @@ func NewSender(log zerolog.Logger) *Sender {
 		}
 		return nil
 	}
-	dialer := net.Dialer{Timeout: dialLimit, ControlContext: guard}
+	dialer := net.Dialer{Timeout: 5 * time.Second, ControlContext: guard}
 	return &Sender{
 		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
 		log: log.With().Str("component", "notify").Logger(),
 		client: &http.Client{
 			// No proxy of the environment: the guard could not see what it leads to.
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSHandshakeTimeout: dialLimit, DisableCompression: true, MaxResponseHeaderBytes: maxHead, DisableKeepAlives: true,
+				DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, DisableCompression: true, MaxResponseHeaderBytes: maxHead, DisableKeepAlives: true,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
