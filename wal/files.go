@@ -212,7 +212,7 @@ func selectAll(path string, also []string) ([]workerLog, error) {
 }
 
 // Writers returns the ids of the databases that the first events of a folder's files name,
-// sorted; "" stands for events that name none. It reads no more than those: a file is
+// sorted. It reads no more than those: a file is
 // written by one process, for one database.
 func Writers(dir string) ([]string, error) {
 	logs, err := listLogs(dir, false)
