@@ -3,12 +3,14 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	_ "embed" // the example of a log
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -436,6 +438,9 @@ func (p *Program) walCompress(c *cli.Context) error {
 		thousands(rep.BytesBefore), thousands(rep.BytesAfter), rep.Live)
 }
 
+//go:embed example.jsonl
+var exampleLog string
+
 // walDemo writes what a worker that crawled two pages and then died would
 // leave, its torn last line included. Never among logs of a crawl: their replay
 // would take the example's businesses for real.
@@ -449,7 +454,11 @@ func (p *Program) walDemo(c *cli.Context) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write an example log: %w", err)
 	}
-	path, err := wal.WriteExample(dir, time.Now)
+	path := filepath.Join(dir, yp.WorkerID(0, 1)+".jsonl")
+	err := wal.MakeDir(dir)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.TrimSuffix(exampleLog, "\n")), 0o600)
+	}
 	if err == nil {
 		err = p.answer(c, nil, "%s", path)
 	}
