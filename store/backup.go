@@ -5,10 +5,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"modernc.org/sqlite"
+
+	"ypcrawl/yp"
 )
 
 // ErrRestoring is returned for a database that a restore was replacing when it was cut off.
@@ -126,10 +129,78 @@ func (s *Snapshot) Close() {
 // backupStep is how many pages are copied between two looks at the context.
 const backupStep = 1000
 
-// CopyTo writes the snapshot to a new file, private to its owner, and lets finish add to it, which may be nil. What
-// is to be opened keeps a write-ahead journal (journal "wal"), a copy that is kept has none ("memory"): whoever
-// opens it for writing brings it back. No journal is left beside the file, and it is not synced.
-func (s *Snapshot) CopyTo(ctx context.Context, to, journal string, finish func(*sql.DB) error) error {
+// A copy has the logs in a table of its own, in pieces: a log of 64 MB need not stand in memory.
+const (
+	dropLogs   = `DROP TABLE IF EXISTS backup_logs; DELETE FROM meta WHERE key = 'backup';`
+	createLogs = dropLogs + `
+	CREATE TABLE backup_logs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, changed_at INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+	INSERT INTO meta (key, value) VALUES ('backup', ?)` // when it was made
+	insertLog = `INSERT INTO backup_logs (name, changed_at, body) VALUES (?, ?, ?)`
+	madeAt    = `SELECT value FROM meta WHERE key = 'backup'`
+	readLogs  = `SELECT name, changed_at, body FROM backup_logs ORDER BY id`
+	pieceSize = 1 << 20
+)
+
+// CopiedLog is a log that goes into a copy.
+type CopiedLog struct {
+	Name    string
+	Changed time.Time
+	Text    io.Reader
+}
+
+// CopyTo writes the snapshot with its logs to a new file without a write-ahead journal: whoever opens it for writing
+// brings that back.
+func (s *Snapshot) CopyTo(ctx context.Context, to string, logs []CopiedLog) error {
+	return s.copyTo(ctx, to, "memory", func(db *sql.DB) error {
+		if _, err := db.ExecContext(ctx, createLogs, yp.FormatTime(s.At)); err != nil {
+			return err
+		}
+		piece := make([]byte, pieceSize)
+		for _, l := range logs {
+			for more := true; more; {
+				n, err := io.ReadFull(l.Text, piece)
+				more = err == nil
+				if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+					return fmt.Errorf("copy log %s: %w", l.Name, err)
+				}
+				if _, err := db.ExecContext(ctx, insertLog, l.Name, l.Changed.UnixMilli(), piece[:n]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// RestoreTo writes the database to a new file with a write-ahead journal, as it is crawled into, and gives its logs
+// to log, piece by piece. at is when the copy was made, "" for a database that CopyTo did not make.
+func (s *Snapshot) RestoreTo(ctx context.Context, to string, log func(name string, changed time.Time, piece []byte) error) (at string, err error) {
+	err = s.copyTo(ctx, to, "wal", func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, dropLogs)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	q := reader{ctx, s.conn}
+	made, err := Column[string](q, madeAt)
+	if err != nil || len(made) == 0 {
+		return "", err
+	}
+	return made[0], each(q, readLogs, nil, func(rows *sql.Rows) error {
+		var name string
+		var changed int64
+		var piece []byte
+		if err := rows.Scan(&name, &changed, &piece); err != nil {
+			return err
+		}
+		return log(name, time.UnixMilli(changed), piece)
+	})
+}
+
+// copyTo writes the snapshot to a new file, private to its owner, and lets finish change it. No journal is left beside
+// the file, and it is not synced.
+func (s *Snapshot) copyTo(ctx context.Context, to, journal string, finish func(*sql.DB) error) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = f.Close()
@@ -147,7 +218,7 @@ func (s *Snapshot) CopyTo(ctx context.Context, to, journal string, finish func(*
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	if err = db.PingContext(ctx); err == nil && finish != nil {
+	if err = db.PingContext(ctx); err == nil {
 		err = finish(db)
 	}
 	if err = errors.Join(err, db.Close()); err != nil {

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 )
 
 func addMeta(tx *store.Tx, key string) error {
@@ -41,10 +41,7 @@ func TestSnapshot(t *testing.T) {
 	defer snap.Close()
 	storetest.NoError(t, <-committed) // beside the snapshot, which is still open
 	to := filepath.Join(dir, "copy.db")
-	storetest.NoError(t, snap.CopyTo(t.Context(), to, "memory", func(db *sql.DB) error {
-		_, err := db.ExecContext(t.Context(), `INSERT INTO meta (key, value) VALUES ('added', 'x')`)
-		return err
-	}))
+	storetest.NoError(t, snap.CopyTo(t.Context(), to, []store.CopiedLog{{Name: "a.jsonl", Changed: time.UnixMilli(5), Text: strings.NewReader("{}\n")}}))
 	storetest.NoError(t, store.CheckCopy(t.Context(), to))
 	for _, ending := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Stat(to + ending); err == nil {
@@ -52,9 +49,26 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	copied := storetest.OpenConfig(t, store.Config{Path: to, ReadOnly: true})
-	keys, err := store.Column[string](copied.Reader(t.Context()), `SELECT key FROM meta WHERE key IN ('before', 'after', 'added', 'database_id') ORDER BY key`)
-	if err != nil || strings.Join(keys, " ") != "added before database_id" {
+	keys, err := store.Column[string](copied.Reader(t.Context()), `SELECT key FROM meta WHERE key IN ('before', 'after', 'backup', 'database_id') ORDER BY key`)
+	if err != nil || strings.Join(keys, " ") != "backup before database_id" {
 		t.Errorf("the copy has %v (%v)", keys, err)
+	}
+	back, err := store.TakeSnapshot(t.Context(), to, nil)
+	storetest.NoError(t, err)
+	defer back.Close()
+	restored := filepath.Join(dir, "restored.db")
+	at, err := back.RestoreTo(t.Context(), restored, func(name string, changed time.Time, piece []byte) error {
+		if name != "a.jsonl" || changed.UnixMilli() != 5 || string(piece) != "{}\n" {
+			t.Errorf("a log came back as %s of %s: %q", name, changed, piece)
+		}
+		return nil
+	})
+	if err != nil || at != yp.FormatTime(snap.At) {
+		t.Errorf("made at %q (%v), want %s", at, err, snap.At)
+	}
+	left, err := store.Column[string](storetest.OpenConfig(t, store.Config{Path: restored}).Reader(t.Context()), `SELECT name FROM sqlite_schema WHERE name = 'backup_logs'`)
+	if err != nil || len(left) > 0 {
+		t.Errorf("the logs are still in what was restored (%v)", err)
 	}
 	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others can read the copy: %v (%v)", info.Mode(), err)
@@ -94,7 +108,7 @@ func TestCheckCopy(t *testing.T) {
 	storetest.NoError(t, err)
 	defer snap.Close()
 	to := filepath.Join(dir, "copy.db")
-	storetest.NoError(t, snap.CopyTo(t.Context(), to, "memory", nil))
+	storetest.NoError(t, snap.CopyTo(t.Context(), to, nil))
 	storetest.NoError(t, store.CheckCopy(t.Context(), to))
 	data, err := os.ReadFile(to)
 	storetest.NoError(t, err)
@@ -103,7 +117,7 @@ func TestCheckCopy(t *testing.T) {
 	if err := store.CheckCopy(t.Context(), to); !store.Corrupt(err) {
 		t.Errorf("an overwritten page: %v", err)
 	}
-	if err := snap.CopyTo(t.Context(), to, "memory", nil); !errors.Is(err, os.ErrExist) {
+	if err := snap.CopyTo(t.Context(), to, nil); !errors.Is(err, os.ErrExist) {
 		t.Errorf("a file was overwritten: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
-	"ypcrawl/yp"
 )
 
 // Errors that callers decide by.
@@ -40,18 +38,6 @@ type Made struct {
 	LogFiles int       `json:"log_files"`
 	LogBytes int64     `json:"log_bytes"` // within Bytes
 }
-
-// A copy has the logs in a table of its own, in pieces: a log of 64 MB need not stand in memory.
-const (
-	dropLogs   = `DROP TABLE IF EXISTS backup_logs; DELETE FROM meta WHERE key = 'backup';`
-	createLogs = `
-	CREATE TABLE backup_logs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, changed_at INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
-	INSERT INTO meta (key, value) VALUES ('backup', ?)` // when it was made
-	insertLog = `INSERT INTO backup_logs (name, changed_at, body) VALUES (?, ?, ?)`
-	madeAt    = `SELECT value FROM meta WHERE key = 'backup'`
-	readLogs  = `SELECT name, changed_at, body FROM backup_logs ORDER BY id`
-	pieceSize = 1 << 20
-)
 
 // Make makes a copy.
 func Make(ctx context.Context, cfg Config) (out Made, err error) {
@@ -125,24 +111,15 @@ func (cfg *Config) make(ctx context.Context, part string, out *Made) error {
 	}
 	defer snap.Close()
 	out.At = snap.At
-	err = snap.CopyTo(ctx, part, "memory", func(db *sql.DB) error {
-		// A copy of a copy that was opened in its place has the logs of that time.
-		if _, err := db.ExecContext(ctx, dropLogs+createLogs, yp.FormatTime(snap.At)); err != nil {
-			return err
-		}
-		for _, l := range logs {
-			if l.database != "" && l.database != snap.ID {
-				continue // of another database, which shares the folder
-			}
-			if err := l.store(ctx, db); err != nil {
-				return fmt.Errorf("copy log %s: %w", l.f.Name(), err)
-			}
-			out.LogFiles++
+	var copied []store.CopiedLog
+	for _, l := range logs {
+		if l.database == "" || l.database == snap.ID { // not of another one, which shares the folder
+			copied = append(copied, store.CopiedLog{Name: filepath.Base(l.f.Name()), Changed: l.info.ModTime(), Text: io.LimitReader(l.f, l.info.Size())})
 			out.LogBytes += l.info.Size()
 		}
-		return nil
-	})
-	if err != nil {
+	}
+	out.LogFiles = len(copied)
+	if err := snap.CopyTo(ctx, part, copied); err != nil {
 		return err
 	}
 	snap.Close() // from here on the -wal of the crawl can be folded in again
@@ -156,7 +133,7 @@ func (cfg *Config) make(ctx context.Context, part string, out *Made) error {
 }
 
 // openLog is a log that is open, so that it can be read to where it ended at one moment, though it is
-// compressed or removed meanwhile.
+// compressed or removed meanwhile. That may be within a line.
 type openLog struct {
 	f        *os.File
 	database string // its id
@@ -183,20 +160,4 @@ func openLogs(dir string) (all []openLog, err error) {
 		}
 	}
 	return all, err
-}
-
-// store puts the log into the table as long as it was, with its time, by which logs are removed. It may end within a line.
-func (l *openLog) store(ctx context.Context, db *sql.DB) error {
-	text, piece := io.LimitReader(l.f, l.info.Size()), make([]byte, pieceSize)
-	for more := true; more; {
-		n, err := io.ReadFull(text, piece)
-		more = err == nil
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		if _, err := db.ExecContext(ctx, insertLog, filepath.Base(l.f.Name()), l.info.ModTime().UnixMilli(), piece[:n]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,12 +60,11 @@ func Restore(ctx context.Context, cfg Config) (r Restored, resumed bool, err err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
 	r = Pending(cfg.DB)
-	switch r.Backup {
-	case cfg.File:
+	if r.Backup == cfg.File {
 		return r, true, r.carryOut(ctx, cfg.Reached)
-	default:
+	}
+	if r.Backup != "" {
 		return r, false, fmt.Errorf("%w: restore %s first", store.ErrRestoring, r.Backup)
-	case "":
 	}
 	const ending = ".before-restore"
 	r = Restored{Backup: cfg.File, DB: cfg.DB, Aside: cfg.DB + ending, Logs: cfg.Logs, LogsAside: filepath.Join(cfg.Logs, filepath.Base(cfg.DB)+ending)}
@@ -122,13 +120,13 @@ func (r *Restored) stage(ctx context.Context) error {
 		return err
 	}
 	// Whoever reads a file with a -wal can be seen: the next restore must not replace it under him.
-	err = snap.CopyTo(ctx, r.newDB(), "wal", func(db *sql.DB) error {
-		_, err := db.ExecContext(ctx, dropLogs)
-		return err
+	r.At, err = snap.RestoreTo(ctx, r.newDB(), func(name string, changed time.Time, piece []byte) error {
+		path := filepath.Join(r.newLogs(), filepath.Base(name))
+		if !exists(path) {
+			r.LogFiles++
+		}
+		return appendTo(path, piece, changed)
 	})
-	if err == nil {
-		r.LogFiles, r.At, err = unpackLogs(snap.Reader(ctx), r.newLogs())
-	}
 	if info, old := os.Stat(r.DB); old == nil && err == nil {
 		err = os.Chmod(r.newDB(), info.Mode().Perm())
 	}
@@ -201,36 +199,7 @@ func (r *Restored) discard() error {
 	return errors.Join(remove(store.RestoreMark(r.DB)), sync(filepath.Dir(r.DB)))
 }
 
-// unpackLogs writes the logs of a copy into a folder, and returns how many there are. at is when the copy was made,
-// "" for a database that Make did not make.
-func unpackLogs(q store.Querier, dir string) (files int, at string, err error) {
-	made, err := store.Column[string](q, madeAt)
-	if err != nil || len(made) == 0 {
-		return 0, "", err
-	}
-	rows, err := q.Query(readLogs)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = rows.Close() }() // only read
-	for rows.Next() {
-		var name string
-		var changed int64
-		var piece []byte
-		if err := rows.Scan(&name, &changed, &piece); err != nil {
-			return files, "", err
-		}
-		path := filepath.Join(dir, filepath.Base(name))
-		if !exists(path) {
-			files++
-		}
-		if err := appendTo(path, piece, time.UnixMilli(changed)); err != nil {
-			return files, "", err
-		}
-	}
-	return files, made[0], rows.Err()
-}
-
+// appendTo adds to a log that is unpacked, which gets its time: by that logs are removed.
 func appendTo(path string, piece []byte, changed time.Time) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

@@ -37,7 +37,8 @@ type Message struct {
 }
 
 const (
-	Version  = 2 // Version is that of the form of a Message. It grows when a key changes its meaning or is taken away.
+	// Version is that of the form of a Message. It grows when a key changes its meaning or is taken away.
+	Version  = 2
 	maxTitle = 200
 	maxText  = 4000
 	maxPing  = 10_000 // bytes of its body, as healthchecks has it
