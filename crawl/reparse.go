@@ -2,7 +2,6 @@ package crawl
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +54,7 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 	for i, id := range ids {
 		p, body, err := cfg.Pages.Read(ctx, id)
 		switch {
-		case errors.Is(err, sql.ErrNoRows): // removed since
+		case errors.Is(err, kept.ErrRemoved): // since
 		case errors.Is(err, kept.ErrDamaged):
 			out.Damaged++
 		case err != nil:

@@ -78,8 +78,11 @@ const (
 	maxBody    = 64 << 20
 )
 
-// ErrDamaged is returned for a page that can't be read.
-var ErrDamaged = errors.New("kept page is damaged")
+// Errors of a page that can't be read, and of one that was removed since.
+var (
+	ErrDamaged = errors.New("kept page is damaged")
+	ErrRemoved = sql.ErrNoRows
+)
 
 // Writer keeps the pages of a run. Its methods may be called from several goroutines.
 type Writer struct {
@@ -202,7 +205,7 @@ func (r *Reader) Newest(ctx context.Context, source string) ([]int64, error) {
 	return store.Column[int64](store.ReaderOf(ctx, r.db), newestPages, source)
 }
 
-// Read returns a page and its body; sql.ErrNoRows for one that was removed since.
+// Read returns a page and its body.
 func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
 	p := &Page{}
 	var fetched, target string
