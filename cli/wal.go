@@ -332,6 +332,9 @@ func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([
 	var all []string
 	list := ""
 	for _, d := range there {
+		if d.ID == "" {
+			return nil, fmt.Errorf("logs in %s are of a development version of ypcrawl, before lines named their database: this version can't replay them", path)
+		}
 		all = append(all, d.ID)
 		list += fmt.Sprintf("\n  %s: %s from %s to %s", d.ID, plural(int(d.Events), "event"), yp.FormatTime(d.First.Time), yp.FormatTime(d.Last.Time))
 	}
