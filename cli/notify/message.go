@@ -37,8 +37,7 @@ type Message struct {
 }
 
 const (
-	// Version is that of the form of a Message. It grows when a key changes its meaning or is taken away.
-	Version  = 2
+	version  = 2 // of the form of a Message: it grows when a key changes its meaning or is taken away
 	maxTitle = 200
 	maxText  = 4000
 	maxPing  = 10_000 // bytes of its body, as healthchecks has it
@@ -47,7 +46,7 @@ const (
 // JSON is the message as it is stored and sent. Texts that came from pages are cut, without control
 // characters, and name no path of this machine.
 func (m Message) JSON() ([]byte, error) {
-	m.Version, m.At = Version, m.At.UTC().Truncate(time.Millisecond)
+	m.Version, m.At = version, m.At.UTC().Truncate(time.Millisecond)
 	m.Title, m.Text = cut(Plain(m.Title), maxTitle), cut(Plain(m.Text), maxText)
 	m.Source, m.Database = yp.Printable(m.Source), filepath.Base(m.Database)
 	if m.Figures == nil {

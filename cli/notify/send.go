@@ -74,9 +74,8 @@ type permanent struct{ error }
 
 // Sender sends parcels. It is safe for use by several goroutines.
 type Sender struct {
-	client *http.Client
-	log    zerolog.Logger
-
+	client         *http.Client
+	log            zerolog.Logger
 	Timeout        time.Duration // of a request, from its begin to its end
 	CommandTimeout time.Duration
 	Waits          []time.Duration // between two tries, the last one again and again
