@@ -358,7 +358,7 @@ CREATE TABLE replayed (
     database_id TEXT NOT NULL,                             -- of the logs: meta 'database_id' of the file whose crawl they tell
     claim_token INTEGER NOT NULL CHECK (claim_token >= 0), -- of the last event
     seq         INTEGER NOT NULL CHECK (seq >= 0),         -- its number within its worker's log
-    crawl       INTEGER NOT NULL CHECK (crawl >= 0),       -- the number there of the crawl that the target is in here; 0 = older logs, which do not say
+    crawl       INTEGER NOT NULL CHECK (crawl >= 0),       -- the number there of the crawl that the target is in here; 0 = none yet
     ended       INTEGER NOT NULL CHECK (ended >= 0),       -- last crawl (targets.crawls) whose end was counted
     gap         INTEGER NOT NULL DEFAULT 0 CHECK (gap IN (0, 1)), -- 1 = a page before the last one read is missing in the logs: the crawl has not ended here
     PRIMARY KEY (target_id, database_id)

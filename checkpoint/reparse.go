@@ -12,13 +12,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// PageAgain is a kept page that was read again.
-type PageAgain struct {
-	Target  *wal.Target // of the claim that fetched it
-	Page    *yp.Page
-	Fetched time.Time
-}
-
 // Reparsed counts what became of pages that were read again.
 type Reparsed struct {
 	Stored    int `json:"stored"`     // pages that say otherwise now
@@ -27,8 +20,6 @@ type Reparsed struct {
 	New       int `json:"new"`        // listings
 	Changed   int `json:"changed"`    //
 	Completed int `json:"completed"`  // of which fields became known
-	Restored  int `json:"restored"`   //
-	Rejected  int `json:"rejected"`   //
 	Older     int `json:"left_newer"` // listings of which something newer is stored: only what nobody has given was added
 }
 
@@ -42,66 +33,65 @@ type EditLog interface {
 // tells in the logs: higher than that of every run that has ended; beside a run, its own.
 func (k *Keeper) EditNumber(ctx context.Context) (number int64, err error) {
 	alone, err := k.alone(ctx)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		err = k.write(ctx, "number what is read again", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
 	}
-	err = k.write(ctx, "number what is read again", func(tx *store.Tx) error { return tx.Get(nextRunNumber, []any{alone}, &number) })
 	return number, err
 }
 
 const (
 	sourceOfTarget = `SELECT source_id, ifnull(listing, 0), crawls FROM targets WHERE id = ?`
 	reparsedTimes  = `SELECT ifnull(max(times), 0) FROM reparsed WHERE target_id = ? AND page = ?`
+	countReparsed  = `INSERT INTO reparsed (target_id, page, times) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET times = times + 1 RETURNING times`
 	noteReparsed   = `INSERT INTO reparsed (target_id, page, times) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET times = excluded.times`
 )
 
-// StoreAgain stores what kept pages say by another reading, in one transaction. Each page that
+// StoreAgain stores what kept pages say by another reading, in one transaction, and adds to out. Each page that
 // says otherwise than the database stands in the log before that; those that bring nothing
 // leave no trace, so the same pages again change nothing. Targets stay as they are: nothing was
 // crawled. What is newer than a page stays, see store.PrepareAgain. Without a log they are only counted: it is rolled back.
-func (k *Keeper) StoreAgain(ctx context.Context, log EditLog, pages []PageAgain) (out Reparsed, err error) {
-	err = k.write(ctx, "store pages that were read again", func(tx *store.Tx) error {
-		out = Reparsed{}
+func (k *Keeper) StoreAgain(ctx context.Context, log EditLog, pages []*wal.Event, out *Reparsed) error {
+	var sum Reparsed
+	err := k.write(ctx, "store pages that were read again", func(tx *store.Tx) error {
+		sum = *out
 		for i := range pages {
-			if err := storeAgain(tx, log, &pages[i], &out); err != nil {
+			if err := storeAgain(tx, log, pages[i], &sum); err != nil {
 				return fmt.Errorf("page %d of target %d: %w", pages[i].Page.Number, pages[i].Target.ID, err)
 			}
 		}
-		switch {
-		case log == nil:
+		if log == nil {
 			return errCounted
-		case out.Stored == 0:
+		}
+		if sum.Stored == out.Stored {
 			return nil
 		}
 		return log.Sync()
 	})
-	if errors.Is(err, errCounted) {
-		return out, nil
+	if err == nil || errors.Is(err, errCounted) {
+		*out = sum
+		return nil
 	}
-	if err != nil {
-		return Reparsed{}, err
-	}
-	return out, nil
+	return err
 }
 
 // errCounted rolls back what was only to be counted.
 var errCounted = errors.New("only counted")
 
-func storeAgain(tx *store.Tx, log EditLog, a *PageAgain, out *Reparsed) error {
-	c := &Claim{Kind: a.Target.Kind, Place: a.Target.Place, Crawl: a.Target.Crawl}
-	query, args := findTarget(a.Target)
+func storeAgain(tx *store.Tx, log EditLog, e *wal.Event, out *Reparsed) error {
+	c := &Claim{Kind: e.Target.Kind, Place: e.Target.Place, Crawl: e.Target.Crawl}
+	query, args := findTarget(e.Target)
 	err := tx.Get(query, args, &c.TargetID)
 	if errors.Is(err, sql.ErrNoRows) {
 		out.Unknown++
 		return nil
 	}
+	if err == nil {
+		err = tx.Run("SAVEPOINT again")
+	}
 	if err != nil {
 		return err
 	}
-	if err := tx.Run("SAVEPOINT again"); err != nil {
-		return err
-	}
-	saved, older, err := c.takeAgain(tx, a.Page, a.Fetched)
+	saved, older, err := c.takeAgain(tx, e.Page, e.Reparsed.FetchedAt.Time)
 	if err != nil {
 		return err
 	}
@@ -114,22 +104,14 @@ func storeAgain(tx *store.Tx, log EditLog, a *PageAgain, out *Reparsed) error {
 	out.New += saved.New
 	out.Changed += saved.Changed
 	out.Completed += saved.Completed
-	out.Restored += saved.Restored
-	out.Rejected += saved.Rejected
-	if log == nil {
-		return tx.Run("RELEASE again")
-	}
-	e := &wal.Event{Type: wal.PageReparsed, Timestamp: tx.At, Target: a.Target, Page: a.Page, Committed: new(committed(tx))}
-	e.Reparsed = &wal.Reparsed{FetchedAt: wal.Stamp{Time: a.Fetched}}
-	if err := tx.Get(reparsedTimes, []any{c.TargetID, a.Page.Number}, &e.Reparsed.Times); err != nil {
-		return err
-	}
-	e.Reparsed.Times++
-	if err := tx.Run(noteReparsed, c.TargetID, a.Page.Number, e.Reparsed.Times); err != nil {
-		return err
-	}
-	if err := log.Append(e); err != nil {
-		return err
+	if log != nil {
+		e.Timestamp, e.Committed = tx.At, new(committed(tx))
+		if err := tx.Get(countReparsed, []any{c.TargetID, e.Page.Number}, &e.Reparsed.Times); err != nil {
+			return err
+		}
+		if err := log.Append(e); err != nil {
+			return err
+		}
 	}
 	return tx.Run("RELEASE again")
 }
@@ -182,17 +164,4 @@ func (r *replayer) reparsed(tx *store.Tx, e *wal.Event, s *stand) error {
 	}
 	r.out.New += saved.New
 	return tx.Run(noteReparsed, s.TargetID, e.Page.Number, e.Reparsed.Times)
-}
-
-// Add adds the counts of more pages.
-func (r *Reparsed) Add(more Reparsed) {
-	r.Stored += more.Stored
-	r.Same += more.Same
-	r.Unknown += more.Unknown
-	r.New += more.New
-	r.Changed += more.Changed
-	r.Completed += more.Completed
-	r.Restored += more.Restored
-	r.Rejected += more.Rejected
-	r.Older += more.Older
 }

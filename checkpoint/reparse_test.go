@@ -32,6 +32,10 @@ func (l *editLog) Sync() error {
 	return l.err
 }
 
+func reread(target *wal.Target, p *yp.Page, fetched time.Time) []*wal.Event {
+	return []*wal.Event{{Type: wal.PageReparsed, Target: target, Page: p, Reparsed: &wal.Reparsed{FetchedAt: wal.Stamp{Time: fetched}}}}
+}
+
 // TestStoreAgain: pages that are read again are logged before they are stored, once; a replay
 // brings them back, in any file, and stores none over a later one.
 func TestStoreAgain(t *testing.T) {
@@ -49,8 +53,8 @@ func TestStoreAgain(t *testing.T) {
 		}
 		g.clock.Move(time.Minute)
 		target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
-		out, err := g.StoreAgain(t.Context(), log, []checkpoint.PageAgain{{Target: target, Page: p, Fetched: fetched}})
-		noErr(t, err)
+		var out checkpoint.Reparsed
+		noErr(t, g.StoreAgain(t.Context(), log, reread(target, p, fetched), &out))
 		return out
 	}
 	targets := storetest.Table(t, g.DB(), `SELECT * FROM targets`)
@@ -87,7 +91,8 @@ func TestStoreAgain(t *testing.T) {
 		storetest.Same(t, query, storetest.Table(t, fresh.DB(), query), storetest.Table(t, g.DB(), query))
 	}
 	unknown := &wal.Target{Kind: yp.KindSearch, Source: "demo", Place: yp.Place{CitySlug: "nowhere-zz", CategorySlug: "plumbers"}}
-	got, err := g.StoreAgain(t.Context(), log, []checkpoint.PageAgain{{Target: unknown, Page: &yp.Page{Number: 1}, Fetched: fetched}})
+	var got checkpoint.Reparsed
+	err := g.StoreAgain(t.Context(), log, reread(unknown, &yp.Page{Number: 1}, fetched), &got)
 	if err != nil || got.Unknown != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -112,7 +117,7 @@ func TestStoreAgainKilled(t *testing.T) {
 		g.clock.Move(time.Minute)
 		target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
 		log.err = want
-		out, err := g.StoreAgain(t.Context(), log, []checkpoint.PageAgain{{Target: target, Page: &yp.Page{Number: 1, Listings: listings}, Fetched: fetched}})
+		err := g.StoreAgain(t.Context(), log, reread(target, &yp.Page{Number: 1, Listings: listings}, fetched), &out)
 		if !errors.Is(err, want) {
 			t.Fatal(err)
 		}

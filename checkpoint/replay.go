@@ -32,7 +32,6 @@ type Replayed struct {
 	Unknown int `json:"unknown"` // events of a kind that this program does not know
 	Damaged int `json:"damaged"` // lines that could not be read, and events that the database refused
 	Torn    int `json:"torn"`    // logs that end in the middle of a line; for whoever reads them to set
-	Unnamed int `json:"unnamed"` // events that name no database, beside others that do, and are of no run of this one; for whoever reads them to set
 }
 
 // ReplayConfig says what logs do not hold.
@@ -256,7 +255,7 @@ func (s *stand) fail(tx *store.Tx, e *wal.Event) error {
 
 // setback is what a logged failure made of a target that had failed n times in a
 // row before: it waits (PLANNED), rests (FAILED), or is parked. The log alone says which of
-// the three it was: programs before this one took every failure for FAILED.
+// the three it was.
 func setback(e *wal.Event, n, level int) yp.Setback {
 	switch e.Status {
 	case yp.Parked:

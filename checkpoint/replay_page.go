@@ -23,7 +23,7 @@ type stand struct {
 
 	// The last event of these logs that was read.
 	logToken, seq int64
-	logged        int64 // number there of the crawl that the target is in here; 0 = it was not said
+	logged        int64 // number there of the crawl that the target is in here
 	ended         int64 // last crawl whose end was counted
 	gap           bool  // a page before the last one read is missing
 }
@@ -59,7 +59,7 @@ func (s *stand) has(e *wal.Event) bool {
 // middle of: it was logged, and its commit never came.
 func (s *stand) goesOn(e *wal.Event) bool {
 	c := e.Target.Crawl
-	return e.Target.ClaimToken == s.Token && e.Target.ClaimToken > s.logToken && s.started && !s.done && e.Page.Number == s.PageCurrent+1 && (c == 0 || c == s.Crawl)
+	return e.Target.ClaimToken == s.Token && e.Target.ClaimToken > s.logToken && s.started && !s.done && e.Page.Number == s.PageCurrent+1 && c == s.Crawl
 }
 
 // mark notes that the event was read.
@@ -142,9 +142,7 @@ func (r *replayer) late(tx *store.Tx, e *wal.Event, s *stand) error {
 		return nil
 	}
 	at := s.pageOf()
-	if e.Target.Crawl > 0 {
-		at.Crawl = min(at.Crawl, e.Target.Crawl)
-	}
+	at.Crawl = min(at.Crawl, e.Target.Crawl)
 	saved, err := store.SaveListings(tx, at, store.Prepare(&yp.Page{Number: e.Page.Number, Listings: lost}))
 	if err != nil {
 		return err
@@ -193,14 +191,7 @@ func (s *stand) begin(tx *store.Tx, e *wal.Event) error {
 
 // begins reports whether a page is of another crawl than the one that the target is in.
 func (s *stand) begins(e *wal.Event) bool {
-	n, c := e.Page.Number, e.Target.Crawl
-	switch {
-	case c == 0: // an older log does not say: a first page begins a crawl
-		return n == 1 && (s.PageCurrent > 0 || s.done || !s.started)
-	case s.logged == 0 && s.started && n > 1 && n == s.PageCurrent+1:
-		return false // the program that writes the number has gone on with a crawl of one that did not
-	}
-	return c > s.logged || !s.started
+	return e.Target.Crawl > s.logged || !s.started
 }
 
 // anew begins the target's next crawl, which has the number c in the logs.
@@ -216,7 +207,7 @@ func (s *stand) anew(tx *store.Tx, c int64) error {
 // logged no page.
 func (s *stand) empty(tx *store.Tx, e *wal.Event) error {
 	c := e.Target.Crawl
-	if e.ErrorCode != yp.CodeNoListings || c == 0 && !s.done && s.PageCurrent == 0 || c > 0 && c == s.logged && s.started {
+	if e.ErrorCode != yp.CodeNoListings || c == s.logged && s.started {
 		return nil
 	}
 	return s.anew(tx, c)

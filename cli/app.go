@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, store.ErrRestoring):
-		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", backup.Pending(p.db)})
+		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", cmp.Or(backup.Pending(p.db).Backup, "BACKUP.db")})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):

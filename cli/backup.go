@@ -15,7 +15,7 @@ import (
 	"ypcrawl/store"
 )
 
-const backupExamples = `  ypcrawl backup copies/monday.db                copies/monday.db and its logs
+const backupExamples = `  ypcrawl backup copies/monday.db                one file: database and logs
   ypcrawl backup copies/monday.db --overwrite    in the place of the one that is there`
 
 const backupHelp = `A crawl may run at the same time: the copy is a state as after a kill at one instant, and a crawl resumes from it.
@@ -23,7 +23,7 @@ Every page of the copy is read before it gets its name. Pages that ` + "`run --k
 
 func (p *Program) backupCommand() *cli.Command {
 	return &cli.Command{
-		Name: "backup", Usage: "Copy the database and its logs, also while a crawl runs; the copy is checked", ArgsUsage: "FILE.db", Args: true,
+		Name: "backup", Usage: "Copy the database and its logs, also while a crawl runs; in one file; the copy is checked", ArgsUsage: "FILE.db", Args: true,
 		UsageText: backupExamples, Description: backupHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE, when the new copy is complete"},
@@ -46,7 +46,7 @@ func (p *Program) backup(c *cli.Context) error {
 			return err
 		}
 	}
-	out, err := backup.Make(c.Context, backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep()})
+	out, err := backup.Make(c.Context, backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep})
 	if err != nil {
 		return backupError(err)
 	}
@@ -54,20 +54,16 @@ func (p *Program) backup(c *cli.Context) error {
 		return nil
 	}
 	return p.tell(c, out, func(w *sections) {
-		w.lines(fmt.Sprintf("%s: %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z")))
-		if out.Logs != "" {
-			w.more(fmt.Sprintf("%s: %s, %s", out.Logs, plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
-		}
+		w.lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z"),
+			plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
 		w.more("Put it back with: " + p.command("restore", out.File))
 	})
 }
 
 // reachedStep tells crash tests of the steps.
-func (p *Program) reachedStep() func(backup.Step) {
-	return func(s backup.Step) {
-		if p.Reached != nil {
-			p.Reached(crawl.Point(s))
-		}
+func (p *Program) reachedStep(step string) {
+	if p.Reached != nil {
+		p.Reached(crawl.Point(step))
 	}
 }
 
@@ -113,7 +109,7 @@ func (p *Program) restore(c *cli.Context) error {
 		return err
 	}
 	db := c.String("db")
-	if backup.Pending(db) == "" { // to end one, the backup is not needed any more
+	if backup.Pending(db).Backup == "" { // to end one, the backup is not needed any more
 		f, err := openRegular(name)
 		if err != nil {
 			return err
@@ -125,7 +121,7 @@ func (p *Program) restore(c *cli.Context) error {
 			}
 		}
 	}
-	out, resumed, err := backup.Restore(c.Context, backup.RestoreConfig{Backup: name, DB: db, Logs: logDir(c), Reached: p.reachedStep()})
+	out, resumed, err := backup.Restore(c.Context, backup.Config{File: name, DB: db, Logs: logDir(c), Reached: p.reachedStep})
 	if store.Corrupt(err) { // as text: the hint that goes with the error is about the database in use
 		return fmt.Errorf("nothing was changed: the backup can't be used: %v; choose another one", err) //nolint:errorlint // see above
 	}

@@ -134,7 +134,7 @@ const rebuilt = "-rebuilt"
 
 // rebuildFrom is what `wal replay` is to be given so that it brings back all of a database:
 // its log folder, and those below it and below the default one where the same database has
-// written under another name, or before its lines named it. The damaged file is not asked
+// written under another name. The damaged file is not asked
 // for its id: it may not tell it any more.
 func rebuildFrom(db, logs string) []string {
 	written := writersBelow(defaultLogs, logs)
@@ -148,30 +148,22 @@ func rebuildFrom(db, logs string) []string {
 		was = name + ext
 		own = written[filepath.Clean(logsOf(was))]
 	}
-	ids := slices.DeleteFunc(slices.Clone(own), func(id string) bool { return id == "" })
-	folders, all, unnamed := []string{}, slices.Clone(ids), false
+	var folders, all []string
 	for dir, wrote := range written {
-		none := slices.Contains(wrote, "")
-		ofIt := dir == filepath.Clean(logs) || none && dir == filepath.Clean(defaultLogs) || slices.ContainsFunc(wrote, func(id string) bool { return slices.Contains(ids, id) })
-		if !ofIt {
-			continue
+		if dir == filepath.Clean(logs) || slices.ContainsFunc(wrote, func(id string) bool { return slices.Contains(own, id) }) {
+			folders = append(folders, dir)
+			all = append(all, wrote...)
 		}
-		folders = append(folders, dir)
-		all = append(all, wrote...)
-		unnamed = unnamed || none
 	}
 	slices.Sort(folders)
 	if len(folders) == 0 {
 		return []string{logs}
 	}
-	others := slices.ContainsFunc(all, func(id string) bool { return id != "" && !slices.Contains(ids, id) })
-	if !others || len(ids) > 1 { // of several, the replay lists them and asks
+	others := slices.ContainsFunc(all, func(id string) bool { return !slices.Contains(own, id) })
+	if !others || len(own) > 1 { // of several, the replay lists them and asks
 		return folders
 	}
-	if unnamed {
-		ids = append(ids, noDatabase)
-	}
-	return append(folders, "--database", strings.Join(ids, ","))
+	return append(folders, "--database", own[0])
 }
 
 // writersBelow is wal.Writers of each folder below those named. What can't be read is left

@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.yaml.in/yaml/v3"
 
-	"ypcrawl/cli/notify"
 	"ypcrawl/yp"
 )
 
@@ -95,7 +94,7 @@ func setEnvVars(app *cli.App) {
 func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 	_, keys := flagsOf(app)
 	var known []string
-	ofNotify := []string{notify.EnvEvent, notify.EnvTitle} // a command of --notify that calls this program has them
+	ofNotify := []string{"YPCRAWL_EVENT", "YPCRAWL_TITLE"} // a command of --notify that calls this program has them
 	for _, key := range keys {
 		known = append(known, variable(key))
 	}

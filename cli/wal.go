@@ -3,12 +3,14 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	_ "embed" // the example of a log
 	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -37,7 +39,7 @@ func (p *Program) walCommand() *cli.Command {
 			{
 				Name: "replay", Usage: "Build the database (--db) from logs alone; a repeated replay changes nothing", ArgsUsage: "[FILE or FOLDER]...",
 				Description: replayDescription, Args: true, Flags: []cli.Flag{
-					list("database", "only lines written by these databases: `ID...`; none = lines of older logs without an id, all = mix them", "all, if there is only one"),
+					list("database", "only lines written by these databases: `ID...`; all = mix them", "all, if there is only one"),
 					jsonFlag(),
 				}, Action: p.walReplay,
 			},
@@ -267,10 +269,6 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	err = p.with(c, rebuild, func(k *database, _ store.Scope) error {
-		unnamed, err := p.unnamedEvents(c, k.DB(), x)
-		if err != nil {
-			return err
-		}
 		adopt, err := adoptable(c, k.DB(), named, chosen)
 		if err != nil {
 			return err
@@ -304,7 +302,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		out.Torn, out.Unnamed = len(r.Torn()), unnamed
+		out.Torn = len(r.Torn())
 		p.noteTorn(r)
 		if err := p.tell(c, out, func(w *sections) { replayText(w, c.String("db"), out) }); err != nil || out.Damaged == 0 {
 			return err
@@ -326,80 +324,45 @@ func (p *Program) walReplay(c *cli.Context) error {
 	return err
 }
 
-// chooseDatabases returns the ids of the databases whose lines are to be replayed, "" for
-// lines that name none. Those of one database may go with lines that do not say: they are
-// of before it had an id.
+// chooseDatabases returns the ids of the databases whose lines are to be replayed.
 func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([]string, error) {
 	if len(there) == 0 {
 		return nil, fmt.Errorf("there is nothing to replay in %s: name the folder of a crawl's logs, or one of the logs", path)
 	}
-	var all, named []string
+	var all []string
 	list := ""
 	for _, d := range there {
-		all = append(all, d.ID)
-		if d.ID != "" {
-			named = append(named, d.ID)
+		if d.ID == "" {
+			return nil, fmt.Errorf("logs in %s are of a development version of ypcrawl, before lines named their database: this version can't replay them", path)
 		}
-		list += fmt.Sprintf("\n  %s: %s from %s to %s", cmp.Or(d.ID, noDatabase), plural(int(d.Events), "event"), yp.FormatTime(d.First.Time), yp.FormatTime(d.Last.Time))
+		all = append(all, d.ID)
+		list += fmt.Sprintf("\n  %s: %s from %s to %s", d.ID, plural(int(d.Events), "event"), yp.FormatTime(d.First.Time), yp.FormatTime(d.Last.Time))
 	}
 	words := SplitList(c.StringSlice("database"))
-	if len(words) == 0 && len(named) > 1 {
-		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s", path, len(named), list)
+	if len(words) == 0 && len(all) > 1 {
+		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s", path, len(all), list)
 	}
-	if len(words) == 0 || slices.Contains(words, allDatabases) {
+	if len(words) == 0 || slices.Contains(words, "all") {
 		return all, nil
 	}
-	for i, id := range words {
-		if id == noDatabase {
-			words[i] = ""
-		}
-		if !slices.Contains(all, words[i]) {
+	for _, id := range words {
+		if !slices.Contains(all, id) {
 			return nil, Usagef("--database %s: the logs in %s have no line of that database; they are of%s", id, path, list)
 		}
 	}
 	return words, nil
 }
 
-// Words of --database.
-const (
-	allDatabases = "all"
-	noDatabase   = "none"
-)
-
-// unnamedEvents counts and tells the events that name no database and go, unasked, with those
-// of one that is named: they may be of another one. Those of a run that the file knows are its own.
-func (p *Program) unnamedEvents(c *cli.Context, db *store.DB, x *wal.Index) (n int, err error) {
-	named := slices.IndexFunc(x.Databases, func(d wal.DatabaseEvents) bool { return d.ID != "" })
-	if named < 0 || len(c.StringSlice("database")) > 0 {
-		return 0, nil
-	}
-	for run, events := range x.Unnamed {
-		var known bool
-		if err := db.Read().QueryRowContext(c.Context, `SELECT EXISTS (SELECT 1 FROM runs WHERE uuid = ?)`, run).Scan(&known); err != nil {
-			return 0, fmt.Errorf("look for run %s: %w", yp.Printable(run), err)
-		}
-		if !known {
-			n += int(events)
-		}
-	}
-	if n > 0 {
-		p.note("%s without the id of a database (older logs): they may belong to another one; --database %s leaves them out",
-			plural(n, "event"), x.Databases[named].ID)
-	}
-	return n, nil
-}
-
 // adoptable returns the id that a new file takes over from the logs. A file that holds
 // another database is mixed with them only when --database says so.
 func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (string, error) {
-	named := slices.DeleteFunc(slices.Clone(chosen), func(id string) bool { return id == "" })
 	untouched, err := db.Untouched(c.Context)
 	if err != nil {
 		return "", err
 	}
 	if untouched {
-		if len(named) == 1 {
-			return named[0], nil
+		if len(chosen) == 1 {
+			return chosen[0], nil
 		}
 		return "", nil
 	}
@@ -407,9 +370,9 @@ func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (stri
 	if err != nil {
 		return "", err
 	}
-	if len(c.StringSlice("database")) == 0 && len(named) > 0 && !slices.Contains(named, own) {
+	if len(c.StringSlice("database")) == 0 && !slices.Contains(chosen, own) {
 		return "", fmt.Errorf("%s holds database %s, and the logs in %s are of database %s: name a new file with --db, or mix the two with --database %s",
-			db.Path(), own, path, named[0], named[0])
+			db.Path(), own, path, chosen[0], chosen[0])
 	}
 	return "", nil
 }
@@ -478,6 +441,9 @@ func (p *Program) walCompress(c *cli.Context) error {
 		thousands(rep.BytesBefore), thousands(rep.BytesAfter), rep.Live)
 }
 
+//go:embed example.jsonl
+var exampleLog string
+
 // walDemo writes what a worker that crawled two pages and then died would
 // leave, its torn last line included. Never among logs of a crawl: their replay
 // would take the example's businesses for real.
@@ -491,7 +457,11 @@ func (p *Program) walDemo(c *cli.Context) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("write an example log: %w", err)
 	}
-	path, err := wal.WriteExample(dir, time.Now)
+	path := filepath.Join(dir, yp.WorkerID(0, 1)+".jsonl")
+	err := wal.MakeDir(dir)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.TrimSuffix(exampleLog, "\n")), 0o600)
+	}
 	if err == nil {
 		err = p.answer(c, nil, "%s", path)
 	}

@@ -11,6 +11,7 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -19,20 +20,17 @@ type ReparseConfig struct {
 	Keeper *checkpoint.Keeper
 	Log    checkpoint.EditLog // nil = nothing is stored, only counted
 	Pages  *kept.Reader
-	Which  kept.Selection
-	Source func(name string) (*site.Source, error) // the definition to read by now; ErrNoSource = leave its pages out
-	Heard  func(done, all int)                     // called after each batch; may be nil
+	Only   string                                  // source; "" = all
+	Source func(name string) (*site.Source, error) // the definition to read by now, asked for once; an error = leave its pages out
 
 	Reached func(Point) // for crash tests; may be nil
 }
 
 // Reparsed says what became of kept pages that were read again.
 type Reparsed struct {
-	Kept     int                 `json:"kept"`     // pages, of all times
-	Pages    int                 `json:"pages"`    // of them read again: the newest of each target and number
-	Damaged  int                 `json:"damaged"`  // of them, that can't be read
-	LeftOut  int                 `json:"left_out"` // of them, whose source is not known any more
-	Unread   int                 `json:"unread"`   // of them, on which the definition finds nothing
+	Pages    int                 `json:"pages"`    // read again: the newest of each target and number, of known sources
+	Damaged  int                 `json:"damaged"`  // that can't be read
+	Unread   int                 `json:"unread"`   // of the pages, on which the definition finds nothing
 	Listings int                 `json:"listings"` // on the others
 	DryRun   bool                `json:"dry_run"`  // Stored is what would be
 	Stored   checkpoint.Reparsed `json:"stored"`
@@ -44,126 +42,89 @@ const reparseBatch = 16
 // PointReparsed is reached before each batch of pages is stored that were read again.
 const PointReparsed Point = "reparsed"
 
-// rereader reads kept pages again.
-type rereader struct {
-	cfg     ReparseConfig
-	out     Reparsed
-	now     map[string]*site.Source // by name; nil = there is none
-	filters map[string]matcher
-	batch   []checkpoint.PageAgain
-}
-
 // Reparse reads kept pages again, of each target and number the newest, and stores what is other than in
 // the database. Nobody is asked for anything. Killed at any instant and begun again it ends with the same rows.
 func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
-	r := &rereader{cfg: cfg, now: map[string]*site.Source{}, filters: map[string]matcher{}}
-	r.out.DryRun = cfg.Log == nil
-	ids, all, err := cfg.Pages.Newest(ctx, cfg.Which)
+	ids, err := cfg.Pages.Newest(ctx, cfg.Only)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read kept pages: %w", err)
 	}
-	r.out.Kept = all
+	out, sources := &Reparsed{DryRun: cfg.Log == nil}, map[string]*site.Source{}
+	var batch []*wal.Event
 	for i, id := range ids {
-		switch p, body, err := cfg.Pages.Read(ctx, id); {
+		p, body, err := cfg.Pages.Read(ctx, id)
+		switch {
 		case errors.Is(err, kept.ErrRemoved): // since
 		case errors.Is(err, kept.ErrDamaged):
-			r.out.Damaged++
+			out.Damaged++
 		case err != nil:
 			return nil, err
 		default:
-			if err := r.page(p, body); err != nil {
-				return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
+			if _, asked := sources[p.Source]; !asked {
+				sources[p.Source], _ = cfg.Source(p.Source) // whoever asks is told there
+			}
+			if src := sources[p.Source]; src != nil {
+				again, err := out.read(src, p, body)
+				if err != nil {
+					return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
+				}
+				if again != nil {
+					batch = append(batch, again)
+				}
 			}
 		}
-		if len(r.batch) == reparseBatch || i == len(ids)-1 {
-			if err := r.store(ctx); err != nil {
+		if len(batch) == reparseBatch || i == len(ids)-1 && len(batch) > 0 {
+			if cfg.Reached != nil {
+				cfg.Reached(PointReparsed)
+			}
+			if err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), cfg.Log, batch, &out.Stored); err != nil {
 				return nil, err
 			}
-			if cfg.Heard != nil {
-				cfg.Heard(i+1, len(ids))
-			}
+			batch = batch[:0]
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
 	}
-	return &r.out, nil
+	return out, nil
 }
 
-// store stores what the pages of the batch say.
-func (r *rereader) store(ctx context.Context) error {
-	if len(r.batch) == 0 {
-		return nil
-	}
-	if r.cfg.Reached != nil {
-		r.cfg.Reached(PointReparsed)
-	}
-	stored, err := r.cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), r.cfg.Log, r.batch)
-	if err != nil {
-		return err
-	}
-	r.out.Stored.Add(stored)
-	r.batch = r.batch[:0]
-	return nil
-}
-
-// page reads one page, and filters it as the run did that fetched it.
-func (r *rereader) page(p *kept.Page, body []byte) error {
-	src, err := r.definition(p.Source)
-	if err != nil {
-		return err
-	}
-	if src == nil {
-		r.out.LeftOut++
-		return nil
-	}
+// read reads one page, and filters it as the run did that fetched it; nil is one that says nothing.
+func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*wal.Event, error) {
 	base, err := url.Parse(p.BaseURL)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	final, err := url.Parse(p.URL)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	filter, ok := r.filters[p.Filter]
-	if !ok {
-		var f Filter
-		if err := json.Unmarshal([]byte(p.Filter), &f); err != nil {
-			return fmt.Errorf("its filter: %w", err)
-		}
-		filter = f.compile()
-		r.filters[p.Filter] = filter
-	}
-	r.out.Pages++
+	out.Pages++
 	src = src.WithBaseURL(base)
-	read := src.ParsePage
+	parser := src.ParsePage
 	if p.Kind == yp.KindDetail {
-		read = detailParser(src, p.Listing)
+		parser = detailParser(src, p.Listing)
 	}
-	page, err := parse(read, &fetch.Response{Body: body, URL: final, Status: p.Status})
+	page, err := parse(parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
 	if err != nil || page.Outcome != site.OK || page.Detail == nil && len(page.Listings) == 0 {
-		r.out.Unread++
-		return nil //nolint:nilerr // it is counted
+		out.Unread++
+		return nil, nil //nolint:nilerr // it is counted
 	}
-	if r.out.Listings += len(page.Listings); page.Detail != nil {
-		r.out.Listings++
+	if out.Listings += len(page.Listings); page.Detail != nil {
+		out.Listings++
 	}
 	if p.Kind == yp.KindSearch {
+		var f Filter
+		if err := json.Unmarshal([]byte(p.Filter), &f); err != nil {
+			return nil, fmt.Errorf("its filter: %w", err)
+		}
 		page.Number = p.Number
+		filter := f.compile()
 		filter.apply(&page.Page, src.Check)
 	}
-	r.batch = append(r.batch, checkpoint.PageAgain{Target: &p.Target, Fetched: p.FetchedAt, Page: &yp.Page{
+	again := &wal.Event{Type: wal.PageReparsed, Target: &p.Target, Reparsed: &wal.Reparsed{FetchedAt: wal.Stamp{Time: p.FetchedAt}}}
+	again.Page = &yp.Page{
 		Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected, Detail: page.Detail,
-	}})
-	return nil
-}
-
-// definition returns the definition of a source by which its pages are read now; nil = none.
-func (r *rereader) definition(name string) (*site.Source, error) {
-	if src, ok := r.now[name]; ok {
-		return src, nil
 	}
-	src, err := r.cfg.Source(name)
-	if errors.Is(err, site.ErrNoSource) {
-		src, err = nil, nil
-	}
-	r.now[name] = src
-	return src, err
+	return again, nil
 }

@@ -3,13 +3,15 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
 	"modernc.org/sqlite"
+
+	"ypcrawl/yp"
 )
 
 // ErrRestoring is returned for a database that a restore was replacing when it was cut off.
@@ -18,25 +20,15 @@ var ErrRestoring = errors.New("a restore of this database was interrupted and is
 // RestoreMark is the file beside a database that stands there while a restore replaces it.
 func RestoreMark(path string) string { return RealPath(path) + ".restoring" }
 
-// CopyMark is what a copy made by `backup` says of itself, in meta under "backup".
-type CopyMark struct {
-	At   string `json:"at"`             // when no process could commit: the copy is the file as it was then
-	Logs string `json:"logs,omitempty"` // name of the folder beside the copy that has its logs; "" = none
-}
-
 // Snapshot is one state of a database file, for as long as it is open. Crawls go on
 // beside it; the file's -wal grows meanwhile, since nothing behind the snapshot can be folded in.
 type Snapshot struct {
-	At      time.Time // when it was taken
-	Version int       // of the schema
-	ID      string    // of the database
-	Size    int64     // in bytes, of a copy
-	Mark    *CopyMark // nil when the file was not made by `backup`, nor restored from one
+	At time.Time // when it was taken
+	ID string    // of the database
 
-	db   *sql.DB
-	conn *sql.Conn
-	last func() error // closes a connection that can write: whoever closes last removes the -wal, if he can
 	path string
+	db   *sql.DB
+	conn *sql.Conn // has the read transaction
 }
 
 // TakeSnapshot opens a file of any schema version that this program can read. With frozen,
@@ -47,119 +39,81 @@ func TakeSnapshot(ctx context.Context, path string, frozen func() error) (s *Sna
 		return nil, err
 	}
 	s = &Snapshot{path: path}
-	defer func() {
-		if err != nil {
+	if frozen != nil {
+		err = s.freeze(ctx, frozen)
+	} else {
+		err = s.open(ctx, dsn(Config{Path: path}, true))
+		if errors.Is(classify(err), ErrReadOnly) && standsAlone(path) {
 			s.Close()
-			s, err = nil, fmt.Errorf("read database %s: %w", path, classify(err))
+			err = s.open(ctx, dsn(Config{Path: path}, true)+"&immutable=1")
 		}
-	}()
-	if frozen != nil {
-		var release func() error
-		if release, s.last, err = stopCommits(ctx, path); err != nil {
-			return s, err
-		}
-		defer func() { err = errors.Join(err, release()) }()
-	}
-	if err := s.begin(ctx); err != nil {
-		return s, err
-	}
-	s.At = time.Now().UTC().Truncate(time.Millisecond)
-	if frozen != nil {
-		err = frozen()
-	}
-	return s, err
-}
-
-// stopCommits takes the lock that every write transaction needs, until release; end closes the
-// connection.
-func stopCommits(ctx context.Context, path string) (release, end func() error, err error) {
-	if _, err := inspectFile(ctx, path); err != nil { // another program's file is not to be touched
-		return nil, nil, err
-	}
-	db, err := sql.Open("sqlite", dsn(Config{Path: path}, false)+"&mode=rw")
-	if err != nil {
-		return nil, nil, err
-	}
-	conn, err := db.Conn(ctx)
-	if err == nil {
-		err = useWAL(ctx, conn) // of a file that was restored and not crawled into: else a run had to wait for the copy
-	}
-	if err == nil {
-		_, err = conn.ExecContext(ctx, "BEGIN IMMEDIATE")
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, db.Close())
+		s.Close()
+		return nil, fmt.Errorf("read database %s: %w", path, classify(err))
 	}
-	return func() error {
-		_, err := conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-		return errors.Join(err, conn.Close())
-	}, db.Close, nil
+	return s, nil
 }
 
-func inspectFile(ctx context.Context, path string) (version int, err error) {
-	db, err := sql.Open("sqlite", dsn(Config{Path: path}, true))
-	if err != nil {
-		return 0, err
-	}
-	version, err = inspect(ctx, db, path, SchemaVersion)
-	if err == nil && version == 0 {
-		err = fmt.Errorf("%s is empty: nothing was crawled into it", path)
-	}
-	return version, errors.Join(err, db.Close())
-}
-
-// begin opens the read transaction.
-func (s *Snapshot) begin(ctx context.Context) error {
-	name := dsn(Config{Path: s.path}, true)
-	err := s.tryBegin(ctx, name)
-	if !errors.Is(classify(err), ErrReadOnly) || !standsAlone(s.path) {
+// freeze takes the snapshot while it holds the lock that every write transaction needs.
+func (s *Snapshot) freeze(ctx context.Context, frozen func() error) (err error) {
+	if err := s.open(ctx, dsn(Config{Path: s.path}, true)); err != nil { // another program's file is not to be touched
 		return err
 	}
 	s.Close()
-	return s.tryBegin(ctx, name+"&immutable=1")
+	db, err := sql.Open("sqlite", dsn(Config{Path: s.path}, false)+"&mode=rw")
+	if err != nil {
+		return err
+	}
+	s.db = db // a connection that can write, so that the last one to close removes the -wal
+	lock, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	// A file that was restored and not crawled into gets its -wal back: else a run had to wait for the copy.
+	if err := useWAL(ctx, lock); err != nil {
+		return err
+	}
+	if _, err := lock.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err = s.begin(ctx)
+	if err == nil {
+		err = frozen()
+	}
+	_, rollback := lock.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	return errors.Join(err, rollback)
 }
 
-func (s *Snapshot) tryBegin(ctx context.Context, name string) (err error) {
+func (s *Snapshot) open(ctx context.Context, name string) (err error) {
 	if s.db, err = sql.Open("sqlite", name); err != nil {
 		return err
 	}
+	return s.begin(ctx)
+}
+
+// begin opens the read transaction.
+func (s *Snapshot) begin(ctx context.Context) (err error) {
 	if s.conn, err = s.db.Conn(ctx); err != nil {
 		return err
 	}
 	if _, err := s.conn.ExecContext(ctx, "BEGIN"); err != nil {
 		return err
 	}
-	if s.Version, err = inspect(ctx, s.conn, s.path, SchemaVersion); err != nil {
-		return err
-	}
-	if s.Version == 0 {
-		return fmt.Errorf("%s is empty: nothing was crawled into it", s.path)
-	}
-	if err := s.conn.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'database_id'").Scan(&s.ID); err != nil {
-		return err
-	}
-	if err := s.conn.QueryRowContext(ctx, "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").Scan(&s.Size); err != nil {
-		return err
-	}
-	s.Mark, err = readMark(ctx, s.conn)
-	return err
-}
-
-func readMark(ctx context.Context, q queryer) (*CopyMark, error) {
-	var text string
-	err := q.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'backup'").Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
+	version, err := inspect(ctx, s.conn, s.path, SchemaVersion)
+	if err == nil && version == 0 {
+		err = fmt.Errorf("%s is empty: nothing was crawled into it", s.path)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m := &CopyMark{}
-	if err := json.Unmarshal([]byte(text), m); err != nil {
-		return nil, fmt.Errorf("read when the copy was made: %w", err)
-	}
-	return m, nil
+	s.At = time.Now().UTC().Truncate(time.Millisecond)
+	return s.conn.QueryRowContext(ctx, "SELECT value FROM meta WHERE key = 'database_id'").Scan(&s.ID)
 }
+
+// Reader reads from the snapshot.
+func (s *Snapshot) Reader(ctx context.Context) Querier { return reader{ctx, s.conn} }
 
 // Close ends the snapshot.
 func (s *Snapshot) Close() {
@@ -169,37 +123,108 @@ func (s *Snapshot) Close() {
 	if s.db != nil {
 		_ = s.db.Close()
 	}
-	if s.last != nil {
-		_ = s.last() // nothing was written
-	}
-	s.conn, s.db, s.last = nil, nil, nil
+	s.conn, s.db = nil, nil
 }
 
 // backupStep is how many pages are copied between two looks at the context.
 const backupStep = 1000
 
-// CopyTo writes the snapshot to a new file, private to its owner, with mark in its meta if that
-// is not nil: a file that stands for itself, without a journal beside it. It is not synced.
-func (s *Snapshot) CopyTo(ctx context.Context, to string, mark *CopyMark) error {
+// A copy has the logs in a table of its own, in pieces: a log of 64 MB need not stand in memory.
+const (
+	dropLogs   = `DROP TABLE IF EXISTS backup_logs; DELETE FROM meta WHERE key = 'backup';`
+	createLogs = dropLogs + `
+	CREATE TABLE backup_logs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, changed_at INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
+	INSERT INTO meta (key, value) VALUES ('backup', ?)` // when it was made
+	insertLog = `INSERT INTO backup_logs (name, changed_at, body) VALUES (?, ?, ?)`
+	madeAt    = `SELECT value FROM meta WHERE key = 'backup'`
+	readLogs  = `SELECT name, changed_at, body FROM backup_logs ORDER BY id`
+	pieceSize = 1 << 20
+)
+
+// CopiedLog is a log that goes into a copy.
+type CopiedLog struct {
+	Name    string
+	Changed time.Time
+	Text    io.Reader
+}
+
+// CopyTo writes the snapshot with its logs to a new file without a write-ahead journal: whoever opens it for writing
+// brings that back.
+func (s *Snapshot) CopyTo(ctx context.Context, to string, logs []CopiedLog) error {
+	return s.copyTo(ctx, to, "memory", func(db *sql.DB) error {
+		if _, err := db.ExecContext(ctx, createLogs, yp.FormatTime(s.At)); err != nil {
+			return err
+		}
+		piece := make([]byte, pieceSize)
+		for _, l := range logs {
+			for more := true; more; {
+				n, err := io.ReadFull(l.Text, piece)
+				more = err == nil
+				if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+					return fmt.Errorf("copy log %s: %w", l.Name, err)
+				}
+				if _, err := db.ExecContext(ctx, insertLog, l.Name, l.Changed.UnixMilli(), piece[:n]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// RestoreTo writes the database to a new file with a write-ahead journal, as it is crawled into, and gives its logs
+// to log, piece by piece. at is when the copy was made, "" for a database that CopyTo did not make.
+func (s *Snapshot) RestoreTo(ctx context.Context, to string, log func(name string, changed time.Time, piece []byte) error) (at string, err error) {
+	err = s.copyTo(ctx, to, "wal", func(db *sql.DB) error {
+		_, err := db.ExecContext(ctx, dropLogs)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	q := reader{ctx, s.conn}
+	made, err := Column[string](q, madeAt)
+	if err != nil || len(made) == 0 {
+		return "", err
+	}
+	return made[0], each(q, readLogs, nil, func(rows *sql.Rows) error {
+		var name string
+		var changed int64
+		var piece []byte
+		if err := rows.Scan(&name, &changed, &piece); err != nil {
+			return err
+		}
+		return log(name, time.UnixMilli(changed), piece)
+	})
+}
+
+// copyTo writes the snapshot to a new file, private to its owner, and lets finish change it. No journal is left beside
+// the file, and it is not synced.
+func (s *Snapshot) copyTo(ctx context.Context, to, journal string, finish func(*sql.DB) error) error {
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = f.Close()
+	}
 	if err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := s.copyPages(ctx, to); err != nil {
+	// What a kill leaves of the file is thrown away.
+	name := dsn(Config{Path: to, Synchronous: "OFF"}, false) + "&mode=rw"
+	if err := s.copyPages(ctx, name+"&_pragma=journal_mode(off)"); err != nil {
 		return fmt.Errorf("copy database %s: %w", s.path, classify(err))
 	}
-	if err := sealCopy(ctx, to, mark); err != nil {
+	db, err := sql.Open("sqlite", name+"&_pragma=journal_mode("+journal+")")
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	if err = db.PingContext(ctx); err == nil {
+		err = finish(db)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("finish the copy of database %s: %w", s.path, classify(err))
 	}
 	return nil
-}
-
-// scratchDSN opens a file that nobody knows yet: what a kill leaves of it is thrown away.
-func scratchDSN(path string) string {
-	return dsn(Config{Path: path, Synchronous: "OFF"}, false) + "&mode=rw"
 }
 
 func (s *Snapshot) copyPages(ctx context.Context, to string) error {
@@ -210,36 +235,17 @@ func (s *Snapshot) copyPages(ctx context.Context, to string) error {
 		if !ok {
 			return fmt.Errorf("the driver %T makes no copies", driver)
 		}
-		b, err := src.NewBackup(scratchDSN(to) + "&_pragma=journal_mode(off)")
+		b, err := src.NewBackup(to)
 		if err != nil {
 			return err
 		}
-		for more := true; more; {
-			if err := ctx.Err(); err != nil {
-				return errors.Join(err, b.Finish())
-			}
-			if more, err = b.Step(backupStep); err != nil {
-				return errors.Join(err, b.Finish())
+		for more := true; more && err == nil; {
+			if err = ctx.Err(); err == nil {
+				more, err = b.Step(backupStep)
 			}
 		}
-		return b.Finish()
+		return errors.Join(err, b.Finish())
 	})
-}
-
-// sealCopy leaves the write-ahead journal, which whoever opens the file for writing brings
-// back, and enters the mark.
-func sealCopy(ctx context.Context, path string, mark *CopyMark) (err error) {
-	db, err := sql.Open("sqlite", scratchDSN(path)+"&_pragma=journal_mode(memory)")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1)
-	if mark == nil {
-		return db.PingContext(ctx)
-	}
-	_, err = db.ExecContext(ctx, "INSERT INTO meta (key, value) VALUES ('backup', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value", JSON(mark))
-	return err
 }
 
 // CheckCopy has SQLite read every page of a file that nobody writes.
@@ -251,23 +257,6 @@ func CheckCopy(ctx context.Context, path string) error {
 	defer func() { _ = db.Close() }() // only read
 	if err := check(reader{ctx, db}, "PRAGMA quick_check(5)"); err != nil {
 		return fmt.Errorf("check %s: %w", path, err)
-	}
-	return nil
-}
-
-// KeepWAL gives a file that nobody knows yet the write-ahead journal back, and leaves none beside it.
-func KeepWAL(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", scratchDSN(path))
-	if err != nil {
-		return err
-	}
-	db.SetMaxOpenConns(1)
-	conn, err := db.Conn(ctx)
-	if err == nil {
-		err = errors.Join(useWAL(ctx, conn), conn.Close())
-	}
-	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("finish %s: %w", path, classify(err))
 	}
 	return nil
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 )
 
 func addMeta(tx *store.Tx, key string) error {
@@ -41,7 +41,7 @@ func TestSnapshot(t *testing.T) {
 	defer snap.Close()
 	storetest.NoError(t, <-committed) // beside the snapshot, which is still open
 	to := filepath.Join(dir, "copy.db")
-	storetest.NoError(t, snap.CopyTo(t.Context(), to, &store.CopyMark{At: "2026-11-20T12:00:00.000Z", Logs: "l"}))
+	storetest.NoError(t, snap.CopyTo(t.Context(), to, []store.CopiedLog{{Name: "a.jsonl", Changed: time.UnixMilli(5), Text: strings.NewReader("{}\n")}}))
 	storetest.NoError(t, store.CheckCopy(t.Context(), to))
 	for _, ending := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Stat(to + ending); err == nil {
@@ -49,17 +49,26 @@ func TestSnapshot(t *testing.T) {
 		}
 	}
 	copied := storetest.OpenConfig(t, store.Config{Path: to, ReadOnly: true})
-	keys, err := store.Column[string](copied.Reader(t.Context()), `SELECT key FROM meta WHERE key IN ('before', 'after', 'database_id') ORDER BY key`)
-	if err != nil || strings.Join(keys, " ") != "before database_id" {
+	keys, err := store.Column[string](copied.Reader(t.Context()), `SELECT key FROM meta WHERE key IN ('before', 'after', 'backup', 'database_id') ORDER BY key`)
+	if err != nil || strings.Join(keys, " ") != "backup before database_id" {
 		t.Errorf("the copy has %v (%v)", keys, err)
 	}
-	for path, want := range map[string]*store.CopyMark{to: {At: "2026-11-20T12:00:00.000Z", Logs: "l"}, db.Path(): nil} {
-		s, err := store.TakeSnapshot(t.Context(), path, nil)
-		storetest.NoError(t, err)
-		s.Close()
-		if !reflect.DeepEqual(s.Mark, want) {
-			t.Errorf("%s says of itself %+v, want %+v", path, s.Mark, want)
+	back, err := store.TakeSnapshot(t.Context(), to, nil)
+	storetest.NoError(t, err)
+	defer back.Close()
+	restored := filepath.Join(dir, "restored.db")
+	at, err := back.RestoreTo(t.Context(), restored, func(name string, changed time.Time, piece []byte) error {
+		if name != "a.jsonl" || changed.UnixMilli() != 5 || string(piece) != "{}\n" {
+			t.Errorf("a log came back as %s of %s: %q", name, changed, piece)
 		}
+		return nil
+	})
+	if err != nil || at != yp.FormatTime(snap.At) {
+		t.Errorf("made at %q (%v), want %s", at, err, snap.At)
+	}
+	left, err := store.Column[string](storetest.OpenConfig(t, store.Config{Path: restored}).Reader(t.Context()), `SELECT name FROM sqlite_schema WHERE name = 'backup_logs'`)
+	if err != nil || len(left) > 0 {
+		t.Errorf("the logs are still in what was restored (%v)", err)
 	}
 	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others can read the copy: %v (%v)", info.Mode(), err)

@@ -20,12 +20,17 @@ type Querier interface {
 
 type reader struct {
 	ctx  context.Context
-	pool *sql.DB
+	pool interface {
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
 }
 
 func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
 	return r.pool.QueryContext(r.ctx, query, args...)
 }
+
+// ReaderOf returns a database of another kind as a Querier for the time of ctx.
+func ReaderOf(ctx context.Context, db *sql.DB) Querier { return reader{ctx, db} }
 
 // Reader returns the readers as a Querier for the time of ctx.
 func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} }

@@ -47,8 +47,8 @@ type Event struct {
 	Type      EventType    `json:"event_type"`           //
 	Seq       int64        `json:"seq"`                  // from 1, consecutive in a worker's log; Append sets it
 	Run       string       `json:"run"`                  // the id of the run
-	Database  string       `json:"database,omitempty"`   // id of the database that the page goes into; Append sets it; empty in older logs
-	RunNumber int64        `json:"run_number,omitempty"` // in the database: of two runs that never ran at the same time, the later has the higher; Append sets it; 0 in older logs
+	Database  string       `json:"database,omitempty"`   // id of the database that the page goes into; Append sets it
+	RunNumber int64        `json:"run_number,omitempty"` // in the database: of two runs that never ran at the same time, the later has the higher; Append sets it
 	Status    yp.Status    `json:"status,omitempty"`     // the target has after the event; empty when it has none
 	*Target                // nil when the event is about no target
 	ErrorCode yp.ErrorCode `json:"error_code,omitempty"`
@@ -88,7 +88,7 @@ func (e *Event) At() time.Time {
 type Target struct {
 	ID         int64   `json:"target_id"`
 	ClaimToken int64   `json:"claim_token"`
-	Crawl      int64   `json:"crawl,omitempty"` // number of the target's crawl, from 1; 0 in older logs
+	Crawl      int64   `json:"crawl,omitempty"` // number of the target's crawl, from 1
 	Kind       yp.Kind `json:"kind,omitempty"`  // absent = search
 	Source     string  `json:"source"`
 	Listing    string  `json:"listing_id,omitempty"` // of a detail, the source's own

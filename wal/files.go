@@ -212,23 +212,54 @@ func selectAll(path string, also []string) ([]workerLog, error) {
 }
 
 // Writers returns the ids of the databases that the first events of a folder's files name,
-// sorted; "" stands for events that name none. It reads no more than those: a file is
-// written by one process, for one database.
-func Writers(dir string) ([]string, error) {
-	logs, err := listLogs(dir, false)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
-	for _, log := range logs {
-		for _, p := range log.parts {
-			if id, ok := p.firstDatabase(); ok && !slices.Contains(ids, id) {
-				ids = append(ids, id)
-			}
+// sorted. It reads no more than those: a file is written by one process, for one database.
+func Writers(dir string) (ids []string, err error) {
+	files, err := Files(dir)
+	for _, f := range files {
+		if f.Database != "" { // else nothing stands in it yet
+			ids = append(ids, f.Database)
 		}
 	}
 	slices.Sort(ids)
-	return ids, nil
+	return slices.Compact(ids), err
+}
+
+// File is a file of a run's logs.
+type File struct {
+	Path     string
+	Database string // that its first event names, "" = none
+}
+
+// Files lists the files of runs' logs in a folder. One that is not there has none.
+func Files(dir string) (files []File, err error) {
+	logs, err := listLogs(dir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, log := range logs {
+		if !ownName.MatchString(log.worker) {
+			continue
+		}
+		for _, p := range log.parts {
+			id := p.firstDatabase()
+			for _, path := range []string{p.plainPath(), p.packedPath()} {
+				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+					files = append(files, File{path, id})
+				}
+			}
+		}
+	}
+	return files, err
+}
+
+// firstDatabase is the database that the first event of the file names; "" when it has no event.
+func (p part) firstDatabase() string {
+	for it := range p.stream(Options{SkipListings: true}).items() {
+		if it.event != nil {
+			return it.event.Database
+		}
+	}
+	return ""
 }
 
 // Exists reports whether there is a log folder or file at path. A .jsonl that was
@@ -263,11 +294,11 @@ func MakeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
+	return SyncDir(parent)
 }
 
-// syncDir makes a new, renamed or removed name of the folder durable.
-func syncDir(dir string) error {
+// SyncDir makes a new, renamed or removed name of the folder durable.
+func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync folder: %w", err)

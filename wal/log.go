@@ -96,7 +96,7 @@ func (l *Log) begin() error {
 			file, err := l.cfg.open(l.part.plainPath())
 			if err == nil {
 				l.file, l.cfg.WorkerID = file, name
-				return syncDir(l.cfg.Dir)
+				return SyncDir(l.cfg.Dir)
 			}
 			if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrInUse) {
 				return err
@@ -293,7 +293,7 @@ func (l *Log) rotate() error {
 	if err != nil {
 		return &WriteError{File: next.plainPath(), Op: "rotate", Err: withoutPath(err)}
 	}
-	err = errors.Join(syncDir(l.cfg.Dir), l.file.Close())
+	err = errors.Join(SyncDir(l.cfg.Dir), l.file.Close())
 	if err != nil { // both files are good: nothing that matters was lost
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("a full log could not be closed")
 	}

@@ -48,39 +48,21 @@ func inOrder(t *testing.T, dir string, databases ...string) (workers []string) {
 	return workers
 }
 
-// TestUnnamedClaims: the claims of a target come in one order, also where the older ones name
-// no database yet and the clock went back before the later ones.
-func TestUnnamedClaims(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	logAt(t, dir, "worker_0_pid_1", "", 0, pageAt(100, 1, "a"))
-	logAt(t, dir, "worker_0_pid_2", "id", 0, pageAt(10, 2, "a"))
-	for _, databases := range [][]string{nil, {"", "id"}} {
-		if got := inOrder(t, dir, databases...); len(got) != 2 || got[0] != "worker_0_pid_1" {
-			t.Errorf("%q: %q", databases, got)
-		}
-	}
-	if got := inOrder(t, dir, "id"); len(got) != 1 {
-		t.Errorf("of the one alone: %q", got)
-	}
-}
-
 // TestRunsInOrder: between the runs of one database their numbers decide, not a clock that
-// went back; lines of before there were any come first. Numbers of two databases say nothing
+// went back. Numbers of two databases say nothing
 // of each other.
 func TestRunsInOrder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	logAt(t, dir, "worker_0_pid_1", "", 0, pageAt(300, 1, "a"))
 	logAt(t, dir, "worker_0_pid_2", "id", 1, pageAt(200, 1, "b"), pageAt(210, 2, "b"))
 	logAt(t, dir, "worker_0_pid_3", "id", 2, pageAt(100, 1, "c"), pageAt(400, 2, "c"))
-	want := []string{"worker_0_pid_1", "worker_0_pid_2", "worker_0_pid_2", "worker_0_pid_3", "worker_0_pid_3"}
-	if got := inOrder(t, dir, "", "id"); !slices.Equal(got, want) {
+	want := []string{"worker_0_pid_2", "worker_0_pid_2", "worker_0_pid_3", "worker_0_pid_3"}
+	if got := inOrder(t, dir); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	logAt(t, dir, "worker_0_pid_4", "other", 9, pageAt(1, 1, "d"))
-	if got := inOrder(t, dir, "id"); !slices.Equal(got, want[1:]) {
-		t.Errorf("of one alone: %q, want %q", got, want[1:])
+	if got := inOrder(t, dir, "id"); !slices.Equal(got, want) {
+		t.Errorf("of one alone: %q, want %q", got, want)
 	}
 	if got := inOrder(t, dir); got[0] != "worker_0_pid_4" {
 		t.Errorf("mixed: %q", got)

@@ -81,7 +81,7 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 		if err != nil {
 			return 0, 0, err
 		}
-		return info.Size(), packed.Size(), errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), syncDir(p.dir))
+		return info.Size(), packed.Size(), errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), SyncDir(p.dir))
 	}
 	after, err = writeTemp(ctx, lines(), p.tempPath(), step)
 	if err == nil {
@@ -94,7 +94,7 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 		return info.Size(), 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
 	}
 	step(stepRenamed)
-	if err := syncDir(p.dir); err != nil {
+	if err := SyncDir(p.dir); err != nil {
 		return info.Size(), after, err
 	}
 	step(stepDurable)
@@ -102,7 +102,7 @@ func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (bef
 		return info.Size(), after, err
 	}
 	step(stepRemoved)
-	return info.Size(), after, syncDir(p.dir)
+	return info.Size(), after, SyncDir(p.dir)
 }
 
 // writeTemp writes the compressed text to path and syncs it.

@@ -56,7 +56,7 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 			}
 		}
 	}
-	return out, errors.Join(append(failed, syncDir(dir))...)
+	return out, errors.Join(append(failed, SyncDir(dir))...)
 }
 
 // prune removes one file if it may go. The lock of a plain one is held meanwhile, so

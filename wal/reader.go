@@ -224,8 +224,7 @@ func (r *Reader) advance() {
 // Index is what a first reading of logs says of them: which databases wrote them, and
 // which claims of each target they hold.
 type Index struct {
-	Databases []DatabaseEvents // by id; lines of older logs name none and stand under ""
-	Unnamed   map[string]int64 // events that name no database, by the run that they name
+	Databases []DatabaseEvents // by id
 	claims    map[targetKey][]claimEvents
 }
 
@@ -258,7 +257,7 @@ func ReadIndex(path string, opts Options) (*Index, error) {
 		return nil, err
 	}
 	opts.SkipListings = true
-	x := &Index{Unnamed: map[string]int64{}, claims: map[targetKey][]claimEvents{}}
+	x := &Index{claims: map[targetKey][]claimEvents{}}
 	for _, log := range logs {
 		for it := range newStream(log, cursor{}, opts).items() {
 			if it.event != nil { // damage is told by the second reading
@@ -278,9 +277,6 @@ func (x *Index) add(e *Event) {
 	}
 	d := &x.Databases[i]
 	d.Events++
-	if e.Database == "" {
-		x.Unnamed[e.Run]++
-	}
 	if e.Timestamp.Before(d.First.Time) {
 		d.First = Stamp{e.Timestamp}
 	}
@@ -319,46 +315,16 @@ func ofClaim(e *Event) (key targetKey, ok bool) {
 // read is of one database, a run's number comes before the time. The index is used up.
 func (x *Index) OpenOrdered(path string, opts Options) (*Reader, error) {
 	read := opts.Filter.Databases
-	named := x.named(read)
-	opts.ByCommit, opts.byRun = true, len(named) <= 1
+	opts.ByCommit, opts.byRun = true, len(read) == 1 || len(x.Databases) <= 1
 	r, err := OpenReader(path, opts)
 	if err != nil {
 		return nil, err
 	}
-	o := &order{claims: map[targetKey][]claimEvents{}, waiting: map[targetKey][]headItem{}}
-	if len(named) == 1 && (len(read) == 0 || slices.Contains(read, "")) {
-		o.unnamed = named[0]
+	r.order = &order{claims: x.claims, waiting: map[targetKey][]headItem{}}
+	for _, claims := range x.claims {
+		slices.SortFunc(claims, func(a, b claimEvents) int { return cmp.Compare(a.token, b.token) })
 	}
-	for key, claims := range x.claims {
-		key = o.key(key)
-		o.claims[key] = addClaims(o.claims[key], claims)
-	}
-	r.order = o
 	return r, nil
-}
-
-// named lists the databases that name themselves in the events that a filter on databases
-// lets pass.
-func (x *Index) named(read []string) (ids []string) {
-	for _, d := range x.Databases {
-		if d.ID != "" && (len(read) == 0 || slices.Contains(read, d.ID)) {
-			ids = append(ids, d.ID)
-		}
-	}
-	return ids
-}
-
-// addClaims adds the claims of one target, sorted by token.
-func addClaims(to, claims []claimEvents) []claimEvents {
-	for _, c := range claims {
-		if i := slices.IndexFunc(to, func(have claimEvents) bool { return have.token == c.token }); i >= 0 {
-			to[i].events += c.events
-		} else {
-			to = append(to, c)
-		}
-	}
-	sort.Slice(to, func(i, j int) bool { return to[i].token < to[j].token })
-	return to
 }
 
 // order holds back the streams whose next event is of a claim that another one comes before;
@@ -367,14 +333,8 @@ func addClaims(to, claims []claimEvents) []claimEvents {
 // They never wait for each other in a circle: a worker has one target at a time, so both the
 // claims of a worker and those of a target follow each other as they were taken.
 type order struct {
-	unnamed string                      // the database of lines that name none: the only one of those read, if it is but one
 	claims  map[targetKey][]claimEvents // by token; those that were given are gone
 	waiting map[targetKey][]headItem
-}
-
-func (o *order) key(k targetKey) targetKey {
-	k.database = cmp.Or(k.database, o.unnamed)
-	return k
 }
 
 // before reports whether events of an earlier claim of the target are still to come.
@@ -383,7 +343,6 @@ func (o *order) before(e *Event) (key targetKey, wait bool) {
 		return key, false
 	}
 	key, ok := ofClaim(e)
-	key = o.key(key)
 	return key, ok && len(o.claims[key]) > 0 && o.claims[key][0].token < e.Target.ClaimToken
 }
 
@@ -396,7 +355,6 @@ func (o *order) given(e *Event) []headItem {
 	if !ok {
 		return nil
 	}
-	key = o.key(key)
 	claims := o.claims[key]
 	i := slices.IndexFunc(claims, func(c claimEvents) bool { return c.token == e.Target.ClaimToken })
 	if i < 0 {

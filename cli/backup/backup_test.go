@@ -24,7 +24,7 @@ func config(t *testing.T) backup.Config {
 	l, err := wal.Create(wal.Config{Dir: logs, WorkerID: "worker_0_pid_1", Database: id})
 	storetest.NoError(t, err)
 	storetest.NoError(t, errors.Join(l.Append(&wal.Event{Timestamp: time.Now(), Type: wal.Heartbeat}), l.Close()))
-	return backup.Config{DB: db.Path(), Logs: logs, File: filepath.Join(t.TempDir(), "copy.db"), Reached: func(backup.Step) {}}
+	return backup.Config{DB: db.Path(), Logs: logs, File: filepath.Join(t.TempDir(), "copy.db"), Reached: func(string) {}}
 }
 
 func entries(t *testing.T, dir string) (all []string) {
@@ -37,14 +37,11 @@ func entries(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestOverwrite: one that is there is replaced only when that was said, with its logs, by another one of the same
-// name; what nobody named stays.
+// TestOverwrite: one that is there is replaced only when that was said, by one file that has the logs.
 func TestOverwrite(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)
-	dir := filepath.Dir(cfg.File)
-	storetest.NoError(t, os.Mkdir(filepath.Join(dir, "copy-2026-11-20T120000.000Z.logs"), 0o700))
-	first, err := backup.Make(t.Context(), cfg)
+	_, err := backup.Make(t.Context(), cfg)
 	storetest.NoError(t, err)
 	if _, err := backup.Make(t.Context(), cfg); !errors.Is(err, backup.ErrExists) {
 		t.Errorf("over one that is there: %v", err)
@@ -52,9 +49,8 @@ func TestOverwrite(t *testing.T) {
 	cfg.Overwrite = true
 	second, err := backup.Make(t.Context(), cfg)
 	storetest.NoError(t, err)
-	want := []string{"copy-2026-11-20T120000.000Z.logs", filepath.Base(second.Logs), "copy.db"}
-	if got := entries(t, dir); !slices.Equal(got, want) || first.Logs == second.Logs || second.LogFiles != 1 {
-		t.Errorf("%v, want %v: %+v", got, want, second)
+	if got := entries(t, filepath.Dir(cfg.File)); !slices.Equal(got, []string{"copy.db"}) || second.LogFiles != 1 || second.LogBytes == 0 {
+		t.Errorf("%v: %+v", got, second)
 	}
 }
 
@@ -64,10 +60,10 @@ func TestOneAtATime(t *testing.T) {
 	cfg := config(t)
 	var second, restored error
 	inner := cfg
-	cfg.Reached = func(s backup.Step) {
-		if s == backup.StepFrozen {
+	cfg.Reached = func(step string) {
+		if step == "backup_frozen" {
 			_, second = backup.Make(t.Context(), inner)
-			_, _, restored = backup.Restore(t.Context(), backup.RestoreConfig{Backup: cfg.DB, DB: cfg.DB, Logs: cfg.Logs, Reached: inner.Reached})
+			_, _, restored = backup.Restore(t.Context(), backup.Config{File: cfg.DB, DB: cfg.DB, Logs: cfg.Logs, Reached: inner.Reached})
 		}
 	}
 	_, err := backup.Make(t.Context(), cfg)
@@ -82,11 +78,11 @@ func TestFails(t *testing.T) {
 	t.Parallel()
 	cfg := config(t)
 	dir := filepath.Dir(cfg.File)
-	cfg.Reached = func(s backup.Step) {
-		if s != backup.StepCopied {
+	cfg.Reached = func(step string) {
+		if step != "backup_copied" {
 			return
 		}
-		name := filepath.Join(dir, ".copy.db.part", "copy.db")
+		name := filepath.Join(dir, ".copy.db.part")
 		data, err := os.ReadFile(name)
 		storetest.NoError(t, err)
 		clear(data[3*4096 : 4*4096])
@@ -106,7 +102,7 @@ func TestRestoreKeeps(t *testing.T) {
 	cfg := config(t)
 	made, err := backup.Make(t.Context(), cfg)
 	storetest.NoError(t, err)
-	to := backup.RestoreConfig{Backup: made.File, DB: filepath.Join(t.TempDir(), "b.db"), Logs: t.TempDir(), Reached: func(backup.Step) {}}
+	to := backup.Config{File: made.File, DB: filepath.Join(t.TempDir(), "b.db"), Logs: t.TempDir(), Reached: func(string) {}}
 	for _, want := range []string{"", to.DB + ".before-restore"} {
 		out, _, err := backup.Restore(t.Context(), to)
 		storetest.NoError(t, err)

@@ -1,13 +1,13 @@
 // Package backup makes copies of a database with its logs, and puts them back.
 //
 // Purpose: a copy that is made while a crawl runs is what a SIGKILL at one instant would have
-// left: the file at a commit, and the logs as long as they were then.
+// left: the file at a commit, and the logs, which stand in a table of it, as long as they were then.
 //
-// Invariants: a copy appears under its name whole and checked, or not at all, its logs before it.
+// Invariants: a copy is one file. It appears under its name whole and checked, or not at all.
 // A restore never deletes what it replaces.
 //
-// Crash: a copy is made in the folder ".NAME.part" beside it; the next one of that name removes what a dead one
-// left. A restore writes "DATABASE.restoring" when everything new is on the disk: from then on no command
+// Crash: a copy is made beside its name, as ".NAME.part"; the next one of that name removes what a dead one
+// left. A restore writes the marker "DATABASE.restoring" when everything new is on the disk: from then on no command
 // opens the database until the same restore, typed again, has come to its end. Killed before, it
 // has changed nothing.
 //

@@ -2,44 +2,17 @@ package backup
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
-	"ypcrawl/yp"
 )
-
-// Step names a point at which crash tests kill.
-type Step string
-
-// The steps of a backup and of a restore, in their order.
-const (
-	StepFrozen     Step = "backup_frozen" // no process commits
-	StepCopied     Step = "backup_copied"
-	StepLogsNamed  Step = "backup_logs_named" // the logs have their name, the copy has not
-	StepNamed      Step = "backup_named"      // the logs of the copy that it replaced are still there
-	StepStaged     Step = "restore_staged"
-	StepMarked     Step = "restore_marked" // it will be carried through
-	StepAside      Step = "restore_aside"  // the old database
-	StepReplaced   Step = "restore_replaced"
-	StepLogsAside  Step = "restore_logs_aside"
-	StepLogsInside Step = "restore_logs_inside"
-)
-
-// Steps lists them.
-func Steps() []Step {
-	return []Step{StepFrozen, StepCopied, StepLogsNamed, StepNamed, StepStaged, StepMarked, StepAside, StepReplaced, StepLogsAside, StepLogsInside}
-}
 
 // Errors that callers decide by.
 var (
@@ -49,41 +22,30 @@ var (
 	ErrOpen    = errors.New("another process has this database open")
 )
 
-// Config says what is copied, and where to.
+// Config says what is copied where, or put back from where.
 type Config struct {
-	DB, Logs  string // file and folder
-	File      string // the copy's name
-	Overwrite bool   // File may be there: it is replaced
-	Reached   func(Step)
+	DB, Logs  string // file, and folder of its logs
+	File      string // the copy
+	Overwrite bool   // Make: File may be there, it is replaced
+	Reached   func(step string)
 }
 
 // Made tells of a copy.
 type Made struct {
 	File     string    `json:"file"`
-	Logs     string    `json:"logs,omitempty"` // folder; absent when there were none
 	At       time.Time `json:"at"`
 	Bytes    int64     `json:"bytes"`
 	LogFiles int       `json:"log_files"`
-	LogBytes int64     `json:"log_bytes"`
-}
-
-const (
-	copyName = "copy.db"
-	logsName = "logs"
-	noteName = "note" // folders of logs that go when the copy does not name them
-)
-
-// hidden is the name of a file or folder that one here has beside it while it is made.
-func hidden(path, ending string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+ending)
+	LogBytes int64     `json:"log_bytes"` // within Bytes
 }
 
 // Make makes a copy.
 func Make(ctx context.Context, cfg Config) (out Made, err error) {
-	if _, err := os.Stat(filepath.Dir(cfg.File)); err != nil {
+	dir, name := filepath.Split(store.RealPath(cfg.File))
+	if _, err := os.Stat(dir); err != nil {
 		return out, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(cfg.File))
 	}
-	lock, err := store.LockFile(hidden(cfg.File, ".lock"))
+	lock, err := store.LockFile(filepath.Join(dir, "."+name+".lock"))
 	if errors.Is(err, store.ErrLocked) {
 		return out, ErrRunning
 	}
@@ -91,77 +53,49 @@ func Make(ctx context.Context, cfg Config) (out Made, err error) {
 		return out, err
 	}
 	defer func() { err = errors.Join(err, lock.Remove()) }()
-	part := hidden(cfg.File, ".part")
 	if err := cfg.refuse(); err != nil {
 		return out, err
 	}
-	if err := settle(ctx, cfg.File, part); err != nil {
-		return out, err
+	part := filepath.Join(dir, "."+name+".part")
+	defer func() { err = errors.Join(err, remove(part)) }()
+	out.File = cfg.File
+	err = remove(part) // what a killed one has left
+	if err == nil {
+		err = cfg.make(ctx, part, &out)
 	}
-	if err := os.Mkdir(part, 0o700); err != nil {
-		return out, err
+	if err == nil {
+		err = cfg.refuse() // somebody made it meanwhile
 	}
-	defer func() { err = errors.Join(err, settle(context.WithoutCancel(ctx), cfg.File, part)) }()
-	return cfg.make(ctx, part)
+	if err == nil {
+		err = os.Rename(part, cfg.File)
+	}
+	cfg.Reached("backup_named")
+	return out, errors.Join(err, sync(dir))
 }
 
 // refuse finds what would harm.
 func (cfg *Config) refuse() error {
 	info, err := os.Lstat(cfg.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	same, sameErr := os.Stat(cfg.DB)
-	_, used := os.Lstat(cfg.File + "-wal")
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is not a regular file: name another one", cfg.File)
-	case sameErr == nil && os.SameFile(same, info):
+	case store.RealPath(cfg.DB) == store.RealPath(cfg.File):
 		return fmt.Errorf("%s is the database itself: name another file", cfg.File)
 	case !cfg.Overwrite:
 		return fmt.Errorf("%s: %w", cfg.File, ErrExists)
-	case used == nil:
+	case exists(cfg.File + "-wal"):
 		return fmt.Errorf("%s is a database in use, with a -wal beside it: name another file", cfg.File)
 	}
 	return nil
 }
 
-// settle ends what a backup to the file has begun, also one that was killed: logs without their copy go.
-func settle(ctx context.Context, file, part string) error {
-	var logs []string
-	text, err := os.ReadFile(filepath.Join(part, noteName))
-	if err == nil && json.Unmarshal(text, &logs) == nil {
-		named := logsOf(ctx, file)
-		for _, name := range slices.DeleteFunc(logs, func(name string) bool { return name == named || !logsForm.MatchString(name) }) {
-			if err := os.RemoveAll(filepath.Join(filepath.Dir(file), name)); err != nil {
-				return err
-			}
-		}
-	}
-	return os.RemoveAll(part)
-}
-
-var logsForm = regexp.MustCompile(`^[^/\\]+-\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z\.logs$`)
-
-// logsOf is the folder of logs that a copy names, in its own folder; "" = none.
-func logsOf(ctx context.Context, file string) string {
-	s, err := store.TakeSnapshot(ctx, file, nil)
-	if err != nil {
-		return "" // it is no copy
-	}
-	s.Close()
-	if s.Mark == nil || !logsForm.MatchString(s.Mark.Logs) {
-		return ""
-	}
-	return s.Mark.Logs
-}
-
-// make makes the copy in its folder, and gives it its name.
-func (cfg *Config) make(ctx context.Context, part string) (out Made, err error) {
-	var logs []*logCopy
+// make makes the copy with its logs, and checks it.
+func (cfg *Config) make(ctx context.Context, part string, out *Made) error {
+	var logs []openLog
 	defer func() {
 		for _, l := range logs {
 			_ = l.f.Close() // only read
@@ -169,80 +103,44 @@ func (cfg *Config) make(ctx context.Context, part string) (out Made, err error) 
 	}()
 	snap, err := store.TakeSnapshot(ctx, cfg.DB, func() (err error) {
 		logs, err = openLogs(cfg.Logs)
-		cfg.Reached(StepFrozen)
+		cfg.Reached("backup_frozen")
 		return err
 	})
 	if err != nil {
-		return out, err
+		return err
 	}
 	defer snap.Close()
-	out = Made{File: cfg.File, At: snap.At}
-	mark, stem := &store.CopyMark{At: yp.FormatTime(snap.At)}, strings.TrimSuffix(filepath.Base(cfg.File), filepath.Ext(cfg.File))
-	folder, file := filepath.Join(part, logsName), filepath.Join(part, copyName)
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return out, err
-	}
+	out.At = snap.At
+	var copied []store.CopiedLog
 	for _, l := range logs {
-		if l.id != "" && l.id != snap.ID {
-			continue // of another database, which shares the folder
+		if l.database == "" || l.database == snap.ID { // not of another one, which shares the folder
+			copied = append(copied, store.CopiedLog{Name: filepath.Base(l.f.Name()), Changed: l.info.ModTime(), Text: io.LimitReader(l.f, l.info.Size())})
+			out.LogBytes += l.info.Size()
 		}
-		n, err := l.copyTo(folder)
-		if err != nil {
-			return out, fmt.Errorf("copy log %s: %w", l.f.Name(), err)
-		}
-		out.LogFiles++
-		out.LogBytes += n
 	}
-	if out.LogFiles > 0 {
-		mark.Logs = stem + "-" + snap.At.Format("2006-01-02T150405.000Z") + ".logs"
-		out.Logs = filepath.Join(filepath.Dir(cfg.File), mark.Logs)
-	}
-	if err := errors.Join(syncFolder(folder), snap.CopyTo(ctx, file, mark)); err != nil {
-		return out, err
+	out.LogFiles = len(copied)
+	if err := snap.CopyTo(ctx, part, copied); err != nil {
+		return err
 	}
 	snap.Close() // from here on the -wal of the crawl can be folded in again
-	cfg.Reached(StepCopied)
-	if out.Bytes, err = syncFile(file); err == nil {
-		err = store.CheckCopy(ctx, file)
-	}
+	cfg.Reached("backup_copied")
+	info, err := os.Stat(part)
 	if err != nil {
-		return out, err
-	}
-	return out, cfg.publish(ctx, part, out.Logs)
-}
-
-// publish names the logs, and then the copy: what has its name is whole.
-func (cfg *Config) publish(ctx context.Context, part, logs string) error {
-	note := []string{filepath.Base(logs), logsOf(ctx, cfg.File)}
-	if err := os.WriteFile(filepath.Join(part, noteName), []byte(store.JSON(note)), 0o600); err != nil {
 		return err
 	}
-	if logs != "" {
-		if err := os.Rename(filepath.Join(part, logsName), logs); err != nil {
-			return err
-		}
-	}
-	cfg.Reached(StepLogsNamed)
-	if err := cfg.refuse(); err != nil { // somebody made it meanwhile
-		return err
-	}
-	if err := os.Rename(filepath.Join(part, copyName), cfg.File); err != nil {
-		return err
-	}
-	err := syncFolder(filepath.Dir(cfg.File))
-	cfg.Reached(StepNamed)
-	return err
+	out.Bytes = info.Size()
+	return errors.Join(sync(part), store.CheckCopy(ctx, part))
 }
 
-// logCopy is a log that is open, so that it can be read to where it ended at one moment, though it is
-// compressed or removed meanwhile.
-type logCopy struct {
-	f    *os.File
-	id   string // of the database
-	size int64
+// openLog is a log that is open, so that it can be read to where it ended at one moment, though it is
+// compressed or removed meanwhile. That may be within a line.
+type openLog struct {
+	f        *os.File
+	database string // its id
+	info     fs.FileInfo
 }
 
-func openLogs(dir string) (all []*logCopy, err error) {
+func openLogs(dir string) (all []openLog, err error) {
 	files, err := wal.Files(dir)
 	for _, file := range files {
 		f, err := os.Open(file.Path)
@@ -255,52 +153,11 @@ func openLogs(dir string) (all []*logCopy, err error) {
 		if err != nil {
 			return all, err
 		}
-		l := &logCopy{f: f, id: file.Database}
-		all = append(all, l)
 		info, err := f.Stat()
+		all = append(all, openLog{f, file.Database, info})
 		if err != nil {
 			return all, err
 		}
-		l.size = info.Size()
 	}
 	return all, err
-}
-
-// copyTo copies the log as long as it was, with its time, by which logs are removed. It may end within a line.
-func (l *logCopy) copyTo(dir string) (n int64, err error) {
-	info, err := l.f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	to, err := os.OpenFile(filepath.Join(dir, filepath.Base(l.f.Name())), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return 0, err
-	}
-	n, err = io.Copy(to, io.LimitReader(l.f, l.size))
-	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
-		err = os.Chtimes(to.Name(), info.ModTime(), info.ModTime())
-	}
-	return n, err
-}
-
-func syncFile(path string) (size int64, err error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return 0, err
-	}
-	info, err := f.Stat()
-	if err == nil {
-		size = info.Size()
-	}
-	return size, errors.Join(err, f.Sync(), f.Close())
-}
-
-// syncFolder makes a rename last. Some systems can't: the file itself is synced by then.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	_ = d.Sync()
-	return d.Close()
 }

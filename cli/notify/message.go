@@ -10,25 +10,16 @@ import (
 	"ypcrawl/yp"
 )
 
-// Version is that of the form of a Message. It grows when a key changes its meaning or is taken
-// away; new keys may come without.
-const Version = 2
-
 // The events that somebody who does not look is told of.
 const (
 	RunEnded     = "run_ended"     // with its figures
 	SourceClosed = "source_closed" // blocked, quarantined or paused: it is not crawled
 	LayoutAlarm  = "layout_alarm"  // a source waits for an operator
-)
 
-// Severity says how soon somebody should look.
-type Severity string
-
-// The severities.
-const (
-	Critical Severity = "critical" // nothing is crawled until somebody looks, or for long
-	Warning  Severity = "warning"
-	Info     Severity = "info"
+	// The severities say how soon somebody should look.
+	Critical = "critical" // nothing is crawled until somebody looks, or for long
+	Warning  = "warning"
+	Info     = "info"
 )
 
 // Message is what a destination gets, as JSON.
@@ -37,7 +28,7 @@ type Message struct {
 	Event    string             `json:"event"`
 	At       time.Time          `json:"at"`
 	Source   string             `json:"source,omitempty"` // none = the whole run, or several
-	Severity Severity           `json:"severity"`
+	Severity string             `json:"severity"`
 	Title    string             `json:"title"` // one line
 	Text     string             `json:"text"`
 	Figures  map[string]float64 `json:"figures"`
@@ -46,6 +37,7 @@ type Message struct {
 }
 
 const (
+	version  = 2 // of the form of a Message: it grows when a key changes its meaning or is taken away
 	maxTitle = 200
 	maxText  = 4000
 	maxPing  = 10_000 // bytes of its body, as healthchecks has it
@@ -54,7 +46,7 @@ const (
 // JSON is the message as it is stored and sent. Texts that came from pages are cut, without control
 // characters, and name no path of this machine.
 func (m Message) JSON() ([]byte, error) {
-	m.Version, m.At = Version, m.At.UTC().Truncate(time.Millisecond)
+	m.Version, m.At = version, m.At.UTC().Truncate(time.Millisecond)
 	m.Title, m.Text = cut(Plain(m.Title), maxTitle), cut(Plain(m.Text), maxText)
 	m.Source, m.Database = yp.Printable(m.Source), filepath.Base(m.Database)
 	if m.Figures == nil {
@@ -93,9 +85,9 @@ var (
 func Plain(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		parts, at := address.FindAllStringSubmatchIndex(line, -1), 0
 		var out strings.Builder
-		for _, p := range parts {
+		at := 0
+		for _, p := range address.FindAllStringSubmatchIndex(line, -1) {
 			out.WriteString(path.ReplaceAllString(line[at:p[0]], "$1$2"))
 			out.WriteString(line[p[2]:p[3]] + line[p[4]:p[5]])
 			at = p[1]
@@ -108,9 +100,8 @@ func Plain(text string) string {
 
 // cut shortens a text to so many bytes, and says so.
 func cut(text string, most int) string {
-	const mark = " …"
 	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:most-len(mark)], "") + mark
+	return strings.ToValidUTF8(text[:most-len(" …")], "") + " …"
 }

@@ -3,16 +3,15 @@ package notify
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,22 +22,60 @@ import (
 )
 
 const (
-	maxAnswer = 64 << 10 // bytes of an answer that are read
+	maxHead   = 64 << 10 // bytes of an answer; its body is not read
 	maxReason = 200      // bytes of an error
-	dialLimit = 5 * time.Second
-	waitDelay = time.Second // for what a command that was killed has started
 )
+
+// Destination is where parcels go: an address, or a command. Its value may be a secret; Name is
+// all that may be shown.
+type Destination struct {
+	address *url.URL
+	command string
+}
+
+// Errors of a destination as it was typed. None has any of its text.
+var (
+	ErrNoAddress = errors.New("write an address with http:// or https:// and a host")
+	ErrNothing   = errors.New("it is empty: name an address (https://…) or a command")
+)
+
+// ParseAddress reads an http or https address.
+func ParseAddress(raw string) (Destination, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return Destination{}, ErrNoAddress
+	}
+	return Destination{address: u}, nil
+}
+
+// Parse reads an address, or takes the text as a command for the shell. What has a scheme of
+// another kind is neither.
+func Parse(raw string) (Destination, error) {
+	raw = strings.TrimSpace(raw)
+	if raw == "" {
+		return Destination{}, ErrNothing
+	}
+	if first, _, _ := strings.Cut(raw, " "); strings.Contains(first, "://") {
+		return ParseAddress(raw)
+	}
+	return Destination{command: raw}, nil
+}
+
+// Name is what may be shown of a destination: scheme and host of an address, "command".
+func (d Destination) Name() string {
+	if d.address == nil {
+		return "command"
+	}
+	return d.address.Scheme + "://" + d.address.Host
+}
 
 // permanent is a failure that another try does not mend.
 type permanent struct{ error }
 
-func (p permanent) Unwrap() error { return p.error }
-
 // Sender sends parcels. It is safe for use by several goroutines.
 type Sender struct {
-	client *http.Client
-	log    zerolog.Logger
-
+	client         *http.Client
+	log            zerolog.Logger
 	Timeout        time.Duration // of a request, from its begin to its end
 	CommandTimeout time.Duration
 	Waits          []time.Duration // between two tries, the last one again and again
@@ -52,15 +89,14 @@ func NewSender(log zerolog.Logger) *Sender {
 		}
 		return nil
 	}
-	dialer := net.Dialer{Timeout: dialLimit, ControlContext: guard}
+	dialer := net.Dialer{Timeout: 5 * time.Second, ControlContext: guard}
 	return &Sender{
 		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
 		log: log.With().Str("component", "notify").Logger(),
 		client: &http.Client{
 			// No proxy of the environment: the guard could not see what it leads to.
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialLimit,
-				ForceAttemptHTTP2: true, DisableCompression: true, MaxResponseHeaderBytes: maxAnswer, DisableKeepAlives: true,
+				DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, DisableCompression: true, MaxResponseHeaderBytes: maxHead, DisableKeepAlives: true,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
@@ -72,22 +108,19 @@ func NewSender(log zerolog.Logger) *Sender {
 func (s *Sender) Deliver(ctx context.Context, d Destination, p Parcel) error {
 	for try := 0; ; try++ {
 		err := s.Send(ctx, d, p)
-		log := s.log.With().Str("to", d.Name()).Str("event", p.Event).Int("try", try+1).Logger()
 		if err == nil {
-			log.Debug().Msg("message delivered")
 			return nil
 		}
-		if errors.As(err, new(permanent)) {
-			log.Warn().Err(err).Msg("a message could not be delivered")
-			return err
+		over := errors.As(err, new(permanent))
+		if !over {
+			select {
+			case <-time.After(s.Waits[min(try, len(s.Waits)-1)]):
+			case <-ctx.Done():
+				over = true
+			}
 		}
-		log.Debug().Err(err).Msg("a message is sent again later")
-		t := time.NewTimer(s.Waits[min(try, len(s.Waits)-1)])
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			log.Warn().Err(err).Msg("a message could not be delivered")
+		if over {
+			s.log.Warn().Str("to", d.Name()).Str("event", p.Event).Int("tries", try+1).Err(err).Msg("a message could not be delivered")
 			return err
 		}
 	}
@@ -98,13 +131,13 @@ func (s *Sender) Send(ctx context.Context, d Destination, p Parcel) error {
 	if d.address == nil {
 		return s.run(ctx, d, p)
 	}
-	return s.post(ctx, d, p)
-}
-
-func (s *Sender) post(ctx context.Context, d Destination, p Parcel) error {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.under(p.Under).String(), bytes.NewReader(p.Body))
+	address := d.address
+	if p.Under != "" { // of https://hc.example/uuid, https://hc.example/uuid/start
+		address = address.JoinPath(p.Under)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address.String(), bytes.NewReader(p.Body))
 	if err != nil {
 		return permanent{errors.New("this address can't be requested")} // the error would show it
 	}
@@ -112,10 +145,9 @@ func (s *Sender) post(ctx context.Context, d Destination, p Parcel) error {
 	req.Header.Set("User-Agent", "ypcrawl")
 	res, err := s.client.Do(req)
 	if err != nil {
-		return scrub(err, s.Timeout)
+		return s.scrub(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // so that the connection serves the next one
 	text := fmt.Sprintf("it answers %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	switch {
 	case res.StatusCode/100 == 2:
@@ -133,12 +165,12 @@ func (s *Sender) post(ctx context.Context, d Destination, p Parcel) error {
 }
 
 // scrub takes the address out of an error of the HTTP client.
-func scrub(err error, limit time.Duration) error {
+func (s *Sender) scrub(err error) error {
 	if known, ok := errors.AsType[permanent](err); ok {
 		return known
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no answer within %s", limit)
+		return fmt.Errorf("no answer within %s", s.Timeout)
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
@@ -151,28 +183,19 @@ func (s *Sender) run(ctx context.Context, d Destination, p Parcel) error {
 	ctx, cancel := context.WithTimeout(ctx, s.CommandTimeout)
 	defer cancel()
 	cmd := shell(ctx, d.command)
-	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(p.Body), waitDelay
-	cmd.Env = append(os.Environ(), EnvEvent+"="+p.Event, EnvTitle+"="+p.Title)
+	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(p.Body), time.Second
+	cmd.Env = append(os.Environ(), "YPCRAWL_EVENT="+p.Event, "YPCRAWL_TITLE="+p.Title) // they begin as settings do, and are none
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // it has ended well, and something that it has started lives on
 	}
-	exit, failed := errors.AsType[*exec.ExitError](err)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("it did not end within %s and was killed", s.CommandTimeout)
 	case ctx.Err() != nil:
-		return errors.New("it was killed because the program ends")
-	case failed:
-		return fmt.Errorf("it ended with %s", exit.ProcessState)
+		return fmt.Errorf("it did not end within %s and was killed", s.CommandTimeout)
+	case cmd.ProcessState != nil:
+		return fmt.Errorf("it ended with %s", cmd.ProcessState)
 	}
 	return errors.New("the shell can't be started") // the error may show the command
 }
-
-// Variables of a command's environment. They begin as those of settings do, and are none.
-const (
-	EnvEvent = "YPCRAWL_EVENT"
-	EnvTitle = "YPCRAWL_TITLE"
-)

@@ -40,7 +40,6 @@ type Config struct {
 	Days     int                             // pages are kept so long; 0 = only those whose layout is not known
 	MaxBytes int64                           // of the file, about; required
 	Free     func(dir string) (int64, error) // bytes that may still be written; nil = not asked
-	Now      func() time.Time                // nil = time.Now
 	Logger   zerolog.Logger
 }
 
@@ -50,8 +49,6 @@ const (
 		id           INTEGER PRIMARY KEY,
 		key          TEXT NOT NULL,    -- of the target
 		page         INTEGER NOT NULL,
-		source       TEXT NOT NULL,
-		state        TEXT NOT NULL,
 		kind         TEXT NOT NULL,
 		final_url    TEXT NOT NULL,
 		status       INTEGER NOT NULL,
@@ -63,27 +60,38 @@ const (
 		unknown      TEXT NOT NULL,    -- why its layout is not known; '' = it is
 		body         BLOB NOT NULL     -- zstd
 	) STRICT;
-	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at, source, state);
-	CREATE INDEX IF NOT EXISTS pages_unknown ON pages (source) WHERE unknown <> ''`
+	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at);
+	CREATE INDEX IF NOT EXISTS pages_unknown ON pages (target ->> 'source') WHERE unknown <> ''`
 	insertPage = `
-	INSERT INTO pages (key, page, source, state, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	usedBytes   = `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
 	deleteOld   = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
 	deleteFirst = `DELETE FROM pages WHERE id IN (SELECT id FROM pages WHERE unknown = '' ORDER BY id LIMIT 64)`
 	// Of pages whose layout is not known the newest of a source stay.
 	deleteUnknown = `
-	DELETE FROM pages WHERE source = ?1 AND unknown <> '' AND id <= (
-		SELECT id FROM pages WHERE source = ?1 AND unknown <> '' ORDER BY id DESC LIMIT 1 OFFSET ?2)`
+	DELETE FROM pages WHERE target ->> 'source' = ?1 AND unknown <> '' AND id <= (
+		SELECT id FROM pages WHERE target ->> 'source' = ?1 AND unknown <> '' ORDER BY id DESC LIMIT 1 OFFSET ?2)`
 
-	// MaxUnknown is how many pages of a source are kept whose layout is not known.
-	MaxUnknown = 10
+	newestPages = `
+	SELECT id FROM (SELECT id, key, page, max(fetched_at) AS at FROM pages
+		WHERE kind <> 'index' AND (?1 = '' OR target ->> 'source' = ?1)
+		GROUP BY key, page)
+	ORDER BY min(at) OVER (PARTITION BY key), key, page`
+	readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body FROM pages WHERE id = ?`
 
-	// pruneEvery is after how many pages the bounds are looked at.
-	pruneEvery = 64
-	// spareBytes stay free for what must not fail: the database and its logs.
-	spareBytes = 512 << 20
+	pruneEvery = 64        // pages, after which the bounds are looked at
+	spareBytes = 512 << 20 // stay free for what must not fail: the database and its logs
 	maxBody    = 64 << 20
+)
+
+// MaxUnknown is how many pages of a source are kept whose layout is not known.
+const MaxUnknown = 10
+
+// Errors of a page that can't be read, and of one that was removed since.
+var (
+	ErrDamaged = errors.New("kept page is damaged")
+	ErrRemoved = sql.ErrNoRows
 )
 
 // Writer keeps the pages of a run. Its methods may be called from several goroutines.
@@ -91,22 +99,18 @@ type Writer struct {
 	cfg Config
 	db  *sql.DB
 	enc *zstd.Encoder
-
-	mu    sync.Mutex
-	off   bool // it keeps nothing more
-	since int  // pages since the bounds were looked at
+	mu  sync.Mutex
+	off bool // it keeps nothing more
 }
 
-func dsn(path, more string) string {
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}).String()
+func open(path, more string) (*sql.DB, error) {
+	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}
+	return sql.Open("sqlite", name.String())
 }
 
 // Open opens the file, made if need be for its owner alone, and removes what is too old or too much. Where only pages
 // are kept whose layout is not known, it waits for the first one.
 func Open(cfg Config) (*Writer, error) {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
 	w := &Writer{cfg: cfg}
 	if cfg.Days == 0 {
 		return w, nil
@@ -122,7 +126,7 @@ func (w *Writer) open() error {
 	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 		return err
 	}
-	if w.db, err = sql.Open("sqlite", dsn(w.cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)")); err != nil {
+	if w.db, err = open(w.cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)"); err != nil {
 		return err
 	}
 	w.db.SetMaxOpenConns(1)
@@ -160,37 +164,28 @@ func (w *Writer) keep(p *Page, body []byte) (id int64, err error) {
 			return 0, err
 		}
 	}
-	if w.since++; w.since >= pruneEvery {
-		if err := w.prune(); err != nil {
-			return 0, err
-		}
+	out, err := w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
+		store.JSON(p.Target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil))
+	if err == nil && p.Unknown != "" {
+		_, err = w.db.ExecContext(context.Background(), deleteUnknown, p.Source, MaxUnknown)
 	}
-	target, err := json.Marshal(p.Target)
 	if err != nil {
 		return 0, err
 	}
-	out, err := w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, p.Source, p.State, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
-		string(target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil))
-	if err != nil {
-		return 0, err
+	if id, err = out.LastInsertId(); err == nil && id%pruneEvery == 0 {
+		err = w.prune()
 	}
-	if p.Unknown != "" {
-		if _, err := w.db.ExecContext(context.Background(), deleteUnknown, p.Source, MaxUnknown); err != nil {
-			return 0, err
-		}
-	}
-	return out.LastInsertId()
+	return id, err
 }
 
 // prune removes what is too old, and the oldest of what is too much.
 func (w *Writer) prune() error {
-	w.since = 0
 	if w.cfg.Free != nil {
 		if free, err := w.cfg.Free(filepath.Dir(w.cfg.Path)); err == nil && free < spareBytes {
 			return fmt.Errorf("only %d bytes are left on the disk", free)
 		}
 	}
-	if _, err := w.db.ExecContext(context.Background(), deleteOld, yp.FormatTime(w.cfg.Now().AddDate(0, 0, -w.cfg.Days))); err != nil {
+	if _, err := w.db.ExecContext(context.Background(), deleteOld, yp.FormatTime(time.Now().AddDate(0, 0, -w.cfg.Days))); err != nil {
 		return err
 	}
 	for {
@@ -231,57 +226,15 @@ func OpenReader(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, "&mode=ro&_pragma=query_only(1)"))
+	db, err := open(path, "&mode=ro&_pragma=query_only(1)")
 	return &Reader{db: db, dec: dec}, err
 }
 
-// Selection says which pages are meant. A zero value lets all pass.
-type Selection struct {
-	Source       string
-	States       []string
-	Since, Until time.Time
+// Newest returns the ids of the newest page of each target and number of a source, "" of all: those of a target
+// together in the order of their numbers, the targets in the order of time.
+func (r *Reader) Newest(ctx context.Context, source string) ([]int64, error) {
+	return store.Column[int64](store.ReaderOf(ctx, r.db), newestPages, source)
 }
-
-const newestPages = `
-	SELECT id FROM (SELECT id, key, page, max(fetched_at) AS at FROM pages
-		WHERE kind <> 'index' AND (?1 = '' OR source = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2))) AND fetched_at >= ?3 AND (?4 = '' OR fetched_at < ?4)
-		GROUP BY key, page)
-	ORDER BY min(at) OVER (PARTITION BY key), key, page`
-
-// Newest returns the ids of the newest page of each target and number, those of a target together in the order
-// of their numbers, the targets in the order of time. all is how many pages are kept.
-func (r *Reader) Newest(ctx context.Context, s Selection) (ids []int64, all int, err error) {
-	at := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return yp.FormatTime(t)
-	}
-	if err := r.db.QueryRowContext(ctx, `SELECT count(*) FROM pages WHERE kind <> 'index'`).Scan(&all); err != nil {
-		return nil, 0, fmt.Errorf("read kept pages: %w", err)
-	}
-	rows, err := r.db.QueryContext(ctx, newestPages, s.Source, store.JSONTexts(s.States), at(s.Since), at(s.Until))
-	if err != nil {
-		return nil, 0, fmt.Errorf("read kept pages: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // only read
-	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
-			return nil, 0, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, all, rows.Err()
-}
-
-// ErrDamaged is returned for a page that can't be read.
-var ErrDamaged = errors.New("kept page is damaged")
-
-const readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body FROM pages WHERE id = ?`
-
-// ErrRemoved is returned for a page that is not there any more.
-var ErrRemoved = sql.ErrNoRows
 
 // Read returns a page and its body.
 func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {

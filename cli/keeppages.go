@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/crawl/kept"
+	"ypcrawl/store"
+)
+
+// pagesFile has the pages that --keep-pages keeps, and those whose layout was not known.
+func pagesFile(c *cli.Context) string { return store.RealPath(c.String("db")) + ".pages" }
+
+const defaultPagesSize = 2_000_000_000
+
+func keepPagesFlag() cli.Flag {
+	return &cli.GenericFlag{Name: "keep-pages", Value: daysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = only pages of unknown layout, 10 a source"}
+}
+
+// leastPagesSize is what a run needs to keep pages in.
+const leastPagesSize = 20_000_000
+
+// keepPages opens the file of kept pages; nil = none is kept. A crawl is never the
+// worse for it: what fails is only logged.
+func (r *run) keepPages() *kept.Writer {
+	w, err := kept.Open(kept.Config{
+		Path: pagesFile(r.c), Days: int(timeOf(r.c, "keep-pages") / day), MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
+	})
+	if err != nil {
+		r.log.Warn().Err(err).Str("file", pagesFile(r.c)).Msg("pages are not kept in this run; the crawl goes on")
+		return nil
+	}
+	return w
+}
+
+// sizeValue is a number of bytes: "500MB", "2GB".
+func sizeValue(def int64) cli.Generic {
+	units := []struct {
+		name string
+		n    int64
+	}{{"GB", 1e9}, {"MB", 1e6}}
+	parse := func(s string) (int64, error) {
+		for _, u := range units {
+			number, ok := strings.CutSuffix(strings.ToUpper(strings.TrimSpace(s)), u.name)
+			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+			if ok && err == nil && n > 0 && n < 1e6 {
+				return int64(n * float64(u.n)), nil
+			}
+		}
+		return 0, errors.New("want a size like 500MB or 2GB")
+	}
+	return &value[int64]{v: def, parse: parse, text: func(n int64) string {
+		for _, u := range units {
+			if n >= u.n {
+				return strconv.FormatFloat(float64(n)/float64(u.n), 'g', -1, 64) + u.name
+			}
+		}
+		return strconv.FormatInt(n, 10)
+	}}
+}
