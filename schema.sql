@@ -68,6 +68,7 @@ CREATE TABLE source_cities (
     city_id       INTEGER NOT NULL REFERENCES cities (id),
     slug          TEXT NOT NULL CHECK (slug <> ''),
     name          TEXT NOT NULL,                     -- as the index has it
+    found_on      TEXT NOT NULL,                     -- path of the index page that showed it last: an index that repeats itself is not believed
     matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how the gazetteer knew it
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,

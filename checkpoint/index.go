@@ -67,11 +67,11 @@ const (
 	// Two addresses of one place: within a crawl the one whose slug is the gazetteer's
 	// stays, else the first. A new crawl decides anew.
 	upsertFound = `
-	INSERT INTO source_cities (source_id, city_id, slug, name, matched, first_seen_at, last_seen_at, crawl)
-	SELECT ?1, c.id, j.value ->> 7, j.value ->> 8, j.value ->> 9, ?4, ?4, ?3
+	INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl)
+	SELECT ?1, c.id, j.value ->> 7, j.value ->> 8, ?5, j.value ->> 9, ?4, ?4, ?3
 	FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 WHERE true ORDER BY j.key
-	ON CONFLICT (source_id, city_id) DO UPDATE SET slug = excluded.slug, name = excluded.name, matched = excluded.matched,
-		last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, missed = 0, removed_at = NULL
+	ON CONFLICT (source_id, city_id) DO UPDATE SET slug = excluded.slug, name = excluded.name, found_on = excluded.found_on,
+		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, missed = 0, removed_at = NULL
 	WHERE crawl <> ?3 OR slug = excluded.slug OR matched <> 'slug' AND excluded.matched = 'slug'`
 )
 
@@ -98,7 +98,7 @@ func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
 	for i, x := range p.Cities {
 		rows[i] = append(cityRow(x.City), x.Address, x.Shown, x.Matched)
 	}
-	of := []any{c.SourceID, store.JSON(rows), c.Crawl, tx.Now}
+	of := []any{c.SourceID, store.JSON(rows), c.Crawl, tx.Now, p.Path}
 	if err := tx.Run(upsertCities, of[1]); err != nil {
 		return err
 	}

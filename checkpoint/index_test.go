@@ -203,7 +203,7 @@ func TestIndexResume(t *testing.T) {
 		b.commitIndex(t, c, found("a-az", "b-az")...)
 		b.commitIndex(t, c, found("b-az", "c-az")...)
 		want(t, b.DB(), indexRow, "DONE|2|3|3")
-		want(t, b.DB(), `SELECT slug FROM source_cities ORDER BY 1`, "a-az", "b-az", "c-az")
+		want(t, b.DB(), `SELECT slug, found_on FROM source_cities ORDER BY 1`, "a-az|/state-az?page=1", "b-az|/state-az?page=2", "c-az|/state-az?page=2")
 	})
 	t.Run("released or failed, it goes on; too old, it starts over", func(t *testing.T) {
 		t.Parallel()

@@ -270,8 +270,8 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	ids, err := k.CityIDs(t.Context(), append(slices.Clone(p.Cities), extra))
 	noErr(t, err)
 	listed := func(n int, gone string) {
-		execute(t, k.DB(), `INSERT INTO source_cities (source_id, city_id, slug, name, matched, first_seen_at, last_seen_at, crawl, removed_at)
-			SELECT s.id, c.id, c.slug, c.name, 'slug', 'x', 'x', 1, `+gone+` FROM sources s, cities c WHERE c.id = (SELECT id FROM cities ORDER BY id LIMIT 1 OFFSET `+string(rune('0'+n))+`)`)
+		execute(t, k.DB(), `INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl, removed_at)
+			SELECT s.id, c.id, c.slug, c.name, '/', 'slug', 'x', 'x', 1, `+gone+` FROM sources s, cities c WHERE c.id = (SELECT id FROM cities ORDER BY id LIMIT 1 OFFSET `+string(rune('0'+n))+`)`)
 	}
 	planned := func(p checkpoint.Plan) string {
 		execute(t, k.DB(), `DELETE FROM targets WHERE kind = 'search'`)

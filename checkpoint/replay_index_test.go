@@ -45,7 +45,7 @@ func (g *logged) readsIndex(t *testing.T, killed bool, pages ...[]string) {
 func TestReplayOfIndexes(t *testing.T) {
 	t.Parallel()
 	const (
-		cities = `SELECT c.slug, x.slug, x.name, x.matched, x.crawl, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`
+		cities = `SELECT c.slug, x.slug, x.name, x.found_on, x.matched, x.crawl, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`
 		all    = `SELECT t.kind, c.slug, t.status, t.priority, t.max_pages, t.page_current, t.raw_count, t.accepted_count, t.crawls, t.complete_at IS NOT NULL, t.retired_at IS NOT NULL,
 			t.last_error_code, t.wait_reason FROM targets t LEFT JOIN cities c ON c.id = t.city_id ORDER BY 1, 2`
 	)

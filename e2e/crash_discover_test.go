@@ -41,7 +41,7 @@ func (w *world) rows() (rows []string) {
 	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
 	for _, query := range []string{
 		`SELECT state || ' ' || status || ' ' || page_current || ' ' || raw_count || ' ' || (complete_at IS NOT NULL) FROM targets WHERE kind = 'index' ORDER BY 1`,
-		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.matched || ' ' || (x.removed_at IS NOT NULL)
+		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.removed_at IS NOT NULL)
 		FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`,
 		`SELECT c.slug || ' ' || k.slug || ' ' || t.priority || ' ' || t.max_pages || ' ' || t.status || ' ' || (t.retired_at IS NOT NULL)
 		FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id ORDER BY 1`,

@@ -31,7 +31,7 @@ var ofPages = map[string]string{
 		d.languages, d.neighborhoods, d.aka, d.founded, d.years_in_business, d.about FROM details d JOIN listings l ON l.id = d.listing`,
 	"cities":         `SELECT slug, name, state, population, lat, lon, tier FROM cities`,
 	"categories":     `SELECT slug, name FROM categories`,
-	"source_cities":  `SELECT c.slug, x.slug AS address, x.name, x.matched, x.crawl, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id`,
+	"source_cities":  `SELECT c.slug, x.slug AS address, x.name, x.found_on, x.matched, x.crawl, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id`,
 	"sightings":      `SELECT t.name, l.listing_id, m.page, m.rank, m.since, m.crawl, m.missed FROM sightings m JOIN target t ON t.id = m.target_id JOIN listings l ON l.id = m.listing`,
 	"listing_events": `SELECT kind, iif(kind = 'new', listings, NULL), ifnull(e.listing_id, l.listing_id), what FROM listing_events e LEFT JOIN listings l ON l.id = e.listing`,
 	"staged":         `SELECT g.listing_id, t.name, g.page, g.reasons, g.listing FROM staged_listings g JOIN target t ON t.id = g.target_id`,

@@ -402,8 +402,8 @@ func TestTargetOfACityThatLeft(t *testing.T) {
 	w := newWorld(t)
 	w.crawl(t, 1, 1, true, "a", "b")
 	w.crawl(t, 3, 1, true, "b")
-	w.must(t, `INSERT INTO source_cities (source_id, city_id, slug, name, matched, first_seen_at, last_seen_at, crawl, missed, removed_at)
-		SELECT source_id, city_id, 'x', 'X', 'slug', '', '', 1, 1, '' FROM targets WHERE id = 3`)
+	w.must(t, `INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl, missed, removed_at)
+		SELECT source_id, city_id, 'x', 'X', '/', 'slug', '', '', 1, 1, '' FROM targets WHERE id = 3`)
 	w.must(t, `UPDATE targets SET retired_at = '2026-01-01T00:00:00.000Z' WHERE id = 3`)
 	w.crawl(t, 1, 2, true, "a")
 	if got := w.crawl(t, 1, 3, true, "a"); got != "" {
