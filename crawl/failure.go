@@ -98,7 +98,7 @@ func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err e
 func (w *worker) countUnknown(ctx context.Context, t *task) error {
 	if t.kept > 0 {
 		w.step(t, "kept", "the page was kept with the number %d: %s", t.kept, t.unknown)
-		w.logger.Warn().Str("source", w.cfg.Source.Name()).Int64("page", t.kept).Str("reason", t.unknown).
+		w.logger.Info().Str("source", w.cfg.Source.Name()).Int64("page", t.kept).Str("reason", t.unknown).
 			Msg("a page of unknown layout was kept: `ypcrawl sources try FILE.yaml --page` with its number reads it by another definition")
 	}
 	if t.kind == yp.RequestStateIndex || t.kind == yp.RequestDetail {

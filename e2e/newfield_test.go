@@ -23,7 +23,7 @@ var newField = map[string][][2]string{
 	"store/report/columns.go":           {{"		text(\"price_range\", \"l.price_range\"),\n", "		text(\"slogan\", \"l.slogan\"),\n"}},
 	"crawl/site/yellowpages.yaml":       {{"  price_range:\n    - .price-range\n", "  slogan:\n    - .slogan\n"}},
 	"testdata/pages/modern.html":        {{`<div class="price-range">$$</div>`, `<div class="slogan">We never sleep</div>`}},
-	"testdata/pages/modern.golden.json": {{"\"price_range\": \"$$\",\n", "\"slogan\": \"We never sleep\",\n"}},
+	"testdata/pages/modern.golden.json": {{"\"claimed\": true", ",\n      \"slogan\": \"We never sleep\""}},
 }
 
 // newFiles are the files that it takes: the check, below.
