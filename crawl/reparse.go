@@ -11,14 +11,13 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
 // ReparseConfig says which kept pages are read again and how.
 type ReparseConfig struct {
 	Keeper *checkpoint.Keeper
-	Log    checkpoint.EditLog // nil = nothing is stored, only counted
+	DryRun bool // nothing is stored, only counted
 	Pages  *kept.Reader
 	Only   string                                  // source; "" = all
 	Source func(name string) (*site.Source, error) // the definition to read by now, asked for once; an error = leave its pages out
@@ -36,7 +35,7 @@ type Reparsed struct {
 	Stored   checkpoint.Reparsed `json:"stored"`
 }
 
-// reparseBatch is how many pages share a transaction, and its sync.
+// reparseBatch is how many pages share a transaction.
 const reparseBatch = 16
 
 // PointReparsed is reached before each batch of pages is stored that were read again.
@@ -49,8 +48,8 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read kept pages: %w", err)
 	}
-	out, sources := &Reparsed{DryRun: cfg.Log == nil}, map[string]*site.Source{}
-	var batch []*wal.Event
+	out, sources := &Reparsed{DryRun: cfg.DryRun}, map[string]*site.Source{}
+	var batch []checkpoint.KeptPage
 	for i, id := range ids {
 		p, body, err := cfg.Pages.Read(ctx, id)
 		switch {
@@ -64,12 +63,12 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 				sources[p.Source], _ = cfg.Source(p.Source) // whoever asks is told there
 			}
 			if src := sources[p.Source]; src != nil {
-				again, err := out.read(src, p, body)
+				page, err := out.read(src, p, body)
 				if err != nil {
 					return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
 				}
-				if again != nil {
-					batch = append(batch, again)
+				if page != nil {
+					batch = append(batch, checkpoint.KeptPage{Target: &p.Target, Page: page, Fetched: p.FetchedAt})
 				}
 			}
 		}
@@ -77,7 +76,7 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 			if cfg.Reached != nil {
 				cfg.Reached(PointReparsed)
 			}
-			if err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), cfg.Log, batch, &out.Stored); err != nil {
+			if err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), batch, cfg.DryRun, &out.Stored); err != nil {
 				return nil, err
 			}
 			batch = batch[:0]
@@ -90,7 +89,7 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 }
 
 // read reads one page, and filters it as the run did that fetched it; nil is one that says nothing.
-func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*wal.Event, error) {
+func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*yp.Page, error) {
 	base, err := url.Parse(p.BaseURL)
 	if err != nil {
 		return nil, err
@@ -122,9 +121,5 @@ func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*wal.Eve
 		filter := f.compile()
 		filter.apply(&page.Page, src.Check)
 	}
-	again := &wal.Event{Type: wal.PageReparsed, Target: &p.Target, Reparsed: &wal.Reparsed{FetchedAt: wal.Stamp{Time: p.FetchedAt}}}
-	again.Page = &yp.Page{
-		Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected, Detail: page.Detail,
-	}
-	return again, nil
+	return &yp.Page{Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected, Detail: page.Detail}, nil
 }

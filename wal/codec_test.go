@@ -42,10 +42,6 @@ func TestCodecRoundTrip(t *testing.T) {
 			},
 		}},
 		"empty page": {Type: PageComplete, Page: &yp.Page{Number: 1, Last: true, Bad: 2}},
-		"page read again": {
-			Type: PageReparsed, Target: samplePage(0).Target, Page: &yp.Page{Number: 2, Listings: samplePage(1).Listings},
-			Reparsed: &Reparsed{FetchedAt: Stamp{time.Date(2026, 11, 20, 12, 0, 0, 5e6, time.UTC)}, Times: 3}, Committed: &Commit{At: Stamp{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}, Nth: 7},
-		},
 		"heartbeat": {Type: Heartbeat, Run: "r"},
 		"start":     {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
 		"error": {
