@@ -30,7 +30,7 @@ type KeptPage struct {
 	Fetched time.Time
 }
 
-const sourceOfTarget = `SELECT source_id, ifnull(listing, 0), crawls FROM targets WHERE id = ?`
+const keptTarget = `SELECT t.id, t.source_id, ifnull(t.listing, 0), t.crawls FROM targets t WHERE t.id = `
 
 // errCounted rolls back what was only to be counted.
 var errCounted = errors.New("only counted")
@@ -61,15 +61,12 @@ func (k *Keeper) StoreAgain(ctx context.Context, pages []KeptPage, dryRun bool, 
 
 func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	c := &Claim{Kind: p.Target.Kind, Place: p.Target.Place}
+	var crawls int64
 	query, args := findTarget(p.Target)
-	err := tx.Get(query, args, &c.TargetID)
+	err := tx.Get(keptTarget+"("+query+")", args, &c.TargetID, &c.SourceID, &c.listing, &crawls)
 	if errors.Is(err, sql.ErrNoRows) {
 		out.Unknown++
 		return nil
-	}
-	var crawls int64
-	if err == nil {
-		err = tx.Get(sourceOfTarget, []any{c.TargetID}, &c.SourceID, &c.listing, &crawls)
 	}
 	if err != nil {
 		return err
@@ -78,17 +75,18 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	at := c.pageOf()
 	at.Fetched = p.Fetched
 	var saved store.Saved
-	var older int
 	switch {
 	case c.Kind == yp.KindDetail && crawls > p.Target.Crawl: // it was crawled since, or that was begun
-		older = 1
+		out.Older++
 	case c.Kind == yp.KindDetail && p.Page.Detail != nil:
 		saved.Rows, err = store.SaveDetail(tx, at, c.listing, p.Page.Detail)
 	case c.Kind == yp.KindSearch:
-		var prepared *store.Prepared
-		if prepared, older, err = store.PrepareAgain(tx, at, p.Page); err == nil {
-			saved, err = store.SaveListings(tx, at, prepared)
+		prepared, older, prepareErr := store.PrepareAgain(tx, at, p.Page)
+		if prepareErr != nil {
+			return prepareErr
 		}
+		out.Older += older
+		saved, err = store.SaveListings(tx, at, prepared)
 		if err == nil && saved.Rows > 0 {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Page.Listings)
 		}
@@ -98,6 +96,6 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	} else {
 		out.Same++
 	}
-	out.New, out.Changed, out.Completed, out.Older = out.New+saved.New, out.Changed+saved.Changed, out.Completed+saved.Completed, out.Older+older
+	out.New, out.Changed, out.Completed = out.New+saved.New, out.Changed+saved.Changed, out.Completed+saved.Completed
 	return err
 }

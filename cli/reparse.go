@@ -37,9 +37,16 @@ func (p *Program) reparseCommand() *cli.Command {
 }
 
 func (p *Program) reparse(c *cli.Context) error {
-	own, err := ownDefinition(c)
-	if err != nil {
-		return err
+	cfg := crawl.ReparseConfig{Only: c.String("source"), DryRun: c.Bool("dry-run"), Reached: p.Reached}
+	if path := c.String("source-file"); path != "" {
+		src, err := readSource(path)
+		if err != nil {
+			return Usagef("--source-file: %w", err)
+		}
+		if cfg.Only != "" && cfg.Only != src.Name() {
+			return Usagef("--source %s: %s is the definition of %s; leave --source out", cfg.Only, path, src.Name())
+		}
+		cfg.Only, cfg.Source = src.Name(), func(string) (*site.Source, error) { return src, nil }
 	}
 	pages, err := kept.OpenReader(pagesFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,28 +56,22 @@ func (p *Program) reparse(c *cli.Context) error {
 		return fmt.Errorf("kept pages: %w", err)
 	}
 	defer func() { _ = pages.Close() }() // opened for reading only
-	var stored storedList
-	if own == nil {
-		if stored, err = p.storedSources(c); err != nil {
+	if cfg.Source == nil {
+		stored, err := p.storedSources(c)
+		if err != nil {
 			return err
 		}
-	}
-	var out *crawl.Reparsed
-	err = p.with(c, existing, func(k *database, _ store.Scope) error {
-		cfg := crawl.ReparseConfig{Keeper: k.Keeper, Pages: pages, Only: c.String("source"), DryRun: c.Bool("dry-run"), Reached: p.Reached}
 		cfg.Source = func(name string) (*site.Source, error) {
-			if own != nil {
-				return own, nil
-			}
 			src, err := stored.load("", name)
 			if err != nil {
 				p.note("The pages of %s are left out: %s.", yp.Printable(name), yp.Printable(err.Error()))
 			}
 			return src, err
 		}
-		if own != nil {
-			cfg.Only = own.Name()
-		}
+	}
+	var out *crawl.Reparsed
+	err = p.with(c, existing, func(k *database, _ store.Scope) error {
+		cfg.Keeper, cfg.Pages = k.Keeper, pages
 		out, err = crawl.Reparse(c.Context, cfg)
 		return err
 	})
@@ -78,22 +79,6 @@ func (p *Program) reparse(c *cli.Context) error {
 		return err
 	}
 	return p.tell(c, out, func(w *sections) { reparsedText(w, out) })
-}
-
-// ownDefinition reads --source-file.
-func ownDefinition(c *cli.Context) (*site.Source, error) {
-	path := c.String("source-file")
-	if path == "" {
-		return nil, nil
-	}
-	src, err := readSource(path)
-	if err != nil {
-		return nil, Usagef("--source-file: %w", err)
-	}
-	if name := c.String("source"); name != "" && name != src.Name() {
-		return nil, Usagef("--source %s: %s is the definition of %s; leave --source out", name, path, src.Name())
-	}
-	return src, nil
 }
 
 func reparsedText(w *sections, out *crawl.Reparsed) {

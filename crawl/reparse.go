@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
@@ -49,53 +50,49 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 		return nil, fmt.Errorf("read kept pages: %w", err)
 	}
 	out, sources := &Reparsed{DryRun: cfg.DryRun}, map[string]*site.Source{}
-	var batch []checkpoint.KeptPage
-	for i, id := range ids {
-		p, body, err := cfg.Pages.Read(ctx, id)
-		switch {
-		case errors.Is(err, kept.ErrRemoved): // since
-		case errors.Is(err, kept.ErrDamaged):
-			out.Damaged++
-		case err != nil:
-			return nil, err
-		default:
+	for some := range slices.Chunk(ids, reparseBatch) {
+		var batch []checkpoint.KeptPage
+		for _, id := range some {
+			p, body, err := cfg.Pages.Read(ctx, id)
+			switch {
+			case errors.Is(err, kept.ErrRemoved): // since
+				continue
+			case errors.Is(err, kept.ErrDamaged):
+				out.Damaged++
+				continue
+			case err != nil:
+				return nil, err
+			}
 			if _, asked := sources[p.Source]; !asked {
 				sources[p.Source], _ = cfg.Source(p.Source) // whoever asks is told there
 			}
-			if src := sources[p.Source]; src != nil {
-				page, err := out.read(src, p, body)
-				if err != nil {
-					return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
-				}
-				if page != nil {
-					batch = append(batch, checkpoint.KeptPage{Target: &p.Target, Page: page, Fetched: p.FetchedAt})
-				}
+			page, err := out.read(sources[p.Source], p, body)
+			if err != nil {
+				return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
+			}
+			if page != nil {
+				batch = append(batch, checkpoint.KeptPage{Target: &p.Target, Page: page, Fetched: p.FetchedAt})
 			}
 		}
-		if len(batch) == reparseBatch || i == len(ids)-1 && len(batch) > 0 {
-			if cfg.Reached != nil {
-				cfg.Reached(PointReparsed)
-			}
-			if err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), batch, cfg.DryRun, &out.Stored); err != nil {
-				return nil, err
-			}
-			batch = batch[:0]
+		if cfg.Reached != nil {
+			cfg.Reached(PointReparsed)
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), batch, cfg.DryRun, &out.Stored)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// read reads one page, and filters it as the run did that fetched it; nil is one that says nothing.
+// read reads one page, and filters it as the run did that fetched it; nil is one that says nothing, or has no source.
 func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*yp.Page, error) {
-	base, err := url.Parse(p.BaseURL)
-	if err != nil {
-		return nil, err
+	if src == nil {
+		return nil, nil
 	}
-	final, err := url.Parse(p.URL)
-	if err != nil {
+	base, baseErr := url.Parse(p.BaseURL)
+	final, finalErr := url.Parse(p.URL)
+	if err := errors.Join(baseErr, finalErr); err != nil {
 		return nil, err
 	}
 	out.Pages++
