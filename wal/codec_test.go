@@ -42,8 +42,8 @@ func TestCodecRoundTrip(t *testing.T) {
 			},
 		}},
 		"empty page": {Type: PageComplete, Page: &yp.Page{Number: 1, Last: true, Bad: 2}},
-		"heartbeat": {Type: Heartbeat, Run: "r"},
-		"start":     {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
+		"heartbeat":  {Type: Heartbeat, Run: "r"},
+		"start":      {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
 		"error": {
 			Type: TargetError, Status: yp.Failed, Target: samplePage(0).Target,
 			ErrorCode: yp.CodeTimeout, Error: "fetch page 2:\n\ttime out \"now\" \\ \u2028 \x1b[31m \u202e \x7f \u009b",
