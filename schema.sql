@@ -365,15 +365,6 @@ CREATE TABLE replayed (
     PRIMARY KEY (target_id, database_id)
 ) STRICT, WITHOUT ROWID;
 
--- How often the kept page of a target was read again with a result that was stored: a
--- replay does not store one over a later one.
-CREATE TABLE reparsed (
-    target_id INTEGER NOT NULL REFERENCES targets (id),
-    page      INTEGER NOT NULL CHECK (page >= 1),
-    times     INTEGER NOT NULL CHECK (times >= 1),
-    PRIMARY KEY (target_id, page)
-) STRICT, WITHOUT ROWID;
-
 -- Listings that were seen and may not be promoted, as they were seen, with every reason.
 -- (A listing in good order passes through: it is checked and promoted in the transaction
 -- of its page, and its row is gone from here.)

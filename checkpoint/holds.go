@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	heldAgain  = `SELECT EXISTS (SELECT 1 FROM reparsed WHERE target_id = ? AND page = ? AND times >= ?)`
 	heldTarget = `
 	SELECT t.id, t.source_id, t.page_current, t.crawls, t.crawl_started_at, t.finished_at, t.status = 'IN_PROGRESS'
 	FROM targets t WHERE t.id = `
@@ -46,7 +45,7 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	switch e.Type {
 	case wal.Heartbeat, wal.ClaimLost, wal.Stop:
 		return true, nil
-	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError, wal.PageReparsed:
+	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
 		if e.Target != nil {
 			held, err = k.holdsTarget(ctx, e)
 		}
@@ -67,11 +66,6 @@ func (k *Keeper) holdsTarget(ctx context.Context, e *wal.Event) (held bool, err 
 		return false, nil
 	case err != nil || e.Type == wal.TargetStart:
 		return err == nil, err
-	case e.Type == wal.PageReparsed:
-		if e.Page != nil && e.Reparsed != nil {
-			err = k.row(ctx, heldAgain, []any{t.id, e.Page.Number, e.Reparsed.Times}, &held)
-		}
-		return held, err
 	case e.Type == wal.PageComplete:
 		return k.holdsPage(ctx, e, yp.FormatTime(at), at.Before(t.started) || t.started.IsZero() && t.crawls > 0, &t)
 	}

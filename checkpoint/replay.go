@@ -24,7 +24,6 @@ type Replayed struct {
 	Targets  int `json:"targets"`
 	Indexes  int `json:"index_pages"` // pages of indexes; not of Pages
 	Details  int `json:"details"`     // listings' own pages; not of Pages
-	Reparsed int `json:"reparsed"`    // kept pages that were read again
 
 	Known   int `json:"known"`   // of Pages, Indexes and Details: there already, in this or a later form
 	Late    int `json:"late"`    // of Pages: older than what their target has reached, so that only the listings that nobody knew were added
@@ -219,11 +218,8 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if err := s.read(tx, r.own); err != nil {
 		return err
 	}
-	switch e.Type {
-	case wal.PageComplete:
+	if e.Type == wal.PageComplete {
 		return r.page(tx, e, s)
-	case wal.PageReparsed:
-		return r.reparsed(tx, e, s)
 	}
 	if s.has(e) {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/backup"
+	"ypcrawl/cli/export"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 )
@@ -47,8 +48,11 @@ func (p *Program) backup(c *cli.Context) error {
 		}
 	}
 	out, err := backup.Make(c.Context, backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep})
+	if errors.Is(err, export.ErrExists) {
+		return Usagef("%w: name another one, or replace it with --overwrite", err)
+	}
 	if err != nil {
-		return backupError(err)
+		return err
 	}
 	if c.Bool("quiet") && !c.Bool("json") { // as cron wants it
 		return nil
@@ -72,21 +76,6 @@ func oneArgument(c *cli.Context, what string) (string, error) {
 		return "", Usagef("name %s; see '%s --help'", what, c.Command.HelpName)
 	}
 	return c.Args().First(), nil
-}
-
-// backupError gives the errors of package backup their next step and their exit code.
-func backupError(err error) error {
-	switch {
-	case errors.Is(err, backup.ErrExists):
-		return Usagef("%w: name another one, or replace it with --overwrite", err)
-	case errors.Is(err, backup.ErrRunning):
-		return &exitError{ExitLocked, fmt.Errorf("%w: wait for it to end", err)}
-	case errors.Is(err, backup.ErrHeld):
-		return &exitError{ExitLocked, fmt.Errorf("nothing was changed: %w; stop it (Ctrl-C or SIGTERM), then type the same command again", err)}
-	case errors.Is(err, backup.ErrOpen):
-		return &exitError{ExitLocked, fmt.Errorf("nothing was changed: %w (`ypcrawl progress --watch`, `ypcrawl dashboard`, another program); end it, then type the same command again", err)}
-	}
-	return err
 }
 
 const restoreExamples = `  ypcrawl restore copies/monday.db
@@ -125,8 +114,13 @@ func (p *Program) restore(c *cli.Context) error {
 	if store.Corrupt(err) { // as text: the hint that goes with the error is about the database in use
 		return fmt.Errorf("nothing was changed: the backup can't be used: %v; choose another one", err) //nolint:errorlint // see above
 	}
-	if err != nil {
-		return backupError(err)
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return &exitError{ExitLocked, errors.New("nothing was changed: a run works on this database; stop it (Ctrl-C or SIGTERM), then type the same command again")}
+	case errors.Is(err, store.ErrBusy):
+		return &exitError{ExitLocked, errors.New("nothing was changed: another process has this database open (`ypcrawl progress --watch`, `ypcrawl dashboard`, another program); end it, then type the same command again")}
+	case err != nil:
+		return err
 	}
 	return p.tell(c, out, func(w *sections) {
 		text := fmt.Sprintf("%s is restored from %s", out.DB, out.Backup)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,7 +11,6 @@ import (
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -22,7 +20,8 @@ const reparseExamples = `  ypcrawl reparse --source-file mended.yaml --dry-run  
 
 const reparseHelp = `Reads the pages that ` + "`run --keep-pages DAYS`" + ` has kept, the newest of each target and page number. It sends no request.
 Listings are stored as if that crawl had used today's definition: newer data stays, no listing is dropped, and no target
-changes its status. ` + "`changes`" + ` marks these changes as reparsed. After a kill, type the same again: nothing is lost.`
+changes its status. ` + "`changes`" + ` marks these changes as reparsed. After a kill, type the same again: nothing is lost.
+No log has them: after ` + "`wal replay`" + ` into another file, type it again there.`
 
 func (p *Program) reparseCommand() *cli.Command {
 	return &cli.Command{
@@ -38,9 +37,16 @@ func (p *Program) reparseCommand() *cli.Command {
 }
 
 func (p *Program) reparse(c *cli.Context) error {
-	own, err := ownDefinition(c)
-	if err != nil {
-		return err
+	cfg := crawl.ReparseConfig{Only: c.String("source"), DryRun: c.Bool("dry-run"), Reached: p.Reached}
+	if path := c.String("source-file"); path != "" {
+		src, err := readSource(path)
+		if err != nil {
+			return Usagef("--source-file: %w", err)
+		}
+		if cfg.Only != "" && cfg.Only != src.Name() {
+			return Usagef("--source %s: %s is the definition of %s; leave --source out", cfg.Only, path, src.Name())
+		}
+		cfg.Only, cfg.Source = src.Name(), func(string) (*site.Source, error) { return src, nil }
 	}
 	pages, err := kept.OpenReader(pagesFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,73 +56,29 @@ func (p *Program) reparse(c *cli.Context) error {
 		return fmt.Errorf("kept pages: %w", err)
 	}
 	defer func() { _ = pages.Close() }() // opened for reading only
-	var stored storedList
-	if own == nil {
-		if stored, err = p.storedSources(c); err != nil {
+	if cfg.Source == nil {
+		stored, err := p.storedSources(c)
+		if err != nil {
 			return err
 		}
-	}
-	var out *crawl.Reparsed
-	err = p.with(c, existing, func(k *database, _ store.Scope) error {
-		cfg := crawl.ReparseConfig{Keeper: k.Keeper, Pages: pages, Only: c.String("source"), Reached: p.Reached}
 		cfg.Source = func(name string) (*site.Source, error) {
-			if own != nil {
-				return own, nil
-			}
 			src, err := stored.load("", name)
 			if err != nil {
 				p.note("The pages of %s are left out: %s.", yp.Printable(name), yp.Printable(err.Error()))
 			}
 			return src, err
 		}
-		if own != nil {
-			cfg.Only = own.Name()
-		}
-		if c.Bool("dry-run") {
-			out, err = crawl.Reparse(c.Context, cfg)
-			return err
-		}
-		log, err := editLog(c, k)
-		if err != nil {
-			return err
-		}
-		cfg.Log = log
+	}
+	var out *crawl.Reparsed
+	err = p.with(c, existing, func(k *database, _ store.Scope) error {
+		cfg.Keeper, cfg.Pages = k.Keeper, pages
 		out, err = crawl.Reparse(c.Context, cfg)
-		return errors.Join(err, log.Close())
+		return err
 	})
 	if err != nil {
 		return err
 	}
 	return p.tell(c, out, func(w *sections) { reparsedText(w, out) })
-}
-
-// editLog is a log of this process, in which what is changed stands before it is committed: so a replay makes it again.
-func editLog(c *cli.Context, k *database) (*wal.Log, error) {
-	id, err := k.DB().ID(c.Context)
-	if err != nil {
-		return nil, err
-	}
-	number, err := k.EditNumber(c.Context)
-	if err != nil {
-		return nil, err
-	}
-	return wal.Create(wal.Config{Dir: logDir(c), WorkerID: yp.WorkerID(0, os.Getpid()), Database: id, RunNumber: number, NoCompress: true})
-}
-
-// ownDefinition reads --source-file.
-func ownDefinition(c *cli.Context) (*site.Source, error) {
-	path := c.String("source-file")
-	if path == "" {
-		return nil, nil
-	}
-	src, err := readSource(path)
-	if err != nil {
-		return nil, Usagef("--source-file: %w", err)
-	}
-	if name := c.String("source"); name != "" && name != src.Name() {
-		return nil, Usagef("--source %s: %s is the definition of %s; leave --source out", name, path, src.Name())
-	}
-	return src, nil
 }
 
 func reparsedText(w *sections, out *crawl.Reparsed) {

@@ -386,7 +386,6 @@ func replayText(w *sections, db string, out checkpoint.Replayed) {
 	}{
 		{out.Indexes, "page", "of indexes of cities"},
 		{out.Details, "detail", ""},
-		{out.Reparsed, "kept page", "read again by `reparse`"},
 		{out.Known, "page", "skipped: already in the database"},
 		{out.Late, "page", "older than the progress of the target: only unknown listings were added"},
 		{out.Aside, "page", "without the page before, or of a target that a run holds: the listings were added, the target was not changed"},

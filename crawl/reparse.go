@@ -6,19 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
 // ReparseConfig says which kept pages are read again and how.
 type ReparseConfig struct {
 	Keeper *checkpoint.Keeper
-	Log    checkpoint.EditLog // nil = nothing is stored, only counted
+	DryRun bool // nothing is stored, only counted
 	Pages  *kept.Reader
 	Only   string                                  // source; "" = all
 	Source func(name string) (*site.Source, error) // the definition to read by now, asked for once; an error = leave its pages out
@@ -36,7 +36,7 @@ type Reparsed struct {
 	Stored   checkpoint.Reparsed `json:"stored"`
 }
 
-// reparseBatch is how many pages share a transaction, and its sync.
+// reparseBatch is how many pages share a transaction.
 const reparseBatch = 16
 
 // PointReparsed is reached before each batch of pages is stored that were read again.
@@ -49,54 +49,50 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read kept pages: %w", err)
 	}
-	out, sources := &Reparsed{DryRun: cfg.Log == nil}, map[string]*site.Source{}
-	var batch []*wal.Event
-	for i, id := range ids {
-		p, body, err := cfg.Pages.Read(ctx, id)
-		switch {
-		case errors.Is(err, kept.ErrRemoved): // since
-		case errors.Is(err, kept.ErrDamaged):
-			out.Damaged++
-		case err != nil:
-			return nil, err
-		default:
+	out, sources := &Reparsed{DryRun: cfg.DryRun}, map[string]*site.Source{}
+	for some := range slices.Chunk(ids, reparseBatch) {
+		var batch []checkpoint.KeptPage
+		for _, id := range some {
+			p, body, err := cfg.Pages.Read(ctx, id)
+			switch {
+			case errors.Is(err, kept.ErrRemoved): // since
+				continue
+			case errors.Is(err, kept.ErrDamaged):
+				out.Damaged++
+				continue
+			case err != nil:
+				return nil, err
+			}
 			if _, asked := sources[p.Source]; !asked {
 				sources[p.Source], _ = cfg.Source(p.Source) // whoever asks is told there
 			}
-			if src := sources[p.Source]; src != nil {
-				again, err := out.read(src, p, body)
-				if err != nil {
-					return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
-				}
-				if again != nil {
-					batch = append(batch, again)
-				}
+			page, err := out.read(sources[p.Source], p, body)
+			if err != nil {
+				return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
+			}
+			if page != nil {
+				batch = append(batch, checkpoint.KeptPage{Target: &p.Target, Page: page, Fetched: p.FetchedAt})
 			}
 		}
-		if len(batch) == reparseBatch || i == len(ids)-1 && len(batch) > 0 {
-			if cfg.Reached != nil {
-				cfg.Reached(PointReparsed)
-			}
-			if err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), cfg.Log, batch, &out.Stored); err != nil {
-				return nil, err
-			}
-			batch = batch[:0]
+		if cfg.Reached != nil {
+			cfg.Reached(PointReparsed)
 		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), batch, cfg.DryRun, &out.Stored)
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// read reads one page, and filters it as the run did that fetched it; nil is one that says nothing.
-func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*wal.Event, error) {
-	base, err := url.Parse(p.BaseURL)
-	if err != nil {
-		return nil, err
+// read reads one page, and filters it as the run did that fetched it; nil is one that says nothing, or has no source.
+func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*yp.Page, error) {
+	if src == nil {
+		return nil, nil
 	}
-	final, err := url.Parse(p.URL)
-	if err != nil {
+	base, baseErr := url.Parse(p.BaseURL)
+	final, finalErr := url.Parse(p.URL)
+	if err := errors.Join(baseErr, finalErr); err != nil {
 		return nil, err
 	}
 	out.Pages++
@@ -122,9 +118,5 @@ func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*wal.Eve
 		filter := f.compile()
 		filter.apply(&page.Page, src.Check)
 	}
-	again := &wal.Event{Type: wal.PageReparsed, Target: &p.Target, Reparsed: &wal.Reparsed{FetchedAt: wal.Stamp{Time: p.FetchedAt}}}
-	again.Page = &yp.Page{
-		Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected, Detail: page.Detail,
-	}
-	return again, nil
+	return &yp.Page{Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected, Detail: page.Detail}, nil
 }

@@ -141,14 +141,13 @@ const (
 	pieceSize = 1 << 20
 )
 
-// CopiedLog is a log that goes into a copy.
+// CopiedLog is a log that goes into a copy: an open file, as long as it was when Info was taken.
 type CopiedLog struct {
-	Name    string
-	Changed time.Time
-	Text    io.Reader
+	File *os.File
+	Info os.FileInfo
 }
 
-// CopyTo writes the snapshot with its logs to a new file without a write-ahead journal: whoever opens it for writing
+// CopyTo writes the snapshot with its logs to a file that is new or empty, without a write-ahead journal: whoever opens it for writing
 // brings that back.
 func (s *Snapshot) CopyTo(ctx context.Context, to string, logs []CopiedLog) error {
 	return s.copyTo(ctx, to, "memory", func(db *sql.DB) error {
@@ -157,13 +156,12 @@ func (s *Snapshot) CopyTo(ctx context.Context, to string, logs []CopiedLog) erro
 		}
 		piece := make([]byte, pieceSize)
 		for _, l := range logs {
-			for more := true; more; {
-				n, err := io.ReadFull(l.Text, piece)
-				more = err == nil
-				if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-					return fmt.Errorf("copy log %s: %w", l.Name, err)
+			for at := int64(0); at == 0 || at < l.Info.Size(); at += pieceSize { // an empty log has one piece
+				n, err := l.File.ReadAt(piece[:min(pieceSize, l.Info.Size()-at)], at)
+				if err != nil && !errors.Is(err, io.EOF) {
+					return fmt.Errorf("copy log: %w", err)
 				}
-				if _, err := db.ExecContext(ctx, insertLog, l.Name, l.Changed.UnixMilli(), piece[:n]); err != nil {
+				if _, err := db.ExecContext(ctx, insertLog, l.Info.Name(), l.Info.ModTime().UnixMilli(), piece[:n]); err != nil {
 					return err
 				}
 			}
@@ -198,19 +196,29 @@ func (s *Snapshot) RestoreTo(ctx context.Context, to string, log func(name strin
 	})
 }
 
-// copyTo writes the snapshot to a new file, private to its owner, and lets finish change it. No journal is left beside
-// the file, and it is not synced.
-func (s *Snapshot) copyTo(ctx context.Context, to, journal string, finish func(*sql.DB) error) error {
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = f.Close()
-	}
+// copyTo writes the snapshot to a file that is new or empty, private to its owner and in no other use, gives it
+// that journal, and lets finish change it. The file is synced, and no journal is left beside it.
+func (s *Snapshot) copyTo(ctx context.Context, to, journal string, finish func(*sql.DB) error) (err error) {
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }() // after SQLite, whose locks on the file end with any close
+	if info, err := f.Stat(); err != nil || info.Size() > 0 {
+		return errors.Join(err, fmt.Errorf("copy database to %s: %w", to, os.ErrExist))
+	}
+	if err := f.Chmod(0o600); err != nil {
 		return err
 	}
 	// What a kill leaves of the file is thrown away.
 	name := dsn(Config{Path: to, Synchronous: "OFF"}, false) + "&mode=rw"
-	if err := s.copyPages(ctx, name+"&_pragma=journal_mode(off)"); err != nil {
+	if journal != "wal" {
+		name += "&nolock=1" // the caller may hold the file by a lock that some systems mix up with SQLite's
+	}
+	if err = s.copyPages(ctx, name+"&_pragma=journal_mode(off)"); err == nil && journal != "wal" {
+		_, err = f.WriteAt([]byte{1, 1}, 18) // "no write-ahead journal" in the header (sqlite.org/fileformat2.html): with one, a file needs locks
+	}
+	if err != nil {
 		return fmt.Errorf("copy database %s: %w", s.path, classify(err))
 	}
 	db, err := sql.Open("sqlite", name+"&_pragma=journal_mode("+journal+")")
@@ -221,7 +229,7 @@ func (s *Snapshot) copyTo(ctx context.Context, to, journal string, finish func(*
 	if err = db.PingContext(ctx); err == nil {
 		err = finish(db)
 	}
-	if err = errors.Join(err, db.Close()); err != nil {
+	if err = errors.Join(err, db.Close(), f.Sync()); err != nil {
 		return fmt.Errorf("finish the copy of database %s: %w", s.path, classify(err))
 	}
 	return nil

@@ -41,7 +41,16 @@ func TestSnapshot(t *testing.T) {
 	defer snap.Close()
 	storetest.NoError(t, <-committed) // beside the snapshot, which is still open
 	to := filepath.Join(dir, "copy.db")
-	storetest.NoError(t, snap.CopyTo(t.Context(), to, []store.CopiedLog{{Name: "a.jsonl", Changed: time.UnixMilli(5), Text: strings.NewReader("{}\n")}}))
+	log := filepath.Join(dir, "a.jsonl")
+	storetest.NoError(t, errors.Join(os.WriteFile(log, []byte("{}\n"), 0o600), os.Chtimes(log, time.UnixMilli(5), time.UnixMilli(5))))
+	f, err := os.OpenFile(log, os.O_RDWR|os.O_APPEND, 0)
+	storetest.NoError(t, err)
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	storetest.NoError(t, err)
+	_, err = f.WriteString("later\n")
+	storetest.NoError(t, err)
+	storetest.NoError(t, snap.CopyTo(t.Context(), to, []store.CopiedLog{{File: f, Info: info}}))
 	storetest.NoError(t, store.CheckCopy(t.Context(), to))
 	for _, ending := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Stat(to + ending); err == nil {

@@ -42,12 +42,8 @@ func TestCodecRoundTrip(t *testing.T) {
 			},
 		}},
 		"empty page": {Type: PageComplete, Page: &yp.Page{Number: 1, Last: true, Bad: 2}},
-		"page read again": {
-			Type: PageReparsed, Target: samplePage(0).Target, Page: &yp.Page{Number: 2, Listings: samplePage(1).Listings},
-			Reparsed: &Reparsed{FetchedAt: Stamp{time.Date(2026, 11, 20, 12, 0, 0, 5e6, time.UTC)}, Times: 3}, Committed: &Commit{At: Stamp{time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}, Nth: 7},
-		},
-		"heartbeat": {Type: Heartbeat, Run: "r"},
-		"start":     {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
+		"heartbeat":  {Type: Heartbeat, Run: "r"},
+		"start":      {Type: TargetStart, Status: yp.InProgress, Target: samplePage(0).Target},
 		"error": {
 			Type: TargetError, Status: yp.Failed, Target: samplePage(0).Target,
 			ErrorCode: yp.CodeTimeout, Error: "fetch page 2:\n\ttime out \"now\" \\ \u2028 \x1b[31m \u202e \x7f \u009b",

@@ -25,12 +25,11 @@ const (
 	Heartbeat      EventType = "heartbeat"       // the worker is alive
 	ClaimLost      EventType = "claim_lost"      // the fence refused a write: the page before it was rolled back
 	Stop           EventType = "stop"            // the worker ends and has handed its target back
-	PageReparsed   EventType = "page_reparsed"   // a kept page was read again and said otherwise; it stands before the commit
 )
 
 // EventTypes lists every event type in the order of a target's life.
 func EventTypes() []EventType {
-	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, PageReparsed}
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop}
 }
 
 // ParseEventType returns the event type named s, in any letter case and with
@@ -55,8 +54,7 @@ type Event struct {
 	Error     string       `json:"error,omitempty"`    // for people
 	Complete  bool         `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
 	*yp.Page               // nil unless the event is about a page
-	Reparsed  *Reparsed    `json:"reparsed,omitempty"`       // of a page_reparsed
-	Committed *Commit      `json:"committed,omitempty"`      // of a line behind its transaction, or in it; of a page with Options.ByCommit
+	Committed *Commit      `json:"committed,omitempty"`      // of a line behind its transaction; of a page with Options.ByCommit
 	Before    *Commit      `json:"page_committed,omitempty"` // of the page that this log has last
 }
 
@@ -66,13 +64,6 @@ type Commit struct {
 	Seq int64 `json:"seq,omitempty"` // of the page's line
 	At  Stamp `json:"at"`            // the time that is stored
 	Nth int64 `json:"nth"`           // which of its process's transactions: several share a millisecond
-}
-
-// Reparsed tells of which fetch a page is that was read again. The target's claim and crawl are
-// those of that time.
-type Reparsed struct {
-	FetchedAt Stamp `json:"fetched_at"`
-	Times     int   `json:"times"` // how often this page of the target was read again by now
 }
 
 // At is the time that the database has of the event, as far as the log tells it.

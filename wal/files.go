@@ -214,52 +214,43 @@ func selectAll(path string, also []string) ([]workerLog, error) {
 // Writers returns the ids of the databases that the first events of a folder's files name,
 // sorted. It reads no more than those: a file is written by one process, for one database.
 func Writers(dir string) (ids []string, err error) {
-	files, err := Files(dir)
-	for _, f := range files {
-		if f.Database != "" { // else nothing stands in it yet
-			ids = append(ids, f.Database)
+	err = ownParts(dir, func(p part) {
+		for it := range p.stream(Options{SkipListings: true}).items() {
+			if it.event != nil {
+				ids = append(ids, it.event.Database)
+				break
+			}
 		}
-	}
+	})
 	slices.Sort(ids)
-	return slices.Compact(ids), err
-}
-
-// File is a file of a run's logs.
-type File struct {
-	Path     string
-	Database string // that its first event names, "" = none
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" }), err
 }
 
 // Files lists the files of runs' logs in a folder. One that is not there has none.
-func Files(dir string) (files []File, err error) {
-	logs, err := listLogs(dir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, log := range logs {
-		if !ownName.MatchString(log.worker) {
-			continue
-		}
-		for _, p := range log.parts {
-			id := p.firstDatabase()
-			for _, path := range []string{p.plainPath(), p.packedPath()} {
-				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-					files = append(files, File{path, id})
-				}
+func Files(dir string) (files []string, err error) {
+	err = ownParts(dir, func(p part) {
+		for _, path := range []string{p.plainPath(), p.packedPath()} {
+			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+				files = append(files, path)
 			}
 		}
-	}
+	})
 	return files, err
 }
 
-// firstDatabase is the database that the first event of the file names; "" when it has no event.
-func (p part) firstDatabase() string {
-	for it := range p.stream(Options{SkipListings: true}).items() {
-		if it.event != nil {
-			return it.event.Database
+func ownParts(dir string, each func(part)) error {
+	logs, err := listLogs(dir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, log := range logs {
+		if ownName.MatchString(log.worker) {
+			for _, p := range log.parts {
+				each(p)
+			}
 		}
 	}
-	return ""
+	return err
 }
 
 // Exists reports whether there is a log folder or file at path. A .jsonl that was

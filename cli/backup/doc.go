@@ -6,12 +6,11 @@
 // Invariants: a copy is one file. It appears under its name whole and checked, or not at all.
 // A restore never deletes what it replaces.
 //
-// Crash: a copy is made beside its name, as ".NAME.part"; the next one of that name removes what a dead one
-// left. A restore writes the marker "DATABASE.restoring" when everything new is on the disk: from then on no command
-// opens the database until the same restore, typed again, has come to its end. Killed before, it
-// has changed nothing.
+// Crash: what a killed backup has left, the next one into its folder removes. A restore writes the marker
+// "DATABASE.restoring" when everything new is on the disk: from then on no command opens the database until the
+// same restore, typed again, has come to its end. Killed before, it has changed nothing.
 //
-// Imports: store, wal. It knows no flags.
+// Imports: store, wal, and of cli/export the file that appears when it is whole. It knows no flags.
 //
 // Tests: copies beside a writer; SIGKILL at every named step and at random; stale journals.
 package backup

@@ -103,6 +103,9 @@ func Free(name string, overwrite bool) error {
 	return nil
 }
 
+// Part is the path of what is written until File has its name.
+func (f *File) Part() string { return f.temp.Name() }
+
 // Publish writes what is left, makes it last and gives the file its name. Until then it is held.
 func (f *File) Publish() (size int64, err error) {
 	if err := errors.Join(f.Flush(), f.temp.Sync(), Free(f.name, f.overwrite)); err != nil {
