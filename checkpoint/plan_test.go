@@ -304,3 +304,16 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 		t.Errorf("named cities: %q, want those that are not gone", got)
 	}
 }
+
+// countryPlan is as large as the whole country times ten categories.
+func countryPlan() checkpoint.Plan {
+	p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}}
+	for i := range 10 {
+		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
+	}
+	for i := range 15_900 {
+		st := yp.States()[i%51].Code
+		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: "City", State: st, Population: 1_000_000 - i, Tier: 1 + i%3, Lat: 1.5, Lon: -1.5})
+	}
+	return p
+}

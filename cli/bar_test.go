@@ -486,10 +486,3 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.buf.String()
 }
-
-func BenchmarkFrame(b *testing.B) {
-	s := halfway()
-	for b.Loop() {
-		s.frame(120)
-	}
-}

@@ -21,7 +21,7 @@ import (
 
 // The test binary is ypcrawl itself when it is started as a child with asMain, so that tests kill the real program.
 const (
-	asMain     = "TEST_YPCRAWL_AS"     // "main", or "bare": the loop that the crawl is compared with
+	asMain     = "TEST_YPCRAWL_AS"     // "main"
 	killAt     = "TEST_YPCRAWL_FAULT"  // see plant
 	schemaFile = "TEST_YPCRAWL_SCHEMA" // where a child finds schema.sql
 )
@@ -39,12 +39,9 @@ func TestMain(m *testing.M) {
 	text, err := os.ReadFile(os.Getenv(schemaFile))
 	must(err)
 	schema = string(text)
-	switch os.Getenv(asMain) {
-	case "main":
+	if os.Getenv(asMain) == "main" {
 		os.Args[0] = "ypcrawl" // what hints call it
 		program()
-	case "bare":
-		os.Exit(bareLoop(os.Args[1:]))
 	}
 	// Most tests wait for their children and for time to pass; -parallel still decides.
 	must(flag.Set("test.parallel", "4"))

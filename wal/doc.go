@@ -35,5 +35,5 @@
 // Tests: truncation at every byte of the last 4 KB; SIGKILL of a real process
 // while it appends, and at every step of a compression; failing files and a
 // real file-size limit; following across rotations and compressions; fuzz
-// targets for codec and reader; benchmarks for append, read and compress.
+// targets for codec and reader; benchmarks for encode and append.
 package wal

@@ -109,13 +109,3 @@ func pairStrength(a, b []string) float64 {
 	}
 	return LinkStrength(kinds...)
 }
-
-func BenchmarkConfidence(b *testing.B) {
-	keys := make([][]string, 1000)
-	for i := range keys {
-		keys[i] = CompanyKeys(&Listing{Name: "Acme", Website: "https://acme.com", PhoneE164: "+13105550123", Street: "1 Main St", PostalCode: "90210"})
-	}
-	for b.Loop() {
-		Confidence(keys)
-	}
-}

@@ -392,13 +392,3 @@ func TestPlan(t *testing.T) {
 		t.Errorf("the first city is %+v", la)
 	}
 }
-
-func BenchmarkResolveCountry(b *testing.B) {
-	g := load(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := discover.Resolve(g, discover.Source{}, discover.Selection{}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

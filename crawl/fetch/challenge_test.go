@@ -204,17 +204,3 @@ func FuzzChallenge(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkChallenge(b *testing.B) {
-	h := http.Header{"Server": {"cloudflare"}, "Content-Type": {"text/html"}}
-	for name, body := range map[string][]byte{"page 250 KB": htmlPage(250 << 10), "page 31 KB": htmlPage(31 << 10)[:31<<10]} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if challenge(200, h, body) != "" {
-					b.Fatal("a challenge")
-				}
-			}
-		})
-	}
-}

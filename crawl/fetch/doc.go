@@ -37,5 +37,5 @@
 // and real proxies of every kind before them, which count, demand passwords,
 // refuse, hang and die; a fake resolver for names, testing/synctest for time (no
 // sleeps), goleak, fuzz targets for robots.txt, Retry-After, challenges, bodies
-// and proxy addresses, and a benchmark against a bare net/http loop.
+// and proxy addresses, and benchmarks of a turn and of robots.txt.
 package fetch

@@ -35,5 +35,5 @@
 //
 // Tests: tables at every threshold and on both sides of it, with a fake clock;
 // the four scenarios and a restart on real files; query plans; the layout
-// alarm on the demo; benchmarks over 1,000,000 requests.
+// alarm on the demo; a benchmark of the roll-up over 1,000,000 requests.
 package health

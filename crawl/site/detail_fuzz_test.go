@@ -57,30 +57,3 @@ func bulkyDetail() []byte {
 	page = strings.Replace(page, "</head>", head.String()+"</head>", 1)
 	return []byte(strings.Replace(page, "</body>", foot.String()+"</body>", 1))
 }
-
-func BenchmarkParseDetail(b *testing.B) {
-	s, page := builtin(b, "yellowpages"), bulkyDetail()
-	final, err := url.Parse(mip)
-	noError(b, err)
-	if s.detailRegions(page, final, 200) == nil {
-		b.Fatal("the page is not read from its regions")
-	}
-	b.Run("region", func(b *testing.B) {
-		b.SetBytes(int64(len(page)))
-		b.ReportAllocs()
-		for b.Loop() {
-			if p, err := s.ParseDetail(page, final, 200); err != nil || p.Outcome != OK {
-				b.Fatal(p, err)
-			}
-		}
-	})
-	b.Run("whole", func(b *testing.B) {
-		b.SetBytes(int64(len(page)))
-		b.ReportAllocs()
-		for b.Loop() {
-			if p, err := s.detailWhole(page, final, 200); err != nil || p.Outcome != OK {
-				b.Fatal(p, err)
-			}
-		}
-	})
-}

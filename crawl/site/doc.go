@@ -32,5 +32,5 @@
 // compares trees; every tag of a page removed and doubled (TestOneTag); the worst
 // pages known, within bounds of time and memory (TestWorstPages); every kind of page of
 // the demo directory against what the demo knows (demo_pages_test.go); fuzz targets
-// for each parser; benchmarks of both ways and of a plain html.Parse.
+// for each parser; a benchmark of each way to read a page.
 package site

@@ -144,13 +144,3 @@ func TestRuleDefinition(t *testing.T) {
 		}
 	})
 }
-
-func BenchmarkCheck(b *testing.B) {
-	s, l := builtin(b, "yellowpages"), soundListing()
-	b.ReportAllocs()
-	for b.Loop() {
-		if s.Check(&l) != nil {
-			b.Fatal(s.Check(&l))
-		}
-	}
-}

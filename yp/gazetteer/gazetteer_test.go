@@ -181,22 +181,3 @@ func TestFind(t *testing.T) {
 		t.Errorf("Los Angeles is %+v", p)
 	}
 }
-
-func BenchmarkLoad(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Load(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkFind(b *testing.B) {
-	g := load(b)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, ok := g.Find("Zapata", "TX"); !ok {
-			b.Fatal("not found")
-		}
-	}
-}

@@ -58,58 +58,6 @@ func directoryPage(page int) []yp.Listing {
 	return ls
 }
 
-// BenchmarkWriter is the processor time (user and system) of the one writer for a page of
-// 30 listings with its request, a page a commit: new ones into an empty file and into one
-// of a million, and ones that it has already.
-func BenchmarkWriter(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		pages int // there already
-		again bool
-	}{{"new", 0, false}, {"equal", 300, true}, {"new after 1000000", million / 30, false}, {"new after 10000000", 10 * million / 30, false}} {
-		if testing.Short() && c.pages > 10_000 || c.pages > million/30 && os.Getenv(hugeEnv) == "" {
-			continue // takes minutes to set up, or half an hour
-		}
-		b.Run(c.name, func(b *testing.B) {
-			benchWriter(b, c.pages, c.again)
-		})
-	}
-}
-
-func benchWriter(b *testing.B, stored int, again bool) {
-	k := benchDB(b, 10_000, false)
-	run, err := k.StartRun(b.Context(), 1, "bench", false)
-	noErr(b, err)
-	w := checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: run.ID}
-	c, err := k.Claim(b.Context(), w, store.Scope{SourceID: 1, States: allStates()}, 8)
-	noErr(b, err)
-	commit := func(listings []yp.Listing) {
-		c.Requests = benchRequests(c, 1)
-		_, err := k.CommitPage(b.Context(), c, yp.Page{Number: c.PageCurrent + 1, NextURL: "/x?page=2", Raw: 30, Listings: listings})
-		noErr(b, err)
-	}
-	for page := range stored {
-		commit(directoryPage(page))
-	}
-	pages := make([][]yp.Listing, 0, b.N)
-	for n := range b.N {
-		if again {
-			pages = append(pages, directoryPage(n%stored))
-			continue
-		}
-		pages = append(pages, directoryPage(stored+n))
-	}
-	b.ResetTimer()
-	before := cpuTime(b)
-	for _, listings := range pages {
-		c.Crawl++ // a page that this crawl has shown before would end the target
-		commit(listings)
-	}
-	b.ReportMetric((cpuTime(b)-before).Seconds()*1000/float64(b.N), "cpu-ms/page")
-	b.StopTimer()
-	_ = run.Finish(context.WithoutCancel(b.Context()), checkpoint.OutcomeDone, 0)
-}
-
 // growthEnv, when set, is how many listings are stored before BenchmarkGrowth measures; 500,000
 // take a minute or two. Without it there are few: that it runs.
 const growthEnv = "YPCRAWL_BENCH_STORED"
@@ -173,7 +121,11 @@ func (g *growing) work(b *testing.B, w checkpoint.Worker, work <-chan int) error
 			if !ok {
 				return nil
 			}
-			c.Requests = benchRequests(c, 1)
+			c.Requests = []store.Request{{
+				SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Page: number, Correlation: "0123456789abcdef", Type: yp.RequestListing,
+				URL: "https://www.example.com/search?search_terms=plumbers&geo_location_terms=Los+Angeles%2C+CA&page=2", Started: time.Now(),
+				Latency: 321 * time.Millisecond, Waited: 2 * time.Second, WaitReason: "pace", Status: 200, Results: 30, Bytes: 54321, Identity: "honest",
+			}}
 			if _, err := g.k.CommitPage(b.Context(), c, yp.Page{Number: number, NextURL: "/x?page=2", Raw: 30, Listings: directoryPage(page), Last: number == 5}); err != nil {
 				return err
 			}
