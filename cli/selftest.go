@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -78,16 +77,15 @@ func (p *Program) selftest(c *cli.Context) error {
 		}
 		return fmt.Errorf("selftest: %w", err)
 	}
-	v := verdictOf(res)
 	if c.Bool("json") {
-		err = writeJSON(p.Out, v)
+		err = writeJSON(p.Out, res)
 	} else {
-		err = p.printSelftest(v)
+		err = p.printSelftest(&res)
 	}
-	if err != nil || v.OK {
+	if err != nil || res.OK {
 		return err
 	}
-	return errors.New(v.remedy(p.self()))
+	return errors.New(remedy(&res, p.self()))
 }
 
 // selftestSteps tells how far a selftest is: on a terminal in one line that changes, else a line for each step.
@@ -107,26 +105,6 @@ func (p *Program) selftestSteps(quiet bool) func(step string, done, of int) {
 		}
 		shown = step
 	}
-}
-
-// selftestVerdict is what `selftest` tells.
-type selftestVerdict struct {
-	OK         bool    `json:"ok"`
-	Platform   string  `json:"platform"`
-	Processors int     `json:"processors"`
-	Version    string  `json:"version"`
-	SQLite     string  `json:"sqlite"`
-	Rate       float64 `json:"pages_per_second"`
-	selftest.Result
-}
-
-func verdictOf(r selftest.Result) selftestVerdict {
-	b := ownBuild()
-	v := selftestVerdict{OK: len(r.Problems) == 0, Platform: b.Platform, Processors: runtime.GOMAXPROCS(0), Version: b.Version, SQLite: b.SQLite, Result: r}
-	if r.Seconds > 0 {
-		v.Rate = float64(r.Pages) / r.Seconds
-	}
-	return v
 }
 
 // countedLog is the log of a worker that counts its lines of pages, and the syncs after one: a selftest compares
@@ -175,7 +153,8 @@ func (l *countedLog) Close() error {
 }
 
 // printSelftest prints the verdict in lines of at most 80 columns.
-func (p *Program) printSelftest(v selftestVerdict) error {
+func (p *Program) printSelftest(v *selftest.Result) error {
+	b := ownBuild()
 	stopped, verdict := "not tried: no process can be stopped here", p.paint(p.Out, green, "all is well")
 	if v.Stopped {
 		stopped = "one crawl, continued after others had done its work"
@@ -184,8 +163,8 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
 	}
 	for _, l := range [][2]string{
-		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", v.Platform, plural(v.Processors, "processor"), shortVersion(v.Version), v.SQLite)},
-		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate)},
+		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), shortVersion(b.Version), b.SQLite)},
+		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s", plural(v.Pages, "page"), plural(v.Listings, "listing"), float64(v.Pages)/v.Seconds)},
 		{"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page"))},
 		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
 		{"stopped", stopped},
@@ -207,14 +186,13 @@ func shortVersion(v string) string {
 }
 
 // remedy says what went wrong, and what to do.
-func (v *selftestVerdict) remedy(self string) string {
+func remedy(v *selftest.Result, self string) string {
 	lines := make([]string, 0, len(v.Problems)+1)
 	for _, x := range v.Problems {
 		lines = append(lines, fmt.Sprintf("%s: %s (%s)", x.Step, x.Text, x.Database))
-	}
-	i := slices.IndexFunc(v.Problems, func(x selftest.Problem) bool { return len(x.Differences) > 0 })
-	if i >= 0 {
-		lines = append(lines, "every difference: "+shellLine([]string{self, "demo", "check", "--places", fmt.Sprint(selftest.Places), v.Problems[i].Database}))
+		if x.Differences > 0 {
+			lines = append(lines, "every difference: "+shellLine([]string{self, "demo", "check", "--places", fmt.Sprint(selftest.Places), x.Database}))
+		}
 	}
 	return strings.Join(append(lines, fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s", yp.Printable(v.Folder))), "\n")
 }

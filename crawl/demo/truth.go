@@ -123,7 +123,7 @@ func (d *edition) seen(targets []target, sel Selection) map[key]views {
 func (d *edition) see(t *target, ads bool, saw func(key, views)) {
 	for n := 1; n <= t.read; n++ {
 		for _, k := range d.onPage(t, n) {
-			saw(k, t.skin.view())
+			saw(k, viewOrganic)
 		}
 		if !ads {
 			continue
@@ -243,18 +243,19 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	l := b.listing(base, viewOrganic)
 	det := yp.Detail{
 		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
-		Hours: pr.hours, Payment: pr.payment, Services: pr.services, Languages: pr.languages, Neighborhoods: pr.hoods, AKA: pr.aka,
-		Social: slices.DeleteFunc(slices.Clone(pr.Social), func(s string) bool { return s == placeholder }),
-		Years:  b.Years, About: l.Snippet,
+		Hours: pr.hours, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
+		Years: b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
 		det.PhoneE164 = e164
 	}
-	if len(det.Social) == 0 {
-		det.Social = nil
+	if !slices.Contains(pr.Social, placeholder) {
+		det.Social = pr.Social
 	}
 	if pr.ld {
-		det.Founded = pr.founded
+		if b.Years > 0 {
+			det.Founded = thisYear - b.Years
+		}
 		if b.Address.Street != "" {
 			det.Lat, _ = strconv.ParseFloat(pr.lat, 64) // as they are printed
 			det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
@@ -271,27 +272,9 @@ type views uint8
 const ownWords = "From Business: "
 
 const (
-	viewModern views = 1 << iota
-	view2019
-	view2013
+	viewOrganic views = 1 << iota
 	viewCenterAd
 	viewAsideAd
-)
-
-func (s skin) view() views {
-	switch s {
-	case skin2019:
-		return view2019
-	case skin2013:
-		return view2013
-	}
-	return viewModern
-}
-
-const (
-	viewOrganic = viewModern | view2019 | view2013
-	viewRich    = viewModern | view2019 // ratings, years, snippets, images
-	viewLabels  = viewOrganic | viewCenterAd
 )
 
 // listing returns what a crawl stores of b after seeing it in the given views.
@@ -311,18 +294,16 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 	if w, ok := yp.CanonicalWebsite(b.Website); ok && !strings.HasPrefix(b.Website, "/") { // no link back into the directory
 		l.WebsiteURL, l.Website, l.Domain = b.Website, w.URL, w.Domain
 	}
-	if seen&viewLabels != 0 {
+	if seen&(viewOrganic|viewCenterAd) != 0 {
 		l.Categories = distinct(b.Labels)
 	}
-	if seen&viewRich != 0 {
+	if seen&viewOrganic != 0 {
 		l.Rating, l.ReviewCount = float64(b.Stars)/2, b.Reviews
 		l.YearsInBusiness = b.Years
 		l.Snippet = strings.TrimPrefix(b.Snippet, ownWords)
 		if b.Image != "" {
 			l.ImageURL = absolute(base, b.Image)
 		}
-	}
-	if seen&viewModern != 0 {
 		l.PriceRange = b.Price
 		l.Hours = b.Hours
 		if b.claimed != claimUnsaid {

@@ -1,7 +1,6 @@
 package demo_test
 
 import (
-	"bytes"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -39,18 +38,6 @@ func get(d http.Handler, uri string) *httptest.ResponseRecorder {
 	return w
 }
 
-// decoded returns the body in UTF-8.
-func decoded(w *httptest.ResponseRecorder) []byte {
-	if !strings.Contains(w.Header().Get("Content-Type"), "iso-8859-1") {
-		return w.Body.Bytes()
-	}
-	var b bytes.Buffer
-	for _, c := range w.Body.Bytes() {
-		b.WriteRune(rune(c))
-	}
-	return b.Bytes()
-}
-
 // reader crawls a directory in the plainest way, to compare with Truth.
 type reader struct {
 	t        *testing.T
@@ -71,7 +58,7 @@ func (r *reader) target(p yp.Place, maxPages int) {
 			r.t.Fatal(err)
 		}
 		w := get(r.d, u.RequestURI())
-		page, err := r.src.ParsePage(decoded(w), u, w.Code)
+		page, err := r.src.ParsePage(w.Body.Bytes(), u, w.Code)
 		if err != nil {
 			r.t.Fatalf("%s: %v", next, err)
 		}
