@@ -67,11 +67,6 @@ func newDirectory(cfg demo.Config) (*demo.Directory, error) {
 	return demo.New(cfg, g)
 }
 
-// troubles are the kinds of failure that the demo directory knows.
-func troubles() []string {
-	return []string{"429", "503", "challenge", "timeout", "truncate", "cut", "layout"}
-}
-
 func (p *Program) demoCommand() *cli.Command {
 	directory := func() []cli.Flag {
 		return []cli.Flag{
@@ -91,7 +86,7 @@ func (p *Program) demoCommand() *cli.Command {
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
 					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 					&cli.GenericFlag{
-						Name: "fail", Value: ratesValue(troubles(), "retry-after"), DefaultText: "none",
+						Name: "fail", Value: ratesValue(demo.FailKinds(), "retry-after"), DefaultText: "none",
 						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60 (seconds, or 2m), 429s and 503s send Retry-After: 60 (otherwise 429s send 1), with 0 none",
 					},
 				),

@@ -58,7 +58,10 @@ func (p *Program) selftest(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: p.selftestSteps(c.Bool("quiet"))}
+	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: func(string) {}}
+	if !c.Bool("quiet") {
+		cfg.Say = func(step string) { p.note("%s", step) }
+	}
 	cfg.Command = func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this very program
 		cmd.Args[0] = p.args[0]
@@ -70,7 +73,6 @@ func (p *Program) selftest(c *cli.Context) error {
 		return cmd
 	}
 	res, err := selftest.Run(c.Context, cfg)
-	cfg.Say("", 0, 0)
 	if err != nil {
 		if res.Folder != "" {
 			err = fmt.Errorf("%w: the files are in %s", err, res.Folder)
@@ -86,25 +88,6 @@ func (p *Program) selftest(c *cli.Context) error {
 		return err
 	}
 	return errors.New(remedy(&res, p.self()))
-}
-
-// selftestSteps tells how far a selftest is: on a terminal in one line that changes, else a line for each step.
-func (p *Program) selftestSteps(quiet bool) func(step string, done, of int) {
-	shown := ""
-	return func(step string, done, of int) {
-		text := step
-		if of > 0 {
-			text = fmt.Sprintf("%s: %d of %d", step, done, of)
-		}
-		switch {
-		case quiet:
-		case p.live(p.Err):
-			_, _ = fmt.Fprintf(p.Err, "\r\x1b[K%s", text) // as in note
-		case step != shown && step != "":
-			p.note("%s", step)
-		}
-		shown = step
-	}
 }
 
 // countedLog is the log of a worker that counts its lines of pages, and the syncs after one: a selftest compares

@@ -38,7 +38,7 @@ type Config struct {
 
 	// Command is this program as a child, which ctx kills.
 	Command func(ctx context.Context, args ...string) *exec.Cmd
-	Say     func(step string, done, of int) // tells how far it is
+	Say     func(step string) // tells what it does
 }
 
 // Result is what a selftest found.
@@ -107,7 +107,7 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		{"stopped", "stopping it, and continuing it after its recovery", r.stopped},
 	} {
 		r.step = step.name
-		r.Say(step.says, 0, 0)
+		r.Say(step.says)
 		if err = r.fresh(); err == nil {
 			err = step.run()
 		}
@@ -239,7 +239,6 @@ func (r *runner) kills() error {
 		return nil
 	}
 	for r.res.Kills < r.Kills {
-		r.Say("killing it at random", r.res.Kills, r.Kills)
 		c, err := r.run(1+rand.IntN(20), r.crawl("warn")...) //nolint:gosec // a moment to kill at
 		switch {
 		case err != nil:
@@ -280,7 +279,6 @@ func (r *runner) finish() error {
 // compare compares the database with the truth, one that is rebuilt from its logs, too, and counts the pages
 // that were fetched again.
 func (r *runner) compare() error {
-	r.Say("comparing with the truth", 0, 0)
 	if err := r.compareFile(database, "the database"); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 type Selection struct {
 	States           []string // codes; empty = all
 	Categories       []string // names or slugs; empty = all of the directory
-	Cities           []string // names or slugs; empty = all of the directory
+	Cities           []string // slugs, the site's or the gazetteer's; empty = all of the directory
 	MaxPages         int      // per target; 0 = by the city's tier, below 0 = all
 	MinPopulation    int
 	IncludeSponsored bool
@@ -141,7 +141,7 @@ func (d *edition) see(t *target, ads bool, saw func(key, views)) {
 // selected lists the targets of a selection that the directory has.
 func (d *edition) selected(sel Selection) []target {
 	var targets []target
-	cities, places, limits := d.citySlugs(&sel), d.places, map[Search]int{}
+	places, limits := d.places, map[Search]int{}
 	if sel.Planned || len(sel.Searches) > 0 {
 		places = d.first.places
 	}
@@ -158,7 +158,7 @@ func (d *edition) selected(sel Selection) []target {
 	}
 	for _, p := range places {
 		for i := range trades {
-			limit, wanted := sel.MaxPages, sel.hasPlace(p, cities) && sel.hasCategory(i)
+			limit, wanted := sel.MaxPages, sel.hasPlace(p) && sel.hasCategory(i)
 			if len(sel.Searches) > 0 {
 				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades[i].name)}]
 			}
@@ -178,26 +178,8 @@ func (d *edition) selected(sel Selection) []target {
 	return targets
 }
 
-// citySlugs resolves the cities of a selection in every state of the directory,
-// as the gazetteer does; nil = all.
-func (d *edition) citySlugs(sel *Selection) map[string]bool {
-	if len(sel.Cities) == 0 {
-		return nil
-	}
-	slugs := make(map[string]bool)
-	for _, c := range sel.Cities {
-		slugs[yp.Slug(c)] = true // "los-angeles-ca", "Los Angeles, CA"
-		for state := range d.byState {
-			if p, ok := d.gaz.Find(c, state); ok {
-				slugs[p.Slug] = true
-			}
-		}
-	}
-	return slugs
-}
-
-func (sel *Selection) hasPlace(p *place, cities map[string]bool) bool {
-	if p.Population < sel.MinPopulation || cities != nil && !cities[p.Slug] && !cities[p.known] {
+func (sel *Selection) hasPlace(p *place) bool {
+	if p.Population < sel.MinPopulation || len(sel.Cities) > 0 && !slices.Contains(sel.Cities, p.Slug) && !slices.Contains(sel.Cities, p.known) {
 		return false
 	}
 	return len(sel.States) == 0 || slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) })
