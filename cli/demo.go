@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -68,11 +67,6 @@ func newDirectory(cfg demo.Config) (*demo.Directory, error) {
 	return demo.New(cfg, g)
 }
 
-// troubles are the kinds of failure that the demo directory knows.
-func troubles() []string {
-	return []string{"429", "503", "challenge", "timeout", "truncate", "cut", "layout"}
-}
-
 func (p *Program) demoCommand() *cli.Command {
 	directory := func() []cli.Flag {
 		return []cli.Flag{
@@ -90,10 +84,9 @@ func (p *Program) demoCommand() *cli.Command {
 				Usage: "Serve the demo directory; its base URL is printed once it listens",
 				Flags: append(directory(),
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
-					&cli.IntFlag{Name: "count", Value: 1, Usage: "serve `N` directories, each on a port and with a seed of its own: --seed and the ones after it"},
 					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 					&cli.GenericFlag{
-						Name: "fail", Value: ratesValue(troubles(), "retry-after"), DefaultText: "none",
+						Name: "fail", Value: ratesValue(demo.FailKinds(), "retry-after"), DefaultText: "none",
 						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60 (seconds, or 2m), 429s and 503s send Retry-After: 60 (otherwise 429s send 1), with 0 none",
 					},
 				),
@@ -140,9 +133,6 @@ func checkEpoch(flag string, n int) error {
 	return nil
 }
 
-// maxDirectories bounds --count: each takes a port and some goroutines.
-const maxDirectories = 1000
-
 func (p *Program) demoServe(c *cli.Context) error {
 	cfg, err := directoryConfig(c)
 	if err != nil {
@@ -156,46 +146,21 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err
 	}
-	count, addr := c.Int("count"), c.String("addr")
-	if count < 1 || count > maxDirectories {
-		return Usagef("--count %d: want a number of directories from 1 to %d", count, maxDirectories)
-	}
-	if _, port, err := net.SplitHostPort(addr); count > 1 && err == nil && port != "" && port != "0" {
-		return Usagef("--count %d: %d directories can't share port %s; with port 0 each takes a free one", count, count, port)
-	}
-	g, err := loadPlaces(nil)
-	if err != nil {
-		return err
-	}
-	dirs, err := demo.NewMany(cfg, g, count)
+	dir, err := newDirectory(cfg)
 	if err != nil {
 		return Usagef("%w", err)
 	}
-	servers, urls := make([]*demo.Server, 0, len(dirs)), make([]string, 0, len(dirs))
-	for _, dir := range dirs {
-		server, err := demo.Serve(context.WithoutCancel(c.Context), addr, dir)
-		if err != nil {
-			return errors.Join(fmt.Errorf("%w: choose another --addr; port 0 takes a free one", err), closeAll(servers))
-		}
-		servers, urls = append(servers, server), append(urls, reachable(server.URL()))
+	server, err := demo.Serve(context.WithoutCancel(c.Context), c.String("addr"), dir)
+	if err != nil {
+		return fmt.Errorf("%w: choose another --addr; port 0 takes a free one", err)
 	}
-	if _, err := fmt.Fprintln(p.Out, strings.Join(urls, "\n")); err != nil { // once all of them listen
-		return errors.Join(err, closeAll(servers))
+	address := reachable(server.URL())
+	if _, err := fmt.Fprintln(p.Out, address); err != nil { // once it listens
+		return errors.Join(err, server.Close())
 	}
-	p.note("Serving until Ctrl-C. Crawl it:  %s", p.command("run", "--source", "demo", "--base-url", urls[0], "--states", "CA", "TX"))
+	p.note("Serving until Ctrl-C. Crawl it:  %s", p.command("run", "--source", "demo", "--base-url", address, "--states", "CA", "TX"))
 	<-c.Context.Done()
-	return closeAll(servers)
-}
-
-// closeAll closes servers side by side: each may wait for answers under way.
-func closeAll(servers []*demo.Server) error {
-	errs := make([]error, len(servers))
-	var wg sync.WaitGroup
-	for i, s := range servers {
-		wg.Go(func() { errs[i] = s.Close() })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return server.Close()
 }
 
 // reachable is the address under which this machine reaches a server that
@@ -299,8 +264,8 @@ type checked struct {
 	Targets     int                   `json:"targets"` // these and the next are those of the truth
 	Listings    int                   `json:"listings"`
 	Companies   int                   `json:"companies"`
-	Details     *int                  `json:"details"` // null: none were crawled
-	Cities      *int                  `json:"cities"`  // null: no index was read
+	Details     int                   `json:"details"`
+	Cities      int                   `json:"cities"`
 	Differences []selftest.Difference `json:"differences"`
 }
 
@@ -323,13 +288,7 @@ func (p *Program) demoCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out := checked{path, len(truth.Searches), len(truth.Listings), len(truth.Companies), nil, nil, append([]selftest.Difference{}, found...)}
-	if truth.Details != nil {
-		out.Details = new(len(truth.Details))
-	}
-	if truth.Cities != nil {
-		out.Cities = new(len(truth.Cities))
-	}
+	out := checked{path, len(truth.Searches), len(truth.Listings), len(truth.Companies), len(truth.Details), len(truth.Cities), append([]selftest.Difference{}, found...)}
 	if c.Bool("json") {
 		err = writeJSON(p.Out, out)
 	} else {
@@ -378,11 +337,11 @@ const mostDifferences = 5
 
 func (p *Program) printChecked(x checked) error {
 	parts := []string{plural(x.Targets, "target"), plural(x.Listings, "listing"), plural(x.Companies, "company")}
-	if x.Details != nil {
-		parts = append(parts, plural(*x.Details, "detail page"))
+	if x.Details > 0 {
+		parts = append(parts, plural(x.Details, "detail page"))
 	}
-	if x.Cities != nil {
-		parts = append(parts, plural(*x.Cities, "city"))
+	if x.Cities > 0 {
+		parts = append(parts, plural(x.Cities, "city"))
 	}
 	verdict := "the database holds exactly that"
 	if len(x.Differences) > 0 {

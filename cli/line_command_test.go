@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -66,7 +67,7 @@ func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
 
 func TestTroublesAreTheDemos(t *testing.T) {
 	t.Parallel()
-	for _, kind := range troubles() {
+	for _, kind := range demo.FailKinds() {
 		if _, err := newDirectoryFailing(kind); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 
@@ -59,7 +58,10 @@ func (p *Program) selftest(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: p.selftestSteps(c.Bool("quiet"))}
+	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: func(string) {}}
+	if !c.Bool("quiet") {
+		cfg.Say = func(step string) { p.note("%s", step) }
+	}
 	cfg.Command = func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this very program
 		cmd.Args[0] = p.args[0]
@@ -71,62 +73,21 @@ func (p *Program) selftest(c *cli.Context) error {
 		return cmd
 	}
 	res, err := selftest.Run(c.Context, cfg)
-	cfg.Say("", 0, 0)
 	if err != nil {
 		if res.Folder != "" {
 			err = fmt.Errorf("%w: the files are in %s", err, res.Folder)
 		}
 		return fmt.Errorf("selftest: %w", err)
 	}
-	v := verdictOf(res)
 	if c.Bool("json") {
-		err = writeJSON(p.Out, v)
+		err = writeJSON(p.Out, res)
 	} else {
-		err = p.printSelftest(v)
+		err = p.printSelftest(&res)
 	}
-	if err != nil || v.OK {
+	if err != nil || res.OK {
 		return err
 	}
-	return errors.New(v.remedy(p.self()))
-}
-
-// selftestSteps tells how far a selftest is: on a terminal in one line that changes, else a line for each step.
-func (p *Program) selftestSteps(quiet bool) func(step string, done, of int) {
-	shown := ""
-	return func(step string, done, of int) {
-		text := step
-		if of > 0 {
-			text = fmt.Sprintf("%s: %d of %d", step, done, of)
-		}
-		switch {
-		case quiet:
-		case p.live(p.Err):
-			_, _ = fmt.Fprintf(p.Err, "\r\x1b[K%s", text) // as in note
-		case step != shown && step != "":
-			p.note("%s", step)
-		}
-		shown = step
-	}
-}
-
-// selftestVerdict is what `selftest` tells.
-type selftestVerdict struct {
-	OK         bool    `json:"ok"`
-	Platform   string  `json:"platform"`
-	Processors int     `json:"processors"`
-	Version    string  `json:"version"`
-	SQLite     string  `json:"sqlite"`
-	Rate       float64 `json:"pages_per_second"`
-	selftest.Result
-}
-
-func verdictOf(r selftest.Result) selftestVerdict {
-	b := ownBuild()
-	v := selftestVerdict{OK: len(r.Problems) == 0, Platform: b.Platform, Processors: runtime.GOMAXPROCS(0), Version: b.Version, SQLite: b.SQLite, Result: r}
-	if r.Seconds > 0 {
-		v.Rate = float64(r.Pages) / r.Seconds
-	}
-	return v
+	return errors.New(remedy(&res, p.self()))
 }
 
 // countedLog is the log of a worker that counts its lines of pages, and the syncs after one: a selftest compares
@@ -175,7 +136,8 @@ func (l *countedLog) Close() error {
 }
 
 // printSelftest prints the verdict in lines of at most 80 columns.
-func (p *Program) printSelftest(v selftestVerdict) error {
+func (p *Program) printSelftest(v *selftest.Result) error {
+	b := ownBuild()
 	stopped, verdict := "not tried: no process can be stopped here", p.paint(p.Out, green, "all is well")
 	if v.Stopped {
 		stopped = "one crawl, continued after others had done its work"
@@ -184,8 +146,8 @@ func (p *Program) printSelftest(v selftestVerdict) error {
 		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
 	}
 	for _, l := range [][2]string{
-		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", v.Platform, plural(v.Processors, "processor"), shortVersion(v.Version), v.SQLite)},
-		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s", plural(v.Pages, "page"), plural(v.Listings, "listing"), v.Rate)},
+		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), shortVersion(b.Version), b.SQLite)},
+		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s", plural(v.Pages, "page"), plural(v.Listings, "listing"), float64(v.Pages)/v.Seconds)},
 		{"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page"))},
 		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
 		{"stopped", stopped},
@@ -207,14 +169,13 @@ func shortVersion(v string) string {
 }
 
 // remedy says what went wrong, and what to do.
-func (v *selftestVerdict) remedy(self string) string {
+func remedy(v *selftest.Result, self string) string {
 	lines := make([]string, 0, len(v.Problems)+1)
 	for _, x := range v.Problems {
 		lines = append(lines, fmt.Sprintf("%s: %s (%s)", x.Step, x.Text, x.Database))
-	}
-	i := slices.IndexFunc(v.Problems, func(x selftest.Problem) bool { return len(x.Differences) > 0 })
-	if i >= 0 {
-		lines = append(lines, "every difference: "+shellLine([]string{self, "demo", "check", "--places", fmt.Sprint(selftest.Places), v.Problems[i].Database}))
+		if x.Differences > 0 {
+			lines = append(lines, "every difference: "+shellLine([]string{self, "demo", "check", "--places", fmt.Sprint(selftest.Places), x.Database}))
+		}
 	}
 	return strings.Join(append(lines, fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s", yp.Printable(v.Folder))), "\n")
 }

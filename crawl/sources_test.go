@@ -83,9 +83,9 @@ func newSourcesWorld(t testing.TB, n int) *sourcesWorld {
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: unsafe})
 	h := &sourcesWorld{world: &world{t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir()}}
 	g := places(t)
-	dirs, err := demo.NewMany(demo.Config{Places: 1}, g, n)
-	storetest.NoError(t, err)
-	for i, dir := range dirs {
+	for i := range n {
+		dir, err := demo.New(demo.Config{Seed: int64(i), Places: 1}, g)
+		storetest.NoError(t, err)
 		h.demos = append(h.demos, h.addDemo(i, dir, g.In(demoState)[0]))
 	}
 	h.start()

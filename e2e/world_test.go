@@ -68,9 +68,12 @@ func sites(t *testing.T, cfg demo.Config, n int) []*demo.Directory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := demo.NewMany(cfg, g, n)
-	if err != nil {
-		t.Fatal(err)
+	all := make([]*demo.Directory, n)
+	for i := range all {
+		if all[i], err = demo.New(cfg, g); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Seed++
 	}
 	return all
 }

@@ -38,11 +38,12 @@ type Config struct {
 
 	// Command is this program as a child, which ctx kills.
 	Command func(ctx context.Context, args ...string) *exec.Cmd
-	Say     func(step string, done, of int) // tells how far it is
+	Say     func(step string) // tells what it does
 }
 
 // Result is what a selftest found.
 type Result struct {
+	OK        bool      `json:"ok"`    // no problems
 	Pages     int       `json:"pages"` // of an undisturbed crawl
 	Listings  int       `json:"listings"`
 	Seconds   float64   `json:"seconds"`    // of the undisturbed crawl
@@ -61,10 +62,10 @@ type Result struct {
 
 // Problem is something that must not be.
 type Problem struct {
-	Step        string       `json:"step"`     // undisturbed, kills, stopped
-	Database    string       `json:"database"` // its path
-	Text        string       `json:"text"`
-	Differences []Difference `json:"differences"` // from the truth
+	Step        string `json:"step"`     // undisturbed, kills, stopped
+	Database    string `json:"database"` // its path
+	Text        string `json:"text"`
+	Differences int    `json:"differences"` // from the truth
 }
 
 // errCrawl is a problem of ypcrawl or of the disk, not of the selftest.
@@ -84,6 +85,7 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		}
 		res.Folder = root
 	}()
+	defer func() { res.OK = err == nil && len(res.Problems) == 0 }()
 	server, err := demo.Serve(ctx, "", cfg.Directory)
 	if err != nil {
 		return res, err
@@ -105,12 +107,12 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		{"stopped", "stopping it, and continuing it after its recovery", r.stopped},
 	} {
 		r.step = step.name
-		r.Say(step.says, 0, 0)
+		r.Say(step.says)
 		if err = r.fresh(); err == nil {
 			err = step.run()
 		}
 		if errors.Is(err, errCrawl) && ctx.Err() == nil {
-			r.problem(database, nil, "%v", err)
+			r.problem(database, 0, "%v", err)
 			return res, nil
 		}
 		if err != nil || len(res.Problems) > 0 { // what follows would say the same
@@ -137,8 +139,8 @@ type runner struct {
 // database is the file that is crawled into.
 const database = "ypcrawl.db"
 
-func (r *runner) problem(file string, all []Difference, format string, args ...any) {
-	r.res.Problems = append(r.res.Problems, Problem{r.step, filepath.Join(r.dir, file), fmt.Sprintf(format, args...), append([]Difference{}, all...)})
+func (r *runner) problem(file string, differences int, format string, args ...any) {
+	r.res.Problems = append(r.res.Problems, Problem{r.step, filepath.Join(r.dir, file), fmt.Sprintf(format, args...), differences})
 }
 
 // fresh begins an empty database.
@@ -152,11 +154,14 @@ func (r *runner) fresh() error {
 // child is a command of this program in the folder of the database.
 type child struct {
 	*exec.Cmd
-	out  bytes.Buffer
-	done chan struct{} // closed when it has ended
+	out     bytes.Buffer
+	done    chan struct{} // closed when it has ended
+	running bool          // it was left running
 }
 
-func (r *runner) start(args ...string) (*child, error) {
+// run starts a command and waits for its end, or for so many requests of it and some milliseconds: then it still runs.
+func (r *runner) run(requests int, args ...string) (*child, error) {
+	asked := r.Directory.Stats().Requests + requests
 	c := &child{Cmd: r.Command(r.ctx, args...), done: make(chan struct{})}
 	c.Dir, c.Stdout, c.Stderr = r.dir, &c.out, &c.out
 	if err := c.Start(); err != nil {
@@ -166,17 +171,19 @@ func (r *runner) start(args ...string) (*child, error) {
 		_ = c.Wait() // its state tells
 		close(c.done)
 	}()
-	return c, nil
-}
-
-// run waits for the end of a command.
-func (r *runner) run(args ...string) (*child, error) {
-	c, err := r.start(args...)
-	if err != nil {
-		return nil, err
+	wait := 2 * time.Millisecond
+	for !c.running {
+		if requests > 0 && r.Directory.Stats().Requests >= asked {
+			c.running, wait = true, time.Duration(rand.Int64N(int64(20*time.Millisecond))) //nolint:gosec // a moment to kill at
+		}
+		select {
+		case <-c.done:
+			c.running = false
+			return c, r.ended(c)
+		case <-time.After(wait):
+		}
 	}
-	<-c.done
-	return c, r.ended(c)
+	return c, nil
 }
 
 // ended judges a child that was not killed: its work is done, or some of it waits (3) because too many
@@ -192,19 +199,19 @@ func (r *runner) ended(c *child) error {
 	return fmt.Errorf("%w: %s: %s", errCrawl, c.ProcessState, strings.Join(lines[max(0, len(lines)-5):], " / "))
 }
 
-func (r *runner) crawl(more ...string) []string {
+func (r *runner) crawl(level string) []string {
 	return slices.Concat([]string{
 		"run", "--source", "demo", "--base-url", r.url, "--max-cities", strconv.Itoa(Places), "--delay", "0", "--linger", "0", "--workers", strconv.Itoa(Workers),
 		"--max-duration", "5m", // also when this process is killed
-		"--log-format", "json", "--states",
-	}, Selection().States, more)
+		"--log-format", "json", "--log-level", level, "--states",
+	}, Selection().States)
 }
 
 // undisturbed crawls once without a kill, takes the time, and counts the syncs of the logs, of which each
 // line of a page must have one.
 func (r *runner) undisturbed() error {
 	begun := time.Now()
-	c, err := r.run(r.crawl("--log-level", "debug")...)
+	c, err := r.run(0, r.crawl("debug")...)
 	if err != nil {
 		return err
 	}
@@ -212,22 +219,18 @@ func (r *runner) undisturbed() error {
 	for line := range strings.Lines(c.out.String()) {
 		var closed struct {
 			Message string
+			Lines   int `json:"page_lines"`
 			Syncs   int
 		}
 		if json.Unmarshal([]byte(line), &closed) == nil && closed.Message == "log closed" { // other lines are none of ours
 			r.res.Syncs += closed.Syncs
+			r.res.Lines += closed.Lines
 		}
 	}
-	logs, err := filepath.Glob(filepath.Join(r.dir, "logs", "yp_wal", "*.jsonl"))
-	for _, log := range logs {
-		text, readErr := os.ReadFile(log)
-		err = errors.Join(err, readErr)
-		r.res.Lines += bytes.Count(text, []byte(`"event_type":"page_complete"`))
-	}
 	if r.res.Syncs != r.res.Lines || r.res.Lines == 0 {
-		r.problem("logs", nil, "%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone", r.res.Syncs, r.res.Lines)
+		r.problem("logs", 0, "%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone", r.res.Syncs, r.res.Lines)
 	}
-	return errors.Join(err, r.compare())
+	return r.compare()
 }
 
 // kills ends crawls at random moments until so many kills have hit.
@@ -236,18 +239,19 @@ func (r *runner) kills() error {
 		return nil
 	}
 	for r.res.Kills < r.Kills {
-		r.Say("killing it at random", r.res.Kills, r.Kills)
-		c, err := r.startAndWait(1 + rand.IntN(20)) //nolint:gosec // a moment to kill at
-		if err == nil && c == nil {                 // it was at its end: go on in another database
-			if err = r.finish(); err == nil {
-				err = r.fresh()
-			}
-		} else if err == nil {
+		c, err := r.run(1+rand.IntN(20), r.crawl("warn")...) //nolint:gosec // a moment to kill at
+		switch {
+		case err != nil:
+		case c.running:
 			_ = c.Process.Kill() // it may have ended just now
 			<-c.done
 			r.allow += Workers
 			r.res.Kills++
 			err = r.ctx.Err()
+		default: // it was at its end: go on in another database
+			if err = r.finish(); err == nil {
+				err = r.fresh()
+			}
 		}
 		if err != nil {
 			return err
@@ -256,36 +260,12 @@ func (r *runner) kills() error {
 	return r.finish()
 }
 
-// startAndWait starts a crawl and waits for so many requests of it and some milliseconds; nil = it has ended
-// by itself before.
-func (r *runner) startAndWait(requests int) (*child, error) {
-	asked := r.Directory.Stats().Requests + requests
-	c, err := r.start(r.crawl("--log-level", "warn")...)
-	if err != nil {
-		return nil, err
-	}
-	wait := 2 * time.Millisecond
-	for last := false; ; {
-		select {
-		case <-c.done:
-			return nil, r.ended(c)
-		case <-time.After(wait):
-		}
-		if last {
-			return c, nil
-		}
-		if r.Directory.Stats().Requests >= asked {
-			last, wait = true, time.Duration(rand.Int64N(int64(20*time.Millisecond))) //nolint:gosec // a moment to kill at
-		}
-	}
-}
-
 // finish crawls to the end, takes back what too many kills in a row made STUCK, and compares.
 func (r *runner) finish() error {
 	for range 3 {
-		c, err := r.run(r.crawl("--log-level", "warn")...)
+		c, err := r.run(0, r.crawl("warn")...)
 		if err == nil && c.ProcessState.ExitCode() != 0 {
-			_, err = r.run("reset", "--yes", "--status", "STUCK")
+			_, err = r.run(0, "reset", "--yes", "--status", "STUCK")
 		} else if err == nil {
 			break
 		}
@@ -299,11 +279,10 @@ func (r *runner) finish() error {
 // compare compares the database with the truth, one that is rebuilt from its logs, too, and counts the pages
 // that were fetched again.
 func (r *runner) compare() error {
-	r.Say("comparing with the truth", 0, 0)
 	if err := r.compareFile(database, "the database"); err != nil {
 		return err
 	}
-	if _, err := r.run("--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal")); err != nil {
+	if _, err := r.run(0, "--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal")); err != nil {
 		return err
 	}
 	if err := r.compareFile("rebuilt.db", "a database that was rebuilt from the logs alone"); err != nil {
@@ -316,7 +295,7 @@ func (r *runner) compare() error {
 		}
 	}
 	if again > r.allow {
-		r.problem(database, nil, "%d pages were fetched again, and only %d are allowed: committed pages were lost", again, r.allow)
+		r.problem(database, 0, "%d pages were fetched again, and only %d are allowed: committed pages were lost", again, r.allow)
 	}
 	r.res.Again += again
 	r.res.Allowed += r.allow
@@ -337,7 +316,7 @@ func (r *runner) compareFile(name, what string) error {
 		}
 	}
 	if len(found) > 0 {
-		r.problem(name, found, "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
+		r.problem(name, len(found), "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
 	}
 	return err
 }

@@ -21,8 +21,8 @@ const progress = `SELECT group_concat(concat_ws(' ', id, status, page_current, r
 // stopped stops a crawl in the middle of its pages, has its targets recovered and crawled to the end by others,
 // and continues it: what it still has in hand must not count.
 func (r *runner) stopped() error {
-	late, err := r.startAndWait(30)
-	if err != nil || late == nil {
+	late, err := r.run(30, r.crawl("warn")...)
+	if err != nil || !late.running {
 		return err
 	}
 	if err := r.stopOutside(late.Process); err != nil {
@@ -34,8 +34,8 @@ func (r *runner) stopped() error {
 	case <-r.ctx.Done():
 	}
 	var other *child
-	if _, err = r.run("recover", "--timeout", "1s"); err == nil {
-		other, err = r.run(r.crawl("--log-level", "warn")...)
+	if _, err = r.run(0, "recover", "--timeout", "1s"); err == nil {
+		other, err = r.run(0, r.crawl("warn")...)
 	}
 	before, readErr := r.progress()
 	err = errors.Join(err, readErr, late.Process.Signal(syscall.SIGCONT))
@@ -48,7 +48,7 @@ func (r *runner) stopped() error {
 		return err
 	}
 	if before != after && other.ProcessState.ExitCode() == 0 { // else there was work left
-		r.problem(database, nil, "a crawl that was stopped and continued has written to targets that another one had taken over: the fence of claims is lost")
+		r.problem(database, 0, "a crawl that was stopped and continued has written to targets that another one had taken over: the fence of claims is lost")
 	}
 	r.res.Stopped = true
 	return r.finish()

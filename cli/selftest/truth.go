@@ -5,9 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -37,18 +35,13 @@ func detailColumns() (all []string) {
 
 // completed gives listings what their cards lack and their own pages say, and what JSON leaves out.
 const completed = `
-	UPDATE listing SET sponsored = ifnull(sponsored, 0);
-	UPDATE listing AS l SET phone = d.phone, phone_e164 = d.phone_e164 FROM details d WHERE d.id = l.id AND l.phone IS NULL AND l.phone_e164 IS NULL;
-	UPDATE listing AS l SET website_url = d.website_url, website = d.website, domain = d.domain FROM details d WHERE d.id = l.id AND l.website_url IS NULL AND l.website IS NULL;
-	UPDATE listing AS l SET hours = ifnull(l.hours, d.hours), years_in_business = ifnull(l.years_in_business, d.years_in_business) FROM details d WHERE d.id = l.id`
+	UPDATE temp.listing SET sponsored = ifnull(sponsored, 0);
+	UPDATE temp.listing AS l SET phone = d.phone, phone_e164 = d.phone_e164 FROM temp.detail d WHERE d.id = l.id AND l.phone IS NULL AND l.phone_e164 IS NULL;
+	UPDATE temp.listing AS l SET website_url = d.website_url, website = d.website, domain = d.domain FROM temp.detail d WHERE d.id = l.id AND l.website_url IS NULL AND l.website IS NULL;
+	UPDATE temp.listing AS l SET hours = ifnull(l.hours, d.hours), years_in_business = ifnull(l.years_in_business, d.years_in_business) FROM temp.detail d WHERE d.id = l.id`
 
-// writeTruth writes the truth into an empty file, as tables with the columns of a crawl's database.
-func writeTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path)+"?_pragma=synchronous(off)&_pragma=journal_mode(memory)")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+// writeTruth writes the truth into temporary tables, with the columns of a crawl's database.
+func writeTruth(ctx context.Context, db *sql.DB, t *demo.Truth) error {
 	x := demo.Changes{}
 	if t.Changes != nil {
 		x = *t.Changes
@@ -59,7 +52,7 @@ func writeTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
 		rows     any
 	}{
 		{"listing", "value->>'id'", listingColumns(), t.Listings},
-		{"details", "value->>'id'", detailColumns(), t.Details},
+		{"detail", "value->>'id'", detailColumns(), t.Details},
 		{"company", "value->>'$.listings[0]'", []string{"name", "listings"}, t.Companies},
 		{"search", "value->>'city' || '/' || (value->>'category')", []string{"pages"}, t.Searches},
 		{"city", "value->>'slug'", []string{"name", "state"}, t.Cities},
@@ -68,7 +61,7 @@ func writeTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
 	} {
 		var rows bytes.Buffer
 		enc := json.NewEncoder(&rows)
-		enc.SetEscapeHTML(table.name == "details") // as the database has the lists of each
+		enc.SetEscapeHTML(table.name == "detail") // as the database has the lists of each
 		if err := enc.Encode(table.rows); err != nil {
 			return err
 		}
@@ -76,11 +69,11 @@ func writeTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
 		for _, c := range table.columns {
 			columns, from = columns+", "+c, from+", value->>'"+c+"'"
 		}
-		_, err = db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String())
+		_, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TEMP TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO temp.%[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String())
 		if err != nil {
 			return fmt.Errorf("table %s: %w", table.name, err)
 		}
 	}
-	_, err = db.ExecContext(ctx, completed)
+	_, err := db.ExecContext(ctx, completed)
 	return err
 }

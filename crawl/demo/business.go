@@ -83,7 +83,7 @@ const (
 	tagClaimed
 	tagLid
 	tagSlug
-	tagTripAdvisor
+	_ // keeps the answers to the questions below
 	tagDetail
 	tagOpen // the last: a page's number is added
 )

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -51,10 +50,6 @@ func (c *census) target(t *target) {
 	c.note("over a thousand results", t.total > 1000)
 	c.note("past the end: last page again", t.repeats)
 	c.note("past the end: not found", !t.repeats)
-	c.note("skin modern", t.skin == skinModern)
-	c.note("skin entity", t.skin == skinEntity)
-	c.note("skin 2019", t.skin == skin2019)
-	c.note("skin 2013", t.skin == skin2013)
 	for n := 1; n <= min(t.pages(), gazetteer.TierPages(t.place.Tier)); n++ {
 		c.page(t, n)
 	}
@@ -185,14 +180,13 @@ func TestCensus(t *testing.T) {
 
 func TestIDs(t *testing.T) {
 	t.Parallel()
-	inverse := idInverse()
 	for _, k := range []key{{0, 0, 0}, {1, 2, 3}, {15_855, 4, maxLocal - 1}, {nationwide, 4, 5}, {12_345, 1, 2_047}} {
-		if got, ok := keyOf(k.id(), inverse); !ok || got != k {
+		if got, ok := keyOf(k.id()); !ok || got != k {
 			t.Errorf("%+v: id %d reads back as %+v, %v", k, k.id(), got, ok)
 		}
 	}
 	for _, id := range []int64{-1, 0, 1, idOffset, idPrime + idOffset, 1 << 62} {
-		if k, ok := keyOf(id, inverse); ok {
+		if k, ok := keyOf(id); ok {
 			t.Errorf("id %d reads as %+v", id, k)
 		}
 	}
@@ -235,40 +229,4 @@ func TestHoldEndsWithClient(t *testing.T) {
 		}
 	}()
 	d.ServeHTTP(httptest.NewRecorder(), r.WithContext(ctx))
-}
-
-// TestKeptPages: pages that were sent are kept up to a limit, and none of another epoch is sent.
-func TestKeptPages(t *testing.T) {
-	t.Parallel()
-	d := open(t, Config{})
-	get := func(uri string) string {
-		r := httptest.NewRequest(http.MethodGet, uri, nil)
-		r.Header.Set("Accept-Encoding", "gzip")
-		w := httptest.NewRecorder()
-		d.ServeHTTP(w, r)
-		return w.Body.String()
-	}
-	const results = "/los-angeles-ca/plumbers?page="
-	first := get(results + "1")
-	for page := 2; page < 300; page++ {
-		get(results + strconv.Itoa(page%40+1) + "&again=" + strconv.Itoa(page))
-	}
-	e := d.now.Load()
-	var size int64
-	e.kept.Range(func(uri, kept any) bool {
-		size += int64(len(uri.(string)) + len(kept.(finished).body))
-		return true
-	})
-	if size > keptLimit || size < keptLimit/2 || size != e.size.Load() {
-		t.Errorf("%d bytes are kept and %d counted, at most %d may be", size, e.size.Load(), keptLimit)
-	}
-	if get(results+"1") != first {
-		t.Error("a page that was kept differs")
-	}
-	if err := d.SetEpoch(1); err != nil {
-		t.Fatal(err)
-	}
-	if get(results+"1") == first {
-		t.Error("a page of the epoch before is sent")
-	}
 }

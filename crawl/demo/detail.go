@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 // findDetail resolves /{city}-{st}/mip/{slug}-{ypid}: only the trailing digits
 // count, so the path need not be the business's own.
 func (d *edition) findDetail(path string) (business, bool) {
-	k, ok := keyOf(int64(number(path[strings.LastIndexByte(path, '-')+1:])), d.inverse)
+	k, ok := keyOf(int64(number(path[strings.LastIndexByte(path, '-')+1:])))
 	if !ok || !d.exists(k) {
 		return business{}, false
 	}
@@ -24,70 +25,25 @@ type own struct {
 	frame
 	business
 	profile
-	Phone, Tel, Mailto                       string
-	LD                                       any
-	HourRows                                 []hourRow
-	Services, Payment, Languages, Hoods, AKA *items
-}
-
-// items are a list and how it is written: behind each its separator, or in elements.
-type items struct {
-	Style string
-	Items []string
-}
-
-func itemsOf(style string, list []string) *items {
-	if len(list) == 0 {
-		return nil
-	}
-	return &items{style, list}
+	Phone, Tel, Mailto string
+	LD                 any
+	HourRows           [][3]string // whole, days, times
 }
 
 // detailPage writes a business's own page.
 func (d *edition) detailPage(b *business) []byte {
 	pr := b.profile()
-	v := own{
-		frame: plainFrame(b.Name, "mip"), business: *b, Phone: pr.phone, Mailto: pr.mailto(),
-		Services: itemsOf(pr.styles[0], pr.services), Payment: itemsOf(pr.styles[1], pr.payment), Languages: itemsOf(pr.styles[2], pr.languages),
-		Hoods: itemsOf("span", pr.hoods), AKA: itemsOf("p", pr.aka),
-	}
-	v.profile = pr
+	v := own{frame: plainFrame(b.Name, "mip"), business: *b, profile: pr, Phone: pr.phone, Mailto: pr.mailto()}
 	v.frame.Where = b.where()
 	v.Tel, _ = yp.CanonicalPhone(pr.phone)
 	for _, h := range pr.hours {
 		days, times, _ := strings.Cut(h, " ")
-		v.HourRows = append(v.HourRows, hourRow{dayNames.Replace(days), h, clock(times)})
+		v.HourRows = append(v.HourRows, [3]string{h, days, cmp.Or(times, "Closed")})
 	}
 	if pr.ld {
 		v.LD = b.detailLD(&pr)
 	}
 	return d.page("detail", &v)
-}
-
-// hourRow is a row of opening hours, for people and for machines.
-type hourRow struct{ Days, Machine, Times string }
-
-var dayNames = strings.NewReplacer("Mo", "Mon", "Tu", "Tue", "We", "Wed", "Th", "Thu", "Fr", "Fri", "Sa", "Sat", "Su", "Sun", "-", " - ")
-
-// clock writes "13:00-17:30" as "1:00 pm - 5:30 pm".
-func clock(times string) string {
-	if times == "" {
-		return "Closed"
-	}
-	var out []string
-	for span := range strings.SplitSeq(times, ",") {
-		from, to, _ := strings.Cut(span, "-")
-		out = append(out, halfDay(from)+" - "+halfDay(to))
-	}
-	return strings.Join(out, ", ")
-}
-
-func halfDay(t string) string {
-	h, half := number(t[:2]), " am"
-	if h >= 12 {
-		half = " pm"
-	}
-	return strconv.Itoa((h+11)%12+1) + t[2:] + half
 }
 
 // mailto writes the email link, or hides it as the CDN does: in hex, the first
@@ -99,20 +55,18 @@ func (pr *profile) mailto() string {
 	case !pr.hidden:
 		return "mailto:" + pr.email
 	}
-	masked := []byte{pr.mask}
+	const mask = 0x5e
+	masked := []byte{mask}
 	for _, c := range []byte(pr.email) {
-		masked = append(masked, c^pr.mask)
+		masked = append(masked, c^mask)
 	}
 	return "/cdn-cgi/l/email-protection#" + hex.EncodeToString(masked)
 }
 
-// detailLD is the JSON-LD of a detail page; here url is the business's own
-// site. One in some stands in a graph. What the CDN hides it does not tell.
+// detailLD is the JSON-LD of a detail page; here url is the business's own site. What the CDN hides it
+// does not tell.
 func (b *business) detailLD(pr *profile) map[string]any {
-	v := map[string]any{"@type": "LocalBusiness", "name": b.Name, "paymentAccepted": strings.Join(pr.payment, ", "), "image": b.Image}
-	if b.dice.pct(tagDetail+6) < 50 {
-		v["@type"] = []string{"LocalBusiness", "Organization"}
-	}
+	v := map[string]any{"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name, "paymentAccepted": strings.Join(pr.Payment, ", "), "image": b.Image}
 	full := *b
 	if full.Phone, full.Hours = pr.phone, pr.hours; b.Address.Street == "" {
 		full.Address = address{}
@@ -127,33 +81,21 @@ func (b *business) detailLD(pr *profile) map[string]any {
 		v["email"] = "mailto:" + pr.email
 	}
 	if b.Years > 0 {
-		v["foundingDate"] = strconv.Itoa(pr.founded)
+		v["foundingDate"] = strconv.Itoa(thisYear - b.Years)
 	}
-	if pr.graph {
-		return map[string]any{"@context": "http://schema.org", "@graph": []any{map[string]any{"@type": "BreadcrumbList", "itemListElement": []any{}}, v}}
-	}
-	v["@context"] = "http://schema.org"
 	return v
 }
 
 // profile is what a business's own page says beyond its card.
 type profile struct {
-	phone     string // now and then only here
-	email     string
-	hidden    bool // the email is written as the CDN hides it
-	mask      byte
-	hours     []string // now and then only here
-	payment   []string
-	services  []string
-	languages []string
-	hoods     []string
-	aka       []string
-	Social    []string // as linked, the placeholder too
-	founded   int
-	lat, lon  string
-	ld        bool      // the page has JSON-LD
-	graph     bool      // in a graph
-	styles    [3]string // how lists are written
+	phone                                    string // now and then only here
+	email                                    string
+	hidden                                   bool     // the email is written as the CDN hides it
+	hours                                    []string // now and then only here
+	Payment, Services, Languages, Hoods, AKA []string
+	Social                                   []string // as linked, the placeholder too
+	lat, lon                                 string
+	ld                                       bool // the page has JSON-LD
 }
 
 // placeholder is where the site's own template points when a business has no
@@ -163,12 +105,8 @@ const placeholder = "https://www.facebook.com/platform"
 // thisYear is the year that founding dates are counted back from.
 const thisYear = 2026
 
-// The questions asked of a business's dice about its own page, from tagDetail.
-const (
-	tagOwnEmail = tagDetail + 3
-	tagOwnMask  = tagDetail + 5
-	tagOwn      = 7_000 // the ones that came later
-)
+// The questions asked of a business's dice about its own page, beside those from tagDetail.
+const tagOwn = 7_000
 
 var (
 	payments = []string{"amex", "cash", "check", "debit", "diners club", "discover", "financing available", "invoice", "master card", "paypal", "visa"}
@@ -180,8 +118,8 @@ var (
 func (b *business) profile() profile {
 	d := b.dice
 	pr := profile{
-		phone: b.Phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, mask: byte(d.pick(tagOwnMask, 256)), hours: b.Hours,
-		ld: d.pct(tagOwn) >= 16, graph: d.pct(tagOwn+1) < 12,
+		phone: b.Phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, hours: b.Hours, ld: d.pct(tagOwn) >= 16,
+		Payment: some(d, tagOwn+100, payments, 55), Services: distinct(b.Labels), Languages: some(d, tagOwn+200, tongues, 40), Social: b.socials(),
 	}
 	if b.Phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
 		pr.phone = b.localNumber(d, tagOwn+3)
@@ -189,41 +127,15 @@ func (b *business) profile() profile {
 	if b.Hours == nil && d.pct(tagOwn+4) < 35 {
 		pr.hours = hourSets[d.pick(tagOwn+5, len(hourSets))]
 	}
-	pr.fillLists(b)
-	if b.Years > 0 {
-		pr.founded = thisYear - b.Years
+	if d.pct(tagDetail+2) < 30 {
+		pr.AKA = []string{yp.Clean(b.Name) + " of " + b.where()}
 	}
 	if b.home != nil {
+		pr.Hoods = some(d, tagOwn+300, quarters, 20)
 		pr.lat = strconv.FormatFloat(b.home.Lat+float64(b.spot.unit(tagDetail+7)/20), 'f', 5, 64)
 		pr.lon = strconv.FormatFloat(b.home.Lon+float64(b.spot.unit(tagDetail+8)/20), 'f', 5, 64)
 	}
 	return pr
-}
-
-func (pr *profile) fillLists(b *business) {
-	d := b.dice
-	if d.pct(tagOwn+10) < 88 {
-		pr.payment = some(d, tagOwn+100, payments, 55)
-	}
-	if d.pct(tagOwn+11) < 85 {
-		pr.services = distinct(b.Labels)
-	}
-	if d.pct(tagOwn+12) < 75 {
-		pr.languages = append(pr.languages, some(d, tagOwn+200, tongues, 40)...)
-	}
-	if b.home != nil && d.pct(tagOwn+13) < 55 {
-		pr.hoods = some(d, tagOwn+300, quarters, 20)
-	}
-	if d.pct(tagDetail+2) < 30 {
-		pr.aka = append(pr.aka, yp.Clean(b.Name)+" of "+b.where())
-		if d.pct(tagOwn+14) < 35 {
-			pr.aka = append(pr.aka, "The "+b.trade.words[0]+" People")
-		}
-	}
-	for i := range pr.styles {
-		pr.styles[i] = d.word(tagOwn+20+i, []string{",", ";", " •", "br", "list", "span"})
-	}
-	pr.Social = b.socials()
 }
 
 // some picks each of words with pct in a hundred.
@@ -238,25 +150,20 @@ func some(d dice, tag int, words []string, pct int) []string {
 }
 
 // socials lists the social links: the business's own, or the template's
-// placeholder, or both.
+// placeholder.
 func (b *business) socials() []string {
-	d, slug := b.dice, yp.Slug(yp.Clean(b.Name))
-	switch r := d.pct(tagOwn + 30); {
-	case r < 35:
-		return []string{"https://www.facebook.com/" + slug}
+	switch r := b.dice.pct(tagOwn + 30); {
 	case r < 55:
-		return []string{"https://www.facebook.com/" + slug, "https://www.instagram.com/" + strings.ReplaceAll(slug, "-", "_")}
+		return []string{"https://www.facebook.com/" + yp.Slug(yp.Clean(b.Name))}
 	case r < 85:
 		return []string{placeholder}
-	case r < 90:
-		return []string{placeholder, "https://www.instagram.com/" + strings.ReplaceAll(slug, "-", "_")}
 	}
 	return nil
 }
 
 // email returns the business's address, "" when it gives none.
 func (b *business) email() string {
-	if b.dice.pct(tagOwnEmail) < 50 {
+	if b.dice.pct(tagDetail+3) < 50 {
 		return ""
 	}
 	host := strings.ReplaceAll(yp.Slug(yp.Clean(b.Name)), "-", "")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,73 +42,41 @@ type Config struct {
 // Directory is the demo directory. It is an http.Handler and safe for
 // concurrent use.
 type Directory struct {
-	*stock
-	cfg   Config
-	now   atomic.Pointer[edition]
-	stats counts
+	cfg       Config
+	gaz       *gazetteer.Gazetteer
+	first     *atlas            // the places of epoch 0
+	spares    map[string]*place // by slug: the places that later epochs may add
+	cats      map[string]int    // slug to index in trades
+	templates *template.Template
+	now       atomic.Pointer[edition]
+	stats     counts
 }
 
 // New builds the directory of a gazetteer's places. Errors wrap ErrFailSpec or
 // ErrEpoch when the configuration is at fault.
 func New(cfg Config, g *gazetteer.Gazetteer) (*Directory, error) {
-	all, err := NewMany(cfg, g, 1)
-	if err != nil {
-		return nil, err
-	}
-	return all[0], nil
-}
-
-// NewMany builds n directories that differ in their seeds, cfg.Seed and the
-// ones after it. They share all that does not follow from a seed: the places
-// and the markup, which is nearly all of the memory.
-func NewMany(cfg Config, g *gazetteer.Gazetteer, n int) ([]*Directory, error) {
 	if err := checkFail(cfg.Fail); err != nil {
 		return nil, err
 	}
 	if err := checkEpoch(cfg.Epoch); err != nil {
 		return nil, err
 	}
-	s, err := newStock(g, cmp.Or(cfg.Places, defaultPlaces))
-	if err != nil {
-		return nil, fmt.Errorf("build the demo directory: %w", err)
-	}
-	all := make([]*Directory, n)
-	for i := range all {
-		all[i] = &Directory{stock: s, cfg: cfg}
-		all[i].cfg.Seed += int64(i)
-		all[i].stats.s = Stats{ByFailure: make(map[string]int), URLs: make(map[string]int)}
-		all[i].now.Store(all[i].editionOf(cfg.Epoch))
-	}
-	return all, nil
-}
-
-// stock is what the directories of one process share, whatever their seeds and
-// epochs. It never changes once it is made.
-type stock struct {
-	gaz       *gazetteer.Gazetteer
-	first     *atlas            // the places of epoch 0
-	spares    map[string]*place // by slug: the places that later epochs may add
-	cats      map[string]int    // slug to index in trades
-	inverse   uint64
-	templates *template.Template
-}
-
-// newStock reads the places and the markup.
-func newStock(g *gazetteer.Gazetteer, places int) (*stock, error) {
 	all := g.All()
 	if len(all) >= nationwide {
-		return nil, fmt.Errorf("%d places, ids have room for %d", len(all), nationwide)
+		return nil, fmt.Errorf("build the demo directory: %d places, ids have room for %d", len(all), nationwide)
 	}
-	s := &stock{gaz: g, inverse: idInverse(), cats: make(map[string]int), templates: newTemplates()}
-	s.first = newAtlas(takePlaces(all, places))
-	for _, p := range s.first.places {
-		p.near = nearest(p, s.first.byState[p.State])
+	d := &Directory{cfg: cfg, gaz: g, cats: make(map[string]int), templates: newTemplates()}
+	d.first = newAtlas(takePlaces(all, cmp.Or(cfg.Places, defaultPlaces)))
+	for _, p := range d.first.places {
+		p.near = nearest(p, d.first.byState[p.State])
 	}
-	s.spares = takeSpares(all, s.first)
+	d.spares = takeSpares(all, d.first)
 	for i := range trades {
-		s.cats[yp.CategorySlug(trades[i].name)] = i
+		d.cats[yp.CategorySlug(trades[i].name)] = i
 	}
-	return s, nil
+	d.stats.s = Stats{ByFailure: make(map[string]int), URLs: make(map[string]int)}
+	d.now.Store(d.editionOf(cfg.Epoch))
+	return d, nil
 }
 
 // MaxEpoch is the last epoch. Every step before it costs some nanoseconds per
@@ -122,13 +89,7 @@ type edition struct {
 	*Directory
 	*atlas
 	epoch int
-	kept  sync.Map // path and query → finished, gzipped, of pages that were sent; up to keptLimit
-	size  atomic.Int64
 }
-
-// keptLimit bounds the bytes of pages that wait to be asked for again: `run` crawls the demo
-// within its own process, which is to stay below 48 MB.
-const keptLimit = 8 << 20
 
 func checkEpoch(n int) error {
 	if n < 0 || n > MaxEpoch {

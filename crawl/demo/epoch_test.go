@@ -201,29 +201,3 @@ func TestCitiesComeAndGo(t *testing.T) {
 func difference(a, b []demo.City) []demo.City {
 	return slices.DeleteFunc(a, func(c demo.City) bool { return slices.Contains(b, c) })
 }
-
-// TestNewMany: directories that share their stock are those of their seeds.
-func TestNewMany(t *testing.T) {
-	t.Parallel()
-	_, g := setup(t, demo.Config{})
-	all, err := demo.NewMany(demo.Config{Seed: 20, Epoch: 1}, g, 3)
-	if err != nil || len(all) != 3 {
-		t.Fatal(len(all), err)
-	}
-	for i, d := range all {
-		alone, _ := setup(t, demo.Config{Seed: 20 + int64(i), Epoch: 1})
-		for _, uri := range samples() {
-			if !bytes.Equal(get(d, uri).Body.Bytes(), get(alone, uri).Body.Bytes()) {
-				t.Errorf("directory %d: %s is another than that of its seed", i, uri)
-			}
-		}
-		if err := d.SetEpoch(i); err != nil || d.Stats().Requests != len(samples()) {
-			t.Errorf("directory %d: %d requests, %v", i, d.Stats().Requests, err)
-		}
-	}
-	for i, d := range all { // each in its own
-		if alone := moved(t, demo.Config{Seed: 20 + int64(i)}, i); get(d, "/austin-tx/plumbers").Body.String() != get(alone, "/austin-tx/plumbers").Body.String() {
-			t.Errorf("directory %d is not in its epoch", i)
-		}
-	}
-}

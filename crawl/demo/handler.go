@@ -68,6 +68,9 @@ func isResults(path string) bool {
 	return path == "/search" || strings.Count(path, "/") == 2 && !strings.HasPrefix(path, "/state-") && !strings.Contains(path, "/mip/")
 }
 
+// contentType is that of every page.
+const contentType = "text/html; charset=utf-8"
+
 // answer is one answer under way.
 type answer struct {
 	d       *edition // the same from the first byte to the last
@@ -89,7 +92,7 @@ func (a *answer) serve() {
 	case failChallenge:
 		a.w.Header().Set("Cf-Mitigated", "challenge")
 		a.w.Header().Set("Server", "cloudflare")
-		a.plain(http.StatusForbidden, "text/html; charset=utf-8", string(a.d.page("challenge", nil)))
+		a.plain(http.StatusForbidden, contentType, string(a.d.page("challenge", nil)))
 	case failTimeout:
 		a.done(0)
 		a.d.pause(a.r, holdFor)
@@ -127,50 +130,25 @@ func (a *answer) page() {
 		a.plain(http.StatusOK, "text/plain; charset=utf-8", robots)
 		return
 	}
-	uri, zipped, asEver := a.r.URL.RequestURI(), strings.Contains(a.r.Header.Get("Accept-Encoding"), "gzip"), a.failure != failLayout && a.failure != failCut
-	if kept, ok := a.d.kept.Load(uri); ok && zipped && asEver {
-		f, _ := kept.(finished)
-		a.send(f)
-		return
-	}
-	status, charset, html := a.build()
+	status, html := a.build()
 	if status == http.StatusMovedPermanently {
 		a.done(status)
 		http.Redirect(a.w, a.r, string(html), status)
 		return
 	}
-	f := finished{status, "text/html; charset=" + charset, html, zipped}
-	if a.failure == failCut {
-		a.cut(f)
+	switch a.failure {
+	case failCut:
+		a.cut(status, html)
 		return
+	case failLayout:
+		html = renameClasses(html)
 	}
-	if a.failure == failLayout {
-		f.body = renameClasses(html)
-	}
-	if zipped {
-		f.body = gzipped(f.body)
-	}
-	if n := int64(len(f.body) + len(uri)); zipped && asEver {
-		if a.d.size.Add(n) <= keptLimit {
-			a.d.kept.Store(uri, f)
-		} else {
-			a.d.size.Add(-n)
-		}
-	}
-	a.send(f)
-}
-
-// finished is a page that is ready to be sent.
-type finished struct {
-	status      int
-	contentType string
-	body        []byte
-	zipped      bool
+	a.send(status, html)
 }
 
 // build returns the page that was asked for, or the address that it moved to.
 // A search that fits nothing says so with 200; a path that is none is not found.
-func (a *answer) build() (status int, charset string, html []byte) {
+func (a *answer) build() (status int, html []byte) {
 	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
 	switch {
 	case path == "/":
@@ -189,7 +167,7 @@ func (a *answer) build() (status int, charset string, html []byte) {
 	case strings.Contains(path, "/mip/"):
 		if b, ok := d.findDetail(path); ok {
 			if b.Path != path {
-				return http.StatusMovedPermanently, "", []byte(b.Path)
+				return http.StatusMovedPermanently, []byte(b.Path)
 			}
 			html = d.detailPage(&b)
 		}
@@ -203,23 +181,24 @@ func (a *answer) build() (status int, charset string, html []byte) {
 	if html == nil {
 		return d.notFound()
 	}
-	return http.StatusOK, "utf-8", html
+	return http.StatusOK, html
 }
 
-// send writes the page.
-func (a *answer) send(f finished) {
-	h, body := a.w.Header(), f.body
-	h.Set("Content-Type", f.contentType)
+// send writes the page, compressed for whoever can read that.
+func (a *answer) send(status int, body []byte) {
+	h := a.w.Header()
+	h.Set("Content-Type", contentType)
 	h.Set("Vary", "Accept-Encoding")
 	// What a CDN adds to every page, and no sign of a block.
 	h.Set("Cf-Cache-Status", "DYNAMIC")
 	h.Set("Set-Cookie", "vrid=demo; Path=/; HttpOnly; SameSite=Lax")
-	if f.zipped {
+	if strings.Contains(a.r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
+		body = gzipped(body)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	a.done(f.status)
-	a.w.WriteHeader(f.status)
+	a.done(status)
+	a.w.WriteHeader(status)
 	if a.r.Method == http.MethodHead {
 		return
 	}
@@ -244,14 +223,14 @@ func gzipped(body []byte) []byte {
 
 // cut sends the first half of the page as servers of old did: its end is that of the
 // connection, so that nobody can tell by the transfer that there is more.
-func (a *answer) cut(f finished) {
-	a.done(f.status)
+func (a *answer) cut(status int, html []byte) {
+	a.done(status)
 	conn, buf, err := http.NewResponseController(a.w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler) // a server that can't: the client sees an error
 	}
 	defer func() { _ = conn.Close() }()
-	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", f.status, http.StatusText(f.status), f.contentType)
-	_, _ = buf.Write(f.body[:len(f.body)/2]) // the client may have disconnected: nothing to do about it
+	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
+	_, _ = buf.Write(html[:len(html)/2]) // the client may have disconnected: nothing to do about it
 	_ = buf.Flush()
 }

@@ -73,7 +73,6 @@ func (d *edition) findSearch(q url.Values) (request, bool) {
 // results is a page of results.
 type results struct {
 	frame
-	Skin                    skin
 	CitySlug, Sort, Showing string
 	Total                   int
 	Cards, Center, Aside    []*business
@@ -85,18 +84,18 @@ type results struct {
 
 // resultsPage writes a page of results. Past the end some targets show their
 // last page again, the others are not found.
-func (d *edition) resultsPage(r *request) (status int, charset string, html []byte) {
+func (d *edition) resultsPage(r *request) (status int, html []byte) {
 	t := &r.target
 	city, what := t.place.Name+", "+t.place.State, trades[t.cat].name
 	v := results{
 		frame: frame{
-			Charset: t.skin.charset(), Kind: "srp", What: what, City: t.place.Name, State: t.place.State, Where: city,
+			Kind: "srp", What: what, City: t.place.Name, State: t.place.State, Where: city,
 			Title: "Best 30 " + what + " in " + city + " with Reviews", Heading: city + " " + what, Self: r.link(1),
 		},
-		Skin: t.skin, CitySlug: t.place.Slug, Sort: r.sorted(), Total: t.total,
+		CitySlug: t.place.Slug, Sort: r.sorted(), Total: t.total,
 	}
 	if t.total == 0 {
-		return http.StatusOK, v.Charset, t.skin.encode(d.page("no_results", &v))
+		return http.StatusOK, d.page("no_results", &v)
 	}
 	if r.page > t.pages() {
 		if !t.repeats {
@@ -107,9 +106,7 @@ func (d *edition) resultsPage(r *request) (status int, charset string, html []by
 	for i, k := range d.onPage(t, r.page) {
 		c := d.card(k, (r.page-1)*perPage+i+1, r.page, false)
 		v.Cards = append(v.Cards, c)
-		if t.skin == skinModern || t.skin == skinEntity { // after a script that is about something else
-			v.LD = append(v.LD, c.ld(t.skin))
-		}
+		v.LD = append(v.LD, c.ld())
 	}
 	center, aside := d.ads(t, r.page)
 	for _, k := range center {
@@ -119,11 +116,11 @@ func (d *edition) resultsPage(r *request) (status int, charset string, html []by
 		v.Aside = append(v.Aside, d.card(k, 0, r.page, true))
 	}
 	r.paginate(&v)
-	return http.StatusOK, v.Charset, t.skin.encode(d.page("results", &v))
+	return http.StatusOK, d.page("results", &v)
 }
 
-func (d *edition) notFound() (status int, charset string, html []byte) {
-	return http.StatusNotFound, "utf-8", d.page("not_found", plainFrame("404 Not Found", "error"))
+func (d *edition) notFound() (status int, html []byte) {
+	return http.StatusNotFound, d.page("not_found", plainFrame("404 Not Found", "error"))
 }
 
 // paginate sets the count and the links to other pages.
@@ -198,24 +195,10 @@ func (b *business) Lazy() bool {
 // Halves are the classes of the rating.
 func (b *business) Halves() string { return halves[b.Stars] }
 
-// TripAdvisor is how often others have rated it; 0 = it is not said.
-func (b *business) TripAdvisor() int {
-	if b.Stars == 0 || !b.trade.pricey || b.dice.pct(tagTripAdvisor) >= 50 {
-		return 0
-	}
-	return 100 + b.dice.pick(tagTripAdvisor+100, 900)
-}
-
-// BBB reports whether the Better Business Bureau's grade stands on the card.
-func (b *business) BBB() bool { return b.Stars > 0 && b.dice.pct(tagTripAdvisor+200) < 40 }
-
 // ld is the business's JSON-LD on a results page, which never says more of the address than the
 // card does.
-func (b *business) ld(sk skin) map[string]any {
+func (b *business) ld() map[string]any {
 	v := map[string]any{"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name, "url": b.Path}
-	if sk == skinEntity {
-		v["url"] = "https://www.yellowpages.com" + b.Path
-	}
 	b.ldFields(v)
 	if len(b.Hours) == 1 && b.dice.pct(tagHours+200) < 50 {
 		v["openingHours"] = b.Hours[0]

@@ -24,13 +24,8 @@ const closeWithin = 2 * time.Second
 
 // Server serves a directory on a port of its own.
 type Server struct {
-	url    string
-	http   *http.Server
-	stop   context.CancelFunc // ends the requests that hold or wait
-	unhook func() bool
-	done   chan struct{}
-	once   sync.Once
-	err    error
+	url   string
+	close func() error
 }
 
 // Serve listens on addr and serves d until ctx ends or Close is called. An
@@ -47,8 +42,7 @@ func Serve(ctx context.Context, addr string, d *Directory) (*Server, error) {
 		return nil, fmt.Errorf("serve the demo directory: %w", err)
 	}
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{url: "http://" + l.Addr().String(), stop: stop, done: make(chan struct{})}
-	s.http = &http.Server{
+	server := &http.Server{
 		Handler:           d,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: 10 * time.Second,
@@ -57,13 +51,24 @@ func Serve(ctx context.Context, addr string, d *Directory) (*Server, error) {
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 	}
-	go func() {
-		defer close(s.done)
-		if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			s.err = err
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	s := &Server{url: "http://" + l.Addr().String()}
+	s.close = sync.OnceValue(func() error {
+		stop() // the requests that hold or wait
+		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+		defer cancel()
+		err := server.Shutdown(ctx)
+		if err != nil {
+			err = server.Close()
 		}
-	}()
-	s.unhook = context.AfterFunc(ctx, func() { _ = s.Close() })
+		if end := <-ended; !errors.Is(end, http.ErrServerClosed) {
+			err = errors.Join(end, err)
+		}
+		return err
+	})
+	unhook := context.AfterFunc(ctx, func() { _ = s.Close() })
+	context.AfterFunc(base, func() { unhook() })
 	return s, nil
 }
 
@@ -87,21 +92,7 @@ func (s *Server) URL() string { return s.url }
 
 // Close stops listening, lets answers under way end for a short while, and
 // cuts the rest. It may be called more than once and by several goroutines.
-func (s *Server) Close() error {
-	s.once.Do(func() {
-		s.unhook()
-		s.stop()
-		ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
-		defer cancel()
-		err := s.http.Shutdown(ctx)
-		if err != nil {
-			err = s.http.Close()
-		}
-		<-s.done
-		s.err = errors.Join(s.err, err)
-	})
-	return s.err
-}
+func (s *Server) Close() error { return s.close() }
 
 // Stats is what the directory has been asked for since it started.
 type Stats struct {
@@ -156,16 +147,16 @@ const (
 // holdFor bounds how long a timeout holds the connection.
 const holdFor = 60 * time.Second
 
-// failKinds returns the kinds in the order in which they are drawn.
-func failKinds() []string {
+// FailKinds returns the kinds in the order in which they are drawn.
+func FailKinds() []string {
 	return []string{fail429, fail503, failChallenge, failTimeout, failTruncate, failCut, failLayout}
 }
 
 func checkFail(fail map[string]float64) error {
 	sum := 0.0
 	for kind, p := range fail {
-		if !slices.Contains(failKinds(), kind) {
-			return fmt.Errorf("%w: unknown kind %q: want one of %s", ErrFailSpec, kind, strings.Join(failKinds(), ", "))
+		if !slices.Contains(FailKinds(), kind) {
+			return fmt.Errorf("%w: unknown kind %q: want one of %s", ErrFailSpec, kind, strings.Join(FailKinds(), ", "))
 		}
 		if math.IsNaN(p) || p < 0 || p > 1 {
 			return fmt.Errorf("%w: %s=%v: want a probability from 0 to 1", ErrFailSpec, kind, p)
@@ -185,7 +176,7 @@ func (d *Directory) trouble(url string, attempt int) string {
 		return ""
 	}
 	u := newDice(d.cfg.Seed, 0xfa11, hashText(url), uint64(attempt)).unit(0)
-	for _, kind := range failKinds() {
+	for _, kind := range FailKinds() {
 		if u -= d.cfg.Fail[kind]; u < 0 {
 			return kind
 		}

@@ -23,7 +23,6 @@ type target struct {
 	total int   // organic results
 	read  int   // pages that a selection reads
 	slots []key // what they are, in order; nil in epoch 0, where at tells
-	skin  skin
 	// repeats says that pages past the end show the last one again; elsewhere
 	// they are not found.
 	repeats bool
@@ -33,7 +32,7 @@ type target struct {
 const (
 	tagTotal = iota
 	tagTotal1
-	tagSkin
+	_ // keeps the answers to the questions below
 	tagPastEnd
 	tagAds
 	tagAside
@@ -49,16 +48,6 @@ func (d *edition) target(p *place, cat int) target {
 		d.layOut(&t)
 	}
 	t.repeats = t.dice.pct(tagPastEnd) < 50
-	switch r := t.dice.pct(tagSkin); {
-	case r < 55:
-		t.skin = skinModern
-	case r < 85:
-		t.skin = skinEntity
-	case r < 93:
-		t.skin = skin2019
-	default:
-		t.skin = skin2013
-	}
 	return t
 }
 
@@ -254,7 +243,8 @@ const (
 	// real thing (up to nine digits, no order) and can be read back.
 	idPrime   = 999_999_937
 	idFactor  = 387_420_489
-	idOffset  = 1 << 20 // keeps every id at a length that is no small number
+	idInverse = 115_270_698 // idFactor × idInverse = 1 in the field
+	idOffset  = 1 << 20     // keeps every id at a length that is no small number
 	maxPlaces = nationwide + 1
 )
 
@@ -267,25 +257,13 @@ func (k key) id() int64 {
 // text is the id as pages and crawls write it.
 func (k key) text() string { return strconv.FormatInt(k.id(), 10) }
 
-// keyOf reads an id back; inverse is idInverse().
-func keyOf(id int64, inverse uint64) (key, bool) {
+// keyOf reads an id back.
+func keyOf(id int64) (key, bool) {
 	x := id - idOffset
 	if x <= 0 || x >= idPrime {
 		return key{}, false
 	}
-	v := uint64(x)*inverse%idPrime - 1
+	v := uint64(x)*idInverse%idPrime - 1
 	k := key{place: int(v / maxLocal / maxCats), cat: int(v / maxLocal % maxCats), n: int(v % maxLocal)}
 	return k, k.place < maxPlaces && k.cat < len(trades)
-}
-
-// idInverse returns the inverse of idFactor modulo idPrime (Fermat).
-func idInverse() uint64 {
-	result, base := uint64(1), uint64(idFactor)
-	for e := idPrime - 2; e > 0; e >>= 1 {
-		if e&1 == 1 {
-			result = result * base % idPrime
-		}
-		base = base * base % idPrime
-	}
-	return result
 }

@@ -16,7 +16,7 @@ import (
 type Selection struct {
 	States           []string // codes; empty = all
 	Categories       []string // names or slugs; empty = all of the directory
-	Cities           []string // names or slugs; empty = all of the directory
+	Cities           []string // slugs, the site's or the gazetteer's; empty = all of the directory
 	MaxPages         int      // per target; 0 = by the city's tier, below 0 = all
 	MinPopulation    int
 	IncludeSponsored bool
@@ -123,7 +123,7 @@ func (d *edition) seen(targets []target, sel Selection) map[key]views {
 func (d *edition) see(t *target, ads bool, saw func(key, views)) {
 	for n := 1; n <= t.read; n++ {
 		for _, k := range d.onPage(t, n) {
-			saw(k, t.skin.view())
+			saw(k, viewOrganic)
 		}
 		if !ads {
 			continue
@@ -141,7 +141,7 @@ func (d *edition) see(t *target, ads bool, saw func(key, views)) {
 // selected lists the targets of a selection that the directory has.
 func (d *edition) selected(sel Selection) []target {
 	var targets []target
-	cities, places, limits := d.citySlugs(&sel), d.places, map[Search]int{}
+	places, limits := d.places, map[Search]int{}
 	if sel.Planned || len(sel.Searches) > 0 {
 		places = d.first.places
 	}
@@ -158,7 +158,7 @@ func (d *edition) selected(sel Selection) []target {
 	}
 	for _, p := range places {
 		for i := range trades {
-			limit, wanted := sel.MaxPages, sel.hasPlace(p, cities) && sel.hasCategory(i)
+			limit, wanted := sel.MaxPages, sel.hasPlace(p) && sel.hasCategory(i)
 			if len(sel.Searches) > 0 {
 				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades[i].name)}]
 			}
@@ -178,26 +178,8 @@ func (d *edition) selected(sel Selection) []target {
 	return targets
 }
 
-// citySlugs resolves the cities of a selection in every state of the directory,
-// as the gazetteer does; nil = all.
-func (d *edition) citySlugs(sel *Selection) map[string]bool {
-	if len(sel.Cities) == 0 {
-		return nil
-	}
-	slugs := make(map[string]bool)
-	for _, c := range sel.Cities {
-		slugs[yp.Slug(c)] = true // "los-angeles-ca", "Los Angeles, CA"
-		for state := range d.byState {
-			if p, ok := d.gaz.Find(c, state); ok {
-				slugs[p.Slug] = true
-			}
-		}
-	}
-	return slugs
-}
-
-func (sel *Selection) hasPlace(p *place, cities map[string]bool) bool {
-	if p.Population < sel.MinPopulation || cities != nil && !cities[p.Slug] && !cities[p.known] {
+func (sel *Selection) hasPlace(p *place) bool {
+	if p.Population < sel.MinPopulation || len(sel.Cities) > 0 && !slices.Contains(sel.Cities, p.Slug) && !slices.Contains(sel.Cities, p.known) {
 		return false
 	}
 	return len(sel.States) == 0 || slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) })
@@ -243,18 +225,19 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	l := b.listing(base, viewOrganic)
 	det := yp.Detail{
 		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
-		Hours: pr.hours, Payment: pr.payment, Services: pr.services, Languages: pr.languages, Neighborhoods: pr.hoods, AKA: pr.aka,
-		Social: slices.DeleteFunc(slices.Clone(pr.Social), func(s string) bool { return s == placeholder }),
-		Years:  b.Years, About: l.Snippet,
+		Hours: pr.hours, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
+		Years: b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
 		det.PhoneE164 = e164
 	}
-	if len(det.Social) == 0 {
-		det.Social = nil
+	if !slices.Contains(pr.Social, placeholder) {
+		det.Social = pr.Social
 	}
 	if pr.ld {
-		det.Founded = pr.founded
+		if b.Years > 0 {
+			det.Founded = thisYear - b.Years
+		}
 		if b.Address.Street != "" {
 			det.Lat, _ = strconv.ParseFloat(pr.lat, 64) // as they are printed
 			det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
@@ -271,27 +254,9 @@ type views uint8
 const ownWords = "From Business: "
 
 const (
-	viewModern views = 1 << iota
-	view2019
-	view2013
+	viewOrganic views = 1 << iota
 	viewCenterAd
 	viewAsideAd
-)
-
-func (s skin) view() views {
-	switch s {
-	case skin2019:
-		return view2019
-	case skin2013:
-		return view2013
-	}
-	return viewModern
-}
-
-const (
-	viewOrganic = viewModern | view2019 | view2013
-	viewRich    = viewModern | view2019 // ratings, years, snippets, images
-	viewLabels  = viewOrganic | viewCenterAd
 )
 
 // listing returns what a crawl stores of b after seeing it in the given views.
@@ -311,18 +276,16 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 	if w, ok := yp.CanonicalWebsite(b.Website); ok && !strings.HasPrefix(b.Website, "/") { // no link back into the directory
 		l.WebsiteURL, l.Website, l.Domain = b.Website, w.URL, w.Domain
 	}
-	if seen&viewLabels != 0 {
+	if seen&(viewOrganic|viewCenterAd) != 0 {
 		l.Categories = distinct(b.Labels)
 	}
-	if seen&viewRich != 0 {
+	if seen&viewOrganic != 0 {
 		l.Rating, l.ReviewCount = float64(b.Stars)/2, b.Reviews
 		l.YearsInBusiness = b.Years
 		l.Snippet = strings.TrimPrefix(b.Snippet, ownWords)
 		if b.Image != "" {
 			l.ImageURL = absolute(base, b.Image)
 		}
-	}
-	if seen&viewModern != 0 {
 		l.PriceRange = b.Price
 		l.Hours = b.Hours
 		if b.claimed != claimUnsaid {
