@@ -156,7 +156,7 @@ func TestTrouble(t *testing.T) {
 				"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01, "cut": 0.02,
 			}}, "CA", "TX")
 			w.fetch.DelayMin, w.fetch.ConcurrencyPerHost = siegeDelay, siegeWorkers
-			w.write("UPDATE targets SET crawl_frequency_minutes = 60")
+			w.write("UPDATE targets SET crawl_frequency_minutes = 360") // longer than a target that fails waits: none is crawled a third time
 			e := w.watching(look)
 			w.until(`SELECT count(*) FROM targets WHERE status <> 'DONE' OR total_successes <> 2`, e, w.begin(t.Context(), e))
 			w.holds(truth)
