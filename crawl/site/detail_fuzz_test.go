@@ -1,11 +1,9 @@
 package site
 
 import (
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -44,16 +42,4 @@ func FuzzParseDetail(f *testing.F) {
 		}
 		checkDetailEqual(t, s, page, final)
 	})
-}
-
-// bulkyDetail is a detail page of about 120 KB, most of it chrome.
-func bulkyDetail() []byte {
-	var head, foot strings.Builder
-	for i := range 60 {
-		fmt.Fprintf(&head, "<script>window.cfg%d={html:\"<div class='result'><p>\",s:'%s'};</script>\n", i, strings.Repeat("lorem ipsum ", 80))
-		fmt.Fprintf(&foot, "<ul class=\"foot\"><li><a href=\"/about/a-%d\" data-analytics='{\"click_id\":%d}'>About &amp; more</a></li><li><span>%s</span></li></ul>\n", i, i, strings.Repeat("dolor ", 100))
-	}
-	page := detailPages()[0]
-	page = strings.Replace(page, "</head>", head.String()+"</head>", 1)
-	return []byte(strings.Replace(page, "</body>", foot.String()+"</body>", 1))
 }
