@@ -7,21 +7,28 @@ import (
 )
 
 // conns gives way on a busy page: with more than maxConns connections open, the one that has been
-// idle for longest is closed, also one that has never asked for anything. When all are busy, only
+// idle for longest since its last answer is closed, else the oldest of those that have not asked for
+// anything yet: their first request may be on its way. When all are busy, only
 // Config.Plain is answered: keptConns more are accepted for it, so that monitoring hears of a
 // program whose page is crowded.
 type conns struct {
 	mu    sync.Mutex
-	turns int
-	idle  map[net.Conn]int // since which turn; 0 = busy
+	turns int64
+	idle  map[net.Conn]int64 // since which turn; 0 = busy
 }
+
+// notAsked is added to the turn of a connection that has not asked for anything yet.
+const notAsked = 1 << 40
 
 // changed is the http.Server's ConnState.
 func (c *conns) changed(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch state {
-	case http.StateNew, http.StateIdle:
+	case http.StateNew:
+		c.turns++
+		c.idle[conn] = notAsked + c.turns
+	case http.StateIdle:
 		c.turns++
 		c.idle[conn] = c.turns
 	case http.StateActive:
@@ -34,7 +41,7 @@ func (c *conns) changed(conn net.Conn, state http.ConnState) {
 	}
 	var oldest net.Conn
 	for x, since := range c.idle {
-		if since > 0 && x != conn && (oldest == nil || since < c.idle[oldest]) {
+		if since > 0 && (x != conn || state == http.StateIdle) && (oldest == nil || since < c.idle[oldest]) {
 			oldest = x
 		}
 	}

@@ -86,7 +86,7 @@ func (e Ended) Error() string { return string(e) }
 // New returns a server. It panics when a template is wrong.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, conns: conns{idle: map[net.Conn]int{}}, beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, conns: conns{idle: map[net.Conn]int64{}}, beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce), render: s.render}
 	s.views = s.allViews()
