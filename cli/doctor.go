@@ -196,7 +196,7 @@ const (
 	noSpace     = 200_000_000
 )
 
-// disk looks at the room left where the database and the logs lie.
+// disk looks at the space left where the database and the logs lie.
 func (d *diagnosis) disk() {
 	for _, place := range []struct{ check, path string }{{"disk", filepath.Dir(d.c.String("db"))}, {"disk of logs", logDir(d.c)}} {
 		dir := existingFolder(place.path)
