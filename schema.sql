@@ -734,7 +734,7 @@ END;
 
 -- Never a trap: an operator who enables a target means it to be crawled, so all that was
 -- set automatically goes with the same statement. A dead letter for a permanent cause
--- stays one: `dead requeue` is for those.
+-- stays one: `reset` is for those.
 CREATE TRIGGER targets_enabled AFTER UPDATE OF enabled ON targets
 WHEN new.enabled = 1
 BEGIN
@@ -841,12 +841,12 @@ FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.kin
 -- the two together.) A time further ahead than its reason allows is the mark of a clock that
 -- was set back, and over.
 CREATE VIEW targets_available AS
-SELECT t.* FROM v_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
+SELECT t.* FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
 WHERE o.open = 1 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL
     AND (t.status IN ('PLANNED', 'FAILED') OR t.status = 'DONE' AND t.not_before IS NOT NULL) AND t.waits = 0;
 
 -- The targets, and whether each waits.
-CREATE VIEW v_waits AS
+CREATE VIEW targets_and_waits AS
 SELECT t.*, ifnull(t.not_before > n.now AND CASE t.wait_reason WHEN 'gap' THEN t.not_before <= n.gap WHEN 'backoff' THEN t.not_before <= n.far
         ELSE t.not_before <= n.week OR t.not_before <= strftime('%Y-%m-%dT%H:%M:%fZ', n.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') END, 0) AS waits
 FROM targets t CROSS JOIN (
@@ -877,7 +877,7 @@ GROUP BY s.id; -- of the row with the least rank
 
 -- Every target with its health and where it stands in its schedule:
 -- NOT_SCHEDULED done, and not to be crawled again; or retired, because its city is gone
--- FAILED       a dead letter (`dead requeue` takes it back)
+-- FAILED       a dead letter (`reset` takes it back)
 -- PAUSED       by an operator, or its source is disabled, paused or quarantined
 -- DEGRADED     rests after three failures or more, and comes back by itself
 -- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
@@ -902,19 +902,104 @@ SELECT t.id, t.kind, o.source, c.name AS city, t.state, k.name AS category, t.li
        (SELECT x.proxy FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_proxy,
        (SELECT x.identity FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_identity,
        t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at
-FROM v_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
+FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
 
+-- The targets as lists show them.
+CREATE VIEW v_targets AS
+SELECT v.id,
+       iif(v.kind = 'index', 'Index of ' || v.state,
+           coalesce((SELECT name FROM listings WHERE id = v.listing), v.category, '') || ' in ' || ifnull(v.city || ', ', '') || v.state) AS target,
+       v.source, v.kind, v.state, v.city, v.category, v.status,
+       v.schedule_status AS schedule,          -- as in v_crawler_status
+       iif(v.enabled = 1, v.crawl_status, 'disabled') AS health,
+       v.wait_reason AS wait,                  -- backoff, recrawl or gap
+       v.not_before AS next_at,                -- the time that the target itself waits for
+       v.page_current AS page,                 -- the last one committed
+       v.listings,                             -- accepted by the current crawl
+       v.consecutive_failures AS failures, v.backoff_level,
+       iif(v.status = 'DONE' AND v.last_error_code = 'NO_LISTINGS', NULL, v.last_error_code) AS error, v.last_error AS message,
+       v.enabled, v.auto_disabled,             -- parked because it failed too often
+       60 * v.crawl_frequency_minutes AS again_after_seconds, -- 0 = once only
+       v.total_attempts AS attempts, v.total_successes AS successes, v.success_rate AS success_percent,
+       v.last_success_at, v.claimed_by, v.heartbeat_at, v.crawl_started_at AS started_at, v.finished_at, v.retired_at
+FROM v_crawler_status v;
+
+-- The attempts at targets.
+CREATE VIEW v_attempts AS
+SELECT a.id, a.target_id,
+       iif(t.kind = 'index', 'Index of ' || t.state, coalesce((SELECT name FROM listings WHERE id = t.listing), k.name, '') || ' in ' || ifnull(c.name || ', ', '') || t.state) AS target,
+       s.name AS source, t.kind, t.state, a.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, a.worker_id, a.attempt_number AS attempt, a.started_at, a.finished_at, a.duration_ms,
+       a.ended,                                -- running, done, failed, parked, released or recovered
+       a.error_code AS error, a.error_message AS message, a.http_status, a.page_before, a.pages, a.listings, a.upserted, a.changed,
+       a.bytes, a.backoff_delay_ms, a.proxy, a.identity, a.user_agent
+FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
+LEFT JOIN workers w ON w.run_id = a.run_id AND w.worker_id = a.worker_id
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
+
+-- The runs. state is how a run ended; a running one whose process has died is shown as killed, for its lock tells.
+CREATE VIEW v_runs AS
+SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
+       r.host, r.pid, r.command, r.started_at, r.heartbeat_at, r.finished_at, iif(r.outcome = 'dead', 'killed', r.outcome) AS state,
+       CASE r.outcome WHEN 'done' THEN '0 or 3' WHEN 'interrupted' THEN '130' WHEN 'budget' THEN '4' WHEN 'error' THEN '1'
+           WHEN 'blocked' THEN '5' WHEN 'no_proxies' THEN '6' WHEN 'layout' THEN '7' END AS exit_code, -- NULL = it has not ended, or was killed
+       round(max(0, julianday(CASE r.outcome WHEN 'running' THEN strftime('%Y-%m-%dT%H:%M:%fZ', 'now') WHEN 'dead' THEN r.heartbeat_at ELSE r.finished_at END)
+           - julianday(r.started_at)) * 86400, 3) AS took_seconds,
+       r.targets,                              -- brought to an outcome
+       r.pages,                                -- committed, of every kind
+       r.listings_new AS new, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored, r.requests
+FROM runs r LEFT JOIN sources s ON s.id = r.source_id;
+
+-- The workers of runs, those that have ended among them.
+CREATE VIEW v_run_workers AS
+SELECT w.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, w.host, iif(w.stopped_at IS NULL AND r.outcome = 'running', 'running', 'ended') AS state,
+       t.id AS target_id, iif(t.kind = 'index', 'Index of ' || t.state, coalesce(l.name, k.name) || ' in ' || ifnull(c.name || ', ', '') || t.state) AS target,
+       ifnull(s.name, x.name) AS source,
+       t.page_current + 1 AS page,             -- in hand
+       w.pages,                                -- committed, of every kind
+       CASE WHEN w.stopped_at IS NOT NULL OR r.outcome <> 'running'
+           THEN round(w.pages / nullif((julianday(ifnull(w.stopped_at, w.heartbeat_at)) - julianday(w.started_at)) * 86400, 0), 2)
+           ELSE round((SELECT count(*) FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token
+                   WHERE a.run_id = w.run_id AND a.worker_id = w.worker_id AND ifnull(a.finished_at, '9999') > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute')
+                       AND q.finished_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute') AND q.type NOT IN ('robots', 'probe') AND q.outcome = 'success')
+               / nullif(min(60, (julianday('now') - julianday(w.started_at)) * 86400), 0), 2) END AS pages_per_second, -- of the last minute
+       w.listings,                             -- accepted
+       w.claims, w.claim_retries, nullif(w.rss_bytes, 0) AS memory_bytes, w.cpu_ms, w.started_at, w.heartbeat_at, w.stopped_at, w.worker_id, w.pid, r.uuid
+FROM workers w JOIN runs r ON r.id = w.run_id LEFT JOIN sources x ON x.id = r.source_id
+LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
+LEFT JOIN sources s ON s.id = t.source_id
+LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing;
+
+-- The proxies, without their passwords.
+CREATE VIEW v_proxies AS
+SELECT id, name, CASE WHEN enabled = 0 THEN 'disabled' WHEN cooldown_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'rests' ELSE 'active' END AS state,
+       enabled, successes, failures, consecutive_failures, cooldown_until, last_used_at, last_error
+FROM proxies;
+
+-- What targets wait for: how many for each reason, and when the first and the last of them may go on. NULL = not by itself.
+CREATE VIEW v_waits AS
+SELECT s.name AS source, t.kind, t.wait_reason AS reason, count(*) AS targets, min(t.not_before) AS next_at, max(t.not_before) AS last_at
+FROM targets t JOIN sources s ON s.id = t.source_id
+WHERE t.not_before IS NOT NULL AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND t.retired_at IS NULL
+GROUP BY t.source_id, t.kind, t.wait_reason
+UNION ALL
+SELECT s.name, t.kind, iif(t.paused = 1, 'paused', 'disabled'), count(*), NULL, NULL
+FROM targets t INDEXED BY targets_set_aside JOIN sources s ON s.id = t.source_id
+WHERE (t.enabled = 0 OR t.paused = 1) AND t.retired_at IS NULL GROUP BY t.source_id, t.kind, t.paused
+UNION ALL
+SELECT o.source, n.kind, 'source ' || o.state || ifnull(': ' || o.reason, ''), sum(n.targets), o.until, o.until
+FROM v_source_availability o JOIN target_totals n ON n.source_id = o.source_id AND n.status IN ('PLANNED', 'FAILED') AND n.targets > 0
+WHERE o.open = 0 GROUP BY o.source_id, n.kind;
+
 -- How attempts ended in the last 7 days, by code. A target that is DONE because its site says
--- that there is nothing (NO_LISTINGS) went well, and counts as SUCCESS. A block has one code, whether it met a
--- proxy or not: by_proxy tells the two apart.
+-- that there is nothing (NO_LISTINGS) went well, and counts as SUCCESS.
 CREATE VIEW v_crawl_error_summary AS
-SELECT s.name AS source, iif(a.ended = 'done', 'SUCCESS', a.error_code) AS error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL AS by_proxy,
-       count(*) AS occurrences, count(DISTINCT a.target_id) AS targets, max(a.finished_at) AS last_seen,
-       cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
+SELECT s.name AS source, iif(a.ended = 'done', 'SUCCESS', a.error_code) AS error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets,
+       sum(a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL) AS by_proxy, -- of BLOCKED_PROXY: those that used a proxy
+       max(a.finished_at) AS last_seen, cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
 WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code IS NOT NULL
-GROUP BY s.name, iif(a.ended = 'done', 'SUCCESS', a.error_code), by_proxy;
+GROUP BY s.name, iif(a.ended = 'done', 'SUCCESS', a.error_code);
 
 -- The health of each source's searches in one line.
 CREATE VIEW v_crawl_health AS

@@ -228,7 +228,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		}
 		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
-		if n, err := k.Operate(bg, checkpoint.RequeueAnew, checkpoint.Chosen{IDs: []int64{c.TargetID}}); err != nil || n != 1 {
+		if n, err := k.ResetTargets(bg, checkpoint.Reset{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}, FromPage1: true}); err != nil || n != 1 {
 			t.Errorf("%d requeued by id (%v), want 1", n, err)
 		}
 		c = k.claim(t)

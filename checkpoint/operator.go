@@ -14,21 +14,18 @@ type Operation string
 
 // The operations.
 const (
-	Pause       Operation = "pause"        // not claimed any more; a crawl under way is finished
-	Resume      Operation = "resume"       // as it was before the pause
-	Enable      Operation = "enable"       // crawled again, and all that was set automatically is cleared
-	Disable     Operation = "disable"      // not claimed until it is enabled
-	Requeue     Operation = "requeue"      // a dead letter is planned again, pages kept
-	RequeueAnew Operation = "requeue_anew" // the same from page 1
+	Pause   Operation = "pause"   // not claimed any more; a crawl under way is finished
+	Resume  Operation = "resume"  // as it was before the pause
+	Enable  Operation = "enable"  // crawled again, and all that was set automatically is cleared
+	Disable Operation = "disable" // not claimed until it is enabled
 )
 
 // Chosen selects the targets that an operation is about. Empty fields select all.
 type Chosen struct {
-	IDs       []int64 // only these
-	Scope     store.Scope
-	Statuses  []yp.Status
-	Error     yp.ErrorCode  // of the last failure
-	OlderThan time.Duration // since its last end
+	IDs      []int64 // only these
+	Scope    store.Scope
+	Statuses []yp.Status
+	Error    yp.ErrorCode // of the last failure
 }
 
 // operatorChunk bounds how long a crawl waits behind one transaction of an
@@ -36,7 +33,7 @@ type Chosen struct {
 const operatorChunk = 2000
 
 const chosenOnes = `(?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
-		AND (?9 = '' OR t.finished_at < ?9) AND ` + where
+		AND ` + where
 
 // operation is what an Operation sets, and of which targets: one that is paused already is
 // not paused again.
@@ -46,36 +43,34 @@ var operations = map[Operation]operation{
 	Pause:  {`paused = 1`, `t.paused = 0`},
 	Resume: {`paused = 0`, `t.paused = 1`},
 	// The trigger targets_enabled clears what was set automatically.
-	Enable:      {`enabled = 1`, `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')`},
-	Disable:     {`enabled = 0`, `t.enabled = 1`},
-	Requeue:     {resetSet + `recoveries = 0`, `t.status = 'PARKED'`},
-	RequeueAnew: {resetSet + anew, `t.status = 'PARKED'`},
+	Enable:  {`enabled = 1`, `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')`},
+	Disable: {`enabled = 0`, `t.enabled = 1`},
 }
 
 // count counts them all, or of those whose ids are given.
 func (o operation) count(given bool) string {
 	from := `targets t`
 	if given {
-		from = `json_each(?10) AS j CROSS JOIN targets t ON t.id = j.value`
+		from = `json_each(?9) AS j CROSS JOIN targets t ON t.id = j.value`
 	}
 	return `SELECT count(*) FROM ` + from + ` WHERE ` + o.of + ` AND ` + chosenOnes
 }
 
 func (o operation) next() string {
-	return `SELECT t.id FROM targets t WHERE t.id > ?10 AND ` + o.of + ` AND ` + chosenOnes + ` ORDER BY t.id LIMIT ?11`
+	return `SELECT t.id FROM targets t WHERE t.id > ?9 AND ` + o.of + ` AND ` + chosenOnes + ` ORDER BY t.id LIMIT ?10`
 }
 
 func (o operation) update() string {
-	return `UPDATE targets AS t SET ` + o.set + ` WHERE t.id IN (SELECT value FROM json_each(?10)) AND ` + o.of + ` AND ` + chosenOnes
+	return `UPDATE targets AS t SET ` + o.set + ` WHERE t.id IN (SELECT value FROM json_each(?9)) AND ` + o.of + ` AND ` + chosenOnes
 }
 
 // args are those of chosenOnes, then more. Who names a target by its id means it, whatever
 // its kind.
-func (c Chosen) args(now time.Time, more ...any) []any {
+func (c Chosen) args(more ...any) []any {
 	if len(c.IDs) > 0 && len(c.Scope.Kinds) == 0 {
 		c.Scope.Kinds = yp.Kinds()
 	}
-	return c.Scope.Args(append([]any{store.JSONTexts(c.Statuses), string(c.Error), longAgo(now, c.OlderThan)}, more...)...)
+	return c.Scope.Args(append([]any{store.JSONTexts(c.Statuses), string(c.Error)}, more...)...)
 }
 
 // longAgo is the time so long before now; "" = it does not matter how long.
@@ -92,7 +87,7 @@ func (k *Keeper) CountChosen(ctx context.Context, o Operation, c Chosen) (n int,
 	if !ok {
 		return 0, fmt.Errorf("no such operation: %s", o)
 	}
-	given, args := len(c.IDs) > 0, c.args(k.db.Now())
+	given, args := len(c.IDs) > 0, c.args()
 	if given {
 		args = append(args, store.JSONInts(c.IDs))
 	}
@@ -110,12 +105,11 @@ func (k *Keeper) Operate(ctx context.Context, o Operation, c Chosen) (changed in
 	if !ok {
 		return 0, fmt.Errorf("no such operation: %s", o)
 	}
-	now := k.db.Now() // one time for all: what fails meanwhile is not older than it was
 	what, given, last := string(o)+" targets", c.IDs, int64(-1)
 	for {
 		ids := given[:min(len(given), operatorChunk)]
 		if given = given[len(ids):]; len(c.IDs) == 0 {
-			if ids, err = store.Column[int64](k.db.Reader(ctx), do.next(), c.args(now, last, operatorChunk)...); err != nil {
+			if ids, err = store.Column[int64](k.db.Reader(ctx), do.next(), c.args(last, operatorChunk)...); err != nil {
 				return changed, fmt.Errorf("%s: %w", what, err)
 			}
 		}
@@ -123,7 +117,7 @@ func (k *Keeper) Operate(ctx context.Context, o Operation, c Chosen) (changed in
 			return changed, nil
 		}
 		last = ids[len(ids)-1]
-		n, err := k.changed(ctx, what, do.update(), func(*store.Tx) []any { return c.args(now, store.JSONInts(ids)) })
+		n, err := k.changed(ctx, what, do.update(), func(*store.Tx) []any { return c.args(store.JSONInts(ids)) })
 		if changed += n; err != nil {
 			return changed, err
 		}
@@ -132,6 +126,7 @@ func (k *Keeper) Operate(ctx context.Context, o Operation, c Chosen) (changed in
 
 // Reset selects the targets that an operator takes back to PLANNED.
 type Reset struct {
+	IDs         []int64 // only these
 	Scope       store.Scope
 	Statuses    []yp.Status   // default FAILED; only resettable ones
 	Error       yp.ErrorCode  // only those whose last error it was; empty = any
@@ -145,7 +140,7 @@ const (
 	// statuses are named once more for the planner: it finds them in targets_troubled.
 	resetWhere = ` WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?7))
 			OR t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND 'FAILED' IN (SELECT value FROM json_each(?7))) AND (?8 = '' OR t.last_error_code = ?8)
-		AND (?9 IS NULL OR t.total_attempts <= ?9) AND (?10 = '' OR t.finished_at < ?10) AND ` + where
+		AND (?9 IS NULL OR t.total_attempts <= ?9) AND (?10 = '' OR t.finished_at < ?10) AND (?11 = '[]' OR t.id IN (SELECT value FROM json_each(?11))) AND ` + where
 	countReset = `SELECT count(*) FROM targets t` + resetWhere
 	resetKeep  = `UPDATE targets AS t SET ` + resetSet + `recoveries = 0` + resetWhere
 	resetAnew  = `UPDATE targets AS t SET ` + resetSet + anew + resetWhere
@@ -163,7 +158,10 @@ func (r Reset) args(now time.Time) ([]any, error) {
 			return nil, fmt.Errorf("status %s can't be reset: want FAILED, STUCK or PARKED", s)
 		}
 	}
-	return r.Scope.Args(store.JSONTexts(statuses), string(r.Error), r.MaxAttempts, longAgo(now, r.OlderThan)), nil
+	if len(r.IDs) > 0 && len(r.Scope.Kinds) == 0 {
+		r.Scope.Kinds = yp.Kinds()
+	}
+	return r.Scope.Args(store.JSONTexts(statuses), string(r.Error), r.MaxAttempts, longAgo(now, r.OlderThan), store.JSONInts(r.IDs)), nil
 }
 
 // CountReset returns how many targets ResetTargets would take back.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
@@ -47,19 +46,17 @@ func TestOperations(t *testing.T) {
 		id   int64
 		want string
 	}{
-		"pause one due":               {[]checkpoint.Operation{checkpoint.Pause}, 11, "11|PLANNED|paused|1|0|0|0|1|0|"},
-		"pause one that rests":        {[]checkpoint.Operation{checkpoint.Pause}, 3, "3|FAILED|paused|1|0|2|4|0|0|TIMEOUT"},
-		"pause a dead letter":         {[]checkpoint.Operation{checkpoint.Pause}, 4, "4|PARKED|paused|1|1|5|8|1|0|TIMEOUT"},
-		"resume one due":              {[]checkpoint.Operation{checkpoint.Resume}, 7, "7|PLANNED|active|1|0|0|0|1|0|"},
-		"resume one that rested":      {[]checkpoint.Operation{checkpoint.Pause, checkpoint.Resume}, 3, "3|FAILED|degraded|1|0|2|4|0|0|TIMEOUT"},
-		"resume a dead letter":        {[]checkpoint.Operation{checkpoint.Pause, checkpoint.Resume}, 5, "5|PARKED|failed|1|0|0|1|1|0|NO_LISTINGS"},
-		"disable":                     {[]checkpoint.Operation{checkpoint.Disable}, 11, "11|PLANNED|active|0|0|0|0|1|0|"},
-		"enable":                      {[]checkpoint.Operation{checkpoint.Enable}, 8, "8|PLANNED|active|1|0|0|0|1|0|"},
-		"enable one that rests":       {[]checkpoint.Operation{checkpoint.Enable}, 3, "3|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
-		"enable one parked by force":  {[]checkpoint.Operation{checkpoint.Enable}, 4, "4|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
-		"enable one parked for good":  {[]checkpoint.Operation{checkpoint.Enable}, 5, "5|PARKED|failed|1|0|0|0|1|0|NO_LISTINGS"},
-		"requeue one parked by force": {[]checkpoint.Operation{checkpoint.Requeue}, 4, "4|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
-		"requeue one parked for good": {[]checkpoint.Operation{checkpoint.Requeue}, 5, "5|PLANNED|active|1|0|0|0|1|0|NO_LISTINGS"},
+		"pause one due":              {[]checkpoint.Operation{checkpoint.Pause}, 11, "11|PLANNED|paused|1|0|0|0|1|0|"},
+		"pause one that rests":       {[]checkpoint.Operation{checkpoint.Pause}, 3, "3|FAILED|paused|1|0|2|4|0|0|TIMEOUT"},
+		"pause a dead letter":        {[]checkpoint.Operation{checkpoint.Pause}, 4, "4|PARKED|paused|1|1|5|8|1|0|TIMEOUT"},
+		"resume one due":             {[]checkpoint.Operation{checkpoint.Resume}, 7, "7|PLANNED|active|1|0|0|0|1|0|"},
+		"resume one that rested":     {[]checkpoint.Operation{checkpoint.Pause, checkpoint.Resume}, 3, "3|FAILED|degraded|1|0|2|4|0|0|TIMEOUT"},
+		"resume a dead letter":       {[]checkpoint.Operation{checkpoint.Pause, checkpoint.Resume}, 5, "5|PARKED|failed|1|0|0|1|1|0|NO_LISTINGS"},
+		"disable":                    {[]checkpoint.Operation{checkpoint.Disable}, 11, "11|PLANNED|active|0|0|0|0|1|0|"},
+		"enable":                     {[]checkpoint.Operation{checkpoint.Enable}, 8, "8|PLANNED|active|1|0|0|0|1|0|"},
+		"enable one that rests":      {[]checkpoint.Operation{checkpoint.Enable}, 3, "3|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
+		"enable one parked by force": {[]checkpoint.Operation{checkpoint.Enable}, 4, "4|PLANNED|active|1|0|0|0|1|0|TIMEOUT"},
+		"enable one parked for good": {[]checkpoint.Operation{checkpoint.Enable}, 5, "5|PARKED|failed|1|0|0|0|1|0|NO_LISTINGS"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,15 +75,20 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-func TestRequeueKeepsPages(t *testing.T) {
+// TestResetNamed: of targets that are named, whatever is wrong with them, and of no others.
+func TestResetNamed(t *testing.T) {
 	t.Parallel()
-	for o, want := range map[checkpoint.Operation]string{checkpoint.Requeue: "2|u", checkpoint.RequeueAnew: "0|"} {
+	all := []yp.Status{yp.Failed, yp.Stuck, yp.Parked}
+	for anew, want := range map[bool]string{false: "2|u", true: "0|"} {
 		b := mixed(t)
 		execute(t, b.DB(), `UPDATE targets SET page_current = 2, next_page_url = 'u' WHERE id = 4`)
-		b.operate(t, o, one(4))
-		same(t, string(o), table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
-		if n := b.operate(t, o, one(3)); n != 0 {
-			t.Errorf("%s took a target that is no dead letter", o)
+		if n, err := b.ResetTargets(t.Context(), checkpoint.Reset{IDs: []int64{4, 11}, Statuses: all, FromPage1: anew}); err != nil || n != 1 {
+			t.Errorf("%d reset (%v), want the dead letter alone", n, err)
+		}
+		same(t, "page", table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
+		same(t, "target", table(t, b.DB(), standingRows, 4), []string{"4|PLANNED|active|1|0|0|0|1|" + want[:1] + "|TIMEOUT"})
+		if n, err := b.ResetTargets(t.Context(), checkpoint.Reset{IDs: []int64{3, 5}, Statuses: all}); err != nil || n != 2 {
+			t.Errorf("%d reset (%v), want 2", n, err)
 		}
 	}
 }
@@ -101,10 +103,6 @@ func TestChosen(t *testing.T) {
 		"everything":      {checkpoint.Pause, checkpoint.Chosen{}, 31}, // one is paused already
 		"state":           {checkpoint.Pause, checkpoint.Chosen{Scope: store.Scope{States: []string{"CA"}}}, 16},
 		"status":          {checkpoint.Pause, checkpoint.Chosen{Statuses: []yp.Status{yp.Done, yp.Failed}}, 4},
-		"error":           {checkpoint.Requeue, checkpoint.Chosen{Error: yp.CodeTimeout}, 1},
-		"older":           {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 48 * time.Hour}, 1},
-		"old enough":      {checkpoint.Requeue, checkpoint.Chosen{OlderThan: time.Minute}, 2},
-		"too young":       {checkpoint.Requeue, checkpoint.Chosen{OlderThan: 100 * time.Hour}, 0},
 		"ids":             {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{11, 12, 8, 999}}, 2},
 		"ids and state":   {checkpoint.Disable, checkpoint.Chosen{IDs: []int64{1, 3}, Scope: store.Scope{States: []string{"TX"}}}, 1},
 		"another source":  {checkpoint.Disable, checkpoint.Chosen{Scope: store.Scope{SourceID: 9}}, 0},
@@ -186,7 +184,7 @@ func TestPauseInProgress(t *testing.T) {
 // TestEveryOperationIsCounted keeps the statements of each together.
 func TestEveryOperationIsCounted(t *testing.T) {
 	t.Parallel()
-	for _, o := range []checkpoint.Operation{checkpoint.Pause, checkpoint.Resume, checkpoint.Enable, checkpoint.Disable, checkpoint.Requeue, checkpoint.RequeueAnew} {
+	for _, o := range []checkpoint.Operation{checkpoint.Pause, checkpoint.Resume, checkpoint.Enable, checkpoint.Disable} {
 		b := mixed(t)
 		chosen := b.operate(t, o, checkpoint.Chosen{})
 		b = mixed(t)

@@ -249,5 +249,5 @@ func TestCrawlErrorSummary(t *testing.T) {
 			VALUES (%d, %d, 1, 'w', 1, 0, 'x', '%s', %s)`, 1+i%2, i+1, ago(time.Hour), end))
 	}
 	same(t, "the summary", table(t, b.DB(), `SELECT error_code, by_proxy, occurrences, targets FROM v_crawl_error_summary ORDER BY 1, 2`),
-		[]string{"BLOCKED_PROXY|0|1|1", "BLOCKED_PROXY|1|1|1", "NO_LISTINGS|0|1|1", "SUCCESS|0|2|2"})
+		[]string{"BLOCKED_PROXY|1|2|2", "NO_LISTINGS|0|1|1", "SUCCESS|0|2|2"})
 }

@@ -242,7 +242,7 @@ func oldRuns(m *report.Measures, l limits) []problem {
 
 func deadLetters(m *report.Measures, l limits) []problem {
 	if n := m.DeadLetters(); n > l.dead {
-		return found(alertWarning, "dead_letters", "%s (`ypcrawl dead list`)", plural(n, "dead letter"))
+		return found(alertWarning, "dead_letters", "%s (`ypcrawl targets list --status PARKED`)", plural(n, "dead letter"))
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func TestJudge(t *testing.T) {
 		"a run within its age":             {func(*report.Measures) {}, within(20 * time.Hour), "OK "},
 		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that succeeded ended 20h00m ago; --max-age is 19h"},
 		"no run at all":                    {func(m *report.Measures) { m.LastWell = nil }, within(26 * time.Hour), "CRITICAL no run has succeeded yet; --max-age is 26h"},
-		"a dead letter more than allowed":  {func(m *report.Measures) { m.Targets[1].Parked++ }, usual, "WARNING 11 dead letters (`ypcrawl dead list`)"},
+		"a dead letter more than allowed":  {func(m *report.Measures) { m.Targets[1].Parked++ }, usual, "WARNING 11 dead letters (`ypcrawl targets list --status PARKED`)"},
 		"claims that found it busy":        {func(m *report.Measures) { m.Claims.Share = new(0.21) }, usual, "WARNING 21.0% of claims found the database busy"},
 		"of a few claims nothing is said":  {func(m *report.Measures) { m.Claims = report.ClaimMeasure{Claims: 19, Share: new(1.0)} }, usual, "OK "},
 		"attempts failed in the hour":      {func(m *report.Measures) { m.Attempts[1].Hour = 3 }, usual, "WARNING 14.3% of attempts failed in the last hour"},
@@ -112,7 +112,7 @@ func TestJudge(t *testing.T) {
 		},
 		"the worst comes first": {
 			func(m *report.Measures) { m.Targets[1].Parked++; m.LastWell = nil }, within(time.Hour),
-			"CRITICAL no run has succeeded yet; --max-age is 1h; 11 dead letters (`ypcrawl dead list`)",
+			"CRITICAL no run has succeeded yet; --max-age is 1h; 11 dead letters (`ypcrawl targets list --status PARKED`)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

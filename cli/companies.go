@@ -18,14 +18,7 @@ func (p *Program) companiesCommand() *cli.Command {
 		Name:  "companies",
 		Usage: "Businesses that listings belong to: list, show",
 		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "List companies with how many listings they have", Action: p.companiesList,
-				Flags: append(
-					formatFlags(), statesFlag(), limitFlag(),
-					&cli.StringFlag{Name: "name", DefaultText: "any", Usage: "only those with this `TEXT` in their name"},
-					&cli.IntFlag{Name: "min-listings", Value: 1, Usage: "only those with so many `LISTINGS` or more"},
-				),
-			},
+			p.listCommand("companies list"),
 			{
 				Name: "show", Usage: "Show companies: their listings, the keys that join them, and the confidence", ArgsUsage: "COMPANY...", Args: true,
 				Description: confidenceHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.companiesShow,
@@ -44,25 +37,6 @@ func companyID(word string) (int64, error) {
 		return 0, Usagef("no company %q: want its number; `ypcrawl companies list --name TEXT` finds it", word)
 	}
 	return id, nil
-}
-
-func (p *Program) companiesList(c *cli.Context) error {
-	f := report.CompanyFilter{Name: strings.TrimSpace(c.String("name")), MinListings: c.Int("min-listings")}
-	if f.MinListings < 0 {
-		return Usagef("--min-listings %d: want a number from 1 up", f.MinListings)
-	}
-	return listRows(p, c, listing[report.CompanyRow]{
-		noun: "company",
-		ask: func(k *database, scope store.Scope, limit int) ([]report.CompanyRow, error) {
-			f.States = scope.States
-			return k.Companies(c.Context, f, limit)
-		},
-		columns: []string{"id", "name", "listings", "city", "state", "phone", "website"},
-		least:   []string{"website", "listings", "phone", "state", "city"},
-		cells: func(_ time.Time, x report.CompanyRow) []any {
-			return []any{idText(x.ID), x.Name, x.Listings, orDash(x.City), orDash(x.State), orDash(x.Phone), orDash(x.Website)}
-		},
-	})
 }
 
 // maxShown bounds the listings and keys of a company that people are shown; JSON has all.

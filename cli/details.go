@@ -16,7 +16,7 @@ import (
 func (p *Program) detailsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "details",
-		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), show, count, retry",
+		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), show, count",
 		Description: `Without a subcommand it fetches listings' own pages that are due, and no results pages
 ("ypcrawl run --details" does both, results pages first). Each is fetched again when the time is over that its definition says (30 days).
 Pace, claims, recovery and exit codes are those of run: stop it at any time and type the same again to resume.`,
@@ -30,16 +30,6 @@ Pace, claims, recovery and exit codes are those of run: stop it at any time and 
 			{
 				Name: "stats", Usage: "Count details by source: wanted, done, failed, with e-mail, hours, geo",
 				Flags: append(formatFlags(), statesFlag(), onlySourceFlag()), Action: p.detailsStats,
-			},
-			{
-				Name: "retry", Usage: "Plan FAILED (or PARKED, STUCK) details again; what was read of them is kept",
-				Description: "Shows how many there are and asks first. The next run fetches them.",
-				Flags: append([]cli.Flag{
-					list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), PARKED, STUCK", "FAILED"),
-					statesFlag(),
-					onlySourceFlag(),
-				}, batchFlags()...),
-				Action: p.detailsRetry,
 			},
 		},
 	}
@@ -126,7 +116,7 @@ func detailFacts(d *report.DetailRow) *table {
 		"payment", items(d.Payment), "social", items(d.Social), "services", items(d.Services),
 		"languages", items(d.Languages), "neighborhoods", items(d.Neighborhoods), "also known as", items(d.AKA),
 		"founded", number(d.Founded), "years in business", number(d.Years), "about", d.About,
-		"error", strings.TrimSpace(d.Code.Text(false)+" "+report.Cause(d.Error)),
+		"error", strings.TrimSpace(string(d.Code)+" "+report.Cause(d.Error)),
 		"fetched", clock(d.Fetched), "due", clock(d.Due), "page", d.URL,
 	)
 }
@@ -141,16 +131,5 @@ func (p *Program) detailsStats(c *cli.Context) error {
 		cells: func(_ time.Time, s report.DetailStats) []any {
 			return []any{s.Source, s.Wanted, s.Planned + s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo}
 		},
-	})
-}
-
-func (p *Program) detailsRetry(c *cli.Context) error {
-	which, err := resetOf(c, "details")
-	if err != nil {
-		return err
-	}
-	return p.with(c, existing, func(k *database, scope store.Scope) error {
-		which.Scope = store.Scope{SourceID: scope.SourceID, States: scope.States, Kinds: []yp.Kind{yp.KindDetail}}
-		return p.takeBack(c, k, which, batch{noun: "detail"})
 	})
 }

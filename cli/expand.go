@@ -39,6 +39,9 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 	var operands []string        // the last command's own arguments, which go behind its flags
 	in := args[1:]               // still to be read
 	for len(in) > 0 && in[0] != "--" {
+		if len(at) == 1 {
+			in = renamed(in)
+		}
 		arg, sub := in[0], at.sub(in[0])
 		if !isFlag(arg) {
 			if sub == nil && len(at.last().Subcommands) > 0 {
@@ -78,6 +81,25 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		in = in[1:]
 	}
 	return slices.Concat(slices.Concat(out...), operands, in), nil
+}
+
+// oldWords are commands as they were called, and what they are now.
+var oldWords = [][2]string{
+	{"trace", "targets show"},
+	{"dead list", "targets list --status PARKED"},
+	{"dead requeue", "reset --status PARKED"},
+	{"retry", "reset --status FAILED --status STUCK --status PARKED --kind search --kind index --kind detail"},
+	{"details retry", "reset --kind detail"},
+}
+
+// renamed puts what a command is called now in the place of an old word.
+func renamed(words []string) []string {
+	for _, o := range oldWords {
+		if old := strings.Fields(o[0]); len(words) >= len(old) && slices.Equal(words[:len(old)], old) {
+			return append(strings.Fields(o[1]), words[len(old):]...)
+		}
+	}
+	return words
 }
 
 // expandFlag gives one --name=value for each value, always under the canonical name: the

@@ -29,7 +29,7 @@ var topics embed.FS
 var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export"},
-	{"Trouble", "status runs workers trace targets dead retry doctor selftest"},
+	{"Trouble", "status runs workers targets attempts errors waits doctor selftest"},
 	{"Sources", "sources proxies demo reparse"},
 	{"Files", "backup restore wal version completion help"},
 }

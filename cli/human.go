@@ -39,9 +39,6 @@ func orDash(s string) string {
 	return s
 }
 
-// codeText is an error code as people are told it, see yp.ErrorCode.Text.
-func codeText(code string, byProxy bool) string { return yp.ErrorCode(code).Text(byProxy) }
-
 // idText is an id as a cell: a name, with no separators, so that it can be typed.
 func idText(id int64) string { return strconv.FormatInt(id, 10) }
 

@@ -81,12 +81,12 @@ func TestTrouble(t *testing.T) {
 		in         selected
 		text, cure string
 	}{
-		{selected{Failed: 1}, "1 target failed", ", `ypcrawl retry --failed` plans them again"},
-		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", ", `ypcrawl retry --failed --stuck` plans them again"},
-		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl retry --dead` plans them again"},
+		{selected{Failed: 1}, "1 target failed", ", `ypcrawl reset` plans them again"},
+		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", ", `ypcrawl reset --status FAILED STUCK` plans them again"},
+		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl reset --status PARKED` plans them again"},
 		{
 			selected{Waiting: 3, rests: []report.Rest{{Code: yp.CodeTimeout, Targets: 3, From: noon}}},
-			"3 targets to be tried again in minutes", ", `ypcrawl retry --failed` plans them again",
+			"3 targets to be tried again in minutes", ", `ypcrawl reset` plans them again",
 		},
 		{ // a site that says no is left alone
 			selected{Waiting: 2, Failed: 3, rests: []report.Rest{blocked, {Code: yp.CodeRateLimited, Targets: 1, From: noon.Add(time.Minute)}}},
@@ -95,12 +95,12 @@ func TestTrouble(t *testing.T) {
 		{
 			selected{Waiting: 4, Stuck: 1, rests: []report.Rest{blocked}},
 			"4 targets to be tried again in minutes, 1 stuck",
-			". The next run tries 4 blocked targets again automatically, from 12:02:00Z on; `ypcrawl retry --stuck` plans the others again",
+			". The next run tries 4 blocked targets again automatically, from 12:02:00Z on; `ypcrawl reset --status STUCK` plans the others again",
 		},
 		{
 			selected{Failed: 9, Parked: 1, rests: []report.Rest{blocked, {Code: yp.CodeTimeout, Targets: 5, From: noon}}},
 			"9 targets failed, 1 parked",
-			". The next run tries 4 blocked targets again automatically, from 12:02:00Z on; `ypcrawl retry --error TIMEOUT` and `ypcrawl retry --dead` plan the others again",
+			". The next run tries 4 blocked targets again automatically, from 12:02:00Z on; `ypcrawl reset --error TIMEOUT` and `ypcrawl reset --status PARKED` plan the others again",
 		},
 	} {
 		if got := trouble(tc.in); got != tc.text {

@@ -73,7 +73,7 @@ func TestFlagsTake(t *testing.T) {
 		}
 	}
 	look(commandPath{rootOf(app)})
-	for name, want := range map[string]string{"dead": "  ypcrawl dead COMMAND\n", "export": "  ypcrawl export [FLAGS]", "wal": "  ypcrawl wal COMMAND\n"} {
+	for name, want := range map[string]string{"export": "  ypcrawl export [FLAGS]", "wal": "  ypcrawl wal COMMAND\n"} {
 		root := commandPath{rootOf(app)}
 		w := &helpWriter{width: 80}
 		if w.command(append(root, root.sub(name))); !strings.Contains(w.text.String(), want) {

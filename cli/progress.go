@@ -181,7 +181,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		return []any{h.Name, h.City + ", " + h.State, h.Category, h.Page, beat}
 	}, "worker", "city", "category", "page", "heartbeat").without("page", "heartbeat"))
 	w.table(tableOf(pr.Errors, func(e report.ErrorCount) []any {
-		code := codeText(e.Code, e.ByProxy)
+		code := e.Code
 		if code == "none" {
 			code = "-"
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -27,10 +26,7 @@ func (p *Program) proxiesCommand() *cli.Command {
 			return Usagef("unknown command %q; see '%s --help'", redactURL(c.Args().First()), c.Command.HelpName)
 		},
 		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "List the proxies with their results; passwords are never shown", ArgsUsage: " ", Args: true,
-				Flags: formatFlags(), Action: p.proxiesList,
-			},
+			p.listCommand("proxies list"),
 			{
 				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if needed", ArgsUsage: "URL...", Args: true,
 				Description: "As in http://user:password@proxy.example:8080; without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
@@ -62,50 +58,6 @@ func (p *Program) proxySwitch(name, usage string, enabled bool) *cli.Command {
 			})
 		},
 	}
-}
-
-// proxyRow is a proxy as it may be shown: without its password.
-type proxyRow struct {
-	ID        int64     `json:"id"`
-	Name      string    `json:"name"`
-	Enabled   bool      `json:"enabled"`
-	Successes int64     `json:"successes"`
-	Failures  int64     `json:"failures"`
-	InARow    int       `json:"consecutive_failures"`
-	RestUntil time.Time `json:"cooldown_until"`
-	LastUsed  time.Time `json:"last_used_at"`
-	LastError string    `json:"last_error,omitempty"`
-}
-
-func (p *Program) proxiesList(c *cli.Context) error {
-	if c.Args().Present() {
-		return Usagef("unexpected argument %q: %s takes none", redactURL(c.Args().First()), c.Command.HelpName)
-	}
-	return listRows(p, c, listing[proxyRow]{
-		none: "There are no proxies; `ypcrawl proxies add` adds some.",
-		ask: func(k *database, _ store.Scope, _ int) (rows []proxyRow, err error) {
-			all, err := health.New(k.DB()).Proxies(c.Context)
-			for _, x := range all {
-				rows = append(rows, proxyRow{x.ID, x.Name, x.Enabled, x.Successes, x.Failures, x.Consecutive, x.CooldownUntil, x.LastUsedAt, x.LastError})
-			}
-			return rows, err
-		},
-		columns: []string{"id", "name", "state", "ok", "failed", "in a row", "last used", "last error"},
-		least:   []string{"last error", "in a row", "last used", "ok"},
-		cells: func(now time.Time, r proxyRow) []any {
-			state := "active"
-			switch {
-			case !r.Enabled:
-				state = "disabled"
-			case r.RestUntil.After(now):
-				state = "rests for " + lasting(r.RestUntil.Sub(now))
-			}
-			return []any{
-				idText(r.ID), r.Name, state, r.Successes, r.Failures, r.InARow, ago(now, r.LastUsed),
-				orDash(r.LastError),
-			}
-		},
-	})
 }
 
 // addedRow is what became of a proxy that was to be added.

@@ -16,11 +16,17 @@ import (
 
 func (p *Program) resetCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "reset",
-		Usage:       "Plan FAILED (or STUCK, PARKED) targets again; pages done are kept",
-		Description: "Shows how many there are and asks first. The next run crawls them.",
+		Name:      "reset",
+		Usage:     "Plan FAILED (or STUCK, PARKED) targets again; pages done are kept",
+		ArgsUsage: "[TARGET...]", Args: true,
+		UsageText: `  ypcrawl reset                            what failed; asks first
+  ypcrawl reset --status PARKED --states TX   the dead letters of Texas
+  ypcrawl reset 12 los-angeles-ca/plumbers    these, whatever is wrong with them`,
+		Description: "Shows how many there are and asks first, unless targets are named. The next run crawls them.\n" +
+			"Otherwise failed targets wait for their backoff, and PARKED ones, the dead letters, are not crawled.\n" + targetHelp,
 		Flags: append([]cli.Flag{
-			list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED"),
+			list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED; of named targets all"),
+			list("kind", "only these: `KIND...` is search, index, detail (listings' own pages)", "search index"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
 			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended more than `TIME` ago: 2d, 36h"},
@@ -33,77 +39,32 @@ func (p *Program) resetCommand() *cli.Command {
 }
 
 func (p *Program) reset(c *cli.Context) error {
-	r, err := resetOf(c, "targets")
+	r, err := resetOf(c)
 	if err != nil {
 		return err
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) error {
-		r.Scope, r.Scope.Kinds = scope, []yp.Kind{yp.KindIndex, yp.KindSearch} // `details retry` is for the others
-		return p.takeBack(c, k, r, batch{noun: "target", nothing: func() error { return p.adviseReset(c, k, r) }})
-	})
-}
-
-// retryCommand is the one word for "try again"; reset, `dead requeue` and `details retry`
-// choose more finely.
-func (p *Program) retryCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "retry",
-		Usage: "Try again what went wrong: failed, dead and stuck targets, and listings' own pages",
-		UsageText: `  ypcrawl retry                        all of it; asks first
-  ypcrawl retry --failed --states TX   what failed in Texas
-  ypcrawl retry --details --error TIMEOUT --yes`,
-		Description: "Shows how many there are and asks first. The next run crawls them; pages done are kept.\n" +
-			"Otherwise failed targets wait for their backoff, and dead ones are not crawled.",
-		Flags: append([]cli.Flag{
-			&cli.BoolFlag{Name: "failed", Usage: "those that failed, and those that wait after a first failure"},
-			&cli.BoolFlag{Name: "dead", Usage: "dead letters: those that no run crawls again automatically"},
-			&cli.BoolFlag{Name: "stuck", Usage: "those that were recovered three times without a new page"},
-			&cli.BoolFlag{Name: "details", Usage: "only listings' own pages"},
-			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only those whose last error has this `CODE`, such as TIMEOUT"},
-			statesFlag(),
-			onlySourceFlag(),
-		}, batchFlags()...),
-		Action: p.retry,
-	}
-}
-
-func (p *Program) retry(c *cli.Context) (err error) {
-	var r checkpoint.Reset
-	if r.Error, err = errorOf(c); err != nil {
-		return err
-	}
-	for _, f := range []struct {
-		name   string
-		status yp.Status
-	}{{"failed", yp.Failed}, {"dead", yp.Parked}, {"stuck", yp.Stuck}} {
-		if c.Bool(f.name) {
-			r.Statuses = append(r.Statuses, f.status)
+		kinds := r.Scope.Kinds
+		r.Scope, r.Scope.Kinds = scope, kinds
+		if r.IDs, err = targetIDs(c, k, scope.SourceID); err != nil {
+			return err
 		}
-	}
-	if len(r.Statuses) == 0 {
-		r.Statuses = []yp.Status{yp.Failed, yp.Parked, yp.Stuck}
-	}
-	return p.with(c, existing, func(k *database, scope store.Scope) error {
-		r.Scope, r.Scope.Kinds = scope, yp.Kinds()
-		if c.Bool("details") {
-			r.Scope.Kinds = []yp.Kind{yp.KindDetail}
+		named := len(r.IDs) > 0
+		if named && len(r.Statuses) == 0 {
+			r.Statuses = []yp.Status{yp.Failed, yp.Stuck, yp.Parked}
 		}
-		return p.takeBack(c, k, r, batch{noun: "target", nothing: func() error {
-			p.note("There is nothing to try again; `ypcrawl status` shows what waits, and until when.")
-			return nil
-		}})
+		if !named && len(kinds) == 0 {
+			r.Scope.Kinds = []yp.Kind{yp.KindIndex, yp.KindSearch}
+		}
+		t := batch{noun: "target", named: named, question: "Plan %s again?", past: "planned again", reset: true}
+		if r.FromPage1 {
+			t.question = "Plan %s again from page 1?"
+		}
+		t.count = func(ctx context.Context) (int, error) { return k.CountReset(ctx, r) }
+		t.do = func(ctx context.Context) (int, error) { return k.ResetTargets(ctx, r) }
+		t.nothing = func() error { return p.adviseReset(c, k, r) }
+		return p.apply(c, t)
 	})
-}
-
-// takeBack takes targets back to PLANNED.
-func (p *Program) takeBack(c *cli.Context, k *database, r checkpoint.Reset, t batch) error {
-	t.question, t.past, t.reset = "Plan %s again?", "planned again", true
-	if r.FromPage1 {
-		t.question = "Plan %s again from page 1?"
-	}
-	t.count = func(ctx context.Context) (int, error) { return k.CountReset(ctx, r) }
-	t.do = func(ctx context.Context) (int, error) { return k.ResetTargets(ctx, r) }
-	return p.apply(c, t)
 }
 
 // adviseReset tells somebody who selected nothing what there is to select.
@@ -145,17 +106,20 @@ func leftOut(c *cli.Context, k *database, r checkpoint.Reset) (string, error) {
 	return fmt.Sprintf("%s left %d of them out", strings.Join(flags, " and "), n), nil
 }
 
-// resetOf reads the flags of what is taken back: "targets" or "details".
-func resetOf(c *cli.Context, what string) (r checkpoint.Reset, err error) {
+// resetOf reads the flags of reset.
+func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
 	for _, word := range SplitList(c.StringSlice("status")) {
 		st, err := yp.ParseStatus(word)
 		if err != nil {
 			return r, Usagef("--status: %w", err)
 		}
 		if !st.Resettable() {
-			return r, Usagef("--status %s: only FAILED, STUCK and PARKED %s can be planned again", st, what)
+			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again", st)
 		}
 		r.Statuses = append(r.Statuses, st)
+	}
+	if r.Scope.Kinds, err = wordsOf(c, "kind", yp.ParseKind); err != nil {
+		return r, err
 	}
 	if r.Error, err = errorOf(c); err != nil {
 		return r, err

@@ -187,7 +187,7 @@ func (r *run) unfinished(open []ending) (failed bool) {
 		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when they are tried again%s.", trouble(all), cure(now, all))
 	}
 	if n := st.IndexesFailed + stuckIndexes; n > 0 { // nothing is planned in their states, or as it was before
-		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` shows why. Those that wait are read again automatically; `ypcrawl retry` plans them again at once.",
+		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` shows why. Those that wait are read again automatically; `ypcrawl reset --kind index` plans them again at once.",
 			plural(n, "state"))
 	}
 	if st.DetailsMissing > 0 {
@@ -195,10 +195,10 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	}
 	switch {
 	case stuckDetails > 0:
-		r.p.note("%s stuck: their workers died too often. `ypcrawl retry --details --stuck` plans them again.", plural(stuckDetails, "detail"))
+		r.p.note("%s stuck: their workers died too often. `ypcrawl reset --kind detail --status STUCK` plans them again.", plural(stuckDetails, "detail"))
 		failed = failed || !few
 	case st.DetailsFailed > 0:
-		fails(st.DetailsFailed == st.DetailsWaiting, "%s failed: some are tried again automatically, `ypcrawl retry --details` plans the others again; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
+		fails(st.DetailsFailed == st.DetailsWaiting, "%s failed: some are tried again automatically, `ypcrawl reset --kind detail` plans the others again; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
 	}
 	return failed
 }
@@ -274,17 +274,17 @@ func cure(now time.Time, s selected) string {
 			blocked += x.Targets
 			continue
 		}
-		command := "`ypcrawl retry --error " + string(x.Code) + "`"
+		command := "`ypcrawl reset --error " + string(x.Code) + "`"
 		if x.Code != "" && !slices.Contains(commands, command) {
 			commands = append(commands, command)
 		}
 	}
 	if blocked == 0 {
-		return ", " + retryText([]statusCount{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}) + " plans them again"
+		return ", " + resetText([]statusCount{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}) + " plans them again"
 	}
 	text := fmt.Sprintf(". The next run tries %s again automatically, from %s on", plural(blocked, "blocked target"), yp.ClockTime(now, from))
 	if s.Parked+s.Stuck > 0 {
-		commands = append(commands, retryText([]statusCount{{s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}))
+		commands = append(commands, resetText([]statusCount{{s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}))
 	}
 	switch len(commands) {
 	case 0:
@@ -300,14 +300,16 @@ type statusCount struct {
 	status yp.Status
 }
 
-// retryText is the command that takes targets of the statuses back that have any.
-func retryText(all []statusCount) string {
-	flags := map[yp.Status]string{yp.Failed: " --failed", yp.Parked: " --dead", yp.Stuck: " --stuck"}
-	text := "`ypcrawl retry"
+// resetText is the command that takes targets of the statuses back that have any.
+func resetText(all []statusCount) string {
+	text := ""
 	for _, part := range all {
 		if part.n > 0 {
-			text += flags[part.status]
+			text += " " + string(part.status)
 		}
 	}
-	return text + "`"
+	if text == " FAILED" { // which is what it takes by itself
+		return "`ypcrawl reset`"
+	}
+	return "`ypcrawl reset --status" + text + "`"
 }

@@ -18,11 +18,7 @@ func (p *Program) runsCommand() *cli.Command {
 		Name:  "runs",
 		Usage: "What each run did: list, show",
 		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "List runs, the newest first: when, how they ended, what they brought",
-				Description: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.",
-				Flags:       append(formatFlags(), limitFlag()), Action: p.runsList,
-			},
+			p.listCommand("runs list"),
 			{
 				Name: "show", Usage: "Show all that is known of a run: selection, pages, listings, attempts, errors, requests, waits",
 				ArgsUsage: "RUN|last", Args: true,
@@ -32,21 +28,6 @@ func (p *Program) runsCommand() *cli.Command {
 			},
 		},
 	}
-}
-
-func (p *Program) runsList(c *cli.Context) error {
-	return listRows(p, c, listing[report.Run]{
-		noun: "run", none: "No run is known: `ypcrawl run` starts one.",
-		ask:     func(k *database, _ store.Scope, limit int) ([]report.Run, error) { return k.Runs(c.Context, limit) },
-		columns: []string{"run", "started", "took", "ended", "exit", "targets", "pages", "new", "dropped", "requests", "command"},
-		least:   []string{"requests", "dropped", "exit", "command", "took", "targets", "new"},
-		cells: func(_ time.Time, r report.Run) []any {
-			return []any{
-				idText(r.ID), minute(r.Started), took(secondsOf(r.Seconds)), r.Ended, orDash(codesText(r.ExitCodes)), r.Targets, r.Pages, r.New, r.Dropped, r.Requests,
-				r.Command,
-			}
-		},
-	})
 }
 
 func secondsOf(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
@@ -79,18 +60,8 @@ func (p *Program) runsShow(c *cli.Context) error {
 
 // runOf finds the run that a word names.
 func runOf(c *cli.Context, k *database, word string) (int64, error) {
-	if !strings.EqualFold(word, "last") {
-		r, err := k.FindRun(c.Context, word)
-		return r.ID, asUsage(err)
-	}
-	all, err := k.Runs(c.Context, 1)
-	if err == nil && len(all) == 0 {
-		err = Usagef("no run is known: `ypcrawl run` starts one")
-	}
-	if err != nil {
-		return 0, err
-	}
-	return all[0].ID, nil
+	r, err := k.FindRun(c.Context, word)
+	return r.ID, asUsage(err)
 }
 
 func (p *Program) runText(w *sections, d *report.RunDetail) {
@@ -155,7 +126,7 @@ func (p *Program) runText(w *sections, d *report.RunDetail) {
 	}
 	w.table(facts("run", fmt.Sprintf("%d (%s)", d.ID, d.UUID), lines...))
 	w.table(tableOf(d.Attempts, func(a report.RunAttempts) []any { return []any{string(a.Kind), a.Ended, a.Times} }, "kind", "attempts ended", "times"))
-	w.table(tableOf(d.Errors, func(e report.RunError) []any { return []any{codeText(string(e.Code), e.ByProxy), e.Times, e.Targets} }, "error", "attempts", "targets"))
+	w.table(tableOf(d.Errors, func(e report.RunError) []any { return []any{string(e.Code), e.Times, e.Targets} }, "error", "attempts", "targets"))
 	w.table(tableOf(d.Outcomes, func(r report.RunRequests) []any {
 		return []any{r.Type, yp.Printable(strings.TrimSpace(r.Outcome + " " + string(r.Class))), r.Times, bytesText(r.Bytes)}
 	}, "request", "outcome", "times", "received"))

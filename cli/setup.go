@@ -148,18 +148,10 @@ func (p *Program) console(w io.Writer) io.Writer {
 		layout = "15:04:05Z"
 	}
 	return zerolog.ConsoleWriter{
-		Out: foldedLog{w, p.Err}, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC, FormatPrepare: sayCode,
+		Out: foldedLog{w, p.Err}, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC,
 		FieldsExclude: []string{"component"},
 		FieldsOrder:   []string{"percent", "targets", "city", "state", "category", "error_code", "reason"},
 	}
-}
-
-// sayCode puts the error code of a log line as people are told it.
-func sayCode(line map[string]any) error {
-	if code, ok := line["error_code"].(string); ok {
-		line["error_code"] = codeText(code, line["proxy"] != nil)
-	}
-	return nil
 }
 
 // escapingWriter keeps JSON log lines from acting on a terminal: encoding

@@ -242,7 +242,7 @@ func (row *triedPage) text(w *sections) {
 	if row.End {
 		end = "yes: no page follows"
 	}
-	w.lines(codeText(string(row.Outcome), false)+": "+row.Reason, "next:  "+next, "total: "+total, "end:   "+end)
+	w.lines(string(row.Outcome)+": "+row.Reason, "next:  "+next, "total: "+total, "end:   "+end)
 	if row.Detail != nil {
 		all := row.Detail.Texts()
 		for _, name := range slices.Sorted(maps.Keys(all)) {

@@ -89,7 +89,7 @@ func (p *Program) statusText(w *sections, s *report.Status, fresh bool) {
 		return []any{name, k.Source, k.Planned, k.InProgress, k.Done, k.Failed, k.Stuck, k.Parked, k.Retired}
 	}, "kind", "source", "planned", "in progress", "done", "failed", "stuck", "parked", "retired").without("retired", "parked", "stuck", "failed", "in progress"))
 	w.table(tableOf(s.Errors, func(e report.ErrorSummary) []any {
-		return []any{codeText(e.Code, e.ByProxy), e.Source, e.Occurrences, e.Targets, ago(now, e.LastSeen), millis(e.MeanMS)}
+		return []any{e.Code, e.Source, e.Occurrences, e.Targets, ago(now, e.LastSeen), millis(e.MeanMS)}
 	}, "error in 7 days", "source", "times", "targets", "last seen", "mean time").without("mean time", "times", "source"))
 	w.table(tableOf(s.Backoff, func(b report.BackoffWait) []any {
 		level, rest := "first failures", "minutes"
@@ -226,3 +226,6 @@ func askedToWait(src report.SourceStatus) bool {
 
 // onlyReset names no command: a site that blocks would only be asked all the more.
 const onlyReset = "reset only if the site has lifted the block"
+
+// megabytes writes a number of bytes.
+func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+500_000)/1_000_000) }

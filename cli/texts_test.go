@@ -69,15 +69,11 @@ func TestTexts(t *testing.T) {
 		{next(report.Next{When: report.NextHeld, Held: "w"}), "now claimed by w"},
 		{next(report.Next{When: report.NextNow, Why: "why"}), "claimable now: why"},
 		{next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute)}), "claimable at 12:01:00Z (in 1m00s): why"},
-		{next(report.Next{When: report.NextNever, Why: "why", Remedy: "dead requeue 7"}), "never by itself: why. `ypcrawl dead requeue 7` changes that"},
+		{next(report.Next{When: report.NextNever, Why: "why", Remedy: "reset 7"}), "never by itself: why. `ypcrawl reset 7` changes that"},
 		{
 			next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"}),
 			"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that",
 		},
-		{nextOf(noon, report.Target{Status: yp.Planned}), "-"},
-		{nextOf(noon, report.Target{Status: yp.Failed, NotBefore: noon.Add(time.Hour)}), "in 1h00m"},
-		{nextOf(noon, report.Target{Status: yp.Done, NotBefore: noon.Add(time.Minute)}), "in 1m00s"},
-		{nextOf(noon, report.Target{Status: yp.Failed, NotBefore: noon.Add(-time.Hour)}), "now"},
 
 		{end(report.TraceAttempt{Ended: "running"}), "still under way, or its process was killed and is not recovered yet"},
 		{end(report.TraceAttempt{Ended: "recovered", Pages: ms(2)}), "recovered: its process had ended; 2 pages"},

@@ -69,7 +69,7 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	} else if wait > 0 {
 		when = "in " + wait.Round(time.Millisecond).String()
 	}
-	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code.Text(w.session.Proxy() != ""), when, n, allowed)
+	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when, n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("the page is requested again later")
 	held := wait

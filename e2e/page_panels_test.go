@@ -49,7 +49,7 @@ func TestBrowserQueue(t *testing.T) {
 	}
 	b.click("#queueform button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#queue tbody tr").length === 1`)
 	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
-	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl dead requeue 3` changes that") {
+	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl reset 3` changes that") {
 		t.Errorf("the trace says %q", text)
 	}
 }

@@ -20,7 +20,7 @@ func TestParseErrorCode(t *testing.T) {
 	}
 }
 
-// TestTimesOfSchema holds the times in the view v_waits, which says what may be claimed, to the
+// TestTimesOfSchema holds the times in the view targets_and_waits, which says what may be claimed, to the
 // constants: a longer backoff would else be taken for the mark of a clock that was set back.
 func TestTimesOfSchema(t *testing.T) {
 	t.Parallel()
@@ -28,7 +28,7 @@ func TestTimesOfSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, view, _ := strings.Cut(string(schema), "CREATE VIEW v_waits")
+	_, view, _ := strings.Cut(string(schema), "CREATE VIEW targets_and_waits")
 	view, _, _ = strings.Cut(view, "\n\n")
 	for name, want := range map[string]string{
 		"gap":  fmt.Sprintf("'+%.0f minutes'", MinCrawlGap.Minutes()),
@@ -36,7 +36,7 @@ func TestTimesOfSchema(t *testing.T) {
 		"week": fmt.Sprintf("'+%.0f hours'", (RecrawlAfter + 24*time.Hour).Hours()),
 	} {
 		if !strings.Contains(view, want+") AS "+name) {
-			t.Errorf("v_waits in schema.sql: want %s for %q, as the constants in status.go say", want, name)
+			t.Errorf("targets_and_waits in schema.sql: want %s for %q, as the constants in status.go say", want, name)
 		}
 	}
 }

@@ -33,27 +33,10 @@ func ErrorCodes() []ErrorCode {
 	}
 }
 
-// blocked is how people are told of a block that no proxy met.
-const blocked = "BLOCKED"
-
-// Text is the code as people are told it. The enumeration has one code for all blocks,
-// BLOCKED_PROXY, also for those of an attempt that used no proxy: to these it would say
-// that there was one.
-func (c ErrorCode) Text(byProxy bool) string {
-	if c == CodeBlockedProxy && !byProxy {
-		return blocked
-	}
-	return string(c)
-}
-
 // ParseErrorCode returns the error code named s, in any letter case, or an
-// error that lists the valid ones. BLOCKED, as people are told it, is BLOCKED_PROXY.
+// error that lists the valid ones.
 func ParseErrorCode(s string) (ErrorCode, error) {
-	c := ErrorCode(strings.ToUpper(s))
-	if c == blocked {
-		c = CodeBlockedProxy
-	}
-	return ParseName("error code", s, c, ErrorCodes())
+	return ParseName("error code", s, ErrorCode(strings.ToUpper(s)), ErrorCodes())
 }
 
 // ParseName returns name if it is one of all, or else an error that quotes what was typed and

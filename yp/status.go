@@ -181,5 +181,5 @@ func Backoff(level int) time.Duration {
 }
 
 // BeyondBackoff is longer than every backoff: one that ends later is the mark of a clock
-// that was set back since, and over. The view v_waits has the same time.
+// that was set back since, and over. The view targets_and_waits has the same time.
 const BeyondBackoff = firstBackoff<<(MaxBackoffLevel-1) + time.Hour

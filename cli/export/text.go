@@ -46,7 +46,7 @@ func (c *cells) Write(row []any) error {
 		case string:
 			text := plain(c.opts.Columns[i], v, c.opts.Separator)
 			if !c.opts.Raw {
-				text = harmless(text)
+				text = Harmless(text)
 			}
 			c.line[i] = text
 		case int64:
@@ -80,8 +80,8 @@ func plain(col report.Column, value, separator string) string {
 	return yp.Printable(value)
 }
 
-// harmless puts an apostrophe before a text that a spreadsheet would run as a formula.
-func harmless(text string) string {
+// Harmless puts an apostrophe before a text that a spreadsheet would run as a formula.
+func Harmless(text string) string {
 	if text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0 {
 		return "'" + text
 	}

@@ -33,7 +33,7 @@ func (s *Server) causes() Part {
 		var m errorsModel
 		for _, a := range c.Attempts {
 			m.Attempts = append(m.Attempts, causeRow{
-				Cause: a.Code.Text(a.ByProxy), Source: a.Source, Last: yp.Ago(c.Now, a.Last), Queue: queueLink(url.Values{"error": {string(a.Code)}}),
+				Cause: string(a.Code), Source: a.Source, Last: yp.Ago(c.Now, a.Last), Queue: queueLink(url.Values{"error": {string(a.Code)}}),
 				Hour: a.Hour, Day: a.Day, Targets: a.Targets,
 			})
 		}

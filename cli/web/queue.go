@@ -275,13 +275,12 @@ const (
 
 // traceModel is a target with its attempts.
 type traceModel struct {
-	ID                                  int64
-	Title, Of, Next, Error, Pages       string
-	Status, Schedule, Health            string
-	Earlier                             int
-	Attempts                            []traceAttempt
-	Found, Tries, Failures, SiteSays    string
-	Began, Ended, LastSuccess, NextPage string
+	ID       int64
+	Title    string
+	Next     string
+	Facts    []report.Fact
+	Earlier  int
+	Attempts []traceAttempt
 }
 
 type traceAttempt struct {
@@ -323,39 +322,9 @@ func (s *Server) trace() Part {
 }
 
 func traceOf(t *report.Trace) traceModel {
-	x := t.Target
-	since := func(at time.Time) string {
-		if at.IsZero() {
-			return ""
-		}
-		return yp.Ago(t.Now, at)
-	}
-	m := traceModel{
-		ID: x.ID, Title: x.Title(), Of: x.Source, Next: x.Next.Text(t.Now), Status: string(x.Status), Schedule: string(x.Schedule), Health: string(x.Health), Earlier: t.Earlier,
-		Pages: fmt.Sprintf("%d read, all wanted", x.Page), Began: since(x.Started), Ended: since(x.Finished), LastSuccess: since(x.LastSuccess), NextPage: x.NextPage,
-		Found: fmt.Sprintf("%s kept of %s, %s unreadable", yp.Thousands(int64(x.Accepted)), yp.Plural(x.Raw, "listing"), yp.Thousands(int64(x.Bad))),
-		Tries: fmt.Sprintf("%s, %s succeeded", yp.Thousands(int64(x.Attempts)), yp.Thousands(int64(x.Successes))),
-	}
-	if x.Name != "" {
-		m.Of += " (" + x.Name + ")"
-	}
-	if x.MaxPages > 0 {
-		m.Pages = fmt.Sprintf("%d read of at most %d", x.Page, x.MaxPages)
-	}
-	if x.Kind == yp.KindIndex {
-		m.Found = fmt.Sprintf("%s, %s new", yp.Plural(x.Raw, "city"), yp.Thousands(int64(x.Accepted)))
-	}
-	if code := x.ErrorText(); code != "" {
-		m.Error = strings.TrimSuffix(code+": "+report.Cause(x.Error), ": ")
-	}
-	if x.SiteTotal != nil {
-		m.SiteSays = yp.Plural(*x.SiteTotal, "listing")
-	}
-	if x.Failures > 0 || x.BackoffLevel > 0 {
-		m.Failures = fmt.Sprintf("%d in a row, backoff level %d of 5", x.Failures, x.BackoffLevel)
-	}
+	m := traceModel{ID: t.ID, Title: t.Title(), Next: t.Next.Text(t.Now), Facts: t.Facts(t.Now), Earlier: t.Earlier}
 	for i := len(t.Attempts) - 1; i >= 0; i-- { // the newest first
-		m.Attempts = append(m.Attempts, attemptOf(x.Kind, &t.Attempts[i], i == len(t.Attempts)-1))
+		m.Attempts = append(m.Attempts, attemptOf(t.Kind, &t.Attempts[i], i == len(t.Attempts)-1))
 	}
 	return m
 }

@@ -19,7 +19,6 @@ type Causes struct {
 // AttemptCause is how often attempts at targets of a source failed for one cause.
 type AttemptCause struct {
 	Code    yp.ErrorCode `json:"error_code"`
-	ByProxy bool         `json:"by_proxy,omitempty"` // of BLOCKED_PROXY: attempts that used a proxy
 	Source  string       `json:"source"`
 	Hour    int64        `json:"attempts_1h"`
 	Day     int64        `json:"attempts_24h"`
@@ -40,10 +39,10 @@ type RequestCause struct {
 
 const (
 	attemptCauses = `
-	SELECT a.error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL, s.name, sum(a.finished_at > ?2), count(*), count(DISTINCT a.target_id), max(a.finished_at)
+	SELECT a.error_code, s.name, sum(a.finished_at > ?2), count(*), count(DISTINCT a.target_id), max(a.finished_at)
 	FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id CROSS JOIN sources s ON s.id = t.source_id
 	WHERE a.finished_at > ?1 AND a.error_code <> 'SUCCESS' AND a.ended IN ('failed', 'parked')
-	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 5 DESC, 1, 3`
+	GROUP BY 1, 2 ORDER BY 3 DESC, 4 DESC, 1, 2`
 	requestCauses = `
 	SELECT r.error_class, s.name, sum(r.finished_at > ?2), count(*), max(r.finished_at)
 	FROM sources s CROSS JOIN requests r ON r.source_id = s.id

@@ -33,9 +33,9 @@ func TestCauses(t *testing.T) {
 	noErr(t, err)
 	var got []string
 	for _, a := range c.Attempts {
-		got = append(got, fmt.Sprintf("%s %v %s %d %d %d", a.Code, a.ByProxy, a.Source, a.Hour, a.Day, a.Targets))
+		got = append(got, fmt.Sprintf("%s %s %d %d %d", a.Code, a.Source, a.Hour, a.Day, a.Targets))
 	}
-	same(t, "attempts", got, []string{"TIMEOUT false demo 1 3 2", "BLOCKED_PROXY false demo 1 1 1", "BLOCKED_PROXY true demo 1 1 1"})
+	same(t, "attempts", got, []string{"BLOCKED_PROXY demo 2 2 1", "TIMEOUT demo 1 3 2"})
 	got = nil
 	for _, r := range c.Requests {
 		got = append(got, fmt.Sprintf("%s %s %d %d", r.Class, r.Source, r.Hour, r.Day))

@@ -28,29 +28,11 @@ type CompanyRow struct {
 	FirstSeen  time.Time `json:"first_seen_at"`
 }
 
-// CompanyFilter selects companies. Empty fields select all.
-type CompanyFilter struct {
-	States      []string
-	Name        string // part of the name, in any letter case
-	MinListings int
-}
-
 const (
 	companyColumns = `v.id, v.name, ifnull(v.website, ''), ifnull(v.phone_e164, ''), ifnull(v.email, ''), ifnull(v.hours, ''), ifnull(v.street, ''), ifnull(v.city, ''),
 		ifnull(v.state, ''), ifnull(v.postal_code, ''), v.listings, v.alive, v.first_seen_at`
-	listCompanies = `
-	SELECT ` + companyColumns + ` FROM v_companies v
-	WHERE (?1 = '[]' OR v.state IN (SELECT value FROM json_each(?1))) AND (?2 = '' OR instr(lower(v.name), lower(?2)) > 0)
-		AND (?3 <= 1 OR v.listings >= ?3)
-	ORDER BY v.id LIMIT ?4`
 	showCompany = `SELECT ` + companyColumns + ` FROM v_companies v WHERE v.id = ?`
 )
-
-// Companies lists the companies of the filter by id, at most limit of them (0 = all).
-func (k *Reader) Companies(ctx context.Context, f CompanyFilter, limit int) ([]CompanyRow, error) {
-	args := []any{store.JSONTexts(f.States), f.Name, f.MinListings, atMost(limit)}
-	return list(ctx, k, "list companies", listCompanies, args, fields[CompanyRow])
-}
 
 // CompanyDetail is a company with its listings and what makes it one.
 type CompanyDetail struct {

@@ -3,7 +3,6 @@ package report_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"ypcrawl/checkpoint"
@@ -81,30 +80,19 @@ func TestCompanies(t *testing.T) {
 		place("c", "Zed", phone3, "", "TX"), place("d", "Moe", "", "", ""))
 	d.change(t, `UPDATE listings SET dropped_at = last_seen_at WHERE listing_id = 'b'`)
 	for name, tc := range map[string]struct {
-		filter report.CompanyFilter
-		limit  int
-		want   []int64
+		values map[string]any
+		want   string
 	}{
-		"All":     {want: []int64{1, 2, 3}},
-		"Limit":   {limit: 2, want: []int64{1, 2}},
-		"State":   {filter: report.CompanyFilter{States: []string{"TX", "NY"}}, want: []int64{2}},
-		"Name":    {filter: report.CompanyFilter{Name: "aCME"}, want: []int64{1}},
-		"Percent": {filter: report.CompanyFilter{Name: "%"}, want: []int64{1}},
-		"Several": {filter: report.CompanyFilter{MinListings: 2}, want: []int64{1}},
-		"None":    {filter: report.CompanyFilter{MinListings: 2, States: []string{"TX"}}},
+		"all":     {nil, "1 2 3"},
+		"state":   {map[string]any{"states": []string{"TX", "NY"}}, "2"},
+		"name":    {map[string]any{"name": "aCME"}, "1"},
+		"percent": {map[string]any{"name": "%"}, "1"},
+		"several": {map[string]any{"min-listings": 2}, "1"},
+		"none":    {map[string]any{"min-listings": 2, "states": []string{"TX"}}, ""},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			all, err := d.Companies(t.Context(), tc.filter, tc.limit)
-			noErr(t, err)
-			var got []int64
-			for _, c := range all {
-				got = append(got, c.ID)
-			}
-			if !slices.Equal(got, tc.want) {
-				t.Errorf("got %v, want %v", got, tc.want)
-			}
-		})
+		if got := listed(t, d.Reader, "companies list", report.Choice{Values: tc.values, Columns: []string{"id"}}); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
 	}
 	if c := d.company(t, 1).CompanyRow; c.Listings != 2 || c.Alive != 1 || c.Website != acmeSite || c.FirstSeen.IsZero() {
 		t.Errorf("%+v", c)

@@ -277,6 +277,7 @@ const minPrefix = 4
 const (
 	runByID   = runMarks + `r.id = ?`
 	runByUUID = runMarks + `r.uuid GLOB ? LIMIT 2`
+	lastRun   = runMarks + `1 ORDER BY r.id DESC LIMIT 1`
 	runMarks  = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE `
 )
 
@@ -284,9 +285,16 @@ func (k *Reader) runs(ctx context.Context, query string, args ...any) ([]RunMark
 	return list(ctx, k, "look for a run", query, args, fields[RunMark])
 }
 
-// FindRun returns the run that word names: its number, or its uuid or the beginning
-// of it, in any letter case. The error is a *NotFoundError when there is none.
+// FindRun returns the run that word names: its number, its uuid or the beginning of it in any
+// letter case, or "last". The error is a *NotFoundError when there is none.
 func (k *Reader) FindRun(ctx context.Context, word string) (RunMark, error) {
+	if strings.EqualFold(word, "last") {
+		found, err := k.runs(ctx, lastRun)
+		if err == nil && len(found) == 0 {
+			err = &NotFoundError{What: "no run is known", Hint: "`ypcrawl run` starts one"}
+		}
+		return append(found, RunMark{})[0], err
+	}
 	if id, err := strconv.ParseInt(word, 10, 64); err == nil {
 		if found, err := k.runs(ctx, runByID, id); err != nil || len(found) == 1 {
 			return append(found, RunMark{})[0], err

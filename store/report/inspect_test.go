@@ -8,9 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -20,63 +17,6 @@ func ids(all []report.Target) (out []int64) {
 		out = append(out, t.ID)
 	}
 	return out
-}
-
-func TestTargets(t *testing.T) {
-	t.Parallel()
-	b := mixed(t)
-	var rest []int64
-	for id := int64(11); id <= 32; id++ {
-		rest = append(rest, id)
-	}
-	for name, tc := range map[string]struct {
-		filter report.Filter
-		want   []int64
-	}{
-		"due":           {report.Filter{Schedule: []report.Schedule{report.ScheduleDue}}, rest},
-		"scheduled":     {report.Filter{Schedule: []report.Schedule{report.ScheduleLater}}, []int64{1, 9, 10}},
-		"degraded":      {report.Filter{Schedule: []report.Schedule{report.ScheduleDegraded}}, []int64{3}},
-		"paused":        {report.Filter{Schedule: []report.Schedule{report.SchedulePaused}}, []int64{7, 8}},
-		"failed":        {report.Filter{Schedule: []report.Schedule{report.ScheduleFailed}}, []int64{4, 5}},
-		"needs plan":    {report.Filter{Schedule: []report.Schedule{report.ScheduleNeedsPlan}}, []int64{6}},
-		"not scheduled": {report.Filter{Schedule: []report.Schedule{report.ScheduleNone}}, []int64{2}},
-		"status":        {report.Filter{Statuses: []yp.Status{yp.Done, yp.Stuck}}, []int64{1, 2, 6, 10}},
-		"health":        {report.Filter{Healths: []yp.Health{yp.Dead, yp.Paused}}, []int64{4, 5, 7}},
-		"error":         {report.Filter{Error: yp.CodeTimeout}, []int64{3, 4}},
-		"both":          {report.Filter{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, []int64{4}},
-		"state":         {report.Filter{Scope: store.Scope{States: []string{"CA"}}, Error: yp.CodeTimeout}, nil},
-		"other state":   {report.Filter{Scope: store.Scope{States: []string{"TX"}}, Error: yp.CodeTimeout}, []int64{3, 4}},
-		"other source":  {report.Filter{Scope: store.Scope{SourceID: 99}}, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, err := b.Targets(t.Context(), tc.filter, 0)
-			noErr(t, err)
-			if diff := cmp.Diff(tc.want, ids(got)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-	t.Run("limit", func(t *testing.T) {
-		t.Parallel()
-		for limit, want := range map[int]int{1: 1, 31: 31, 32: 32, 33: 32, 0: 32} {
-			if got, err := b.Targets(t.Context(), report.Filter{}, limit); err != nil || len(got) != want {
-				t.Errorf("limit %d: %d targets (%v), want %d", limit, len(got), err, want)
-			}
-		}
-	})
-	t.Run("a row", func(t *testing.T) {
-		t.Parallel()
-		got, err := b.Targets(t.Context(), report.Filter{Statuses: []yp.Status{yp.Failed}}, 0)
-		if err != nil || len(got) != 1 {
-			t.Fatal(got, err)
-		}
-		x := got[0]
-		if x.Source != "demo" || x.City != "City 0" || x.State != "TX" || x.BackoffLevel != 2 || x.Failures != 4 || x.Error != "slow" ||
-			x.NotBefore.Before(time.Now()) || x.WaitReason != "backoff" || x.SuccessRate != nil || !x.LastSuccess.IsZero() || !x.Enabled {
-			t.Errorf("%+v", x)
-		}
-	})
 }
 
 func TestParseSchedule(t *testing.T) {
@@ -105,8 +45,8 @@ func TestNext(t *testing.T) {
 		1:  {When: report.NextLater, Why: "then it is due again"},
 		2:  {When: report.NextNever, Why: "it is done and not crawled again"},
 		3:  {When: report.NextLater, Why: "it waits after 4 failures in a row", Remedy: "targets enable 3"},
-		4:  {When: report.NextNever, Why: "it is a dead letter", Remedy: "dead requeue 4"},
-		6:  {When: report.NextNever, Why: "it is stuck: its worker died too often", Remedy: "reset --status STUCK"},
+		4:  {When: report.NextNever, Why: "it is a dead letter", Remedy: "reset 4"},
+		6:  {When: report.NextNever, Why: "it is stuck: its worker died too often", Remedy: "reset 6"},
 		7:  {When: report.NextNever, Why: "it is paused", Remedy: "targets resume 7"},
 		8:  {When: report.NextNever, Why: "it is disabled", Remedy: "targets enable 8"},
 		10: {When: report.NextLater, Why: "two crawls of a target start at least 2 minutes apart"},

@@ -43,15 +43,13 @@ func (t *TargetDetail) next() Next {
 	case !t.Retired.IsZero():
 		return never("its city is no longer in the source's index; it is crawled again when `discover` finds the city there again", "")
 	case t.Schedule == ScheduleFailed:
-		return never("it is a dead letter", fmt.Sprintf("dead requeue %d", t.ID))
+		return never("it is a dead letter", fmt.Sprintf("reset %d", t.ID))
 	case !t.Enabled:
 		return never("it is disabled", fmt.Sprintf("targets enable %d", t.ID))
 	case t.Health == yp.Paused:
 		return never("it is paused", fmt.Sprintf("targets resume %d", t.ID))
-	case t.Schedule == ScheduleNeedsPlan && t.Kind == yp.KindDetail:
-		return never("it is stuck: its worker died too often", "details retry --status STUCK")
 	case t.Schedule == ScheduleNeedsPlan:
-		return never("it is stuck: its worker died too often", "reset --status STUCK")
+		return never("it is stuck: its worker died too often", fmt.Sprintf("reset %d", t.ID))
 	case t.Schedule == ScheduleNone:
 		return never("it is done and not crawled again", "")
 	case t.availability == store.SourceDisabled:

@@ -109,7 +109,6 @@ type Holder struct {
 type ErrorCount struct {
 	Code    string `json:"code"`
 	Status  string `json:"status"`
-	ByProxy bool   `json:"by_proxy,omitempty"` // of BLOCKED_PROXY: those whose last attempt used a proxy
 	Targets int64  `json:"targets"`
 	Example string `json:"example"` // one of the error texts
 }
@@ -152,13 +151,13 @@ const (
 	// WAITING is what people are told of a target that is PLANNED again after a first
 	// failure and waits for its short backoff.
 	troubles = `
-	SELECT ifnull(code, 'none'), status, by_proxy, count(*), ifnull(max(error), '') FROM (
-		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, ` + byProxy + ` AS by_proxy, v.status,
+	SELECT ifnull(code, 'none'), status, count(*), ifnull(max(error), '') FROM (
+		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, v.status,
 			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS error
 		FROM targets v WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND ` + places + `
-		UNION ALL SELECT v.last_error_code, ` + byProxy + `, 'WAITING', v.last_error FROM targets v
+		UNION ALL SELECT v.last_error_code, 'WAITING', v.last_error FROM targets v
 		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND ` + places + `)
-	GROUP BY 1, 2, 3 ORDER BY 4 DESC, 1, 3, 2`
+	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
 )
 
 // Progress reads the counters that the triggers keep: it costs the same over a

@@ -22,6 +22,17 @@ func TestQueryPlans(t *testing.T) {
 	db := storetest.Open(t)
 	f := ChangeFilter{Since: time.Now(), Scope: store.Scope{SourceID: 1, States: []string{"CA"}}, Kinds: ChangeKinds()[:1]}
 	progress := []any{1, `["CA"]`}
+	asked := func(name, filter, word string) string {
+		choice := Choice{Columns: strings.Fields(Find(name).Show), Limit: 50, Values: map[string]any{}}
+		if filter != "" {
+			choice.Values[filter] = []string{word}
+		}
+		query, _, err := New(db).question(t.Context(), Find(name), choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return query
+	}
 	queueArgs := []any{0, "[]", `["search"]`, "[]", "", "x", 50}
 	for name, c := range map[string]struct {
 		query string
@@ -56,10 +67,13 @@ func TestQueryPlans(t *testing.T) {
 		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"details: of one":    {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},
 		"discoveries":        {discoveryStats, []any{0, "[]"}, []string{"SEARCH t USING INDEX targets_of_index"}, ""},
+		"list: dead letters": {asked("targets list", "status", "PARKED"), nil, []string{"targets_troubled"}, ""},
+		"list: errors":       {asked("errors", "", ""), nil, []string{"crawl_attempts_by_end (finished_at>?"}, ""},
+		"list: set aside":    {asked("waits", "", ""), nil, []string{"targets_set_aside"}, ""},
+
 		"time left: pages":   {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
 		"time left: resting": {restingTargets, []any{0, "[]", "x", "y"}, []string{"targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
 		"time left: work":    {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
-		"dead letters":       {deadLetters, []any{0, "[]", "", "", 50, `["search"]`}, []string{"targets_troubled (kind=? AND status=?)"}, ""},
 
 		"queue: due":         {queueGroupOf(QueueDue).first, queueArgs, []string{"SEARCH x USING INDEX targets_ready (source_id=? AND kind=? AND state=?)", "targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"queue: resting":     {queueGroupOf(QueueResting).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},

@@ -40,11 +40,8 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			return r.EachChange(ctx, report.ChangeFilter{Scope: scope}, 0, func(*report.Change) error { return nil })
 		},
 		"History":        func() error { _, err := r.History(ctx, "demo", "a"); return err },
-		"Targets":        func() error { _, err := r.Targets(ctx, report.Filter{Scope: scope}, 0); return err },
 		"Target":         func() error { _, err := r.Target(ctx, target); return err },
 		"Trace":          func() error { _, err := r.Trace(ctx, target, 0); return err },
-		"DeadLetters":    func() error { _, err := r.DeadLetters(ctx, report.DeadLetterFilter{Scope: scope}, 0); return err },
-		"Companies":      func() error { _, err := r.Companies(ctx, report.CompanyFilter{}, 0); return err },
 		"Company":        func() error { _, err := r.Company(ctx, 1); return err },
 		"DetailTotals":   func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
 		"DetailStats":    func() error { _, err := r.DetailStats(ctx, 0, nil); return err },
@@ -102,7 +99,14 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"Runs": func() error { _, err := r.Runs(ctx, 0); return err },
+		"List": func() error {
+			for _, l := range report.Lists {
+				if err := r.List(ctx, l, report.Choice{}, &rows{}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
 		"Words": func() error {
 			for _, kind := range []report.WordKind{
 				report.WordSource, report.WordCity, report.WordCityName, report.WordCategory, report.WordTarget, report.WordDead, report.WordCompany,

@@ -77,15 +77,6 @@ func (k *Reader) judge(r *Run) {
 	r.Seconds = max(0, until.Sub(r.Started).Seconds())
 }
 
-// Runs lists runs, the newest first, at most limit of them (0 = all).
-func (k *Reader) Runs(ctx context.Context, limit int) ([]Run, error) {
-	all, err := list(ctx, k, "list runs", runColumns+`ORDER BY r.id DESC LIMIT ?`, []any{atMost(limit)}, (*Run).columns)
-	for i := range all {
-		k.judge(&all[i])
-	}
-	return all, err
-}
-
 // RunDetail is what one run did. Its attempts and requests are deleted in time: what was counted of
 // them is nil then, and Pruned says which.
 type RunDetail struct {
@@ -137,7 +128,6 @@ type RunAttempts struct {
 // RunError is how often attempts failed for one cause.
 type RunError struct {
 	Code    yp.ErrorCode `json:"error_code"`
-	ByProxy bool         `json:"by_proxy,omitempty"`
 	Times   int64        `json:"attempts"`
 	Targets int64        `json:"targets"`
 }
@@ -165,8 +155,8 @@ const (
 	SELECT t.kind, a.ended, count(*), iif(t.kind = 'detail', sum(a.ended = 'done'), ifnull(sum(a.pages), 0)), ifnull(sum(a.listings), 0)
 	FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id WHERE a.run_id = ? GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2`
 	errorsOfRun = `
-	SELECT a.error_code, a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL, count(*), count(DISTINCT a.target_id)
-	FROM crawl_attempts a WHERE a.run_id = ? AND a.ended IN ('failed', 'parked') GROUP BY 1, 2 ORDER BY 3 DESC, 1`
+	SELECT a.error_code, count(*), count(DISTINCT a.target_id)
+	FROM crawl_attempts a WHERE a.run_id = ? AND a.ended IN ('failed', 'parked') GROUP BY 1 ORDER BY 2 DESC, 1`
 	requestsOfRun = `
 	SELECT q.type, q.outcome, ifnull(q.error_class, ''), count(*), sum(q.bytes)
 	FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token

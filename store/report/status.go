@@ -121,7 +121,6 @@ type HealthFigures struct {
 type ErrorSummary struct {
 	Source      string    `json:"source"`
 	Code        string    `json:"error_code"`
-	ByProxy     bool      `json:"by_proxy,omitempty"` // of BLOCKED_PROXY: attempts that used a proxy
 	Occurrences int64     `json:"occurrences"`
 	Targets     int64     `json:"targets"`
 	LastSeen    time.Time `json:"last_seen"`
@@ -186,8 +185,8 @@ const (
 	FROM target_totals t JOIN sources s ON s.id = t.source_id
 	WHERE t.kind IN (SELECT value FROM json_each(?3)) AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
 	errorSummary = `
-	SELECT source, error_code, by_proxy, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
-	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source, by_proxy`
+	SELECT source, error_code, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
+	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`
 	backoffWaits = `
 	SELECT t.backoff_level, count(*), min(t.not_before), max(t.not_before) FROM targets t
 	WHERE t.wait_reason = 'backoff' AND t.not_before > ?7 AND ` + where + ` GROUP BY t.backoff_level ORDER BY t.backoff_level`

@@ -76,7 +76,6 @@ type Target struct {
 	SuccessRate  *float64   `json:"success_rate"` // percent, null before the first attempt
 	Page         int        `json:"page_current"`
 	ErrorCode    string     `json:"last_error_code,omitempty"`
-	ByProxy      bool       `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
 	Error        string     `json:"last_error,omitempty"`
 	ClaimedBy    WorkerName `json:"claimed_by,omitempty"`
 	Heartbeat    time.Time  `json:"heartbeat_at"`
@@ -86,28 +85,11 @@ type Target struct {
 }
 
 const (
-	// A block has one code whether it met a proxy or not. Only of a block it is asked.
-	byProxy = `v.last_error_code IS 'BLOCKED_PROXY' AND ifnull((SELECT a.proxy IS NOT NULL FROM crawl_attempts a
-			WHERE a.target_id = v.id AND a.error_code = 'BLOCKED_PROXY' ORDER BY a.claim_token DESC LIMIT 1), 0)`
 	targetColumns = `v.id, v.source, v.kind, ifnull(v.city, ''), v.state, coalesce((SELECT l.name FROM listings l WHERE l.id = v.listing), v.category, ''), v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before,
 		ifnull(v.wait_reason, ''), v.auto_disabled, v.backoff_level, v.consecutive_failures, v.crawl_frequency_minutes, v.last_success_at,
-		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''),
+		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ifnull(v.last_error, ''),
 		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
-	listTargets = `
-	SELECT ` + targetColumns + ` FROM v_crawler_status v
-	WHERE ` + ofSource + ` AND ` + inStates + ` AND kind IN (SELECT value FROM json_each(?3))
-		AND (?4 = '[]' OR status IN (SELECT value FROM json_each(?4)))
-		AND (?5 = '[]' OR crawl_status IN (SELECT value FROM json_each(?5)))
-		AND (?6 = '[]' OR schedule_status IN (SELECT value FROM json_each(?6)))
-		AND (?7 = '' OR last_error_code = ?7)
-	ORDER BY v.id LIMIT ?8`
 )
-
-// Targets lists the targets of the filter by id, at most limit of them (0 = all).
-func (k *Reader) Targets(ctx context.Context, f Filter, limit int) ([]Target, error) {
-	args := placesOf(f.Scope, f.Scope.KindList(), store.JSONTexts(f.Statuses), store.JSONTexts(f.Healths), store.JSONTexts(f.Schedule), string(f.Error), atMost(limit))
-	return list(ctx, k, "list targets", listTargets, args, fields[Target])
-}
 
 // TargetDetail is all that is known of one target.
 type TargetDetail struct {
@@ -152,49 +134,4 @@ func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 	}
 	t.Next = t.next()
 	return &t, nil
-}
-
-// DeadLetter is a row of v_dead_letters: a target that no crawl takes again by
-// itself.
-type DeadLetter struct {
-	ID           int64     `json:"id"`
-	Kind         yp.Kind   `json:"kind"`
-	Source       string    `json:"source"`
-	City         string    `json:"city"`
-	State        string    `json:"state"`
-	Category     string    `json:"category"`
-	Code         string    `json:"last_error_code"`
-	ByProxy      bool      `json:"last_error_by_proxy,omitempty"` // of BLOCKED_PROXY: that attempt used a proxy
-	Error        string    `json:"last_error"`
-	Parked       time.Time `json:"parked_at"`
-	Failures     int       `json:"consecutive_failures"`
-	Attempts     int       `json:"total_attempts"`
-	Page         int       `json:"page_current"`
-	AutoDisabled bool      `json:"auto_disabled"` // it failed too often; else the cause is permanent
-}
-
-// DeadLetterFilter selects dead letters. Empty fields select all.
-type DeadLetterFilter struct {
-	Scope     store.Scope // source, kinds and states count
-	Error     yp.ErrorCode
-	OlderThan time.Duration // since they were parked
-}
-
-const deadLetters = `
-	SELECT v.id, v.kind, v.source, ifnull(v.city, ''), v.state, coalesce(v.listing, v.category, ''), ifnull(v.last_error_code, ''), ` + byProxy + `, ifnull(v.last_error, ''), v.parked_at,
-		v.consecutive_failures, v.total_attempts, v.page_current, v.auto_disabled
-	FROM v_dead_letters v
-	WHERE kind IN (SELECT value FROM json_each(?6)) AND ` + ofSource + ` AND ` + inStates + `
-		AND (?3 = '' OR last_error_code = ?3) AND (?4 = '' OR parked_at < ?4)
-	ORDER BY v.parked_at DESC, v.id LIMIT ?5`
-
-// DeadLetters lists the dead letters of the filter, the newest first, at most
-// limit of them (0 = all).
-func (k *Reader) DeadLetters(ctx context.Context, f DeadLetterFilter, limit int) ([]DeadLetter, error) {
-	before := ""
-	if f.OlderThan > 0 {
-		before = yp.FormatTime(k.db.Now().Add(-f.OlderThan))
-	}
-	args := placesOf(f.Scope, string(f.Error), before, atMost(limit), f.Scope.KindList())
-	return list(ctx, k, "list dead letters", deadLetters, args, fields[DeadLetter])
 }

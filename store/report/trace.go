@@ -12,8 +12,8 @@ import (
 
 // Trace is what is known of the attempts at one target.
 type Trace struct {
+	*TargetDetail
 	Now      time.Time      `json:"now"`
-	Target   *TargetDetail  `json:"target"`
 	Earlier  int            `json:"earlier_attempts"` // recorded, and not among these
 	Attempts []TraceAttempt `json:"attempts"`         // newest last
 }
@@ -97,7 +97,7 @@ func (k *Reader) Trace(ctx context.Context, id int64, attempts int) (*Trace, err
 	if err != nil {
 		return nil, err
 	}
-	t, all, what := &Trace{Now: k.db.Now(), Target: target}, 0, fmt.Sprintf("trace target %d", id)
+	t, all, what := &Trace{Now: k.db.Now(), TargetDetail: target}, 0, fmt.Sprintf("trace target %d", id)
 	if _, err := k.one(ctx, what, countAttempts, []any{id}, &all); err != nil {
 		return nil, err
 	}

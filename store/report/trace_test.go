@@ -43,7 +43,7 @@ func TestTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := readTrace(t, b, c.TargetID, 5)
-	if len(tr.Attempts) != 1 || tr.Earlier != 0 || tr.Target.ID != c.TargetID {
+	if len(tr.Attempts) != 1 || tr.Earlier != 0 || tr.ID != c.TargetID {
 		t.Fatalf("%+v", tr)
 	}
 	a := tr.Attempts[0]
@@ -113,35 +113,5 @@ func TestTraceOfWhatIsGone(t *testing.T) {
 	}
 	if _, err := b.Trace(t.Context(), 999, 5); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("no such target: %v", err)
-	}
-}
-
-func TestDeadLetters(t *testing.T) {
-	t.Parallel()
-	b := mixed(t)
-	for name, tc := range map[string]struct {
-		c     report.DeadLetterFilter
-		limit int
-		want  string
-	}{
-		"all, the newest first": {report.DeadLetterFilter{}, 0, "[5 4]"},
-		"limit":                 {report.DeadLetterFilter{}, 1, "[5]"},
-		"error":                 {report.DeadLetterFilter{Error: yp.CodeTimeout}, 0, "[4]"},
-		"older":                 {report.DeadLetterFilter{OlderThan: 48 * time.Hour}, 0, "[4]"},
-		"state":                 {report.DeadLetterFilter{Scope: store.Scope{States: []string{"CA"}}}, 0, "[5]"},
-		"source":                {report.DeadLetterFilter{Scope: store.Scope{SourceID: 9}}, 0, "[]"},
-	} {
-		got, err := b.DeadLetters(t.Context(), tc.c, tc.limit)
-		noErr(t, err)
-		all := []int64{}
-		for _, d := range got {
-			all = append(all, d.ID)
-			if d.Code == "" || d.Error == "" || d.Parked.IsZero() || d.Category == "" {
-				t.Errorf("%s: %+v", name, d)
-			}
-		}
-		if fmt.Sprint(all) != tc.want {
-			t.Errorf("%s: %v, want %s", name, all, tc.want)
-		}
 	}
 }

@@ -32,7 +32,7 @@ func (t Target) ErrorText() string {
 	if t.Status == yp.Done && t.ErrorCode == string(yp.CodeNoListings) {
 		return ""
 	}
-	return yp.ErrorCode(t.ErrorCode).Text(t.ByProxy)
+	return t.ErrorCode
 }
 
 // Text says when a target is crawled next, why, and what would change that.
@@ -86,7 +86,7 @@ func (a *TraceAttempt) EndText(kind yp.Kind) string {
 	case text == string(store.EndedDone) && a.Code == string(yp.CodeNoListings):
 		text += " (the site has no listings here)"
 	case a.Code != "" && a.Code != string(yp.CodeSuccess):
-		text += " " + yp.ErrorCode(a.Code).Text(a.Proxy != "")
+		text += " " + a.Code
 	}
 	if a.DurationMS != nil {
 		text += " after " + yp.Millis(a.DurationMS)

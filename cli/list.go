@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/cli/export"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// listCommand is the command of a list: all that it is stands in its row of report.Lists.
+func (p *Program) listCommand(name string) *cli.Command {
+	l := report.Find(name)
+	flags := formFlags(limitFlag())
+	for _, f := range l.Narrows() {
+		flags = append(flags, filterFlag(f))
+	}
+	return &cli.Command{
+		Name: l.Name[strings.LastIndexByte(l.Name, ' ')+1:], Usage: l.Usage, Description: l.Help, Flags: flags,
+		Action: func(c *cli.Context) error { return p.list(c, l) },
+	}
+}
+
+// group is a command that has lists alone.
+func (p *Program) group(name, usage string, lists ...string) *cli.Command {
+	cmd := &cli.Command{Name: name, Usage: usage}
+	for _, l := range lists {
+		cmd.Subcommands = append(cmd.Subcommands, p.listCommand(l))
+	}
+	return cmd
+}
+
+// formFlags choose the form of rows.
+func formFlags(more ...cli.Flag) []cli.Flag {
+	return append([]cli.Flag{
+		jsonFlag(), &cli.BoolFlag{Name: "csv", Usage: "print CSV to stdout, with the names of --json as its header"},
+		list("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
+	}, more...)
+}
+
+func filterFlag(f report.ListFilter) cli.Flag {
+	switch f.Name { // settings know them
+	case "states":
+		return statesFlag()
+	case "source":
+		return onlySourceFlag()
+	}
+	switch f.Kind {
+	case report.ManyWords:
+		return list(f.Name, f.Usage, "all")
+	case report.Number:
+		return &cli.IntFlag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
+	case report.Switch:
+		return &cli.BoolFlag{Name: f.Name, Usage: f.Usage}
+	}
+	return &cli.StringFlag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
+}
+
+// list shows a list: what the command line chooses of it, in the form that it asks for.
+func (p *Program) list(c *cli.Context, l report.List) error {
+	limit, err := limitOf(c)
+	if err == nil {
+		err = bothForms(c)
+	}
+	if err != nil {
+		return err
+	}
+	choice := report.Choice{Values: map[string]any{}, Columns: SplitList(c.StringSlice("columns")), Limit: limit}
+	if limit > 0 {
+		choice.Limit++ // to know whether there are more
+	}
+	if len(choice.Columns) == 0 && !c.Bool("json") && !c.Bool("csv") {
+		choice.Columns = strings.Fields(l.Show)
+	}
+	for _, f := range l.Narrows() {
+		if c.IsSet(f.Name) {
+			if choice.Values[f.Name], err = filterValue(c, f); err != nil {
+				return err
+			}
+		}
+	}
+	return p.with(c, reading, func(k *database, _ store.Scope) error {
+		if err := findNamed(c, k, l, choice.Values); err != nil {
+			return err
+		}
+		rows := &limited{to: p.rowsTo(c, k.DB().Now()), limit: limit}
+		err := k.List(c.Context, l, choice, rows)
+		if err == nil {
+			err = rows.to.End()
+		}
+		switch {
+		case err != nil:
+			return asUsage(err)
+		case rows.n == 0 && len(choice.Values) == 0 && l.None != "":
+			p.note("%s", l.None)
+		case rows.n == 0:
+			p.note("No %s matches.", l.Noun)
+		case limit > 0 && rows.n > limit:
+			p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, l.Noun))
+		}
+		return nil
+	})
+}
+
+// filterValue reads the value of a filter.
+func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
+	one := func(word string) (string, error) {
+		if f.Values == nil {
+			return strings.TrimSpace(word), nil
+		}
+		for _, v := range f.Values {
+			if strings.EqualFold(v, strings.ReplaceAll(word, "-", "_")) {
+				return v, nil
+			}
+		}
+		return "", fmt.Errorf("unknown %s %q: %s", f.Name, word, report.Meant(word, f.Values))
+	}
+	switch f.Kind {
+	case report.ManyWords:
+		if f.Name == "states" {
+			return states(c)
+		}
+		return wordsOf(c, f.Name, one)
+	case report.Number:
+		if n := c.Int(f.Name); n < 0 {
+			return nil, Usagef("--%s %d: want a number from 0 up", f.Name, n)
+		}
+		return c.Int(f.Name), nil
+	case report.Switch:
+		return c.Bool(f.Name), nil
+	}
+	word, err := one(c.String(f.Name))
+	if err != nil {
+		err = Usagef("--%s: %w", f.Name, err)
+	}
+	return word, err
+}
+
+// findNamed puts what filters name into the place of its name: a moment, a run, a target.
+func findNamed(c *cli.Context, k *database, l report.List, values map[string]any) (err error) {
+	for _, f := range l.Narrows() {
+		word, given := values[f.Name].(string)
+		switch {
+		case !given || err != nil:
+		case f.Kind == report.Moment:
+			var at since
+			at, err = momentOf(c, k, f.Name)
+			values[f.Name] = yp.FormatTime(at.at)
+		case f.Name == "run":
+			values[f.Name], err = runOf(c, k, word)
+		case f.Name == "target":
+			values[f.Name], err = k.FindTarget(c.Context, word, 0)
+			err = asUsage(err)
+		}
+	}
+	return err
+}
+
+// rowsEnd takes rows, and is told when there are no more.
+type rowsEnd interface {
+	report.Rows
+	End() error
+}
+
+// rowsTo shows rows in the form that was asked for.
+func (p *Program) rowsTo(c *cli.Context, now time.Time) rowsEnd {
+	switch {
+	case c.Bool("json"):
+		return &jsonRows{w: p.Out}
+	case c.Bool("csv"):
+		return &csvOut{out: csv.NewWriter(p.Out)}
+	}
+	return &tableRows{p: p, now: now}
+}
+
+// limited hands at most so many rows over, and counts what it gets.
+type limited struct {
+	to       rowsEnd
+	limit, n int
+}
+
+func (l *limited) Head(columns []string) error { return l.to.Head(columns) }
+
+func (l *limited) Row(values []any) error {
+	if l.n++; l.limit > 0 && l.n > l.limit {
+		return nil
+	}
+	return l.to.Row(values)
+}
+
+// jsonRows writes an array of objects, row by row: indented for a terminal, on one line for a program.
+type jsonRows struct {
+	w       io.Writer
+	columns []string
+	rows    int
+}
+
+func (j *jsonRows) Head(columns []string) error {
+	j.columns = columns
+	return nil
+}
+
+func (j *jsonRows) Row(values []any) error {
+	head := ","
+	if j.rows == 0 {
+		head = "["
+	}
+	j.rows++
+	object := []byte{'{'}
+	for i, v := range values {
+		value, err := yp.JSON(report.JSONOf(j.columns[i], v), "")
+		if err != nil {
+			return err
+		}
+		object = append(append(yp.AppendJSON(object, j.columns[i]), ':'), bytes.TrimSpace(value)...)
+		object = append(object, ',')
+	}
+	object[len(object)-1] = '}'
+	var text bytes.Buffer
+	text.WriteString(head)
+	if !isTerminal(j.w) {
+		text.Write(object)
+	} else if err := json.Indent(&text, object, "", "  "); err != nil {
+		return err
+	}
+	_, err := j.w.Write(text.Bytes())
+	return err
+}
+
+func (j *jsonRows) End() error {
+	text := "]\n"
+	if j.rows == 0 {
+		text = "[]\n"
+	}
+	_, err := io.WriteString(j.w, text)
+	return err
+}
+
+// csvOut writes CSV: what is null is empty, control characters are made visible, no cell is a formula.
+type csvOut struct {
+	out     *csv.Writer
+	columns []string
+}
+
+func (o *csvOut) Head(columns []string) error {
+	o.columns = columns
+	return o.out.Write(columns)
+}
+
+func (o *csvOut) Row(values []any) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		switch x := report.JSONOf(o.columns[i], v).(type) {
+		case nil:
+		case string:
+			cells[i] = export.Harmless(yp.Printable(x))
+		default:
+			cells[i] = yp.Printable(fmt.Sprint(x))
+		}
+	}
+	return o.out.Write(cells)
+}
+
+func (o *csvOut) End() error {
+	o.out.Flush()
+	return o.out.Error()
+}
+
+// tableRows shows a table.
+type tableRows struct {
+	p   *Program
+	now time.Time
+	t   *table
+}
+
+func (r *tableRows) Head(columns []string) error {
+	r.t = newTable(columns...)
+	return nil
+}
+
+func (r *tableRows) Row(values []any) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		name := r.t.header[i]
+		cells[i] = report.Cell(r.now, name, v)
+		r.t.number[i] = r.t.number[i] || report.IsNumber(name, v)
+	}
+	r.t.rows = append(r.t.rows, cells)
+	return nil
+}
+
+func (r *tableRows) End() error {
+	if r.t == nil || len(r.t.rows) == 0 {
+		return nil
+	}
+	for i := len(r.t.header) - 1; i > 0; i-- { // of a single source, say, nobody needs to read the name in each row
+		if r.t.header[i] == "source" && !slices.ContainsFunc(r.t.rows, func(row []string) bool { return row[i] != r.t.rows[0][i] }) {
+			r.t.remove(i)
+		}
+	}
+	for i, name := range r.t.header {
+		r.t.header[i] = report.Title(name)
+	}
+	return r.t.flush(&r.p.Streams, r.p.Out)
+}

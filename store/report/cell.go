@@ -1,0 +1,107 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ypcrawl/yp"
+)
+
+// How the values of a list are written follows from the name of their column: a name means one thing everywhere.
+
+var (
+	switches = strings.Fields("enabled open auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429")
+	arrays   = strings.Fields("changes reasons payment social services languages neighborhoods aka")
+	names    = strings.Fields("id run pid http_status company_id target_id listing delivery founded year")
+)
+
+// IsTime reports whether a column holds times.
+func IsTime(column string) bool {
+	return column == "at" || column == "last_seen" || strings.HasSuffix(column, "_at") || strings.HasSuffix(column, "_until")
+}
+
+// IsNumber reports whether a value stands to the right.
+func IsNumber(column string, v any) bool {
+	switch v.(type) {
+	case int64:
+		return !slices.Contains(names, column) && !slices.Contains(switches, column)
+	case float64:
+		return true
+	}
+	return false
+}
+
+// JSONOf is a value as JSON has it: a switch is true or false, a list a list.
+func JSONOf(column string, v any) any {
+	switch x := v.(type) {
+	case int64:
+		if slices.Contains(switches, column) {
+			return x != 0
+		}
+	case string:
+		if slices.Contains(arrays, column) && strings.HasPrefix(x, "[") {
+			return rawJSON(x)
+		}
+	}
+	return v
+}
+
+type rawJSON string
+
+// MarshalJSON implements json.Marshaler.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
+
+// Cell is a value as people read it; what is not known is "–".
+func Cell(now time.Time, column string, v any) string {
+	switch x := v.(type) {
+	case nil:
+		return "–"
+	case int64:
+		switch {
+		case slices.Contains(switches, column):
+			return map[bool]string{true: "yes", false: "no"}[x != 0]
+		case slices.Contains(names, column):
+			return strconv.FormatInt(x, 10)
+		case strings.HasSuffix(column, "_ms"):
+			return yp.Millis(&x)
+		case strings.HasSuffix(column, "_bytes"):
+			return fmt.Sprintf("%d MB", (x+500_000)/1_000_000)
+		case strings.HasSuffix(column, "_seconds"):
+			return yp.Lasting(time.Duration(x) * time.Second)
+		}
+		return yp.Thousands(x)
+	case float64:
+		switch {
+		case strings.HasSuffix(column, "_seconds"):
+			return yp.Lasting(time.Duration(x * float64(time.Second)))
+		case strings.HasSuffix(column, "percent"):
+			return yp.Share(x)
+		}
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	case string:
+		if at, err := yp.ParseTime(x); err == nil && IsTime(column) {
+			if at.After(now) {
+				return "in " + yp.Lasting(at.Sub(now))
+			}
+			return yp.Ago(now, at)
+		}
+		return yp.Printable(x)
+	}
+	return yp.Printable(fmt.Sprint(v))
+}
+
+// units are the ends of names that Cell has turned into text.
+var units = strings.NewReplacer("_", " ")
+
+// Title is a column's name as the head of a table has it.
+func Title(column string) string {
+	for _, unit := range []string{"_at", "_ms", "_seconds", "_bytes", "_percent"} {
+		if head, ok := strings.CutSuffix(column, unit); ok {
+			column = head
+		}
+	}
+	return units.Replace(column)
+}

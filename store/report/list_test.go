@@ -1,0 +1,144 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
+	"ypcrawl/yp"
+)
+
+// rows takes an answer as texts.
+type rows struct {
+	columns []string
+	texts   []string
+}
+
+func (r *rows) Head(columns []string) error {
+	r.columns = columns
+	return nil
+}
+
+func (r *rows) Row(values []any) error {
+	cells := make([]string, len(values))
+	for i, v := range values {
+		cells[i] = fmt.Sprint(v)
+	}
+	r.texts = append(r.texts, strings.Join(cells, "|"))
+	return nil
+}
+
+// listed asks a list, and returns its rows with a space between two.
+func listed(t *testing.T, k *report.Reader, name string, choice report.Choice) string {
+	t.Helper()
+	var r rows
+	noErr(t, k.List(t.Context(), report.Find(name), choice, &r))
+	return strings.Join(r.texts, " ")
+}
+
+// TestLists: what each list shows and asks are columns of its view.
+func TestLists(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	for _, l := range report.Lists {
+		var all rows
+		if err := b.List(t.Context(), l, report.Choice{}, &all); err != nil {
+			t.Errorf("%s: %v", l.Name, err)
+		}
+		if l.Name == "" || l.Usage == "" || l.Noun == "" {
+			t.Errorf("%s: no name, usage or noun", l.Name)
+		}
+		for _, name := range strings.Fields(l.Show) {
+			if !slices.Contains(all.columns, name) {
+				t.Errorf("%s shows %s, which %s lacks", l.Name, name, l.View)
+			}
+		}
+		for _, f := range l.Narrows() {
+			var v any = "x"
+			switch f.Kind {
+			case report.ManyWords:
+				v = []string{"x"}
+			case report.Number:
+				v = 1
+			}
+			var unknown *report.NotFoundError
+			if err := b.List(t.Context(), l, report.Choice{Values: map[string]any{f.Name: v}}, &rows{}); err != nil && !errors.As(err, &unknown) {
+				t.Errorf("%s --%s: %v", l.Name, f.Name, err)
+			}
+		}
+		var unknown *report.NotFoundError
+		if err := b.List(t.Context(), l, report.Choice{Columns: []string{"1; DROP TABLE runs"}}, &rows{}); !errors.As(err, &unknown) {
+			t.Errorf("%s with a column that there isn't: %v", l.Name, err)
+		}
+	}
+}
+
+func TestTargetsList(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	var rest []string
+	for id := 11; id <= 32; id++ {
+		rest = append(rest, fmt.Sprint(id))
+	}
+	of := func(name string, words ...string) map[string]any { return map[string]any{name: words} }
+	for name, tc := range map[string]struct {
+		values map[string]any
+		want   string
+	}{
+		"due":           {of("schedule", "DUE"), strings.Join(rest, " ")},
+		"scheduled":     {of("schedule", "SCHEDULED"), "1 9 10"},
+		"degraded":      {of("schedule", "DEGRADED"), "3"},
+		"paused":        {of("schedule", "PAUSED"), "7 8"},
+		"failed":        {of("schedule", "FAILED"), "4 5"},
+		"needs plan":    {of("schedule", "NEEDS_PLAN"), "6"},
+		"not scheduled": {of("schedule", "NOT_SCHEDULED"), "2"},
+		"status":        {of("status", "DONE", "STUCK"), "1 2 6 10"},
+		"health":        {of("health", "failed", "paused"), "4 5 7"},
+		"error":         {map[string]any{"error": "TIMEOUT"}, "3 4"},
+		"both":          {map[string]any{"error": "TIMEOUT", "status": []string{"PARKED"}}, "4"},
+		"state":         {map[string]any{"error": "TIMEOUT", "states": []string{"CA"}}, ""},
+		"city":          {map[string]any{"cities": []string{"city 0"}, "error": "TIMEOUT"}, "3 4"},
+		"since":         {map[string]any{"since": "9"}, ""},
+	} {
+		if got := listed(t, b.Reader, "targets list", report.Choice{Values: tc.values, Columns: []string{"id"}}); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+	row := listed(t, b.Reader, "targets list", report.Choice{
+		Values:  of("status", "FAILED"),
+		Columns: strings.Fields("target source health wait backoff_level failures error message success_percent enabled last_success_at"),
+	})
+	if !strings.HasSuffix(row, "in City 0, TX|demo|degraded|backoff|2|4|TIMEOUT|slow|<nil>|1|<nil>") {
+		t.Error(row)
+	}
+	var unknown *report.NotFoundError
+	for _, values := range []map[string]any{{"source": "nosite"}, of("cities", "nowhere"), of("categories", "nothing")} {
+		if err := b.List(t.Context(), report.Find("targets list"), report.Choice{Values: values}, &rows{}); !errors.As(err, &unknown) {
+			t.Errorf("%v: %v", values, err)
+		}
+	}
+}
+
+// TestRunningIsJudged: a run whose process is gone is silent, whatever its row says, and so are its workers.
+func TestRunningIsJudged(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{}))
+	state := report.Choice{Columns: []string{"state"}}
+	for _, name := range []string{"runs list", "workers"} {
+		if got := listed(t, b.Reader, name, state); got != "running" {
+			t.Errorf("%s: %s, want running", name, got)
+		}
+	}
+	execute(t, b.DB(), `UPDATE runs SET heartbeat_at = '`+ago(time.Hour)+`'`, `UPDATE workers SET heartbeat_at = '`+ago(time.Hour)+`'`)
+	for _, name := range []string{"runs list", "workers"} {
+		if got := listed(t, b.Reader, name, state); got != "silent" { // its process, this one, lives
+			t.Errorf("%s: %s, want silent", name, got)
+		}
+	}
+}
