@@ -411,7 +411,7 @@ CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NO
 -- What was dropped, restored and rejected of late.
 CREATE INDEX listing_events_closings ON listing_events (at, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
 
--- The words of listings, brought up to date by `listings search`;
+-- The words of listings, brought up to date by `listings list --search`;
 -- meta says how far it goes (words_listing, words_event): see store/words.go.
 CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
 
@@ -761,16 +761,54 @@ END;
 -- Every listing with its source, where it was searched first, and what its own page adds.
 -- Lists are plain: "A; B".
 CREATE VIEW v_listings AS
-SELECT s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
+SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
        l.street, l.city, l.state, l.postal_code, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
+       ifnull(l.categories ->> 0, k.name) AS category,   -- the first, or the searched one
        (SELECT group_concat(value, '; ') FROM json_each(l.categories)) AS categories,
        l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
        (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) AS hours,
        l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
-       k.name AS searched_category, d.lat, d.lon, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
+       k.name AS searched_category, d.lat, d.lon, iif(l.dropped_at IS NULL, 'open', 'dropped') AS status, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
 FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
 LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)
 LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
+
+-- The listings that break a rule of their source, as they were seen: they are not among the listings.
+CREATE VIEW v_rejected AS
+SELECT s.name || '/' || g.listing_id AS listing, s.name AS source, g.listing_id, g.listing ->> 'name' AS name, g.listing ->> 'phone' AS phone, g.listing ->> 'city' AS city,
+       ifnull(g.listing ->> 'state', t.state) AS state, (SELECT group_concat(value, '; ') FROM json_each(g.reasons)) AS reasons, g.first_seen_at, g.last_seen_at
+FROM staged_listings g JOIN sources s ON s.id = g.source_id JOIN targets t ON t.id = g.target_id;
+
+-- The last file under each name.
+CREATE VIEW v_deliveries AS
+SELECT d.id, d.name, d.at, d.file, d.rows,
+       (SELECT count(*) FROM delivered v WHERE v.name = d.name AND v.state = 'open') AS listings, -- that the name has by now, those that closed or left not counted
+       (SELECT group_concat('--' || key || ' ' || value, ' ') FROM json_each(d.filters)) AS filters
+FROM deliveries d WHERE d.id IN (SELECT max(id) FROM deliveries GROUP BY name);
+
+-- The listings' own pages by source and state. fetched: read once or more, whatever became of them since.
+CREATE VIEW v_detail_progress AS
+SELECT s.name AS source, t.state, count(*) AS wanted, sum(t.status = 'PLANNED') AS planned, sum(t.status = 'IN_PROGRESS') AS in_progress, sum(t.status = 'DONE') AS done,
+       sum(t.status = 'FAILED') AS failed, sum(t.status = 'STUCK') AS stuck, sum(t.status = 'PARKED') AS parked, count(d.fetched_at) AS fetched,
+       count(d.email) AS with_email, count(d.phone) AS with_phone, count(d.website) AS with_website, count(d.hours) AS with_hours, count(d.lat) AS with_geo, count(d.social) AS with_social
+FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN details d ON d.listing = t.listing
+WHERE t.kind = 'detail' GROUP BY t.source_id, t.state;
+
+-- The indexes of cities: what each source's index of a state has. Cities are matched with the gazetteer by slug, by name, or not at all.
+CREATE VIEW v_indexes AS
+SELECT s.name AS source, t.state, ifnull(n.cities, 0) AS cities,
+       t.accepted_count AS new,                -- first seen, or back, since the last crawl of the index began
+       ifnull(n.removed, 0) AS removed, ifnull(n.by_slug, 0) AS by_slug, ifnull(n.by_name, 0) AS by_name, ifnull(n.unmatched, 0) AS unmatched,
+       (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status <> 'RETIRED') AS targets,
+       (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status = 'RETIRED') AS retired,
+       t.status, t.max_pages AS pages, t.page_current AS page, t.crawl_started_at AS started_at, t.finished_at, t.complete_at, t.last_error_code AS error, t.last_error AS message
+FROM targets t JOIN sources s ON s.id = t.source_id
+LEFT JOIN (
+    SELECT x.source_id, c.state, sum(x.removed_at IS NULL) AS cities, sum(x.removed_at IS NOT NULL) AS removed,
+           sum(x.removed_at IS NULL AND x.matched = 'slug') AS by_slug, sum(x.removed_at IS NULL AND x.matched = 'name') AS by_name,
+           sum(x.removed_at IS NULL AND x.matched = 'none') AS unmatched
+    FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND n.state = t.state
+WHERE t.kind = 'index';
 
 -- Every company with how many listings it has; e-mail and hours are of its first listing
 -- that has them.
@@ -808,24 +846,41 @@ CREATE VIEW listing_changes AS
 SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at, e.reparsed
 FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
 
--- Every change of a listing in words.
+-- What became of listings, a row for each listing and each thing. That something merely became known of a listing, because other markup
+-- shows more, is no change.
 CREATE VIEW v_changes AS
-SELECT x.at, r.uuid AS run, s.name AS source, l.listing_id, l.name, l.city, l.state, x.field, x.old, x.new, l.company_id, x.reparsed
-FROM listing_changes x JOIN listings l ON l.id = x.listing JOIN sources s ON s.id = l.source_id LEFT JOIN runs r ON r.id = x.run_id;
+SELECT e.at, e.kind, s.name || '/' || ifnull(e.listing_id, l.listing_id) AS listing, coalesce(g.listing ->> 'name', l.name, r.name) AS name,
+       iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city') AS city,   -- the listing's own place
+       iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state') AS state,
+       concat_ws('; ', (SELECT group_concat(x.value ->> 'field' || ': ' || ifnull(x.value ->> 'old', '–') || ' → ' || ifnull(x.value ->> 'new', '–'), '; ') FROM json_each(e.what, '$.changes') x),
+           (SELECT group_concat(x.value, '; ') FROM json_each(e.what, '$.reasons') x), iif(e.reparsed = 1, 'a kept page was read again', NULL)) AS what,
+       s.name AS source, ifnull(e.listing_id, l.listing_id) AS listing_id,
+       l.company_id,                           -- the listing's company now; NULL = rejected
+       e.run_id AS run,                        -- NULL = rebuilt from logs, or reparsed
+       ifnull(e.what -> 'changes', '[]') AS changes, ifnull(e.what -> 'reasons', '[]') AS reasons, -- why it was rejected, or dropped: city_left_index
+       e.reparsed,                             -- a kept page was read again: no news of the source
+       coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) AS found_state, -- its own, or where it was searched
+       e.id AS event
+FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
+LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
+LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
+LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
+WHERE e.kind <> 'completed';
 
 -- What the site says that it has, and what was seen of it by the last crawl of each
 -- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
 CREATE VIEW v_coverage AS
-SELECT t.id, s.name AS source, c.name AS city, t.state, k.name AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
+SELECT t.id, (SELECT name FROM sources WHERE id = t.source_id) AS source, (SELECT name FROM cities WHERE id = t.city_id) AS city, t.state,
+       (SELECT name FROM categories WHERE id = t.category_id) AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
+       CASE WHEN t.site_total > 0 THEN iif(t.raw_count + t.bad_count >= t.site_total, 100.0, min(99.9, round(100.0 * (t.raw_count + t.bad_count) / t.site_total, 1))) END AS percent,
        t.page_current AS pages, t.max_pages,
        CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
             WHEN t.site_total IS NULL THEN 1
             ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
                  - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
-       CASE WHEN t.site_total > 0 THEN iif(t.raw_count + t.bad_count >= t.site_total, 100.0, min(99.9, round(100.0 * (t.raw_count + t.bad_count) / t.site_total, 1))) END AS percent,
+       t.page_current > 0 OR t.status = 'DONE' AS crawled, -- 0 = no page of it was read yet, or the next crawl has brought none
        t.complete_at, t.finished_at
-FROM targets t JOIN sources s ON s.id = t.source_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-WHERE t.kind = 'search' AND t.retired_at IS NULL AND (t.page_current > 0 OR t.status = 'DONE');
+FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL;
 
 -- Progress of each kind in each state, by status.
 CREATE VIEW v_state_progress AS

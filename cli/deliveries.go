@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,14 +13,12 @@ import (
 )
 
 func (p *Program) deliveriesCommand() *cli.Command {
-	return &cli.Command{
-		Name: "deliveries", Usage: "List deliveries made by `export --as NAME`: the last file and what was delivered",
-		Flags: slices.Concat(formatFlags(), []cli.Flag{limitFlag()}), Action: p.deliveries,
-		Subcommands: []*cli.Command{{
-			Name: "forget", Usage: "Forget a delivery: its files stay, and its next file reports every listing as new", ArgsUsage: "NAME", Args: true,
-			Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.forgetDelivery,
-		}},
-	}
+	cmd := p.listCommand("export deliveries")
+	cmd.Subcommands = []*cli.Command{{
+		Name: "forget", Usage: "Forget a delivery: its files stay, and its next file reports every listing as new", ArgsUsage: "NAME", Args: true,
+		Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.forgetDelivery,
+	}}
+	return cmd
 }
 
 // forgotten is what `export deliveries forget` tells.
@@ -52,19 +49,6 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 			return err
 		}
 		return p.answer(c, out, "Forgot %s: %s, %s. Its files stay.", name, plural(out.Deliveries, "delivery"), plural(out.Listings, "listing"))
-	})
-}
-
-func (p *Program) deliveries(c *cli.Context) error {
-	return listRows(p, c, listing[store.DeliveryRow]{
-		noun: "delivery", none: "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers which listings it delivers.",
-		ask: func(k *database, _ store.Scope, limit int) ([]store.DeliveryRow, error) {
-			return k.DB().Deliveries(c.Context, limit)
-		},
-		columns: []string{"name", "last file at", "rows", "file", "has", "choice"},
-		cells: func(_ time.Time, r store.DeliveryRow) []any {
-			return []any{r.Name, minute(r.At), r.Rows, r.File, r.Has, orDash(choiceText(r.Filters))}
-		},
 	})
 }
 

@@ -27,10 +27,7 @@ Pace, claims, recovery and exit codes are those of run: stop it at any time and 
 				Name: "show", Usage: "Show what the page of a listing says", ArgsUsage: "LISTING", Args: true, Description: listingHelp,
 				Flags: []cli.Flag{onlySourceFlag(), jsonFlag()}, Action: p.detailsShow,
 			},
-			{
-				Name: "stats", Usage: "Count details by source: wanted, done, failed, with e-mail, hours, geo",
-				Flags: append(formatFlags(), statesFlag(), onlySourceFlag()), Action: p.detailsStats,
-			},
+			p.listCommand("details stats"),
 		},
 	}
 }
@@ -119,17 +116,4 @@ func detailFacts(d *report.DetailRow) *table {
 		"error", strings.TrimSpace(string(d.Code)+" "+report.Cause(d.Error)),
 		"fetched", clock(d.Fetched), "due", clock(d.Due), "page", d.URL,
 	)
-}
-
-func (p *Program) detailsStats(c *cli.Context) error {
-	return listRows(p, c, listing[report.DetailStats]{
-		none: "No details are planned yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
-		ask: func(k *database, scope store.Scope, _ int) ([]report.DetailStats, error) {
-			return k.DetailStats(c.Context, scope.SourceID, scope.States)
-		},
-		columns: []string{"source", "wanted", "to do", "done", "failed", "parked", "stuck", "fetched", "e-mail", "phone", "website", "hours", "geo"},
-		cells: func(_ time.Time, s report.DetailStats) []any {
-			return []any{s.Source, s.Wanted, s.Planned + s.InProgress, s.Done, s.Failed, s.Parked, s.Stuck, s.Fetched, s.Email, s.Phone, s.Website, s.Hours, s.Geo}
-		},
-	})
 }

@@ -18,7 +18,6 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
@@ -38,10 +37,7 @@ func (p *Program) discoverCommand() *cli.Command {
 				return t.do(c.Context)
 			})
 		},
-		Subcommands: []*cli.Command{{
-			Name: "stats", Usage: "Show what was found in each state and how the last crawl of its index ended",
-			Flags: append(formatFlags(), onlySourceFlag(), statesFlag()), Action: p.discoverStats,
-		}},
+		Subcommands: []*cli.Command{p.listCommand("discover stats")},
 	}
 }
 
@@ -414,26 +410,6 @@ func (t *discovery) remedy(b *crawl.BlockedError) string {
 		return fmt.Sprintf("When its cause is fixed: `ypcrawl sources enable %s`.", b.Source)
 	}
 	return "Nothing is lost. Type the same command again then; `ypcrawl status` shows what it waits for."
-}
-
-func (p *Program) discoverStats(c *cli.Context) error {
-	return listRows(p, c, listing[report.Discovery]{
-		none: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
-		ask: func(k *database, scope store.Scope, _ int) ([]report.Discovery, error) {
-			rows, err := k.Discoveries(c.Context, scope)
-			for i := range rows {
-				rows[i].Error = plainReason(rows[i].Error)
-			}
-			return rows, err
-		},
-		columns: []string{"source", "state", "cities", "new", "removed", "by slug", "by name", "unmatched", "targets", "retired", "last crawl", "pages", "complete", "error"},
-		cells: func(now time.Time, d report.Discovery) []any {
-			return []any{
-				d.Source, d.State, d.Cities, d.New, d.Removed, d.BySlug, d.ByName, d.Unmatched, d.Targets, d.Retired,
-				string(d.Status), fmt.Sprintf("%d of %d", d.PagesDone, d.Pages), ago(now, d.LastDone), orDash(d.Error),
-			}
-		},
-	})
 }
 
 // indexView is how far the reading of indexes is.

@@ -61,7 +61,7 @@ func TestDocCommands(t *testing.T) {
 		"run --keep-logs 3":                  "--keep-logs",
 		"schedule --daily 3:00 -- --dely 1":  "--dely",
 		"sources add FILE --nme x":           "--nme",
-		"targets show 7 --jsn":                "--jsn",
+		"targets show 7 --jsn":               "--jsn",
 	} {
 		if got := unknownWord(root, line); got != want {
 			t.Errorf("%s: unknown %q, want %q", line, got, want)

@@ -90,6 +90,7 @@ var oldWords = [][2]string{
 	{"dead requeue", "reset --status PARKED"},
 	{"retry", "reset --status FAILED --status STUCK --status PARKED --kind search --kind index --kind detail"},
 	{"details retry", "reset --kind detail"},
+	{"listings search", "listings list --search"},
 }
 
 // renamed puts what a command is called now in the place of an old word.

@@ -28,7 +28,7 @@ var topics embed.FS
 // helpGroups are the commands as the first screen shows them. Each stands in one group.
 var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
-	{"Results", "listings companies changes coverage export"},
+	{"Results", "listings companies changes coverage export query"},
 	{"Trouble", "status runs workers targets attempts errors waits doctor selftest"},
 	{"Sources", "sources proxies demo reparse"},
 	{"Files", "backup restore wal version completion help"},

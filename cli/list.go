@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,10 @@ import (
 // listCommand is the command of a list: all that it is stands in its row of report.Lists.
 func (p *Program) listCommand(name string) *cli.Command {
 	l := report.Find(name)
-	flags := formFlags(limitFlag())
+	flags := formFlags()
+	if !l.Few {
+		flags = append(flags, limitFlag())
+	}
 	for _, f := range l.Narrows() {
 		flags = append(flags, filterFlag(f))
 	}
@@ -43,9 +47,13 @@ func (p *Program) group(name, usage string, lists ...string) *cli.Command {
 // formFlags choose the form of rows.
 func formFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
-		jsonFlag(), &cli.BoolFlag{Name: "csv", Usage: "print CSV to stdout, with the names of --json as its header"},
+		jsonFlag(), csvFlag(),
 		list("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
 	}, more...)
+}
+
+func csvFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "csv", Usage: "print CSV to stdout, with the names of --json as its header"}
 }
 
 func filterFlag(f report.ListFilter) cli.Flag {
@@ -59,23 +67,46 @@ func filterFlag(f report.ListFilter) cli.Flag {
 	case report.ManyWords:
 		return list(f.Name, f.Usage, "all")
 	case report.Number:
-		return &cli.IntFlag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
+		return &cli.Float64Flag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
 	case report.Switch:
 		return &cli.BoolFlag{Name: f.Name, Usage: f.Usage}
+	}
+	if f.Default != "" {
+		return &cli.StringFlag{Name: f.Name, Usage: f.Usage, Value: f.Default}
 	}
 	return &cli.StringFlag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
 }
 
 // list shows a list: what the command line chooses of it, in the form that it asks for.
 func (p *Program) list(c *cli.Context, l report.List) error {
+	choice, err := choiceOf(c, l)
+	if err != nil {
+		return err
+	}
+	how := reading
+	if choice.Values["search"] != nil {
+		how = indexing
+	}
+	return p.with(c, how, func(k *database, _ store.Scope) error {
+		if how == indexing {
+			if err := p.indexWords(c.Context, k); err != nil {
+				return err
+			}
+		}
+		return p.listTo(c, k, l, choice, p.rowsTo(c, k.DB().Now()))
+	})
+}
+
+// choiceOf reads what the command line chooses of a list.
+func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 	limit, err := limitOf(c)
 	if err == nil {
 		err = bothForms(c)
 	}
 	if err != nil {
-		return err
+		return choice, err
 	}
-	choice := report.Choice{Values: map[string]any{}, Columns: SplitList(c.StringSlice("columns")), Limit: limit}
+	choice = report.Choice{Values: map[string]any{}, Columns: SplitList(c.StringSlice("columns")), Limit: limit}
 	if limit > 0 {
 		choice.Limit++ // to know whether there are more
 	}
@@ -83,33 +114,38 @@ func (p *Program) list(c *cli.Context, l report.List) error {
 		choice.Columns = strings.Fields(l.Show)
 	}
 	for _, f := range l.Narrows() {
-		if c.IsSet(f.Name) {
+		if c.IsSet(f.Name) || f.Default != "" {
 			if choice.Values[f.Name], err = filterValue(c, f); err != nil {
-				return err
+				return choice, err
 			}
 		}
 	}
-	return p.with(c, reading, func(k *database, _ store.Scope) error {
-		if err := findNamed(c, k, l, choice.Values); err != nil {
-			return err
-		}
-		rows := &limited{to: p.rowsTo(c, k.DB().Now()), limit: limit}
-		err := k.List(c.Context, l, choice, rows)
-		if err == nil {
-			err = rows.to.End()
-		}
-		switch {
-		case err != nil:
-			return asUsage(err)
-		case rows.n == 0 && len(choice.Values) == 0 && l.None != "":
-			p.note("%s", l.None)
-		case rows.n == 0:
-			p.note("No %s matches.", l.Noun)
-		case limit > 0 && rows.n > limit:
-			p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, l.Noun))
-		}
-		return nil
-	})
+	return choice, nil
+}
+
+// listTo asks a list, and shows its rows.
+func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice report.Choice, to rowsEnd) error {
+	if err := findNamed(c, k, l, choice.Values); err != nil {
+		return err
+	}
+	limit := max(0, choice.Limit-1)
+	rows := &limited{to: to, limit: limit}
+	err := k.List(c.Context, l, choice, rows)
+	if err == nil || errors.Is(err, errEnough) {
+		err = rows.to.End()
+	}
+	switch {
+	case err != nil:
+		return asUsage(err)
+	case rows.n == 0 && l.Headed && !c.IsSet("listing"):
+	case rows.n == 0 && len(choice.Values) == 0 && l.None != "":
+		p.note("%s", l.None)
+	case rows.n == 0:
+		p.note("No %s matches.", l.Noun)
+	case limit > 0 && rows.n > limit:
+		p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, l.Noun))
+	}
+	return nil
 }
 
 // filterValue reads the value of a filter.
@@ -132,10 +168,10 @@ func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
 		}
 		return wordsOf(c, f.Name, one)
 	case report.Number:
-		if n := c.Int(f.Name); n < 0 {
-			return nil, Usagef("--%s %d: want a number from 0 up", f.Name, n)
+		if n := c.Float64(f.Name); n < 0 {
+			return nil, Usagef("--%s %v: want a number from 0 up", f.Name, n)
 		}
-		return c.Int(f.Name), nil
+		return c.Float64(f.Name), nil
 	case report.Switch:
 		return c.Bool(f.Name), nil
 	}
@@ -145,6 +181,9 @@ func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
 	}
 	return word, err
 }
+
+// settled is the value of a filter that needs no more looking for.
+type settled string
 
 // findNamed puts what filters name into the place of its name: a moment, a run, a target.
 func findNamed(c *cli.Context, k *database, l report.List, values map[string]any) (err error) {
@@ -183,7 +222,10 @@ func (p *Program) rowsTo(c *cli.Context, now time.Time) rowsEnd {
 	return &tableRows{p: p, now: now}
 }
 
-// limited hands at most so many rows over, and counts what it gets.
+// errEnough ends a list early.
+var errEnough = errors.New("enough rows")
+
+// limited hands at most so many rows over, then ends it with errEnough; it counts what it gets.
 type limited struct {
 	to       rowsEnd
 	limit, n int
@@ -193,16 +235,17 @@ func (l *limited) Head(columns []string) error { return l.to.Head(columns) }
 
 func (l *limited) Row(values []any) error {
 	if l.n++; l.limit > 0 && l.n > l.limit {
-		return nil
+		return errEnough
 	}
 	return l.to.Row(values)
 }
 
 // jsonRows writes an array of objects, row by row: indented for a terminal, on one line for a program.
 type jsonRows struct {
-	w       io.Writer
-	columns []string
-	rows    int
+	w          io.Writer
+	head, tail string // around the array
+	columns    []string
+	rows       int
 }
 
 func (j *jsonRows) Head(columns []string) error {
@@ -213,7 +256,7 @@ func (j *jsonRows) Head(columns []string) error {
 func (j *jsonRows) Row(values []any) error {
 	head := ","
 	if j.rows == 0 {
-		head = "["
+		head = j.head + "["
 	}
 	j.rows++
 	object := []byte{'{'}
@@ -238,11 +281,11 @@ func (j *jsonRows) Row(values []any) error {
 }
 
 func (j *jsonRows) End() error {
-	text := "]\n"
+	text := "]"
 	if j.rows == 0 {
-		text = "[]\n"
+		text = j.head + "[]"
 	}
-	_, err := io.WriteString(j.w, text)
+	_, err := io.WriteString(j.w, text+j.tail+"\n")
 	return err
 }
 

@@ -15,23 +15,31 @@ import (
 )
 
 func (p *Program) listingsCommand() *cli.Command {
-	own := func(without ...string) []cli.Flag { // what closed is chosen by --status
-		return append(slices.DeleteFunc(listingFlags(), func(f cli.Flag) bool { return slices.Contains(append(without, "closed"), f.Names()[0]) }),
-			&cli.StringFlag{Name: "status", Value: string(report.ListingOpen), Usage: "those whose `STATUS` is open, dropped, rejected, restored"}, limitFlag())
+	search := func(c *cli.Context) error {
+		for _, word := range c.StringSlice("search") {
+			if !report.HasWords(word) {
+				return Usagef("--search %q: want words of letters or digits", word)
+			}
+		}
+		return p.list(c, report.Find("listings list"))
+	}
+	all := p.listCommand("listings list")
+	all.Action = func(c *cli.Context) error {
+		if !strings.EqualFold(c.String("status"), string(report.ListingRejected)) {
+			return search(c)
+		}
+		for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "since"} {
+			if c.IsSet(flag) {
+				return Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
+			}
+		}
+		return p.list(c, report.Find("listings list --status rejected"))
 	}
 	return &cli.Command{
 		Name:  "listings",
-		Usage: "Businesses as sources list them: list, search, show",
+		Usage: "Businesses as sources list them: list, show",
 		Subcommands: []*cli.Command{
-			{
-				Name: "list", Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them to a file",
-				Flags: slices.Concat(formatFlags(), own()), Action: p.listingsList,
-			},
-			{
-				Name: "search", Usage: "List listings that have all these words in their name, categories or city", ArgsUsage: "WORD...", Args: true,
-				Description: "The last word may be the beginning of a word: `ypcrawl listings search plumb` finds plumbers and Plumb Co.",
-				Flags:       slices.Concat(formatFlags(), own("search")), Action: p.listingsList,
-			},
+			all,
 			{
 				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was seen, its company, its history",
 				ArgsUsage: "LISTING...", Args: true, Description: listingHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.listingsShow,
@@ -83,75 +91,6 @@ func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.Lis
 	return f, asUsage(k.CheckNames(c.Context, f))
 }
 
-func (p *Program) listingsList(c *cli.Context) error {
-	words := c.String("search")
-	if c.Command.Name == "search" {
-		if words = strings.Join(c.Args().Slice(), " "); !report.HasWords(words) {
-			return Usagef("want words to search for: `ypcrawl listings search austin plumb`")
-		}
-	}
-	status, err := report.ParseListingStatus(c.String("status"))
-	if err != nil {
-		return Usagef("--status: %w", err)
-	}
-	if status == report.ListingRejected {
-		return p.rejectedList(c)
-	}
-	return listRows(p, c, listing[report.ListingRow]{
-		noun: "listing", writes: words != "",
-		ask: func(k *database, scope store.Scope, limit int) ([]report.ListingRow, error) {
-			f, err := listingFilter(c, k, scope)
-			if err != nil {
-				return nil, err
-			}
-			if f.Words = words; words != "" {
-				if err := p.indexWords(c.Context, k); err != nil {
-					return nil, err
-				}
-			}
-			return k.ListingsOf(c.Context, status, f, limit)
-		},
-		columns: []string{"listing", "name", "category", "city", "state", "phone", "rating", "last seen"},
-		least:   []string{"rating", "category", "last seen", "state", "city", "phone"},
-		cells: func(_ time.Time, l report.ListingRow) []any {
-			category := l.SearchedCategory
-			if len(l.Categories) > 0 {
-				category = l.Categories[0]
-			}
-			last := l.LastSeen
-			if status == report.ListingDropped {
-				last = "dropped " + l.ClosedOn
-			}
-			var rating any
-			if l.Rating != nil {
-				rating = *l.Rating
-			}
-			return []any{l.Source + "/" + l.ListingID, l.Name, orDash(category), orDash(l.City), orDash(l.State), orDash(l.Phone), rating, last}
-		},
-	})
-}
-
-// rejectedList lists those that break a rule of their source: they are no listings, so that most
-// filters mean nothing.
-func (p *Program) rejectedList(c *cli.Context) error {
-	for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "seen-since"} {
-		if c.IsSet(flag) || c.Command.Name == "search" {
-			return Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
-		}
-	}
-	return listRows(p, c, listing[report.RejectedListing]{
-		noun: "listing",
-		ask: func(k *database, scope store.Scope, limit int) ([]report.RejectedListing, error) {
-			return k.RejectedListings(c.Context, scope, limit)
-		},
-		columns: []string{"listing", "name", "city", "state", "last seen", "why"},
-		least:   []string{"last seen", "state", "city"},
-		cells: func(_ time.Time, l report.RejectedListing) []any {
-			return []any{l.Source + "/" + l.ListingID, orDash(l.Name), orDash(l.City), orDash(l.State), l.LastSeen, strings.Join(l.Reasons, "; ")}
-		},
-	})
-}
-
 // indexWords brings the full-text index up to date. Where the file can't be written, what the index
 // has is searched, and how far it goes is said.
 func (p *Program) indexWords(ctx context.Context, k *database) error {
@@ -169,7 +108,7 @@ func (p *Program) indexWords(ctx context.Context, k *database) error {
 func (p *Program) listingsShow(c *cli.Context) error {
 	words := SplitList(c.Args().Slice())
 	if len(words) == 0 {
-		return Usagef("want listings to show, as SOURCE/ID; `ypcrawl listings search WORD...` finds them")
+		return Usagef("want listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them")
 	}
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
 		var all []*report.ListingDetail

@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"ypcrawl/yp"
 )
@@ -303,38 +302,6 @@ func TestWriteJSON(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-}
-
-func TestWriteCSV(t *testing.T) {
-	t.Parallel()
-	type part struct {
-		Source string `json:"source"`
-	}
-	type row struct {
-		ID int64 `json:"id"`
-		part
-		At     time.Time `json:"at,omitzero"`
-		Share  *float64  `json:"share"`
-		Notes  []string  `json:"notes"`
-		secret int
-	}
-	half := 0.5
-	var out bytes.Buffer
-	err := writeCSV(&out, []row{
-		{1, part{"demo"}, time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), &half, []string{"a", "b,c"}, 1},
-		{2, part{"a\x1b[2J\nb"}, time.Time{}, nil, nil, 2},
-	})
-	want := `id,source,at,share,notes
-1,demo,2026-11-20T12:00:00.000Z,0.5,"[""a"",""b,c""]"
-2,a\x1b[2J\nb,,,
-`
-	if err != nil || out.String() != want {
-		t.Errorf("got\n%s\nwant\n%s (%v)", out.String(), want, err)
-	}
-	out.Reset()
-	if err := writeCSV[row](&out, nil); err != nil || out.String() != "id,source,at,share,notes\n" {
-		t.Errorf("without rows: %q, %v", out.String(), err)
-	}
 }
 
 // TestHide: a column goes by its name, or because nothing was counted in it.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -270,62 +271,33 @@ func speedText(pr *report.Progress) string {
 }
 
 func (p *Program) coverageCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "coverage",
-		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
-		Description: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
-			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out.\n" +
-			"Of a target that was not read to its end, new listings may only be new to this file, and closed ones are not noticed.",
-		Flags: append(
-			formatFlags(),
-			onlySourceFlag(),
-			statesFlag(),
-			list("categories", "only these: `CATEGORY...` by name or slug", "all"),
-			&cli.BoolFlag{Name: "all", Usage: "list targets that were never crawled, too"},
-			&cli.IntFlag{Name: "limit", Value: 20, Usage: "at most so many `ROWS`; 0 = all"},
-		),
-		Action: p.coverage,
-	}
+	cmd := p.listCommand("coverage")
+	cmd.Action = p.coverage
+	return cmd
 }
 
+// coverage shows the totals, then the targets of which the least was seen.
 func (p *Program) coverage(c *cli.Context) error {
-	words := SplitList(c.StringSlice("categories"))
-	if err := notEmpty(c, "categories", words); err != nil {
+	l := report.Find("coverage")
+	choice, err := choiceOf(c, l)
+	if err != nil {
 		return err
 	}
-	var totals report.CoverageTotals
-	of := ""
-	return listRows(p, c, listing[report.Coverage]{
-		noun: "target",
-		ask: func(k *database, scope store.Scope, limit int) (_ []report.Coverage, err error) {
-			if scope.CategoryIDs, err = k.FindCategories(c.Context, words); err != nil {
-				return nil, asUsage(fmt.Errorf("--categories: %w", err))
-			}
-			if totals, err = k.CoverageTotals(c.Context, scope); err != nil {
-				return nil, err
-			}
-			of = report.OfScope(scope)
-			return k.Coverage(c.Context, report.CoverageFilter{Scope: scope, All: c.Bool("all")}, limit)
-		},
-		totals: func(rows []report.Coverage) (any, []string) {
-			return struct {
-				Of     string                `json:"totals_of"`
-				Totals report.CoverageTotals `json:"totals"`
-				Rows   []report.Coverage     `json:"targets"`
-			}{of, totals, rows}, coverageText(totals, of)
-		},
-		columns: []string{"city", "state", "category", "site says", "seen", "percent", "pages left", "last complete"},
-		least:   []string{"last complete", "percent", "state", "pages left"},
-		cells: func(now time.Time, r report.Coverage) []any {
-			complete := ago(now, r.Complete)
-			if r.Complete.IsZero() && r.Status == yp.Planned && r.Finished.IsZero() && r.Pages == 0 {
-				complete = "never crawled"
-			}
-			return []any{
-				r.City, r.State, r.Category, r.SiteTotal, r.Seen, percentOf(r.Percent, 1), r.PagesLeft, complete,
-			}
-		},
-		source: func(r report.Coverage) string { return r.Source },
+	return p.with(c, reading, func(k *database, scope store.Scope) error {
+		if scope, err = k.SearchScope(c.Context, scope, nil, SplitList(c.StringSlice("categories"))); err != nil {
+			return err
+		}
+		totals, err := k.CoverageTotals(c.Context, scope)
+		if err != nil {
+			return err
+		}
+		of, rows := report.OfScope(scope), p.rowsTo(c, k.DB().Now())
+		if j, ok := rows.(*jsonRows); ok {
+			j.head, j.tail = `{"totals_of":`+store.JSON(of)+`,"totals":`+store.JSON(totals)+`,"targets":`, "}"
+		} else if !c.Bool("csv") {
+			err = p.tell(c, nil, func(w *sections) { w.more(coverageText(totals, of)...) })
+		}
+		return cmp.Or(err, p.listTo(c, k, l, choice, rows))
 	})
 }
 

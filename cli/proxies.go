@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -135,16 +135,11 @@ func (p *Program) proxiesImport(c *cli.Context) error {
 // readProxies reads a list of proxies from a file; the error names what is bad of
 // it, and the rest is given all the same.
 func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
-	in := p.In
-	if path != "-" {
-		f, err := openRegular(path)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = f.Close() }() // opened for reading only
-		in = f
+	text, err := p.readText(path, maxProxyList)
+	if err != nil {
+		return nil, err
 	}
-	return fetch.ParseProxies(io.LimitReader(in, maxProxyList))
+	return fetch.ParseProxies(strings.NewReader(text))
 }
 
 // maxProxyList bounds a list of proxies: a wrong path may name anything.

@@ -33,7 +33,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 			p.sourcesAddCommand(),
 			p.sourcesTryCommand(),
 			{
-				Name: "list", Usage: "List the built-in sources, and those of the database with their health", Flags: formatFlags(),
+				Name: "list", Usage: "List the built-in sources, and those of the database with their health", Flags: []cli.Flag{jsonFlag(), csvFlag()},
 				Action: p.sourcesList,
 			},
 			{
@@ -122,7 +122,7 @@ func (p *Program) sourcesList(c *cli.Context) error {
 			p.note("The health of the sources is not known: %s", yp.Printable(err.Error()))
 		}
 	}
-	return show(p, c, rows, func() *table { return sourcesTable(rows, err == nil) })
+	return p.showSources(c, rows)
 }
 
 // withKnown adds what the database knows of the built-in sources, and those that only it
@@ -161,31 +161,28 @@ func withKnown(c *cli.Context, k *database, rows []sourceRow) ([]sourceRow, erro
 	return rows, nil
 }
 
-func sourcesTable(rows []sourceRow, known bool) *table {
-	t := tableOf(rows, func(r sourceRow) []any {
-		pages, delay := "no cap", "-"
+// showSources shows rows of sources in the form that was asked for.
+func (p *Program) showSources(c *cli.Context, rows []sourceRow) error {
+	columns := strings.Fields("source availability status stage delay_seconds page_cap base_url example until reason categories")
+	to, shown := p.rowsTo(c, time.Now()), len(columns)
+	if !c.Bool("json") && !c.Bool("csv") {
+		shown = 7
+	}
+	err := to.Head(columns[:shown])
+	for _, r := range rows {
+		var delay, until any
 		if r.Delay != nil {
-			delay = shortTime(time.Duration(*r.Delay * float64(time.Second)))
+			delay = *r.Delay
 		}
-		switch {
-		case r.Example == "":
-			pages = "-"
-		case r.PageCap > 0:
-			pages = thousands(int64(r.PageCap))
+		if !r.Until.IsZero() {
+			until = yp.FormatTime(r.Until)
 		}
-		return []any{
-			r.Name, r.BaseURL, delay, pages, orDash(strings.TrimPrefix(r.Example, r.BaseURL)),
-			orDash(string(r.Availability)), orDash(r.Status), orDash(string(r.Stage)),
-		}
-	}, "source", "base URL", "delay", "pages at most", "example", "availability", "status", "stage").without("example", "pages at most", "delay", "base URL")
-	if !known {
-		t.hide("availability", "status")
+		err = errors.Join(err, to.Row([]any{
+			r.Name, store.Text(string(r.Availability)), store.Text(r.Status), store.Text(string(r.Stage)), delay, store.Number(int64(r.PageCap)), r.BaseURL,
+			store.Text(r.Example), until, store.Text(r.Reason), store.JSON(r.Categories),
+		}[:shown]))
 	}
-	staged := func(r sourceRow) bool { return r.Stage != "" && r.Stage != checkpoint.StageActive }
-	if !slices.ContainsFunc(rows, staged) {
-		t.hide("stage")
-	}
-	return t
+	return errors.Join(err, to.End())
 }
 
 func (p *Program) sourcesCheck(c *cli.Context) error {

@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	pretty "github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -130,15 +133,33 @@ func (t *table) flush(s *Streams, w io.Writer) error {
 	if isTerminal(s.Out) {
 		widths, more = t.fit(widthOf(s.Out))
 	}
-	var out strings.Builder
-	for n, row := range append([][]string{t.header}, t.rows...) {
-		text := t.line(row, widths)
-		if n == 0 {
-			text = s.paint(s.Out, bold, text+more)
+	out := pretty.NewWriter()
+	out.SetStyle(plainTable)
+	out.SuppressTrailingSpaces()
+	configs := make([]pretty.ColumnConfig, len(widths))
+	for i, width := range widths {
+		configs[i] = pretty.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: yp.Shorten}
+		if t.number[i] {
+			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
 		}
-		out.WriteString(text + "\n")
+		if t.folds && i == len(widths)-1 {
+			configs[i].WidthMaxEnforcer = func(cell string, width int) string { return strings.Join(yp.Wrap(cell, width), "\n") }
+		}
 	}
-	if _, err := io.WriteString(w, out.String()); err != nil {
+	out.SetColumnConfigs(configs)
+	for n, row := range append([][]string{t.header}, t.rows...) {
+		cells := make(pretty.Row, len(row))
+		for i, cell := range row {
+			cells[i] = cell
+		}
+		if n == 0 {
+			out.AppendHeader(cells)
+		} else {
+			out.AppendRow(cells)
+		}
+	}
+	head, body, _ := strings.Cut(out.Render()+"\n", "\n")
+	if _, err := io.WriteString(w, s.paint(s.Out, bold, head+more)+"\n"+body); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
@@ -146,25 +167,8 @@ func (t *table) flush(s *Streams, w io.Writer) error {
 
 const gap = 2 // columns of the terminal between two of the table
 
-// line lays out a row, on several lines where its last cell is folded.
-func (t *table) line(row []string, widths []int) string {
-	var line strings.Builder
-	for i, text := range row {
-		if t.folds && i == len(row)-1 {
-			text = strings.Join(yp.Wrap(text, widths[i]), "\n"+strings.Repeat(" ", line.Len()))
-		} else {
-			text = yp.Shorten(text, widths[i])
-		}
-		pad := strings.Repeat(" ", max(0, widths[i]-yp.Columns(text)))
-		if t.number[i] {
-			text = pad + text
-		} else {
-			text += pad
-		}
-		line.WriteString(text + strings.Repeat(" ", gap))
-	}
-	return strings.TrimRight(line.String(), " ")
-}
+// plainTable has no lines, only the gaps.
+var plainTable = pretty.Style{Name: "plain", Box: pretty.BoxStyle{PaddingRight: strings.Repeat(" ", gap), UnfinishedRow: "…"}}
 
 // widths are the columns that the widest cells take.
 func (t *table) widths() []int {

@@ -89,7 +89,7 @@ func TestTexts(t *testing.T) {
 		{report.ReasonText("penalty"), "a wait after blocks"},
 		{report.ReasonText("Retry-After"), "Retry-After"},
 		{report.ReasonText("penalty: 3 blocks in a row"), "a wait after 3 blocks in a row"},
-		{report.Cause("fetch http://h/a/b: unknown: disallowed by robots.txt"), "unknown: disallowed by robots.txt"},
+		{report.Cause("fetch http://h/a/b: unknown: disallowed by robots.txt"), "disallowed by robots.txt"},
 		{report.Cause("no listing could be read"), "no listing could be read"},
 		{report.Cause("fetch http://h/a"), "fetch http://h/a"},
 

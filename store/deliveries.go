@@ -113,34 +113,6 @@ func (b *DeliveryBegun) Complete(ctx context.Context, d Delivery) error {
 	return nil
 }
 
-// DeliveryRow is a delivery as lists show it.
-type DeliveryRow struct {
-	Name    string            `json:"name"`
-	At      time.Time         `json:"at"`
-	Rows    int64             `json:"rows"`
-	File    string            `json:"file"`
-	Filters map[string]string `json:"filters"`
-	Has     int64             `json:"has"` // listings that the name has by now, those that closed or left not counted
-}
-
-const listDeliveries = `
-	SELECT d.name, d.at, d.rows, d.file, d.filters, (SELECT count(*) FROM delivered v WHERE v.name = d.name AND v.state = 'open')
-	FROM deliveries d WHERE d.id IN (SELECT max(id) FROM deliveries GROUP BY name) ORDER BY d.name LIMIT ?`
-
-// Deliveries lists the last delivery under each name, at most limit of them, 0 = all.
-func (db *DB) Deliveries(ctx context.Context, limit int) ([]DeliveryRow, error) {
-	if limit == 0 {
-		limit = -1
-	}
-	all, err := All(db.Reader(ctx), listDeliveries, []any{limit}, func(r *DeliveryRow) []any {
-		return []any{&r.Name, Instant(&r.At), &r.Rows, &r.File, FromJSON(&r.Filters), &r.Has}
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list deliveries: %w", err)
-	}
-	return all, nil
-}
-
 const (
 	hasDelivery      = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE name = ?1) OR EXISTS (SELECT 1 FROM delivered WHERE name = ?1)`
 	forgetTold       = `DELETE FROM delivered WHERE name = ?1 AND listing IN (SELECT listing FROM delivered WHERE name = ?1 LIMIT ?2)`

@@ -2,8 +2,10 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,9 +134,8 @@ func (s *Server) listings() Part {
 	return Part{Name: "listings", Asks: []string{"status"}, Read: func(ctx context.Context, q url.Values) (any, error) {
 		m := listingsModel{Status: report.ListingOpen, Statuses: report.ListingStatuses(), Most: closingRows}
 		if word := q.Get("status"); word != "" {
-			var err error
-			if m.Status, err = report.ParseListingStatus(word); err != nil {
-				return nil, &Refusal{http.StatusNotFound, err.Error() + ".", "Choose one above the list."}
+			if m.Status = report.ListingStatus(word); !slices.Contains(m.Statuses, m.Status) {
+				return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no status %q.", word), "Choose one above the list."}
 			}
 		}
 		now := time.Now()

@@ -14,7 +14,7 @@ import (
 
 var (
 	switches = strings.Fields("enabled open auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429")
-	arrays   = strings.Fields("changes reasons payment social services languages neighborhoods aka")
+	arrays   = strings.Fields("changes reasons categories payment social services languages neighborhoods aka")
 	names    = strings.Fields("id run pid http_status company_id target_id listing delivery founded year")
 )
 
@@ -87,6 +87,9 @@ func Cell(now time.Time, column string, v any) string {
 				return "in " + yp.Lasting(at.Sub(now))
 			}
 			return yp.Ago(now, at)
+		}
+		if column == "message" {
+			x = Cause(x)
 		}
 		return yp.Printable(x)
 	}

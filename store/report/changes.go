@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -15,19 +14,6 @@ import (
 // ChangeKinds lists what `changes` tells of listings, in the order in which people read it.
 func ChangeKinds() []store.Event {
 	return []store.Event{store.EventNew, store.EventChanged, store.EventDropped, store.EventRestored, store.EventRejected}
-}
-
-// ParseChangeKind returns the kind of change named s, in any letter case, or an error that
-// names the nearest one.
-func ParseChangeKind(s string) (store.Event, error) {
-	kind := store.Event(strings.ToLower(s))
-	if slices.Contains(ChangeKinds(), kind) {
-		return kind, nil
-	}
-	if near, ok := yp.Nearest(s, texts(ChangeKinds())); ok {
-		return "", fmt.Errorf("unknown kind %q: did you mean %s?", s, near)
-	}
-	return "", fmt.Errorf("unknown kind %q: want one of %s", s, strings.Join(texts(ChangeKinds()), ", "))
 }
 
 func texts[T ~string](list []T) []string {
@@ -81,7 +67,6 @@ const (
 	changeColumns = `e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
 		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons', e.reparsed`
-	listChanges  = `SELECT ` + changeColumns + changeRows + changesSince + ` ORDER BY e.at, e.id, l.id LIMIT ?6`
 	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
 	// Counts of a source or of all need neither listings nor their staged forms; the kinds stand
 	// side by side, for a million rows in groups take five times as long.
@@ -127,11 +112,16 @@ func beginsJSON(since time.Time, begins map[int64]time.Time) string {
 	return store.JSON(times)
 }
 
-// EachChange hands the changes of the filter to do, the oldest first, at most limit of
-// them (0 = all). They are read as do takes them: a million take no memory. An error of
-// do ends it and is returned as it is.
-func (k *Reader) EachChange(ctx context.Context, f ChangeFilter, limit int, do func(*Change) error) error {
-	return k.eachChange(ctx, listChanges, f.args(atMost(limit)), do)
+// ChangesSince is a value of the filter "since" of changes: a time, and for the sources of passes when those began.
+func ChangesSince(at time.Time, passes []Pass) string {
+	begins := map[string]string{"all": ""}
+	if !at.IsZero() {
+		begins["all"] = yp.FormatTime(at)
+	}
+	for _, pass := range passes {
+		begins[pass.Source] = yp.FormatTime(pass.Began)
+	}
+	return store.JSON(begins)
 }
 
 func (k *Reader) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
@@ -200,6 +190,17 @@ func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]m
 	return counts, nil
 }
 
+// ListingRow returns the row of a listing, 0 = it has none, and that of its source. The error is a *NotFoundError
+// where nothing was ever seen of it.
+func (k *Reader) ListingRow(ctx context.Context, source, id string) (row, number int64, err error) {
+	h, err := k.History(ctx, source, id)
+	if err != nil {
+		return 0, 0, err
+	}
+	number, err = k.SourceID(ctx, source)
+	return h.row, number, err
+}
+
 // History is one listing with all that became of it, the oldest first.
 type History struct {
 	Source    string    `json:"source"`
@@ -212,6 +213,8 @@ type History struct {
 	LastSeen  time.Time `json:"last_seen_at"`
 	Dropped   time.Time `json:"dropped_at"`
 	Changes   []Change  `json:"history"`
+
+	row int64 // 0 = none: it was rejected ever since
 }
 
 const showListing = `
@@ -226,13 +229,12 @@ func (k *Reader) History(ctx context.Context, source, id string) (*History, erro
 	if err != nil {
 		return nil, err
 	}
-	var row int64
 	known, err := k.one(ctx, fmt.Sprintf("read listing %s of %s", id, source), showListing, []any{src, id},
-		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
+		&h.row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
 	if err != nil {
 		return nil, err
 	}
-	err = k.eachChange(ctx, listHistory, []any{row, src, id}, func(c *Change) error {
+	err = k.eachChange(ctx, listHistory, []any{h.row, src, id}, func(c *Change) error {
 		h.Changes = append(h.Changes, *c)
 		return nil
 	})

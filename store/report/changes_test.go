@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -36,98 +35,52 @@ func told(t *testing.T) *bundle {
 	return b
 }
 
-func changesOf(t *testing.T, b *bundle, f report.ChangeFilter, limit int) (out []string) {
-	t.Helper()
-	err := b.EachChange(t.Context(), f, limit, func(c *report.Change) error {
-		out = append(out, fmt.Sprintf("%02d %s %s", c.At.Hour(), c.Kind, c.ListingID))
-		return nil
-	})
-	noErr(t, err)
-	return out
-}
-
 func noon(hours int) time.Time { return time.Date(2026, 11, 20, 12+hours, 0, 0, 0, time.UTC) }
 
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	b := told(t)
-	all := []string{"12 new a", "12 new b", "13 changed a", "14 dropped b", "15 restored b", "16 rejected c"}
+	all := []string{"16 rejected c", "15 restored b", "14 dropped b", "13 changed a", "12 new b", "12 new a"}
+	of := func(name string, words ...string) map[string]any { return map[string]any{name: words} }
+	since := func(at time.Time) map[string]any { return map[string]any{"since": report.ChangesSince(at, nil)} }
 	for name, c := range map[string]struct {
+		values map[string]any
 		filter report.ChangeFilter
-		limit  int
 		want   []string
 	}{
-		"all, the oldest first": {report.ChangeFilter{}, 0, all},
-		"limit":                 {report.ChangeFilter{}, 2, all[:2]},
-		"since, inclusive":      {report.ChangeFilter{Since: noon(1)}, 0, all[2:]},
-		"since, just after":     {report.ChangeFilter{Since: noon(1).Add(time.Millisecond)}, 0, all[3:]},
-		"kinds": {
-			report.ChangeFilter{Kinds: []store.Event{store.EventDropped, store.EventNew}},
-			0,
-			[]string{"12 new a", "12 new b", "14 dropped b"},
-		},
-		"the listing's own state":     {report.ChangeFilter{Scope: store.Scope{States: []string{"CA"}}}, 0, []string{"12 new a", "13 changed a"}},
-		"the state that was searched": {report.ChangeFilter{Scope: store.Scope{States: []string{"NV"}}}, 0, []string{"12 new b", "14 dropped b", "15 restored b"}},
-		"the state as it was staged":  {report.ChangeFilter{Scope: store.Scope{States: []string{"OR"}}}, 0, []string{"16 rejected c"}},
-		"another source":              {report.ChangeFilter{Scope: store.Scope{SourceID: 99}}, 0, nil},
+		"all, the newest first":       {nil, report.ChangeFilter{}, all},
+		"since, inclusive":            {since(noon(1)), report.ChangeFilter{Since: noon(1)}, all[:4]},
+		"since, just after":           {since(noon(1).Add(time.Millisecond)), report.ChangeFilter{Since: noon(1).Add(time.Millisecond)}, all[:3]},
+		"kinds":                       {of("kind", "dropped", "new"), report.ChangeFilter{Kinds: []store.Event{store.EventDropped, store.EventNew}}, []string{"14 dropped b", "12 new b", "12 new a"}},
+		"the listing's own state":     {of("states", "CA"), report.ChangeFilter{Scope: store.Scope{States: []string{"CA"}}}, []string{"13 changed a", "12 new a"}},
+		"the state that was searched": {of("states", "NV"), report.ChangeFilter{Scope: store.Scope{States: []string{"NV"}}}, []string{"15 restored b", "14 dropped b", "12 new b"}},
+		"the state as it was staged":  {of("states", "OR"), report.ChangeFilter{Scope: store.Scope{States: []string{"OR"}}}, []string{"16 rejected c"}},
+		"a run":                       {map[string]any{"run": 1}, report.ChangeFilter{Run: 1}, []string{"16 rejected c", "15 restored b", "14 dropped b", "12 new b", "12 new a"}},
+		"one listing":                 {map[string]any{"listing": `{"row": 2, "source": 1, "id": "b"}`}, report.ChangeFilter{Run: -1}, []string{"15 restored b", "14 dropped b", "12 new b"}},
+		"one that was rejected":       {map[string]any{"listing": `{"row": 0, "source": 1, "id": "c"}`}, report.ChangeFilter{Run: -1}, []string{"16 rejected c"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(c.want, changesOf(t, b, c.filter, c.limit)); diff != "" {
-				t.Error(diff)
-			}
-			counts, err := b.CountChanges(t.Context(), c.filter)
-			var n int64
-			for _, m := range counts {
-				n += m
-			}
-			if err != nil || c.limit == 0 && n != int64(len(c.want)) {
-				t.Errorf("counted %d of %v, %v", n, counts, err)
-			}
-		})
-	}
-}
-
-func TestChangeRow(t *testing.T) {
-	t.Parallel()
-	b := told(t)
-	seven, one, text := int64(7), int64(1), func(s string) *string { return &s }
-	want := map[store.Event]report.Change{
-		// Field changes are those of its own moment, in their order.
-		store.EventChanged: {
-			At: noon(1), Kind: store.EventChanged, Source: "demo", ListingID: "a", Name: "Acme", City: "Oakland", State: "CA", CompanyID: &seven,
-			Changes: []store.FieldChange{{Field: "street", Old: text("1 Main St")}, {Field: "phone", New: text("555")}}, Reasons: []string{},
-		},
-		store.EventRejected: {
-			At: noon(4), Kind: store.EventRejected, Source: "demo", ListingID: "c", State: "OR", Run: &one,
-			Changes: []store.FieldChange{}, Reasons: []string{"no name", "id: odd"},
-		},
-	}
-	got := map[store.Event]report.Change{}
-	err := b.EachChange(t.Context(), report.ChangeFilter{}, 0, func(c *report.Change) error {
-		if _, ok := want[c.Kind]; ok {
-			got[c.Kind] = *c
+		var got rows
+		noErr(t, b.List(t.Context(), report.Find("changes"), report.Choice{Values: c.values, Columns: []string{"at", "kind", "listing_id"}}, &got))
+		for i, row := range got.texts {
+			got.texts[i] = strings.ReplaceAll(row[11:13]+row[24:], "|", " ")
 		}
-		if c.Kind == store.EventNew && c.ListingID == "a" && *c.CompanyID != 7 {
-			t.Errorf("a new listing's company is %d: want 7, which it has now", *c.CompanyID)
+		if diff := cmp.Diff(c.want, got.texts); diff != "" {
+			t.Error(name, diff)
 		}
-		return nil
-	})
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
+		counts, err := b.CountChanges(t.Context(), c.filter)
+		var n int64
+		for _, m := range counts {
+			n += m
+		}
+		if err != nil || c.filter.Run >= 0 && n != int64(len(c.want)) {
+			t.Errorf("%s: counted %d of %v, %v", name, n, counts, err)
+		}
 	}
-}
-
-func TestChangesEnd(t *testing.T) {
-	t.Parallel()
-	b := told(t)
-	stop, n := errors.New("stop"), 0
-	err := b.EachChange(t.Context(), report.ChangeFilter{}, 0, func(*report.Change) error {
-		n++
-		return stop
-	})
-	if err != stop || n != 1 { //nolint:errorlint // as it is, not wrapped
-		t.Errorf("%d rows, %v: want one, and the error as it is", n, err)
+	// Field changes are those of its own moment, in their order; the company is that of now.
+	got := listed(t, b.Reader, "changes", report.Choice{Values: of("kind", "changed", "rejected"), Columns: strings.Fields("listing name city state what company_id run reasons reparsed")})
+	want := "demo/c||<nil>|OR|no name; id: odd|<nil>|1|[\"no name\",\"id: odd\"]|0 demo/a|Acme|Oakland|CA|street: 1 Main St → –; phone: – → 555|7|<nil>|[]|0"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 
@@ -173,20 +126,6 @@ func TestFindRun(t *testing.T) {
 	}
 }
 
-func TestParseChangeKind(t *testing.T) {
-	t.Parallel()
-	for _, k := range report.ChangeKinds() {
-		if got, err := report.ParseChangeKind(strings.ToUpper(string(k))); err != nil || got != k {
-			t.Errorf("%s: %s, %v", k, got, err)
-		}
-	}
-	for word, want := range map[string]string{"droped": "did you mean dropped", "x": "want one of new, changed"} {
-		if _, err := report.ParseChangeKind(word); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", word, err)
-		}
-	}
-}
-
 // TestSaidOfPages: what a page brings is told of in the order in which it came.
 func TestSaidOfPages(t *testing.T) {
 	t.Parallel()
@@ -198,17 +137,8 @@ func TestSaidOfPages(t *testing.T) {
 		p := yp.Page{Number: i + 1, NextURL: "/next", Raw: len(listings), Listings: listings}
 		b.commit(t, c, p)
 	}
-	var got []string
-	err := b.EachChange(t.Context(), report.ChangeFilter{}, 0, func(c *report.Change) error {
-		line := fmt.Sprintf("%s %s %s", c.Kind, c.ListingID, c.Name)
-		for _, f := range c.Changes {
-			line += fmt.Sprintf(" %s: %s > %s", f.Field, *f.Old, *f.New)
-		}
-		got = append(got, line)
-		return nil
-	})
-	want := []string{"new 1 Acme Two", "new 2 Best", "changed 1 Acme Two name: Acme > Acme Two"}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
+	const want = "changed|1|Acme Two|name: Acme → Acme Two new|2|Best| new|1|Acme Two|"
+	if got := listed(t, b.Reader, "changes", report.Choice{Columns: strings.Fields("kind listing_id name what")}); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -2,9 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -28,23 +25,9 @@ const (
 	ListingRejected ListingStatus = "rejected" // it breaks a rule of its source, and is not among the listings
 )
 
-// closed is the status as a filter of stored listings.
-func (s ListingStatus) closed() Closed {
-	return map[ListingStatus]Closed{ListingOpen: ClosedNo, ListingDropped: ClosedOnly, ListingRestored: closedRestored}[s]
-}
-
 // ListingStatuses lists them in the order in which people read them.
 func ListingStatuses() []ListingStatus {
 	return []ListingStatus{ListingOpen, ListingDropped, ListingRestored, ListingRejected}
-}
-
-// ParseListingStatus returns the status named s, in any letter case, or an error that lists the
-// valid ones.
-func ParseListingStatus(s string) (ListingStatus, error) {
-	if l := ListingStatus(strings.ToLower(s)); slices.Contains(ListingStatuses(), l) {
-		return l, nil
-	}
-	return "", fmt.Errorf("unknown status of a listing %q: want one of %v", s, ListingStatuses())
 }
 
 const (
@@ -55,11 +38,6 @@ const (
 			EXISTS (SELECT 1 FROM staged_listings g WHERE g.source_id = e.source_id AND g.listing_id = e.listing_id),
 			EXISTS (SELECT 1 FROM listings l WHERE l.id = e.listing AND (l.dropped_at IS NOT NULL) = (?1 = 'dropped')))
 		ORDER BY e.at DESC LIMIT ?2) ORDER BY e.at DESC, e.id DESC`
-	rejectedListings = `
-	SELECT s.name, g.listing_id, ifnull(g.listing ->> 'name', ''), ifnull(g.listing ->> 'phone', ''), ifnull(g.listing ->> 'city', ''), ifnull(g.listing ->> 'state', ''),
-		substr(g.first_seen_at, 1, 10), substr(g.last_seen_at, 1, 10), g.reasons
-	FROM staged_listings g JOIN sources s ON s.id = g.source_id JOIN targets t ON t.id = g.target_id
-	WHERE (?1 = 0 OR g.source_id = ?1) AND (?2 = '[]' OR coalesce(g.listing ->> 'state', t.state) IN (SELECT value FROM json_each(?2))) ORDER BY g.last_seen_at DESC LIMIT ?3`
 )
 
 // Closings counts what became of listings since a time.
@@ -75,20 +53,5 @@ func (k *Reader) LastClosings(ctx context.Context, status ListingStatus, limit i
 	return list(ctx, k, "list what closed", lastClosings, []any{string(status), limit}, func(c *Change) []any {
 		c.Changes, c.Reasons = []store.FieldChange{}, []string{}
 		return fields(c)
-	})
-}
-
-// RejectedListing is a listing that broke a rule of its source, as it was seen.
-type RejectedListing struct {
-	ListingRow
-	Reasons []string `json:"reasons,omitempty"`
-}
-
-// RejectedListings lists them, the last seen first, at most limit (0 = all). Of a scope source and
-// states count.
-func (k *Reader) RejectedListings(ctx context.Context, scope store.Scope, limit int) ([]RejectedListing, error) {
-	return list(ctx, k, "list rejected listings", rejectedListings, placesOf(scope, atMost(limit)), func(l *RejectedListing) []any {
-		l.Status, l.Categories = string(ListingRejected), []string{}
-		return []any{&l.Source, &l.ListingID, &l.Name, &l.Phone, &l.City, &l.State, &l.FirstSeen, &l.LastSeen, fromJSON(&l.Reasons)}
 	})
 }

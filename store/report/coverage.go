@@ -9,30 +9,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// CoverageFilter selects targets by what was seen of them. Empty fields select all.
-type CoverageFilter struct {
-	Scope store.Scope // source, states and categories count
-	All   bool        // those of which the current crawl has not seen a page, too
-}
-
-// Coverage is what a site says that it has for a city and a category, and what was
-// seen of it by the last crawl.
-type Coverage struct {
-	TargetID  int64     `json:"target_id"`
-	Source    string    `json:"source"`
-	City      string    `json:"city"`
-	State     string    `json:"state"`
-	Category  string    `json:"category"`
-	Status    yp.Status `json:"status"`
-	SiteTotal *int64    `json:"site_total"` // listings, as the site says; null = it does not, or was not asked
-	Seen      int64     `json:"seen"`
-	Percent   *float64  `json:"percent"` // of site_total, at most 100
-	Pages     int       `json:"pages"`
-	PagesLeft int64     `json:"pages_left"`       // that only the limit of pages kept from us
-	Complete  time.Time `json:"last_complete_at"` // end of the last crawl that saw every page
-	Finished  time.Time `json:"last_finished_at"` // of the last crawl, however it ended
-}
-
 // CoverageTotals is how much of what sites list was seen of a selection: the searches of a
 // scope that are not retired. Listings are counted by target: one that two searches show
 // counts in both.
@@ -66,21 +42,10 @@ type Unread struct {
 }
 
 const (
-	// Which targets, without their names: what the view computes is computed for the
-	// rows that are shown, not for all of them.
-	thinnest = `
-	SELECT t.id FROM targets t
-	WHERE ` + where + ` AND t.retired_at IS NULL AND (?7 OR ` + crawled + `)
-	ORDER BY NOT (` + crawled + `), t.site_total IS NULL OR t.site_total = 0, ` + seen + ` * 1.0 / max(1, t.site_total), ` + seen + ` - t.site_total, t.id LIMIT ?8`
 	crawled = `(t.page_current > 0 OR t.status = 'DONE')`
 	before  = `(t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL)`
 	seen    = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`
 
-	listCoverage = `
-	SELECT t.id, s.name, c.name, t.state, k.name, t.status, t.site_total, t.raw_count + t.bad_count, v.percent, t.page_current,
-		ifnull(v.pages_left, 0), t.complete_at, t.finished_at
-	FROM (SELECT row_number() OVER () AS n, id FROM (` + thinnest + `)) x CROSS JOIN targets t ON t.id = x.id JOIN sources s ON s.id = t.source_id
-	JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id LEFT JOIN v_coverage v ON v.id = t.id ORDER BY x.n`
 	sumCoverage = `SELECT ` + sums + `
 	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL`
 	sums = `
@@ -107,12 +72,6 @@ const (
 		ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
 			- iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END`
 )
-
-// Coverage lists the targets of the filter, those first of which the least share was
-// seen, at most limit of them (0 = all).
-func (k *Reader) Coverage(ctx context.Context, f CoverageFilter, limit int) ([]Coverage, error) {
-	return list(ctx, k, "list coverage", listCoverage, f.Scope.Args(f.All, atMost(limit)), fields[Coverage])
-}
 
 // CoverageTotals adds up all searches of the scope. It reads them all.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (CoverageTotals, error) {
@@ -204,21 +163,13 @@ type Discovery struct {
 	Error     string       `json:"error,omitempty"`
 }
 
-const discoveryStats = `
-	SELECT s.name, t.state, ifnull(n.cities, 0), t.accepted_count, ifnull(n.removed, 0), ifnull(n.by_slug, 0), ifnull(n.by_name, 0), ifnull(n.unmatched, 0),
-		(SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status <> 'RETIRED'),
-		(SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status = 'RETIRED'),
-		t.status, t.max_pages, t.page_current, t.crawl_started_at, t.finished_at, t.complete_at, ifnull(t.last_error_code, ''), ifnull(t.last_error, '')
-	FROM targets t JOIN sources s ON s.id = t.source_id
-	LEFT JOIN (
-		SELECT x.source_id, c.state, sum(x.removed_at IS NULL) AS cities, sum(x.removed_at IS NOT NULL) AS removed,
-			sum(x.removed_at IS NULL AND x.matched = 'slug') AS by_slug, sum(x.removed_at IS NULL AND x.matched = 'name') AS by_name,
-			sum(x.removed_at IS NULL AND x.matched = 'none') AS unmatched
-		FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND n.state = t.state
-	WHERE t.kind = 'index' AND ` + placesOn + ` ORDER BY s.name, t.state`
+const discoveries = `
+	SELECT source, state, cities, new, removed, by_slug, by_name, unmatched, targets, retired, status, pages, page, started_at, finished_at, complete_at,
+		ifnull(error, ''), ifnull(message, '')
+	FROM v_indexes WHERE ` + ofSource + ` AND ` + inStates + ` ORDER BY source, state`
 
 // Discoveries tells of every state whose index was crawled, or is to be. Of the scope,
 // source and states count.
 func (k *Reader) Discoveries(ctx context.Context, scope store.Scope) ([]Discovery, error) {
-	return list(ctx, k, "read what was discovered", discoveryStats, placesOf(scope), fields[Discovery])
+	return list(ctx, k, "read what was discovered", discoveries, placesOf(scope), fields[Discovery])
 }

@@ -3,6 +3,8 @@ package report_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,58 +37,24 @@ func TestCoverage(t *testing.T) {
 	t.Parallel()
 	b := covered(t)
 	for name, c := range map[string]struct {
-		filter report.CoverageFilter
+		values map[string]any
 		limit  int
-		want   []int64
+		want   string
 	}{
-		"thinnest first, unknown ones last": {report.CoverageFilter{}, 0, []int64{1, 7, 5, 2, 3, 4, 6}},
-		"limit":                             {report.CoverageFilter{}, 2, []int64{1, 7}},
-		"all":                               {report.CoverageFilter{All: true}, 0, []int64{1, 7, 5, 2, 3, 4, 6, 8, 10, 11, 12, 13, 14, 15, 16}},
-		"a category":                        {report.CoverageFilter{Scope: store.Scope{CategoryIDs: []int64{2}}}, 0, []int64{2, 4, 6}},
-		"a state":                           {report.CoverageFilter{Scope: store.Scope{States: []string{"TX"}}}, 0, []int64{7, 3, 4}},
-		"another source":                    {report.CoverageFilter{Scope: store.Scope{SourceID: 9}}, 0, nil},
+		"thinnest first, unknown ones last": {nil, 0, "1 7 5 2 3 4 6"},
+		"limit":                             {nil, 2, "1 7"},
+		"all":                               {map[string]any{"all": true}, 0, "1 7 5 2 3 4 6 8 10 11 12 13 14 15 16"},
+		"a category":                        {map[string]any{"categories": []string{"dentists"}}, 0, "2 4 6"},
+		"a state":                           {map[string]any{"states": []string{"TX"}}, 0, "7 3 4"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rows, err := b.Coverage(t.Context(), c.filter, c.limit)
-			var got []int64
-			for _, r := range rows {
-				got = append(got, r.TargetID)
-			}
-			if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
-				t.Error(err, diff)
-			}
-		})
-	}
-}
-
-func TestCoverageRow(t *testing.T) {
-	t.Parallel()
-	b := covered(t)
-	rows, err := b.Coverage(t.Context(), report.CoverageFilter{}, 0)
-	noErr(t, err)
-	got := map[int64]string{}
-	for _, r := range rows {
-		total, share := "-", "-"
-		if r.SiteTotal != nil {
-			total = fmt.Sprint(*r.SiteTotal)
+		if got := listed(t, b.Reader, "coverage", report.Choice{Values: c.values, Columns: []string{"id"}, Limit: c.limit}); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		if r.Percent != nil {
-			share = fmt.Sprint(*r.Percent)
-		}
-		got[r.TargetID] = fmt.Sprintf("%s %s of %s = %s, %d left, complete %t", r.State, fmt.Sprint(r.Seen), total, share, r.PagesLeft, !r.Complete.IsZero())
 	}
-	want := map[int64]string{
-		1: "CA 90 of 1108 = 8.1, 34 left, complete false",
-		2: "CA 42 of 42 = 100, 0 left, complete true",
-		3: "TX 50 of 42 = 100, 0 left, complete true",
-		4: "TX 30 of - = -, 1 left, complete false",
-		5: "CA 30 of 60 = 50, 0 left, complete false",
-		6: "CA 0 of 0 = -, 0 left, complete true",
-		7: "TX 30 of 300 = 10, 9 left, complete false",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	got := listed(t, b.Reader, "coverage", report.Choice{Columns: strings.Fields("id state seen site_total percent pages_left complete_at")})
+	const want = "1|CA|90|1108|8.1|34|<nil> 7|TX|30|300|10|9|<nil> 5|CA|30|60|50|0|<nil> 2|CA|42|42|100|0|x 3|TX|50|42|100|0|x 4|TX|30|<nil>|<nil>|1|<nil> 6|CA|0|0|<nil>|0|x"
+	if got = regexp.MustCompile(`20\d\d-[^ |]*`).ReplaceAllString(got, "x"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

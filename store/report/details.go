@@ -42,38 +42,6 @@ func (k *Reader) DetailTotals(ctx context.Context, source int64, states []string
 	return t, err
 }
 
-// DetailStats counts the details of one source.
-type DetailStats struct {
-	Source     string `json:"source"`
-	Wanted     int64  `json:"wanted"`
-	Planned    int64  `json:"planned"` // those that wait after a first failure included
-	InProgress int64  `json:"in_progress"`
-	Done       int64  `json:"done"`
-	Failed     int64  `json:"failed"`
-	Stuck      int64  `json:"stuck"`
-	Parked     int64  `json:"parked"`
-	Fetched    int64  `json:"fetched"` // read at least once, whatever became of them since
-	Email      int64  `json:"with_email"`
-	Phone      int64  `json:"with_phone"`
-	Website    int64  `json:"with_website"`
-	Hours      int64  `json:"with_hours"`
-	Geo        int64  `json:"with_geo"`
-	Social     int64  `json:"with_social"`
-}
-
-const detailStats = `
-	SELECT s.name, count(*), sum(t.status = 'PLANNED'), sum(t.status = 'IN_PROGRESS'), sum(t.status = 'DONE'), sum(t.status = 'FAILED'),
-		sum(t.status = 'STUCK'), sum(t.status = 'PARKED'), count(d.fetched_at), count(d.email), count(d.phone), count(d.website), count(d.hours), count(d.lat), count(d.social)
-	FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN details d ON d.listing = t.listing
-	WHERE t.kind = 'detail' AND ` + placesOn + ` GROUP BY s.id ORDER BY s.name`
-
-// DetailStats counts the details that were found in some states (none = all) of a source
-// (0 = all), by source. It reads them all.
-func (k *Reader) DetailStats(ctx context.Context, source int64, states []string) ([]DetailStats, error) {
-	args := placesOf(store.Scope{SourceID: source, States: states})
-	return list(ctx, k, "count details", detailStats, args, fields[DetailStats])
-}
-
 // DetailRow is a row of v_details: what a listing's own page says, with what its card
 // says where that wins.
 type DetailRow struct {

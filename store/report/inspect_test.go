@@ -12,13 +12,6 @@ import (
 	"ypcrawl/yp"
 )
 
-func ids(all []report.Target) (out []int64) {
-	for _, t := range all {
-		out = append(out, t.ID)
-	}
-	return out
-}
-
 func TestParseSchedule(t *testing.T) {
 	t.Parallel()
 	for _, s := range report.Schedules() {

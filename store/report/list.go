@@ -18,12 +18,16 @@ type List struct {
 	View    string
 	Show    string // columns that people see, the most important first; --columns chooses others
 	Order   string
+	Key     string // with it the rows are found first, then made up: where the view has them all to sort
 	Noun    string
 	Filters string // names of ListFilters
 	Time    string // the column that the filter "since" asks
+	Unless  string // a condition that the filter "all" lifts
 	Usage   string // what the list is, for help
 	Help    string // what is to be said besides
 	None    string // said where the database has none
+	Headed  bool   // what stands above it says when there is none
+	Few     bool   // there are so few rows that nobody limits them
 	Lives   bool   // its column state is that of a process: its lock says whether one that runs is alive
 }
 
@@ -47,7 +51,7 @@ var Lists = []List{
 	},
 	{
 		Name: "workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
-		Show: "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms", Filters: "run all",
+		Show: "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms", Filters: "run all", Unless: "state = 'running'",
 		Usage: "Show the workers of runs: their targets, speed, memory and processor time",
 		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
 			"killed: its process is gone; the next run, or `ypcrawl recover`, releases what it held.\n" +
@@ -61,15 +65,55 @@ var Lists = []List{
 		Usage: "List companies with how many listings they have",
 	},
 	{
-		Name: "proxies list", View: "v_proxies", Noun: "proxy", Order: "id", Show: "id name state successes failures consecutive_failures last_used_at last_error",
+		Name: "listings list", View: "v_listings", Noun: "listing", Order: "id", Time: "last_seen_at",
+		Show: "listing name phone city state category rating last_seen_at status", Filters: "states cities categories source search has min-rating status since",
+		Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them to a file", Help: "--status rejected lists what breaks a rule of its source: by --source and --states alone.",
+	},
+	{
+		Name: "listings list --status rejected", View: "v_rejected", Noun: "listing", Order: "last_seen_at DESC",
+		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List what breaks a rule of its source",
+	},
+	{
+		Name: "coverage", View: "v_coverage", Noun: "target", Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
+		Show: "city category state site_total seen percent pages_left complete_at source", Filters: "states categories source all", Unless: "crawled",
+		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
+		Help: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
+			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out;\n" +
+			"--all adds those of which no page was read. Of a target that was not read to its end, new listings may only be new\n" +
+			"to this file, and closed ones are not noticed.",
+	},
+	{
+		Name: "changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
+		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
+		Help: "--since takes an age, a date or a run: a RUN is its number or the beginning of its uuid, and counts from its beginning;\n" +
+			"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50. Without it they are those since the last\n" +
+			"pass of each source began.\n" +
+			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do, or two complete\n" +
+			"reads in a row of the site's index lack the target's city (city_left_index).",
+	},
+	{
+		Name: "details stats", Few: true, View: "v_detail_progress", Noun: "detail", Order: "source, state", Show: "state wanted planned done failed parked stuck fetched with_email with_phone with_website with_hours with_geo source", Filters: "states source",
+		Usage: "Count details by source and state: wanted, done, failed, with e-mail, hours, geo",
+		None:  "No details are planned yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
+	},
+	{
+		Name: "discover stats", Few: true, View: "v_indexes", Noun: "index", Order: "source, state", Show: "state cities new removed by_slug by_name unmatched targets retired status page pages complete_at message source", Filters: "states source",
+		Usage: "Show the cities that indexes have, by state", None: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
+	},
+	{
+		Name: "export deliveries", View: "v_deliveries", Noun: "delivery", Order: "name", Show: "name at rows file listings filters",
+		Usage: "List what was delivered under the names of --as", None: "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers which listings it delivers.",
+	},
+	{
+		Name: "proxies list", Few: true, View: "v_proxies", Noun: "proxy", Order: "id", Show: "id name state successes failures consecutive_failures last_used_at last_error",
 		Usage: "List the proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
 	},
 	{
-		Name: "errors", View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
+		Name: "errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
 	},
 	{
-		Name: "waits", View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
+		Name: "waits", Few: true, View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
 		Usage: "Show what targets wait for, and until when", None: "Nothing waits.",
 	},
 }
@@ -80,7 +124,21 @@ type ListFilter struct {
 	Where       string // a condition on the view, ? its value; {time} is the list's column of time
 	Kind        FilterKind
 	Values      []string // what it may be; nil = anything
+	Default     string   // "" = it does not narrow unless it is given
 }
+
+const (
+	listingOfCategory = `(id IN (SELECT g.listing FROM categories k CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search' CROSS JOIN sightings g ON g.target_id = t.id
+			WHERE lower(k.name) IN (SELECT lower(value) FROM json_each(?)) OR k.slug IN (SELECT lower(value) FROM json_each(?)))
+		OR EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE l.id = v_listings.id AND lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
+	// {"row": number, "source": number, "id": text}
+	listingHistory = `listing_id = ? ->> 'id' AND event IN (
+			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ? ->> 'row' AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+			UNION ALL SELECT id FROM listing_events WHERE listing = ? ->> 'row' AND kind <> 'new'
+			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ? ->> 'source' AND listing_id = ? ->> 'id')`
+	listingStatus = `(status = iif(? = 'restored', 'open', ?) AND (? <> 'restored' OR id IN (SELECT listing FROM listing_events INDEXED BY listing_events_closings
+		WHERE kind IN ('dropped', 'restored', 'rejected') AND kind = 'restored')))`
+)
 
 // FilterKind says what a filter takes.
 type FilterKind int
@@ -96,21 +154,35 @@ const (
 
 // ListFilters are all of them, each declared once.
 var ListFilters = []ListFilter{
-	{"states", "only in these: `STATE...` is TX, California, ...", `state IN (SELECT value FROM json_each(?))`, ManyWords, nil},
-	{"cities", "only in these: `CITY...` by name", `lower(city) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil},
-	{"categories", "only of these: `CATEGORY...` by name", `lower(category) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil},
-	{"source", "only this `SOURCE`", `source = ?`, OneWord, nil},
-	{"kind", "only these: `KIND...` is search, detail, index", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Kinds())},
-	{"status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", `status IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Statuses())},
-	{"health", "only these: `HEALTH...` is active, degraded, paused, failed", `health IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Healths())},
-	{"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED", `schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules())},
-	{"error", "only those whose last error has this `CODE`, such as TIMEOUT", `error = ?`, OneWord, texts(yp.ErrorCodes())},
-	{"since", "only since this `7d|DATE|RUN`", `{time} >= ?`, Moment, nil},
-	{"run", "only of this `RUN`: its number, the first letters of its uuid, or last", `run = ?`, OneWord, nil},
-	{"target", "only of this `TARGET`: its id, or city/category", `target_id = ?`, OneWord, nil},
-	{"name", "only those with this `TEXT` in their name", `instr(lower(name), lower(?)) > 0`, OneWord, nil},
-	{"min-listings", "only those with so many `LISTINGS` or more", `listings >= ?`, Number, nil},
-	{"all", "those that have ended, too", `state = 'running'`, Switch, nil},
+	{"states", "only in these: `STATE...` is TX, California, ...", `state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
+	{"cities", "only in these: `CITY...` by name", `lower(city) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, ""},
+	{"categories", "only of these: `CATEGORY...` by name or slug", `category IN (SELECT k.name FROM categories k JOIN json_each(?) j ON lower(j.value) IN (lower(k.name), k.slug))`, ManyWords, nil, ""},
+	{"source", "only this `SOURCE`", `source = ?`, OneWord, nil, ""},
+	{"kind", "only these: `KIND...` is search, detail, index", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Kinds()), ""},
+	{"status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", `status IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Statuses()), ""},
+	{"health", "only these: `HEALTH...` is active, degraded, paused, failed", `health IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Healths()), ""},
+	{"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED", `schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules()), ""},
+	{"error", "only those whose last error has this `CODE`, such as TIMEOUT", `error = ?`, OneWord, texts(yp.ErrorCodes()), ""},
+	{"since", "only since this `7d|DATE|RUN`", `{time} >= ?`, Moment, nil, ""},
+	{"run", "only of this `RUN`: its number, the first letters of its uuid, or last", `run = ?`, OneWord, nil, ""},
+	{"target", "only of this `TARGET`: its id, or city/category", `target_id = ?`, OneWord, nil, ""},
+	{"name", "only those with this `TEXT` in their name", `instr(lower(name), lower(?)) > 0`, OneWord, nil, ""},
+	{"min-listings", "only those with so many `LISTINGS` or more", `listings >= ?`, Number, nil, ""},
+	{"all", "all of them", `{unless}`, Switch, nil, ""},
+
+	{"since@v_changes", "changes since `last-pass|7d|DATE|RUN`", `at >= ? ->> '$.all' AND at >= ifnull(? ->> ('$."' || source || '"'), '')`, Moment, nil, ""},
+	{"states@v_changes", "", `found_state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
+	{"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), ""},
+	{"listing", "the whole history of one listing, `SOURCE/ID`", listingHistory, OneWord, nil, ""},
+
+	// Of a listing its own place and categories count, and those that it was searched under.
+	{"states@v_listings", "", `ifnull(state, searched_state) IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
+	{"cities@v_listings", "only in these: `CITY...` by name", `lower(ifnull(city, searched_city)) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, ""},
+	{"categories@v_listings", "only those found by a search for these, or listed under them: `CATEGORY...`", listingOfCategory, ManyWords, nil, ""},
+	{"status@v_listings", "those whose `STATUS` is open, dropped, rejected, restored", listingStatus, OneWord, texts(ListingStatuses()), "open"},
+	{"search", "only those with all these `WORDS` in name, categories or city", `id IN (SELECT rowid FROM listing_words WHERE listing_words MATCH ?)`, ManyWords, nil, ""},
+	{"has", "only those that have these: `COLUMN...` is email, phone, website, hours ...", "", ManyWords, nil, ""},
+	{"min-rating", "only those rated `STARS` or better, from 0.5 to 5", `rating >= ?`, Number, nil, ""},
 }
 
 // Find finds a list by its name.
@@ -121,7 +193,13 @@ func Find(name string) List {
 // Narrows returns the filters of a list.
 func (l List) Narrows() (all []ListFilter) {
 	for _, name := range strings.Fields(l.Filters) {
-		all = append(all, ListFilters[slices.IndexFunc(ListFilters, func(f ListFilter) bool { return f.Name == name })])
+		i := slices.IndexFunc(ListFilters, func(f ListFilter) bool { return f.Name == name+"@"+l.View })
+		if i < 0 {
+			i = slices.IndexFunc(ListFilters, func(f ListFilter) bool { return f.Name == name })
+		}
+		f := ListFilters[i]
+		f.Name = name
+		all = append(all, f)
 	}
 	return all
 }
@@ -160,17 +238,20 @@ func (k *Reader) List(ctx context.Context, l List, choice Choice, to Rows) error
 // question is the statement that answers for a choice of a list.
 func (k *Reader) question(ctx context.Context, l List, choice Choice) (query string, args []any, err error) {
 	columns := "*"
-	if len(choice.Columns) > 0 {
+	if len(choice.Columns) > 0 || choice.Values["has"] != nil {
 		all, err := list(ctx, k, "columns of "+l.View, `SELECT name FROM pragma_table_info(?)`, []any{l.View}, value[string])
 		if err != nil {
 			return "", nil, err
 		}
-		for _, name := range choice.Columns {
+		has, _ := choice.Values["has"].([]string)
+		for _, name := range append(slices.Clone(has), choice.Columns...) {
 			if !slices.Contains(all, name) {
 				return "", nil, &NotFoundError{What: fmt.Sprintf("no column %q", name), Hint: Meant(name, all)}
 			}
 		}
-		columns = strings.Join(choice.Columns, ", ")
+		if len(choice.Columns) > 0 {
+			columns = strings.Join(choice.Columns, ", ")
+		}
 	}
 	where, order := []string{"1"}, l.Order
 	for _, f := range l.Narrows() {
@@ -178,25 +259,36 @@ func (k *Reader) question(ctx context.Context, l List, choice Choice) (query str
 		if given == (f.Kind == Switch) {
 			continue
 		}
-		where = append(where, strings.ReplaceAll(f.Where, "{time}", l.Time))
+		if f.Name == "has" {
+			for _, name := range v.([]string) {
+				where = append(where, name+" IS NOT NULL")
+			}
+			continue
+		}
+		where = append(where, strings.NewReplacer("{time}", l.Time, "{unless}", l.Unless).Replace(f.Where))
 		if words, ok := v.([]string); ok {
 			if f.Name == "status" && !slices.ContainsFunc(words, func(s string) bool { return !yp.Status(s).Resettable() }) {
 				where, order = append(where, `status IN ('FAILED', 'STUCK', 'PARKED')`), "+"+l.Order // as the index targets_troubled has it: they are few, and sorted
 			}
-			v = store.JSONTexts(words)
+			if v = store.JSONTexts(words); f.Name == "search" {
+				v = matchWords(strings.Join(words, " "))
+			}
 		}
-		if given {
+		for range strings.Count(f.Where, "?") {
 			args = append(args, v)
 		}
 	}
 	if l.Lives {
 		columns += ", uuid, host, heartbeat_at"
 	}
-	query = "SELECT " + columns + " FROM " + l.View + " WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order
+	of := " FROM " + l.View + " WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order
 	if choice.Limit > 0 {
-		query += fmt.Sprintf(" LIMIT %d", choice.Limit)
+		of += fmt.Sprintf(" LIMIT %d", choice.Limit)
 	}
-	return query, args, nil
+	if l.Key != "" {
+		of = " FROM " + l.View + " WHERE " + l.Key + " IN (SELECT " + l.Key + of + ") ORDER BY " + order
+	}
+	return "SELECT " + columns + of, args, nil
 }
 
 // judged looks at the lock of each run that has not ended, see runState. The last three columns are asked for that alone.
@@ -261,6 +353,15 @@ func rowsOf(ctx context.Context, db *sql.DB, query string, args []any, to Rows) 
 		return err
 	}
 	defer func() { _ = rows.Close() }()
+	return handOver(rows, to)
+}
+
+// Query answers a question that somebody else wrote, see store.DB.Question.
+func (k *Reader) Query(ctx context.Context, query string, to Rows) error {
+	return k.db.Question(ctx, query, func(rows *sql.Rows) error { return handOver(rows, to) })
+}
+
+func handOver(rows *sql.Rows, to Rows) error {
 	names, err := rows.Columns()
 	if err == nil {
 		err = to.Head(names)

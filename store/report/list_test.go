@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -59,7 +61,7 @@ func TestLists(t *testing.T) {
 			}
 		}
 		for _, f := range l.Narrows() {
-			var v any = "x"
+			var v any = `{}` // a text that is JSON as well
 			switch f.Kind {
 			case report.ManyWords:
 				v = []string{"x"}
@@ -121,6 +123,72 @@ func TestTargetsList(t *testing.T) {
 		if err := b.List(t.Context(), report.Find("targets list"), report.Choice{Values: values}, &rows{}); !errors.As(err, &unknown) {
 			t.Errorf("%v: %v", values, err)
 		}
+	}
+}
+
+// TestListingsList: of a listing its own place and categories count, and those that it was searched under.
+func TestListingsList(t *testing.T) {
+	t.Parallel()
+	r := town(t)
+	noErr(t, r.db.IndexWords(t.Context()))
+	of := func(name string, words ...string) map[string]any {
+		return map[string]any{name: words, "status": "open"}
+	}
+	for name, tc := range map[string]struct {
+		values map[string]any
+		want   string
+	}{
+		"open ones":                      {map[string]any{"status": "open"}, "l1 l2 l3 l6 l7 l8 l9"},
+		"dropped":                        {map[string]any{"status": "dropped"}, "l4 l5 l10"},
+		"restored":                       {map[string]any{"status": "restored"}, "l7 l8"},
+		"a source":                       {map[string]any{"status": "open", "source": "two"}, "l2"},
+		"its own state, or the searched": {of("states", "NV"), "l3"},
+		"a city, searched":               {of("cities", "RENO"), "l3"},
+		"a category, searched":           {of("categories", "pet-stores"), "l1 l3"},
+		"a category, its own":            {of("categories", "heating & air"), "l1"},
+		"filled by its own page":         {of("has", "email", "phone"), "l1"},
+		"rated":                          {map[string]any{"status": "open", "min-rating": 3.0}, "l1 l2"},
+		"seen lately":                    {map[string]any{"status": "open", "since": "2026-02-07T00:00:00.000Z"}, "l7 l8 l9"},
+		"words of several columns":       {of("search", "oakland", "heat"), "l1"},
+		"an operator is a word":          {of("search", `acme" OR "best`), ""},
+	} {
+		if got := listed(t, r.Reader, "listings list", report.Choice{Values: tc.values, Columns: []string{"listing_id"}}); got != tc.want {
+			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		}
+	}
+}
+
+// TestQuery: it may read, and nothing else; a password is not to be seen.
+func TestQuery(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	execute(t, b.DB(), `INSERT INTO proxies (url, name, created_at) VALUES ('http://me:sekret@h', 'http://me:xxxxx@h', 'x')`)
+	for query, want := range map[string]string{
+		`SELECT count(*) AS n, max(name) FROM sources`:                                                               "1|demo",
+		`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT group_concat(i) FROM n`: "1,2,3",
+		`SELECT url, name FROM proxies`:                                                                              "<nil>|http://me:xxxxx@h",
+		`SELECT name, state FROM v_proxies`:                                                                          "http://me:xxxxx@h|active",
+	} {
+		var r rows
+		if err := b.Query(t.Context(), query, &r); err != nil || strings.Join(r.texts, " ") != want {
+			t.Errorf("%s: %v, %v", query, r.texts, err)
+		}
+	}
+	for _, query := range []string{
+		`DELETE FROM sources`, `SELECT 1; DROP TABLE runs`, `PRAGMA user_version = 9`, `PRAGMA journal_mode`, `ATTACH 'x.db' AS x`, `VACUUM INTO 'x.db'`, `BEGIN`, `CREATE TEMP TABLE x (y)`,
+		`INSERT INTO sources (name) VALUES ('x') RETURNING id`,
+	} {
+		if err := b.Query(t.Context(), query, &rows{}); !errors.Is(err, store.ErrReadsOnly) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	if err := b.Query(t.Context(), `SELEC 1`, &rows{}); err == nil || errors.Is(err, store.ErrReadsOnly) {
+		t.Errorf("no SQL: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := b.Query(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`, &rows{}); err == nil {
+		t.Error("a question without an end has one")
 	}
 }
 

@@ -2,86 +2,8 @@ package report
 
 import (
 	"context"
-	"reflect"
-	"strings"
 	"time"
 )
-
-// ListingRow is a listing as lists show it.
-type ListingRow struct {
-	Source           string   `json:"source"`
-	ListingID        string   `json:"listing_id"`
-	Name             string   `json:"name"`
-	Email            string   `json:"email"`
-	Phone            string   `json:"phone"`
-	Website          string   `json:"website"`
-	Street           string   `json:"street"`
-	City             string   `json:"city"`
-	State            string   `json:"state"`
-	PostalCode       string   `json:"postal_code"`
-	Categories       []string `json:"categories"`
-	Rating           *float64 `json:"rating"`
-	ReviewCount      *int64   `json:"review_count"`
-	Status           string   `json:"status"` // open, closed; of a list by ListingStatus, that
-	FirstSeen        string   `json:"first_seen"`
-	LastSeen         string   `json:"last_seen"`
-	ClosedOn         string   `json:"closed_on,omitempty"`
-	SearchedCity     string   `json:"searched_city"`
-	SearchedState    string   `json:"searched_state"`
-	SearchedCategory string   `json:"searched_category"`
-	CompanyID        int64    `json:"company_id"`
-}
-
-// ListingsOf is Listings of a status, which each of them then has; not of rejected ones.
-func (k *Reader) ListingsOf(ctx context.Context, status ListingStatus, f ListingFilter, limit int) ([]ListingRow, error) {
-	f.Closed = status.closed()
-	all, err := k.Listings(ctx, f, limit)
-	for i := range all {
-		all[i].Status = string(status)
-	}
-	return all, err
-}
-
-// Listings lists the listings of a filter in the order of arrival, at most limit of them
-// (0 = all).
-func (k *Reader) Listings(ctx context.Context, f ListingFilter, limit int) ([]ListingRow, error) {
-	q := ListingQuery{ListingFilter: f, Limit: limit}
-	for _, name := range jsonNames(reflect.TypeFor[ListingRow]()) {
-		c, err := ListingColumn(name)
-		if err != nil {
-			return nil, err
-		}
-		q.Columns = append(q.Columns, c)
-	}
-	all := []ListingRow{}
-	_, err := k.EachListing(ctx, q, func(row []any) error {
-		var l ListingRow
-		to := reflect.ValueOf(&l).Elem()
-		for i, v := range row {
-			switch {
-			case q.Columns[i].Kind == ListColumn:
-				to.Field(i).Set(reflect.ValueOf(append([]string{}, Texts(v)...)))
-			case v != nil && to.Field(i).Kind() == reflect.Pointer:
-				p := reflect.New(to.Field(i).Type().Elem())
-				p.Elem().Set(reflect.ValueOf(v))
-				to.Field(i).Set(p)
-			case v != nil:
-				to.Field(i).Set(reflect.ValueOf(v))
-			}
-		}
-		all = append(all, l)
-		return nil
-	})
-	return all, err
-}
-
-func jsonNames(t reflect.Type) (names []string) {
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
-}
 
 // ListingDetail is all that is known of a listing.
 type ListingDetail struct {

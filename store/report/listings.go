@@ -39,8 +39,6 @@ const (
 	ClosedNo    Closed = "no"
 	ClosedYes   Closed = "yes"
 	ClosedOnly  Closed = "only"
-
-	closedRestored Closed = "restored" // none now, and some that were
 )
 
 // ListingQuery is a question for listings, column by column.
@@ -294,8 +292,6 @@ func (r *listingReader) prepare() (text string, args []any, err error) {
 	switch {
 	case r.query.Closed == ClosedOnly:
 		w.and(`l.dropped_at IS NOT NULL`)
-	case r.query.Closed == closedRestored:
-		w.and(`l.dropped_at IS NULL AND l.id IN (SELECT e.listing` + closings + ` AND e.kind = 'restored')`)
 	case r.query.Closed == ClosedNo || r.query.Closed == ClosedSince && !r.events:
 		w.and(`l.dropped_at IS NULL`)
 	}

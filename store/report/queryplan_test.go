@@ -66,7 +66,7 @@ func TestQueryPlans(t *testing.T) {
 		"details: totals":    {detailTotals, nil, nil, "TEMP B-TREE"},
 		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"details: of one":    {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},
-		"discoveries":        {discoveryStats, []any{0, "[]"}, []string{"SEARCH t USING INDEX targets_of_index"}, ""},
+		"discoveries":        {discoveries, []any{0, "[]"}, []string{"INDEX targets_of_index"}, ""},
 		"list: dead letters": {asked("targets list", "status", "PARKED"), nil, []string{"targets_troubled"}, ""},
 		"list: errors":       {asked("errors", "", ""), nil, []string{"crawl_attempts_by_end (finished_at>?"}, ""},
 		"list: set aside":    {asked("waits", "", ""), nil, []string{"targets_set_aside"}, ""},
@@ -99,7 +99,7 @@ func TestQueryPlans(t *testing.T) {
 		"measures: due":      {dueTargets, nil, []string{"INDEX targets_ready", "targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
 		"measures: own beat": {ownBeat, nil, nil, "TEMP B-TREE"},
 
-		"changes: list":       {listChanges, f.args(50), []string{"SEARCH e USING INDEX listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"list: changes":       {asked("changes", "kind", "new"), nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, ""},
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count fast": {countPlain, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count one":  {countOfOne, f.args(), []string{"listing_events_by_time (at>?)"}, "TEMP B-TREE"},

@@ -28,23 +28,18 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Count":             func() error { _, err := r.Count(ctx, scope); return err },
 		"InGap":             func() error { _, _, err := r.InGap(ctx, scope); return err },
 		"Trouble":           func() error { _, err := r.Trouble(ctx, scope, time.Time{}); return err },
-		"Coverage":          func() error { _, err := r.Coverage(ctx, report.CoverageFilter{Scope: scope, All: true}, 0); return err },
 		"CoverageTotals":    func() error { _, err := r.CoverageTotals(ctx, scope); return err },
 		"TimeLeft": func() error {
 			_, err := r.TimeLeft(ctx, scope, time.Time{}, []report.Work{{SourceID: 1, Details: 1}})
 			return err
 		},
-		"Work":         func() error { _, err := r.Work(ctx, scope, report.Rate{}); return err },
-		"CountChanges": func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
-		"EachChange": func() error {
-			return r.EachChange(ctx, report.ChangeFilter{Scope: scope}, 0, func(*report.Change) error { return nil })
-		},
+		"Work":           func() error { _, err := r.Work(ctx, scope, report.Rate{}); return err },
+		"CountChanges":   func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
 		"History":        func() error { _, err := r.History(ctx, "demo", "a"); return err },
 		"Target":         func() error { _, err := r.Target(ctx, target); return err },
 		"Trace":          func() error { _, err := r.Trace(ctx, target, 0); return err },
 		"Company":        func() error { _, err := r.Company(ctx, 1); return err },
 		"DetailTotals":   func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
-		"DetailStats":    func() error { _, err := r.DetailStats(ctx, 0, nil); return err },
 		"DetailsOf":      func() error { _, err := r.DetailsOf(ctx, "a", 0); return err },
 		"Discoveries":    func() error { _, err := r.Discoveries(ctx, scope); return err },
 		"FindTarget":     func() error { _, err := r.FindTarget(ctx, "demo/city-0-ca/plumbers", 0); return err },
@@ -61,7 +56,6 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			_, err := r.EachListing(ctx, report.ListingQuery{Columns: report.ListingColumns(), Since: &report.Since{}}, func([]any) error { return nil })
 			return err
 		},
-		"Listings":         func() error { _, err := r.Listings(ctx, report.ListingFilter{Words: "x"}, 0); return err },
 		"Listing":          func() error { _, err := r.Listing(ctx, "demo", "a"); return err },
 		"SearchScope":      func() error { _, err := r.SearchScope(ctx, scope, []string{"x"}, []string{"x"}); return err },
 		"FindRun":          func() error { _, err := r.FindRun(ctx, "1"); return err },
@@ -83,14 +77,9 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"RecentListings":   func() error { _, err := r.RecentListings(ctx, 20); return err },
 		"Closings":         func() error { _, err := r.Closings(ctx, time.Time{}); return err },
 		"LastClosings":     func() error { _, err := r.LastClosings(ctx, report.ListingDropped, 9); return err },
-		"RejectedListings": func() error { _, err := r.RejectedListings(ctx, scope, 9); return err },
-		"ListingsOf": func() error {
-			_, err := r.ListingsOf(ctx, report.ListingRestored, report.ListingFilter{}, 9)
-			return err
-		},
-		"Standing":   func() error { _, err := r.Standing(ctx, scope); return err },
-		"Overview":   func() error { _, err := r.Overview(ctx, scope); return err },
-		"StateTable": func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
+		"Standing":         func() error { _, err := r.Standing(ctx, scope); return err },
+		"Overview":         func() error { _, err := r.Overview(ctx, scope); return err },
+		"StateTable":       func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
 		"Map": func() error {
 			for _, by := range report.MapBys() {
 				if _, err := r.Map(ctx, scope, by); err != nil {
@@ -99,6 +88,8 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
+		"ListingRow": func() error { _, _, err := r.ListingRow(ctx, "demo", "a"); return err },
+		"Query":      func() error { return r.Query(ctx, `SELECT * FROM targets`, &rows{}) },
 		"List": func() error {
 			for _, l := range report.Lists {
 				if err := r.List(ctx, l, report.Choice{}, &rows{}); err != nil {

@@ -3,8 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -31,16 +29,6 @@ func Schedules() []Schedule {
 	return []Schedule{
 		ScheduleDue, ScheduleLater, ScheduleDegraded, SchedulePaused, ScheduleFailed, ScheduleNeedsPlan, ScheduleNone,
 	}
-}
-
-// ParseSchedule returns the value named s, in any letter case and with dashes or
-// underscores, or an error that lists the valid ones.
-func ParseSchedule(s string) (Schedule, error) {
-	name := Schedule(strings.ToUpper(strings.ReplaceAll(s, "-", "_")))
-	if slices.Contains(Schedules(), name) {
-		return name, nil
-	}
-	return "", fmt.Errorf("unknown schedule status %q: want one of %v", s, Schedules())
 }
 
 // Filter selects targets that an operator asks about. Empty fields select all.

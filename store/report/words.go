@@ -59,7 +59,7 @@ func (n Next) Text(now time.Time) string {
 func Cause(text string) string {
 	if address, ok := strings.CutPrefix(text, "fetch http"); ok {
 		if _, cause, ok := strings.Cut(address, ": "); ok {
-			return cause
+			return strings.TrimPrefix(cause, string(yp.ClassUnknown)+": ") // what robots.txt forbids, say
 		}
 	}
 	return text

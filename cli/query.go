@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store"
+)
+
+func (p *Program) queryCommand() *cli.Command {
+	return &cli.Command{
+		Name: "query", Usage: "Answer a question of your own, in SQL; it reads only", ArgsUsage: "'SELECT ...'", Args: true,
+		UsageText: "  ypcrawl query 'SELECT city, count(*) AS listings FROM listings GROUP BY city ORDER BY 2 DESC'\n" +
+			"  ypcrawl query --file monthly.sql --csv",
+		Description: "docs/database.md tells of every table and view. What ends in _at or _seconds, and so on, is shown as in other lists.",
+		Flags: []cli.Flag{
+			jsonFlag(), csvFlag(), limitFlag(),
+			&cli.StringFlag{Name: "file", DefaultText: "none", Usage: "read the question from this `FILE`; - is standard input"},
+			&cli.GenericFlag{Name: "timeout", Value: ageValue(time.Minute), Usage: "give up after this `TIME`: 90s, 5m"},
+		},
+		Action: p.query,
+	}
+}
+
+const maxQuery = 1 << 20
+
+func (p *Program) query(c *cli.Context) error {
+	limit, err := limitOf(c)
+	if err == nil {
+		err = bothForms(c)
+	}
+	if err != nil {
+		return err
+	}
+	text := c.Args().First()
+	if (c.Args().Len() == 1) == c.IsSet("file") {
+		return Usagef("want one question in SQL, in quotes, or --file FILE")
+	}
+	if c.IsSet("file") {
+		if text, err = p.readText(c.String("file"), maxQuery); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(c.Context, timeOf(c, "timeout"))
+	defer cancel()
+	return p.with(c, reading, func(k *database, _ store.Scope) error {
+		rows := &limited{to: p.rowsTo(c, k.DB().Now()), limit: limit}
+		err := k.Query(ctx, text, rows)
+		switch {
+		case errors.Is(err, errEnough):
+			err = nil
+			p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, "row"))
+		case ctx.Err() != nil && c.Context.Err() == nil:
+			return Usagef("no answer within %s: ask for less, or give it more time with --timeout", lasting(timeOf(c, "timeout")))
+		case err != nil:
+			return Usagef("the question can't be answered: %w", err)
+		}
+		return errors.Join(err, rows.to.End())
+	})
+}
+
+// readText reads a file, or standard input where it is "-".
+func (p *Program) readText(path string, limit int64) (string, error) {
+	in := p.In
+	if path != "-" {
+		f, err := openRegular(path)
+		if err != nil {
+			return "", err
+		}
+		defer func() { _ = f.Close() }() // opened for reading only
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, limit))
+	return string(text), err
+}
