@@ -1031,6 +1031,15 @@ SELECT id, name, CASE WHEN enabled = 0 THEN 'disabled' WHEN cooldown_until > str
        enabled, successes, failures, consecutive_failures, cooldown_until, last_used_at, last_error
 FROM proxies;
 
+-- The hosts of sources with the pace that they are asked at, and what holds them.
+CREATE VIEW v_hosts AS
+SELECT s.name AS source, h.host, iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), h.held_until, NULL) AS held_until,
+       iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), h.held_for, NULL) AS reason,
+       nullif(h.delay_ms, 0) AS delay_ms,      -- between request starts; NULL = as configured
+       h.delay_reason, h.blocks,               -- in a row
+       (SELECT t.next_at FROM host_turns t WHERE t.host = h.host) AS next_at -- no request starts before
+FROM hosts h JOIN sources s ON s.id = h.source_id;
+
 -- What targets wait for: how many for each reason, and when the first and the last of them may go on. NULL = not by itself.
 CREATE VIEW v_waits AS
 SELECT s.name AS source, t.kind, t.wait_reason AS reason, count(*) AS targets, min(t.not_before) AS next_at, max(t.not_before) AS last_at

@@ -12,18 +12,6 @@ import (
 	"ypcrawl/yp"
 )
 
-func TestParseSchedule(t *testing.T) {
-	t.Parallel()
-	for _, s := range report.Schedules() {
-		if got, err := report.ParseSchedule(strings.ToLower(strings.ReplaceAll(string(s), "_", "-"))); err != nil || got != s {
-			t.Errorf("%s: %s, %v", s, got, err)
-		}
-	}
-	if _, err := report.ParseSchedule("soon"); err == nil || !strings.Contains(err.Error(), "NOT_SCHEDULED") {
-		t.Errorf("got %v", err)
-	}
-}
-
 // TestNext: what a target waits for, and what would change it.
 func TestNext(t *testing.T) {
 	t.Parallel()
