@@ -81,7 +81,7 @@ func (p *Program) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
-			p.statusCommand(), p.targetsCommand(), p.detailsCommand(), p.listCommand("workers"), p.listCommand("errors"), p.listCommand("waits"), p.queryCommand(), p.group("attempts", "What was tried, and how it ended: list", "attempts list"),
+			p.statusCommand(), p.targetsCommand(), p.detailsCommand(), p.listCommand("workers"), p.listCommand("errors"), p.listCommand("waits"), p.queryCommand(), p.group("attempts", "What was tried, and how it ended: list", "attempts list"), p.group("hosts", "The hosts of sources: list", "hosts list"),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(), p.runsCommand(),
 			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.reparseCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(),
 			p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),

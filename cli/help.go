@@ -30,7 +30,7 @@ var helpGroups = []struct{ name, commands string }{
 	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
 	{"Results", "listings companies changes coverage export query"},
 	{"Trouble", "status runs workers targets attempts errors waits doctor selftest"},
-	{"Sources", "sources proxies demo reparse"},
+	{"Sources", "sources hosts proxies demo reparse"},
 	{"Files", "backup restore wal version completion help"},
 }
 

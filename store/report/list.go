@@ -109,6 +109,10 @@ var Lists = []List{
 		Usage: "List the proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
 	},
 	{
+		Name: "hosts list", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
+		Show: "host held_until reason delay_ms delay_reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
+	},
+	{
 		Name: "errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
 	},
