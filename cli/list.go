@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -150,36 +151,23 @@ func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice repo
 
 // filterValue reads the value of a filter.
 func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
-	one := func(word string) (string, error) {
-		if f.Values == nil {
-			return strings.TrimSpace(word), nil
+	words := []string{c.String(f.Name)}
+	switch {
+	case f.Name == "states":
+		return states(c)
+	case f.Kind == report.ManyWords:
+		words = SplitList(c.StringSlice(f.Name))
+		if err := notEmpty(c, f.Name, words); err != nil {
+			return nil, err
 		}
-		for _, v := range f.Values {
-			if strings.EqualFold(v, strings.ReplaceAll(word, "-", "_")) {
-				return v, nil
-			}
-		}
-		return "", fmt.Errorf("unknown %s %q: %s", f.Name, word, report.Meant(word, f.Values))
+	case f.Kind == report.Number:
+		words[0] = strconv.FormatFloat(c.Float64(f.Name), 'f', -1, 64)
 	}
-	switch f.Kind {
-	case report.ManyWords:
-		if f.Name == "states" {
-			return states(c)
-		}
-		return wordsOf(c, f.Name, one)
-	case report.Number:
-		if n := c.Float64(f.Name); n < 0 {
-			return nil, Usagef("--%s %v: want a number from 0 up", f.Name, n)
-		}
-		return c.Float64(f.Name), nil
-	case report.Switch:
-		return c.Bool(f.Name), nil
-	}
-	word, err := one(c.String(f.Name))
+	value, err := f.Parse(words)
 	if err != nil {
-		err = Usagef("--%s: %w", f.Name, err)
+		return nil, Usagef("--%s: %w", f.Name, err)
 	}
-	return word, err
+	return value, nil
 }
 
 // settled is the value of a filter that needs no more looking for.

@@ -30,8 +30,9 @@ func TestBrowserClosings(t *testing.T) {
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	b.do(chromedp.Navigate(p.url + "/"))
 	b.wait(`document.querySelector("#banner .alarm").textContent.startsWith("3 dropped, 3 restored, 1 rejected in the last 7 days")`)
-	b.click("#closings", `location.search === "?status=dropped" && document.querySelectorAll("#closings-scroll tbody tr").length === 3`)
-	b.click("#status-restored", `document.querySelectorAll("#closings-scroll tbody tr").length === 3`)
+	b.click("#closings", `location.search === "?status=dropped" && document.querySelectorAll("#rows-scroll tbody tr").length === 3`)
+	b.do(chromedp.SetValue(chromedp.CSS("#by-status"), "restored"))
+	b.click("#filters button", `document.querySelectorAll("#rows-scroll tbody tr").length === 3`)
 }
 
 // TestBrowserQueue: filters by a form, and a row that opens its trace; the form is left alone
@@ -42,12 +43,12 @@ func TestBrowserQueue(t *testing.T) {
 	dir := crawled(t)
 	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id = 3`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")
-	b.do(chromedp.Navigate(p.url+"/queue"), chromedp.SetValue(chromedp.CSS("#queue-error"), "TIMEOUT"))
+	b.do(chromedp.Navigate(p.url+"/queue"), chromedp.SetValue(chromedp.CSS("#by-error"), "TIMEOUT"))
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
-	if v := eval[string](b, `document.querySelector("#queue-error").value`); v != "TIMEOUT" {
+	if v := eval[string](b, `document.querySelector("#by-error").value`); v != "TIMEOUT" {
 		t.Errorf("what was chosen has become %q", v)
 	}
-	b.click("#queueform button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#queue tbody tr").length === 1`)
+	b.click("#filters button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#rows tbody tr").length === 1`)
 	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
 	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl reset 3` changes that") {
 		t.Errorf("the trace says %q", text)
@@ -62,18 +63,18 @@ func TestBrowserWorkers(t *testing.T) {
 	run := startPage(t, dir, "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "5", "--delay", "1s", "--workers", "3", "--web", "0")
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	b.do(chromedp.Navigate(p.url + "/workers"))
-	b.wait(`document.querySelectorAll(".hub circle.node.alive").length === 3`)
-	b.wait(`document.querySelectorAll("#workers tbody tr a").length > 0`)
+	b.wait(`document.querySelectorAll(".hub circle.node.running").length === 3`)
+	b.wait(`document.querySelectorAll("#rows tbody tr a").length > 0`)
 	for _, name := range []string{"amber", "birch", "cedar"} {
 		name = fmt.Sprintf("%s (%d)", name, run.cmd.Process.Pid)
-		if n := eval[int](b, fmt.Sprintf(`[...document.querySelectorAll(".hub .who, #workers tbody th")].filter(e => e.textContent === %q).length`, name)); n != 2 {
+		if n := eval[int](b, fmt.Sprintf(`[...document.querySelectorAll(".hub .who, #rows tbody td")].filter(e => e.textContent === %q).length`, name)); n != 2 {
 			t.Errorf("%s is named %d times, want once in the picture and once in the table", name, n)
 		}
 	}
 	_ = run.cmd.Process.Kill()
 	<-run.done
-	b.wait(`document.querySelectorAll(".hub rect.node.silent").length === 3 && document.querySelectorAll("#workers tbody .state.silent").length === 3`)
-	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "its process is dead; the next run recovers its targets") {
+	b.wait(`document.querySelectorAll(".hub rect.node.silent").length === 3`)
+	if text := eval[string](b, `document.querySelector(".run").textContent`); !strings.Contains(text, "3 killed") {
 		t.Errorf("the run says %q", text)
 	}
 }

@@ -329,7 +329,7 @@ func TestBrowserHostile(t *testing.T) {
 		}
 	}
 	b.do(chromedp.Navigate(p.url + "/listings"))
-	if w := eval[int64](b, `document.querySelector("#listings-scroll tbody th").offsetWidth`); w > 500 {
+	if w := eval[int64](b, `document.querySelector("#rows-scroll tbody td:nth-child(2)").offsetWidth`); w > 500 {
 		t.Errorf("a long name is %d wide: what stands beside it can't be seen", w)
 	}
 	b.do(chromedp.Navigate(p.url + "/states/TX"))
@@ -374,7 +374,8 @@ func TestBrowserWithoutScript(t *testing.T) {
 func browserViews() []string {
 	return []string{
 		"/", "/?by=coverage", "/?by=success", "/?by=freshness", "/?by=new", "/states", "/states/TX", "/states/AK", "/states?a=TX&b=CA", "/states/ZZ", "/nothing",
-		"/queue", "/queue?part=due&state=TX", "/queue?part=dead", "/targets/1", "/targets/9999999", "/workers", "/errors", "/sources", "/listings", "/listings?status=dropped",
+		"/queue", "/queue?schedule=DUE&states=TX", "/queue?status=PARKED", "/targets/1", "/targets/9999999", "/workers", "/errors", "/sources", "/listings", "/listings?status=dropped",
+		"/attempts", "/runs", "/coverage", "/changes", "/companies", "/waits", "/hosts", "/rejected",
 	}
 }
 

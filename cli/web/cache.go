@@ -56,7 +56,7 @@ type fragment struct {
 // get returns a part as it stands. Where it can't be read, the one that was read last stays,
 // and says so; there is an error only where there is none.
 func (c *cache) get(p Part, q url.Values) (fragment, error) {
-	s, err := c.slot(p.Name + "?" + q.Encode())
+	s, err := c.slot(p.Of + " " + p.Name + "?" + q.Encode())
 	if err != nil {
 		return fragment{}, err
 	}

@@ -14,7 +14,8 @@ func (s *Server) allViews() []View {
 		s.view("/{$}", "Overview", "Overview", s.bars(), s.figures(), s.stateMap()),
 		s.view("/states", "States", "States", s.statesTable()),
 		s.view("/states/{state}", "", "State", s.oneState()),
-	}, s.panelViews()...)
+		s.view("/targets/{id}", "", "Target", s.trace()),
+	}, s.listViews()...)
 }
 
 // view is a view with the parts that stand on top of every page.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
-	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -46,30 +45,38 @@ func TestPanels(t *testing.T) {
 		status int
 		want   []string
 	}{
-		"/queue":                         {200, []string{"<strong>1</strong> running", "<strong>2</strong> dead", "<strong>1</strong> resting", "<strong>1</strong> paused", "amber (1)", `href="/targets/9"`, escaped, "(in 2h59m)"}},
-		"/queue?part=dead":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "since 1h00m ago"}},
-		"/queue?part=DEAD&error=timeout": {200, []string{"None.", "<strong>0</strong> dead", "without filters"}},
-		"/queue?error=TIMEOUT":           {200, []string{`href="/targets/9"`, "<strong>0</strong> dead", `<option value="TIMEOUT" selected>`}},
-		"/queue?state=texas&status=IN_PROGRESS&kind=search": {200, []string{"<strong>1</strong> running", "<strong>0</strong> due", `value="texas"`}},
-		"/queue?state=NV":               {200, []string{"No target matches.", "<strong>0</strong> due"}},
-		"/queue?part=asleep":            {404, []string{"unknown part of the queue", "Choose from the lists above the queue."}},
-		"/queue?kind=x":                 {404, []string{"Choose from the lists"}},
-		"/queue?status=x":               {404, []string{"Choose from the lists"}},
-		"/queue?error=%3Cscript%3E":     {404, []string{"&lt;script", "Choose from the lists"}},
-		"/queue?state=nowhere":          {404, []string{"is not a state", "Choose from the lists"}},
+		"/queue":                             {200, []string{`<a id="target-9" href="/targets/9">`, "IN_PROGRESS", "FAILED", "TIMEOUT", "in 2h59m", `<select id="by-status" name="status">`, `href="/queue?rows=`}},
+		"/queue?status=PARKED":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "<option selected>PARKED</option>", "without filters"}},
+		"/queue?status=parked&error=timeout": {200, []string{"No target matches."}},
+		"/queue?error=TIMEOUT":               {200, []string{`href="/targets/9"`, "<option selected>TIMEOUT</option>"}},
+		"/queue?states=texas&status=IN_PROGRESS&kind=search": {200, []string{"IN_PROGRESS", `value="texas"`}},
+		"/queue?states=NV":              {200, []string{"No target matches."}},
+		"/queue?kind=x":                 {404, []string{"There is no such filter: unknown kind", "without filters"}},
+		"/queue?status=x":               {404, []string{"There is no such filter"}},
+		"/queue?error=%3Cscript%3E":     {404, []string{"&lt;script", "There is no such filter"}},
+		"/queue?states=nowhere":         {404, []string{"There is no such filter"}},
 		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
 		"/targets/20":                   {200, []string{"It was never crawled."}},
 		"/targets/999":                  {404, []string{"no target", "ypcrawl targets list"}},
 		"/targets/x":                    {404, []string{"There is no target", "Choose one in the queue"}},
 		"/targets/99999999999999999999": {404, []string{"There is no target"}},
-		"/workers":                      {200, []string{"Run 1", "amber", `class="node alive"`, "50 MB of memory, 1.5 s of processor time", `<table`, "Plumbers"}},
-		"/errors":                       {200, []string{"TIMEOUT", "http_403", `href="/queue?error=TIMEOUT"`}},
-		"/sources":                      {200, []string{"demo", escaped, "one request every 3.0 s", "(http_403)", "never rated", "is held"}},
-		"/listings":                     {200, []string{"<strong>open</strong>", "A " + escaped, `\u202e`}},
-		"/listings?status=dropped":      {200, []string{"None.", `href="/listings?status=rejected"`, "<strong>dropped</strong>"}},
-		"/listings?status=Restored":     {200, []string{"A " + escaped, "<strong>restored</strong>"}},
-		"/listings?status=rejected":     {200, []string{"None."}},
-		"/listings?status=closed":       {404, []string{"unknown status of a listing", "Choose one above the list."}},
+		"/workers":                      {200, []string{"Run 1", "amber", `class="node running"`, "50 MB of memory, 1.5 s of processor time", `<table`, "Plumbers"}},
+		"/errors":                       {200, []string{"TIMEOUT", `href="/queue?error=TIMEOUT"`}},
+		"/attempts":                     {200, []string{"TIMEOUT", escaped, `href="/targets/9"`}},
+		"/sources":                      {200, []string{"demo", "held", escaped}},
+		"/hosts":                        {200, []string{escaped, "3.0 s"}},
+		"/waits":                        {200, []string{"backoff", "paused"}},
+		"/runs":                         {200, []string{"running"}},
+		"/coverage":                     {200, []string{"City 0", "5.0%"}},
+		"/companies":                    {200, []string{"A " + escaped}},
+		"/changes":                      {200, []string{"rejected", escaped, "restored"}},
+		"/changes?kind=dropped":         {200, []string{"dropped", "<option selected>dropped</option>"}},
+		"/listings":                     {200, []string{"<option selected>open</option>", "A " + escaped, `\u202e`}},
+		"/listings?status=dropped":      {200, []string{"No listing matches.", "<option selected>dropped</option>"}},
+		"/listings?status=Restored":     {200, []string{"A " + escaped, "<option selected>restored</option>"}},
+		"/listings?search=nothing":      {200, []string{"No listing matches."}},
+		"/rejected":                     {200, []string{"No listing matches."}},
+		"/listings?status=closed":       {404, []string{"unknown status", "without filters"}},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -94,8 +101,8 @@ func TestPanels(t *testing.T) {
 	}
 }
 
-// TestQueueBounds: no address has more rows than there may be, and each says how to get more.
-func TestQueueBounds(t *testing.T) {
+// TestRowBounds: no address has more rows than there may be, and each says how to get more.
+func TestRowBounds(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
 	count := func(path string) (rows int, text string) {
@@ -103,24 +110,21 @@ func TestQueueBounds(t *testing.T) {
 		_, text = b.ask(t, http.MethodGet, path, nil, "")
 		return strings.Count(text, `<a id="target-`), text
 	}
-	if rows, text := count("/queue"); rows != 1+queueGlance || !strings.Contains(text, `<a href="/queue?part=due">More of them</a>`) {
-		t.Errorf("%d rows at a glance:\n%s", rows, text)
-	}
-	for path, want := range map[string]int{"/queue?part=due": 100, "/queue?part=due&rows=5": 5, "/queue?part=due&rows=-3": 1, "/queue?part=due&rows=99999": 119, "/queue?part=due&rows=x": 100} {
+	for path, want := range map[string]int{"/queue": 100, "/queue?rows=5": 5, "/queue?rows=-3": 1, "/queue?rows=99999": 120, "/queue?rows=x": 100} {
 		rows, text := count(path)
-		if more := regexp.MustCompile(`href="([^"]*)">More of them`).FindStringSubmatch(text); rows != want || (more == nil) != (want == 119) {
+		if more := regexp.MustCompile(`href="([^"]*)">More of them`).FindStringSubmatch(text); rows != want || (more == nil) != (want == 120) {
 			t.Errorf("%s: %d rows, want %d; more: %q", path, rows, want, more)
 		}
 	}
-	if _, text := count("/queue?part=due&state=CA&rows=5"); !strings.Contains(text, `href="/queue?part=due&amp;rows=20&amp;state=CA">More of them`) {
+	if _, text := count("/queue?states=CA&rows=5"); !strings.Contains(text, `href="/queue?rows=20&amp;states=CA">More of them`) {
 		t.Errorf("the address of more rows has lost a filter:\n%s", text)
 	}
 	storetest.Execute(t, b.DB(), fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		INSERT INTO cities (id, slug, name, state, population, tier) SELECT i, 'x-' || i, 'X', 'CA', 1, 3 FROM n`, 1000+queueMost))
+		INSERT INTO cities (id, slug, name, state, population, tier) SELECT i, 'x-' || i, 'X', 'CA', 1, 3 FROM n`, 1000+listMost))
 	storetest.Execute(t, b.DB(), `INSERT INTO targets (source_id, state, city_id, category_id, population, priority, max_pages, created_at)
 		SELECT 1, 'CA', id, 1, 1, 3, 1, 'x' FROM cities WHERE id >= 1000`)
-	if rows, text := count(fmt.Sprintf("/queue?part=due&rows=%d", queueMost)); rows != queueMost || !strings.Contains(text, "ypcrawl targets list --limit 0") || strings.Contains(text, "More of them") {
-		t.Errorf("%d rows, want %d, and the command that lists all", rows, queueMost)
+	if rows, text := count(fmt.Sprintf("/queue?rows=%d", listMost)); rows != listMost || !strings.Contains(text, "ypcrawl targets list --limit 0") || strings.Contains(text, "More of them") {
+		t.Errorf("%d rows, want %d, and the command that lists all", rows, listMost)
 	}
 }
 
@@ -128,13 +132,13 @@ func TestQueueBounds(t *testing.T) {
 func TestSpokes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 5, 8, 9, 16, spokes, spokes + 6} {
-		r := report.RunWorkers{Run: report.Run{ID: 1, State: report.WorkerAlive}}
+		m := &hub{}
 		for i := range n {
-			r.Workers = append(r.Workers, report.Worker{Name: report.WorkerName(yp.WorkerText(yp.WorkerID(i, 1))), State: report.WorkerAlive})
+			m.Workers = append(m.Workers, worker{Name: yp.WorkerText(yp.WorkerID(i, 1)), State: "running"})
 		}
-		m := runOf(time.Now(), &r)
-		if len(m.Drawn) != min(n, spokes) || m.More != max(0, n-spokes) || len(m.Workers) != n || m.Sum != strconv.Itoa(n)+" alive" {
-			t.Errorf("%d workers: %d drawn, %d more, %d in the table: %s", n, len(m.Drawn), m.More, len(m.Workers), m.Sum)
+		m.draw()
+		if len(m.Drawn) != min(n, spokes) || m.More != max(0, n-spokes) || m.Sum != strconv.Itoa(n)+" running" {
+			t.Errorf("%d workers: %d drawn, %d more: %s", n, len(m.Drawn), m.More, m.Sum)
 		}
 		for i, p := range m.Drawn {
 			if p.X < 8 || p.X > m.Width-8 || p.Y < 8 || p.Y > m.Height-8 || p.TY < 12 || p.TY+15 > m.Height-2 {

@@ -23,6 +23,7 @@ type View struct {
 // Part is a section of a page: a question, and the template that shows its answer.
 type Part struct {
 	Name  string                                               // of its template, and the id of its element
+	Of    string                                               // what it is about, where several views have one of that name
 	Asks  []string                                             // the parameters of path and query on which the answer depends
 	Read  func(ctx context.Context, q url.Values) (any, error) // nil = nothing is read
 	Every time.Duration                                        // at least between two reads; default Config.Every

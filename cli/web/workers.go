@@ -9,33 +9,21 @@ import (
 	"time"
 
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
-const (
-	endedRuns = 5  // that are shown beside those that have not ended
-	spokes    = 24 // that are drawn; a table has the rest
-)
+const spokes = 24 // that are drawn; the table has the rest
 
-// workersModel is the runs with their workers.
-type workersModel struct {
-	Runs []runModel
+// hub is a run under way with its workers around it.
+type hub struct {
+	Run                   string
+	Sum                   string
+	Workers               []worker
+	Drawn                 []spoke
+	More                  int // workers that are not drawn
+	Width, Height, CX, CY int
 }
 
-type runModel struct {
-	ID                               int64
-	Title, State, Why, Command       string
-	Process, Began, Beat, Pages, Sum string
-	Workers                          []workerRow
-	Drawn                            []spoke
-	More                             int // workers that are not drawn
-	Width, Height, CX, CY            int
-}
-
-type workerRow struct {
-	Name, State, Why, Target, Page, Beat, Rate, Use, Log string
-	TargetID, Pages, Listings                            int64
-}
+type worker struct{ Name, State, Rate, Use string }
 
 // spoke is a worker as it is drawn around its run.
 type spoke struct {
@@ -43,61 +31,58 @@ type spoke struct {
 	Anchor, Name, Note, State, Tip string
 }
 
-// workers draws runs as hubs with their workers as spokes, and tells the same in a table.
-func (s *Server) workers() Part {
-	return Part{Name: "workers", Read: func(ctx context.Context, _ url.Values) (any, error) {
-		runs, err := s.cfg.Reader.Workers(ctx, endedRuns)
-		if err != nil {
-			return nil, err
+// hubs are the runs that have not ended, from the list of workers.
+type hubs struct {
+	All []*hub
+	now time.Time
+}
+
+// Head implements report.Rows.
+func (h *hubs) Head([]string) error { return nil }
+
+// Row implements report.Rows.
+func (h *hubs) Row(v []any) error {
+	text := func(name string, i int) string { return report.Cell(h.now, name, v[i]) }
+	run := text("run", 0)
+	if len(h.All) == 0 || h.All[len(h.All)-1].Run != run {
+		h.All = append(h.All, &hub{Run: run})
+	}
+	last := h.All[len(h.All)-1]
+	w := worker{Name: text("worker", 1), State: text("state", 2), Rate: "just begun", Use: "memory and processor time unknown"}
+	if v[3] != nil {
+		w.Rate = text("pages_per_second", 3) + " pages/s"
+	}
+	if v[4] != nil && v[5] != nil {
+		w.Use = text("memory_bytes", 4) + " of memory, " + text("cpu_ms", 5) + " of processor time"
+	}
+	last.Workers = append(last.Workers, w)
+	return nil
+}
+
+// hubs draws runs under way as hubs with their workers as spokes; the table below has the same.
+func (s *Server) hubs() Part {
+	return Part{Name: "hubs", Read: func(ctx context.Context, _ url.Values) (any, error) {
+		h := &hubs{now: time.Now()}
+		err := s.cfg.Reader.List(ctx, report.Find("workers"), report.Choice{Columns: strings.Fields("run worker state pages_per_second memory_bytes cpu_ms"), Limit: 200}, h)
+		for _, x := range h.All {
+			x.draw()
 		}
-		m, now := workersModel{}, time.Now()
-		for i := range runs {
-			m.Runs = append(m.Runs, runOf(now, &runs[i]))
-		}
-		return m, nil
+		return h.All, err
 	}}
 }
 
-func runOf(now time.Time, r *report.RunWorkers) runModel {
-	m := runModel{
-		ID: r.ID, Title: fmt.Sprintf("Run %d", r.ID), State: string(r.State), Why: r.Why, Command: r.Command,
-		Process: fmt.Sprintf("process %d on %s", r.PID, r.Host), Began: yp.Ago(now, r.Started), Beat: yp.Ago(now, r.Heartbeat), Pages: yp.Plural(r.Pages, "page"),
-	}
-	counts := map[report.WorkerState]int{}
-	for i := range r.Workers {
-		w := &r.Workers[i]
-		counts[w.State]++
-		row := workerRow{
-			Name: string(w.Name), State: string(w.State), Why: w.Why, Target: "none", Page: "-", Beat: yp.Ago(now, w.Heartbeat), Rate: "unknown", Use: "memory and processor time unknown",
-			Log: w.Worker, TargetID: w.TargetID, Pages: w.Pages, Listings: w.Listings,
-		}
-		if w.TargetID != 0 {
-			row.Target, row.Page = w.Title(), yp.Thousands(int64(w.Page))
-		}
-		if w.Rate != nil {
-			row.Rate = fmt.Sprintf("%.2f", *w.Rate)
-		}
-		if w.Memory > 0 && w.CPUMS != nil {
-			row.Use = fmt.Sprintf("%d MB of memory, %.1f s of processor time", (w.Memory+500_000)/1_000_000, float64(*w.CPUMS)/1000)
-		}
-		m.Workers = append(m.Workers, row)
-	}
-	var parts []string
-	for _, state := range []report.WorkerState{report.WorkerAlive, report.WorkerSilent, report.WorkerEnded} {
-		if counts[state] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", counts[state], state))
-		}
-	}
-	m.Sum = strings.Join(parts, ", ")
-	if m.Sum == "" {
-		m.Sum = "no workers"
-	}
-	m.draw()
-	return m
-}
-
 // draw places the workers around the run, the first one on top.
-func (m *runModel) draw() {
+func (m *hub) draw() {
+	counts, order := map[string]int{}, []string{}
+	for _, w := range m.Workers {
+		if counts[w.State]++; counts[w.State] == 1 {
+			order = append(order, w.State)
+		}
+	}
+	for i, state := range order {
+		order[i] = fmt.Sprintf("%d %s", counts[state], state)
+	}
+	m.Sum = strings.Join(order, ", ")
 	rows := m.Workers
 	if len(rows) > spokes {
 		rows, m.More = rows[:spokes], len(rows)-spokes
@@ -112,11 +97,8 @@ func (m *runModel) draw() {
 		angle := 2*math.Pi*float64(i)/float64(len(rows)) - math.Pi/2
 		x, y := math.Cos(angle), math.Sin(angle)
 		p := spoke{X: m.CX + int(math.Round(rx*x)), Y: m.CY + int(math.Round(ry*y)), Name: w.Name, State: w.State, Note: w.State, Tip: w.Use, Anchor: "middle"}
-		if w.State == string(report.WorkerAlive) {
-			p.Note = w.Rate + " pages/s"
-			if w.Rate == "unknown" {
-				p.Note = "just begun"
-			}
+		if w.State == "running" {
+			p.Note = w.Rate
 		}
 		p.TX, p.TY = p.X, p.Y-27
 		switch {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ypcrawl/store"
@@ -24,6 +25,7 @@ type List struct {
 	Time    string // the column that the filter "since" asks
 	Unless  string // a condition that the filter "all" lifts
 	Usage   string // what the list is, for help
+	Page    string // where the page shows it, and its word in the navigation, "" = it has none: "/queue Queue"
 	Help    string // what is to be said besides
 	None    string // said where the database has none
 	Headed  bool   // what stands above it says when there is none
@@ -34,23 +36,23 @@ type List struct {
 // Lists are all of them.
 var Lists = []List{
 	{
-		Name: "targets list", View: "v_targets", Noun: "target", Order: "id", Time: "finished_at",
+		Name: "targets list", Page: "/queue Queue", View: "v_targets", Noun: "target", Order: "id", Time: "finished_at",
 		Show: "id target status error next_at page failures wait health source", Filters: "states cities categories source kind status health schedule error since",
 		Usage: "List targets with their status, schedule and last error", Help: "The dead letters are those of --status PARKED.",
 	},
 	{
-		Name: "attempts list", View: "v_attempts", Noun: "attempt", Order: "started_at DESC, id DESC", Time: "started_at",
+		Name: "attempts list", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "started_at DESC, id DESC", Time: "started_at",
 		Show: "id target started_at ended error pages listings duration_ms worker run message", Filters: "target run states source error since",
 		Usage: "List attempts at targets, the newest first: how they ended, and why",
 	},
 	{
-		Name: "runs list", View: "v_runs", Noun: "run", Order: "run DESC", Time: "started_at",
+		Name: "runs list", Page: "/runs Runs", View: "v_runs", Noun: "run", Order: "run DESC", Time: "started_at",
 		Show: "run started_at took_seconds state targets pages new dropped requests exit_code command", Filters: "since",
 		Usage: "List runs, the newest first: when, how they ended, what they brought", None: "No run is known: `ypcrawl run` starts one.",
 		Help: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.", Lives: true,
 	},
 	{
-		Name: "workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
+		Name: "workers", Page: "/workers Workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
 		Show: "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms", Filters: "run all", Unless: "state = 'running'",
 		Usage: "Show the workers of runs: their targets, speed, memory and processor time",
 		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
@@ -60,21 +62,21 @@ var Lists = []List{
 		None: "No run is under way: --all shows the workers of those that have ended.", Lives: true,
 	},
 	{
-		Name: "companies list", View: "v_companies", Noun: "company", Order: "id",
+		Name: "companies list", Page: "/companies", View: "v_companies", Noun: "company", Order: "id",
 		Show: "id name listings city state phone_e164 website", Filters: "states name min-listings",
 		Usage: "List companies with how many listings they have",
 	},
 	{
-		Name: "listings list", View: "v_listings", Noun: "listing", Order: "id", Time: "last_seen_at",
+		Name: "listings list", Page: "/listings Listings", View: "v_listings", Noun: "listing", Order: "id DESC", Time: "last_seen_at",
 		Show: "listing name phone city state category rating last_seen_at status", Filters: "states cities categories source search has min-rating status since",
-		Usage: "List listings in the order of arrival; `ypcrawl export` writes all of them to a file", Help: "--status rejected lists what breaks a rule of its source: by --source and --states alone.",
+		Usage: "List listings, the newest first; `ypcrawl export` writes all of them to a file", Help: "--status rejected lists what breaks a rule of its source: by --source and --states alone.",
 	},
 	{
-		Name: "listings list --status rejected", View: "v_rejected", Noun: "listing", Order: "last_seen_at DESC",
+		Name: "listings list --status rejected", Page: "/rejected", View: "v_rejected", Noun: "listing", Order: "last_seen_at DESC",
 		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List what breaks a rule of its source",
 	},
 	{
-		Name: "coverage", View: "v_coverage", Noun: "target", Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
+		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "target", Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
 		Show: "city category state site_total seen percent pages_left complete_at source", Filters: "states categories source all", Unless: "crawled",
 		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
 		Help: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
@@ -83,7 +85,7 @@ var Lists = []List{
 			"to this file, and closed ones are not noticed.",
 	},
 	{
-		Name: "changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
+		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
 		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
 		Help: "--since takes an age, a date or a run: a RUN is its number or the beginning of its uuid, and counts from its beginning;\n" +
 			"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50. Without it they are those since the last\n" +
@@ -109,15 +111,19 @@ var Lists = []List{
 		Usage: "List the proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
 	},
 	{
-		Name: "hosts list", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
+		Name: "sources", Page: "/sources Sources", View: "v_sources", Few: true, Noun: "source", Order: "source",
+		Show: "source availability reason until status success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at base_url", Usage: "The sources: whether they may be asked, and how they answer",
+	},
+	{
+		Name: "hosts list", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
 		Show: "host held_until reason delay_ms delay_reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
 	},
 	{
-		Name: "errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
+		Name: "errors", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
 	},
 	{
-		Name: "waits", Few: true, View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
+		Name: "waits", Page: "/waits", Few: true, View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
 		Usage: "Show what targets wait for, and until when", None: "Nothing waits.",
 	},
 }
@@ -206,6 +212,36 @@ func (l List) Narrows() (all []ListFilter) {
 		all = append(all, f)
 	}
 	return all
+}
+
+// Parse reads words as the value of a filter: texts, one text, or a number.
+func (f ListFilter) Parse(words []string) (any, error) {
+	if f.Name == "states" {
+		return yp.ParseStates(words)
+	}
+	for i, word := range words {
+		if words[i] = strings.TrimSpace(word); f.Values == nil {
+			continue
+		}
+		n := slices.IndexFunc(f.Values, func(v string) bool { return strings.EqualFold(v, strings.ReplaceAll(words[i], "-", "_")) })
+		if n < 0 {
+			return nil, fmt.Errorf("unknown %s %q: %s", f.Name, word, Meant(word, f.Values))
+		}
+		words[i] = f.Values[n]
+	}
+	switch f.Kind {
+	case ManyWords:
+		return words, nil
+	case Number:
+		n, err := strconv.ParseFloat(words[0], 64)
+		if err != nil || !(n >= 0) {
+			return nil, fmt.Errorf("%q: want a number from 0 up", words[0])
+		}
+		return n, nil
+	case Switch:
+		return true, nil
+	}
+	return words[0], nil
 }
 
 // Choice is what is asked of a list: values of its filters by name, a text, a number, or texts.

@@ -33,7 +33,6 @@ func TestQueryPlans(t *testing.T) {
 		}
 		return query
 	}
-	queueArgs := []any{0, "[]", `["search"]`, "[]", "", "x", 50}
 	for name, c := range map[string]struct {
 		query string
 		args  []any // nil = so many NULLs
@@ -75,23 +74,7 @@ func TestQueryPlans(t *testing.T) {
 		"time left: resting": {restingTargets, []any{0, "[]", "x", "y"}, []string{"targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
 		"time left: work":    {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
 
-		"queue: due":         {queueGroupOf(QueueDue).first, queueArgs, []string{"SEARCH x USING INDEX targets_ready (source_id=? AND kind=? AND state=?)", "targets_waiting (wait_reason=? AND not_before<?)"}, ""},
-		"queue: resting":     {queueGroupOf(QueueResting).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
-		"queue: scheduled":   {queueGroupOf(QueueScheduled).list(), queueArgs, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
-		"queue: running":     {queueGroupOf(QueueRunning).list(), queueArgs, []string{"targets_held"}, ""},
-		"queue: paused":      {queueGroupOf(QueuePaused).list(), queueArgs, []string{"targets_set_aside"}, ""},
-		"queue: dead":        {queueGroupOf(QueueDead).list(), queueArgs, []string{"targets_troubled (kind=? AND status=?)"}, ""},
-		"queue: count due":   {queueGroupOf(QueueDue).count(), queueArgs, []string{"targets_ready"}, ""},
-		"queue: rows":        {queueRows, []any{"[1]"}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
-		"workers: held":      {workersOf, []any{"[1]"}, []string{"targets_held", "SEARCH w USING INDEX sqlite_autoindex_workers_1 (run_id=?)"}, ""},
-		"workers: rates":     {workerRates, []any{"x"}, []string{"requests_rollup (source_id=? AND finished_at>?)", "(target_id=? AND claim_token=?)"}, ""},
-		"causes: attempts":   {attemptCauses, []any{"x", "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
-		"causes: requests":   {requestCauses, []any{"x", "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
-		"last answers":       {recentAnswers, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, ""},
-		"last block":         {lastBlock, []any{1, "x"}, []string{"USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
-		"recent listings":    {recentlyAdded, []any{20}, nil, "TEMP B-TREE"},
 		"closings: count":    {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
-		"closings: last":     {lastClosings, []any{"dropped", 20}, []string{"listing_events_closings", "SEARCH e USING INTEGER PRIMARY KEY"}, ""},
 		"measures: runs":     {runMeasures, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
 		"measures: sources":  {sourceMeasures, nil, []string{"requests_rollup (source_id=? AND finished_at<?)"}, ""},
 		"measures: requests": {requestMarks, nil, []string{"COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},

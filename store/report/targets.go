@@ -31,15 +31,6 @@ func Schedules() []Schedule {
 	}
 }
 
-// Filter selects targets that an operator asks about. Empty fields select all.
-type Filter struct {
-	Scope    store.Scope // source, kinds and states count
-	Statuses []yp.Status
-	Healths  []yp.Health
-	Schedule []Schedule
-	Error    yp.ErrorCode // of the last failure
-}
-
 // Target is a row of v_crawler_status: a target with its health and its schedule.
 type Target struct {
 	ID           int64      `json:"id"`

@@ -21,11 +21,6 @@ func (t Target) Title() string {
 	return fmt.Sprintf("%s in %s, %s", t.Category, t.City, t.State)
 }
 
-// Title is what the worker holds, in words.
-func (w Worker) Title() string {
-	return Target{Kind: w.Kind, Category: w.Category, City: w.City, State: w.Place}.Title()
-}
-
 // ErrorText is the code of a target's last error. One that is done because its site says
 // that there is nothing has none.
 func (t Target) ErrorText() string {

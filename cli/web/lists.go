@@ -1,0 +1,201 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ypcrawl/store/report"
+)
+
+// How many rows of a list are shown, and at most.
+const (
+	listRows = 100
+	listMost = 1000
+)
+
+// listViews are the pages of the lists that have one: a row of report.Lists is a page.
+func (s *Server) listViews() (all []View) {
+	for _, l := range report.Lists {
+		path, nav, _ := strings.Cut(l.Page, " ")
+		if path == "" {
+			continue
+		}
+		parts := []Part{s.filters(path, l), s.rows(path, l)}
+		if l.View == "v_run_workers" {
+			parts = slices.Insert(parts, 0, s.hubs())
+		}
+		all = append(all, s.view(path, nav, strings.ToUpper(path[1:2])+path[2:], parts...))
+	}
+	return all
+}
+
+// narrows are the filters of a list that a form has: what names a moment, a run or a target is asked of commands.
+func narrows(l report.List) (all []report.ListFilter) {
+	for _, f := range l.Narrows() {
+		if f.Kind != report.Moment && !slices.Contains([]string{"run", "target", "listing", "has"}, f.Name) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func asks(l report.List, more ...string) []string {
+	for _, f := range narrows(l) {
+		more = append(more, f.Name)
+	}
+	return more
+}
+
+// choose reads the filters of an address; a word that means nothing is refused.
+func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice, error) {
+	choice := report.Choice{Values: map[string]any{}}
+	for _, f := range narrows(l) {
+		word := q.Get(f.Name)
+		if word == "" {
+			word = f.Default
+		}
+		if word == "" {
+			continue
+		}
+		words := []string{word}
+		if f.Kind == report.ManyWords {
+			words = strings.FieldsFunc(word, func(r rune) bool { return r == ',' })
+		}
+		value, err := f.Parse(words)
+		if err != nil {
+			return choice, &Refusal{http.StatusNotFound, "There is no such filter: " + err.Error() + ".", "Choose above the list: " + path + " has it without filters."}
+		}
+		choice.Values[f.Name] = value
+	}
+	return choice, nil
+}
+
+// field is a filter in a form: a choice, a text, or a switch.
+type field struct {
+	Name, Value string
+	Options     []string
+	Switch, On  bool
+}
+
+// filters are the form above a list. It changes with its address alone, so that nothing replaces a form in which
+// somebody chooses.
+func (s *Server) filters(path string, l report.List) Part {
+	return Part{Name: "filters", Of: path, Asks: asks(l), Read: func(_ context.Context, q url.Values) (any, error) {
+		var fields []field
+		for _, f := range narrows(l) {
+			x := field{Name: f.Name, Value: q.Get(f.Name), Options: f.Values, Switch: f.Kind == report.Switch}
+			if i := slices.IndexFunc(f.Values, func(v string) bool { return strings.EqualFold(v, x.Value) }); i >= 0 {
+				x.Value = f.Values[i]
+			}
+			x.On = x.Value != ""
+			if x.Value == "" {
+				x.Value = f.Default
+			}
+			fields = append(fields, x)
+		}
+		return map[string]any{"Path": path, "Fields": fields, "Filtered": len(q) > 0}, nil
+	}}
+}
+
+// table is a list as the page shows it.
+type table struct {
+	Noun, None, Command, More string
+	Columns                   []string
+	Number                    []bool
+	Rows                      [][]cell
+	Others                    []string // pages that the navigation has not
+
+	names []string // of the columns, and of one behind them that is not shown: the id of a target
+	now   time.Time
+}
+
+type cell struct {
+	Text, Link, ID string
+	Number         bool
+}
+
+// Head implements report.Rows.
+func (t *table) Head(columns []string) error {
+	t.names = columns
+	for _, name := range columns {
+		t.Columns = append(t.Columns, report.Title(name))
+	}
+	t.Number = make([]bool, len(columns))
+	return nil
+}
+
+// Row implements report.Rows.
+func (t *table) Row(values []any) error {
+	row := make([]cell, len(values))
+	for i, v := range values {
+		name := t.names[i]
+		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v)}
+		t.Number[i] = t.Number[i] || row[i].Number
+		switch name {
+		case "target":
+			if id, ok := values[len(values)-1].(int64); ok {
+				n := strconv.FormatInt(id, 10)
+				row[i].Link, row[i].ID = "/targets/"+n, "target-"+n
+			}
+		case "error_code":
+			row[i].Link = "/queue?error=" + url.QueryEscape(row[i].Text)
+		}
+	}
+	t.Rows = append(t.Rows, row)
+	return nil
+}
+
+// rows are the rows of a list.
+func (s *Server) rows(path string, l report.List) Part {
+	return Part{Name: "rows", Of: path, Asks: asks(l, "rows"), Read: func(ctx context.Context, q url.Values) (any, error) {
+		choice, err := s.choose(path, l, q)
+		if err != nil {
+			return nil, err
+		}
+		limit := listRows
+		if n, err := strconv.Atoi(q.Get("rows")); err == nil {
+			limit = min(max(n, 1), listMost)
+		}
+		choice.Limit = limit + 1
+		choice.Columns = strings.Fields(l.Show)
+		hidden := 0
+		switch {
+		case l.View == "v_targets":
+			choice.Columns, hidden = append(choice.Columns, "id"), 1
+		case slices.Contains(choice.Columns, "target"):
+			choice.Columns, hidden = append(choice.Columns, "target_id"), 1
+		}
+		t := &table{Noun: l.Noun, None: l.None, Command: l.Name, now: time.Now()}
+		for _, o := range report.Lists {
+			if o.Page != "" && o.Page != path && !strings.Contains(o.Page, " ") {
+				t.Others = append(t.Others, o.Page)
+			}
+		}
+		if err := s.cfg.Reader.List(ctx, l, choice, t); err != nil {
+			return nil, err
+		}
+		if len(t.Rows) > limit {
+			t.Rows = t.Rows[:limit]
+			if limit < listMost {
+				to := url.Values{}
+				for name, v := range q {
+					to[name] = v
+				}
+				to.Set("rows", strconv.Itoa(min(4*limit, listMost)))
+				t.More = path + "?" + to.Encode()
+			} else {
+				t.More = "-"
+			}
+		}
+		for i := range t.Rows {
+			t.Rows[i] = t.Rows[i][:len(t.Rows[i])-hidden]
+		}
+		t.Columns = t.Columns[:len(t.Columns)-hidden]
+		return t, nil
+	}}
+}
