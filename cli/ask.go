@@ -35,7 +35,10 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 	if err != nil {
 		return err
 	}
-	return do(k, scope)
+	if how != reading {
+		return do(k, scope)
+	}
+	return k.Snapshot(c.Context, func(at *report.Reader) error { return do(&database{k.Keeper, at}, scope) })
 }
 
 // asUsage makes a usage error of what the database refused or does not have.

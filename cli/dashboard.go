@@ -55,7 +55,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 		return err
 	}
 	defer page.close()
-	err = p.with(c, reading, func(k *database, scope store.Scope) error {
+	err = p.with(c, watching, func(k *database, scope store.Scope) error {
 		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
 		page.announce(p)
 		return page.serve(c.Context, k, scope, false)

@@ -39,7 +39,11 @@ func (p *Program) progress(c *cli.Context) error {
 	if every < 100*time.Millisecond {
 		return Usagef("--every %s: want 100ms or more", every)
 	}
-	return p.with(c, reading, func(k *database, scope store.Scope) error {
+	how := reading
+	if c.Bool("watch") {
+		how = watching
+	}
+	return p.with(c, how, func(k *database, scope store.Scope) error {
 		if c.Bool("watch") {
 			return p.watchProgress(c, k, scope, every)
 		}
@@ -65,11 +69,15 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	var figures *report.Figures
 	var again time.Time // when they are to be read again: that takes at most 2 % of the time
 	for {
-		pr, err := k.ProgressOfDetails(c.Context, scope)
-		if began := time.Now(); err == nil && !began.Before(again) {
-			figures, err = k.Figures(c.Context, scope)
-			again = time.Now().Add(50 * time.Since(began))
-		}
+		var pr *report.Progress
+		err := k.Snapshot(c.Context, func(k *report.Reader) (err error) {
+			pr, err = k.ProgressOfDetails(c.Context, scope)
+			if began := time.Now(); err == nil && !began.Before(again) {
+				figures, err = k.Figures(c.Context, scope)
+				again = time.Now().Add(50 * time.Since(began))
+			}
+			return err
+		})
 		if err == nil {
 			pr.AddFigures(figures)
 			err = p.look(c, pr)

@@ -36,7 +36,8 @@ type access int
 const (
 	create   access = iota // make the file if need be
 	existing               // write to a file that must be there
-	reading                // read only
+	reading                // read only, all in one snapshot
+	watching               // read only, for as long as somebody looks on
 	indexing               // write to a file that must be there, or only read one that can't be written
 	rebuild                // make the file if need be, from the logs that may stand beside it
 )
@@ -56,7 +57,7 @@ func (p *Program) open(c *cli.Context, how access) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild, ReadOnly: how == reading, LoseCommit: p.LoseCommit, Rewrite: p.Rewrite}
+	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild, ReadOnly: how == reading || how == watching, LoseCommit: p.LoseCommit, Rewrite: p.Rewrite}
 	if p.Reached != nil {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
 	}

@@ -56,7 +56,7 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 	for i := range page.Listings {
 		ids[i] = page.Listings[i].ID
 	}
-	err = each(tx, storedListings, []any{JSONTexts(ids), at.SourceID, at.TargetID}, func(rows *sql.Rows) error {
+	err = Each(tx, storedListings, []any{JSONTexts(ids), at.SourceID, at.TargetID}, func(rows *sql.Rows) error {
 		var s stored
 		var seen, own, fields string
 		var dropped bool

@@ -185,7 +185,7 @@ func (s *Snapshot) RestoreTo(ctx context.Context, to string, log func(name strin
 	if err != nil || len(made) == 0 {
 		return "", err
 	}
-	return made[0], each(q, readLogs, nil, func(rows *sql.Rows) error {
+	return made[0], Each(q, readLogs, nil, func(rows *sql.Rows) error {
 		var name string
 		var changed int64
 		var piece []byte

@@ -81,7 +81,7 @@ func (s *saver) compare() error {
 		return nil
 	}
 	s.diffs = make(map[int]diff, len(rows))
-	return each(s.tx, selectBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+	return Each(s.tx, selectBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
 		var row int64
 		var before values
 		var again bool
@@ -159,7 +159,7 @@ func (s *saver) lateChanges() error {
 	if len(rows) == 0 {
 		return nil
 	}
-	return each(s.tx, metBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+	return Each(s.tx, metBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
 		var row int64
 		var seen string
 		if err := found.Scan(&row, &seen); err != nil {

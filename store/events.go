@@ -95,7 +95,7 @@ func (s *saver) seeOthers() error {
 		return nil
 	}
 	var rows, back []int64
-	err := each(s.tx, selectMet, []any{JSONTexts(ids), s.at.SourceID, s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+	err := Each(s.tx, selectMet, []any{JSONTexts(ids), s.at.SourceID, s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
 		var id int64
 		var gone bool
 		err := found.Scan(&id, &gone)

@@ -86,7 +86,7 @@ func findKeys(q Querier, hash func(string) int64, keys []string) ([]foundKey, er
 			numbers[n] = found[i].number
 		}
 		var taken []int // by other keys
-		err := each(q, selectKeys, []any{JSONInts(numbers)}, func(rows *sql.Rows) error {
+		err := Each(q, selectKeys, []any{JSONInts(numbers)}, func(rows *sql.Rows) error {
 			var n int
 			var text sql.NullString
 			var c company

@@ -169,7 +169,7 @@ type placed struct {
 // sort says what must be written from what is stored already.
 func (s *saver) sort() (err error) {
 	s.stored = map[string]known{}
-	err = each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {
+	err = Each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {
 		var id, filled string
 		var k known
 		c, l := &k.company, &k.keyed

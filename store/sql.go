@@ -29,18 +29,24 @@ func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
 	return r.pool.QueryContext(r.ctx, query, args...)
 }
 
-// ReaderOf returns a database of another kind as a Querier for the time of ctx.
-func ReaderOf(ctx context.Context, db *sql.DB) Querier { return reader{ctx, db} }
+// ReaderOf returns a database, or a transaction, as a Querier for the time of ctx.
+func ReaderOf(ctx context.Context, db interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+},
+) Querier {
+	return reader{ctx, db}
+}
 
 // Reader returns the readers as a Querier for the time of ctx.
 func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} }
 
 // Each runs a query on the readers and hands every row to scan; the first error ends it.
 func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	return each(db.Reader(ctx), query, args, scan)
+	return Each(db.Reader(ctx), query, args, scan)
 }
 
-func each(q Querier, query string, args []any, scan func(*sql.Rows) error) error {
+// Each runs a query and hands every row to scan; the first error ends it.
+func Each(q Querier, query string, args []any, scan func(*sql.Rows) error) error {
 	rows, err := q.Query(query, args...)
 	if err != nil {
 		return err
@@ -56,7 +62,7 @@ func each(q Querier, query string, args []any, scan func(*sql.Rows) error) error
 
 // All reads the rows of a query; into returns where the columns of a row go.
 func All[T any](q Querier, query string, args []any, into func(*T) []any) (all []T, err error) {
-	err = each(q, query, args, func(rows *sql.Rows) error {
+	err = Each(q, query, args, func(rows *sql.Rows) error {
 		var row T
 		err := rows.Scan(into(&row)...)
 		all = append(all, row)

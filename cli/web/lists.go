@@ -53,7 +53,7 @@ func asks(l report.List, more ...string) []string {
 
 // choose reads the filters of an address; a word that means nothing is refused.
 func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice, error) {
-	choice := report.Choice{Values: map[string]any{}}
+	choice := report.Choice{Values: map[string]any{}, Scope: s.cfg.Scope}
 	for _, f := range narrows(l) {
 		word := q.Get(f.Name)
 		if word == "" {

@@ -126,7 +126,7 @@ func ChangesSince(at time.Time, passes []Pass) string {
 
 func (k *Reader) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
 	var given error
-	err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+	err := k.each(ctx, query, args, func(rows *sql.Rows) error {
 		c := &Change{Changes: []store.FieldChange{}, Reasons: []string{}}
 		err := rows.Scan(fields(c)...)
 		if err == nil {
@@ -184,7 +184,7 @@ func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]m
 			return err
 		}
 	}
-	if err := k.db.Each(ctx, query, f.args(), row); err != nil {
+	if err := k.each(ctx, query, f.args(), row); err != nil {
 		return nil, fmt.Errorf("count changes: %w", err)
 	}
 	return counts, nil

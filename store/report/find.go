@@ -238,7 +238,7 @@ func (k *Reader) FindCategories(ctx context.Context, words []string) ([]int64, e
 		return nil, nil
 	}
 	ids, names := map[string]int64{}, []string{}
-	err := k.db.Each(ctx, knownCategories, nil, func(rows *sql.Rows) error {
+	err := k.each(ctx, knownCategories, nil, func(rows *sql.Rows) error {
 		var id int64
 		var slug, name string
 		err := rows.Scan(&id, &slug, &name)

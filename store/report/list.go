@@ -247,8 +247,9 @@ func (f ListFilter) Parse(words []string) (any, error) {
 // Choice is what is asked of a list: values of its filters by name, a text, a number, or texts.
 type Choice struct {
 	Values  map[string]any
-	Columns []string // none = all
-	Limit   int      // 0 = all
+	Columns []string    // none = all
+	Limit   int         // 0 = all
+	Scope   store.Scope // source and states count, of lists that have these filters: beside what is chosen
 }
 
 // Rows takes an answer: the names of its columns, then each row. Values are texts, integers, floats, or nil.
@@ -269,7 +270,7 @@ func (k *Reader) List(ctx context.Context, l List, choice Choice, to Rows) error
 	if l.Lives {
 		to = &judged{Rows: to, k: k}
 	}
-	if err := rowsOf(ctx, k.db.Read(), query, args, to); err != nil {
+	if err := rowsOf(ctx, k.pool(), query, args, to); err != nil {
 		return fmt.Errorf("list from %s: %w", l.View, err)
 	}
 	return nil
@@ -295,6 +296,12 @@ func (k *Reader) question(ctx context.Context, l List, choice Choice) (query str
 	}
 	where, order := []string{"1"}, l.Order
 	for _, f := range l.Narrows() {
+		if f.Name == "states" && len(choice.Scope.States) > 0 {
+			where, args = append(where, f.Where), append(args, store.JSONTexts(choice.Scope.States))
+		}
+		if f.Name == "source" && choice.Scope.SourceID != 0 {
+			where, args = append(where, `source = (SELECT name FROM sources WHERE id = ?)`), append(args, choice.Scope.SourceID)
+		}
 		v, given := choice.Values[f.Name]
 		if given == (f.Kind == Switch) {
 			continue
@@ -387,7 +394,7 @@ func Meant(word string, all []string) string {
 }
 
 // rowsOf hands the rows of a query over as they come.
-func rowsOf(ctx context.Context, db *sql.DB, query string, args []any, to Rows) error {
+func rowsOf(ctx context.Context, db pool, query string, args []any, to Rows) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err

@@ -181,11 +181,14 @@ func (k *Reader) EachListing(ctx context.Context, q ListingQuery, do func(row []
 }
 
 func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []any) error) (mark Since, err error) {
-	tx, err := k.db.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
+	if k.tx == nil {
+		err = k.Snapshot(ctx, func(k *Reader) error {
+			mark, err = k.eachListing(ctx, q, do)
+			return err
+		})
 		return mark, err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing was written
+	tx := k.tx
 	mark.At = k.db.Now()
 	if err := tx.QueryRowContext(ctx, lastEvent).Scan(&mark.Event); err != nil {
 		return mark, err

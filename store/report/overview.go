@@ -26,7 +26,15 @@ const (
 // Overview reads the numbers on top of the page. Of the scope, source and states count. The
 // listings stand in counters; for passes and coverage the pages of the last passes that brought
 // something, and all targets of the scope, are read.
-func (k *Reader) Overview(ctx context.Context, scope store.Scope) (*Overview, error) {
+func (k *Reader) Overview(ctx context.Context, scope store.Scope) (out *Overview, err error) {
+	err = k.at(ctx, func(k *Reader) error {
+		out, err = k.overviewNow(ctx, scope)
+		return err
+	})
+	return out, err
+}
+
+func (k *Reader) overviewNow(ctx context.Context, scope store.Scope) (*Overview, error) {
 	o, emails := &Overview{}, int64(0)
 	if _, err := k.one(ctx, "count listings", overviewListings, placesOf(scope), &o.Listings, &o.Closed, &emails); err != nil {
 		return nil, err

@@ -150,7 +150,7 @@ func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, err
 
 func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found bool, err error) {
 	get := func(query string, args []any, into ...any) error {
-		return k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
+		return k.pool().QueryRowContext(ctx, query, args...).Scan(into...)
 	}
 	var text string
 	err = get(lastPass, scope.Args(), &text, at(&p.Began))
@@ -169,7 +169,7 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	}
 	began, first := yp.FormatTime(p.Began), int64(0)
 	p.State = PassFinished
-	err = k.db.Each(ctx, passRuns, []any{p.SourceID, text, began}, func(rows *sql.Rows) error {
+	err = k.each(ctx, passRuns, []any{p.SourceID, text, began}, func(rows *sql.Rows) error {
 		var uuid, host string
 		var end time.Time
 		err := rows.Scan(&p.LastRun, &uuid, &host, &p.Outcome, at(&end))

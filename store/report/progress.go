@@ -67,7 +67,7 @@ const scopeCounts = `
 // Count counts the targets of a scope by status. It reads them all: a start of
 // a run can afford that, a display that is redrawn can't (see Progress).
 func (k *Reader) Count(ctx context.Context, scope store.Scope) (c Counts, err error) {
-	err = k.db.Each(ctx, scopeCounts, scope.Args(), func(rows *sql.Rows) error {
+	err = k.each(ctx, scopeCounts, scope.Args(), func(rows *sql.Rows) error {
 		var status yp.Status
 		var n, pages, accepted int64
 		err := rows.Scan(&status, &n, &pages, &accepted)
@@ -168,7 +168,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 	if err = k.progressStates(ctx, p, args); err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
 	}
-	err = k.db.Each(ctx, holders, args, func(rows *sql.Rows) error {
+	err = k.each(ctx, holders, args, func(rows *sql.Rows) error {
 		h, run := Holder{AgeSec: -1}, ""
 		err := rows.Scan(&h.Worker, &h.Name, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, at(&h.Heartbeat), &run)
 		if !h.Heartbeat.IsZero() {
@@ -193,7 +193,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 // progressStates counts by state. A company may lie in a state where nothing was searched
 // (a neighbour's), or tell none: it counts in the overall number all the same, and in Beyond.
 func (k *Reader) progressStates(ctx context.Context, p *Progress, args []any) error {
-	err := k.db.Each(ctx, stateCounts, args, func(rows *sql.Rows) error {
+	err := k.each(ctx, stateCounts, args, func(rows *sql.Rows) error {
 		var state string
 		var status yp.Status
 		var n, pages, raw, accepted int64
@@ -212,7 +212,7 @@ func (k *Reader) progressStates(ctx context.Context, p *Progress, args []any) er
 	}
 	listings, companies := map[string]int64{}, map[string]int64{}
 	for query, counts := range map[string]map[string]int64{listingCounts: listings, companyCounts: companies} {
-		err := k.db.Each(ctx, query, args, func(rows *sql.Rows) error {
+		err := k.each(ctx, query, args, func(rows *sql.Rows) error {
 			var state string
 			var n int64
 			err := rows.Scan(&state, &n)
@@ -305,7 +305,7 @@ const (
 // progressSpeed adds up the runs whose process lives, and says when what is left will be done.
 func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Scope) error {
 	args := placesOf(scope)
-	err := k.db.Each(ctx, liveRuns, args, func(rows *sql.Rows) error {
+	err := k.each(ctx, liveRuns, args, func(rows *sql.Rows) error {
 		var uuid, host string
 		var started time.Time
 		var pages, added int64
@@ -338,7 +338,7 @@ func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Sco
 func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
 	open, why := 0, ""
 	var until time.Time
-	err := k.db.Each(ctx, closedSources, args, func(rows *sql.Rows) error {
+	err := k.each(ctx, closedSources, args, func(rows *sql.Rows) error {
 		var state store.SourceState
 		var end time.Time
 		var reason string

@@ -15,6 +15,7 @@ import (
 // Reader answers questions about one database.
 type Reader struct {
 	db   *store.DB
+	tx   *sql.Tx // of a snapshot; nil = each question sees what is there when it is asked
 	host string
 	file os.FileInfo // that was opened; nil = not known
 }
@@ -30,6 +31,43 @@ func New(db *store.DB) *Reader {
 		file = nil
 	}
 	return &Reader{db: db, host: host, file: file}
+}
+
+// pool is what is asked: the readers of the database, or a snapshot.
+type pool interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func (k *Reader) pool() pool {
+	if k.tx != nil {
+		return k.tx
+	}
+	return k.db.Read()
+}
+
+func (k *Reader) each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
+	return store.Each(store.ReaderOf(ctx, k.pool()), query, args, scan)
+}
+
+// at hands do a reader of one moment, which this one may be.
+func (k *Reader) at(ctx context.Context, do func(*Reader) error) error {
+	if k.tx != nil {
+		return do(k)
+	}
+	return k.Snapshot(ctx, do)
+}
+
+// Snapshot hands do a reader of one moment: what it answers to one question belongs to what it answers to the next.
+func (k *Reader) Snapshot(ctx context.Context, do func(*Reader) error) error {
+	tx, err := k.db.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("begin to read: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // nothing was written
+	at := *k
+	at.tx = tx
+	return do(&at)
 }
 
 // inPlace says when the file that is read no longer stands under its name, as after a restore
@@ -73,7 +111,7 @@ func atMost(limit int) int {
 // list returns the rows of a query; into says where the columns of a row go, and what
 // says what is done, for the error.
 func list[T any](ctx context.Context, k *Reader, what, query string, args []any, into func(*T) []any) ([]T, error) {
-	all, err := store.All(k.db.Reader(ctx), query, args, into)
+	all, err := store.All(store.ReaderOf(ctx, k.pool()), query, args, into)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -88,7 +126,7 @@ func value[T any](v *T) []any { return []any{v} }
 
 // one reads the row of a query that has one at most, and reports whether it has.
 func (k *Reader) one(ctx context.Context, what, query string, args []any, into ...any) (found bool, err error) {
-	err = k.db.Read().QueryRowContext(ctx, query, args...).Scan(into...)
+	err = k.pool().QueryRowContext(ctx, query, args...).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

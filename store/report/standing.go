@@ -70,7 +70,15 @@ const (
 
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and
 // states count.
-func (k *Reader) Standing(ctx context.Context, scope store.Scope) (*Standing, error) {
+func (k *Reader) Standing(ctx context.Context, scope store.Scope) (out *Standing, err error) {
+	err = k.at(ctx, func(k *Reader) error {
+		out, err = k.standingNow(ctx, scope)
+		return err
+	})
+	return out, err
+}
+
+func (k *Reader) standingNow(ctx context.Context, scope store.Scope) (*Standing, error) {
 	s := &Standing{Progress: Progress{Now: k.db.Now(), Left: Left{Seconds: -1}}}
 	args := placesOf(scope)
 	for _, read := range []func() error{
@@ -90,7 +98,7 @@ func (k *Reader) Standing(ctx context.Context, scope store.Scope) (*Standing, er
 
 // liveRuns reads who crawls, or how the last run ended.
 func (k *Reader) whoCrawls(ctx context.Context, s *Standing, scope store.Scope) error {
-	err := k.db.Each(ctx, liveWorkers, []any{scope.SourceID}, func(rows *sql.Rows) error {
+	err := k.each(ctx, liveWorkers, []any{scope.SourceID}, func(rows *sql.Rows) error {
 		var uuid, host, source string
 		var began, beat time.Time
 		workers := 0

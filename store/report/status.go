@@ -204,7 +204,15 @@ const (
 // Status reads how the crawl fares. Of the scope, source and states count; the
 // states narrow targets, what rests and workers. What takes long over many
 // targets is read side by side.
-func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error) {
+func (k *Reader) Status(ctx context.Context, scope store.Scope) (out *Status, err error) {
+	err = k.at(ctx, func(k *Reader) error {
+		out, err = k.statusNow(ctx, scope)
+		return err
+	})
+	return out, err
+}
+
+func (k *Reader) statusNow(ctx context.Context, scope store.Scope) (*Status, error) {
 	s := &Status{Now: k.db.Now()}
 	now, hour, day := yp.FormatTime(s.Now), yp.FormatTime(s.Now.Add(-time.Hour)), yp.FormatTime(s.Now.AddDate(0, 0, -1))
 	var err error
@@ -354,7 +362,7 @@ const (
 )
 
 func (k *Reader) targetCounts(ctx context.Context, s *SourceStatus, states, day string) error {
-	return k.db.Each(ctx, targetMarks, []any{s.Name, states, day}, func(rows *sql.Rows) error {
+	return k.each(ctx, targetMarks, []any{s.Name, states, day}, func(rows *sql.Rows) error {
 		var marks sql.RawBytes
 		f := &s.HealthFigures
 		if err := rows.Scan(&marks, &f.WithFailures, &f.MeanFailures, &f.Successes24h); err != nil {

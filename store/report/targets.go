@@ -108,7 +108,7 @@ func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
 	into := append(fields(&t.Target), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
 		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
 		&t.availability, at(&t.closedUntil), &t.closedWhy, &t.available)
-	if err := k.db.Read().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
+	if err := k.pool().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
 		return nil, fmt.Errorf("read target %d: %w", id, err)
 	}
 	t.Next = t.next()
