@@ -3,10 +3,12 @@ package e2e
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,9 +17,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -31,7 +37,8 @@ type world struct {
 	url     string
 	counter *counter
 	site    *demo.Directory
-	args    []string // of the crawl that tests kill; nil = crawlArgs
+	args    []string       // of the crawl that tests kill; nil = crawlArgs
+	sel     demo.Selection // of the crawl that tests kill
 	truth   demo.Truth
 	files   int
 	kills   int // of the crawl into the present file
@@ -48,7 +55,7 @@ func newWorld(t *testing.T, places int) *world {
 func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
 	t.Helper()
 	w := siteWorld(t, demo.Config{Places: places, Fail: fail})
-	w.truth = w.site.Truth(w.base(), selection())
+	w.truth = w.site.Truth(w.base(), w.sel)
 	return w
 }
 
@@ -56,10 +63,17 @@ func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
 func siteWorld(t *testing.T, cfg demo.Config) *world {
 	t.Helper()
 	dir := sites(t, cfg, 1)[0]
-	w := &world{t: t, dir: t.TempDir(), workers: 5, places: cfg.Places, files: 1, site: dir}
+	w := &world{t: t, dir: t.TempDir(), workers: 5, places: cfg.Places, files: 1, site: dir, sel: selection()}
 	w.counter = newCounter(dir)
 	w.url = serveSite(t, w.counter)
 	return w
+}
+
+// only narrows the selection to some categories.
+func (w *world) only(categories ...string) {
+	w.t.Helper()
+	w.sel.Categories = categories
+	w.truth = w.site.Truth(w.base(), w.sel)
 }
 
 func sites(t *testing.T, cfg demo.Config, n int) []*demo.Directory {
@@ -276,19 +290,65 @@ func (w *world) checkTruth() {
 func (w *world) checkRows(path string) {
 	w.t.Helper()
 	truth := w.truth
-	truth.Searches = w.site.Searches(selection())
+	truth.Searches = w.site.Searches(w.sel)
 	if w.chain {
-		truth.Details, truth.Cities = w.site.Details(w.base(), selection()), w.site.Cities("CA", "TX")
+		truth.Details, truth.Cities = w.site.Details(w.base(), w.sel), w.site.Cities("CA", "TX")
 	}
-	compare(w.t, w.open(path), demoSource, &truth)
+	db := w.open(path)
+	compare(w.t, db, demoSource, &truth)
+	if truth.Details == nil { // what own pages complete joins more of them
+		checkCompanies(w.t, db, truth.Listings)
+	}
+}
+
+// checkCompanies: companies are the components over the keys that their listings share, and have the name of the first
+// of those by their ids.
+func checkCompanies(t *testing.T, db *store.DB, listings []yp.Listing) {
+	t.Helper()
+	forest, owner := yp.NewForest(len(listings)), map[string]int{}
+	for i := range listings {
+		for _, key := range yp.CompanyKeys(&listings[i]) {
+			if first, ok := owner[key]; ok {
+				forest.Join(i, first)
+			} else {
+				owner[key] = i
+			}
+		}
+	}
+	ids, want := map[int][]string{}, []string{}
+	for i := range listings { // by their ids, so that the root is the first one
+		ids[forest.Root(i)] = append(ids[forest.Root(i)], listings[i].ID)
+	}
+	for root, all := range ids {
+		want = append(want, listings[root].Name+"|"+strings.Join(all, ","))
+	}
+	slices.Sort(want)
+	got := storetest.Table(t, db, `SELECT c.name, (SELECT group_concat(listing_id ORDER BY listing_id) FROM listings WHERE company_id = c.id) FROM companies c`)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("companies differ from the truth (-want +got):\n%s", head(diff))
+	}
 }
 
 const demoSource = "demo"
 
+// differences compares a database with the truth.
+func differences(ctx context.Context, db *store.DB, source string, truth *demo.Truth) (found []selftest.Difference, err error) {
+	dir, err := os.MkdirTemp("", "truth-")
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "truth.db")
+	if err = selftest.WriteTruth(ctx, file, truth); err == nil {
+		found, err = selftest.Compare(ctx, db, source, file)
+	}
+	return found, errors.Join(err, os.RemoveAll(dir))
+}
+
 // compare reports the first differences between a database and the truth.
 func compare(t testing.TB, db *store.DB, source string, truth *demo.Truth) {
 	t.Helper()
-	found, err := selftest.Compare(context.WithoutCancel(t.Context()), db, source, truth)
+	found, err := differences(context.WithoutCancel(t.Context()), db, source, truth)
 	if err != nil {
 		t.Fatal(err)
 	}

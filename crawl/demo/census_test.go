@@ -192,27 +192,6 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestTruthCompanies: twins and chains are joined, sharers of a phone and an
-// address are not.
-func TestTruthCompanies(t *testing.T) {
-	t.Parallel()
-	listings := []yp.Listing{
-		{ID: "1", Name: "Acme", PhoneE164: "+13105550001", Street: "1 Main St", PostalCode: "90001"},
-		{ID: "2", Name: "Acme Inc", Street: "1 Main Street", PostalCode: "90001-1234", Website: "https://acme.example"},
-		{ID: "3", Name: "Bolt", PhoneE164: "+13105550001", Street: "1 Main St", PostalCode: "90001"},
-		{ID: "4", Name: "Other", Website: "https://acme.example"},
-		{ID: "5", Name: "Page", Website: "https://facebook.com/a"},
-		{ID: "6", Name: "Page 2", Website: "https://facebook.com/a"},
-	}
-	var got []string
-	for _, c := range companies(listings) {
-		got = append(got, c.Name+"="+strings.Join(c.Listings, "+"))
-	}
-	if want := "Acme=1+2+4 Bolt=3 Page=5 Page 2=6"; strings.Join(got, " ") != want {
-		t.Errorf("companies %v, want %s", got, want)
-	}
-}
-
 // TestHoldEndsWithClient: an injected timeout lasts until the client goes.
 func TestHoldEndsWithClient(t *testing.T) {
 	t.Parallel()

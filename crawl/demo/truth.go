@@ -38,11 +38,10 @@ type Search struct {
 
 // Truth is what a complete crawl of a selection ends with.
 type Truth struct {
-	Targets   int          `json:"targets"`       // empty ones included
-	Empty     int          `json:"empty_targets"` // targets that say they have no results
-	Pages     int          `json:"pages"`         // pages with results; the answer of an empty target is none
-	Listings  []yp.Listing `json:"listings"`      // sorted by id, as text; rank is zero
-	Companies []Company    `json:"companies"`     // sorted by their first listing
+	Targets  int          `json:"targets"`       // empty ones included
+	Empty    int          `json:"empty_targets"` // targets that say they have no results
+	Pages    int          `json:"pages"`         // pages with results; the answer of an empty target is none
+	Listings []yp.Listing `json:"listings"`      // sorted by id, as text; rank is zero
 
 	// The rest is only there when it was asked for: Directory.Changes, Details, Cities and
 	// Searches compute it.
@@ -52,18 +51,10 @@ type Truth struct {
 	Searches []Search    `json:"searches,omitempty"` // sorted by city, then category
 }
 
-// Company is a business and the ids of its listings, sorted as text. Its name
-// is that of the first one.
-type Company struct {
-	Name     string   `json:"name"`
-	Listings []string `json:"listings"`
-}
-
 // Truth computes what a complete crawl of a selection must end with when the
 // directory's base URL is base and its epoch stays the present one. A listing
 // holds the union of what the crawled pages show of it; it is sponsored only
-// when it was never seen as an organic result. Companies are the connected
-// components over yp.CompanyKeys.
+// when it was never seen as an organic result.
 func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 	e := d.now.Load()
 	var t Truth
@@ -80,7 +71,6 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 		t.Listings = append(t.Listings, b.listing(base, v))
 	}
 	sort.Slice(t.Listings, func(i, j int) bool { return t.Listings[i].ID < t.Listings[j].ID })
-	t.Companies = companies(t.Listings)
 	return t
 }
 
@@ -189,34 +179,6 @@ func (sel *Selection) hasCategory(i int) bool {
 	return len(sel.Categories) == 0 || slices.ContainsFunc(sel.Categories, func(c string) bool {
 		return yp.CategorySlug(c) == yp.CategorySlug(trades[i].name)
 	})
-}
-
-// companies joins listings that share a key. The listings are sorted, so the
-// root of every company is its first one.
-func companies(listings []yp.Listing) []Company {
-	hang := yp.NewForest(len(listings))
-	owner := make(map[string]int)
-	for i := range listings {
-		for _, k := range yp.CompanyKeys(&listings[i]) {
-			if j, ok := owner[k]; ok {
-				hang.Join(i, j)
-			} else {
-				owner[k] = i
-			}
-		}
-	}
-	at := make(map[int]int)
-	var out []Company
-	for i := range listings {
-		c, ok := at[hang.Root(i)]
-		if !ok {
-			c = len(out)
-			at[i] = c // the first is the root
-			out = append(out, Company{Name: listings[i].Name})
-		}
-		out[c].Listings = append(out[c].Listings, listings[i].ID)
-	}
-	return out
 }
 
 // detail returns what a crawl keeps of b's own page.
