@@ -117,15 +117,15 @@ func (b *business) follow(o *business) {
 
 // original makes up a business that is no twin.
 func (d *edition) original(k key) business {
-	b := business{ID: k.id(), trade: &trades[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
+	b := business{ID: k.id(), trade: &trades()[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
 	b.LID, b.spot = b.ID, b.dice
 	if b.dice.pct(tagLid) < 30 {
 		b.LID = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
 	}
 	b.chain = k.place == nationwide || b.dice.pct(tagChain) < 4
 	if b.chain { // with one site and one toll-free number for all
-		n := k.n % len(b.trade.chains)
-		b.Name = b.trade.chains[n]
+		n := k.n % len(b.trade.Chains)
+		b.Name = b.trade.Chains[n]
 		b.Website = "https://www." + yp.Slug(b.Name) + ".example/"
 		b.Phone = "(800) 555-" + pad(1000+n+10*k.cat, 4)
 	} else {
@@ -144,29 +144,29 @@ func (d *edition) original(k key) business {
 }
 
 func (b *business) inventName() string {
-	d, word := b.dice, b.dice.word(tagName1, b.trade.words)
-	suffix := d.word(tagName3, legal)
+	d, word := b.dice, b.dice.word(tagName1, b.trade.Words)
+	suffix := d.word(tagName3, words().Legal)
 	switch r := d.pct(tagName); {
 	case r < 30:
-		return d.word(tagName2, surnames) + " " + word + suffix
+		return d.word(tagName2, words().Surnames) + " " + word + suffix
 	case r < 44:
-		return d.word(tagName2, surnames) + " & Sons " + word
+		return d.word(tagName2, words().Surnames) + " & Sons " + word
 	case r < 56:
 		return b.home.Name + " " + word + suffix
 	case r < 70:
-		return d.word(tagName2, adjectives) + " " + word + suffix
+		return d.word(tagName2, words().Adjectives) + " " + word + suffix
 	case r < 80:
-		return d.word(tagName2, firsts) + "'s " + word
+		return d.word(tagName2, words().Firsts) + "'s " + word
 	case r < 88:
-		return d.word(tagName3+100, adjectives) + " " + d.word(tagName2, surnames) + " " + word + suffix
+		return d.word(tagName3+100, words().Adjectives) + " " + d.word(tagName2, words().Surnames) + " " + word + suffix
 	case r < 92:
 		return "A-1 " + word + " #" + strconv.Itoa(1+d.pick(tagName2, 40))
 	case r < 96:
-		return d.word(tagName2, accented) + " " + word
+		return d.word(tagName2, words().Accented) + " " + word
 	case r < 98:
-		return d.word(tagName2, b.trade.odd)
+		return d.word(tagName2, b.trade.Odd)
 	}
-	return strings.Replace(d.word(tagName2, strange), "%s", word, 1)
+	return strings.Replace(d.word(tagName2, words().Strange), "%s", word, 1)
 }
 
 // inventSite makes up the website link. Names under .example belong to nobody
@@ -183,7 +183,7 @@ func (b *business) inventSite(k key) string {
 	case r < 82:
 		return "https://www." + own + "/?utm_source=yp&utm_medium=referral&utm_campaign=" + strconv.FormatInt(b.ID, 10)
 	case r < 92:
-		return "https://www." + b.trade.sitHost + "/" + slug + strconv.Itoa(k.n)
+		return "https://www." + b.trade.SitHost + "/" + slug + strconv.Itoa(k.n)
 	case r < 97:
 		return "/redirect/website?lid=" + strconv.FormatInt(b.LID, 10)
 	}
@@ -201,7 +201,7 @@ func ownHost(slug string, number int64) string {
 
 // localNumber makes up a number of the home's area.
 func (b *business) localNumber(d dice, tag int) string {
-	return "(" + d.word(tagPhone+100, b.home.zone.area) + ") 555-" + pad(d.pick(tag, 10_000), 4)
+	return "(" + d.word(tagPhone+100, b.home.zone.Area) + ") 555-" + pad(d.pick(tag, 10_000), 4)
 }
 
 func (b *business) reputation() {
@@ -213,11 +213,11 @@ func (b *business) reputation() {
 	if d.pct(tagYears) < 45 {
 		b.Years = 1 + d.pick(tagYears+100, 90)
 	}
-	if b.trade.pricey && d.pct(tagPrice) < 60 {
+	if b.trade.Pricey && d.pct(tagPrice) < 60 {
 		b.Price = "$$$$"[:1+d.pick(tagPrice+100, 4)]
 	}
 	if d.pct(tagHours) < 70 {
-		b.Hours = hourSets[d.pick(tagHours+100, len(hourSets))]
+		b.Hours = words().HourSets[d.pick(tagHours+100, len(words().HourSets))]
 	}
 	b.claimed = claim(d.pick(tagClaimed, 3))
 }
@@ -227,9 +227,9 @@ func (b *business) extras() {
 	b.Labels = b.inventLabels()
 	switch r := d.pct(tagSnippet); {
 	case r < 35:
-		b.Snippet = ownWords + d.word(tagSnippet1, b.trade.lines)
+		b.Snippet = ownWords + d.word(tagSnippet1, b.trade.Lines)
 	case r < 50:
-		b.Snippet = d.word(tagSnippet1, b.trade.lines)
+		b.Snippet = d.word(tagSnippet1, b.trade.Lines)
 	}
 	hex := strconv.FormatUint(d.at(tagImage+100), 16)
 	switch r := d.pct(tagImage); {
@@ -244,8 +244,8 @@ func (b *business) extras() {
 
 // inventLabels lists the categories on the card; one in ten repeats one.
 func (b *business) inventLabels() []string {
-	d, all := b.dice, b.trade.labels
-	labels := []string{b.trade.name}
+	d, all := b.dice, b.trade.Labels
+	labels := []string{b.trade.Name}
 	first, n := d.pick(tagLabels, len(all)), d.pick(tagLabels1, 4)
 	for i := range n {
 		labels = append(labels, all[(first+i)%len(all)])
@@ -322,7 +322,7 @@ func (b *business) inventStreet() string {
 	if d.pct(tagSpaces) < 8 {
 		gap = "  "
 	}
-	s := strconv.Itoa(1+d.pick(tagStreet, 9900)) + gap + d.word(tagStreet1, directions) + d.word(tagStreet2, streetNames) + " " + d.word(tagStreet3, streetTypes)
+	s := strconv.Itoa(1+d.pick(tagStreet, 9900)) + gap + d.word(tagStreet1, words().Directions) + d.word(tagStreet2, words().StreetNames) + " " + d.word(tagStreet3, words().StreetTypes)
 	if d.pct(tagStreet4) < 20 {
 		s += []string{" Ste ", " # ", ", Unit ", " Bldg B Fl ", " Apt "}[d.pick(tagStreet4+100, 5)] + strconv.Itoa(1+d.pick(tagStreet4+200, 400))
 	}
@@ -332,7 +332,7 @@ func (b *business) inventStreet() string {
 // inventZip gives every city a few postal codes of its state.
 func (b *business) inventZip() string {
 	z := b.home.zone
-	prefix := z.zip + b.home.index%z.zips
+	prefix := z.Zip + b.home.index%z.Zips
 	return pad(prefix, 3) + pad((b.home.index*7+b.dice.pick(tagZip, 5))%100, 2)
 }
 

@@ -76,7 +76,7 @@ func (c *census) page(t *target, n int) {
 		if c.where[k] == nil {
 			c.where[k] = make(map[string]bool)
 		}
-		c.where[k][t.place.Slug+trades[t.cat].name] = true
+		c.where[k][t.place.Slug+trades()[t.cat].Name] = true
 	}
 	center, aside := c.d.ads(t, n)
 	for _, k := range append(center, aside...) {

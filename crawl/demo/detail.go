@@ -108,30 +108,24 @@ const thisYear = 2026
 // The questions asked of a business's dice about its own page, beside those from tagDetail.
 const tagOwn = 7_000
 
-var (
-	payments = []string{"amex", "cash", "check", "debit", "diners club", "discover", "financing available", "invoice", "master card", "paypal", "visa"}
-	tongues  = []string{"English", "Spanish", "Vietnamese", "Chinese", "Tagalog", "French"}
-	quarters = []string{"Downtown", "Midtown", "Old Town", "Eastside", "West End", "Riverside District", "Uptown", "Historic Core"}
-)
-
 // profile makes up what b's own page says.
 func (b *business) profile() profile {
 	d := b.dice
 	pr := profile{
 		phone: b.Phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, hours: b.Hours, ld: d.pct(tagOwn) >= 16,
-		Payment: some(d, tagOwn+100, payments, 55), Services: distinct(b.Labels), Languages: some(d, tagOwn+200, tongues, 40), Social: b.socials(),
+		Payment: some(d, tagOwn+100, words().Payments, 55), Services: distinct(b.Labels), Languages: some(d, tagOwn+200, words().Tongues, 40), Social: b.socials(),
 	}
 	if b.Phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
 		pr.phone = b.localNumber(d, tagOwn+3)
 	}
 	if b.Hours == nil && d.pct(tagOwn+4) < 35 {
-		pr.hours = hourSets[d.pick(tagOwn+5, len(hourSets))]
+		pr.hours = words().HourSets[d.pick(tagOwn+5, len(words().HourSets))]
 	}
 	if d.pct(tagDetail+2) < 30 {
 		pr.AKA = []string{yp.Clean(b.Name) + " of " + b.where()}
 	}
 	if b.home != nil {
-		pr.Hoods = some(d, tagOwn+300, quarters, 20)
+		pr.Hoods = some(d, tagOwn+300, words().Quarters, 20)
 		pr.lat = strconv.FormatFloat(b.home.Lat+float64(b.spot.unit(tagDetail+7)/20), 'f', 5, 64)
 		pr.lon = strconv.FormatFloat(b.home.Lon+float64(b.spot.unit(tagDetail+8)/20), 'f', 5, 64)
 	}

@@ -71,8 +71,8 @@ func New(cfg Config, g *gazetteer.Gazetteer) (*Directory, error) {
 		p.near = nearest(p, d.first.byState[p.State])
 	}
 	d.spares = takeSpares(all, d.first)
-	for i := range trades {
-		d.cats[yp.CategorySlug(trades[i].name)] = i
+	for i := range trades() {
+		d.cats[yp.CategorySlug(trades()[i].Name)] = i
 	}
 	d.stats.s = Stats{ByFailure: make(map[string]int), URLs: make(map[string]int)}
 	d.now.Store(d.editionOf(cfg.Epoch))

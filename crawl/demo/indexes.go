@@ -110,8 +110,8 @@ func (d *edition) cityPage(c *place) []byte {
 		return nil
 	}
 	var links []link
-	for i := range trades {
-		links = append(links, link{Href: "/" + c.Slug + "/" + yp.CategorySlug(trades[i].name), Text: trades[i].name})
+	for i := range trades() {
+		links = append(links, link{Href: "/" + c.Slug + "/" + yp.CategorySlug(trades()[i].Name), Text: trades()[i].Name})
 	}
 	return d.list("Popular categories in "+c.Name+", "+c.State, "popular-cats", "", links)
 }

@@ -86,7 +86,7 @@ type results struct {
 // last page again, the others are not found.
 func (d *edition) resultsPage(r *request) (status int, html []byte) {
 	t := &r.target
-	city, what := t.place.Name+", "+t.place.State, trades[t.cat].name
+	city, what := t.place.Name+", "+t.place.State, trades()[t.cat].Name
 	v := results{
 		frame: frame{
 			Kind: "srp", What: what, City: t.place.Name, State: t.place.State, Where: city,
@@ -191,6 +191,9 @@ func (b *business) ClaimText() string {
 func (b *business) Lazy() bool {
 	return strings.HasPrefix(b.Image, "/") && !strings.HasPrefix(b.Image, "//")
 }
+
+// halves names the rating classes from half a star to five.
+var halves = [...]string{"", "half", "one", "one half", "two", "two half", "three", "three half", "four", "four half", "five"}
 
 // Halves are the classes of the rating.
 func (b *business) Halves() string { return halves[b.Stars] }

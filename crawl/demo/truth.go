@@ -92,7 +92,7 @@ func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 // Searches lists the targets of a selection, with the pages that have results.
 func (d *Directory) Searches(sel Selection) (all []Search) {
 	for _, t := range d.now.Load().selected(sel) {
-		all = append(all, Search{t.place.known, yp.CategorySlug(trades[t.cat].name), t.read})
+		all = append(all, Search{t.place.known, yp.CategorySlug(trades()[t.cat].Name), t.read})
 	}
 	sort.Slice(all, func(i, j int) bool {
 		return cmp.Or(strings.Compare(all[i].City, all[j].City), strings.Compare(all[i].Category, all[j].Category)) < 0
@@ -147,10 +147,10 @@ func (d *edition) selected(sel Selection) []target {
 		limits[Search{City: s.City, Category: s.Category}] = cmp.Or(s.Pages, -1)
 	}
 	for _, p := range places {
-		for i := range trades {
+		for i := range trades() {
 			limit, wanted := sel.MaxPages, sel.hasPlace(p) && sel.hasCategory(i)
 			if len(sel.Searches) > 0 {
-				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades[i].name)}]
+				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades()[i].Name)}]
 			}
 			if !wanted {
 				continue
@@ -177,7 +177,7 @@ func (sel *Selection) hasPlace(p *place) bool {
 
 func (sel *Selection) hasCategory(i int) bool {
 	return len(sel.Categories) == 0 || slices.ContainsFunc(sel.Categories, func(c string) bool {
-		return yp.CategorySlug(c) == yp.CategorySlug(trades[i].name)
+		return yp.CategorySlug(c) == yp.CategorySlug(trades()[i].Name)
 	})
 }
 
