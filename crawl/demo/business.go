@@ -15,7 +15,6 @@ type business struct {
 	LID   int64 // the site's other number, which only sometimes equals ID
 	dice  dice
 	trade *trade
-	spot  dice   // where in its city it is: dice, until it moves
 	home  *place // nil for nationwide advertisers
 
 	Name    string
@@ -31,61 +30,31 @@ type business struct {
 	Snippet string
 	Image   string
 	Hours   []string
-	claimed claim
+	Claim   string // as the card says it; "" = it does not
 	chain   bool
 	twin    bool
 
 	// As a page of results shows it.
-	Rank, page int
-	Href       string // "" in an ad of those nationwide advertisers that link to no profile
+	Rank int
+	Href string // "" in an ad of those nationwide advertisers that link to no profile
 }
 
-type claim uint8
+// claims are how a card says whether its profile is claimed.
+var claims = []string{"", "mip_claimed", "mip_unclaimed"}
 
+// The questions asked of a business's dice. A new one takes a number that no other has, so that the answers stay.
 const (
-	claimUnsaid claim = iota
-	claimYes
-	claimNo
-)
-
-// The questions asked of a business's dice.
-const (
-	tagChain = iota
-	tagTwin
-	tagTwinKind
-	tagName
-	tagName1
-	tagName2
-	tagName3
-	tagPhone
-	tagPhoneNo
-	tagAddress
-	tagStreet
-	tagStreet1
-	tagStreet2
-	tagStreet3
-	tagStreet4
-	tagZip
-	tagZip4
-	tagSpaces
-	tagWeb
-	tagWebForm
-	tagLabels
-	tagLabels1
-	tagStars
-	tagReviews
-	tagYears
-	tagPrice
-	tagSnippet
-	tagSnippet1
-	tagImage
-	tagHours
-	tagClaimed
-	tagLid
-	tagSlug
-	_ // keeps the answers to the questions below
-	tagDetail
-	tagOpen // the last: a page's number is added
+	tagChain, tagTwin, tagTwinKind                            = 0, 1, 2
+	tagName, tagName1, tagName2, tagName3                     = 3, 4, 5, 6
+	tagPhone, tagPhoneNo                                      = 7, 8
+	tagAddress                                                = 9
+	tagStreet, tagStreet1, tagStreet2, tagStreet3, tagStreet4 = 10, 11, 12, 13, 14
+	tagZip, tagZip4, tagSpaces                                = 15, 16, 17
+	tagWeb, tagWebForm                                        = 18, 19
+	tagLabels, tagLabels1                                     = 20, 21
+	tagStars, tagReviews, tagYears, tagPrice                  = 22, 23, 24, 25
+	tagSnippet, tagSnippet1, tagImage, tagHours               = 26, 27, 28, 29
+	tagClaimed, tagLid, tagSlug, tagDetail                    = 30, 31, 32, 34
 )
 
 // business makes up the business of a key.
@@ -118,7 +87,7 @@ func (b *business) follow(o *business) {
 // original makes up a business that is no twin.
 func (d *edition) original(k key) business {
 	b := business{ID: k.id(), trade: &trades()[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
-	b.LID, b.spot = b.ID, b.dice
+	b.LID = b.ID
 	if b.dice.pct(tagLid) < 30 {
 		b.LID = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
 	}
@@ -219,7 +188,7 @@ func (b *business) reputation() {
 	if d.pct(tagHours) < 70 {
 		b.Hours = words().HourSets[d.pick(tagHours+100, len(words().HourSets))]
 	}
-	b.claimed = claim(d.pick(tagClaimed, 3))
+	b.Claim = d.word(tagClaimed, claims)
 }
 
 func (b *business) extras() {
@@ -274,47 +243,27 @@ func profilePath(b *business) string {
 // pad writes n with at least width digits.
 func pad(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 
-// address is where a business is, in one of the forms that cards show. Street
-// and postal code stand together or not at all.
+// address is where a business is, in one of the forms that cards show: "12 Main St / Austin, TX 78701" or with
+// "78701-1234", "Austin, TX", "Austin", or an area and no address at all. Street and postal code stand together or not at all.
 type address struct {
-	kind   addressKind
 	Street string // as written, double spaces included
 	City   string
 	State  string
 	Zip    string
-	Area   string // "Serving the Austin Area": no address at all
+	Area   string // "Serving the Austin Area"
 }
 
-type addressKind uint8
-
-const (
-	addressNone   addressKind = iota
-	addressFull               // 12 Main St / Austin, TX 78701
-	addressZip4               // 12 Main St / Austin, TX 78701-1234
-	addressNoZip              // Austin, TX
-	addressCity               // Austin
-	addressServes             // Serving the Austin Area
-)
-
 func (b *business) inventAddress() address {
-	home := b.home
-	a := address{kind: addressFull, City: home.Name, State: home.State}
-	switch r := b.dice.pct(tagAddress); {
-	case r < 78:
+	home, r := b.home, b.dice.pct(tagAddress)
+	switch {
 	case r < 86:
-		a.kind = addressZip4
+		return address{Street: b.inventStreet(), City: home.Name, State: home.State, Zip: b.inventZip(r >= 78)}
 	case r < 91:
-		return address{kind: addressNoZip, City: home.Name, State: home.State}
+		return address{City: home.Name, State: home.State}
 	case r < 94:
-		return address{kind: addressCity, City: home.Name}
-	default:
-		return address{kind: addressServes, Area: "Serving the " + home.Name + " Area"}
+		return address{City: home.Name}
 	}
-	a.Street, a.Zip = b.inventStreet(), b.inventZip()
-	if a.kind == addressZip4 {
-		a.Zip += "-" + pad(b.dice.pick(tagZip4, 10_000), 4)
-	}
-	return a
+	return address{Area: "Serving the " + home.Name + " Area"}
 }
 
 func (b *business) inventStreet() string {
@@ -330,23 +279,22 @@ func (b *business) inventStreet() string {
 }
 
 // inventZip gives every city a few postal codes of its state.
-func (b *business) inventZip() string {
+func (b *business) inventZip(long bool) string {
 	z := b.home.zone
-	prefix := z.Zip + b.home.index%z.Zips
-	return pad(prefix, 3) + pad((b.home.index*7+b.dice.pick(tagZip, 5))%100, 2)
+	zip := pad(z.Zip+b.home.index%z.Zips, 3) + pad((b.home.index*7+b.dice.pick(tagZip, 5))%100, 2)
+	if long {
+		zip += "-" + pad(b.dice.pick(tagZip4, 10_000), 4)
+	}
+	return zip
 }
 
 // Locality is the second line of the address.
 func (a *address) Locality() string {
-	switch a.kind {
-	case addressFull, addressZip4:
-		return a.City + ", " + a.State + " " + a.Zip
-	case addressNoZip:
-		return a.City + ", " + a.State
-	case addressCity:
-		return a.City
+	line := a.City
+	if a.State != "" {
+		line += ", " + a.State
 	}
-	return ""
+	return strings.TrimSpace(line + " " + a.Zip)
 }
 
 // OneLine is the form that ads use.

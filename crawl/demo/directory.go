@@ -44,9 +44,9 @@ type Config struct {
 type Directory struct {
 	cfg       Config
 	gaz       *gazetteer.Gazetteer
-	first     *atlas            // the places of epoch 0
-	spares    map[string]*place // by slug: the places that later epochs may add
-	cats      map[string]int    // slug to index in trades
+	first     *atlas         // the places of epoch 0
+	spares    []*place       // the places that later epochs may add
+	cats      map[string]int // slug to index in trades
 	templates *template.Template
 	now       atomic.Pointer[edition]
 	stats     counts

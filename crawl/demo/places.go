@@ -4,24 +4,19 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
-	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
 
 // defaultPlaces is how many of a state's places the directory has.
 const defaultPlaces = 40
 
-// place is a city of the directory. Slug is the site's own; what a gazetteer
-// would make of the name is known.
+// place is a city of the directory.
 type place struct {
 	gazetteer.Place
-	known  string   // the gazetteer's slug
-	listed string   // the name as the indexes write it
-	index  int      // in the gazetteer's order: part of every id, whatever Config.Places says
-	near   []*place // the nearest others of its state in epoch 0, nearest first
-	zone   zone
+	index int      // in the gazetteer's order: part of every id, whatever Config.Places says
+	near  []*place // the nearest others of its state in epoch 0, nearest first
+	zone  zone
 }
 
 // maxNear is how many neighbours lend businesses to a city's results.
@@ -39,15 +34,9 @@ func takePlaces(all []gazetteer.Place, n int) []*place {
 		}
 		byState[g.State]++
 		seen[g.Slug] = true
-		places = append(places, newPlace(g, i))
+		places = append(places, &place{Place: g, index: i, zone: words().Zones[g.State]})
 	}
 	return places
-}
-
-func newPlace(g gazetteer.Place, index int) *place {
-	p := &place{Place: g, known: g.Slug, index: index, zone: words().Zones[g.State]}
-	p.listed = p.indexName()
-	return p
 }
 
 // nearest returns the nearest others of a place, nearest first.
@@ -78,15 +67,14 @@ func distance(p, q *place) float64 {
 type atlas struct {
 	places  []*place
 	bySlug  map[string]*place
-	byKnown map[string]*place // by the gazetteer's slug, as a search finds them
 	byIndex map[int]*place
 	byState map[string][]*place
 }
 
 func newAtlas(places []*place) *atlas {
-	a := &atlas{places: places, bySlug: make(map[string]*place), byKnown: make(map[string]*place), byIndex: make(map[int]*place), byState: make(map[string][]*place)}
+	a := &atlas{places: places, bySlug: make(map[string]*place), byIndex: make(map[int]*place), byState: make(map[string][]*place)}
 	for _, p := range places {
-		a.bySlug[p.Slug], a.byKnown[p.known], a.byIndex[p.index] = p, p, p
+		a.bySlug[p.Slug], a.byIndex[p.index] = p, p
 		a.byState[p.State] = append(a.byState[p.State], p)
 	}
 	return a
@@ -107,7 +95,7 @@ const (
 
 // after returns the places of an epoch: those of a that have not left since,
 // then the spare ones that have come. A city that left never comes back.
-func (a *atlas) after(seed int64, epoch int, spares map[string]*place) *atlas {
+func (a *atlas) after(seed int64, epoch int, spares []*place) *atlas {
 	if epoch == 0 {
 		return a
 	}
@@ -117,14 +105,12 @@ func (a *atlas) after(seed int64, epoch int, spares map[string]*place) *atlas {
 			places = append(places, p)
 		}
 	}
-	var come []*place
 	for _, p := range spares {
 		if happened(placeDice(seed, p), tagEnters, enterPct, epoch) {
-			come = append(come, p)
+			places = append(places, p)
 		}
 	}
-	slices.SortFunc(come, func(p, q *place) int { return p.index - q.index })
-	return newAtlas(append(places, come...))
+	return newAtlas(places)
 }
 
 func (a *atlas) leaves(p *place, seed int64, epoch int) bool {
@@ -145,53 +131,21 @@ func happened(d dice, tag, pct, epoch int) bool {
 }
 
 // takeSpares returns the places of every state that come next in size after
-// those of the first atlas. The slugs of some are the site's own.
-func takeSpares(all []gazetteer.Place, first *atlas) map[string]*place {
-	spares, byState := make(map[string]*place), make(map[string]int)
-	taken := make(map[string]bool, len(all))
-	for i := range all {
-		taken[all[i].Slug] = true
-	}
+// those of the first atlas.
+func takeSpares(all []gazetteer.Place, first *atlas) []*place {
+	var spares []*place
+	seen, byState := make(map[string]bool), make(map[string]int)
 	for i, g := range all {
-		if first.bySlug[g.Slug] != nil || byState[g.State] >= numSpares || spares[g.Slug] != nil {
+		if first.bySlug[g.Slug] != nil || byState[g.State] >= numSpares || seen[g.Slug] {
 			continue
 		}
 		byState[g.State]++
-		p := newPlace(g, i)
-		if own := ownSlug(p); !taken[own] && yp.CitySlug(p.listed, p.State) == p.known { // by one of both it can be told
-			p.Slug = own
-		}
+		seen[g.Slug] = true
+		p := &place{Place: g, index: i, zone: words().Zones[g.State]}
 		p.near = nearest(p, first.byState[p.State])
-		spares[p.Slug] = p
+		spares = append(spares, p)
 	}
 	return spares
-}
-
-// ownSlug writes some names of several words as one: "sunlakes-az".
-func ownSlug(p *place) string {
-	if newDice(5, uint64(p.index)).pct(1) >= 40 {
-		return p.Slug
-	}
-	i := strings.LastIndexByte(p.Slug, '-')
-	return strings.ReplaceAll(p.Slug[:i], "-", "") + p.Slug[i:]
-}
-
-// indexName writes the name as the indexes do: some words short, now and then.
-func (p *place) indexName() string {
-	if newDice(5, uint64(p.index)).pct(2) >= 60 {
-		return p.Name
-	}
-	for _, w := range [][2]string{{"Saint ", "St "}, {"St. ", "St "}, {"Fort ", "Ft "}, {"Mount ", "Mt "}} {
-		if rest, ok := strings.CutPrefix(p.Name, w[0]); ok {
-			return w[1] + rest
-		}
-	}
-	for _, w := range [][2]string{{" Heights", " Hts"}, {" Junction", " Jct"}, {" Springs", " Spgs"}, {" Township", " Twp"}} {
-		if rest, ok := strings.CutSuffix(p.Name, w[0]); ok {
-			return rest + w[1]
-		}
-	}
-	return p.Name
 }
 
 // number reads a decimal number without a sign; -1 when s is none.

@@ -16,7 +16,7 @@ import (
 type Selection struct {
 	States           []string // codes; empty = all
 	Categories       []string // names or slugs; empty = all of the directory
-	Cities           []string // slugs, the site's or the gazetteer's; empty = all of the directory
+	Cities           []string // slugs; empty = all of the directory
 	MaxPages         int      // per target; 0 = by the city's tier, below 0 = all
 	MinPopulation    int
 	IncludeSponsored bool
@@ -66,9 +66,10 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 			t.Empty++
 		}
 	}
-	for k, v := range e.seen(targets, sel) {
+	seen, _, _ := e.read(sel)
+	for k, at := range seen {
 		b := e.business(k)
-		t.Listings = append(t.Listings, b.listing(base, v))
+		t.Listings = append(t.Listings, b.listing(base, union(at)))
 	}
 	sort.Slice(t.Listings, func(i, j int) bool { return t.Listings[i].ID < t.Listings[j].ID })
 	return t
@@ -79,9 +80,10 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 	e := d.now.Load()
 	all := []yp.Detail{}
-	for k, v := range e.seen(e.selected(sel), sel) {
+	seen, _, _ := e.read(sel)
+	for k, at := range seen {
 		b := e.business(k)
-		if v&viewOrganic != 0 || b.adLinks() {
+		if union(at)&viewOrganic != 0 || b.adLinks() {
 			all = append(all, b.detail(base))
 		}
 	}
@@ -92,7 +94,7 @@ func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 // Searches lists the targets of a selection, with the pages that have results.
 func (d *Directory) Searches(sel Selection) (all []Search) {
 	for _, t := range d.now.Load().selected(sel) {
-		all = append(all, Search{t.place.known, yp.CategorySlug(trades()[t.cat].Name), t.read})
+		all = append(all, Search{t.place.Slug, yp.CategorySlug(trades()[t.cat].Name), t.read})
 	}
 	sort.Slice(all, func(i, j int) bool {
 		return cmp.Or(strings.Compare(all[i].City, all[j].City), strings.Compare(all[i].Category, all[j].Category)) < 0
@@ -100,32 +102,12 @@ func (d *Directory) Searches(sel Selection) (all []Search) {
 	return all
 }
 
-// seen says in what the pages of targets show which businesses.
-func (d *edition) seen(targets []target, sel Selection) map[key]views {
-	all := make(map[key]views)
-	for i := range targets {
-		d.see(&targets[i], sel.IncludeSponsored, func(k key, v views) { all[k] |= v })
+// union is what all targets show.
+func union(at map[spot]views) (all views) {
+	for _, v := range at {
+		all |= v
 	}
 	return all
-}
-
-// see says which businesses the pages of a target that are read show, and in what.
-func (d *edition) see(t *target, ads bool, saw func(key, views)) {
-	for n := 1; n <= t.read; n++ {
-		for _, k := range d.onPage(t, n) {
-			saw(k, viewOrganic)
-		}
-		if !ads {
-			continue
-		}
-		center, aside := d.ads(t, n)
-		for _, k := range center {
-			saw(k, viewCenterAd)
-		}
-		for _, k := range aside {
-			saw(k, viewAsideAd)
-		}
-	}
 }
 
 // selected lists the targets of a selection that the directory has.
@@ -150,7 +132,7 @@ func (d *edition) selected(sel Selection) []target {
 		for i := range trades() {
 			limit, wanted := sel.MaxPages, sel.hasPlace(p) && sel.hasCategory(i)
 			if len(sel.Searches) > 0 {
-				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades()[i].Name)}]
+				limit, wanted = limits[Search{City: p.Slug, Category: yp.CategorySlug(trades()[i].Name)}]
 			}
 			if !wanted {
 				continue
@@ -169,7 +151,7 @@ func (d *edition) selected(sel Selection) []target {
 }
 
 func (sel *Selection) hasPlace(p *place) bool {
-	if p.Population < sel.MinPopulation || len(sel.Cities) > 0 && !slices.Contains(sel.Cities, p.Slug) && !slices.Contains(sel.Cities, p.known) {
+	if p.Population < sel.MinPopulation || len(sel.Cities) > 0 && !slices.Contains(sel.Cities, p.Slug) {
 		return false
 	}
 	return len(sel.States) == 0 || slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) })
@@ -186,8 +168,8 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	pr := b.profile()
 	l := b.listing(base, viewOrganic)
 	det := yp.Detail{
-		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
-		Hours: pr.hours, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
+		ID: l.ID, Name: l.Name, Email: pr.Email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
+		Hours: pr.Opens, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
 		Years: b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
@@ -250,8 +232,8 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 		}
 		l.PriceRange = b.Price
 		l.Hours = b.Hours
-		if b.claimed != claimUnsaid {
-			yes := b.claimed == claimYes
+		if b.Claim != "" {
+			yes := b.Claim == "mip_claimed"
 			l.Claimed = &yes
 		}
 	}
