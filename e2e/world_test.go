@@ -119,9 +119,16 @@ type counter struct {
 	latency atomic.Int64
 
 	mu    sync.Mutex
+	came  []visit // each request, of robots.txt too
 	total int
 	seen  map[string]map[string]int // address → User-Agent → requests
 	due   []waiting
+}
+
+// visit is when a request came, and whose it was.
+type visit struct {
+	at  time.Time
+	who string // User-Agent
 }
 
 func newCounter(next http.Handler) *counter {
@@ -134,6 +141,9 @@ type waiting struct {
 }
 
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.came = append(c.came, visit{time.Now(), r.UserAgent()})
+	c.mu.Unlock()
 	if r.URL.Path != "/robots.txt" {
 		c.count(r)
 		if d := time.Duration(c.latency.Load()); d > 0 {
@@ -196,12 +206,16 @@ func (c *counter) count(r *http.Request) {
 	})
 }
 
-// after returns a channel that is closed when n more requests have come.
+// after returns a channel that is closed when n more requests have come; at once when n is not above 0.
 func (c *counter) after(n int) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	done := make(chan struct{})
-	c.due = append(c.due, waiting{c.total + n, done})
+	if n <= 0 {
+		close(done)
+	} else {
+		c.due = append(c.due, waiting{c.total + n, done})
+	}
 	return done
 }
 
