@@ -2,15 +2,14 @@ package e2e
 
 import (
 	"context"
-	"database/sql"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -391,9 +390,12 @@ func (w *world) rebuilt() (path string) {
 }
 
 // count answers a query with a number.
-func (w *world) count(query string) (n int) {
+func (w *world) count(query string) int {
 	w.t.Helper()
-	each(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), query, func(r *sql.Rows) error { return r.Scan(&n) })
+	n, err := strconv.Atoi(storetest.Table(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), query)[0])
+	if err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
 	return n
 }
 
@@ -413,21 +415,4 @@ func (w *world) checkCities(states ...string) {
 func head(s string) string {
 	lines := strings.SplitAfterN(s, "\n", 40)
 	return strings.Join(lines[:min(len(lines), 39)], "")
-}
-
-func each(t *testing.T, db *store.DB, query string, scan func(*sql.Rows) error) {
-	t.Helper()
-	rows, err := db.Read().QueryContext(context.WithoutCancel(t.Context()), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			t.Fatal(fmt.Errorf("%s: %w", query, err))
-		}
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
 }
