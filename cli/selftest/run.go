@@ -27,7 +27,7 @@ const Workers = 5
 func selection() demo.Selection { return demo.Selection{States: []string{"CA", "TX"}} }
 
 // Places is demo.Config.Places of the directory that Run crawls.
-const Places = 4
+const Places = 2
 
 // Config says what to test and with what.
 type Config struct {
