@@ -69,8 +69,8 @@ bench-growth: ## Compare what a page costs in a file of 500,000 listings with on
 	YPCRAWL_BENCH_STORED=500000 $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 10x ./checkpoint
 
 .PHONY: crash
-crash: ## Kill crawls of searches, of the whole chain and beside another process KILLS (1000) times each and compare them with the truth; takes long
-	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|TwoProcesses)$$' -crash.kills=$(KILLS) ./e2e
+crash: ## Kill crawls at random KILLS (1000) times in each crash test, and at each arrival at each named point, and compare them with the truth; takes long
+	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|Points|TwoProcesses|InTrouble|Sources|Details)$$' -crash.kills=$(KILLS) ./e2e
 
 .PHONY: browser
 browser: ## Look at the page with a real Chromium (apt-get install chromium)

@@ -107,10 +107,7 @@ func (d *diagnosis) report() error {
 }
 
 func (d *diagnosis) print() error {
-	width := 0
-	for _, f := range d.findings {
-		width = max(width, len(f.Check))
-	}
+	const width = len("disk of logs") // the longest name
 	order := []severity{fine, dubious, broken}
 	slices.SortStableFunc(d.findings, func(a, b finding) int {
 		return slices.Index(order, a.Level) - slices.Index(order, b.Level)
@@ -137,11 +134,7 @@ func (d *diagnosis) openDatabase() {
 	switch {
 	case err == nil:
 		d.k = k
-		size := "of unknown size"
-		if info, err := os.Stat(path); err == nil {
-			size = bytesText(info.Size())
-		}
-		d.add("database", fine, "", "%s, schema version %d, %s", path, store.SchemaVersion, size)
+		d.add("database", fine, "", "%s, schema version %d", path, store.SchemaVersion)
 	case errors.As(err, new(*lostError)):
 		d.add("database", broken, d.p.replayCommand(), "%v", err)
 	case errors.Is(err, store.ErrNotFound):
@@ -227,15 +220,12 @@ func existingFolder(dir string) string {
 func (d *diagnosis) logFolder() {
 	dir := logDir(d.c)
 	there := existingFolder(dir)
-	_, missing := os.Stat(dir)
 	if err := tryWrite(there); err != nil {
 		d.add("log folder", broken, "correct its permissions, or name another folder with --wal-dir", "%s can't be written: %v", there, err)
-	} else if there == dir {
-		d.add("log folder", fine, "", "%s can be written", dir)
-	} else if missing != nil {
-		d.add("log folder", fine, "", "%s is not there yet; the next run makes it", dir)
-	} else {
+	} else if _, missing := os.Stat(dir); there != dir && missing == nil {
 		d.add("log folder", broken, "name another folder with --wal-dir", "%s is not a folder", dir)
+	} else {
+		d.add("log folder", fine, "", "%s can be written", there)
 	}
 }
 

@@ -31,7 +31,7 @@ var jsonLines = []string{
 	"sources check {dir}/copy.yaml", "proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "proxies remove 1 --yes", "proxies import {dir}/proxies.txt",
 	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "reset --yes", "reset --kind detail --yes",
 	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",
-	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "sources try yellowpages {dir}/page.html", "!demo check",
+	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "!demo check",
 	"wal read --limit 50", "wal compress", "backup {dir}/copy.db",
 }
 
@@ -127,11 +127,7 @@ func (s *seat) trouble() (listing string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	page, err := os.ReadFile("../testdata/pages/older_2013.html")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n", "ask.sql": "SELECT 1 AS n", "page.html": string(page)} {
+	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n", "ask.sql": "SELECT 1 AS n"} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
 			s.t.Fatal(err)
 		}

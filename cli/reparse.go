@@ -14,18 +14,15 @@ import (
 	"ypcrawl/yp"
 )
 
-const reparseExamples = `  ypcrawl reparse --source-file mended.yaml --dry-run   counts what another definition would store
-  ypcrawl reparse --source-file mended.yaml             stores it
-  ypcrawl changes --since 1h                            shows it`
-
-const reparseHelp = `Reads the pages that ` + "`run --keep-pages DAYS`" + ` has kept, the newest of each target and page number. It sends no request.
-Listings are stored as if that crawl had used today's definition: newer data stays, no listing is dropped, and no target
-changes its status. ` + "`changes`" + ` marks these changes as reparsed. After a kill, type the same again: nothing is lost.
-No log has them: after ` + "`wal replay`" + ` into another file, type it again there.`
-
 func (p *Program) reparseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "reparse", Usage: "Read kept pages again, by another definition, without a request", UsageText: reparseExamples, Description: reparseHelp,
+		Name: "reparse", Usage: "Read kept pages again, by another definition, without a request",
+		UsageText: "  ypcrawl reparse --source-file mended.yaml --dry-run   counts what another definition would store\n" +
+			"  ypcrawl reparse --source-file mended.yaml             stores it\n  ypcrawl changes --since 1h                            shows it",
+		Description: "Reads the pages that `run --keep-pages DAYS` has kept, the newest of each target and page number. It sends no request.\n" +
+			"Listings are stored as if that crawl had used today's definition: newer data stays, no listing is dropped, and no target\n" +
+			"changes its status. `changes` marks these changes as reparsed. After a kill, type the same again: nothing is lost.\n" +
+			"No log has them: after `wal replay` into another file, type it again there.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source-file", DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
 			onlySourceFlag(),
@@ -86,16 +83,12 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 	if out.DryRun {
 		verb = "would be stored"
 	}
-	w.lines(fmt.Sprintf("%s read again, with %s; %s can't be read, %s say nothing by this definition", plural(out.Pages, "page"), plural(out.Listings, "listing"),
-		thousands(int64(out.Damaged)), thousands(int64(out.Unread))))
-	w.more(fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb, plural(x.New, "listing"),
-		thousands(int64(x.Changed)), thousands(int64(x.Completed)), plural(x.Same, "page")))
-	if x.Older > 0 {
-		w.more(fmt.Sprintf("%s: the database has newer data, so only empty fields were set", plural(x.Older, "listing")))
-	}
-	if x.Unknown > 0 {
-		w.more(fmt.Sprintf("%s skipped: their target or listing is not in the database", plural(x.Unknown, "page")))
-	}
+	count := func(n int) string { return thousands(int64(n)) }
+	w.lines(
+		fmt.Sprintf("%s read again, with %s; %s can't be read, %s say nothing by this definition", plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
+		fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb, plural(x.New, "listing"), count(x.Changed), count(x.Completed), plural(x.Same, "page")),
+		fmt.Sprintf("%s: the database has newer data, so only empty fields were set; %s skipped: their target or listing is not in the database", plural(x.Older, "listing"), plural(x.Unknown, "page")),
+	)
 	if out.DryRun {
 		w.more("Nothing was stored (--dry-run).")
 	}

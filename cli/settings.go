@@ -92,15 +92,14 @@ func setEnvVars(app *cli.App) {
 
 // unknownVariables tells of variables that set nothing. Their values may be secrets and are not shown.
 func unknownVariables(app *cli.App, environ []string) (complaints []string) {
-	_, keys := flagsOf(app)
-	var known []string
-	ofNotify := []string{"YPCRAWL_EVENT", "YPCRAWL_TITLE"} // a command of --notify that calls this program has them
-	for _, key := range keys {
-		known = append(known, variable(key))
+	_, known := flagsOf(app)
+	for i, key := range known {
+		known[i] = variable(key)
 	}
+	known = append(known, "YPCRAWL_EVENT", "YPCRAWL_TITLE") // a command of --notify that calls this program has them
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(append(ofNotify, known...), name) {
+		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(known, name) {
 			complaints = append(complaints, fmt.Sprintf("the variable %s sets nothing%s", yp.Printable(name), meant(name, known)))
 		}
 	}
@@ -111,10 +110,11 @@ func unknownVariables(app *cli.App, environ []string) (complaints []string) {
 // meant names what is known and has only a command before that name, or the nearest.
 func meant(name string, known []string) string {
 	bare := strings.TrimPrefix(name, envPrefix)
+	near, ok := yp.Nearest(name, known)
 	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasSuffix(k, " "+bare) || strings.HasSuffix(k, "_"+bare) }); i >= 0 {
-		return ": did you mean " + known[i] + "?"
+		near, ok = known[i], true
 	}
-	if near, ok := yp.Nearest(name, known); ok {
+	if ok {
 		return ": did you mean " + near + "?"
 	}
 	return "; see `ypcrawl help settings`"
@@ -128,7 +128,7 @@ type setting struct {
 
 // readSettings reads the whole file, sections of other commands too: an unknown key, a key given twice or a
 // value of the wrong shape is a UsageError with file and line.
-func readSettings(known []string, path string) (map[string]setting, error) {
+func readSettings(known []string, path string) (found map[string]setting, err error) {
 	data, err := readBounded(path, "settings file")
 	if err != nil {
 		return nil, Usagef("read settings: %w", err)
@@ -137,46 +137,44 @@ func readSettings(known []string, path string) (map[string]setting, error) {
 	if err := cmp.Or(yaml.Unmarshal(data, new(map[string]any)), yaml.Unmarshal(data, &doc)); err != nil { // the map refuses a key given twice
 		return nil, Usagef("%s: %w", path, err)
 	}
-	known = slices.DeleteFunc(known, func(key string) bool { return key == configFlag })
-	found := map[string]setting{}
-	var read func(node *yaml.Node, section string) error
-	read = func(node *yaml.Node, section string) (err error) {
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			name, value := strings.TrimSpace(section+" "+node.Content[i].Value), node.Content[i+1]
-			if value.Kind == yaml.AliasNode {
-				value = value.Alias
-			}
-			x := setting{line: node.Content[i].Line}
-			bare := value.ShortTag() == "!!null"
-			switch {
-			case value.Kind == yaml.MappingNode:
-				if err := read(value, name); err != nil {
-					return err
-				}
-				continue
-			case bare && slices.ContainsFunc(known, func(key string) bool { return strings.HasPrefix(key, name+" ") }):
-				continue // a section whose lines are comments, say
-			case !slices.Contains(known, name):
-				err = errors.New("unknown key" + meant(name, known))
-			case value.Kind == yaml.SequenceNode:
-				err = value.Decode(&x.values)
-			case !bare:
-				x.values = []string{value.Value}
-			}
-			if err == nil && len(x.values) == 0 {
-				err = errors.New("want a value or a list of values; remove the line for the default")
-			}
-			if err != nil {
-				return Usagef("%s:%d: %s: %w", path, x.line, name, err)
-			}
-			found[name] = x
-		}
-		return nil
-	}
+	found = map[string]setting{}
 	for _, root := range doc.Content { // none in an empty file
-		err = read(root, "")
+		if line, err := readSection(found, slices.DeleteFunc(known, func(key string) bool { return key == configFlag }), root, ""); err != nil {
+			return nil, Usagef("%s:%d: %w", path, line, err)
+		}
 	}
-	return found, err
+	return found, nil
+}
+
+// readSection adds the keys of a section and those within. Its error is of a line.
+func readSection(found map[string]setting, known []string, section *yaml.Node, prefix string) (line int, err error) {
+	for i := 0; i+1 < len(section.Content) && err == nil; i += 2 {
+		name, value := prefix+section.Content[i].Value, section.Content[i+1]
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		var values []string
+		line = section.Content[i].Line
+		switch inner := slices.ContainsFunc(known, func(key string) bool { return strings.HasPrefix(key, name+" ") }); {
+		case value.Kind == yaml.MappingNode:
+			line, err = readSection(found, known, value, name+" ")
+			continue
+		case inner && value.ShortTag() == "!!null": // a section whose lines are comments, say
+			continue
+		case !slices.Contains(known, name):
+			return line, fmt.Errorf("%s: unknown key%s", name, meant(name, known))
+		case value.Kind == yaml.ScalarNode:
+			value = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{value}}
+		}
+		if err := value.Decode(&values); err != nil {
+			return line, fmt.Errorf("%s: %w", name, err)
+		}
+		if values = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(values) == 0 {
+			return line, fmt.Errorf("%s: want a value or a list of values; remove the line for the default", name)
+		}
+		found[name] = setting{values, line}
+	}
+	return line, err
 }
 
 // applySettings sets the flags of c's command that neither the command line nor the environment has set from
@@ -184,10 +182,10 @@ func readSettings(known []string, path string) (map[string]setting, error) {
 func applySettings(c *cli.Context, path string, explicit bool) error {
 	flags, keys := flagsOf(c.App)
 	found, err := readSettings(keys, path)
-	if errors.Is(err, fs.ErrNotExist) && !explicit {
-		return nil
-	}
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) && !explicit {
+			return nil
+		}
 		return err
 	}
 	command := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ")

@@ -54,23 +54,17 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 		var batch []checkpoint.KeptPage
 		for _, id := range some {
 			p, body, err := cfg.Pages.Read(ctx, id)
-			switch {
-			case errors.Is(err, kept.ErrRemoved): // since
-				continue
-			case errors.Is(err, kept.ErrDamaged):
+			if errors.Is(err, kept.ErrDamaged) || errors.Is(err, kept.ErrRemoved) { // since
 				out.Damaged++
 				continue
-			case err != nil:
+			}
+			if err != nil {
 				return nil, err
 			}
 			if _, asked := sources[p.Source]; !asked {
 				sources[p.Source], _ = cfg.Source(p.Source) // whoever asks is told there
 			}
-			page, err := out.read(sources[p.Source], p, body)
-			if err != nil {
-				return nil, fmt.Errorf("kept page %s: %w", yp.Printable(p.URL), err)
-			}
-			if page != nil {
+			if page := out.read(sources[p.Source], p, body); page != nil {
 				batch = append(batch, checkpoint.KeptPage{Target: &p.Target, Page: page, Fetched: p.FetchedAt})
 			}
 		}
@@ -86,37 +80,39 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 }
 
 // read reads one page, and filters it as the run did that fetched it; nil is one that says nothing, or has no source.
-func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) (*yp.Page, error) {
+func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) *yp.Page {
 	if src == nil {
-		return nil, nil
-	}
-	base, baseErr := url.Parse(p.BaseURL)
-	final, finalErr := url.Parse(p.URL)
-	if err := errors.Join(baseErr, finalErr); err != nil {
-		return nil, err
+		return nil
 	}
 	out.Pages++
+	var f Filter
+	src, page, err := ParseKept(src, p, body)
+	if err = errors.Join(err, json.Unmarshal([]byte(p.Filter), &f)); err != nil || page.Outcome != site.OK || page.Detail == nil && len(page.Listings) == 0 {
+		out.Unread++
+		return nil
+	}
+	if page.Number = p.Number; page.Detail != nil {
+		out.Listings++
+		return &yp.Page{Number: p.Number, Detail: page.Detail}
+	}
+	out.Listings += len(page.Listings)
+	filter := f.compile()
+	filter.apply(&page.Page, src.Check)
+	return &yp.Page{Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected}
+}
+
+// ParseKept reads a kept page as a crawl reads it when it comes, by a definition whose site stands where it stood then.
+func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site.Page, error) {
+	base, err := url.Parse(p.BaseURL)
+	final, finalErr := url.Parse(p.URL)
+	if err = errors.Join(err, finalErr); err != nil {
+		return nil, nil, err
+	}
 	src = src.WithBaseURL(base)
 	parser := src.ParsePage
 	if p.Kind == yp.KindDetail {
 		parser = detailParser(src, p.Listing)
 	}
 	page, err := parse(parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
-	if err != nil || page.Outcome != site.OK || page.Detail == nil && len(page.Listings) == 0 {
-		out.Unread++
-		return nil, nil //nolint:nilerr // it is counted
-	}
-	if out.Listings += len(page.Listings); page.Detail != nil {
-		out.Listings++
-	}
-	if p.Kind == yp.KindSearch {
-		var f Filter
-		if err := json.Unmarshal([]byte(p.Filter), &f); err != nil {
-			return nil, fmt.Errorf("its filter: %w", err)
-		}
-		page.Number = p.Number
-		filter := f.compile()
-		filter.apply(&page.Page, src.Check)
-	}
-	return &yp.Page{Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected, Detail: page.Detail}, nil
+	return src, page, err
 }

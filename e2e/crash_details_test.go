@@ -16,8 +16,9 @@ import (
 func TestCrashDetails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
+	w.only("Plumbers", "Dentists")
 	rnd := rand.New(rand.NewPCG(4, 4))
-	for range detailKills {
+	for range orLong(detailKills) {
 		if w.killAfter(rnd.IntN(40)+20, "--details") {
 			w.kills++
 		}
@@ -34,7 +35,7 @@ func TestCrashDetails(t *testing.T) {
 		w.must(w.detailArgs()...)
 		w.must("details", "retry", "--status", "STUCK", "--yes")
 	}
-	w.truth.Details = w.site.Details(w.base(), selection())
+	w.truth.Details = w.site.Details(w.base(), w.sel)
 	w.checkTruth()
 	w.checkRefetched(w.kills)
 	w.checkReplay()

@@ -72,20 +72,11 @@ func rowsOf(t *testing.T, db *store.DB, query string) (all []string) {
 // holds the same in every table that pages feed, and so it does after a second replay.
 func TestReplayOfEverything(t *testing.T) {
 	t.Parallel()
-	w := siteWorld(t, demo.Config{Places: 8})
+	w := siteWorld(t, demo.Config{Places: 6})
 	site := []string{"--source", "demo", "--base-url", w.url, "--states", "UT", "--log-level", "warn", "--delay", "0"}
 	discover := append([]string{"discover", "--categories", "Plumbers", "Dentists"}, site...)
 	crawl := append([]string{"run", "--categories", "Plumbers", "Dentists", "--details", "--workers", "1", "--linger", "0"}, site...)
 	path := filepath.Join(w.dir, "ypcrawl.db")
-	pick := func(query string) (id string) {
-		t.Helper()
-		each(t, w.open(path), query, func(rows *sql.Rows) error { return rows.Scan(&id) })
-		if id == "" {
-			t.Fatalf("nothing found by %s", query)
-		}
-		return id
-	}
-
 	w.dies("appended", 3, discover...)
 	w.run(discover...)
 	w.dies("committed", 9, crawl...)
@@ -102,7 +93,7 @@ func TestReplayOfEverything(t *testing.T) {
 		"indexes that were read twice": `SELECT count(*) FROM targets WHERE kind = 'index' AND crawls = 2`,
 		"retired targets":              `SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`,
 	} {
-		if pick(query) == "0" {
+		if w.count(query) == 0 {
 			t.Errorf("the crawl had none: %s", what)
 		}
 	}
@@ -121,7 +112,7 @@ func TestReplayOfEverything(t *testing.T) {
 // same backfilled fields, in the order in which their pages were committed, at their times.
 func TestReplayOfManyWorkers(t *testing.T) {
 	t.Parallel()
-	w := siteWorld(t, demo.Config{Places: 8})
+	w := siteWorld(t, demo.Config{Places: 4})
 	crawled := filepath.Join(w.dir, "ypcrawl.db")
 	for epoch := range 2 {
 		if err := w.site.SetEpoch(epoch); err != nil {

@@ -80,8 +80,8 @@ func (c *sourcesWorld) checkSources(path string, untold int) {
 	c.t.Helper()
 	db := c.open(path)
 	for i, name := range c.names {
-		truth := demo.Truth{Listings: c.truths[i].Listings, Searches: c.truths[i].Searches} // companies have listings of several sources
-		found, err := selftest.Compare(context.WithoutCancel(c.t.Context()), db, name, &truth)
+		truth := demo.Truth{Listings: c.truths[i].Listings, Searches: c.truths[i].Searches}
+		found, err := differences(context.WithoutCancel(c.t.Context()), db, name, &truth)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -104,10 +104,10 @@ func TestCrashSources(t *testing.T) {
 	c := newSourcesWorld(t)
 	rnd := rand.New(rand.NewPCG(4, 4))
 	kills := 0
-	for kills < 8 && c.killAfter(rnd.IntN(15)+1) {
+	for kills < orLong(sourcesKills) && c.killAfter(rnd.IntN(15)+1) {
 		kills++
 	}
-	if kills < 4 {
+	if kills < sourcesKills-1 {
 		t.Errorf("only %d kills", kills)
 	}
 	c.finish()

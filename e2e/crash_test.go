@@ -17,11 +17,23 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/fetch"
 )
 
-// crashKills is how many times TestCrashRandom kills; `make crash` asks for 1,000.
-var crashKills = flag.Int("crash.kills", defaultKills, "SIGKILLs in the random crash test")
+// crashKills is how many times each crash test kills; `make crash` asks for 1,000.
+var crashKills = flag.Int("crash.kills", 0, "SIGKILLs in each crash test, and all arrivals at each point; 0 = few, and one")
+
+// orLong is how many times a test kills: a few times, or as often as a long series was asked for.
+func orLong(few int) int {
+	if *crashKills > 0 {
+		return *crashKills
+	}
+	return few
+}
+
+// pointTimes are arrivals at a named point at which a crawl is killed there.
+var pointTimes = []int{1, 6, 17}
 
 // crawlArgs is the crawl that every crash test runs.
 func (w *world) crawlArgs(more ...string) []string {
@@ -31,6 +43,9 @@ func (w *world) crawlArgs(more ...string) []string {
 	args := []string{
 		"run", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0",
 		"--workers", strconv.Itoa(w.workers), "--log-level", "warn",
+	}
+	if len(w.sel.Categories) < len(demo.Categories()) {
+		args = append(append(args, "--categories"), w.sel.Categories...)
 	}
 	if w.chain {
 		args = append(args, "--discover", "--details", "--linger", "0")
@@ -48,17 +63,15 @@ func TestCrashRandom(t *testing.T) {
 	t.Parallel()
 	t.Run("searches", func(t *testing.T) {
 		t.Parallel()
-		newWorld(t, min(4+*crashKills/12, 32)).killAtRandom(*crashKills, 10)
+		kills := orLong(randomKills)
+		newWorld(t, min(3+kills/12, 32)).killAtRandom(kills, 10)
 	})
 	t.Run("chain", func(t *testing.T) {
 		t.Parallel()
-		kills := *crashKills
-		if kills == defaultKills {
-			kills = chainKills
-		}
-		w := troubledWorld(t, 1, map[string]float64{"429": 0.01, "503": 0.04})
+		w := siteWorld(t, demo.Config{Places: 1, Fail: map[string]float64{"429": 0.01, "503": 0.04}})
+		w.only("Plumbers", "Dentists")
 		w.chain = true
-		w.killAtRandom(kills, 40)
+		w.killAtRandom(orLong(chainKills), 40)
 		w.checkRecords()
 	})
 }
@@ -83,14 +96,18 @@ func (w *world) killAtRandom(times, requests int) {
 	w.t.Logf("%d kills, %d files, %d of %d requests for a page again, %d searches stuck and reset", times, w.files, w.counter.extra(), w.counter.total, w.stuck)
 }
 
-// TestCrashPoints kills the crawl once at every named point.
+// TestCrashPoints kills the crawl at every named point, at one arrival there; in a long series at each of pointTimes.
 func TestCrashPoints(t *testing.T) {
 	t.Parallel()
 	for i, point := range crawl.Points() {
 		if i%pointStep != 0 {
 			continue
 		}
-		for _, nth := range pointTimes {
+		times := pointTimes
+		if *crashKills == 0 {
+			times = times[i%len(times):][:1]
+		}
+		for _, nth := range times {
 			t.Run(fmt.Sprintf("%s/%d", point, nth), func(t *testing.T) {
 				t.Parallel()
 				w := newWorld(t, 2)
@@ -112,14 +129,10 @@ func TestCrashTwoProcesses(t *testing.T) {
 		name   string
 		places int
 		delay  time.Duration
-	}{{"without a pace", sharedPlaces, 0}, {"with a pace", 1, fetch.SharedDelay}} {
+	}{{"without a pace", 8, 0}, {"with a pace", 1, fetch.SharedDelay}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			kills := *crashKills
-			if kills == defaultKills {
-				kills = 12
-			}
-			newWorld(t, c.places).killBeside(kills, c.delay)
+			newWorld(t, c.places).killBeside(orLong(sharedKills), c.delay)
 		})
 	}
 }
@@ -172,7 +185,7 @@ func TestCrashInTrouble(t *testing.T) {
 	}
 	hasty := []string{"--source-file", "hasty.yaml", "--linger", "0"}
 	rnd := rand.New(rand.NewPCG(3, 3))
-	for range troubleKills {
+	for range orLong(troubleKills) {
 		w.killAfter(rnd.IntN(12)+1, hasty...)
 	}
 	code := -1
@@ -399,7 +412,7 @@ func (w *world) again() {
 // places gets about half of the pages that are left.
 func TestTwoRunsShareAState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, min(sharedPlaces, 12))
+	w := newWorld(t, 6)
 	w.counter.latency.Store(int64(20 * time.Millisecond))
 	run := func(agent string) *exec.Cmd {
 		cmd := command(w.dir, nil, w.crawlArgs("--max-per-state", "2", "--user-agent", agent)...)

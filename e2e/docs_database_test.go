@@ -135,7 +135,7 @@ func describeSchema(t *testing.T, parts []schemaPart) string {
 			if about != "" {
 				fmt.Fprintf(&b, "\n%s\n", about)
 			}
-			columns := textsOf(t, db, "SELECT name FROM pragma_table_info(?)", p.name)
+			columns := storetest.Table(t, db, "SELECT name FROM pragma_table_info(?)", p.name)
 			switch {
 			case p.kind == "VIEW":
 				fmt.Fprintf(&b, "\nColumns: `%s`.\n", strings.Join(columns, "`, `"))
@@ -146,7 +146,7 @@ func describeSchema(t *testing.T, parts []schemaPart) string {
 				describeIndexes(t, &b, db, parts, p.name)
 			}
 		}
-		want := textsOf(t, db, "SELECT name FROM sqlite_schema WHERE type = lower(?) AND name NOT LIKE 'listing_words_%' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", chapter.kind)
+		want := storetest.Table(t, db, "SELECT name FROM sqlite_schema WHERE type = lower(?) AND name NOT LIKE 'listing_words_%' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", chapter.kind)
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("%s of the database (-) and those that were read in schema.sql (+):\n%s", chapter.title, diff)
 		}
@@ -229,7 +229,7 @@ func describeIndexes(t *testing.T, b *strings.Builder, db *store.DB, parts []sch
 		}
 		fmt.Fprintf(b, "%s\n", strings.TrimSpace(fmt.Sprintf("- `%s`%s: `%s`. %s", p.name, unique, strings.TrimSuffix(columns, ";"), prose(p.comment))))
 	}
-	want := textsOf(t, db, "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", table)
+	want := storetest.Table(t, db, "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", table)
 	if diff := cmp.Diff(want, slices.Sorted(slices.Values(names))); diff != "" && len(want)+len(names) > 0 {
 		t.Errorf("indexes of %s in the database (-) and those that were read in schema.sql (+):\n%s", table, diff)
 	}
@@ -252,14 +252,4 @@ func prose(lines []string) string {
 // escapeCell makes a comment a text of Markdown that can stand in a table.
 func escapeCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`).Replace(strings.TrimSpace(s))
-}
-
-// textsOf reads the one column of a query.
-func textsOf(t *testing.T, db *store.DB, query string, args ...any) []string {
-	t.Helper()
-	all, err := store.Column[string](db.Reader(t.Context()), query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }

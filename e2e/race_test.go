@@ -5,17 +5,16 @@ package e2e
 // Under the race detector SQLite is some ten times slower: there the suite kills
 // less often and crawls less. The plain run does the full count.
 const (
-	defaultKills = 8
-	sharedPlaces = 4
+	randomKills  = 5
+	chainKills   = 3
+	sharedKills  = 3
+	sourcesKills = 4
 	crashSources = 3
 	detailKills  = 2
+	troubleKills = 3
 	pointStep    = 3
-	chainKills   = 3
-	troubleKills = 4
 )
 
 // scripts are those that crawl with several workers or processes: what other commands do
 // is as well tested without the detector, which makes each of them ten times as slow.
 var scripts = []string{"run", "stop", "failures", "fleet", "details", "discover", "proxies"}
-
-var pointTimes = [...]int{6}

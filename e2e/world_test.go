@@ -2,22 +2,27 @@ package e2e
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -31,7 +36,8 @@ type world struct {
 	url     string
 	counter *counter
 	site    *demo.Directory
-	args    []string // of the crawl that tests kill; nil = crawlArgs
+	args    []string       // of the crawl that tests kill; nil = crawlArgs
+	sel     demo.Selection // of the crawl that tests kill
 	truth   demo.Truth
 	files   int
 	kills   int // of the crawl into the present file
@@ -48,7 +54,7 @@ func newWorld(t *testing.T, places int) *world {
 func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
 	t.Helper()
 	w := siteWorld(t, demo.Config{Places: places, Fail: fail})
-	w.truth = w.site.Truth(w.base(), selection())
+	w.truth = w.site.Truth(w.base(), w.sel)
 	return w
 }
 
@@ -56,10 +62,17 @@ func troubledWorld(t *testing.T, places int, fail map[string]float64) *world {
 func siteWorld(t *testing.T, cfg demo.Config) *world {
 	t.Helper()
 	dir := sites(t, cfg, 1)[0]
-	w := &world{t: t, dir: t.TempDir(), workers: 5, places: cfg.Places, files: 1, site: dir}
+	w := &world{t: t, dir: t.TempDir(), workers: 5, places: cfg.Places, files: 1, site: dir, sel: selection()}
 	w.counter = newCounter(dir)
 	w.url = serveSite(t, w.counter)
 	return w
+}
+
+// only narrows the selection to some categories.
+func (w *world) only(categories ...string) {
+	w.t.Helper()
+	w.sel.Categories = categories
+	w.truth = w.site.Truth(w.base(), w.sel)
 }
 
 func sites(t *testing.T, cfg demo.Config, n int) []*demo.Directory {
@@ -105,9 +118,16 @@ type counter struct {
 	latency atomic.Int64
 
 	mu    sync.Mutex
+	came  []visit // each request, of robots.txt too
 	total int
 	seen  map[string]map[string]int // address → User-Agent → requests
 	due   []waiting
+}
+
+// visit is when a request came, and whose it was.
+type visit struct {
+	at  time.Time
+	who string // User-Agent
 }
 
 func newCounter(next http.Handler) *counter {
@@ -120,6 +140,9 @@ type waiting struct {
 }
 
 func (c *counter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.came = append(c.came, visit{time.Now(), r.UserAgent()})
+	c.mu.Unlock()
 	if r.URL.Path != "/robots.txt" {
 		c.count(r)
 		if d := time.Duration(c.latency.Load()); d > 0 {
@@ -182,12 +205,16 @@ func (c *counter) count(r *http.Request) {
 	})
 }
 
-// after returns a channel that is closed when n more requests have come.
+// after returns a channel that is closed when n more requests have come; at once when n is not above 0.
 func (c *counter) after(n int) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	done := make(chan struct{})
-	c.due = append(c.due, waiting{c.total + n, done})
+	if n <= 0 {
+		close(done)
+	} else {
+		c.due = append(c.due, waiting{c.total + n, done})
+	}
 	return done
 }
 
@@ -276,19 +303,65 @@ func (w *world) checkTruth() {
 func (w *world) checkRows(path string) {
 	w.t.Helper()
 	truth := w.truth
-	truth.Searches = w.site.Searches(selection())
+	truth.Searches = w.site.Searches(w.sel)
 	if w.chain {
-		truth.Details, truth.Cities = w.site.Details(w.base(), selection()), w.site.Cities("CA", "TX")
+		truth.Details, truth.Cities = w.site.Details(w.base(), w.sel), w.site.Cities("CA", "TX")
 	}
-	compare(w.t, w.open(path), demoSource, &truth)
+	db := w.open(path)
+	compare(w.t, db, demoSource, &truth)
+	if truth.Details == nil { // what own pages complete joins more of them
+		checkCompanies(w.t, db, truth.Listings)
+	}
+}
+
+// checkCompanies: companies are the components over the keys that their listings share, and have the name of the first
+// of those by their ids.
+func checkCompanies(t *testing.T, db *store.DB, listings []yp.Listing) {
+	t.Helper()
+	forest, owner := yp.NewForest(len(listings)), map[string]int{}
+	for i := range listings {
+		for _, key := range yp.CompanyKeys(&listings[i]) {
+			if first, ok := owner[key]; ok {
+				forest.Join(i, first)
+			} else {
+				owner[key] = i
+			}
+		}
+	}
+	ids, want := map[int][]string{}, []string{}
+	for i := range listings { // by their ids, so that the root is the first one
+		ids[forest.Root(i)] = append(ids[forest.Root(i)], listings[i].ID)
+	}
+	for root, all := range ids {
+		want = append(want, listings[root].Name+"|"+strings.Join(all, ","))
+	}
+	slices.Sort(want)
+	got := storetest.Table(t, db, `SELECT c.name, (SELECT group_concat(listing_id ORDER BY listing_id) FROM listings WHERE company_id = c.id) FROM companies c`)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("companies differ from the truth (-want +got):\n%s", head(diff))
+	}
 }
 
 const demoSource = "demo"
 
+// differences compares a database with the truth.
+func differences(ctx context.Context, db *store.DB, source string, truth *demo.Truth) (found []selftest.Difference, err error) {
+	dir, err := os.MkdirTemp("", "truth-")
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "truth.db")
+	if err = selftest.WriteTruth(ctx, file, truth); err == nil {
+		found, err = selftest.Compare(ctx, db, source, file)
+	}
+	return found, errors.Join(err, os.RemoveAll(dir))
+}
+
 // compare reports the first differences between a database and the truth.
 func compare(t testing.TB, db *store.DB, source string, truth *demo.Truth) {
 	t.Helper()
-	found, err := selftest.Compare(context.WithoutCancel(t.Context()), db, source, truth)
+	found, err := differences(context.WithoutCancel(t.Context()), db, source, truth)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -317,9 +390,12 @@ func (w *world) rebuilt() (path string) {
 }
 
 // count answers a query with a number.
-func (w *world) count(query string) (n int) {
+func (w *world) count(query string) int {
 	w.t.Helper()
-	each(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), query, func(r *sql.Rows) error { return r.Scan(&n) })
+	n, err := strconv.Atoi(storetest.Table(w.t, w.open(filepath.Join(w.dir, "ypcrawl.db")), query)[0])
+	if err != nil {
+		w.t.Fatalf("%s: %v", query, err)
+	}
 	return n
 }
 
@@ -339,21 +415,4 @@ func (w *world) checkCities(states ...string) {
 func head(s string) string {
 	lines := strings.SplitAfterN(s, "\n", 40)
 	return strings.Join(lines[:min(len(lines), 39)], "")
-}
-
-func each(t *testing.T, db *store.DB, query string, scan func(*sql.Rows) error) {
-	t.Helper()
-	rows, err := db.Read().QueryContext(context.WithoutCancel(t.Context()), query)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			t.Fatal(fmt.Errorf("%s: %w", query, err))
-		}
-	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
 }

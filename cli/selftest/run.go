@@ -23,11 +23,11 @@ import (
 // Workers are those of each crawl.
 const Workers = 5
 
-// Selection is what is crawled, of a directory with Places places a state.
-func Selection() demo.Selection { return demo.Selection{States: []string{"CA", "TX"}} }
+// selection is what is crawled, of a directory with Places places a state.
+func selection() demo.Selection { return demo.Selection{States: []string{"CA", "TX"}} }
 
 // Places is demo.Config.Places of the directory that Run crawls.
-const Places = 4
+const Places = 2
 
 // Config says what to test and with what.
 type Config struct {
@@ -43,29 +43,17 @@ type Config struct {
 
 // Result is what a selftest found.
 type Result struct {
-	OK        bool      `json:"ok"`    // no problems
-	Pages     int       `json:"pages"` // of an undisturbed crawl
-	Listings  int       `json:"listings"`
-	Seconds   float64   `json:"seconds"`    // of the undisturbed crawl
-	Lines     int       `json:"page_lines"` // in its logs
-	Syncs     int       `json:"syncs"`      // of a log, each for one of those lines
-	Kills     int       `json:"kills"`      // at random, that hit
-	Stopped   bool      `json:"stopped_and_continued"`
-	Databases int       `json:"databases"`                   // that were crawled into and compared
-	Again     int       `json:"pages_fetched_again"`         //
-	Allowed   int       `json:"pages_fetched_again_allowed"` // one a worker and kill or stop
-	Lost      int       `json:"lost"`                        // listings, in all databases
-	Doubled   int       `json:"doubled"`
-	Problems  []Problem `json:"problems"`         // empty = all is well
-	Folder    string    `json:"folder,omitempty"` // where the files are, if it was kept
-}
-
-// Problem is something that must not be.
-type Problem struct {
-	Step        string `json:"step"`     // undisturbed, kills, stopped
-	Database    string `json:"database"` // its path
-	Text        string `json:"text"`
-	Differences int    `json:"differences"` // from the truth
+	Pages    int      `json:"pages"` // of an undisturbed crawl
+	Listings int      `json:"listings"`
+	Seconds  float64  `json:"seconds"`    // of the undisturbed crawl
+	Lines    int      `json:"page_lines"` // in its logs
+	Syncs    int      `json:"syncs"`      // of a log, each for one of those lines
+	Kills    int      `json:"kills"`      // at random, that hit
+	Stopped  bool     `json:"stopped_and_continued"`
+	Again    int      `json:"pages_fetched_again"`         //
+	Allowed  int      `json:"pages_fetched_again_allowed"` // one a worker and kill or stop
+	Problems []string `json:"problems"`                    // empty = all is well: each database holds the truth
+	Folder   string   `json:"folder,omitempty"`            // where the files are, if it was kept
 }
 
 // errCrawl is a problem of ypcrawl or of the disk, not of the selftest.
@@ -73,7 +61,7 @@ var errCrawl = errors.New("the crawl failed")
 
 // Run tests. The error is about what could not be tested; what went wrong stands in the result.
 func Run(ctx context.Context, cfg Config) (res Result, err error) {
-	res.Problems = []Problem{}
+	res.Problems = []string{}
 	root, err := os.MkdirTemp(cfg.Dir, "ypcrawl-selftest-")
 	if err != nil {
 		return res, fmt.Errorf("make a folder to test in: %w: name another place with --dir", err)
@@ -85,7 +73,6 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		}
 		res.Folder = root
 	}()
-	defer func() { res.OK = err == nil && len(res.Problems) == 0 }()
 	server, err := demo.Serve(ctx, "", cfg.Directory)
 	if err != nil {
 		return res, err
@@ -95,9 +82,11 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	r := &runner{Config: cfg, ctx: ctx, root: root, url: server.URL(), res: &res, truth: cfg.Directory.Truth(base, Selection())}
-	r.truth.Searches = cfg.Directory.Searches(Selection())
-	res.Pages, res.Listings = r.truth.Pages, len(r.truth.Listings)
+	r := &runner{Config: cfg, ctx: ctx, root: root, url: server.URL(), res: &res}
+	truth := cfg.Directory.Truth(base, selection())
+	truth.Searches = cfg.Directory.Searches(selection())
+	res.Pages, res.Listings = truth.Pages, len(truth.Listings)
+	err = WriteTruth(ctx, filepath.Join(root, "truth.db"), &truth)
 	for _, step := range []struct {
 		name, says string
 		run        func() error
@@ -108,45 +97,48 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	} {
 		r.step = step.name
 		r.Say(step.says)
-		if err = r.fresh(); err == nil {
+		if err == nil {
+			err = r.fresh()
+		}
+		if err == nil {
 			err = step.run()
 		}
 		if errors.Is(err, errCrawl) && ctx.Err() == nil {
-			r.problem(database, 0, "%v", err)
-			return res, nil
+			r.problem("%v", err)
+			err = nil
 		}
 		if err != nil || len(res.Problems) > 0 { // what follows would say the same
-			return res, err
+			break
 		}
 	}
-	return res, nil
+	return res, err
 }
 
 type runner struct {
 	Config
-	ctx   context.Context //nolint:containedctx // of the one call that it lives for
-	root  string
-	url   string
-	res   *Result
-	truth demo.Truth
+	ctx  context.Context //nolint:containedctx // of the one call that it lives for
+	root string
+	url  string
+	res  *Result
 
 	step   string
+	files  int
 	dir    string         // of the database in hand
 	before map[string]int // requests by address before it
 	allow  int            // pages that may be fetched again for it
 }
 
-// database is the file that is crawled into.
-const database = "ypcrawl.db"
-
-func (r *runner) problem(file string, differences int, format string, args ...any) {
-	r.res.Problems = append(r.res.Problems, Problem{r.step, filepath.Join(r.dir, file), fmt.Sprintf(format, args...), differences})
+// problem notes something that must not be.
+func (r *runner) problem(format string, args ...any) {
+	r.res.Problems = append(r.res.Problems, fmt.Sprintf("%s: %s (%s)", r.step, fmt.Sprintf(format, args...), r.database()))
 }
+
+func (r *runner) database() string { return filepath.Join(r.dir, "ypcrawl.db") }
 
 // fresh begins an empty database.
 func (r *runner) fresh() error {
-	r.res.Databases++
-	r.dir = filepath.Join(r.root, strconv.Itoa(r.res.Databases)+"-"+r.step)
+	r.files++
+	r.dir = filepath.Join(r.root, strconv.Itoa(r.files)+"-"+r.step)
 	r.before, r.allow = r.Directory.Stats().URLs, 0
 	return os.Mkdir(r.dir, 0o700)
 }
@@ -189,29 +181,27 @@ func (r *runner) run(requests int, args ...string) (*child, error) {
 // ended judges a child that was not killed: its work is done, or some of it waits (3) because too many
 // kills in a row hit the same target.
 func (r *runner) ended(c *child) error {
-	if code := c.ProcessState.ExitCode(); code == 0 || code == 3 {
-		return nil
-	}
-	if err := r.ctx.Err(); err != nil {
-		return err
+	if code := c.ProcessState.ExitCode(); code == 0 || code == 3 || r.ctx.Err() != nil {
+		return r.ctx.Err()
 	}
 	lines := strings.Split(strings.TrimSpace(c.out.String()), "\n")
 	return fmt.Errorf("%w: %s: %s", errCrawl, c.ProcessState, strings.Join(lines[max(0, len(lines)-5):], " / "))
 }
 
-func (r *runner) crawl(level string) []string {
-	return slices.Concat([]string{
+// crawl crawls, to the end or for so many requests.
+func (r *runner) crawl(requests int) (*child, error) {
+	return r.run(requests, slices.Concat([]string{
 		"run", "--source", "demo", "--base-url", r.url, "--max-cities", strconv.Itoa(Places), "--delay", "0", "--linger", "0", "--workers", strconv.Itoa(Workers),
 		"--max-duration", "5m", // also when this process is killed
-		"--log-format", "json", "--log-level", level, "--states",
-	}, Selection().States)
+		"--log-format", "json", "--log-level", "debug", "--states",
+	}, selection().States)...)
 }
 
 // undisturbed crawls once without a kill, takes the time, and counts the syncs of the logs, of which each
 // line of a page must have one.
 func (r *runner) undisturbed() error {
 	begun := time.Now()
-	c, err := r.run(0, r.crawl("debug")...)
+	c, err := r.crawl(0)
 	if err != nil {
 		return err
 	}
@@ -228,18 +218,15 @@ func (r *runner) undisturbed() error {
 		}
 	}
 	if r.res.Syncs != r.res.Lines || r.res.Lines == 0 {
-		r.problem("logs", 0, "%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone", r.res.Syncs, r.res.Lines)
+		r.problem("%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone", r.res.Syncs, r.res.Lines)
 	}
 	return r.compare()
 }
 
 // kills ends crawls at random moments until so many kills have hit.
 func (r *runner) kills() error {
-	if r.Kills == 0 {
-		return nil
-	}
 	for r.res.Kills < r.Kills {
-		c, err := r.run(1+rand.IntN(20), r.crawl("warn")...) //nolint:gosec // a moment to kill at
+		c, err := r.crawl(1 + rand.IntN(20)) //nolint:gosec // a moment to kill at
 		switch {
 		case err != nil:
 		case c.running:
@@ -263,11 +250,12 @@ func (r *runner) kills() error {
 // finish crawls to the end, takes back what too many kills in a row made STUCK, and compares.
 func (r *runner) finish() error {
 	for range 3 {
-		c, err := r.run(0, r.crawl("warn")...)
-		if err == nil && c.ProcessState.ExitCode() != 0 {
-			_, err = r.run(0, "reset", "--yes", "--status", "STUCK")
-		} else if err == nil {
+		c, err := r.crawl(0)
+		if err == nil && c.ProcessState.ExitCode() == 0 {
 			break
+		}
+		if err == nil {
+			_, err = r.run(0, "reset", "--yes", "--status", "STUCK")
 		}
 		if err != nil {
 			return err
@@ -276,17 +264,15 @@ func (r *runner) finish() error {
 	return r.compare() // tells what is not done
 }
 
-// compare compares the database with the truth, one that is rebuilt from its logs, too, and counts the pages
-// that were fetched again.
+// compare compares the database with the truth, and counts the pages that were fetched again.
 func (r *runner) compare() error {
-	if err := r.compareFile(database, "the database"); err != nil {
+	db, err := store.Open(r.ctx, store.Config{Path: r.database(), Schema: r.Schema, ReadOnly: true})
+	if err != nil {
 		return err
 	}
-	if _, err := r.run(0, "--db", "rebuilt.db", "--quiet", "wal", "replay", filepath.Join("logs", "yp_wal")); err != nil {
-		return err
-	}
-	if err := r.compareFile("rebuilt.db", "a database that was rebuilt from the logs alone"); err != nil {
-		return err
+	found, err := Compare(r.ctx, db, "demo", filepath.Join(r.root, "truth.db"))
+	if len(found) > 0 {
+		r.problem("the database differs from the truth in %d places; first: %s: %s", len(found), found[0].Kind, found[0])
 	}
 	again := 0
 	for address, n := range r.Directory.Stats().URLs {
@@ -295,36 +281,9 @@ func (r *runner) compare() error {
 		}
 	}
 	if again > r.allow {
-		r.problem(database, 0, "%d pages were fetched again, and only %d are allowed: committed pages were lost", again, r.allow)
+		r.problem("%d pages were fetched again, and only %d are allowed: committed pages were lost", again, r.allow)
 	}
 	r.res.Again += again
 	r.res.Allowed += r.allow
-	return nil
-}
-
-func (r *runner) compareFile(name, what string) error {
-	var found []Difference
-	err := r.read(name, func(db *store.DB) (err error) {
-		found, err = Compare(r.ctx, db, "demo", &r.truth)
-		return err
-	})
-	for _, d := range found {
-		if d.Of == "listing" && d.Kind == Missing {
-			r.res.Lost++
-		} else if d.Of == "listing" && d.Kind == Doubled {
-			r.res.Doubled++
-		}
-	}
-	if len(found) > 0 {
-		r.problem(name, len(found), "%s differs from the truth: %s; first: %s", what, Summary(found), found[0])
-	}
-	return err
-}
-
-func (r *runner) read(name string, what func(*store.DB) error) error {
-	db, err := store.Open(r.ctx, store.Config{Path: filepath.Join(r.dir, name), Schema: r.Schema, ReadOnly: true})
-	if err != nil {
-		return err
-	}
-	return errors.Join(what(db), db.Close())
+	return errors.Join(err, db.Close())
 }

@@ -8,11 +8,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"syscall"
 	"time"
-
-	"ypcrawl/store"
 )
 
 // progress is how far each target is. Only a commit changes it.
@@ -21,11 +18,16 @@ const progress = `SELECT group_concat(concat_ws(' ', id, status, page_current, r
 // stopped stops a crawl in the middle of its pages, has its targets recovered and crawled to the end by others,
 // and continues it: what it still has in hand must not count.
 func (r *runner) stopped() error {
-	late, err := r.run(30, r.crawl("warn")...)
+	late, err := r.crawl(30)
 	if err != nil || !late.running {
 		return err
 	}
-	if err := r.stopOutside(late.Process); err != nil {
+	db, err := sql.Open("sqlite", fileURL(r.database(), "_txlock=immediate&_pragma=busy_timeout(20)"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }() // nothing is written
+	if err := r.stopOutside(db, late.Process); err != nil {
 		return err
 	}
 	r.allow += Workers
@@ -34,40 +36,27 @@ func (r *runner) stopped() error {
 	case <-r.ctx.Done():
 	}
 	var other *child
+	var before, after string
 	if _, err = r.run(0, "recover", "--timeout", "1s"); err == nil {
-		other, err = r.run(0, r.crawl("warn")...)
+		other, err = r.crawl(0)
 	}
-	before, readErr := r.progress()
-	err = errors.Join(err, readErr, late.Process.Signal(syscall.SIGCONT))
+	err = errors.Join(err, db.QueryRowContext(r.ctx, progress).Scan(&before), late.Process.Signal(syscall.SIGCONT))
 	<-late.done
-	if err = cmp.Or(err, r.ended(late)); err != nil {
-		return err
+	if err = cmp.Or(err, r.ended(late)); err == nil {
+		err = db.QueryRowContext(r.ctx, progress).Scan(&after)
 	}
-	after, err := r.progress()
 	if err != nil {
 		return err
 	}
 	if before != after && other.ProcessState.ExitCode() == 0 { // else there was work left
-		r.problem(database, 0, "a crawl that was stopped and continued has written to targets that another one had taken over: the fence of claims is lost")
+		r.problem("a crawl that was stopped and continued has written to targets that another one had taken over: the fence of claims is lost")
 	}
 	r.res.Stopped = true
 	return r.finish()
 }
 
-func (r *runner) progress() (text string, err error) {
-	err = r.read(database, func(db *store.DB) error {
-		return db.Read().QueryRowContext(r.ctx, progress).Scan(&text)
-	})
-	return text, err
-}
-
 // stopOutside stops a process while it holds no lock of the database: nobody could go on before it is continued.
-func (r *runner) stopOutside(p *os.Process) error {
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(r.dir, database))+"?_txlock=immediate&_pragma=busy_timeout(20)")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = db.Close() }() // nothing was written
+func (r *runner) stopOutside(db *sql.DB, p *os.Process) error {
 	for {
 		if err := p.Signal(syscall.SIGSTOP); err != nil {
 			return err

@@ -15,7 +15,6 @@ type business struct {
 	LID   int64 // the site's other number, which only sometimes equals ID
 	dice  dice
 	trade *trade
-	spot  dice   // where in its city it is: dice, until it moves
 	home  *place // nil for nationwide advertisers
 
 	Name    string
@@ -31,61 +30,31 @@ type business struct {
 	Snippet string
 	Image   string
 	Hours   []string
-	claimed claim
+	Claim   string // as the card says it; "" = it does not
 	chain   bool
 	twin    bool
 
 	// As a page of results shows it.
-	Rank, page int
-	Href       string // "" in an ad of those nationwide advertisers that link to no profile
+	Rank int
+	Href string // "" in an ad of those nationwide advertisers that link to no profile
 }
 
-type claim uint8
+// claims are how a card says whether its profile is claimed.
+var claims = []string{"", "mip_claimed", "mip_unclaimed"}
 
+// The questions asked of a business's dice. A new one takes a number that no other has, so that the answers stay.
 const (
-	claimUnsaid claim = iota
-	claimYes
-	claimNo
-)
-
-// The questions asked of a business's dice.
-const (
-	tagChain = iota
-	tagTwin
-	tagTwinKind
-	tagName
-	tagName1
-	tagName2
-	tagName3
-	tagPhone
-	tagPhoneNo
-	tagAddress
-	tagStreet
-	tagStreet1
-	tagStreet2
-	tagStreet3
-	tagStreet4
-	tagZip
-	tagZip4
-	tagSpaces
-	tagWeb
-	tagWebForm
-	tagLabels
-	tagLabels1
-	tagStars
-	tagReviews
-	tagYears
-	tagPrice
-	tagSnippet
-	tagSnippet1
-	tagImage
-	tagHours
-	tagClaimed
-	tagLid
-	tagSlug
-	_ // keeps the answers to the questions below
-	tagDetail
-	tagOpen // the last: a page's number is added
+	tagChain, tagTwin, tagTwinKind                            = 0, 1, 2
+	tagName, tagName1, tagName2, tagName3                     = 3, 4, 5, 6
+	tagPhone, tagPhoneNo                                      = 7, 8
+	tagAddress                                                = 9
+	tagStreet, tagStreet1, tagStreet2, tagStreet3, tagStreet4 = 10, 11, 12, 13, 14
+	tagZip, tagZip4, tagSpaces                                = 15, 16, 17
+	tagWeb, tagWebForm                                        = 18, 19
+	tagLabels, tagLabels1                                     = 20, 21
+	tagStars, tagReviews, tagYears, tagPrice                  = 22, 23, 24, 25
+	tagSnippet, tagSnippet1, tagImage, tagHours               = 26, 27, 28, 29
+	tagClaimed, tagLid, tagSlug, tagDetail                    = 30, 31, 32, 34
 )
 
 // business makes up the business of a key.
@@ -117,15 +86,15 @@ func (b *business) follow(o *business) {
 
 // original makes up a business that is no twin.
 func (d *edition) original(k key) business {
-	b := business{ID: k.id(), trade: &trades[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
-	b.LID, b.spot = b.ID, b.dice
+	b := business{ID: k.id(), trade: &trades()[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
+	b.LID = b.ID
 	if b.dice.pct(tagLid) < 30 {
 		b.LID = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
 	}
 	b.chain = k.place == nationwide || b.dice.pct(tagChain) < 4
 	if b.chain { // with one site and one toll-free number for all
-		n := k.n % len(b.trade.chains)
-		b.Name = b.trade.chains[n]
+		n := k.n % len(b.trade.Chains)
+		b.Name = b.trade.Chains[n]
 		b.Website = "https://www." + yp.Slug(b.Name) + ".example/"
 		b.Phone = "(800) 555-" + pad(1000+n+10*k.cat, 4)
 	} else {
@@ -144,29 +113,29 @@ func (d *edition) original(k key) business {
 }
 
 func (b *business) inventName() string {
-	d, word := b.dice, b.dice.word(tagName1, b.trade.words)
-	suffix := d.word(tagName3, legal)
+	d, word := b.dice, b.dice.word(tagName1, b.trade.Words)
+	suffix := d.word(tagName3, words().Legal)
 	switch r := d.pct(tagName); {
 	case r < 30:
-		return d.word(tagName2, surnames) + " " + word + suffix
+		return d.word(tagName2, words().Surnames) + " " + word + suffix
 	case r < 44:
-		return d.word(tagName2, surnames) + " & Sons " + word
+		return d.word(tagName2, words().Surnames) + " & Sons " + word
 	case r < 56:
 		return b.home.Name + " " + word + suffix
 	case r < 70:
-		return d.word(tagName2, adjectives) + " " + word + suffix
+		return d.word(tagName2, words().Adjectives) + " " + word + suffix
 	case r < 80:
-		return d.word(tagName2, firsts) + "'s " + word
+		return d.word(tagName2, words().Firsts) + "'s " + word
 	case r < 88:
-		return d.word(tagName3+100, adjectives) + " " + d.word(tagName2, surnames) + " " + word + suffix
+		return d.word(tagName3+100, words().Adjectives) + " " + d.word(tagName2, words().Surnames) + " " + word + suffix
 	case r < 92:
 		return "A-1 " + word + " #" + strconv.Itoa(1+d.pick(tagName2, 40))
 	case r < 96:
-		return d.word(tagName2, accented) + " " + word
+		return d.word(tagName2, words().Accented) + " " + word
 	case r < 98:
-		return d.word(tagName2, b.trade.odd)
+		return d.word(tagName2, b.trade.Odd)
 	}
-	return strings.Replace(d.word(tagName2, strange), "%s", word, 1)
+	return strings.Replace(d.word(tagName2, words().Strange), "%s", word, 1)
 }
 
 // inventSite makes up the website link. Names under .example belong to nobody
@@ -183,7 +152,7 @@ func (b *business) inventSite(k key) string {
 	case r < 82:
 		return "https://www." + own + "/?utm_source=yp&utm_medium=referral&utm_campaign=" + strconv.FormatInt(b.ID, 10)
 	case r < 92:
-		return "https://www." + b.trade.sitHost + "/" + slug + strconv.Itoa(k.n)
+		return "https://www." + b.trade.SitHost + "/" + slug + strconv.Itoa(k.n)
 	case r < 97:
 		return "/redirect/website?lid=" + strconv.FormatInt(b.LID, 10)
 	}
@@ -201,7 +170,7 @@ func ownHost(slug string, number int64) string {
 
 // localNumber makes up a number of the home's area.
 func (b *business) localNumber(d dice, tag int) string {
-	return "(" + d.word(tagPhone+100, b.home.zone.area) + ") 555-" + pad(d.pick(tag, 10_000), 4)
+	return "(" + d.word(tagPhone+100, b.home.zone.Area) + ") 555-" + pad(d.pick(tag, 10_000), 4)
 }
 
 func (b *business) reputation() {
@@ -213,13 +182,13 @@ func (b *business) reputation() {
 	if d.pct(tagYears) < 45 {
 		b.Years = 1 + d.pick(tagYears+100, 90)
 	}
-	if b.trade.pricey && d.pct(tagPrice) < 60 {
+	if b.trade.Pricey && d.pct(tagPrice) < 60 {
 		b.Price = "$$$$"[:1+d.pick(tagPrice+100, 4)]
 	}
 	if d.pct(tagHours) < 70 {
-		b.Hours = hourSets[d.pick(tagHours+100, len(hourSets))]
+		b.Hours = words().HourSets[d.pick(tagHours+100, len(words().HourSets))]
 	}
-	b.claimed = claim(d.pick(tagClaimed, 3))
+	b.Claim = d.word(tagClaimed, claims)
 }
 
 func (b *business) extras() {
@@ -227,9 +196,9 @@ func (b *business) extras() {
 	b.Labels = b.inventLabels()
 	switch r := d.pct(tagSnippet); {
 	case r < 35:
-		b.Snippet = ownWords + d.word(tagSnippet1, b.trade.lines)
+		b.Snippet = ownWords + d.word(tagSnippet1, b.trade.Lines)
 	case r < 50:
-		b.Snippet = d.word(tagSnippet1, b.trade.lines)
+		b.Snippet = d.word(tagSnippet1, b.trade.Lines)
 	}
 	hex := strconv.FormatUint(d.at(tagImage+100), 16)
 	switch r := d.pct(tagImage); {
@@ -244,8 +213,8 @@ func (b *business) extras() {
 
 // inventLabels lists the categories on the card; one in ten repeats one.
 func (b *business) inventLabels() []string {
-	d, all := b.dice, b.trade.labels
-	labels := []string{b.trade.name}
+	d, all := b.dice, b.trade.Labels
+	labels := []string{b.trade.Name}
 	first, n := d.pick(tagLabels, len(all)), d.pick(tagLabels1, 4)
 	for i := range n {
 		labels = append(labels, all[(first+i)%len(all)])
@@ -274,47 +243,27 @@ func profilePath(b *business) string {
 // pad writes n with at least width digits.
 func pad(n, width int) string { return fmt.Sprintf("%0*d", width, n) }
 
-// address is where a business is, in one of the forms that cards show. Street
-// and postal code stand together or not at all.
+// address is where a business is, in one of the forms that cards show: "12 Main St / Austin, TX 78701" or with
+// "78701-1234", "Austin, TX", "Austin", or an area and no address at all. Street and postal code stand together or not at all.
 type address struct {
-	kind   addressKind
 	Street string // as written, double spaces included
 	City   string
 	State  string
 	Zip    string
-	Area   string // "Serving the Austin Area": no address at all
+	Area   string // "Serving the Austin Area"
 }
 
-type addressKind uint8
-
-const (
-	addressNone   addressKind = iota
-	addressFull               // 12 Main St / Austin, TX 78701
-	addressZip4               // 12 Main St / Austin, TX 78701-1234
-	addressNoZip              // Austin, TX
-	addressCity               // Austin
-	addressServes             // Serving the Austin Area
-)
-
 func (b *business) inventAddress() address {
-	home := b.home
-	a := address{kind: addressFull, City: home.Name, State: home.State}
-	switch r := b.dice.pct(tagAddress); {
-	case r < 78:
+	home, r := b.home, b.dice.pct(tagAddress)
+	switch {
 	case r < 86:
-		a.kind = addressZip4
+		return address{Street: b.inventStreet(), City: home.Name, State: home.State, Zip: b.inventZip(r >= 78)}
 	case r < 91:
-		return address{kind: addressNoZip, City: home.Name, State: home.State}
+		return address{City: home.Name, State: home.State}
 	case r < 94:
-		return address{kind: addressCity, City: home.Name}
-	default:
-		return address{kind: addressServes, Area: "Serving the " + home.Name + " Area"}
+		return address{City: home.Name}
 	}
-	a.Street, a.Zip = b.inventStreet(), b.inventZip()
-	if a.kind == addressZip4 {
-		a.Zip += "-" + pad(b.dice.pick(tagZip4, 10_000), 4)
-	}
-	return a
+	return address{Area: "Serving the " + home.Name + " Area"}
 }
 
 func (b *business) inventStreet() string {
@@ -322,7 +271,7 @@ func (b *business) inventStreet() string {
 	if d.pct(tagSpaces) < 8 {
 		gap = "  "
 	}
-	s := strconv.Itoa(1+d.pick(tagStreet, 9900)) + gap + d.word(tagStreet1, directions) + d.word(tagStreet2, streetNames) + " " + d.word(tagStreet3, streetTypes)
+	s := strconv.Itoa(1+d.pick(tagStreet, 9900)) + gap + d.word(tagStreet1, words().Directions) + d.word(tagStreet2, words().StreetNames) + " " + d.word(tagStreet3, words().StreetTypes)
 	if d.pct(tagStreet4) < 20 {
 		s += []string{" Ste ", " # ", ", Unit ", " Bldg B Fl ", " Apt "}[d.pick(tagStreet4+100, 5)] + strconv.Itoa(1+d.pick(tagStreet4+200, 400))
 	}
@@ -330,23 +279,22 @@ func (b *business) inventStreet() string {
 }
 
 // inventZip gives every city a few postal codes of its state.
-func (b *business) inventZip() string {
+func (b *business) inventZip(long bool) string {
 	z := b.home.zone
-	prefix := z.zip + b.home.index%z.zips
-	return pad(prefix, 3) + pad((b.home.index*7+b.dice.pick(tagZip, 5))%100, 2)
+	zip := pad(z.Zip+b.home.index%z.Zips, 3) + pad((b.home.index*7+b.dice.pick(tagZip, 5))%100, 2)
+	if long {
+		zip += "-" + pad(b.dice.pick(tagZip4, 10_000), 4)
+	}
+	return zip
 }
 
 // Locality is the second line of the address.
 func (a *address) Locality() string {
-	switch a.kind {
-	case addressFull, addressZip4:
-		return a.City + ", " + a.State + " " + a.Zip
-	case addressNoZip:
-		return a.City + ", " + a.State
-	case addressCity:
-		return a.City
+	line := a.City
+	if a.State != "" {
+		line += ", " + a.State
 	}
-	return ""
+	return strings.TrimSpace(line + " " + a.Zip)
 }
 
 // OneLine is the form that ads use.

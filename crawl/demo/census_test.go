@@ -76,7 +76,7 @@ func (c *census) page(t *target, n int) {
 		if c.where[k] == nil {
 			c.where[k] = make(map[string]bool)
 		}
-		c.where[k][t.place.Slug+trades[t.cat].name] = true
+		c.where[k][t.place.Slug+trades()[t.cat].Name] = true
 	}
 	center, aside := c.d.ads(t, n)
 	for _, k := range append(center, aside...) {
@@ -89,11 +89,11 @@ func (c *census) page(t *target, n int) {
 
 func (c *census) business(b *business) {
 	a := &b.Address
-	c.note("address with street and ZIP", a.kind == addressFull)
-	c.note("address with ZIP+4", a.kind == addressZip4)
-	c.note("address without ZIP", a.kind == addressNoZip)
-	c.note("address of a city only", a.kind == addressCity)
-	c.note("service area", a.kind == addressServes)
+	c.note("address with street and ZIP", len(a.Zip) == 5 && a.Street != "")
+	c.note("address with ZIP+4", len(a.Zip) > 5 && a.Street != "")
+	c.note("address without ZIP", a.State != "" && a.Zip == "")
+	c.note("address of a city only", a.City != "" && a.State == "")
+	c.note("service area", a.City == "" && a.Area != "")
 	c.note("double spaces", strings.Contains(a.Street, "  "))
 	c.note("comma in the street", strings.Contains(a.Street, ","))
 	c.note("no phone", b.Phone == "")
@@ -111,9 +111,9 @@ func (c *census) business(b *business) {
 	c.note("snippet of the business", strings.HasPrefix(b.Snippet, ownWords))
 	c.note("other snippet", b.Snippet != "" && !strings.HasPrefix(b.Snippet, ownWords))
 	c.note("hours", b.Hours != nil)
-	c.note("claimed", b.claimed == claimYes)
-	c.note("unclaimed", b.claimed == claimNo)
-	c.note("claim unsaid", b.claimed == claimUnsaid)
+	c.note("claimed", b.Claim == "mip_claimed")
+	c.note("unclaimed", b.Claim == "mip_unclaimed")
+	c.note("claim unsaid", b.Claim == "")
 	c.note("repeated label", len(distinct(b.Labels)) < len(b.Labels))
 	c.note("image relative to the protocol", strings.HasPrefix(b.Image, "//"))
 	c.note("image loaded late", strings.HasPrefix(b.Image, "/media/"))
@@ -189,27 +189,6 @@ func TestIDs(t *testing.T) {
 		if k, ok := keyOf(id); ok {
 			t.Errorf("id %d reads as %+v", id, k)
 		}
-	}
-}
-
-// TestTruthCompanies: twins and chains are joined, sharers of a phone and an
-// address are not.
-func TestTruthCompanies(t *testing.T) {
-	t.Parallel()
-	listings := []yp.Listing{
-		{ID: "1", Name: "Acme", PhoneE164: "+13105550001", Street: "1 Main St", PostalCode: "90001"},
-		{ID: "2", Name: "Acme Inc", Street: "1 Main Street", PostalCode: "90001-1234", Website: "https://acme.example"},
-		{ID: "3", Name: "Bolt", PhoneE164: "+13105550001", Street: "1 Main St", PostalCode: "90001"},
-		{ID: "4", Name: "Other", Website: "https://acme.example"},
-		{ID: "5", Name: "Page", Website: "https://facebook.com/a"},
-		{ID: "6", Name: "Page 2", Website: "https://facebook.com/a"},
-	}
-	var got []string
-	for _, c := range companies(listings) {
-		got = append(got, c.Name+"="+strings.Join(c.Listings, "+"))
-	}
-	if want := "Acme=1+2+4 Bolt=3 Page=5 Page 2=6"; strings.Join(got, " ") != want {
-		t.Errorf("companies %v, want %s", got, want)
 	}
 }
 

@@ -114,16 +114,24 @@ func (d *edition) read(sel Selection) (seen, ads map[key]map[spot]views, complet
 			continue // its page is not there: that says nothing of who was on it
 		}
 		complete[at] = t.pages() == t.read
-		d.see(&t, true, func(k key, v views) {
-			in := seen
-			if v&(viewCenterAd|viewAsideAd) != 0 && !sel.IncludeSponsored {
-				in = ads
+		saw := func(in map[key]map[spot]views, v views, keys []key) {
+			for _, k := range keys {
+				if in[k] == nil {
+					in[k] = make(map[spot]views)
+				}
+				in[k][at] |= v
 			}
-			if in[k] == nil {
-				in[k] = make(map[spot]views)
-			}
-			in[k][at] |= v
-		})
+		}
+		into := ads
+		if sel.IncludeSponsored {
+			into = seen
+		}
+		for n := 1; n <= t.read; n++ {
+			center, aside := d.ads(&t, n)
+			saw(seen, viewOrganic, d.onPage(&t, n))
+			saw(into, viewCenterAd, center)
+			saw(into, viewAsideAd, aside)
+		}
 	}
 	return seen, ads, complete
 }
@@ -149,11 +157,7 @@ func (l *ledger) missed(c *Changes, k key, r *record, complete map[spot]bool) {
 
 // seen takes in a listing that was seen.
 func (l *ledger) seen(c *Changes, k key, b *business, at map[spot]views) {
-	var all views
-	for _, v := range at {
-		all |= v
-	}
-	texts, id := b.says(all), k.text()
+	texts, id := b.says(union(at)), k.text()
 	r, known := l.known[k]
 	if !known {
 		c.New = append(c.New, id)

@@ -1,8 +1,6 @@
 package demo
 
 import (
-	"cmp"
-	"encoding/hex"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -25,50 +23,27 @@ type own struct {
 	frame
 	business
 	profile
-	Phone, Tel, Mailto string
-	LD                 any
-	HourRows           [][3]string // whole, days, times
+	Phone, Tel string
+	LD         any
 }
 
 // detailPage writes a business's own page.
 func (d *edition) detailPage(b *business) []byte {
 	pr := b.profile()
-	v := own{frame: plainFrame(b.Name, "mip"), business: *b, profile: pr, Phone: pr.phone, Mailto: pr.mailto()}
+	v := own{frame: plainFrame(b.Name, "mip"), business: *b, profile: pr, Phone: pr.phone}
 	v.frame.Where = b.where()
 	v.Tel, _ = yp.CanonicalPhone(pr.phone)
-	for _, h := range pr.hours {
-		days, times, _ := strings.Cut(h, " ")
-		v.HourRows = append(v.HourRows, [3]string{h, days, cmp.Or(times, "Closed")})
-	}
 	if pr.ld {
 		v.LD = b.detailLD(&pr)
 	}
 	return d.page("detail", &v)
 }
 
-// mailto writes the email link, or hides it as the CDN does: in hex, the first
-// byte being the key that the others are XORed with.
-func (pr *profile) mailto() string {
-	switch {
-	case pr.email == "":
-		return ""
-	case !pr.hidden:
-		return "mailto:" + pr.email
-	}
-	const mask = 0x5e
-	masked := []byte{mask}
-	for _, c := range []byte(pr.email) {
-		masked = append(masked, c^mask)
-	}
-	return "/cdn-cgi/l/email-protection#" + hex.EncodeToString(masked)
-}
-
-// detailLD is the JSON-LD of a detail page; here url is the business's own site. What the CDN hides it
-// does not tell.
+// detailLD is the JSON-LD of a detail page; here url is the business's own site.
 func (b *business) detailLD(pr *profile) map[string]any {
 	v := map[string]any{"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name, "paymentAccepted": strings.Join(pr.Payment, ", "), "image": b.Image}
 	full := *b
-	if full.Phone, full.Hours = pr.phone, pr.hours; b.Address.Street == "" {
+	if full.Phone, full.Hours = pr.phone, pr.Opens; b.Address.Street == "" {
 		full.Address = address{}
 	} else {
 		v["geo"] = map[string]any{"@type": "GeoCoordinates", "latitude": json.Number(pr.lat), "longitude": json.Number(pr.lon)}
@@ -77,8 +52,8 @@ func (b *business) detailLD(pr *profile) map[string]any {
 	if strings.HasPrefix(b.Website, "http") {
 		v["url"] = b.Website
 	}
-	if !pr.hidden && pr.email != "" {
-		v["email"] = "mailto:" + pr.email
+	if pr.Email != "" {
+		v["email"] = "mailto:" + pr.Email
 	}
 	if b.Years > 0 {
 		v["foundingDate"] = strconv.Itoa(thisYear - b.Years)
@@ -89,9 +64,8 @@ func (b *business) detailLD(pr *profile) map[string]any {
 // profile is what a business's own page says beyond its card.
 type profile struct {
 	phone                                    string // now and then only here
-	email                                    string
-	hidden                                   bool     // the email is written as the CDN hides it
-	hours                                    []string // now and then only here
+	Email                                    string
+	Opens                                    []string // hours, now and then only here
 	Payment, Services, Languages, Hoods, AKA []string
 	Social                                   []string // as linked, the placeholder too
 	lat, lon                                 string
@@ -108,32 +82,26 @@ const thisYear = 2026
 // The questions asked of a business's dice about its own page, beside those from tagDetail.
 const tagOwn = 7_000
 
-var (
-	payments = []string{"amex", "cash", "check", "debit", "diners club", "discover", "financing available", "invoice", "master card", "paypal", "visa"}
-	tongues  = []string{"English", "Spanish", "Vietnamese", "Chinese", "Tagalog", "French"}
-	quarters = []string{"Downtown", "Midtown", "Old Town", "Eastside", "West End", "Riverside District", "Uptown", "Historic Core"}
-)
-
 // profile makes up what b's own page says.
 func (b *business) profile() profile {
 	d := b.dice
 	pr := profile{
-		phone: b.Phone, email: b.email(), hidden: d.pct(tagDetail+4) >= 50, hours: b.Hours, ld: d.pct(tagOwn) >= 16,
-		Payment: some(d, tagOwn+100, payments, 55), Services: distinct(b.Labels), Languages: some(d, tagOwn+200, tongues, 40), Social: b.socials(),
+		phone: b.Phone, Email: b.email(), Opens: b.Hours, ld: d.pct(tagOwn) >= 16,
+		Payment: some(d, tagOwn+100, words().Payments, 55), Services: distinct(b.Labels), Languages: some(d, tagOwn+200, words().Tongues, 40), Social: b.socials(),
 	}
 	if b.Phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
 		pr.phone = b.localNumber(d, tagOwn+3)
 	}
 	if b.Hours == nil && d.pct(tagOwn+4) < 35 {
-		pr.hours = hourSets[d.pick(tagOwn+5, len(hourSets))]
+		pr.Opens = words().HourSets[d.pick(tagOwn+5, len(words().HourSets))]
 	}
 	if d.pct(tagDetail+2) < 30 {
 		pr.AKA = []string{yp.Clean(b.Name) + " of " + b.where()}
 	}
 	if b.home != nil {
-		pr.Hoods = some(d, tagOwn+300, quarters, 20)
-		pr.lat = strconv.FormatFloat(b.home.Lat+float64(b.spot.unit(tagDetail+7)/20), 'f', 5, 64)
-		pr.lon = strconv.FormatFloat(b.home.Lon+float64(b.spot.unit(tagDetail+8)/20), 'f', 5, 64)
+		pr.Hoods = some(d, tagOwn+300, words().Quarters, 20)
+		pr.lat = strconv.FormatFloat(b.home.Lat+float64(b.dice.unit(tagDetail+7)/20), 'f', 5, 64)
+		pr.lon = strconv.FormatFloat(b.home.Lon+float64(b.dice.unit(tagDetail+8)/20), 'f', 5, 64)
 	}
 	return pr
 }

@@ -1,7 +1,6 @@
 package demo_test
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"math"
 	"net/http"
@@ -28,7 +27,7 @@ func readDetail(t *testing.T, d http.Handler, uri string, counts map[string]int)
 	main := doc.Find("main#bpp")
 	det := yp.Detail{
 		ID: main.AttrOr("data-ypid", ""), Name: yp.Clean(main.Find("h1.business-name").Text()), Phone: main.Find("#default-ctas a.phone strong").Text(),
-		About: strings.TrimPrefix(main.Find(".general-info").Text(), "From Business: "), Email: emailOf(t, main, counts),
+		About: strings.TrimPrefix(main.Find(".general-info").Text(), "From Business: "), Email: emailOf(main, counts),
 	}
 	det.PhoneE164, _ = yp.CanonicalPhone(det.Phone)
 	if tel := main.Find("#default-ctas a.phone").AttrOr("href", "tel:"); tel != "tel:"+det.PhoneE164 {
@@ -74,27 +73,14 @@ func words(main *goquery.Selection, sel string) (out []string) {
 	return nil
 }
 
-func emailOf(t *testing.T, main *goquery.Selection, counts map[string]int) string {
-	t.Helper()
+func emailOf(main *goquery.Selection, counts map[string]int) string {
 	href := main.Find("a.email-business").AttrOr("href", "")
 	if plain, ok := strings.CutPrefix(href, "mailto:"); ok {
 		counts["mailto"]++
 		return plain
 	}
-	_, secret, ok := strings.Cut(href, "email-protection#")
-	if !ok {
-		counts["no e-mail"]++
-		return ""
-	}
-	counts["hidden e-mail"]++
-	b, err := hex.DecodeString(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range b[1:] {
-		b[i+1] ^= b[0]
-	}
-	return string(b[1:])
+	counts["no e-mail"]++
+	return ""
 }
 
 // readLD adds what the JSON-LD alone says, and compares the rest.
@@ -157,7 +143,7 @@ func TestDetailsEqualReading(t *testing.T) {
 		t.Errorf("details differ (-truth +read):\n%.6000s", diff)
 	}
 	for _, what := range []string{
-		"no page", "phone only here", "hours only here", "mailto", "hidden e-mail", "no e-mail", "no JSON-LD", "social", "placeholder", "other name", "geo", "day", "no languages",
+		"no page", "phone only here", "hours only here", "mailto", "no e-mail", "no JSON-LD", "social", "placeholder", "other name", "geo", "day", "no languages",
 	} {
 		if counts[what] == 0 {
 			t.Errorf("no case of %q", what)

@@ -44,9 +44,9 @@ type Config struct {
 type Directory struct {
 	cfg       Config
 	gaz       *gazetteer.Gazetteer
-	first     *atlas            // the places of epoch 0
-	spares    map[string]*place // by slug: the places that later epochs may add
-	cats      map[string]int    // slug to index in trades
+	first     *atlas         // the places of epoch 0
+	spares    []*place       // the places that later epochs may add
+	cats      map[string]int // slug to index in trades
 	templates *template.Template
 	now       atomic.Pointer[edition]
 	stats     counts
@@ -71,8 +71,8 @@ func New(cfg Config, g *gazetteer.Gazetteer) (*Directory, error) {
 		p.near = nearest(p, d.first.byState[p.State])
 	}
 	d.spares = takeSpares(all, d.first)
-	for i := range trades {
-		d.cats[yp.CategorySlug(trades[i].name)] = i
+	for i := range trades() {
+		d.cats[yp.CategorySlug(trades()[i].Name)] = i
 	}
 	d.stats.s = Stats{ByFailure: make(map[string]int), URLs: make(map[string]int)}
 	d.now.Store(d.editionOf(cfg.Epoch))

@@ -3,6 +3,7 @@ package demo
 import (
 	"bytes"
 	"cmp"
+	_ "embed" // for robots.txt
 	"fmt"
 	"net/http"
 	"strconv"
@@ -14,16 +15,9 @@ import (
 )
 
 // robots allows everything a crawl selects and disallows what no crawl needs.
-const robots = `# The demo directory of ypcrawl
-User-agent: *
-Disallow: /listings/
-Disallow: /mybook/
-Disallow: /redirect/
-Allow: /
-
-User-agent: BadBot
-Disallow: /
-`
+//
+//go:embed html/robots.txt
+var robots string
 
 // ServeHTTP answers a request for a page of the directory.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -42,8 +42,8 @@ func (d *edition) sitemapPage() []byte {
 
 // City is a city as the indexes list it.
 type City struct {
-	Slug  string `json:"slug"`  // the site's own, of its pages' paths
-	Name  string `json:"name"`  // as written: "Ft Huachuca"
+	Slug  string `json:"slug"` // of its pages' paths
+	Name  string `json:"name"`
 	State string `json:"state"` // its code
 }
 
@@ -53,7 +53,7 @@ func (d *Directory) Cities(states ...string) []City {
 	all := []City{}
 	for _, p := range d.now.Load().places {
 		if len(states) == 0 || slices.ContainsFunc(states, func(s string) bool { return strings.EqualFold(s, p.State) }) {
-			all = append(all, City{p.Slug, p.listed, p.State})
+			all = append(all, City{p.Slug, p.Name, p.State})
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].Slug < all[j].Slug })
@@ -90,9 +90,9 @@ func (d *edition) cityLinks(code, letter string, cities []*place) []link {
 	in := d.byState[code]
 	twice := in[newDice(d.cfg.Seed, 0x2c, uint64(code[0]), uint64(code[1])).pick(0, len(in))]
 	for _, c := range cities {
-		links = append(links, link{Href: "/" + c.Slug, Text: c.listed})
+		links = append(links, link{Href: "/" + c.Slug, Text: c.Name})
 		if c == twice && letter != "" {
-			links = append(links, link{Href: "/" + c.Slug, Text: c.listed, Class: "metro"})
+			links = append(links, link{Href: "/" + c.Slug, Text: c.Name, Class: "metro"})
 		}
 	}
 	if len(cities) == 0 {
@@ -110,8 +110,8 @@ func (d *edition) cityPage(c *place) []byte {
 		return nil
 	}
 	var links []link
-	for i := range trades {
-		links = append(links, link{Href: "/" + c.Slug + "/" + yp.CategorySlug(trades[i].name), Text: trades[i].name})
+	for i := range trades() {
+		links = append(links, link{Href: "/" + c.Slug + "/" + yp.CategorySlug(trades()[i].Name), Text: trades()[i].Name})
 	}
 	return d.list("Popular categories in "+c.Name+", "+c.State, "popular-cats", "", links)
 }

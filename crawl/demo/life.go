@@ -67,17 +67,13 @@ func (d *edition) age(b *business, k key) {
 }
 
 // change gives a business another address, name, number or reputation, or its first website. What
-// all branches of a chain share stays, and who shows no street shows no move.
+// all branches of a chain share stays, and who shows no street shows no other one.
 func (b *business) change(how dice) {
 	as := *b
 	as.dice = how
 	switch r := how.pct(tagLife); {
 	case r < 20 && b.Address.Street != "":
-		b.spot = how
-		b.Address.Street, b.Address.Zip = as.inventStreet(), as.inventZip()
-		if b.Address.kind == addressZip4 {
-			b.Address.Zip += "-" + pad(how.pick(tagZip4, 10_000), 4)
-		}
+		b.Address.Street, b.Address.Zip = as.inventStreet(), as.inventZip(len(b.Address.Zip) > 5)
 	case r < 40 && !b.chain:
 		old := b.Name
 		if b.Name = as.inventName(); b.Name == old {

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -50,6 +51,8 @@ func newTemplates() *template.Template {
 	}
 	return template.Must(template.New("").Delims("[[", "]]").Funcs(template.FuncMap{
 		"chrome": func(name string) template.HTML { return parts[name] }, "lower": strings.ToLower,
+		"days":    func(hours string) string { return strings.Fields(hours)[0] },
+		"times":   func(hours string) string { return cmp.Or(strings.Join(strings.Fields(hours)[1:], " "), "Closed") },
 		"join":    func(list []string) string { return strings.Join(list, ", ") },
 		"letters": func() []string { return strings.Split("abcdefghijklmnopqrstuvwxyz", "") },
 	}).ParseFS(markup, "html/*.html"))

@@ -62,7 +62,7 @@ func (d *edition) findSearch(q url.Values) (request, bool) {
 		slug = yp.CitySlug(strings.TrimSpace(where[:i]), strings.TrimSpace(where[i+1:]))
 	}
 	i, ok := d.cats[yp.CategorySlug(what)]
-	p := d.byKnown[slug]
+	p := d.bySlug[slug]
 	if !ok || p == nil {
 		return request{}, false
 	}
@@ -86,7 +86,7 @@ type results struct {
 // last page again, the others are not found.
 func (d *edition) resultsPage(r *request) (status int, html []byte) {
 	t := &r.target
-	city, what := t.place.Name+", "+t.place.State, trades[t.cat].name
+	city, what := t.place.Name+", "+t.place.State, trades()[t.cat].Name
 	v := results{
 		frame: frame{
 			Kind: "srp", What: what, City: t.place.Name, State: t.place.State, Where: city,
@@ -104,16 +104,16 @@ func (d *edition) resultsPage(r *request) (status int, html []byte) {
 		r.page = t.pages()
 	}
 	for i, k := range d.onPage(t, r.page) {
-		c := d.card(k, (r.page-1)*perPage+i+1, r.page, false)
+		c := d.card(k, (r.page-1)*perPage+i+1, false)
 		v.Cards = append(v.Cards, c)
 		v.LD = append(v.LD, c.ld())
 	}
 	center, aside := d.ads(t, r.page)
 	for _, k := range center {
-		v.Center = append(v.Center, d.card(k, 0, r.page, true))
+		v.Center = append(v.Center, d.card(k, 0, true))
 	}
 	for _, k := range aside {
-		v.Aside = append(v.Aside, d.card(k, 0, r.page, true))
+		v.Aside = append(v.Aside, d.card(k, 0, true))
 	}
 	r.paginate(&v)
 	return http.StatusOK, d.page("results", &v)
@@ -150,9 +150,9 @@ func (r *request) paginate(v *results) {
 
 // card is a business as a page of results shows it. Which of its fields show is the template's
 // business.
-func (d *edition) card(k key, rank, page int, ad bool) *business {
+func (d *edition) card(k key, rank int, ad bool) *business {
 	b := d.business(k)
-	b.Rank, b.page = rank, page
+	b.Rank = rank
 	switch {
 	case ad && !b.adLinks():
 	case b.LID != b.ID:
@@ -163,34 +163,13 @@ func (d *edition) card(k key, rank, page int, ad bool) *business {
 	return &b
 }
 
-// Nbsp reports whether a no-break space stands behind the rank.
-func (b *business) Nbsp() bool { return b.dice.pct(tagOpen+1) < 20 }
-
-// Tier is what the advertiser pays for.
-func (b *business) Tier() string {
-	return b.dice.word(tagOpen+2, []string{"free", "free", "sub", "paid"})
-}
-
-// Open is "open" or "closed" now, which changes from page to page; "" = it is not said.
-func (b *business) Open() string {
-	switch {
-	case b.dice.pct(tagOpen+10+b.page) >= 60:
-		return ""
-	case b.dice.pct(tagOpen+1000+b.page) < 40:
-		return "closed"
-	}
-	return "open"
-}
-
-// ClaimText is how the card says whether the profile is claimed; "" = it does not.
-func (b *business) ClaimText() string {
-	return [...]string{"", "mip_claimed", "mip_unclaimed"}[b.claimed]
-}
-
 // Lazy reports whether the image loads late, from data-src: those of the site itself.
 func (b *business) Lazy() bool {
 	return strings.HasPrefix(b.Image, "/") && !strings.HasPrefix(b.Image, "//")
 }
+
+// halves names the rating classes from half a star to five.
+var halves = [...]string{"", "half", "one", "one half", "two", "two half", "three", "three half", "four", "four half", "five"}
 
 // Halves are the classes of the rating.
 func (b *business) Halves() string { return halves[b.Stars] }

@@ -112,7 +112,7 @@ func (d *Directory) at(t *target, p, start int) key {
 			return d.lend(near[h>>8%uint64(len(near))], t.cat, from, own)
 		}
 	case r < 92:
-		return d.lend(t.place, (t.cat+1+int(h>>8%uint64(len(trades)-1)))%len(trades), from, own)
+		return d.lend(t.place, (t.cat+1+int(h>>8%uint64(len(trades())-1)))%len(trades()), from, own)
 	case r < 95 && start > 0:
 		return key{t.place.index, t.cat, from % start}
 	}
@@ -265,5 +265,5 @@ func keyOf(id int64) (key, bool) {
 	}
 	v := uint64(x)*idInverse%idPrime - 1
 	k := key{place: int(v / maxLocal / maxCats), cat: int(v / maxLocal % maxCats), n: int(v % maxLocal)}
-	return k, k.place < maxPlaces && k.cat < len(trades)
+	return k, k.place < maxPlaces && k.cat < len(trades())
 }

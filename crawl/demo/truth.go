@@ -16,7 +16,7 @@ import (
 type Selection struct {
 	States           []string // codes; empty = all
 	Categories       []string // names or slugs; empty = all of the directory
-	Cities           []string // slugs, the site's or the gazetteer's; empty = all of the directory
+	Cities           []string // slugs; empty = all of the directory
 	MaxPages         int      // per target; 0 = by the city's tier, below 0 = all
 	MinPopulation    int
 	IncludeSponsored bool
@@ -38,11 +38,10 @@ type Search struct {
 
 // Truth is what a complete crawl of a selection ends with.
 type Truth struct {
-	Targets   int          `json:"targets"`       // empty ones included
-	Empty     int          `json:"empty_targets"` // targets that say they have no results
-	Pages     int          `json:"pages"`         // pages with results; the answer of an empty target is none
-	Listings  []yp.Listing `json:"listings"`      // sorted by id, as text; rank is zero
-	Companies []Company    `json:"companies"`     // sorted by their first listing
+	Targets  int          `json:"targets"`       // empty ones included
+	Empty    int          `json:"empty_targets"` // targets that say they have no results
+	Pages    int          `json:"pages"`         // pages with results; the answer of an empty target is none
+	Listings []yp.Listing `json:"listings"`      // sorted by id, as text; rank is zero
 
 	// The rest is only there when it was asked for: Directory.Changes, Details, Cities and
 	// Searches compute it.
@@ -52,18 +51,10 @@ type Truth struct {
 	Searches []Search    `json:"searches,omitempty"` // sorted by city, then category
 }
 
-// Company is a business and the ids of its listings, sorted as text. Its name
-// is that of the first one.
-type Company struct {
-	Name     string   `json:"name"`
-	Listings []string `json:"listings"`
-}
-
 // Truth computes what a complete crawl of a selection must end with when the
 // directory's base URL is base and its epoch stays the present one. A listing
 // holds the union of what the crawled pages show of it; it is sponsored only
-// when it was never seen as an organic result. Companies are the connected
-// components over yp.CompanyKeys.
+// when it was never seen as an organic result.
 func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 	e := d.now.Load()
 	var t Truth
@@ -75,12 +66,12 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 			t.Empty++
 		}
 	}
-	for k, v := range e.seen(targets, sel) {
+	seen, _, _ := e.read(sel)
+	for k, at := range seen {
 		b := e.business(k)
-		t.Listings = append(t.Listings, b.listing(base, v))
+		t.Listings = append(t.Listings, b.listing(base, union(at)))
 	}
 	sort.Slice(t.Listings, func(i, j int) bool { return t.Listings[i].ID < t.Listings[j].ID })
-	t.Companies = companies(t.Listings)
 	return t
 }
 
@@ -89,9 +80,10 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 	e := d.now.Load()
 	all := []yp.Detail{}
-	for k, v := range e.seen(e.selected(sel), sel) {
+	seen, _, _ := e.read(sel)
+	for k, at := range seen {
 		b := e.business(k)
-		if v&viewOrganic != 0 || b.adLinks() {
+		if union(at)&viewOrganic != 0 || b.adLinks() {
 			all = append(all, b.detail(base))
 		}
 	}
@@ -102,7 +94,7 @@ func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 // Searches lists the targets of a selection, with the pages that have results.
 func (d *Directory) Searches(sel Selection) (all []Search) {
 	for _, t := range d.now.Load().selected(sel) {
-		all = append(all, Search{t.place.known, yp.CategorySlug(trades[t.cat].name), t.read})
+		all = append(all, Search{t.place.Slug, yp.CategorySlug(trades()[t.cat].Name), t.read})
 	}
 	sort.Slice(all, func(i, j int) bool {
 		return cmp.Or(strings.Compare(all[i].City, all[j].City), strings.Compare(all[i].Category, all[j].Category)) < 0
@@ -110,32 +102,12 @@ func (d *Directory) Searches(sel Selection) (all []Search) {
 	return all
 }
 
-// seen says in what the pages of targets show which businesses.
-func (d *edition) seen(targets []target, sel Selection) map[key]views {
-	all := make(map[key]views)
-	for i := range targets {
-		d.see(&targets[i], sel.IncludeSponsored, func(k key, v views) { all[k] |= v })
+// union is what all targets show.
+func union(at map[spot]views) (all views) {
+	for _, v := range at {
+		all |= v
 	}
 	return all
-}
-
-// see says which businesses the pages of a target that are read show, and in what.
-func (d *edition) see(t *target, ads bool, saw func(key, views)) {
-	for n := 1; n <= t.read; n++ {
-		for _, k := range d.onPage(t, n) {
-			saw(k, viewOrganic)
-		}
-		if !ads {
-			continue
-		}
-		center, aside := d.ads(t, n)
-		for _, k := range center {
-			saw(k, viewCenterAd)
-		}
-		for _, k := range aside {
-			saw(k, viewAsideAd)
-		}
-	}
 }
 
 // selected lists the targets of a selection that the directory has.
@@ -157,10 +129,10 @@ func (d *edition) selected(sel Selection) []target {
 		limits[Search{City: s.City, Category: s.Category}] = cmp.Or(s.Pages, -1)
 	}
 	for _, p := range places {
-		for i := range trades {
+		for i := range trades() {
 			limit, wanted := sel.MaxPages, sel.hasPlace(p) && sel.hasCategory(i)
 			if len(sel.Searches) > 0 {
-				limit, wanted = limits[Search{City: p.known, Category: yp.CategorySlug(trades[i].name)}]
+				limit, wanted = limits[Search{City: p.Slug, Category: yp.CategorySlug(trades()[i].Name)}]
 			}
 			if !wanted {
 				continue
@@ -179,7 +151,7 @@ func (d *edition) selected(sel Selection) []target {
 }
 
 func (sel *Selection) hasPlace(p *place) bool {
-	if p.Population < sel.MinPopulation || len(sel.Cities) > 0 && !slices.Contains(sel.Cities, p.Slug) && !slices.Contains(sel.Cities, p.known) {
+	if p.Population < sel.MinPopulation || len(sel.Cities) > 0 && !slices.Contains(sel.Cities, p.Slug) {
 		return false
 	}
 	return len(sel.States) == 0 || slices.ContainsFunc(sel.States, func(s string) bool { return strings.EqualFold(s, p.State) })
@@ -187,36 +159,8 @@ func (sel *Selection) hasPlace(p *place) bool {
 
 func (sel *Selection) hasCategory(i int) bool {
 	return len(sel.Categories) == 0 || slices.ContainsFunc(sel.Categories, func(c string) bool {
-		return yp.CategorySlug(c) == yp.CategorySlug(trades[i].name)
+		return yp.CategorySlug(c) == yp.CategorySlug(trades()[i].Name)
 	})
-}
-
-// companies joins listings that share a key. The listings are sorted, so the
-// root of every company is its first one.
-func companies(listings []yp.Listing) []Company {
-	hang := yp.NewForest(len(listings))
-	owner := make(map[string]int)
-	for i := range listings {
-		for _, k := range yp.CompanyKeys(&listings[i]) {
-			if j, ok := owner[k]; ok {
-				hang.Join(i, j)
-			} else {
-				owner[k] = i
-			}
-		}
-	}
-	at := make(map[int]int)
-	var out []Company
-	for i := range listings {
-		c, ok := at[hang.Root(i)]
-		if !ok {
-			c = len(out)
-			at[i] = c // the first is the root
-			out = append(out, Company{Name: listings[i].Name})
-		}
-		out[c].Listings = append(out[c].Listings, listings[i].ID)
-	}
-	return out
 }
 
 // detail returns what a crawl keeps of b's own page.
@@ -224,8 +168,8 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	pr := b.profile()
 	l := b.listing(base, viewOrganic)
 	det := yp.Detail{
-		ID: l.ID, Name: l.Name, Email: pr.email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
-		Hours: pr.hours, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
+		ID: l.ID, Name: l.Name, Email: pr.Email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
+		Hours: pr.Opens, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
 		Years: b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
@@ -288,8 +232,8 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 		}
 		l.PriceRange = b.Price
 		l.Hours = b.Hours
-		if b.claimed != claimUnsaid {
-			yes := b.claimed == claimYes
+		if b.Claim != "" {
+			yes := b.Claim == "mip_claimed"
 			l.Claimed = &yes
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -259,16 +258,6 @@ func (p *pools) toUTF8(b *buffer, contentType string, lim limit) (*buffer, error
 }
 
 const mark = "\xef\xbb\xbf" // of UTF-8, at the beginning
-
-// Saved returns a page that stands in a file as Get returns one: in UTF-8. vendor is the one whose block or challenge
-// it is, or "".
-func Saved(page []byte) (text []byte, vendor string, err error) {
-	b, err := newPools().toUTF8(&buffer{b: page}, "", limit{max: DefaultMaxBody})
-	if err != nil {
-		return nil, "", err
-	}
-	return b.b, challenge(http.StatusOK, nil, b.b), nil
-}
 
 func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte(mark)) }
 

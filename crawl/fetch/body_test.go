@@ -359,19 +359,3 @@ func TestNoReplacementCharacter(t *testing.T) {
 		}
 	}
 }
-
-// TestSaved reads pages from files as they would have come.
-func TestSaved(t *testing.T) {
-	t.Parallel()
-	for page, want := range map[string][2]string{
-		"<p>café":          {"<p>café", ""},
-		"<p>caf\xe9":       {"<p>café", ""},
-		"\xef\xbb\xbf<p>a": {"<p>a", ""},
-		"<html><head><title>Just a moment...</title>": {"<html><head><title>Just a moment...</title>", "cloudflare"},
-	} {
-		text, vendor, err := Saved([]byte(page))
-		if err != nil || string(text) != want[0] || vendor != want[1] {
-			t.Errorf("%q: got %q %q %v, want %q", page, text, vendor, err, want)
-		}
-	}
-}

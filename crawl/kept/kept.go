@@ -3,6 +3,7 @@ package kept
 import (
 	"context"
 	"database/sql"
+	_ "embed" // for the schema
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,31 +44,20 @@ type Config struct {
 	Logger   zerolog.Logger
 }
 
+// schema makes the table of the file.
+//
+//go:embed pages.sql
+var schema string
+
 const (
-	schema = `
-	CREATE TABLE IF NOT EXISTS pages (
-		id           INTEGER PRIMARY KEY,
-		key          TEXT NOT NULL,    -- of the target
-		page         INTEGER NOT NULL,
-		kind         TEXT NOT NULL,
-		final_url    TEXT NOT NULL,
-		status       INTEGER NOT NULL,
-		content_type TEXT NOT NULL,
-		fetched_at   TEXT NOT NULL,
-		target       TEXT NOT NULL,    -- JSON, as in a line of a log
-		base_url     TEXT NOT NULL,    -- of the source at that time
-		filter       TEXT NOT NULL,    -- JSON: which listings were kept
-		unknown      TEXT NOT NULL,    -- why its layout is not known; '' = it is
-		body         BLOB NOT NULL     -- zstd
-	) STRICT;
-	CREATE INDEX IF NOT EXISTS pages_newest ON pages (key, page, fetched_at);
-	CREATE INDEX IF NOT EXISTS pages_unknown ON pages (target ->> 'source') WHERE unknown <> ''`
 	insertPage = `
 	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	usedBytes   = `SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size`
-	deleteOld   = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
-	deleteFirst = `DELETE FROM pages WHERE id IN (SELECT id FROM pages WHERE unknown = '' ORDER BY id LIMIT 64)`
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	deleteOld = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
+	// The oldest go while what the file uses is more than it may.
+	deleteFirst = `
+	DELETE FROM pages WHERE id IN (SELECT id FROM pages WHERE unknown = '' ORDER BY id LIMIT 64)
+		AND (SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size) > ?`
 	// Of pages whose layout is not known the newest of a source stay.
 	deleteUnknown = `
 	DELETE FROM pages WHERE target ->> 'source' = ?1 AND unknown <> '' AND id <= (
@@ -164,15 +154,12 @@ func (w *Writer) keep(p *Page, body []byte) (id int64, err error) {
 			return 0, err
 		}
 	}
-	out, err := w.db.ExecContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
-		store.JSON(p.Target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil))
+	err = w.db.QueryRowContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
+		store.JSON(p.Target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil)).Scan(&id)
 	if err == nil && p.Unknown != "" {
 		_, err = w.db.ExecContext(context.Background(), deleteUnknown, p.Source, MaxUnknown)
 	}
-	if err != nil {
-		return 0, err
-	}
-	if id, err = out.LastInsertId(); err == nil && id%pruneEvery == 0 {
+	if err == nil && id%pruneEvery == 0 {
 		err = w.prune()
 	}
 	return id, err
@@ -189,11 +176,7 @@ func (w *Writer) prune() error {
 		return err
 	}
 	for {
-		var used int64
-		if err := w.db.QueryRowContext(context.Background(), usedBytes).Scan(&used); err != nil || used <= w.cfg.MaxBytes {
-			return err
-		}
-		out, err := w.db.ExecContext(context.Background(), deleteFirst)
+		out, err := w.db.ExecContext(context.Background(), deleteFirst, w.cfg.MaxBytes)
 		if err != nil {
 			return err
 		}
@@ -246,15 +229,11 @@ func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
 		return nil, nil, fmt.Errorf("read kept page %d: %w", id, err)
 	}
 	body, err := r.dec.DecodeAll(packed, nil)
-	if err == nil {
-		p.FetchedAt, err = yp.ParseTime(fetched)
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(target), &p.Target)
-	}
-	if err != nil {
+	at, timeErr := yp.ParseTime(fetched)
+	if err := errors.Join(err, timeErr, json.Unmarshal([]byte(target), &p.Target)); err != nil {
 		return nil, nil, fmt.Errorf("%w: %d: %w", ErrDamaged, id, err)
 	}
+	p.FetchedAt = at
 	return p, body, nil
 }
 
