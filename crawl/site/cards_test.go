@@ -155,26 +155,3 @@ func TestAdsCountedAlong(t *testing.T) {
 		t.Errorf("%d cards, %d missing of %d announced, want 30, 6, 30", p.Raw, p.Missing, p.Announced)
 	}
 }
-
-func TestReadRange(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text        string
-		total, want int
-	}{
-		{"1-30", 1108, 30},
-		{"1,081 - 1,108", 1108, 28},
-		{"1–30", 0, 30},
-		{"1-30", 12, 12},
-		{"0-0", 0, 0},
-		{"30-1", 50, 0},
-		{"31-60", 12, 0},
-		{"1-99999", 0, 0},
-		{"30", 50, 0},
-		{"", 50, 0},
-	} {
-		if got, _ := readRange(c.text, c.total); got != c.want {
-			t.Errorf("%q of %d: %d, want %d", c.text, c.total, got, c.want)
-		}
-	}
-}

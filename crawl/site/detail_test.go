@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"errors"
 	"net/url"
 	"strings"
@@ -135,7 +134,7 @@ func TestDetailFields(t *testing.T) {
 		"email of the JSON-LD":     {ld(`"email":"mailto:joe@joes.example"`), yp.Detail{Email: "joe@joes.example"}},
 		"email, the next one":      {ctas(`<a class="email-business" href="mailto:">x</a><a class="email-business" href="mailto:joe@joes.example">x</a>`), yp.Detail{Email: "joe@joes.example"}},
 		"email after a bad button": {ctas(`<a class="email-business" href="/cdn-cgi/l/email-protection#`+hidden+`">x</a>`) + ld(`"email":"joe@joes.example"`), yp.Detail{Email: "joe@joes.example"}},
-		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@yellowpages.com">x</a>`), yp.Detail{}},
+		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@mail.yellowpages.com">x</a>`), yp.Detail{}},
 		"email elsewhere":          {`<p><a href="mailto:press@other.example">x</a></p>`, yp.Detail{}},
 		"email, no address":        {info("Email", `<dd>info at joes.example</dd>`), yp.Detail{}},
 		"website of the button":    {ctas(`<a class="website-link" href="http://www.joes.example/?utm_source=yp">x</a>`) + ld(`"url":"https://other.example"`), site("http://www.joes.example/?utm_source=yp", "https://joes.example", "joes.example")},
@@ -298,30 +297,6 @@ func checkBounds(t testing.TB, d *yp.Detail) {
 	}
 }
 
-// TestDetailOutlivesBody overwrites the body after the parse, as the fetcher's
-// pool will.
-func TestDetailOutlivesBody(t *testing.T) {
-	t.Parallel()
-	s := builtin(t, "yellowpages")
-	u, err := url.Parse(mip)
-	noError(t, err)
-	for _, page := range detailPages() {
-		body := []byte(page)
-		got, err := s.ParseDetail(body, u, 200)
-		noError(t, err)
-		want, err := s.ParseDetail(bytes.Clone(body), u, 200)
-		if err != nil || got.Outcome != OK {
-			t.Fatal(got, err)
-		}
-		for i := range body {
-			body[i] = '#'
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Page{})); diff != "" {
-			t.Errorf("the result changed with the body:\n%s", diff)
-		}
-	}
-}
-
 // detailPages are pages with something in every field.
 func detailPages() []string {
 	all := bpp + ctas(`<a class="phone" href="tel:+12175550100">(217) 555-0100</a><a class="website-link" href="http://www.joes.example/">x</a>
@@ -360,42 +335,5 @@ func checkDetailEqual(t testing.TB, s *Source, page []byte, final *url.URL) {
 	whole, err := s.detailWhole(page, final, 200)
 	if diff := cmp.Diff(whole, region, cmp.AllowUnexported(Page{})); diff != "" || err != nil {
 		t.Fatalf("%v (-whole +region):\n%s", err, diff)
-	}
-}
-
-func TestDetailDefinition(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ yaml, want string }{
-		"unknown field":   {"detail:\n  fields:\n    emial: a", `x.yaml:6:12: detail.fields.emial: unknown field "emial": did you mean "email"?`},
-		"unknown label":   {"detail:\n  labels:\n    servises: [a]", `x.yaml:6:15: detail.labels.servises: unknown field "servises": did you mean "services"?`},
-		"label twice":     {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6:10: detail.labels.aka: the label "email" stands under both aka and email: remove one`},
-		"unknown key":     {"detail:\n  feilds: {}", `x.yaml:5:3: detail.feilds: unknown key "feilds": did you mean "fields"?`},
-		"bad path":        {"detail:\n  path: '('", `x.yaml:5:9: detail.path: error parsing regexp`},
-		"path, no group":  {"detail:\n  path: mip", `x.yaml:5:9: detail.path: "mip": want one group, or one named id`},
-		"bad selector":    {"detail:\n  info: ['<']", `x.yaml:5:10: detail.info[0]: selector "<": at character 1, "<"`},
-		"bad hours":       {"detail:\n  hours: ['<']", `x.yaml:5:11: detail.hours[0]: selector "<": at character 1, "<"`},
-		"bad region":      {"detail:\n  regions: ['a b']", `x.yaml:5:13: detail.regions[0]: "a b"`},
-		"bad mark":        {"detail:\n  marks: {selectors: ['<']}", `x.yaml:5:23: detail.marks.selectors[0]: selector "<": at character 1, "<"`},
-		"bad rule":        {"detail:\n  fields:\n    email: {own_text: true}", `x.yaml:6:12: detail.fields.email: a rule needs css or attr`},
-		"unknown in rule": {"detail:\n  fields:\n    email: {csss: a}", `x.yaml:6:13: detail.fields.email.csss: unknown key "csss": did you mean "css"?`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
-	}
-	for name, c := range map[string]struct{ yaml, want string }{
-		"no path": {"detail:\n  fields: {name: h1}\n", "x.yaml: detail.path"},
-		"no name": {"detail:\n  path: '/(\\d+)$'\n", "x.yaml: detail.fields.name"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := Parse("x.yaml", []byte(smallDef+c.yaml)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
 	}
 }

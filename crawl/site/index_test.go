@@ -221,51 +221,6 @@ func TestIndexPages(t *testing.T) {
 	}
 }
 
-func TestIndexDefinition(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ yaml, want string }{
-		"unknown placeholder":    {"urls: {state_index: '/s/{city}'}", `x.yaml:4:21: urls.state_index: unknown placeholder {city}: want one of {state}, {state_lower}, {letter}`},
-		"mistyped placeholder":   {"urls:\n  state_index: /s/{stat}", `x.yaml:5:16: urls.state_index: unknown placeholder {stat}: did you mean {state}?`},
-		"no state":               {"urls:\n  state_index: /s?l={letter}", `x.yaml:5:16: urls.state_index: must hold {state} or {state_lower}`},
-		"unclosed placeholder":   {"urls:\n  state_index: /s/{state", `x.yaml:5:16: urls.state_index: "{state" has an opening brace without a closing one`},
-		"letters twice":          {"index:\n  letters: abca", `index.letters "abca": want letters and digits, each once`},
-		"odd letters":            {"index:\n  letters: 'a&'", `index.letters "a&": want letters and digits, each once`},
-		"letter without letters": {"urls: {state_index: '/{state}/{letter}'}\nindex: {letters: ''}", `index.letters is empty`},
-		"no cities":              {"index:\n  cities: []", `x.yaml: index.cities`},
-		"bad selector":           {"index:\n  cities: ['a[']", `x.yaml:5:12: index.cities[0]: selector "a[": at character 2, "["`},
-		"bad frame":              {"index:\n  frame: {selectors: ['<']}", `x.yaml:5:23: index.frame.selectors[0]: selector "<": at character 1, "<"`},
-		"bad path":               {"index:\n  path: '('", `x.yaml:5:9: index.path: error parsing regexp`},
-		"bad not":                {"index:\n  not: '('", `x.yaml:5:8: index.not: error parsing regexp`},
-		"no path":                {"index:\n  path: ''", `x.yaml:5:9: index.path: is missing`},
-		"no group":               {"index:\n  path: '^/x'", `x.yaml:5:9: index.path: "^/x": want one group, or one named city`},
-		"two groups":             {"index:\n  path: '(a)(b)'", `want one group, or one named city`},
-		"unknown key":            {"index:\n  leters: abc", `x.yaml:5:3: index.leters: unknown key "leters": did you mean "letters"?`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
-	}
-	t.Run("NamedGroup", func(t *testing.T) {
-		t.Parallel()
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}\n"))
-		noError(t, err)
-		if x := parseIndex(t, s, column(`<a href="/town/mesa-az">Mesa</a>`), "https://x.example/state-az", 200, "AZ"); slugs(x) != "mesa-az" {
-			t.Errorf("got %v: %s", x.Cities, x.Reason)
-		}
-	})
-	t.Run("TurnedOff", func(t *testing.T) {
-		t.Parallel()
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: ''}\n"))
-		if err != nil || s.HasIndex() {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 func FuzzParseIndex(f *testing.F) {
 	s := builtin(f, "yellowpages")
 	final, err := url.Parse(azIndex)
