@@ -14,6 +14,9 @@ func (e *Engine) SetHear(d time.Duration) { e.shared.refresh = d }
 // SetPerWorker sets how many due targets there are for each worker.
 func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
 
+// Parse is the guarded parser.
+var Parse = parse
+
 // Stopping reports whether the run is to stop.
 func (e *Engine) Stopping() bool { return e.stopCtx.Err() != nil }
 

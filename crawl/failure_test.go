@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 )
 
@@ -142,6 +144,13 @@ func (s *scripted) Get(_ context.Context, req fetch.Request) (*fetch.Response, e
 
 func TestPanics(t *testing.T) {
 	t.Parallel()
+	parallel(t, "of the parser become an error", func(t *testing.T) {
+		var broken *site.Source
+		_, err := crawl.Parse(broken.ParsePage, &fetch.Response{URL: &url.URL{Host: "a.example"}})
+		if err == nil || !strings.Contains(err.Error(), "panicked") {
+			t.Errorf("got %v", err)
+		}
+	})
 	parallel(t, "on a page's way fail the target, not the run", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		var log bytes.Buffer

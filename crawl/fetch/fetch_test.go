@@ -167,16 +167,6 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func TestDefaultUserAgent(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.UserAgent())
-	})
-	if got := s.page(t, "/"); got != "ypcrawl" {
-		t.Errorf("User-Agent %q", got)
-	}
-}
-
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 200)

@@ -165,19 +165,6 @@ func TestHoldComesWhileWaiting(t *testing.T) {
 	}
 }
 
-// A 429 of one request sends those away who wait behind it.
-func TestRetryAfterOverMaxHold(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Second}, status(429, "Retry-After", "600"))
-		atOnce(3, func(int) {
-			if e := mustFail(t, s.client, Request{URL: "http://acme.com/a", MaxHold: time.Minute}); e.RetryAfter != 10*time.Minute || (e.Class == yp.ClassRateLimited) != (e.Status == 0) {
-				t.Errorf("error %v", e)
-			}
-		})
-		s.expect(t, "0s /a")
-	})
-}
-
 // What stood in the way for the longest part.
 func TestWaitReason(t *testing.T) {
 	t.Parallel()

@@ -87,15 +87,6 @@ func (f *fakeDNS) answer(query []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-func TestDNSFailure(t *testing.T) {
-	t.Parallel()
-	c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
-	defer c.Close()
-	if e := mustFail(t, c, Request{URL: "http://nowhere.invalid/"}); e.Class != yp.ClassDNS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
-		t.Errorf("error %v", e)
-	}
-}
-
 // A public name that leads to a private address is refused when it is
 // dialled, at first or after it was rebound; an intranet's own name is not.
 func TestPrivateAddressByName(t *testing.T) {
@@ -143,23 +134,6 @@ func TestPrivateAddressByName(t *testing.T) {
 				t.Errorf("error %v", e)
 			}
 		})
-	}
-}
-
-func TestRefused(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c := New(noRobots())
-	defer c.Close()
-	if e := mustFail(t, c, Request{URL: "http://" + addr}); e.Class != yp.ClassConnectionRefused || e.Code() != yp.CodeNetworkError || !e.Retryable() {
-		t.Errorf("error %v", e)
 	}
 }
 

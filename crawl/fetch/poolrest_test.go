@@ -57,24 +57,6 @@ func TestProxyRest(t *testing.T) {
 	}
 }
 
-// What another process has written counts from the start.
-func TestProxiesAsLoaded(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyRequire, 3)
-	p.members[0].Consecutive, p.members[0].CooldownUntil = 10, p.now.Add(time.Minute)
-	p.members[1].Consecutive = 9
-	p.members[2].Consecutive, p.members[2].CooldownUntil = 12, p.now.Add(-time.Minute)
-	if p.Active() != 2 {
-		t.Errorf("%d active", p.Active())
-	}
-	for range 2 {
-		p.Report(p.take(t), errBroken)
-	}
-	if p.Active() != 0 {
-		t.Errorf("%d active after a failure of each", p.Active())
-	}
-}
-
 // as is the pool's proxies as the table has them: those of the numbers, changed by
 // each.
 func (p *poolOf) as(each func(*Proxy), ids ...int64) []Proxy {

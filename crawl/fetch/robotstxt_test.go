@@ -166,22 +166,3 @@ func FuzzRobots(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkRobotsAllowed(b *testing.B) {
-	var text strings.Builder
-	text.WriteString("User-agent: *\n")
-	for i := range 200 {
-		text.WriteString("Disallow: /private" + strings.Repeat("x", i%20) + "/*?sort=\nAllow: /a\n")
-	}
-	r := parseRobots([]byte(text.String()), "ypcrawl")
-	u, err := url.Parse("https://acme.com/los-angeles-ca/plumbers?page=2")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if !r.allowed(u) {
-			b.Fatal("disallowed")
-		}
-	}
-}
