@@ -143,7 +143,7 @@ func TestTwoEngines(t *testing.T) {
 	}
 }
 
-var seeds = flag.Int64("crawl.seeds", 1, "how many directories in trouble TestTrouble crawls")
+var seeds = flag.Int64("seeds", 1, "how many directories are crawled by the tests that take long")
 
 // TestTrouble: a directory with all kinds of trouble is crawled as wholly as one without,
 // and a second time when that is due: nothing is lost or doubled, and no block is
