@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -442,18 +441,5 @@ func TestPragmas(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("synchronous %s: %s (%v), want %s", level, got, err, want)
 		}
-	}
-}
-
-func TestNothingIsLeftBeside(t *testing.T) {
-	t.Parallel()
-	path := filled(t)
-	entries, err := os.ReadDir(filepath.Dir(path))
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	if err != nil || !slices.Equal(names, []string{"a.db"}) {
-		t.Errorf("after close the folder holds %v (%v), want a.db alone", names, err)
 	}
 }

@@ -14,7 +14,6 @@ import (
 )
 
 func TestFence(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		name, from, location, want string // want "" = refused
 	}{
@@ -56,7 +55,6 @@ func TestFence(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			from := parse(t, tt.from)
 			got, err := newFence(from, false).follow(from, tt.location)
 			switch {
@@ -70,7 +68,6 @@ func TestFence(t *testing.T) {
 }
 
 func TestHostKey(t *testing.T) {
-	t.Parallel()
 	for host, want := range map[string]string{
 		"Acme.com": "acme.com", "acme.com:80": "acme.com", "acme.com:443": "acme.com", "acme.com.": "acme.com",
 		"acme.com:8080": "acme.com:8080", "[::1]:80": "[::1]", "[::1]:8080": "[::1]:8080", "münchen.de": "xn--mnchen-3ya.de",
@@ -85,7 +82,6 @@ func TestHostKey(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	t.Parallel()
 	const no, yes = false, true
 	tests := []struct {
 		addr                string
@@ -190,7 +186,6 @@ func TestRedirects(t *testing.T) {
 
 // A proxy must not become a way into a private network.
 func TestFenceThroughProxy(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		name, base, url string
 		direct, proxied bool // within the fence
@@ -213,7 +208,6 @@ func TestFenceThroughProxy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			req := Request{URL: tt.url}
 			if tt.base != "" {
 				req.Base = parse(t, tt.base)

@@ -275,7 +275,6 @@ func TestObservePerRequest(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
-	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	date := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
 	tests := []struct {
@@ -304,7 +303,6 @@ func TestRetryAfter(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			h := http.Header{"Retry-After": {tt.value}, "Date": {tt.date}}
 			got, ok := retryAfter(h, now)
 			if got != tt.want || ok != tt.ok {

@@ -64,7 +64,6 @@ func (p *poolOf) rest(s *Session) {
 
 // TestDirectly: no proxy is wanted, or there is none.
 func TestDirectly(t *testing.T) {
-	t.Parallel()
 	for policy, n := range map[Policy]int{"": 3, PolicyPrefer: 0} {
 		directly(t, newPoolOf(t, policy, n))
 	}
@@ -89,7 +88,6 @@ func directly(t *testing.T, p *poolOf) {
 }
 
 func TestPolicyOffAsBrowsers(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyOff, 0, Browsers()...)
 	a, b := p.take(t), p.take(t)
 	if a == b || a.Identity() == b.Identity() || a.Via() != ViaBrowser || a.jar == b.jar {
@@ -101,7 +99,6 @@ func TestPolicyOffAsBrowsers(t *testing.T) {
 }
 
 func TestPolicyPrefer(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyPrefer, 2)
 	s := p.take(t)
 	p.rest(s)
@@ -126,7 +123,6 @@ func TestPolicyPrefer(t *testing.T) {
 }
 
 func TestPolicyRequire(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyRequire, 2)
 	a, b := p.take(t), p.take(t)
 	p.rest(a)
@@ -155,7 +151,6 @@ func TestPolicyRequire(t *testing.T) {
 
 // Proxies are taken in turn, those at rest are passed over, and each session is another identity.
 func TestTakeSpreads(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyRequire, 3, Browsers()...)
 	names := map[string]bool{}
 	var order []int
@@ -179,7 +174,6 @@ func TestTakeSpreads(t *testing.T) {
 
 // Both change, whatever others take in between, and no proxy is tried twice for a page.
 func TestRotate(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyPrefer, 4, Browsers()[:2]...)
 	s := p.take(t)
 	tried := []*Session{s}
@@ -212,7 +206,6 @@ func TestRotate(t *testing.T) {
 }
 
 func TestPoolConcurrently(t *testing.T) {
-	t.Parallel()
 	c := New(Config{})
 	t.Cleanup(c.Close)
 	var proxies []Proxy

@@ -204,7 +204,6 @@ func TestCountProxyOfMany(t *testing.T) {
 }
 
 func TestProxyUseThen(t *testing.T) {
-	t.Parallel()
 	first := ProxyUse{Successes: 1, Failures: 2, Consecutive: 2, LastError: "first"}
 	got := first.Then(ProxyUse{Failures: 8, Consecutive: 10, CooldownUntil: noon})
 	if want := (ProxyUse{Successes: 1, Failures: 10, Consecutive: 10, CooldownUntil: noon, LastError: "first"}); got != want {

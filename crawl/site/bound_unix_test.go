@@ -84,8 +84,8 @@ func TestWorstPages(t *testing.T) {
 	for n := pageLimit; n > 50_000; n /= 4 {
 		for kind, page := range regiontest.Hostile(n) {
 			body := []byte(page[:min(len(page), pageLimit)])
-			if n == pageLimit {
-				check(kind, len(body), body, "results")
+			if n == pageLimit && errors.Is(check(kind, len(body), body, "results"), region.ErrTooBig) {
+				continue // for every reader
 			}
 			if !admitted[kind] {
 				admitted[kind] = !errors.Is(check(kind, len(body), body, cmp.Or(aims[kind], "structured")), region.ErrTooBig)

@@ -23,7 +23,6 @@ const oddPage = `<div class="p"><div id="x"><div class="y"><b class="c" a data-y
 // TestChainEqualsCascadia compares what the built-in source's selectors and odd ones find, each by the way
 // that is chosen for it, with what cascadia finds.
 func TestChainEqualsCascadia(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	var others region.Selectors
 	for _, text := range odd {

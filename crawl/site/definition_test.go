@@ -25,7 +25,6 @@ fields:
 `
 
 func TestParseDefinition(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ old, new, want string }{
 		"unknown key":             {"urls:", "delai: 2s\nurls:", `my.yaml:3:1: delai: unknown key "delai": did you mean "delay"?`},
 		"unknown nested key":      {"chrome:\n", "chrome:\n  selector: x\n", `my.yaml:6:3: chrome.selector: unknown key "selector": did you mean "selectors"?`},
@@ -77,7 +76,6 @@ func TestParseDefinition(t *testing.T) {
 		"empty":                   {smallDef, "", "my.yaml: name, such as `name: yellowpages`; base_url, such as `base_url: https://www.yellowpages.com`; urls.target"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			text := strings.Replace(smallDef, c.old, c.new, 1)
 			if text == smallDef {
 				t.Fatal("the case changes nothing")
@@ -90,7 +88,6 @@ func TestParseDefinition(t *testing.T) {
 		})
 	}
 	t.Run("AllFaultsAtOnce", func(t *testing.T) {
-		t.Parallel()
 		_, err := Parse("my.yaml", []byte(strings.NewReplacer("h2", "'['", "[\".card\"]", "['<']").Replace(smallDef)))
 		if err == nil || strings.Count(err.Error(), "my.yaml:") != 2 {
 			t.Errorf("got %v, want two faults", err)
@@ -100,7 +97,6 @@ func TestParseDefinition(t *testing.T) {
 
 // TestSectionsOfADefinition: what is wrong in the sections of a definition is told with its place.
 func TestSectionsOfADefinition(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ yaml, want string }{
 		"detail, unknown field":         {"detail:\n  fields:\n    emial: a", `x.yaml:6:12: detail.fields.emial: unknown field "emial": did you mean "email"?`},
 		"detail, unknown label":         {"detail:\n  labels:\n    servises: [a]", `x.yaml:6:15: detail.labels.servises: unknown field "servises": did you mean "services"?`},
@@ -177,7 +173,6 @@ func TestSectionsOfADefinition(t *testing.T) {
 
 // TestDefinitionOfAliases bounds what a short text may make of itself.
 func TestDefinitionOfAliases(t *testing.T) {
-	t.Parallel()
 	const lines = 400
 	text := smallDef + "regions: &a [" + strings.Repeat("a,", 400) + "]\ndetail: {labels: {"
 	for i := range lines {
@@ -194,12 +189,10 @@ func TestDefinitionOfAliases(t *testing.T) {
 }
 
 func TestSource(t *testing.T) {
-	t.Parallel()
 	s, err := Parse("small.yaml", []byte(smallDef))
 	noError(t, err)
 	pl := yp.Place{City: "St. Louis", CitySlug: "saint-louis-mo", State: "MO", Category: "Auto Repair & Service", CategorySlug: "auto-repair-service"}
 	t.Run("TargetURL", func(t *testing.T) {
-		t.Parallel()
 		const dir = "https://dir.example.com/us/c/auto-repair-service/"
 		for page, want := range map[int]string{0: dir + "1/saint-louis-mo?s=1", 1: dir + "1/saint-louis-mo?s=1", 2: dir + "2/saint-louis-mo?p=2&s=1"} {
 			if got := s.TargetURL(pl, page); got != want {
@@ -211,7 +204,6 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("Yellowpages", func(t *testing.T) {
-		t.Parallel()
 		y := builtin(t, "yellowpages")
 		if got, want := y.TargetURL(pl, 1), "https://www.yellowpages.com/saint-louis-mo/auto-repair-service"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -229,7 +221,6 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("Demo", func(t *testing.T) {
-		t.Parallel()
 		d := builtin(t, "demo")
 		if d.Name() != "demo" || d.DefaultDelay() != 0 || d.PlacesPerState() != 40 || len(d.Categories()) != 5 || d.PageCap() != 100 {
 			t.Errorf("defaults: %s %s %d %v %d", d.Name(), d.DefaultDelay(), d.PlacesPerState(), d.Categories(), d.PageCap())
@@ -242,7 +233,6 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("WithBaseURL", func(t *testing.T) {
-		t.Parallel()
 		moved := s.WithBaseURL(&url.URL{Scheme: "http", Host: "localhost:99", Path: "/x/", RawQuery: "q=1"})
 		if got, want := moved.TargetURL(pl, 1), "http://localhost:99/x/c/auto-repair-service/1/saint-louis-mo?s=1"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -252,14 +242,12 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("BaseURLIsACopy", func(t *testing.T) {
-		t.Parallel()
 		s.BaseURL().Host = "changed"
 		if s.BaseURL().Host == "changed" {
 			t.Error("the base URL was changed from outside")
 		}
 	})
 	t.Run("Builtins", func(t *testing.T) {
-		t.Parallel()
 		for _, name := range Builtins() {
 			if got := builtin(t, name).Name(); got != name {
 				t.Errorf("%s calls itself %s", name, got)
@@ -273,7 +261,6 @@ func TestSource(t *testing.T) {
 
 // TestWebsite tells businesses' own sites from the directory's links.
 func TestWebsite(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for href, want := range map[string]string{
 		"http://acme.com/?utm_source=x":       "https://acme.com",

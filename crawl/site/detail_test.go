@@ -25,7 +25,6 @@ func parseDetail(t testing.TB, s *Source, body, final string, status int) *Page 
 }
 
 func TestDetailOutcomes(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		name, body, final string
 		status            int
@@ -59,7 +58,6 @@ func TestDetailOutcomes(t *testing.T) {
 		{"6 empty body", "", mip, 200, Unrecognised},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			p := parseDetail(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
@@ -70,7 +68,6 @@ func TestDetailOutcomes(t *testing.T) {
 		})
 	}
 	t.Run("FinalUnknown", func(t *testing.T) {
-		t.Parallel()
 		y := builtin(t, "yellowpages")
 		if p, err := y.ParseDetail([]byte(siteHTML(bpp)), nil, 200); err != nil || p.Outcome != OK || p.Detail.ID != "400001" {
 			t.Errorf("got %+v, %v", p, err)
@@ -80,7 +77,6 @@ func TestDetailOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("TooDeep", func(t *testing.T) {
-		t.Parallel()
 		_, err := builtin(t, "yellowpages").ParseDetail([]byte(strings.Repeat("<div>", 600)), nil, 200)
 		var pe *ParseError
 		if !errors.As(err, &pe) || !pe.Permanent() {
@@ -88,7 +84,6 @@ func TestDetailOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("ErrNoDetails", func(t *testing.T) {
-		t.Parallel()
 		small, err := Parse("small.yaml", []byte(smallDef))
 		noError(t, err)
 		if _, err := small.ParseDetail(nil, nil, 200); !errors.Is(err, ErrNoDetails) || small.HasDetails() || !builtin(t, "demo").HasDetails() {
@@ -115,7 +110,6 @@ func table(rows string) string {
 // TestDetailFields checks where each field comes from, and what it must look
 // like.
 func TestDetailFields(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	hidden := "54313b142b3b3a7a317c" // not an address
 	for name, c := range map[string]struct {
@@ -194,7 +188,6 @@ func TestDetailFields(t *testing.T) {
 		"a dd without a label":    {`<section id="business-info"><dl><dd>joe@joes.example</dd></dl></section>`, yp.Detail{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			c.want.ID, c.want.Name = "400001", "Joe's Plumbing"
 			p := parseDetail(t, s, siteHTML(bpp+c.body+"</main>"), mip, 200)
 			if diff := cmp.Diff(&c.want, p.Detail); diff != "" || p.Outcome != OK {
@@ -223,7 +216,6 @@ func hide(email string, key byte) string {
 // TestDetailJSONLD checks which of the businesses in the JSON-LD is taken for
 // that of the page: what is told apart is whose website it is.
 func TestDetailJSONLD(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ scripts, want string }{
 		"of this name":             {`[{"@type":"Store","name":"Other","telephone":"2175550100","sameAs":"https://x.com/other"},{"@type":["Plumber"],"name":"JOE'S PLUMBING","telephone":"2175550101","sameAs":"https://x.com/joe"}]`, "joe"},
 		"whose url leads here":     {`[{"@type":"LocalBusiness","name":"Joe's Plumbing","sameAs":"https://x.com/twin"},{"@type":"LocalBusiness","name":"Joe","url":"/x/mip/joe-400001","sameAs":"https://x.com/joe"}]`, "joe"},
@@ -240,7 +232,6 @@ func TestDetailJSONLD(t *testing.T) {
 		"cut off": {`{"@type":"LocalBusiness","name":"Joe's Plumbing","sameAs":"https://x.com/joe"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := parseDetail(t, builtin(t, "yellowpages"), siteHTML(bpp+`<script type="application/ld+json">`+c.scripts+`</script></main>`), mip, 200)
 			want := ""
 			if c.want != "" {
@@ -254,7 +245,6 @@ func TestDetailJSONLD(t *testing.T) {
 }
 
 func TestDetailBounds(t *testing.T) {
-	t.Parallel()
 	long := strings.Repeat("é ", 60_000)
 	var many strings.Builder
 	for range 3 {
@@ -310,7 +300,6 @@ func detailPages() []string {
 // TestDetailRegionEqualsWhole: a page in good order is read from its regions,
 // and the result equals that of the whole page.
 func TestDetailRegionEqualsWhole(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	u, err := url.Parse(mip)
 	noError(t, err)

@@ -36,7 +36,6 @@ func column(links ...string) string {
 const azLetters = `<nav><a href="/state-az?page=a">A</a><a href="/state-az?page=b">B</a></nav>`
 
 func TestIndexOutcomes(t *testing.T) {
-	t.Parallel()
 	phoenix := `<a href="/phoenix-az">Phoenix</a>`
 	for _, c := range []struct {
 		name, body, final string
@@ -69,7 +68,6 @@ func TestIndexOutcomes(t *testing.T) {
 		{"empty body", "", azIndex, 200, Unrecognised, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			x := parseIndex(t, builtin(t, "yellowpages"), c.body, c.final, c.status, "AZ")
 			if x.Outcome != c.want || x.Reason == "" || x.NotFound != c.notFound {
 				t.Errorf("got %v (%q), NotFound %t, want %v", x.Outcome, x.Reason, x.NotFound, c.want)
@@ -80,7 +78,6 @@ func TestIndexOutcomes(t *testing.T) {
 		})
 	}
 	t.Run("FinalUnknown", func(t *testing.T) {
-		t.Parallel()
 		x, err := builtin(t, "yellowpages").ParseIndex([]byte(column(phoenix)), nil, 200, "arizona")
 		want := []yp.FoundCity{{City: yp.City{State: "AZ"}, Address: "phoenix-az", Shown: "Phoenix"}}
 		if err != nil || !cmp.Equal(x.Cities, want) {
@@ -88,7 +85,6 @@ func TestIndexOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("TooDeep", func(t *testing.T) {
-		t.Parallel()
 		_, err := builtin(t, "yellowpages").ParseIndex([]byte(strings.Repeat("<div>", 600)), nil, 200, "AZ")
 		var pe *ParseError
 		if !errors.As(err, &pe) || !pe.Permanent() {
@@ -96,7 +92,6 @@ func TestIndexOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("ErrNoIndex", func(t *testing.T) {
-		t.Parallel()
 		if _, err := builtin(t, "yellowpages").ParseIndex(nil, nil, 200, "ZZ"); !errors.Is(err, ErrNoIndex) {
 			t.Errorf("no such state: %v", err)
 		}
@@ -110,7 +105,6 @@ func TestIndexOutcomes(t *testing.T) {
 
 // TestIndexLinks checks which links count as cities, and what is kept of them.
 func TestIndexLinks(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for name, c := range map[string]struct{ link, want string }{
 		"one word":               {`<a href="/phoenix-az">Phoenix</a>`, "phoenix-az|Phoenix"},
@@ -150,7 +144,6 @@ func TestIndexLinks(t *testing.T) {
 		"control character path": {"<a href='/me\x01sa-az'>Mesa</a>", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			x := parseIndex(t, s, column(c.link), azIndex, 200, "az")
 			var got []string
 			for _, l := range x.Cities {
@@ -171,7 +164,6 @@ func TestIndexLinks(t *testing.T) {
 		"damaged nesting": `<section class="column"><li><b><a href="/a-az">A</b><li></section></div></ul>`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			if got := slugs(parseIndex(t, s, siteHTML(body), azIndex, 200, "AZ")); got != "a-az" {
 				t.Errorf("got %q", got)
 			}
@@ -180,7 +172,6 @@ func TestIndexLinks(t *testing.T) {
 }
 
 func TestIndexBounds(t *testing.T) {
-	t.Parallel()
 	var b strings.Builder
 	for i := range maxCities + 100 {
 		fmt.Fprintf(&b, `<a href="/city-%d-az">City</a>`, i)
@@ -192,7 +183,6 @@ func TestIndexBounds(t *testing.T) {
 }
 
 func TestIndexPages(t *testing.T) {
-	t.Parallel()
 	y := builtin(t, "yellowpages")
 	got := y.IndexPages("az")
 	if len(got) != 27 || got[0] != "https://www.yellowpages.com/state-az" || got[1] != "https://www.yellowpages.com/state-az?page=a" || got[26] != "https://www.yellowpages.com/state-az?page=z" {

@@ -32,7 +32,6 @@ const (
 // TestOutcomes checks each rule of Source.decide, and that it wins over those
 // below it.
 func TestOutcomes(t *testing.T) {
-	t.Parallel()
 	main := func(s string) string { return siteHTML(`<div id="main-content">` + s + `</div>`) }
 	for _, c := range []struct {
 		name, body, final string
@@ -77,7 +76,6 @@ func TestOutcomes(t *testing.T) {
 		{"8 no sign", main("<div>?</div>"), srp, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			p := parse(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
@@ -88,7 +86,6 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 	t.Run("Code", func(t *testing.T) {
-		t.Parallel()
 		want := map[Outcome]yp.ErrorCode{
 			OK: yp.CodeSuccess, NoListings: yp.CodeNoListings, HTMLChanged: yp.CodeHTMLChanged,
 			Redirected: yp.CodeBlockedProxy, Unrecognised: yp.CodeBlockedProxy, 99: yp.CodeUnknown,
@@ -110,7 +107,6 @@ func adSaying(words string) string {
 // TestTitleIsTheSites checks what a page without the site's ids can be known by. A definition that
 // writes a title in lower case means it in any.
 func TestTitleIsTheSites(t *testing.T) {
-	t.Parallel()
 	own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nchrome: {selectors: [], titles: [yellow pages]}\n"))
 	noError(t, err)
 	for s, titles := range map[*Source]map[bool][]string{
@@ -140,7 +136,6 @@ func TestTitleIsTheSites(t *testing.T) {
 }
 
 func TestSignInTemplate(t *testing.T) {
-	t.Parallel()
 	p := parse(t, builtin(t, "yellowpages"), siteHTML(`<template><a href="/x-il/mip/a-1">A</a></template>`), srp, 200)
 	if p.Outcome != HTMLChanged || strings.Contains(p.Reason, "links to listings") {
 		t.Errorf("got %v, %q", p.Outcome, p.Reason)
@@ -153,7 +148,6 @@ func siteHTML(content string) string {
 }
 
 func TestNextURL(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for ref, want := range map[string]string{
 		"/springfield-il/plumbers?page=2":            srp + "?page=2",
@@ -240,7 +234,6 @@ func checkDepth(t *testing.T, s *Source, page string) {
 // TestPagesOutliveBody overwrites the body after the parse, as the fetcher's pool will: nothing that was
 // returned may change.
 func TestPagesOutliveBody(t *testing.T) {
-	t.Parallel()
 	y, own := builtin(t, "yellowpages"), prairie(t)
 	detail := func(b []byte) (*Page, error) { return y.ParseDetail(b, urlOf(t, mip), 200) }
 	check := func(name, page string, read func(body []byte) (*Page, error)) {

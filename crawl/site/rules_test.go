@@ -19,7 +19,6 @@ func soundListing() yp.Listing {
 }
 
 func TestCheck(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for name, c := range map[string]struct {
 		change func(*yp.Listing)
@@ -55,7 +54,6 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			l := soundListing()
 			c.change(&l)
 			if got := strings.Join(s.Check(&l), " | "); got != c.want {
@@ -64,7 +62,6 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	t.Run("WithoutRules", func(t *testing.T) {
-		t.Parallel()
 		small, err := Parse("small.yaml", []byte(smallDef))
 		noError(t, err)
 		if got, want := small.Check(&yp.Listing{State: "ZZ"}), []string{"id: is missing", "name: is missing"}; !cmp.Equal(got, want) {
@@ -74,7 +71,6 @@ func TestCheck(t *testing.T) {
 }
 
 func TestPublicURL(t *testing.T) {
-	t.Parallel()
 	for u, want := range map[string]bool{
 		"https://acme.com":                true,
 		"http://shop.acme.co.uk:8080/x?y": true,

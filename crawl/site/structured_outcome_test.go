@@ -12,7 +12,6 @@ import (
 // TestStructuredOutcomes checks that the rules of outcome.go hold for sources
 // without selectors.
 func TestStructuredOutcomes(t *testing.T) {
-	t.Parallel()
 	const (
 		acme  = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme","url":"/biz/acme-400001"}</script>`
 		bad   = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme"}</script>`
@@ -39,14 +38,12 @@ func TestStructuredOutcomes(t *testing.T) {
 		{"8 no sign", framed("<div>?</div>"), prairieList, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			if p := parse(t, prairie(t), c.body, c.final, c.status); p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
 			}
 		})
 	}
 	t.Run("nesting bomb", func(t *testing.T) {
-		t.Parallel()
 		_, err := prairie(t).ParsePage([]byte(strings.Repeat("<b>", 5000)), prairieURL(t), 200)
 		var pe *ParseError
 		if !errors.As(err, &pe) || !pe.Permanent() {
@@ -56,12 +53,10 @@ func TestStructuredOutcomes(t *testing.T) {
 }
 
 func TestStructuredDefinition(t *testing.T) {
-	t.Parallel()
 	with := func(s string) string { return strings.Replace(prairieDef, "structured: true", s, 1) }
 	ld := `<div itemscope itemtype="https://schema.org/Plumber"><a itemprop="name" href="/biz/card-400001">Card</a></div>
 <script type="application/ld+json">[{"@type":"Plumber","name":"Acme","url":"/biz/acme-400002"},{"@type":"Guild","name":"Guild","url":"/biz/guild-400003"}]</script>`
 	t.Run("Forms", func(t *testing.T) {
-		t.Parallel()
 		for def, want := range map[string]string{
 			"structured: true":                              "400002 400001",
 			"structured: {}":                                "400002 400001",
@@ -80,7 +75,6 @@ func TestStructuredDefinition(t *testing.T) {
 		}
 	})
 	t.Run("ExtendsAndSwitchedOff", func(t *testing.T) {
-		t.Parallel()
 		for def, want := range map[string]Outcome{"true": HTMLChanged, "false": OK} {
 			s, err := Parse("x", []byte("extends: yellowpages\nname: x\nstructured: "+def))
 			noError(t, err)
@@ -97,7 +91,6 @@ func TestStructuredDefinition(t *testing.T) {
 		"structured: false":            "x: cards.organic",
 	} {
 		t.Run(def, func(t *testing.T) {
-			t.Parallel()
 			if _, err := Parse("x", []byte(with(def))); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
@@ -108,7 +101,6 @@ func TestStructuredDefinition(t *testing.T) {
 // TestStructuredTotalAndNext checks that a definition's own rules for the
 // total and the next link come before the general ones.
 func TestStructuredTotalAndNext(t *testing.T) {
-	t.Parallel()
 	s, err := Parse("x", []byte(prairieDef+"total: [{css: .count, match: 'of ([0-9,]+)'}]\nnext: [{css: a.on, attr: href}]\n"))
 	noError(t, err)
 	const body = `<p class="count">1-30 of 1,108</p><a rel="next" href="?page=3">3</a><a class="on" href="?page=2">2</a>
@@ -133,7 +125,6 @@ func TestStructuredTotalAndNext(t *testing.T) {
 		"PreviousIsNone":       {`<div class="pagination"><a href="?page=2">«</a><a href="?page=4">Next to you</a></div>`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			want := c.want
 			if want != "" {
 				want = prairieList + want
@@ -147,7 +138,6 @@ func TestStructuredTotalAndNext(t *testing.T) {
 
 // TestNextLeadsOn: where a next link of a source with structured data may lead that nobody names.
 func TestNextLeadsOn(t *testing.T) {
-	t.Parallel()
 	const host = "https://dir.example.com"
 	for _, c := range []struct {
 		target, at, next string
@@ -172,7 +162,6 @@ func TestNextLeadsOn(t *testing.T) {
 
 // TestStructuredBounds checks that hostile pages cost little and yield little.
 func TestStructuredBounds(t *testing.T) {
-	t.Parallel()
 	script := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
 	var numbered []string
 	for i := range 100 {
@@ -197,7 +186,6 @@ func TestStructuredBounds(t *testing.T) {
 		"ManyMicrodataSiblings": {"<ul>" + strings.Repeat(`<li itemscope itemtype="Plumber">x</li>`, 20_010) + "</ul>", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := parse(t, prairie(t), c.body, prairieList, 200)
 			checkStructured(t, p)
 			if len(p.Listings) != c.want {
