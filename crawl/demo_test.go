@@ -152,7 +152,7 @@ func TestTrouble(t *testing.T) {
 	for seed := range *seeds {
 		inBubble(t, fmt.Sprint("seed ", seed), func(t *testing.T) {
 			w, dir, truth := demoInBubble(t, demo.Config{Seed: seed, Places: 4, Fail: map[string]float64{
-				"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01, "cut": 0.02,
+				"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.02, "cut": 0.05,
 			}}, "CA", "TX")
 			w.fetch.DelayMin, w.fetch.ConcurrencyPerHost = siegeDelay, siegeWorkers
 			w.write("UPDATE targets SET crawl_frequency_minutes = 360") // longer than a target that fails waits: none is crawled a third time
@@ -168,7 +168,7 @@ func TestTrouble(t *testing.T) {
 				t.Errorf("%d targets are empty, want %d", n, truth.Empty)
 			}
 			failures := dir.Stats().ByFailure
-			for _, kind := range []string{"429", "503", "challenge", "timeout", "truncate"} {
+			for _, kind := range []string{"429", "503", "challenge", "timeout", "truncate", "cut"} {
 				if failures[kind] == 0 {
 					t.Errorf("the test is too tame: no %s in %v", kind, failures)
 				}

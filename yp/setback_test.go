@@ -70,16 +70,3 @@ func TestFailToTheEnd(t *testing.T) {
 		}
 	})
 }
-
-func TestBackoff(t *testing.T) {
-	for level, want := range map[int]time.Duration{
-		-1: 2 * time.Hour, 0: 2 * time.Hour, 1: 2 * time.Hour, 2: 4 * time.Hour, 3: 8 * time.Hour, 4: 16 * time.Hour, 5: 32 * time.Hour, 6: 32 * time.Hour,
-	} {
-		if got := Backoff(level); got != want {
-			t.Errorf("level %d rests %s, want %s", level, got, want)
-		}
-	}
-	if MinCrawlGap != 2*time.Minute || RecrawlAfter != 7*24*time.Hour {
-		t.Errorf("gap %s, recrawl after %s: want 2 minutes and a week", MinCrawlGap, RecrawlAfter)
-	}
-}

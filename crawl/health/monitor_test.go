@@ -51,44 +51,6 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// troubled is a world whose first source has everything set that is set automatically.
-func troubled(t *testing.T) *world {
-	t.Helper()
-	w := inQuarantine(t)
-	ok(t, w.Pause(t.Context(), demo, yp.CodeHTMLChanged, "phone", time.Time{}))
-	must(t, w.db,
-		`UPDATE sources SET layout_strikes = 3, consecutive_failures = 7 WHERE id = 1`,
-		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES
-			(1, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x'), (1, 'b', 0, NULL, 2, '2026-11-20T13:10:00.000Z', 'Retry-After', 'x'),
-			(2, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x')`)
-	return w
-}
-
-const (
-	sourceRows  = `SELECT enabled, auto_disabled, paused_code, consecutive_failures, layout_strikes FROM sources WHERE id = 1`
-	profileRows = `SELECT status, error_class, failing_since, quarantine_until, cooldown_minutes FROM connectivity_profiles WHERE source_id = 1`
-	hostRows    = `SELECT source_id, host, delay_ms, blocks, held_for FROM hosts`
-)
-
-func TestSetEnabled(t *testing.T) {
-	t.Parallel()
-	w := troubled(t)
-	found, err := w.SetEnabled(t.Context(), "demo", false)
-	if err != nil || !found {
-		t.Fatal(found, err)
-	}
-	wantRows(t, w.db, sourceRows, "0|1|HTML_CHANGED|7|3") // disabling forgets nothing
-	if found, err = w.SetEnabled(t.Context(), "demo", true); err != nil || !found {
-		t.Fatal(found, err)
-	}
-	wantRows(t, w.db, sourceRows, "1|0||0|0")
-	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
-	wantRows(t, w.db, hostRows, "1|a|0|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
-	if found, err = w.SetEnabled(t.Context(), "nowhere", true); err != nil || found {
-		t.Errorf("a source that does not exist: %v, %v", found, err)
-	}
-}
-
 var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)
 
 // TestQueryPlans: what is read often, or of many rows, stands in an index that holds

@@ -35,7 +35,7 @@ const (
 	directory = `{"@type":"Organization","name":"Prairie Directory","url":"/","telephone":"(217) 555-0000","email":"x@prairie-media.com"}`
 )
 
-// prairieSource is the source that is guessed from one list.
+// prairieSource reads listings and their own pages by structured data.
 func prairieSource(t testing.TB) *Source { return prairieIDs(t, "url") }
 
 func prairieIDs(t testing.TB, ids string) *Source {
@@ -45,7 +45,7 @@ func prairieIDs(t testing.TB, ids string) *Source {
 	return s
 }
 
-func TestGuessedDetails(t *testing.T) {
+func TestOwnPages(t *testing.T) {
 	s := prairieSource(t)
 	full := yp.Detail{
 		ID: "400003", Name: "Business 3", Email: "info@business3.com", Phone: "(217) 555-0103", PhoneE164: "+12175550103",
@@ -87,8 +87,8 @@ func TestGuessedDetails(t *testing.T) {
 	}
 }
 
-// TestGuessedDetailsAreNeverInvented: a page without data of its own business.
-func TestGuessedDetailsAreNeverInvented(t *testing.T) {
+// TestOwnPagesWithoutData: a page without data of its own business.
+func TestOwnPagesWithoutData(t *testing.T) {
 	s := prairieSource(t)
 	contacts := `<h1>Business 3</h1><a href="mailto:info@business3.com">m</a> (217) 555-0103`
 	for name, c := range map[string]struct {

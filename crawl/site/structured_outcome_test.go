@@ -2,11 +2,8 @@ package site
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
-
-	"ypcrawl/crawl/site/structured"
 )
 
 // TestStructuredOutcomes checks that the rules of outcome.go hold for sources
@@ -163,26 +160,18 @@ func TestNextLeadsOn(t *testing.T) {
 // TestStructuredBounds checks that hostile pages cost little and yield little.
 func TestStructuredBounds(t *testing.T) {
 	script := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
-	var numbered []string
-	for i := range 100 {
-		numbered = append(numbered, fmt.Sprintf(`{"@type":"Plumber","name":"A%d","url":"/biz/a-%d"}`, i, 400000+i))
-	}
 	many := func(n int, s string) string { return strings.Repeat(s+",", n-1) + s }
 	for name, c := range map[string]struct {
 		body string
 		want int
 	}{
-		"DeepJSONIsPassedOver":  {script(strings.Repeat(`{"@graph":[`, 4000) + `{"@type":"Plumber"}` + strings.Repeat(`]}`, 4000)), 0},
 		"ManyTokens":            {script("[" + many(50_000, "[]") + "]"), 0},
-		"LargeScript":           {script(`"` + strings.Repeat("x", 1<<20) + `"`), 0},
-		"ManyBusinesses":        {script("[" + many(structured.MaxBusinesses+50, `{"@type":"Plumber","name":"A","telephone":"2175550101","identifier":"x"}`) + "]"), 1},
 		"ReferencesInACircle":   {script(`{"@graph":[{"@id":"a","@type":"ItemList","itemListElement":{"@id":"b"}},{"@id":"b","@type":"ItemList","itemListElement":[{"@id":"a"},{"@id":"b"}]}]}`), 0},
 		"AddressOfItself":       {script(`{"@type":"Plumber","@id":"/biz/a-400001","name":"A","address":{"@id":"/biz/a-400001"},"location":{"@id":"/biz/a-400001"}}`), 1},
 		"LongPathIsCut":         {script(`{"@type":"Plumber","name":"A","url":"/` + strings.Repeat("a", 1500) + `"}`), 1},
 		"LongIdentifierIsNone":  {script(`{"@type":"Plumber","name":"A","identifier":"` + strings.Repeat("9", 65) + `"}`), 0},
 		"MarkupWithoutAnEnd":    {script(strings.Repeat("<!-- ", 100_000)), 0},
 		"EntitiesThatBurst":     {script(`{"@type":"Plumber","url":"/b/1","name":"` + strings.Repeat("&amp;", 5000) + `"}`), 1},
-		"LongList":              {script(`{"@type":"ItemList","itemListElement":[` + strings.Join(numbered, ",") + `]}`), 100},
 		"ManyMicrodataSiblings": {"<ul>" + strings.Repeat(`<li itemscope itemtype="Plumber">x</li>`, 20_010) + "</ul>", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
