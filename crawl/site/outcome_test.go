@@ -3,6 +3,7 @@ package site
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -190,6 +191,17 @@ func TestHostilePages(t *testing.T) {
 			checkDepth(t, s, page)
 		}
 	})
+	t.Run("ManyCards", func(t *testing.T) {
+		t.Parallel()
+		var b strings.Builder
+		for i := range 3 * region.MaxHits {
+			fmt.Fprintf(&b, `<div class="result" data-ypid="%d"><a class="business-name">A</a></div>`, i)
+		}
+		p := parse(t, s, siteHTML(b.String()), srp, 200)
+		if len(p.Listings) != region.MaxHits {
+			t.Errorf("got %d listings, want %d", len(p.Listings), region.MaxHits)
+		}
+	})
 	t.Run("LongTexts", func(t *testing.T) {
 		t.Parallel()
 		long := strings.Repeat("é", 100_000)
@@ -198,6 +210,13 @@ func TestHostilePages(t *testing.T) {
 		l := p.Listings[0]
 		if len(l.Name) > yp.MaxName || len(l.Snippet) > maxSnippet || len(l.Street) > maxLine || l.ProfileURL != "" || len(l.Categories) > maxCategories {
 			t.Errorf("too long: %d %d %d %d %d", len(l.Name), len(l.Snippet), len(l.Street), len(l.ProfileURL), len(l.Categories))
+		}
+	})
+	t.Run("NestedCards", func(t *testing.T) {
+		t.Parallel()
+		p := parse(t, s, siteHTML(`<div class="result" data-ypid="1"><a class="business-name">A</a>`+aCard+`</div>`), srp, 200)
+		if p.Raw != 2 || p.Bad != 0 || len(p.Listings) != 1 {
+			t.Errorf("got %d cards, %d of them bad, %d listings, want one listing in two cards", p.Raw, p.Bad, len(p.Listings))
 		}
 	})
 }
