@@ -7,6 +7,7 @@ GO      ?= go
 GORELEASER ?= $(GO) run github.com/goreleaser/goreleaser/v2@v2.15.0
 TOOL    := $(GO) tool -modfile=tools/go.mod
 KILLS   ?= 1000
+SEEDS   ?= 10
 FUZZTIME ?= 30s
 BENCH   ?= .
 
@@ -71,6 +72,10 @@ bench-growth: ## Compare what a page costs in a file of 500,000 listings with on
 .PHONY: crash
 crash: ## Kill crawls at random KILLS (1000) times in each crash test, and at each arrival at each named point, and compare them with the truth; takes long
 	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|Points|TwoProcesses|InTrouble|Sources|Details)$$' -crash.kills=$(KILLS) ./e2e
+
+.PHONY: seeds
+seeds: ## Crawl SEEDS (10) demo directories in trouble, and show the layout alarm as many; takes minutes
+	$(GO) test -count 1 -v -timeout 0 -run '^Test(Trouble|LayoutDemo)$$' ./crawl ./crawl/health -args -seeds $(SEEDS)
 
 .PHONY: browser
 browser: ## Look at the page with a real Chromium (apt-get install chromium)

@@ -37,7 +37,7 @@ var costs = []struct {
 // TestPageCost fails when a page takes more processor time than it should, by the median of five turns. It runs
 // alone only, as a step of CI: beside other tests it would measure them, too.
 func TestPageCost(t *testing.T) {
-	if raced || flag.Lookup("test.run").Value.String() != "^TestPageCost$" {
+	if flag.Lookup("test.run").Value.String() != "^TestPageCost$" {
 		t.Skip("measures: run it alone, with -run '^TestPageCost$'")
 	}
 	for _, c := range costs {
@@ -51,24 +51,6 @@ func TestPageCost(t *testing.T) {
 		if ratios[2] > c.bound {
 			t.Errorf("%s: a page takes too much processor time", c.name)
 		}
-	}
-}
-
-// BenchmarkPageCost takes one turn each.
-func BenchmarkPageCost(b *testing.B) {
-	for _, c := range costs {
-		b.Run(strings.ReplaceAll(c.name, " ", "_"), func(b *testing.B) {
-			d, urls := costSite(b, c.targets, c.pages, c.disorder)
-			var ours, bare time.Duration
-			for b.Loop() {
-				ours += crawlSite(b, d, c.targets, len(urls))
-				bare += bareLoop(b, urls)
-			}
-			n := float64(b.N * len(urls))
-			b.ReportMetric(ours.Seconds()*1000/n, "crawl-ms/page")
-			b.ReportMetric(bare.Seconds()*1000/n, "bare-ms/page")
-			b.ReportMetric(ours.Seconds()/bare.Seconds(), "ratio")
-		})
 	}
 }
 

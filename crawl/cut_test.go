@@ -10,7 +10,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/demo"
 	"ypcrawl/yp"
 )
 
@@ -148,24 +147,6 @@ func TestEndsEarly(t *testing.T) {
 		w.on(target+"?page=2", ok(counting(18, "", shops(10, 9)...)))
 		w.done()
 		w.is(1, yp.Done, 2, "")
-	})
-}
-
-// TestCutDemo crawls a directory that cuts one page in five short.
-func TestCutDemo(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w, dir, truth := demoInBubble(t, demo.Config{Places: 3, Fail: map[string]float64{"cut": 0.2}}, "CA")
-		for range 6 { // two in 25 pages are cut twice running; their targets are due again in minutes
-			w.done()
-			if w.number("SELECT count(*) FROM targets WHERE status <> 'DONE'") == 0 {
-				break
-			}
-			w.write("UPDATE targets SET not_before = NULL, wait_reason = NULL, consecutive_failures = 0, status = 'PLANNED', backoff_level = 0 WHERE status <> 'DONE'")
-		}
-		if n := dir.Stats().ByFailure["cut"]; n == 0 {
-			t.Fatal("no page was cut")
-		}
-		w.holds(truth)
 	})
 }
 

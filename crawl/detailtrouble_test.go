@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
-	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
 // shopPages is how the pages of a town's shops are found.
 const shopPages = "detail:\n  path: '/mip/shop(\\d+)$'\n"
+
+func detailed(c *crawl.Config) { c.Details.Wanted = true }
+
+func detailsOnly(c *crawl.Config) { c.Details = crawl.Details{Wanted: true, Only: true} }
 
 // shopTown is a world with n shops on one results page, each with a good page of its own.
 func shopTown(t testing.TB, n int) *world {
@@ -231,26 +234,4 @@ func TestDetailsCompleteListings(t *testing.T) {
 	w.done()
 	w.same("listings after another card", w.table(rows), want)
 	w.same("changes", w.table("SELECT field, ifnull(old, ''), ifnull(new, '') FROM listing_changes"), []string{"name Shop 1 Shop 1 and Sons"})
-}
-
-// TestDetailsReplayed: the logs alone rebuild what was saved.
-func TestDetailsReplayed(t *testing.T) {
-	t.Parallel()
-	w := shopTown(t, 5)
-	w.done(detailed, workers(2))
-	other := storetest.Open(t)
-	if out := w.replayLogs(other); out.Details != 5 {
-		t.Errorf("replayed %+v, want 5 details", out)
-	}
-	before := w.db
-	want := w.saved()
-	w.db = other
-	if got := w.saved(); fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("rebuilt %+v, want %+v", got, want)
-	}
-	w.db = before
-	rows := `SELECT * FROM details`
-	was := w.table(rows)
-	w.replayLogs(before)
-	w.same("rows of a database that has them", w.table(rows), was)
 }

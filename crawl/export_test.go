@@ -2,8 +2,6 @@ package crawl
 
 import (
 	"time"
-
-	"ypcrawl/yp"
 )
 
 // SetLook sets how often an idle worker asks again, so that a test can show
@@ -18,14 +16,6 @@ func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
 
 // Parse is the guarded parser.
 var Parse = parse
-
-// Accept filters listings in place.
-func Accept(f Filter, listings []yp.Listing) (kept []yp.Listing, raw int) {
-	return f.compile().accept(listings)
-}
-
-// Divide parts the listings of a page by the rules of their source, in place.
-var Divide = splitRejected
 
 // Stopping reports whether the run is to stop.
 func (e *Engine) Stopping() bool { return e.stopCtx.Err() != nil }

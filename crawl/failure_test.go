@@ -74,16 +74,6 @@ func TestTroubleThatPasses(t *testing.T) {
 		}
 		w.requested(target, target+"?page=2", target+"?page=2", target+"?page=3")
 	})
-	parallel(t, "one target's trouble is no other's", func(t *testing.T) {
-		w := setup(t, layout{cities: 3})
-		w.on(target, status(403, shell("no")))
-		w.on("/city-1-ca/plumbers", ok(page("", shops(1, 3)...)))
-		w.on("/city-2-ca/plumbers", ok(page("", shops(4, 3)...)))
-		w.done()
-		w.is(1, waiting, 0, yp.CodeBlockedProxy)
-		w.is(2, yp.Done, 1, "")
-		w.is(3, yp.Done, 1, "")
-	})
 }
 
 // TestSetbacks: a target that fails again and again is tried after 2 and 4 minutes,

@@ -136,35 +136,6 @@ func TestLogErrors(t *testing.T) {
 	})
 }
 
-// TestLogFirst: the line stands before the commit begins, and the commit
-// before the next page is asked for.
-func TestLogFirst(t *testing.T) {
-	t.Parallel()
-	w := setup(t, layout{})
-	threePages(w)
-	var order []string
-	w.done(reached(func(p crawl.Point) {
-		order = append(order, string(p))
-		logged, saved := strings.Count(w.story(), "page:"), w.row(1).Pages
-		want := map[crawl.Point][2]int{ // lines and pages after n pages
-			crawl.PointFetched: {0, 0}, crawl.PointParsed: {0, 0}, crawl.PointAppended: {1, 0}, crawl.PointCommitted: {1, 1},
-		}
-		if d, ok := want[p]; ok {
-			n := strings.Count(strings.Join(order, " "), string(crawl.PointFetched)) - 1
-			if logged != n+d[0] || saved != n+d[1] {
-				t.Errorf("at %s of page %d: %d lines and %d pages saved", p, n+1, logged, saved)
-			}
-		}
-	}))
-	one := " fetched parsed appended committed"
-	if got, want := strings.Join(order, " "), "claimed"+one+one+one+" ended"; got != want {
-		t.Errorf("points %q, want %q", got, want)
-	}
-	if len(crawl.Points()) != 7 {
-		t.Errorf("Points() lists %d points", len(crawl.Points()))
-	}
-}
-
 func TestDatabaseErrors(t *testing.T) {
 	t.Parallel()
 	parallel(t, "a full disk ends the run and keeps what is committed", func(t *testing.T) {

@@ -1,33 +1,11 @@
 package crawl_test
 
 import (
-	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
 	"ypcrawl/crawl"
 	"ypcrawl/yp"
 )
-
-// TestFilterKeepsAll: what a filter leaves out is still there for who counts what the
-// page showed, and what it keeps is in the order of the page.
-func TestFilterKeepsAll(t *testing.T) {
-	t.Parallel()
-	var all []yp.Listing
-	for i := range 12 {
-		all = append(all, yp.Listing{ID: fmt.Sprint(i), Name: []string{"Shop", "Bar", "Ad"}[i%3], Sponsored: i%3 == 2})
-	}
-	kept, raw := crawl.Accept(crawl.Filter{Words: []string{"bar"}}, all)
-	if got := ids(kept); raw != 8 || got != "0 3 6 9" {
-		t.Errorf("kept %v of %d", got, raw)
-	}
-	got := strings.Fields(ids(all))
-	slices.Sort(got)
-	if len(slices.Compact(got)) != 12 {
-		t.Errorf("of the page there is left %v", got)
-	}
-}
 
 func TestFilter(t *testing.T) {
 	t.Parallel()
@@ -84,6 +62,20 @@ func TestFilter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFilterClosesNothing: what a filter leaves out is shown by the site all the same.
+func TestFilterClosesNothing(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{})
+	w.on(target, ok(page("", shops(1, 9)...)))
+	w.done()
+	for range 2 {
+		w.again(true)
+		w.done(func(c *crawl.Config) { c.Filter.Words = []string{"2", "3", "7"} })
+	}
+	w.counts("crawls are complete", 3, "SELECT crawls FROM targets")
+	w.counts("listings are closed", 0, "SELECT count(*) FROM listings WHERE dropped_at IS NOT NULL")
 }
 
 func TestFilterFault(t *testing.T) {

@@ -129,22 +129,6 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// TestWake: a run begins with what has fallen due.
-func TestWake(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	w := setup(t, layout{now: c.Now})
-	threePages(w)
-	w.done()
-	w.done()
-	w.requested(target, target+"?page=2", target+"?page=3")
-	c.add(yp.RecrawlAfter)
-	st := w.done()
-	if r := w.is(1, yp.Done, 3, ""); r.Raw != 8 || st.New != 0 || st.Pages != 3 {
-		t.Errorf("the second crawl: %+v, %+v", r, st)
-	}
-}
-
 // TestWakeFirst: what has fallen due competes with what is planned from the start.
 func TestWakeFirst(t *testing.T) {
 	t.Parallel()

@@ -269,18 +269,6 @@ func TestProxies(t *testing.T) {
 			t.Errorf("scores %v", s.sum)
 		}
 	})
-	parallel(t, "that want another password are blamed, not the source", func(t *testing.T) {
-		w := setup(t, layout{cities: 2})
-		p := newProxy(t, 0)
-		u, name, err := fetch.ParseProxy("http://agent:wrong@" + p.Listener.Addr().String())
-		storetest.NoError(t, err)
-		var s scores
-		endedBy(t, w.crawl(w.engine(s.through(fetch.PolicyRequire, fetch.Proxy{ID: 1, URL: u, Name: name, Consecutive: 9}))), crawl.ErrNoProxies)
-		w.requested()
-		if got := w.source(); got != "" {
-			t.Errorf("in force: %s", got)
-		}
-	})
 }
 
 // discreet holds the database, the logs and a text to keep the password to themselves.

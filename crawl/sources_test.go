@@ -188,15 +188,12 @@ func (b *demoSource) pacedWell(t *testing.T) {
 	}
 }
 
-// TestSources crawls 120 sources at once. One refuses every connection, one answers
+// TestSources crawls 24 sources at once. One refuses every connection, one answers
 // nothing until all others are through, one never answers, one forbids: none of them
 // is noticed by the others.
 func TestSources(t *testing.T) {
 	t.Parallel()
-	n := 120
-	if raced {
-		n = 12
-	}
+	const n = 24
 	h := newSourcesWorld(t, n)
 	const dead, hanging, mute, forbidding = 0, 1, 2, 3
 	for _, b := range h.demos {

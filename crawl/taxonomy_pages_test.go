@@ -1,14 +1,11 @@
 package crawl_test
 
 import (
-	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"strings"
-	"testing"
 
-	"ypcrawl/crawl"
 	"ypcrawl/yp"
 )
 
@@ -145,41 +142,5 @@ func odd() []trouble {
 func named(want string) func(*world) {
 	return func(w *world) {
 		w.t.Cleanup(func() { w.same("names", w.table("SELECT name FROM listings"), []string{want}) })
-	}
-}
-
-// TestHealthyPages: what CDNs and vendors put on every page, and businesses into
-// their names, is no block (docs/site-facts.md, section 7). Case by case fetch's own tests say it.
-func TestHealthyPages(t *testing.T) {
-	t.Parallel()
-	cards := func(names ...string) string {
-		all := shops(1, 3)
-		for i, n := range names {
-			all = append(all, biz{id: fmt.Sprint(4 + i), name: n})
-		}
-		return page("", all...)
-	}
-	for _, tt := range []struct {
-		name string
-		page http.HandlerFunc
-	}{
-		{"headers and cookies", with(ok(cards()), "Server: cloudflare", "CF-RAY: 8a-IAD", "cf-cache-status: DYNAMIC", "X-Datadome: protected",
-			"X-DataDome-Cid: 1", "X-Kpsdk-Ct: 1", "Set-Cookie: __cf_bm=1; Path=/", "Set-Cookie: datadome=1; Path=/", "X-Iinfo: 1")},
-		{"names", ok(strings.Replace(cards("Captcha Solutions LLC", "Blocked Drains &amp; Sons", "You Have Been Blocked Escape Rooms", "Attention Required! Wellness",
-			"Just a moment...", "Verify You Are Human Art", "Access Denied Bar", "Pardon Our Interruption Movers"), "<title>Plumbers", "<title>Just a Moment Photography", 1))},
-		{"scripts and forms", ok(strings.Replace(strings.Replace(cards(), "</head>", `<script src="/cdn-cgi/challenge-platform/h/b/scripts/jsd/main.js"></script>`+
-			`<script>window.__CF$cv$params={r:'8a'}</script></head>`, 1),
-			"</footer>", `<form class="challenge-form"><script src="https://challenges.cloudflare.com/turnstile/v0/api.js"></script></form></footer>`, 1))},
-	} {
-		parallel(t, tt.name, func(t *testing.T) {
-			w := setup(t, layout{})
-			w.on(target, tt.page)
-			st := w.done(func(c *crawl.Config) { c.Budget.Requests = 2 })
-			w.is(1, yp.Done, 1, "")
-			w.attempted("done SUCCESS 200: committed")
-			if n := len(w.asked()); n != 1 || st.Retries != 0 || w.source() != "" {
-				t.Errorf("asked %d times, %q, stats %+v", n, w.source(), st)
-			}
-		})
 	}
 }

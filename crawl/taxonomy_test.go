@@ -284,6 +284,7 @@ func network() []trouble {
 	}
 	return []trouble{
 		again("500", "http_5xx 500", netErr, status(500, "oops"), nil),
+		again("500 that says when to come back", "http_5xx 500", netErr, with(status(500, "oops"), "Retry-After: 60"), nil),
 		again("503", "http_5xx 503", netErr, status(503, "later"), nil),
 		again("521", "http_5xx 521", netErr, status(521, "down"), nil),
 		again("522", "http_5xx 522", netErr, status(522, "origin down"), nil),

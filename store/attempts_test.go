@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -360,19 +359,4 @@ func TestRequestRules(t *testing.T) {
 
 func (w *world) try(query string, args ...any) error {
 	return w.Write(bg, func(tx *store.Tx) error { _, err := tx.Exec(query, args...); return err })
-}
-
-// TestRollupReadsTheIndex: what the roll-ups ask stands in an index, so that a
-// million rows cost no look at the table. Deferrals are told by their class, a
-// proxy's fault is left out.
-func TestRollupReadsTheIndex(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	plan := rows(t, w.DB, `EXPLAIN QUERY PLAN SELECT count(*), sum(outcome = 'success' AND parse_ok = 1), avg(latency_ms) FROM requests
-		WHERE source_id = 1 AND proxy_failed = 0 AND finished_at >= ? AND type IN ('listing', 'detail') AND error_class IS NOT 'rate_limited'`, "x")
-	if !slices.ContainsFunc(plan, func(line string) bool {
-		return strings.Contains(line, "USING COVERING INDEX requests_rollup (source_id=? AND finished_at>?)")
-	}) {
-		t.Errorf("the plan is %s", fmt.Sprint(plan))
-	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	storetest.Main(m, propertyChecks, map[string]func([]string) error{
+	storetest.Main(m, "50", map[string]func([]string) error{
 		"lock":   lockChild,
 		"create": createChild,
 		"full":   fullChild,

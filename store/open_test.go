@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -302,48 +301,30 @@ func createChild(args []string) error {
 
 func TestOpenRace(t *testing.T) {
 	t.Parallel()
-	t.Run("goroutines", func(t *testing.T) {
-		t.Parallel()
-		for range 5 {
-			path := filepath.Join(t.TempDir(), "a.db")
-			errs := make(chan error, 8)
-			for range cap(errs) {
-				go func() { errs <- open(t, store.Config{Path: path}) }()
-			}
-			for range cap(errs) {
-				if err := <-errs; err != nil {
-					t.Error(err)
-				}
-			}
-		}
-	})
-	t.Run("processes", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		path, schema := filepath.Join(dir, "a.db"), filepath.Join(dir, "schema.sql")
-		write(t, schema, []byte(storetest.Schema(t)))
-		gate, opener, err := os.Pipe()
-		noErr(t, err)
-		racers := make([]*process, 8)
-		for i := range racers {
-			racers[i] = storetest.Command(t, "create", path, schema, fmt.Sprint("k", i))
-			racers[i].Stdin = gate
-			racers[i].Begin(t)
-			racers[i].Await(t, "ready")
-		}
-		if err := errors.Join(gate.Close(), opener.Close()); err != nil { // the start shot: all see the end of their input
-			t.Fatal(err)
-		}
-		for _, p := range racers {
-			p.Await(t, "made")
-			noErr(t, p.Wait())
-		}
-		db := storetest.OpenConfig(t, store.Config{Path: path})
-		if n := metaKeys(t, db, "k"); n != len(racers) {
-			t.Errorf("%d rows, want one of each process", n)
-		}
-		noErr(t, db.IntegrityCheck(t.Context()))
-	})
+	dir := t.TempDir()
+	path, schema := filepath.Join(dir, "a.db"), filepath.Join(dir, "schema.sql")
+	write(t, schema, []byte(storetest.Schema(t)))
+	gate, opener, err := os.Pipe()
+	noErr(t, err)
+	racers := make([]*process, 8)
+	for i := range racers {
+		racers[i] = storetest.Command(t, "create", path, schema, fmt.Sprint("k", i))
+		racers[i].Stdin = gate
+		racers[i].Begin(t)
+		racers[i].Await(t, "ready")
+	}
+	if err := errors.Join(gate.Close(), opener.Close()); err != nil { // the start shot: all see the end of their input
+		t.Fatal(err)
+	}
+	for _, p := range racers {
+		p.Await(t, "made")
+		noErr(t, p.Wait())
+	}
+	db := storetest.OpenConfig(t, store.Config{Path: path})
+	if n := metaKeys(t, db, "k"); n != len(racers) {
+		t.Errorf("%d rows, want one of each process", n)
+	}
+	noErr(t, db.IntegrityCheck(t.Context()))
 }
 
 // modesChild tells how a database that it may not write opens.
@@ -442,18 +423,5 @@ func TestPragmas(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("synchronous %s: %s (%v), want %s", level, got, err, want)
 		}
-	}
-}
-
-func TestNothingIsLeftBeside(t *testing.T) {
-	t.Parallel()
-	path := filled(t)
-	entries, err := os.ReadDir(filepath.Dir(path))
-	names := make([]string, 0, len(entries))
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	if err != nil || !slices.Equal(names, []string{"a.db"}) {
-		t.Errorf("after close the folder holds %v (%v), want a.db alone", names, err)
 	}
 }

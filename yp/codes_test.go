@@ -9,7 +9,6 @@ import (
 )
 
 func TestParseErrorCode(t *testing.T) {
-	t.Parallel()
 	for _, c := range ErrorCodes() {
 		if got, err := ParseErrorCode(strings.ToLower(string(c))); got != c || err != nil {
 			t.Errorf("ParseErrorCode(%q) = %q, %v", c, got, err)
@@ -23,7 +22,6 @@ func TestParseErrorCode(t *testing.T) {
 // TestTimesOfSchema holds the times in the view targets_and_waits, which says what may be claimed, to the
 // constants: a longer backoff would else be taken for the mark of a clock that was set back.
 func TestTimesOfSchema(t *testing.T) {
-	t.Parallel()
 	schema, err := os.ReadFile("../schema.sql")
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 )
 
 func TestColumns(t *testing.T) {
-	t.Parallel()
 	for text, want := range map[string]int{"": 0, "Joe's Plumbing": 14, "San José": 8, "Jose\u0301": 4, "東京": 4, "👩‍🔧": 2, "🇺🇸": 2, "█": 1} {
 		if got := Columns(text); got != want {
 			t.Errorf("%q: got %d, want %d", text, got, want)
@@ -15,7 +14,6 @@ func TestColumns(t *testing.T) {
 }
 
 func TestShorten(t *testing.T) {
-	t.Parallel()
 	for _, tt := range []struct {
 		text      string
 		n         int

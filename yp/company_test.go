@@ -7,7 +7,6 @@ import (
 )
 
 func TestNormalName(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string]string{
 		"Acme Plumbing":                 "acme plumbing",
 		"ACME  Plumbing, Inc.":          "acme plumbing",
@@ -38,7 +37,6 @@ func TestNormalName(t *testing.T) {
 }
 
 func TestCompanyKeys(t *testing.T) {
-	t.Parallel()
 	full := Listing{
 		Name: "Acme Plumbing, Inc.", Website: "https://acme.com/menu", PhoneE164: "+13105550123",
 		Street: "12 Main Street", PostalCode: "90210-1234",
@@ -78,7 +76,6 @@ func TestCompanyKeys(t *testing.T) {
 		{"Nothing", func(l *Listing) { *l = Listing{Name: "Acme"} }, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			l := full
 			test.change(&l)
 			if got := CompanyKeys(&l); !slices.Equal(got, test.want) {
@@ -86,8 +83,26 @@ func TestCompanyKeys(t *testing.T) {
 			}
 		})
 	}
+	for name, want := range map[string][2]string{ // as it stands beside a phone, and beside an address
+		"Hernandez Roofing & Siding":     {"hernandez roofing", "hernandez roofing and siding"},
+		"Hernandez Roofing":              {"hernandez roofing", "hernandez roofing"},
+		"The Law Offices of Ann B. Carr": {"ann b", "law offices of ann b carr"},
+		"Dr. John Smith, DDS":            {"john smith", "dr john smith dds"},
+		"Law Office":                     {"office", "law office"},
+		"Of The":                         {"of", "of"},
+		"The The":                        {"the", "the"},
+		"Copper Pot, The":                {"copper pot", "copper pot"},
+		"St. Anne's Center, Inc.":        {"st annes", "st annes ctr"},
+		"Saint Anne's Centre":            {"st annes", "st annes ctr"},
+		"Peña Brothers Paving LLC":       {"pena bros", "pena bros paving"},
+	} {
+		l := full
+		l.Name, l.Website = name, ""
+		if got := CompanyKeys(&l); !slices.Equal(got, []string{"tel:+13105550123|" + want[0], "adr:" + want[1] + "|12 main st|90210"}) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
 	t.Run("SameStreet", func(t *testing.T) {
-		t.Parallel()
 		a, b := full, full
 		a.Street, b.Street = "1200 North Oak Avenue Suite 5", "1200 N. Oak Ave., Ste 5"
 		if x, y := CompanyKeys(&a), CompanyKeys(&b); !slices.Equal(x, y) {

@@ -7,7 +7,6 @@ import (
 )
 
 func TestLinkStrength(t *testing.T) {
-	t.Parallel()
 	tel, adr, web := LinkStrength(KeyTel), LinkStrength(KeyAdr), LinkStrength(KeyWeb)
 	if tel <= adr || adr <= web || web <= strengthRemembered {
 		t.Errorf("phone %v, address %v, website %v, remembered %v", tel, adr, web, strengthRemembered)
@@ -21,7 +20,6 @@ func TestLinkStrength(t *testing.T) {
 }
 
 func TestConfidence(t *testing.T) {
-	t.Parallel()
 	const web, tel, adr, tel2 = "web:a.com", "tel:1|a", "adr:a|b|1", "tel:2|a"
 	for _, test := range []struct {
 		name string
@@ -39,7 +37,6 @@ func TestConfidence(t *testing.T) {
 		{"NoKeys", [][]string{nil, nil}, strengthRemembered},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			if got := Confidence(test.keys); got != test.want {
 				t.Errorf("got %v, want %v", got, test.want)
 			}
@@ -49,7 +46,6 @@ func TestConfidence(t *testing.T) {
 
 // TestConfidenceOrder: neither the order of listings nor that of keys matters.
 func TestConfidenceOrder(t *testing.T) {
-	t.Parallel()
 	pool := []string{"web:a", "web:b", "tel:a", "tel:b", "adr:a", "adr:b"}
 	r := rand.New(rand.NewPCG(1, 2)) // #nosec: an order, no secret
 	for range 300 {

@@ -8,7 +8,6 @@ import (
 )
 
 func TestAppendHours(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string]string{
 		// schema.org's own form stays as it is
 		"Mo-Th 11:00-21:30":             "Mo-Th 11:00-21:30",
@@ -78,7 +77,6 @@ func TestAppendHours(t *testing.T) {
 func clipText(s string) string { return s[:min(len(s), 60)] }
 
 func TestJoinDays(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string]string{
 		"Mo 09:00-17:00|Tu 09:00-17:00|We 09:00-17:00|Th 09:00-17:00|Fr 09:00-17:00|Sa|Su": "Mo-Fr 09:00-17:00|Sa-Su",
 		"Su|Mo 09:00-17:00|Tu 10:00-17:00":                                                 "Su|Mo 09:00-17:00|Tu 10:00-17:00",

@@ -8,7 +8,6 @@ import (
 )
 
 func TestJSON(t *testing.T) {
-	t.Parallel()
 	at := time.Date(2026, 11, 20, 23, 50, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
 		v    any

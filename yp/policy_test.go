@@ -11,7 +11,6 @@ import (
 // the error code, the retries, the wait before each, whether a retry needs another
 // proxy, what the source feels, and how the attempt ends.
 func TestPolicies(t *testing.T) {
-	t.Parallel()
 	want := map[Cause]string{
 		CauseRateLimited:   "RATE_LIMITED, up to 5 retries, told, slow, then fail: http_429",
 		CauseBlocked:       "BLOCKED_PROXY, up to 3 retries, rotate, penalty, then fail: http_403 cf_challenge",
@@ -68,7 +67,6 @@ func sentence(p Policy) string {
 }
 
 func TestPolicyOfUnknownCause(t *testing.T) {
-	t.Parallel()
 	for _, c := range []Cause{CauseNone, "nonsense"} {
 		if p := c.Policy(); p.Cause != CauseOther {
 			t.Errorf("%q has the policy of %s, want other", c, p.Cause)
@@ -78,7 +76,6 @@ func TestPolicyOfUnknownCause(t *testing.T) {
 
 // TestPoliciesIsACopy: no caller can change the rules for the others.
 func TestPoliciesIsACopy(t *testing.T) {
-	t.Parallel()
 	Policies()[0].Retries = 99
 	if got := CauseRateLimited.Policy().Retries; got != 5 {
 		t.Errorf("the table was changed through a copy: %d retries", got)
@@ -87,7 +84,6 @@ func TestPoliciesIsACopy(t *testing.T) {
 
 // TestClasses: every class of a request is one cause, but for our own deferral.
 func TestClasses(t *testing.T) {
-	t.Parallel()
 	rows := map[ErrorClass][]Cause{}
 	for _, p := range Policies() {
 		for _, c := range p.Classes {
@@ -117,7 +113,6 @@ func TestClasses(t *testing.T) {
 
 // TestPolicyCodes: every way to fail has its code, and no failure is a success.
 func TestPolicyCodes(t *testing.T) {
-	t.Parallel()
 	var codes []ErrorCode
 	for _, p := range Policies() {
 		codes = append(codes, p.Code)
@@ -139,7 +134,6 @@ func TestPolicyCodes(t *testing.T) {
 }
 
 func TestRetryDelay(t *testing.T) {
-	t.Parallel()
 	const base = 2 * time.Second
 	almost := 1 - 1e-12
 	for _, c := range []struct {

@@ -6,7 +6,6 @@ import (
 )
 
 func TestScore(t *testing.T) {
-	t.Parallel()
 	full := Listing{
 		ID: "1", Name: "Acme", Phone: "(310) 555-0123", PhoneE164: "+13105550123", Street: "12 Main St", City: "Austin", State: "TX",
 		PostalCode: "78701", Website: "https://acme.com", Categories: []string{"Plumbers"}, Rating: 4.5, YearsInBusiness: 3,
@@ -34,7 +33,6 @@ func TestScore(t *testing.T) {
 		{"NoExtras", func(l *Listing) { l.YearsInBusiness, l.Snippet, l.ImageURL, l.PriceRange = 0, "", "", "" }, 90},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			l := full
 			test.change(&l)
 			before := l

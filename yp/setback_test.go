@@ -9,7 +9,6 @@ import (
 
 // TestFail holds every step of docs/health.md, section 3, on both sides.
 func TestFail(t *testing.T) {
-	t.Parallel()
 	const minute, hour = time.Minute, time.Hour
 	rests := func(level int, wait time.Duration) Setback { return Setback{EventFail, level, wait} }
 	waits := func(d time.Duration) Setback { return Setback{EventBackOff, 0, d} }
@@ -36,7 +35,6 @@ func TestFail(t *testing.T) {
 		{"a level that there is not", 3, -1, rests(1, 2*hour), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			if got := Fail(c.n, c.level, 0); got != c.least {
 				t.Errorf("without jitter %+v, want %+v", got, c.least)
 			}
@@ -52,7 +50,6 @@ func TestFail(t *testing.T) {
 // TestFailToTheEnd: a target that only fails is a dead letter after eight times,
 // and rests longer each time.
 func TestFailToTheEnd(t *testing.T) {
-	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		var last Setback
 		for n := 1; ; n++ {
@@ -72,18 +69,4 @@ func TestFailToTheEnd(t *testing.T) {
 			last = s
 		}
 	})
-}
-
-func TestBackoff(t *testing.T) {
-	t.Parallel()
-	for level, want := range map[int]time.Duration{
-		-1: 2 * time.Hour, 0: 2 * time.Hour, 1: 2 * time.Hour, 2: 4 * time.Hour, 3: 8 * time.Hour, 4: 16 * time.Hour, 5: 32 * time.Hour, 6: 32 * time.Hour,
-	} {
-		if got := Backoff(level); got != want {
-			t.Errorf("level %d rests %s, want %s", level, got, want)
-		}
-	}
-	if MinCrawlGap != 2*time.Minute || RecrawlAfter != 7*24*time.Hour {
-		t.Errorf("gap %s, recrawl after %s: want 2 minutes and a week", MinCrawlGap, RecrawlAfter)
-	}
 }

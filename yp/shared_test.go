@@ -27,7 +27,6 @@ func shareWebKey(a, b string) bool {
 
 // TestSharedHosts: nothing on a host that many businesses share makes one of two.
 func TestSharedHosts(t *testing.T) {
-	t.Parallel()
 	for _, domain := range hosts(t, "shared") {
 		for _, address := range []string{
 			"http://%s", "https://www.%s/", "%s/acme", "https://m.%s/acme?id=1", "http://a.b.%s", "HTTPS://WWW.%s:443/index.html", "//%s/contact",
@@ -43,7 +42,6 @@ func TestSharedHosts(t *testing.T) {
 // TestBuilders: the home of a site builder makes one of nobody; the hosts that it
 // gives to customers tell them apart.
 func TestBuilders(t *testing.T) {
-	t.Parallel()
 	for _, host := range append(hosts(t, "builder"), "wixsite.com", "square.site", "blogspot.com", "myshopify.com", "github.io") {
 		for _, address := range []string{"http://%s", "https://www.%s/", "%s/acme"} {
 			url := fmt.Sprintf(address, host)
@@ -62,7 +60,6 @@ func TestBuilders(t *testing.T) {
 
 // TestAgentBrands: the front page of a brand tells none of its agents from another.
 func TestAgentBrands(t *testing.T) {
-	t.Parallel()
 	for _, domain := range hosts(t, "agents") {
 		for _, url := range []string{"https://www." + domain, "http://" + domain + "/index.html", domain + "/contact-us/", "https://agents." + domain + "/?a=b"} {
 			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
@@ -76,7 +73,6 @@ func TestAgentBrands(t *testing.T) {
 }
 
 func TestWebKey(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string]string{
 		"http://www.acme.com/":                        "acme.com",
 		"https://acme.com/index.php":                  "acme.com",

@@ -6,7 +6,6 @@ import (
 )
 
 func TestCitySlug(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct{ city, state, want string }{
 		{"Los Angeles", "CA", "los-angeles-ca"},
 		{"St. Louis", "MO", "saint-louis-mo"},
@@ -31,7 +30,6 @@ func TestCitySlug(t *testing.T) {
 		{"", "CA", "ca"},
 	} {
 		t.Run(test.city, func(t *testing.T) {
-			t.Parallel()
 			if got := CitySlug(test.city, test.state); got != test.want {
 				t.Errorf("CitySlug(%q, %q) = %q, want %q", test.city, test.state, got, test.want)
 			}
@@ -40,7 +38,6 @@ func TestCitySlug(t *testing.T) {
 }
 
 func TestCategorySlug(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string]string{
 		"Plumbers":                     "plumbers",
 		"Auto Repair & Service":        "auto-repair-service",

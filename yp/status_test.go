@@ -22,7 +22,6 @@ var design = map[Status]map[Event]Status{
 }
 
 func TestStatusNext(t *testing.T) {
-	t.Parallel()
 	for _, s := range append(Statuses(), "", "NONSENSE") {
 		for _, e := range append(Events(), "", "nonsense") {
 			want, wantOK := design[s][e]
@@ -62,7 +61,6 @@ func (l *life) step(e Event) {
 }
 
 func TestStatusMachine(t *testing.T) {
-	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		l := life{status: Planned}
 		for _, e := range rapid.SliceOfN(rapid.SampledFrom(Events()), 1, 60).Draw(t, "events") {
@@ -93,7 +91,6 @@ func TestStatusMachine(t *testing.T) {
 }
 
 func TestParseStatus(t *testing.T) {
-	t.Parallel()
 	for _, s := range Statuses() {
 		for _, in := range []string{string(s), strings.ToLower(string(s)), strings.ReplaceAll(string(s), "_", "-")} {
 			if got, err := ParseStatus(in); got != s || err != nil {

@@ -9,9 +9,7 @@ import (
 )
 
 func TestTime(t *testing.T) {
-	t.Parallel()
 	t.Run("Form", func(t *testing.T) {
-		t.Parallel()
 		zone := time.FixedZone("", -8*3600)
 		in := time.Date(2026, 11, 20, 15, 50, 0, 999_999, zone)
 		if got := FormatTime(in); got != "2026-11-20T23:50:00.000Z" {
@@ -19,7 +17,6 @@ func TestTime(t *testing.T) {
 		}
 	})
 	t.Run("Bad", func(t *testing.T) {
-		t.Parallel()
 		for _, s := range []string{"", "2026-11-20", "2026-11-20T23:50:00Z", "2026-11-20T23:50:00.000+01:00", "2026-13-20T23:50:00.000Z"} {
 			if got, err := ParseTime(s); err == nil {
 				t.Errorf("ParseTime(%q) = %v", s, got)
@@ -27,7 +24,6 @@ func TestTime(t *testing.T) {
 		}
 	})
 	t.Run("RoundTripAndOrder", func(t *testing.T) {
-		t.Parallel()
 		millis := rapid.Int64Range(0, 253_402_300_799_999) // to the end of the year 9999
 		rapid.Check(t, func(t *rapid.T) {
 			a, b := time.UnixMilli(millis.Draw(t, "a")), time.UnixMilli(millis.Draw(t, "b"))
@@ -42,7 +38,6 @@ func TestTime(t *testing.T) {
 }
 
 func TestWorkerNames(t *testing.T) {
-	t.Parallel()
 	if got := WorkerID(0, 12345); got != "worker_0_pid_12345" {
 		t.Errorf("WorkerID: %s", got)
 	}
@@ -60,7 +55,6 @@ func TestWorkerNames(t *testing.T) {
 }
 
 func TestWorkerPID(t *testing.T) {
-	t.Parallel()
 	for id, want := range map[string]int{"worker_0_pid_12345": 12345, "worker_17_pid_1": 1} {
 		if pid, ok := WorkerPID(id); !ok || pid != want {
 			t.Errorf("WorkerPID(%q) = %d, %v", id, pid, ok)
@@ -75,7 +69,6 @@ func TestWorkerPID(t *testing.T) {
 
 // TestWorkerOf: what people see of a worker leads back to its id.
 func TestWorkerOf(t *testing.T) {
-	t.Parallel()
 	for n := range 60 {
 		id := WorkerID(n, 12345)
 		if got := WorkerOf(WorkerText(id)); got != id {
@@ -93,7 +86,6 @@ func TestWorkerOf(t *testing.T) {
 }
 
 func TestWorkerText(t *testing.T) {
-	t.Parallel()
 	for id, want := range map[string]string{
 		WorkerID(0, 7): "amber (7)", WorkerID(26, 12): "birch-2 (12)", "w1": "w1", "": "", "worker_x_pid_7": "worker_x_pid_7", "worker_-1_pid_7": "worker_-1_pid_7",
 	} {

@@ -6,7 +6,6 @@ import (
 )
 
 func TestSplitLocality(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string][3]string{
 		"Springfield, IL 62701":       {"Springfield", "IL", "62701"},
 		"Springfield, IL 62701-1234":  {"Springfield", "IL", "62701-1234"},
@@ -33,7 +32,6 @@ func TestSplitLocality(t *testing.T) {
 }
 
 func TestSplitAddress(t *testing.T) {
-	t.Parallel()
 	for in, want := range map[string][4]string{
 		"12 Elm St, Springfield, IL 62701":        {"12 Elm St", "Springfield", "IL", "62701"},
 		"12 Elm St, Ste 4, Springfield, IL 62701": {"12 Elm St, Ste 4", "Springfield", "IL", "62701"},
@@ -51,9 +49,7 @@ func TestSplitAddress(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	t.Parallel()
 	t.Run("FirstInt", func(t *testing.T) {
-		t.Parallel()
 		for in, want := range map[string]int{
 			"(12)": 12, "1,108": 1108, "Showing 1,108 of": 1108, "25 Years": 25, "": 0, "none": 0, "1,10": 1, "12,3456": 12,
 			"99999999999999999999": 0, "1,234,567": 1234567,
@@ -64,7 +60,6 @@ func TestValues(t *testing.T) {
 		}
 	})
 	t.Run("Rating", func(t *testing.T) {
-		t.Parallel()
 		for in, want := range map[string]float64{
 			"result-rating four half ": 4.5, "result-rating five": 5, "result-rating half": 0.5, "result-rating": 0, "": 0, "4.5": 4.5,
 			"4.4": 4.5, "6": 0, "-1": 0, "NaN": 0, "Inf": 0, "five five": 0, "0": 0,
@@ -75,7 +70,6 @@ func TestValues(t *testing.T) {
 		}
 	})
 	t.Run("PriceRange", func(t *testing.T) {
-		t.Parallel()
 		for in, want := range map[string]string{"$": "$", "$$$$": "$$$$", "$$$$$": "", "cheap": "", "": "", "$x": ""} {
 			if got := PriceRange(in); got != want {
 				t.Errorf("%q: got %q, want %q", in, got, want)
@@ -83,7 +77,6 @@ func TestValues(t *testing.T) {
 		}
 	})
 	t.Run("Identifier", func(t *testing.T) {
-		t.Parallel()
 		for in, ok := range map[string]bool{"123": true, "a-b_c.d:1": true, "": false, "a b": false, "é": false, strings.Repeat("1", MaxID+1): false} {
 			if got := Identifier(in) != ""; got != ok {
 				t.Errorf("%q: got %t, want %t", in, got, ok)
@@ -91,7 +84,6 @@ func TestValues(t *testing.T) {
 		}
 	})
 	t.Run("Absolute", func(t *testing.T) {
-		t.Parallel()
 		for in, want := range map[string]bool{"http://a.b": true, "HTTPS://a.b": true, "//a.b": true, "/a": false, "a.com": false, "mailto:a@b.c": false, "http:a": false} {
 			if got := AbsoluteURL(in); got != want {
 				t.Errorf("%q: got %t, want %t", in, got, want)

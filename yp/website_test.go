@@ -7,7 +7,6 @@ import (
 )
 
 func TestCanonicalWebsite(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct{ name, in, want string }{
 		{"Plain", "https://acme.com/menu", "https://acme.com/menu"},
 		{"SchemeFolded", "HTTP://acme.com/menu", "https://acme.com/menu"},
@@ -56,7 +55,6 @@ func TestCanonicalWebsite(t *testing.T) {
 		{"Redirector", "http://ads.com/r?u=http://acme.com", "https://ads.com/r?u=http://acme.com"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			got, ok := CanonicalWebsite(test.in)
 			if got.URL != test.want || !ok {
 				t.Errorf("CanonicalWebsite(%q) = %q, %t; want %q", test.in, got.URL, ok, test.want)
@@ -66,7 +64,6 @@ func TestCanonicalWebsite(t *testing.T) {
 }
 
 func TestCanonicalWebsiteRefuses(t *testing.T) {
-	t.Parallel()
 	for name, in := range map[string]string{
 		"Empty": "", "Space": " \n", "Relative": "/menu", "RelativeFile": "menu.html", "Dot": ".", "Query": "?a=b", "Fragment": "#top",
 		"Mail": "info@acme.com", "MailTo": "mailto:info@acme.com", "JavaScript": "javascript:alert(1)", "Tel": "tel:+13105550123",
@@ -81,7 +78,6 @@ func TestCanonicalWebsiteRefuses(t *testing.T) {
 		"BadIPv6": "http://[::1", "IPv6Zone": "http://[fe80::1%25eth0]/", "UserInfoOnly": "http://user@/",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			if got, ok := CanonicalWebsite(in); ok || got != (Website{}) {
 				t.Errorf("CanonicalWebsite(%.80q) = %+v", in, got)
 			}
@@ -90,7 +86,6 @@ func TestCanonicalWebsiteRefuses(t *testing.T) {
 }
 
 func TestWebsiteHosts(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		in, host, domain string
 		shared           bool
@@ -117,7 +112,6 @@ func TestWebsiteHosts(t *testing.T) {
 		{"http://acme.example/", "acme.example", "acme.example", false},
 	} {
 		t.Run(test.in, func(t *testing.T) {
-			t.Parallel()
 			got, ok := CanonicalWebsite(test.in)
 			if !ok || got.Host != test.host || got.Domain != test.domain || got.Shared != test.shared {
 				t.Errorf("got %+v, %t; want %s, %s, %t", got, ok, test.host, test.domain, test.shared)

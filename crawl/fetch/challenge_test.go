@@ -12,7 +12,6 @@ import (
 const chrome = `<div id="main-header">The Real Yellow Pages</div><div class="search-results organic"><h2 class="n">`
 
 func TestChallenge(t *testing.T) {
-	t.Parallel()
 	filler := strings.Repeat("<p>Plumber in Reno</p>", 2000) // over smallPage
 	some := strings.Repeat("<p>Plumber in Reno</p>", 300)    // over tinyPage
 	justAMoment := `<!DOCTYPE html><html><head><title>Just a moment...</title></head><body><script>window._cf_chl_opt={}</script>` + some
@@ -144,7 +143,6 @@ func TestChallenge(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			if got := challenge(tt.status, tt.header, []byte(tt.body)); got != tt.want {
 				t.Errorf("vendor %q, want %q", got, tt.want)
 			}

@@ -36,6 +36,6 @@
 // Tests: real local HTTP and HTTPS servers for every row of the failure table,
 // and real proxies of every kind before them, which count, demand passwords,
 // refuse, hang and die; a fake resolver for names, testing/synctest for time (no
-// sleeps), goleak, fuzz targets for robots.txt, Retry-After, challenges, bodies
-// and proxy addresses, and benchmarks of a turn and of robots.txt.
+// sleeps), goleak, and fuzz targets for robots.txt, Retry-After, challenges, bodies
+// and proxy addresses.
 package fetch

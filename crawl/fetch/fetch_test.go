@@ -167,16 +167,6 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func TestDefaultUserAgent(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.UserAgent())
-	})
-	if got := s.page(t, "/"); got != "ypcrawl" {
-		t.Errorf("User-Agent %q", got)
-	}
-}
-
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 200)
@@ -243,7 +233,6 @@ func TestStatus(t *testing.T) {
 }
 
 func TestBadURL(t *testing.T) {
-	t.Parallel()
 	c := New(Config{})
 	defer c.Close()
 	base := parse(t, "https://acme.com/")
@@ -263,7 +252,6 @@ func TestBadURL(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			if e := mustFail(t, c, Request{URL: tt.url, Base: tt.base}); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
 				t.Errorf("error %v, retryable %v", e, e.Retryable())
 			}
@@ -359,7 +347,6 @@ func TestCallersDeadline(t *testing.T) {
 }
 
 func TestErrorText(t *testing.T) {
-	t.Parallel()
 	e := &Error{URL: "https://acme.com/", Status: 429, Class: yp.ClassHTTP429, RetryAfter: 30 * time.Second, Err: io.EOF}
 	want := "fetch https://acme.com/: http_429: status 429 Too Many Requests: EOF (retry after 30s)"
 	if e.Error() != want || !errors.Is(e, io.EOF) {

@@ -10,7 +10,6 @@ import (
 
 // Each profile is one that somebody could have, and no two are one.
 func TestBrowsersAreCoherent(t *testing.T) {
-	t.Parallel()
 	platforms := map[string]string{"windows": "Windows NT 10.0; Win64; x64", "macos": "Macintosh; Intel Mac OS X 10", "linux": "X11; Linux x86_64"}
 	hints := map[string]string{"windows": `"Windows"`, "macos": `"macOS"`, "linux": `"Linux"`}
 	agents, combinations := map[string]bool{}, map[string]bool{}
@@ -66,7 +65,6 @@ func TestBrowsersAreCoherent(t *testing.T) {
 
 // No server is asked for what we can't decode, and no header is malformed.
 func TestIdentityHeaders(t *testing.T) {
-	t.Parallel()
 	for _, id := range append(Browsers(), Honest("")) {
 		for _, enc := range strings.Split(id.Header().Get("Accept-Encoding"), ",") {
 			name, _, _ := strings.Cut(strings.TrimSpace(enc), ";")
@@ -92,7 +90,6 @@ func TestIdentityHeaders(t *testing.T) {
 
 // As real browsers sent it.
 func TestBrands(t *testing.T) {
-	t.Parallel()
 	for version, want := range map[int]string{
 		120: `"Not_A Brand";v="8", "Chromium";v="120", "Google Chrome";v="120"`,
 		126: `"Not/A)Brand";v="8", "Chromium";v="126", "Google Chrome";v="126"`,

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -87,15 +86,6 @@ func (f *fakeDNS) answer(query []byte) ([]byte, error) {
 	return m.Pack()
 }
 
-func TestDNSFailure(t *testing.T) {
-	t.Parallel()
-	c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
-	defer c.Close()
-	if e := mustFail(t, c, Request{URL: "http://nowhere.invalid/"}); e.Class != yp.ClassDNS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
-		t.Errorf("error %v", e)
-	}
-}
-
 // A public name that leads to a private address is refused when it is
 // dialled, at first or after it was rebound; an intranet's own name is not.
 func TestPrivateAddressByName(t *testing.T) {
@@ -146,73 +136,26 @@ func TestPrivateAddressByName(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
-	c := New(noRobots())
-	defer c.Close()
-	if e := mustFail(t, c, Request{URL: "http://" + addr}); e.Class != yp.ClassConnectionRefused || e.Code() != yp.CodeNetworkError || !e.Retryable() {
-		t.Errorf("error %v", e)
-	}
-}
-
-func newTLSSite(t *testing.T, trusted bool, h http.HandlerFunc) *site {
+func newTLSSite(t *testing.T, h http.HandlerFunc) *site {
 	t.Helper()
 	s := &site{Server: httptest.NewUnstartedServer(h)}
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of the refused handshakes
 	s.StartTLS()
 	roots := x509.NewCertPool()
-	if trusted {
-		roots.AddCert(s.Certificate())
-	}
+	roots.AddCert(s.Certificate())
 	s.start(t, Config{IgnoreRobots: true, Roots: roots})
 	return s
 }
 
 func TestHTTP2(t *testing.T) {
 	t.Parallel()
-	s := newTLSSite(t, true, func(w http.ResponseWriter, r *http.Request) {
+	s := newTLSSite(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		_, _ = w.Write(compress(t, "gzip", []byte(r.Proto)))
 	})
 	for range 2 {
 		if got := s.page(t, "/"); got != "HTTP/2.0" {
 			t.Errorf("protocol %s", got)
-		}
-	}
-}
-
-func TestDowngradeRefused(t *testing.T) {
-	t.Parallel()
-	s := newTLSSite(t, true, func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://"+r.Host+"/", http.StatusMovedPermanently)
-	})
-	if e := s.failure(t, "/"); !errors.Is(e, ErrRedirectedAway) || !strings.Contains(e.Error(), "down to http") {
-		t.Errorf("error %v", e)
-	}
-}
-
-func TestTLSFailure(t *testing.T) {
-	t.Parallel()
-	untrusted := newTLSSite(t, false, func(http.ResponseWriter, *http.Request) {})
-	plain := newSite(t, noRobots(), func(http.ResponseWriter, *http.Request) {})
-	for name, e := range map[string]*Error{
-		"unknown authority": untrusted.failure(t, "/"),
-		"plain HTTP behind https": func() *Error {
-			_, err := plain.client.Get(t.Context(), Request{URL: strings.Replace(plain.URL, "http:", "https:", 1)})
-			return asError(t, err)
-		}(),
-	} {
-		if e.Class != yp.ClassTLS || e.Code() != yp.CodeNetworkError || !e.Retryable() {
-			t.Errorf("%s: error %v", name, e)
 		}
 	}
 }

@@ -180,33 +180,6 @@ func TestCancelWhileWaiting(t *testing.T) {
 	})
 }
 
-func TestHold(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ts := limiterOf(Config{DelayMin: time.Second})
-		start := time.Now()
-		enterAt(t, ts, start)
-		ts.leave()
-		var wg sync.WaitGroup
-		wg.Go(func() { // waits already when the hold comes
-			if at := enterAt(t, ts, start); at != 42*time.Second {
-				t.Errorf("started at %s", at)
-			}
-			ts.leave()
-		})
-		synctest.Wait()
-		ts.hold(42*time.Second, reasonRetryAfter)
-		ts.hold(5*time.Second, reasonTooMany) // shortens nothing
-		if d, why := ts.waiting(); d != 42*time.Second || why != "Retry-After" {
-			t.Errorf("waiting %s, %q", d, why)
-		}
-		wg.Wait()
-		if at := enterAt(t, ts, start); at != 43*time.Second { // and the pace is kept
-			t.Errorf("started at %s", at)
-		}
-		ts.leave()
-	})
-}
-
 func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -292,18 +265,6 @@ func TestHostsApart(t *testing.T) {
 			}
 		}
 	})
-}
-
-func BenchmarkTurn(b *testing.B) {
-	ts := newPacer(Config{}.withDefaults()).host("acme.com")
-	ctx := b.Context()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ts.enter(ctx, 0); err != nil {
-			b.Fatal(err)
-		}
-		ts.leave()
-	}
 }
 
 // sharedTurns are turns of hosts in memory: what a file is for processes.
@@ -434,17 +395,6 @@ func TestHoldComesWithTheTurn(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		ts.hold(30*time.Second-time.Millisecond, reasonRetryAfter)
 		wg.Wait()
-	})
-}
-
-func TestTurnFails(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		broken := errors.New("disk full")
-		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Second, Turns: &sharedTurns{err: broken}}, text("page"))
-		if err := s.get(t.Context(), "/a"); !errors.Is(err, broken) || errors.As(err, new(*Error)) {
-			t.Errorf("error %v", err)
-		}
-		s.expect(t)
 	})
 }
 

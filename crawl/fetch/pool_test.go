@@ -3,11 +3,8 @@ package fetch
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -67,7 +64,6 @@ func (p *poolOf) rest(s *Session) {
 
 // TestDirectly: no proxy is wanted, or there is none.
 func TestDirectly(t *testing.T) {
-	t.Parallel()
 	for policy, n := range map[Policy]int{"": 3, PolicyPrefer: 0} {
 		directly(t, newPoolOf(t, policy, n))
 	}
@@ -92,7 +88,6 @@ func directly(t *testing.T, p *poolOf) {
 }
 
 func TestPolicyOffAsBrowsers(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyOff, 0, Browsers()...)
 	a, b := p.take(t), p.take(t)
 	if a == b || a.Identity() == b.Identity() || a.Via() != ViaBrowser || a.jar == b.jar {
@@ -104,7 +99,6 @@ func TestPolicyOffAsBrowsers(t *testing.T) {
 }
 
 func TestPolicyPrefer(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyPrefer, 2)
 	s := p.take(t)
 	p.rest(s)
@@ -129,7 +123,6 @@ func TestPolicyPrefer(t *testing.T) {
 }
 
 func TestPolicyRequire(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyRequire, 2)
 	a, b := p.take(t), p.take(t)
 	p.rest(a)
@@ -158,7 +151,6 @@ func TestPolicyRequire(t *testing.T) {
 
 // Proxies are taken in turn, those at rest are passed over, and each session is another identity.
 func TestTakeSpreads(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyRequire, 3, Browsers()...)
 	names := map[string]bool{}
 	var order []int
@@ -180,13 +172,13 @@ func TestTakeSpreads(t *testing.T) {
 	}
 }
 
-// Both change, and no proxy is tried twice for a page.
+// Both change, whatever others take in between, and no proxy is tried twice for a page.
 func TestRotate(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyPrefer, 4, Browsers()[:2]...)
 	s := p.take(t)
 	tried := []*Session{s}
 	for range 3 {
+		p.take(t).Close() // so that the next identity's turn is that of s again
 		next, err := p.Rotate(s, tried...)
 		if err != nil {
 			t.Fatal(err)
@@ -213,24 +205,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// Identities come in an order that never has the same name twice in a row when
-// a session rotates, however many others take theirs in between.
-func TestRotateChangesIdentity(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyRequire, 3, Browsers()[:2]...)
-	s := p.take(t)
-	for range 20 {
-		p.take(t).Close() // so that the next one's turn is that of s again
-		next, err := p.Rotate(s)
-		if err != nil || next.Identity() == s.Identity() {
-			t.Fatalf("%v after %v: %v", next, s, err)
-		}
-		s = next
-	}
-}
-
 func TestPoolConcurrently(t *testing.T) {
-	t.Parallel()
 	c := New(Config{})
 	t.Cleanup(c.Close)
 	var proxies []Proxy
@@ -271,61 +246,4 @@ func TestPoolConcurrently(t *testing.T) {
 	if len(c.sessions) != 0 || total.Successes+total.Failures != 8*200 {
 		t.Errorf("%d sessions are open, %+v", len(c.sessions), total)
 	}
-}
-
-// A 403 and the next try comes from another address, with another identity and
-// without the cookies that gave the first one away.
-func TestRotationOnBlock(t *testing.T) {
-	t.Parallel()
-	var mu sync.Mutex
-	agents := map[string]string{} // by peer
-	var cookies []string
-	bad := &proxyServer{}
-	site := newTarget(t, "https", func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		defer mu.Unlock()
-		agents[r.RemoteAddr] = r.UserAgent()
-		cookies = append(cookies, r.Header.Get("Cookie"))
-		http.SetCookie(w, &http.Cookie{Name: "marked", Value: "1", Path: "/"})
-		bad.mu.Lock()
-		defer bad.mu.Unlock()
-		if slices.Contains(bad.upstream, r.RemoteAddr) && r.URL.Path == "/2" {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		_, _ = io.WriteString(w, "page")
-	})
-	bad.hosts = site.hosts()
-	bad.start(t, "http")
-	good := (&proxyServer{hosts: site.hosts()}).start(t, "socks5")
-	c := newProxied(t, noRobots())
-	pool := NewPool(c, PoolConfig{Policy: PolicyRequire, Identities: Browsers(), Proxies: []Proxy{{URL: bad.url()}, {URL: good.url()}}})
-	s, err := pool.Take()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := fetchVia(t, c, s, site, "/1"); err != nil {
-		t.Fatal(err)
-	}
-	_, err = fetchVia(t, c, s, site, "/2")
-	if e := asError(t, err); e.Status != 403 || e.Proxy {
-		t.Fatalf("error %v", err)
-	}
-	pool.Report(s, err)
-	if s, err = pool.Rotate(s, s); err != nil {
-		t.Fatal(err)
-	}
-	if got, err := fetchVia(t, c, s, site, "/2"); err != nil || got != "page" {
-		t.Errorf("%q, %v", got, err)
-	}
-	want := []string{"", "marked=1", ""}
-	if !slices.Equal(cookies, want) {
-		t.Errorf("cookies %q", cookies)
-	}
-	if peers, _ := site.seen(); len(peers) != 2 || len(agents) != 2 || agents[peers[0]] == agents[peers[1]] {
-		t.Errorf("%v, %v", peers, agents)
-	}
-	s.Close()
-	bad.until(0)
-	good.until(0)
 }

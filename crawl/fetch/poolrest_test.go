@@ -17,7 +17,6 @@ import (
 // anew; what comes in during the rest changes nothing of it; after it a proxy is on probation until
 // a request succeeds. The words are what is reported, "-" a failure and "+" a success, and the time that passes.
 func TestProxyRest(t *testing.T) {
-	t.Parallel()
 	const nine = "---------"
 	for words, rests := range map[string]time.Duration{ // the rest of its rest, 0 = it is active
 		nine:                                   0,
@@ -34,7 +33,6 @@ func TestProxyRest(t *testing.T) {
 		nine + "- 1h - 59m " + nine + " 30s +": 30 * time.Second,
 	} {
 		t.Run(words, func(t *testing.T) {
-			t.Parallel()
 			p := newPoolOf(t, PolicyRequire, 1)
 			s := p.take(t)
 			for word := range strings.FieldsSeq(words) {
@@ -57,24 +55,6 @@ func TestProxyRest(t *testing.T) {
 	}
 }
 
-// What another process has written counts from the start.
-func TestProxiesAsLoaded(t *testing.T) {
-	t.Parallel()
-	p := newPoolOf(t, PolicyRequire, 3)
-	p.members[0].Consecutive, p.members[0].CooldownUntil = 10, p.now.Add(time.Minute)
-	p.members[1].Consecutive = 9
-	p.members[2].Consecutive, p.members[2].CooldownUntil = 12, p.now.Add(-time.Minute)
-	if p.Active() != 2 {
-		t.Errorf("%d active", p.Active())
-	}
-	for range 2 {
-		p.Report(p.take(t), errBroken)
-	}
-	if p.Active() != 0 {
-		t.Errorf("%d active after a failure of each", p.Active())
-	}
-}
-
 // as is the pool's proxies as the table has them: those of the numbers, changed by
 // each.
 func (p *poolOf) as(each func(*Proxy), ids ...int64) []Proxy {
@@ -94,9 +74,7 @@ func (p *poolOf) as(each func(*Proxy), ids ...int64) []Proxy {
 // TestUpdate: what an operator or another process does to the proxies holds for the
 // pool, too.
 func TestUpdate(t *testing.T) {
-	t.Parallel()
 	t.Run("one that is gone is not handed out, and its sessions are replaced", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyRequire, 2)
 		a, b := p.take(t), p.take(t)
 		p.Update(p.as(nil, 2))
@@ -118,7 +96,6 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("all gone", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		p.Update(nil)
@@ -133,7 +110,6 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("back again, and new ones", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyPrefer, 2)
 		rows := p.as(nil, 1, 2)
 		p.Update(nil)
@@ -149,7 +125,6 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("the score of one that stays", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		for range 9 {
@@ -166,7 +141,6 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("a rest ordered elsewhere, and probation after it", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyRequire, 2)
 		s := p.take(t)
 		until := p.now.Add(time.Minute)
@@ -185,7 +159,6 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("a rest that was ended elsewhere", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		p.rest(s)
@@ -201,7 +174,6 @@ func TestUpdate(t *testing.T) {
 		}
 	})
 	t.Run("without a policy", func(t *testing.T) {
-		t.Parallel()
 		p := newPoolOf(t, PolicyOff, 0)
 		p.Update([]Proxy{{ID: 1, URL: parse(t, "http://proxy3:1"), Name: "http://proxy3:1"}})
 		if s := p.take(t); s != p.client.direct || p.Active() != 0 {
@@ -211,7 +183,6 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestChanged(t *testing.T) {
-	t.Parallel()
 	p := newPoolOf(t, PolicyPrefer, 1)
 	s := p.take(t)
 	p.Report(s, fmt.Errorf("no way with pw, %w", errBroken))

@@ -10,7 +10,6 @@ import (
 )
 
 func TestParseProxy(t *testing.T) {
-	t.Parallel()
 	tests := []struct{ text, want, name string }{ // want "" = refused
 		{"http://proxy.com:8080", "http://proxy.com:8080", ""},
 		{"proxy.com:8080", "http://proxy.com:8080", ""},
@@ -73,7 +72,6 @@ func TestParseProxy(t *testing.T) {
 }
 
 func TestParseProxies(t *testing.T) {
-	t.Parallel()
 	list, err := ParseProxies(strings.NewReader("\ufeff# ours\r\n\r\nproxy.com:1 # the first\r\n  socks5://scout:pw@b.com\t# the second\n\n#http://c.com\nPROXY.com:1\nhttps://d.com"))
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +96,6 @@ func TestParseProxies(t *testing.T) {
 }
 
 func TestParsePolicy(t *testing.T) {
-	t.Parallel()
 	for text, want := range map[string]Policy{"off": PolicyOff, " Prefer ": PolicyPrefer, "REQUIRE": PolicyRequire, "": "", "on": ""} {
 		got, err := ParsePolicy(text)
 		if got != want || (err == nil) != (want != "") {
@@ -112,7 +109,6 @@ func TestParsePolicy(t *testing.T) {
 
 // A session takes no proxy that ParseProxy would not.
 func TestNewSessionRefuses(t *testing.T) {
-	t.Parallel()
 	c := New(Config{})
 	t.Cleanup(c.Close)
 	for _, raw := range []string{"ftp://scout:hunter2@proxy.com", "http:///x", "//proxy.com", "http://scout:hunter2@proxy.com/path"} {

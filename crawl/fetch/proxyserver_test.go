@@ -34,7 +34,6 @@ type proxyServer struct {
 	silent         bool              // it accepts connections and says nothing
 	mute           bool              // it hears the request and says nothing
 	says           string            // what it says to every connection, and hangs up
-	cutAfter       int64             // bytes of the host's answer, then the connection is reset; 0 = none
 
 	ln net.Listener
 	wg sync.WaitGroup
@@ -249,12 +248,7 @@ func (p *proxyServer) forward(conn net.Conn, by http.RoundTripper, r *http.Reque
 		return true
 	}
 	defer resp.Body.Close()
-	if p.cutAfter == 0 {
-		return resp.Write(conn) == nil
-	}
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: "+strconv.FormatInt(resp.ContentLength, 10)+"\r\n\r\n")
-	_, _ = io.CopyN(conn, resp.Body, p.cutAfter)
-	return false
+	return resp.Write(conn) == nil
 }
 
 func (p *proxyServer) splice(conn, up net.Conn) {
@@ -263,11 +257,7 @@ func (p *proxyServer) splice(conn, up net.Conn) {
 		_, _ = io.Copy(up, conn)
 		_ = up.Close()
 	})
-	if p.cutAfter > 0 {
-		_, _ = io.CopyN(conn, up, p.cutAfter)
-	} else {
-		_, _ = io.Copy(conn, up)
-	}
+	_, _ = io.Copy(conn, up)
 	_ = conn.Close()
 	wg.Wait()
 }

@@ -319,31 +319,6 @@ func TestRobotsCachedForADay(t *testing.T) {
 	})
 }
 
-func TestRobotsUnavailableIsTemporary(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newPipeSite(t, Config{}, script(status(503), status(503), text("")))
-		for i, want := range []time.Duration{5 * time.Second, 10 * time.Second} {
-			e := asError(t, s.get(t.Context(), "/a"))
-			if !errors.Is(e, ErrRobotsUnavailable) || e.Class != yp.ClassHTTP5xx || e.Code() != yp.CodeNetworkError ||
-				e.Status != 503 || e.RetryAfter != want || !e.Retryable() {
-				t.Errorf("try %d: error %v, status %d, retry after %s", i, e, e.Status, e.RetryAfter)
-			}
-			if d, why := s.client.Waiting("acme.com"); d != want || why != reasonRobots {
-				t.Errorf("waiting %s, %q", d, why)
-			}
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if err := s.get(ctx, "/a"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("waiting in vain: %v", err)
-		}
-		if err := s.get(t.Context(), "/a"); err != nil {
-			t.Error(err)
-		}
-		s.expect(t, "0s /robots.txt", "5s /robots.txt", "15s /robots.txt", "15s /a")
-	})
-}
-
 // Closing the client ends a wait for robots.txt as well.
 func TestCloseWhileRobotsWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -390,36 +365,6 @@ func TestStopEndsWaits(t *testing.T) {
 	}
 }
 
-// A request that has started is not ended by Stop.
-func TestStopSparesRequests(t *testing.T) {
-	t.Parallel()
-	stop, cancel := context.WithCancel(t.Context())
-	s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
-		cancel()
-		_, _ = io.WriteString(w, "page")
-	})
-	r, err := s.client.Get(t.Context(), Request{URL: s.URL, Stop: stop})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Release()
-	if string(r.Body) != "page" || stop.Err() == nil {
-		t.Errorf("body %q", r.Body)
-	}
-}
-
-func TestCrawlDelayIsKept(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newPipeSite(t, Config{DelayMin: time.Second}, script(text("User-agent: *\nCrawl-delay: 7")))
-		atOnce(2, func(int) {
-			if err := s.get(t.Context(), "/a"); err != nil {
-				t.Error(err)
-			}
-		})
-		s.expect(t, "0s /robots.txt", "7s /a", "14s /a")
-	})
-}
-
 // Redirects take turns like any request.
 func TestRedirectsArePaced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -433,54 +378,6 @@ func TestRedirectsArePaced(t *testing.T) {
 		}
 		s.expect(t, "0s /robots.txt", "2s /a", "4s /b")
 	})
-}
-
-func TestHostHeldBack(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name   string
-		status int
-		header []string
-		hold   time.Duration
-		reason string
-	}{
-		{"429", 429, nil, 30 * time.Second, reasonTooMany},
-		{"429 in seconds", 429, []string{"Retry-After", "90"}, 90 * time.Second, reasonRetryAfter},
-		{"429 by date", 429, []string{"Date", "Fri, 20 Nov 2026 12:00:00 GMT", "Retry-After", "Fri, 20 Nov 2026 12:02:00 GMT"}, 2 * time.Minute, reasonRetryAfter},
-		{"429 absurd", 429, []string{"Retry-After", "999999999999999999999"}, time.Hour, reasonRetryAfter},
-		{"429 negative", 429, []string{"Retry-After", "-9"}, 30 * time.Second, reasonTooMany},
-		{"429 at once", 429, []string{"Retry-After", "0"}, time.Second, reasonRetryAfter},
-		{"503", 503, nil, 0, ""},
-		{"503 with Retry-After", 503, []string{"Retry-After", "20"}, 20 * time.Second, reasonRetryAfter},
-		{"500 with Retry-After", 500, []string{"Retry-After", "20"}, 0, ""},
-		{"403", 403, nil, 0, ""},
-		{"challenge with 429", 429, []string{"cf-mitigated", "challenge"}, 0, ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				var n atomic.Int64
-				s := newPipeSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
-					if n.Add(1) == 1 {
-						status(tt.status, tt.header...)(w, r)
-					}
-				})
-				if e := asError(t, s.get(t.Context(), "/a")); e.RetryAfter != tt.hold || e.Status != tt.status {
-					t.Errorf("retry after %s: %v", e.RetryAfter, e)
-				}
-				if d, why := s.client.Waiting("acme.com"); d != tt.hold || why != tt.reason {
-					t.Errorf("waiting %s, %q", d, why)
-				}
-				atOnce(3, func(int) {
-					if err := s.get(t.Context(), "/a"); err != nil {
-						t.Error(err)
-					}
-				})
-				at := tt.hold.String() + " /a"
-				s.expect(t, "0s /a", at, at, at)
-			})
-		})
-	}
 }
 
 // Another scheme or port is another robots.txt.

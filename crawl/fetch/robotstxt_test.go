@@ -8,7 +8,6 @@ import (
 )
 
 func TestRobotsRules(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		name, robots, path string
 		want               bool
@@ -89,7 +88,6 @@ func TestRobotsRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			u, err := url.Parse("https://acme.com" + tt.path)
 			if err != nil {
 				t.Fatal(err)
@@ -107,7 +105,6 @@ func pad(head, tail string, size int) string {
 }
 
 func TestCrawlDelay(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		name, robots string
 		want         time.Duration
@@ -127,7 +124,6 @@ func TestCrawlDelay(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			if got := parseRobots([]byte(tt.robots), "ypcrawl").crawlDelay; got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
@@ -136,7 +132,6 @@ func TestCrawlDelay(t *testing.T) {
 }
 
 func TestProductToken(t *testing.T) {
-	t.Parallel()
 	for ua, want := range map[string]string{
 		"ypcrawl": "ypcrawl", "ypcrawl/1.0 (+https://a.com)": "ypcrawl", "my_bot-x 2": "my_bot-x", "": "", "2bot": "",
 	} {
@@ -165,23 +160,4 @@ func FuzzRobots(f *testing.F) {
 			t.Errorf("its own rule does not match %q", u.EscapedPath())
 		}
 	})
-}
-
-func BenchmarkRobotsAllowed(b *testing.B) {
-	var text strings.Builder
-	text.WriteString("User-agent: *\n")
-	for i := range 200 {
-		text.WriteString("Disallow: /private" + strings.Repeat("x", i%20) + "/*?sort=\nAllow: /a\n")
-	}
-	r := parseRobots([]byte(text.String()), "ypcrawl")
-	u, err := url.Parse("https://acme.com/los-angeles-ca/plumbers?page=2")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if !r.allowed(u) {
-			b.Fatal("disallowed")
-		}
-	}
 }

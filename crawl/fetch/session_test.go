@@ -166,7 +166,7 @@ func headersEqual(a, b http.Header) bool { return fmt.Sprint(a) == fmt.Sprint(b)
 func TestBrowserOverTLS(t *testing.T) {
 	t.Parallel()
 	var got http.Header
-	s := newTLSSite(t, true, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
+	s := newTLSSite(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
 	id := Browsers()[0]
 	browser := open(t, s.client, nil, id)
 	mustGet(t, s.client, Request{URL: s.URL, Session: browser})

@@ -34,6 +34,5 @@
 // Imports: store and yp. What fetches is met through the Pacer interface.
 //
 // Tests: tables at every threshold and on both sides of it, with a fake clock;
-// the four scenarios and a restart on real files; query plans; the layout
-// alarm on the demo; a benchmark of the roll-up over 1,000,000 requests.
+// the four scenarios on real files; query plans; the layout alarm on the demo.
 package health

@@ -159,29 +159,6 @@ func TestObservedPenalties(t *testing.T) {
 	})
 }
 
-// TestHostTurnsTo403 asks a host for an hour that has turned to 403, as soon as it
-// may, with a restart in the middle: the requests it gets are counted.
-func TestHostTurnsTo403(t *testing.T) {
-	t.Parallel()
-	p := newPacing(t, setup(t))
-	asked, restarted := 0, false
-	for p.clock.now().Before(noon.Add(time.Hour)) {
-		if !restarted && p.clock.now().After(noon.Add(20*time.Minute)) {
-			restarted = true
-			p.restart(t)
-			p.load(t, delay)
-		}
-		p.held = 0
-		asked++
-		p.see(t, 1, blocked)
-		p.clock.move(max(p.held, delay))
-	}
-	// At 0 s, 2 s, 32 s, 92 s and so on to 31.5 min: the restart adds none.
-	if asked != 8 {
-		t.Errorf("the host was asked %d times in an hour, want 8", asked)
-	}
-}
-
 func TestObservedHolds(t *testing.T) {
 	t.Parallel()
 	whilePacing(t, "5 s are stored, less is not", func(t *testing.T, p *pacing) {

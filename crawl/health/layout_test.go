@@ -55,7 +55,6 @@ func lacking(page []yp.Listing, f int) []yp.Listing {
 // TestLayoutThresholds: the page of 20, each of a target of its own unless said otherwise, that
 // raises the alarm when phones are gone.
 func TestLayoutThresholds(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		usual    share
@@ -77,7 +76,6 @@ func TestLayoutThresholds(t *testing.T) {
 		{"every fourth page has phones", share{1000, 1000}, 30, 1, func(p int) bool { return p%4 == 0 }, 4},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			l, at := newLayout(), 0
 			l.category(1)[phone] = c.usual
 			for i := 0; i < 20 && at == 0; i++ {
@@ -95,7 +93,6 @@ func TestLayoutThresholds(t *testing.T) {
 // TestLayoutByCategory: what a category never has is not missed there, and such pages between
 // others neither count nor end a row.
 func TestLayoutByCategory(t *testing.T) {
-	t.Parallel()
 	l := newLayout()
 	l.category(1)[phone], l.category(2)[phone] = share{1000, 1000}, share{1000, 0}
 	for i := range int64(10) {
@@ -117,7 +114,6 @@ func TestLayoutByCategory(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
-	t.Parallel()
 	if field("name") >= 0 || phone < 0 || rating < 0 {
 		t.Errorf("watched are %d fields, name among them: %v", len(fields), field("name") >= 0)
 	}

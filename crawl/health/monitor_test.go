@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"ypcrawl/yp"
@@ -50,89 +49,6 @@ func TestPause(t *testing.T) {
 			t.Error("no error")
 		}
 	})
-}
-
-// troubled is a world whose first source has everything set that is set automatically.
-func troubled(t *testing.T) *world {
-	t.Helper()
-	w := inQuarantine(t)
-	ok(t, w.Pause(t.Context(), demo, yp.CodeHTMLChanged, "phone", time.Time{}))
-	must(t, w.db,
-		`UPDATE sources SET layout_strikes = 3, consecutive_failures = 7 WHERE id = 1`,
-		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES
-			(1, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x'), (1, 'b', 0, NULL, 2, '2026-11-20T13:10:00.000Z', 'Retry-After', 'x'),
-			(2, 'a', 3000, 'slow', 4, '2026-11-20T13:10:00.000Z', 'penalty', 'x')`)
-	return w
-}
-
-const (
-	sourceRows  = `SELECT enabled, auto_disabled, paused_code, consecutive_failures, layout_strikes FROM sources WHERE id = 1`
-	profileRows = `SELECT status, error_class, failing_since, quarantine_until, cooldown_minutes FROM connectivity_profiles WHERE source_id = 1`
-	hostRows    = `SELECT source_id, host, delay_ms, blocks, held_for FROM hosts`
-)
-
-func TestSetEnabled(t *testing.T) {
-	t.Parallel()
-	w := troubled(t)
-	found, err := w.SetEnabled(t.Context(), "demo", false)
-	if err != nil || !found {
-		t.Fatal(found, err)
-	}
-	wantRows(t, w.db, sourceRows, "0|1|HTML_CHANGED|7|3") // disabling forgets nothing
-	if found, err = w.SetEnabled(t.Context(), "demo", true); err != nil || !found {
-		t.Fatal(found, err)
-	}
-	wantRows(t, w.db, sourceRows, "1|0||0|0")
-	wantRows(t, w.db, profileRows, "degraded|auth_error|||30")
-	wantRows(t, w.db, hostRows, "1|a|0|0|", "1|b|0|0|Retry-After", "2|a|3000|4|penalty")
-	if found, err = w.SetEnabled(t.Context(), "nowhere", true); err != nil || found {
-		t.Errorf("a source that does not exist: %v, %v", found, err)
-	}
-}
-
-// TestRestart: what a source has told us outlives the process that was told.
-func TestRestart(t *testing.T) {
-	t.Parallel()
-	w := setup(t)
-	p := newPacing(t, w)
-	authFailures(t, w)
-	p.see(t, 3, blocked)
-	p.see(t, 10, Seen{Host: "b", HostFault: true, Class: yp.ClassHTTP429, RetryAfter: 10 * time.Minute})
-	l := w.layout(t)
-	for range 2 {
-		_, err := l.Unknown(t.Context(), "no list")
-		ok(t, err)
-	}
-	ok(t, w.Pause(t.Context(), other, yp.CodeAuthFailed, "401", w.clock.now().Add(AuthPause)))
-	_, err := w.AddProxy(t.Context(), urlA, nameA)
-	ok(t, err)
-	ok(t, w.countProxy(t, 1, ProxyUse{Successes: 3, Failures: 10, Consecutive: 10, CooldownUntil: w.clock.now().Add(ProxyRest), LastError: "refused"}))
-	profiles := storedProfiles(t, w)
-	proxies, err := w.Proxies(t.Context())
-	ok(t, err)
-
-	w.clock.move(20 * time.Second)
-	w.restart(t)
-	p = newPacing(t, w)
-	p.want(t, "a hold 40s penalty: 3 blocks in a row",
-		"b delay 4s slowed down: 10 of the last 10 requests failed", "b hold 9m40s Retry-After")
-	again := storedProfiles(t, w)
-	if d := cmp.Diff(profiles, again); d != "" || again[0].Status != Quarantined {
-		t.Errorf("profiles: %s %s", again[0].Status, d)
-	}
-	proxiesAgain, err := w.Proxies(t.Context())
-	ok(t, err)
-	if d := cmp.Diff(proxies, proxiesAgain); d != "" || proxies[0].CooldownUntil.IsZero() {
-		t.Errorf("proxies: %s", d)
-	}
-	if p := w.rollUp(t, demo); p.Status != Quarantined {
-		t.Errorf("rolled up to %s", p.Status)
-	}
-	w.begin(t, false)
-	wantRows(t, w.db, `SELECT paused_code FROM sources WHERE id = 2`, "AUTH_FAILED")
-	if alarm, err := w.layout(t).Unknown(t.Context(), "no list"); err != nil || alarm == "" {
-		t.Errorf("the third strike: %q, %v", alarm, err)
-	}
 }
 
 var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)

@@ -10,7 +10,6 @@ import (
 )
 
 func TestNextDelay(t *testing.T) {
-	t.Parallel()
 	const ms, s = time.Millisecond, time.Second
 	failing, wild, fine := Window{20, 5, 0}, Window{20, 2, 2}, Window{20, 0, 0}
 	for _, c := range []struct {
@@ -43,7 +42,6 @@ func TestNextDelay(t *testing.T) {
 		{"no delay and all is well", 0, 0, 0, fine, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			next, reason := NextDelay(c.current, c.configured, c.w)
 			if next != c.want || reason != c.reason {
 				t.Errorf("%s %q, want %s %q", next, reason, c.want, c.reason)
@@ -51,7 +49,6 @@ func TestNextDelay(t *testing.T) {
 		})
 	}
 	t.Run("up and down again in a bounded number of steps", func(t *testing.T) {
-		t.Parallel()
 		for _, configured := range []time.Duration{0, 100 * ms, 2 * s} {
 			d, steps := configured, 0
 			for ; d < MaxDelay; steps++ {
@@ -68,7 +65,6 @@ func TestNextDelay(t *testing.T) {
 }
 
 func TestPenalty(t *testing.T) {
-	t.Parallel()
 	want := []time.Duration{0, 0, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute}
 	for n, d := range want {
 		if got := Penalty(n); got != d {

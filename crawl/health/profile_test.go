@@ -33,14 +33,11 @@ func step(t *testing.T, p Profile, c Counts, at time.Time, status Status, class 
 }
 
 func TestRolled(t *testing.T) {
-	t.Parallel()
 	at := func(minutes float64) time.Time { return noon.Add(time.Duration(minutes * float64(time.Minute))) }
 	t.Run("a new source without a sample", func(t *testing.T) {
-		t.Parallel()
 		step(t, Profile{}, Counts{}, noon, Degraded, yp.ClassUnknown)
 	})
 	t.Run("the class: dominant, burst, previous, most frequent, unknown", func(t *testing.T) {
-		t.Parallel()
 		slow := Counts{Samples1h: 100, OK1h: 98, P95: 2 * time.Second, Failures: classes{yp.ClassDNS: 2}}
 		p := step(t, Profile{}, slow, noon, Degraded, yp.ClassUnknown)
 		p = step(t, p, soSo, noon, Degraded, yp.ClassTimeout)
@@ -60,7 +57,6 @@ func TestRolled(t *testing.T) {
 		"a 429 burst":  {burst, yp.ClassTimeout},
 	} {
 		t.Run("quarantined after 30 minutes of "+name, func(t *testing.T) {
-			t.Parallel()
 			p := step(t, Profile{}, c.counts, noon, Failing, c.class)
 			p = step(t, p, c.counts, at(29.99), Failing, c.class)
 			p = step(t, p, c.counts, at(30), Quarantined, c.class)
@@ -75,7 +71,6 @@ func TestRolled(t *testing.T) {
 		"http_403":  {Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassHTTP403: 50}},
 	} {
 		t.Run("never quarantined for "+name, func(t *testing.T) {
-			t.Parallel()
 			p := Profile{}
 			for minutes := range 200 {
 				p = step(t, p, c, at(float64(minutes)), Failing, c.Dominant())
@@ -83,12 +78,10 @@ func TestRolled(t *testing.T) {
 		})
 	}
 	t.Run("the 30 minutes count whatever failed before", func(t *testing.T) {
-		t.Parallel()
 		p := step(t, Profile{}, bad, noon, Failing, yp.ClassTimeout)
 		step(t, p, forbidden, at(30), Quarantined, yp.ClassAuthError)
 	})
 	t.Run("a break starts the 30 minutes anew", func(t *testing.T) {
-		t.Parallel()
 		p := step(t, Profile{}, forbidden, noon, Failing, yp.ClassAuthError)
 		p = step(t, p, soSo, at(20), Degraded, yp.ClassAuthError)
 		p = step(t, p, forbidden, at(30), Failing, yp.ClassAuthError)
@@ -99,7 +92,6 @@ func TestRolled(t *testing.T) {
 
 // TestCause: where no class says it, the cause is told all the same.
 func TestCause(t *testing.T) {
-	t.Parallel()
 	others := Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassUnknown: 50}}
 	numbered := others
 	numbered.OtherStatus = 410
@@ -127,7 +119,6 @@ func quarantined() Profile {
 }
 
 func TestRolledInQuarantine(t *testing.T) {
-	t.Parallel()
 	early, over := noon.Add(30*time.Minute-time.Millisecond), noon.Add(30*time.Minute)
 	for name, c := range map[string]struct {
 		counts Counts
@@ -143,18 +134,15 @@ func TestRolledInQuarantine(t *testing.T) {
 		"failing of other causes": {Counts{Samples1h: 4, OK1h: 1}, over, Quarantined},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			step(t, quarantined(), c.counts, c.at, c.want, yp.ClassAuthError)
 		})
 	}
 	t.Run("degraded keeps its class, also in a burst that is healthy", func(t *testing.T) {
-		t.Parallel()
 		lively := Counts{Samples1h: 1000, OK1h: 990, Failures: classes{yp.ClassHTTP429: 10}, Samples10m: 300, Limited10m: 10}
 		p := step(t, quarantined(), lively, over, Degraded, yp.ClassAuthError)
 		step(t, p, lively, over.Add(5*time.Minute), Healthy, "")
 	})
 	t.Run("its end is not moved, its class is", func(t *testing.T) {
-		t.Parallel()
 		p := step(t, quarantined(), Counts{Samples1h: 10, OK1h: 1, Failures: classes{yp.ClassChallenge: 9}}, noon.Add(10*time.Minute), Quarantined, yp.ClassChallenge)
 		if !p.QuarantineUntil.Equal(over) {
 			t.Errorf("until %s, want %s", p.QuarantineUntil, over)
@@ -163,9 +151,7 @@ func TestRolledInQuarantine(t *testing.T) {
 }
 
 func TestProbed(t *testing.T) {
-	t.Parallel()
 	t.Run("success", func(t *testing.T) {
-		t.Parallel()
 		p := quarantined()
 		p.Cooldown, p.ProbeUntil = 2*time.Hour, noon.Add(time.Hour)
 		p = p.Probed(true, "", noon.Add(31*time.Minute))
@@ -184,7 +170,6 @@ func TestProbed(t *testing.T) {
 		}
 	})
 	t.Run("failures double the cooldown, at most to 6 hours", func(t *testing.T) {
-		t.Parallel()
 		p := quarantined()
 		for _, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 6 * time.Hour} {
 			at := p.QuarantineUntil
@@ -195,7 +180,6 @@ func TestProbed(t *testing.T) {
 		}
 	})
 	t.Run("a failure without a class keeps the last", func(t *testing.T) {
-		t.Parallel()
 		if p := quarantined().Probed(false, "", noon); p.Class != yp.ClassAuthError {
 			t.Errorf("class %s, want %s", p.Class, yp.ClassAuthError)
 		}
@@ -203,24 +187,20 @@ func TestProbed(t *testing.T) {
 }
 
 func TestClockSetBack(t *testing.T) {
-	t.Parallel()
 	past := noon.Add(-48 * time.Hour)
 	t.Run("a quarantine lasts no longer than its cooldown", func(t *testing.T) {
-		t.Parallel()
 		p := step(t, quarantined(), forbidden, past, Quarantined, yp.ClassAuthError)
 		if want := past.Add(Cooldown); !p.QuarantineUntil.Equal(want) || p.FailingSince.After(past) {
 			t.Errorf("until %s, failing since %s, want at most %s", p.QuarantineUntil, p.FailingSince, want)
 		}
 	})
 	t.Run("a failing source needs another 30 minutes", func(t *testing.T) {
-		t.Parallel()
 		p := Profile{}.Rolled(forbidden, noon)
 		p = step(t, p, forbidden, past, Failing, yp.ClassAuthError)
 		p = step(t, p, forbidden, past.Add(29*time.Minute), Failing, yp.ClassAuthError)
 		step(t, p, forbidden, past.Add(30*time.Minute), Quarantined, yp.ClassAuthError)
 	})
 	t.Run("a probe blocks another for 5 minutes at most", func(t *testing.T) {
-		t.Parallel()
 		p := quarantined()
 		p.QuarantineUntil, p.ProbeUntil = past, noon
 		if p = p.sane(past); p.probeDue(past.Add(ProbeTime-1)) || !p.probeDue(past.Add(ProbeTime)) {
@@ -228,7 +208,6 @@ func TestClockSetBack(t *testing.T) {
 		}
 	})
 	t.Run("a probe that began later", func(t *testing.T) {
-		t.Parallel()
 		if p := quarantined().Probed(false, "", past); !p.QuarantineUntil.Equal(past.Add(time.Hour)) {
 			t.Errorf("until %s", p.QuarantineUntil)
 		}
@@ -243,7 +222,6 @@ func counts(samples, failed int, fail classes) Counts {
 }
 
 func TestBase(t *testing.T) {
-	t.Parallel()
 	slow := func(c Counts, ms int) Counts {
 		c.P50, c.P95 = time.Duration(ms)*time.Millisecond/2, time.Duration(ms)*time.Millisecond
 		return c
@@ -268,7 +246,6 @@ func TestBase(t *testing.T) {
 		{"healthy comes before the dominant class", Counts{Samples1h: 25, OK1h: 25, Failures: classes{yp.ClassTLS: 5}}, Healthy},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			if got := c.c.Base(); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
@@ -288,7 +265,6 @@ func TestBase(t *testing.T) {
 }
 
 func TestDominant(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		samples int
@@ -307,7 +283,6 @@ func TestDominant(t *testing.T) {
 		{"each too few, though together enough", 25, classes{yp.ClassTLS: 4, yp.ClassDNS: 4}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			for range 20 { // whatever the order of the map
 				if got := (Counts{Samples1h: c.samples, Failures: c.fail}).Dominant(); got != c.want {
 					t.Fatalf("%q, want %q", got, c.want)
@@ -318,7 +293,6 @@ func TestDominant(t *testing.T) {
 }
 
 func TestBurst(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		samples, limited int
 		want             bool
@@ -342,7 +316,6 @@ func TestBurst(t *testing.T) {
 }
 
 func TestLatency(t *testing.T) {
-	t.Parallel()
 	for samples, want := range map[int]time.Duration{0: 0, 4: 0, 5: 50, 19: 50, 20: 95, 1000: 95} {
 		if got := (Counts{Samples1h: samples, P50: 50, P95: 95}).Latency(); got != want {
 			t.Errorf("of %d samples %d counts, want %d", samples, got, want)

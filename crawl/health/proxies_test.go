@@ -127,20 +127,6 @@ func TestCountProxy(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 	})
-	t.Run("a success ends its rest", func(t *testing.T) {
-		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
-		ok(t, w.countProxy(t, 10, ProxyUse{Successes: 1}))
-		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() || a.Successes != 6 {
-			t.Errorf("%+v", a)
-		}
-	})
-	t.Run("a rest from before the clock was set back", func(t *testing.T) {
-		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 10, Consecutive: 10, CooldownUntil: rest}))
-		w.clock.move(-48 * time.Hour)
-		if a, _ := w.proxies(t); !a.CooldownUntil.Equal(w.clock.now().Add(ProxyRest)) {
-			t.Errorf("rests until %s", a.CooldownUntil)
-		}
-	})
 	t.Run("one that was removed", func(t *testing.T) {
 		ok(t, w.countProxy(t, 99, ProxyUse{Successes: 1}))
 	})
@@ -204,7 +190,6 @@ func TestCountProxyOfMany(t *testing.T) {
 }
 
 func TestProxyUseThen(t *testing.T) {
-	t.Parallel()
 	first := ProxyUse{Successes: 1, Failures: 2, Consecutive: 2, LastError: "first"}
 	got := first.Then(ProxyUse{Failures: 8, Consecutive: 10, CooldownUntil: noon})
 	if want := (ProxyUse{Successes: 1, Failures: 10, Consecutive: 10, CooldownUntil: noon, LastError: "first"}); got != want {

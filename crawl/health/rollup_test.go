@@ -216,9 +216,10 @@ func TestRollUp(t *testing.T) {
 	})
 	inWorld(t, "a disabled source keeps its row and is left alone", func(t *testing.T, w *world) {
 		w.rollUp(t, other)
-		found, err := w.SetEnabled(t.Context(), "other", false)
-		if err != nil || !found {
-			t.Fatal(found, err)
+		for name, is := range map[string]bool{"other": true, "nowhere": false} {
+			if found, err := w.SetEnabled(t.Context(), name, false); err != nil || found != is {
+				t.Fatal(name, found, err)
+			}
 		}
 		w.clock.move(time.Hour)
 		all, err := w.RollUp(t.Context())

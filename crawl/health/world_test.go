@@ -1,12 +1,8 @@
 package health
 
 import (
-	"context"
-	"database/sql"
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +11,8 @@ import (
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
+
+var table, must, ok = storetest.Table, storetest.Execute, storetest.NoError
 
 // noon is when every test begins.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -86,54 +84,6 @@ func (w *world) restart(t testing.TB) {
 	w.Monitor = w.open(t)
 }
 
-func must(t testing.TB, db *store.DB, queries ...string) {
-	t.Helper()
-	err := db.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
-		for _, q := range queries {
-			if err := tx.Run(q); err != nil {
-				return fmt.Errorf("%s: %w", q, err)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// table gives each row of a query as its columns, joined by "|"; NULL is "".
-func table(t testing.TB, db *store.DB, query string) []string {
-	t.Helper()
-	rs, err := db.Read().QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
-	defer func() { _ = rs.Close() }()
-	cols, err := rs.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for rs.Next() {
-		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
-		for i := range cells {
-			into[i] = &cells[i]
-		}
-		if err := rs.Scan(into...); err != nil {
-			t.Fatal(err)
-		}
-		line := make([]string, len(cols))
-		for i, c := range cells {
-			line[i] = c.String
-		}
-		out = append(out, strings.Join(line, "|"))
-	}
-	if err := rs.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 func wantRows(t testing.TB, db *store.DB, query string, want ...string) {
 	t.Helper()
 	if got := table(t, db, query); !slices.Equal(got, want) {
@@ -201,13 +151,6 @@ func (w *world) rollUp(t testing.TB, source int64) Profile {
 	}
 	t.Fatalf("source %d was not rolled up", source)
 	return Profile{}
-}
-
-func ok(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // storedProfiles reads the profiles of all sources that were ever rolled up, by name.

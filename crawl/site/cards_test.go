@@ -8,7 +8,6 @@ import (
 
 // TestTakeApart: which elements in a card are cards, and what stays with whom.
 func TestTakeApart(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for _, c := range []struct {
 		name, body string
@@ -75,7 +74,6 @@ func TestTakeApart(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			p := parse(t, s, siteHTML(`<div id="main-content"><div class="search-results organic">`+c.body+"</div></div>"), srp, 200)
 			var got []string
 			for _, l := range p.Listings {
@@ -91,7 +89,6 @@ func TestTakeApart(t *testing.T) {
 		})
 	}
 	t.Run("thirty cards behind an unclosed one", func(t *testing.T) {
-		t.Parallel()
 		whole := resultsPage(30, 1)
 		for cut := range 30 {
 			at := strings.Index(whole, fmt.Sprintf(`data-ypid="%d"`, 400000+cut))
@@ -106,7 +103,6 @@ func TestTakeApart(t *testing.T) {
 		}
 	})
 	t.Run("cards that are no more than a tag", func(t *testing.T) {
-		t.Parallel()
 		own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\ncards: {organic: [li], sponsored: [], sponsored_marks: []}\n"))
 		noError(t, err)
 		p := parse(t, own, siteHTML(`<ul class="search-results"><li data-ypid="1"><a class="business-name">A</a><ul class="categories"><li><a>Plumbers</a></li><li><a>Drains</a></li></ul></li></ul>`), srp, 200)
@@ -119,7 +115,6 @@ func TestTakeApart(t *testing.T) {
 // TestUnclosedAds: a container of ads without an end tag makes no ads of the cards behind
 // it, on a page that does not count what it shows.
 func TestUnclosedAds(t *testing.T) {
-	t.Parallel()
 	card := func(id int, more string) string {
 		return fmt.Sprintf(`<div class="result" data-ypid="%d"><a class="business-name">B</a>%s</div>`, id, more)
 	}
@@ -138,7 +133,6 @@ func TestUnclosedAds(t *testing.T) {
 // TestAdsCountedAlong: a site that counts the ads of a page as shown has no complete page,
 // and none whose layout is unknown.
 func TestAdsCountedAlong(t *testing.T) {
-	t.Parallel()
 	card := func(class string, n int) string {
 		return fmt.Sprintf(`<div class="%s" data-ypid="%d"><a class="business-name" href="/x-il/mip/b-%d">B%d</a></div>`, class, n, n, n)
 	}
@@ -153,28 +147,5 @@ func TestAdsCountedAlong(t *testing.T) {
 		ads.String()+`</div><div class="search-results organic">`+organic.String()+`</div></div>`), srp, 200)
 	if p.Raw != 30 || p.Missing != 6 || p.Announced != 30 {
 		t.Errorf("%d cards, %d missing of %d announced, want 30, 6, 30", p.Raw, p.Missing, p.Announced)
-	}
-}
-
-func TestReadRange(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		text        string
-		total, want int
-	}{
-		{"1-30", 1108, 30},
-		{"1,081 - 1,108", 1108, 28},
-		{"1–30", 0, 30},
-		{"1-30", 12, 12},
-		{"0-0", 0, 0},
-		{"30-1", 50, 0},
-		{"31-60", 12, 0},
-		{"1-99999", 0, 0},
-		{"30", 50, 0},
-		{"", 50, 0},
-	} {
-		if got, _ := readRange(c.text, c.total); got != c.want {
-			t.Errorf("%q of %d: %d, want %d", c.text, c.total, got, c.want)
-		}
 	}
 }

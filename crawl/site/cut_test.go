@@ -60,7 +60,6 @@ func TestCut(t *testing.T) {
 
 // TestEndTags are the ways in which a page may end.
 func TestEndTags(t *testing.T) {
-	t.Parallel()
 	const card = `<div id="main-content"><div class="result" data-ypid="1"><a class="business-name">Acme</a></div></div>`
 	for name, c := range map[string]struct {
 		page string
@@ -100,7 +99,6 @@ func TestEndTags(t *testing.T) {
 
 // TestLeftOut counts what lies beyond the bounds, and where a next link leads.
 func TestLeftOut(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	page := strings.Replace(resultsPage(1003, 1), `href="/springfield-il/plumbers?page=2&amp;s=x"`, `href="https://other.example:8443/x?page=2"`, 1)
 	for way, parse := range map[string]func() (*Page, error){
@@ -113,7 +111,6 @@ func TestLeftOut(t *testing.T) {
 		}
 	}
 	t.Run("structured", func(t *testing.T) {
-		t.Parallel()
 		var b strings.Builder
 		b.WriteString(`<html><body><header id="pd-header"></header><script type="application/ld+json">[`)
 		for i := range 1003 {

@@ -25,7 +25,6 @@ fields:
 `
 
 func TestParseDefinition(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ old, new, want string }{
 		"unknown key":             {"urls:", "delai: 2s\nurls:", `my.yaml:3:1: delai: unknown key "delai": did you mean "delay"?`},
 		"unknown nested key":      {"chrome:\n", "chrome:\n  selector: x\n", `my.yaml:6:3: chrome.selector: unknown key "selector": did you mean "selectors"?`},
@@ -77,7 +76,6 @@ func TestParseDefinition(t *testing.T) {
 		"empty":                   {smallDef, "", "my.yaml: name, such as `name: yellowpages`; base_url, such as `base_url: https://www.yellowpages.com`; urls.target"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			text := strings.Replace(smallDef, c.old, c.new, 1)
 			if text == smallDef {
 				t.Fatal("the case changes nothing")
@@ -90,7 +88,6 @@ func TestParseDefinition(t *testing.T) {
 		})
 	}
 	t.Run("AllFaultsAtOnce", func(t *testing.T) {
-		t.Parallel()
 		_, err := Parse("my.yaml", []byte(strings.NewReplacer("h2", "'['", "[\".card\"]", "['<']").Replace(smallDef)))
 		if err == nil || strings.Count(err.Error(), "my.yaml:") != 2 {
 			t.Errorf("got %v, want two faults", err)
@@ -98,9 +95,84 @@ func TestParseDefinition(t *testing.T) {
 	})
 }
 
+// TestSectionsOfADefinition: what is wrong in the sections of a definition is told with its place.
+func TestSectionsOfADefinition(t *testing.T) {
+	for name, c := range map[string]struct{ yaml, want string }{
+		"detail, unknown field":         {"detail:\n  fields:\n    emial: a", `x.yaml:6:12: detail.fields.emial: unknown field "emial": did you mean "email"?`},
+		"detail, unknown label":         {"detail:\n  labels:\n    servises: [a]", `x.yaml:6:15: detail.labels.servises: unknown field "servises": did you mean "services"?`},
+		"detail, label twice":           {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6:10: detail.labels.aka: the label "email" stands under both aka and email: remove one`},
+		"detail, unknown key":           {"detail:\n  feilds: {}", `x.yaml:5:3: detail.feilds: unknown key "feilds": did you mean "fields"?`},
+		"detail, bad path":              {"detail:\n  path: '('", `x.yaml:5:9: detail.path: error parsing regexp`},
+		"detail, path, no group":        {"detail:\n  path: mip", `x.yaml:5:9: detail.path: "mip": want one group, or one named id`},
+		"detail, bad selector":          {"detail:\n  info: ['<']", `x.yaml:5:10: detail.info[0]: selector "<": at character 1, "<"`},
+		"detail, bad hours":             {"detail:\n  hours: ['<']", `x.yaml:5:11: detail.hours[0]: selector "<": at character 1, "<"`},
+		"detail, bad region":            {"detail:\n  regions: ['a b']", `x.yaml:5:13: detail.regions[0]: "a b"`},
+		"detail, bad mark":              {"detail:\n  marks: {selectors: ['<']}", `x.yaml:5:23: detail.marks.selectors[0]: selector "<": at character 1, "<"`},
+		"detail, bad rule":              {"detail:\n  fields:\n    email: {own_text: true}", `x.yaml:6:12: detail.fields.email: a rule needs css or attr`},
+		"detail, unknown in rule":       {"detail:\n  fields:\n    email: {csss: a}", `x.yaml:6:13: detail.fields.email.csss: unknown key "csss": did you mean "css"?`},
+		"index, unknown placeholder":    {"urls: {state_index: '/s/{city}'}", `x.yaml:4:21: urls.state_index: unknown placeholder {city}: want one of {state}, {state_lower}, {letter}`},
+		"index, mistyped placeholder":   {"urls:\n  state_index: /s/{stat}", `x.yaml:5:16: urls.state_index: unknown placeholder {stat}: did you mean {state}?`},
+		"index, no state":               {"urls:\n  state_index: /s?l={letter}", `x.yaml:5:16: urls.state_index: must hold {state} or {state_lower}`},
+		"index, unclosed placeholder":   {"urls:\n  state_index: /s/{state", `x.yaml:5:16: urls.state_index: "{state" has an opening brace without a closing one`},
+		"index, letters twice":          {"index:\n  letters: abca", `index.letters "abca": want letters and digits, each once`},
+		"index, odd letters":            {"index:\n  letters: 'a&'", `index.letters "a&": want letters and digits, each once`},
+		"index, letter without letters": {"urls: {state_index: '/{state}/{letter}'}\nindex: {letters: ''}", `index.letters is empty`},
+		"index, no cities":              {"index:\n  cities: []", `x.yaml: index.cities`},
+		"index, bad selector":           {"index:\n  cities: ['a[']", `x.yaml:5:12: index.cities[0]: selector "a[": at character 2, "["`},
+		"index, bad frame":              {"index:\n  frame: {selectors: ['<']}", `x.yaml:5:23: index.frame.selectors[0]: selector "<": at character 1, "<"`},
+		"index, bad path":               {"index:\n  path: '('", `x.yaml:5:9: index.path: error parsing regexp`},
+		"index, bad not":                {"index:\n  not: '('", `x.yaml:5:8: index.not: error parsing regexp`},
+		"index, no path":                {"index:\n  path: ''", `x.yaml:5:9: index.path: is missing`},
+		"index, no group":               {"index:\n  path: '^/x'", `x.yaml:5:9: index.path: "^/x": want one group, or one named city`},
+		"index, two groups":             {"index:\n  path: '(a)(b)'", `want one group, or one named city`},
+		"index, unknown key":            {"index:\n  leters: abc", `x.yaml:5:3: index.leters: unknown key "leters": did you mean "letters"?`},
+		"rules, unknown required":       {"rules:\n  required: [id, nam]", `x.yaml:5:18: rules.required[1]: unknown field "nam": did you mean "name"?`},
+		"rules, unknown format":         {"rules:\n  formats:\n    postalcode: x", `x.yaml:6:17: rules.formats.postalcode: unknown field "postalcode": did you mean "postal_code"?`},
+		"rules, far from all":           {"rules:\n  formats:\n    qqqqqqqqqqqqqq: x", `unknown field "qqqqqqqqqqqqqq": want one of id, name,`},
+		"rules, bad match":              {"rules:\n  formats:\n    id: '('", `x.yaml:6:9: rules.formats.id.match: error parsing regexp`},
+		"rules, bad not":                {"rules:\n  formats:\n    id: {not: '['}", `x.yaml:6:15: rules.formats.id.not: error parsing regexp`},
+		"rules, negative max":           {"rules:\n  formats:\n    id: {max: -1}", `x.yaml:6:15: rules.formats.id.max: max must not be negative`},
+		"rules, unknown kind":           {"rules:\n  formats:\n    state: {kind: sate}", `x.yaml:6:19: rules.formats.state.kind: unknown kind "sate": did you mean "state"?`},
+		"rules, unknown key":            {"rules:\n  formats:\n    state: {knd: state}", `x.yaml:6:13: rules.formats.state.knd: unknown key "knd": did you mean "kind"?`},
+		"rules, list":                   {"rules:\n  formats:\n    state: [x]", `want a regular expression or a mapping`},
+	} {
+		_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", name, err, c.want)
+		}
+	}
+	for yaml, want := range map[string]string{
+		"detail:\n  fields: {name: h1}\n": "x.yaml: detail.path", "detail:\n  path: '/(\\d+)$'\n": "x.yaml: detail.fields.name",
+	} {
+		if _, err := Parse("x.yaml", []byte(smallDef+yaml)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\ngot  %v\nwant %s", yaml, err, want)
+		}
+	}
+	t.Run("the city in a named group", func(t *testing.T) {
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}\n"))
+		noError(t, err)
+		if x := parseIndex(t, s, column(`<a href="/town/mesa-az">Mesa</a>`), "https://x.example/state-az", 200, "AZ"); slugs(x) != "mesa-az" {
+			t.Errorf("got %v: %s", x.Cities, x.Reason)
+		}
+	})
+	t.Run("no index", func(t *testing.T) {
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: ''}\n"))
+		if err != nil || s.HasIndex() {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a rule of its own replaces one", func(t *testing.T) {
+		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nrules: {required: [phone], formats: {id: '^[a-z]+$'}}\n"))
+		noError(t, err)
+		got := fmt.Sprint(s.Check(&yp.Listing{ID: "abc", Name: "!", ProfileURL: "https://x.example/mip/1"}))
+		if want := `[phone: is missing name: "!" does not match [\pL\pN]]`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+}
+
 // TestDefinitionOfAliases bounds what a short text may make of itself.
 func TestDefinitionOfAliases(t *testing.T) {
-	t.Parallel()
 	const lines = 400
 	text := smallDef + "regions: &a [" + strings.Repeat("a,", 400) + "]\ndetail: {labels: {"
 	for i := range lines {
@@ -117,12 +189,10 @@ func TestDefinitionOfAliases(t *testing.T) {
 }
 
 func TestSource(t *testing.T) {
-	t.Parallel()
 	s, err := Parse("small.yaml", []byte(smallDef))
 	noError(t, err)
 	pl := yp.Place{City: "St. Louis", CitySlug: "saint-louis-mo", State: "MO", Category: "Auto Repair & Service", CategorySlug: "auto-repair-service"}
 	t.Run("TargetURL", func(t *testing.T) {
-		t.Parallel()
 		const dir = "https://dir.example.com/us/c/auto-repair-service/"
 		for page, want := range map[int]string{0: dir + "1/saint-louis-mo?s=1", 1: dir + "1/saint-louis-mo?s=1", 2: dir + "2/saint-louis-mo?p=2&s=1"} {
 			if got := s.TargetURL(pl, page); got != want {
@@ -134,7 +204,6 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("Yellowpages", func(t *testing.T) {
-		t.Parallel()
 		y := builtin(t, "yellowpages")
 		if got, want := y.TargetURL(pl, 1), "https://www.yellowpages.com/saint-louis-mo/auto-repair-service"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -152,7 +221,6 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("Demo", func(t *testing.T) {
-		t.Parallel()
 		d := builtin(t, "demo")
 		if d.Name() != "demo" || d.DefaultDelay() != 0 || d.PlacesPerState() != 40 || len(d.Categories()) != 5 || d.PageCap() != 100 {
 			t.Errorf("defaults: %s %s %d %v %d", d.Name(), d.DefaultDelay(), d.PlacesPerState(), d.Categories(), d.PageCap())
@@ -165,7 +233,6 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("WithBaseURL", func(t *testing.T) {
-		t.Parallel()
 		moved := s.WithBaseURL(&url.URL{Scheme: "http", Host: "localhost:99", Path: "/x/", RawQuery: "q=1"})
 		if got, want := moved.TargetURL(pl, 1), "http://localhost:99/x/c/auto-repair-service/1/saint-louis-mo?s=1"; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -175,14 +242,12 @@ func TestSource(t *testing.T) {
 		}
 	})
 	t.Run("BaseURLIsACopy", func(t *testing.T) {
-		t.Parallel()
 		s.BaseURL().Host = "changed"
 		if s.BaseURL().Host == "changed" {
 			t.Error("the base URL was changed from outside")
 		}
 	})
 	t.Run("Builtins", func(t *testing.T) {
-		t.Parallel()
 		for _, name := range Builtins() {
 			if got := builtin(t, name).Name(); got != name {
 				t.Errorf("%s calls itself %s", name, got)
@@ -196,7 +261,6 @@ func TestSource(t *testing.T) {
 
 // TestWebsite tells businesses' own sites from the directory's links.
 func TestWebsite(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for href, want := range map[string]string{
 		"http://acme.com/?utm_source=x":       "https://acme.com",

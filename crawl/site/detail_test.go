@@ -1,7 +1,6 @@
 package site
 
 import (
-	"bytes"
 	"errors"
 	"net/url"
 	"strings"
@@ -26,7 +25,6 @@ func parseDetail(t testing.TB, s *Source, body, final string, status int) *Page 
 }
 
 func TestDetailOutcomes(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		name, body, final string
 		status            int
@@ -60,7 +58,6 @@ func TestDetailOutcomes(t *testing.T) {
 		{"6 empty body", "", mip, 200, Unrecognised},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			p := parseDetail(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
@@ -71,7 +68,6 @@ func TestDetailOutcomes(t *testing.T) {
 		})
 	}
 	t.Run("FinalUnknown", func(t *testing.T) {
-		t.Parallel()
 		y := builtin(t, "yellowpages")
 		if p, err := y.ParseDetail([]byte(siteHTML(bpp)), nil, 200); err != nil || p.Outcome != OK || p.Detail.ID != "400001" {
 			t.Errorf("got %+v, %v", p, err)
@@ -81,7 +77,6 @@ func TestDetailOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("TooDeep", func(t *testing.T) {
-		t.Parallel()
 		_, err := builtin(t, "yellowpages").ParseDetail([]byte(strings.Repeat("<div>", 600)), nil, 200)
 		var pe *ParseError
 		if !errors.As(err, &pe) || !pe.Permanent() {
@@ -89,7 +84,6 @@ func TestDetailOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("ErrNoDetails", func(t *testing.T) {
-		t.Parallel()
 		small, err := Parse("small.yaml", []byte(smallDef))
 		noError(t, err)
 		if _, err := small.ParseDetail(nil, nil, 200); !errors.Is(err, ErrNoDetails) || small.HasDetails() || !builtin(t, "demo").HasDetails() {
@@ -116,7 +110,6 @@ func table(rows string) string {
 // TestDetailFields checks where each field comes from, and what it must look
 // like.
 func TestDetailFields(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	hidden := "54313b142b3b3a7a317c" // not an address
 	for name, c := range map[string]struct {
@@ -135,7 +128,7 @@ func TestDetailFields(t *testing.T) {
 		"email of the JSON-LD":     {ld(`"email":"mailto:joe@joes.example"`), yp.Detail{Email: "joe@joes.example"}},
 		"email, the next one":      {ctas(`<a class="email-business" href="mailto:">x</a><a class="email-business" href="mailto:joe@joes.example">x</a>`), yp.Detail{Email: "joe@joes.example"}},
 		"email after a bad button": {ctas(`<a class="email-business" href="/cdn-cgi/l/email-protection#`+hidden+`">x</a>`) + ld(`"email":"joe@joes.example"`), yp.Detail{Email: "joe@joes.example"}},
-		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@yellowpages.com">x</a>`), yp.Detail{}},
+		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@mail.yellowpages.com">x</a>`), yp.Detail{}},
 		"email elsewhere":          {`<p><a href="mailto:press@other.example">x</a></p>`, yp.Detail{}},
 		"email, no address":        {info("Email", `<dd>info at joes.example</dd>`), yp.Detail{}},
 		"website of the button":    {ctas(`<a class="website-link" href="http://www.joes.example/?utm_source=yp">x</a>`) + ld(`"url":"https://other.example"`), site("http://www.joes.example/?utm_source=yp", "https://joes.example", "joes.example")},
@@ -195,7 +188,6 @@ func TestDetailFields(t *testing.T) {
 		"a dd without a label":    {`<section id="business-info"><dl><dd>joe@joes.example</dd></dl></section>`, yp.Detail{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			c.want.ID, c.want.Name = "400001", "Joe's Plumbing"
 			p := parseDetail(t, s, siteHTML(bpp+c.body+"</main>"), mip, 200)
 			if diff := cmp.Diff(&c.want, p.Detail); diff != "" || p.Outcome != OK {
@@ -224,7 +216,6 @@ func hide(email string, key byte) string {
 // TestDetailJSONLD checks which of the businesses in the JSON-LD is taken for
 // that of the page: what is told apart is whose website it is.
 func TestDetailJSONLD(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct{ scripts, want string }{
 		"of this name":             {`[{"@type":"Store","name":"Other","telephone":"2175550100","sameAs":"https://x.com/other"},{"@type":["Plumber"],"name":"JOE'S PLUMBING","telephone":"2175550101","sameAs":"https://x.com/joe"}]`, "joe"},
 		"whose url leads here":     {`[{"@type":"LocalBusiness","name":"Joe's Plumbing","sameAs":"https://x.com/twin"},{"@type":"LocalBusiness","name":"Joe","url":"/x/mip/joe-400001","sameAs":"https://x.com/joe"}]`, "joe"},
@@ -241,7 +232,6 @@ func TestDetailJSONLD(t *testing.T) {
 		"cut off": {`{"@type":"LocalBusiness","name":"Joe's Plumbing","sameAs":"https://x.com/joe"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := parseDetail(t, builtin(t, "yellowpages"), siteHTML(bpp+`<script type="application/ld+json">`+c.scripts+`</script></main>`), mip, 200)
 			want := ""
 			if c.want != "" {
@@ -255,7 +245,6 @@ func TestDetailJSONLD(t *testing.T) {
 }
 
 func TestDetailBounds(t *testing.T) {
-	t.Parallel()
 	long := strings.Repeat("é ", 60_000)
 	var many strings.Builder
 	for range 3 {
@@ -298,30 +287,6 @@ func checkBounds(t testing.TB, d *yp.Detail) {
 	}
 }
 
-// TestDetailOutlivesBody overwrites the body after the parse, as the fetcher's
-// pool will.
-func TestDetailOutlivesBody(t *testing.T) {
-	t.Parallel()
-	s := builtin(t, "yellowpages")
-	u, err := url.Parse(mip)
-	noError(t, err)
-	for _, page := range detailPages() {
-		body := []byte(page)
-		got, err := s.ParseDetail(body, u, 200)
-		noError(t, err)
-		want, err := s.ParseDetail(bytes.Clone(body), u, 200)
-		if err != nil || got.Outcome != OK {
-			t.Fatal(got, err)
-		}
-		for i := range body {
-			body[i] = '#'
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Page{})); diff != "" {
-			t.Errorf("the result changed with the body:\n%s", diff)
-		}
-	}
-}
-
 // detailPages are pages with something in every field.
 func detailPages() []string {
 	all := bpp + ctas(`<a class="phone" href="tel:+12175550100">(217) 555-0100</a><a class="website-link" href="http://www.joes.example/">x</a>
@@ -335,7 +300,6 @@ func detailPages() []string {
 // TestDetailRegionEqualsWhole: a page in good order is read from its regions,
 // and the result equals that of the whole page.
 func TestDetailRegionEqualsWhole(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	u, err := url.Parse(mip)
 	noError(t, err)
@@ -360,42 +324,5 @@ func checkDetailEqual(t testing.TB, s *Source, page []byte, final *url.URL) {
 	whole, err := s.detailWhole(page, final, 200)
 	if diff := cmp.Diff(whole, region, cmp.AllowUnexported(Page{})); diff != "" || err != nil {
 		t.Fatalf("%v (-whole +region):\n%s", err, diff)
-	}
-}
-
-func TestDetailDefinition(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ yaml, want string }{
-		"unknown field":   {"detail:\n  fields:\n    emial: a", `x.yaml:6:12: detail.fields.emial: unknown field "emial": did you mean "email"?`},
-		"unknown label":   {"detail:\n  labels:\n    servises: [a]", `x.yaml:6:15: detail.labels.servises: unknown field "servises": did you mean "services"?`},
-		"label twice":     {"detail:\n  labels:\n    aka: [Email]", `x.yaml:6:10: detail.labels.aka: the label "email" stands under both aka and email: remove one`},
-		"unknown key":     {"detail:\n  feilds: {}", `x.yaml:5:3: detail.feilds: unknown key "feilds": did you mean "fields"?`},
-		"bad path":        {"detail:\n  path: '('", `x.yaml:5:9: detail.path: error parsing regexp`},
-		"path, no group":  {"detail:\n  path: mip", `x.yaml:5:9: detail.path: "mip": want one group, or one named id`},
-		"bad selector":    {"detail:\n  info: ['<']", `x.yaml:5:10: detail.info[0]: selector "<": at character 1, "<"`},
-		"bad hours":       {"detail:\n  hours: ['<']", `x.yaml:5:11: detail.hours[0]: selector "<": at character 1, "<"`},
-		"bad region":      {"detail:\n  regions: ['a b']", `x.yaml:5:13: detail.regions[0]: "a b"`},
-		"bad mark":        {"detail:\n  marks: {selectors: ['<']}", `x.yaml:5:23: detail.marks.selectors[0]: selector "<": at character 1, "<"`},
-		"bad rule":        {"detail:\n  fields:\n    email: {own_text: true}", `x.yaml:6:12: detail.fields.email: a rule needs css or attr`},
-		"unknown in rule": {"detail:\n  fields:\n    email: {csss: a}", `x.yaml:6:13: detail.fields.email.csss: unknown key "csss": did you mean "css"?`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
-	}
-	for name, c := range map[string]struct{ yaml, want string }{
-		"no path": {"detail:\n  fields: {name: h1}\n", "x.yaml: detail.path"},
-		"no name": {"detail:\n  path: '/(\\d+)$'\n", "x.yaml: detail.fields.name"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if _, err := Parse("x.yaml", []byte(smallDef+c.yaml)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
 	}
 }

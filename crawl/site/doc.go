@@ -30,7 +30,7 @@
 // every rule of definitions, outcomes, addresses and values; results read from
 // regions against those of the whole page, over the pages on which package region
 // compares trees; every tag of a page removed and doubled (TestOneTag); the worst
-// pages known, within bounds of time and memory (TestWorstPages); every kind of page of
-// the demo directory against what the demo knows (demo_pages_test.go); fuzz targets
-// for each parser; a benchmark of each way to read a page.
+// pages known, within bounds of time and memory (TestWorstPages); fuzz targets for each
+// parser; a benchmark of each way to read a page. Crawls of the demo directory are compared
+// with what it knows in the end-to-end tests.
 package site

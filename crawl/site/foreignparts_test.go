@@ -142,6 +142,11 @@ func TestTotalsInGroups(t *testing.T) {
 			}
 		})
 	}
+	for text, want := range map[string]int{"1-30 of 12": 12, "0-0 of 0": 0, "30-1 of 50": 0, "31-60 of 12": 0, "1-99999 of 99999": 0, "30 of 50": 0} { // what makes no sense announces nothing
+		if p := parse(t, builtin(t, "yellowpages"), resultsMain(`<span class="showing-count">Showing `+text+`</span>`+resultCard("")), srp, 200); p.Announced != want {
+			t.Errorf("%s: %d announced, want %d", text, p.Announced, want)
+		}
+	}
 	bothWays(t, resultsMain(`<span class="showing-count">Showing 1.108-1.109 of 1.109</span><div class="organic">`+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
 		if p.Missing != 1 || !p.atEnd {
 			t.Errorf("%d missing, at the end: %t; want 1, true", p.Missing, p.atEnd)

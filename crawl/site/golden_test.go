@@ -38,7 +38,6 @@ func answer(t *testing.T, name string) (final *url.URL, status int) {
 }
 
 func TestGoldenPages(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	goldenPages(t, "", 20, func(t *testing.T, name string, page []byte) any {
 		final, status := answer(t, name)

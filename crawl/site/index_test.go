@@ -36,7 +36,6 @@ func column(links ...string) string {
 const azLetters = `<nav><a href="/state-az?page=a">A</a><a href="/state-az?page=b">B</a></nav>`
 
 func TestIndexOutcomes(t *testing.T) {
-	t.Parallel()
 	phoenix := `<a href="/phoenix-az">Phoenix</a>`
 	for _, c := range []struct {
 		name, body, final string
@@ -69,7 +68,6 @@ func TestIndexOutcomes(t *testing.T) {
 		{"empty body", "", azIndex, 200, Unrecognised, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			x := parseIndex(t, builtin(t, "yellowpages"), c.body, c.final, c.status, "AZ")
 			if x.Outcome != c.want || x.Reason == "" || x.NotFound != c.notFound {
 				t.Errorf("got %v (%q), NotFound %t, want %v", x.Outcome, x.Reason, x.NotFound, c.want)
@@ -80,7 +78,6 @@ func TestIndexOutcomes(t *testing.T) {
 		})
 	}
 	t.Run("FinalUnknown", func(t *testing.T) {
-		t.Parallel()
 		x, err := builtin(t, "yellowpages").ParseIndex([]byte(column(phoenix)), nil, 200, "arizona")
 		want := []yp.FoundCity{{City: yp.City{State: "AZ"}, Address: "phoenix-az", Shown: "Phoenix"}}
 		if err != nil || !cmp.Equal(x.Cities, want) {
@@ -88,7 +85,6 @@ func TestIndexOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("TooDeep", func(t *testing.T) {
-		t.Parallel()
 		_, err := builtin(t, "yellowpages").ParseIndex([]byte(strings.Repeat("<div>", 600)), nil, 200, "AZ")
 		var pe *ParseError
 		if !errors.As(err, &pe) || !pe.Permanent() {
@@ -96,7 +92,6 @@ func TestIndexOutcomes(t *testing.T) {
 		}
 	})
 	t.Run("ErrNoIndex", func(t *testing.T) {
-		t.Parallel()
 		if _, err := builtin(t, "yellowpages").ParseIndex(nil, nil, 200, "ZZ"); !errors.Is(err, ErrNoIndex) {
 			t.Errorf("no such state: %v", err)
 		}
@@ -110,7 +105,6 @@ func TestIndexOutcomes(t *testing.T) {
 
 // TestIndexLinks checks which links count as cities, and what is kept of them.
 func TestIndexLinks(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for name, c := range map[string]struct{ link, want string }{
 		"one word":               {`<a href="/phoenix-az">Phoenix</a>`, "phoenix-az|Phoenix"},
@@ -150,7 +144,6 @@ func TestIndexLinks(t *testing.T) {
 		"control character path": {"<a href='/me\x01sa-az'>Mesa</a>", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			x := parseIndex(t, s, column(c.link), azIndex, 200, "az")
 			var got []string
 			for _, l := range x.Cities {
@@ -171,7 +164,6 @@ func TestIndexLinks(t *testing.T) {
 		"damaged nesting": `<section class="column"><li><b><a href="/a-az">A</b><li></section></div></ul>`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			if got := slugs(parseIndex(t, s, siteHTML(body), azIndex, 200, "AZ")); got != "a-az" {
 				t.Errorf("got %q", got)
 			}
@@ -180,7 +172,6 @@ func TestIndexLinks(t *testing.T) {
 }
 
 func TestIndexBounds(t *testing.T) {
-	t.Parallel()
 	var b strings.Builder
 	for i := range maxCities + 100 {
 		fmt.Fprintf(&b, `<a href="/city-%d-az">City</a>`, i)
@@ -192,7 +183,6 @@ func TestIndexBounds(t *testing.T) {
 }
 
 func TestIndexPages(t *testing.T) {
-	t.Parallel()
 	y := builtin(t, "yellowpages")
 	got := y.IndexPages("az")
 	if len(got) != 27 || got[0] != "https://www.yellowpages.com/state-az" || got[1] != "https://www.yellowpages.com/state-az?page=a" || got[26] != "https://www.yellowpages.com/state-az?page=z" {
@@ -219,51 +209,6 @@ func TestIndexPages(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
 	}
-}
-
-func TestIndexDefinition(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ yaml, want string }{
-		"unknown placeholder":    {"urls: {state_index: '/s/{city}'}", `x.yaml:4:21: urls.state_index: unknown placeholder {city}: want one of {state}, {state_lower}, {letter}`},
-		"mistyped placeholder":   {"urls:\n  state_index: /s/{stat}", `x.yaml:5:16: urls.state_index: unknown placeholder {stat}: did you mean {state}?`},
-		"no state":               {"urls:\n  state_index: /s?l={letter}", `x.yaml:5:16: urls.state_index: must hold {state} or {state_lower}`},
-		"unclosed placeholder":   {"urls:\n  state_index: /s/{state", `x.yaml:5:16: urls.state_index: "{state" has an opening brace without a closing one`},
-		"letters twice":          {"index:\n  letters: abca", `index.letters "abca": want letters and digits, each once`},
-		"odd letters":            {"index:\n  letters: 'a&'", `index.letters "a&": want letters and digits, each once`},
-		"letter without letters": {"urls: {state_index: '/{state}/{letter}'}\nindex: {letters: ''}", `index.letters is empty`},
-		"no cities":              {"index:\n  cities: []", `x.yaml: index.cities`},
-		"bad selector":           {"index:\n  cities: ['a[']", `x.yaml:5:12: index.cities[0]: selector "a[": at character 2, "["`},
-		"bad frame":              {"index:\n  frame: {selectors: ['<']}", `x.yaml:5:23: index.frame.selectors[0]: selector "<": at character 1, "<"`},
-		"bad path":               {"index:\n  path: '('", `x.yaml:5:9: index.path: error parsing regexp`},
-		"bad not":                {"index:\n  not: '('", `x.yaml:5:8: index.not: error parsing regexp`},
-		"no path":                {"index:\n  path: ''", `x.yaml:5:9: index.path: is missing`},
-		"no group":               {"index:\n  path: '^/x'", `x.yaml:5:9: index.path: "^/x": want one group, or one named city`},
-		"two groups":             {"index:\n  path: '(a)(b)'", `want one group, or one named city`},
-		"unknown key":            {"index:\n  leters: abc", `x.yaml:5:3: index.leters: unknown key "leters": did you mean "letters"?`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
-	}
-	t.Run("NamedGroup", func(t *testing.T) {
-		t.Parallel()
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}\n"))
-		noError(t, err)
-		if x := parseIndex(t, s, column(`<a href="/town/mesa-az">Mesa</a>`), "https://x.example/state-az", 200, "AZ"); slugs(x) != "mesa-az" {
-			t.Errorf("got %v: %s", x.Cities, x.Reason)
-		}
-	})
-	t.Run("TurnedOff", func(t *testing.T) {
-		t.Parallel()
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: ''}\n"))
-		if err != nil || s.HasIndex() {
-			t.Errorf("got %v", err)
-		}
-	})
 }
 
 func FuzzParseIndex(f *testing.F) {

@@ -51,7 +51,6 @@ func goldenAnswer(t *testing.T, name, path string) (s *Source, final *url.URL, s
 }
 
 func TestGoldenDetails(t *testing.T) {
-	t.Parallel()
 	ids := map[string]string{"current": "467123456", "hidden_email": "12", "demo": "11732592"}
 	goldenPages(t, "detail", 9, func(t *testing.T, name string, page []byte) any {
 		id := ids[name]
@@ -66,7 +65,6 @@ func TestGoldenDetails(t *testing.T) {
 }
 
 func TestGoldenIndexes(t *testing.T) {
-	t.Parallel()
 	goldenPages(t, "index", 8, func(t *testing.T, name string, page []byte) any {
 		s, final, status := goldenAnswer(t, name, "/state-az?page=a")
 		x, err := s.ParseIndex(page, final, status, "AZ")
@@ -90,7 +88,6 @@ func goldenPages(t *testing.T, folder string, least int, read func(*testing.T, s
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".html")
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			page, err := os.ReadFile(file)
 			noError(t, err)
 			got, err := json.MarshalIndent(read(t, name, page), "", "  ")

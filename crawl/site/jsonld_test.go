@@ -9,7 +9,6 @@ import (
 
 // TestFillFromJSONLD: what a card takes from the page's JSON-LD, in whichever form that is.
 func TestFillFromJSONLD(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	const (
 		card  = `<div id="main-content"><div class="search-results organic"><div class="result" data-ypid="301"><a class="business-name" href="/springfield-il/mip/acme-301">Acme</a></div></div></div>`
@@ -28,7 +27,6 @@ func TestFillFromJSONLD(t *testing.T) {
 		"hours by days": {`<script type="application/ld+json">` + acme + `,` + hours + `}</script>`, "Mo,Tu 9:00 AM-5:00 PM"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			page := siteHTML(card + c.script)
 			l := parse(t, s, page, srp, 200).Listings[0]
 			got := []string{l.Phone, l.PhoneE164, l.Street, l.City, l.State, l.PostalCode, strings.Join(l.Hours, ";")}
@@ -43,7 +41,6 @@ func TestFillFromJSONLD(t *testing.T) {
 // TestJSONLDOfOnePage: things whose url is that of a card or of the page count whatever their type, and
 // complete each other.
 func TestJSONLDOfOnePage(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	final := urlOf(t, "https://www.yellowpages.com/s-il/mip/a-400001")
 	const (

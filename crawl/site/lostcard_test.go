@@ -50,7 +50,6 @@ func TestLostCardTag(t *testing.T) {
 // TestLinksOutsideCards: a link to a business of which no card is counts as a card that can't be
 // read. One to a business of the page, or to anything else, does not.
 func TestLinksOutsideCards(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		more string
 		bad  int
@@ -64,7 +63,6 @@ func TestLinksOutsideCards(t *testing.T) {
 		"OtherHost":     {`<a class="business-name" href="https://other.example/x-il/mip/n-802">N802</a>`, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			bothWays(t, resultsMain(`<div class="organic">`+resultCard("")+`</div>`+c.more), func(t *testing.T, p *Page) {
 				if p.Bad != c.bad || len(p.Listings) != 1 {
 					t.Errorf("%d bad, %d listings; want %d and 1", p.Bad, len(p.Listings), c.bad)
@@ -83,7 +81,6 @@ func TestLinksOutsideCards(t *testing.T) {
 // TestMarkOfAnAd: an element that is itself marked is an ad, where others of its kind hold the
 // mark in them; it never replaces the organic listing of the same id.
 func TestMarkOfAnAd(t *testing.T) {
-	t.Parallel()
 	ad := func(id, pill string) string {
 		return `<div class="result"><div class="paid-listing srp-listing" data-ypid="` + id + `">` + pill +
 			`<a class="business-name" href="/nationwide/mip/ad-` + id + `">Ad ` + id + `</a><div class="phone">(800) 555-0` + id + `</div></div></div>`
@@ -102,7 +99,6 @@ func TestMarkOfAnAd(t *testing.T) {
 		}
 	})
 	t.Run("flash-endt", func(t *testing.T) {
-		t.Parallel()
 		flash := strings.NewReplacer(`"result"`, `"result flash-endt"`, "801", "802").Replace(resultCard(""))
 		bothWays(t, resultsMain(`<div class="organic">`+flash+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
 			if len(p.Listings) != 2 || !p.Listings[0].Sponsored || p.Listings[1].Sponsored {
@@ -113,7 +109,6 @@ func TestMarkOfAnAd(t *testing.T) {
 }
 
 func TestLastRules(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		html    string
 		name    string
@@ -125,7 +120,6 @@ func TestLastRules(t *testing.T) {
 		"BadgeInRating":  {`<h2 class="n">Acme</h2><div class="result-rating four"><span class="count">25 Years</span></div>`, "Acme", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			bothWays(t, resultsMain(`<div class="organic"><div class="result" data-ypid="801">`+c.html+`</div></div>`), func(t *testing.T, p *Page) {
 				if len(p.Listings) != 1 {
 					t.Fatalf("%d listings, %d bad", len(p.Listings), p.Bad)

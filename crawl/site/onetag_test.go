@@ -95,7 +95,7 @@ func TestOneTag(t *testing.T) {
 			t.Parallel()
 			page := pages[name+".html"]
 			tags := len(anyTag.FindAllString(page[strings.Index(page, "<body"):], -1))
-			for n := range tags {
+			for n := 0; n < tags; n += 1 + tags/200 { // of long pages some: FuzzOneTag takes any
 				checkOneTag(t, s, page, n, false)
 				checkOneTag(t, s, page, n, true)
 			}

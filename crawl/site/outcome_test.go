@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/yp"
 )
 
@@ -31,7 +32,6 @@ const (
 // TestOutcomes checks each rule of Source.decide, and that it wins over those
 // below it.
 func TestOutcomes(t *testing.T) {
-	t.Parallel()
 	main := func(s string) string { return siteHTML(`<div id="main-content">` + s + `</div>`) }
 	for _, c := range []struct {
 		name, body, final string
@@ -76,7 +76,6 @@ func TestOutcomes(t *testing.T) {
 		{"8 no sign", main("<div>?</div>"), srp, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			p := parse(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
@@ -87,7 +86,6 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 	t.Run("Code", func(t *testing.T) {
-		t.Parallel()
 		want := map[Outcome]yp.ErrorCode{
 			OK: yp.CodeSuccess, NoListings: yp.CodeNoListings, HTMLChanged: yp.CodeHTMLChanged,
 			Redirected: yp.CodeBlockedProxy, Unrecognised: yp.CodeBlockedProxy, 99: yp.CodeUnknown,
@@ -106,52 +104,38 @@ func adSaying(words string) string {
 		words + `</p></div></article></section>`
 }
 
-// TestTitleIsTheSites checks what a page without the site's ids can be known by.
+// TestTitleIsTheSites checks what a page without the site's ids can be known by. A definition that
+// writes a title in lower case means it in any.
 func TestTitleIsTheSites(t *testing.T) {
-	t.Parallel()
-	s := builtin(t, "yellowpages")
-	for title, want := range map[string]bool{
-		"Plumbers | The Real Yellow Pages":                                       true,
-		"Plumbers | The Real Yellow Pages®":                                      true,
-		"Plumbers | The Real Yellow Pages™":                                      true,
-		"Plumbers | The Real Yellow Pages(R)":                                    true,
-		"Plumbers | YELLOWPAGES.COM":                                             true,
-		"Plumbers - YellowPages.com":                                             true,
-		"The Real Yellow Pages | Plumbers":                                       true,
-		"The Real Yellow Pages® - Plumbers":                                      true,
-		"The Real Yellow Pages":                                                  true,
-		"yellowpages.com":                                                        false,
-		"YELLOWPAGES.COM":                                                        false,
-		"Plumbers | yellowpages.com":                                             false,
-		"YellowPages.com | This name is for sale":                                false,
-		"YELLOWPAGES.COM - This name is for sale":                                false,
-		"The Real Yellow Pagescape":                                              false,
-		"Get The Real Yellow Pages today":                                        false,
-		"Access denied | www.yellowpages.com used Cloudflare to restrict access": false,
-	} {
-		if got := s.chrome.partOfTitle(title); got != want {
-			t.Errorf("%q: got %t, want %t", title, got, want)
-		}
-	}
-}
-
-// TestTitleInLowerCase: a definition that writes a title in lower case means it in any.
-func TestTitleInLowerCase(t *testing.T) {
-	t.Parallel()
 	own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nchrome: {selectors: [], titles: [yellow pages]}\n"))
 	noError(t, err)
-	for title, want := range map[string]bool{
-		"Plumbers | Yellow Pages": true, "Yellow Pages - Plumbers": true, "YELLOW PAGES®": true, "plumbers · yellow pages": true,
-		"Plumbers in the Yellow Pages": false, "Yellow Pagescape | Plumbers": false,
+	for s, titles := range map[*Source]map[bool][]string{
+		builtin(t, "yellowpages"): {
+			true: {
+				"Plumbers | The Real Yellow Pages", "Plumbers | The Real Yellow Pages®", "Plumbers | The Real Yellow Pages™", "Plumbers | The Real Yellow Pages(R)",
+				"Plumbers | YELLOWPAGES.COM", "Plumbers - YellowPages.com", "The Real Yellow Pages | Plumbers", "The Real Yellow Pages® - Plumbers", "The Real Yellow Pages",
+			},
+			false: {
+				"yellowpages.com", "YELLOWPAGES.COM", "Plumbers | yellowpages.com", "YellowPages.com | This name is for sale", "YELLOWPAGES.COM - This name is for sale",
+				"The Real Yellow Pagescape", "Get The Real Yellow Pages today", "Access denied | www.yellowpages.com used Cloudflare to restrict access",
+			},
+		},
+		own: {
+			true:  {"Plumbers | Yellow Pages", "Yellow Pages - Plumbers", "YELLOW PAGES®", "plumbers · yellow pages"},
+			false: {"Plumbers in the Yellow Pages", "Yellow Pagescape | Plumbers"},
+		},
 	} {
-		if got := own.chrome.partOfTitle(title); got != want {
-			t.Errorf("%q: got %t, want %t", title, got, want)
+		for want, list := range titles {
+			for _, title := range list {
+				if got := s.chrome.partOfTitle(title); got != want {
+					t.Errorf("%s: %q: got %t, want %t", s.Name(), title, got, want)
+				}
+			}
 		}
 	}
 }
 
 func TestSignInTemplate(t *testing.T) {
-	t.Parallel()
 	p := parse(t, builtin(t, "yellowpages"), siteHTML(`<template><a href="/x-il/mip/a-1">A</a></template>`), srp, 200)
 	if p.Outcome != HTMLChanged || strings.Contains(p.Reason, "links to listings") {
 		t.Errorf("got %v, %q", p.Outcome, p.Reason)
@@ -164,7 +148,6 @@ func siteHTML(content string) string {
 }
 
 func TestNextURL(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for ref, want := range map[string]string{
 		"/springfield-il/plumbers?page=2":            srp + "?page=2",
@@ -248,42 +231,31 @@ func checkDepth(t *testing.T, s *Source, page string) {
 	}
 }
 
-// TestResultsOutliveBody overwrites the body after the parse, as the fetcher's
-// pool will: nothing that was returned may change.
-func TestResultsOutliveBody(t *testing.T) {
-	t.Parallel()
-	s := builtin(t, "yellowpages")
-	for name, page := range seedPages(t) {
+// TestPagesOutliveBody overwrites the body after the parse, as the fetcher's pool will: nothing that was
+// returned may change.
+func TestPagesOutliveBody(t *testing.T) {
+	y, own := builtin(t, "yellowpages"), prairie(t)
+	detail := func(b []byte) (*Page, error) { return y.ParseDetail(b, urlOf(t, mip), 200) }
+	check := func(name, page string, read func(body []byte) (*Page, error)) {
 		body := []byte(page)
-		p, err := s.ParsePage(body, finalURL(t), 200)
+		got, err := read(body)
 		noError(t, err)
-		want, err := s.ParsePage(bytes.Clone(body), finalURL(t), 200)
+		want, err := read(bytes.Clone(body))
 		noError(t, err)
 		for i := range body {
 			body[i] = '#'
 		}
-		if diff := cmp.Diff(want, p, cmp.AllowUnexported(Page{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Page{})); diff != "" {
 			t.Errorf("%s: the result changed with the body:\n%s", name, diff)
 		}
 	}
-}
-
-// TestParallelParses shares one source among goroutines; run with -race.
-func TestParallelParses(t *testing.T) {
-	t.Parallel()
-	s := builtin(t, "yellowpages")
-	page := []byte(resultsPage(10, 1))
-	want, err := s.ParsePage(page, finalURL(t), 200)
-	noError(t, err)
-	for i := range 8 {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			for range 20 {
-				got, err := s.ParsePage(page, finalURL(t), 200)
-				if err != nil || !cmp.Equal(want, got, cmp.AllowUnexported(Page{})) {
-					t.Fatal("another result")
-				}
-			}
-		})
+	for name, page := range seedPages(t) {
+		check(name, page, func(b []byte) (*Page, error) { return y.ParsePage(b, finalURL(t), 200) })
+	}
+	for _, page := range detailPages() {
+		check("detail", page, detail)
+	}
+	for name, page := range regiontest.Golden(t, structuredDir) {
+		check(name, page, func(b []byte) (*Page, error) { return own.ParsePage(b, urlOf(t, prairieList), 200) })
 	}
 }

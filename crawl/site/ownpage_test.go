@@ -35,7 +35,7 @@ const (
 	directory = `{"@type":"Organization","name":"Prairie Directory","url":"/","telephone":"(217) 555-0000","email":"x@prairie-media.com"}`
 )
 
-// prairieSource is the source that is guessed from one list.
+// prairieSource reads listings and their own pages by structured data.
 func prairieSource(t testing.TB) *Source { return prairieIDs(t, "url") }
 
 func prairieIDs(t testing.TB, ids string) *Source {
@@ -45,8 +45,7 @@ func prairieIDs(t testing.TB, ids string) *Source {
 	return s
 }
 
-func TestGuessedDetails(t *testing.T) {
-	t.Parallel()
+func TestOwnPages(t *testing.T) {
 	s := prairieSource(t)
 	full := yp.Detail{
 		ID: "400003", Name: "Business 3", Email: "info@business3.com", Phone: "(217) 555-0103", PhoneE164: "+12175550103",
@@ -55,7 +54,6 @@ func TestGuessedDetails(t *testing.T) {
 		Founded: 1998, About: "Pipes since 1998.", Languages: []string{"English", "Spanish"}, Services: []string{"Drain Cleaning", "Boilers"},
 	}
 	t.Run("EverythingAndNothingOfOthers", func(t *testing.T) {
-		t.Parallel()
 		body := ownPageOf(ldOf("["+directory+","+neighbour+","+ownBusiness+"]"), "<h1>Business 3</h1>")
 		p := parseDetail(t, s, body, ownURL, 200)
 		if diff := cmp.Diff(&full, p.Detail); p.Outcome != OK || diff != "" {
@@ -63,7 +61,6 @@ func TestGuessedDetails(t *testing.T) {
 		}
 	})
 	t.Run("TheIDIsTheOneOfTheList", func(t *testing.T) {
-		t.Parallel()
 		list := parse(t, s, listPage(30, 30, ""), prairieList, 200)
 		has := slices.ContainsFunc(list.Listings, func(l yp.Listing) bool { return l.ID == full.ID && l.ProfileURL == ownURL })
 		if !has {
@@ -82,7 +79,6 @@ func TestGuessedDetails(t *testing.T) {
 		"named by its title alone": {`<meta property="og:title" content="Business 3 | Prairie Directory">` + ldOf(`{"@type":"Plumber","telephone":"(217) 555-0103","email":"info@business3.com"}`), "", "info@business3.com"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := parseDetail(t, s, ownPageOf(c.head, c.main), ownURL, 200)
 			if p.Outcome != OK || p.Detail.Email != c.email || p.Detail.Name != "Business 3" || p.Detail.ID != "400003" || p.Detail.Social != nil {
 				t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.Detail)
@@ -91,9 +87,8 @@ func TestGuessedDetails(t *testing.T) {
 	}
 }
 
-// TestGuessedDetailsAreNeverInvented: a page without data of its own business.
-func TestGuessedDetailsAreNeverInvented(t *testing.T) {
-	t.Parallel()
+// TestOwnPagesWithoutData: a page without data of its own business.
+func TestOwnPagesWithoutData(t *testing.T) {
 	s := prairieSource(t)
 	contacts := `<h1>Business 3</h1><a href="mailto:info@business3.com">m</a> (217) 555-0103`
 	for name, c := range map[string]struct {
@@ -116,7 +111,6 @@ func TestGuessedDetailsAreNeverInvented(t *testing.T) {
 		"a list":                  {listPage(9, 9, ""), prairieList, 200, Redirected},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
 				t.Errorf("%v (%s): %+v, want %v", p.Outcome, p.Reason, p.Detail, c.want)
 			}
@@ -125,7 +119,6 @@ func TestGuessedDetailsAreNeverInvented(t *testing.T) {
 }
 
 func TestDetailIDs(t *testing.T) {
-	t.Parallel()
 	if p := parseDetail(t, prairieIDs(t, "page"), ownPageOf(ldOf(ownBusiness), ""), ownURL, 200); p.Outcome != OK || p.Detail.ID != "LIC-77" {
 		t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.Detail)
 	}

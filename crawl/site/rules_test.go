@@ -1,7 +1,6 @@
 package site
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -20,7 +19,6 @@ func soundListing() yp.Listing {
 }
 
 func TestCheck(t *testing.T) {
-	t.Parallel()
 	s := builtin(t, "yellowpages")
 	for name, c := range map[string]struct {
 		change func(*yp.Listing)
@@ -56,7 +54,6 @@ func TestCheck(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			l := soundListing()
 			c.change(&l)
 			if got := strings.Join(s.Check(&l), " | "); got != c.want {
@@ -65,7 +62,6 @@ func TestCheck(t *testing.T) {
 		})
 	}
 	t.Run("WithoutRules", func(t *testing.T) {
-		t.Parallel()
 		small, err := Parse("small.yaml", []byte(smallDef))
 		noError(t, err)
 		if got, want := small.Check(&yp.Listing{State: "ZZ"}), []string{"id: is missing", "name: is missing"}; !cmp.Equal(got, want) {
@@ -75,7 +71,6 @@ func TestCheck(t *testing.T) {
 }
 
 func TestPublicURL(t *testing.T) {
-	t.Parallel()
 	for u, want := range map[string]bool{
 		"https://acme.com":                true,
 		"http://shop.acme.co.uk:8080/x?y": true,
@@ -111,36 +106,4 @@ func TestPublicURL(t *testing.T) {
 			t.Errorf("%s: got %t", u, got)
 		}
 	}
-}
-
-func TestRuleDefinition(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct{ yaml, want string }{
-		"unknown required": {"rules:\n  required: [id, nam]", `x.yaml:5:18: rules.required[1]: unknown field "nam": did you mean "name"?`},
-		"unknown format":   {"rules:\n  formats:\n    postalcode: x", `x.yaml:6:17: rules.formats.postalcode: unknown field "postalcode": did you mean "postal_code"?`},
-		"far from all":     {"rules:\n  formats:\n    qqqqqqqqqqqqqq: x", `unknown field "qqqqqqqqqqqqqq": want one of id, name,`},
-		"bad match":        {"rules:\n  formats:\n    id: '('", `x.yaml:6:9: rules.formats.id.match: error parsing regexp`},
-		"bad not":          {"rules:\n  formats:\n    id: {not: '['}", `x.yaml:6:15: rules.formats.id.not: error parsing regexp`},
-		"negative max":     {"rules:\n  formats:\n    id: {max: -1}", `x.yaml:6:15: rules.formats.id.max: max must not be negative`},
-		"unknown kind":     {"rules:\n  formats:\n    state: {kind: sate}", `x.yaml:6:19: rules.formats.state.kind: unknown kind "sate": did you mean "state"?`},
-		"unknown key":      {"rules:\n  formats:\n    state: {knd: state}", `x.yaml:6:13: rules.formats.state.knd: unknown key "knd": did you mean "kind"?`},
-		"list":             {"rules:\n  formats:\n    state: [x]", `want a regular expression or a mapping`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			_, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\n"+c.yaml+"\n"))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got  %v\nwant %s", err, c.want)
-			}
-		})
-	}
-	t.Run("ChildReplacesOne", func(t *testing.T) {
-		t.Parallel()
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nrules: {required: [phone], formats: {id: '^[a-z]+$'}}\n"))
-		noError(t, err)
-		got := fmt.Sprint(s.Check(&yp.Listing{ID: "abc", Name: "!", ProfileURL: "https://x.example/mip/1"}))
-		if want := `[phone: is missing name: "!" does not match [\pL\pN]]`; got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	})
 }

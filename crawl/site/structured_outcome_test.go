@@ -2,21 +2,13 @@ package site
 
 import (
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-
-	"ypcrawl/crawl/site/structured"
 )
 
 // TestStructuredOutcomes checks that the rules of outcome.go hold for sources
 // without selectors.
 func TestStructuredOutcomes(t *testing.T) {
-	t.Parallel()
 	const (
 		acme  = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme","url":"/biz/acme-400001"}</script>`
 		bad   = `<script type="application/ld+json">{"@type":"Plumber","name":"Acme"}</script>`
@@ -43,14 +35,12 @@ func TestStructuredOutcomes(t *testing.T) {
 		{"8 no sign", framed("<div>?</div>"), prairieList, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			if p := parse(t, prairie(t), c.body, c.final, c.status); p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
 			}
 		})
 	}
 	t.Run("nesting bomb", func(t *testing.T) {
-		t.Parallel()
 		_, err := prairie(t).ParsePage([]byte(strings.Repeat("<b>", 5000)), prairieURL(t), 200)
 		var pe *ParseError
 		if !errors.As(err, &pe) || !pe.Permanent() {
@@ -60,12 +50,10 @@ func TestStructuredOutcomes(t *testing.T) {
 }
 
 func TestStructuredDefinition(t *testing.T) {
-	t.Parallel()
 	with := func(s string) string { return strings.Replace(prairieDef, "structured: true", s, 1) }
 	ld := `<div itemscope itemtype="https://schema.org/Plumber"><a itemprop="name" href="/biz/card-400001">Card</a></div>
 <script type="application/ld+json">[{"@type":"Plumber","name":"Acme","url":"/biz/acme-400002"},{"@type":"Guild","name":"Guild","url":"/biz/guild-400003"}]</script>`
 	t.Run("Forms", func(t *testing.T) {
-		t.Parallel()
 		for def, want := range map[string]string{
 			"structured: true":                              "400002 400001",
 			"structured: {}":                                "400002 400001",
@@ -84,7 +72,6 @@ func TestStructuredDefinition(t *testing.T) {
 		}
 	})
 	t.Run("ExtendsAndSwitchedOff", func(t *testing.T) {
-		t.Parallel()
 		for def, want := range map[string]Outcome{"true": HTMLChanged, "false": OK} {
 			s, err := Parse("x", []byte("extends: yellowpages\nname: x\nstructured: "+def))
 			noError(t, err)
@@ -101,7 +88,6 @@ func TestStructuredDefinition(t *testing.T) {
 		"structured: false":            "x: cards.organic",
 	} {
 		t.Run(def, func(t *testing.T) {
-			t.Parallel()
 			if _, err := Parse("x", []byte(with(def))); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
@@ -112,7 +98,6 @@ func TestStructuredDefinition(t *testing.T) {
 // TestStructuredTotalAndNext checks that a definition's own rules for the
 // total and the next link come before the general ones.
 func TestStructuredTotalAndNext(t *testing.T) {
-	t.Parallel()
 	s, err := Parse("x", []byte(prairieDef+"total: [{css: .count, match: 'of ([0-9,]+)'}]\nnext: [{css: a.on, attr: href}]\n"))
 	noError(t, err)
 	const body = `<p class="count">1-30 of 1,108</p><a rel="next" href="?page=3">3</a><a class="on" href="?page=2">2</a>
@@ -137,7 +122,6 @@ func TestStructuredTotalAndNext(t *testing.T) {
 		"PreviousIsNone":       {`<div class="pagination"><a href="?page=2">«</a><a href="?page=4">Next to you</a></div>`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			want := c.want
 			if want != "" {
 				want = prairieList + want
@@ -151,7 +135,6 @@ func TestStructuredTotalAndNext(t *testing.T) {
 
 // TestNextLeadsOn: where a next link of a source with structured data may lead that nobody names.
 func TestNextLeadsOn(t *testing.T) {
-	t.Parallel()
 	const host = "https://dir.example.com"
 	for _, c := range []struct {
 		target, at, next string
@@ -176,54 +159,27 @@ func TestNextLeadsOn(t *testing.T) {
 
 // TestStructuredBounds checks that hostile pages cost little and yield little.
 func TestStructuredBounds(t *testing.T) {
-	t.Parallel()
 	script := func(s string) string { return `<script type="application/ld+json">` + s + `</script>` }
-	var numbered []string
-	for i := range 100 {
-		numbered = append(numbered, fmt.Sprintf(`{"@type":"Plumber","name":"A%d","url":"/biz/a-%d"}`, i, 400000+i))
-	}
 	many := func(n int, s string) string { return strings.Repeat(s+",", n-1) + s }
 	for name, c := range map[string]struct {
 		body string
 		want int
 	}{
-		"DeepJSONIsPassedOver":  {script(strings.Repeat(`{"@graph":[`, 4000) + `{"@type":"Plumber"}` + strings.Repeat(`]}`, 4000)), 0},
 		"ManyTokens":            {script("[" + many(50_000, "[]") + "]"), 0},
-		"LargeScript":           {script(`"` + strings.Repeat("x", 1<<20) + `"`), 0},
-		"ManyBusinesses":        {script("[" + many(structured.MaxBusinesses+50, `{"@type":"Plumber","name":"A","telephone":"2175550101","identifier":"x"}`) + "]"), 1},
 		"ReferencesInACircle":   {script(`{"@graph":[{"@id":"a","@type":"ItemList","itemListElement":{"@id":"b"}},{"@id":"b","@type":"ItemList","itemListElement":[{"@id":"a"},{"@id":"b"}]}]}`), 0},
 		"AddressOfItself":       {script(`{"@type":"Plumber","@id":"/biz/a-400001","name":"A","address":{"@id":"/biz/a-400001"},"location":{"@id":"/biz/a-400001"}}`), 1},
 		"LongPathIsCut":         {script(`{"@type":"Plumber","name":"A","url":"/` + strings.Repeat("a", 1500) + `"}`), 1},
 		"LongIdentifierIsNone":  {script(`{"@type":"Plumber","name":"A","identifier":"` + strings.Repeat("9", 65) + `"}`), 0},
 		"MarkupWithoutAnEnd":    {script(strings.Repeat("<!-- ", 100_000)), 0},
 		"EntitiesThatBurst":     {script(`{"@type":"Plumber","url":"/b/1","name":"` + strings.Repeat("&amp;", 5000) + `"}`), 1},
-		"LongList":              {script(`{"@type":"ItemList","itemListElement":[` + strings.Join(numbered, ",") + `]}`), 100},
 		"ManyMicrodataSiblings": {"<ul>" + strings.Repeat(`<li itemscope itemtype="Plumber">x</li>`, 20_010) + "</ul>", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			p := parse(t, prairie(t), c.body, prairieList, 200)
 			checkStructured(t, p)
 			if len(p.Listings) != c.want {
 				t.Errorf("got %d listings, want %d", len(p.Listings), c.want)
 			}
 		})
-	}
-}
-
-// TestStructuredOutlivesBody checks that nothing kept of a page shares memory
-// with it.
-func TestStructuredOutlivesBody(t *testing.T) {
-	t.Parallel()
-	body, err := os.ReadFile(filepath.Join(structuredDir, "microdata.html"))
-	noError(t, err)
-	want := parse(t, prairie(t), string(body), prairieList, 200)
-	got, err := prairie(t).ParsePage(body, prairieURL(t), 200)
-	noError(t, err)
-	for i := range body {
-		body[i] = '#'
-	}
-	if diff := cmp.Diff(want.Listings, got.Listings); diff != "" {
-		t.Error(diff)
 	}
 }

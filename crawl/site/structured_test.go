@@ -36,7 +36,6 @@ func prairieURL(t testing.TB) *url.URL {
 }
 
 func TestStructuredGolden(t *testing.T) {
-	t.Parallel()
 	s := prairie(t)
 	goldenPages(t, "structured", 17, func(t *testing.T, _ string, page []byte) any {
 		p, err := s.ParsePage(page, prairieURL(t), 200)

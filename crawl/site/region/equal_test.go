@@ -134,18 +134,6 @@ func TestRegionEqualsWhole(t *testing.T) {
 	})
 }
 
-// TestTemplates: what stands in a template is no container.
-func TestTemplates(t *testing.T) {
-	t.Parallel()
-	doc, _, err := Parse([]byte(`<html><body><template><div id="main-content">a</div></template><div id="main-content">b</div></body></html>`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := yellow(t).Find(doc); len(found) != 1 || found[0].FirstChild.Data != "b" {
-		t.Errorf("got %d containers, want the one that is shown", len(found))
-	}
-}
-
 func FuzzRegionEqualsWhole(f *testing.F) {
 	in := yellow(f)
 	for _, page := range goldenPages(f) {
