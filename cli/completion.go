@@ -11,6 +11,7 @@ import (
 
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -165,9 +166,12 @@ func completeValue(name string, kind flagKind, head, typed string) (found [][2]s
 		for _, s := range site.Builtins() {
 			add(s, "")
 		}
-	case "status":
-		for _, s := range yp.Statuses() {
-			add(strings.ToLower(string(s)), "")
+	}
+	for _, f := range report.ListFilters { // what a filter of lists may be
+		for _, v := range f.Values {
+			if f.Name == name && !slices.ContainsFunc(found, func(had [2]string) bool { return had[0] == head+strings.ToLower(v) }) {
+				add(strings.ToLower(v), "")
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })

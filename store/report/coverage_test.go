@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -73,21 +72,6 @@ func TestCoverageTotals(t *testing.T) {
 	none, err := b.CoverageTotals(t.Context(), store.Scope{SourceID: 9})
 	if diff := cmp.Diff(report.CoverageTotals{}, none); err != nil || diff != "" {
 		t.Error(err, diff)
-	}
-}
-
-func TestFindCategories(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 1, "CA")
-	ids, err := b.FindCategories(t.Context(), []string{"Dentists", "plumbers"})
-	if diff := cmp.Diff([]int64{2, 1}, ids); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	for word, near := range map[string]string{"plumers": "did you mean Plumbers?", "zzz": ""} {
-		var unknown *report.NotFoundError
-		if _, err := b.FindCategories(t.Context(), []string{word}); !errors.As(err, &unknown) || unknown.Hint != near {
-			t.Errorf("%s: %v", word, err)
-		}
 	}
 }
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strconv"
@@ -227,41 +226,6 @@ func (k *Reader) CheckNames(ctx context.Context, f ListingFilter) error {
 		return e
 	}
 	return nil
-}
-
-const knownCategories = `SELECT id, slug, name FROM categories`
-
-// FindCategories returns the ids of categories that words name, by name or slug. The
-// error is a *NotFoundError for one that the database does not have.
-func (k *Reader) FindCategories(ctx context.Context, words []string) ([]int64, error) {
-	if len(words) == 0 {
-		return nil, nil
-	}
-	ids, names := map[string]int64{}, []string{}
-	err := k.each(ctx, knownCategories, nil, func(rows *sql.Rows) error {
-		var id int64
-		var slug, name string
-		err := rows.Scan(&id, &slug, &name)
-		ids[slug] = id
-		names = append(names, name)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for categories: %w", err)
-	}
-	found := make([]int64, len(words))
-	for i, word := range words {
-		id, ok := ids[yp.Slug(word)]
-		if !ok {
-			e := &NotFoundError{What: fmt.Sprintf("nothing was planned for the category %q", word)}
-			if near, ok := yp.Nearest(word, names); ok {
-				e.Hint = "did you mean " + near + "?"
-			}
-			return nil, e
-		}
-		found[i] = id
-	}
-	return found, nil
 }
 
 // RunMark is a run as a point in time.

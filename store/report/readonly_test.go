@@ -33,18 +33,17 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			_, err := r.TimeLeft(ctx, scope, time.Time{}, []report.Work{{SourceID: 1, Details: 1}})
 			return err
 		},
-		"Work":           func() error { _, err := r.Work(ctx, scope, report.Rate{}); return err },
-		"CountChanges":   func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
-		"History":        func() error { _, err := r.History(ctx, "demo", "a"); return err },
-		"Target":         func() error { _, err := r.Target(ctx, target); return err },
-		"Trace":          func() error { _, err := r.Trace(ctx, target, 0); return err },
-		"Company":        func() error { _, err := r.Company(ctx, 1); return err },
-		"DetailTotals":   func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
-		"DetailsOf":      func() error { _, err := r.DetailsOf(ctx, "a", 0); return err },
-		"Discoveries":    func() error { _, err := r.Discoveries(ctx, scope); return err },
-		"FindTarget":     func() error { _, err := r.FindTarget(ctx, "demo/city-0-ca/plumbers", 0); return err },
-		"FindListings":   func() error { _, err := r.FindListings(ctx, "demo/a", 0); return err },
-		"FindCategories": func() error { _, err := r.FindCategories(ctx, []string{"Plumbers"}); return err },
+		"Work":         func() error { _, err := r.Work(ctx, scope, report.Rate{}); return err },
+		"CountChanges": func() error { _, err := r.CountChanges(ctx, report.ChangeFilter{Scope: scope}); return err },
+		"History":      func() error { _, err := r.History(ctx, "demo", "a"); return err },
+		"Target":       func() error { _, err := r.Target(ctx, target); return err },
+		"Trace":        func() error { _, err := r.Trace(ctx, target, 0); return err },
+		"Company":      func() error { _, err := r.Company(ctx, 1); return err },
+		"DetailTotals": func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
+		"DetailsOf":    func() error { _, err := r.DetailsOf(ctx, "a", 0); return err },
+		"Discoveries":  func() error { _, err := r.Discoveries(ctx, scope); return err },
+		"FindTarget":   func() error { _, err := r.FindTarget(ctx, "demo/city-0-ca/plumbers", 0); return err },
+		"FindListings": func() error { _, err := r.FindListings(ctx, "demo/a", 0); return err },
 		"CheckNames": func() error {
 			var unknown *report.NotFoundError
 			if err := r.CheckNames(ctx, report.ListingFilter{Cities: []string{"nowhere"}}); !errors.As(err, &unknown) {
@@ -87,17 +86,6 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"List": func() error {
 			for _, l := range report.Lists {
 				if err := r.List(ctx, l, report.Choice{}, &rows{}); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		"Words": func() error {
-			for _, kind := range []report.WordKind{
-				report.WordSource, report.WordCity, report.WordCityName, report.WordCategory, report.WordTarget, report.WordDead, report.WordCompany,
-				report.WordListing, report.WordRun, report.WordDelivery, report.WordProxy,
-			} {
-				if _, err := r.Words(ctx, kind, "a", 9); err != nil {
 					return err
 				}
 			}
