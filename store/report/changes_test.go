@@ -137,7 +137,7 @@ func TestSaidOfPages(t *testing.T) {
 		p := yp.Page{Number: i + 1, NextURL: "/next", Raw: len(listings), Listings: listings}
 		b.commit(t, c, p)
 	}
-	const want = "changed|1|Acme Two|name: Acme → Acme Two new|2|Best| new|1|Acme Two|"
+	const want = "changed|1|Acme Two|name: Acme → Acme Two new|2|Best|<nil> new|1|Acme Two|<nil>"
 	if got := listed(t, b.Reader, "changes", report.Choice{Columns: strings.Fields("kind listing_id name what")}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
