@@ -5,14 +5,15 @@ package e2e
 // Under the race detector SQLite is some ten times slower: there the suite kills
 // less often and crawls less. The plain run does the full count.
 const (
-	randomKills  = 5
-	chainKills   = 3
-	sharedKills  = 3
-	sourcesKills = 4
-	crashSources = 3
-	detailKills  = 2
-	troubleKills = 3
-	pointStep    = 3
+	randomKills   = 5
+	campaignKills = 4
+	chainKills    = 3
+	sharedKills   = 3
+	sourcesKills  = 4
+	crashSources  = 3
+	detailKills   = 2
+	troubleKills  = 3
+	pointStep     = 3
 )
 
 // scripts are those that crawl with several workers or processes: what other commands do

@@ -1,0 +1,83 @@
+//go:build unix
+
+package e2e
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestCrashCampaign kills whatever an operator may run on one file, in any order: crawls, details, exports under a name, backups,
+// restores, reparses. In the end the file is as if nobody had been killed.
+func TestCrashCampaign(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1)
+	w.only("Plumbers", "Dentists")
+	if err := os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	restore := []string{"restore", "copies/mine.db", "--yes"}
+	export := []string{"export", "-o", "week.csv", "--as", "boss", "--since", "last-export", "--overwrite"}
+	others := [][]string{w.detailArgs(), export, {"backup", "copies/mine.db", "--overwrite"}, {"reparse"}, restore}
+	w.killAfter(8, "--keep-pages", "30")
+	w.must(others[2]...)
+	rnd := rand.New(rand.NewPCG(6, 6))
+	times := orLong(campaignKills)
+	for kills, tries := 0, 0; kills < times; tries++ {
+		if tries > 20*times {
+			t.Fatalf("%d kills in %d tries", kills, tries)
+		}
+		i := rnd.IntN(2 * len(others))
+		if i >= len(others) {
+			if w.killAfter(rnd.IntN(25)+1, "--details", "--keep-pages", "30") {
+				kills++
+			}
+			continue
+		}
+		cmd := command(w.dir, nil, others[i]...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rnd.IntN(250)) * time.Millisecond) // a random moment is what is tested
+		_ = cmd.Process.Kill()
+		if killed(cmd.Wait()) {
+			kills++
+		}
+		if others[i][0] == "restore" { // which is typed again until it ends, as every command says then
+			w.restored(restore)
+		}
+	}
+	w.finish()
+	for range 3 {
+		w.must(w.detailArgs()...)
+		w.must("reset", "--kind", "detail", "--status", "STUCK", "--yes")
+		w.finish()
+	}
+	w.truth.Details = w.site.Details(w.base(), w.sel)
+	w.checkTruth()
+	w.checkReplay()
+	w.must(export...)
+	if has, open := w.count(`SELECT count(*) FROM delivered WHERE name = 'boss' AND state = 'open'`), w.count(`SELECT count(*) FROM listings WHERE dropped_at IS NULL`); has != open || open == 0 {
+		t.Errorf("boss has %d open listings of %d", has, open)
+	}
+	t.Logf("%d kills", times)
+}
+
+// restored brings a restore to its end, and removes what it set aside.
+func (w *world) restored(args []string) {
+	w.t.Helper()
+	w.must(args...)
+	aside, err := filepath.Glob(filepath.Join(w.dir, "*.before-restore*"))
+	logs, _ := filepath.Glob(filepath.Join(w.dir, "logs", "*.before-restore*"))
+	for _, path := range append(aside, logs...) {
+		if err := os.RemoveAll(path); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
