@@ -37,7 +37,10 @@ func TestReplayWithoutAPage(t *testing.T) {
 			later := *e
 			claim := *e.Target
 			claim.ClaimToken++
-			later.Target, later.Seq = &claim, int64(100+i)
+			later.Target = &claim
+			if i > 0 {
+				later.Committed += 100
+			}
 			rest = append(rest, &later)
 		}
 		g.replay(t, k, rest)

@@ -1,10 +1,10 @@
 package checkpoint_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,19 +22,19 @@ type logged struct {
 	*bundle
 	clock  *clock
 	events []*wal.Event
-	seqs   map[string]int64 // by worker
 }
 
 func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp.ErrorCode, status yp.Status) {
 	g.clock.Move(1000000)
-	if g.seqs == nil {
-		g.seqs = map[string]int64{}
-	}
-	g.seqs[c.Worker.ID]++
-	g.events = append(g.events, &wal.Event{
-		Timestamp: g.clock.Now(), WorkerID: c.Worker.ID, Seq: g.seqs[c.Worker.ID], Type: typ, Page: p, ErrorCode: code, Status: status,
+	e := &wal.Event{
+		Timestamp: g.clock.Now(), WorkerID: c.Worker.ID, Type: typ, Page: p, ErrorCode: code, Status: status,
+		Committed: c.Committed, CommittedAt: wal.Stamp{Time: c.CommittedAt},
 		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Listing: c.ListingID, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
-	})
+	}
+	if e.Ended = c.Ended; e.Ended > 0 {
+		e.Timestamp = c.EndedAt
+	}
+	g.events = append(g.events, e)
 	g.clock.Move(1000000)
 }
 
@@ -140,9 +140,40 @@ func seq(events []*wal.Event) iter.Seq2[*wal.Event, error] {
 	}
 }
 
+// byCommit writes events into the logs of their workers, each with the time that a clock tells, nil = its own, and
+// reads them as a replay does.
+func byCommit(t *testing.T, events []*wal.Event, now func(i int) time.Time) (ordered []*wal.Event) {
+	t.Helper()
+	dir := t.TempDir()
+	logs := map[string]*wal.Log{}
+	for i, e := range events {
+		if logs[e.WorkerID] == nil {
+			log, err := wal.Create(wal.Config{Dir: dir, WorkerID: e.WorkerID})
+			noErr(t, err)
+			logs[e.WorkerID] = log
+		}
+		e := *e
+		if now != nil {
+			e.Timestamp = now(i)
+		}
+		noErr(t, logs[e.WorkerID].Append(&e))
+	}
+	for _, log := range logs {
+		noErr(t, log.Close())
+	}
+	r, err := wal.OpenReader(dir, wal.Options{ByCommit: true})
+	noErr(t, err)
+	defer func() { _ = r.Close() }()
+	for e, err := range r.Events() {
+		noErr(t, err)
+		ordered = append(ordered, e)
+	}
+	return ordered
+}
+
 func (g *logged) replay(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) checkpoint.Replayed {
 	t.Helper()
-	out, err := k.Replay(t.Context(), seq(events), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
+	out, err := k.Replay(t.Context(), seq(byCommit(t, events, nil)), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
 	noErr(t, err)
 	return out
 }
@@ -169,7 +200,7 @@ func TestReplay(t *testing.T) {
 		out := g.replay(t, k, g.events)
 		same(t, "listings", table(t, k.DB(), foundRows), found)
 		same(t, "targets", table(t, k.DB(), targetRows), targets)
-		if out.Pages != 6 || out.Targets != 5 || out.New != 10 || out.Events != len(g.events) {
+		if out.Pages != 6 || out.Uncommitted != 1 || out.Targets != 5 || out.New != 10 || out.Events != len(g.events) {
 			t.Errorf("told %+v", out)
 		}
 		recount(t, k.DB())
@@ -204,9 +235,13 @@ func TestReplay(t *testing.T) {
 	})
 	t.Run("worker after worker, out of order", func(t *testing.T) {
 		k := fresh()
-		events := slices.Clone(g.events)
-		slices.SortStableFunc(events, func(a, b *wal.Event) int { return cmp.Compare(b.WorkerID, a.WorkerID) })
-		g.replay(t, k, events)
+		workers := map[string][]*wal.Event{}
+		for _, e := range g.events {
+			workers[e.WorkerID] = append(workers[e.WorkerID], e)
+		}
+		for _, w := range slices.Backward(slices.Sorted(maps.Keys(workers))) {
+			g.replay(t, k, workers[w])
+		}
 		same(t, "listings", table(t, k.DB(), foundRows), found)
 	})
 	t.Run("any prefix, then all", func(t *testing.T) {
@@ -230,30 +265,29 @@ func TestReplay(t *testing.T) {
 func TestReplayDamaged(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
-	bad := *g.events[0]
+	page := *g.events[2]
+	page.Nth = 1
+	bad := page
 	place := *bad.Target
 	place.State, place.CitySlug = "Nowhere", "nowhere"
 	bad.Target = &place
 	unread := errors.New("line 3 can't be read")
 	long := strings.Repeat("x", yp.MaxName+1)
-	named := *g.events[0]
+	named := page
 	category := *named.Target
 	category.Category, category.CategorySlug = long, "long"
 	named.Target = &category
-	altered := func(e *wal.Event) *wal.Event { // a page that bears two businesses that no crawl stores
-		if e.Type != wal.PageComplete || e != g.events[2] {
-			return e
-		}
-		e = &wal.Event{Timestamp: e.Timestamp, WorkerID: e.WorkerID, Seq: e.Seq, Type: e.Type, Target: e.Target, Page: new(*e.Page), Status: e.Status}
-		e.Listings = append([]yp.Listing{{ID: "long-name", Name: long}, {ID: long, Name: "N"}}, e.Listings...)
-		return e
-	}
+	altered := false
 	events := func(yield func(*wal.Event, error) bool) {
-		for i, e := range g.events {
+		for i, e := range byCommit(t, g.events, nil) {
 			if i == 3 && (!yield(nil, unread) || !yield(&bad, nil) || !yield(&named, nil) || !yield(&wal.Event{Type: wal.Heartbeat}, nil)) {
 				return
 			}
-			if !yield(altered(e), nil) {
+			if e.Type == wal.PageComplete && !altered { // it bears two businesses that no crawl stores
+				altered = true
+				e.Listings = append([]yp.Listing{{ID: "long-name", Name: long}, {ID: long, Name: "N"}}, e.Listings...)
+			}
+			if !yield(e, nil) {
 				return
 			}
 		}
@@ -294,7 +328,7 @@ func TestReplayFull(t *testing.T) {
 			return err
 		}))
 		told := 0
-		_, err := k.Replay(t.Context(), seq(g.events), g.replayConfig(func(error) { told++ }))
+		_, err := k.Replay(t.Context(), seq(byCommit(t, g.events, nil)), g.replayConfig(func(error) { told++ }))
 		if told > 0 || err != nil && (!errors.Is(err, store.ErrDiskFull) || !store.Fatal(err)) {
 			t.Errorf("room for %d pages: %v, %d events are called damaged", room, err, told)
 		}
@@ -377,27 +411,6 @@ func TestReplayHealth(t *testing.T) {
 	})
 }
 
-// TestReplayOfOlderLogs: programs before this one took every failure for FAILED.
-func TestReplayOfOlderLogs(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	g := &logged{bundle: b, clock: clock}
-	c := g.take(t, 0)
-	for range 7 {
-		g.log(wal.TargetError, c, nil, yp.CodeTimeout, yp.Failed)
-		clock.Move(time.Hour)
-		g.log(wal.TargetStart, c, nil, "", yp.InProgress)
-	}
-	k := checkpoint.New(storetest.Open(t))
-	for i, want := range []string{"FAILED|degraded|1|1|2", "FAILED|degraded|2|2|4", "FAILED|degraded|3|3|8", "FAILED|degraded|4|4|16", "FAILED|degraded|5|5|32", "FAILED|degraded|6|5|32", "FAILED|degraded|7|5|32"} {
-		g.replay(t, k, g.events[:2*i+2])
-		same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, consecutive_failures, backoff_level, cast(round((julianday(backoff_until) - julianday(finished_at)) * 24) AS INTEGER) FROM v_crawler_status`), []string{want})
-	}
-	g.log(wal.TargetError, c, nil, yp.CodeNoListings, yp.Parked) // a permanent cause, whatever the level
-	g.replay(t, k, g.events)
-	same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, backoff_level, auto_disabled, backoff_until FROM v_crawler_status`), []string{"PARKED|failed|0|0|"})
-}
-
 // TestReplayAgainLater: reading an old log again undoes nothing of a crawl that began
 // since, neither where the log was read nor where it was written.
 func TestReplayAgainLater(t *testing.T) {
@@ -433,8 +446,9 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	g := &logged{bundle: b, clock: clock}
 	g.fail(t, g.take(t, 0))
 	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events[:1])
+	g.replay(t, k, g.events)
 	execute(t, k.DB(), `UPDATE targets SET paused = 1, enabled = 0`)
+	g.fail(t, g.take(t, 0))
 	const q = `SELECT status, crawl_status, enabled, page_current FROM v_crawler_status`
 	g.replay(t, k, g.events)
 	same(t, "failed while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|0"})

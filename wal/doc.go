@@ -15,8 +15,8 @@
 // given, always means the same part for as long as it is there, so listing a living folder is never wrong;
 // a part is synced before its successor appears; a plain file is removed only after its compressed
 // copy is durable, and while both are there the plain one counts. A page's line stands ahead of its
-// commit; the line after it says when that was, so that a replay takes pages of several workers in the
-// order of their commits. Only a plain file that is named like a worker's log and begins with an event
+// commit; the worker's next line says the commit's number and time, or, after a kill, the start of the
+// target's next claim, so that a replay takes the pages of all workers in the order of their commits. Only a plain file that is named like a worker's log and begins with an event
 // of that worker is ever compressed or removed; and a compressed file beside it stays unless it has the
 // same text.
 //

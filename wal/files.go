@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ func (p part) path() string {
 
 // stream reads the part alone.
 func (p part) stream(opts Options) *stream {
-	return newStream(workerLog{parts: []part{p}}, cursor{}, opts)
+	return newStream(workerLog{parts: []part{p}}, opts)
 }
 
 // parseName splits a file name; ok is false when it is no log file.
@@ -197,33 +198,12 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	return nil, nil // removed since it was named
 }
 
-// selectAll lists what several paths mean together. The same worker in two folders has two
-// logs.
-func selectAll(path string, also []string) ([]workerLog, error) {
-	var all []workerLog
-	for _, path := range append([]string{path}, also...) {
-		logs, err := selectLogs(path, false)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, logs...)
-	}
-	return all, nil
-}
-
-// Writers returns the ids of the databases that the first events of a folder's files name,
-// sorted. It reads no more than those: a file is written by one process, for one database.
+// Writers returns the ids of the databases that the first events of a folder's files name, sorted.
 func Writers(dir string) (ids []string, err error) {
-	err = ownParts(dir, func(p part) {
-		for it := range p.stream(Options{SkipListings: true}).items() {
-			if it.event != nil {
-				ids = append(ids, it.event.Database)
-				break
-			}
-		}
-	})
-	slices.Sort(ids)
-	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" }), err
+	byID := map[string]*Writer{}
+	err = ownParts(dir, func(p part) { countFirst(byID, p) })
+	delete(byID, "")
+	return slices.Sorted(maps.Keys(byID)), err
 }
 
 // Files lists the files of runs' logs in a folder. One that is not there has none.

@@ -26,7 +26,7 @@ type Config struct {
 	Dir        string           // folder, created with its parents; required
 	WorkerID   string           // "worker_0_pid_12345": names the files, with a number behind it where that name is taken; letters, digits, "_" and "-"; required
 	Database   string           // id of the database that the pages go into, noted in every line; may be empty
-	RunNumber  int64            // see Event; noted in every line, and the number behind a name that is taken; 0 = none
+	RunID      int64            // the number behind a name that is taken; 0 = 1
 	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
 	NoCompress bool             // leave closed files as they are
 	Now        func() time.Time // nil = time.Now
@@ -90,7 +90,7 @@ func (l *Log) begin() error {
 		return err
 	}
 	name := l.cfg.WorkerID
-	for n := max(l.cfg.RunNumber, 1); ; n++ {
+	for n := max(l.cfg.RunID, 1); ; n++ {
 		if !slices.ContainsFunc(logs, func(w workerLog) bool { return w.worker == name }) {
 			l.part.worker = name
 			file, err := l.cfg.open(l.part.plainPath())
@@ -160,7 +160,7 @@ func (l *Log) encode(e *Event) ([]byte, error) {
 	if e.Type == "" {
 		return nil, errors.New("append event: no event type")
 	}
-	e.WorkerID, e.Database, e.RunNumber, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.cfg.RunNumber, l.seq+1
+	e.WorkerID, e.Database, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.seq+1
 	text, err := e.appendTo(l.line[:0])
 	if err != nil {
 		return nil, fmt.Errorf("append event: %w", err)

@@ -42,7 +42,7 @@ func TestCreate(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, name+there), []byte("x"))
 			writeFile(t, filepath.Join(dir, name+"_7.jsonl"), nil) // as a kill leaves it that came before the first line
-			log := create(t, Config{Dir: dir, RunNumber: 7, MaxBytes: 1500, NoCompress: true})
+			log := create(t, Config{Dir: dir, RunID: 7, MaxBytes: 1500, NoCompress: true})
 			appendN(t, log, 2)
 			closeLog(t, log)
 			want := []string{name + there, name + "_7.jsonl", name + "_8.000001.jsonl", name + "_8.jsonl"}
@@ -64,7 +64,7 @@ func TestCreate(t *testing.T) {
 		const all = 8
 		var wg sync.WaitGroup
 		for range all {
-			log := create(t, Config{Dir: dir, RunNumber: 7})
+			log := create(t, Config{Dir: dir, RunID: 7})
 			wg.Go(func() { appendN(t, log, 2) })
 		}
 		wg.Wait()

@@ -41,7 +41,7 @@ func ownLines(r io.ReaderAt, size int64, worker string) (end int64, err error) {
 	if end, err = linesEnd(r, size); err != nil || end == 0 {
 		return 0, err
 	}
-	line, err := newLineScanner(io.NewSectionReader(r, 0, end), DefaultMaxLine).next()
+	line, err := newLineScanner(io.NewSectionReader(r, 0, end), 0).next()
 	var e Event
 	if err != nil || e.unmarshal(line, true) != nil || e.WorkerID != worker {
 		return 0, fmt.Errorf("%w: its first line is not an event of %s", ErrForeign, worker)

@@ -87,7 +87,8 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 	}
 	held := true
 	s := file.stream(Options{})
-	for it := range s.items() {
+	defer s.close()
+	for it, ok := s.read(); ok && held; it, ok = s.read() {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
@@ -96,9 +97,6 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 			if held, err = cfg.Held(it.event); err != nil {
 				return false, err
 			}
-		}
-		if !held {
-			break
 		}
 	}
 	if !held || s.torn != nil && !file.plain { // what is compressed has whole lines

@@ -374,8 +374,6 @@ func TestFilter(t *testing.T) {
 		"category":      {Filter{Categories: []string{"PLUMBERS"}}, true, false},
 		"since":         {Filter{Since: noon}, true, true},
 		"since later":   {Filter{Since: noon.Add(1)}, false, false},
-		"until":         {Filter{Until: noon}, false, false},
-		"until later":   {Filter{Until: noon.Add(1)}, true, true},
 		"all of them":   {Filter{Types: []EventType{PageComplete}, Workers: []string{"worker_1"}, States: []string{"CA"}, Categories: []string{"plumbers"}, Since: noon}, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
