@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,8 +85,7 @@ type workerLog struct {
 	parts  []part
 }
 
-// listLogs lists the logs of a folder by worker, in natural order (worker_2
-// before worker_10). Parts that are nothing but a leftover temp are left out
+// listLogs lists the logs of a folder by worker. Parts that are nothing but a leftover temp are left out
 // unless withTemps is set.
 func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 	names, err := settledNames(dir)
@@ -102,7 +100,7 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 		}
 	}
 	sort.Slice(parts, func(i, j int) bool {
-		return cmp.Or(compareWorkers(parts[i].worker, parts[j].worker), cmp.Compare(parts[i].number, parts[j].number)) < 0
+		return cmp.Or(strings.Compare(parts[i].worker, parts[j].worker), cmp.Compare(parts[i].number, parts[j].number)) < 0
 	})
 	var logs []workerLog
 	for _, p := range parts {
@@ -145,20 +143,6 @@ func settledNames(dir string) (names []string, err error) {
 		}
 	}
 	return names, nil
-}
-
-// compareWorkers orders worker ids by worker number, then pid; other names
-// come after, as text.
-func compareWorkers(a, b string) int {
-	numbers := func(id string) (n, pid uint64) {
-		if _, err := fmt.Sscanf(id, "worker_%d_pid_%d", &n, &pid); err != nil {
-			return math.MaxUint64, math.MaxUint64
-		}
-		return n, pid
-	}
-	an, ap := numbers(a)
-	bn, bp := numbers(b)
-	return cmp.Or(cmp.Compare(an, bn), cmp.Compare(ap, bp), cmp.Compare(a, b))
 }
 
 // selectLogs lists what path means: a folder with all its workers, or one

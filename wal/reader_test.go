@@ -128,7 +128,7 @@ func TestReaderOrder(t *testing.T) {
 	for _, e := range events {
 		got = append(got, e.WorkerID+" "+string(rune('0'+e.Seq)))
 	}
-	want := []string{b + " 1", a + " 1", a + " 2", a + " 3", b + " 2", b + " 3", c + " 1", a + " 4"}
+	want := []string{b + " 1", a + " 1", b + " 2", b + " 3", a + " 2", a + " 3", c + " 1", a + " 4"}
 	if !slices.Equal(got, want) || len(damage)+len(torn) > 0 {
 		t.Fatalf("got %q, damage %v, torn %v", got, damage, torn)
 	}
