@@ -71,8 +71,9 @@ type Claim struct {
 	Ended       int64     // number of the commit that ended it, where that was no page's
 	EndedAt     time.Time
 
-	number int64 // of the commit under way
-	logged bool  // it is made anew from a log: nobody holds it between two events
+	number  int64     // of the commit under way
+	logged  bool      // it is made anew from a log: nobody holds it between two events
+	fetched time.Time // of a kept page that is read again: what is newer stays
 
 	// Attempt adds up what this claim did; the worker notes its steps and requests
 	// here, and the next write on the claim that succeeds takes them along: they

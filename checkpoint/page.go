@@ -137,7 +137,7 @@ func (c *Claim) save(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 	case c.Kind == yp.KindDetail && p.Detail == nil:
 		err = errors.New("the page has no details")
 	case c.Kind == yp.KindDetail:
-		_, err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
+		out.Rows, err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
 	default:
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
@@ -187,7 +187,7 @@ func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
 }
 
 func (c *Claim) pageOf() store.PageOf {
-	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID}
+	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID, Fetched: c.fetched}
 }
 
 const (
