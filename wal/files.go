@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -182,39 +181,33 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	return nil, nil // removed since it was named
 }
 
-// Writers returns the ids of the databases that the first events of a folder's files name, sorted.
+// Writers returns the ids of the databases that have written a folder's logs, sorted. A folder that is not there has none.
 func Writers(dir string) (ids []string, err error) {
-	byID := map[string]*Writer{}
-	err = ownParts(dir, func(p part) { countFirst(byID, p) })
-	delete(byID, "")
-	return slices.Sorted(maps.Keys(byID)), err
+	all, err := Databases(dir)
+	for _, w := range all {
+		if w.ID != "" {
+			ids = append(ids, w.ID)
+		}
+	}
+	return ids, ignoreMissing(err)
 }
 
 // Files lists the files of runs' logs in a folder. One that is not there has none.
 func Files(dir string) (files []string, err error) {
-	err = ownParts(dir, func(p part) {
-		for _, path := range []string{p.plainPath(), p.packedPath()} {
-			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-				files = append(files, path)
-			}
-		}
-	})
-	return files, err
-}
-
-func ownParts(dir string, each func(part)) error {
 	logs, err := listLogs(dir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	for _, log := range logs {
-		if ownName.MatchString(log.worker) {
-			for _, p := range log.parts {
-				each(p)
+		if !ownName.MatchString(log.worker) {
+			continue
+		}
+		for _, p := range log.parts {
+			for _, path := range []string{p.plainPath(), p.packedPath()} {
+				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+					files = append(files, path)
+				}
 			}
 		}
 	}
-	return err
+	return files, ignoreMissing(err)
 }
 
 // Exists reports whether there is a log folder or file at path. A .jsonl that was

@@ -243,8 +243,7 @@ type Writer struct {
 
 // Databases returns the databases that the first events of files name, by id. It reads no more than
 // those: a file is written by one process, for one database.
-func Databases(paths ...string) ([]Writer, error) {
-	byID := map[string]*Writer{}
+func Databases(paths ...string) (all []Writer, err error) {
 	for _, path := range paths {
 		logs, err := selectLogs(path, false)
 		if err != nil {
@@ -252,29 +251,21 @@ func Databases(paths ...string) ([]Writer, error) {
 		}
 		for _, log := range logs {
 			for _, p := range log.parts {
-				countFirst(byID, p)
+				for e := range p.stream(Options{SkipListings: true}).events() {
+					all = append(all, Writer{e.Database, 1, e.Timestamp})
+					break
+				}
 			}
 		}
 	}
-	all := make([]Writer, 0, len(byID))
-	for _, w := range byID {
-		all = append(all, *w)
-	}
-	slices.SortFunc(all, func(a, b Writer) int { return strings.Compare(a.ID, b.ID) })
-	return all, nil
-}
-
-func countFirst(byID map[string]*Writer, p part) {
-	for e := range p.stream(Options{SkipListings: true}).events() {
-		w := byID[e.Database]
-		if w == nil {
-			w = &Writer{ID: e.Database, First: e.Timestamp}
-			byID[e.Database] = w
+	slices.SortFunc(all, func(a, b Writer) int { return cmp.Or(strings.Compare(a.ID, b.ID), a.First.Compare(b.First)) })
+	merged := all[:0]
+	for _, w := range all {
+		if n := len(merged); n > 0 && merged[n-1].ID == w.ID {
+			merged[n-1].Files++
+			continue
 		}
-		w.Files++
-		if e.Timestamp.Before(w.First) {
-			w.First = e.Timestamp
-		}
-		return
+		merged = append(merged, w)
 	}
+	return merged, nil
 }
