@@ -203,11 +203,15 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case page && (!c.logged || e.Page.Number != c.PageCurrent+1 || base+e.Target.Crawl != c.Crawl):
-		return r.late(tx, e, c, base)
-	case page:
-	case !c.logged || !fresh && c.number <= c.Committed || e.Type == wal.TargetComplete && e.Committed > 0 && base+e.Committed > c.Committed: // a page before it is missing
+	if page {
+		if !c.logged || e.Page.Number != c.PageCurrent+1 || base+e.Target.Crawl != c.Crawl {
+			return r.late(tx, e, c, base)
+		}
+		return r.commit(tx, e, c)
+	}
+	known := !fresh && c.number <= c.Committed
+	lacks := e.Type == wal.TargetComplete && e.Committed > 0 && base+e.Committed > c.Committed // a page before it
+	if !c.logged || known || lacks {
 		return nil
 	}
 	return r.commit(tx, e, c)

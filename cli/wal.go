@@ -275,7 +275,11 @@ func (p *Program) walReplay(c *cli.Context) error {
 		if _, err := k.RecoverDead(c.Context, store.Scope{}); err != nil { // a replay moves no target that is held
 			return err
 		}
-		r, err := wal.OpenReader(path, wal.Options{Also: also, Filter: wal.Filter{Databases: chosen}, ByCommit: true})
+		opts := wal.Options{Also: also, ByCommit: true}
+		if len(chosen) < len(writers) {
+			opts.Filter.Databases = chosen
+		}
+		r, err := wal.OpenReader(path, opts)
 		if err != nil {
 			return err
 		}
