@@ -363,10 +363,11 @@ func (r *replayer) late(tx *store.Tx, e *wal.Event, c *Claim, base int64) error 
 }
 
 const (
-	// A log tells what was planned: no rule of what may be planned now keeps it out.
+	// A log tells what was planned: no rule of what may be planned now keeps it out. It was retired while it was in hand.
 	planLogged = `
-	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at)
-	SELECT ?1, ?2, ?3, c.id, k.id, ?6, ifnull(c.population, 0), ?7, ?8, ?9, ?10
+	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at, retired_at)
+	SELECT ?1, ?2, ?3, c.id, k.id, ?6, ifnull(c.population, 0), ?7, ?8, ?9, ?10, CASE ?2 WHEN 'detail' THEN (SELECT dropped_at FROM listings WHERE id = ?6)
+		WHEN 'search' THEN (SELECT x.removed_at FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id) END
 	FROM (SELECT 1) LEFT JOIN cities c ON c.slug = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true ON CONFLICT DO NOTHING`
 	findLogged   = `SELECT id FROM targets WHERE `
 	indexLogged  = findLogged + `kind = 'index' AND source_id = ? AND state = ?`

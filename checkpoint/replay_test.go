@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -104,20 +103,6 @@ func (g *logged) anew(t *testing.T) *checkpoint.Claim {
 	return g.take(t, 0)
 }
 
-// brings logs and commits the claim's next page.
-func (g *logged) brings(t *testing.T, c *checkpoint.Claim, p yp.Page, ids ...string) {
-	t.Helper()
-	p.Number, p.Raw, p.Listings = c.PageCurrent+1, len(ids), cards(ids...)
-	g.log(wal.PageComplete, c, &yp.Page{
-		Number: p.Number, NextURL: p.NextURL, Last: p.Last, End: p.End, Raw: p.Raw, Accepted: p.Raw, Listings: p.Listings,
-	}, "", yp.InProgress)
-	out, err := g.CommitPage(t.Context(), c, p)
-	noErr(t, err)
-	if out.Done {
-		g.log(wal.TargetComplete, c, nil, "", yp.Done)
-	}
-}
-
 // crawl is a small crawl with all that happens to one.
 func crawl(t *testing.T) *logged {
 	t.Helper()
@@ -211,7 +196,6 @@ func (g *logged) replay(t *testing.T, k *checkpoint.Keeper, events []*wal.Event)
 }
 
 const (
-	sightRows = `SELECT listing_id, missed, dropped_at IS NOT NULL FROM listings l JOIN sightings s ON s.listing = l.id ORDER BY 1`
 	foundRows = `SELECT source_id, listing_id, name, phone, website, found_state, (SELECT name || ifnull(website, '') || lead_listing FROM companies c WHERE c.id = company_id),
 		(SELECT group_concat(k.listing_id) FROM (SELECT listing_id FROM listings o WHERE o.company_id = l.company_id ORDER BY 1) k) FROM listings l ORDER BY 1, 2`
 	targetRows = `SELECT c.slug, k.slug, status, page_current, next_page_url, last_listing_id, raw_count, accepted_count, bad_count, last_error_code, total_successes,
@@ -228,44 +212,32 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("the crawl found %v under %v", found, targets)
 	}
 	fresh := func() *checkpoint.Keeper { return checkpoint.New(storetest.Open(t)) }
-	t.Run("equals the original", func(t *testing.T) {
-		k := fresh()
-		out := g.replay(t, k, g.events)
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-		same(t, "targets", table(t, k.DB(), targetRows), targets)
-		if out.Pages != 6 || out.Uncommitted != 1 || out.Targets != 5 || out.New != 10 || out.Events != len(g.events) {
-			t.Errorf("told %+v", out)
-		}
-		recount(t, k.DB())
-	})
-	t.Run("twice changes nothing", func(t *testing.T) {
-		k := fresh()
-		g.replay(t, k, g.events)
-		all := table(t, k.DB(), `SELECT * FROM targets`)
-		if out := g.replay(t, k, g.events); out.New != 0 {
-			t.Errorf("new the second time: %d", out.New)
-		}
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-		same(t, "targets", table(t, k.DB(), `SELECT * FROM targets`), all)
-	})
-	t.Run("into the original changes nothing", func(t *testing.T) {
-		const everything = `SELECT * FROM targets ORDER BY id`
-		before, seen := table(t, g.DB(), everything), table(t, g.DB(), `SELECT * FROM sightings`)
-		g.replay(t, g.Keeper, g.events)
-		same(t, "targets", table(t, g.DB(), everything), before)
-		same(t, "listings", table(t, g.DB(), foundRows), found)
-		same(t, "sightings", table(t, g.DB(), `SELECT * FROM sightings`), seen)
-	})
-	t.Run("every event twice", func(t *testing.T) {
-		k := fresh()
-		var twice []*wal.Event
-		for _, e := range g.events {
-			twice = append(twice, e, e)
-		}
-		g.replay(t, k, twice)
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-		same(t, "targets", table(t, k.DB(), targetRows), targets)
-	})
+	var twice []*wal.Event
+	for _, e := range g.events {
+		twice = append(twice, e, e)
+	}
+	start := g.events[0].Timestamp
+	for name, c := range map[string]struct {
+		events []*wal.Event
+		now    func(i int) time.Time
+	}{
+		"every event twice":         {twice, nil},
+		"a clock that goes back":    {g.events, func(i int) time.Time { return start.Add(-time.Duration(i) * time.Second) }},
+		"a clock that stands still": {g.events, func(int) time.Time { return start }},
+		"clocks a year apart":       {g.events, func(i int) time.Time { return start.AddDate(i%2, 0, 0) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := fresh()
+			out, err := k.Replay(t.Context(), seq(byCommit(t, c.events, c.now)), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
+			noErr(t, err)
+			same(t, "listings", table(t, k.DB(), foundRows), found)
+			same(t, "targets", table(t, k.DB(), targetRows), targets)
+			if c.now != nil && (out.Pages != 6 || out.Uncommitted != 1 || out.Targets != 5 || out.New != 10 || out.Late+out.Unknown > 0) {
+				t.Errorf("told %+v", out)
+			}
+			recount(t, k.DB())
+		})
+	}
 	t.Run("worker after worker, out of order", func(t *testing.T) {
 		k := fresh()
 		workers := map[string][]*wal.Event{}
@@ -483,61 +455,6 @@ func TestReplayWithoutAPage(t *testing.T) {
 	}
 }
 
-// TestReplayWithAnyClock: whatever the clock said while a crawl went on, its logs bring the
-// same listings, the same progress and the same ends.
-func TestReplayWithAnyClock(t *testing.T) {
-	t.Parallel()
-	g := crawl(t)
-	g.clock.Move(yp.RecrawlAfter + time.Hour) // and each target a second time, by other workers
-	g.wake(t)
-	for i := range 2 {
-		c := g.take(t, 5+i)
-		g.page(t, c, false, 20+10*i, 21+10*i)
-		noErr(t, g.Release(bg, c, "stop"))
-		g.log(wal.Stop, c, nil, "", yp.Planned)
-		c = g.take(t, 7+i)
-		g.page(t, c, true, 22+10*i, 23+10*i)
-		g.log(wal.TargetComplete, c, nil, "", yp.Done)
-	}
-	const crawledRows = `SELECT * FROM (` + targetRows + `) WHERE page_current > 0` // the others were only planned anew
-	found, targets, sights := table(t, g.DB(), foundRows), table(t, g.DB(), crawledRows), table(t, g.DB(), sightRows)
-	start := g.events[0].Timestamp
-	rnd := rand.New(rand.NewPCG(7, 7))
-	clocks := map[string]func(i int) time.Time{
-		"backwards": func(i int) time.Time { return start.Add(-time.Duration(i) * time.Second) },
-		"standing":  func(int) time.Time { return start },
-		"ten s back": func(i int) time.Time {
-			return start.Add(time.Duration(i)*time.Second - time.Duration(i/10)*10*time.Second)
-		},
-		"a year ahead": func(i int) time.Time { return start.AddDate(i%2, 0, 0) },
-	}
-	for i := range 8 {
-		times := make([]time.Time, len(g.events))
-		for i := range times {
-			times[i] = start.Add(time.Duration(rnd.IntN(60)) * time.Second)
-		}
-		clocks[fmt.Sprint("at random ", i)] = func(i int) time.Time { return times[i] }
-	}
-	for name, now := range clocks {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			events := byCommit(t, g.events, now)
-			k := checkpoint.New(storetest.Open(t))
-			for range 2 {
-				out, err := k.Replay(t.Context(), seq(events), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
-				noErr(t, err)
-				same(t, "listings", table(t, k.DB(), foundRows), found)
-				same(t, "targets", table(t, k.DB(), crawledRows), targets)
-				same(t, "sightings", table(t, k.DB(), sightRows), sights)
-				if out.Pages != 10 || out.Uncommitted != 1 || out.Late+out.Unknown != 0 || out.Known != 0 && out.Known != out.Pages-1 {
-					t.Errorf("told %+v", out)
-				}
-			}
-			recount(t, k.DB())
-		})
-	}
-}
-
 // TestReplayTellsWhatItSkips: nothing that a log holds is passed over without a word.
 func TestReplayTellsWhatItSkips(t *testing.T) {
 	t.Parallel()
@@ -581,4 +498,25 @@ func TestReplayTellsWhatItSkips(t *testing.T) {
 			t.Errorf("told %+v (%v)", out, err)
 		}
 	})
+}
+
+// TestReplayIntoASandbox: what an index has planned was planned, also where the source may plan no more now.
+func TestReplayIntoASandbox(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 0)
+	var slugs []string
+	for i := range checkpoint.SandboxTargets + 2 {
+		slugs = append(slugs, fmt.Sprintf("c%02d-az", i))
+	}
+	e := &wal.Event{
+		Type: wal.PageComplete, Timestamp: time.Now(), Nth: 1, Target: &wal.Target{ClaimToken: 1, Crawl: 1, Kind: yp.KindIndex, Source: "demo", Place: yp.Place{State: "AZ"}, MaxPages: 1},
+		Page: &yp.Page{Number: 1, Last: true, Path: "/state-az", Cities: found(slugs...), Plan: b.planOf(nil).Searches(0)},
+	}
+	k := checkpoint.New(storetest.Open(t))
+	_, err := k.AddSource(t.Context(), checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1"})
+	noErr(t, err)
+	if out, err := k.Replay(t.Context(), seq([]*wal.Event{e}), (&logged{bundle: b}).replayConfig(func(error) {})); err != nil || out.Indexes != 1 || out.Damaged > 0 {
+		t.Errorf("told %+v (%v)", out, err)
+	}
+	want(t, k.DB(), `SELECT count(*) FROM targets WHERE kind = 'search'`, fmt.Sprint(len(slugs)))
 }
