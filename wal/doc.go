@@ -4,7 +4,7 @@
 // Purpose: the database is the source of truth; the log stands beside it for
 // operators' eyes (jq works on it as it is) and for building a database anew.
 // A worker writes worker_0_pid_12345.jsonl, then worker_0_pid_12345.000001.jsonl
-// and so on; a file that is full becomes .jsonl.zst in the background. A file is made
+// and so on; a file that is full becomes .jsonl.zst before its worker goes on. A file is made
 // by its first event, so a worker that finds nothing to do leaves none; Prune removes
 // what is old, as long as the database has all that it says.
 //

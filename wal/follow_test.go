@@ -128,7 +128,6 @@ func TestFollow(t *testing.T) {
 			look := following(t, path, Options{})
 			appendN(t, create(t, Config{Dir: dir, WorkerID: "worker_9_pid_1"}), 1)
 			appendN(t, log, 4)
-			waitPacked(log)
 			if _, err := os.Stat(path); err == nil {
 				t.Fatal("the first file should be compressed by now")
 			}
@@ -174,9 +173,6 @@ func TestFollowAcrossRotation(t *testing.T) {
 				look := following(t, dir, Options{})
 				for i := range 6 {
 					appendN(t, log, burst)
-					if burst%2 == 0 {
-						waitPacked(log)
-					}
 					gives(t, look(), upTo(burst*(i+1))...)
 				}
 				closeLog(t, log)

@@ -2,7 +2,6 @@ package wal
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -41,11 +40,6 @@ type Config struct {
 type Log struct {
 	cfg Config
 
-	ctx     context.Context // of the compressions
-	cancel  context.CancelFunc
-	packers sync.WaitGroup
-	packing sync.Mutex
-
 	mu     sync.Mutex
 	file   logFile // nil until there is something to write: made by this Log, and by nobody written to beside it
 	part   part
@@ -77,9 +71,7 @@ func Create(cfg Config) (*Log, error) {
 	if err := MakeDir(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
-	l := &Log{cfg: cfg, limit: cfg.MaxBytes, part: part{dir: cfg.Dir, worker: cfg.WorkerID}}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	return l, nil
+	return &Log{cfg: cfg, limit: cfg.MaxBytes, part: part{dir: cfg.Dir, worker: cfg.WorkerID}}, nil
 }
 
 // begin makes the first file, under a name that no file of the folder has: a number comes back
@@ -231,8 +223,7 @@ func (l *Log) sync() error {
 	return nil
 }
 
-// Close syncs and closes the log, and leaves no empty file. A compression under way is given up: its
-// file stays as it is, for CompressClosed or the next run. A second Close does
+// Close syncs and closes the log, and leaves no empty file. A second Close does
 // nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
@@ -241,8 +232,6 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
-	l.cancel() // and wait until it has cleaned up
-	l.packers.Wait()
 	if l.file == nil {
 		return nil
 	}
@@ -297,8 +286,11 @@ func (l *Log) rotate() error {
 	if err != nil { // both files are good: nothing that matters was lost
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("a full log could not be closed")
 	}
-	l.pack(l.part)
+	full := l.part
 	l.file, l.part, l.size, l.limit = file, next, 0, l.cfg.MaxBytes
+	if !l.cfg.NoCompress {
+		l.pack(full)
+	}
 	return nil
 }
 

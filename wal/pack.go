@@ -193,25 +193,16 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// pack compresses a closed part in the background, one at a time. A failure costs room, not
-// events: the plain file stays, and `wal compress` tries again.
+// pack compresses a closed part. A failure costs room, not events: the plain file stays, and
+// `wal compress` tries again.
 func (l *Log) pack(p part) {
-	if l.cfg.NoCompress {
+	before, after, err := packFile(context.Background(), p, l.cfg.step)
+	if err != nil {
+		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log could not be compressed")
 		return
 	}
-	l.packers.Go(func() {
-		l.packing.Lock()
-		defer l.packing.Unlock()
-		before, after, err := packFile(l.ctx, p, l.cfg.step)
-		switch {
-		case err == nil:
-			l.cfg.Logger.Debug().Str("component", "wal").Str("file", p.packedPath()).
-				Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
-		case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
-		default:
-			l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log could not be compressed")
-		}
-	})
+	l.cfg.Logger.Debug().Str("component", "wal").Str("file", p.packedPath()).
+		Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
 }
 
 // CompressReport says what CompressClosed did.
