@@ -81,6 +81,8 @@ CREATE TABLE source_cities (
     removed_at    TEXT,                              -- NULL = in the index, or the last read lacks so many cities that it is not believed alone
     PRIMARY KEY (source_id, city_id)
 ) STRICT, WITHOUT ROWID;
+-- A log names a city as its source's addresses do.
+CREATE INDEX source_cities_by_slug ON source_cities (source_id, slug);
 
 -- What is searched for.
 CREATE TABLE categories (

@@ -16,7 +16,7 @@ const (
 	loggedOwnPage = `SELECT d.id FROM sources s JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2 JOIN targets d ON d.listing = l.id WHERE s.name = ?1`
 	loggedSearch  = `
 	SELECT x.id FROM sources s CROSS JOIN categories k ON k.slug = ?3 CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id
-		AND x.city_id = coalesce((SELECT id FROM cities WHERE slug = ?2), (SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2))
+		AND x.city_id = coalesce((SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2), (SELECT id FROM cities WHERE slug = ?2))
 	WHERE s.name = ?1`
 	loggedTarget = `SELECT source_id, claim_token, committed FROM targets WHERE id = `
 )

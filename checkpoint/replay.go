@@ -49,7 +49,7 @@ const replayBatch = 256
 // number of its last commit is passed over, so replaying is idempotent, and replaying into a
 // database that has the pages already changes nothing.
 func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
-	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, shown: map[int64]map[string]string{}, behind: map[string]int64{}}
+	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, behind: map[string]int64{}}
 	batch := make([]*wal.Event, 0, replayBatch)
 	flush := func() error {
 		if err := ctx.Err(); err != nil || len(batch) == 0 && r.own != "" {
@@ -82,9 +82,8 @@ type replayer struct {
 	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
-	shown   map[int64]map[string]string // see citiesOf
-	behind  map[string]int64            // see base
-	last    int64                       // highest number of a commit
+	behind  map[string]int64 // see base
+	last    int64            // highest number of a commit
 	out     Replayed
 }
 
@@ -152,7 +151,6 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	r.damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
 	clear(r.sources) // what was added for the event was rolled back
 	clear(r.behind)
-	clear(r.shown)
 	delete(r.targets, e.Target.Key())
 	return tx.Run("RELEASE event")
 }
@@ -193,8 +191,11 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if err != nil {
 		return err
 	}
-	c, err := r.target(tx, e)
-	if err != nil || c == nil {
+	c, err := r.target(tx, e.Target)
+	if errors.Is(err, errNoListing) && !page {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	c.number = base + e.Nth
@@ -236,9 +237,6 @@ func (r *replayer) commit(tx *store.Tx, e *wal.Event, c *Claim) (err error) {
 		var out Committed
 		if out, _, err = c.commit(tx, e.Page, store.Prepare(e.Page)); err == nil {
 			r.out.New += out.New
-			if c.Kind == yp.KindIndex {
-				delete(r.shown, c.SourceID)
-			}
 		}
 	case wal.TargetComplete:
 		_, err = c.finish(tx, e.ErrorCode, e.Error, e.Complete)
@@ -368,23 +366,23 @@ const (
 	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at, retired_at)
 	SELECT ?1, ?2, ?3, c.id, k.id, ?6, ifnull(c.population, 0), ?7, ?8, ?9, ?10, CASE ?2 WHEN 'detail' THEN (SELECT dropped_at FROM listings WHERE id = ?6)
 		WHEN 'search' THEN (SELECT x.removed_at FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id) END
-	FROM (SELECT 1) LEFT JOIN cities c ON c.slug = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true ON CONFLICT DO NOTHING`
-	findLogged   = `SELECT id FROM targets WHERE `
-	indexLogged  = findLogged + `kind = 'index' AND source_id = ? AND state = ?`
-	detailLogged = findLogged + `listing = ?`
-	searchLogged = findLogged + `kind = 'search' AND source_id = ? AND city_id = (SELECT id FROM cities WHERE slug = ?) AND category_id = (SELECT id FROM categories WHERE slug = ?)`
-
+	FROM (SELECT 1) LEFT JOIN cities c ON c.slug = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true`
 	listingLogged = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
-	shownCities   = `SELECT x.slug, c.slug FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ?`
+	cityLogged    = `SELECT c.slug FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ? AND x.slug = ?`
+	insertSource  = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
 	// A crawl of it is not its first.
 	cameByReplay = `INSERT INTO meta (key, value) VALUES ('replayed_source:' || ?, '1')`
-	insertSource = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
 )
 
-// target finds the target of an event, or plans it. The claim is nil of a detail whose listing no page has brought.
-func (r *replayer) target(tx *store.Tx, e *wal.Event) (c *Claim, err error) {
-	t := e.Target
+// errNoListing is of a listing's own page.
+var errNoListing = errors.New("the listing is not in the database")
+
+// target finds the target of an event, or plans it.
+func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 	c = &Claim{Kind: cmp.Or(t.Kind, yp.KindSearch), Place: t.Place}
+	if !slices.Contains(yp.Kinds(), c.Kind) {
+		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
+	}
 	if c.SourceID, err = r.source(tx, t.Source); err != nil {
 		return nil, err
 	}
@@ -392,64 +390,47 @@ func (r *replayer) target(tx *store.Tx, e *wal.Event) (c *Claim, err error) {
 	if c.TargetID = r.targets[key]; c.TargetID != 0 {
 		return c, nil
 	}
-	city, category, minutes := "", "", int64(IndexAgain/time.Minute)
-	var listing any
-	var find string
-	var found []any
-	switch c.Kind {
-	case yp.KindIndex:
-		find, found = indexLogged, []any{c.SourceID, t.State}
-	case yp.KindSearch:
-		if err := tx.Run(upsertCategory, t.CategorySlug, t.Category); err != nil {
-			return nil, err
-		}
-	case yp.KindDetail:
-		var row int64
-		err := tx.Get(listingLogged, []any{c.SourceID, t.Listing}, &row)
-		if errors.Is(err, sql.ErrNoRows) {
-			if e.Type != wal.PageComplete {
-				return nil, nil
-			}
-			return nil, fmt.Errorf("details of listing %q of source %s: the listing is not in the database", yp.Printable(t.Listing), yp.Printable(t.Source))
-		}
-		if err != nil {
-			return nil, err
-		}
-		listing, minutes = row, detailsMinutes
-		find, found = detailLogged, []any{row}
-	default:
-		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
-	}
-	if c.Kind != yp.KindIndex {
-		category = t.CategorySlug
-		if city, err = r.city(tx, t, c.SourceID); err != nil {
-			return nil, err
+	find, names := findTarget(t)
+	err = tx.Get(find, names, &c.TargetID)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err = r.plan(tx, c, t); err == nil {
+			err = tx.Get(find, names, &c.TargetID)
 		}
 	}
-	if c.Kind == yp.KindSearch {
-		find, found = searchLogged, []any{c.SourceID, city, category}
-	}
-	if err := tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, city, category, listing, t.Priority, t.MaxPages, minutes, tx.Now); err != nil {
-		return nil, err
-	}
-	if err := tx.Get(find, found, &c.TargetID); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	r.targets[key] = c.TargetID
 	return c, nil
 }
 
-// city returns the slug here of a target's city, which is added if need be; "" = it has none.
-func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string, err error) {
-	if t.CitySlug == "" && t.Kind == yp.KindDetail {
-		return "", nil
+// plan plans a target as the one that a log names.
+func (r *replayer) plan(tx *store.Tx, c *Claim, t *wal.Target) (err error) {
+	city, minutes, listing := "", int64(IndexAgain/time.Minute), any(nil)
+	switch c.Kind {
+	case yp.KindSearch:
+		err = tx.Run(upsertCategory, t.CategorySlug, t.Category)
+	case yp.KindDetail:
+		var row int64
+		if err = tx.Get(listingLogged, []any{c.SourceID, t.Listing}, &row); errors.Is(err, sql.ErrNoRows) {
+			err = fmt.Errorf("details of listing %q of source %s: %w", yp.Printable(t.Listing), yp.Printable(t.Source), errNoListing)
+		}
+		listing, minutes = row, detailsMinutes
 	}
-	shown, err := r.citiesOf(tx, source)
+	if err == nil && (c.Kind == yp.KindSearch || t.CitySlug != "") {
+		city, err = r.city(tx, t, c.SourceID)
+	}
 	if err != nil {
-		return "", err
+		return err
 	}
-	if slug, ok := shown[t.CitySlug]; ok {
-		return slug, nil
+	return tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, city, t.CategorySlug, listing, t.Priority, t.MaxPages, minutes, tx.Now)
+}
+
+// city returns the slug here of a target's city, which is added if need be. Logs have what the source calls it in
+// its addresses, if its index has shown it.
+func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string, err error) {
+	if err = tx.Get(cityLogged, []any{source, t.CitySlug}, &slug); !errors.Is(err, sql.ErrNoRows) {
+		return slug, err
 	}
 	city, ok := r.cfg.City(t.City, t.CitySlug, t.State)
 	if !ok {
@@ -457,22 +438,6 @@ func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string,
 	}
 	_, err = saveCities(tx, []yp.City{city})
 	return city.Slug, err
-}
-
-// citiesOf returns the cities that the indexes of a source have shown: their slugs, by what
-// the source calls them in its addresses, and so in the names of its targets.
-func (r *replayer) citiesOf(tx *store.Tx, source int64) (map[string]string, error) {
-	if shown, ok := r.shown[source]; ok {
-		return shown, nil
-	}
-	type city struct{ address, slug string }
-	all, err := store.All(tx, shownCities, []any{source}, func(c *city) []any { return []any{&c.address, &c.slug} })
-	shown := make(map[string]string, len(all))
-	for _, c := range all {
-		shown[c.address] = c.slug
-	}
-	r.shown[source] = shown
-	return shown, err
 }
 
 func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
