@@ -88,7 +88,7 @@ type writer struct {
 	done   chan struct{}
 	once   sync.Once
 	closed sync.Once
-	waits  bool  // for others to share an fsync with
+	waits  bool // for others to share an fsync with
 	stmts  map[string]*sql.Stmt
 
 	keyHash      func(string) int64 // of the strong keys of companies
