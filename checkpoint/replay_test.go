@@ -404,15 +404,17 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	b.scope.CategoryIDs = b.cats[:1]
 	g := &logged{bundle: b, clock: clock}
-	g.fail(t, g.take(t, 0))
 	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events)
-	execute(t, k.DB(), `UPDATE targets SET paused = 1, enabled = 0`)
-	g.fail(t, g.take(t, 0))
 	const q = `SELECT status, crawl_status, enabled, page_current FROM v_crawler_status`
+	c := g.take(t, 0)
+	g.replay(t, k, g.events)
+	same(t, "begun", table(t, k.DB(), q), []string{"PLANNED|active|1|0"})
+	execute(t, k.DB(), `UPDATE targets SET paused = 1, enabled = 0`)
+	g.fail(t, c)
+	g.fail(t, g.take(t, 0))
 	g.replay(t, k, g.events)
 	same(t, "failed while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|0"})
-	c := g.take(t, 0)
+	c = g.take(t, 0)
 	g.page(t, c, false, 1)
 	g.replay(t, k, g.events)
 	same(t, "crawled while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|1"})
