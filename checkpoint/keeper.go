@@ -66,6 +66,7 @@ type Claim struct {
 	ListingID   string // of a detail: the source's id of its listing; NextPageURL is its page
 	listing     int64  // its row
 
+	Behind      int64     // number of the database's last commit when it was made
 	Committed   int64     // number of the target's last commit
 	CommittedAt time.Time // when this claim made it; zero = an earlier one did
 	Ended       int64     // number of the commit that ended it, where that was no page's

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"time"
 
@@ -50,7 +49,7 @@ const replayBatch = 256
 // number of its last commit is passed over, so replaying is idempotent, and replaying into a
 // database that has the pages already changes nothing.
 func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
-	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, begun: map[string]*wal.Event{}, behind: map[string]int64{}}
+	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, behind: map[string]int64{}}
 	batch := make([]*wal.Event, 0, replayBatch)
 	flush := func() error {
 		if err := ctx.Err(); err != nil || len(batch) == 0 && r.own != "" {
@@ -71,11 +70,7 @@ func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error]
 			}
 		}
 	}
-	err := flush()
-	if err == nil && len(r.begun) > 0 {
-		err = k.db.Write(ctx, r.planBegun)
-	}
-	if err != nil {
+	if err := flush(); err != nil {
 		return r.out, fmt.Errorf("replay: %w", err)
 	}
 	r.out.Targets = len(r.targets)
@@ -87,9 +82,8 @@ type replayer struct {
 	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
-	begun   map[string]*wal.Event // starts of targets of which no commit has come yet
-	behind  map[string]int64      // see base
-	last    int64                 // highest number of a commit
+	behind  map[string]int64 // see base
+	last    int64            // highest number of a commit
 	out     Replayed
 }
 
@@ -190,11 +184,8 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 			r.out.Uncommitted++
 			return nil
 		}
-	} else if e.Nth == 0 { // it tells of no commit, or its page has told it
-		if key := e.Target.Key(); e.Type == wal.TargetStart && r.targets[key] == 0 {
-			r.begun[key] = e
-		}
-		return nil
+	} else if e.Nth == 0 && e.Type != wal.TargetStart {
+		return nil // it tells of no commit, or its page has told it
 	}
 	base, err := r.base(tx, e)
 	if err != nil {
@@ -204,7 +195,7 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if errors.Is(err, errNoListing) && !page {
 		return nil
 	}
-	if err != nil {
+	if err != nil || e.Type == wal.TargetStart { // what was begun is planned
 		return err
 	}
 	c.number = base + e.Nth
@@ -225,23 +216,6 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 		return nil
 	}
 	return r.commit(tx, e, c)
-}
-
-// planBegun plans what was begun, and of which a kill has left no commit.
-func (r *replayer) planBegun(tx *store.Tx) error {
-	for _, key := range slices.Sorted(maps.Keys(r.begun)) {
-		e := r.begun[key]
-		err := r.attempt(tx, e, func() error {
-			if _, err := r.target(tx, e.Target); !errors.Is(err, errNoListing) {
-				return err
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (r *replayer) count(e *wal.Event) {
@@ -427,7 +401,6 @@ func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 		return nil, err
 	}
 	r.targets[key] = c.TargetID
-	delete(r.begun, key)
 	return c, nil
 }
 

@@ -31,6 +31,9 @@ func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp
 		Committed: c.Committed, CommittedAt: wal.Stamp{Time: c.CommittedAt},
 		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Listing: c.ListingID, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
 	}
+	if typ == wal.TargetStart {
+		e.Behind = c.Behind
+	}
 	if e.Ended = c.Ended; e.Ended > 0 {
 		e.Timestamp = c.EndedAt
 	}

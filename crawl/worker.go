@@ -81,7 +81,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		w.hand.Store(nil)
 		w.inHand(nil)
 	}()
-	if err := w.tell(c, &wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
+	if err := w.tell(c, &wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress, Behind: c.Behind}); err != nil {
 		return w.abandon(ctx, c, err)
 	}
 	w.logger.Debug().Int64("target", c.TargetID).Str("kind", string(c.Kind)).Str("city", c.Place.City).Str("state", c.Place.State).

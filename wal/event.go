@@ -60,6 +60,7 @@ type Event struct {
 	Committed   int64 `json:"committed,omitempty"`
 	CommittedAt Stamp `json:"committed_at,omitzero"` // by this claim; the time that is stored
 	Ended       int64 `json:"ended,omitempty"`       // of an end that no page's commit brought: the number of its own
+	Behind      int64 `json:"behind,omitempty"`      // of a start: the number of the database's last commit
 
 	// What a Reader by commit finds: the number of the event's own commit, 0 = there was none, and when its claim began.
 	Nth     int64     `json:"-"`

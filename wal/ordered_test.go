@@ -25,6 +25,8 @@ func lineAt(second int, typ EventType, target, token, committed int64) *Event {
 func TestByCommit(t *testing.T) {
 	t.Parallel()
 	start, page, failed, done := TargetStart, PageComplete, TargetError, TargetComplete
+	begun := lineAt(1, start, 1, 1, 0)
+	begun.Behind = 10
 	type log struct {
 		worker, database string
 		events           []*Event
@@ -58,6 +60,10 @@ func TestByCommit(t *testing.T) {
 			{"worker_0_pid_1", "", []*Event{lineAt(1, page, 1, 1, 0), lineAt(1, page, 1, 1, 8)}},
 			{"worker_1_pid_1", "", []*Event{lineAt(2, page, 2, 1, 0), lineAt(2, done, 2, 1, 10)}},
 		}, "page 1 8, page 1 9, page 2 10, complete 2 0"},
+		"killed in its first page, behind what was there": {[]log{
+			{"worker_0_pid_1", "", []*Event{begun, lineAt(1, page, 1, 1, 0)}},
+			{"worker_1_pid_1", "", []*Event{lineAt(2, page, 2, 1, 0), lineAt(2, page, 2, 1, 10), lineAt(2, done, 2, 1, 11)}},
+		}, "page 2 10, start 1 0, page 1 1, page 2 11, complete 2 0"},
 		"one database after the other": {[]log{
 			{"worker_0_pid_1", "b", []*Event{lineAt(1, page, 1, 1, 0), lineAt(2, done, 1, 1, 1)}},
 			{"worker_1_pid_1", "a", []*Event{lineAt(3, page, 2, 1, 0), lineAt(4, done, 2, 1, 9)}},

@@ -91,7 +91,8 @@ func (s *stream) give() (it item, at place, ok bool) {
 			s.started = e.Timestamp
 		}
 		e.Nth, e.Started = s.nth(e), s.started
-		s.at = place{e.Database, max(s.at.n, e.Nth), e.Nth == 0}
+		before := max(s.at.n, e.Behind)
+		s.at = place{e.Database, max(before, e.Nth), e.Nth <= before}
 	} else if e != nil {
 		s.at.n = e.Timestamp.UnixNano()
 	}
