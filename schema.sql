@@ -14,8 +14,12 @@
 
 -- Small facts about the file itself: who made it and when, which database it is
 -- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
--- over), of which sources and states the details are wanted ("details:{source}:{state}"), and
--- what the runs did whose rows are deleted ("forgotten:pages", see runs_removed).
+-- over), how many pages and ends of claims were committed ("committed": each has its number, which
+-- its log tells, so that a replay brings them in the same order), behind which of them those of
+-- another database were put that were replayed ("replayed:{id}"), which sources came by a replay
+-- ("replayed_source:{source}"), of which sources and states the
+-- details are wanted ("details:{source}:{state}"), and what the runs did whose rows are deleted
+-- ("forgotten:pages", see runs_removed).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -77,6 +81,8 @@ CREATE TABLE source_cities (
     removed_at    TEXT,                              -- NULL = in the index, or the last read lacks so many cities that it is not believed alone
     PRIMARY KEY (source_id, city_id)
 ) STRICT, WITHOUT ROWID;
+-- A log names a city as its source's addresses do.
+CREATE INDEX source_cities_by_slug ON source_cities (source_id, slug);
 
 -- What is searched for.
 CREATE TABLE categories (
@@ -186,6 +192,7 @@ CREATE TABLE targets (
     claimed_at           TEXT,
     heartbeat_at         TEXT,
     claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
+    committed            INTEGER NOT NULL DEFAULT 0 CHECK (committed >= 0),     -- number of its last commit, see meta 'committed'
     run_id               INTEGER REFERENCES runs (id),
     recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, of a process that died with a page of it in hand, without a new page
 
@@ -351,19 +358,6 @@ CREATE TABLE sightings (
 ) STRICT, WITHOUT ROWID;
 -- Which others show a listing: asked before it counts as dropped.
 CREATE INDEX sightings_by_listing ON sightings (listing);
-
--- How far the logs of a database have been replayed into this one, by target: what stands
--- there up to this event is not read a second time. Empty where nothing was replayed.
-CREATE TABLE replayed (
-    target_id   INTEGER NOT NULL REFERENCES targets (id),
-    database_id TEXT NOT NULL,                             -- of the logs: meta 'database_id' of the file whose crawl they tell
-    claim_token INTEGER NOT NULL CHECK (claim_token >= 0), -- of the last event
-    seq         INTEGER NOT NULL CHECK (seq >= 0),         -- its number within its worker's log
-    crawl       INTEGER NOT NULL CHECK (crawl >= 0),       -- the number there of the crawl that the target is in here; 0 = none yet
-    ended       INTEGER NOT NULL CHECK (ended >= 0),       -- last crawl (targets.crawls) whose end was counted
-    gap         INTEGER NOT NULL DEFAULT 0 CHECK (gap IN (0, 1)), -- 1 = a page before the last one read is missing in the logs: the crawl has not ended here
-    PRIMARY KEY (target_id, database_id)
-) STRICT, WITHOUT ROWID;
 
 -- Listings that were seen and may not be promoted, as they were seen, with every reason.
 -- (A listing in good order passes through: it is checked and promoted in the transaction

@@ -4,24 +4,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
-	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
 // searches crawls all searches of Arizona to the end that the site confirms; shown says what the
 // pages of each city list. The listings have a page of their own.
-func (g *logged) searches(t *testing.T, shown map[string]string) {
+func (b *bundle) searches(t *testing.T, clock *clock, shown map[string]string) {
 	t.Helper()
-	g.clock.Move(8 * 24 * 3600e9)
-	scope := store.Scope{SourceID: g.scope.SourceID, States: []string{"AZ"}}
-	_, err := g.Wake(t.Context(), scope)
+	clock.Move(8 * 24 * 3600e9)
+	scope := store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}
+	_, err := b.Wake(t.Context(), scope)
 	noErr(t, err)
 	for {
-		c, err := g.Claim(t.Context(), g.worker(0), scope, 5)
+		c, err := b.Claim(t.Context(), b.worker(0), scope, 5)
 		if err != nil {
 			return
 		}
@@ -30,17 +28,22 @@ func (g *logged) searches(t *testing.T, shown map[string]string) {
 			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + p.Listings[i].ID
 		}
 		p.Raw = len(p.Listings)
-		g.log(wal.TargetStart, c, nil, "", yp.InProgress)
-		g.log(wal.PageComplete, c, &p, "", yp.InProgress)
-		_, err = g.CommitPage(t.Context(), c, p)
+		_, err = b.CommitPage(t.Context(), c, p)
 		noErr(t, err)
-		g.log(wal.TargetComplete, c, nil, "", yp.Done)
 	}
 }
 
+// readsIndex reads the index of Arizona when it is due again.
+func (b *bundle) readsIndex(t *testing.T, clock *clock, slugs ...string) {
+	t.Helper()
+	clock.Move(8 * 24 * time.Hour)
+	_, err := b.Wake(t.Context(), b.indexes("AZ"))
+	noErr(t, err)
+	b.readIndex(t, slugs...)
+}
+
 // TestCityLeftIndex: a listing that only targets of a city showed is dropped by the second
-// complete read of the index in a row that lacks the city, and comes back with it. The logs
-// bring the same.
+// complete read of the index in a row that lacks the city, and comes back with it.
 func TestCityLeftIndex(t *testing.T) {
 	t.Parallel()
 	const (
@@ -50,19 +53,19 @@ func TestCityLeftIndex(t *testing.T) {
 	)
 	all := map[string]string{"a-az": "a both", "b-az": "b", "c-az": "c both"}
 	whole, lacks := []string{"a-az", "b-az", "c-az"}, []string{"a-az", "b-az"}
-	type step func(t *testing.T, g *logged)
+	type step func(t *testing.T, b *bundle, clock *clock)
 	index := func(slugs []string, want string) step {
-		return func(t *testing.T, g *logged) {
+		return func(t *testing.T, b *bundle, clock *clock) {
 			t.Helper()
-			g.readsIndex(t, false, slugs)
-			same(t, "dropped", table(t, g.DB(), dropped), []string{want})
+			b.readsIndex(t, clock, slugs...)
+			same(t, "dropped", table(t, b.DB(), dropped), []string{want})
 		}
 	}
 	crawls := func(shown map[string]string, want string) step {
-		return func(t *testing.T, g *logged) {
+		return func(t *testing.T, b *bundle, clock *clock) {
 			t.Helper()
-			g.searches(t, shown)
-			same(t, "dropped", table(t, g.DB(), dropped), []string{want})
+			b.searches(t, clock, shown)
+			same(t, "dropped", table(t, b.DB(), dropped), []string{want})
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -96,60 +99,18 @@ func TestCityLeftIndex(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, clock := setupClock(t, 0)
-			g := &logged{bundle: b, clock: clock}
-			g.readsIndex(t, false, whole)
-			g.searches(t, all)
+			b.readsIndex(t, clock, whole...)
+			b.searches(t, clock, all)
 			b.want(t, "AZ")
 			for _, s := range tt.steps {
-				s(t, g)
+				s(t, b, clock)
 			}
-			same(t, "log", table(t, g.DB(), log), tt.log)
-			retired := slices.DeleteFunc(table(t, g.DB(), details), func(row string) bool { return strings.HasSuffix(row, "|0") })
-			if got := strings.ReplaceAll(strings.Join(retired, " "), "|1", ""); got != table(t, g.DB(), dropped)[0] {
+			same(t, "log", table(t, b.DB(), log), tt.log)
+			retired := slices.DeleteFunc(table(t, b.DB(), details), func(row string) bool { return strings.HasSuffix(row, "|0") })
+			if got := strings.ReplaceAll(strings.Join(retired, " "), "|1", ""); got != table(t, b.DB(), dropped)[0] {
 				t.Errorf("the pages of %q are not asked for any more", got)
 			}
-			same(t, "counted with the run", table(t, g.DB(), `SELECT sum(listings_dropped), sum(listings_restored) FROM runs`), table(t, g.DB(), `SELECT ifnull(sum(kind = 'dropped'), 0), ifnull(sum(kind = 'restored'), 0) FROM listing_events`))
-			k := checkpoint.New(storetest.Open(t))
-			for range 2 {
-				g.replay(t, k, g.events)
-				same(t, "dropped by a replay", table(t, k.DB(), dropped), table(t, g.DB(), dropped))
-				same(t, "log of a replay", table(t, k.DB(), log), tt.log)
-			}
-			g.replay(t, g.Keeper, g.events)
-			same(t, "log after a replay into the crawl itself", table(t, g.DB(), log), tt.log)
+			same(t, "counted with the run", table(t, b.DB(), `SELECT sum(listings_dropped), sum(listings_restored) FROM runs`), table(t, b.DB(), `SELECT ifnull(sum(kind = 'dropped'), 0), ifnull(sum(kind = 'restored'), 0) FROM listing_events`))
 		})
 	}
-}
-
-// TestIndexPageLoggedTwice: the last page of an index that was logged, and not committed because
-// its process died, stands in the logs twice and is one read.
-func TestIndexPageLoggedTwice(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 0)
-	g := &logged{bundle: b, clock: clock}
-	g.readsIndex(t, false, []string{"a-az", "b-az"})
-	g.searches(t, map[string]string{"a-az": "a", "b-az": "b"})
-	g.clock.Move(8 * 24 * 3600e9)
-	_, err := g.Wake(t.Context(), g.indexes("AZ"))
-	noErr(t, err)
-	c := g.index(t, 2)
-	first := yp.Page{Number: 1, Path: "/state-az", Cities: found("a-az")}
-	g.log(wal.TargetStart, c, nil, "", yp.InProgress)
-	g.log(wal.PageComplete, c, &first, "", yp.InProgress)
-	_, err = g.CommitPage(t.Context(), c, first)
-	noErr(t, err)
-	p := yp.Page{Number: 2, Last: true, Path: "/state-az?page=2", Plan: g.planOf(nil).Searches(0)}
-	g.log(wal.PageComplete, c, &p, "", yp.InProgress)
-	noErr(t, g.Release(t.Context(), c, "died")) // as a recovery does
-	c = g.index(t, 2)
-	g.log(wal.TargetStart, c, nil, "", yp.InProgress)
-	g.log(wal.PageComplete, c, &p, "", yp.InProgress)
-	_, err = g.CommitPage(t.Context(), c, p)
-	noErr(t, err)
-	const missed = `SELECT c.slug, x.missed FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`
-	want(t, g.DB(), missed, "a-az|0", "b-az|1")
-	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events)
-	want(t, k.DB(), missed, "a-az|0", "b-az|1")
-	want(t, k.DB(), `SELECT count(*) FROM listings WHERE dropped_at IS NOT NULL`, "0")
 }

@@ -30,7 +30,8 @@ const (
 		ifnull((SELECT name FROM cities WHERE id = city_id), ''),
 		coalesce((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id), ''),
 		ifnull((SELECT name FROM categories WHERE id = category_id), ''), ifnull((SELECT slug FROM categories WHERE id = category_id), ''),
-		ifnull(listing, 0), ifnull((SELECT l.listing_id FROM listings l WHERE l.id = listing), '')`
+		ifnull(listing, 0), ifnull((SELECT l.listing_id FROM listings l WHERE l.id = listing), ''), committed,
+		ifnull((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'committed'), 0)`
 	sourceOpen = `NOT EXISTS (SELECT 1 FROM v_source_closures o WHERE o.source_id = ?4 AND o.until > ?3)`
 
 	// ofKind hides the parameter from the planner: as it is, SQLite would prepare the statement
@@ -98,7 +99,7 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, max
 			query, args := claimStatement(part, maxPerState)
 			err = tx.Get(query, append([]any{w.ID, w.RunID, tx.Now}, args...), &c.TargetID, &c.Token, &c.Kind, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent,
 				&c.NextPageURL, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
-				&p.City, &p.CitySlug, &p.Category, &p.CategorySlug, &c.listing, &c.ListingID)
+				&p.City, &p.CitySlug, &p.Category, &p.CategorySlug, &c.listing, &c.ListingID, &c.Committed, &c.Behind)
 			if !errors.Is(err, sql.ErrNoRows) {
 				break
 			}

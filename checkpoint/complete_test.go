@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
-	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -126,54 +124,4 @@ func TestCompleteInOneGo(t *testing.T) {
 			t.Errorf("after a rest of %v: b is gone: %v, want %v", rest, gone, want)
 		}
 	}
-}
-
-// TestReplayOfGone: a database made from logs knows what is gone, changed and staged.
-func TestReplayOfGone(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	b.scope.CategoryIDs = b.cats[:1]
-	g := &logged{bundle: b, clock: clock}
-	name := "A"
-	for range 3 {
-		clock.Move(yp.MinCrawlGap)
-		g.recrawl(t)
-		g.wake(t)
-		c := g.take(t, 0)
-		p := yp.Page{
-			Number: 1, Last: true, End: true, Raw: 2, SiteTotal: 2, Others: []string{"c"}, Listings: []yp.Listing{{ID: "a", Name: name}},
-			Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "x", Name: "X"}, Reasons: []string{"why"}}},
-		}
-		if name == "A" {
-			p.Listings, p.Others = append(p.Listings, cards("b", "c")...), nil
-		}
-		name += "!"
-		g.log(wal.PageComplete, c, &yp.Page{
-			Number: 1, Last: true, End: true, Raw: p.Raw, SiteTotal: 2, Accepted: len(p.Listings), Listings: p.Listings, Others: p.Others, Rejected: p.Rejected,
-		}, "", yp.InProgress)
-		if _, err := g.CommitPage(t.Context(), c, p); err != nil {
-			t.Fatal(err)
-		}
-		g.log(wal.TargetComplete, c, nil, "", yp.Done)
-		clock.Move(time.Hour)
-	}
-	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events)
-	for _, query := range []string{
-		`SELECT listing_id, name, dropped_at IS NOT NULL FROM listings ORDER BY 1`,
-		`SELECT action, listing_id, what FROM promotion_log ORDER BY id`,
-		`SELECT field, old, new FROM listing_changes ORDER BY id`,
-		`SELECT listing_id, reasons, listing FROM staged_listings`,
-		`SELECT site_total, complete_at IS NOT NULL FROM targets WHERE page_current > 0`,
-	} {
-		want := table(t, b.DB(), query)
-		if len(want) == 0 {
-			t.Errorf("%s: nothing to compare", query)
-		}
-		same(t, query, table(t, k.DB(), query), want)
-	}
-	same(t, "gone", table(t, k.DB(), goneRows), []string{"b"})
-	before := table(t, k.DB(), `SELECT count(*) FROM promotion_log`)
-	g.replay(t, k, g.events)
-	same(t, "the log of promotions after a second replay", table(t, k.DB(), `SELECT count(*) FROM promotion_log`), before)
 }

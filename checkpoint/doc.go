@@ -23,6 +23,9 @@
 // A crawl ends as complete only when the site itself said that nothing follows, and only
 // such crawls and whole indexes mark anything as dropped or removed.
 //
+// A replay of logs makes their commits anew by the same functions, in the order of their numbers (meta 'committed',
+// targets.committed): its fence is that nobody holds the target.
+//
 // Crash: before a commit the page is not there and is fetched again; after it
 // the crawl goes on behind it. What a dead process held is found by its lock
 // file and planned again at the next start.

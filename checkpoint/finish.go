@@ -19,13 +19,11 @@ const maxErrorText = 1000
 const (
 	// No page follows the last one committed, unless the limit of pages alone ended
 	// the crawl: then it can go deeper later.
-	completeTarget = completeSet + fence
-	completeSet    = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), ` + doneSet
+	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), committed = ?, ` + doneSet + fence
 	// Whoever goes on with an interrupted crawl waits for nothing.
 	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
-	failTarget    = failSet + fence
-	failSet       = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?`
+	failTarget    = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, committed = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?` + fence
 	standing     = `SELECT consecutive_failures, backoff_level FROM targets` + fence
 	sourceFailed = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
 )
@@ -36,19 +34,23 @@ const (
 // and not the limit of pages.
 func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, confirmed bool) error {
 	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
-		end := store.AttemptEnd{Ended: store.EndedDone, Code: cmp.Or(code, yp.CodeSuccess), Message: clip(reason)}
-		if err := c.complete(tx, code, end.Message); err != nil {
-			return end, err
-		}
-		return end, c.endCrawl(tx, confirmed)
+		return c.finish(tx, code, reason, confirmed)
 	})
+}
+
+func (c *Claim) finish(tx *store.Tx, code yp.ErrorCode, reason string, confirmed bool) (store.AttemptEnd, error) {
+	end := store.AttemptEnd{Ended: store.EndedDone, Code: cmp.Or(code, yp.CodeSuccess), Message: clip(reason)}
+	if err := c.complete(tx, code, end.Message); err != nil {
+		return end, err
+	}
+	return end, c.endCrawl(tx, confirmed)
 }
 
 func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string) error {
 	if err := tx.Run(sourceSucceeded, c.SourceID); err != nil {
 		return err
 	}
-	return c.change(tx, completeTarget, doneArgs(tx, code, reason))
+	return c.change(tx, completeTarget, append([]any{c.number}, doneArgs(tx, code, reason)...))
 }
 
 // Release hands the target back, PLANNED, with its pages kept: a graceful stop,
@@ -77,15 +79,23 @@ func (c *Claim) failed(tx *store.Tx, code yp.ErrorCode, reason string, set *yp.S
 		}
 		return store.AttemptEnd{}, err
 	}
-	*set = yp.Fail(n+1, level, rand.Float64()) //nolint:gosec // no secret hangs on a jitter
+	jitter := 0.0 // no log tells it
+	if !c.logged {
+		jitter = rand.Float64() //nolint:gosec // no secret hangs on it
+	}
+	*set = yp.Fail(n+1, level, jitter)
 	return c.setBack(tx, *set, code, clip(reason))
 }
 
 // Park puts the target aside for good (the dead letter): a permanent cause.
 func (k *Keeper) Park(ctx context.Context, c *Claim, code yp.ErrorCode, reason string) error {
 	return k.end(ctx, c, "park", func(tx *store.Tx) (store.AttemptEnd, error) {
-		return c.setBack(tx, yp.Setback{Event: yp.EventPark, Level: permanent}, code, clip(reason))
+		return c.park(tx, code, reason)
 	})
+}
+
+func (c *Claim) park(tx *store.Tx, code yp.ErrorCode, reason string) (store.AttemptEnd, error) {
+	return c.setBack(tx, yp.Setback{Event: yp.EventPark, Level: permanent}, code, clip(reason))
 }
 
 // permanent is the level of a target that is parked for a permanent cause, not because it
@@ -103,11 +113,6 @@ func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason 
 			return end, err
 		}
 	}
-	return end, c.change(tx, failTarget, failArgs(tx, set, code, reason))
-}
-
-// failArgs are the arguments of failSet.
-func failArgs(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason string) []any {
 	status := yp.Failed
 	switch set.Event {
 	case yp.EventPark:
@@ -119,7 +124,7 @@ func failArgs(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason string) []
 	if set.Wait > 0 {
 		until, why = yp.FormatTime(tx.At.Add(set.Wait)), "backoff"
 	}
-	return []any{string(status), tx.Now, string(code), clip(reason), set.Level, until, why}
+	return end, c.change(tx, failTarget, []any{string(status), tx.Now, c.number, string(code), reason, set.Level, until, why})
 }
 
 const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ?, listings_dropped = listings_dropped + ? WHERE id = ?`
@@ -127,7 +132,11 @@ const countTarget = `UPDATE runs SET targets = targets + 1, heartbeat_at = ?, li
 // end carries out what ends a claim with an outcome, and the attempt with it.
 func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.Tx) (store.AttemptEnd, error)) error {
 	err := k.write(ctx, fmt.Sprintf("%s target %d", what, c.TargetID), func(tx *store.Tx) error {
-		c.Dropped, c.Committed = 0, committed(tx) // fn may set the former
+		c.Dropped = 0 // fn may set it
+		if err := c.take(tx); err != nil {
+			return err
+		}
+		c.Ended, c.EndedAt = c.number, tx.At
 		end, err := fn(tx)
 		if err != nil {
 			return err

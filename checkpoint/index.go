@@ -146,7 +146,7 @@ func (c *Claim) completeIndex(tx *store.Tx, p *yp.Page, out *Committed) (end sto
 		plan = &yp.SearchPlan{}
 	}
 	x := &out.Index
-	if *x, err = c.endIndex(tx, c.Seen+out.Cities-c.Accepted-out.Added, plan, false); err != nil {
+	if *x, err = c.endIndex(tx, c.Seen+out.Cities-c.Accepted-out.Added, plan); err != nil {
 		return end, err
 	}
 	if x.Suspect != "" {
@@ -168,7 +168,7 @@ func (c *Claim) completeIndex(tx *store.Tx, p *yp.Page, out *Committed) (end sto
 // many cities at once is more likely to be broken than the cities to be removed: they are not
 // marked until the next read lacks them, too. One that shows none of them is not believed at all.
 // known is how many of the cities that it showed were known before.
-func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan, logged bool) (end IndexEnd, err error) {
+func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan) (end IndexEnd, err error) {
 	var lacks, first int // of them, those that the last read showed
 	of := []any{c.SourceID, c.Place.State, c.Crawl}
 	if err := tx.Get(countMissing, of, &lacks, &first); err != nil {
@@ -191,7 +191,7 @@ func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan, logge
 		return end, err
 	}
 	end.Removed = int(n)
-	if end.Planned, err = c.planSearches(tx, searches, logged); err != nil {
+	if end.Planned, err = c.planSearches(tx, searches); err != nil {
 		return end, err
 	}
 	if n, err = tx.Changed(retireRemoved, c.SourceID, c.Place.State, tx.Now); err != nil {
@@ -203,8 +203,8 @@ func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan, logge
 }
 
 // planSearches plans the searches of the cities of an index, and returns how many are new.
-func (c *Claim) planSearches(tx *store.Tx, p *yp.SearchPlan, logged bool) (int, error) {
-	plan := Plan{SourceID: c.SourceID, Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, logged: logged}
+func (c *Claim) planSearches(tx *store.Tx, p *yp.SearchPlan) (int, error) {
+	plan := Plan{SourceID: c.SourceID, Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, logged: c.logged}
 	var out Planned
 	cats, err := saveCategories(tx, plan.Categories)
 	if err == nil {

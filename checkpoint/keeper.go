@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
 
 	"ypcrawl/store"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -53,19 +53,28 @@ type Claim struct {
 	CategoryID  int64
 	Place       yp.Place
 	Priority    int
-	MaxPages    int        // 0 = all
-	PageCurrent int        // last page committed
-	NextPageURL string     // of page PageCurrent+1, when the site gave it
-	StartedAt   string     // when the current crawl of the target began
-	Crawl       int64      // its number: crawls of the target begun so far
-	Accepted    int        // listings accepted so far by this crawl; cities new to the source
-	Seen        int        // listings and bad cards on its pages so far; cities met
-	SiteTotal   int        // what the site said last that it has; 0 = nothing
-	MaxRetries  int        // of one page within an attempt
-	Committed   wal.Commit // of its last page, or of its end
-	Dropped     int        // listings that the end of this crawl showed to be gone
-	ListingID   string     // of a detail: the source's id of its listing; NextPageURL is its page
-	listing     int64      // its row
+	MaxPages    int    // 0 = all
+	PageCurrent int    // last page committed
+	NextPageURL string // of page PageCurrent+1, when the site gave it
+	StartedAt   string // when the current crawl of the target began
+	Crawl       int64  // its number: crawls of the target begun so far
+	Accepted    int    // listings accepted so far by this crawl; cities new to the source
+	Seen        int    // listings and bad cards on its pages so far; cities met
+	SiteTotal   int    // what the site said last that it has; 0 = nothing
+	MaxRetries  int    // of one page within an attempt
+	Dropped     int    // listings that the end of this crawl showed to be gone
+	ListingID   string // of a detail: the source's id of its listing; NextPageURL is its page
+	listing     int64  // its row
+
+	Behind      int64     // number of the database's last commit when it was made
+	Committed   int64     // number of the target's last commit
+	CommittedAt time.Time // when this claim made it; zero = an earlier one did
+	Ended       int64     // number of the commit that ended it, where that was no page's
+	EndedAt     time.Time
+
+	number  int64     // of the commit under way
+	logged  bool      // it is made anew from a log: nobody holds it between two events
+	fetched time.Time // of a kept page that is read again: what is newer stays
 
 	// Attempt adds up what this claim did; the worker notes its steps and requests
 	// here, and the next write on the claim that succeeds takes them along: they
@@ -77,10 +86,33 @@ type Claim struct {
 func (c *Claim) key() store.AttemptKey { return store.AttemptKey{TargetID: c.TargetID, Token: c.Token} }
 
 // fence is the condition under which a claim may still write; its four
-// arguments are those of (*Claim).fenced.
-const fence = ` WHERE id = ? AND claimed_by = ? AND claim_token = ? AND status = 'IN_PROGRESS'`
+// arguments are those of (*Claim).fenced. Of a claim in a replay it is that nobody has the target.
+const fence = ` WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
 
-func (c *Claim) fenced() []any { return []any{c.TargetID, c.Worker.ID, c.Token} }
+func (c *Claim) fenced() []any {
+	if c.logged {
+		return []any{c.TargetID, nil, c.Token, string(yp.Planned)}
+	}
+	return []any{c.TargetID, c.Worker.ID, c.Token, string(yp.InProgress)}
+}
+
+const (
+	nextCommit = `
+	INSERT INTO meta (key, value) VALUES ('committed', '1')
+	ON CONFLICT DO UPDATE SET value = CAST(value + 1 AS TEXT) RETURNING CAST(value AS INTEGER)`
+	// What is rebuilt goes on behind the commits that the logs tell of.
+	raiseCommit = `
+	INSERT INTO meta (key, value) VALUES ('committed', CAST(?1 AS TEXT))
+	ON CONFLICT DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < ?1`
+)
+
+// take takes the number of a commit of a page, or of an end; a log has it already.
+func (c *Claim) take(tx *store.Tx) error {
+	if c.logged {
+		return nil
+	}
+	return tx.Get(nextCommit, nil, &c.number)
+}
 
 // change runs a statement with the arguments of its SET, those of the fence and more; no row
 // means ErrClaimLost.

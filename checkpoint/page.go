@@ -6,9 +6,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"ypcrawl/store"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -25,7 +25,7 @@ const (
 	pageSet = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
 		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
-		site_total = ifnull(?, site_total), recoveries = 0`
+		site_total = ifnull(?, site_total), recoveries = 0, committed = ?`
 	advancePage  = pageSet + `, heartbeat_at = ?` + fence + isNext
 	completePage = pageSet + `, ` + doneSet + fence + isNext
 	isNext       = ` AND page_current = ? - 1`
@@ -54,51 +54,18 @@ const (
 func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed, error) {
 	var out Committed
 	var attempt store.Attempt
-	var commit wal.Commit
+	var at time.Time
 	listings := store.Prepare(&p)
 	err := k.write(ctx, fmt.Sprintf("commit page %d of target %d", p.Number, c.TargetID), func(tx *store.Tx) (err error) {
-		if out, err = c.take(tx, &p, listings); err != nil {
-			return err
-		}
-		out.Done = p.Last
-		end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}
-		if progress := c.progress(&p, out); out.Done && c.Kind != yp.KindIndex {
-			err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "")...), p.Number)
-		} else {
-			err = c.change(tx, advancePage, append(progress, tx.Now), p.Number)
-		}
-		if err == nil {
-			err = c.endCrawl(tx, out.Done && p.End)
-		}
-		if err == nil && out.Done && c.Kind == yp.KindIndex {
-			end, err = c.completeIndex(tx, &p, &out)
-			c.Dropped = out.Index.Dropped
-		}
-		if err == nil { // pages of every kind count, of targets searches alone
-			err = tx.Run(countRun, out.Done && c.Kind == yp.KindSearch, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
-		}
-		if err == nil {
-			err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
-		}
-		if err != nil {
-			return err
-		}
-		attempt, commit = c.counted(tx, &p, out), committed(tx)
-		if !out.Done {
-			return store.SaveRequests(tx, c.Requests)
-		}
-		if end.Ended == store.EndedDone {
-			if err := tx.Run(sourceSucceeded, c.SourceID); err != nil {
-				return err
-			}
-		}
-		return c.close(tx, &attempt, end)
+		at = tx.At
+		out, attempt, err = c.commit(tx, &p, listings)
+		return err
 	})
 	if err != nil {
 		return Committed{}, err
 	}
 	c.Requests = c.Requests[:0]
-	c.Attempt, c.Committed = attempt, commit
+	c.Attempt, c.Committed, c.CommittedAt = attempt, c.number, at
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
 	if c.Kind == yp.KindIndex {
 		c.Accepted += out.Added
@@ -111,17 +78,66 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 	return out, nil
 }
 
-func committed(tx *store.Tx) wal.Commit { return wal.Commit{At: wal.Stamp{Time: tx.At}, Nth: tx.Nth} }
+// commit makes the commit of a page, and the end of the claim with the last one. It returns the attempt with the page added.
+func (c *Claim) commit(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, attempt store.Attempt, err error) {
+	if err = c.take(tx); err != nil {
+		return out, attempt, err
+	}
+	if out, err = c.save(tx, p, listings); err != nil {
+		return out, attempt, err
+	}
+	out.Done = p.Last
+	end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}
+	if progress := c.progress(p, out); out.Done && c.Kind != yp.KindIndex {
+		err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "")...), p.Number)
+	} else {
+		err = c.change(tx, advancePage, append(progress, c.beat(tx)), p.Number)
+	}
+	if err == nil {
+		err = c.endCrawl(tx, out.Done && p.End)
+	}
+	if err == nil && out.Done && c.Kind == yp.KindIndex {
+		end, err = c.completeIndex(tx, p, &out)
+		c.Dropped = out.Index.Dropped
+	}
+	if err == nil { // pages of every kind count, of targets searches alone
+		err = tx.Run(countRun, out.Done && c.Kind == yp.KindSearch, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
+	}
+	if err == nil {
+		err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
+	}
+	if err != nil {
+		return out, attempt, err
+	}
+	attempt = c.counted(tx, p, out)
+	if !out.Done {
+		return out, attempt, store.SaveRequests(tx, c.Requests)
+	}
+	if end.Ended == store.EndedDone {
+		if err := tx.Run(sourceSucceeded, c.SourceID); err != nil {
+			return out, attempt, err
+		}
+	}
+	return out, attempt, c.close(tx, &attempt, end)
+}
 
-// take stores what a page says.
-func (c *Claim) take(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, err error) {
+// beat is the heartbeat of a page; what nobody holds has none.
+func (c *Claim) beat(tx *store.Tx) any {
+	if c.logged {
+		return nil
+	}
+	return tx.Now
+}
+
+// save stores what a page says.
+func (c *Claim) save(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, err error) {
 	switch {
 	case c.Kind == yp.KindIndex:
 		err = c.saveCities(tx, p, &out)
 	case c.Kind == yp.KindDetail && p.Detail == nil:
 		err = errors.New("the page has no details")
 	case c.Kind == yp.KindDetail:
-		_, err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
+		out.Rows, err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
 	default:
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
@@ -163,7 +179,7 @@ func (c *Claim) progress(p *yp.Page, out Committed) []any {
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0)))}
+	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0))), c.number}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
@@ -171,7 +187,7 @@ func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
 }
 
 func (c *Claim) pageOf() store.PageOf {
-	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID}
+	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID, Fetched: c.fetched}
 }
 
 const (

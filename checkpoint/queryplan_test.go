@@ -114,12 +114,12 @@ func TestQueryPlans(t *testing.T) {
 		{"operate: pause", pause.update(), chosen.args("[1]"), byID},
 		{"operate: count", pause.count(true), chosen.args("[1]"), byID},
 		{"operate: next", pause.next(), chosen.args(7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
-		{"replay: search", searchID, nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
-		{"replay: add a detail", replayDetail, nil, []string{"SEARCH l USING INTEGER PRIMARY KEY"}},
-		{"logs: a search that is there", heldTarget + "(" + heldSearch + ")", nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
-		{"logs: an index that is there", heldTarget + "(" + heldIndex + ")", nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
-		{"logs: a detail that is there", heldTarget + "(" + heldOwnPage + ")", nil, []string{"INDEX targets_of_detail (listing=?)"}},
-		{"replay: state", replayStand, nil, []string{"SEARCH r USING PRIMARY KEY (target_id=? AND database_id=?)"}},
+		{"replay: city", cityLogged, nil, []string{"USING COVERING INDEX source_cities_by_slug (source_id=? AND slug=?)"}},
+		{"replay: claim", claimLogged, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
+		{"replay: begin", beginLogged, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
+		{"logs: a search that is there", loggedTarget + "(" + loggedSearch + ")", nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
+		{"logs: an index that is there", loggedTarget + "(" + loggedIndex + ")", nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
+		{"logs: a detail that is there", loggedTarget + "(" + loggedOwnPage + ")", nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"replay: unknown listings", selectUnknown, nil, []string{"USING COVERING INDEX sqlite_autoindex_listings_1 (source_id=? AND listing_id=?)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

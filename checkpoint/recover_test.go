@@ -10,7 +10,6 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -196,42 +195,6 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%s: %v", o, err)
 		}
 		same(t, "run", table(t, b.DB(), `SELECT outcome, requests FROM runs WHERE id = ?`, r.ID), []string{string(o) + "|3"})
-	}
-}
-
-// TestRunNumber: a later run has a higher number, one beside another the same, and a rebuilt
-// database counts on from its logs.
-func TestRunNumber(t *testing.T) {
-	t.Parallel()
-	g := logOfOne(t) // has a run that is alive
-	start := func(k *checkpoint.Keeper) *checkpoint.Run {
-		r, err := k.StartRun(t.Context(), 0, "run", false)
-		noErr(t, err)
-		return r
-	}
-	finish := func(r *checkpoint.Run) {
-		noErr(t, r.Finish(t.Context(), checkpoint.OutcomeDone, 0))
-	}
-	c := g.take(t, 0)
-	g.page(t, c, true, 1, 2)
-	for _, e := range g.events {
-		e.RunNumber = 41
-	}
-	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events)
-	g.replay(t, k, []*wal.Event{g.events[0]})
-	first := start(k)
-	beside := start(k)
-	finish(first)
-	third := start(k)
-	finish(beside)
-	finish(third)
-	last := start(k)
-	defer finish(last)
-	for i, r := range []*checkpoint.Run{first, beside, third, last} {
-		if want := []int64{42, 42, 42, 43}[i]; r.Number != want {
-			t.Errorf("run %d has number %d, want %d", i, r.Number, want)
-		}
 	}
 }
 

@@ -72,24 +72,20 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 		return err
 	}
 	c.Crawl = min(p.Target.Crawl, crawls) // the file is an older copy: its next crawl has this number again
-	at := c.pageOf()
-	at.Fetched = p.Fetched
-	var saved store.Saved
+	c.fetched = p.Fetched
+	var saved Committed
 	switch {
 	case c.Kind == yp.KindDetail && crawls > p.Target.Crawl: // it was crawled since, or that was begun
 		out.Older++
 	case c.Kind == yp.KindDetail && p.Page.Detail != nil:
-		saved.Rows, err = store.SaveDetail(tx, at, c.listing, p.Page.Detail)
+		saved, err = c.save(tx, p.Page, nil)
 	case c.Kind == yp.KindSearch:
-		prepared, older, prepareErr := store.PrepareAgain(tx, at, p.Page)
+		listings, older, prepareErr := store.PrepareAgain(tx, c.pageOf(), p.Page)
 		if prepareErr != nil {
 			return prepareErr
 		}
 		out.Older += older
-		saved, err = store.SaveListings(tx, at, prepared)
-		if err == nil && saved.Rows > 0 {
-			err = planPage(tx, c.SourceID, c.TargetID, p.Page.Listings)
-		}
+		saved, err = c.save(tx, p.Page, listings)
 	}
 	if saved.Rows > 0 {
 		out.Stored++

@@ -25,12 +25,12 @@ type Replayed struct {
 	Indexes  int `json:"index_pages"` // pages of indexes; not of Pages
 	Details  int `json:"details"`     // listings' own pages; not of Pages
 
-	Known   int `json:"known"`   // of Pages, Indexes and Details: there already, in this or a later form
-	Late    int `json:"late"`    // of Pages: older than what their target has reached, so that only the listings that nobody knew were added
-	Aside   int `json:"aside"`   // of Pages: their listings were stored, but their target stays where it is: a page before them is missing, or a run holds it
-	Unknown int `json:"unknown"` // events of a kind that this program does not know
-	Damaged int `json:"damaged"` // lines that could not be read, and events that the database refused
-	Torn    int `json:"torn"`    // logs that end in the middle of a line; for whoever reads them to set
+	Known       int `json:"known"`       // of Pages, Indexes and Details: there already, in this or a later form
+	Late        int `json:"late"`        // of them: not the next one of their target, so that only the listings that nobody knew were added
+	Uncommitted int `json:"uncommitted"` // of them: never committed, as a later line says; passed over
+	Unknown     int `json:"unknown"`     // events of a kind that this program does not know
+	Damaged     int `json:"damaged"`     // lines that could not be read, and events that the database refused
+	Torn        int `json:"torn"`        // logs that end in the middle of a line; for whoever reads them to set
 }
 
 // ReplayConfig says what logs do not hold.
@@ -39,44 +39,17 @@ type ReplayConfig struct {
 	City    func(name, slug, state string) (yp.City, bool) // from the gazetteer
 	Damaged func(error)                                    // called for every line that could not be read
 	Adopt   string                                         // id of the logs' database, which an untouched file becomes; "" = it stays what it is
-
-	// Details, when set, reads the events of details once more: a clock that was set back can
-	// bring one before the page that its listing stands on.
-	Details func() (iter.Seq2[*wal.Event, error], error)
 }
 
 // replayBatch is how many events share a transaction.
 const replayBatch = 256
 
-// Replay builds targets, listings and companies from logged events alone. They come in the
-// order of wal.Index.OpenOrdered. What an event is to its target tell its claim's token, its
-// number in its log, the crawl and the page; never its time, which is only stored. Of pages of
-// different targets the commits tell which came first. Logs hold a
-// page before its commit, so a page may stand there twice: replaying is idempotent, and
-// replaying into a database that has the pages already changes nothing.
+// Replay makes the claims, commits and ends anew that logs tell of, by the functions that a crawl
+// calls, each at its own time. The events come by commit (wal.Options.ByCommit). What a target has by the
+// number of its last commit is passed over, so replaying is idempotent, and replaying into a
+// database that has the pages already changes nothing.
 func (k *Keeper) Replay(ctx context.Context, events iter.Seq2[*wal.Event, error], cfg ReplayConfig) (Replayed, error) {
-	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, shown: map[int64]map[string]string{}}
-	if err := r.read(ctx, k, events); err != nil {
-		return r.out, fmt.Errorf("replay: %w", err)
-	}
-	if r.again {
-		again, err := cfg.Details()
-		if err == nil {
-			r.second = true
-			err = r.read(ctx, k, again)
-		}
-		if err != nil {
-			return r.out, fmt.Errorf("replay details: %w", err)
-		}
-		r.out.Details += r.early // what is left had a later claim's page before it
-		r.out.Known += r.early
-	}
-	r.out.Targets = len(r.targets)
-	return r.out, nil
-}
-
-// read applies the events in batches.
-func (r *replayer) read(ctx context.Context, k *Keeper, events iter.Seq2[*wal.Event, error]) error {
+	r := &replayer{cfg: cfg, sources: map[string]int64{}, targets: map[string]int64{}, behind: map[string]int64{}}
 	batch := make([]*wal.Event, 0, replayBatch)
 	flush := func() error {
 		if err := ctx.Err(); err != nil || len(batch) == 0 && r.own != "" {
@@ -88,18 +61,20 @@ func (r *replayer) read(ctx context.Context, k *Keeper, events iter.Seq2[*wal.Ev
 	}
 	for e, err := range events {
 		if err != nil {
-			if !r.second {
-				r.damaged(err)
-			}
+			r.damaged(err)
 			continue
 		}
 		if batch = append(batch, e); len(batch) == replayBatch {
 			if err := flush(); err != nil {
-				return err
+				return r.out, fmt.Errorf("replay: %w", err)
 			}
 		}
 	}
-	return flush()
+	if err := flush(); err != nil {
+		return r.out, fmt.Errorf("replay: %w", err)
+	}
+	r.out.Targets = len(r.targets)
+	return r.out, nil
 }
 
 type replayer struct {
@@ -107,11 +82,8 @@ type replayer struct {
 	own     string // id of the database that is replayed into
 	sources map[string]int64
 	targets map[string]int64
-	shown   map[int64]map[string]string // see citiesOf
-	run     int64                       // highest number of a run of this database
-	again   bool                        // there were events of details whose listing was not there yet
-	early   int                         // of them, pages that are to be counted
-	second  bool                        // those events are read once more
+	behind  map[string]int64 // see base
+	last    int64            // highest number of a commit
 	out     Replayed
 }
 
@@ -132,12 +104,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 		}
 	}
 	for _, e := range events {
-		if r.second && (e.Target == nil || e.Target.Kind != yp.KindDetail) {
-			continue
-		}
-		if !r.second {
-			r.out.Events++
-		}
+		r.out.Events++
 		if !slices.Contains(wal.EventTypes(), e.Type) {
 			r.out.Unknown++
 			continue
@@ -145,17 +112,19 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 		if e.Target == nil {
 			continue
 		}
-		if cmp.Or(e.Database, r.own) == r.own {
-			r.run = max(r.run, e.RunNumber)
-		}
 		if err := r.attempt(tx, e, func() error { return r.one(tx, e) }); err != nil {
 			return fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, err)
 		}
 	}
-	if r.run == 0 {
+	return r.raise(tx)
+}
+
+// raise lets the next commit here come behind those of the logs.
+func (r *replayer) raise(tx *store.Tx) error {
+	if r.last == 0 {
 		return nil
 	}
-	return tx.Run(raiseRunNumber, r.run)
+	return tx.Run(raiseCommit, r.last)
 }
 
 // attempt applies one event at its own time, under a savepoint of its own: one that the
@@ -163,7 +132,7 @@ func (r *replayer) apply(tx *store.Tx, events []*wal.Event) error {
 func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	now, at := tx.Now, tx.At
 	defer func() { tx.Now, tx.At = now, at }() // other callers share the transaction
-	tx.At, tx.Now = e.At().UTC(), yp.FormatTime(e.At())
+	tx.At, tx.Now = e.Timestamp.UTC(), yp.FormatTime(e.Timestamp)
 	if err := tx.Run("SAVEPOINT event"); err != nil {
 		return err
 	}
@@ -181,9 +150,8 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 	r.out = before
 	r.damaged(fmt.Errorf("event %d of %s: %w", e.Seq, e.WorkerID, refused))
 	clear(r.sources) // what was added for the event was rolled back
-	if e.Target != nil {
-		delete(r.targets, e.Target.Key())
-	}
+	clear(r.behind)
+	delete(r.targets, e.Target.Key())
 	return tx.Run("RELEASE event")
 }
 
@@ -204,174 +172,265 @@ func (r *replayer) withoutForeign(e *wal.Event) error {
 	return nil
 }
 
+// one makes what an event tells of anew.
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 	if err := r.withoutForeign(e); err != nil {
 		return err
 	}
-	s, err := r.target(tx, e)
-	if err != nil || e.Type == wal.Heartbeat || e.Type == wal.ClaimLost {
-		return err
-	}
-	if s.TargetID == 0 {
-		return r.wait(e)
-	}
-	if err := s.read(tx, r.own); err != nil {
-		return err
-	}
-	if e.Type == wal.PageComplete {
-		return r.page(tx, e, s)
-	}
-	if s.has(e) {
-		return nil
-	}
-	switch e.Type {
-	case wal.TargetStart:
-		err = tx.Run(replayRetry, s.TargetID)
-	case wal.TargetComplete:
-		if err = s.empty(tx, e); err == nil {
-			err = s.finish(tx, replayEnd, e.Complete, e.ErrorCode, e.Error)
+	page := e.Type == wal.PageComplete && e.Page != nil
+	if page {
+		r.count(e)
+		if e.Nth == 0 {
+			r.out.Uncommitted++
+			return nil
 		}
-	case wal.TargetError:
-		err = s.fail(tx, e)
+	} else if e.Nth == 0 && e.Type != wal.TargetStart {
+		return nil // it tells of no commit, or its page has told it
 	}
+	base, err := r.base(tx, e)
 	if err != nil {
 		return err
 	}
-	return s.mark(tx, e, r.own)
-}
-
-// fail applies what the log says became of a target.
-func (s *stand) fail(tx *store.Tx, e *wal.Event) error {
-	var n, level int
-	if err := tx.Get(`SELECT consecutive_failures, backoff_level FROM targets WHERE id = ?`, []any{s.TargetID}, &n, &level); err != nil {
+	c, err := r.target(tx, e.Target)
+	if errors.Is(err, errNoListing) && !page {
+		return nil
+	}
+	if err != nil || e.Type == wal.TargetStart { // what was begun is planned
 		return err
 	}
-	return tx.Run(replayFailed, append(failArgs(tx, setback(e, n, level), e.ErrorCode, e.Error), s.TargetID)...)
+	c.number = base + e.Nth
+	r.last = max(r.last, c.number)
+	fresh, err := c.hold(tx, e, base)
+	if err != nil {
+		return err
+	}
+	if page {
+		if !c.logged || e.Page.Number != c.PageCurrent+1 || base+e.Target.Crawl != c.Crawl {
+			return r.late(tx, e, c, base)
+		}
+		return r.commit(tx, e, c)
+	}
+	known := !fresh && c.number <= c.Committed
+	lacks := e.Type == wal.TargetComplete && e.Committed > 0 && base+e.Committed > c.Committed // a page before it
+	if !c.logged || known || lacks {
+		return nil
+	}
+	return r.commit(tx, e, c)
 }
 
-// setback is what a logged failure made of a target that had failed n times in a
-// row before: it waits (PLANNED), rests (FAILED), or is parked. The log alone says which of
-// the three it was.
-func setback(e *wal.Event, n, level int) yp.Setback {
-	switch e.Status {
-	case yp.Parked:
-		if level < yp.MaxBackoffLevel || e.ErrorCode == yp.CodeNoListings { // a permanent cause
-			level = permanent
-		}
-		return yp.Setback{Event: yp.EventPark, Level: level}
-	case yp.Planned:
-		return yp.Fail(min(n+1, 2), 0, 0)
+func (r *replayer) count(e *wal.Event) {
+	switch e.Target.Kind {
+	case yp.KindIndex:
+		r.out.Indexes++
+	case yp.KindDetail:
+		r.out.Details++
+	default:
+		r.out.Pages++
+		r.out.Listings += len(e.Listings)
 	}
-	level = min(level+1, yp.MaxBackoffLevel)
-	return yp.Setback{Event: yp.EventFail, Level: level, Wait: yp.Backoff(level)}
+}
+
+// commit commits the page, or the end, of an event.
+func (r *replayer) commit(tx *store.Tx, e *wal.Event, c *Claim) (err error) {
+	switch e.Type {
+	case wal.PageComplete:
+		var out Committed
+		if out, _, err = c.commit(tx, e.Page, store.Prepare(e.Page)); err == nil {
+			r.out.New += out.New
+		}
+	case wal.TargetComplete:
+		_, err = c.finish(tx, e.ErrorCode, e.Error, e.Complete)
+	case wal.TargetError:
+		err = c.failAgain(tx, e)
+	}
+	return err
+}
+
+// failAgain ends a claim in the failure that was logged. No log tells of an operator who plans a target again:
+// that shows where it then fares better than its failures here would have it.
+func (c *Claim) failAgain(tx *store.Tx, e *wal.Event) error {
+	var n, level int
+	if err := tx.Get(standing, c.fenced(), &n, &level); err != nil {
+		return err
+	}
+	next, _ := yp.InProgress.Next(yp.Fail(n+1, level, 0).Event)
+	if e.Status == yp.Parked && (next != yp.Parked || e.ErrorCode == yp.CodeNoListings) {
+		_, err := c.park(tx, e.ErrorCode, e.Error)
+		return err
+	}
+	if e.Status == yp.Planned && next != yp.Planned {
+		if err := tx.Run(forgetFailures, c.TargetID); err != nil {
+			return err
+		}
+	}
+	_, err := c.failed(tx, e.ErrorCode, e.Error, new(yp.Setback))
+	return err
 }
 
 const (
-	replaySearch = `
-	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-	SELECT ?1, c.id, k.id, c.state, c.population, ?4, ?5, ?6 FROM cities c, categories k WHERE c.slug = ?2 AND k.slug = ?3
-	ON CONFLICT DO NOTHING`
-	replayIndex = `
-	INSERT INTO targets (source_id, kind, state, population, priority, max_pages, crawl_frequency_minutes, created_at)
-	VALUES (?1, 'index', ?2, 0, ?3, ?4, ?5, ?6)
-	ON CONFLICT (source_id, state) WHERE kind = 'index' DO UPDATE SET max_pages = excluded.max_pages WHERE status <> 'IN_PROGRESS'`
-	replayDetail = `
-	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at)
-	SELECT l.source_id, 'detail', l.found_state, c.id, (SELECT id FROM categories WHERE slug = ?3), l.id, ifnull(c.population, 0), ` + freshDetail + `, 1, ?4, ?5
-	FROM listings l LEFT JOIN cities c ON c.slug = ?2 WHERE l.id = ?1
-	ON CONFLICT DO NOTHING`
-	replayListing = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
-	shownCities   = `SELECT x.slug, c.slug FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ?`
+	forgetFailures = `UPDATE targets SET consecutive_failures = 0, backoff_level = 0 WHERE id = ?`
 
-	searchID = `
-	SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-	WHERE t.kind = 'search' AND t.source_id = ? AND c.slug = ? AND k.slug = ?`
-
-	// Only a target that nobody holds is moved: a replay never disturbs a crawl. How
-	// a target failed is taken from logs only where no run of this database has
-	// tried it: what an operator reset since must not fail again.
-	idle         = ` WHERE id = ? AND status <> 'IN_PROGRESS'`
-	untried      = idle + ` AND status = 'PLANNED' AND total_attempts = 0`
-	replayDone   = `UPDATE targets SET ` + doneSet + idle + ` AND status <> 'DONE'`
-	replayEnd    = completeSet + idle + ` AND status <> 'DONE'`
-	replayFailed = failSet + untried
-	// A dead letter that is crawled again was taken back by an operator.
-	retaken     = `consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level), `
-	replayRetry = `UPDATE targets SET ` + retaken + planSet + `
-		WHERE id = ? AND (status IN ('FAILED', 'PARKED') OR wait_reason IS 'backoff') AND total_attempts = 0`
-	replayAnew = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + retaken + anew + `, crawl_started_at = ?, crawls = ?` + idle
-	// More pages were wanted than the crawl had, or the last one was none, and it goes on.
-	replayMore = `UPDATE targets SET ` + planSet + `, finished_at = NULL` + idle + ` AND status = 'DONE'`
-	replayPage = pageSet + idle + isNext
-	// A claim of this database comes after every one that the logs tell of.
-	replayToken = `UPDATE targets SET claim_token = ?2 WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
+	// Nobody is to have the target. A dead letter that is claimed was planned again by an operator.
+	claimLogged = `
+	UPDATE targets SET ` + planSet + `, finished_at = NULL, claim_token = ?2, max_pages = ?3, total_attempts = total_attempts + 1,
+		crawl_started_at = ifnull(crawl_started_at, ?4),
+		consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level)
+	WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
+	beginLogged = `UPDATE targets SET ` + anew + `, crawls = ?2, crawl_started_at = ?3 WHERE id = ?1 AND crawls < ?2`
+	heldLogged  = `
+	SELECT page_current, crawls, accepted_count, raw_count + bad_count, committed, state, ifnull(listing, 0), status = 'PLANNED' AND claim_token = ?2 AND crawl_started_at IS NOT NULL
+	FROM targets WHERE id = ?1`
 )
 
-// target finds the target of an event, or adds it. One of a detail is 0 while no page has
-// brought its listing.
-func (r *replayer) target(tx *store.Tx, e *wal.Event) (s *stand, err error) {
-	t := e.Target
-	s = &stand{Claim: Claim{Kind: cmp.Or(t.Kind, yp.KindSearch), Place: t.Place}, database: cmp.Or(e.Database, r.own)}
-	if s.SourceID, err = r.source(tx, t.Source); err != nil {
-		return nil, err
+// hold claims the target for the claim of an event, unless a later one has it, or had: then
+// logged is false. It reports whether the claim is a new one here.
+func (c *Claim) hold(tx *store.Tx, e *wal.Event, base int64) (fresh bool, err error) {
+	c.Token = base + e.Target.ClaimToken
+	if err := c.stands(tx); err != nil || c.logged {
+		return false, err
 	}
-	if s.Kind == yp.KindDetail {
-		err := tx.Get(replayListing, []any{s.SourceID, t.Listing}, &s.listing)
-		if errors.Is(err, sql.ErrNoRows) {
-			return s, nil
-		}
-		if err != nil {
-			return nil, err
-		}
+	began := tx.Now
+	if !e.Started.IsZero() {
+		began = yp.FormatTime(e.Started)
 	}
-	key := t.Key()
-	if s.TargetID = r.targets[key]; s.TargetID != 0 {
-		return s, nil
+	n, err := tx.Changed(claimLogged, c.TargetID, c.Token, e.Target.MaxPages, began)
+	if err == nil && n > 0 {
+		err = tx.Run(beginLogged, c.TargetID, base+e.Target.Crawl, began)
 	}
-	city := ""
-	if s.Kind != yp.KindIndex {
-		if city, err = r.city(tx, t, s.SourceID); err != nil {
-			return nil, err
-		}
+	if err != nil || n == 0 {
+		return false, err
 	}
-	var add string
-	var added []any
-	find, found := findTarget(t)
-	switch s.Kind {
-	case yp.KindSearch:
-		if err := tx.Run(upsertCategory, t.CategorySlug, t.Category); err != nil {
-			return nil, err
-		}
-		add, added = replaySearch, []any{s.SourceID, city, t.CategorySlug, t.Priority, t.MaxPages, tx.Now}
-		find, found = searchID, []any{s.SourceID, city, t.CategorySlug}
-	case yp.KindIndex:
-		add, added = replayIndex, []any{s.SourceID, t.State, t.Priority, t.MaxPages, int64(IndexAgain / time.Minute), tx.Now}
-	case yp.KindDetail:
-		add, added = replayDetail, []any{s.listing, city, t.CategorySlug, detailsMinutes, tx.Now}
-	default:
-		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
-	}
-	if err := tx.Run(add, added...); err != nil {
-		return nil, err
-	}
-	if err := tx.Get(find, found, &s.TargetID); err != nil {
-		return nil, err
-	}
-	r.targets[key] = s.TargetID
-	return s, nil
+	return true, c.stands(tx)
 }
 
-// city returns the slug here of a target's city, which is added if need be; "" = it has none.
-func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string, err error) {
-	if t.CitySlug == "" && t.Kind == yp.KindDetail {
-		return "", nil
+// stands reads where the target stands, and whether it is the claim's.
+func (c *Claim) stands(tx *store.Tx) error {
+	return tx.Get(heldLogged, []any{c.TargetID, c.Token}, &c.PageCurrent, &c.Crawl, &c.Accepted, &c.Seen, &c.Committed, &c.Place.State, &c.listing, &c.logged)
+}
+
+// base is what is added to the numbers of another database's commits, claims and crawls: they come
+// behind all that this one had when it first met them.
+func (r *replayer) base(tx *store.Tx, e *wal.Event) (n int64, err error) {
+	if cmp.Or(e.Database, r.own) == r.own {
+		return 0, nil
 	}
-	shown, err := r.citiesOf(tx, source)
+	if n, ok := r.behind[e.Database]; ok {
+		return n, nil
+	}
+	if err := r.raise(tx); err != nil {
+		return 0, err
+	}
+	if err := tx.Run(putBehind, e.Database); err != nil {
+		return 0, err
+	}
+	err = tx.Get(isBehind, []any{e.Database}, &n)
+	r.behind[e.Database] = n
+	return n, err
+}
+
+const (
+	putBehind = `INSERT INTO meta (key, value) SELECT 'replayed:' || ?, ifnull((SELECT value FROM meta WHERE key = 'committed'), '0') WHERE true ON CONFLICT DO NOTHING`
+	isBehind  = `SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'replayed:' || ?`
+)
+
+// late keeps of a page that is not the next one of its target the listings that nobody knows: a page before
+// it is missing, a run has the target, or it has come further. Logs that are read file by file, out of order, lose nothing.
+func (r *replayer) late(tx *store.Tx, e *wal.Event, c *Claim, base int64) error {
+	var lost []yp.Listing
+	var err error
+	if c.Kind == yp.KindSearch {
+		if lost, err = unknown(tx, c.SourceID, e.Listings); err != nil {
+			return err
+		}
+	}
+	if len(lost) == 0 && c.number <= c.Committed {
+		r.out.Known++
+		return nil
+	}
+	if r.out.Late++; len(lost) == 0 {
+		return nil
+	}
+	at := c.pageOf()
+	at.Crawl = min(at.Crawl, base+e.Target.Crawl)
+	saved, err := store.SaveListings(tx, at, store.Prepare(&yp.Page{Number: e.Page.Number, Listings: lost}))
 	if err != nil {
-		return "", err
+		return err
 	}
-	if slug, ok := shown[t.CitySlug]; ok {
-		return slug, nil
+	r.out.New += saved.New
+	return planPage(tx, c.SourceID, c.TargetID, lost)
+}
+
+const (
+	// A log tells what was planned: no rule of what may be planned now keeps it out. It was retired while it was in hand.
+	planLogged = `
+	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at, retired_at)
+	SELECT ?1, ?2, ?3, c.id, k.id, ?6, ifnull(c.population, 0), ?7, ?8, ?9, ?10, CASE ?2 WHEN 'detail' THEN (SELECT dropped_at FROM listings WHERE id = ?6)
+		WHEN 'search' THEN (SELECT x.removed_at FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id) END
+	FROM (SELECT 1) LEFT JOIN cities c ON c.slug = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true`
+	listingLogged = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
+	cityLogged    = `SELECT c.slug FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ? AND x.slug = ?`
+	insertSource  = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
+	// A crawl of it is not its first.
+	cameByReplay = `INSERT INTO meta (key, value) VALUES ('replayed_source:' || ?, '1')`
+)
+
+// errNoListing is of a listing's own page.
+var errNoListing = errors.New("the listing is not in the database")
+
+// target finds the target of an event, or plans it.
+func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
+	c = &Claim{Kind: cmp.Or(t.Kind, yp.KindSearch), Place: t.Place}
+	if !slices.Contains(yp.Kinds(), c.Kind) {
+		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
+	}
+	if c.SourceID, err = r.source(tx, t.Source); err != nil {
+		return nil, err
+	}
+	key := t.Key()
+	if c.TargetID = r.targets[key]; c.TargetID != 0 {
+		return c, nil
+	}
+	find, names := findTarget(t)
+	err = tx.Get(find, names, &c.TargetID)
+	if errors.Is(err, sql.ErrNoRows) {
+		if err = r.plan(tx, c, t); err == nil {
+			err = tx.Get(find, names, &c.TargetID)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.targets[key] = c.TargetID
+	return c, nil
+}
+
+// plan plans a target as the one that a log names.
+func (r *replayer) plan(tx *store.Tx, c *Claim, t *wal.Target) (err error) {
+	city, minutes, listing := "", int64(IndexAgain/time.Minute), any(nil)
+	switch c.Kind {
+	case yp.KindSearch:
+		err = tx.Run(upsertCategory, t.CategorySlug, t.Category)
+	case yp.KindDetail:
+		var row int64
+		if err = tx.Get(listingLogged, []any{c.SourceID, t.Listing}, &row); errors.Is(err, sql.ErrNoRows) {
+			err = fmt.Errorf("details of listing %q of source %s: %w", yp.Printable(t.Listing), yp.Printable(t.Source), errNoListing)
+		}
+		listing, minutes = row, detailsMinutes
+	}
+	if err == nil && (c.Kind == yp.KindSearch || t.CitySlug != "") {
+		city, err = r.city(tx, t, c.SourceID)
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, city, t.CategorySlug, listing, t.Priority, t.MaxPages, minutes, tx.Now)
+}
+
+// city returns the slug here of a target's city, which is added if need be. Logs have what the source calls it in
+// its addresses, if its index has shown it.
+func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string, err error) {
+	if err = tx.Get(cityLogged, []any{source, t.CitySlug}, &slug); !errors.Is(err, sql.ErrNoRows) {
+		return slug, err
 	}
 	city, ok := r.cfg.City(t.City, t.CitySlug, t.State)
 	if !ok {
@@ -381,51 +440,20 @@ func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string,
 	return city.Slug, err
 }
 
-// citiesOf returns the cities that the indexes of a source have shown: their slugs, by what
-// the source calls them in its addresses, and so in the names of its targets.
-func (r *replayer) citiesOf(tx *store.Tx, source int64) (map[string]string, error) {
-	if shown, ok := r.shown[source]; ok {
-		return shown, nil
-	}
-	type city struct{ address, slug string }
-	all, err := store.All(tx, shownCities, []any{source}, func(c *city) []any { return []any{&c.address, &c.slug} })
-	shown := make(map[string]string, len(all))
-	for _, c := range all {
-		shown[c.address] = c.slug
-	}
-	r.shown[source] = shown
-	return shown, err
-}
-
-// wait puts off an event of a detail whose listing no page has brought: all are read once
-// more when there are no more pages. Then it is refused like a line that can't be read.
-func (r *replayer) wait(e *wal.Event) error {
-	switch {
-	case !r.second && r.cfg.Details != nil:
-		r.again = true
-		if e.Type == wal.PageComplete {
-			r.early++
-		}
-		return nil
-	case e.Type == wal.PageComplete:
-		r.early = max(r.early-1, 0)
-		return fmt.Errorf("details of listing %q of source %s: the listing is not in the database", yp.Printable(e.Target.Listing), yp.Printable(e.Target.Source))
-	}
-	return nil
-}
-
 func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
 	if id, ok := r.sources[name]; ok {
 		return id, nil
 	}
-	if err := tx.Run(insertSource, name, r.cfg.BaseURL(name), tx.Now); err != nil {
+	added, err := tx.Changed(insertSource, name, r.cfg.BaseURL(name), tx.Now)
+	if err != nil {
 		return 0, err
 	}
 	if err := tx.Get(sourceID, []any{name}, &id); err != nil {
 		return 0, err
 	}
+	if added > 0 {
+		err = tx.Run(cameByReplay, id)
+	}
 	r.sources[name] = id
-	return id, nil
+	return id, err
 }
-
-const insertSource = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`

@@ -1,10 +1,10 @@
 package checkpoint_test
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,19 +22,22 @@ type logged struct {
 	*bundle
 	clock  *clock
 	events []*wal.Event
-	seqs   map[string]int64 // by worker
 }
 
 func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp.ErrorCode, status yp.Status) {
 	g.clock.Move(1000000)
-	if g.seqs == nil {
-		g.seqs = map[string]int64{}
-	}
-	g.seqs[c.Worker.ID]++
-	g.events = append(g.events, &wal.Event{
-		Timestamp: g.clock.Now(), WorkerID: c.Worker.ID, Seq: g.seqs[c.Worker.ID], Type: typ, Page: p, ErrorCode: code, Status: status,
+	e := &wal.Event{
+		Timestamp: g.clock.Now(), WorkerID: c.Worker.ID, Type: typ, Page: p, ErrorCode: code, Status: status,
+		Committed: c.Committed, CommittedAt: wal.Stamp{Time: c.CommittedAt},
 		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Listing: c.ListingID, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
-	})
+	}
+	if typ == wal.TargetStart {
+		e.Behind = c.Behind
+	}
+	if e.Ended = c.Ended; e.Ended > 0 {
+		e.Timestamp = c.EndedAt
+	}
+	g.events = append(g.events, e)
 	g.clock.Move(1000000)
 }
 
@@ -84,6 +87,23 @@ func (g *logged) wake(t *testing.T) {
 	if _, err := g.Wake(t.Context(), g.scope); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// logOfOne is a target alone, with its log.
+func logOfOne(t *testing.T) *logged {
+	t.Helper()
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
+	return &logged{bundle: b, clock: clock}
+}
+
+// anew makes the target due, and takes it.
+func (g *logged) anew(t *testing.T) *checkpoint.Claim {
+	t.Helper()
+	g.clock.Move(time.Hour)
+	g.recrawl(t)
+	g.wake(t)
+	return g.take(t, 0)
 }
 
 // crawl is a small crawl with all that happens to one.
@@ -140,9 +160,40 @@ func seq(events []*wal.Event) iter.Seq2[*wal.Event, error] {
 	}
 }
 
+// byCommit writes events into the logs of their workers, each with the time that a clock tells, nil = its own, and
+// reads them as a replay does.
+func byCommit(t *testing.T, events []*wal.Event, now func(i int) time.Time) (ordered []*wal.Event) {
+	t.Helper()
+	dir := t.TempDir()
+	logs := map[string]*wal.Log{}
+	for i, e := range events {
+		if logs[e.WorkerID] == nil {
+			log, err := wal.Create(wal.Config{Dir: dir, WorkerID: e.WorkerID})
+			noErr(t, err)
+			logs[e.WorkerID] = log
+		}
+		e := *e
+		if now != nil {
+			e.Timestamp = now(i)
+		}
+		noErr(t, logs[e.WorkerID].Append(&e))
+	}
+	for _, log := range logs {
+		noErr(t, log.Close())
+	}
+	r, err := wal.OpenReader(dir, wal.Options{ByCommit: true})
+	noErr(t, err)
+	defer func() { _ = r.Close() }()
+	for e, err := range r.Events() {
+		noErr(t, err)
+		ordered = append(ordered, e)
+	}
+	return ordered
+}
+
 func (g *logged) replay(t *testing.T, k *checkpoint.Keeper, events []*wal.Event) checkpoint.Replayed {
 	t.Helper()
-	out, err := k.Replay(t.Context(), seq(events), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
+	out, err := k.Replay(t.Context(), seq(byCommit(t, events, nil)), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
 	noErr(t, err)
 	return out
 }
@@ -164,59 +215,50 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("the crawl found %v under %v", found, targets)
 	}
 	fresh := func() *checkpoint.Keeper { return checkpoint.New(storetest.Open(t)) }
-	t.Run("equals the original", func(t *testing.T) {
-		k := fresh()
-		out := g.replay(t, k, g.events)
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-		same(t, "targets", table(t, k.DB(), targetRows), targets)
-		if out.Pages != 6 || out.Targets != 5 || out.New != 10 || out.Events != len(g.events) {
-			t.Errorf("told %+v", out)
-		}
-		recount(t, k.DB())
-	})
-	t.Run("twice changes nothing", func(t *testing.T) {
-		k := fresh()
-		g.replay(t, k, g.events)
-		all := table(t, k.DB(), `SELECT * FROM targets`)
-		if out := g.replay(t, k, g.events); out.New != 0 {
-			t.Errorf("new the second time: %d", out.New)
-		}
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-		same(t, "targets", table(t, k.DB(), `SELECT * FROM targets`), all)
-	})
-	t.Run("into the original changes nothing", func(t *testing.T) {
-		const everything = `SELECT * FROM targets ORDER BY id`
-		before, seen := table(t, g.DB(), everything), table(t, g.DB(), `SELECT * FROM sightings`)
-		g.replay(t, g.Keeper, g.events)
-		same(t, "targets", table(t, g.DB(), everything), before)
-		same(t, "listings", table(t, g.DB(), foundRows), found)
-		same(t, "sightings", table(t, g.DB(), `SELECT * FROM sightings`), seen)
-	})
-	t.Run("every event twice", func(t *testing.T) {
-		k := fresh()
-		var twice []*wal.Event
-		for _, e := range g.events {
-			twice = append(twice, e, e)
-		}
-		g.replay(t, k, twice)
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-		same(t, "targets", table(t, k.DB(), targetRows), targets)
-	})
+	var twice []*wal.Event
+	for _, e := range g.events {
+		twice = append(twice, e, e)
+	}
+	start := g.events[0].Timestamp
+	for name, c := range map[string]struct {
+		events   []*wal.Event
+		now      func(i int) time.Time
+		database string
+	}{
+		"every event twice":         {twice, nil, ""},
+		"a clock that goes back":    {g.events, func(i int) time.Time { return start.Add(-time.Duration(i) * time.Second) }, ""},
+		"a clock that stands still": {g.events, func(int) time.Time { return start }, ""},
+		"clocks a year apart":       {g.events, func(i int) time.Time { return start.AddDate(i%2, 0, 0) }, ""},
+		"another database's":        {g.events, nil, "another"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k, events := fresh(), byCommit(t, c.events, c.now)
+			for _, e := range events {
+				e.Database = c.database
+			}
+			for i := range 2 {
+				out, err := k.Replay(t.Context(), seq(events), g.replayConfig(func(err error) { t.Errorf("damaged: %v", err) }))
+				noErr(t, err)
+				same(t, "listings", table(t, k.DB(), foundRows), found)
+				same(t, "targets", table(t, k.DB(), targetRows), targets)
+				want := checkpoint.Replayed{Events: len(events), Pages: 6, Listings: 13, New: 10 - 10*i, Targets: 5, Known: 5 * i, Uncommitted: 1}
+				if len(events) == len(g.events) && out != want {
+					t.Errorf("told %+v, want %+v", out, want)
+				}
+				recount(t, k.DB())
+			}
+		})
+	}
 	t.Run("worker after worker, out of order", func(t *testing.T) {
 		k := fresh()
-		events := slices.Clone(g.events)
-		slices.SortStableFunc(events, func(a, b *wal.Event) int { return cmp.Compare(b.WorkerID, a.WorkerID) })
-		g.replay(t, k, events)
-		same(t, "listings", table(t, k.DB(), foundRows), found)
-	})
-	t.Run("any prefix, then all", func(t *testing.T) {
-		for n := range g.events {
-			k := fresh()
-			g.replay(t, k, g.events[:n])
-			g.replay(t, k, g.events)
-			same(t, fmt.Sprintf("listings after the first %d", n), table(t, k.DB(), foundRows), found)
-			same(t, fmt.Sprintf("targets after the first %d", n), table(t, k.DB(), targetRows), targets)
+		workers := map[string][]*wal.Event{}
+		for _, e := range g.events {
+			workers[e.WorkerID] = append(workers[e.WorkerID], e)
 		}
+		for _, w := range slices.Backward(slices.Sorted(maps.Keys(workers))) {
+			g.replay(t, k, workers[w])
+		}
+		same(t, "listings", table(t, k.DB(), foundRows), found)
 	})
 	t.Run("a target held now is not moved", func(t *testing.T) {
 		b := setup(t, 4, "CA")
@@ -230,30 +272,29 @@ func TestReplay(t *testing.T) {
 func TestReplayDamaged(t *testing.T) {
 	t.Parallel()
 	g := crawl(t)
-	bad := *g.events[0]
+	page := *g.events[2]
+	page.Nth = 1
+	bad := page
 	place := *bad.Target
 	place.State, place.CitySlug = "Nowhere", "nowhere"
 	bad.Target = &place
 	unread := errors.New("line 3 can't be read")
 	long := strings.Repeat("x", yp.MaxName+1)
-	named := *g.events[0]
+	named := page
 	category := *named.Target
 	category.Category, category.CategorySlug = long, "long"
 	named.Target = &category
-	altered := func(e *wal.Event) *wal.Event { // a page that bears two businesses that no crawl stores
-		if e.Type != wal.PageComplete || e != g.events[2] {
-			return e
-		}
-		e = &wal.Event{Timestamp: e.Timestamp, WorkerID: e.WorkerID, Seq: e.Seq, Type: e.Type, Target: e.Target, Page: new(*e.Page), Status: e.Status}
-		e.Listings = append([]yp.Listing{{ID: "long-name", Name: long}, {ID: long, Name: "N"}}, e.Listings...)
-		return e
-	}
+	altered := false
 	events := func(yield func(*wal.Event, error) bool) {
-		for i, e := range g.events {
+		for i, e := range byCommit(t, g.events, nil) {
 			if i == 3 && (!yield(nil, unread) || !yield(&bad, nil) || !yield(&named, nil) || !yield(&wal.Event{Type: wal.Heartbeat}, nil)) {
 				return
 			}
-			if !yield(altered(e), nil) {
+			if e.Type == wal.PageComplete && !altered { // it bears two businesses that no crawl stores
+				altered = true
+				e.Listings = append([]yp.Listing{{ID: "long-name", Name: long}, {ID: long, Name: "N"}}, e.Listings...)
+			}
+			if !yield(e, nil) {
 				return
 			}
 		}
@@ -294,7 +335,7 @@ func TestReplayFull(t *testing.T) {
 			return err
 		}))
 		told := 0
-		_, err := k.Replay(t.Context(), seq(g.events), g.replayConfig(func(error) { told++ }))
+		_, err := k.Replay(t.Context(), seq(byCommit(t, g.events, nil)), g.replayConfig(func(error) { told++ }))
 		if told > 0 || err != nil && (!errors.Is(err, store.ErrDiskFull) || !store.Fatal(err)) {
 			t.Errorf("room for %d pages: %v, %d events are called damaged", room, err, told)
 		}
@@ -307,24 +348,6 @@ func TestReplayFull(t *testing.T) {
 	if full == 0 {
 		t.Error("the disk was never full")
 	}
-}
-
-// TestReplayRecrawl: a later crawl of a target in the logs begins anew.
-func TestReplayRecrawl(t *testing.T) {
-	t.Parallel()
-	g := crawl(t)
-	g.clock.Move(yp.RecrawlAfter + 1e9)
-	g.wake(t)
-	g.scope.CityIDs, g.scope.CategoryIDs = []int64{1}, g.cats[:1]
-	c := g.take(t, 0)
-	g.page(t, c, false, 21, 22)
-	noErr(t, g.Release(t.Context(), c, "stop"))
-	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events)
-	const mine = `SELECT status, page_current, next_page_url, raw_count FROM targets t JOIN cities c ON c.id = city_id JOIN categories k ON k.id = category_id
-		WHERE c.slug = ? AND k.slug = ?`
-	same(t, "target", table(t, k.DB(), mine, c.Place.CitySlug, c.Place.CategorySlug), table(t, g.DB(), mine, c.Place.CitySlug, c.Place.CategorySlug))
-	same(t, "listings", table(t, k.DB(), foundRows), table(t, g.DB(), foundRows))
 }
 
 // TestReplayHealth: a target that fails down to the dead letter is the same in a
@@ -377,53 +400,6 @@ func TestReplayHealth(t *testing.T) {
 	})
 }
 
-// TestReplayOfOlderLogs: programs before this one took every failure for FAILED.
-func TestReplayOfOlderLogs(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	g := &logged{bundle: b, clock: clock}
-	c := g.take(t, 0)
-	for range 7 {
-		g.log(wal.TargetError, c, nil, yp.CodeTimeout, yp.Failed)
-		clock.Move(time.Hour)
-		g.log(wal.TargetStart, c, nil, "", yp.InProgress)
-	}
-	k := checkpoint.New(storetest.Open(t))
-	for i, want := range []string{"FAILED|degraded|1|1|2", "FAILED|degraded|2|2|4", "FAILED|degraded|3|3|8", "FAILED|degraded|4|4|16", "FAILED|degraded|5|5|32", "FAILED|degraded|6|5|32", "FAILED|degraded|7|5|32"} {
-		g.replay(t, k, g.events[:2*i+2])
-		same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, consecutive_failures, backoff_level, cast(round((julianday(backoff_until) - julianday(finished_at)) * 24) AS INTEGER) FROM v_crawler_status`), []string{want})
-	}
-	g.log(wal.TargetError, c, nil, yp.CodeNoListings, yp.Parked) // a permanent cause, whatever the level
-	g.replay(t, k, g.events)
-	same(t, "target", table(t, k.DB(), `SELECT status, crawl_status, backoff_level, auto_disabled, backoff_until FROM v_crawler_status`), []string{"PARKED|failed|0|0|"})
-}
-
-// TestReplayAgainLater: reading an old log again undoes nothing of a crawl that began
-// since, neither where the log was read nor where it was written.
-func TestReplayAgainLater(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	b.scope.CategoryIDs = b.cats[:1]
-	g := &logged{bundle: b, clock: clock}
-	g.fail(t, g.take(t, 0))
-	c := g.take(t, 0)
-	g.page(t, c, false, 1, 2)
-	g.page(t, c, true, 3)
-	g.log(wal.TargetComplete, c, nil, "", yp.Done)
-	clock.Move(yp.RecrawlAfter)
-	g.wake(t)
-	c = g.take(t, 1)
-	g.page(t, c, false, 21, 22)
-	noErr(t, g.Release(bg, c, "stop"))
-	g.log(wal.Stop, c, nil, "", yp.Planned)
-	k := checkpoint.New(storetest.Open(t))
-	for _, k := range []*checkpoint.Keeper{k, k, g.Keeper} {
-		g.replay(t, k, g.events)
-		same(t, "target", table(t, k.DB(), `SELECT status, page_current, next_page_url, consecutive_failures, not_before, last_error_code FROM targets WHERE page_current > 0`),
-			[]string{"PLANNED|1|/page/2|0||"})
-	}
-}
-
 // TestReplayLeavesTheOperator: what an operator set is no business of a log, and a
 // crawl that begins in a log takes a dead letter back.
 func TestReplayLeavesTheOperator(t *testing.T) {
@@ -431,14 +407,17 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	b, clock := setupClock(t, 1, "CA")
 	b.scope.CategoryIDs = b.cats[:1]
 	g := &logged{bundle: b, clock: clock}
-	g.fail(t, g.take(t, 0))
 	k := checkpoint.New(storetest.Open(t))
-	g.replay(t, k, g.events[:1])
-	execute(t, k.DB(), `UPDATE targets SET paused = 1, enabled = 0`)
 	const q = `SELECT status, crawl_status, enabled, page_current FROM v_crawler_status`
+	c := g.take(t, 0)
+	g.replay(t, k, g.events)
+	same(t, "begun", table(t, k.DB(), q), []string{"PLANNED|active|1|0"})
+	execute(t, k.DB(), `UPDATE targets SET paused = 1, enabled = 0`)
+	g.fail(t, c)
+	g.fail(t, g.take(t, 0))
 	g.replay(t, k, g.events)
 	same(t, "failed while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|0"})
-	c := g.take(t, 0)
+	c = g.take(t, 0)
 	g.page(t, c, false, 1)
 	g.replay(t, k, g.events)
 	same(t, "crawled while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|1"})
@@ -449,4 +428,110 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	g.log(wal.PageComplete, c, &yp.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)
 	same(t, "planned again", table(t, k.DB(), `SELECT status, crawl_status, auto_disabled, page_current FROM v_crawler_status`), []string{"PLANNED|active|0|1"})
+}
+
+// TestReplayWithoutAPage: a crawl of which a page is missing in the logs has not ended. Its
+// target is crawled on behind the page before, and is done when that crawl says so.
+func TestReplayWithoutAPage(t *testing.T) {
+	t.Parallel()
+	for _, byPage := range []bool{true, false} { // the last page ends it, or the one behind that
+		g := logOfOne(t)
+		c := g.take(t, 0)
+		g.page(t, c, false, 1, 2)
+		g.page(t, c, false, 3, 4)
+		g.page(t, c, byPage, 5, 6)
+		if !byPage {
+			noErr(t, g.Complete(t.Context(), c, "", "", true))
+		}
+		g.log(wal.TargetComplete, c, nil, "", yp.Done)
+		at := slices.IndexFunc(g.events, func(e *wal.Event) bool { return e.Page != nil && e.Page.Number == 2 })
+		missing := slices.Delete(slices.Clone(g.events), at, at+1)
+		state := `SELECT status, page_current, total_successes, (SELECT count(*) FROM listings) FROM targets`
+		// At once, and in two parts: what is missing is remembered between them.
+		for _, parts := range [][][]*wal.Event{{missing}, {missing[:len(missing)-1], missing[len(missing)-1:]}} {
+			k := checkpoint.New(storetest.Open(t))
+			for _, events := range parts {
+				g.replay(t, k, events)
+			}
+			same(t, "without page 2", table(t, k.DB(), state), []string{"PLANNED|1|0|4"})
+			g.replay(t, k, missing)
+			same(t, "again", table(t, k.DB(), state), []string{"PLANNED|1|0|4"})
+			var rest []*wal.Event
+			for i, e := range g.events[at:] { // a later claim has read it, and what is behind it
+				later, claim := *e, *e.Target
+				claim.ClaimToken++
+				later.Target = &claim
+				later.Committed += int64(min(i, 1) * 100)
+				if later.Ended > 0 {
+					later.Ended += 100
+				}
+				rest = append(rest, &later)
+			}
+			g.replay(t, k, rest)
+			same(t, "with it", table(t, k.DB(), state), []string{"DONE|3|1|6"})
+		}
+	}
+}
+
+// TestReplayTellsWhatItSkips: nothing that a log holds is passed over without a word.
+func TestReplayTellsWhatItSkips(t *testing.T) {
+	t.Parallel()
+	g := crawl(t)
+	found := table(t, g.DB(), foundRows)
+	told := func(t *testing.T, k *checkpoint.Keeper, events []*wal.Event, want checkpoint.Replayed) {
+		t.Helper()
+		got := g.replay(t, k, events)
+		got.Events, got.Listings, got.New, got.Targets = 0, 0, 0, 0
+		if got != want {
+			t.Errorf("told %+v, want %+v", got, want)
+		}
+	}
+	t.Run("pages that come late, and those of a later claim alone", func(t *testing.T) {
+		k := checkpoint.New(storetest.Open(t))
+		last := slices.DeleteFunc(slices.Clone(g.events), func(e *wal.Event) bool { return e.WorkerID != g.worker(2).ID }) // a third page
+		told(t, k, last, checkpoint.Replayed{Pages: 1, Late: 1})
+		told(t, k, g.events, checkpoint.Replayed{Pages: 6, Late: 3, Uncommitted: 1})
+		same(t, "listings", table(t, k.DB(), foundRows), found)
+	})
+	t.Run("kinds of another program, and lines that no one can read", func(t *testing.T) {
+		k := checkpoint.New(storetest.Open(t))
+		events := func(yield func(*wal.Event, error) bool) {
+			_ = yield(&wal.Event{Type: "from_the_future", Timestamp: time.Now()}, nil) && yield(nil, errors.New("damaged"))
+		}
+		out, err := k.Replay(t.Context(), events, g.replayConfig(func(error) {}))
+		if err != nil || out.Unknown != 1 || out.Damaged != 1 || out.Events != 1 {
+			t.Errorf("told %+v (%v)", out, err)
+		}
+	})
+	t.Run("the own page of a listing that no page has brought", func(t *testing.T) {
+		e := &wal.Event{
+			Type: wal.PageComplete, Timestamp: g.clock.Now(), Nth: 1, Target: &wal.Target{ClaimToken: 1, Crawl: 1, Kind: yp.KindDetail, Source: "demo", Listing: "nowhere"},
+			Page: &yp.Page{Number: 1, Last: true, Raw: 1, Accepted: 1, Detail: &yp.Detail{ID: "nowhere"}},
+		}
+		out, err := g.Replay(t.Context(), seq([]*wal.Event{e}), g.replayConfig(func(error) {}))
+		if err != nil || out.Damaged != 1 || out.Details != 0 {
+			t.Errorf("told %+v (%v)", out, err)
+		}
+	})
+}
+
+// TestReplayIntoASandbox: what an index has planned was planned, also where the source may plan no more now.
+func TestReplayIntoASandbox(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 0)
+	var slugs []string
+	for i := range checkpoint.SandboxTargets + 2 {
+		slugs = append(slugs, fmt.Sprintf("c%02d-az", i))
+	}
+	e := &wal.Event{
+		Type: wal.PageComplete, Timestamp: time.Now(), Nth: 1, Target: &wal.Target{ClaimToken: 1, Crawl: 1, Kind: yp.KindIndex, Source: "demo", Place: yp.Place{State: "AZ"}, MaxPages: 1},
+		Page: &yp.Page{Number: 1, Last: true, Path: "/state-az", Cities: found(slugs...), Plan: b.planOf(nil).Searches(0)},
+	}
+	k := checkpoint.New(storetest.Open(t))
+	_, err := k.AddSource(t.Context(), checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1"})
+	noErr(t, err)
+	if out, err := k.Replay(t.Context(), seq([]*wal.Event{e}), (&logged{bundle: b}).replayConfig(func(error) {})); err != nil || out.Indexes != 1 || out.Damaged > 0 {
+		t.Errorf("told %+v (%v)", out, err)
+	}
+	want(t, k.DB(), `SELECT count(*) FROM targets WHERE kind = 'search'`, fmt.Sprint(len(slugs)))
 }

@@ -18,11 +18,6 @@ type Run struct {
 	ID   int64
 	UUID string
 
-	// Number is higher than that of every run that had ended when this one started; runs at
-	// the same time have the same one. The logs have it, so that a replay need not trust a
-	// clock between runs. IDs won't do: a database that is rebuilt has none of its runs.
-	Number int64
-
 	keeper *Keeper
 	owner  *store.Lock
 	shared *store.Lock
@@ -45,16 +40,6 @@ const (
 const insertRun = `
 	INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
 
-const (
-	nextRunNumber = `
-	INSERT INTO meta (key, value) VALUES ('run_number', '1')
-	ON CONFLICT DO UPDATE SET value = CAST(value + ?1 AS TEXT) RETURNING CAST(value AS INTEGER)`
-	// A rebuilt database goes on behind the runs that the logs tell of.
-	raiseRunNumber = `
-	INSERT INTO meta (key, value) VALUES ('run_number', CAST(?1 AS TEXT))
-	ON CONFLICT DO UPDATE SET value = excluded.value WHERE CAST(value AS INTEGER) < ?1`
-)
-
 // runLock is held by every run: shared, or exclusively by a run that wants to
 // be alone.
 const runLock = "run"
@@ -66,35 +51,18 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 	if err := r.lock(k.db.Path(), exclusive); err != nil {
 		return nil, err
 	}
-	alone, err := k.alone(ctx)
-	if err != nil {
-		return nil, errors.Join(err, r.unlock())
-	}
-	err = k.write(ctx, "register run", func(tx *store.Tx) error {
+	err := k.write(ctx, "register run", func(tx *store.Tx) error {
 		res, err := tx.Exec(insertRun, r.UUID, k.host, os.Getpid(), store.Number(source), command, tx.Now, tx.Now)
 		if err != nil {
 			return err
 		}
-		if r.ID, err = res.LastInsertId(); err != nil {
-			return err
-		}
-		return tx.Get(nextRunNumber, []any{alone}, &r.Number)
+		r.ID, err = res.LastInsertId()
+		return err
 	})
 	if err != nil {
 		return nil, errors.Join(err, r.unlock())
 	}
 	return r, nil
-}
-
-// alone reports whether no other run is alive.
-func (k *Keeper) alone(ctx context.Context) (bool, error) {
-	alive, err := k.AlivePIDs(ctx)
-	for _, lives := range alive {
-		if lives {
-			return false, nil
-		}
-	}
-	return err == nil, err
 }
 
 // lock takes the locks of a run: the one that all runs share, and one of a new name, before the

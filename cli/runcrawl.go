@@ -188,7 +188,7 @@ func (r *run) workers() int {
 
 // openLog opens the write-ahead log of a worker.
 func (r *run) openLog(worker string) (crawl.Log, error) {
-	log, err := wal.Create(wal.Config{Dir: logDir(r.c), WorkerID: worker, Database: r.id, RunNumber: r.row.Number, Logger: r.log})
+	log, err := wal.Create(wal.Config{Dir: logDir(r.c), WorkerID: worker, Database: r.id, RunID: r.row.ID, Logger: r.log})
 	if err != nil {
 		return nil, fmt.Errorf("open write-ahead log: %w", err)
 	}

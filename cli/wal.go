@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -255,12 +254,12 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return err
 	}
 	path, also := paths[0], paths[1:]
-	x, err := wal.ReadIndex(path, wal.Options{Also: also})
+	writers, err := wal.Databases(paths...)
 	if err != nil {
 		return err
 	}
 	named := strings.Join(paths, " and ")
-	chosen, err := chooseDatabases(c, named, x.Databases)
+	chosen, err := chooseDatabases(c, named, writers)
 	if err != nil {
 		return err
 	}
@@ -276,28 +275,18 @@ func (p *Program) walReplay(c *cli.Context) error {
 		if _, err := k.RecoverDead(c.Context, store.Scope{}); err != nil { // a replay moves no target that is held
 			return err
 		}
-		opts := wal.Options{Also: also, Filter: wal.Filter{Databases: chosen}}
-		r, err := x.OpenOrdered(path, opts)
+		opts := wal.Options{Also: also, ByCommit: true}
+		if len(chosen) < len(writers) {
+			opts.Filter.Databases = chosen
+		}
+		r, err := wal.OpenReader(path, opts)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = r.Close() }()
-		opts.ByCommit, opts.Filter.Kinds = true, []yp.Kind{yp.KindDetail}
-		var again *wal.Reader
-		defer func() {
-			if again != nil {
-				_ = again.Close()
-			}
-		}()
 		out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
 			BaseURL: baseURLOf, City: cityOf(g), Adopt: adopt,
 			Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
-			Details: func() (_ iter.Seq2[*wal.Event, error], err error) {
-				if again, err = wal.OpenReader(path, opts); err != nil {
-					return nil, err
-				}
-				return again.Events(), nil
-			},
 		})
 		if err != nil {
 			return err
@@ -325,7 +314,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 }
 
 // chooseDatabases returns the ids of the databases whose lines are to be replayed.
-func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([]string, error) {
+func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string, error) {
 	if len(there) == 0 {
 		return nil, fmt.Errorf("there is nothing to replay in %s: name the folder of a crawl's logs, or one of the logs", path)
 	}
@@ -336,7 +325,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.DatabaseEvents) ([
 			return nil, fmt.Errorf("logs in %s are of a development version of ypcrawl, before lines named their database: this version can't replay them", path)
 		}
 		all = append(all, d.ID)
-		list += fmt.Sprintf("\n  %s: %s from %s to %s", d.ID, plural(int(d.Events), "event"), yp.FormatTime(d.First.Time), yp.FormatTime(d.Last.Time))
+		list += fmt.Sprintf("\n  %s: %s, the first from %s", d.ID, plural(d.Files, "file"), yp.FormatTime(d.First))
 	}
 	words := SplitList(c.StringSlice("database"))
 	if len(words) == 0 && len(all) > 1 {
@@ -387,8 +376,8 @@ func replayText(w *sections, db string, out checkpoint.Replayed) {
 		{out.Indexes, "page", "of indexes of cities"},
 		{out.Details, "detail", ""},
 		{out.Known, "page", "skipped: already in the database"},
-		{out.Late, "page", "older than the progress of the target: only unknown listings were added"},
-		{out.Aside, "page", "without the page before, or of a target that a run holds: the listings were added, the target was not changed"},
+		{out.Late, "page", "not the next of its target, or of one that a run holds: only unknown listings were added"},
+		{out.Uncommitted, "page", "skipped: never committed"},
 		{out.Unknown, "event", "skipped: of a kind that this version does not know"},
 	} {
 		if line.n > 0 {

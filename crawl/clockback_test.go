@@ -42,7 +42,7 @@ func TestReplayAfterAClockThatWentBack(t *testing.T) {
 	}
 	db := storetest.Open(t)
 	out := w.replayLogs(db)
-	if out.Late+out.Aside+out.Known+out.Unknown > 0 || out.New != len(truth.Listings) {
+	if out.Late+out.Known+out.Uncommitted+out.Unknown > 0 || out.New != len(truth.Listings) {
 		t.Errorf("replayed %+v, want %d listings and nothing passed over", out, len(truth.Listings))
 	}
 	rebuilt := *w

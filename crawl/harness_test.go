@@ -366,12 +366,10 @@ func (w *world) events() []*wal.Event {
 	return out
 }
 
-// replayLogs replays the logs of all workers in the order of their commits.
+// replayLogs replays the logs of all workers.
 func (w *world) replayLogs(db *store.DB) checkpoint.Replayed {
 	w.t.Helper()
-	x, err := wal.ReadIndex(w.walDir, wal.Options{})
-	storetest.NoError(w.t, err)
-	r, err := x.OpenOrdered(w.walDir, wal.Options{})
+	r, err := wal.OpenReader(w.walDir, wal.Options{ByCommit: true})
 	storetest.NoError(w.t, err)
 	defer r.Close()
 	return w.replay(db, r.Events())

@@ -135,7 +135,7 @@ func TestPowerCut(t *testing.T) {
 		if len(c.bare) > 0 {
 			t.Errorf("pages that no log had, in %d commits: %q", c.states, c.bare)
 		}
-		r, err := wal.OpenReader(c.last, wal.Options{})
+		r, err := wal.OpenReader(c.last, wal.Options{ByCommit: true})
 		storetest.NoError(t, err)
 		if out := c.world.replay(storetest.Open(t), r.Events()); out.Pages != 2*cities || out.New != 6*cities {
 			t.Errorf("replayed %+v", out)

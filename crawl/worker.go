@@ -41,7 +41,6 @@ type worker struct {
 	index    StateIndex        // in hand
 	matcher  *discover.Matcher // of its cities
 	hand     atomic.Pointer[wal.Target]
-	saved    *wal.Commit // of the last page in the log, until the line after it tells
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An
@@ -82,7 +81,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		w.hand.Store(nil)
 		w.inHand(nil)
 	}()
-	if err := w.append(&wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress}); err != nil {
+	if err := w.tell(c, &wal.Event{Type: wal.TargetStart, Target: t, Status: yp.InProgress, Behind: c.Behind}); err != nil {
 		return w.abandon(ctx, c, err)
 	}
 	w.logger.Debug().Int64("target", c.TargetID).Str("kind", string(c.Kind)).Str("city", c.Place.City).Str("state", c.Place.State).
@@ -106,7 +105,7 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
 		w.reportIndex(c)
 	}
-	return w.append(&wal.Event{Type: wal.ClaimLost, Target: t})
+	return w.tell(c, &wal.Event{Type: wal.ClaimLost, Target: t})
 }
 
 // inHand notes that a page of the claim is in hand; nil = none.
@@ -127,13 +126,16 @@ func (w *worker) guarded(ctx context.Context, c *checkpoint.Claim, t *wal.Target
 // append writes an event; without its log the run can't keep its promise and ends.
 func (w *worker) append(e *wal.Event) error {
 	e.Run = w.cfg.Run.UUID
-	if e.Type != wal.Heartbeat { // those come from another goroutine
-		e.Before, w.saved = w.saved, nil
-	}
 	if err := w.log.Append(e); err != nil {
 		return fmt.Errorf("write-ahead log: %w", err)
 	}
 	return nil
+}
+
+// tell appends an event of the claim, with the number of its target's last commit.
+func (w *worker) tell(c *checkpoint.Claim, e *wal.Event) error {
+	e.Committed, e.CommittedAt = c.Committed, wal.Stamp{Time: c.CommittedAt}
+	return w.append(e)
 }
 
 // save logs a page and commits it. Its event is on the disk before the commit: no power cut
@@ -141,8 +143,7 @@ func (w *worker) append(e *wal.Event) error {
 // are in the database, so the commit that follows waits for none of it, and what is synced
 // at the same time shares the journal of the file system.
 func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p *yp.Page) (res checkpoint.Committed, err error) {
-	e := &wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}
-	if err = w.append(e); err == nil && !w.cfg.LazyLogs {
+	if err = w.tell(c, &wal.Event{Type: wal.PageComplete, Target: t, Status: yp.InProgress, Page: p}); err == nil && !w.cfg.LazyLogs {
 		if err = w.log.Sync(); err != nil {
 			err = fmt.Errorf("write-ahead log: %w", err)
 		}
@@ -154,7 +155,6 @@ func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p
 	defer w.inHand(nil)
 	// A page in hand is carried through: a stop must not cost it.
 	if res, err = w.cfg.Keeper.CommitPage(context.WithoutCancel(ctx), c, *p); err == nil {
-		w.saved = &wal.Commit{Seq: e.Seq, At: c.Committed.At, Nth: c.Committed.Nth}
 		w.cfg.Reached(PointCommitted)
 	}
 	return res, err
@@ -204,10 +204,10 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 		return err
 	}
 	if !o.saved {
-		e.Committed = new(c.Committed)
+		e.Ended, e.Timestamp = c.Ended, c.EndedAt
 	}
 	w.tally(c, o)
-	return w.append(e)
+	return w.tell(c, e)
 }
 
 // abandon hands a target back before the run ends with err; what can't be

@@ -432,7 +432,6 @@ func TestEnumerations(t *testing.T) {
 		"connectivity_profiles.burst_429":   flag,
 		"requests.proxy_failed":             flag,
 		"proxies.enabled":                   flag,
-		"replayed.gap":                      flag,
 		"listing_events.reparsed":           flag,
 		"sources.stage":                     {"sandbox", "active"},
 		"source_cities.matched":             {"slug", "name", "none"},

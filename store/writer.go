@@ -31,7 +31,6 @@ const (
 type Tx struct {
 	Now string // the one time of this transaction, in yp.TimeLayout
 	At  time.Time
-	Nth int64 // which of this process's transactions on the file, from 1: callers that share a Now have numbers of their own
 	w   *writer
 	ctx context.Context
 }
@@ -89,8 +88,7 @@ type writer struct {
 	done   chan struct{}
 	once   sync.Once
 	closed sync.Once
-	nth    int64 // of the last job
-	waits  bool  // for others to share an fsync with
+	waits  bool // for others to share an fsync with
 	stmts  map[string]*sql.Stmt
 
 	keyHash      func(string) int64 // of the strong keys of companies
@@ -217,8 +215,6 @@ func (w *writer) transact(ctx context.Context, batch []job, errs []error) error 
 	at := w.now()
 	tx := &Tx{Now: yp.FormatTime(at), At: at, w: w, ctx: ctx}
 	for i, j := range batch {
-		w.nth++
-		tx.Nth = w.nth
 		errs[i] = w.one(ctx, tx, j, len(batch) > 1)
 		if errs[i] != nil && (len(batch) == 1 || errors.Is(errs[i], errBroken)) {
 			_ = w.exec(ctx, "ROLLBACK")

@@ -111,11 +111,13 @@ func TestLineKeys(t *testing.T) {
 	t.Parallel()
 	e := stamped(samplePage(0))
 	e.Status, e.ErrorCode, e.Error = yp.InProgress, yp.CodeSuccess, "none"
+	e.Committed, e.CommittedAt, e.Ended = 7, Stamp{noon}, 9
 	const want = `{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"worker_0_pid_1","event_type":"page_complete","seq":9,` +
 		`"run":"run-20261120-120000","status":"IN_PROGRESS","target_id":4711,"claim_token":3,"source":"demo","city":"Los Angeles",` +
 		`"city_slug":"los-angeles-ca","state":"CA","category":"Plumbers","category_slug":"plumbers","priority":1,"max_pages":3,` +
 		`"error_code":"SUCCESS","error":"none","page_number":2,"raw_count":0,"accepted_count":0,"bad_count":0,"last":false,` +
-		`"next_page_url":"https://directory.example/los-angeles-ca/plumbers?page=3","listings":[]}`
+		`"next_page_url":"https://directory.example/los-angeles-ca/plumbers?page=3","listings":[],` +
+		`"committed":7,"committed_at":"2026-11-20T12:00:00.000Z","ended":9}`
 	if diff := cmp.Diff(want, string(lineOf(e))); diff != "" {
 		t.Fatal(diff)
 	}

@@ -4,7 +4,7 @@
 // Purpose: the database is the source of truth; the log stands beside it for
 // operators' eyes (jq works on it as it is) and for building a database anew.
 // A worker writes worker_0_pid_12345.jsonl, then worker_0_pid_12345.000001.jsonl
-// and so on; a file that is full becomes .jsonl.zst in the background. A file is made
+// and so on; a file that is full becomes .jsonl.zst before its worker goes on. A file is made
 // by its first event, so a worker that finds nothing to do leaves none; Prune removes
 // what is old, as long as the database has all that it says.
 //
@@ -15,8 +15,8 @@
 // given, always means the same part for as long as it is there, so listing a living folder is never wrong;
 // a part is synced before its successor appears; a plain file is removed only after its compressed
 // copy is durable, and while both are there the plain one counts. A page's line stands ahead of its
-// commit; the line after it says when that was, so that a replay takes pages of several workers in the
-// order of their commits. Only a plain file that is named like a worker's log and begins with an event
+// commit; the worker's next line says the commit's number and time, or, after a kill, the start of the
+// target's next claim, so that a replay takes the pages of all workers in the order of their commits. Only a plain file that is named like a worker's log and begins with an event
 // of that worker is ever compressed or removed; and a compressed file beside it stays unless it has the
 // same text.
 //

@@ -41,37 +41,30 @@ func ParseEventType(s string) (EventType, error) {
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
 // stand beside the others, and are absent where the event has none.
 type Event struct {
-	Timestamp time.Time    `json:"-"`                    // "timestamp", to the millisecond; Append sets it when zero
-	WorkerID  string       `json:"worker_id"`            // Append sets it
-	Type      EventType    `json:"event_type"`           //
-	Seq       int64        `json:"seq"`                  // from 1, consecutive in a worker's log; Append sets it
-	Run       string       `json:"run"`                  // the id of the run
-	Database  string       `json:"database,omitempty"`   // id of the database that the page goes into; Append sets it
-	RunNumber int64        `json:"run_number,omitempty"` // in the database: of two runs that never ran at the same time, the later has the higher; Append sets it
-	Status    yp.Status    `json:"status,omitempty"`     // the target has after the event; empty when it has none
+	Timestamp time.Time    `json:"-"`                  // "timestamp", to the millisecond; Append sets it when zero
+	WorkerID  string       `json:"worker_id"`          // Append sets it
+	Type      EventType    `json:"event_type"`         //
+	Seq       int64        `json:"seq"`                // from 1, consecutive in a worker's log; Append sets it
+	Run       string       `json:"run"`                // the id of the run
+	Database  string       `json:"database,omitempty"` // id of the database that the page goes into; Append sets it
+	Status    yp.Status    `json:"status,omitempty"`   // the target has after the event; empty when it has none
 	*Target                // nil when the event is about no target
 	ErrorCode yp.ErrorCode `json:"error_code,omitempty"`
 	Error     string       `json:"error,omitempty"`    // for people
 	Complete  bool         `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
 	*yp.Page               // nil unless the event is about a page
-	Committed *Commit      `json:"committed,omitempty"`      // of a line behind its transaction; of a page with Options.ByCommit
-	Before    *Commit      `json:"page_committed,omitempty"` // of the page that this log has last
-}
 
-// Commit says when a transaction was made. A page's line is written ahead of its commit and
-// workers overtake each other in between, so the line after it tells.
-type Commit struct {
-	Seq int64 `json:"seq,omitempty"` // of the page's line
-	At  Stamp `json:"at"`            // the time that is stored
-	Nth int64 `json:"nth"`           // which of its process's transactions: several share a millisecond
-}
+	// The number of the target's last commit before this line, as meta 'committed' gave it: that of
+	// the page before, and of a start that of whoever had the target. So the line behind a page tells
+	// that and when it was committed; or, after a kill, the start of the target's next claim does.
+	Committed   int64 `json:"committed,omitempty"`
+	CommittedAt Stamp `json:"committed_at,omitzero"` // by this claim; the time that is stored
+	Ended       int64 `json:"ended,omitempty"`       // of an end that no page's commit brought: the number of its own
+	Behind      int64 `json:"behind,omitempty"`      // of a start: the number of the database's last commit
 
-// At is the time that the database has of the event, as far as the log tells it.
-func (e *Event) At() time.Time {
-	if e.Committed != nil {
-		return e.Committed.At.Time
-	}
-	return e.Timestamp
+	// What a Reader by commit finds: the number of the event's own commit, 0 = there was none, and when its claim began.
+	Nth     int64     `json:"-"`
+	Started time.Time `json:"-"`
 }
 
 // Target is what a log says of the target an event is about: enough to build
@@ -230,26 +223,23 @@ type Filter struct {
 	States     []string  // two letters, any case
 	Categories []string  // names or slugs, any case
 	Databases  []string  // ids; "" for events that have none
-	Kinds      []yp.Kind // of targets
 	Since      time.Time // inclusive
-	Until      time.Time // exclusive
 }
 
 // Empty reports whether every event passes.
 func (f *Filter) Empty() bool {
-	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases)+len(f.Kinds) == 0 && f.Since.IsZero() && f.Until.IsZero()
+	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases) == 0 && f.Since.IsZero()
 }
 
 // Match reports whether e passes. An event without a target passes no filter
-// on states, categories or kinds.
+// on states or categories.
 func (f *Filter) Match(e *Event) bool {
 	passes := func(want int, found bool) bool { return want == 0 || found }
 	t := cmp.Or(e.Target, &Target{})
-	return (f.Since.IsZero() || !e.Timestamp.Before(f.Since)) && (f.Until.IsZero() || e.Timestamp.Before(f.Until)) &&
+	return (f.Since.IsZero() || !e.Timestamp.Before(f.Since)) &&
 		passes(len(f.Databases), slices.Contains(f.Databases, e.Database)) &&
 		passes(len(f.Types), slices.Contains(f.Types, e.Type)) &&
 		passes(len(f.Workers), slices.ContainsFunc(f.Workers, func(w string) bool { return e.WorkerID == w || strings.HasPrefix(e.WorkerID, w+"_pid_") })) &&
-		passes(len(f.Kinds), slices.Contains(f.Kinds, t.Kind)) &&
 		passes(len(f.States), containsFold(f.States, t.State)) &&
 		passes(len(f.Categories), containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +54,7 @@ func (p part) path() string {
 
 // stream reads the part alone.
 func (p part) stream(opts Options) *stream {
-	return newStream(workerLog{parts: []part{p}}, cursor{}, opts)
+	return newStream(workerLog{parts: []part{p}}, opts)
 }
 
 // parseName splits a file name; ok is false when it is no log file.
@@ -85,8 +84,7 @@ type workerLog struct {
 	parts  []part
 }
 
-// listLogs lists the logs of a folder by worker, in natural order (worker_2
-// before worker_10). Parts that are nothing but a leftover temp are left out
+// listLogs lists the logs of a folder by worker. Parts that are nothing but a leftover temp are left out
 // unless withTemps is set.
 func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 	names, err := settledNames(dir)
@@ -101,7 +99,7 @@ func listLogs(dir string, withTemps bool) ([]workerLog, error) {
 		}
 	}
 	sort.Slice(parts, func(i, j int) bool {
-		return cmp.Or(compareWorkers(parts[i].worker, parts[j].worker), cmp.Compare(parts[i].number, parts[j].number)) < 0
+		return cmp.Or(strings.Compare(parts[i].worker, parts[j].worker), cmp.Compare(parts[i].number, parts[j].number)) < 0
 	})
 	var logs []workerLog
 	for _, p := range parts {
@@ -146,20 +144,6 @@ func settledNames(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// compareWorkers orders worker ids by worker number, then pid; other names
-// come after, as text.
-func compareWorkers(a, b string) int {
-	numbers := func(id string) (n, pid uint64) {
-		if _, err := fmt.Sscanf(id, "worker_%d_pid_%d", &n, &pid); err != nil {
-			return math.MaxUint64, math.MaxUint64
-		}
-		return n, pid
-	}
-	an, ap := numbers(a)
-	bn, bp := numbers(b)
-	return cmp.Or(cmp.Compare(an, bn), cmp.Compare(ap, bp), cmp.Compare(a, b))
-}
-
 // selectLogs lists what path means: a folder with all its workers, or one
 // file. With follow, a file stands for its worker's log from that part on.
 func selectLogs(path string, follow bool) ([]workerLog, error) {
@@ -197,60 +181,33 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 	return nil, nil // removed since it was named
 }
 
-// selectAll lists what several paths mean together. The same worker in two folders has two
-// logs.
-func selectAll(path string, also []string) ([]workerLog, error) {
-	var all []workerLog
-	for _, path := range append([]string{path}, also...) {
-		logs, err := selectLogs(path, false)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, logs...)
-	}
-	return all, nil
-}
-
-// Writers returns the ids of the databases that the first events of a folder's files name,
-// sorted. It reads no more than those: a file is written by one process, for one database.
+// Writers returns the ids of the databases that have written a folder's logs, sorted. A folder that is not there has none.
 func Writers(dir string) (ids []string, err error) {
-	err = ownParts(dir, func(p part) {
-		for it := range p.stream(Options{SkipListings: true}).items() {
-			if it.event != nil {
-				ids = append(ids, it.event.Database)
-				break
-			}
+	all, err := Databases(dir)
+	for _, w := range all {
+		if w.ID != "" {
+			ids = append(ids, w.ID)
 		}
-	})
-	slices.Sort(ids)
-	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" }), err
+	}
+	return ids, ignoreMissing(err)
 }
 
 // Files lists the files of runs' logs in a folder. One that is not there has none.
 func Files(dir string) (files []string, err error) {
-	err = ownParts(dir, func(p part) {
-		for _, path := range []string{p.plainPath(), p.packedPath()} {
-			if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-				files = append(files, path)
-			}
-		}
-	})
-	return files, err
-}
-
-func ownParts(dir string, each func(part)) error {
 	logs, err := listLogs(dir, false)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	for _, log := range logs {
-		if ownName.MatchString(log.worker) {
-			for _, p := range log.parts {
-				each(p)
+		if !ownName.MatchString(log.worker) {
+			continue
+		}
+		for _, p := range log.parts {
+			for _, path := range []string{p.plainPath(), p.packedPath()} {
+				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+					files = append(files, path)
+				}
 			}
 		}
 	}
-	return err
+	return files, ignoreMissing(err)
 }
 
 // Exists reports whether there is a log folder or file at path. A .jsonl that was

@@ -43,9 +43,6 @@ func appendN(t testing.TB, log *Log, n int) {
 	}
 }
 
-// waitPacked waits until the closed files of the log are compressed.
-func waitPacked(log *Log) { log.packers.Wait() }
-
 func closeLog(t testing.TB, log *Log) {
 	t.Helper()
 	if err := log.Close(); err != nil {

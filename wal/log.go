@@ -2,7 +2,6 @@ package wal
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,7 +25,7 @@ type Config struct {
 	Dir        string           // folder, created with its parents; required
 	WorkerID   string           // "worker_0_pid_12345": names the files, with a number behind it where that name is taken; letters, digits, "_" and "-"; required
 	Database   string           // id of the database that the pages go into, noted in every line; may be empty
-	RunNumber  int64            // see Event; noted in every line, and the number behind a name that is taken; 0 = none
+	RunID      int64            // the number behind a name that is taken; 0 = 1
 	MaxBytes   int64            // size of a file before the next one begins; 0 = DefaultMaxBytes
 	NoCompress bool             // leave closed files as they are
 	Now        func() time.Time // nil = time.Now
@@ -40,11 +39,6 @@ type Config struct {
 // several goroutines.
 type Log struct {
 	cfg Config
-
-	ctx     context.Context // of the compressions
-	cancel  context.CancelFunc
-	packers sync.WaitGroup
-	packing sync.Mutex
 
 	mu     sync.Mutex
 	file   logFile // nil until there is something to write: made by this Log, and by nobody written to beside it
@@ -77,9 +71,7 @@ func Create(cfg Config) (*Log, error) {
 	if err := MakeDir(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("create log folder: %w", err)
 	}
-	l := &Log{cfg: cfg, limit: cfg.MaxBytes, part: part{dir: cfg.Dir, worker: cfg.WorkerID}}
-	l.ctx, l.cancel = context.WithCancel(context.Background())
-	return l, nil
+	return &Log{cfg: cfg, limit: cfg.MaxBytes, part: part{dir: cfg.Dir, worker: cfg.WorkerID}}, nil
 }
 
 // begin makes the first file, under a name that no file of the folder has: a number comes back
@@ -90,7 +82,7 @@ func (l *Log) begin() error {
 		return err
 	}
 	name := l.cfg.WorkerID
-	for n := max(l.cfg.RunNumber, 1); ; n++ {
+	for n := max(l.cfg.RunID, 1); ; n++ {
 		if !slices.ContainsFunc(logs, func(w workerLog) bool { return w.worker == name }) {
 			l.part.worker = name
 			file, err := l.cfg.open(l.part.plainPath())
@@ -160,7 +152,7 @@ func (l *Log) encode(e *Event) ([]byte, error) {
 	if e.Type == "" {
 		return nil, errors.New("append event: no event type")
 	}
-	e.WorkerID, e.Database, e.RunNumber, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.cfg.RunNumber, l.seq+1
+	e.WorkerID, e.Database, e.Seq = l.cfg.WorkerID, l.cfg.Database, l.seq+1
 	text, err := e.appendTo(l.line[:0])
 	if err != nil {
 		return nil, fmt.Errorf("append event: %w", err)
@@ -231,8 +223,7 @@ func (l *Log) sync() error {
 	return nil
 }
 
-// Close syncs and closes the log, and leaves no empty file. A compression under way is given up: its
-// file stays as it is, for CompressClosed or the next run. A second Close does
+// Close syncs and closes the log, and leaves no empty file. A second Close does
 // nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
@@ -241,8 +232,6 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
-	l.cancel() // and wait until it has cleaned up
-	l.packers.Wait()
 	if l.file == nil {
 		return nil
 	}
@@ -297,8 +286,11 @@ func (l *Log) rotate() error {
 	if err != nil { // both files are good: nothing that matters was lost
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("a full log could not be closed")
 	}
-	l.pack(l.part)
+	full := l.part
 	l.file, l.part, l.size, l.limit = file, next, 0, l.cfg.MaxBytes
+	if !l.cfg.NoCompress {
+		l.pack(full)
+	}
 	return nil
 }
 

@@ -42,7 +42,7 @@ func TestCreate(t *testing.T) {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, name+there), []byte("x"))
 			writeFile(t, filepath.Join(dir, name+"_7.jsonl"), nil) // as a kill leaves it that came before the first line
-			log := create(t, Config{Dir: dir, RunNumber: 7, MaxBytes: 1500, NoCompress: true})
+			log := create(t, Config{Dir: dir, RunID: 7, MaxBytes: 1500, NoCompress: true})
 			appendN(t, log, 2)
 			closeLog(t, log)
 			want := []string{name + there, name + "_7.jsonl", name + "_8.000001.jsonl", name + "_8.jsonl"}
@@ -64,7 +64,7 @@ func TestCreate(t *testing.T) {
 		const all = 8
 		var wg sync.WaitGroup
 		for range all {
-			log := create(t, Config{Dir: dir, RunNumber: 7})
+			log := create(t, Config{Dir: dir, RunID: 7})
 			wg.Go(func() { appendN(t, log, 2) })
 		}
 		wg.Wait()
@@ -167,7 +167,6 @@ func TestAppend(t *testing.T) {
 			wg.Go(func() { appendN(t, log, 50) })
 		}
 		wg.Wait()
-		waitPacked(log)
 		wantSeqs(t, dir, 200)
 	})
 }
@@ -179,7 +178,6 @@ func TestRotation(t *testing.T) {
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir, MaxBytes: 3000})
 		appendN(t, log, 7)
-		waitPacked(log)
 		want := []string{
 			"worker_0_pid_1.000001.jsonl.zst", "worker_0_pid_1.000002.jsonl.zst",
 			"worker_0_pid_1.000003.jsonl", "worker_0_pid_1.jsonl.zst",
@@ -219,29 +217,5 @@ func TestRotation(t *testing.T) {
 			t.Fatal(got)
 		}
 		wantSeqs(t, dir, 12)
-	})
-	t.Run("Close gives up a compression", func(t *testing.T) {
-		t.Parallel()
-		dir := t.TempDir()
-		begun, goOn := make(chan struct{}), make(chan struct{})
-		log := create(t, Config{Dir: dir, MaxBytes: 1500, step: func(s packStep) {
-			if s == stepOpened {
-				close(begun)
-				<-goOn
-			}
-		}})
-		appendN(t, log, 2)
-		<-begun
-		done := make(chan error)
-		go func() { done <- log.Close() }()
-		<-log.ctx.Done()
-		close(goOn)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{"worker_0_pid_1.000001.jsonl", "worker_0_pid_1.jsonl"}, names(t, dir)); diff != "" {
-			t.Fatal(diff)
-		}
-		wantSeqs(t, dir, 2)
 	})
 }

@@ -35,37 +35,59 @@ func (p part) regular() error {
 	return nil
 }
 
-// ownLines returns where the complete lines of a worker's file end; what stands behind them is an
-// event that a death cut short. The error is ErrForeign when the first line is no event of this worker.
-func ownLines(r io.ReaderAt, size int64, worker string) (end int64, err error) {
-	if end, err = linesEnd(r, size); err != nil || end == 0 {
-		return 0, err
-	}
-	line, err := newLineScanner(io.NewSectionReader(r, 0, end), DefaultMaxLine).next()
-	var e Event
-	if err != nil || e.unmarshal(line, true) != nil || e.WorkerID != worker {
-		return 0, fmt.Errorf("%w: its first line is not an event of %s", ErrForeign, worker)
-	}
-	return end, nil
+// closed is the plain file of a part, locked: nobody writes or compresses it meanwhile.
+type closed struct {
+	*os.File
+	info  fs.FileInfo
+	end   int64 // behind its last whole line; what follows is an event that a death cut short
+	whole bool  // its compressed copy is complete: a kill came before the plain file was removed
 }
 
-const tailChunk = 64 << 10
-
-// linesEnd returns the offset behind the last newline before end.
-func linesEnd(r io.ReaderAt, end int64) (int64, error) {
-	buf := make([]byte, tailChunk)
-	for end > 0 {
-		start := max(end-tailChunk, 0)
-		chunk := buf[:end-start]
-		if _, err := r.ReadAt(chunk, start); err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
-		}
-		if i := bytes.LastIndexByte(chunk, '\n'); i >= 0 {
-			return start + int64(i) + 1, nil
-		}
-		end = start
+// lock opens the plain file of a part to compress or remove it. The error is ErrInUse when somebody writes it or
+// does so already, fs.ErrNotExist when somebody has done so meanwhile, and ErrForeign when it or what has one of its
+// other names belongs to somebody else.
+func (p part) lock() (c *closed, err error) {
+	if err := p.regular(); err != nil {
+		return nil, err
 	}
-	return 0, nil
+	file, err := openLocked(p.plainPath(), os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	c = &closed{File: file}
+	if c.info, err = file.Stat(); err == nil {
+		c.end, err = ownLines(file, p.worker)
+	}
+	if err == nil && c.end > 0 {
+		c.whole, err = ownCopies(p, c.lines())
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// lines are the whole lines.
+func (c *closed) lines() io.Reader { return io.NewSectionReader(c, 0, c.end) }
+
+// Close gives the lock back.
+func (c *closed) Close() error { return closeLocked(c.File) }
+
+// ownLines returns where the whole lines of a worker's file end. The error is ErrForeign when the
+// first line is no event of this worker.
+func ownLines(r io.Reader, worker string) (end int64, err error) {
+	for s := newLineScanner(r, 0); ; {
+		line, err := s.next()
+		var e Event
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, errTorn):
+			return s.offset, nil
+		case err != nil && !errors.Is(err, ErrLineTooLong):
+			return 0, err
+		case s.lines == 1 && (err != nil || e.unmarshal(line, true) != nil || e.WorkerID != worker):
+			return 0, fmt.Errorf("%w: its first line is not an event of %s", ErrForeign, worker)
+		}
+	}
 }
 
 // ownCopies makes sure that what stands beside a plain file of ours under the names of its

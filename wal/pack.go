@@ -40,69 +40,54 @@ const (
 
 // packFile compresses a closed part: temp, fsync, rename, fsync of the folder,
 // and only then the plain file is removed. It returns the sizes before and
-// after, ErrInUse when somebody writes the part or compresses it already,
-// fs.ErrNotExist when somebody has done so meanwhile, and ErrForeign when one of
-// the names belongs to somebody else. step may be nil.
+// after, and the errors of lock. step may be nil.
 func packFile(ctx context.Context, p part, step func(packStep)) (before, after int64, err error) {
-	if err := p.regular(); err != nil {
-		return 0, 0, fmt.Errorf("compress %s: %w", p.plainPath(), err)
-	}
-	src, err := openLocked(p.plainPath(), os.O_RDWR)
-	if err != nil {
-		return 0, 0, err
-	}
 	if step == nil {
 		step = func(packStep) {}
 	}
-	before, after, err = packTo(ctx, src, p, step)
-	if err = errors.Join(err, closeLocked(src)); err != nil {
-		return before, after, fmt.Errorf("compress %s: %w", p.plainPath(), err)
+	src, err := p.lock()
+	if err == nil {
+		before = src.info.Size()
+		after, err = packTo(ctx, src, p, step)
+		err = errors.Join(err, src.Close())
 	}
-	return before, after, nil
+	if err != nil {
+		err = fmt.Errorf("compress %s: %w", p.plainPath(), err)
+	}
+	return before, after, err
 }
 
-func packTo(ctx context.Context, src *os.File, p part, step func(packStep)) (before, after int64, err error) {
-	info, err := src.Stat()
-	if err != nil {
-		return 0, 0, err
+func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (after int64, err error) {
+	if src.end == 0 { // a kill came before its first line had its end
+		return 0, errNoLines
 	}
-	end, err := ownLines(src, info.Size(), p.worker)
-	if err != nil {
-		return 0, 0, err
-	}
-	if end == 0 { // a kill came before its first line had its end
-		return 0, 0, errNoLines
-	}
-	lines := func() io.Reader { return io.NewSectionReader(src, 0, end) }
-	if whole, err := ownCopies(p, lines()); err != nil {
-		return 0, 0, err
-	} else if whole {
+	if src.whole {
 		packed, err := os.Stat(p.packedPath())
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		return info.Size(), packed.Size(), errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), SyncDir(p.dir))
+		return packed.Size(), errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), SyncDir(p.dir))
 	}
-	after, err = writeTemp(ctx, lines(), p.tempPath(), step)
+	after, err = writeTemp(ctx, src.lines(), p.tempPath(), step)
 	if err == nil {
-		err = os.Chtimes(p.tempPath(), info.ModTime(), info.ModTime())
+		err = os.Chtimes(p.tempPath(), src.info.ModTime(), src.info.ModTime())
 	}
 	if err == nil {
 		err = os.Rename(p.tempPath(), p.packedPath())
 	}
 	if err != nil {
-		return info.Size(), 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
+		return 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
 	}
 	step(stepRenamed)
 	if err := SyncDir(p.dir); err != nil {
-		return info.Size(), after, err
+		return after, err
 	}
 	step(stepDurable)
 	if err := os.Remove(p.plainPath()); err != nil {
-		return info.Size(), after, err
+		return after, err
 	}
 	step(stepRemoved)
-	return info.Size(), after, SyncDir(p.dir)
+	return after, SyncDir(p.dir)
 }
 
 // writeTemp writes the compressed text to path and syncs it.
@@ -208,25 +193,16 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// pack compresses a closed part in the background, one at a time. A failure costs room, not
-// events: the plain file stays, and `wal compress` tries again.
+// pack compresses a closed part. A failure costs room, not events: the plain file stays, and
+// `wal compress` tries again.
 func (l *Log) pack(p part) {
-	if l.cfg.NoCompress {
+	before, after, err := packFile(context.Background(), p, l.cfg.step)
+	if err != nil {
+		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log could not be compressed")
 		return
 	}
-	l.packers.Go(func() {
-		l.packing.Lock()
-		defer l.packing.Unlock()
-		before, after, err := packFile(l.ctx, p, l.cfg.step)
-		switch {
-		case err == nil:
-			l.cfg.Logger.Debug().Str("component", "wal").Str("file", p.packedPath()).
-				Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
-		case errors.Is(err, context.Canceled), errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist), errors.Is(err, errNoLines):
-		default:
-			l.cfg.Logger.Warn().Err(err).Str("component", "wal").Msg("a closed log could not be compressed")
-		}
-	})
+	l.cfg.Logger.Debug().Str("component", "wal").Str("file", p.packedPath()).
+		Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
 }
 
 // CompressReport says what CompressClosed did.

@@ -3,7 +3,6 @@ package wal
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -68,26 +67,26 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 	}
 	*read += info.Size()
 	if file.plain {
-		lock, err := openLocked(file.plainPath(), os.O_RDWR)
-		if errors.Is(err, ErrInUse) || errors.Is(err, fs.ErrNotExist) {
+		lock, err := file.lock()
+		switch {
+		case errors.Is(err, ErrInUse), errors.Is(err, fs.ErrNotExist):
 			return false, nil
-		}
-		if err != nil {
+		case errors.Is(err, ErrForeign): // what somebody else has put there is kept, as damage is
+			out.Kept++
+			return false, nil
+		case err != nil:
 			return false, err
 		}
-		defer func() { err = errors.Join(err, closeLocked(lock)) }()
-		end, err := ownLines(lock, info.Size(), file.worker)
-		if err == nil {
-			_, err = ownCopies(file, io.NewSectionReader(lock, 0, end))
-		}
-		if err != nil || end == 0 && info.Size() > 0 { // no line: nobody can say whose it is
+		defer func() { err = errors.Join(err, lock.Close()) }()
+		if lock.end == 0 && info.Size() > 0 { // nobody can say whose it is
 			out.Kept++
-			return false, nil //nolint:nilerr // what somebody else has put there is kept, as damage is
+			return false, nil
 		}
 	}
 	held := true
 	s := file.stream(Options{})
-	for it := range s.items() {
+	defer s.close()
+	for it, ok := s.read(); ok && held; it, ok = s.read() {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
@@ -96,9 +95,6 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 			if held, err = cfg.Held(it.event); err != nil {
 				return false, err
 			}
-		}
-		if !held {
-			break
 		}
 	}
 	if !held || s.torn != nil && !file.plain { // what is compressed has whole lines

@@ -19,7 +19,6 @@ func TestPrune(t *testing.T) {
 		dir := t.TempDir()
 		a := create(t, Config{Dir: dir, WorkerID: "worker_0_pid_1", MaxBytes: 1500})
 		appendN(t, a, 7)
-		waitPacked(a)
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -9,21 +9,11 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
+	"strings"
 	"time"
 )
-
-// Options say what a reader gives.
-type Options struct {
-	Filter       Filter   // which events; damage is always reported
-	SkipListings bool     // leave Page.Listings empty: faster, and hardly any memory
-	ByCommit     bool     // pages have the time of their commit, as far as the line after them tells it
-	byRun        bool     // of one database: the number of a run comes before the time
-	Also         []string // OpenReader and ReadIndex: further folders and files to read with it
-	MaxLine      int      // longest line in bytes; 0 = DefaultMaxLine
-}
-
-func (o Options) maxLine() int { return cmp.Or(max(o.MaxLine, 0), DefaultMaxLine) }
 
 // TornTail is the beginning of a line at the end of a worker's log: what a
 // kill left of the write it interrupted. It is no event and no error.
@@ -32,67 +22,104 @@ type TornTail struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// cursor is how far a worker's log has been read.
-type cursor struct {
-	part   int
-	offset int64
-	lines  int
-	done   bool // the part is closed and read to its end
-}
-
 // item is what a stream yields: an event or a *CorruptError.
 type item struct {
 	event *Event
 	err   error
-	at    time.Time // of the event, or of the one before the damage
 }
 
-// stream reads one worker's log, part after part, from a cursor on.
+// place is where an item belongs among those of other workers.
+type place struct {
+	database string // by commit: one after the other
+	n        int64  // a time, or the number of a commit
+	behind   bool   // the commit, and is none itself
+}
+
+func (p place) compare(o place) int {
+	if c := cmp.Or(strings.Compare(p.database, o.database), cmp.Compare(p.n, o.n)); c != 0 || p.behind == o.behind {
+		return c
+	}
+	if p.behind {
+		return 1
+	}
+	return -1
+}
+
+// stream reads one worker's log, part after part.
 type stream struct {
 	opts  Options
 	parts []part // not yet opened
 	seg   *segment
 	part  part // the one seg reads
-	cur   cursor
 	torn  *TornTail
-	ahead item      // with ByCommit: read, and not yet given
-	last  time.Time // of the last event, to place damage among the other workers' events
+	at    place           // of the last event
+	marks map[string]mark // of a follower, by part: where reading begins, and then where it ended
+
+	// By commit.
+	ahead   item      // read, and not yet given
+	started time.Time // the claim of what was given
+	next    *Event    // the start of the next claim of the target whose page stands at the end; nil = there is none
 }
 
-func newStream(log workerLog, from cursor, opts Options) *stream {
-	s := &stream{opts: opts, cur: from}
-	for _, p := range log.parts {
-		if p.number > from.part || p.number == from.part && !from.done {
-			s.parts = append(s.parts, p)
-		}
-	}
-	return s
+func newStream(log workerLog, opts Options) *stream { return &stream{opts: opts, parts: log.parts} }
+
+// copy is a stream over the same parts for a look ahead, before this one is read.
+func (s *stream) copy() *stream {
+	ahead := *s
+	ahead.marks, ahead.opts.SkipListings = maps.Clone(s.marks), true
+	return &ahead
 }
 
-// next returns the next item; ok is false at the end of the log. With ByCommit, one waits for
-// the line after it. A heartbeat, which a worker may write beside its work, tells nothing of the
-// one before it; while that waits it is passed over: handed out first, it would have the whole log
-// stand at its own later time.
-func (s *stream) next() (it item, ok bool) {
-	if !s.opts.ByCommit {
-		return s.read()
-	}
-	for {
-		it, ok = s.read()
-		if ok && it.event != nil && it.event.Type == Heartbeat {
-			if s.ahead != (item{}) {
-				continue
-			}
-			return it, true
+// give returns the next item with its place; ok is false at the end of the log. By commit, it waits for the line
+// behind it.
+func (s *stream) give() (it item, at place, ok bool) {
+	it, ok = s.read()
+	for s.opts.ByCommit {
+		if ok && it.event != nil && it.event.Type == Heartbeat { // written beside the worker's work: it tells nothing
+			it, ok = s.read()
+			continue
 		}
 		it, s.ahead = s.ahead, it
 		if it != (item{}) || !ok {
-			if it.event != nil {
-				it.at = it.event.At()
-			}
-			return it, it != (item{})
+			ok = it != (item{})
+			break
 		}
+		it, ok = s.read()
 	}
+	if e := it.event; e != nil && s.opts.ByCommit {
+		if e.Type == TargetStart {
+			s.started = e.Timestamp
+		}
+		e.Nth, e.Started = s.nth(e), s.started
+		before := max(s.at.n, e.Behind)
+		s.at = place{e.Database, max(before, e.Nth), e.Nth <= before}
+	} else if e != nil {
+		s.at.n = e.Timestamp.UnixNano()
+	}
+	return it, s.at, ok
+}
+
+// nth is the number of an event's own commit. Of a page the line behind it tells that, or the next
+// claim; where neither is there, the page is the last that is known of its target.
+func (s *stream) nth(e *Event) int64 {
+	behind := s.ahead.event
+	switch {
+	case e.Type != PageComplete:
+		return e.Ended
+	case s.ahead == (item{}): // a kill came before that line
+		behind = s.next
+	case behind == nil || behind.Target == nil || e.Target == nil || behind.Target.ID != e.Target.ID || behind.Target.ClaimToken != e.Target.ClaimToken:
+		behind = nil // damage took it
+	}
+	switch {
+	case behind == nil:
+		return e.Committed + 1
+	case behind.Committed <= e.Committed:
+		return 0
+	case !behind.CommittedAt.IsZero():
+		e.Timestamp = behind.CommittedAt.Time
+	}
+	return behind.Committed
 }
 
 func (s *stream) read() (it item, ok bool) {
@@ -102,41 +129,51 @@ func (s *stream) read() (it item, ok bool) {
 				return item{}, false
 			}
 			if err := s.open(); err != nil {
-				return item{err: err, at: s.last}, true
+				return item{err: err}, true
 			}
 		}
 		pos := s.seg.here()
 		text, err := s.seg.next()
-		it, ok := s.take(pos, text, err)
-		if s.seg != nil {
-			s.cur.offset, s.cur.lines = s.seg.offset, s.seg.lines
-		}
-		if ok {
+		if it, ok := s.take(pos, text, err); ok {
 			return it, true
 		}
 	}
 }
 
-// items iterates what next returns, and closes the stream behind it.
-func (s *stream) items() iter.Seq[item] {
-	return func(yield func(item) bool) {
+// events iterates the events in the order they were written, without damage, and closes the
+// stream behind them.
+func (s *stream) events() iter.Seq[*Event] {
+	return func(yield func(*Event) bool) {
 		defer s.close()
-		for it, ok := s.next(); ok && yield(it); it, ok = s.next() {
+		for it, ok := s.read(); ok; it, ok = s.read() {
+			if it.event != nil && !yield(it.event) {
+				return
+			}
 		}
 	}
+}
+
+// last returns the last event that is no heartbeat, nil = there is none. It reads no more parts than it must.
+func (s *stream) last() (last *Event) {
+	for parts := s.parts; len(parts) > 0 && last == nil; parts = parts[:len(parts)-1] {
+		s.parts = parts[len(parts)-1:]
+		for e := range s.events() {
+			if e.Type != Heartbeat {
+				last = e
+			}
+		}
+	}
+	return last
 }
 
 // open opens the next part. A part that can't be opened is passed over.
 func (s *stream) open() *CorruptError {
 	s.part, s.parts = s.parts[0], s.parts[1:]
-	if s.part.number != s.cur.part {
-		s.cur = cursor{part: s.part.number}
-	}
-	seg, err := openSegment(s.part, s.cur.offset, s.cur.lines, s.opts.maxLine())
+	from := s.marks[s.part.base()]
+	seg, err := openSegment(s.part, from, s.opts.MaxLine)
 	if err != nil {
-		pos := Position{File: s.part.path(), Offset: s.cur.offset, Line: s.cur.lines + 1}
-		s.cur.done = true
-		return &CorruptError{Position: pos, Err: err}
+		s.mark(from.offset, from.lines, true)
+		return &CorruptError{Position: Position{File: s.part.path(), Offset: from.offset, Line: from.lines + 1}, Err: err}
 	}
 	s.seg = seg
 	return nil
@@ -148,34 +185,38 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 	case err == nil:
 		return s.decode(pos, text)
 	case errors.Is(err, io.EOF):
-		s.closePart()
+		s.closePart(false)
 		return item{}, false
 	case errors.Is(err, errTorn) && len(s.parts) == 0:
 		s.torn = &TornTail{Position: pos, Bytes: s.seg.torn}
-		s.closePart()
+		s.closePart(false)
 		return item{}, false
 	case errors.Is(err, ErrLineTooLong):
 	case errors.Is(err, errTorn):
-		s.closePart()
+		s.closePart(false)
 	default: // the rest of the part is out of reach
-		s.closePart()
-		s.cur.done = true
+		s.closePart(true)
 	}
-	return item{err: &CorruptError{Position: pos, Err: err}, at: s.last}, true
+	return item{err: &CorruptError{Position: pos, Err: err}}, true
 }
 
-// closePart keeps the cursor where reading stopped. A compressed part and one
+// closePart closes a part where reading stopped. A compressed part and one
 // that has a successor never grow again.
-func (s *stream) closePart() {
-	s.cur.offset, s.cur.lines = s.seg.offset, s.seg.lines
-	s.cur.done = s.seg.zstd != nil || len(s.parts) > 0
+func (s *stream) closePart(lost bool) {
+	s.mark(s.seg.offset, s.seg.lines, lost || s.seg.zstd != nil || len(s.parts) > 0)
 	_ = s.seg.close() // opened for reading: nothing can be lost
 	s.seg = nil
 }
 
+func (s *stream) mark(offset int64, lines int, done bool) {
+	if s.marks != nil {
+		s.marks[s.part.base()] = mark{offset, lines, done}
+	}
+}
+
 func (s *stream) close() {
 	if s.seg != nil {
-		s.closePart()
+		s.closePart(false)
 	}
 	s.parts = nil
 }
@@ -189,9 +230,6 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 	e := new(Event)
 	headOnly := s.opts.SkipListings || !s.opts.Filter.Empty()
 	err := e.unmarshal(text, headOnly)
-	if page := s.ahead.event; err == nil && e.Before != nil && page != nil && page.Type == PageComplete && page.Seq == e.Before.Seq {
-		page.Committed = e.Before
-	}
 	if err == nil && headOnly {
 		if !s.opts.Filter.Match(e) {
 			return item{}, false
@@ -201,10 +239,9 @@ func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 		}
 	}
 	if err != nil {
-		return item{err: &CorruptError{Position: pos, Err: err}, at: s.last}, true
+		return item{err: &CorruptError{Position: pos, Err: err}}, true
 	}
-	s.last = e.Timestamp
-	return item{event: e, at: e.Timestamp}, true
+	return item{event: e}, true
 }
 
 // Position says where in a log something stands. In a compressed file the
@@ -223,10 +260,9 @@ type segment struct {
 	zstd *unpacker // nil for a plain file
 }
 
-// openSegment opens p at the line that begins at offset, with lines lines
-// before it. A part that was compressed since it was listed is found under its
+// openSegment opens p behind what was read of it. A part that was compressed since it was listed is found under its
 // new name: the text inside, and so the offset, is the same.
-func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
+func openSegment(p part, from mark, maxLine int) (*segment, error) {
 	path := p.path()
 	file, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) && path == p.plainPath() {
@@ -237,19 +273,20 @@ func openSegment(p part, offset int64, lines, maxLine int) (*segment, error) {
 		return nil, fmt.Errorf("%w: %w", errUnopened, withoutPath(err))
 	}
 	seg := &segment{path: path, file: file}
+	var text io.Reader = file
 	if path == p.packedPath() {
 		if seg.zstd, err = newUnpacker(file); err == nil {
-			seg.lineScanner = newLineScanner(seg.zstd, maxLine)
-			_, err = io.CopyN(io.Discard, seg.zstd, offset)
+			text = seg.zstd
+			_, err = io.CopyN(io.Discard, text, from.offset)
 		}
 	} else {
-		seg.lineScanner = newLineScanner(file, maxLine)
-		_, err = file.Seek(offset, io.SeekStart)
+		_, err = file.Seek(from.offset, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read log: %w", err), seg.close())
 	}
-	seg.offset, seg.lines = offset, lines
+	seg.lineScanner = newLineScanner(text, maxLine)
+	seg.offset, seg.lines = from.offset, from.lines
 	return seg, nil
 }
 
@@ -294,8 +331,9 @@ type lineScanner struct {
 	torn   int64 // bytes of the last line after errTorn
 }
 
+// newLineScanner reads lines of up to limit bytes; 0 = DefaultMaxLine.
 func newLineScanner(r io.Reader, limit int) *lineScanner {
-	return &lineScanner{r: bufio.NewReaderSize(r, readBuffer), max: limit}
+	return &lineScanner{r: bufio.NewReaderSize(r, readBuffer), max: cmp.Or(max(limit, 0), DefaultMaxLine)}
 }
 
 // next returns the next line without its ending (LF or CRLF), valid until the

@@ -77,7 +77,7 @@ const (
 	passFollowed  = `SELECT began_at > ? FROM passes WHERE source_id = ? AND selection = ?`
 	crawledBefore = `
 	SELECT EXISTS (SELECT 1 FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id WHERE x.source_id = ?1 AND x.run_id < ?7 AND x.began_at <> ?8 AND ` + readThere + `)
-		OR EXISTS (SELECT 1 FROM replayed p CROSS JOIN targets t ON t.id = p.target_id WHERE t.source_id = ?1)`
+		OR EXISTS (SELECT 1 FROM meta WHERE key = 'replayed_source:' || ?1)`
 	sourceNames = `SELECT id, name FROM sources WHERE ?1 = 0 OR id = ?1 ORDER BY name`
 )
 

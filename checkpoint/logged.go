@@ -1,0 +1,85 @@
+package checkpoint
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"ypcrawl/store"
+	"ypcrawl/wal"
+	"ypcrawl/yp"
+)
+
+const (
+	loggedIndex   = `SELECT id FROM targets WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?) AND state = ?`
+	loggedOwnPage = `SELECT d.id FROM sources s JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2 JOIN targets d ON d.listing = l.id WHERE s.name = ?1`
+	loggedSearch  = `
+	SELECT x.id FROM sources s CROSS JOIN categories k ON k.slug = ?3 CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id
+		AND x.city_id = coalesce((SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2), (SELECT id FROM cities WHERE slug = ?2))
+	WHERE s.name = ?1`
+	loggedTarget = `SELECT source_id, claim_token, committed FROM targets WHERE id = `
+)
+
+// findTarget is the query for the id of a target that a log names.
+func findTarget(t *wal.Target) (query string, args []any) {
+	switch t.Kind {
+	case yp.KindIndex:
+		return loggedIndex, []any{t.Source, t.State}
+	case yp.KindDetail:
+		return loggedOwnPage, []any{t.Source, t.Listing}
+	}
+	return loggedSearch, []any{t.Source, t.CitySlug, t.CategorySlug}
+}
+
+// Holds reports whether the database has what a logged event says, or what its target said
+// later, and every listing of a page: without the event, nothing is lost that a
+// replay could bring. In doubt it says no, as for a kind of event that it does not know.
+func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error) {
+	switch e.Type {
+	case wal.Heartbeat, wal.ClaimLost, wal.Stop:
+		return true, nil
+	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
+		if e.Target == nil {
+			return false, nil
+		}
+	default:
+		return false, nil
+	}
+	var source, token, committed int64
+	query, args := findTarget(e.Target)
+	err = k.row(ctx, loggedTarget+"("+query+")", args, &source, &token, &committed)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for event %d of %s: %w", e.Seq, yp.Printable(e.WorkerID), err)
+	case e.Type == wal.TargetStart:
+		return token >= e.Target.ClaimToken, nil
+	case e.Type != wal.PageComplete || e.Page == nil:
+		return committed >= e.Ended, nil // its last page tells the end that has no number
+	case committed <= e.Committed:
+		return false, nil
+	}
+	lost, err := unknown(k.db.Reader(ctx), source, e.Listings)
+	return err == nil && len(lost) == 0, err
+}
+
+const selectUnknown = `
+	SELECT j.value FROM json_each(?1) AS j WHERE NOT EXISTS (SELECT 1 FROM listings l WHERE l.source_id = ?2 AND l.listing_id = j.value)`
+
+// unknown returns the listings that are not stored.
+func unknown(q store.Querier, source int64, listings []yp.Listing) (lost []yp.Listing, err error) {
+	byID := make(map[string]yp.Listing, len(listings))
+	ids := make([]string, 0, len(listings))
+	for _, l := range listings {
+		if l.ID != "" && l.Name != "" {
+			byID[l.ID], ids = l, append(ids, l.ID)
+		}
+	}
+	found, err := store.Column[string](q, selectUnknown, store.JSONTexts(ids), source)
+	for _, id := range found {
+		lost = append(lost, byID[id])
+	}
+	return lost, err
+}
