@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -66,18 +67,19 @@ func TestCrashCampaign(t *testing.T) {
 	t.Logf("%d kills", times)
 }
 
-// restored brings a restore to its end, and removes what it set aside.
+// restored brings a restore that was begun to its end, and removes what it set aside.
 func (w *world) restored(args []string) {
 	w.t.Helper()
-	w.must(args...)
-	aside, err := filepath.Glob(filepath.Join(w.dir, "*.before-restore*"))
-	logs, _ := filepath.Glob(filepath.Join(w.dir, "logs", "*.before-restore*"))
-	for _, path := range append(aside, logs...) {
-		if err := os.RemoveAll(path); err != nil {
+	if _, err := os.Stat(filepath.Join(w.dir, "ypcrawl.db.restoring")); err == nil {
+		w.must(args...)
+	}
+	for _, in := range []string{"", "logs", "logs/yp_wal"} {
+		aside, err := filepath.Glob(filepath.Join(w.dir, in, "*.before-restore*"))
+		for _, path := range aside {
+			err = errors.Join(err, os.RemoveAll(path))
+		}
+		if err != nil {
 			w.t.Fatal(err)
 		}
-	}
-	if err != nil {
-		w.t.Fatal(err)
 	}
 }
