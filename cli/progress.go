@@ -177,7 +177,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		w.more(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
 	}
 	if pr.Live > 0 {
-		w.lines(speedText(pr))
+		w.lines(append([]string{speedText(pr), pr.Failures()}, pr.Reasons()...)...)
 	}
 	w.table(tableOf(pr.Workers, func(h report.Holder) []any {
 		beat := "never"
@@ -271,7 +271,7 @@ func passesText(passes []report.Pass, run *report.RunListings) (lines []string) 
 
 // speedText tells how fast it goes and how long it takes.
 func speedText(pr *report.Progress) string {
-	text := fmt.Sprintf("%.1f pages/s, ", pr.Rate)
+	text := pr.Speed() + ", "
 	if pr.WaitingFor != "" {
 		return text + pr.Waiting()
 	}

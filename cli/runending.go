@@ -183,8 +183,10 @@ func (r *run) unfinished(open []ending) (failed bool) {
 		failed = failed || !few
 	case fresh > 0:
 		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` shows why%s.", trouble(all), cure(now, all))
+	case all.Failed+all.Waiting == 0 && all.Parked > 0:
+		r.tell(true, "From earlier runs: %s. Dead letters are not tried again by themselves%s.", trouble(all), cure(now, all))
 	case all.troubled()+all.Waiting > 0:
-		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when they are tried again%s.", trouble(all), cure(now, all))
+		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when those that failed are tried again%s.", trouble(all), cure(now, all))
 	}
 	if n := st.IndexesFailed + stuckIndexes; n > 0 { // nothing is planned in their states, or as it was before
 		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` shows why. Those that wait are read again automatically; `ypcrawl reset --kind index` plans them again at once.",

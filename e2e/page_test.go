@@ -306,7 +306,21 @@ func TestBrowserMap(t *testing.T) {
 	b.do(chromedp.Navigate(p.url+"/"), chromedp.Focus(chromedp.CSS("#tile-CA")), chromedp.KeyEvent("\r"))
 	b.wait(`location.pathname === "/states/CA" && document.querySelector("h2").textContent === "California"`)
 	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"))
-	b.click(".pick button", `document.querySelectorAll(".pair .card").length === 2`)
+	b.click(".pick button", `document.querySelectorAll(".totals thead th").length === 2 && document.querySelectorAll(".cells").length === 2`)
+
+	b.look("light", 390, 800, 1) // the columns beyond the box have a sign, and are reached
+	b.do(chromedp.Navigate(p.url + "/states?a=TX&b=CA"))
+	const box = `document.querySelector("#cities-TX")`
+	b.wait(box + `.scrollWidth > ` + box + `.clientWidth + 40`)
+	if sign := eval[string](b, `getComputedStyle(`+box+`).backgroundImage`); strings.Count(sign, "linear-gradient") != 4 {
+		t.Errorf("the box has the sign %q", sign)
+	}
+	for _, column := range []string{".totals thead th:last-child", "#cities-TX thead th:last-child"} {
+		inside := eval[bool](b, `(() => { `+box+`.scrollTo(1e6, 0); const r = document.querySelector("`+column+`").getBoundingClientRect(); return r.left >= 0 && r.right <= 390; })()`)
+		if !inside {
+			t.Errorf("%s can't be reached", column)
+		}
+	}
 }
 
 // TestBrowserHostile: names that would be script, markup or turn the text stay text.

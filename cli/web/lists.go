@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // How many rows of a list are shown, and at most.
@@ -117,6 +118,7 @@ type table struct {
 type cell struct {
 	Text, Link, ID string
 	Number         bool
+	Troubled       bool // a target's status: FAILED, STUCK or PARKED
 }
 
 // Head implements report.Rows.
@@ -142,6 +144,8 @@ func (t *table) Row(values []any) error {
 				n := strconv.FormatInt(id, 10)
 				row[i].Link, row[i].ID = "/targets/"+n, "target-"+n
 			}
+		case "status":
+			row[i].Troubled = yp.Status(row[i].Text).Resettable()
 		case "error_code":
 			row[i].Link = "/queue?error=" + url.QueryEscape(row[i].Text)
 		}

@@ -31,7 +31,7 @@ func (s *Server) readStanding(ctx context.Context, _ url.Values) (any, error) {
 // sentence says what is going on.
 func (s *Server) sentence() Part { return Part{Name: "sentence", Read: s.readStanding} }
 
-// bar is one of the two bars.
+// bar is one of the bars: of targets, and of pages while there is something to read.
 type bar struct {
 	Name      string
 	Done, All int64
@@ -54,13 +54,14 @@ func (s *Server) bars() Part {
 
 func barsOf(st *report.Standing) []bar {
 	o := st.Overall
-	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked}
-	targets.Left = timeLeft(st)
-	pages := bar{Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: the site does not say how many pages it has"}
+	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked, Left: timeLeft(st)}
 	if d := st.Details; d != nil {
-		pages = bar{Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true} // its time is part of the one above
+		return []bar{targets, {Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true}} // its time is part of the one above
 	}
-	return []bar{targets, pages}
+	if o.Planned+o.InProgress == 0 {
+		return []bar{targets}
+	}
+	return []bar{targets, {Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: the site does not say how many pages it has"}}
 }
 
 // timeLeft is how long all that is due takes, or why nobody knows.

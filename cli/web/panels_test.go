@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
@@ -99,6 +100,77 @@ func TestPanels(t *testing.T) {
 			}
 		})
 	}
+}
+
+// shows compares what a path says now, with nothing cached, with what it must and must not say.
+func (b *served) shows(t *testing.T, path string, wants, never []string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	New(b.cfg).mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	text := answer.Body.String()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks %q:\n%s", path, want, text)
+		}
+	}
+	for _, word := range never {
+		if strings.Contains(text, word) {
+			t.Errorf("%s has %q:\n%s", path, word, text)
+		}
+	}
+}
+
+// TestTrouble: the page says how fast it goes, how much fails and why it waits; what is in trouble
+// bears a sign.
+func TestTrouble(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.shows(t, "/", []string{`class="sentence working"`, "0.00 pages/s in the last 5 minutes", "no requests in the last hour"}, []string{`troubled"`, "in trouble"})
+	b.shows(t, "/queue", nil, []string{`class="failed"`})
+	request := func(at time.Duration, n int, outcome, class string) string {
+		return fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+			INSERT INTO requests (source_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms, result_count)
+			SELECT 1, 'c', 'listing', 'http://h/', '%s', '%[2]s', '%s', %s, 5, 1 FROM n`, n, storetest.Ago(at), outcome, class)
+	}
+	storetest.Execute(t, b.DB(), `UPDATE runs SET started_at = '`+storetest.Ago(2*time.Hour)+`'`,
+		request(30*time.Minute, 20, "success", "NULL"), request(time.Minute, 18, "success", "NULL"), request(time.Minute, 9, "failure", "'http_429'"))
+	b.shows(t, "/", []string{`class="sentence troubled"`, "0.06 pages/s in the last 5 minutes", `class="bad">9 of 47 requests failed in the last hour (19.1%)`}, nil)
+	b.shows(t, "/queue", []string{`class="sentence troubled"`}, nil)
+	storetest.Execute(t, b.DB(), `DELETE FROM requests`)
+	b.shows(t, "/", []string{`class="sentence working"`}, nil)
+	for name, c := range map[string]struct {
+		statement string
+		wants     []string
+	}{
+		"slowed": {
+			`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'h', 5700, 'slowed down: 9 of the last 20 requests failed', 'x')`,
+			[]string{"<li>h is asked every 5.7 s: slowed down: 9 of the last 20 requests failed</li>"},
+		},
+		"failed": {
+			`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT', finished_at = 'x', wait_reason = 'backoff', not_before = '` + storetest.Ahead(time.Hour) + `' WHERE id = 9`,
+			[]string{"<li>waiting after a failure: 1 target, the first until ", "0 % of 60 targets done, 1 in trouble", `<span class="alarm" aria-hidden="true">!</span></a>`},
+		},
+		"parked": {`UPDATE targets SET status = 'PARKED', last_error_code = 'NO_LISTINGS', finished_at = 'x' WHERE id IN (10, 11)`, []string{"2 dead letters counted as done"}},
+	} {
+		storetest.Execute(t, b.DB(), c.statement)
+		b.shows(t, "/", append(c.wants, `class="sentence troubled"`), nil)
+		if name == "failed" {
+			b.shows(t, "/states", []string{`<td class="n bad"><span class="alarm" aria-hidden="true">!</span> 1</td>`}, nil)
+			b.shows(t, "/queue?status=FAILED", []string{`<td class="failed"><span class="sign" aria-hidden="true">✗</span>FAILED</td>`}, nil)
+		}
+		storetest.Execute(t, b.DB(), `DELETE FROM hosts`, `UPDATE targets SET status = 'PLANNED', backoff_level = 0, consecutive_failures = 0, last_error_code = NULL, finished_at = NULL, wait_reason = NULL, not_before = NULL WHERE id IN (9, 10, 11)`)
+	}
+	storetest.Execute(t, b.DB(), `UPDATE targets SET paused = 1 WHERE id IN (7, 8)`)
+	b.shows(t, "/", []string{`class="sentence working"`, "<li>paused: 2 targets</li>"}, nil)
+}
+
+// TestNothingLeft: where all is done, no bar asks how many pages are left.
+func TestNothingLeft(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.shows(t, "/", []string{"Pages of results", "how many are left is not known"}, nil)
+	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, run_id = NULL, claimed_at = NULL, heartbeat_at = NULL`)
+	b.shows(t, "/", []string{"120 of 120", "nothing is left to do now"}, []string{"not known", "Pages of results"})
 }
 
 // TestRowBounds: no address has more rows than there may be, and each says how to get more.

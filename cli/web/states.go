@@ -35,6 +35,7 @@ type tile struct {
 	Number      string // what stands in it
 	Label       string // for those who can't see it
 	Held        bool   // a worker is there
+	Troubled    bool   // targets there are FAILED, STUCK or PARKED
 }
 
 // mapModel is what the map's template shows.
@@ -113,7 +114,7 @@ func step(n int) string { return "step" + strconv.Itoa(min(max(n, 0), steps-1)) 
 
 // tileOf is what a map says of a state.
 func tileOf(by report.MapBy, f report.StateFigures, there bool, most int64) tile {
-	t := tile{Label: "not known", Planned: there && (f.Targets > 0 || f.Listings > 0), Held: f.Held > 0, Number: "-"}
+	t := tile{Label: "not known", Planned: there && (f.Targets > 0 || f.Listings > 0), Held: f.Held > 0, Troubled: f.Troubled > 0, Number: "-"}
 	if !t.Planned {
 		t.Number, t.Label = "", "nothing planned"
 		return t
@@ -148,6 +149,9 @@ func tileOf(by report.MapBy, f report.StateFigures, there bool, most int64) tile
 	}
 	if t.Held {
 		t.Label += ", crawled now"
+	}
+	if t.Troubled {
+		t.Label += ", " + yp.Thousands(f.Troubled) + " in trouble"
 	}
 	return t
 }
@@ -233,12 +237,7 @@ type statesModel struct {
 	Codes []yp.State // for the choice of two
 	A, B  string
 	Pair  []stateModel
-	Rows  []stateRow
-}
-
-type stateRow struct {
-	report.StateFigures
-	Name string
+	Rows  []stateModel
 }
 
 type stateModel struct {
@@ -258,48 +257,35 @@ const (
 func (s *Server) statesTable() Part {
 	return Part{Name: "states", Asks: []string{"a", "b", "cities"}, Read: func(ctx context.Context, q url.Values) (any, error) {
 		m := statesModel{Codes: yp.States(), A: strings.ToUpper(q.Get("a")), B: strings.ToUpper(q.Get("b"))}
-		if m.A != "" || m.B != "" {
-			for _, code := range []string{m.A, m.B} {
-				if code == "" {
-					continue
-				}
-				one, err := s.readState(ctx, code, q)
-				if err != nil {
-					return nil, err
-				}
-				m.Pair = append(m.Pair, *one)
+		for _, code := range []string{m.A, m.B} {
+			if code == "" {
+				continue
 			}
+			one, err := s.readState(ctx, code, report.MapCoverage, q)
+			if err != nil {
+				return nil, err
+			}
+			m.Pair = append(m.Pair, *one)
+		}
+		if len(m.Pair) > 0 {
 			return m, nil
 		}
-		done, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapDone)
-		if err != nil {
-			return nil, err
+		all, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapCoverage)
+		for _, f := range all {
+			m.Rows = append(m.Rows, stateModel{Name: nameOfState(f.State), Row: f})
 		}
-		rest, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapCoverage)
-		if err != nil {
-			return nil, err
-		}
-		of := map[string]report.StateFigures{}
-		for _, f := range rest {
-			of[f.State] = f
-		}
-		for _, f := range done {
-			r := of[f.State]
-			f.Coverage, f.Success, f.AgeSec = r.Coverage, r.Success, r.AgeSec
-			m.Rows = append(m.Rows, stateRow{f, nameOfState(f.State)})
-		}
-		return m, nil
+		return m, err
 	}}
 }
 
 // oneState is the cities and categories of a state.
 func (s *Server) oneState() Part {
 	return Part{Name: "state", Asks: []string{"state", "cities"}, Read: func(ctx context.Context, q url.Values) (any, error) {
-		return s.readState(ctx, strings.ToUpper(q.Get("state")), q)
+		return s.readState(ctx, strings.ToUpper(q.Get("state")), report.MapDone, q)
 	}}
 }
 
-func (s *Server) readState(ctx context.Context, code string, q url.Values) (*stateModel, error) {
+func (s *Server) readState(ctx context.Context, code string, by report.MapBy, q url.Values) (*stateModel, error) {
 	if st, ok := yp.LookupState(code); ok {
 		code = st.Code
 	}
@@ -310,7 +296,7 @@ func (s *Server) readState(ctx context.Context, code string, q url.Values) (*sta
 	if len(s.cfg.Scope.States) > 0 && !slices.Contains(s.cfg.Scope.States, code) {
 		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
 	}
-	rows, err := s.cfg.Reader.Map(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, report.MapDone)
+	rows, err := s.cfg.Reader.Map(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, by)
 	if err != nil {
 		return nil, err
 	}

@@ -204,7 +204,13 @@ func TestViews(t *testing.T) {
 		{"/states/AK", 200, []string{"Nothing is planned in Alaska"}},
 		{"/states/ZZ", 404, []string{"There is no state"}},
 		{"/states/" + url.PathEscape("<script>"), 404, []string{"&lt;SCRIPT&gt;"}},
-		{"/states?a=TX&b=CA", 200, []string{"<h2>Texas</h2>", "<h2>California</h2>"}},
+		{"/states?a=TX&b=CA", 200, []string{
+			"<h2>Texas</h2>", "<h2>California</h2>",
+			`<th scope="col" class="n">Texas</th><th scope="col" class="n">California</th>`, `<th scope="row">Targets</th><td class="n">60</td><td class="n">60</td>`,
+			`<th scope="row">Done</th><td class="n">0 %</td><td class="n">0 %</td>`, `<th scope="row">In trouble</th><td class="n">0</td><td class="n">0</td>`,
+			`<th scope="row">Listings</th><td class="n">2</td><td class="n">0</td>`, `<th scope="row">Coverage</th><td class="n">5.0 %</td><td class="n">unknown</td>`,
+			`<th scope="row">Success</th><td class="n">0 %</td><td class="n">unknown</td>`,
+		}},
 		{"/states?a=" + strings.Repeat("x", 5000), 404, []string{"There is no state"}},
 		{"/nothing", 404, []string{"There is no page /nothing."}},
 	} {

@@ -24,7 +24,7 @@ const (
 // MapBys are the words, in the order in which they are offered.
 func MapBys() []MapBy { return []MapBy{MapDone, MapCoverage, MapSuccess, MapFreshness, MapNew} }
 
-// StateFigures are what a map tells of one state. Those that it was not asked for are nil.
+// StateFigures are what a map tells of one state. What would read every target or page is nil if it was not asked for.
 type StateFigures struct {
 	State    string   `json:"state"`
 	Targets  int64    `json:"targets"` // searches
@@ -88,13 +88,13 @@ func (k *Reader) Map(ctx context.Context, scope store.Scope, by MapBy) ([]StateF
 			at(c.state).Listings = c.n
 		}
 	}
+	for i := range all {
+		if f := &all[i]; f.Targets > 0 {
+			f.Done = new(100 * float64(f.Finished) / float64(f.Targets))
+		}
+	}
 	switch by {
 	case MapDone:
-		for i := range all {
-			if f := &all[i]; f.Targets > 0 {
-				f.Done = new(100 * float64(f.Finished) / float64(f.Targets))
-			}
-		}
 	case MapNew:
 		passes, err := k.LastPasses(ctx, scope)
 		if err != nil || len(passes) == 0 { // without a pass nothing is known to be new

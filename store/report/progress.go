@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -124,6 +125,9 @@ type Progress struct {
 	Rate    float64       `json:"pages_per_second"` // of the runs alive now
 	Live    int           `json:"live_runs"`
 	Left                  // of runs alive; -1 s without one
+	Lately
+
+	Closed []ClosedSource `json:"-"` // that have something to do, and may not be asked now
 
 	// For what everything waits, and until when; zero = until somebody opens the source.
 	WaitingFor   string    `json:"waiting_for,omitempty"`
@@ -183,6 +187,9 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, 
 	}
 	if err == nil {
 		err = k.progressSpeed(ctx, p, scope)
+	}
+	if err == nil {
+		err = k.lately(ctx, p, scope.SourceID)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
@@ -293,13 +300,13 @@ const (
 	liveRuns = `
 	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new FROM runs r
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
-	// The sources that have targets or details to do, and what closes them.
-	closedSources = `
-	SELECT g.state, g.until, ifnull(g.reason, '') FROM v_source_availability g
-	WHERE (?1 = 0 OR g.source_id = ?1) AND (EXISTS (
-		SELECT 1 FROM target_totals n WHERE n.kind IN ('search', 'detail') AND n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
-			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))))
-	ORDER BY g.until`
+	// The sources that have something to do, and what closes them.
+	busySources = `
+	SELECT x.source, x.state, x.until, ifnull(x.reason, '') FROM v_source_availability x
+	WHERE (?1 = 0 OR x.source_id = ?1) AND EXISTS (
+		SELECT 1 FROM target_totals n WHERE n.source_id = x.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
+	ORDER BY x.until, x.source`
 )
 
 // progressSpeed adds up the runs whose process lives, and says when what is left will be done.
@@ -321,10 +328,10 @@ func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Sco
 		}
 		return nil
 	})
-	if err != nil || p.Live == 0 {
-		return err
+	if err == nil {
+		err = k.closed(ctx, p, args)
 	}
-	if err := k.closed(ctx, p, args); err != nil || p.WaitingFor != "" {
+	if err != nil || p.Live == 0 || p.WaitingFor != "" {
 		return err
 	}
 	work, err := k.Work(ctx, scope, p.brings)
@@ -334,25 +341,21 @@ func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Sco
 	return err
 }
 
-// closed tells for what all sources wait that have something to do.
+// closed tells which sources are closed that have something to do, and for what the runs wait
+// where all are.
 func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
-	open, why := 0, ""
-	var until time.Time
-	err := k.each(ctx, closedSources, args, func(rows *sql.Rows) error {
-		var state store.SourceState
-		var end time.Time
-		var reason string
-		err := rows.Scan(&state, at(&end), &reason)
-		if state == store.SourceOpen {
-			open++
-		}
-		if why == "" || until.IsZero() { // the first that opens by itself
-			why, until = fmt.Sprintf("the source is %s: %s", state, ReasonText(reason)), end
-		}
-		return err
+	busy, err := list(ctx, k, "closed sources", busySources, args, func(c *ClosedSource) []any {
+		return []any{&c.Source, &c.State, at(&c.Until), &c.Reason}
 	})
-	if err == nil && open == 0 {
-		p.WaitingFor, p.WaitingUntil = why, until
+	for _, c := range busy {
+		if c.State != store.SourceOpen {
+			c.Reason, c.Remedy = ReasonText(c.Reason), SourceRemedy(c.Source, c.State)
+			p.Closed = append(p.Closed, c)
+		}
+	}
+	if p.Live > 0 && len(p.Closed) > 0 && len(p.Closed) == len(busy) {
+		first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(c ClosedSource) bool { return !c.Until.IsZero() }))] // that opens by itself
+		p.WaitingFor, p.WaitingUntil = fmt.Sprintf("the source is %s: %s", first.State, first.Reason), first.Until
 	}
 	return err
 }

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,15 +16,14 @@ import (
 // Standing is what is going on: who crawls what, or for what everything waits, with how far the
 // targets are.
 type Standing struct {
-	Progress                // without Workers and Errors
-	Sources  []string       // of the runs that live
-	Crawling int            // workers of these runs
-	Since    time.Time      // the first of them began
-	OwnPages bool           // what they hold are listings' own pages alone
-	Closed   []ClosedSource // sources with something to do that may not be asked now
-	Places   []string       // states in which runs wait for others to leave a place (--max-per-state)
-	NextDue  time.Time      // when something falls due by itself, where nothing is due now; zero = never
-	Last     *RunEnding     // of the runs that have ended, or died
+	Progress            // without Workers and Errors
+	Sources  []string   // of the runs that live
+	Crawling int        // workers of these runs
+	Since    time.Time  // the first of them began
+	OwnPages bool       // what they hold are listings' own pages alone
+	Places   []string   // states in which runs wait for others to leave a place (--max-per-state)
+	NextDue  time.Time  // when something falls due by itself, where nothing is due now; zero = never
+	Last     *RunEnding // of the runs that have ended, or died
 }
 
 // ClosedSource is a source that may not be asked now.
@@ -32,6 +33,22 @@ type ClosedSource struct {
 	Until  time.Time // zero = until somebody opens it
 	Reason string    // for people
 	Remedy string    // the command that opens it, without the program's name
+}
+
+// Lately is how the sources answer, and what slows or holds the work. It counts all states.
+type Lately struct {
+	Pace     float64    `json:"pages_per_second_5m"` // of the last LookBack, or since the first of the runs alive began
+	Requests int64      `json:"requests_1h"`         // those that failed at their proxy say nothing of a source
+	Failed   int64      `json:"requests_failed_1h"`
+	Hosts    []HostPace `json:"hosts"` // held or slowed down
+	Waits    []Wait     `json:"waits"`
+}
+
+// Wait counts the targets that wait for one reason, see v_waits.
+type Wait struct {
+	Reason  string    `json:"reason"` // backoff, gap, paused, disabled
+	Targets int64     `json:"targets"`
+	Next    time.Time `json:"next_at"`
 }
 
 // RunEnding is how the last run ended.
@@ -60,12 +77,14 @@ const (
 	lastEnding = `
 	SELECT r.outcome, r.host, ifnull(r.finished_at, r.heartbeat_at) FROM runs r
 	WHERE (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id DESC LIMIT 1`
-	closedNow = `
-	SELECT x.source, x.state, x.until, ifnull(x.reason, '') FROM v_source_availability x
-	WHERE x.open = 0 AND (?1 = 0 OR x.source_id = ?1) AND EXISTS (
-		SELECT 1 FROM target_totals n WHERE n.source_id = x.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
-			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
-	ORDER BY x.source LIMIT 20`
+	hourOfRequests = `
+	SELECT count(*), ifnull(sum(r.outcome = 'failure'), 0), ifnull(sum(r.outcome = 'success' AND r.type IN ` + pageTypes + ` AND r.finished_at > ?3), 0)
+	FROM sources s CROSS JOIN requests r ON r.source_id = s.id
+	WHERE (?1 = 0 OR s.id = ?1) AND r.proxy_failed = 0 AND r.finished_at > ?2 AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited'`
+	// What waits for its next crawl, or for a closed source, is said elsewhere.
+	waitsNow = `
+	SELECT reason, sum(targets), min(next_at) FROM v_waits
+	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled') AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1)) GROUP BY reason`
 )
 
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and
@@ -85,6 +104,7 @@ func (k *Reader) standingNow(ctx context.Context, scope store.Scope) (*Standing,
 		k.inPlace,
 		func() error { return k.progressStates(ctx, &s.Progress, args) },
 		func() error { return k.progressSpeed(ctx, &s.Progress, scope) },
+		func() error { return k.lately(ctx, &s.Progress, scope.SourceID) },
 		func() error { return k.readDetails(ctx, &s.Progress, scope) },
 		func() error { return k.whoCrawls(ctx, s, scope) },
 		func() error { return k.waits(ctx, s, args) },
@@ -130,16 +150,6 @@ func (k *Reader) whoCrawls(ctx context.Context, s *Standing, scope store.Scope) 
 
 // waits reads what keeps those who could work from it.
 func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error) {
-	s.Closed, err = list(ctx, k, "closed sources", closedNow, args, func(c *ClosedSource) []any {
-		return []any{&c.Source, &c.State, at(&c.Until), &c.Reason}
-	})
-	for i := range s.Closed {
-		c := &s.Closed[i]
-		c.Reason, c.Remedy = ReasonText(c.Reason), SourceRemedy(c.Source, c.State)
-	}
-	if err != nil {
-		return err
-	}
 	var held, own, ready int64
 	if _, err = k.one(ctx, "count what is held", heldKinds, args, &held, &own); err != nil {
 		return err
@@ -154,6 +164,60 @@ func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error)
 		_, err = k.one(ctx, "look for what is due next", firstDue, args, at(&s.NextDue))
 	}
 	return err
+}
+
+// lately reads how sources answer, after progressSpeed.
+func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err error) {
+	from, pages := p.Now.Add(-LookBack), int64(0)
+	if p.began.After(from) {
+		from = p.began
+	}
+	args := []any{sourceID, yp.FormatTime(p.Now.Add(-time.Hour)), yp.FormatTime(from)}
+	if _, err = k.one(ctx, "count requests", hourOfRequests, args, &p.Requests, &p.Failed, &pages); err != nil {
+		return err
+	}
+	p.Pace = float64(pages) / max(p.Now.Sub(from).Seconds(), 1)
+	if p.Hosts, err = list(ctx, k, "hosts", hostPaces, []any{sourceID, yp.FormatTime(p.Now)}, fields[HostPace]); err == nil {
+		p.Waits, err = list(ctx, k, "waits", waitsNow, []any{sourceID}, fields[Wait])
+	}
+	return err
+}
+
+// Speed says how fast it goes: "0.18 pages/s".
+func (l *Lately) Speed() string { return fmt.Sprintf("%.2f pages/s", l.Pace) }
+
+// Failures says how many requests failed: "9 of 47 requests failed in the last hour (19.1%)".
+func (l *Lately) Failures() string {
+	if l.Requests == 0 {
+		return "no requests in the last hour"
+	}
+	return fmt.Sprintf("%s of %s failed in the last hour (%s)", yp.Thousands(l.Failed), yp.Plural(l.Requests, "request"), yp.Share(100*float64(l.Failed)/float64(l.Requests)))
+}
+
+// Reasons say why it is slow, and what waits: a line each.
+func (p *Progress) Reasons() (lines []string) {
+	for _, h := range p.Hosts {
+		if h.DelayMS > 0 {
+			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", h.Host, yp.Millis((*int64)(&h.DelayMS)), h.DelayReason))
+		}
+	}
+	words := map[string]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
+	for _, w := range p.Waits {
+		text := cmp.Or(words[w.Reason], w.Reason) + ": " + yp.Plural(w.Targets, "target")
+		if !w.Next.IsZero() {
+			text += ", the first until " + yp.ClockTime(p.Now, w.Next)
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// Troubled reports whether somebody should look: a source is closed or slowed down, more requests
+// fail than those of a healthy source (2 %), or targets are FAILED, STUCK or PARKED.
+func (s *Standing) Troubled() bool {
+	o := s.Overall
+	return len(s.Closed) > 0 || o.Failed+o.Stuck+o.Parked > 0 || 50*s.Failed > s.Requests ||
+		slices.ContainsFunc(s.Hosts, func(h HostPace) bool { return h.DelayMS > 0 })
 }
 
 // Waiting says for what everything waits, and until when: "waiting until 14:05:33Z: the source
