@@ -88,8 +88,8 @@ func (p *Program) demoCommand() *cli.Command {
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
 					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
 					&cli.GenericFlag{
-						Name: "fail", Value: ratesValue(demo.FailKinds(), "retry-after"), DefaultText: "none",
-						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01; with retry-after=60 (seconds, or 2m), 429s and 503s send Retry-After: 60 (otherwise 429s send 1), with 0 none",
+						Name: "fail", Value: ratesValue(demo.FailKinds()), DefaultText: "none",
+						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01",
 					},
 				),
 				Action: p.demoServe,
@@ -140,11 +140,7 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fail := flagValue[rates](c, "fail")
-	cfg.Latency, cfg.Fail = timeOf(c, "latency"), fail.shares
-	if fail.after != nil {
-		cfg.RetryAfter = cmp.Or(*fail.after, -1)
-	}
+	cfg.Latency, cfg.Fail = timeOf(c, "latency"), flagValue[rates](c, "fail")
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err
 	}

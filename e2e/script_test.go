@@ -350,12 +350,7 @@ func cmdTellsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	var truth demo.Truth
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &truth))
 	want, got := map[string][]string{}, map[string][]string{}
-	for _, x := range truth.Changes.Changed {
-		if !slices.Contains(want["changed"], x.ID) {
-			want["changed"] = append(want["changed"], x.ID)
-		}
-	}
-	for word, ids := range map[string][]string{"new": truth.Changes.New, "closed": truth.Changes.Dropped, "restored": truth.Changes.Restored} {
+	for word, ids := range map[string][]string{"new": truth.Changes.New, "changed": truth.Changes.Changed, "closed": truth.Changes.Dropped, "restored": truth.Changes.Restored} {
 		if len(ids) > 0 {
 			want[word] = ids
 		}
