@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 )
@@ -336,7 +337,7 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer func() { _ = db.Close() }()
 	truth.Changes = nil // what earlier epochs left behind is a difference here
-	found, err := differences(context.Background(), db, demoSource, &truth)
+	found, err := selftest.Compare(context.Background(), db, demoSource, &truth)
 	ts.Check(err)
 	if len(found) > 0 || len(truth.Listings) == 0 {
 		ts.Fatalf("%d differences from the truth: %v", len(found), found[:min(len(found), 10)])

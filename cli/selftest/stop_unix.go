@@ -19,7 +19,7 @@ const progress = `SELECT group_concat(concat_ws(' ', id, status, page_current, r
 // and continues it: what it still has in hand must not count.
 func (r *runner) stopped() error {
 	late, err := r.crawl(30)
-	if err != nil || !late.running {
+	if err != nil || !late.running { // its work was done before
 		return err
 	}
 	db, err := sql.Open("sqlite", fileURL(r.database(), "_txlock=immediate&_pragma=busy_timeout(20)"))
@@ -30,21 +30,15 @@ func (r *runner) stopped() error {
 	if err := r.stopOutside(db, late.Process); err != nil {
 		return err
 	}
-	r.allow += Workers
-	select { // longer than the silence that counts as death below
-	case <-time.After(1500 * time.Millisecond):
-	case <-r.ctx.Done():
-	}
-	var other *child
+	time.Sleep(1500 * time.Millisecond) // longer than the silence that counts as death below
 	var before, after string
-	if _, err = r.run(0, "recover", "--timeout", "1s"); err == nil {
+	other, err := r.run(0, "recover", "--timeout", "1s")
+	if err == nil {
 		other, err = r.crawl(0)
 	}
 	err = errors.Join(err, db.QueryRowContext(r.ctx, progress).Scan(&before), late.Process.Signal(syscall.SIGCONT))
 	<-late.done
-	if err = cmp.Or(err, r.ended(late)); err == nil {
-		err = db.QueryRowContext(r.ctx, progress).Scan(&after)
-	}
+	err = errors.Join(err, r.ended(late), db.QueryRowContext(r.ctx, progress).Scan(&after))
 	if err != nil {
 		return err
 	}
