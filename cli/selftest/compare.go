@@ -66,9 +66,8 @@ func load(ctx context.Context, db *sql.DB, t *demo.Truth) error {
 		for _, c := range table.columns {
 			columns, from = columns+", "+c, from+", value->>'"+c+"'"
 		}
-		_, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String())
-		if err != nil {
-			return fmt.Errorf("table %s: %w", table.name, err)
+		if _, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String()); err != nil {
+			return err
 		}
 	}
 	_, err := db.ExecContext(ctx, completed)

@@ -69,7 +69,7 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		return res, err
 	}
 	defer func() { _ = server.Close() }()
-	r := &runner{Config: cfg, ctx: ctx, root: root, url: server.URL(), truth: cfg.Directory.Truth(&url.URL{Scheme: "http", Host: "localhost"}, selection()), res: &res}
+	r := &runner{Config: cfg, ctx: ctx, url: server.URL(), truth: cfg.Directory.Truth(&url.URL{Scheme: "http", Host: "localhost"}, selection()), res: &res}
 	r.truth.Searches = cfg.Directory.Searches(selection())
 	res.Pages, res.Listings = r.truth.Pages, len(r.truth.Listings)
 	for _, step := range []struct {
@@ -97,7 +97,6 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 type runner struct {
 	Config
 	ctx   context.Context //nolint:containedctx // of the one call that it lives for
-	root  string
 	url   string
 	truth demo.Truth
 	res   *Result
@@ -207,7 +206,7 @@ func (r *runner) kills() error {
 			err = r.ctx.Err()
 		} else if err == nil { // it was at its end: go on in another database
 			if err = r.finish(); err == nil {
-				r.dir, err = os.MkdirTemp(r.root, "crawl-")
+				r.dir, err = os.MkdirTemp(filepath.Dir(r.dir), "crawl-")
 			}
 		}
 		if err != nil {

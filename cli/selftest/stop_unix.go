@@ -3,11 +3,8 @@
 package selftest
 
 import (
-	"cmp"
 	"database/sql"
 	"errors"
-	"math/rand/v2"
-	"os"
 	"syscall"
 	"time"
 )
@@ -22,12 +19,18 @@ func (r *runner) stopped() error {
 	if err != nil || !late.running { // its work was done before
 		return err
 	}
-	db, err := sql.Open("sqlite", fileURL(r.database(), "_txlock=immediate&_pragma=busy_timeout(20)"))
+	db, err := sql.Open("sqlite", fileURL(r.database(), "_txlock=immediate&_pragma=busy_timeout(5000)"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }() // nothing is written
-	if err := r.stopOutside(db, late.Process); err != nil {
+	tx, err := db.BeginTx(r.ctx, nil) // so that it stops while it can't write: nobody could go on before it is continued
+	if err != nil {
+		return err
+	}
+	err = late.Process.Signal(syscall.SIGSTOP)
+	time.Sleep(100 * time.Millisecond) // until each of its threads has stopped
+	if err = errors.Join(err, tx.Rollback()); err != nil {
 		return err
 	}
 	time.Sleep(1500 * time.Millisecond) // longer than the silence that counts as death below
@@ -47,22 +50,4 @@ func (r *runner) stopped() error {
 	}
 	r.res.Stopped = true
 	return r.finish()
-}
-
-// stopOutside stops a process while it holds no lock of the database: nobody could go on before it is continued.
-func (r *runner) stopOutside(db *sql.DB, p *os.Process) error {
-	for {
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond) // until each of its threads has stopped
-		tx, err := db.BeginTx(r.ctx, nil)
-		if err == nil {
-			return tx.Rollback()
-		}
-		if err := cmp.Or(r.ctx.Err(), p.Signal(syscall.SIGCONT)); err != nil {
-			return err
-		}
-		time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Millisecond)))) //nolint:gosec // a moment to stop at
-	}
 }
