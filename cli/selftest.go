@@ -147,9 +147,9 @@ func (p *Program) printSelftest(v *selftest.Result) error {
 	}
 	for _, l := range [][2]string{
 		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), shortVersion(b.Version), b.SQLite)},
-		{"crawl", fmt.Sprintf("%s, %s: %.0f pages/s", plural(v.Pages, "page"), plural(v.Listings, "listing"), float64(v.Pages)/v.Seconds)},
+		{"crawl", fmt.Sprintf("%s, %s", plural(v.Pages, "page"), plural(v.Listings, "listing"))},
 		{"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page"))},
-		{"kills", fmt.Sprintf("%d at random; %d pages were fetched again, %d are allowed", v.Kills, v.Again, v.Allowed)},
+		{"kills", fmt.Sprintf("%d at random", v.Kills)},
 		{"stopped", stopped},
 		{"verdict", verdict},
 	} {

@@ -155,29 +155,18 @@ func countValue(things string) cli.Generic {
 // countOf returns the value of a countValue flag.
 func countOf(c *cli.Context, name string) int { return flagValue[int](c, name) }
 
-// rates are named shares of a whole, and a time beside them; what was not given is nil.
-type rates struct {
-	shares map[string]float64
-	after  *time.Duration
-}
+// rates are named shares of a whole.
+type rates map[string]float64
 
 // ratesValue is a list of named shares: "429=0.05,503=0.02". Each lies between 0 and 1, and so
-// does their sum. The item named timed is a number of seconds.
-func ratesValue(known []string, timed string) cli.Generic {
-	parse := func(s string) (r rates, err error) {
-		r.shares = map[string]float64{}
+// does their sum.
+func ratesValue(known []string) cli.Generic {
+	parse := func(s string) (rates, error) {
+		r := rates{}
 		sum := 0.0
 		for _, item := range SplitList([]string{s}) {
 			name, text, _ := strings.Cut(item, "=")
 			name, text = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(text)
-			if name == timed {
-				d, err := parseTime(inSeconds(text))
-				if err != nil || d%time.Second != 0 || r.after != nil {
-					return r, fmt.Errorf("%q: want %s once, in whole seconds: %[2]s=60 or 2m", item, timed)
-				}
-				r.after = &d
-				continue
-			}
 			share, err := strconv.ParseFloat(text, 64)
 			if name == "" || err != nil || !(share >= 0 && share <= 1) {
 				return r, fmt.Errorf("%q: want name=share with a share from 0 to 1, like 429=0.05", item)
@@ -187,10 +176,10 @@ func ratesValue(known []string, timed string) cli.Generic {
 			} else if !found {
 				return r, fmt.Errorf("unknown name %q: want one of %s", name, strings.Join(known, ", "))
 			}
-			if _, twice := r.shares[name]; twice {
+			if _, twice := r[name]; twice {
 				return r, fmt.Errorf("%q is given twice; give it once", name)
 			}
-			r.shares[name] = share
+			r[name] = share
 			sum += share
 		}
 		if sum > 1 {
@@ -200,13 +189,10 @@ func ratesValue(known []string, timed string) cli.Generic {
 	}
 	return &value[rates]{parse: parse, text: func(r rates) string {
 		var items []string
-		for name, share := range r.shares {
+		for name, share := range r {
 			items = append(items, name+"="+strconv.FormatFloat(share, 'g', -1, 64))
 		}
 		slices.Sort(items)
-		if r.after != nil {
-			items = append(items, fmt.Sprintf("%s=%d", timed, *r.after/time.Second))
-		}
 		return strings.Join(items, ",")
 	}}
 }

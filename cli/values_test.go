@@ -173,7 +173,7 @@ func TestPages(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	t.Parallel()
-	testValues(t, func() cli.Generic { return ratesValue([]string{"429", "503", "timeout"}, "retry-after") }, map[string]valueTest{
+	testValues(t, func() cli.Generic { return ratesValue([]string{"429", "503", "timeout"}) }, map[string]valueTest{
 		"two":         {in: "503=0.02, 429=0.05", want: "429=0.05,503=0.02"},
 		"none":        {in: "", want: ""},
 		"near name":   {in: "timeuot=0.1", err: `unknown name "timeuot": did you mean timeout?`},
@@ -182,12 +182,6 @@ func TestRates(t *testing.T) {
 		"above one":   {in: "429=1.5", err: `"429=1.5": want name=share with a share from 0 to 1, like 429=0.05`},
 		"not a share": {in: "429=NaN", err: `"429=NaN": want name=share with a share from 0 to 1, like 429=0.05`},
 		"sum":         {in: "429=0.6,503=0.6", err: "the shares add up to 1.2; make them add up to at most 1"},
-		"seconds":     {in: "retry-after=60,429=1", want: "429=1,retry-after=60"},
-		"no seconds":  {in: "429=1,Retry-After=0", want: "429=1,retry-after=0"},
-		"minutes":     {in: "retry-after=2m", want: "retry-after=120"},
-		"a fraction":  {in: "429=1,retry-after=0.5", err: `"retry-after=0.5": want retry-after once, in whole seconds: retry-after=60 or 2m`},
-		"bare":        {in: "retry-after", err: `"retry-after": want retry-after once, in whole seconds: retry-after=60 or 2m`},
-		"twice timed": {in: "retry-after=1,retry-after=2", err: `"retry-after=2": want retry-after once, in whole seconds: retry-after=60 or 2m`},
 		"twice":       {in: "429=0.1,429=0.2", err: `"429" is given twice; give it once`},
 	})
 }
@@ -200,7 +194,7 @@ func TestValuesOfFlags(t *testing.T) {
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
 			&cli.GenericFlag{Name: "delay", Value: delayValue(time.Second)},
 			&cli.GenericFlag{Name: "max-pages", Value: countValue("pages")},
-			&cli.GenericFlag{Name: "fail", Value: ratesValue([]string{"429"}, "")},
+			&cli.GenericFlag{Name: "fail", Value: ratesValue([]string{"429"})},
 		},
 		Action: func(c *cli.Context) error {
 			low, high := delayOf(c, "delay")
@@ -210,7 +204,7 @@ func TestValuesOfFlags(t *testing.T) {
 			if timeOf(c, "timeout") != time.Hour || countOf(c, "max-pages") != -1 {
 				t.Errorf("timeout %v, max-pages %v", timeOf(c, "timeout"), countOf(c, "max-pages"))
 			}
-			if r := flagValue[rates](c, "fail").shares; len(r) != 1 || r["429"] != 0.5 {
+			if r := flagValue[rates](c, "fail"); len(r) != 1 || r["429"] != 0.5 {
 				t.Errorf("fail %v", r)
 			}
 			return nil
@@ -234,7 +228,7 @@ func FuzzValues(f *testing.F) {
 			func() cli.Generic { return ageValue(0) },
 			func() cli.Generic { return delayValue(0) },
 			func() cli.Generic { return countValue("pages") },
-			func() cli.Generic { return ratesValue([]string{"429"}, "retry-after") },
+			func() cli.Generic { return ratesValue([]string{"429"}) },
 		} {
 			v, again := fresh(), fresh()
 			if v.Set(s) != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 )
@@ -336,7 +337,7 @@ func cmdHoldsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer func() { _ = db.Close() }()
 	truth.Changes = nil // what earlier epochs left behind is a difference here
-	found, err := differences(context.Background(), db, demoSource, &truth)
+	found, err := selftest.Compare(context.Background(), db, demoSource, &truth)
 	ts.Check(err)
 	if len(found) > 0 || len(truth.Listings) == 0 {
 		ts.Fatalf("%d differences from the truth: %v", len(found), found[:min(len(found), 10)])
@@ -350,12 +351,7 @@ func cmdTellsTruth(ts *testscript.TestScript, neg bool, args []string) {
 	var truth demo.Truth
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &truth))
 	want, got := map[string][]string{}, map[string][]string{}
-	for _, x := range truth.Changes.Changed {
-		if !slices.Contains(want["changed"], x.ID) {
-			want["changed"] = append(want["changed"], x.ID)
-		}
-	}
-	for word, ids := range map[string][]string{"new": truth.Changes.New, "closed": truth.Changes.Dropped, "restored": truth.Changes.Restored} {
+	for word, ids := range map[string][]string{"new": truth.Changes.New, "changed": truth.Changes.Changed, "closed": truth.Changes.Dropped, "restored": truth.Changes.Restored} {
 		if len(ids) > 0 {
 			want[word] = ids
 		}

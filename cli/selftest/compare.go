@@ -19,45 +19,14 @@ import (
 	"ypcrawl/yp"
 )
 
-// Kind says how a database differs from the truth.
-type Kind string
-
-// The kinds, the worst first.
-const (
-	Damaged    Kind = "damaged"    // SQLite finds the file broken
-	Unfinished Kind = "unfinished" // a target is not done
-	Missing    Kind = "missing"    // the site shows it, the database does not have it
-	Doubled    Kind = "doubled"    // the database has it under an id that the site does not show
-	Differs    Kind = "differs"    // a value is another one
-)
-
-// Difference is one place in which a database differs from the truth.
-type Difference struct {
-	Kind Kind   `json:"kind"`
-	Of   string `json:"of"` // listing, details, search, city or database
-	ID   string `json:"id"` // as the site has it; of a search "los-angeles-ca/plumbers"
-	Text string `json:"text"`
-}
-
-// String is the difference as a sentence.
-func (d Difference) String() string {
-	return strings.TrimSpace(d.Of+" "+d.ID) + " " + d.Text
-}
-
 // listingColumns and detailColumns list the columns that are compared: of the fields of a listing but for its id, of
 // those of its own page but for its id and its name, which stays the card's.
-func listingColumns() (all []string) {
-	for i := range yp.ListingFields {
-		if column := yp.ListingFields[i].ColumnName(); column == yp.ListingFields[i].Name {
-			all = append(all, column)
-		}
-	}
-	return all
-}
+func listingColumns() []string { return columns(reflect.TypeFor[yp.Listing](), "id", "rank") }
+func detailColumns() []string  { return columns(reflect.TypeFor[yp.Detail](), "id", "name") }
 
-func detailColumns() (all []string) {
-	for f := range reflect.TypeFor[yp.Detail]().Fields() {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "id" && name != "name" {
+func columns(of reflect.Type, but ...string) (all []string) {
+	for f := range of.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !slices.Contains(but, name) {
 			all = append(all, name)
 		}
 	}
@@ -71,18 +40,10 @@ const completed = `
 	UPDATE listing AS l SET website_url = d.website_url, website = d.website, domain = d.domain FROM detail d WHERE d.id = l.id AND l.website_url IS NULL AND l.website IS NULL;
 	UPDATE listing AS l SET hours = ifnull(l.hours, d.hours), years_in_business = ifnull(l.years_in_business, d.years_in_business) FROM detail d WHERE d.id = l.id`
 
-// WriteTruth writes the truth into a SQLite file: tables of listings, details, searches and cities with the columns
-// of a crawl's database, of gone listings, of those that may be gone, and of whether there were earlier epochs.
-func WriteTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
-	x, since := demo.Changes{}, []string{}
-	if t.Changes != nil {
-		x, since = *t.Changes, []string{"earlier epochs"}
-	}
-	db, err := sql.Open("sqlite", fileURL(path, "_pragma=synchronous(off)&_pragma=journal_mode(off)"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+// load writes the truth into tables of listings, details, searches and cities with the columns of a crawl's database,
+// and of listings that the site showed in earlier epochs alone: gone ones, and those that may still be there.
+func load(ctx context.Context, db *sql.DB, t *demo.Truth) error {
+	x := cmp.Or(t.Changes, &demo.Changes{})
 	for _, table := range []struct {
 		name, id string // of a row of JSON
 		columns  []string
@@ -92,9 +53,8 @@ func WriteTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
 		{"detail", "value->>'id'", detailColumns(), t.Details},
 		{"search", "value->>'city' || '/' || (value->>'category')", []string{"pages"}, t.Searches},
 		{"city", "value->>'slug'", []string{"name", "state"}, t.Cities},
-		{"gone", "value", nil, append(x.Dropped, x.Retired...)},
-		{"held", "value", nil, append(x.Unconfirmed, x.Ads...)},
-		{"since", "value", nil, since},
+		{"gone", "value", nil, slices.Concat(x.Dropped, x.Retired)},
+		{"held", "value", nil, slices.Concat(x.Unconfirmed, x.Ads)},
 	} {
 		var rows bytes.Buffer
 		enc := json.NewEncoder(&rows)
@@ -106,12 +66,11 @@ func WriteTruth(ctx context.Context, path string, t *demo.Truth) (err error) {
 		for _, c := range table.columns {
 			columns, from = columns+", "+c, from+", value->>'"+c+"'"
 		}
-		_, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String())
-		if err != nil {
-			return fmt.Errorf("table %s: %w", table.name, err)
+		if _, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String()); err != nil {
+			return err
 		}
 	}
-	_, err = db.ExecContext(ctx, completed)
+	_, err := db.ExecContext(ctx, completed)
 	return err
 }
 
@@ -119,69 +78,73 @@ func fileURL(path, query string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// Compare returns every difference between the rows of a source and the truth in a file of WriteTruth: the rows of
-// either are taken from those of the other, EXCEPT both ways. Details, cities and searches of which the truth has none are
-// not compared. With details, listings must have what their own pages complete. With earlier epochs, values that the site
-// no longer shows may be there, and listings that it no longer shows must be among the changes. Addresses of pages and
-// pictures are compared without the host if that is this machine: the demo directory may have had several ports.
-func Compare(ctx context.Context, db *store.DB, source, truth string) (found []Difference, err error) {
+// Compare returns a sentence about every row that differs between the rows of a source and the truth: the rows of either are taken from those
+// of the other, EXCEPT both ways. Details, cities and searches of which the truth has none are not compared. With
+// details, listings must have what their own pages complete. With changes since earlier epochs, values and listings that
+// the site no longer shows may be there, the latter as dropped once they were missed often enough. Addresses of pages and pictures are compared without the host if that is this
+// machine: the demo directory may have had several ports.
+func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth) (found []string, err error) {
 	if err := db.IntegrityCheck(ctx); err != nil {
-		return []Difference{{Damaged, "database", "", "is damaged: " + err.Error()}}, nil
+		return nil, err
 	}
-	both, err := sql.Open("sqlite", fileURL(db.Path(), "mode=ro"))
+	both, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
 		return nil, err
 	}
 	both.SetMaxOpenConns(1) // others would lack the truth
 	defer func() { err = errors.Join(err, both.Close()) }()
-	if _, err = both.ExecContext(ctx, `ATTACH ? AS truth`, fileURL(truth, "mode=ro")); err != nil {
+	if err := load(ctx, both, truth); err != nil {
+		return nil, fmt.Errorf("write the truth: %w", err)
+	}
+	if _, err := both.ExecContext(ctx, `ATTACH ? AS crawled`, fileURL(db.Path(), "mode=ro")); err != nil {
 		return nil, err
 	}
-	asked, err := store.Column[string](store.ReaderOf(ctx, both), `
-		SELECT 'listing' UNION SELECT 'search' FROM truth.search UNION SELECT 'detail' FROM truth.detail UNION SELECT 'city' FROM truth.city UNION SELECT 'since' FROM truth.since`)
-	if err != nil {
-		return nil, err
-	}
-	since := slices.Contains(asked, "since")
-	for _, part := range []struct{ of, table, truth, found string }{ // an id, and what is compared of it
-		{"search", "search", `
-			SELECT id, pages, 'DONE' AS status FROM truth.search WHERE pages > 0 OR id NOT IN (SELECT id FROM (` + searches + `) WHERE retired)`, `
+	since := truth.Changes != nil
+	for _, part := range []struct {
+		of           string
+		asked        bool
+		columns      []string // that are compared, beside the id
+		truth, found string
+	}{
+		{"search", truth.Searches != nil, []string{"pages", "status"}, `
+			SELECT id, pages, 'DONE' AS status FROM search WHERE pages > 0 OR id NOT IN (SELECT id FROM (` + searches + `) WHERE retired)`, `
 			SELECT id, pages, status FROM (` + searches + `) WHERE NOT retired`},
-		{"listing", "listing", "SELECT id, " + values(listingColumns(), "", since) + ", 'open' AS status FROM truth.listing t", `
-			SELECT l.listing_id, ` + values(listingColumns(), "l", since) + `, ` + status + ` FROM listings l LEFT JOIN truth.listing t ON t.id = l.listing_id
-			WHERE l.source_id = ` + sourceID + ` AND l.listing_id NOT IN (SELECT id FROM truth.gone UNION ALL SELECT id FROM truth.held) AND NOT (?2 AND t.id IS NULL AND l.dropped_at IS NOT NULL)`},
-		{"listing", "since", `
-			SELECT l.listing_id AS id, iif(l.listing_id IN truth.held OR ` + missed + ` < ` + fmt.Sprint(store.DropAfter) + `, 'open', 'dropped') AS status ` + vanished, `
-			SELECT l.listing_id, ` + status + vanished},
-		{"details", "detail", "SELECT l.listing_id AS id, 'DONE' AS status" + details, "SELECT l.listing_id, t.status" + details},
-		{"details", "detail", "SELECT id, " + values(detailColumns(), "", since) + " FROM truth.detail t", `
-			SELECT l.listing_id, ` + values(detailColumns(), "d", since) + ` FROM details d JOIN listings l ON l.id = d.listing LEFT JOIN truth.detail t ON t.id = l.listing_id
-			WHERE l.source_id = ` + sourceID + ` AND NOT (?2 AND t.id IS NULL)`},
-		{"city", "city", "SELECT * FROM truth.city", `
-			SELECT x.slug, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.removed_at IS NULL AND x.missed = 0 AND x.source_id = ` + sourceID},
+		{"listing", true, append(listingColumns(), "status"), "SELECT id, " + values(listingColumns(), "", since) + ", 'open' AS status FROM listing t", `
+			SELECT l.listing_id AS id, ` + values(listingColumns(), "l", since) + `, ` + status + `
+			FROM listings l LEFT JOIN listing t ON t.id = l.listing_id
+			WHERE l.source_id = ` + sourceID + ` AND l.listing_id NOT IN (SELECT id FROM gone UNION ALL SELECT id FROM held) AND NOT (?2 AND t.id IS NULL AND l.dropped_at IS NOT NULL)`},
+		{"listing", since, []string{"status"}, `
+			SELECT l.listing_id AS id, iif(l.listing_id IN held OR ` + missed + ` < ` + fmt.Sprint(store.DropAfter) + `, 'open', 'dropped') AS status ` + vanished, `
+			SELECT l.listing_id AS id, ` + status + vanished},
+		{"details", truth.Details != nil, append(detailColumns(), "status"), "SELECT id, " + values(detailColumns(), "", false) + ", 'DONE' AS status FROM detail t", `
+			SELECT l.listing_id AS id, ` + values(detailColumns(), "d", false) + `, t.status
+			FROM targets t JOIN listings l ON l.id = t.listing LEFT JOIN details d ON d.listing = l.id
+			WHERE t.kind = 'detail' AND t.retired_at IS NULL AND t.source_id = ` + sourceID},
+		{"city", truth.Cities != nil, []string{"name", "state"}, "SELECT id, name, state FROM city", `
+			SELECT x.slug AS id, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.removed_at IS NULL AND x.missed = 0 AND x.source_id = ` + sourceID},
 	} {
-		if !slices.Contains(asked, part.table) {
+		if !part.asked {
 			continue
 		}
-		rows, err := both.QueryContext(ctx, "SELECT 'truth', * FROM ("+part.truth+" EXCEPT "+part.found+
-			") UNION ALL SELECT 'database', * FROM ("+part.found+" EXCEPT "+part.truth+") ORDER BY 2, 1 DESC", source, since)
-		if err == nil {
-			found, err = differences(found, part.of, rows)
+		row := make([]string, len(part.columns))
+		for i, c := range part.columns {
+			row[i] = "'" + c + "', " + c
 		}
+		only := `SELECT concat('` + part.of + ` ', id, ' is in the %s alone: ', json_object(` + strings.Join(row, ", ") + `)) FROM (%s EXCEPT %s)`
+		some, err := store.Column[string](store.ReaderOf(ctx, both), fmt.Sprintf(only, "database", part.found, part.truth)+" UNION ALL "+
+			fmt.Sprintf(only, "truth", part.truth, part.found)+" ORDER BY 1", source, since)
 		if err != nil {
 			return nil, fmt.Errorf("compare %s with the demo: %w", db.Path(), err)
 		}
+		found = append(found, some...)
 	}
-	worst := []Kind{Unfinished, Missing, Doubled, Differs}
-	slices.SortStableFunc(found, func(a, b Difference) int { return slices.Index(worst, a.Kind) - slices.Index(worst, b.Kind) })
 	return found, nil
 }
 
 const (
 	sourceID = `(SELECT id FROM sources WHERE name = ?1)`
-	status   = `iif(l.dropped_at IS NULL, 'open', 'dropped')`
-	vanished = ` FROM listings l WHERE l.source_id = ` + sourceID + ` AND (l.listing_id IN truth.gone OR l.listing_id IN truth.held)`
-	details  = ` FROM targets t JOIN listings l ON l.id = t.listing WHERE t.kind = 'detail' AND t.retired_at IS NULL AND NOT ?2 AND t.source_id = ` + sourceID
+	status   = `iif(l.dropped_at IS NULL, 'open', 'dropped') AS status`
+	vanished = ` FROM listings l WHERE l.source_id = ` + sourceID + ` AND (l.listing_id IN gone OR l.listing_id IN held)`
 	// missed is how many crawls in a row of the target that is the least sure of it lack a listing, or
 	// reads of the index the target's city.
 	missed = `(SELECT ifnull(min(max(s.missed, ifnull(x.missed, 0))), 0) FROM sightings s JOIN targets t ON t.id = s.target_id
@@ -206,42 +169,6 @@ func values(columns []string, table string, since bool) string {
 		out[i] = v + " AS " + column
 	}
 	return strings.Join(out, ", ")
-}
-
-// differences adds rows that only one side has: which one, an id, and its values, the truth's row of an id first.
-func differences(all []Difference, of string, rows *sql.Rows) ([]Difference, error) {
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	var only [][]sql.NullString
-	for err == nil && rows.Next() {
-		row, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
-		for i := range row {
-			into[i] = &row[i]
-		}
-		err = rows.Scan(into...)
-		only = append(only, row)
-	}
-	for i := 0; i < len(only); i++ {
-		row, id := only[i], only[i][1].String
-		switch {
-		case i+1 < len(only) && only[i+1][1] == row[1]:
-			i++
-			for n, is := range only[i] {
-				kind := Differs
-				if columns[n] == "status" && of != "listing" {
-					kind = Unfinished
-				}
-				if n > 1 && is != row[n] {
-					all = append(all, Difference{kind, of, id, fmt.Sprintf("%s is %q, and should be %q", columns[n], is.String, row[n].String)})
-				}
-			}
-		case row[0].String == "truth":
-			all = append(all, Difference{Missing, of, id, fmt.Sprintf("is missing: the site shows it (%s %q)", columns[2], row[2].String)})
-		default:
-			all = append(all, Difference{Doubled, of, id, fmt.Sprintf("is in the database (%s %q), but the site does not show it", columns[2], row[2].String)})
-		}
-	}
-	return all, errors.Join(err, rows.Err())
 }
 
 // Crawled is what a database says of the crawl of a source: where the site stood, and what the

@@ -3,11 +3,8 @@
 package selftest
 
 import (
-	"cmp"
 	"database/sql"
 	"errors"
-	"math/rand/v2"
-	"os"
 	"syscall"
 	"time"
 )
@@ -19,32 +16,32 @@ const progress = `SELECT group_concat(concat_ws(' ', id, status, page_current, r
 // and continues it: what it still has in hand must not count.
 func (r *runner) stopped() error {
 	late, err := r.crawl(30)
-	if err != nil || !late.running {
+	if err != nil || !late.running { // its work was done before
 		return err
 	}
-	db, err := sql.Open("sqlite", fileURL(r.database(), "_txlock=immediate&_pragma=busy_timeout(20)"))
+	db, err := sql.Open("sqlite", fileURL(r.database(), "_txlock=immediate&_pragma=busy_timeout(5000)"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }() // nothing is written
-	if err := r.stopOutside(db, late.Process); err != nil {
+	tx, err := db.BeginTx(r.ctx, nil) // so that it stops while it can't write: nobody could go on before it is continued
+	if err != nil {
 		return err
 	}
-	r.allow += Workers
-	select { // longer than the silence that counts as death below
-	case <-time.After(1500 * time.Millisecond):
-	case <-r.ctx.Done():
+	err = late.Process.Signal(syscall.SIGSTOP)
+	time.Sleep(100 * time.Millisecond) // until each of its threads has stopped
+	if err = errors.Join(err, tx.Rollback()); err != nil {
+		return err
 	}
-	var other *child
+	time.Sleep(1500 * time.Millisecond) // longer than the silence that counts as death below
 	var before, after string
-	if _, err = r.run(0, "recover", "--timeout", "1s"); err == nil {
+	other, err := r.run(0, "recover", "--timeout", "1s")
+	if err == nil {
 		other, err = r.crawl(0)
 	}
 	err = errors.Join(err, db.QueryRowContext(r.ctx, progress).Scan(&before), late.Process.Signal(syscall.SIGCONT))
 	<-late.done
-	if err = cmp.Or(err, r.ended(late)); err == nil {
-		err = db.QueryRowContext(r.ctx, progress).Scan(&after)
-	}
+	err = errors.Join(err, r.ended(late), db.QueryRowContext(r.ctx, progress).Scan(&after))
 	if err != nil {
 		return err
 	}
@@ -53,22 +50,4 @@ func (r *runner) stopped() error {
 	}
 	r.res.Stopped = true
 	return r.finish()
-}
-
-// stopOutside stops a process while it holds no lock of the database: nobody could go on before it is continued.
-func (r *runner) stopOutside(db *sql.DB, p *os.Process) error {
-	for {
-		if err := p.Signal(syscall.SIGSTOP); err != nil {
-			return err
-		}
-		time.Sleep(100 * time.Millisecond) // until each of its threads has stopped
-		tx, err := db.BeginTx(r.ctx, nil)
-		if err == nil {
-			return tx.Rollback()
-		}
-		if err := cmp.Or(r.ctx.Err(), p.Signal(syscall.SIGCONT)); err != nil {
-			return err
-		}
-		time.Sleep(time.Duration(rand.Int64N(int64(3 * time.Millisecond)))) //nolint:gosec // a moment to stop at
-	}
 }

@@ -36,7 +36,7 @@ type business struct {
 
 	// As a page of results shows it.
 	Rank int
-	Href string // "" in an ad of those nationwide advertisers that link to no profile
+	Href string
 }
 
 // claims are how a card says whether its profile is claimed.
@@ -211,16 +211,13 @@ func (b *business) extras() {
 	}
 }
 
-// inventLabels lists the categories on the card; one in ten repeats one.
+// inventLabels lists the categories on the card.
 func (b *business) inventLabels() []string {
 	d, all := b.dice, b.trade.Labels
 	labels := []string{b.trade.Name}
 	first, n := d.pick(tagLabels, len(all)), d.pick(tagLabels1, 4)
 	for i := range n {
 		labels = append(labels, all[(first+i)%len(all)])
-	}
-	if d.pct(tagLabels+100) < 10 {
-		labels = append(labels, labels[0])
 	}
 	return labels
 }

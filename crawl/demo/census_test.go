@@ -48,8 +48,6 @@ func (c *census) target(t *target) {
 	c.note("full last page", t.total > 0 && t.total%perPage == 0)
 	c.note("more pages than the tier reads", t.pages() > gazetteer.TierPages(t.place.Tier))
 	c.note("over a thousand results", t.total > 1000)
-	c.note("past the end: last page again", t.repeats)
-	c.note("past the end: not found", !t.repeats)
 	for n := 1; n <= min(t.pages(), gazetteer.TierPages(t.place.Tier)); n++ {
 		c.page(t, n)
 	}
@@ -78,12 +76,9 @@ func (c *census) page(t *target, n int) {
 		}
 		c.where[k][t.place.Slug+trades()[t.cat].Name] = true
 	}
-	center, aside := c.d.ads(t, n)
-	for _, k := range append(center, aside...) {
-		b := c.d.business(k)
+	for _, k := range c.d.ads(t, n) {
 		c.note("ad that is organic too", onPage[k])
 		c.note("nationwide ad", k.place == nationwide)
-		c.note("ad without a link", !b.adLinks())
 	}
 }
 
@@ -114,9 +109,8 @@ func (c *census) business(b *business) {
 	c.note("claimed", b.Claim == "mip_claimed")
 	c.note("unclaimed", b.Claim == "mip_unclaimed")
 	c.note("claim unsaid", b.Claim == "")
-	c.note("repeated label", len(distinct(b.Labels)) < len(b.Labels))
 	c.note("image relative to the protocol", strings.HasPrefix(b.Image, "//"))
-	c.note("image loaded late", strings.HasPrefix(b.Image, "/media/"))
+	c.note("image of the site", strings.HasPrefix(b.Image, "/media/"))
 	c.note("double hyphen in the slug", strings.Contains(b.Path, "--"))
 	c.name(b.Name)
 }

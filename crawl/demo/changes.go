@@ -14,7 +14,7 @@ import (
 // list is nil.
 type Changes struct {
 	New      []string `json:"new"`      // never seen before
-	Changed  []Change `json:"changed"`  // by id, then by field
+	Changed  []string `json:"changed"`  // a field says something else than before; what a page does not show is kept
 	Dropped  []string `json:"dropped"`  // dropped: every target that saw them was read to its end
 	Restored []string `json:"restored"` // dropped after an earlier crawl, and seen again
 	// Unconfirmed have vanished, but a target that saw them was cut by the page
@@ -28,17 +28,6 @@ type Changes struct {
 	// Ads stay, although no card shows them: the crawl leaves ads out, and they are shown as
 	// those. Only listings that were seen before; told again by every crawl.
 	Ads []string `json:"ads"`
-}
-
-// Change is a field of a listing that says something else than before. Fields
-// are named as in yp.Listing's JSON; lists are JSON arrays, a rating is a
-// decimal ("4.5"), claimed is "true" or "false". Old is "" for nothing; New
-// never is, since what a page does not show is kept.
-type Change struct {
-	ID    string `json:"id"`
-	Field string `json:"field"`
-	Old   string `json:"old"`
-	New   string `json:"new"`
 }
 
 // Changes computes what a complete crawl of the present epoch tells a database
@@ -76,7 +65,7 @@ type ledger struct {
 
 // crawl reads an edition and returns what that tells.
 func (l *ledger) crawl(e *edition) Changes {
-	c := Changes{New: []string{}, Changed: []Change{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
+	c := Changes{New: []string{}, Changed: []string{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
 	seen, ads, complete := e.read(l.sel)
 	for k, r := range l.known {
 		switch {
@@ -97,10 +86,9 @@ func (l *ledger) crawl(e *edition) Changes {
 		b := e.business(k)
 		l.seen(&c, k, &b, at)
 	}
-	for _, ids := range [][]string{c.New, c.Dropped, c.Restored, c.Unconfirmed, c.Retired, c.Ads} {
+	for _, ids := range [][]string{c.New, c.Changed, c.Dropped, c.Restored, c.Unconfirmed, c.Retired, c.Ads} {
 		slices.Sort(ids)
 	}
-	slices.SortFunc(c.Changed, func(a, b Change) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Field, b.Field)) })
 	return c
 }
 
@@ -127,10 +115,8 @@ func (d *edition) read(sel Selection) (seen, ads map[key]map[spot]views, complet
 			into = seen
 		}
 		for n := 1; n <= t.read; n++ {
-			center, aside := d.ads(&t, n)
 			saw(seen, viewOrganic, d.onPage(&t, n))
-			saw(into, viewCenterAd, center)
-			saw(into, viewAsideAd, aside)
+			saw(into, viewAd, d.ads(&t, n))
 		}
 	}
 	return seen, ads, complete
@@ -176,14 +162,15 @@ func (l *ledger) seen(c *Changes, k key, b *business, at map[spot]views) {
 		}
 		r.at[spot] = v
 	}
+	changed := false
 	for f, text := range texts {
-		if text == "" {
-			continue
+		if text != "" {
+			changed = changed || r.says[f] != text && (r.says[f] != "" || again[f] != "")
+			r.says[f] = text
 		}
-		if !r.says.same(f, text) && (r.says[f] != "" || again[f] != "") {
-			c.Changed = append(c.Changed, Change{id, yp.ListingFields[f].Name, r.says[f], text})
-		}
-		r.says[f] = text
+	}
+	if changed {
+		c.Changed = append(c.Changed, id)
 	}
 }
 
@@ -201,17 +188,3 @@ func (b *business) says(shown views) (texts says) {
 // says holds what a listing says in the fields whose changes count, as texts, in the order
 // of yp.ListingFields. The other fields are volatile, or follow from these.
 type says [len(yp.ListingFields)]string
-
-// same reports whether two texts of a field say the same: phones by their
-// canonical form where both have one.
-func (t *says) same(field int, other string) bool {
-	if t[field] == other {
-		return true
-	}
-	if yp.ListingFields[field].Form != "phone_e164" {
-		return false
-	}
-	a, okA := yp.CanonicalPhone(t[field])
-	b, okB := yp.CanonicalPhone(other)
-	return okA && okB && a == b
-}

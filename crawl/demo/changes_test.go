@@ -1,7 +1,6 @@
 package demo_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -92,7 +91,7 @@ func pathOf(t *testing.T, address string) string {
 
 // take applies a crawl and notes what it tells.
 func (db *database) take(c *crawled) {
-	db.tell = demo.Changes{New: []string{}, Changed: []demo.Change{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
+	db.tell = demo.Changes{New: []string{}, Changed: []string{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
 	seen := make(map[string][]string)
 	for at, listings := range c.shown {
 		for id := range listings {
@@ -116,12 +115,9 @@ func (db *database) take(c *crawled) {
 	for id, targets := range seen {
 		db.met(c, id, targets)
 	}
-	for _, ids := range [][]string{db.tell.New, db.tell.Dropped, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired, db.tell.Ads} {
+	for _, ids := range [][]string{db.tell.New, db.tell.Changed, db.tell.Dropped, db.tell.Restored, db.tell.Unconfirmed, db.tell.Retired, db.tell.Ads} {
 		slices.Sort(ids)
 	}
-	slices.SortFunc(db.tell.Changed, func(a, b demo.Change) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Field, b.Field))
-	})
 }
 
 func (db *database) missed(c *crawled, id string, k *kept) {
@@ -164,13 +160,15 @@ func (db *database) met(c *crawled, id string, targets []string) {
 			k.fields[field] = text
 		}
 	}
+	changed := false
 	for field, was := range old {
 		again := slices.ContainsFunc(targets, func(at string) bool {
 			return slices.Contains(k.targets, at) && fieldsOf(c.shown[at][id])[field] != ""
 		})
-		if k.targets != nil && was != k.fields[field] && (was != "" || again) {
-			db.tell.Changed = append(db.tell.Changed, demo.Change{ID: id, Field: field, Old: was, New: k.fields[field]})
-		}
+		changed = changed || k.targets != nil && was != k.fields[field] && (was != "" || again)
+	}
+	if changed {
+		db.tell.Changed = append(db.tell.Changed, id)
 	}
 	for _, at := range targets {
 		if !slices.Contains(k.targets, at) {
@@ -326,13 +324,17 @@ func TestChangeCensus(t *testing.T) {
 		{1, demo.Selection{States: []string{"CO"}, MaxPages: -1, Planned: true}},
 		{0, demo.Selection{States: []string{"AZ"}, MaxPages: -1}},
 	} {
-		d := moved(t, demo.Config{Seed: c.seed}, 1)
-		counts := make(map[string]int)
-		count(t, d, c.sel, counts, "", 0)
+		d, _ := setup(t, demo.Config{Seed: c.seed})
+		first := d.Truth(&url.URL{}, c.sel).Listings
+		if err := d.SetEpoch(1); err != nil {
+			t.Fatal(err)
+		}
+		counts, second := make(map[string]int), d.Truth(&url.URL{}, c.sel).Listings
+		count(t, d, c.sel, first, counts, "", 0)
 		if err := d.SetEpoch(2); err != nil {
 			t.Fatal(err)
 		}
-		count(t, d, c.sel, counts, "later ", 0, 1)
+		count(t, d, c.sel, second, counts, "later ", 0, 1)
 		for _, what := range []string{
 			"new", "gone", "name", "phone", "street", "postal_code", "rating", "review_count", "website", "website from nothing",
 			"phone from nothing", "rating from nothing", "later new", "later gone", "later restored", "later name",
@@ -357,7 +359,8 @@ func TestChangeCensus(t *testing.T) {
 	}
 }
 
-func count(t *testing.T, d *demo.Directory, sel demo.Selection, counts map[string]int, prefix string, since ...int) {
+// count counts what a crawl tells, and how often each field of a listing that has changed differs from what it was before.
+func count(t *testing.T, d *demo.Directory, sel demo.Selection, before []yp.Listing, counts map[string]int, prefix string, since ...int) {
 	t.Helper()
 	all, err := d.Changes(sel, since...)
 	if err != nil {
@@ -365,10 +368,26 @@ func count(t *testing.T, d *demo.Directory, sel demo.Selection, counts map[strin
 	}
 	counts[prefix+"new"], counts[prefix+"gone"], counts[prefix+"restored"] = len(all.New), len(all.Dropped), len(all.Restored)
 	counts[prefix+"unconfirmed"], counts[prefix+"retired"] = len(all.Unconfirmed), len(all.Retired)
-	for _, c := range all.Changed {
-		counts[prefix+c.Field]++
-		if c.Old == "" {
-			counts[prefix+c.Field+" from nothing"]++
+	changed := make(map[string]bool)
+	for _, id := range all.Changed {
+		changed[id] = true
+	}
+	old := make(map[string]map[string]string)
+	for _, l := range before {
+		old[l.ID] = fieldsOf(l)
+	}
+	for _, l := range d.Truth(&url.URL{}, sel).Listings {
+		now, was := fieldsOf(l), old[l.ID]
+		if !changed[l.ID] || was == nil {
+			continue
+		}
+		for field, text := range now {
+			if was[field] != text {
+				counts[prefix+field]++
+			}
+			if was[field] == "" {
+				counts[prefix+field+" from nothing"]++
+			}
 		}
 	}
 }

@@ -33,9 +33,7 @@ func (d *edition) detailPage(b *business) []byte {
 	v := own{frame: plainFrame(b.Name, "mip"), business: *b, profile: pr, Phone: pr.phone}
 	v.frame.Where = b.where()
 	v.Tel, _ = yp.CanonicalPhone(pr.phone)
-	if pr.ld {
-		v.LD = b.detailLD(&pr)
-	}
+	v.LD = b.detailLD(&pr)
 	return d.page("detail", &v)
 }
 
@@ -69,7 +67,6 @@ type profile struct {
 	Payment, Services, Languages, Hoods, AKA []string
 	Social                                   []string // as linked, the placeholder too
 	lat, lon                                 string
-	ld                                       bool // the page has JSON-LD
 }
 
 // placeholder is where the site's own template points when a business has no
@@ -86,8 +83,8 @@ const tagOwn = 7_000
 func (b *business) profile() profile {
 	d := b.dice
 	pr := profile{
-		phone: b.Phone, Email: b.email(), Opens: b.Hours, ld: d.pct(tagOwn) >= 16,
-		Payment: some(d, tagOwn+100, words().Payments, 55), Services: distinct(b.Labels), Languages: some(d, tagOwn+200, words().Tongues, 40), Social: b.socials(),
+		phone: b.Phone, Email: b.email(), Opens: b.Hours,
+		Payment: some(d, tagOwn+100, words().Payments, 55), Services: b.Labels, Languages: some(d, tagOwn+200, words().Tongues, 40), Social: b.socials(),
 	}
 	if b.Phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
 		pr.phone = b.localNumber(d, tagOwn+3)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 )
 
 var (
-	// ErrFailSpec says that a kind of failure is not known, or its probability none.
+	// ErrFailSpec says that a kind of failure is not known.
 	ErrFailSpec = errors.New("bad failure specification")
 	// ErrEpoch says that there is no such epoch.
 	ErrEpoch = errors.New("no such epoch")
@@ -31,21 +32,15 @@ type Config struct {
 	Places  int                // the largest places of every state; 0 = 40, below 0 = all
 	Latency time.Duration      // added before every answer; 0 = none
 	Fail    map[string]float64 // probability of each kind of failure: 429, 503, challenge, timeout, truncate, cut, layout; nil = none
-
-	// RetryAfter is what a 429 and a 503 tell, in whole seconds; 0 = 1 s by a 429 and
-	// nothing by a 503, below 0 = nothing by either.
-	RetryAfter time.Duration
-
-	Logger zerolog.Logger // one debug line per request; the zero value discards
+	Logger  zerolog.Logger     // one debug line per request; the zero value discards
 }
 
 // Directory is the demo directory. It is an http.Handler and safe for
 // concurrent use.
 type Directory struct {
 	cfg       Config
-	gaz       *gazetteer.Gazetteer
 	first     *atlas         // the places of epoch 0
-	spares    []*place       // the places that later epochs may add
+	spares    []*place       // the places that come next in size, which later epochs may add
 	cats      map[string]int // slug to index in trades
 	templates *template.Template
 	now       atomic.Pointer[edition]
@@ -65,12 +60,12 @@ func New(cfg Config, g *gazetteer.Gazetteer) (*Directory, error) {
 	if len(all) >= nationwide {
 		return nil, fmt.Errorf("build the demo directory: %d places, ids have room for %d", len(all), nationwide)
 	}
-	d := &Directory{cfg: cfg, gaz: g, cats: make(map[string]int), templates: newTemplates()}
-	d.first = newAtlas(takePlaces(all, cmp.Or(cfg.Places, defaultPlaces)))
-	for _, p := range d.first.places {
+	d := &Directory{cfg: cfg, cats: make(map[string]int), templates: newTemplates()}
+	d.first = newAtlas(takePlaces(all, cmp.Or(cfg.Places, defaultPlaces), nil))
+	d.spares = takePlaces(all, numSpares, d.first.bySlug)
+	for _, p := range slices.Concat(d.first.places, d.spares) {
 		p.near = nearest(p, d.first.byState[p.State])
 	}
-	d.spares = takeSpares(all, d.first)
 	for i := range trades() {
 		d.cats[yp.CategorySlug(trades()[i].Name)] = i
 	}

@@ -1,17 +1,12 @@
 package demo
 
 import (
-	"bytes"
-	"cmp"
 	_ "embed" // for robots.txt
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // robots allows everything a crawl selects and disallows what no crawl needs.
@@ -78,10 +73,9 @@ type answer struct {
 func (a *answer) serve() {
 	switch a.failure {
 	case fail429:
-		a.retryAfter(cmp.Or(a.d.cfg.RetryAfter, time.Second))
+		a.w.Header().Set("Retry-After", "1")
 		a.plain(http.StatusTooManyRequests, "text/plain; charset=utf-8", "Too many requests. Slow down.\n")
 	case fail503:
-		a.retryAfter(a.d.cfg.RetryAfter)
 		a.plain(http.StatusServiceUnavailable, "text/plain; charset=utf-8", "Service unavailable.\n")
 	case failChallenge:
 		a.w.Header().Set("Cf-Mitigated", "challenge")
@@ -93,12 +87,6 @@ func (a *answer) serve() {
 		panic(http.ErrAbortHandler) // closes the connection without an answer
 	default:
 		a.page()
-	}
-}
-
-func (a *answer) retryAfter(d time.Duration) {
-	if d > 0 {
-		a.w.Header().Set("Retry-After", strconv.FormatInt(int64(d/time.Second), 10))
 	}
 }
 
@@ -145,16 +133,14 @@ func (a *answer) page() {
 func (a *answer) build() (status int, html []byte) {
 	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
 	switch {
-	case path == "/":
-		html = d.homePage()
 	case path == "/search":
-		if req, ok := d.findSearch(q); ok {
-			return d.resultsPage(&req)
+		if p, cat, ok := d.findSearch(q); ok {
+			return d.resultsPage(p, cat, pageNumber(q))
 		}
 		v := plainFrame("Search", "srp")
 		v.What, v.Where = q.Get("search_terms"), q.Get("geo_location_terms")
 		html = d.page("no_results", v)
-	case path == "/sitemap":
+	case path == "/", path == "/sitemap":
 		html = d.sitemapPage()
 	case strings.HasPrefix(path, "/state-"):
 		html = d.statePage(strings.TrimPrefix(path, "/state-"), q)
@@ -168,8 +154,9 @@ func (a *answer) build() (status int, html []byte) {
 	case strings.Count(path, "/") == 1:
 		html = d.cityPage(d.bySlug[path[1:]])
 	default:
-		if req, ok := d.findResults(path, q); ok {
-			return d.resultsPage(&req)
+		city, slug, _ := strings.Cut(path[1:], "/")
+		if cat, ok := d.cats[slug]; ok && d.bySlug[city] != nil {
+			return d.resultsPage(d.bySlug[city], cat, pageNumber(q))
 		}
 	}
 	if html == nil {
@@ -178,18 +165,13 @@ func (a *answer) build() (status int, html []byte) {
 	return http.StatusOK, html
 }
 
-// send writes the page, compressed for whoever can read that.
+// send writes the page.
 func (a *answer) send(status int, body []byte) {
 	h := a.w.Header()
 	h.Set("Content-Type", contentType)
-	h.Set("Vary", "Accept-Encoding")
 	// What a CDN adds to every page, and no sign of a block.
 	h.Set("Cf-Cache-Status", "DYNAMIC")
 	h.Set("Set-Cookie", "vrid=demo; Path=/; HttpOnly; SameSite=Lax")
-	if strings.Contains(a.r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = gzipped(body)
-	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.done(status)
 	a.w.WriteHeader(status)
@@ -200,19 +182,6 @@ func (a *answer) send(status int, body []byte) {
 		body = body[:len(body)/2] // the server then closes the connection
 	}
 	_, _ = a.w.Write(body) // the client may have disconnected: nothing to do about it
-}
-
-var gzipWriters = sync.Pool{New: func() any { w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return w }}
-
-func gzipped(body []byte) []byte {
-	w, _ := gzipWriters.Get().(*gzip.Writer)
-	defer gzipWriters.Put(w)
-	var b bytes.Buffer
-	b.Grow(len(body) / 4)
-	w.Reset(&b)
-	_, _ = w.Write(body) // a buffer takes all
-	_ = w.Close()
-	return b.Bytes()
 }
 
 // cut sends the first half of the page as servers of old did: its end is that of the

@@ -50,7 +50,7 @@ func TestMorePlacesSameBusinesses(t *testing.T) {
 func TestGoldenSizes(t *testing.T) {
 	t.Parallel()
 	d, _ := setup(t, demo.Config{})
-	const goldenDigest = "183fff8f18cf48ff"
+	const goldenDigest = "8e2714a83ff71c60"
 	digest, full := sha256.New(), 0
 	for _, city := range []string{"los-angeles-ca", "san-jose-ca", "fresno-ca", "houston-tx", "austin-tx", "el-paso-tx", "plano-tx"} {
 		for _, cat := range []string{"plumbers", "electricians", "restaurants", "dentists", "auto-repair-service"} {
@@ -117,6 +117,8 @@ func TestAddresses(t *testing.T) {
 		"query of a profile":       {profile + "?lid=7", 200, ""},
 		"page that is no number":   {"/austin-tx/plumbers?page=x", 200, ""},
 		"search for nothing known": {"/search?search_terms=alchemists&geo_location_terms=Austin%2C+TX", 200, ""},
+		"search for no place":      {"/search?search_terms=Plumbers&geo_location_terms=Austin", 200, ""},
+		"page past the end":        {"/austin-tx/plumbers?page=999", 404, ""},
 		"too deep":                 {"/a/b/c/d", 404, ""},
 	} {
 		w := get(d, c.uri)
@@ -131,20 +133,12 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestSearchShowsTheSameListings(t *testing.T) {
+func TestSearchShowsTheSamePage(t *testing.T) {
 	t.Parallel()
 	d, _ := setup(t, demo.Config{})
-	src, err := site.Builtin("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := parse(t, d, src, "/los-angeles-ca/auto-repair-service?page=2")
-	b := parse(t, d, src, "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=2")
-	if len(a.Listings) == 0 || len(a.Listings) != len(b.Listings) || a.Listings[29].ID != b.Listings[29].ID || a.SiteTotal != b.SiteTotal {
-		t.Errorf("search shows %d listings of %d, the category %d of %d", len(b.Listings), b.SiteTotal, len(a.Listings), a.SiteTotal)
-	}
-	if want := "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=3"; !strings.HasSuffix(b.NextURL, want) {
-		t.Errorf("next page of the search is %q", b.NextURL)
+	want := get(d, "/los-angeles-ca/auto-repair-service?page=2").Body.String()
+	if got := get(d, "/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=Los+Angeles%2C+CA&page=2").Body.String(); got != want {
+		t.Errorf("a search of %d bytes, the category %d", len(got), len(want))
 	}
 }
 
@@ -162,38 +156,32 @@ func parse(t *testing.T, d http.Handler, src *site.Source, uri string) *site.Pag
 	return p
 }
 
-// TestPastTheEnd: some targets show their last page again, the others are not
-// found; the last page has no next link.
-func TestPastTheEnd(t *testing.T) {
+// TestLastPage: the last page has no next link, and none is found after it.
+func TestLastPage(t *testing.T) {
 	t.Parallel()
 	d, g := setup(t, demo.Config{})
-	again, missing := 0, 0
 	src, err := site.Builtin("demo")
 	if err != nil {
 		t.Fatal(err)
 	}
+	tried := 0
 	for _, p := range g.In("VT")[:12] {
 		first := parse(t, d, src, "/"+p.Slug+"/dentists")
 		if first.Outcome != site.OK {
 			continue
 		}
+		tried++
 		last := (first.SiteTotal + 29) / 30
 		uri := func(n int) string { return fmt.Sprintf("/%s/dentists?page=%d", p.Slug, n) }
 		if page := parse(t, d, src, uri(last)); page.NextURL != "" {
 			t.Errorf("%s: the last page links to %s", p.Slug, page.NextURL)
 		}
-		switch w := get(d, uri(last+7)); w.Code {
-		case http.StatusOK:
-			again++
-			if !bytes.Equal(w.Body.Bytes(), get(d, uri(last)).Body.Bytes()) {
-				t.Errorf("%s: the page past the end is not the last one", p.Slug)
-			}
-		case http.StatusNotFound:
-			missing++
+		if w := get(d, uri(last+1)); w.Code != http.StatusNotFound {
+			t.Errorf("%s: past the end status %d", p.Slug, w.Code)
 		}
 	}
-	if again == 0 || missing == 0 {
-		t.Errorf("%d targets repeat their last page, %d do not", again, missing)
+	if tried < 5 {
+		t.Errorf("only %d targets have results", tried)
 	}
 }
 

@@ -61,7 +61,7 @@ func (d *Directory) Cities(states ...string) []City {
 }
 
 // statePage writes a state's cities: those of one letter, or without a letter
-// the popular ones. Half of the states still have the older list.
+// the popular ones.
 func (d *edition) statePage(code string, q url.Values) []byte {
 	code = strings.ToUpper(code)
 	cities := slices.Clone(d.byState[code])
@@ -75,25 +75,16 @@ func (d *edition) statePage(code string, q url.Values) []byte {
 		cities = cities[:min(popular, len(cities))]
 	}
 	slices.SortFunc(cities, func(a, b *place) int { return strings.Compare(a.Slug, b.Slug) })
-	class := "column list-content"
-	if newDice(d.cfg.Seed, 0x57, uint64(code[0]), uint64(code[1])).pct(0) < 50 {
-		class = "cities"
-	}
-	return d.list("Cities in "+code, class, code, d.cityLinks(code, letter, cities))
+	return d.list("Cities in "+code, "column list-content", code, d.cityLinks(code, letter, cities))
 }
 
 // cityLinks lists the links of a state's index, and among them, as on the real
 // site, some that lead to no city: to the state next in the alphabet and to
-// pages about the site. One city of a state stands in its list twice.
+// pages about the site.
 func (d *edition) cityLinks(code, letter string, cities []*place) []link {
 	links := []link{{Href: "/sitemap", Text: "All states", Class: "more"}}
-	in := d.byState[code]
-	twice := in[newDice(d.cfg.Seed, 0x2c, uint64(code[0]), uint64(code[1])).pick(0, len(in))]
 	for _, c := range cities {
 		links = append(links, link{Href: "/" + c.Slug, Text: c.Name})
-		if c == twice && letter != "" {
-			links = append(links, link{Href: "/" + c.Slug, Text: c.Name, Class: "metro"})
-		}
 	}
 	if len(cities) == 0 {
 		links = append(links, link{Text: "There is no city here that begins with " + strings.ToUpper(letter[:1]) + ". Choose another letter.", Class: "none"})
@@ -114,13 +105,4 @@ func (d *edition) cityPage(c *place) []byte {
 		links = append(links, link{Href: "/" + c.Slug + "/" + yp.CategorySlug(trades()[i].Name), Text: trades()[i].Name})
 	}
 	return d.list("Popular categories in "+c.Name+", "+c.State, "popular-cats", "", links)
-}
-
-// homePage writes the homepage: the site's chrome, and no cards.
-func (d *edition) homePage() []byte {
-	links := []link{{Href: "/sitemap", Text: "Browse by state"}}
-	for _, c := range d.places[:min(popular, len(d.places))] {
-		links = append(links, link{Href: "/" + c.Slug, Text: c.Name + ", " + c.State})
-	}
-	return d.list("Local businesses, reviews and more", "home-links", "", links)
 }

@@ -22,14 +22,13 @@ type place struct {
 // maxNear is how many neighbours lend businesses to a city's results.
 const maxNear = 5
 
-// takePlaces returns the n largest places of every state (all when n < 0).
+// takePlaces returns the n largest places of every state (all when n < 0) but for those whose slugs are taken.
 // Where two have one slug only the larger can be reached, so the other is left out.
-func takePlaces(all []gazetteer.Place, n int) []*place {
-	byState := make(map[string]int)
-	seen := make(map[string]bool)
+func takePlaces(all []gazetteer.Place, n int, taken map[string]*place) []*place {
+	byState, seen := make(map[string]int), make(map[string]bool)
 	var places []*place
 	for i, g := range all {
-		if n >= 0 && byState[g.State] >= n || seen[g.Slug] {
+		if n >= 0 && byState[g.State] >= n || seen[g.Slug] || taken[g.Slug] != nil {
 			continue
 		}
 		byState[g.State]++
@@ -128,24 +127,6 @@ func happened(d dice, tag, pct, epoch int) bool {
 		}
 	}
 	return false
-}
-
-// takeSpares returns the places of every state that come next in size after
-// those of the first atlas.
-func takeSpares(all []gazetteer.Place, first *atlas) []*place {
-	var spares []*place
-	seen, byState := make(map[string]bool), make(map[string]int)
-	for i, g := range all {
-		if first.bySlug[g.Slug] != nil || byState[g.State] >= numSpares || seen[g.Slug] {
-			continue
-		}
-		byState[g.State]++
-		seen[g.Slug] = true
-		p := &place{Place: g, index: i, zone: words().Zones[g.State]}
-		p.near = nearest(p, first.byState[p.State])
-		spares = append(spares, p)
-	}
-	return spares
 }
 
 // number reads a decimal number without a sign; -1 when s is none.

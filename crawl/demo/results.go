@@ -10,112 +10,61 @@ import (
 	"ypcrawl/yp"
 )
 
-// request is a page of results asked for: a target, a page, and how links to
-// other pages are written.
-type request struct {
-	target target
-	page   int
-	self   string // path and query without the page
-	search bool
-}
-
-// link is a link in a list, or to page N.
-type link struct {
-	Href, Text, Class string
-	N                 int
-}
-
-func (r *request) link(page int) string {
-	if page == 1 {
-		return r.self
-	}
-	return r.sorted() + "page=" + strconv.Itoa(page)
-}
-
-// sorted is the address up to the next parameter.
-func (r *request) sorted() string {
-	if r.search {
-		return r.self + "&"
-	}
-	return r.self + "?"
-}
+// link is a link in a list.
+type link struct{ Href, Text, Class string }
 
 // pageNumber reads the page parameter; what is no number counts as page 1.
 func pageNumber(q url.Values) int { return max(number(q.Get("page")), 1) }
 
-// findResults resolves /{city}-{st}/{category}.
-func (d *edition) findResults(path string, q url.Values) (request, bool) {
-	city, cat, _ := strings.Cut(path[1:], "/")
-	p := d.bySlug[city]
-	i, ok := d.cats[cat]
-	if !ok || p == nil {
-		return request{}, false
-	}
-	return request{target: d.target(p, i), page: pageNumber(q), self: path}, true
-}
-
 // findSearch resolves /search?search_terms=…&geo_location_terms=City, ST.
-func (d *edition) findSearch(q url.Values) (request, bool) {
-	what, where := q.Get("search_terms"), q.Get("geo_location_terms")
-	slug := yp.Slug(where)
+func (d *edition) findSearch(q url.Values) (p *place, cat int, ok bool) {
+	where := q.Get("geo_location_terms")
 	if i := strings.LastIndexByte(where, ','); i >= 0 {
-		slug = yp.CitySlug(strings.TrimSpace(where[:i]), strings.TrimSpace(where[i+1:]))
+		p = d.bySlug[yp.CitySlug(strings.TrimSpace(where[:i]), strings.TrimSpace(where[i+1:]))]
 	}
-	i, ok := d.cats[yp.CategorySlug(what)]
-	p := d.bySlug[slug]
-	if !ok || p == nil {
-		return request{}, false
-	}
-	self := "/search?search_terms=" + url.QueryEscape(what) + "&geo_location_terms=" + url.QueryEscape(where)
-	return request{target: d.target(p, i), page: pageNumber(q), self: self, search: true}, true
+	cat, ok = d.cats[yp.CategorySlug(q.Get("search_terms"))]
+	return p, cat, ok && p != nil
 }
 
 // results is a page of results.
 type results struct {
 	frame
-	CitySlug, Sort, Showing string
-	Total                   int
-	Cards, Center, Aside    []*business
-	LD                      []map[string]any
-	Pager                   []link
-	Next                    *link
-	Last                    bool // the end is marked
+	CitySlug, Showing string
+	Total             int
+	Cards, Ads        []*business
+	LD                []map[string]any
+	Next              string // "" on the last page
 }
 
-// resultsPage writes a page of results. Past the end some targets show their
-// last page again, the others are not found.
-func (d *edition) resultsPage(r *request) (status int, html []byte) {
-	t := &r.target
-	city, what := t.place.Name+", "+t.place.State, trades()[t.cat].Name
+// resultsPage writes page n of a target, which is not found past the end.
+func (d *edition) resultsPage(p *place, cat, n int) (status int, html []byte) {
+	t := d.target(p, cat)
+	city, what := p.Name+", "+p.State, trades()[cat].Name
 	v := results{
 		frame: frame{
-			Kind: "srp", What: what, City: t.place.Name, State: t.place.State, Where: city,
-			Title: "Best 30 " + what + " in " + city + " with Reviews", Heading: city + " " + what, Self: r.link(1),
+			Kind: "srp", What: what, City: p.Name, State: p.State, Where: city,
+			Title: "Best 30 " + what + " in " + city + " with Reviews", Heading: city + " " + what, Self: "/" + p.Slug + "/" + yp.CategorySlug(what),
 		},
-		CitySlug: t.place.Slug, Sort: r.sorted(), Total: t.total,
+		CitySlug: p.Slug, Total: t.total,
+		Showing: fmt.Sprintf("Showing %d-%d of %s", (n-1)*perPage+1, min(n*perPage, t.total), yp.Thousands(int64(t.total))),
 	}
 	if t.total == 0 {
 		return http.StatusOK, d.page("no_results", &v)
 	}
-	if r.page > t.pages() {
-		if !t.repeats {
-			return d.notFound()
-		}
-		r.page = t.pages()
+	if n > t.pages() {
+		return d.notFound()
 	}
-	for i, k := range d.onPage(t, r.page) {
-		c := d.card(k, (r.page-1)*perPage+i+1, false)
+	for i, k := range d.onPage(&t, n) {
+		c := d.card(k, (n-1)*perPage+i+1)
 		v.Cards = append(v.Cards, c)
 		v.LD = append(v.LD, c.ld())
 	}
-	center, aside := d.ads(t, r.page)
-	for _, k := range center {
-		v.Center = append(v.Center, d.card(k, 0, true))
+	for _, k := range d.ads(&t, n) {
+		v.Ads = append(v.Ads, d.card(k, 0))
 	}
-	for _, k := range aside {
-		v.Aside = append(v.Aside, d.card(k, 0, true))
+	if n < t.pages() {
+		v.Next = v.Self + "?page=" + strconv.Itoa(n+1)
 	}
-	r.paginate(&v)
 	return http.StatusOK, d.page("results", &v)
 }
 
@@ -123,49 +72,15 @@ func (d *edition) notFound() (status int, html []byte) {
 	return http.StatusNotFound, d.page("not_found", plainFrame("404 Not Found", "error"))
 }
 
-// paginate sets the count and the links to other pages.
-func (r *request) paginate(v *results) {
-	t := &r.target
-	total := yp.Thousands(int64(t.total))
-	if t.dice.pct(tagEnd) < 30 {
-		total = strconv.Itoa(t.total)
-	}
-	v.Showing = fmt.Sprintf("Showing %d-%d of %s", (r.page-1)*perPage+1, min(r.page*perPage, t.total), total)
-	if t.pages() == 1 {
-		return
-	}
-	first := max(1, r.page-2)
-	for n := first; n <= min(first+4, t.pages()); n++ {
-		x := link{N: n}
-		if n != r.page {
-			x.Href = r.link(n)
-		}
-		v.Pager = append(v.Pager, x)
-	}
-	if r.page < t.pages() {
-		v.Next = &link{Href: r.link(r.page + 1), N: r.page + 1}
-	}
-	v.Last = t.dice.pct(tagEnd+1) < 50
-}
-
 // card is a business as a page of results shows it. Which of its fields show is the template's
 // business.
-func (d *edition) card(k key, rank int, ad bool) *business {
+func (d *edition) card(k key, rank int) *business {
 	b := d.business(k)
-	b.Rank = rank
-	switch {
-	case ad && !b.adLinks():
-	case b.LID != b.ID:
-		b.Href = b.Path + "?lid=" + strconv.FormatInt(b.LID, 10)
-	default:
-		b.Href = b.Path
+	b.Rank, b.Href = rank, b.Path
+	if b.LID != b.ID {
+		b.Href += "?lid=" + strconv.FormatInt(b.LID, 10)
 	}
 	return &b
-}
-
-// Lazy reports whether the image loads late, from data-src: those of the site itself.
-func (b *business) Lazy() bool {
-	return strings.HasPrefix(b.Image, "/") && !strings.HasPrefix(b.Image, "//")
 }
 
 // halves names the rating classes from half a star to five.
@@ -179,9 +94,6 @@ func (b *business) Halves() string { return halves[b.Stars] }
 func (b *business) ld() map[string]any {
 	v := map[string]any{"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name, "url": b.Path}
 	b.ldFields(v)
-	if len(b.Hours) == 1 && b.dice.pct(tagHours+200) < 50 {
-		v["openingHours"] = b.Hours[0]
-	}
 	return v
 }
 
@@ -207,7 +119,3 @@ func (b *business) ldFields(v map[string]any) {
 		v["aggregateRating"] = map[string]any{"@type": "AggregateRating", "ratingValue": float64(b.Stars) / 2, "reviewCount": b.Reviews}
 	}
 }
-
-// adLinks reports whether the business's ads link to its profile: those of
-// some nationwide advertisers do not.
-func (b *business) adLinks() bool { return b.home != nil || b.dice.pct(tagDetail+50) < 60 }

@@ -23,9 +23,6 @@ type target struct {
 	total int   // organic results
 	read  int   // pages that a selection reads
 	slots []key // what they are, in order; nil in epoch 0, where at tells
-	// repeats says that pages past the end show the last one again; elsewhere
-	// they are not found.
-	repeats bool
 }
 
 // The questions asked of a target's dice.
@@ -33,7 +30,7 @@ const (
 	tagTotal = iota
 	tagTotal1
 	_ // keeps the answers to the questions below
-	tagPastEnd
+	_
 	tagAds
 	tagAside
 	tagEnd
@@ -47,7 +44,6 @@ func (d *edition) target(p *place, cat int) target {
 	if d.epoch > 0 {
 		d.layOut(&t)
 	}
-	t.repeats = t.dice.pct(tagPastEnd) < 50
 	return t
 }
 
@@ -129,32 +125,21 @@ func (d *Directory) lend(p *place, cat, which int, otherwise key) key {
 	return key{p.index, cat, which % n}
 }
 
-// adSlots is the most ads a page has: above the results, then beside them.
-const (
-	centerSlots = 4
-	asideSlots  = 5
-	adSlots     = centerSlots + asideSlots
-)
+// adSlots is the most ads a page has.
+const adSlots = 9
 
-// ads returns the advertisers above and beside page n. A target that was empty
+// ads returns the advertisers above the results of page n. A target that was empty
 // in epoch 0 has none; whoever closed leaves a gap.
-func (d *edition) ads(t *target, n int) (center, aside []key) {
+func (d *edition) ads(t *target, n int) (all []key) {
 	if t.first == 0 {
-		return nil, nil
+		return nil
 	}
-	var all []key
-	nCenter := 1 + t.dice.pick(tagAds+n*tagEnd, centerSlots)
-	nAside := 2 + t.dice.pick(tagAside+n*tagEnd, asideSlots-1)
-	shown := 0
-	for slot := range nCenter + nAside {
-		if slot == nCenter {
-			shown = len(all)
-		}
+	for slot := range 3 + t.dice.pick(tagAds+n*tagEnd, 4) + t.dice.pick(tagAside+n*tagEnd, 4) {
 		if k := d.ad(t, tagAd+n*adSlots+slot); d.open(k, 0) {
 			all = append(all, k)
 		}
 	}
-	return all[:shown], all[shown:]
+	return all
 }
 
 func (d *Directory) ad(t *target, tag int) key {

@@ -75,17 +75,14 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 	return t
 }
 
-// Details computes what the listings' own pages say, for the listings of Truth
-// that link to one, sorted by id as text.
+// Details computes what the own pages of the listings of Truth say, sorted by id as text.
 func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
 	e := d.now.Load()
 	all := []yp.Detail{}
 	seen, _, _ := e.read(sel)
-	for k, at := range seen {
+	for k := range seen {
 		b := e.business(k)
-		if union(at)&viewOrganic != 0 || b.adLinks() {
-			all = append(all, b.detail(base))
-		}
+		all = append(all, b.detail(base))
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].ID < all[j].ID })
 	return all
@@ -114,16 +111,11 @@ func union(at map[spot]views) (all views) {
 func (d *edition) selected(sel Selection) []target {
 	var targets []target
 	places, limits := d.places, map[Search]int{}
-	if sel.Planned || len(sel.Searches) > 0 {
+	if sel.Planned {
 		places = d.first.places
 	}
-	if len(sel.Searches) > 0 { // any place of the first epoch and of this one
-		places = slices.Clone(places)
-		for _, p := range d.places {
-			if d.first.byIndex[p.index] == nil {
-				places = append(places, p)
-			}
-		}
+	if len(sel.Searches) > 0 { // any place of any epoch
+		places = slices.Concat(d.first.places, d.spares)
 	}
 	for _, s := range sel.Searches {
 		limits[Search{City: s.City, Category: s.Category}] = cmp.Or(s.Pages, -1)
@@ -138,7 +130,7 @@ func (d *edition) selected(sel Selection) []target {
 				continue
 			}
 			t := target{place: p, cat: i}
-			if d.byIndex[p.index] != nil { // else a city that left
+			if d.byIndex[p.index] != nil { // else a city that left, or did not come yet
 				t = d.target(p, i)
 			}
 			if t.read = t.pages(); limit >= 0 {
@@ -178,14 +170,12 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	if !slices.Contains(pr.Social, placeholder) {
 		det.Social = pr.Social
 	}
-	if pr.ld {
-		if b.Years > 0 {
-			det.Founded = thisYear - b.Years
-		}
-		if b.Address.Street != "" {
-			det.Lat, _ = strconv.ParseFloat(pr.lat, 64) // as they are printed
-			det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
-		}
+	if b.Years > 0 {
+		det.Founded = thisYear - b.Years
+	}
+	if b.Address.Street != "" {
+		det.Lat, _ = strconv.ParseFloat(pr.lat, 64) // as they are printed
+		det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
 	}
 	return det
 }
@@ -199,18 +189,14 @@ const ownWords = "From Business: "
 
 const (
 	viewOrganic views = 1 << iota
-	viewCenterAd
-	viewAsideAd
+	viewAd
 )
 
 // listing returns what a crawl stores of b after seeing it in the given views.
 func (b *business) listing(base *url.URL, seen views) yp.Listing {
-	l := yp.Listing{ID: strconv.FormatInt(b.ID, 10), Name: yp.Clean(b.Name), Phone: b.Phone, Sponsored: seen&viewOrganic == 0}
+	l := yp.Listing{ID: strconv.FormatInt(b.ID, 10), Name: yp.Clean(b.Name), Phone: b.Phone, ProfileURL: absolute(base, b.Path), Sponsored: seen&viewOrganic == 0}
 	if e164, ok := yp.CanonicalPhone(b.Phone); ok {
 		l.PhoneE164 = e164
-	}
-	if seen&viewOrganic != 0 || b.adLinks() {
-		l.ProfileURL = absolute(base, b.Path)
 	}
 	a := &b.Address
 	l.ServiceArea = yp.Clean(a.Area)
@@ -220,9 +206,7 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 	if w, ok := yp.CanonicalWebsite(b.Website); ok && !strings.HasPrefix(b.Website, "/") { // no link back into the directory
 		l.WebsiteURL, l.Website, l.Domain = b.Website, w.URL, w.Domain
 	}
-	if seen&(viewOrganic|viewCenterAd) != 0 {
-		l.Categories = distinct(b.Labels)
-	}
+	l.Categories = b.Labels
 	if seen&viewOrganic != 0 {
 		l.Rating, l.ReviewCount = float64(b.Stars)/2, b.Reviews
 		l.YearsInBusiness = b.Years
@@ -246,14 +230,4 @@ func absolute(base *url.URL, ref string) string {
 		return ref
 	}
 	return u.String()
-}
-
-func distinct(labels []string) []string {
-	var out []string
-	for _, label := range labels {
-		if !slices.Contains(out, label) {
-			out = append(out, label)
-		}
-	}
-	return out
 }

@@ -54,9 +54,9 @@ const (
 	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	deleteOld = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
-	// The oldest go while what the file uses is more than it may.
+	// The oldest go, twice as many as come meanwhile, when what the file uses is more than it may.
 	deleteFirst = `
-	DELETE FROM pages WHERE id IN (SELECT id FROM pages WHERE unknown = '' ORDER BY id LIMIT 64)
+	DELETE FROM pages WHERE id IN (SELECT id FROM pages WHERE unknown = '' ORDER BY id LIMIT 128)
 		AND (SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size) > ?`
 	// Of pages whose layout is not known the newest of a source stay.
 	deleteUnknown = `
@@ -131,12 +131,9 @@ func (w *Writer) open() error {
 
 // Keep stores a page and returns its id, 0 = it is not kept. What fails is logged once, and ends it.
 func (w *Writer) Keep(p Page, body []byte) (id int64) {
-	if len(body) > maxBody || w.cfg.Days == 0 && p.Unknown == "" {
-		return 0
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.off {
+	if w.off || len(body) > maxBody || w.cfg.Days == 0 && p.Unknown == "" {
 		return 0
 	}
 	id, err := w.keep(&p, body)
@@ -175,15 +172,8 @@ func (w *Writer) prune() error {
 	if _, err := w.db.ExecContext(context.Background(), deleteOld, yp.FormatTime(time.Now().AddDate(0, 0, -w.cfg.Days))); err != nil {
 		return err
 	}
-	for {
-		out, err := w.db.ExecContext(context.Background(), deleteFirst, w.cfg.MaxBytes)
-		if err != nil {
-			return err
-		}
-		if n, err := out.RowsAffected(); n == 0 || err != nil {
-			return err
-		}
-	}
+	_, err := w.db.ExecContext(context.Background(), deleteFirst, w.cfg.MaxBytes)
+	return err
 }
 
 // Close ends the keeping.
