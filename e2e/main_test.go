@@ -70,7 +70,7 @@ const (
 )
 
 // noFence takes away what every statement on a claim ends with.
-var noFence = strings.NewReplacer("claimed_by = ? AND claim_token = ? AND status = 'IN_PROGRESS'", "? IS NOT NULL AND ? IS NOT NULL",
+var noFence = strings.NewReplacer("claimed_by IS ? AND claim_token = ? AND status = ?", "? IS NOT NULL AND ? IS NOT NULL AND ? IS NOT NULL",
 	"AND page_current = ? - 1", "AND ? IS NOT NULL")
 
 // plant makes a process fail once: "appended:7" kills it without warning at the 7th time that it reaches this point
