@@ -853,7 +853,7 @@ SELECT e.at, e.kind, s.name || '/' || ifnull(e.listing_id, l.listing_id) AS list
        e.run_id AS run,                        -- NULL = rebuilt from logs, or reparsed
        ifnull(e.what -> 'changes', '[]') AS changes, ifnull(e.what -> 'reasons', '[]') AS reasons, -- why it was rejected, or dropped: city_left_index
        e.reparsed,                             -- a kept page was read again: no news of the source
-       coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) AS found_state, -- its own, or where it was searched
+       coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state, (SELECT x.state FROM targets x WHERE x.id = g.target_id)) AS found_state, -- its own, or where it was searched
        e.id AS event
 FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
 LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1

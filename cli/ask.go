@@ -27,7 +27,7 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 	}
 	defer func() { _ = k.DB().Close() }() // every transaction was acknowledged
 	scope := store.Scope{States: codes}
-	if name := c.String("source"); name != "" {
+	if name := c.String("source"); name != "" || c.IsSet("source") {
 		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
 			err = Usagef("--source %q: nothing was planned for that source in %s", name, c.String("db"))
 		}
@@ -73,7 +73,7 @@ func limitOf(c *cli.Context) (int, error) {
 
 // errorOf reads --error.
 func errorOf(c *cli.Context) (code yp.ErrorCode, err error) {
-	if word := c.String("error"); word != "" {
+	if word := c.String("error"); word != "" || c.IsSet("error") {
 		if code, err = yp.ParseErrorCode(word); err != nil {
 			return "", Usagef("--error: %w", err)
 		}

@@ -86,18 +86,24 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 // oldWords are commands as they were called, and what they are now.
 var oldWords = [][2]string{
 	{"trace", "targets show"},
-	{"dead list", "targets list --status PARKED"},
-	{"dead requeue", "reset --status PARKED"},
-	{"retry", "reset --status FAILED --status STUCK --status PARKED --kind search --kind index --kind detail"},
-	{"details retry", "reset --kind detail"},
-	{"listings search", "listings list --search"},
+	{"dead list", "targets list --status=PARKED"},
+	{"dead requeue", "reset --status=PARKED"},
+	{"retry", "reset --status=FAILED,STUCK,PARKED --kind=search,index,detail"},
+	{"details retry", "reset --kind=detail"},
 }
 
 // renamed puts what a command is called now in the place of an old word.
 func renamed(words []string) []string {
 	for _, o := range oldWords {
 		if old := strings.Fields(o[0]); len(words) >= len(old) && slices.Equal(words[:len(old)], old) {
-			return append(strings.Fields(o[1]), words[len(old):]...)
+			rest, now := words[len(old):], []string{}
+			for _, word := range strings.Fields(o[1]) { // what is typed counts, not what the old word stood for
+				flag, _, _ := strings.Cut(word, "=")
+				if !strings.HasPrefix(word, "--") || !slices.ContainsFunc(rest, func(s string) bool { return s == flag || strings.HasPrefix(s, flag+"=") }) {
+					now = append(now, word)
+				}
+			}
+			return append(now, rest...)
 		}
 	}
 	return words

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -115,7 +116,7 @@ func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 		choice.Columns = strings.Fields(l.Show)
 	}
 	for _, f := range l.Narrows() {
-		if c.IsSet(f.Name) || f.Default != "" {
+		if c.IsSet(f.Name) || f.Default != "" || f.Name == "search" && c.Command.Name == "search" {
 			if choice.Values[f.Name], err = filterValue(c, f); err != nil {
 				return choice, err
 			}
@@ -157,6 +158,9 @@ func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
 		return states(c)
 	case f.Kind == report.ManyWords:
 		words = SplitList(c.StringSlice(f.Name))
+		if f.Name == "search" && c.Command.Name == "search" {
+			words = c.Args().Slice()
+		}
 		if err := notEmpty(c, f.Name, words); err != nil {
 			return nil, err
 		}
@@ -186,7 +190,10 @@ func findNamed(c *cli.Context, k *database, l report.List, values map[string]any
 		case f.Name == "run":
 			values[f.Name], err = runOf(c, k, word)
 		case f.Name == "target":
-			values[f.Name], err = k.FindTarget(c.Context, word, 0)
+			var source int64
+			if source, err = k.SourceID(c.Context, c.String("source")); err == nil {
+				values[f.Name], err = k.FindTarget(c.Context, word, source)
+			}
 			err = asUsage(err)
 		}
 	}
@@ -207,7 +214,7 @@ func (p *Program) rowsTo(c *cli.Context, now time.Time) rowsEnd {
 	case c.Bool("csv"):
 		return &csvOut{out: csv.NewWriter(p.Out)}
 	}
-	return &tableRows{p: p, now: now}
+	return &tableRows{p: p, now: now, chosen: c.IsSet("columns") || c.Command.Name == "query"}
 }
 
 // errEnough ends a list early.
@@ -217,11 +224,26 @@ var errEnough = errors.New("enough rows")
 type limited struct {
 	to       rowsEnd
 	limit, n int
+
+	mu      sync.Mutex
+	stopped bool
+}
+
+// stop has nothing more shown.
+func (l *limited) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
 }
 
 func (l *limited) Head(columns []string) error { return l.to.Head(columns) }
 
 func (l *limited) Row(values []any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return errEnough
+	}
 	if l.n++; l.limit > 0 && l.n > l.limit {
 		return errEnough
 	}
@@ -285,7 +307,11 @@ type csvOut struct {
 
 func (o *csvOut) Head(columns []string) error {
 	o.columns = columns
-	return o.out.Write(columns)
+	head := make([]string, len(columns))
+	for i, name := range columns {
+		head[i] = export.Harmless(yp.Printable(name))
+	}
+	return o.out.Write(head)
 }
 
 func (o *csvOut) Row(values []any) error {
@@ -312,6 +338,8 @@ type tableRows struct {
 	p   *Program
 	now time.Time
 	t   *table
+
+	chosen bool // somebody named the columns: all of them are shown
 }
 
 func (r *tableRows) Head(columns []string) error {
@@ -334,7 +362,7 @@ func (r *tableRows) End() error {
 	if r.t == nil || len(r.t.rows) == 0 {
 		return nil
 	}
-	for i := len(r.t.header) - 1; i > 0; i-- { // of a single source, say, nobody needs to read the name in each row
+	for i := len(r.t.header) - 1; i > 0 && !r.chosen; i-- { // of a single source, say, nobody needs to read the name in each row
 		if r.t.header[i] == "source" && !slices.ContainsFunc(r.t.rows, func(row []string) bool { return row[i] != r.t.rows[0][i] }) {
 			r.t.remove(i)
 		}

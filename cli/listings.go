@@ -16,7 +16,13 @@ import (
 
 func (p *Program) listingsCommand() *cli.Command {
 	search := func(c *cli.Context) error {
-		for _, word := range c.StringSlice("search") {
+		words := c.StringSlice("search")
+		if c.Command.Name == "search" {
+			if words = c.Args().Slice(); len(words) == 0 {
+				return Usagef("want words to search for: `ypcrawl listings search austin plumb`")
+			}
+		}
+		for _, word := range words {
 			if !report.HasWords(word) {
 				return Usagef("--search %q: want words of letters or digits", word)
 			}
@@ -29,17 +35,20 @@ func (p *Program) listingsCommand() *cli.Command {
 			return search(c)
 		}
 		for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "since"} {
-			if c.IsSet(flag) {
+			if c.IsSet(flag) || c.Command.Name == "search" {
 				return Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
 			}
 		}
 		return p.list(c, report.Find("listings list --status rejected"))
 	}
+	words := p.listCommand("listings list")
+	words.Name, words.Usage, words.ArgsUsage, words.Args, words.Action = "search", "List listings that have all these words in their name, categories or city", "WORD...", true, all.Action
+	words.Flags = slices.DeleteFunc(words.Flags, func(f cli.Flag) bool { return f.Names()[0] == "search" })
 	return &cli.Command{
 		Name:  "listings",
-		Usage: "Businesses as sources list them: list, show",
+		Usage: "Businesses as sources list them: list, search, show",
 		Subcommands: []*cli.Command{
-			all,
+			all, words,
 			{
 				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was seen, its company, its history",
 				ArgsUsage: "LISTING...", Args: true, Description: listingHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.listingsShow,

@@ -49,7 +49,15 @@ func (p *Program) query(c *cli.Context) error {
 	defer cancel()
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
 		rows := &limited{to: p.rowsTo(c, k.DB().Now()), limit: limit}
-		err := k.Query(ctx, text, rows)
+		done := make(chan error, 1)
+		go func() { done <- k.Query(ctx, text, rows) }()
+		var err error
+		select {
+		case err = <-done:
+		case <-ctx.Done(): // SQLite may be busy for long with one row
+			rows.stop()
+			err = ctx.Err()
+		}
 		switch {
 		case errors.Is(err, errEnough):
 			err = nil

@@ -108,15 +108,13 @@ func leftOut(c *cli.Context, k *database, r checkpoint.Reset) (string, error) {
 
 // resetOf reads the flags of reset.
 func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
-	for _, word := range SplitList(c.StringSlice("status")) {
-		st, err := yp.ParseStatus(word)
-		if err != nil {
-			return r, Usagef("--status: %w", err)
-		}
+	if r.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
+		return r, err
+	}
+	for _, st := range r.Statuses {
 		if !st.Resettable() {
 			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again", st)
 		}
-		r.Statuses = append(r.Statuses, st)
 	}
 	if r.Scope.Kinds, err = wordsOf(c, "kind", yp.ParseKind); err != nil {
 		return r, err

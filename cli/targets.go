@@ -79,6 +79,9 @@ func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err erro
 			ids = append(ids, id)
 		}
 	}
+	if c.Args().Present() && len(ids) == 0 { // an empty variable of a shell must not mean everything
+		return nil, Usagef("want the names of targets: an id, or city/category")
+	}
 	return ids, nil
 }
 

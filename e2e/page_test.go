@@ -155,7 +155,9 @@ func (b *tab) wait(expression string) {
 func (b *tab) click(selector, expected string) {
 	b.t.Helper()
 	for {
-		b.do(chromedp.Click(chromedp.CSS(selector)))
+		if err := chromedp.Do(b, chromedp.Click(chromedp.CSS(selector))); err != nil && !strings.Contains(err.Error(), "Could not find node") { // it was replaced
+			b.t.Fatalf("%v\n%s", err, b.body())
+		}
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			if yes, err := chromedp.Run(b, chromedp.Evaluate[bool](expected)); err == nil && yes {
 				return

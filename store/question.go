@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -49,6 +50,8 @@ func readsOnly(action sqlite.AuthorizerActionCode, table, column, _, _ string) s
 	switch {
 	case action == sqlite.AuthRead && table == "proxies" && column == "url":
 		return sqlite.AuthorizerIgnore // NULL
+	case action == sqlite.AuthRead && strings.HasPrefix(table, "sqlite_") && table != "sqlite_schema" && table != "sqlite_master": // raw pages, samples of indexes
+		return sqlite.AuthorizerDeny
 	case action == sqlite.AuthSelect, action == sqlite.AuthRead, action == sqlite.AuthFunction && column != "load_extension", action == sqlite.AuthRecursive:
 		return sqlite.AuthorizerOK
 	}

@@ -89,7 +89,12 @@ func (s *Server) filters(path string, l report.List) Part {
 	return Part{Name: "filters", Of: path, Asks: asks(l), Read: func(_ context.Context, q url.Values) (any, error) {
 		var fields []field
 		for _, f := range narrows(l) {
-			x := field{Name: f.Name, Value: q.Get(f.Name), Options: f.Values, Switch: f.Kind == report.Switch}
+			x := field{Name: f.Name, Value: q.Get(f.Name), Switch: f.Kind == report.Switch}
+			for _, v := range f.Values {
+				if v != string(report.ListingRejected) || l.View != "v_listings" { // they have a list of their own
+					x.Options = append(x.Options, v)
+				}
+			}
 			if i := slices.IndexFunc(f.Values, func(v string) bool { return strings.EqualFold(v, x.Value) }); i >= 0 {
 				x.Value = f.Values[i]
 			}
@@ -109,6 +114,7 @@ type table struct {
 	Columns                   []string
 	Number                    []bool
 	Rows                      [][]cell
+	Lacking                   int64    // listings whose words are not in the index yet
 	Others                    []string // pages that the navigation has not
 
 	names []string // of the columns, and of one behind them that is not shown: the id of a target
@@ -147,6 +153,9 @@ func (t *table) Row(values []any) error {
 		case "status":
 			row[i].Troubled = yp.Status(row[i].Text).Resettable()
 		case "error_code":
+			if row[i].Text == "SUCCESS" {
+				break
+			}
 			row[i].Link = "/queue?error=" + url.QueryEscape(row[i].Text)
 		}
 	}
@@ -182,6 +191,11 @@ func (s *Server) rows(path string, l report.List) Part {
 		}
 		if err := s.cfg.Reader.List(ctx, l, choice, t); err != nil {
 			return nil, err
+		}
+		if choice.Values["search"] != nil {
+			if t.Lacking, err = s.cfg.Reader.WordsLacking(ctx); err != nil {
+				return nil, err
+			}
 		}
 		if len(t.Rows) > limit {
 			t.Rows = t.Rows[:limit]

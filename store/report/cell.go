@@ -106,5 +106,5 @@ func Title(column string) string {
 			column = head
 		}
 	}
-	return units.Replace(column)
+	return yp.Printable(units.Replace(column))
 }

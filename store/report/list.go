@@ -41,7 +41,7 @@ var Lists = []List{
 		Usage: "List targets with their status, schedule and last error", Help: "The dead letters are those of --status PARKED.",
 	},
 	{
-		Name: "attempts list", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "started_at DESC, id DESC", Time: "started_at",
+		Name: "attempts list", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "id DESC", Time: "started_at",
 		Show: "id target started_at ended error pages listings duration_ms worker run message", Filters: "target run states source error since",
 		Usage: "List attempts at targets, the newest first: how they ended, and why",
 	},
@@ -170,7 +170,7 @@ var ListFilters = []ListFilter{
 	{"source", "only this `SOURCE`", `source = ?`, OneWord, nil, ""},
 	{"kind", "only these: `KIND...` is search, detail, index", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Kinds()), ""},
 	{"status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", `status IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Statuses()), ""},
-	{"health", "only these: `HEALTH...` is active, degraded, paused, failed", `health IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Healths()), ""},
+	{"health", "only these: `HEALTH...` is active, degraded, paused, failed, disabled", `health IN (SELECT value FROM json_each(?))`, ManyWords, append(texts(yp.Healths()), "disabled"), ""},
 	{"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED", `schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules()), ""},
 	{"error", "only those whose last error has this `CODE`, such as TIMEOUT", `error = ?`, OneWord, texts(yp.ErrorCodes()), ""},
 	{"since", "only since this `7d|DATE|RUN`", `{time} >= ?`, Moment, nil, ""},
@@ -315,7 +315,7 @@ func (k *Reader) question(ctx context.Context, l List, choice Choice) (query str
 		where = append(where, strings.NewReplacer("{time}", l.Time, "{unless}", l.Unless).Replace(f.Where))
 		if words, ok := v.([]string); ok {
 			if f.Name == "status" && !slices.ContainsFunc(words, func(s string) bool { return !yp.Status(s).Resettable() }) {
-				where, order = append(where, `status IN ('FAILED', 'STUCK', 'PARKED')`), "+"+l.Order // as the index targets_troubled has it: they are few, and sorted
+				where, order = append(where, `status IN ('FAILED', 'STUCK', 'PARKED') AND retired_at IS NULL`), "+"+l.Order // as the index targets_troubled has it: they are few, and sorted
 			}
 			if v = store.JSONTexts(words); f.Name == "search" {
 				v = matchWords(strings.Join(words, " "))

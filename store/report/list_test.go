@@ -174,7 +174,7 @@ func TestQuery(t *testing.T) {
 	}
 	for _, query := range []string{
 		`DELETE FROM sources`, `SELECT 1; DROP TABLE runs`, `PRAGMA user_version = 9`, `PRAGMA journal_mode`, `ATTACH 'x.db' AS x`, `VACUUM INTO 'x.db'`, `BEGIN`, `CREATE TEMP TABLE x (y)`,
-		`INSERT INTO sources (name) VALUES ('x') RETURNING id`,
+		`INSERT INTO sources (name) VALUES ('x') RETURNING id`, `SELECT data FROM sqlite_dbpage`,
 	} {
 		if err := b.Query(t.Context(), query, &rows{}); !errors.Is(err, store.ErrReadsOnly) {
 			t.Errorf("%s: %v", query, err)

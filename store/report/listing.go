@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// WordsLacking is how many listings the index of words does not have yet.
+func (k *Reader) WordsLacking(ctx context.Context) (int64, error) { return k.db.WordsLacking(ctx) }
+
 // ListingDetail is all that is known of a listing.
 type ListingDetail struct {
 	Fields  map[string]any `json:"listing"` // by the names of ListingColumns; lists as lists, null = not known
