@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -24,11 +25,9 @@ const (
 const SQLiteVersion = sqlite3.SQLITE_VERSION
 
 const (
-	// applicationID marks a SQLite file as ypcrawl's ("ypc1"), so that another program's
+	// applicationID marks a SQLite file as ypcrawl's ("ypc2"), so that another program's
 	// database is refused rather than filled.
-	applicationID = 0x79706331
-	// developmentID marked the files of development versions ("ypcr"), which are refused.
-	developmentID = 0x79706372
+	applicationID = 0x79706332
 )
 
 // migrations holds the upgrade steps NNNN_title.sql: step N takes a file from
@@ -36,6 +35,9 @@ const (
 //
 //go:embed migrations
 var migrations embed.FS
+
+// developmentIDs marked the files of development versions ("ypcr", "ypc1"), which are refused.
+var developmentIDs = []int{0x79706372, 0x79706331}
 
 // migrate brings the file to SchemaVersion in one transaction; of several
 // processes that open a new file at once, one makes the schema.
@@ -145,7 +147,7 @@ func inspect(ctx context.Context, q queryer, path string, target int) (have int,
 	}
 	info, err := os.Stat(path)
 	whole = whole || err != nil || info.Size() >= size || journaled(path)
-	wrong := &VersionError{Path: path, Have: have, Max: target, Development: id == developmentID}
+	wrong := &VersionError{Path: path, Have: have, Max: target, Development: slices.Contains(developmentIDs, id)}
 	switch {
 	case have == 0 && !tables:
 		return 0, nil

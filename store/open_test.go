@@ -206,12 +206,12 @@ func TestOpenFile(t *testing.T) {
 // TestOpenDevelopmentVersion: what a development version made is refused as it is, in one sentence.
 func TestOpenDevelopmentVersion(t *testing.T) {
 	t.Parallel()
-	for _, version := range []int{1, 8} {
+	for id, version := range map[int]int{0x79706372: 8, 0x79706331: 1} {
 		for _, readOnly := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%d read-only %t", version, readOnly), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%x read-only %t", id, readOnly), func(t *testing.T) {
 				t.Parallel()
 				path := filled(t)
-				foreign(t, path, "PRAGMA application_id = 0x79706372", fmt.Sprintf("PRAGMA user_version = %d", version))
+				foreign(t, path, fmt.Sprintf("PRAGMA application_id = %d", id), fmt.Sprintf("PRAGMA user_version = %d", version))
 				before := read(t, path)
 				err := open(t, store.Config{Path: path, ReadOnly: readOnly})
 				var wrong *store.VersionError
