@@ -62,7 +62,9 @@ func (p *Program) query(c *cli.Context) error {
 		case errors.Is(err, errEnough):
 			err = nil
 			p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, "row"))
-		case ctx.Err() != nil && c.Context.Err() == nil:
+		case c.Context.Err() != nil:
+			return err // stopped, which is no fault of the question
+		case ctx.Err() != nil:
 			return Usagef("no answer within %s: ask for less, or give it more time with --timeout", lasting(timeOf(c, "timeout")))
 		case err != nil:
 			return Usagef("the question can't be answered: %w", err)
