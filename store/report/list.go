@@ -237,6 +237,9 @@ func (f ListFilter) Parse(words []string) (any, error) {
 		if err != nil || !(n >= 0) {
 			return nil, fmt.Errorf("%q: want a number from 0 up", words[0])
 		}
+		if f.Name == "min-rating" && n > 5 {
+			return nil, fmt.Errorf("%q: want stars from 0.5 to 5", words[0])
+		}
 		return n, nil
 	case Switch:
 		return true, nil
