@@ -64,9 +64,14 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 
 // scriptParams is what TestScript runs with.
 func scriptParams() testscript.Params {
-	dir, files := "testdata/script", []string(nil)
+	// Whole paths: Go's cache of test results began to watch after TestMain changed the folder.
+	schemaPath := os.Getenv(schemaFile)
+	_, err := os.Stat(schemaPath)
+	must(err)
+	all := filepath.Join(filepath.Dir(schemaPath), "testdata", "script")
+	dir, files := all, []string(nil)
 	for _, name := range scripts {
-		dir, files = "", append(files, "testdata/script/"+name+".txtar")
+		dir, files = "", append(files, filepath.Join(all, name+".txtar"))
 	}
 	return testscript.Params{
 		Dir:                 dir,
@@ -76,7 +81,7 @@ func scriptParams() testscript.Params {
 		Cmds:                scriptCommands(),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("NO_COLOR", "1")
-			e.Setenv(schemaFile, os.Getenv(schemaFile))
+			e.Setenv(schemaFile, schemaPath)
 			e.Setenv("PLATFORM", runtime.GOOS+"/"+runtime.GOARCH)
 			e.Values[stateKey{}] = &scriptState{vars: e.Vars, running: map[string]*process{}, request: make(chan struct{}, 1)}
 			return nil
