@@ -85,11 +85,11 @@ func historyOf(c *cli.Context, k *database) (any, error) {
 		}
 		source, id = l.Source, l.ID
 	}
-	row, number, err := k.ListingRow(c.Context, source, id)
+	h, err := k.History(c.Context, source, id)
 	if err != nil {
 		return nil, asUsage(fmt.Errorf("--listing: %w", err))
 	}
-	return settled(store.JSON(map[string]any{"row": row, "source": number, "id": id})), nil
+	return settled(h.Of), nil
 }
 
 // changeSummary says what a list of changes is of, and what it can't tell.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -54,19 +55,15 @@ type ChangeFilter struct {
 // listings as they are now, or one as it was staged. A state narrows before a row is made up.
 // What merely became known of a listing, because other markup shows more, is no change.
 const (
-	changeFrom = `
+	changeRows = `
 	FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
 	LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
 	LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
 	LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
-	WHERE `
-	changeRows   = changeFrom + `e.kind <> 'completed' AND `
+	WHERE e.kind <> 'completed' AND `
 	changesSince = `e.at >= ?1 AND (?2 = 0 OR e.source_id = ?2)
 		AND (?3 = '[]' OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
 		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4))) AND ` + sinceBegins
-	changeColumns = `e.at, e.kind, s.name, ifnull(e.listing_id, l.listing_id), coalesce(g.listing ->> 'name', l.name, r.name, ''),
-		ifnull(iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city'), ''),
-		ifnull(iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state'), ''), l.company_id, e.run_id, e.what -> 'changes', e.what -> 'reasons', e.reparsed`
 	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
 	// Counts of a source or of all need neither listings nor their staged forms; the kinds stand
 	// side by side, for a million rows in groups take five times as long.
@@ -77,13 +74,10 @@ const (
 	FROM listing_events e WHERE e.at >= ?1 AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins
 	// {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found.
 	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run'))`
-	// The whole history of one listing, by its row (0 = none), its source and its id there.
-	listHistory = `SELECT ` + changeColumns + changeRows + `e.id IN (
-			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
-			UNION ALL SELECT id FROM listing_events WHERE listing = ?1 AND kind <> 'new'
-			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ?2 AND listing_id = ?3)
-		AND ifnull(l.id = ?1, 1) ORDER BY e.at, e.id`
 )
+
+var listHistory = `SELECT at, kind, source, listing_id, ifnull(name, ''), ifnull(city, ''), ifnull(state, ''), company_id, run, changes, reasons, reparsed
+	FROM v_changes WHERE ` + strings.ReplaceAll(listingHistory, "?", "?1") + ` ORDER BY at, event`
 
 func (f ChangeFilter) args(more ...any) []any {
 	since := ""
@@ -122,23 +116,6 @@ func ChangesSince(at time.Time, passes []Pass) string {
 		begins[pass.Source] = yp.FormatTime(pass.Began)
 	}
 	return store.JSON(begins)
-}
-
-func (k *Reader) eachChange(ctx context.Context, query string, args []any, do func(*Change) error) error {
-	var given error
-	err := k.each(ctx, query, args, func(rows *sql.Rows) error {
-		c := &Change{Changes: []store.FieldChange{}, Reasons: []string{}}
-		err := rows.Scan(fields(c)...)
-		if err == nil {
-			given = do(c)
-			err = given
-		}
-		return err
-	})
-	if err != nil && given == nil {
-		err = fmt.Errorf("list changes: %w", err)
-	}
-	return err
 }
 
 // CountChanges counts the changes of the filter by kind; kinds with none are absent.
@@ -190,17 +167,6 @@ func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]m
 	return counts, nil
 }
 
-// ListingRow returns the row of a listing, 0 = it has none, and that of its source. The error is a *NotFoundError
-// where nothing was ever seen of it.
-func (k *Reader) ListingRow(ctx context.Context, source, id string) (row, number int64, err error) {
-	h, err := k.History(ctx, source, id)
-	if err != nil {
-		return 0, 0, err
-	}
-	number, err = k.SourceID(ctx, source)
-	return h.row, number, err
-}
-
 // History is one listing with all that became of it, the oldest first.
 type History struct {
 	Source    string    `json:"source"`
@@ -214,7 +180,7 @@ type History struct {
 	Dropped   time.Time `json:"dropped_at"`
 	Changes   []Change  `json:"history"`
 
-	row int64 // 0 = none: it was rejected ever since
+	Of string `json:"-"` // the value of the filter "listing" that asks for it
 }
 
 const showListing = `
@@ -229,16 +195,23 @@ func (k *Reader) History(ctx context.Context, source, id string) (*History, erro
 	if err != nil {
 		return nil, err
 	}
+	var row int64 // 0 = none: it was rejected ever since
 	known, err := k.one(ctx, fmt.Sprintf("read listing %s of %s", id, source), showListing, []any{src, id},
-		&h.row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
+		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
 	if err != nil {
 		return nil, err
 	}
-	err = k.eachChange(ctx, listHistory, []any{h.row, src, id}, func(c *Change) error {
-		h.Changes = append(h.Changes, *c)
-		return nil
+	h.Of = store.JSON(map[string]any{"row": row, "source": src, "id": id})
+	err = k.each(ctx, listHistory, []any{h.Of}, func(rows *sql.Rows) error {
+		c := Change{Changes: []store.FieldChange{}, Reasons: []string{}}
+		err := rows.Scan(fields(&c)...)
+		h.Changes = append(h.Changes, c)
+		return err
 	})
-	if err == nil && !known && len(h.Changes) == 0 {
+	if err != nil {
+		return nil, fmt.Errorf("read the history of %s of %s: %w", id, source, err)
+	}
+	if !known && len(h.Changes) == 0 {
 		err = &NotFoundError{What: fmt.Sprintf("no listing %q of %s was ever seen", id, source)}
 	}
 	return h, err

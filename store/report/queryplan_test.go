@@ -86,7 +86,7 @@ func TestQueryPlans(t *testing.T) {
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count fast": {countPlain, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count one":  {countOfOne, f.args(), []string{"listing_events_by_time (at>?)"}, "TEMP B-TREE"},
-		"history":             {listHistory, []any{1, 1, "a"}, []string{"listing_events_by_listing (listing<?)", "listing_events_by_listing (listing=?)"}, "SCAN e"},
+		"history":             {listHistory, []any{`{"row": 1, "source": 1, "id": "a"}`}, []string{"listing_events_by_listing (listing<?)", "listing_events_by_listing (listing=?)"}, "SCAN e"},
 		"history: listing":    {showListing, []any{1, "a"}, []string{"(source_id=? AND listing_id=?)"}, ""},
 		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},
 

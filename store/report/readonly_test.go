@@ -82,7 +82,6 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		},
 		"Snapshot":     func() error { return r.Snapshot(ctx, func(*report.Reader) error { return nil }) },
 		"WordsLacking": func() error { _, err := r.WordsLacking(ctx); return err },
-		"ListingRow":   func() error { _, _, err := r.ListingRow(ctx, "demo", "a"); return err },
 		"Query":        func() error { return r.Query(ctx, `SELECT * FROM targets`, &rows{}) },
 		"List": func() error {
 			for _, l := range report.Lists {
