@@ -11,6 +11,201 @@
 -- Every table is STRICT; every enumeration and impossible combination has a CHECK.
 -- A fresh file is made from this text; older files are upgraded by the numbered
 -- steps in store/migrations, and a test holds both to the same result.
+--
+-- What a column means stands at its line. These mean the same in every table and view:
+--   about                what the business says of itself, on the listing's own page
+--   accepted             listings kept by the current crawls
+--   accepted_count       listings kept by the current crawl
+--   action               new, changed, completed, dropped, restored or rejected
+--   active               that are neither degraded, paused nor failed
+--   again_after_seconds  from the begin of a crawl to the next one's; 0 = once only
+--   aka                  other names of the business
+--   alive                listings of it that their source still shows
+--   at                   when it happened, or was written
+--   attempt              number of the attempt at this target
+--   attempt_number       number of the attempt at this target, from 1
+--   attempts             attempts so far
+--   availability         open, paused, quarantined, disabled or held
+--   backoff_until        end of the wait after a failure
+--   bad_count            cards that the current crawl could not read
+--   base_url             address that the source's paths begin with
+--   by_name              that the gazetteer knew by name and state
+--   by_slug              that the gazetteer knew by the source's own slug
+--   categories           all that the source says the business does
+--   category             what was searched for; NULL = not a search
+--   changes              fields that changed, with their old and new values
+--   cities               in the index
+--   city                 name of the city; NULL = none
+--   claimed              1 = the source says that the owner looks after the listing
+--   claimed_at           when the worker took the target
+--   claimed_by           worker that holds the target; NULL = nobody
+--   code                 error code that led to the pause
+--   companies            companies whose first listing is in the state
+--   company_id           the company of the listing
+--   cooldown_minutes     length of the quarantine before a page is tried
+--   cooldown_until       end of a proxy's rest
+--   crawl_started_at     begin of the current crawl, at page 1
+--   crawl_status         active, degraded, paused or failed
+--   created_at           when the row was made
+--   degraded             that rest after three failures in a row or more
+--   delay_reason         why the delay is longer than configured
+--   details_read_at      when the listing's own page was read
+--   domain               of the website, without "www."
+--   done                 targets of status DONE
+--   due_now              that may be claimed now
+--   duration_ms          from begin to end
+--   email                from the listing's own page
+--   enabled              0 = an operator set it aside
+--   ends                 when the reason ends by itself; NULL = not by itself
+--   error                error code; NULL = none
+--   error_class          why requests failed, as most of them did; NULL = healthy
+--   error_message        what went wrong, for people
+--   event                number or kind of the event
+--   failed               targets of status FAILED
+--   failures             in a row (of a target), or so far (of a proxy)
+--   fetched              whose own page was read once or more
+--   fetched_at           when the listing's own page was read
+--   field                name of the field, as in v_listings
+--   file                 where it was written, "-" = to stdout
+--   filters              what the command was asked for
+--   finished_at          when it ended; NULL = it has not
+--   first_seen_at        when it was seen first
+--   found_state          state of the search that showed the listing first
+--   health               active, degraded, paused, failed or disabled
+--   heartbeat_at         when the worker or run last said that it lives
+--   host                 name of the machine, or of the web server
+--   hours                opening hours, a list of "Mo 9:00-17:00"
+--   id                   number of the row; never given again
+--   identity             set of headers that was sent; NULL = the honest one
+--   image_url            address of the listing's picture
+--   in_progress          targets of status IN_PROGRESS
+--   kind                 of a target: search, detail or index
+--   languages            that are spoken there
+--   last_at              when the last of them may go on
+--   last_error           what went wrong last, for people
+--   last_failure_at      end of the last attempt that failed
+--   last_identity        identity of the last attempt
+--   last_listing_id      last listing of the last page committed
+--   last_proxy           proxy of the last attempt
+--   last_seen            when it happened last
+--   last_seen_at         when it was seen last
+--   last_success_at      end of the last crawl that went well
+--   last_used_at         when the last request went through it
+--   lat                  latitude in degrees
+--   latency_ms           from the request to the last byte of its answer
+--   lead_listing         listing that the fields are taken from
+--   lead_source          and its source
+--   listing              row of the listing
+--   listing_id           number or name that the source itself gives the listing
+--   listings             how many listings
+--   lon                  longitude in degrees
+--   mean_consecutive_failures  failures in a row, on average
+--   mean_duration_ms     mean length of an attempt
+--   memory_bytes         memory of its process at the last heartbeat
+--   message              what went wrong, for people
+--   name                 for people
+--   neighborhoods        where the business works
+--   new                  seen for the first time; of a change: the value after it
+--   next_crawl_at        when a target that is DONE is due again
+--   next_page_url        where the current crawl goes on
+--   not_before           when the target may be claimed again; NULL = it does not wait
+--   occurrences          how often
+--   old                  the value before it
+--   open                 1 = may be asked now
+--   page                 number of the page, from 1
+--   page_current         last page committed by the current crawl
+--   pages                pages committed
+--   pages_left           pages beyond the limit of pages
+--   parked               targets of status PARKED
+--   parked_at            when it was given up
+--   parse_ok             1 = the answer was read as what it should be; NULL = no answer
+--   paused               set aside by an operator; 1 = yes
+--   paused_code          why it is paused
+--   paused_reason        why it is paused, for people
+--   payment              ways to pay
+--   percent              seen, in percent of site_total; NULL = the site does not say how many there are
+--   phone                as the source writes it
+--   phone_e164           the same as "+13105550123"
+--   pid                  number of its process
+--   planned              targets of status PLANNED
+--   postal_code          ZIP code
+--   price_range          as "$$"
+--   profile_url          address of the listing's own page
+--   proxy                proxy that was used, without its password; NULL = none
+--   rank                 place in an order, the smallest first
+--   rated_at             when the source was rated last
+--   rating               1 to 5 stars
+--   raw                  listings found by the current crawls
+--   raw_count            listings found by the current crawl
+--   reason               why, for people
+--   reasons              rules that it breaks
+--   rejected             that broke a rule of their source, once for each page that showed them
+--   removed              that left the index
+--   requests             HTTP requests sent
+--   restored             back after they were dropped
+--   result_count         listings on the page; NULL = not read
+--   retired              targets whose city or listing is gone from the source
+--   retry_seq            0 = the first try of the page, then its retries
+--   review_count         number of reviews
+--   rows                 rows of the file
+--   run                  number of the run
+--   run_id               row of the run; NULL = none, or its row is deleted
+--   samples_1h           requests of the last hour that the rating counts
+--   samples_24h          the same of 24 hours
+--   schedule_status      see above
+--   searched_category    category of the search that showed the listing first
+--   searched_city        city of it
+--   searched_state       state of it
+--   seen                 listings that the last crawl saw
+--   seen_at              when a page showed it last
+--   service_area         where a business works that has no address
+--   services             what it offers
+--   slug                 name within addresses
+--   snippet              text beside the listing
+--   social               addresses in social networks
+--   source               name of the source; NULL = several
+--   source_id            row of the source
+--   sponsored            1 = shown as an ad
+--   stage                sandbox or active
+--   started_at           when it began
+--   state                two letters of the state, "CA"
+--   status               PLANNED, IN_PROGRESS, DONE, FAILED, STUCK or PARKED
+--   stopped_at           when the worker ended; NULL = it works, or was killed
+--   street               street and number
+--   stuck                targets of status STUCK
+--   success_1h_percent   requests of the last hour that went well
+--   success_24h_percent  the same of 24 hours
+--   success_percent      attempts that went well, in percent of all
+--   success_rate         attempts that went well, in percent of all
+--   success_rate_1h      share of the requests that went well, 0 to 1
+--   success_rate_24h     the same of 24 hours
+--   successes            that went well so far
+--   successful_24h       that were crawled well in the last 24 hours
+--   target               what is crawled, for people: "Plumbers in Austin, TX"
+--   target_id            row of the target
+--   tier                 size of the city: 1 = large, 3 = small
+--   took_seconds         how long it took, or has taken so far
+--   total_attempts       attempts so far
+--   total_successes      attempts so far that went well
+--   unmatched            that the gazetteer does not know
+--   updated_at           when the row was written last
+--   url                  address, with the password of a proxy
+--   uuid                 of the run: its lock file is named so
+--   value                as text
+--   wanted               targets of listings' own pages
+--   website              home page in its normal form
+--   website_url          home page as the source links to it
+--   what                 details of the event, see listing_events
+--   with_email           with one of them
+--   with_failures        whose last crawl failed
+--   with_geo             with latitude and longitude
+--   with_hours           with opening hours
+--   with_phone           with a phone number
+--   with_social          with an address in a social network
+--   with_website         with a website
+--   worker               name of the worker and number of its process
+--   wait_reason          backoff, recrawl or gap
+--   years_in_business    as the source says
 
 -- Small facts about the file itself: who made it and when, which database it is
 -- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
@@ -108,7 +303,7 @@ CREATE TABLE runs (
     requests     INTEGER NOT NULL DEFAULT 0,
     pages        INTEGER NOT NULL DEFAULT 0,
     targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
-    listings_new INTEGER NOT NULL DEFAULT 0,
+    listings_new INTEGER NOT NULL DEFAULT 0,         -- seen for the first time
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
     listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
@@ -296,7 +491,7 @@ CREATE TABLE companies (
 -- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210". Each stands under
 -- its number, or the next free one if another has that: see store/keys.go.
 CREATE TABLE company_keys (
-    hash       INTEGER PRIMARY KEY,
+    hash       INTEGER PRIMARY KEY,                  -- number of the key, or the next free one
     company_id INTEGER NOT NULL,                     -- of companies; a REFERENCES would read the whole table when a company goes
     key        TEXT                                  -- NULL = the one with this number that the company's own row gives
 ) STRICT;
@@ -336,9 +531,9 @@ CREATE TABLE listings (
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
     dropped_at        TEXT,                          -- every target that showed it was crawled to its end twice without it, or its city is missing from two reads of the index
-    -- {"rating": time}: fields that a target filled which had never shown the listing. They are completed,
+    -- Fields that a target filled which had never shown the listing are completed,
     -- unless a target that had shown it before shows them, too: then they have changed.
-    backfilled        TEXT CHECK (backfilled IS NULL OR json_valid(backfilled)),
+    backfilled        TEXT CHECK (backfilled IS NULL OR json_valid(backfilled)), -- {"rating": time}
     UNIQUE (source_id, listing_id)
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
@@ -368,7 +563,7 @@ CREATE TABLE staged_listings (
     target_id     INTEGER NOT NULL REFERENCES targets (id),
     page          INTEGER NOT NULL CHECK (page >= 1),
     reasons       TEXT NOT NULL CHECK (json_valid(reasons)),
-    listing       TEXT NOT NULL CHECK (json_valid(listing)),
+    listing       TEXT NOT NULL CHECK (json_valid(listing)), -- its fields, JSON
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
     PRIMARY KEY (source_id, listing_id)
@@ -520,12 +715,12 @@ CREATE TABLE requests (
     page           INTEGER,
     correlation_id TEXT NOT NULL,                    -- one per logical page fetch: its retries share it
     retry_seq      INTEGER NOT NULL DEFAULT 0 CHECK (retry_seq >= 0),
-    type           TEXT NOT NULL CHECK (type IN ('listing', 'detail', 'state_index', 'city_index', 'robots', 'probe')),
+    type           TEXT NOT NULL CHECK (type IN ('listing', 'detail', 'state_index', 'city_index', 'robots', 'probe')), -- what was asked for
     url            TEXT NOT NULL,
     started_at     TEXT NOT NULL,
     finished_at    TEXT NOT NULL,
     waited_ms      INTEGER NOT NULL DEFAULT 0 CHECK (waited_ms >= 0), -- before it started
-    wait_reason    TEXT,
+    wait_reason    TEXT,                             -- for what: its host's pace, Retry-After, and so on
     outcome        TEXT NOT NULL CHECK (outcome IN ('success', 'failure')),
     error_class    TEXT CHECK (error_class IN
         ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
@@ -538,7 +733,7 @@ CREATE TABLE requests (
     proxy          TEXT,                             -- without its password
     proxy_failed   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_failed IN (0, 1)), -- the proxy itself: says nothing about the source
     identity       TEXT,
-    via            TEXT NOT NULL DEFAULT 'none' CHECK (via IN ('none', 'proxy', 'browser')),
+    via            TEXT NOT NULL DEFAULT 'none' CHECK (via IN ('none', 'proxy', 'browser')), -- which way it went
     CHECK ((error_class IS NULL) = (outcome = 'success')),
     CHECK (outcome <> 'success' OR result_count IS NOT NULL),
     CHECK (error_class IS NOT 'rate_limited' OR (latency_ms = 0 AND started_at = finished_at))
@@ -550,7 +745,7 @@ CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE targe
 -- How a source answers, rolled up from requests (docs/health.md, section 4).
 CREATE TABLE connectivity_profiles (
     source_id        INTEGER PRIMARY KEY REFERENCES sources (id),
-    status           TEXT NOT NULL CHECK (status IN ('healthy', 'degraded', 'failing', 'quarantined')),
+    status           TEXT NOT NULL CHECK (status IN ('healthy', 'degraded', 'failing', 'quarantined')), -- docs/health.md, section 4
     error_class      TEXT CHECK (error_class IN
         ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
          'auth_error', 'cf_challenge', 'rate_limited', 'unknown')),
@@ -559,9 +754,9 @@ CREATE TABLE connectivity_profiles (
     samples_24h      INTEGER NOT NULL DEFAULT 0,
     success_rate_24h REAL CHECK (success_rate_24h BETWEEN 0 AND 1),
     latency_p50_ms   INTEGER,                        -- of the hour
-    latency_p95_ms   INTEGER,
+    latency_p95_ms   INTEGER,                        -- of the hour
     dominant_class   TEXT,                           -- the failure class that stands out in the hour
-    burst_429        INTEGER NOT NULL DEFAULT 0 CHECK (burst_429 IN (0, 1)),
+    burst_429        INTEGER NOT NULL DEFAULT 0 CHECK (burst_429 IN (0, 1)), -- 1 = many answers of 429 within 10 minutes
     failing_since    TEXT,                           -- failing or quarantined without a break
     quarantine_until TEXT,                           -- then one probe
     cooldown_minutes INTEGER NOT NULL DEFAULT 30 CHECK (cooldown_minutes BETWEEN 30 AND 360),
@@ -603,7 +798,7 @@ CREATE TABLE field_shares (
     category_id INTEGER NOT NULL REFERENCES categories (id),
     field       TEXT NOT NULL,
     listings    REAL NOT NULL CHECK (listings >= 0),
-    having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings),
+    having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings), -- of the listings those with the field
     PRIMARY KEY (source_id, category_id, field)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -9,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -37,7 +38,7 @@ func TestDatabaseDoc(t *testing.T) {
 		if err := os.WriteFile(path, []byte(head+belowMark+want), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if diff := cmp.Diff(got, want); diff != "" {
+	} else if diff := gocmp.Diff(got, want); diff != "" {
 		t.Errorf("%s is old: make manual (-has +schema.sql):\n%s", path, diff)
 	}
 }
@@ -92,7 +93,7 @@ type schemaItem struct{ code, comment string }
 
 // items are what stands between the parentheses of a table.
 func (p *schemaPart) items() (all []schemaItem) {
-	for _, l := range p.lines[1 : len(p.lines)-1] {
+	for _, l := range p.lines[1:max(1, len(p.lines)-1)] {
 		code, comment := cutComment(l)
 		last := len(all) - 1
 		begins := strings.HasPrefix(l, "    ") && !strings.HasPrefix(l, "     ")
@@ -112,6 +113,7 @@ func (p *schemaPart) items() (all []schemaItem) {
 func describeSchema(t *testing.T, parts []schemaPart) string {
 	t.Helper()
 	db := storetest.Open(t)
+	means := meaningsOf(parts)
 	var b strings.Builder
 	for _, chapter := range []struct{ kind, title string }{
 		{"VIEW", "Views: begin here"}, {"TABLE", "Tables"}, {"TRIGGER", "Triggers"},
@@ -138,25 +140,84 @@ func describeSchema(t *testing.T, parts []schemaPart) string {
 			columns := storetest.Table(t, db, "SELECT name FROM pragma_table_info(?)", p.name)
 			switch {
 			case p.kind == "VIEW":
-				fmt.Fprintf(&b, "\nColumns: `%s`.\n", strings.Join(columns, "`, `"))
+				means.describeView(t, &b, &p, columns)
 			case strings.Contains(p.lines[0], "VIRTUAL"):
 				fmt.Fprintf(&b, "\n`%s`\n", strings.Join(p.lines, " "))
 			default:
-				describeTable(t, &b, &p, columns)
+				means.describeTable(t, &b, &p, columns)
 				describeIndexes(t, &b, db, parts, p.name)
 			}
 		}
 		want := storetest.Table(t, db, "SELECT name FROM sqlite_schema WHERE type = lower(?) AND name NOT LIKE 'listing_words_%' AND name NOT LIKE 'sqlite_%' ORDER BY rowid", chapter.kind)
-		if diff := cmp.Diff(want, names); diff != "" {
+		if diff := gocmp.Diff(want, names); diff != "" {
 			t.Errorf("%s of the database (-) and those that were read in schema.sql (+):\n%s", chapter.title, diff)
 		}
 	}
 	return b.String()
 }
 
-func describeTable(t *testing.T, b *strings.Builder, p *schemaPart, columns []string) {
+var column = regexp.MustCompile(`^(\w+) +(INTEGER|TEXT|REAL|BLOB)\b`)
+
+// meanings are the texts of columns: shared ones by their name, those of one table or view by "its name.column".
+type meanings map[string]string
+
+// meaningsOf reads the comments of columns: the list at the top of schema.sql, and what stands at the end of a
+// column's line. In a view that is the last column of the line. A name that only one table explains means the same in views.
+func meaningsOf(parts []schemaPart) meanings {
+	m, tables := meanings{}, map[string][]string{}
+	for _, c := range regexp.MustCompile(`(?m)^--   (\w+) {2,}(.+)$`).FindAllStringSubmatch(schema, -1) {
+		m[c[1]] = c[2]
+	}
+	last := regexp.MustCompile(`(\w+),?$`)
+	for _, p := range parts {
+		switch p.kind {
+		case "TABLE":
+			for _, item := range p.items() {
+				if c := column.FindStringSubmatch(item.code); c != nil && item.comment != "" {
+					m[p.name+"."+c[1]], tables[c[1]] = item.comment, append(tables[c[1]], item.comment)
+				}
+			}
+		case "VIEW":
+			for _, l := range p.lines {
+				code, comment := cutComment(l)
+				if c := last.FindStringSubmatch(code); c != nil && comment != "" {
+					m[p.name+"."+c[1]] = comment
+				}
+			}
+		}
+	}
+	for name, texts := range tables {
+		if len(texts) == 1 && m[name] == "" {
+			m[name] = texts[0]
+		}
+	}
+	return m
+}
+
+// of is what a column means; each has to be told.
+func (m meanings) of(t *testing.T, part, column string) string {
 	t.Helper()
-	column := regexp.MustCompile(`^(\w+) +(INTEGER|TEXT|REAL|BLOB)\b`)
+	text := cmp.Or(m[part+"."+column], m[column])
+	if text == "" {
+		t.Errorf("schema.sql does not say what %s.%s means: a comment at its line, or in the list of columns at the top", part, column)
+	}
+	return escapeCell(text)
+}
+
+func (m meanings) describeView(t *testing.T, b *strings.Builder, p *schemaPart, columns []string) {
+	t.Helper()
+	if strings.Contains(strings.Join(p.lines, " "), "SELECT t.*") { // as its table
+		fmt.Fprintf(b, "\nThe columns of [targets](#targets).\n")
+		return
+	}
+	b.WriteString("\n| column | |\n|---|---|\n")
+	for _, c := range columns {
+		fmt.Fprintf(b, "| `%s` | %s |\n", c, m.of(t, p.name, c))
+	}
+}
+
+func (m meanings) describeTable(t *testing.T, b *strings.Builder, p *schemaPart, columns []string) {
+	t.Helper()
 	values := regexp.MustCompile(`CHECK \((?:\w+ IS NULL OR )?\w+ IN \(((?:'[^']*'(?:, *)?)+)\)\)`)
 	refers := regexp.MustCompile(`REFERENCES (\w+)`)
 	standard := regexp.MustCompile(`DEFAULT ('[^']*'|\S+?)(?:,|$| )`)
@@ -164,24 +225,21 @@ func describeTable(t *testing.T, b *strings.Builder, p *schemaPart, columns []st
 	var names, rules []string
 	for _, item := range p.items() {
 		code := strings.TrimSuffix(strings.Join(strings.Fields(item.code), " "), ",")
-		m := column.FindStringSubmatch(code)
+		c := column.FindStringSubmatch(code)
 		switch {
 		case code == "":
 			fmt.Fprintf(b, "| | | *%s* |\n", escapeCell(item.comment))
 			continue
-		case m == nil:
+		case c == nil:
 			rules = append(rules, "`"+code+"`")
 			continue
 		}
-		names = append(names, m[1])
-		kind := m[2]
+		names = append(names, c[1])
+		kind := c[2]
 		if !strings.Contains(code, "NOT NULL") && !strings.Contains(code, "PRIMARY KEY") {
 			kind += ", or NULL"
 		}
-		var notes []string
-		if c := strings.TrimSpace(item.comment); c != "" {
-			notes = append(notes, escapeCell(c))
-		}
+		notes := []string{m.of(t, p.name, c[1])}
 		if strings.Contains(code, "PRIMARY KEY") {
 			notes = append(notes, "primary key")
 		}
@@ -197,9 +255,9 @@ func describeTable(t *testing.T, b *strings.Builder, p *schemaPart, columns []st
 		if d := standard.FindStringSubmatch(code); d != nil {
 			notes = append(notes, "default `"+d[1]+"`")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", m[1], kind, strings.Join(notes, "; "))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", c[1], kind, strings.Join(notes, "; "))
 	}
-	if diff := cmp.Diff(columns, names); diff != "" {
+	if diff := gocmp.Diff(columns, names); diff != "" {
 		t.Errorf("columns of %s in the database (-) and those that were read in schema.sql (+):\n%s", p.name, diff)
 	}
 	for i, r := range rules {
@@ -230,7 +288,7 @@ func describeIndexes(t *testing.T, b *strings.Builder, db *store.DB, parts []sch
 		fmt.Fprintf(b, "%s\n", strings.TrimSpace(fmt.Sprintf("- `%s`%s: `%s`. %s", p.name, unique, strings.TrimSuffix(columns, ";"), prose(p.comment))))
 	}
 	want := storetest.Table(t, db, "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL ORDER BY name", table)
-	if diff := cmp.Diff(want, slices.Sorted(slices.Values(names))); diff != "" && len(want)+len(names) > 0 {
+	if diff := gocmp.Diff(want, slices.Sorted(slices.Values(names))); diff != "" && len(want)+len(names) > 0 {
 		t.Errorf("indexes of %s in the database (-) and those that were read in schema.sql (+):\n%s", table, diff)
 	}
 }
