@@ -54,7 +54,12 @@ func (d *Directory) pause(r *http.Request, wait time.Duration) bool {
 
 // isResults reports whether a path is that of a page of results, be it there or not.
 func isResults(path string) bool {
-	return path == "/search" || strings.Count(path, "/") == 2 && !strings.HasPrefix(path, "/state-") && !strings.Contains(path, "/mip/")
+	return path == "/search" || strings.Count(path, "/") == 2 && !strings.Contains(path, "/mip/")
+}
+
+// isState reports whether a path is that of a state's index, "/state-ca": there is a city whose name begins like that.
+func isState(path string) bool {
+	return strings.HasPrefix(path, "/state-") && len(path) == len("/state-ca")
 }
 
 // contentType is that of every page.
@@ -142,7 +147,7 @@ func (a *answer) build() (status int, html []byte) {
 		html = d.page("no_results", v)
 	case path == "/", path == "/sitemap":
 		html = d.sitemapPage()
-	case strings.HasPrefix(path, "/state-"):
+	case isState(path):
 		html = d.statePage(strings.TrimPrefix(path, "/state-"), q)
 	case strings.Contains(path, "/mip/"):
 		if b, ok := d.findDetail(path); ok {

@@ -208,6 +208,11 @@ func TestIndexesReachEveryCity(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range []string{"/state-college-pa", "/state-college-pa/plumbers"} { // no index of a state
+		if code := get(d, path).Code; code != http.StatusOK {
+			t.Errorf("%s: status %d", path, code)
+		}
+	}
 	unlettered := cityLink.FindAllString(get(d, "/state-ca").Body.String(), -1)
 	if len(unlettered) == 0 || len(unlettered) > 20 {
 		t.Errorf("the unlettered index holds %d cities", len(unlettered))
