@@ -113,6 +113,7 @@ func (r *reader) sorted() []yp.Listing {
 func TestTruthEqualsReading(t *testing.T) {
 	t.Parallel()
 	for name, sel := range map[string]demo.Selection{
+		"a later epoch":  {States: []string{"AZ"}, MaxPages: 2, Planned: true},
 		"default pages":  {States: []string{"CA", "TX"}, MinPopulation: 600_000},
 		"all pages":      {States: []string{"VT", "DC"}, MaxPages: -1, MinPopulation: 8_000},
 		"one page":       {States: []string{"HI"}, MaxPages: 1, Categories: []string{"Auto Repair & Service", "dentists"}},
@@ -121,14 +122,18 @@ func TestTruthEqualsReading(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d, g := setup(t, demo.Config{Seed: 7})
-			compare(t, d, g, sel)
+			epoch := map[string]int{"a later epoch": 2}[name]
+			compare(t, moved(t, demo.Config{Seed: 7}, epoch), sel)
 		})
 	}
 }
 
-func compare(t *testing.T, d *demo.Directory, g *gazetteer.Gazetteer, sel demo.Selection) {
+func compare(t *testing.T, d *demo.Directory, sel demo.Selection) {
 	t.Helper()
+	g, err := gazetteer.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
 	src, err := site.Builtin("demo")
 	if err != nil {
 		t.Fatal(err)
