@@ -128,6 +128,9 @@ func (p *Program) events(c *cli.Context) *eventPrinter {
 }
 
 func (ep *eventPrinter) print(e *wal.Event, err error) error {
+	if damage, ok := errors.AsType[*wal.CorruptError](err); ok && errors.Is(err, wal.ErrDevelopment) {
+		return fmt.Errorf("%s is a log of a development version of ypcrawl, which this version can't read", yp.Printable(damage.File))
+	}
 	if err != nil {
 		ep.bad++
 		ep.p.note("ypcrawl: %s", yp.Printable(err.Error()))
@@ -322,7 +325,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 	list := ""
 	for _, d := range there {
 		if d.ID == "" {
-			return nil, fmt.Errorf("logs in %s are of a development version of ypcrawl, before lines named their database: this version can't replay them", path)
+			return nil, fmt.Errorf("%s has logs of a development version of ypcrawl, which this version can't replay: crawl into a new --db", path)
 		}
 		all = append(all, d.ID)
 		list += fmt.Sprintf("\n  %s: %s, the first from %s", d.ID, plural(d.Files, "file"), yp.FormatTime(d.First))
