@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 )
 
 // TestHints: every text in the code that names a command of this program gets the --db that was given where it
