@@ -50,17 +50,12 @@ disabled · 6 no proxy is left · 11 an exclusive run holds the database · 130 
 resumable · 1 error · 2 usage`
 
 func discoverFlags() []cli.Flag {
-	flags := append(sourcesFlags(),
-		list("states", "`STATE...` by code or name: --states CA TX", "none", "s"),
-		&cli.BoolFlag{Name: "all", Usage: "all states"},
-		list("categories", "plan these `CATEGORY...` in the cities found", "the source's own, or ten common ones"),
-		anyCategoryFlag(),
-		&cli.IntFlag{Name: "min-population", Usage: "plan no targets in cities with fewer `PEOPLE`; cities missing in the built-in list of places count as 0"},
-		&cli.GenericFlag{
-			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
-			Usage: "plan so many `PAGES` of each target, or all",
-		},
-	)
+	flags := append(sourcesFlags(), &cli.BoolFlag{Name: "all", Usage: "all states"})
+	for _, f := range selectFlags() { // of what is planned in the cities found
+		if name := f.Names()[0]; name != "cities" && name != "max-cities" {
+			flags = append(flags, f)
+		}
+	}
 	for _, f := range append(paceFlags(), budgetFlags()...) {
 		switch f := f.(type) {
 		case *cli.IntFlag: // of searches, which are many

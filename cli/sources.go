@@ -206,12 +206,14 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 				return err
 			}
 		}
-		rows := &sourceRows{rowsEnd: p.rowsTo(c, k.DB().Now()), only: names}
-		if err := rows.read(c.Context, k); err != nil {
-			return err
-		}
-		return rows.End()
+		return p.showSources(c, k, names...)
 	})
+}
+
+// showSources shows rows of the list of sources.
+func (p *Program) showSources(c *cli.Context, k *database, names ...string) error {
+	rows := &sourceRows{rowsEnd: p.rowsTo(c, k.DB().Now()), only: names}
+	return errors.Join(rows.read(c.Context, k), rows.End())
 }
 
 // judgeSandboxes makes the sources of the run active that have proved themselves in the sandbox, and
