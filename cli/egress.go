@@ -161,10 +161,9 @@ func noneActive(known []health.Proxy, now time.Time) error {
 type scores struct {
 	writing sync.Mutex // one flush at a time, taken before mu: what was seen first is written first
 
-	mu    sync.Mutex
-	use   map[int64]health.ProxyUse
-	rests map[int64]time.Time // as last reported
-	rest  chan struct{}       // told when a proxy goes to rest; nil = nobody listens
+	mu   sync.Mutex
+	use  map[int64]health.ProxyUse
+	rest chan struct{} // told when a proxy goes to rest; nil = nobody listens
 }
 
 // add takes down one report of a pool.
@@ -174,19 +173,15 @@ func (s *scores) add(st fetch.ProxyState) {
 	if s.use == nil {
 		s.use = map[int64]health.ProxyUse{}
 	}
-	if s.rests == nil {
-		s.rests = map[int64]time.Time{}
-	}
 	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
 		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
 	})
-	if !st.CooldownUntil.IsZero() && !st.CooldownUntil.Equal(s.rests[st.ID]) {
+	if !st.CooldownUntil.IsZero() {
 		select {
 		case s.rest <- struct{}{}:
 		default:
 		}
 	}
-	s.rests[st.ID] = st.CooldownUntil
 }
 
 // flush writes what was gathered; what can't be written is gathered on.
