@@ -7,21 +7,9 @@ import (
 	"ypcrawl/store"
 )
 
-// Sandbox is how a source fares.
-type Sandbox struct {
-	Targets int `json:"targets"` // planned
-	Done    int `json:"done"`    // of them read to their end
-	Cards   int `json:"cards"`   // on their pages
-	Bad     int `json:"bad"`     // of them no listing: without a name or an id, or against a rule
-}
-
 const (
 	// sandboxShare is the percentage of cards that must be accepted.
 	sandboxShare = 70
-	sandboxFares = `
-	SELECT count(*), ifnull(sum(t.status = 'DONE'), 0), ifnull(sum(t.raw_count), 0),
-		ifnull(sum(t.bad_count), 0) + (SELECT count(*) FROM staged_listings g WHERE g.source_id = ?1)
-	FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.retired_at IS NULL`
 	// promote makes source ?2 active when ?3 percent of its cards were accepted and no alarm stands.
 	promote = `
 	UPDATE sources AS s SET stage = 'active', updated_at = ?1
@@ -37,14 +25,6 @@ const (
 		SELECT x.id FROM targets x WHERE x.kind = 'search' AND x.source_id = ?1 AND x.retired_at IS NULL ORDER BY x.id LIMIT ?2)`
 	forgetStaged = `DELETE FROM staged_listings WHERE source_id = ?`
 )
-
-// Sandbox returns how a source fares in the sandbox.
-func (k *Keeper) Sandbox(ctx context.Context, sourceID int64) (s Sandbox, err error) {
-	if err := k.row(ctx, sandboxFares, []any{sourceID}, store.Fields(&s)...); err != nil {
-		return s, fmt.Errorf("read the sandbox of source %d: %w", sourceID, err)
-	}
-	return s, nil
-}
 
 // PromoteBySelf makes a source active that has proved itself in the sandbox, and reports whether
 // it did.

@@ -17,7 +17,6 @@ import (
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 const demoSource = "demo"
@@ -187,13 +186,13 @@ func (p *Program) demoTruth(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	var indexes []string
-	if c.Bool("index") {
-		indexes = want.States
-	}
 	since, err := sinceEpochs(c)
 	if err != nil {
 		return err
+	}
+	var indexes []string
+	if c.Bool("index") {
+		indexes = want.States
 	}
 	truth, err := truthOf(c, base, want, since, c.Bool("details"), indexes)
 	if err != nil {
@@ -284,11 +283,7 @@ func (p *Program) demoCheck(c *cli.Context) error {
 		return err
 	}
 	out := checked{path, len(truth.Searches), len(truth.Listings), len(truth.Details), len(truth.Cities), append([]string{}, found...)}
-	if c.Bool("json") {
-		err = writeJSON(p.Out, out)
-	} else {
-		err = p.printChecked(out)
-	}
+	err = p.tell(c, out, func(w *sections) { out.text(w) })
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -318,7 +313,7 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 // mostDifferences is how many differences are printed for people.
 const mostDifferences = 20
 
-func (p *Program) printChecked(x checked) error {
+func (x *checked) text(w *sections) {
 	parts := []string{plural(x.Targets, "target"), plural(x.Listings, "listing")}
 	if x.Details > 0 {
 		parts = append(parts, plural(x.Details, "detail page"))
@@ -330,15 +325,11 @@ func (p *Program) printChecked(x checked) error {
 	if len(x.Differences) > 0 {
 		verdict = "the database differs"
 	}
-	lines := []string{fmt.Sprintf("A complete crawl ends with %s: %s", strings.Join(parts, ", "), verdict)}
-	for _, d := range x.Differences[:min(len(x.Differences), mostDifferences)] {
-		lines = append(lines, yp.Printable(d))
-	}
+	w.more(fmt.Sprintf("A complete crawl ends with %s: %s", strings.Join(parts, ", "), verdict))
+	w.more(x.Differences[:min(len(x.Differences), mostDifferences)]...)
 	if left := len(x.Differences) - mostDifferences; left > 0 {
-		lines = append(lines, fmt.Sprintf("... and %s more; --json has all", thousands(int64(left))))
+		w.more(fmt.Sprintf("... and %s more; --json has all", thousands(int64(left))))
 	}
-	_, err := fmt.Fprintln(p.Out, strings.Join(lines, "\n"))
-	return err
 }
 
 // sinceEpochs is what was crawled before --epoch: the epoch before it unless --since

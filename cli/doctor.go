@@ -13,7 +13,6 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
-	"ypcrawl/yp"
 )
 
 func (p *Program) doctorCommand() *cli.Command {
@@ -91,39 +90,23 @@ func (p *Program) doctor(c *cli.Context) error {
 	return d.report()
 }
 
-// report prints the findings, the worst last, where the eye is.
+// report shows the findings, the worst last, where the eye is.
 func (d *diagnosis) report() error {
-	if d.c.Bool("json") {
-		if err := writeRows(d.p.Out, d.findings); err != nil {
-			return err
+	order := []severity{fine, dubious, broken}
+	slices.SortStableFunc(d.findings, func(a, b finding) int { return slices.Index(order, a.Level) - slices.Index(order, b.Level) })
+	err := d.p.tell(d.c, d.findings, func(w *sections) {
+		for _, f := range d.findings {
+			lead := fmt.Sprintf("%-4s  %-*s  ", f.Level, len("disk of logs"), f.Check) // the longest name
+			w.item(lead, f.What)
+			if f.Fix != "" {
+				w.item(strings.Repeat(" ", len(lead)), "fix: "+f.Fix)
+			}
 		}
-	} else if err := d.print(); err != nil {
-		return err
-	}
-	if bad := len(slices.DeleteFunc(d.findings, func(f finding) bool { return f.Level != broken })); bad > 0 {
+	})
+	if bad := len(slices.DeleteFunc(d.findings, func(f finding) bool { return f.Level != broken })); bad > 0 && err == nil {
 		return errors.New(plural(bad, "bad finding"))
 	}
-	return nil
-}
-
-func (d *diagnosis) print() error {
-	const width = len("disk of logs") // the longest name
-	order := []severity{fine, dubious, broken}
-	slices.SortStableFunc(d.findings, func(a, b finding) int {
-		return slices.Index(order, a.Level) - slices.Index(order, b.Level)
-	})
-	colors := map[severity]style{fine: green, dubious: yellow, broken: red}
-	for _, f := range d.findings {
-		level := fmt.Sprintf("%-4s", f.Level)
-		text := fold(d.p.Out, fmt.Sprintf("%s  %-*s  ", level, width, f.Check), yp.Printable(f.What)) + "\n"
-		if f.Fix != "" {
-			text += fold(d.p.Out, strings.Repeat(" ", width+8), yp.Printable("fix: "+f.Fix)) + "\n"
-		}
-		if _, err := fmt.Fprint(d.p.Out, strings.Replace(text, level, d.p.paint(d.p.Out, colors[f.Level], level), 1)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // openDatabase opens the database for reading, or finds out why it can't be.

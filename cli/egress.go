@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -82,32 +79,6 @@ func readProxies(path string) ([]fetch.Proxy, error) {
 	return proxies, nil
 }
 
-// requiresProxies reports whether `run` would ask through proxies only by what the
-// environment and the settings file say. The file was checked when this command began.
-func (p *Program) requiresProxies(c *cli.Context) bool {
-	flags, keys := flagsOf(c.App)
-	found, err := readSettings(keys, c.String(configFlag))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	said := func(name string) string {
-		for _, f := range flags {
-			if f.command == mainCommand && f.name == name {
-				_, values := f.set(func(key string) []string {
-					return append(SplitList([]string{p.getenv(variable(key))}), found[key].values...)
-				})
-				return strings.Join(values, "")
-			}
-		}
-		return ""
-	}
-	policy, err := fetch.ParsePolicy(cmp.Or(said("proxy-policy"), string(fetch.PolicyOff)))
-	if said("proxy-policy") == "" && said("proxy")+said("proxy-file") != "" {
-		policy = fetch.PolicyRequire // as for `run`: who names one does not want to be seen without it
-	}
-	return err == nil && policy == fetch.PolicyRequire
-}
-
 // pool makes the pool of a run's egress; nil when it goes out directly as itself.
 // Proxies that were typed are remembered, so that their scores are.
 func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Client, scores *scores) (*fetch.Pool, error) {
@@ -165,32 +136,24 @@ func activeProxies(known []health.Proxy) (out []fetch.Proxy, err error) {
 	return out, nil
 }
 
-// fewProxies is how many are named in an error.
-const fewProxies = 10
-
 // noneActive tells what has become of the proxies, and what makes them active.
 func noneActive(known []health.Proxy, now time.Time) error {
-	const none = "--proxy-policy require: no proxy is active"
 	if len(known) == 0 {
-		return errors.New(none + " (0 known): add one with `ypcrawl proxies add`")
+		return errors.New("--proxy-policy require: no proxy is active (0 known): add one with `ypcrawl proxies add`")
 	}
-	ids, disabled, first := "", 0, time.Time{}
-	for i, p := range known {
-		if i < fewProxies {
-			ids += " " + idText(p.ID)
-		}
-		switch {
-		case !p.Enabled:
+	disabled, first := 0, time.Time{}
+	for _, p := range known {
+		if !p.Enabled {
 			disabled++
-		case first.IsZero() || p.CooldownUntil.Before(first):
+		} else if first.IsZero() || p.CooldownUntil.Before(first) {
 			first = p.CooldownUntil
 		}
 	}
-	text := fmt.Sprintf("%s (%d known: %d disabled", none, len(known), disabled)
+	text := fmt.Sprintf("%d known: %d disabled", len(known), disabled)
 	if resting := len(known) - disabled; resting > 0 {
 		text += fmt.Sprintf(", %d in cooldown, the first until %s", resting, moment(now, first))
 	}
-	return fmt.Errorf("%s): `ypcrawl proxies enable%s` enables them again, `ypcrawl proxies list` shows their results", text, ids)
+	return fmt.Errorf("--proxy-policy require: no proxy is active (%s): `ypcrawl proxies list` shows their results, `ypcrawl proxies enable ID` enables one again", text)
 }
 
 // scores gathers how the proxies fare, so that a page costs no write of its own. The
@@ -198,10 +161,9 @@ func noneActive(known []health.Proxy, now time.Time) error {
 type scores struct {
 	writing sync.Mutex // one flush at a time, taken before mu: what was seen first is written first
 
-	mu    sync.Mutex
-	use   map[int64]health.ProxyUse
-	rests map[int64]time.Time // as last reported
-	rest  chan struct{}       // told when a proxy goes to rest; nil = nobody listens
+	mu   sync.Mutex
+	use  map[int64]health.ProxyUse
+	rest chan struct{} // told when a proxy goes to rest; nil = nobody listens
 }
 
 // add takes down one report of a pool.
@@ -211,19 +173,15 @@ func (s *scores) add(st fetch.ProxyState) {
 	if s.use == nil {
 		s.use = map[int64]health.ProxyUse{}
 	}
-	if s.rests == nil {
-		s.rests = map[int64]time.Time{}
-	}
 	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
 		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
 	})
-	if !st.CooldownUntil.IsZero() && !st.CooldownUntil.Equal(s.rests[st.ID]) {
+	if !st.CooldownUntil.IsZero() {
 		select {
 		case s.rest <- struct{}{}:
 		default:
 		}
 	}
-	s.rests[st.ID] = st.CooldownUntil
 }
 
 // flush writes what was gathered; what can't be written is gathered on.

@@ -28,7 +28,11 @@ func (p *Program) planCommand() *cli.Command {
 }
 
 func (p *Program) plan(c *cli.Context) error {
-	src, sel, err := p.wanted(c)
+	sel, err := selection(c)
+	if err != nil {
+		return err
+	}
+	src, err := p.source(c)
 	if err != nil {
 		return err
 	}
@@ -37,7 +41,7 @@ func (p *Program) plan(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("dry-run") {
-		return p.dryRun(c, estimate(c, src, r, sel.MaxTargets))
+		return p.dryRun(c, []dryRow{estimate(c, src, r, sel.MaxTargets)}, false)
 	}
 	k, err := p.open(c, create)
 	if err != nil {
@@ -64,16 +68,6 @@ func (p *Program) plan(c *cli.Context) error {
 		plural(out.Selected, "target"), thousands(int64(out.Added)), thousands(int64(out.Deepened)), took.Round(time.Millisecond))
 }
 
-// wanted reads the flags that `plan` and `run` share.
-func (p *Program) wanted(c *cli.Context) (*site.Source, discover.Selection, error) {
-	sel, err := selection(c)
-	if err != nil {
-		return nil, sel, err
-	}
-	src, err := p.source(c)
-	return src, sel, err
-}
-
 // pace is the delay in force: the one asked for, else the source's own.
 func pace(c *cli.Context, src *site.Source) (shortest, longest time.Duration) {
 	if !c.IsSet("delay") {
@@ -94,9 +88,12 @@ type dryRow struct {
 
 func estimate(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets int) dryRow {
 	shortest, longest := pace(c, src)
-	delay := (shortest + longest) / 2
-	e := r.Estimate(extent(src), maxTargets, delay, c.Bool("details") && src.HasDetails())
-	if c.Bool("discover") && src.HasIndex() && e.Requests >= 0 {
+	delay, onlyIndexes := (shortest+longest)/2, c.Command.Name == "discover"
+	e := dryRow{Source: src.Name(), States: len(r.States), Cities: len(r.Cities), Categories: len(r.Categories)}
+	if !onlyIndexes {
+		e.Estimate = r.Estimate(extent(src), maxTargets, delay, c.Bool("details") && src.HasDetails())
+	}
+	if (onlyIndexes || c.Bool("discover")) && src.HasIndex() && e.Requests >= 0 {
 		for _, state := range r.States {
 			e.IndexPages += len(src.IndexPages(state))
 		}
@@ -104,47 +101,53 @@ func estimate(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets
 		e.Time += time.Duration(e.IndexPages) * delay
 		e.Seconds = e.Time.Seconds()
 	}
-	return dryRow{src.Name(), len(r.States), len(r.Cities), len(r.Categories), e}
+	return e
 }
 
-func (e dryRow) texts() (requests, took, disk string) {
+// facts tells of a source line by line.
+func (e dryRow) facts() *table {
+	some := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return thousands(int64(n))
+	}
+	requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), ""
 	switch {
 	case e.Requests < 0:
-		return "unknown", "unknown", "unknown"
+		requests, took, disk = "unknown: all pages were requested", "unknown", "unknown"
 	case e.Time == 0:
-		return thousands(int64(e.Requests)), "no delay", bytesText(e.Bytes)
+		took = "no delay: as fast as the source answers"
 	}
-	return thousands(int64(e.Requests)), lasting(e.Time), bytesText(e.Bytes)
+	if e.Bytes > 0 {
+		disk = bytesText(e.Bytes)
+	}
+	pages, details := "", ""
+	if e.Details > 0 {
+		pages, details = some(e.Pages), fmt.Sprintf("%s (%d a results page)", some(e.Details), discover.PageCards)
+	}
+	return facts("would crawl", e.Source, "states", some(e.States), "cities", some(e.Cities), "categories", some(e.Categories), "targets", some(e.Targets),
+		"pages of indexes", some(e.IndexPages), "results pages at most", pages, "detail pages at most", details,
+		"requests at most", requests, "time at this pace", took, "disk at most", disk)
 }
 
-// dryRun tells what `plan` or a run over one source would cost.
-func (p *Program) dryRun(c *cli.Context, e dryRow) error {
-	if c.Bool("json") {
-		return writeJSON(p.Out, e)
+// dryRun tells what `plan`, or a run, would cost.
+func (p *Program) dryRun(c *cli.Context, rows []dryRow, several bool) error {
+	if c.Bool("json") && several {
+		return writeRows(p.Out, rows)
 	}
-	requests, took, disk := e.texts()
-	if e.Requests < 0 {
-		requests += ": all pages were requested"
-	} else if e.Time == 0 {
-		took += ": as fast as the source answers"
-	}
-	index, pages, details := "", "", ""
-	if e.IndexPages > 0 {
-		index = thousands(int64(e.IndexPages))
-	}
-	if e.Details > 0 {
-		pages = thousands(int64(e.Pages))
-		details = fmt.Sprintf("%s (%d a results page)", thousands(int64(e.Details)), discover.PageCards)
-	}
-	t := facts(
-		"would crawl", e.Source,
-		"states", thousands(int64(e.States)), "cities", thousands(int64(e.Cities)), "categories", thousands(int64(e.Categories)),
-		"targets", thousands(int64(e.Targets)),
-		"pages of indexes", index, "results pages at most", pages, "detail pages at most", details,
-		"requests at most", requests, "time at this pace", took, "disk at most", disk,
-	)
-	if err := p.tell(c, e, func(w *sections) { w.table(t) }); err != nil {
+	targets := 0
+	err := p.tell(c, rows[0], func(w *sections) {
+		for _, e := range rows {
+			w.table(e.facts())
+			targets += e.Targets
+		}
+	})
+	switch {
+	case err != nil || c.Bool("json"):
 		return err
+	case several:
+		p.note("%s of %s, which are crawled side by side.", plural(targets, "target"), plural(len(rows), "source"))
 	}
 	p.note("Nothing was written (--dry-run).")
 	return nil
@@ -152,25 +155,9 @@ func (p *Program) dryRun(c *cli.Context, e dryRow) error {
 
 // dryRun tells what the run would cost.
 func (r *run) dryRun() error {
-	rows, targets := []dryRow{}, 0
-	for _, s := range r.sources {
-		e := estimate(r.c, s.src, s.resolved, r.sel.MaxTargets)
-		rows = append(rows, e)
-		targets += e.Targets
+	rows := make([]dryRow, len(r.sources))
+	for i, s := range r.sources {
+		rows[i] = estimate(r.c, s.src, s.resolved, r.sel.MaxTargets)
 	}
-	switch {
-	case !r.several():
-		return r.p.dryRun(r.c, rows[0])
-	case r.c.Bool("json"):
-		return writeRows(r.p.Out, rows)
-	}
-	t := tableOf(rows, func(e dryRow) []any {
-		requests, took, disk := e.texts()
-		return []any{e.Source, e.Targets, requests, took, disk}
-	}, "would crawl", "targets", "requests at most", "time at this pace", "disk at most")
-	if err := r.p.tell(r.c, rows, func(w *sections) { w.table(t) }); err != nil {
-		return err
-	}
-	r.p.note("%s of %s, which are crawled side by side. Nothing was written (--dry-run).", plural(int64(targets), "target"), plural(int64(len(rows)), "source"))
-	return nil
+	return r.p.dryRun(r.c, rows, r.several())
 }

@@ -60,10 +60,18 @@ func (p *Program) proxySwitch(name, usage string, enabled bool) *cli.Command {
 	}
 }
 
-// addedRow is what became of a proxy that was to be added.
-type addedRow struct {
-	Name  string `json:"name"`
-	Added bool   `json:"added"` // false: it was there already
+// proxyRow is a proxy with what became of it.
+type proxyRow struct {
+	Name string `json:"name"`
+	Done string `json:"done"` // added, known, enabled, disabled, removed
+}
+
+func (p *Program) tellProxies(c *cli.Context, rows []proxyRow) error {
+	return p.tell(c, rows, func(w *sections) {
+		for _, r := range rows {
+			w.more(r.Name + ": " + r.Done)
+		}
+	})
 }
 
 func (p *Program) proxiesAdd(c *cli.Context) error {
@@ -78,42 +86,35 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 		}
 		list = append(list, fetch.Proxy{URL: u, Name: name})
 	}
-	rows, _, err := p.addProxies(c, list)
+	rows, err := p.addProxies(c, list)
 	if err != nil {
 		return err
 	}
-	return p.tell(c, rows, func(w *sections) {
-		for _, r := range rows {
-			text := ": added"
-			if !r.Added {
-				text = ": there already"
-			}
-			w.more(r.Name + text)
-		}
-	})
+	return p.tellProxies(c, rows)
 }
 
-// addProxies stores proxies and counts those that are new.
-func (p *Program) addProxies(c *cli.Context, list []fetch.Proxy) (rows []addedRow, added int, err error) {
-	rows = []addedRow{}
+// addProxies stores proxies.
+func (p *Program) addProxies(c *cli.Context, list []fetch.Proxy) (rows []proxyRow, err error) {
+	rows = []proxyRow{}
 	if len(list) == 0 {
-		return rows, 0, nil
+		return rows, nil
 	}
 	err = p.with(c, create, func(k *database, _ store.Scope) error {
 		m := health.New(k.DB())
 		for _, x := range list {
+			done := "known"
 			isNew, err := m.AddProxy(c.Context, x.URL.String(), x.Name)
 			if err != nil {
 				return err
 			}
 			if isNew {
-				added++
+				done = "added"
 			}
-			rows = append(rows, addedRow{x.Name, isNew})
+			rows = append(rows, proxyRow{x.Name, done})
 		}
 		return nil
 	})
-	return rows, added, err
+	return rows, err
 }
 
 func (p *Program) proxiesImport(c *cli.Context) error {
@@ -121,15 +122,12 @@ func (p *Program) proxiesImport(c *cli.Context) error {
 		return Usagef("want one file of proxies, one a line, or - for standard input")
 	}
 	list, bad := p.readProxies(c.Args().First())
-	rows, added, err := p.addProxies(c, list)
+	rows, err := p.addProxies(c, list)
 	if err != nil {
 		return errors.Join(err, bad)
 	}
-	return errors.Join(p.answer(c, struct {
-		Added   int        `json:"added"`
-		Known   int        `json:"known"` // there already
-		Proxies []addedRow `json:"proxies"`
-	}{added, len(rows) - added, rows}, "%s added, %d there already", plural(added, "proxy"), len(rows)-added), bad)
+	known := len(slices.DeleteFunc(slices.Clone(rows), func(r proxyRow) bool { return r.Done != "known" }))
+	return errors.Join(p.answer(c, rows, "%s added, %d known", plural(len(rows)-known, "proxy"), known), bad)
 }
 
 // readProxies reads a list of proxies from a file; the error names what is bad of
@@ -144,13 +142,6 @@ func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
 
 // maxProxyList bounds a list of proxies: a wrong path may name anything.
 const maxProxyList = 16 << 20
-
-// doneRow is a proxy with what was done to it.
-type doneRow struct {
-	ID   int64  `json:"id"`
-	Name string `json:"name"`
-	Done string `json:"done"`
-}
 
 // eachProxy does something to the proxies that the arguments name, once all of them were
 // found, and the question, if there is one, was answered.
@@ -169,18 +160,14 @@ func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *he
 				return err
 			}
 		}
-		rows := []doneRow{}
+		rows := []proxyRow{}
 		for _, x := range found {
 			if _, err = do(m, idText(x.ID)); err != nil {
 				break
 			}
-			rows = append(rows, doneRow{x.ID, x.Name, done})
+			rows = append(rows, proxyRow{x.Name, done})
 		}
-		return errors.Join(p.tell(c, rows, func(w *sections) {
-			for _, r := range rows {
-				w.more(r.Name + ": " + r.Done)
-			}
-		}), err)
+		return errors.Join(p.tellProxies(c, rows), err)
 	})
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -77,33 +76,13 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) e
 	if err != nil {
 		return err
 	}
-	hint, err := leftOut(c, k, r)
-	if err != nil {
-		return err
-	}
 	within := ""
 	if len(r.Scope.States) > 0 || r.Scope.SourceID != 0 {
 		within = " in the states and the source named"
 	}
-	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; %s.",
-		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within, hint)
+	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; choose with --status, and with fewer filters.",
+		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within)
 	return nil
-}
-
-// leftOut names what has left the targets of the statuses out that were asked for.
-func leftOut(c *cli.Context, k *database, r checkpoint.Reset) (string, error) {
-	r.Error, r.MaxAttempts, r.OlderThan = "", nil, 0
-	n, err := k.CountReset(c.Context, r)
-	if err != nil || n == 0 {
-		return "choose with --status", err
-	}
-	var flags []string
-	for _, name := range []string{"error", "max-attempts", "older-than"} {
-		if c.IsSet(name) {
-			flags = append(flags, "--"+name)
-		}
-	}
-	return fmt.Sprintf("%s left %d of them out", strings.Join(flags, " and "), n), nil
 }
 
 // resetOf reads the flags of reset.

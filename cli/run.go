@@ -84,6 +84,7 @@ type run struct {
 	before  selected  // of all sources
 
 	onlyDetails bool // `details`: no results pages
+	onlyIndexes bool // `discover`: indexes alone
 }
 
 // sourceRun is one source of a run.

@@ -76,8 +76,8 @@ func (r *run) crawl(ctx context.Context) error {
 
 // throughWith tells whether nothing is left to do.
 func (r *run) throughWith(all []ending) bool {
-	if r.details().Wanted {
-		return false // the engines have looked: what was left may have been details
+	if r.details().Wanted || r.onlyIndexes {
+		return false // the engines have looked: what was left may have been no search
 	}
 	for _, e := range all {
 		if e.now.toDo() > 0 || e.unknown {
@@ -178,9 +178,9 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 }
 
 // workers is how many there are for each source: of several, one unless more were
-// asked for. They are polite to their hosts one by one, and fast all together.
+// asked for, and for indexes. They are polite to their hosts one by one, and fast all together.
 func (r *run) workers() int {
-	if len(r.sources) > 1 && !r.c.IsSet("workers") {
+	if (len(r.sources) > 1 || r.onlyIndexes) && !r.c.IsSet("workers") {
 		return 1
 	}
 	return r.c.Int("workers")

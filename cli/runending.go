@@ -31,7 +31,7 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 	all := make([]ending, len(r.sources))
 	for i, result := range sources.Results() {
 		e := ending{Result: result, sourceRun: r.sources[i], now: r.sources[i].before}
-		if r.onlyDetails { // what stands of targets is no business of this run
+		if r.onlyDetails || r.onlyIndexes { // what stands of targets is no business of this run
 			all[i] = e
 			continue
 		}
@@ -156,7 +156,7 @@ func (r *run) unfinished(open []ending) (failed bool) {
 		all.add(e.now)
 		fresh += e.fresh
 		st.Add(e.Stats)
-		if r.c.Bool("discover") {
+		if r.c.Bool("discover") || r.onlyIndexes {
 			stuckIndexes += r.stuck(e.scope, yp.KindIndex)
 		}
 		if r.details().Wanted {

@@ -112,6 +112,9 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 		}
 		return plan, err
 	}
+	if r.onlyIndexes {
+		return plan, r.planIndexes(ctx, c, id)
+	}
 	targets := c.resolved.Plan(id, 0)
 	if r.c.Bool("discover") && c.src.HasIndex() {
 		if err := r.keeper.PlanIndexes(ctx, id, indexesOf(c.src, c.resolved.States)); err != nil {
@@ -180,7 +183,7 @@ const gapReason = "two crawls of a target start at least 2 minutes apart"
 // warnOfAll tells somebody who named no states what that means, before the
 // first of those targets is planned.
 func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
-	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 || r.onlyDetails {
+	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 || r.onlyDetails || r.onlyIndexes {
 		return nil
 	}
 	targets, there, states := 0, int64(0), 0

@@ -166,7 +166,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 // figures reads how much was seen of the selection, and of which passes this run is a part.
 func (r *run) figures(s *summary) {
 	s.Passes = []report.Pass{}
-	if r.onlyDetails {
+	if r.onlyDetails || r.onlyIndexes {
 		return
 	}
 	ctx := context.WithoutCancel(r.c.Context)
@@ -189,7 +189,10 @@ func (r *run) figures(s *summary) {
 // sayFacts keeps the figures of a run for its last ping.
 func (r *run) sayFacts(s summary) {
 	r.out.say("outcome: %s", s.Outcome)
-	if !r.onlyDetails {
+	switch {
+	case r.onlyIndexes:
+		r.out.say("indexes: %s read, %s failed", thousands(s.Indexes), thousands(s.IndexesFailed))
+	case !r.onlyDetails:
 		r.out.say("targets: %s done by this run; of the selection %s of %s done, %s to do, %s failed, %s parked, %s stuck", thousands(s.Done),
 			thousands(s.Scope.Done), thousands(s.Scope.Targets), thousands(s.Scope.toDo()), thousands(s.Scope.Failed), thousands(s.Scope.Parked), thousands(s.Scope.Stuck))
 		r.out.say("listings: %s new, %s changed, %s dropped, %s rejected", thousands(s.New), thousands(s.Changed), thousands(s.Dropped), thousands(s.Rejected))
@@ -213,7 +216,7 @@ func (r *run) print(s summary, left error) error {
 		return nil
 	case left == nil && r.onlyDetails && details == 0:
 		idle = []string{"Nothing left to do: no details are due."}
-	case left == nil && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+details == 0:
+	case left == nil && !r.onlyIndexes && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+details == 0:
 		idle = idleText(r.keeper.DB().Now(), s.Scope)
 	}
 	return r.p.tell(r.c, s, func(w *sections) {
@@ -222,6 +225,8 @@ func (r *run) print(s summary, left error) error {
 			w.more(idle...)
 		case r.onlyDetails:
 			w.table(detailTable(s))
+		case r.onlyIndexes:
+			w.keep(r.showIndexes())
 		case r.several():
 			w.table(severalTable(s))
 		default:

@@ -79,11 +79,7 @@ func (p *Program) selftest(c *cli.Context) error {
 		}
 		return fmt.Errorf("selftest: %w", err)
 	}
-	if c.Bool("json") {
-		err = writeJSON(p.Out, res)
-	} else {
-		err = p.printSelftest(&res)
-	}
+	err = p.tell(c, res, func(w *sections) { w.table(selftestFacts(&res)) })
 	if err != nil || len(res.Problems) == 0 {
 		return err
 	}
@@ -135,29 +131,21 @@ func (l *countedLog) Close() error {
 	return l.Log.Close()
 }
 
-// printSelftest prints the verdict in lines of at most 80 columns.
-func (p *Program) printSelftest(v *selftest.Result) error {
+// selftestFacts tell the verdict in lines of at most 80 columns.
+func selftestFacts(v *selftest.Result) *table {
 	b := ownBuild()
-	stopped, verdict := "not tried: no process can be stopped here", p.paint(p.Out, green, "all is well: every database holds the truth")
+	stopped, verdict := "not tried: no process can be stopped here", "all is well: every database holds the truth"
 	if v.Stopped {
 		stopped = "one crawl, continued after others had done its work"
 	}
 	if len(v.Problems) > 0 {
-		verdict = p.paint(p.Out, red, "failed") + ": " + plural(len(v.Problems), "problem")
+		verdict = "failed: " + plural(len(v.Problems), "problem")
 	}
-	for _, l := range [][2]string{
-		{"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), shortVersion(b.Version), b.SQLite)},
-		{"crawl", fmt.Sprintf("%s, %s", plural(v.Pages, "page"), plural(v.Listings, "listing"))},
-		{"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page"))},
-		{"kills", fmt.Sprintf("%d at random", v.Kills)},
-		{"stopped", stopped},
-		{"verdict", verdict},
-	} {
-		if _, err := fmt.Fprintf(p.Out, "%-7s  %s\n", l[0], l[1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return facts("verdict", verdict,
+		"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), shortVersion(b.Version), b.SQLite),
+		"crawl", fmt.Sprintf("%s, %s", plural(v.Pages, "page"), plural(v.Listings, "listing")),
+		"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page")),
+		"kills", fmt.Sprintf("%d at random", v.Kills), "stopped", stopped)
 }
 
 // shortVersion is a module's version without the commit in it, which would not fit.

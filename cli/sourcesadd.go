@@ -22,18 +22,9 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 	}
 }
 
-// addedSource is what `sources add` tells.
-type addedSource struct {
-	Name    string           `json:"name"`
-	BaseURL string           `json:"base_url"`
-	Updated bool             `json:"updated"`
-	Stage   checkpoint.Stage `json:"stage"`
-	Enabled bool             `json:"enabled"`
-}
-
 func (p *Program) sourcesAdd(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want the file of one definition; `ypcrawl sources show yellowpages --yaml` prints one to start from")
+		return Usagef("want the file of one definition; `ypcrawl sources show yellowpages` prints one to start from")
 	}
 	src, err := readSource(c.Args().First())
 	if err != nil {
@@ -48,33 +39,15 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	}
 	return p.with(c, create, func(k *database, _ store.Scope) error {
 		added, err := k.AddSource(c.Context, n)
-		var taken *checkpoint.SourceTakenError
-		switch {
-		case errors.As(err, &taken):
-			return fmt.Errorf("%w: change base_url, or give the file that name", taken)
-		case err != nil:
+		if errors.As(err, new(*checkpoint.SourceTakenError)) {
+			return fmt.Errorf("%w: change base_url, or give the file that name", err)
+		}
+		if err != nil {
 			return err
 		}
-		row := addedSource{n.Name, n.BaseURL, added.Updated, added.Stage, added.Enabled}
-		text := n.Name + " was added"
-		if added.Updated {
-			text = n.Name + " has a new definition"
-			if !added.Changed {
-				text = n.Name + " has this definition already"
-			}
-		}
 		if added.Stage == checkpoint.StageSandbox {
-			text += fmt.Sprintf("; it is in the sandbox: %d targets at most", checkpoint.SandboxTargets)
-		} else {
-			text += "; it is active"
+			p.note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name, checkpoint.SandboxTargets, n.Name)
 		}
-		next := "Next: `ypcrawl run --source " + n.Name + " --states CA`."
-		if !added.Enabled {
-			text, next = text+", and disabled", "Next: `ypcrawl sources enable "+n.Name+"`."
-		}
-		return p.tell(c, row, func(w *sections) {
-			w.lines(text)
-			w.more(next)
-		})
+		return p.showSources(c, k, n.Name)
 	})
 }

@@ -27,9 +27,9 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 		Description: "A URL is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
 			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
 			"its cards are unread or rejected; 5 a block page or a redirect; 7 an unknown layout.",
-		Flags: []cli.Flag{
+		Flags: append(asSettings(egressFlags()...),
 			&cli.Int64Flag{Name: "page", DefaultText: "none", Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers"},
-		},
+		),
 		Action: p.sourcesTry,
 	}
 }
@@ -113,7 +113,11 @@ func tryKept(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error)
 // tryAddress asks for a page as a crawl does. The source stands where its page is.
 func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error) {
 	address, err := webAddress("", c.Args().Get(1), "https://www.example.com/austin-tx/plumbers")
-	if err == nil && p.requiresProxies(c) {
+	var way egress
+	if err == nil {
+		way, err = egressOf(c)
+	}
+	if err == nil && way.policy == fetch.PolicyRequire {
 		err = errors.New("the settings require proxies, and this asks directly: remove the requirement from the settings, or crawl with `ypcrawl run`")
 	}
 	if err != nil {

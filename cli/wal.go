@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"cmp"
+	"context"
 	_ "embed" // the example of a log
 	"errors"
 	"fmt"
@@ -117,31 +118,44 @@ func workerIDs(words []string) []string {
 
 // eventPrinter writes events: whole JSON lines for programs, a line each for people.
 type eventPrinter struct {
-	p    *Program
-	out  *bufio.Writer
-	json bool
-	bad  int
-}
-
-func (p *Program) events(c *cli.Context) *eventPrinter {
-	return &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out)}
+	p      *Program
+	out    *bufio.Writer
+	json   bool
+	follow bool // each event is seen at once
+	limit  int  // of events; 0 = all
+	n, bad int
 }
 
 func (ep *eventPrinter) print(e *wal.Event, err error) error {
-	if err != nil {
+	damage, ok := errors.AsType[*wal.CorruptError](err)
+	switch {
+	case ok && errors.Is(err, wal.ErrDevelopment):
+		return fmt.Errorf("%s is a log of a development version of ypcrawl, which this version can't read", yp.Printable(damage.File))
+	case err != nil:
 		ep.bad++
 		ep.p.note("ypcrawl: %s", yp.Printable(err.Error()))
-		return nil
-	}
-	if ep.json {
+	case ep.json:
 		text, err := e.MarshalJSON()
 		if err == nil {
 			_, err = ep.out.Write(append(text, '\n'))
 		}
-		return err
+		if err != nil {
+			return err
+		}
+	default:
+		if _, err := fmt.Fprintln(ep.out, yp.Printable(describe(e))); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintln(ep.out, yp.Printable(describe(e)))
-	return err
+	if ep.follow {
+		if err := ep.out.Flush(); err != nil {
+			return err
+		}
+	}
+	if ep.n++; ep.n == ep.limit {
+		return errEnough
+	}
+	return nil
 }
 
 // describe is an event in a line for people.
@@ -176,16 +190,6 @@ func describe(e *wal.Event) string {
 	return s
 }
 
-func (ep *eventPrinter) end() error {
-	if err := ep.out.Flush(); err != nil {
-		return err
-	}
-	if ep.bad > 0 {
-		return damaged(ep.bad)
-	}
-	return nil
-}
-
 func (p *Program) walRead(c *cli.Context) error {
 	limit, err := limitOf(c)
 	if err != nil {
@@ -195,46 +199,40 @@ func (p *Program) walRead(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("follow") {
-		return p.walFollow(c, path, opts, limit)
+	ep := &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out), follow: c.Bool("follow"), limit: limit}
+	if ep.follow {
+		ticker := time.NewTicker(wal.FollowEvery)
+		defer ticker.Stop()
+		err = wal.Follow(c.Context, path, opts, ticker.C, ep.print)
+	} else {
+		err = p.readLogs(c.Context, path, opts, ep.print)
 	}
+	if err == nil || errors.Is(err, errEnough) {
+		err = ep.out.Flush()
+	}
+	if err == nil && ep.bad > 0 {
+		err = damaged(ep.bad)
+	}
+	return err
+}
+
+// readLogs hands over what logs have, until ctx is done.
+func (p *Program) readLogs(ctx context.Context, path string, opts wal.Options, print func(*wal.Event, error) error) error {
 	r, err := wal.OpenReader(path, opts)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
-	ep := p.events(c)
-	n := 0
 	for e, err := range r.Events() {
-		if c.Context.Err() != nil || limit > 0 && n >= limit {
+		if ctx.Err() != nil {
 			break
 		}
-		if err := ep.print(e, err); err != nil {
+		if err := print(e, err); err != nil {
 			return err
 		}
-		n++
 	}
 	p.noteTorn(r)
-	return ep.end()
-}
-
-func (p *Program) walFollow(c *cli.Context, path string, opts wal.Options, limit int) error {
-	ep, n := p.events(c), 0
-	ticker := time.NewTicker(wal.FollowEvery)
-	defer ticker.Stop()
-	err := wal.Follow(c.Context, path, opts, ticker.C, func(e *wal.Event, err error) error {
-		if err := errors.Join(ep.print(e, err), ep.out.Flush()); err != nil {
-			return err
-		}
-		if n++; n == limit {
-			return errEnough
-		}
-		return nil
-	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
-	return errors.Join(err, ep.end())
+	return nil
 }
 
 func (p *Program) noteTorn(r *wal.Reader) {
@@ -322,7 +320,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 	list := ""
 	for _, d := range there {
 		if d.ID == "" {
-			return nil, fmt.Errorf("logs in %s are of a development version of ypcrawl, before lines named their database: this version can't replay them", path)
+			return nil, fmt.Errorf("%s has logs of a development version of ypcrawl, which this version can't replay: crawl into a new --db", path)
 		}
 		all = append(all, d.ID)
 		list += fmt.Sprintf("\n  %s: %s, the first from %s", d.ID, plural(d.Files, "file"), yp.FormatTime(d.First))

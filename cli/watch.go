@@ -118,6 +118,9 @@ func (w *watcher) snapshot() Snapshot {
 	s.Workers, s.Elapsed, s.Requests = int(st.Busy), st.Elapsed, st.Requests
 	s.Rate = w.speed.rate(st.Elapsed, st.PagesRead())
 	s.Waiting, s.Held = w.waiting()
+	if w.r.onlyIndexes {
+		s.TargetsTotal, s.TargetsDone, s.TargetsFailed, s.PagesDone = w.r.indexes(), st.Indexes, st.IndexesFailed, st.IndexPages
+	}
 	if s.Resting, s.RestUntil = w.left.Resting, w.left.Until; w.left.Seconds >= 0 && !w.asked.IsZero() {
 		s.ETA = max(time.Duration(float64(w.left.Seconds)*float64(time.Second))-w.r.keeper.DB().Now().Sub(w.asked), time.Second)
 	}
@@ -139,7 +142,9 @@ func (w *watcher) askTimeLeft() {
 			return
 		}
 		for _, x := range work { // of one source
-			if c.index == nil { // else indexes plan more than there was
+			if w.r.onlyIndexes {
+				x.Searches = 0
+			} else if c.index == nil { // else indexes plan more than there was
 				x.Searches = min(x.Searches, max(c.before.toDo()-st.Done-st.Failed-st.Parked, 0))
 				x.Indexes = 0
 			}

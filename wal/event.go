@@ -101,10 +101,16 @@ type line struct {
 
 type plain Event
 
+// known is a line as it is read, with what only development versions wrote.
+type known struct {
+	line
+	RunNumber int64 `json:"run_number"`
+}
+
 // head is a line whose listings are passed over: the field here hides the one
 // deeper down.
 type head struct {
-	line
+	known
 	Listings ignored `json:"listings"`
 }
 
@@ -190,12 +196,17 @@ func (e *Event) UnmarshalJSON(b []byte) error { return e.unmarshal(b, false) }
 // unmarshal reads a line; of a head the listings are passed over.
 func (e *Event) unmarshal(b []byte, headOnly bool) error {
 	*e = Event{}
-	h := head{line: line{plain: (*plain)(e)}}
-	into := any(&h.line)
+	h := head{known: known{line: line{plain: (*plain)(e)}}}
+	into := any(&h.known)
 	if headOnly {
 		into = &h
 	}
-	if err := json.Unmarshal(b, into); err != nil {
+	err := json.Unmarshal(b, into)
+	shape, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case h.RunNumber != 0, ok && strings.HasSuffix(shape.Field, ".committed") && shape.Value == "object":
+		return ErrDevelopment
+	case err != nil:
 		return err
 	}
 	switch e.Timestamp = h.Timestamp.Time; {

@@ -302,6 +302,8 @@ var (
 	// ErrLineTooLong stands for a line beyond the limit: never written, skipped
 	// when read.
 	ErrLineTooLong = errors.New("the line is too long")
+	// ErrDevelopment is returned for a line that a development version wrote: what it says of commits is not what today's say.
+	ErrDevelopment = errors.New("a development version of ypcrawl wrote it")
 
 	errNoFile   = errors.New("not a regular file but a folder, a pipe or a device")
 	errUnopened = errors.New("open log")

@@ -241,8 +241,8 @@ type Writer struct {
 	First time.Time // of its events
 }
 
-// Databases returns the databases that the first events of files name, by id. It reads no more than
-// those: a file is written by one process, for one database.
+// Databases returns the databases that files name, by id. A file is written by one process, for one database, so each
+// is read until a line tells of a commit, and so which version wrote it.
 func Databases(paths ...string) (all []Writer, err error) {
 	for _, path := range paths {
 		logs, err := selectLogs(path, false)
@@ -251,9 +251,8 @@ func Databases(paths ...string) (all []Writer, err error) {
 		}
 		for _, log := range logs {
 			for _, p := range log.parts {
-				for e := range p.stream(Options{SkipListings: true}).events() {
-					all = append(all, Writer{e.Database, 1, e.Timestamp})
-					break
+				if w := p.writer(); w.Files > 0 {
+					all = append(all, w)
 				}
 			}
 		}
@@ -268,4 +267,23 @@ func Databases(paths ...string) (all []Writer, err error) {
 		merged = append(merged, w)
 	}
 	return merged, nil
+}
+
+// writer is who wrote a file; of one that nobody can read, Files is 0.
+func (p part) writer() (w Writer) {
+	s := p.stream(Options{SkipListings: true})
+	defer s.close()
+	for it, ok := s.read(); ok; it, ok = s.read() {
+		e := it.event
+		if e != nil && w.Files == 0 {
+			w = Writer{e.Database, 1, e.Timestamp}
+		}
+		switch {
+		case errors.Is(it.err, ErrDevelopment), e != nil && e.Type == TargetComplete && e.Committed+e.Ended == 0:
+			return Writer{Files: 1}
+		case e != nil && e.Committed+e.Ended > 0:
+			return w
+		}
+	}
+	return w
 }

@@ -112,7 +112,7 @@ var Lists = []List{
 	},
 	{
 		Name: "sources", Page: "/sources Sources", View: "v_sources", Few: true, Noun: "source", Order: "source",
-		Show: "source availability reason until status success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at base_url", Usage: "The sources: whether they may be asked, and how they answer",
+		Show: "source availability status stage base_url reason until success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at", Usage: "The sources: whether they may be asked, and how they answer",
 	},
 	{
 		Name: "hosts list", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
