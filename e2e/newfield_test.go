@@ -20,7 +20,7 @@ var newField = map[string][][2]string{
 		{"	Sponsored       bool     `json:\"sponsored,omitempty\"`         // an ad, not an organic result\n", "	Slogan string `json:\"slogan,omitempty\"`\n"},
 		{"At: func(l *Listing) any { return &l.Sponsored }},\n", "	{Name: \"slogan\", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Slogan }},\n"},
 	},
-	"schema.sql":                        {{"CHECK (backfilled IS NULL OR json_valid(backfilled)),\n", "    slogan TEXT,\n"}},
+	"schema.sql":                        {{"CHECK (backfilled IS NULL OR json_valid(backfilled)), -- {\"rating\": time}\n", "    slogan TEXT,\n"}},
 	"store/report/columns.go":           {{"		text(\"price_range\", \"l.price_range\"),\n", "		text(\"slogan\", \"l.slogan\"),\n"}},
 	"crawl/site/yellowpages.yaml":       {{"  price_range:\n    - .price-range\n", "  slogan:\n    - .slogan\n"}},
 	"testdata/pages/modern.html":        {{`<div class="price-range">$$</div>`, `<div class="slogan">We never sleep</div>`}},
