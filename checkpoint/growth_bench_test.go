@@ -68,7 +68,7 @@ const growthEnv = "YPCRAWL_BENCH_STORED"
 func BenchmarkGrowth(b *testing.B) {
 	stored, _ := strconv.Atoi(os.Getenv(growthEnv))
 	stored = cmp.Or(stored, 3000)
-	large, small := &growing{k: benchDB(b, 10_000, false)}, &growing{k: benchDB(b, 10_000, false)}
+	large, small := &growing{k: benchDB(b, 10_000)}, &growing{k: benchDB(b, 10_000)}
 	large.crawl(b, stored/30)
 	large.cpu, large.wall = 0, 0
 	pages := 0

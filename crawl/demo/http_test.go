@@ -232,3 +232,12 @@ func TestRobots(t *testing.T) {
 		}
 	}
 }
+
+// samples are pages of every kind.
+func samples() []string {
+	return []string{
+		"/los-angeles-ca/plumbers", "/los-angeles-ca/restaurants?page=2", "/houston-tx/dentists?page=3", "/austin-tx/auto-repair-service", "/fresno-ca/electricians",
+		"/san-jose-ca/plumbers", "/dallas-tx/electricians", "/search?search_terms=x&geo_location_terms=y", "/", "/sitemap", "/state-ca", "/state-tx?page=d",
+		"/austin-tx", "/nowhere-zz/plumbers", "/a/mip/b-1",
+	}
+}
