@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -48,6 +50,20 @@ func (s *sections) table(t *table) {
 		s.next()
 		s.keep(t.flush(&s.p.Streams, s.w))
 	}
+}
+
+// part is a section of its own: a part of an answer, as lists are shown.
+func (s *sections) part(now time.Time, t *report.Table) {
+	shown := t.Shown()
+	if len(shown.Columns) == 0 || len(shown.Rows) == 0 {
+		return
+	}
+	rows := &tableRows{p: s.p, now: now}
+	s.keep(rows.Head(shown.Columns))
+	for _, row := range shown.Rows {
+		s.keep(rows.Row(row))
+	}
+	s.table(rows.laid())
 }
 
 // lines is a section of plain lines, left out when there are none.
