@@ -63,7 +63,32 @@ func (s *sections) part(now time.Time, t *report.Table) {
 	for _, row := range shown.Rows {
 		s.keep(rows.Row(row))
 	}
-	s.table(rows.laid())
+	laid := rows.laid()
+	laid.folds = shown.Columns[len(shown.Columns)-1] == "what"
+	s.table(laid)
+}
+
+// record tells all that is known of a thing: its columns line by line, then its parts.
+func (s *sections) record(now time.Time, r *report.Record) {
+	called, name := r.Title()
+	t := newTable(called, name)
+	t.folds = true
+	for _, f := range r.Facts(now) {
+		t.row(f.Name, s.p.hints(f.Text))
+	}
+	s.table(t)
+	for _, p := range r.Parts {
+		s.part(now, p)
+	}
+}
+
+// show prints things that are told one by one.
+func (p *Program) show(c *cli.Context, now time.Time, all []*report.Record) error {
+	return p.tell(c, all, func(w *sections) {
+		for _, r := range all {
+			w.record(now, r)
+		}
+	})
 }
 
 // lines is a section of plain lines, left out when there are none.

@@ -97,6 +97,8 @@ func Cell(now time.Time, column string, v any) string {
 			x = Cause(x)
 		}
 		return yp.Printable(x)
+	case Next:
+		return yp.Printable(x.Text(now))
 	}
 	return yp.Printable(fmt.Sprint(v))
 }

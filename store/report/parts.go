@@ -45,6 +45,10 @@ func (k *Reader) table(ctx context.Context, p Part, scope store.Scope) (*Table, 
 	for len(args) > 0 && !strings.Contains(p.Query, fmt.Sprint("?", len(args))) {
 		args = args[:len(args)-1]
 	}
+	return k.ask(ctx, p, args...)
+}
+
+func (k *Reader) ask(ctx context.Context, p Part, args ...any) (*Table, error) {
 	t := &Table{Part: p}
 	to := Rows(t)
 	if p.Lives {
