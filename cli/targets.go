@@ -103,8 +103,7 @@ func (p *Program) targetsShow(c *cli.Context) error {
 		}
 		err = p.show(c, k.DB().Now(), all)
 		for i, r := range all {
-			kept, _ := r.Get("attempts_kept").(int64)
-			if earlier := kept - int64(len(r.Part("attempts").Rows)); earlier > 0 {
+			if earlier := r.Int("attempts_kept") - int64(len(r.Part("attempts").Rows)); earlier > 0 {
 				p.note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), ids[i])
 			}
 		}

@@ -64,8 +64,7 @@ func traceOf(r *report.Record, now time.Time) traceModel {
 	m := traceModel{ID: r.Get("id"), Next: report.Cell(now, "next", r.Get("next")), Facts: r.Facts(now)}
 	_, m.Title = r.Title()
 	attempts, steps := r.Part("attempts"), r.Part("steps")
-	kept, _ := r.Get("attempts_kept").(int64)
-	m.Earlier = kept - int64(len(attempts.Rows))
+	m.Earlier = r.Int("attempts_kept") - int64(len(attempts.Rows))
 	for i, row := range slices.Backward(attempts.Rows) {
 		a := &traceAttempt{Number: attempts.Value(row, "attempt"), Token: attempts.Value(row, "claim_token"), Latest: i == len(attempts.Rows)-1}
 		switch attempts.Value(row, "ended") {

@@ -51,6 +51,12 @@ func (k *Reader) record(ctx context.Context, t thing, args ...any) (*Record, err
 // Get is what the row has in a column.
 func (r *Record) Get(column string) any { return r.Value(r.Rows[0], column) }
 
+// Int is the number in a column; 0 = none.
+func (r *Record) Int(column string) int64 {
+	n, _ := r.Get(column).(int64)
+	return n
+}
+
 // Part finds a part by its name.
 func (r *Record) Part(name string) *Table {
 	for _, p := range r.Parts {
