@@ -128,6 +128,7 @@
 --   phone_e164           the same as "+13105550123"
 --   pid                  number of its process
 --   planned              targets of status PLANNED
+--   population           people of the city; 0 = not known
 --   postal_code          ZIP code
 --   price_range          as "$$"
 --   profile_url          address of the listing's own page
@@ -1089,10 +1090,11 @@ SELECT t.* FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.sour
 WHERE o.open = 1 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL
     AND (t.status IN ('PLANNED', 'FAILED') OR t.status = 'DONE' AND t.not_before IS NOT NULL) AND t.waits = 0;
 
--- The targets, and whether each waits.
+-- The targets, and whether each waits. CASE decides no more than it must: of OR and AND, SQLite asks both sides, and a time that is
+-- made anew for each of a million targets takes a second.
 CREATE VIEW targets_and_waits AS
-SELECT t.*, ifnull(t.not_before > n.now AND CASE t.wait_reason WHEN 'gap' THEN t.not_before <= n.gap WHEN 'backoff' THEN t.not_before <= n.far
-        ELSE t.not_before <= n.week OR t.not_before <= strftime('%Y-%m-%dT%H:%M:%fZ', n.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') END, 0) AS waits
+SELECT t.*, CASE WHEN t.not_before > n.now THEN CASE WHEN t.wait_reason = 'gap' THEN t.not_before <= n.gap WHEN t.wait_reason = 'backoff' THEN t.not_before <= n.far
+        WHEN t.not_before <= n.week THEN 1 ELSE t.not_before <= strftime('%Y-%m-%dT%H:%M:%fZ', n.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') END ELSE 0 END AS waits
 FROM targets t CROSS JOIN (
     SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes') AS gap,
            strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n;
@@ -1145,7 +1147,9 @@ SELECT t.id, t.kind, o.source, c.name AS city, t.state, k.name AS category, t.li
        (SELECT x.finished_at FROM crawl_attempts x WHERE x.target_id = t.id AND x.ended IN ('failed', 'parked') ORDER BY x.claim_token DESC LIMIT 1) AS last_failure_at,
        (SELECT x.proxy FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_proxy,
        (SELECT x.identity FROM crawl_attempts x WHERE x.target_id = t.id ORDER BY x.claim_token DESC LIMIT 1) AS last_identity,
-       t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at
+       t.claimed_by, t.heartbeat_at, t.crawl_started_at, t.finished_at, t.retired_at,
+       iif(t.kind = 'search', c.slug || '/' || k.slug, NULL) AS slug, -- as commands take a search: city/category
+       t.priority, t.population, t.max_pages, t.next_page_url, t.site_total, t.raw_count, t.bad_count, t.recoveries, t.created_at
 FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
 
@@ -1166,7 +1170,12 @@ SELECT v.id,
        v.enabled, v.auto_disabled,             -- parked because it failed too often
        60 * v.crawl_frequency_minutes AS again_after_seconds, -- 0 = once only
        v.total_attempts AS attempts, v.total_successes AS successes, v.success_rate AS success_percent,
-       v.last_success_at, v.claimed_by, v.heartbeat_at, v.crawl_started_at AS started_at, v.finished_at, v.retired_at
+       (SELECT count(*) FROM crawl_attempts x WHERE x.target_id = v.id) AS attempts_kept, -- that are recorded still
+       v.last_success_at, v.claimed_by, v.heartbeat_at, v.crawl_started_at AS started_at, v.finished_at, v.retired_at,
+       v.slug,                                 -- as commands take a search: city/category
+       v.site_total, v.raw_count AS raw,       -- listings on the pages of the current crawl; of an index, cities
+       v.bad_count AS bad,                     -- cards that the current crawl could not read
+       v.max_pages, v.max_retries, v.next_page_url, v.recoveries, v.priority, v.population, v.created_at
 FROM v_crawler_status v;
 
 -- The attempts at targets.
@@ -1176,10 +1185,63 @@ SELECT a.id, a.target_id,
        s.name AS source, t.kind, t.state, a.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, a.worker_id, a.attempt_number AS attempt, a.started_at, a.finished_at, a.duration_ms,
        a.ended,                                -- running, done, failed, parked, released or recovered
        a.error_code AS error, a.error_message AS message, a.http_status, a.page_before, a.pages, a.listings, a.upserted, a.changed,
-       a.bytes, a.backoff_delay_ms, a.proxy, a.identity, a.user_agent
+       a.bytes, a.backoff_delay_ms, a.proxy, a.identity, a.user_agent, a.claim_token
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
 LEFT JOIN workers w ON w.run_id = a.run_id AND w.worker_id = a.worker_id
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
+
+-- What attempts did, step by step, in words: their begin (rank 0), what a request waited for (1), what was asked (2) and answered (3),
+-- what the attempt noted (4), what is not known any more (5), its end (6).
+CREATE VIEW v_steps AS
+SELECT a.target_id, a.claim_token, a.attempt_number AS attempt,
+       a.started_at AS time,                   -- when it happened; NULL = it has not
+       0 AS page,                              -- the page that it is about
+       0 AS rank,                              -- order of what bears the same time and page
+       'attempt ' || a.attempt_number || ' begins, ' || substr(a.started_at, 1, 10) || ', by ' || ifnull(w.name || ' (' || w.pid || ')', a.worker_id) || ' on ' || r.host
+           || ', from page ' || (a.page_before + 1) || ifnull(', as ' || a.identity || ': ' || a.user_agent, '') AS what -- for people
+FROM crawl_attempts a JOIN runs r ON r.id = a.run_id LEFT JOIN workers w ON w.run_id = a.run_id AND w.worker_id = a.worker_id
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, q.started_at, ifnull(q.page, 0), 1,
+       'waited ' || iif(q.waited_ms < 1000, q.waited_ms || ' ms', printf('%.1f s', q.waited_ms / 1000.0)) || ifnull(': ' || q.wait_reason, '')
+FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token WHERE q.waited_ms > 0
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, q.started_at, ifnull(q.page, 0), 2,
+       iif(q.error_class IS 'rate_limited', 'not asked yet: ' || ifnull(q.wait_reason, 'the host''s turn has not come'),
+           'asked GET ' || q.url || iif(q.retry_seq > 0, ' again (' || q.retry_seq || ')', '') || iif(q.type <> 'listing', ' (' || q.type || ')', '')
+               || ifnull(' via ' || q.proxy, '') || iif(q.via <> 'none', ifnull(' as ' || q.identity, ''), ''))
+FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, q.finished_at, ifnull(q.page, 0), 3,
+       ifnull('answered ' || q.http_status, 'no answer') || ' in ' || iif(q.latency_ms < 1000, q.latency_ms || ' ms', printf('%.1f s', q.latency_ms / 1000.0))
+           || CASE WHEN q.proxy_failed = 1 THEN ': the proxy failed, ' || ifnull(q.error_class, '') WHEN q.error_class IS NOT NULL THEN ': ' || q.error_class
+               ELSE ifnull(': ' || q.result_count || CASE WHEN q.type = 'state_index' THEN iif(q.result_count = 1, ' city', ' cities') ELSE iif(q.result_count = 1, ' listing', ' listings') END, '') END
+FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token WHERE q.error_class IS NOT 'rate_limited'
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, iif(s.value ->> 'at' GLOB '[0-9][0-9][0-9][0-9]-*', s.value ->> 'at', a.started_at), ifnull(s.value ->> 'page', 0), 4,
+       iif(s.value ->> 'page' > 0, 'page ' || (s.value ->> 'page') || ' ', '') || ifnull(s.value ->> 'event', '') || ifnull(': ' || nullif(s.value ->> 'detail', ''), '')
+FROM crawl_attempts a CROSS JOIN json_each(a.metadata, '$.steps') s WHERE s.type = 'object' AND s.value ->> 'event' NOT IN ('claimed', 'ended')
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, a.finished_at, 1 << 30, 5,
+       iif(a.metadata ->> 'dropped' = 1, '1 step', (a.metadata ->> 'dropped') || ' steps') || ' more were not kept'
+FROM crawl_attempts a WHERE a.metadata ->> 'dropped' > 0
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, a.finished_at, 1 << 30, 5, 'its steps are not known: the process ended before it could write them'
+FROM crawl_attempts a WHERE a.ended <> 'running' AND json_type(a.metadata, '$.steps') IS NOT 'array'
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, a.finished_at, 1 << 30, 5,
+       'no requests are kept of it: none was made, they were deleted as too old, or the process was killed first'
+FROM crawl_attempts a WHERE NOT EXISTS (SELECT 1 FROM requests q WHERE q.target_id = a.target_id AND q.claim_token = a.claim_token)
+UNION ALL
+SELECT a.target_id, a.claim_token, a.attempt_number, a.finished_at, 1 << 30, 6,
+       CASE WHEN a.ended = 'running' THEN 'still under way, or its process was killed and is not recovered yet' WHEN a.ended = 'recovered' THEN 'recovered: its process had ended'
+           WHEN a.ended = 'done' AND a.error_code = 'NO_LISTINGS' THEN 'done (the site has no listings here)' WHEN a.error_code <> 'SUCCESS' THEN a.ended || ' ' || a.error_code ELSE a.ended END
+           || CASE WHEN a.duration_ms < 1000 THEN ' after ' || a.duration_ms || ' ms' WHEN a.duration_ms >= 1000 THEN printf(' after %.1f s', a.duration_ms / 1000.0) ELSE '' END
+           || ifnull(': ' || iif(a.error_message LIKE 'fetch http%: %', substr(a.error_message, instr(a.error_message, ': ') + 2), a.error_message), '') -- without the address
+           || ifnull('; ' || a.pages || iif(a.pages = 1, ' page', ' pages'), '')
+           || ifnull(', ' || a.listings || CASE WHEN t.kind = 'index' THEN iif(a.listings = 1, ' city', ' cities') ELSE iif(a.listings = 1, ' listing', ' listings') END, '')
+           || ifnull(', ' || a.changed || ' new or changed', '')
+           || iif(a.backoff_delay_ms > 0, ifnull('; next try at ' || strftime('%Y-%m-%d %H:%M:%SZ', a.finished_at, '+' || (a.backoff_delay_ms / 1000.0) || ' seconds'), ''), '')
+FROM crawl_attempts a JOIN targets t ON t.id = a.target_id;
 
 -- The runs. state is how a run ended; a running one whose process has died is shown as killed, for its lock tells.
 CREATE VIEW v_runs AS

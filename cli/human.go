@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -24,20 +25,15 @@ func moment(now, t time.Time) string { return yp.Moment(now, t) }
 
 func millis(ms *int64) string { return yp.Millis(ms) }
 
-// percentOf is a share as a cell, of which whole is 100 %; nil is "-".
-func percentOf(share *float64, scale float64) any {
-	if share == nil {
-		return nil
-	}
-	return percent(scale * *share)
-}
-
 func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
 	return s
 }
+
+// megabytes writes a number of bytes.
+func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+500_000)/1_000_000) }
 
 // idText is an id as a cell: a name, with no separators, so that it can be typed.
 func idText(id int64) string { return strconv.FormatInt(id, 10) }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -46,43 +44,6 @@ func TestRemedyText(t *testing.T) {
 		if got := remedyText(noon, tc.in); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
-	}
-}
-
-// TestMarksOf: steps and requests stand in the order in which they happened, also
-// those of one millisecond.
-func TestMarksOf(t *testing.T) {
-	t.Parallel()
-	second := func(n int) time.Time { return noon.Add(time.Duration(n) * time.Second) }
-	found := int64(30)
-	a := &report.TraceAttempt{
-		Started: noon, HasSteps: true,
-		Steps: []store.Step{
-			{At: yp.FormatTime(noon), Event: "claimed"},
-			{At: yp.FormatTime(second(44)), Event: "committed", Page: 1, Detail: "30 listings, 12 new"},
-			{At: yp.FormatTime(second(3)), Event: "retry", Page: 1, Detail: "TIMEOUT"},
-			{At: "no time", Event: "odd"},
-		},
-		Requests: []report.TraceRequest{
-			{Page: 2, URL: "http://x/2", Type: "listing", Started: second(44), Finished: second(45), LatencyMS: 1000, HTTPStatus: 403, Class: "http_403", Proxy: "http://p:1", Via: "proxy", Identity: "chrome"},
-			{Page: 1, URL: "http://x/1", Type: "listing", Started: second(2), Finished: second(3), LatencyMS: 1000, Class: "timeout", ProxyFailed: true},
-			{Page: 1, URL: "http://x/1", Type: "listing", Retry: 1, Started: second(43), Finished: second(44), LatencyMS: 120, HTTPStatus: 200, Results: &found, WaitedMS: 42_000, WaitReason: "Retry-After"},
-			{Page: 3, URL: "http://x/3", Type: "listing", Started: second(50), Finished: second(50), Class: "rate_limited", WaitReason: "penalty"},
-		},
-	}
-	var got []string
-	for _, m := range a.Marks() {
-		got = append(got, m.Text)
-	}
-	want := []string{
-		"claimed", "odd",
-		"asked GET http://x/1", "no answer in 1.0 s: the proxy failed, timeout", "page 1 retry: TIMEOUT",
-		"waited 42.0 s: Retry-After", "asked GET http://x/1 again (1)", "answered 200 in 120 ms: 30 listings", "page 1 committed: 30 listings, 12 new",
-		"asked GET http://x/2 via http://p:1 as chrome", "answered 403 in 1.0 s: http_403",
-		"not asked yet: penalty",
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -269,16 +269,10 @@ func (j *jsonRows) Row(values []any) error {
 		head = j.head + "["
 	}
 	j.rows++
-	object := []byte{'{'}
-	for i, v := range values {
-		value, err := yp.JSON(report.JSONOf(j.columns[i], v), "")
-		if err != nil {
-			return err
-		}
-		object = append(append(yp.AppendJSON(object, j.columns[i]), ':'), bytes.TrimSpace(value)...)
-		object = append(object, ',')
+	object, err := report.RowJSON(j.columns, values)
+	if err != nil {
+		return err
 	}
-	object[len(object)-1] = '}'
 	var text bytes.Buffer
 	text.WriteString(head)
 	if !isTerminal(j.w) {
@@ -286,7 +280,7 @@ func (j *jsonRows) Row(values []any) error {
 	} else if err := json.Indent(&text, object, "", "  "); err != nil {
 		return err
 	}
-	_, err := j.w.Write(text.Bytes())
+	_, err = j.w.Write(text.Bytes())
 	return err
 }
 
@@ -362,6 +356,11 @@ func (r *tableRows) End() error {
 	if r.t == nil || len(r.t.rows) == 0 {
 		return nil
 	}
+	return r.laid().flush(&r.p.Streams, r.p.Out)
+}
+
+// laid is the table as people see it.
+func (r *tableRows) laid() *table {
 	for i := len(r.t.header) - 1; i > 0 && !r.chosen; i-- { // of a single source, say, nobody needs to read the name in each row
 		if r.t.header[i] == "source" && !slices.ContainsFunc(r.t.rows, func(row []string) bool { return row[i] != r.t.rows[0][i] }) {
 			r.t.remove(i)
@@ -373,5 +372,5 @@ func (r *tableRows) End() error {
 	for _, name := range slices.Backward(r.t.header[min(2, len(r.t.header)):]) { // the last ones go first where it is narrow
 		r.t.least = append(r.t.least, name)
 	}
-	return r.t.flush(&r.p.Streams, r.p.Out)
+	return r.t
 }

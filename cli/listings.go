@@ -153,7 +153,7 @@ func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetai
 		}
 	}
 	if d.Company != nil {
-		lines = append(lines, "company", fmt.Sprintf("%d, %s, of %s", d.Company.ID, d.Company.Name, plural(d.Company.Listings, "listing")))
+		lines = append(lines, "company", fmt.Sprintf("%v, %v, of %s", d.Company.Get("id"), d.Company.Get("name"), plural(d.Company.Int("listings"), "listing")))
 	}
 	w.table(facts(fmt.Sprintf("%s/%s", d.Fields["source"], d.Fields["listing_id"]), fmt.Sprint(d.Fields["name"]), lines...))
 	w.table(tableOf(d.Seen, func(s report.Sighting) []any {

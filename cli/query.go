@@ -73,7 +73,7 @@ func (p *Program) query(c *cli.Context) error {
 	})
 }
 
-// readText reads a file, or standard input where it is "-".
+// readText reads a file, or standard input where it is "-"; one of more bytes than limit is refused.
 func (p *Program) readText(path string, limit int64) (string, error) {
 	in := p.In
 	if path != "-" {
@@ -84,6 +84,9 @@ func (p *Program) readText(path string, limit int64) (string, error) {
 		defer func() { _ = f.Close() }() // opened for reading only
 		in = f
 	}
-	text, err := io.ReadAll(io.LimitReader(in, limit))
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = Usagef("%s is too long: at most %d bytes are read", path, limit)
+	}
 	return string(text), err
 }

@@ -4,9 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -48,6 +52,45 @@ func (s *sections) table(t *table) {
 		s.next()
 		s.keep(t.flush(&s.p.Streams, s.w))
 	}
+}
+
+// part is a section of its own: a part of an answer, as lists are shown.
+func (s *sections) part(now time.Time, t *report.Table) {
+	shown := t.Shown()
+	if len(shown.Columns) == 0 || len(shown.Rows) == 0 {
+		return
+	}
+	rows := &tableRows{p: s.p, now: now}
+	s.keep(rows.Head(shown.Columns))
+	for _, row := range shown.Rows {
+		s.keep(rows.Row(row))
+	}
+	laid := rows.laid()
+	laid.folds = shown.Columns[len(shown.Columns)-1] == "what"
+	s.table(laid)
+}
+
+// record tells all that is known of a thing: its columns line by line, then its parts.
+func (s *sections) record(now time.Time, r *report.Record) {
+	called, name := r.Title()
+	t := newTable(called, name)
+	t.folds = true
+	for _, f := range r.Facts(now) {
+		t.row(f.Name, s.p.hints(f.Text))
+	}
+	s.table(t)
+	for _, p := range r.Parts {
+		s.part(now, p)
+	}
+}
+
+// show prints things that are told one by one.
+func (p *Program) show(c *cli.Context, now time.Time, all []*report.Record) error {
+	return p.tell(c, all, func(w *sections) {
+		for _, r := range all {
+			w.record(now, r)
+		}
+	})
 }
 
 // lines is a section of plain lines, left out when there are none.
@@ -110,4 +153,9 @@ func writeJSON(w io.Writer, v any) error {
 		return fmt.Errorf("write json: %w", err)
 	}
 	return nil
+}
+
+// commas joins the parts that there are.
+func commas(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

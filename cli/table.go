@@ -11,7 +11,6 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -55,15 +54,6 @@ func facts(title, name string, lines ...string) *table {
 		}
 	}
 	return t
-}
-
-// factsOf tells of one thing line by line.
-func factsOf(title, name string, all []report.Fact) *table {
-	lines := make([]string, 0, 2*len(all))
-	for _, f := range all {
-		lines = append(lines, f.Name, f.Text)
-	}
-	return facts(title, name, lines...)
 }
 
 // row adds a row: one cell a column, missing ones stay empty. Integers get

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -97,18 +95,19 @@ func (p *Program) targetsShow(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		all := make([]*report.Trace, len(ids))
+		all := make([]*report.Record, len(ids))
 		for i, id := range ids {
-			if all[i], err = k.Trace(c.Context, id, c.Int("attempts")); err != nil {
+			if all[i], err = k.Target(c.Context, id, c.Int("attempts")); err != nil {
 				return err
 			}
 		}
-		return p.tell(c, all, func(w *sections) {
-			for _, t := range all {
-				w.table(factsOf(fmt.Sprintf("target %d", t.ID), t.Title(), t.Facts(t.Now)))
-				attemptsText(w, t)
+		err = p.show(c, k.DB().Now(), all)
+		for i, r := range all {
+			if earlier := r.Int("attempts_kept") - int64(len(r.Part("attempts").Rows)); earlier > 0 {
+				p.note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), ids[i])
 			}
-		})
+		}
+		return err
 	})
 }
 
@@ -146,47 +145,4 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 		}
 		return p.apply(c, t)
 	})
-}
-
-// attemptsText tells of the attempts at a target, the newest last.
-func attemptsText(w *sections, t *report.Trace) {
-	if len(t.Attempts) == 0 {
-		w.lines("It was never crawled.")
-	}
-	for i := range t.Attempts {
-		attemptText(w, t.Kind, &t.Attempts[i])
-	}
-	if t.Earlier > 0 {
-		w.lines(fmt.Sprintf("%s before these: --attempts 0 shows all.", plural(t.Earlier, "attempt")))
-	}
-}
-
-// attemptText tells of an attempt: who and how it ended, then its steps.
-func attemptText(w *sections, kind yp.Kind, a *report.TraceAttempt) {
-	w.lines(fmt.Sprintf("Attempt %d, %s, by %s on %s, from page %d",
-		a.Number, a.Started.Format("2006-01-02 15:04:05Z"), a.Name, a.Host, a.PageBefore+1))
-	if a.UserAgent != "" {
-		w.item("  as ", a.Identity+": "+a.UserAgent)
-	}
-	for _, m := range a.Marks() {
-		w.item("  "+clockTime(m.At)+"  ", m.Text)
-	}
-	if a.Dropped > 0 {
-		w.item("  ", plural(a.Dropped, "step")+" more were not kept")
-	}
-	if !a.HasSteps && !a.Running() {
-		w.item("  ", "its steps are not known: the process ended before it could write them")
-	}
-	if len(a.Requests) == 0 {
-		w.item("  ", "no requests are kept of it: none was made, they were deleted as too old, or the process was killed first")
-	}
-	w.item("  "+clockTime(a.Finished)+"  ", a.EndText(kind))
-}
-
-// clockTime is the time of a step; an attempt that has not ended has none yet.
-func clockTime(t time.Time) string {
-	if t.IsZero() {
-		return "             "
-	}
-	return t.UTC().Format("15:04:05.000Z")
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 // TestTexts: how numbers, times, ends and addresses are written for people, and how lists that they write are read.
@@ -17,7 +16,6 @@ func TestTexts(t *testing.T) {
 	before := func(d time.Duration) string { return ago(noon, noon.Add(-d)) }
 	ms := func(n int64) *int64 { return &n }
 	next := func(n report.Next) string { return n.Text(noon) }
-	end := func(a report.TraceAttempt) string { return a.EndText(yp.KindSearch) }
 	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
 	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
 	rebuild := func(db, logs string) string {
@@ -73,18 +71,6 @@ func TestTexts(t *testing.T) {
 		{
 			next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"}),
 			"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that",
-		},
-
-		{end(report.TraceAttempt{Ended: "running"}), "still under way, or its process was killed and is not recovered yet"},
-		{end(report.TraceAttempt{Ended: "recovered", Pages: ms(2)}), "recovered: its process had ended; 2 pages"},
-		{end(report.TraceAttempt{Ended: "released", DurationMS: ms(1500), Message: "the run stops"}), "released after 1.5 s: the run stops"},
-		{
-			end(report.TraceAttempt{Ended: "done", Code: "SUCCESS", DurationMS: ms(900), Pages: ms(1), Listings: ms(30), Changed: ms(12)}),
-			"done after 900 ms; 1 page, 30 listings, 12 new or changed",
-		},
-		{
-			end(report.TraceAttempt{Ended: "failed", Code: "TIMEOUT", Message: "fetch http://x/y: slow", BackoffMS: ms(120_000), Finished: noon}),
-			"failed TIMEOUT: slow; next try at 2026-11-20 12:02:00Z",
 		},
 		{report.ReasonText("penalty"), "a wait after blocks"},
 		{report.ReasonText("Retry-After"), "Retry-After"},

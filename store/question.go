@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"modernc.org/sqlite"
@@ -15,8 +16,17 @@ import (
 // ErrReadsOnly says that a question would do more than read.
 var ErrReadsOnly = errors.New("it may only read: a SELECT of tables and views")
 
+// ErrStatements says that a question is more than one statement: SQLite would answer the last one alone.
+var ErrStatements = errors.New("it has more than one statement: ask them one by one")
+
+// notCode is what a semicolon may stand in: texts, names and comments.
+var notCode = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|--[^\n]*|/\\*.*?\\*/")
+
 // Question asks what somebody else wrote, and hands its rows to do. It may read and nothing else, and sees no password of a proxy.
 func (db *DB) Question(ctx context.Context, query string, do func(*sql.Rows) error) error {
+	if code := notCode.ReplaceAllString(query, " "); strings.Contains(strings.TrimRight(code, "; \t\r\n"), ";") {
+		return ErrStatements
+	}
 	conn, err := db.read.Conn(ctx)
 	if err != nil {
 		return err

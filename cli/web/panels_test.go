@@ -56,7 +56,7 @@ func TestPanels(t *testing.T) {
 		"/queue?status=x":               {404, []string{"There is no such filter"}},
 		"/queue?error=%3Cscript%3E":     {404, []string{"&lt;script", "There is no such filter"}},
 		"/queue?states=nowhere":         {404, []string{"There is no such filter"}},
-		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (1)", `<details class="card attempt"`}},
+		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (", `<details class="card attempt"`}},
 		"/targets/20":                   {200, []string{"It was never crawled."}},
 		"/targets/999":                  {404, []string{"no target", "ypcrawl targets list"}},
 		"/targets/x":                    {404, []string{"There is no target", "Choose one in the queue"}},

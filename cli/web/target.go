@@ -5,48 +5,42 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
-// How much of a trace is shown.
+// How much of a target's attempts is shown.
 const (
 	traceAttempts = 10
-	traceMarks    = 200
+	traceSteps    = 200
 )
 
 // traceModel is a target with its attempts.
 type traceModel struct {
-	ID       int64
+	ID       any
 	Title    string
 	Next     string
 	Facts    []report.Fact
-	Earlier  int
-	Attempts []traceAttempt
+	Earlier  int64
+	Attempts []*traceAttempt // the newest first
 }
 
 type traceAttempt struct {
-	Number                        int
-	ID, Started, Worker, Host     string
-	From                          int
-	Marks                         []traceMark
-	Cut, Dropped                  int
-	StepsLost, NoRequests, Latest bool
-	End                           traceMark
-	Class                         string // of its end
+	Number any
+	Token  any // of its claim
+	Steps  []traceStep
+	Cut    int
+	Latest bool
+	Class  string // of its end
 }
 
-type traceMark struct{ Time, Text string }
+type traceStep struct{ Time, Text string }
 
-func clockOf(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format("15:04:05.000Z")
-}
+// End is its last step.
+func (a *traceAttempt) End() traceStep { return a.Steps[len(a.Steps)-1] }
 
 // trace shows what is known of a target and every step of its last attempts.
 func (s *Server) trace() Part {
@@ -58,39 +52,36 @@ func (s *Server) trace() Part {
 		if id, err = s.cfg.Reader.FindTarget(ctx, strconv.FormatInt(id, 10), s.cfg.Scope.SourceID); err != nil {
 			return nil, err
 		}
-		t, err := s.cfg.Reader.Trace(ctx, id, traceAttempts)
+		r, err := s.cfg.Reader.Target(ctx, id, traceAttempts)
 		if err != nil {
 			return nil, err
 		}
-		return traceOf(t), nil
+		return traceOf(r, time.Now()), nil
 	}}
 }
 
-func traceOf(t *report.Trace) traceModel {
-	m := traceModel{ID: t.ID, Title: t.Title(), Next: t.Next.Text(t.Now), Facts: t.Facts(t.Now), Earlier: t.Earlier}
-	for i := len(t.Attempts) - 1; i >= 0; i-- { // the newest first
-		m.Attempts = append(m.Attempts, attemptOf(t.Kind, &t.Attempts[i], i == len(t.Attempts)-1))
+func traceOf(r *report.Record, now time.Time) traceModel {
+	m := traceModel{ID: r.Get("id"), Next: report.Cell(now, "next", r.Get("next")), Facts: r.Facts(now)}
+	_, m.Title = r.Title()
+	attempts, steps := r.Part("attempts"), r.Part("steps")
+	m.Earlier = r.Int("attempts_kept") - int64(len(attempts.Rows))
+	for i, row := range slices.Backward(attempts.Rows) {
+		a := &traceAttempt{Number: attempts.Value(row, "attempt"), Token: attempts.Value(row, "claim_token"), Latest: i == len(attempts.Rows)-1}
+		switch attempts.Value(row, "ended") {
+		case "failed", "parked":
+			a.Class = "bad"
+		case "done":
+			a.Class = "good"
+		}
+		for _, step := range steps.Rows {
+			if steps.Value(step, "claim_token") == a.Token {
+				a.Steps = append(a.Steps, traceStep{report.Cell(now, "clock", steps.Value(step, "clock")), report.Cell(now, "what", steps.Value(step, "what"))})
+			}
+		}
+		if a.Cut = max(0, len(a.Steps)-traceSteps); a.Cut > 0 {
+			a.Steps = a.Steps[a.Cut:]
+		}
+		m.Attempts = append(m.Attempts, a)
 	}
 	return m
-}
-
-func attemptOf(kind yp.Kind, a *report.TraceAttempt, latest bool) traceAttempt {
-	out := traceAttempt{
-		Number: a.Number, ID: fmt.Sprintf("attempt-%d", a.Token), Started: a.Started.Format("2006-01-02 15:04:05Z"), Worker: string(a.Name), Host: a.Host, From: a.PageBefore + 1,
-		Dropped: a.Dropped, StepsLost: !a.HasSteps && !a.Running(), NoRequests: len(a.Requests) == 0, Latest: latest, End: traceMark{clockOf(a.Finished), a.EndText(kind)},
-	}
-	switch a.Ended {
-	case "failed", "parked":
-		out.Class = "bad"
-	case "done":
-		out.Class = "good"
-	}
-	marks := a.Marks()
-	if out.Cut = max(0, len(marks)-traceMarks); out.Cut > 0 {
-		marks = marks[out.Cut:]
-	}
-	for _, mark := range marks {
-		out.Marks = append(out.Marks, traceMark{clockOf(mark.At), mark.Text})
-	}
-	return out
 }

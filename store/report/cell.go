@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,12 +35,16 @@ func IsNumber(column string, v any) bool {
 	return false
 }
 
-// JSONOf is a value as JSON has it: a switch is true or false, a list a list.
+// JSONOf is a value as JSON has it: a switch is true or false, a list a list; JSON has no infinity.
 func JSONOf(column string, v any) any {
 	switch x := v.(type) {
 	case int64:
 		if slices.Contains(switches, column) {
 			return x != 0
+		}
+	case float64:
+		if math.IsInf(x, 0) {
+			return nil
 		}
 	case string:
 		if slices.Contains(arrays, column) && strings.HasPrefix(x, "[") {
@@ -92,6 +97,8 @@ func Cell(now time.Time, column string, v any) string {
 			x = Cause(x)
 		}
 		return yp.Printable(x)
+	case Next:
+		return yp.Printable(x.Text(now))
 	}
 	return yp.Printable(fmt.Sprint(v))
 }

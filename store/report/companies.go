@@ -5,122 +5,78 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
+	"strings"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
-// CompanyRow is a row of v_companies.
-type CompanyRow struct {
-	ID         int64     `json:"id"`
-	Name       string    `json:"name"`
-	Website    string    `json:"website,omitempty"`
-	Phone      string    `json:"phone_e164,omitempty"`
-	Email      string    `json:"email,omitempty"`
-	Hours      string    `json:"hours,omitempty"`
-	Street     string    `json:"street,omitempty"`
-	City       string    `json:"city,omitempty"`
-	State      string    `json:"state,omitempty"`
-	PostalCode string    `json:"postal_code,omitempty"`
-	Listings   int       `json:"listings"`
-	Alive      int       `json:"alive"` // of them, those that their source still shows
-	FirstSeen  time.Time `json:"first_seen_at"`
+// showCompany is what `companies show` shows, beside its keys.
+var showCompany = thing{
+	list: "companies list", named: "id name", row: `SELECT * FROM v_companies WHERE id = ?1`,
+	parts: []Part{{
+		Name: "places", Show: "listing name street city state first_seen_at last_seen_at dropped_at", Query: `SELECT * FROM v_listings WHERE company_id = ?1 ORDER BY id`,
+	}},
 }
 
-const (
-	companyColumns = `v.id, v.name, ifnull(v.website, ''), ifnull(v.phone_e164, ''), ifnull(v.email, ''), ifnull(v.hours, ''), ifnull(v.street, ''), ifnull(v.city, ''),
-		ifnull(v.state, ''), ifnull(v.postal_code, ''), v.listings, v.alive, v.first_seen_at`
-	showCompany = `SELECT ` + companyColumns + ` FROM v_companies v WHERE v.id = ?`
-)
+// companyListings are the listings of a company, with what gives keys.
+const companyListings = `
+	SELECT s.name || '/' || l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.website, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''),
+		ifnull(d.phone_e164, ''), ifnull(d.website, '')
+	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id WHERE l.company_id = ? ORDER BY l.id`
 
-// CompanyDetail is a company with its listings and what makes it one.
-type CompanyDetail struct {
-	CompanyRow
-	Confidence float64          `json:"confidence"` // from 0 to 1, see yp.Confidence
-	Places     []CompanyListing `json:"places"`
-	Keys       []CompanyKey     `json:"keys"`
-}
-
-// CompanyListing is a listing of a company.
-type CompanyListing struct {
-	Row       int64     `json:"listing"` // row id
-	Source    string    `json:"source"`
-	ID        string    `json:"listing_id"`
-	Name      string    `json:"name"`
-	Phone     string    `json:"phone_e164,omitempty"`
-	Website   string    `json:"website,omitempty"`
-	Street    string    `json:"street,omitempty"`
-	City      string    `json:"city,omitempty"`
-	State     string    `json:"state,omitempty"`
-	FirstSeen time.Time `json:"first_seen_at"`
-	LastSeen  time.Time `json:"last_seen_at"`
-	Dropped   time.Time `json:"dropped_at"`
-
-	postal, ownPhone, ownWebsite string   // the latter two from its own page
-	keys                         []string // that it gives
-}
-
-// CompanyKey is a strong key that a company has, with the listings that give it now;
-// none when it is only remembered.
-type CompanyKey struct {
-	Key      string     `json:"key"`
-	Kind     yp.KeyKind `json:"kind"`
-	Listings []int64    `json:"listings"` // row ids
-}
-
-const (
-	companyListings = `
-	SELECT l.id, s.name, l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.website, ''), ifnull(l.street, ''), ifnull(l.city, ''),
-		ifnull(l.state, ''), l.first_seen_at, l.last_seen_at, l.dropped_at, ifnull(l.postal_code, ''), ifnull(d.phone_e164, ''), ifnull(d.website, '')
-	FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
-	WHERE l.company_id = ? ORDER BY l.id`
-)
-
-// Company returns a company with all that makes it one. When there is none with that
+// Company returns a company with its listings, its keys and its confidence, see yp.Confidence. When there is none with that
 // number, the error is a *store.RefusedError.
-func (k *Reader) Company(ctx context.Context, id int64) (*CompanyDetail, error) {
-	c, what := &CompanyDetail{}, fmt.Sprintf("read company %d", id)
-	found, err := k.one(ctx, what, showCompany, []any{id}, fields(&c.CompanyRow)...)
-	if err == nil && !found {
-		err = &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` lists them all", id)}
-	}
-	if err != nil {
-		return nil, err
-	}
-	c.Places, err = list(ctx, k, what, companyListings, []any{id}, func(l *CompanyListing) []any {
-		return append(fields(l), &l.postal, &l.ownPhone, &l.ownWebsite)
+func (k *Reader) Company(ctx context.Context, id int64) (r *Record, err error) {
+	err = k.at(ctx, func(k *Reader) error {
+		if r, err = k.record(ctx, showCompany, id); err == nil && r == nil {
+			err = &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` lists them all", id)}
+		}
+		if err != nil {
+			return err
+		}
+		return k.addKeys(ctx, r, id)
 	})
-	if err == nil {
-		err = k.companyKeys(ctx, c)
-	}
-	keys := make([][]string, len(c.Places))
-	for i, l := range c.Places {
-		keys[i] = l.keys
-	}
-	c.Confidence = yp.Confidence(keys)
-	return c, err
+	return r, err
 }
 
-// companyKeys reads the keys of the company, and tells who gives them.
-func (k *Reader) companyKeys(ctx context.Context, c *CompanyDetail) error {
-	givers := map[string][]int64{}
-	for i := range c.Places {
-		l := &c.Places[i]
-		given := yp.Listing{Name: l.Name, PhoneE164: l.Phone, Website: l.Website, Street: l.Street, PostalCode: l.postal}
-		l.keys = store.GivenKeys(&given, l.ownPhone, l.ownWebsite)
-		for _, key := range l.keys {
-			givers[key] = append(givers[key], l.Row)
+// addKeys adds the strong keys that a company has, with the listings that give each now, none when it is only remembered.
+func (k *Reader) addKeys(ctx context.Context, r *Record, id int64) error {
+	type giver struct {
+		listing           string
+		row               yp.Listing
+		ownPhone, ownSite string // on its own page
+	}
+	what := fmt.Sprintf("read the keys of company %d", id)
+	givers, err := list(ctx, k, what, companyListings, []any{id}, func(g *giver) []any {
+		l := &g.row
+		return []any{&g.listing, &l.Name, &l.PhoneE164, &l.Website, &l.Street, &l.PostalCode, &g.ownPhone, &g.ownSite}
+	})
+	if err != nil {
+		return err
+	}
+	by, all := map[string][]string{}, make([][]string, len(givers))
+	for i := range givers {
+		g := &givers[i]
+		all[i] = store.GivenKeys(&g.row, g.ownPhone, g.ownSite)
+		for _, key := range all[i] {
+			by[key] = append(by[key], g.listing)
 		}
 	}
-	c.Keys = []CompanyKey{}
-	keys, err := store.KeysOf(ctx, k.db, c.ID)
-	for _, key := range keys {
-		c.Keys = append(c.Keys, CompanyKey{Key: key, Kind: yp.KindOf(key), Listings: append([]int64{}, givers[key]...)})
-	}
-	slices.SortStableFunc(c.Keys, func(a, b CompanyKey) int { return cmp.Compare(len(b.Listings), len(a.Listings)) })
+	r.Add("confidence", func([]any) any { return yp.Confidence(all) })
+	keys, err := store.KeysOf(ctx, k.db, id)
 	if err != nil {
-		return fmt.Errorf("read company %d: %w", c.ID, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(len(by[b]), len(by[a])) })
+	t := &Table{Part: Part{Name: "keys", Show: "key given_by listings"}, Columns: []string{"key", "kind", "given_by", "listings"}}
+	for _, key := range keys {
+		var listings any
+		if len(by[key]) > 0 {
+			listings = strings.Join(by[key], " ")
+		}
+		t.Rows = append(t.Rows, []any{key, string(yp.KindOf(key)), int64(len(by[key])), listings})
+	}
+	r.Parts = append(r.Parts, t)
 	return nil
 }

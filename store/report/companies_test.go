@@ -2,7 +2,7 @@ package report_test
 
 import (
 	"errors"
-	"fmt"
+	"slices"
 	"testing"
 
 	"ypcrawl/checkpoint"
@@ -54,7 +54,7 @@ func (d *directory) save(t *testing.T, listings ...yp.Listing) {
 	noErr(t, err)
 }
 
-func (d *directory) company(t *testing.T, id int64) *report.CompanyDetail {
+func (d *directory) company(t *testing.T, id int64) *report.Record {
 	t.Helper()
 	c, err := d.Company(t.Context(), id)
 	noErr(t, err)
@@ -94,7 +94,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}
-	if c := d.company(t, 1).CompanyRow; c.Listings != 2 || c.Alive != 1 || c.Website != acmeSite || c.FirstSeen.IsZero() {
+	if c := d.company(t, 1); c.Int("listings") != 2 || c.Int("alive") != 1 || c.Get("website") != acmeSite || c.Get("first_seen_at") == nil {
 		t.Errorf("%+v", c)
 	}
 }
@@ -105,12 +105,12 @@ func TestCompanyKeys(t *testing.T) {
 	d.save(t, place("b", "Acme", phone3, acmeSite, "CA"))
 	d.change(t, `INSERT INTO details (listing, fetched_at, phone_e164) SELECT id, 'x', '`+phone2+`' FROM listings WHERE listing_id = 'a'`)
 	c := d.company(t, 1)
-	want := "[{web:acme.com web [1 2]} {tel:" + phone1 + "|acme tel [1]} {tel:" + phone2 + "|acme tel [1]} {tel:" + phone3 + "|acme tel [2]}]"
-	if got := fmt.Sprint(c.Keys); got != want {
+	want := []string{"web:acme.com|web|one/a one/b", "tel:" + phone1 + "|acme|tel|one/a", "tel:" + phone2 + "|acme|tel|one/a", "tel:" + phone3 + "|acme|tel|one/b"}
+	if got := cells(c, "keys", "key kind listings"); !slices.Equal(got, want) {
 		t.Errorf("got  %s\nwant %s: the page of a listing gives keys too", got, want)
 	}
 	d.change(t, `DELETE FROM details`)
-	if got := d.company(t, 1).Keys; got[len(got)-1].Key != "tel:"+phone2+"|acme" || len(got[len(got)-1].Listings) != 0 {
+	if got := cells(d.company(t, 1), "keys", "key given_by"); got[len(got)-1] != "tel:"+phone2+"|acme|0" {
 		t.Errorf("%v: a key that nobody gives any more is remembered", got)
 	}
 }
@@ -122,7 +122,7 @@ func TestCompanyConfidence(t *testing.T) {
 	d := newDirectory(t, place("a", "Acme", phone1, acmeSite, "CA"))
 	expect := func(what string, id int64, want float64) {
 		t.Helper()
-		if got := d.company(t, id).Confidence; got != want {
+		if got := d.company(t, id).Get("confidence"); got != want {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
@@ -138,8 +138,8 @@ func TestCompanyConfidence(t *testing.T) {
 func TestCompanyOfAMerge(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t, place("a", "Acme", phone1, "", "CA"), place("b", "Acme", "", acmeSite, "CA"), place("c", "Acme", phone1, acmeSite, "CA"))
-	if c := d.company(t, 1); len(c.Places) != 3 {
-		t.Errorf("%+v", c.Places)
+	if c := d.company(t, 1); len(c.Part("places").Rows) != 3 {
+		t.Errorf("%v", c.Part("places").Rows)
 	}
 	var refused *store.RefusedError
 	if _, err := d.Company(t.Context(), 2); !errors.As(err, &refused) || err.Error() != "there is no company 2: `ypcrawl companies list` lists them all" {

@@ -18,9 +18,9 @@ func TestNext(t *testing.T) {
 	b := mixed(t)
 	look := func(id int64) report.Next {
 		t.Helper()
-		x, err := b.Target(t.Context(), id)
+		n, err := b.Next(t.Context(), id)
 		noErr(t, err)
-		return x.Next
+		return n
 	}
 	for id, want := range map[int64]report.Next{
 		1:  {When: report.NextLater, Why: "then it is due again"},
@@ -45,7 +45,7 @@ func TestNext(t *testing.T) {
 	if n := look(c.TargetID); n.When != report.NextHeld || string(n.Held) != yp.WorkerText(c.Worker.ID) {
 		t.Errorf("one in progress: %+v", n)
 	}
-	if _, err := b.Target(t.Context(), 999); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := b.Next(t.Context(), 999); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("no such target: %v", err)
 	}
 }
@@ -87,9 +87,8 @@ func TestNextOfClosedSource(t *testing.T) {
 			t.Parallel()
 			b := setup(t, 1, "CA")
 			execute(t, b.DB(), tc.sql...)
-			x, err := b.Target(t.Context(), 1)
+			got, err := b.Next(t.Context(), 1)
 			noErr(t, err)
-			got := x.Next
 			if (got.When == report.NextLater) == got.At.IsZero() {
 				t.Errorf("at %s", got.At)
 			}

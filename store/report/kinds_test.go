@@ -130,25 +130,23 @@ func TestEveryKindIsTold(t *testing.T) {
 		if err != nil || len(p.Workers) != 1 || p.Workers[0].TargetID != c.TargetID {
 			t.Errorf("%s: %+v (%v), want it in hand", kind, p, err)
 		}
-		if s := readStatus(t, b, store.Scope{}); s.Schedule.Targets != 2 {
-			t.Errorf("%s: %d targets, want the searches alone", kind, s.Schedule.Targets)
-		}
+		same(t, "searches alone", part(readStatus(t, b, store.Scope{}), "targets", "targets"), []string{"2"})
 		noErr(t, b.Park(t.Context(), c, yp.CodeNoListings, "404"))
 		if got := listed(t, b.Reader, "targets list", report.Choice{Values: map[string]any{"kind": []string{string(kind)}, "status": []string{"PARKED"}}, Columns: []string{"id", "target"}}); got != fmt.Sprintf("%d|%s", c.TargetID, want) {
 			t.Errorf("%s: listed as %q, want %q", kind, got, want)
 		}
-		tr, err := b.Trace(t.Context(), c.TargetID, 0)
-		if err != nil || len(tr.Attempts) != 1 || tr.Next.Remedy != fmt.Sprintf("reset %d", c.TargetID) {
-			t.Fatalf("%s: %+v, %v", kind, tr, err)
+		r, err := b.Target(t.Context(), c.TargetID, 0)
+		if err != nil || len(r.Part("attempts").Rows) != 1 || r.Get("next").(report.Next).Remedy != fmt.Sprintf("reset %d", c.TargetID) {
+			t.Fatalf("%s: %+v, %v", kind, r, err)
 		}
-		if named := strings.Contains(tr.Name, "/"); named != (kind == yp.KindSearch) {
-			t.Errorf("%s: commands take it as %q", kind, tr.Name)
+		if named := r.Get("slug") != nil; named != (kind == yp.KindSearch) {
+			t.Errorf("%s: commands take it as %v", kind, r.Get("slug"))
 		}
 	}
 	execute(t, b.DB(), `UPDATE listings SET dropped_at = '`+ago(time.Hour)+`'`)
 	id, err := strconv.ParseInt(listed(t, b.Reader, "targets list", report.Choice{Values: map[string]any{"kind": []string{"detail"}}, Columns: []string{"id"}}), 10, 64)
 	noErr(t, err)
-	if x, err := b.Target(t.Context(), id); err != nil || !strings.Contains(x.Next.Why, "no longer shows its listing") {
-		t.Errorf("%+v, %v", x.Next, err)
+	if n, err := b.Next(t.Context(), id); err != nil || !strings.Contains(n.Why, "no longer shows its listing") {
+		t.Errorf("%+v, %v", n, err)
 	}
 }

@@ -173,12 +173,15 @@ func TestQuery(t *testing.T) {
 		}
 	}
 	for _, query := range []string{
-		`DELETE FROM sources`, `SELECT 1; DROP TABLE runs`, `PRAGMA user_version = 9`, `PRAGMA journal_mode`, `ATTACH 'x.db' AS x`, `VACUUM INTO 'x.db'`, `BEGIN`, `CREATE TEMP TABLE x (y)`,
+		`DELETE FROM sources`, `DROP TABLE runs`, `PRAGMA user_version = 9`, `PRAGMA journal_mode`, `ATTACH 'x.db' AS x`, `VACUUM INTO 'x.db'`, `BEGIN`, `CREATE TEMP TABLE x (y)`,
 		`INSERT INTO sources (name) VALUES ('x') RETURNING id`, `SELECT data FROM sqlite_dbpage`,
 	} {
 		if err := b.Query(t.Context(), query, &rows{}); !errors.Is(err, store.ErrReadsOnly) {
 			t.Errorf("%s: %v", query, err)
 		}
+	}
+	if err := b.Query(t.Context(), `SELECT 1; SELECT 2`, &rows{}); !errors.Is(err, store.ErrStatements) {
+		t.Errorf("two: %v", err)
 	}
 	if err := b.Query(t.Context(), `SELEC 1`, &rows{}); err == nil || errors.Is(err, store.ErrReadsOnly) {
 		t.Errorf("no SQL: %v", err)

@@ -12,7 +12,7 @@ func (k *Reader) WordsLacking(ctx context.Context) (int64, error) { return k.db.
 type ListingDetail struct {
 	Fields  map[string]any `json:"listing"` // by the names of ListingColumns; lists as lists, null = not known
 	Seen    []Sighting     `json:"seen"`    // where it was seen, the latest first
-	Company *CompanyRow    `json:"company"`
+	Company *Record        `json:"company"` // without its parts
 	History []Change       `json:"history"`
 }
 
@@ -65,9 +65,8 @@ func (k *Reader) Listing(ctx context.Context, source, id string) (*ListingDetail
 	}
 	d.Seen, err = list(ctx, k, "list where a listing was seen", listSightings, []any{source, id}, fields[Sighting])
 	if err == nil && h.CompanyID != nil {
-		var c *CompanyDetail
-		if c, err = k.Company(ctx, *h.CompanyID); err == nil {
-			d.Company = &c.CompanyRow
+		if d.Company, err = k.Company(ctx, *h.CompanyID); err == nil {
+			d.Company.Parts = nil
 		}
 	}
 	return d, err

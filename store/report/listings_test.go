@@ -243,7 +243,7 @@ func TestListing(t *testing.T) {
 	if d.Fields["email"] != "a@acme.example" || !slices.Equal(d.Fields["hours"].([]string), []string{"Mo-Fr 08:00-17:00"}) || d.Fields["snippet"] != nil {
 		t.Errorf("fields %v", d.Fields)
 	}
-	if len(d.Seen) != 2 || d.Seen[0].Category != "Plumbers" || d.Company == nil || d.Company.Email != "a@acme.example" || d.Company.Hours != "Mo-Fr 08:00-17:00" || len(d.History) != 1 {
+	if len(d.Seen) != 2 || d.Seen[0].Category != "Plumbers" || d.Company == nil || d.Company.Get("email") != "a@acme.example" || d.Company.Get("hours") != "Mo-Fr 08:00-17:00" || len(d.History) != 1 {
 		t.Errorf("%+v, company %+v", d, d.Company)
 	}
 	var unknown *report.NotFoundError

@@ -32,11 +32,11 @@ const (
 
 // next reads the answer off what the views say of the target: it decides nothing
 // but how to say it.
-func (t *TargetDetail) next() Next {
+func (t *waiting) next() Next {
 	switch {
 	case t.Status == yp.InProgress:
 		return Next{When: NextHeld, Held: t.ClaimedBy, Why: "a worker is crawling it"}
-	case t.available:
+	case t.Available:
 		return Next{When: NextNow, Why: "the next free worker may take it"}
 	case !t.Retired.IsZero() && t.Kind == yp.KindDetail:
 		return never("the source no longer shows its listing; its page is read again when the listing is back", "")
@@ -52,10 +52,10 @@ func (t *TargetDetail) next() Next {
 		return never("it is stuck: its worker died too often", fmt.Sprintf("reset %d", t.ID))
 	case t.Schedule == ScheduleNone:
 		return never("it is done and not crawled again", "")
-	case t.availability == store.SourceDisabled:
-		return never("its source is disabled", SourceRemedy(t.Source, t.availability))
-	case t.availability == store.SourcePaused && t.closedUntil.IsZero():
-		return never("its source is paused: "+t.closedWhy, SourceRemedy(t.Source, t.availability))
+	case t.Availability == store.SourceDisabled:
+		return never("its source is disabled", SourceRemedy(t.Source, t.Availability))
+	case t.Availability == store.SourcePaused && t.ClosedUntil.IsZero():
+		return never("its source is paused: "+t.ClosedWhy, SourceRemedy(t.Source, t.Availability))
 	}
 	return t.later()
 }
@@ -63,10 +63,10 @@ func (t *TargetDetail) next() Next {
 func never(why, remedy string) Next { return Next{When: NextNever, Why: why, Remedy: remedy} }
 
 // later is the latest of the times that the target waits for.
-func (t *TargetDetail) later() Next {
+func (t *waiting) later() Next {
 	n := Next{When: NextLater, Why: "it is due"}
 	waits := []Next{{At: t.NotBefore, Why: "then it is due again"}}
-	switch t.WaitReason {
+	switch t.Wait {
 	case "backoff":
 		waits[0].Why = "it waits after a failure"
 		if t.Failures > 1 {
@@ -79,8 +79,8 @@ func (t *TargetDetail) later() Next {
 	case "gap":
 		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
-	if t.availability != store.SourceOpen {
-		waits = append(waits, Next{At: t.closedUntil, Why: fmt.Sprintf("its source is %s: %s", t.availability, ReasonText(t.closedWhy)), Remedy: SourceRemedy(t.Source, t.availability)})
+	if t.Availability != store.SourceOpen {
+		waits = append(waits, Next{At: t.ClosedUntil, Why: fmt.Sprintf("its source is %s: %s", t.Availability, ReasonText(t.ClosedWhy)), Remedy: SourceRemedy(t.Source, t.Availability)})
 	}
 	for _, w := range waits {
 		if w.At.After(n.At) {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,9 @@ func TestQueryPlans(t *testing.T) {
 		}
 		return query
 	}
+	status := func(name string) string {
+		return statusParts[slices.IndexFunc(statusParts, func(p Part) bool { return p.Name == name })].Query
+	}
 	for name, c := range map[string]struct {
 		query string
 		args  []any // nil = so many NULLs
@@ -48,20 +52,22 @@ func TestQueryPlans(t *testing.T) {
 		"in the gap":          {countInGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
 		"rests":               {countRests, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 
-		"status: last hour": {recentPages, []any{1, "x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
-		"status: different": {recentListings, []any{1, "x"}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
-		"status: errors":    {errorSummary, []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
-		"status: backoff":   {backoffWaits, store.Scope{}.Args("x"), []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
-		"status: proxies":   {recentProxies, []any{1, "x"}, []string{"requests USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
+		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)", "crawl_attempts_by_end (finished_at>?)"}, ""},
+		"status: errors":    {status("errors"), []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
+		"status: backoff":   {status("backoff"), []any{0, "[]"}, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
+		"status: proxies":   {status("proxies"), []any{1}, []string{"SEARCH r USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
+		"status: workers":   {status("workers"), []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
 
-		"target: show":       {showTarget, []any{1}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
+		"target: show":       {showTarget.row, []any{1}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},
 		"target: by id":      {targetByID, []any{1, 0}, []string{"USING INTEGER PRIMARY KEY"}, ""},
 		"target: by slugs":   {targetBySlugs, []any{"a", "b", 0}, []string{"(source_id=? AND city_id=? AND category_id=?)"}, ""},
 		"listings: by id":    {listingsByID, []any{"a", 0}, []string{"(source_id=? AND listing_id=?)"}, ""},
-		"trace: attempts":    {lastAttempts, []any{1, 5}, []string{"(target_id=?)"}, ""},
-		"trace: requests":    {attemptRequests, []any{1, 1}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, ""},
-		"company: show":      {showCompany, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"target: attempts":   {showTarget.parts[0].Query, []any{1, 5}, []string{"SEARCH a USING INDEX sqlite_autoindex_crawl_attempts_1 (target_id=?"}, "SCAN a"},
+		"target: steps":      {showTarget.parts[1].Query, []any{1, 5}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, "SCAN a"},
+		"target: requests":   {showTarget.parts[2].Query, []any{1, 5}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, ""},
+		"company: show":      {showCompany.row, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
 		"company: listings":  {companyListings, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"company: places":    {showCompany.parts[0].Query, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
 		"details: totals":    {detailTotals, nil, nil, "TEMP B-TREE"},
 		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"details: of one":    {detailRows, nil, []string{"(source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}, ""},

@@ -13,7 +13,7 @@ func TestSnapshot(t *testing.T) {
 	b := mixed(t)
 	planned := int64(0)
 	noErr(t, b.Snapshot(t.Context(), func(k *report.Reader) error {
-		before, err := k.Status(t.Context(), store.Scope{})
+		before, err := k.Progress(t.Context(), store.Scope{})
 		noErr(t, err)
 		execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE status = 'PLANNED' AND wait_reason IS NULL`)
 		counts := report.Choice{Values: map[string]any{"status": []string{"PLANNED"}}, Columns: []string{"id"}}
@@ -21,7 +21,7 @@ func TestSnapshot(t *testing.T) {
 			t.Error("a list of the same look has what was written after it began")
 		}
 		after, err := k.Standing(t.Context(), store.Scope{})
-		if err != nil || after.Overall.Targets != before.Schedule.Targets || after.Overall.Planned == 0 {
+		if err != nil || after.Overall.Targets != before.Overall.Targets || after.Overall.Planned == 0 {
 			t.Errorf("%+v, %v", after.Overall, err)
 		}
 		planned = after.Overall.Planned

@@ -2,35 +2,219 @@ package report
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
-// Status is all that `status` tells: how sources and targets fare, what went wrong,
-// what waits, who works.
+// Status is all that `status` tells: how sources and targets fare, what went wrong, what waits, who works.
 type Status struct {
-	Now      time.Time      `json:"now"`
-	Sources  []SourceStatus `json:"sources"`
-	Schedule ScheduleCounts `json:"targets_by_schedule"` // of all sources
-	Health   HealthCounts   `json:"targets_by_health"`
-	Errors   []ErrorSummary `json:"errors_7d"`
-	Backoff  []BackoffWait  `json:"backoff"`
-	Hosts    []HostPace     `json:"hosts"` // held or slowed down
-	Workers  []WorkerStatus `json:"workers"`
-	Pages    int64          `json:"pages_1h"`        // of results with rows on them, read in the last hour
-	OwnPages int64          `json:"detail_pages_1h"` // of listings
-	Rows     int64          `json:"rows_1h"`         // on them: a listing counts on every page that shows it
-	Listings int64          `json:"listings_1h"`     // different ones, kept from them
-	Left     *Left          `json:"time_left"`       // nil = no run reads anything now
-	LastRun  *RunListings   `json:"last_run,omitempty"`
-	Passes   []Pass         `json:"passes"`
-	Kinds    []KindCounts   `json:"details_and_indexes"` // the targets that are no searches, which all else is about
+	Now      time.Time
+	Sources  []SourceStatus
+	Parts    []*Table // of statusParts
+	Left     *Left    // nil = no run reads anything now
+	LastRun  *RunListings
+	Passes   []Pass
+	RolledUp bool // the figures of sources are of now; else of their rated_at
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s *Status) MarshalJSON() ([]byte, error) {
+	all := Object{{"now", s.Now}, {"rolled_up", s.RolledUp}}
+	for _, t := range s.Parts {
+		all = append(all, Named{t.Name, t})
+	}
+	return append(all, Named{"time_left", s.Left}, Named{"last_run", s.LastRun}, Named{"passes", s.Passes}).MarshalJSON()
+}
+
+// Part returns a part by its name.
+func (s *Status) Part(name string) *Table {
+	for _, t := range s.Parts {
+		if t.Name == name {
+			return t
+		}
+	}
+	panic("status has no " + name)
+}
+
+// workersNow are the workers that have not stopped.
+const workersNow = `
+	SELECT worker, state, host, target_id, target, page, pages, listings, claims, claim_retries, round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent,
+		memory_bytes, started_at, heartbeat_at, source, run, worker_id, pid, uuid, host, heartbeat_at
+	FROM v_run_workers w WHERE state = 'running' AND ` + ofSource + ` AND (?2 = '[]' OR EXISTS (
+		SELECT 1 FROM targets t WHERE t.id = w.target_id AND t.state IN (SELECT value FROM json_each(?2))))`
+
+// statusParts are the parts of `status`. Where targets are counted they are searches, unless their kind is told.
+//
+// Of targets each is looked at once, in the subquery: LIMIT keeps SQLite from deciding its schedule anew in each sum. The requests
+// that failed at their proxy have no index: of the newest 50,000, more than an hour's, each is looked at.
+var statusParts = []Part{
+	{
+		Name: "sources", Show: "source availability status success_1h_percent samples_1h cause success_24h_percent samples_24h latency_p50_ms latency_p95_ms rated_at",
+		Query: `
+	SELECT source, availability, until, reason, status, error_class, success_1h_percent, samples_1h, success_24h_percent, samples_24h,
+		latency_p50_ms, latency_p95_ms, rated_at, stage, base_url
+	FROM v_sources WHERE ` + ofSource + ` ORDER BY source`,
+	},
+	{
+		Name: "targets", Show: "source targets due scheduled degraded paused failed needs_plan not_scheduled with_failures successful_24h",
+		Zeros: "due scheduled degraded paused failed needs_plan not_scheduled with_failures",
+		Query: `
+	SELECT source, count(*) AS targets, sum(schedule_status = 'DUE') AS due, sum(schedule_status = 'SCHEDULED') AS scheduled,
+		sum(schedule_status = 'DEGRADED') AS degraded, sum(schedule_status = 'PAUSED') AS paused, sum(schedule_status = 'FAILED') AS failed,
+		sum(schedule_status = 'NEEDS_PLAN') AS needs_plan, sum(schedule_status = 'NOT_SCHEDULED') AS not_scheduled,
+		sum(schedule_status = 'DUE' AND status <> 'IN_PROGRESS') AS due_now,
+		sum(crawl_status = 'active') AS health_active, sum(crawl_status = 'degraded') AS health_degraded,
+		sum(crawl_status = 'paused') AS health_paused, sum(crawl_status = 'failed') AS health_failed,
+		sum(consecutive_failures > 0) AS with_failures, round(avg(consecutive_failures), 2) AS mean_consecutive_failures,
+		ifnull(sum(last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')), 0) AS successful_24h
+	FROM (SELECT source, status, schedule_status, crawl_status, consecutive_failures, last_success_at
+		FROM v_crawler_status WHERE kind = 'search' AND ` + ofSource + ` AND ` + inStates + ` LIMIT -1) GROUP BY source`,
+	},
+	{
+		Name: "kinds", Show: "kind planned in_progress done failed stuck parked retired source", Zeros: "in_progress failed stuck parked retired",
+		Query: `
+	SELECT kind, source, sum(targets) AS targets, sum(planned) AS planned, sum(in_progress) AS in_progress, sum(done) AS done, sum(failed) AS failed,
+		sum(stuck) AS stuck, sum(parked) AS parked, sum(retired) AS retired
+	FROM v_state_progress WHERE kind <> 'search' AND ` + ofSource + ` AND ` + inStates + `
+	GROUP BY source, kind HAVING sum(targets + retired) > 0 ORDER BY source, kind`,
+	},
+	{
+		Name: "errors", Show: "error_code occurrences targets last_seen mean_duration_ms source",
+		Query: `
+	SELECT error_code, source, occurrences, targets, by_proxy, last_seen, mean_duration_ms FROM v_crawl_error_summary
+	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`,
+	},
+	{
+		Name: "backoff", Show: "backoff_level targets next_at last_at",
+		Query: `
+	SELECT t.backoff_level, count(*) AS targets, min(t.not_before) AS next_at, max(t.not_before) AS last_at FROM targets t
+	WHERE t.wait_reason = 'backoff' AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + `
+	GROUP BY t.backoff_level ORDER BY t.backoff_level`,
+	},
+	{
+		Name: "hosts", Show: "host held_until reason delay_ms delay_reason blocks source",
+		Query: `
+	SELECT host, held_until, reason, delay_ms, delay_reason, blocks, source FROM v_hosts
+	WHERE (held_until IS NOT NULL OR delay_ms > 0) AND ` + ofSource + ` ORDER BY source, host`,
+	},
+	{
+		Name: "workers", Show: "worker state target page pages heartbeat_at host listings memory_bytes retries_percent", Lives: true,
+		Query: workersNow + ` ORDER BY run, length(worker_id), worker_id`,
+	},
+	{
+		Name: "last_hour", Show: "source pages_1h rows_1h listings_1h detail_pages_1h", Zeros: "detail_pages_1h",
+		Query: `
+	SELECT s.name AS source, count(nullif(r.result_count, 0)) FILTER (WHERE r.type = 'listing') AS pages_1h,
+		ifnull(sum(r.result_count) FILTER (WHERE r.type = 'listing'), 0) AS rows_1h,
+		(SELECT count(DISTINCT x.listing) FROM (
+			SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
+			UNION ALL SELECT id FROM targets WHERE status = 'IN_PROGRESS') w
+			CROSS JOIN targets t ON t.id = w.id AND t.source_id = s.id
+			CROSS JOIN sightings x ON x.target_id = t.id AND x.seen_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') AND x.since < 0x7FFFFFFFFFFFFFFF) AS listings_1h,
+		count(*) FILTER (WHERE r.type = 'detail') AS detail_pages_1h
+	FROM sources s LEFT JOIN requests r ON r.source_id = s.id AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
+		AND r.type IN ('listing', 'detail') AND r.outcome = 'success' AND r.proxy_failed = 0
+	WHERE ?1 = 0 OR s.id = ?1 GROUP BY s.id ORDER BY s.name`,
+	},
+	{
+		Name: "proxies", Show: "proxy requests_1h failures_1h source",
+		Query: `
+	SELECT s.name AS source, r.proxy, count(*) AS requests_1h, sum(r.outcome = 'failure') AS failures_1h FROM requests r JOIN sources s ON s.id = r.source_id
+	WHERE r.id > (SELECT max(id) - 50000 FROM requests) AND (?1 = 0 OR +r.source_id = ?1) AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
+		AND r.proxy IS NOT NULL AND r.error_class IS NOT 'rate_limited' GROUP BY s.name, r.proxy ORDER BY s.name, 3 DESC, r.proxy`,
+	},
+}
+
+// Status reads how the crawl fares, in one snapshot. Of the scope, source and states count; the states narrow targets, what rests
+// and workers.
+func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error) {
+	s := &Status{Now: k.db.Now()}
+	err := k.at(ctx, func(k *Reader) (err error) {
+		for _, part := range statusParts {
+			t, err := k.table(ctx, part, scope)
+			if err != nil {
+				return err
+			}
+			s.Parts = append(s.Parts, t)
+		}
+		if s.Sources, err = k.sourceStatus(ctx, scope.SourceID); err == nil {
+			s.Left, err = k.leftNow(ctx, scope)
+		}
+		if err == nil {
+			s.LastRun, err = k.lastRun(ctx, scope.SourceID)
+		}
+		if err == nil {
+			s.Passes, err = k.Passes(ctx, scope)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read status: %w", err)
+	}
+	return s, nil
+}
+
+// SourceStatus is whether one source may be asked, and how it answers.
+type SourceStatus struct {
+	Name         string
+	BaseURL      string
+	Availability store.SourceState
+	Until        time.Time // when it may open by itself
+	Reason       string
+	Remedy       string // the command that opens it, without the program's name; none while the site blocks
+	Profile      Profile
+
+	id int64
+}
+
+// Profile is how a source answers, as it was rolled up last.
+type Profile struct {
+	Status    string // "" = never rolled up
+	Class     string
+	Samples1h int64
+	Rate1h    *float64 // 0–1, nil without a sample
+	P50       *int64   // milliseconds, of the hour
+	P95       *int64
+	Other     int // of class unknown: the most frequent HTTP status of the last hour's failures of that class
+}
+
+const (
+	sourceStatus = `
+	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.reason, ''), ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h,
+		p.latency_p50_ms, p.latency_p95_ms
+	FROM v_source_availability g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
+	WHERE ?1 = 0 OR g.source_id = ?1 ORDER BY g.source`
+	// otherStatus is the HTTP status to name where no class of failures says more.
+	otherStatus = `
+	SELECT ifnull(http_status, 0) FROM requests WHERE source_id = ? AND finished_at > ? AND proxy_failed = 0 AND type <> 'robots'
+		AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
+)
+
+// Sources lists the sources that the database knows, by name.
+func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
+	return k.sourceStatus(ctx, 0)
+}
+
+// sourceStatus is Sources of one source; id 0 = of all.
+func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, error) {
+	all, err := list(ctx, k, "list sources", sourceStatus, []any{id}, func(s *SourceStatus) []any {
+		p := &s.Profile
+		return []any{&s.id, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Reason, &p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.P50, &p.P95}
+	})
+	for i := range all {
+		s := &all[i]
+		s.Remedy = SourceRemedy(s.Name, s.Availability)
+		if s.Profile.Class == string(yp.ClassUnknown) {
+			args := []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}
+			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, err
 }
 
 // KindCounts are the targets of one kind of a source by status.
@@ -47,93 +231,10 @@ type KindCounts struct {
 	Retired    int64   `json:"retired"`
 }
 
-// SourceStatus is how one source fares.
-type SourceStatus struct {
-	Name         string            `json:"name"`
-	BaseURL      string            `json:"base_url"`
-	Availability store.SourceState `json:"gate"`
-	Until        time.Time         `json:"gate_until"` // when it may open by itself
-	Reason       string            `json:"gate_reason,omitempty"`
-	Remedy       string            `json:"remedy,omitempty"` // the command that opens it, without the program's name; none while the site blocks
-	Profile      Profile           `json:"connectivity"`
-
-	Schedule      ScheduleCounts `json:"targets_by_schedule"`
-	Health        HealthCounts   `json:"targets_by_health"`
-	HealthFigures HealthFigures  `json:"health"`
-	Proxies       []ProxyUse     `json:"proxies_1h"`
-	Pages         int64          `json:"pages_1h"`
-	OwnPages      int64          `json:"detail_pages_1h"`
-	Rows          int64          `json:"rows_1h"`
-	Listings      int64          `json:"listings_1h"`
-
-	id int64
-}
-
-// Profile is a row of connectivity_profiles: how a source answers, as it was
-// rolled up at Updated.
-type Profile struct {
-	Status     string    `json:"status"` // "" = never rolled up
-	Class      string    `json:"error_class,omitempty"`
-	Samples1h  int64     `json:"samples_1h"`
-	Rate1h     *float64  `json:"success_rate_1h"` // 0–1, null without a sample
-	Samples24h int64     `json:"samples_24h"`
-	Rate24h    *float64  `json:"success_rate_24h"`
-	P50        *int64    `json:"latency_p50_ms"`
-	P95        *int64    `json:"latency_p95_ms"`
-	Dominant   string    `json:"dominant_class,omitempty"`
-	Other      int       `json:"other_http_status,omitempty"` // of class unknown: the most frequent HTTP status of the last hour's failures of that class
-	Burst429   bool      `json:"burst_429"`
-	Failing    time.Time `json:"failing_since"`
-	Quarantine time.Time `json:"quarantine_until"` // then one probe
-	Cooldown   Minutes   `json:"cooldown_seconds"`
-	Updated    time.Time `json:"updated_at"`
-}
-
-// ScheduleCounts are targets by v_crawler_status.schedule_status.
-type ScheduleCounts struct {
-	Targets      int64 `json:"targets"`
-	Due          int64 `json:"due"`
-	Scheduled    int64 `json:"scheduled"`
-	Degraded     int64 `json:"degraded"`
-	Paused       int64 `json:"paused"`
-	Failed       int64 `json:"failed"`
-	NeedsPlan    int64 `json:"needs_plan"`
-	NotScheduled int64 `json:"not_scheduled"`
-}
-
-// HealthCounts are targets by crawl_status.
-type HealthCounts struct {
-	Active   int64 `json:"active"`
-	Degraded int64 `json:"degraded"`
-	Paused   int64 `json:"paused"`
-	Failed   int64 `json:"failed"`
-}
-
-// HealthFigures are the rest of what v_crawl_health tells, of the states asked for.
-type HealthFigures struct {
-	DueNow       int64   `json:"due_now"`
-	WithFailures int64   `json:"with_failures"`
-	MeanFailures float64 `json:"mean_consecutive_failures"`
-	Successes24h int64   `json:"successful_24h"`
-}
-
-// ErrorSummary is a row of v_crawl_error_summary.
-type ErrorSummary struct {
-	Source      string    `json:"source"`
-	Code        string    `json:"error_code"`
-	Occurrences int64     `json:"occurrences"`
-	Targets     int64     `json:"targets"`
-	LastSeen    time.Time `json:"last_seen"`
-	MeanMS      *int64    `json:"mean_duration_ms"`
-}
-
-// BackoffWait counts the targets that rest at a backoff level.
-type BackoffWait struct {
-	Level   int       `json:"level"` // 0 = a short rest after the first or second failure
-	Targets int64     `json:"targets"`
-	Next    time.Time `json:"next_end"` // the first of them is claimable again
-	Last    time.Time `json:"last_end"`
-}
+const kindCounts = `
+	SELECT source, kind, sum(targets), sum(planned), sum(in_progress), sum(done), sum(failed), sum(stuck), sum(parked), sum(retired)
+	FROM v_state_progress WHERE kind IN (SELECT value FROM json_each(?3)) AND ` + ofSource + ` AND ` + inStates + `
+	GROUP BY source, kind HAVING sum(targets + retired) > 0 ORDER BY source, kind`
 
 // HostPace is a host that is held, or asked more slowly than configured.
 type HostPace struct {
@@ -146,286 +247,8 @@ type HostPace struct {
 	Blocks      int64     `json:"blocks"` // in a row
 }
 
-// WorkerStatus is a row of v_workers with what only the operating system knows.
-type WorkerStatus struct {
-	Worker       string     `json:"worker_id"` // as its log is named
-	Name         WorkerName `json:"worker"`
-	Host         string     `json:"host"`
-	PID          int        `json:"pid"`
-	Alive        bool       `json:"alive"` // its process is seen to live: it holds its lock
-	Source       string     `json:"source"`
-	Started      time.Time  `json:"started_at"`
-	Heartbeat    time.Time  `json:"heartbeat_at"`
-	TargetID     int64      `json:"target_id,omitempty"` // 0 = between two targets
-	City         string     `json:"city,omitempty"`
-	State        string     `json:"state,omitempty"`
-	Category     string     `json:"category,omitempty"`
-	Page         int        `json:"page,omitempty"` // in hand
-	Pages        int64      `json:"pages"`
-	Listings     int64      `json:"listings"`
-	Claims       int64      `json:"claims"`
-	ClaimRetries int64      `json:"claim_retries"`
-	RSS          int64      `json:"rss_bytes"` // 0 = unknown
-
-	run string // its uuid
-}
-
-// ProxyUse is what went through a proxy in the last hour.
-type ProxyUse struct {
-	Proxy    string `json:"proxy"` // without its password
-	Requests int64  `json:"requests"`
-	Failures int64  `json:"failures"`
-}
-
-const (
-	kindCounts = `
-	SELECT s.name, t.kind, sum(iif(t.status <> 'RETIRED', t.targets, 0)), sum(iif(t.status = 'PLANNED', t.targets, 0)),
-		sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)), sum(iif(t.status = 'DONE', t.targets, 0)), sum(iif(t.status = 'FAILED', t.targets, 0)),
-		sum(iif(t.status = 'STUCK', t.targets, 0)), sum(iif(t.status = 'PARKED', t.targets, 0)), sum(iif(t.status = 'RETIRED', t.targets, 0))
-	FROM target_totals t JOIN sources s ON s.id = t.source_id
-	WHERE t.kind IN (SELECT value FROM json_each(?3)) AND ` + placesOn + ` GROUP BY s.name, t.kind HAVING sum(t.targets) > 0 ORDER BY s.name, t.kind`
-	errorSummary = `
-	SELECT source, error_code, occurrences, targets, last_seen, mean_duration_ms FROM v_crawl_error_summary
-	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`
-	backoffWaits = `
-	SELECT t.backoff_level, count(*), min(t.not_before), max(t.not_before) FROM targets t
-	WHERE t.wait_reason = 'backoff' AND t.not_before > ?7 AND ` + where + ` GROUP BY t.backoff_level ORDER BY t.backoff_level`
-	hostPaces = `
+const hostPaces = `
 	SELECT s.name, h.host, iif(h.held_until > ?2, h.held_until, NULL), iif(h.held_until > ?2, h.held_for, ''), h.delay_ms,
 		iif(h.delay_ms > 0, ifnull(h.delay_reason, ''), ''), h.blocks
 	FROM hosts h JOIN sources s ON s.id = h.source_id
 	WHERE (?1 = 0 OR h.source_id = ?1) AND (h.held_until > ?2 OR h.delay_ms > 0) ORDER BY s.name, h.host`
-	workerStatus = `
-	SELECT worker_id, worker_id, host, pid, run, source, started_at, heartbeat_at, ifnull(target_id, 0), ifnull(city, ''),
-		ifnull(state, ''), ifnull(category, ''), ifnull(page, 0), pages, listings, claims, claim_retries, rss_bytes
-	FROM v_workers WHERE ` + ofSource + ` AND ` + inStates + ` ORDER BY run, length(worker_id), worker_id`
-)
-
-// Status reads how the crawl fares. Of the scope, source and states count; the
-// states narrow targets, what rests and workers. What takes long over many
-// targets is read side by side.
-func (k *Reader) Status(ctx context.Context, scope store.Scope) (out *Status, err error) {
-	err = k.at(ctx, func(k *Reader) error {
-		out, err = k.statusNow(ctx, scope)
-		return err
-	})
-	return out, err
-}
-
-func (k *Reader) statusNow(ctx context.Context, scope store.Scope) (*Status, error) {
-	s := &Status{Now: k.db.Now()}
-	now, hour, day := yp.FormatTime(s.Now), yp.FormatTime(s.Now.Add(-time.Hour)), yp.FormatTime(s.Now.AddDate(0, 0, -1))
-	var err error
-	if s.Sources, err = k.sourceStatus(ctx, scope.SourceID); err != nil {
-		return nil, err
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(4) // as many readers as there are connections
-	for i := range s.Sources {
-		src := &s.Sources[i]
-		g.Go(func() error { return k.targetCounts(ctx, src, store.JSONTexts(scope.States), day) })
-		g.Go(func() error {
-			_, err := k.one(ctx, "count available targets", countAvailable, []any{src.id, store.JSONTexts(scope.States)}, &src.HealthFigures.DueNow)
-			return err
-		})
-		g.Go(func() error { return k.lastHour(ctx, src, hour) })
-	}
-	g.Go(func() (err error) {
-		s.Errors, err = list(ctx, k, "errors", errorSummary, []any{scope.SourceID}, fields[ErrorSummary])
-		return err
-	})
-	g.Go(func() (err error) {
-		s.Backoff, err = list(ctx, k, "backoff", backoffWaits, scope.Args(now), fields[BackoffWait])
-		return err
-	})
-	g.Go(func() (err error) {
-		s.Hosts, err = list(ctx, k, "hosts", hostPaces, []any{scope.SourceID, now}, fields[HostPace])
-		return err
-	})
-	g.Go(func() (err error) {
-		s.Workers, err = list(ctx, k, "workers", workerStatus, placesOf(scope), func(w *WorkerStatus) []any {
-			return []any{
-				&w.Worker, &w.Name, &w.Host, &w.PID, &w.run, &w.Source, at(&w.Started), at(&w.Heartbeat), &w.TargetID, &w.City,
-				&w.State, &w.Category, &w.Page, &w.Pages, &w.Listings, &w.Claims, &w.ClaimRetries, &w.RSS,
-			}
-		})
-		for i := range s.Workers {
-			s.Workers[i].Alive = k.alive(s.Workers[i].run)
-		}
-		return err
-	})
-	g.Go(func() (err error) {
-		s.Left, err = k.leftNow(ctx, scope)
-		return err
-	})
-	g.Go(func() (err error) {
-		if s.LastRun, err = k.lastRun(ctx, scope.SourceID); err == nil {
-			s.Passes, err = k.Passes(ctx, scope)
-		}
-		return err
-	})
-	g.Go(func() (err error) {
-		s.Kinds, err = list(ctx, k, "count targets by kind", kindCounts, placesOf(scope, store.JSONTexts([]yp.Kind{yp.KindDetail, yp.KindIndex})), fields[KindCounts])
-		return err
-	})
-	if err := g.Wait(); err != nil {
-		return nil, fmt.Errorf("read status: %w", err)
-	}
-	s.sum()
-	return s, nil
-}
-
-// sum adds up the sources.
-func (s *Status) sum() {
-	for i := range s.Sources {
-		src := &s.Sources[i]
-		s.Schedule.add(src.Schedule)
-		s.Health.add(src.Health)
-		s.Pages, s.OwnPages, s.Rows, s.Listings = s.Pages+src.Pages, s.OwnPages+src.OwnPages, s.Rows+src.Rows, s.Listings+src.Listings
-	}
-}
-
-func (c *ScheduleCounts) add(o ScheduleCounts) {
-	c.Targets += o.Targets
-	c.Due += o.Due
-	c.Scheduled += o.Scheduled
-	c.Degraded += o.Degraded
-	c.Paused += o.Paused
-	c.Failed += o.Failed
-	c.NeedsPlan += o.NeedsPlan
-	c.NotScheduled += o.NotScheduled
-}
-
-func (c *HealthCounts) add(o HealthCounts) {
-	c.Active += o.Active
-	c.Degraded += o.Degraded
-	c.Paused += o.Paused
-	c.Failed += o.Failed
-}
-
-const (
-	sourceStatus = `
-	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.reason, ''),
-		ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h, ifnull(p.samples_24h, 0), p.success_rate_24h,
-		p.latency_p50_ms, p.latency_p95_ms, ifnull(p.dominant_class, ''), ifnull(p.burst_429, 0), p.failing_since, p.quarantine_until,
-		ifnull(p.cooldown_minutes, 0), p.updated_at
-	FROM v_source_availability g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
-	WHERE ?1 = 0 OR g.source_id = ?1 GROUP BY g.source_id ORDER BY g.source`
-	// otherStatus is the HTTP status to name where no class of failures says more.
-	otherStatus = `
-	SELECT ifnull(http_status, 0) FROM requests WHERE source_id = ? AND finished_at > ? AND proxy_failed = 0 AND type <> 'robots'
-		AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
-)
-
-// Sources lists the sources that the database knows, by name, with their availability and
-// profiles, and without their targets.
-func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
-	return k.sourceStatus(ctx, 0)
-}
-
-// sourceStatus is Sources of one source; id 0 = of all.
-func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, error) {
-	all, err := list(ctx, k, "list sources", sourceStatus, []any{id}, func(s *SourceStatus) []any {
-		p := &s.Profile
-		return []any{
-			&s.id, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Reason,
-			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
-			&p.P50, &p.P95, &p.Dominant, &p.Burst429, at(&p.Failing), at(&p.Quarantine), &p.Cooldown, at(&p.Updated),
-		}
-	})
-	for i := range all {
-		s := &all[i]
-		s.Proxies, s.Remedy = []ProxyUse{}, SourceRemedy(s.Name, s.Availability)
-		if s.Profile.Class == string(yp.ClassUnknown) {
-			args := []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}
-			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return all, err
-}
-
-// targetMarks writes four letters for each target of a source, three of its
-// schedule and one of its health, and sums up the rest of v_crawl_health, in one
-// pass. To GROUP BY schedule and health would sort a million rows, which takes
-// longer than to read them; to sum up each would decide each of them seven times
-// over. The plus keeps SQLite from an index that holds nearly every row of the
-// table, in another order.
-const (
-	targetMarks = `
-	SELECT ifnull(group_concat(substr(v.schedule_status, 1, 3) || substr(v.crawl_status, 1, 1), ''), ''),
-		ifnull(sum(v.consecutive_failures > 0), 0), ifnull(avg(v.consecutive_failures), 0), ifnull(sum(v.last_success_at >= ?3), 0)
-	FROM v_crawler_status v WHERE v.kind = 'search' AND +v.source = ?1 AND (?2 = '[]' OR v.state IN (SELECT value FROM json_each(?2)))`
-	countAvailable = `
-	SELECT count(*) FROM targets_available a WHERE a.kind = 'search' AND +a.source_id = ?1 AND (?2 = '[]' OR a.state IN (SELECT value FROM json_each(?2)))`
-)
-
-func (k *Reader) targetCounts(ctx context.Context, s *SourceStatus, states, day string) error {
-	return k.each(ctx, targetMarks, []any{s.Name, states, day}, func(rows *sql.Rows) error {
-		var marks sql.RawBytes
-		f := &s.HealthFigures
-		if err := rows.Scan(&marks, &f.WithFailures, &f.MeanFailures, &f.Successes24h); err != nil {
-			return err
-		}
-		return s.tally(marks)
-	})
-}
-
-// markWidth is what targetMarks writes for a target.
-const markWidth = 4
-
-// tally counts the marks. A mark that means nothing is a mismatch of schema and
-// program, not a target of no kind.
-func (s *SourceStatus) tally(marks []byte) error {
-	schedule := map[string]*int64{
-		"DUE": &s.Schedule.Due, "SCH": &s.Schedule.Scheduled, "DEG": &s.Schedule.Degraded, "PAU": &s.Schedule.Paused,
-		"FAI": &s.Schedule.Failed, "NEE": &s.Schedule.NeedsPlan, "NOT": &s.Schedule.NotScheduled,
-	}
-	health := map[byte]*int64{'a': &s.Health.Active, 'd': &s.Health.Degraded, 'p': &s.Health.Paused, 'f': &s.Health.Failed}
-	seen := map[[markWidth]byte]int64{}
-	for len(marks) >= markWidth {
-		seen[[markWidth]byte(marks)]++
-		marks = marks[markWidth:]
-	}
-	for mark, n := range seen {
-		a, b := schedule[string(mark[:markWidth-1])], health[mark[markWidth-1]]
-		if a == nil || b == nil {
-			return fmt.Errorf("v_crawler_status says %q", mark)
-		}
-		*a, *b = *a+n, *b+n
-		s.Schedule.Targets += n
-	}
-	return nil
-}
-
-const (
-	recentPages = `
-	SELECT count(nullif(result_count, 0)) FILTER (WHERE type = 'listing'), ifnull(sum(result_count) FILTER (WHERE type = 'listing'), 0), count(*) FILTER (WHERE type = 'detail')
-	FROM requests WHERE source_id = ? AND finished_at >= ? AND type IN ('listing', 'detail') AND outcome = 'success' AND proxy_failed = 0`
-	// The listings of the targets that were at work in the hour, each once.
-	recentListings = `
-	SELECT count(DISTINCT x.listing) FROM (
-		SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= ?2 UNION ALL SELECT id FROM targets WHERE status = 'IN_PROGRESS' AND source_id = ?1) w
-	CROSS JOIN targets t ON t.id = w.id AND t.source_id = ?1
-	CROSS JOIN sightings x ON x.target_id = t.id AND x.seen_at >= ?2 AND x.since < 0x7FFFFFFFFFFFFFFF`
-	// No index has the requests that failed at their proxy: of the newest 50,000, more
-	// than an hour's, each is looked at.
-	recentProxies = `
-	SELECT proxy, count(*), sum(outcome = 'failure') FROM requests
-	WHERE id > (SELECT max(id) - 50000 FROM requests) AND +source_id = ? AND finished_at >= ? AND proxy IS NOT NULL
-		AND error_class IS NOT 'rate_limited' GROUP BY proxy ORDER BY 2 DESC, 1`
-)
-
-// lastHour reads what the last hour brought.
-func (k *Reader) lastHour(ctx context.Context, s *SourceStatus, hour string) error {
-	args := []any{s.id, hour}
-	_, err := k.one(ctx, "pages", recentPages, args, &s.Pages, &s.Rows, &s.OwnPages)
-	if err == nil && s.Rows > 0 {
-		_, err = k.one(ctx, "listings", recentListings, args, &s.Listings)
-	}
-	if err == nil {
-		s.Proxies, err = list(ctx, k, "proxies", recentProxies, args, fields[ProxyUse])
-	}
-	return err
-}

@@ -2,11 +2,9 @@ package report_test
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
@@ -19,6 +17,19 @@ func readStatus(t *testing.T, b *bundle, scope store.Scope) *report.Status {
 	s, err := b.Status(t.Context(), scope)
 	noErr(t, err)
 	return s
+}
+
+// part is columns of a part of status, a text for each row.
+func part(s *report.Status, name string, columns ...string) (rows []string) {
+	t := s.Part(name)
+	for _, row := range t.Rows {
+		cells := make([]string, len(columns))
+		for i, c := range columns {
+			cells[i] = fmt.Sprint(t.Value(row, c))
+		}
+		rows = append(rows, strings.Join(cells, "|"))
+	}
+	return rows
 }
 
 // TestStatusCounts: the counts are those of the views.
@@ -36,24 +47,17 @@ func TestStatusCounts(t *testing.T) {
 			if len(scope.States) > 0 {
 				in = fmt.Sprintf("state IN ('%s', '%s')", scope.States[0], scope.States[len(scope.States)-1])
 			}
-			c := s.Schedule
-			got := []string{fmt.Sprintf("%d|%d|%d|%d|%d|%d|%d|%d", c.Targets, c.Due, c.Scheduled, c.Degraded, c.Paused, c.Failed, c.NeedsPlan, c.NotScheduled)}
-			same(t, "schedule", got, table(t, b.DB(), `SELECT count(*), count(*) FILTER (WHERE schedule_status = 'DUE'), count(*) FILTER (WHERE schedule_status = 'SCHEDULED'),
-				count(*) FILTER (WHERE schedule_status = 'DEGRADED'), count(*) FILTER (WHERE schedule_status = 'PAUSED'), count(*) FILTER (WHERE schedule_status = 'FAILED'),
-				count(*) FILTER (WHERE schedule_status = 'NEEDS_PLAN'), count(*) FILTER (WHERE schedule_status = 'NOT_SCHEDULED') FROM v_crawler_status WHERE `+in))
-			h := s.Health
-			got = []string{fmt.Sprintf("%d|%d|%d|%d", h.Active, h.Degraded, h.Paused, h.Failed)}
-			same(t, "health", got, table(t, b.DB(), `SELECT count(*) FILTER (WHERE crawl_status = 'active'), count(*) FILTER (WHERE crawl_status = 'degraded'),
-				count(*) FILTER (WHERE crawl_status = 'paused'), count(*) FILTER (WHERE crawl_status = 'failed') FROM v_crawler_status WHERE `+in))
-			got = []string{fmt.Sprint(s.Sources[0].HealthFigures.DueNow)}
-			same(t, "due now", got, table(t, b.DB(), `SELECT count(*) FROM targets_available WHERE `+in))
+			same(t, "targets", part(s, "targets", strings.Fields("targets due scheduled degraded paused failed needs_plan not_scheduled health_active health_degraded health_paused health_failed")...),
+				table(t, b.DB(), `SELECT count(*), sum(schedule_status = 'DUE'), sum(schedule_status = 'SCHEDULED'), sum(schedule_status = 'DEGRADED'), sum(schedule_status = 'PAUSED'),
+					sum(schedule_status = 'FAILED'), sum(schedule_status = 'NEEDS_PLAN'), sum(schedule_status = 'NOT_SCHEDULED'), sum(crawl_status = 'active'),
+					sum(crawl_status = 'degraded'), sum(crawl_status = 'paused'), sum(crawl_status = 'failed') FROM v_crawler_status WHERE `+in+` HAVING count(*) > 0`))
+			same(t, "due now", part(s, "targets", "due_now"), table(t, b.DB(), `SELECT count(*) FROM targets_available WHERE `+in+` HAVING count(*) > 0`))
 		})
 	}
 	t.Run("as v_crawl_health", func(t *testing.T) {
 		t.Parallel()
-		f := readStatus(t, b, store.Scope{}).Sources[0].HealthFigures
-		got := []string{fmt.Sprintf("%d|%d|%.2f|%d", f.DueNow, f.WithFailures, f.MeanFailures, f.Successes24h)}
-		same(t, "health", got, table(t, b.DB(), `SELECT due_now, with_failures, format('%.2f', mean_consecutive_failures), successful_24h FROM v_crawl_health`))
+		same(t, "health", part(readStatus(t, b, store.Scope{}), "targets", "due_now", "with_failures", "mean_consecutive_failures", "successful_24h", "health_degraded"),
+			table(t, b.DB(), `SELECT due_now, with_failures, mean_consecutive_failures, successful_24h, degraded FROM v_crawl_health`))
 	})
 }
 
@@ -69,11 +73,15 @@ func TestStatusOfNothing(t *testing.T) {
 	b := setup(t, 0)
 	s, err := b.Status(t.Context(), store.Scope{SourceID: b.scope.SourceID})
 	noErr(t, err)
-	if len(s.Sources) != 1 || s.Schedule.Targets != 0 || s.Errors == nil || s.Backoff == nil || s.Hosts == nil || s.Workers == nil || s.Sources[0].Proxies == nil {
-		t.Errorf("%+v", s)
+	for _, name := range strings.Fields("targets kinds errors backoff hosts workers proxies") {
+		if rows := s.Part(name).Rows; len(rows) != 0 {
+			t.Errorf("%s: %v", name, rows)
+		}
 	}
-	if p := s.Sources[0].Profile; p.Status != "" || p.Rate1h != nil || !p.Updated.IsZero() {
-		t.Errorf("never rolled up: %+v", p)
+	same(t, "never rolled up", part(s, "sources", "source", "availability", "status", "success_1h_percent", "rated_at"), []string{"demo|open|<nil>|<nil>|<nil>"})
+	text, err := yp.JSON(s, "")
+	if noErr(t, err); !strings.Contains(string(text), `"errors":[],`) || !strings.Contains(string(text), `"status":null,`) {
+		t.Errorf("%s", text)
 	}
 }
 
@@ -92,27 +100,15 @@ func TestStatusOfSources(t *testing.T) {
 			(1, 'a', '`+yp.FormatTime(until)+`', 'penalty', 4000, 'challenges', 2, 'x'), (1, 'b', '`+yp.FormatTime(until)+`', 'Retry-After', 0, NULL, 0, 'x'),
 			(1, 'c', '`+ago(time.Hour)+`', 'penalty', 0, NULL, 1, 'x'), (1, 'd', NULL, NULL, 3000, 'failures', 0, 'x')`)
 	s := readStatus(t, b, store.Scope{})
-	var names []string
-	for _, src := range s.Sources {
-		names = append(names, src.Name)
-	}
-	same(t, "sources", names, []string{"another", "demo"})
+	same(t, "sources", part(s, "sources", "source", "availability", "reason", "status", "success_1h_percent", "latency_p50_ms", "latency_p95_ms"),
+		[]string{"another|open|<nil>|<nil>|<nil>|<nil>|<nil>", "demo|quarantined|cf_challenge|quarantined|25|<nil>|900"})
 	src := s.Sources[1]
 	if src.Availability != store.SourceQuarantined || !src.Until.Equal(until) || src.Reason != "cf_challenge" || src.Remedy != "" {
 		t.Errorf("gate: %+v", src)
 	}
-	p := src.Profile
-	if p.Status != "quarantined" || *p.Rate1h != 0.25 || p.P50 != nil || *p.P95 != 900 || !p.Burst429 || p.Cooldown != 60 || !p.Quarantine.Equal(until) {
-		t.Errorf("profile: %+v", p)
-	}
-	want := []report.HostPace{
-		{Source: "demo", Host: "a", HeldUntil: until, HeldFor: "penalty", DelayMS: 4000, DelayReason: "challenges", Blocks: 2},
-		{Source: "demo", Host: "b", HeldUntil: until, HeldFor: "Retry-After"},
-		{Source: "demo", Host: "d", DelayMS: 3000, DelayReason: "failures"},
-	}
-	if diff := cmp.Diff(want, s.Hosts); diff != "" {
-		t.Errorf("hosts (-want +got):\n%s", diff)
-	}
+	same(t, "hosts", part(s, "hosts", "host", "held_until", "reason", "delay_ms", "delay_reason", "blocks"), []string{
+		"a|" + yp.FormatTime(until) + "|penalty|4000|challenges|2", "b|" + yp.FormatTime(until) + "|Retry-After|<nil>|<nil>|0", "d|<nil>|<nil>|3000|failures|0",
+	})
 	if s := readStatus(t, b, b.scope); len(s.Sources) != 1 || s.Sources[0].Name != "demo" {
 		t.Errorf("of one source: %+v", s.Sources)
 	}
@@ -123,13 +119,8 @@ func TestStatusOfWaits(t *testing.T) {
 	b := mixed(t)
 	execute(t, b.DB(), `UPDATE targets SET status = 'FAILED', backoff_level = 2, last_error_code = 'TIMEOUT', wait_reason = 'backoff', not_before = '`+ahead(2*time.Hour)+`' WHERE id = 12`,
 		`UPDATE targets SET wait_reason = 'backoff', not_before = '`+ago(time.Hour)+`' WHERE id = 13`) // over: it waits for nothing
-	got := readStatus(t, b, store.Scope{}).Backoff
-	if len(got) != 2 || got[0].Level != 0 || got[0].Targets != 1 || got[1].Level != 2 || got[1].Targets != 2 || !got[1].Next.Before(got[1].Last) {
-		t.Errorf("%+v", got)
-	}
-	if got := readStatus(t, b, store.Scope{States: []string{"WY"}}).Backoff; len(got) != 0 {
-		t.Errorf("in a state without targets: %+v", got)
-	}
+	same(t, "levels", part(readStatus(t, b, store.Scope{}), "backoff", "backoff_level", "targets"), []string{"0|1", "2|2"})
+	same(t, "in a state without targets", part(readStatus(t, b, store.Scope{States: []string{"WY"}}), "backoff", "targets"), nil)
 }
 
 func TestStatusOfWorkers(t *testing.T) {
@@ -143,25 +134,9 @@ func TestStatusOfWorkers(t *testing.T) {
 		`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', 'x')`,
 		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at) VALUES (900, 'worker_0_pid_9', 'amber', 'elsewhere', 9, 'x', 'x')`)
 	noErr(t, b.run.Dismiss(t.Context(), yp.WorkerID(2, 1), checkpoint.Usage{}))
-	all := readStatus(t, b, store.Scope{}).Workers
-	if len(all) != 3 {
-		t.Fatalf("%d workers: %+v", len(all), all)
-	}
-	alive := map[string]bool{}
-	for _, w := range all {
-		alive[w.Worker] = w.Alive
-	}
-	if diff := cmp.Diff(map[string]bool{"worker_0_pid_1": true, "worker_1_pid_1": true, "worker_0_pid_9": false}, alive); diff != "" {
-		t.Error(diff)
-	}
-	i := slices.IndexFunc(all, func(w report.WorkerStatus) bool { return w.Worker == yp.WorkerID(1, 1) })
-	w := all[i]
-	if w.TargetID != c.TargetID || w.Page != 1 || w.State != c.Place.State || w.City != c.Place.City || w.Claims != 200 || w.ClaimRetries != 3 || w.Listings != 210 || w.RSS != 30_000_000 {
-		t.Errorf("%+v", w)
-	}
-	if one := readStatus(t, b, store.Scope{States: []string{c.Place.State}}).Workers; len(one) != 1 || one[0].Worker != w.Worker {
-		t.Errorf("in its state: %+v", one)
-	}
+	same(t, "workers", part(readStatus(t, b, store.Scope{}), "workers", "worker_id", "state"), []string{"worker_0_pid_1|running", "worker_1_pid_1|running", "worker_0_pid_9|silent"})
+	same(t, "in its state", part(readStatus(t, b, store.Scope{States: []string{c.Place.State}}), "workers", strings.Fields("worker_id target_id page claims retries_percent listings memory_bytes")...),
+		[]string{fmt.Sprintf("%s|%d|1|200|1.5|210|30000000", yp.WorkerID(1, 1), c.TargetID)})
 }
 
 // request is a row of requests that ended so long ago.
@@ -192,19 +167,14 @@ func TestStatusOfTheHour(t *testing.T) {
 		request(time.Minute, "robots", "success", "", "", 0),
 	)
 	s := readStatus(t, b, store.Scope{})
-	if s.Pages != 2 || s.Rows != 42 || s.Listings != 0 {
-		t.Errorf("%d pages, %d rows, %d listings", s.Pages, s.Rows, s.Listings)
-	}
+	hour := strings.Fields("source pages_1h rows_1h listings_1h detail_pages_1h")
+	same(t, "hour", part(s, "last_hour", hour...), []string{"demo|2|42|0|0"})
 	for range 2 { // both targets show a and b, one is still in hand
 		c := b.claim(t, 0)
 		b.commit(t, c, page(c.TargetID == 1, "a", "b", fmt.Sprint("own", c.TargetID)))
 	}
-	if got := readStatus(t, b, store.Scope{}).Listings; got != 4 {
-		t.Errorf("%d different listings, want 4", got)
-	}
-	if diff := cmp.Diff([]report.ProxyUse{{Proxy: "http://p:1", Requests: 2, Failures: 1}}, s.Sources[0].Proxies); diff != "" {
-		t.Error(diff)
-	}
+	same(t, "different listings", part(readStatus(t, b, store.Scope{}), "last_hour", "listings_1h"), []string{"4"})
+	same(t, "proxies", part(s, "proxies", "source", "proxy", "requests_1h", "failures_1h"), []string{"demo|http://p:1|2|1"})
 }
 
 func TestStatusOfErrors(t *testing.T) {
@@ -217,11 +187,6 @@ func TestStatusOfErrors(t *testing.T) {
 	}
 	execute(t, b.DB(), attempt(1, time.Hour, "TIMEOUT"), attempt(1, 2*time.Hour, "TIMEOUT"), attempt(2, time.Hour, "TIMEOUT"),
 		attempt(3, time.Hour, "PARSE_ERROR"), attempt(3, 8*24*time.Hour, "BLOCKED_PROXY"), attempt(3, time.Hour, "SUCCESS"))
-	got := readStatus(t, b, store.Scope{}).Errors
-	if len(got) != 2 || got[0].Code != "TIMEOUT" || got[0].Occurrences != 3 || got[0].Targets != 2 || *got[0].MeanMS != 400 || got[1].Code != "PARSE_ERROR" {
-		t.Errorf("%+v", got)
-	}
-	if got := readStatus(t, b, store.Scope{SourceID: 77}).Errors; len(got) != 0 {
-		t.Errorf("of another source: %+v", got)
-	}
+	same(t, "errors", part(readStatus(t, b, store.Scope{}), "errors", "error_code", "occurrences", "targets", "mean_duration_ms"), []string{"TIMEOUT|3|2|400", "PARSE_ERROR|1|1|400"})
+	same(t, "of another source", part(readStatus(t, b, store.Scope{SourceID: 77}), "errors", "error_code"), nil)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -31,86 +32,70 @@ func Schedules() []Schedule {
 	}
 }
 
-// Target is a row of v_crawler_status: a target with its health and its schedule.
-type Target struct {
-	ID           int64      `json:"id"`
-	Source       string     `json:"source"`
-	Kind         yp.Kind    `json:"kind"`
-	City         string     `json:"city"`
-	State        string     `json:"state"`
-	Category     string     `json:"category"`
-	Status       yp.Status  `json:"status"`
-	Schedule     Schedule   `json:"schedule_status"`
-	Health       yp.Health  `json:"crawl_status"`
-	Enabled      bool       `json:"enabled"`
-	NotBefore    time.Time  `json:"not_before"`
-	WaitReason   string     `json:"wait_reason,omitempty"` // backoff, recrawl or gap
-	AutoDisabled bool       `json:"auto_disabled"`         // parked because it failed too often
-	BackoffLevel int        `json:"backoff_level"`
-	Failures     int        `json:"consecutive_failures"`
-	FrequencyMin Minutes    `json:"crawl_frequency_seconds"` // 0 = once only
-	LastSuccess  time.Time  `json:"last_success_at"`
-	Attempts     int        `json:"total_attempts"`
-	Successes    int        `json:"total_successes"`
-	SuccessRate  *float64   `json:"success_rate"` // percent, null before the first attempt
-	Page         int        `json:"page_current"`
-	ErrorCode    string     `json:"last_error_code,omitempty"`
-	Error        string     `json:"last_error,omitempty"`
-	ClaimedBy    WorkerName `json:"claimed_by,omitempty"`
-	Heartbeat    time.Time  `json:"heartbeat_at"`
-	Started      time.Time  `json:"crawl_started_at"`
-	Finished     time.Time  `json:"finished_at"`
-	Retired      time.Time  `json:"retired_at"` // its city is no longer in the source's index, or its listing no longer on the site
+// showTarget is what `targets show` shows: the last attempts, at most ?2 of them, with their steps and requests.
+var showTarget = thing{
+	list: "targets list", named: "id target next_at", row: `SELECT * FROM v_targets WHERE id = ?1`,
+	parts: []Part{
+		{Name: "attempts", Query: `SELECT * FROM v_attempts WHERE target_id = ?1 AND ` + ofLastAttempts + ` ORDER BY claim_token`},
+		{
+			Name: "steps", Show: "clock what",
+			Query: `SELECT attempt, claim_token, time, ifnull(substr(time, 12), '') AS clock, what FROM v_steps WHERE target_id = ?1 AND ` + ofLastAttempts + ` ORDER BY claim_token, rank > 4, time, page, rank`,
+		},
+		{Name: "requests", Query: `SELECT * FROM requests WHERE target_id = ?1 AND ` + ofLastAttempts + ` ORDER BY claim_token, started_at, id`},
+	},
 }
 
-const (
-	targetColumns = `v.id, v.source, v.kind, ifnull(v.city, ''), v.state, coalesce((SELECT l.name FROM listings l WHERE l.id = v.listing), v.category, ''), v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before,
-		ifnull(v.wait_reason, ''), v.auto_disabled, v.backoff_level, v.consecutive_failures, v.crawl_frequency_minutes, v.last_success_at,
-		v.total_attempts, v.total_successes, v.success_rate, v.page_current, ifnull(v.last_error_code, ''), ifnull(v.last_error, ''),
-		ifnull(v.claimed_by, ''), v.heartbeat_at, v.crawl_started_at, v.finished_at, v.retired_at`
-)
+const ofLastAttempts = `claim_token IN (SELECT x.claim_token FROM crawl_attempts x WHERE x.target_id = ?1 ORDER BY x.claim_token DESC LIMIT ?2)`
 
-// TargetDetail is all that is known of one target.
-type TargetDetail struct {
-	Target
-	Name       string    `json:"name"` // city-slug/category-slug, as commands take it
-	Priority   int       `json:"priority"`
-	Population int       `json:"population"`
-	MaxPages   int       `json:"max_pages"`   // 0 = all
-	MaxRetries int       `json:"max_retries"` // of one page within an attempt
-	NextPage   string    `json:"next_page_url,omitempty"`
-	SiteTotal  *int      `json:"site_total"` // listings, as the site says
-	Raw        int       `json:"raw_count"`
-	Accepted   int       `json:"accepted_count"`
-	Bad        int       `json:"bad_count"`
-	Recoveries int       `json:"recoveries"` // in a row, without a new page
-	Created    time.Time `json:"created_at"`
-	Next       Next      `json:"next"`
-
-	availability store.SourceState
-	closedUntil  time.Time
-	closedWhy    string
-	available    bool
+// Target tells all that is known of a target, with at most so many attempts, 0 = all; sql.ErrNoRows, wrapped, when there is none
+// with that id.
+func (k *Reader) Target(ctx context.Context, id int64, attempts int) (r *Record, err error) {
+	err = k.at(ctx, func(k *Reader) error {
+		next, err := k.Next(ctx, id)
+		if err != nil {
+			return err
+		}
+		if r, err = k.record(ctx, showTarget, id, atMost(attempts)); err == nil {
+			r.Add("next", func([]any) any { return next })
+		}
+		return err
+	})
+	return r, err
 }
 
-const showTarget = `
-	SELECT ` + targetColumns + `, iif(t.kind = 'search', c.slug || '/' || k.slug, ''), t.priority, t.population, t.max_pages, t.max_retries, ifnull(t.next_page_url, ''),
-		t.site_total, t.raw_count, t.accepted_count, t.bad_count, t.recoveries, t.created_at,
-		o.state, o.until, ifnull(o.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = t.id)
-	FROM v_crawler_status v JOIN targets t ON t.id = v.id JOIN v_source_availability o ON o.source_id = t.source_id
-	LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id
-	WHERE v.id = ?`
+// waiting is what decides when a target is crawled next.
+type waiting struct {
+	ID        int64
+	Source    string
+	Kind      yp.Kind
+	Status    yp.Status
+	Schedule  Schedule
+	Health    yp.Health
+	Enabled   bool
+	NotBefore time.Time
+	Wait      string // backoff, recrawl or gap
+	Failures  int
+	ErrorCode string
+	ClaimedBy WorkerName
+	Retired   time.Time
 
-// Target returns one target with what happens to it next; sql.ErrNoRows, wrapped,
-// when there is none with that id.
-func (k *Reader) Target(ctx context.Context, id int64) (*TargetDetail, error) {
-	var t TargetDetail
-	into := append(fields(&t.Target), &t.Name, &t.Priority, &t.Population, &t.MaxPages, &t.MaxRetries, &t.NextPage,
-		&t.SiteTotal, &t.Raw, &t.Accepted, &t.Bad, &t.Recoveries, at(&t.Created),
-		&t.availability, at(&t.closedUntil), &t.closedWhy, &t.available)
-	if err := k.pool().QueryRowContext(ctx, showTarget, id).Scan(into...); err != nil {
-		return nil, fmt.Errorf("read target %d: %w", id, err)
+	Availability store.SourceState
+	ClosedUntil  time.Time
+	ClosedWhy    string
+	Available    bool
+}
+
+const readWaiting = `
+	SELECT v.id, v.source, v.kind, v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before, ifnull(v.wait_reason, ''), v.consecutive_failures,
+		ifnull(v.last_error_code, ''), ifnull(v.claimed_by, ''), v.retired_at, o.state, o.until, ifnull(o.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = v.id)
+	FROM v_crawler_status v JOIN v_source_availability o ON o.source = v.source WHERE v.id = ?`
+
+// Next says when a target is crawled next; sql.ErrNoRows, wrapped, when there is none with that id.
+func (k *Reader) Next(ctx context.Context, id int64) (Next, error) {
+	var w waiting
+	found, err := k.one(ctx, fmt.Sprintf("read target %d", id), readWaiting, []any{id}, fields(&w)...)
+	if err == nil && !found {
+		err = fmt.Errorf("read target %d: %w", id, sql.ErrNoRows)
 	}
-	t.Next = t.next()
-	return &t, nil
+	return w.next(), err
 }

@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,11 +15,24 @@ import (
 	"ypcrawl/yp"
 )
 
-func readTrace(t *testing.T, b *bundle, id int64, attempts int) *report.Trace {
+func readTarget(t *testing.T, b *bundle, id int64, attempts int) *report.Record {
 	t.Helper()
-	tr, err := b.Trace(t.Context(), id, attempts)
+	r, err := b.Target(t.Context(), id, attempts)
 	noErr(t, err)
-	return tr
+	return r
+}
+
+// cells are the rows of a part, its columns as words.
+func cells(r *report.Record, part, columns string) (all []string) {
+	p := r.Part(part)
+	for _, row := range p.Rows {
+		var words []string
+		for _, c := range strings.Fields(columns) {
+			words = append(words, fmt.Sprint(p.Value(row, c)))
+		}
+		all = append(all, strings.Join(words, "|"))
+	}
+	return all
 }
 
 // tell notes a step and a request on a claim, as a worker does.
@@ -31,7 +46,7 @@ func tell(b *bundle, c *checkpoint.Claim, event string, class yp.ErrorClass, sta
 	})
 }
 
-func TestTrace(t *testing.T) {
+func TestTarget(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
 	c := b.claim(t, 0)
@@ -42,29 +57,66 @@ func TestTrace(t *testing.T) {
 	if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, "it hangs"); err != nil {
 		t.Fatal(err)
 	}
-	tr := readTrace(t, b, c.TargetID, 5)
-	if len(tr.Attempts) != 1 || tr.Earlier != 0 || tr.ID != c.TargetID {
-		t.Fatalf("%+v", tr)
+	r := readTarget(t, b, c.TargetID, 5)
+	if r.Get("id") != c.TargetID || r.Get("attempts_kept") != int64(1) || r.Get("next") == nil {
+		t.Errorf("%v", r.Rows)
 	}
-	a := tr.Attempts[0]
-	if a.Number != 1 || a.Worker != c.Worker.ID || a.Ended != "failed" || a.Code != "TIMEOUT" || a.Message != "it hangs" || *a.DurationMS != 2000 ||
-		*a.BackoffMS < 120_000 || *a.Pages != 0 || a.Finished.Sub(a.Started) != 2*time.Second || a.Run != b.run.UUID {
-		t.Errorf("attempt: %+v", a)
+	same := func(part, columns string, want ...string) {
+		t.Helper()
+		if got := cells(r, part, columns); !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", part, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
 	}
-	if !a.HasSteps || len(a.Steps) != 2 || a.Steps[0].Event != "retry" || a.Steps[1].Detail != "a detail" || a.Dropped != 0 {
-		t.Errorf("steps: %+v", a.Steps)
+	same("attempts", "attempt worker_id ended error message duration_ms pages", "1|"+c.Worker.ID+"|failed|TIMEOUT|it hangs|2000|0")
+	same("requests", "http_status error_class waited_ms wait_reason latency_ms proxy result_count outcome retry_seq",
+		"429|http_429|42000|Retry-After|120|http://p:1|<nil>|failure|0", "<nil>|timeout|42000|Retry-After|120|http://p:1|<nil>|failure|1")
+	again := "; next try at "
+	texts := cells(r, "steps", "what")
+	for i, text := range texts {
+		if head, _, found := strings.Cut(text, again); found {
+			texts[i] = head
+		}
 	}
-	if len(a.Requests) != 2 {
-		t.Fatalf("requests: %+v", a.Requests)
+	want := []string{
+		"waited 42.0 s: Retry-After", "asked GET http://x/y via http://p:1 as honest", "page 1 retry: a detail", "answered 429 in 120 ms: http_429",
+		"waited 42.0 s: Retry-After", "asked GET http://x/y again (1) via http://p:1 as honest", "page 1 rotated: a detail", "no answer in 120 ms: timeout",
+		"failed TIMEOUT after 2.0 s: it hangs; 0 pages, 0 listings, 0 new or changed",
 	}
-	r := a.Requests[0]
-	if r.HTTPStatus != 429 || r.Class != "http_429" || r.WaitedMS != 42_000 || r.WaitReason != "Retry-After" || r.LatencyMS != 120 || r.Proxy != "http://p:1" ||
-		r.Results != nil || r.Outcome != "failure" || a.Requests[1].Retry != 1 || a.Requests[1].HTTPStatus != 0 {
-		t.Errorf("request: %+v", r)
+	if !strings.HasPrefix(texts[0], "attempt 1 begins, ") || !strings.HasSuffix(texts[0], ", from page 1, as honest: ") && !strings.Contains(texts[0], "from page 1") || !slices.Equal(texts[1:], want) {
+		t.Errorf("steps: got\n%s\nwant\n%s", strings.Join(texts, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-func TestTraceLimit(t *testing.T) {
+// TestSteps: steps and requests stand in the order in which they happened, also those of one millisecond.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1, "CA")
+	c := b.claim(t, 0)
+	second := func(n int) string { return fmt.Sprintf("2026-11-20T12:00:%02d.000Z", n) }
+	execute(t, b.DB(), fmt.Sprintf(`UPDATE crawl_attempts SET started_at = '%s', metadata = '{"steps": [{"at": "%[1]s", "event": "claimed"},
+			{"at": "%s", "event": "committed", "page": 1, "detail": "30 listings, 12 new"}, {"at": "%s", "event": "retry", "page": 1, "detail": "TIMEOUT"}, {"at": "no time", "event": "odd"}]}'`,
+		second(0), second(44), second(3)))
+	for _, q := range []string{
+		`2, 'http://x/2', 0, '` + second(44) + `', '` + second(45) + `', 1000, 403, 'http_403', NULL, 'http://p:1', 0, 'chrome', 'proxy', 0, NULL, 'failure'`,
+		`1, 'http://x/1', 0, '` + second(2) + `', '` + second(3) + `', 1000, NULL, 'timeout', NULL, NULL, 1, NULL, 'none', 0, NULL, 'failure'`,
+		`1, 'http://x/1', 1, '` + second(43) + `', '` + second(44) + `', 120, 200, NULL, 30, NULL, 0, NULL, 'none', 42000, 'Retry-After', 'success'`,
+		`3, 'http://x/3', 0, '` + second(50) + `', '` + second(50) + `', 0, NULL, 'rate_limited', NULL, NULL, 0, NULL, 'none', 0, 'penalty', 'failure'`,
+	} {
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, page, url, retry_seq, started_at, finished_at, latency_ms, http_status,
+			error_class, result_count, proxy, proxy_failed, identity, via, waited_ms, wait_reason, outcome) SELECT 1, %d, %d, 'c', 'listing', %s`, c.TargetID, c.Token, q))
+	}
+	want := []string{
+		"odd", "asked GET http://x/1", "no answer in 1.0 s: the proxy failed, timeout", "page 1 retry: TIMEOUT",
+		"waited 42.0 s: Retry-After", "asked GET http://x/1 again (1)", "answered 200 in 120 ms: 30 listings", "page 1 committed: 30 listings, 12 new",
+		"asked GET http://x/2 via http://p:1 as chrome", "answered 403 in 1.0 s: http_403",
+		"not asked yet: penalty", "still under way, or its process was killed and is not recovered yet",
+	}
+	if got := cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:]; !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestTargetLimit(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA")
 	for range 4 {
@@ -75,43 +127,49 @@ func TestTraceLimit(t *testing.T) {
 		noErr(t, b.Release(t.Context(), c, "stop"))
 		clock.Move(time.Hour)
 	}
-	for limit, want := range map[int]string{1: "[4] 3", 3: "[2 3 4] 1", 9: "[1 2 3 4] 0", 0: "[1 2 3 4] 0"} {
-		tr := readTrace(t, b, 1, limit)
-		numbers := []int{}
-		for _, a := range tr.Attempts {
-			numbers = append(numbers, a.Number)
-			if a.Ended != "released" || a.Message != "stop" {
-				t.Errorf("%+v", a)
-			}
-		}
-		if got := fmt.Sprint(numbers, " ", tr.Earlier); got != want {
+	for limit, want := range map[int]string{1: "[4]", 3: "[2 3 4]", 9: "[1 2 3 4]", 0: "[1 2 3 4]"} {
+		r := readTarget(t, b, 1, limit)
+		if got := fmt.Sprint(cells(r, "attempts", "attempt")); got != want || r.Get("attempts_kept") != int64(4) {
 			t.Errorf("limit %d: %s, want %s", limit, got, want)
 		}
 	}
 }
 
-// TestTraceOfWhatIsGone: a killed process, pruned requests, a text that is no list
+// TestStepsOfWhatIsGone: a killed process, pruned requests, a text that is no list
 // of steps.
-func TestTraceOfWhatIsGone(t *testing.T) {
+func TestStepsOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
-	if tr := readTrace(t, b, 1, 5); len(tr.Attempts) != 0 || tr.Attempts == nil {
-		t.Errorf("never crawled: %+v", tr.Attempts)
+	if r := readTarget(t, b, 1, 5); len(r.Part("attempts").Rows)+len(r.Part("steps").Rows) != 0 {
+		t.Errorf("never crawled: %v", r.Parts)
 	}
 	c := b.claim(t, 0)
-	a := readTrace(t, b, c.TargetID, 5).Attempts[0]
-	if a.Ended != "running" || a.HasSteps || a.Pages != nil || !a.Finished.IsZero() || a.DurationMS != nil || a.Steps == nil || a.Requests == nil {
-		t.Errorf("under way: %+v", a)
+	says := func(metadata string, want ...string) {
+		t.Helper()
+		execute(t, b.DB(), fmt.Sprintf(`UPDATE crawl_attempts SET metadata = %s WHERE target_id = %d`, metadata, c.TargetID))
+		if got := cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:]; !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", metadata, got, want)
+		}
 	}
-	execute(t, b.DB(), fmt.Sprintf(`UPDATE crawl_attempts SET metadata = '[1, 2]' WHERE target_id = %d`, c.TargetID))
-	if a := readTrace(t, b, c.TargetID, 5).Attempts[0]; a.HasSteps || len(a.Steps) != 0 {
-		t.Errorf("another form of metadata: %+v", a)
+	const noRequests, running = "no requests are kept of it: none was made, they were deleted as too old, or the process was killed first",
+		"still under way, or its process was killed and is not recovered yet"
+	says(`NULL`, noRequests, running)
+	says(`'{"steps": [{"at": "x", "event": "y"}], "dropped": 3}'`, "y", "3 steps more were not kept", noRequests, running)
+	execute(t, b.DB(), `UPDATE crawl_attempts SET ended = 'recovered', finished_at = '2099-01-01T00:00:00.000Z'`)
+	says(`'[1, 2]'`, "its steps are not known: the process ended before it could write them", noRequests, "recovered: its process had ended")
+	for change, want := range map[string]string{
+		`ended = 'released', duration_ms = 1500, error_message = 'the run stops'`:                                             "released after 1.5 s: the run stops",
+		`ended = 'done', error_code = 'SUCCESS', duration_ms = 900, pages = 1, listings = 30, changed = 12`:                   "done after 900 ms; 1 page, 30 listings, 12 new or changed",
+		`ended = 'done', error_code = 'NO_LISTINGS'`:                                                                          "done (the site has no listings here)",
+		`ended = 'failed', error_code = 'TIMEOUT', error_message = 'fetch http://x/y: slow: very', backoff_delay_ms = 120000`: "failed TIMEOUT: slow: very; next try at 2099-01-01 00:02:00Z",
+	} {
+		execute(t, b.DB(), `UPDATE crawl_attempts SET duration_ms = NULL, error_code = NULL, error_message = NULL, pages = NULL, listings = NULL, changed = NULL, backoff_delay_ms = NULL, ended = 'released'`,
+			`UPDATE crawl_attempts SET `+change)
+		if got := cells(readTarget(t, b, c.TargetID, 5), "steps", "what"); got[len(got)-1] != want {
+			t.Errorf("%s: %q, want %q", change, got[len(got)-1], want)
+		}
 	}
-	execute(t, b.DB(), fmt.Sprintf(`UPDATE crawl_attempts SET metadata = '{"steps": [{"at": "x", "event": "y"}], "dropped": 3}' WHERE target_id = %d`, c.TargetID))
-	if a := readTrace(t, b, c.TargetID, 5).Attempts[0]; !a.HasSteps || len(a.Steps) != 1 || a.Dropped != 3 {
-		t.Errorf("steps: %+v", a)
-	}
-	if _, err := b.Trace(t.Context(), 999, 5); !errors.Is(err, sql.ErrNoRows) {
+	if _, err := b.Target(t.Context(), 999, 5); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("no such target: %v", err)
 	}
 }
