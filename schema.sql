@@ -1349,6 +1349,99 @@ LEFT JOIN sources s ON s.id = ifnull(t.source_id, r.source_id)
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing
 WHERE w.stopped_at IS NULL AND r.outcome = 'running';
 
+-- What /metrics, /status.json, `status --check` and the metrics file tell, beside what only locks, files and the
+-- passes of a crawl tell. In Prometheus each name begins with ypcrawl_. What ends in _total never falls.
+CREATE VIEW v_metrics AS
+WITH clock AS (
+    SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') AS hour, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day') AS day
+), source AS MATERIALIZED (
+    SELECT o.source_id AS id, o.source AS name, o.state, o.code, o.until, p.success_rate_1h, p.latency_p50_ms, p.latency_p95_ms,
+           (SELECT max(iif(outcome = 'success' AND type IN ('listing', 'detail', 'state_index', 'city_index'), finished_at, NULL)) FROM (
+               SELECT r.outcome, r.type, r.finished_at FROM requests r WHERE r.source_id = o.source_id AND r.proxy_failed = 0 AND r.finished_at <= clock.now
+               ORDER BY r.finished_at DESC LIMIT 1000)) AS last_page_at
+    FROM clock CROSS JOIN v_source_availability o LEFT JOIN connectivity_profiles p ON p.source_id = o.source_id ORDER BY o.source
+), good AS MATERIALIZED ( -- requests of the last hour
+    SELECT s.name, count(r.type) AS n, ifnull(sum(r.type = 'listing' AND r.result_count > 0), 0) AS search, ifnull(sum(r.type = 'detail' AND r.result_count > 0), 0) AS detail,
+           ifnull(sum(r.type IN ('state_index', 'city_index') AND r.result_count > 0), 0) AS "index"
+    FROM clock CROSS JOIN source s LEFT JOIN requests r ON r.source_id = s.id AND r.finished_at > clock.hour AND r.finished_at <= clock.now
+        AND r.proxy_failed = 0 AND r.type <> 'robots' AND r.outcome = 'success' GROUP BY s.id ORDER BY s.name
+), bad AS MATERIALIZED (
+    SELECT s.name, r.error_class, count(*) AS n FROM clock CROSS JOIN source s CROSS JOIN requests r ON r.source_id = s.id AND r.finished_at > clock.hour AND r.finished_at <= clock.now
+        AND r.proxy_failed = 0 AND r.type <> 'robots' AND r.outcome = 'failure' AND r.error_class <> 'rate_limited' GROUP BY 1, 2
+), tried AS MATERIALIZED (
+    SELECT iif(a.error_code = 'NO_LISTINGS' AND a.ended = 'done', 'SUCCESS', a.error_code) AS code, sum(a.finished_at > clock.hour) AS hour, count(*) AS day
+    FROM clock CROSS JOIN crawl_attempts a WHERE a.finished_at > clock.day AND a.finished_at <= clock.now AND a.error_code IS NOT NULL GROUP BY 1
+), codes AS (
+    SELECT c.value AS code, ifnull(x.hour, 0) AS hour, ifnull(x.day, 0) AS day
+    FROM json_each('["SUCCESS","RATE_LIMITED","BLOCKED_PROXY","HTML_CHANGED","TIMEOUT","AUTH_FAILED","NETWORK_ERROR","PARSE_ERROR","NO_LISTINGS","UNKNOWN_ERROR"]') c
+    LEFT JOIN tried x ON x.code = c.value
+), kinds AS (
+    SELECT DISTINCT s.name, n.source_id, n.kind FROM source s JOIN target_totals n ON n.source_id = s.id WHERE n.targets > 0
+), due AS MATERIALIZED ( -- what is ready stands in an index of its own, and what falls due in another
+    SELECT source_id, kind, sum(n) AS n FROM (
+        SELECT source_id, kind, count(*) AS n FROM targets INDEXED BY targets_ready
+        WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL GROUP BY 1, 2
+        UNION ALL SELECT d.source_id, d.kind, count(*) FROM clock CROSS JOIN targets d INDEXED BY targets_waiting
+        WHERE d.not_before IS NOT NULL AND d.wait_reason IN ('backoff', 'recrawl', 'gap') AND d.not_before <= clock.now AND d.enabled = 1 AND d.paused = 0 AND d.retired_at IS NULL GROUP BY 1, 2)
+    GROUP BY 1, 2
+), forgotten AS (
+    SELECT substr(key, 11) AS what, cast(value AS INTEGER) AS n FROM meta WHERE key LIKE 'forgotten:%'
+), claimed AS (
+    SELECT ifnull(sum(claims), 0) AS n, ifnull(sum(claim_retries), 0) AS retries FROM workers
+    WHERE run_id IN (SELECT id FROM runs WHERE outcome = 'running' UNION SELECT max(id) FROM runs)
+), found AS (
+    SELECT ifnull(sum(listings), 0) AS n, ifnull(sum(dropped), 0) AS dropped, ifnull(sum(emails), 0) AS emails FROM listing_totals
+)
+SELECT 'pages_total' AS name,
+       '{}' AS labels,                         -- JSON: names and values
+       cast(ifnull((SELECT sum(pages) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'pages'), 0) AS REAL) AS value,
+       'Pages committed by all runs: of results, of listings, of indexes.' AS help -- what it is
+UNION ALL SELECT 'requests_total', '{}', ifnull((SELECT sum(requests) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'requests'), 0),
+       'Requests made by all runs; of one that goes on, up to its last heartbeat.'
+UNION ALL SELECT 'targets_finished_total', '{}', ifnull((SELECT sum(targets) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'targets'), 0),
+       'Targets brought to an outcome by all runs.'
+UNION ALL SELECT 'listings_new_total', '{}', ifnull((SELECT sum(listings_new) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'listings_new'), 0),
+       'Listings that were new, of all runs.'
+UNION ALL SELECT 'last_run_outcome', json_object('outcome', outcome), 1, 'How the last run ended: see the label outcome.'
+       FROM runs WHERE id = (SELECT max(id) FROM runs WHERE outcome <> 'running')
+UNION ALL SELECT 'last_run_finished_timestamp_seconds', '{}', round((julianday(max(r.finished_at)) - 2440587.5) * 86400, 3), 'When the last run ended.'
+       FROM runs r WHERE r.id = (SELECT max(id) FROM runs WHERE outcome <> 'running')
+UNION ALL SELECT 'last_run_done_timestamp_seconds', '{}', round((julianday(max(r.finished_at)) - 2440587.5) * 86400, 3), 'When the last successful run ended: it did all due work, or used up its budget.'
+       FROM runs r WHERE r.id = (SELECT max(id) FROM runs WHERE outcome IN ('done', 'budget'))
+UNION ALL SELECT 'last_page_timestamp_seconds', '{}', round((julianday(max(last_page_at)) - 2440587.5) * 86400, 3), 'When the last page was read.' FROM source
+UNION ALL SELECT 'claims', '{}', n, 'Claims of targets by the runs under way and the last one.' FROM claimed
+UNION ALL SELECT 'claim_retries', '{}', retries, 'Extra tries of these claims, because the database was busy.' FROM claimed
+UNION ALL SELECT 'targets', json_object('source', kinds.name, 'kind', kinds.kind, 'status', lower(x.value)),
+       (SELECT ifnull(sum(n.targets), 0) FROM target_totals n WHERE n.source_id = kinds.source_id AND n.kind = kinds.kind AND n.status = x.value), 'Targets by source, kind and status.'
+       FROM kinds CROSS JOIN json_each('["PLANNED","IN_PROGRESS","DONE","FAILED","STUCK","PARKED","RETIRED"]') x
+UNION ALL SELECT 'targets_due', json_object('source', kinds.name, 'kind', kinds.kind),
+       iif(s.state = 'open', ifnull((SELECT d.n FROM due d WHERE d.source_id = kinds.source_id AND d.kind = kinds.kind), 0), 0), 'Targets that a run may claim now.'
+       FROM kinds JOIN source s ON s.id = kinds.source_id
+UNION ALL SELECT 'dead_letters', '{}', (SELECT ifnull(sum(targets), 0) FROM target_totals WHERE status = 'PARKED'), 'Targets that no run crawls again automatically.'
+UNION ALL SELECT 'listings', json_object('state', 'alive'), n - dropped, 'Listings, and those that their source has dropped.' FROM found
+UNION ALL SELECT 'listings', json_object('state', 'dropped'), dropped, 'Listings, and those that their source has dropped.' FROM found
+UNION ALL SELECT 'listings_with_email', '{}', emails, 'Listings that are not dropped and have an e-mail address.' FROM found
+UNION ALL SELECT 'companies', '{}', (SELECT ifnull(sum(companies), 0) FROM company_totals), 'Companies.'
+UNION ALL SELECT 'source_availability', json_object('source', s.name, 'availability', x.value), s.state = x.value, '1 for the state of the source, 0 for all other states.'
+       FROM source s CROSS JOIN json_each('["open","held","quarantined","paused","disabled"]') x
+UNION ALL SELECT 'source_layout_alarm', json_object('source', name), ifnull(code = 'HTML_CHANGED', 0), '1 while the source is paused because its pages have changed.' FROM source
+UNION ALL SELECT 'source_opens_timestamp_seconds', json_object('source', name), round((julianday(until) - 2440587.5) * 86400, 3), 'When a closed source may open again.' FROM source
+UNION ALL SELECT 'source_success_ratio', json_object('source', name), success_rate_1h, 'Share of requests that went well in an hour, as rated last.' FROM source
+UNION ALL SELECT 'source_latency_p50_seconds', json_object('source', name), latency_p50_ms / 1000.0, 'Median of the time to answer in that hour.' FROM source
+UNION ALL SELECT 'source_latency_p95_seconds', json_object('source', name), latency_p95_ms / 1000.0, '95th percentile of the time to answer in that hour.' FROM source
+UNION ALL SELECT 'source_last_page_timestamp_seconds', json_object('source', name), round((julianday(last_page_at) - 2440587.5) * 86400, 3), 'When the last page of the source was read.' FROM source
+UNION ALL SELECT 'last_hour_pages', json_object('source', good.name, 'kind', x.value), CASE x.value WHEN 'search' THEN good.search WHEN 'detail' THEN good.detail ELSE good."index" END,
+       'Requests of the last hour that brought a page with anything on it, by the kind of their target; ypcrawl_pages_total counts pages that were stored.'
+       FROM good CROSS JOIN json_each('["index","search","detail"]') x
+UNION ALL SELECT 'last_hour_requests', json_object('source', good.name, 'outcome', x.value), iif(x.value = 'success', good.n, (SELECT ifnull(sum(b.n), 0) FROM bad b WHERE b.name = good.name)),
+       'Requests of the last hour by outcome.' FROM good CROSS JOIN json_each('["success","failure"]') x
+UNION ALL SELECT 'last_hour_request_failures', json_object('source', name, 'error_class', error_class), n, 'Failed requests of the last hour by class.' FROM bad
+UNION ALL SELECT 'last_hour_attempts', json_object('error_code', code), hour, 'Attempts at targets that ended in the last hour, by code.' FROM codes
+UNION ALL SELECT 'last_day_attempts', json_object('error_code', code), day, 'Attempts at targets that ended in the last 24 hours, by code.' FROM codes
+UNION ALL SELECT 'hosts_held', '{}', (SELECT count(*) FROM clock CROSS JOIN hosts h WHERE h.held_until > clock.now), 'Hosts that are not asked until a time of their own or after a block.'
+UNION ALL SELECT 'hosts_slowed', '{}', (SELECT count(*) FROM hosts WHERE delay_ms > 0), 'Hosts that are asked more slowly than configured.'
+UNION ALL SELECT 'measured_timestamp_seconds', '{}', round((julianday(now) - 2440587.5) * 86400, 3), 'When all of this was read.' FROM clock;
+
 -- The targets that no crawl will take again by itself.
 CREATE VIEW v_dead_letters AS
 SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.last_error_code, t.last_error,

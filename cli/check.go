@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,11 +74,11 @@ type problem struct {
 
 // verdict is what --check tells.
 type verdict struct {
-	Status   string           `json:"status"`
-	Code     int              `json:"exit_code"`
-	Text     string           `json:"text"`
-	Problems []problem        `json:"problems"` // the worst first
-	Measures *report.Measures `json:"measures"` // null = the file can't be read
+	Status   string          `json:"status"`
+	Code     int             `json:"exit_code"`
+	Text     string          `json:"text"`
+	Problems []problem       `json:"problems"` // the worst first
+	Metrics  []report.Metric `json:"metrics"`  // null = the file can't be read
 }
 
 // check is `status --check`.
@@ -105,7 +106,7 @@ func (p *Program) check(c *cli.Context) error {
 		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
 		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
 	})
-	return p.sayVerdict(v, c.Bool("json"), performance(v.Measures, c))
+	return p.sayVerdict(v, c.Bool("json"), performance(m, c))
 }
 
 // sayVerdict writes a verdict, with figures where there are any, and returns its exit code.
@@ -151,10 +152,7 @@ func oneLine(s string) string {
 
 // judge applies the rules.
 func judge(m *report.Measures, l limits) verdict {
-	v := verdict{Problems: []problem{}, Measures: m}
-	if m == nil {
-		return v
-	}
+	v := verdict{Problems: []problem{}, Metrics: m.Metrics}
 	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, busyClaims, failedAttempts, orphans} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
@@ -185,14 +183,14 @@ func found(s alertLevel, rule, format string, args ...any) []problem {
 // back, is as it should be.
 func closedSources(m *report.Measures, _ limits) (all []problem) {
 	for _, s := range m.Sources {
-		src := report.SourceStatus{Name: s.Name, Availability: s.Availability, Reason: s.Reason, Until: orZero(s.Until)}
+		alarm := m.Value("source_layout_alarm", "source", s.Name)
 		switch {
 		case s.Availability == store.SourceQuarantined:
-			all = append(all, found(alertCritical, "quarantined", "%s", closedSourceText(m.Now, src))...)
-		case s.Availability == store.SourcePaused && s.LayoutAlarm():
-			all = append(all, found(alertCritical, "layout", "layout alarm: %s", closedSourceText(m.Now, src))...)
+			all = append(all, found(alertCritical, "quarantined", "%s", closedSourceText(m.Now, s))...)
+		case s.Availability == store.SourcePaused && alarm != nil && *alarm > 0:
+			all = append(all, found(alertCritical, "layout", "layout alarm: %s", closedSourceText(m.Now, s))...)
 		case s.Availability == store.SourcePaused:
-			all = append(all, found(alertCritical, "paused", "%s", closedSourceText(m.Now, src))...)
+			all = append(all, found(alertCritical, "paused", "%s", closedSourceText(m.Now, s))...)
 		}
 	}
 	return all
@@ -214,12 +212,12 @@ func missingPages(m *report.Measures, l limits) []problem {
 		return nil
 	}
 	for _, r := range m.Runs {
-		if !r.Alive || r.HeldSince == nil {
+		if !r.Alive || r.HeldSince.IsZero() {
 			continue
 		}
-		since := *r.HeldSince
-		if m.LastPage != nil && m.LastPage.After(since) {
-			since = *m.LastPage
+		since := r.HeldSince
+		if page := timeOfMetric(m, "last_page_timestamp_seconds"); page.After(since) {
+			since = page
 		}
 		if age := m.Now.Sub(since); age > l.noPage {
 			return found(alertCritical, "no_page", "no page for %s, while process %d on %s holds %s", lasting(age), r.PID, r.Host, plural(r.Held, "target"))
@@ -228,30 +226,47 @@ func missingPages(m *report.Measures, l limits) []problem {
 	return nil
 }
 
+// timeOfMetric is a metric that is a time; zero = it is not known.
+func timeOfMetric(m *report.Measures, name string) (t time.Time) {
+	if v := m.Value(name); v != nil {
+		t = time.UnixMilli(int64(math.Round(*v * 1000)))
+	}
+	return t
+}
+
 func oldRuns(m *report.Measures, l limits) []problem {
-	switch {
+	switch done := timeOfMetric(m, "last_run_done_timestamp_seconds"); {
 	case l.age == 0:
 		return nil
-	case m.LastWell == nil:
+	case done.IsZero():
 		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", shortTime(l.age))
-	case m.Now.Sub(*m.LastWell) > l.age:
-		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now, *m.LastWell), shortTime(l.age))
+	case m.Now.Sub(done) > l.age:
+		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now, done), shortTime(l.age))
 	}
 	return nil
 }
 
 func deadLetters(m *report.Measures, l limits) []problem {
-	if n := m.DeadLetters(); n > l.dead {
+	if n := int64(m.Sum("dead_letters", "", "")); n > l.dead {
 		return found(alertWarning, "dead_letters", "%s (`ypcrawl targets list --status PARKED`)", plural(n, "dead letter"))
 	}
 	return nil
 }
 
 func busyClaims(m *report.Measures, l limits) []problem {
-	if c := m.Claims; c.Share != nil && c.Claims >= fewAttempts && *c.Share > l.retries {
-		return found(alertWarning, "claim_retries", "%.1f%% of claims found the database busy", 100**c.Share)
+	if share := busyShare(m); share != nil && m.Sum("claims", "", "") >= fewAttempts && *share > l.retries {
+		return found(alertWarning, "claim_retries", "%.1f%% of claims found the database busy", 100**share)
 	}
 	return nil
+}
+
+// busyShare is how many tries more a claim took; nil = there was none.
+func busyShare(m *report.Measures) *float64 {
+	claims := m.Sum("claims", "", "")
+	if claims == 0 {
+		return nil
+	}
+	return new(m.Sum("claim_retries", "", "") / claims)
 }
 
 func failedAttempts(m *report.Measures, l limits) []problem {
@@ -264,18 +279,10 @@ func failedAttempts(m *report.Measures, l limits) []problem {
 // failedShare is the share of attempts that failed in the last hour, or in 24 hours where that
 // has few of them; nil = these have few, too.
 func failedShare(m *report.Measures) (share *float64, span string) {
-	var hour, day, failedHour, failedDay int64
-	for _, a := range m.Attempts {
-		hour, day = hour+a.Hour, day+a.Day
-		if a.Code != yp.CodeSuccess {
-			failedHour, failedDay = failedHour+a.Hour, failedDay+a.Day
+	for _, x := range [...]struct{ name, span string }{{"last_hour_attempts", "hour"}, {"last_day_attempts", "24 hours"}} {
+		if all := m.Sum(x.name, "", ""); all >= fewAttempts {
+			return new(1 - m.Sum(x.name, "error_code", string(yp.CodeSuccess))/all), x.span
 		}
-	}
-	switch {
-	case hour >= fewAttempts:
-		return new(float64(failedHour) / float64(hour)), "hour"
-	case day >= fewAttempts:
-		return new(float64(failedDay) / float64(day)), "24 hours"
 	}
 	return nil, ""
 }
@@ -298,29 +305,24 @@ func standing(m *report.Measures) string {
 	if len(m.Sources) == 0 {
 		return "nothing was planned or crawled yet"
 	}
-	var done, targets int64
-	for _, t := range m.Targets {
-		if t.Kind == yp.KindSearch {
-			done, targets = done+t.Done+t.Parked, targets+t.Targets
-		}
-	}
 	var texts []string
 	for _, state := range []store.SourceState{store.SourceOpen, store.SourceHeld, store.SourceDisabled} {
-		n := 0
+		if n := m.Sum("source_availability", "availability", string(state)); n > 0 {
+			texts = append(texts, plural(int(n), "source")+" "+string(state))
+		}
+	}
+	count := func(status string) (n float64) {
 		for _, s := range m.Sources {
-			if s.Availability == state {
-				n++
-			}
+			n += orZero(m.Value("targets", "source", s.Name, "kind", string(yp.KindSearch), "status", status))
 		}
-		if n > 0 {
-			texts = append(texts, plural(n, "source")+" "+string(state))
-		}
+		return n
 	}
-	if targets > 0 {
-		texts = append(texts, fmt.Sprintf("%.0f%% of %s done", 100*float64(done)/float64(targets), plural(targets, "target")))
+	ended := count("done") + count("parked")
+	if all := ended + count("planned") + count("in_progress") + count("failed") + count("stuck"); all > 0 {
+		texts = append(texts, fmt.Sprintf("%.0f%% of %s done", 100*ended/all, plural(int(all), "target")))
 	}
-	if m.LastPage != nil {
-		texts = append(texts, "last page "+ago(m.Now, *m.LastPage))
+	if page := timeOfMetric(m, "last_page_timestamp_seconds"); !page.IsZero() {
+		texts = append(texts, "last page "+ago(m.Now, page))
 	} else {
 		texts = append(texts, "no page among the last requests")
 	}
@@ -329,40 +331,35 @@ func standing(m *report.Measures) string {
 
 // performance writes figures as plugins do: name=value;warning;critical. What is not known is left out.
 func performance(m *report.Measures, c *cli.Context) string {
-	var due, pages int64
-	for _, t := range m.Targets {
-		due += t.Due
-	}
-	for _, s := range m.Sources {
-		for _, n := range s.Pages {
-			pages += n
-		}
-	}
-	parts := []string{
-		fmt.Sprintf("listings=%d", m.Listings.Alive), fmt.Sprintf("with_email=%d", m.Listings.WithEmail), fmt.Sprintf("due=%d", due),
-		fmt.Sprintf("pages_1h=%d", pages), fmt.Sprintf("dead_letters=%d;%d", m.DeadLetters(), c.Int64("warn-dead")),
-	}
-	share := func(name string, v *float64, flag string) {
+	var parts []string
+	add := func(format string, v *float64, more ...any) {
 		if v != nil {
-			parts = append(parts, fmt.Sprintf("%s=%.1f%%;%g", name, 100**v, 100*flagValue[float64](c, flag)))
+			parts = append(parts, fmt.Sprintf(format, append([]any{*v}, more...)...))
 		}
 	}
+	sum := func(name, label, value string) *float64 { return new(m.Sum(name, label, value)) }
+	percent := func(v *float64) *float64 {
+		if v == nil {
+			return nil
+		}
+		return new(100 * *v)
+	}
+	add("listings=%.0f", m.Value("listings", "state", "alive"))
+	add("with_email=%.0f", m.Value("listings_with_email"))
+	add("due=%.0f", sum("targets_due", "", ""))
+	add("pages_1h=%.0f", sum("last_hour_pages", "", ""))
+	add("dead_letters=%.0f;%d", m.Value("dead_letters"), c.Int64("warn-dead"))
 	failed, _ := failedShare(m)
-	share("failed", failed, "warn-failed")
-	share("claim_retries", m.Claims.Share, "warn-retries")
-	if m.Coverage.Percent != nil {
-		parts = append(parts, fmt.Sprintf("seen=%.1f%%", *m.Coverage.Percent))
+	add("failed=%.1f%%;%g", percent(failed), 100*flagValue[float64](c, "warn-failed"))
+	add("claim_retries=%.1f%%;%g", percent(busyShare(m)), 100*flagValue[float64](c, "warn-retries"))
+	if site, seen := m.Value("site_listings"), m.Value("site_listings_seen"); site != nil && seen != nil && *site > 0 {
+		add("seen=%.1f%%", new(100**seen / *site))
 	}
-	if m.LastPage != nil {
-		parts = append(parts, fmt.Sprintf("last_page_age=%.0fs", max(0, m.Now.Sub(*m.LastPage).Seconds())))
+	if page := timeOfMetric(m, "last_page_timestamp_seconds"); !page.IsZero() {
+		add("last_page_age=%.0fs", new(max(0, m.Now.Sub(page).Seconds())))
 	}
-	for _, size := range []struct {
-		name string
-		n    *int64
-	}{{"database", m.Database}, {"journal", m.Journal}, {"logs", m.Logs}} {
-		if size.n != nil {
-			parts = append(parts, fmt.Sprintf("%s=%dB", size.name, *size.n))
-		}
-	}
+	add("database=%.0fB", m.Value("database_bytes"))
+	add("journal=%.0fB", m.Value("database_journal_bytes"))
+	add("logs=%.0fB", m.Value("log_bytes"))
 	return strings.Join(parts, " ")
 }

@@ -1,37 +1,69 @@
 package cli
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 // calm are measures of a crawl under way that is well.
 func calm(now time.Time) *report.Measures {
 	before := func(d time.Duration) time.Time { return now.Add(-d) }
-	return &report.Measures{
-		Now: now,
-		Runs: []report.RunMeasure{
-			{Alive: true, Host: "vps", PID: 7, Started: before(time.Hour), Heartbeat: before(20 * time.Second), Held: 3, HeldSince: new(before(50 * time.Minute))},
-		},
-		Sources: []report.SourceMeasure{
+	m := &report.Measures{
+		Now:  now,
+		Runs: []report.RunMeasure{{Alive: true, Host: "vps", PID: 7, Heartbeat: before(20 * time.Second), Held: 3, HeldSince: before(50 * time.Minute)}},
+		Sources: []report.SourceStatus{
 			{Name: "demo", Availability: store.SourceOpen},
 			{Name: "two", Availability: store.SourceOpen},
-			{Name: "three", Availability: store.SourceHeld, Until: new(now.Add(time.Hour)), Reason: "Retry-After"},
+			{Name: "three", Availability: store.SourceHeld, Until: now.Add(time.Hour), Reason: "Retry-After"},
 			{Name: "four", Availability: store.SourceDisabled},
 		},
-		Targets: []report.TargetMeasure{
-			{KindCounts: report.KindCounts{Kind: yp.KindSearch, Targets: 400, Done: 171, Parked: 1}, Due: 100},
-			{KindCounts: report.KindCounts{Kind: yp.KindDetail, Targets: 400, Parked: 9}},
-		},
-		Attempts: []report.AttemptMeasure{{Code: yp.CodeSuccess, Hour: 18, Day: 90}, {Code: yp.CodeTimeout, Hour: 2, Day: 200}},
-		Claims:   report.ClaimMeasure{Claims: 50, Retries: 10, Share: new(0.2)},
-		LastPage: new(before(12 * time.Second)),
-		LastWell: new(before(20 * time.Hour)),
+	}
+	for _, s := range m.Sources {
+		set(m, "source_availability", 1, "source", s.Name, "availability", string(s.Availability))
+	}
+	set(m, "targets", 228, "source", "demo", "kind", "search", "status", "planned")
+	set(m, "targets", 171, "source", "demo", "kind", "search", "status", "done")
+	set(m, "targets", 1, "source", "demo", "kind", "search", "status", "parked")
+	set(m, "dead_letters", 10)
+	set(m, "last_hour_attempts", 18, "error_code", "SUCCESS")
+	set(m, "last_hour_attempts", 2, "error_code", "TIMEOUT")
+	set(m, "last_day_attempts", 90, "error_code", "SUCCESS")
+	set(m, "last_day_attempts", 200, "error_code", "TIMEOUT")
+	set(m, "claims", 50)
+	set(m, "claim_retries", 10)
+	set(m, lastPage, seconds(before(12*time.Second)))
+	set(m, lastDone, seconds(before(20*time.Hour)))
+	return m
+}
+
+const lastPage, lastDone = "last_page_timestamp_seconds", "last_run_done_timestamp_seconds"
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
+
+// set gives a metric a value, in place of the one it has.
+func set(m *report.Measures, name string, v float64, labels ...string) {
+	if old := m.Value(name, labels...); old != nil {
+		*old = v
+		return
+	}
+	object := report.Object{}
+	for i := 0; i < len(labels); i += 2 {
+		object = append(object, report.Named{Name: labels[i], Value: labels[i+1]})
+	}
+	m.Metrics = append(m.Metrics, report.Metric{Name: name, Labels: json.RawMessage(store.JSON(object)), Value: &v})
+}
+
+// unset makes a metric one that is not known.
+func unset(m *report.Measures, name string) {
+	for i := range m.Metrics {
+		if m.Metrics[i].Name == name {
+			m.Metrics[i].Value = nil
+		}
 	}
 }
 
@@ -51,19 +83,20 @@ func TestJudge(t *testing.T) {
 		"quarantined": {
 			func(m *report.Measures) {
 				s := &m.Sources[0]
-				s.Availability, s.Reason, s.Until = store.SourceQuarantined, "cf_challenge", new(now.Add(20*time.Minute))
+				s.Availability, s.Reason, s.Until = store.SourceQuarantined, "cf_challenge", now.Add(20*time.Minute)
 			}, usual, "CRITICAL demo is quarantined until 12:20:00Z (in 20m00s): cf_challenge; then one page is requested, to see whether it answers",
 		},
 		"layout alarm": {
 			func(m *report.Measures) {
 				s := &m.Sources[0]
-				s.Availability, s.Code, s.Reason = store.SourcePaused, yp.CodeHTMLChanged, "name | is\x1b[31m\nmissing"
+				s.Availability, s.Reason = store.SourcePaused, "name | is\x1b[31m\nmissing"
+				set(m, "source_layout_alarm", 1, "source", "demo")
 			}, usual, `CRITICAL layout alarm: demo is paused: name / is\x1b[31m missing`,
 		},
 		"refused": {
 			func(m *report.Measures) {
 				s := &m.Sources[0]
-				s.Availability, s.Code, s.Reason = store.SourcePaused, yp.CodeAuthFailed, "401"
+				s.Availability, s.Reason = store.SourcePaused, "401"
 			}, usual, "CRITICAL demo is paused: 401",
 		},
 		"a heartbeat of 3 minutes": {func(m *report.Measures) { m.Runs[0].Heartbeat = now.Add(-3 * time.Minute) }, usual, "OK "},
@@ -76,28 +109,31 @@ func TestJudge(t *testing.T) {
 				m.Runs[0].Alive, m.Runs[0].Held, m.Runs[0].Heartbeat = false, 0, now.Add(-time.Hour)
 			}, usual, "OK ",
 		},
-		"a page 30 minutes ago": {func(m *report.Measures) { m.LastPage = new(now.Add(-30 * time.Minute)) }, usual, "OK "},
+		"a page 30 minutes ago": {func(m *report.Measures) { set(m, lastPage, seconds(now.Add(-30*time.Minute))) }, usual, "OK "},
 		"no page for longer": {
-			func(m *report.Measures) { m.LastPage = new(now.Add(-30*time.Minute - time.Second)) }, usual,
+			func(m *report.Measures) { set(m, lastPage, seconds(now.Add(-30*time.Minute-time.Second))) }, usual,
 			"CRITICAL no page for 30m01s, while process 7 on vps holds 3 targets",
 		},
-		"no page ever":                     {func(m *report.Measures) { m.LastPage = nil }, usual, "CRITICAL no page for 50m00s, while process 7 on vps holds 3 targets"},
-		"no page, but claimed just now":    {func(m *report.Measures) { m.LastPage, m.Runs[0].HeldSince = nil, new(now.Add(-time.Minute)) }, usual, "OK "},
-		"no page, but nothing is held":     {func(m *report.Measures) { m.LastPage, m.Runs[0].HeldSince, m.Runs[0].Held = nil, nil, 0 }, usual, "OK "},
-		"no page, but nobody asks":         {func(m *report.Measures) { m.LastPage = nil }, limits{dead: 10, retries: 1, failed: 1}, "OK "},
-		"no page, of a run that died":      {func(m *report.Measures) { m.LastPage, m.Runs[0].Alive = nil, false }, usual, "OK "},
-		"an old run, and nobody asks":      {func(m *report.Measures) { m.LastWell = nil }, usual, "OK "},
+		"no page ever":                     {func(m *report.Measures) { unset(m, lastPage) }, usual, "CRITICAL no page for 50m00s, while process 7 on vps holds 3 targets"},
+		"no page, but claimed just now":    {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].HeldSince = now.Add(-time.Minute) }, usual, "OK "},
+		"no page, but nothing is held":     {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].HeldSince, m.Runs[0].Held = time.Time{}, 0 }, usual, "OK "},
+		"no page, but nobody asks":         {func(m *report.Measures) { unset(m, lastPage) }, limits{dead: 10, retries: 1, failed: 1}, "OK "},
+		"no page, of a run that died":      {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].Alive = false }, usual, "OK "},
+		"an old run, and nobody asks":      {func(m *report.Measures) { unset(m, lastDone) }, usual, "OK "},
 		"a run within its age":             {func(*report.Measures) {}, within(20 * time.Hour), "OK "},
 		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that succeeded ended 20h00m ago; --max-age is 19h"},
-		"no run at all":                    {func(m *report.Measures) { m.LastWell = nil }, within(26 * time.Hour), "CRITICAL no run has succeeded yet; --max-age is 26h"},
-		"a dead letter more than allowed":  {func(m *report.Measures) { m.Targets[1].Parked++ }, usual, "WARNING 11 dead letters (`ypcrawl targets list --status PARKED`)"},
-		"claims that found it busy":        {func(m *report.Measures) { m.Claims.Share = new(0.21) }, usual, "WARNING 21.0% of claims found the database busy"},
-		"of a few claims nothing is said":  {func(m *report.Measures) { m.Claims = report.ClaimMeasure{Claims: 19, Share: new(1.0)} }, usual, "OK "},
-		"attempts failed in the hour":      {func(m *report.Measures) { m.Attempts[1].Hour = 3 }, usual, "WARNING 14.3% of attempts failed in the last hour"},
-		"few in the hour, more in the day": {func(m *report.Measures) { m.Attempts[0].Hour = 17 }, usual, "WARNING 69.0% of attempts failed in the last 24 hours"},
+		"no run at all":                    {func(m *report.Measures) { unset(m, lastDone) }, within(26 * time.Hour), "CRITICAL no run has succeeded yet; --max-age is 26h"},
+		"a dead letter more than allowed":  {func(m *report.Measures) { set(m, "dead_letters", 11) }, usual, "WARNING 11 dead letters (`ypcrawl targets list --status PARKED`)"},
+		"claims that found it busy":        {func(m *report.Measures) { set(m, "claim_retries", 11) }, usual, "WARNING 22.0% of claims found the database busy"},
+		"of a few claims nothing is said":  {func(m *report.Measures) { set(m, "claims", 19); set(m, "claim_retries", 19) }, usual, "OK "},
+		"attempts failed in the hour":      {func(m *report.Measures) { set(m, "last_hour_attempts", 3, "error_code", "TIMEOUT") }, usual, "WARNING 14.3% of attempts failed in the last hour"},
+		"few in the hour, more in the day": {func(m *report.Measures) { set(m, "last_hour_attempts", 17, "error_code", "SUCCESS") }, usual, "WARNING 69.0% of attempts failed in the last 24 hours"},
 		"few attempts in all": {
 			func(m *report.Measures) {
-				m.Attempts = []report.AttemptMeasure{{Code: yp.CodeTimeout, Hour: 19, Day: 19}}
+				unset(m, "last_hour_attempts")
+				unset(m, "last_day_attempts")
+				set(m, "last_hour_attempts", 19, "error_code", "PARSE_ERROR")
+				set(m, "last_day_attempts", 19, "error_code", "PARSE_ERROR")
 			}, usual, "OK ",
 		},
 		"orphans of 10 minutes": {
@@ -111,7 +147,7 @@ func TestJudge(t *testing.T) {
 			}, usual, "WARNING 2 targets held by a run that died: the next run or `ypcrawl recover` recovers them",
 		},
 		"the worst comes first": {
-			func(m *report.Measures) { m.Targets[1].Parked++; m.LastWell = nil }, within(time.Hour),
+			func(m *report.Measures) { set(m, "dead_letters", 11); unset(m, lastDone) }, within(time.Hour),
 			"CRITICAL no run has succeeded yet; --max-age is 1h; 11 dead letters (`ypcrawl targets list --status PARKED`)",
 		},
 	} {
@@ -135,7 +171,7 @@ func TestJudgeMany(t *testing.T) {
 	t.Parallel()
 	m := &report.Measures{}
 	for range 13 {
-		m.Sources = append(m.Sources, report.SourceMeasure{Name: "demo", Availability: store.SourcePaused, Reason: "401"})
+		m.Sources = append(m.Sources, report.SourceStatus{Name: "demo", Availability: store.SourcePaused, Reason: "401"})
 	}
 	v := judge(m, limits{})
 	if n := strings.Count(v.Text, "demo is paused"); n != 10 || !strings.HasSuffix(v.Text, "; and 3 more") || len(v.Problems) != 13 {

@@ -1,4 +1,4 @@
-// Package measure hands the measures of a database (report.Measures) to programs: as
+// Package measure hands the metrics of a database (report.Measures) to programs: as
 // Prometheus' text, as JSON, as an answer to "is it well?", and as a file.
 //
 // Purpose: cli mounts its handlers on the page's server, and has the file written while a run

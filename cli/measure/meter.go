@@ -83,9 +83,11 @@ func (k *kept[T]) forget() {
 func (m *Meter) Measures() (*report.Measures, error) {
 	return m.measures.get(m, m.cfg.Every, func(ctx context.Context) (*report.Measures, error) {
 		all, err := m.cfg.Reader.Measure(ctx, m.cfg.Logs)
-		if err == nil {
-			all.SlowMeasures, err = m.slow.get(m, m.cfg.Slow, m.cfg.Reader.MeasureSlowly)
+		if err != nil {
+			return nil, err
 		}
+		slow, err := m.slow.get(m, m.cfg.Slow, m.cfg.Reader.MeasureSlowly)
+		all.SlowAt, all.Metrics = slow.At, append(all.Metrics, slow.Metrics...)
 		return all, err
 	})
 }

@@ -82,10 +82,7 @@ func TestQueryPlans(t *testing.T) {
 
 		"closings: count":    {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
 		"measures: runs":     {runMeasures, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
-		"measures: sources":  {sourceMeasures, nil, []string{"requests_rollup (source_id=? AND finished_at<?)"}, ""},
-		"measures: requests": {requestMarks, nil, []string{"COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},
-		"measures: attempts": {attemptMarks, nil, []string{"crawl_attempts_by_end (finished_at>? AND finished_at<?)"}, "TEMP B-TREE"},
-		"measures: due":      {dueTargets, nil, []string{"INDEX targets_ready", "targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
+		"metrics":            {metrics, nil, []string{"requests_rollup (source_id=? AND finished_at<?)", "requests_rollup (source_id=? AND finished_at>? AND finished_at<?)", "INDEX targets_ready", "INDEX targets_waiting"}, ""},
 		"measures: own beat": {ownBeat, nil, nil, "TEMP B-TREE"},
 
 		"list: changes":       {asked("changes", "kind", "new"), nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, ""},

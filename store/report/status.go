@@ -217,25 +217,6 @@ func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, er
 	return all, err
 }
 
-// KindCounts are the targets of one kind of a source by status.
-type KindCounts struct {
-	Source     string  `json:"source"`
-	Kind       yp.Kind `json:"kind"`
-	Targets    int64   `json:"targets"` // without those that are retired
-	Planned    int64   `json:"planned"`
-	InProgress int64   `json:"in_progress"`
-	Done       int64   `json:"done"`
-	Failed     int64   `json:"failed"`
-	Stuck      int64   `json:"stuck"`
-	Parked     int64   `json:"parked"`
-	Retired    int64   `json:"retired"`
-}
-
-const kindCounts = `
-	SELECT source, kind, sum(targets), sum(planned), sum(in_progress), sum(done), sum(failed), sum(stuck), sum(parked), sum(retired)
-	FROM v_state_progress WHERE kind IN (SELECT value FROM json_each(?3)) AND ` + ofSource + ` AND ` + inStates + `
-	GROUP BY source, kind HAVING sum(targets + retired) > 0 ORDER BY source, kind`
-
 // HostPace is a host that is held, or asked more slowly than configured.
 type HostPace struct {
 	Source      string    `json:"source"`

@@ -41,6 +41,8 @@ func (w Work) pages() (float64, bool) {
 	return left + search, true
 }
 
+const pageTypes = `('listing', 'detail', 'state_index', 'city_index')`
+
 const (
 	// LookBack is how far back pages tell the speed: long enough to even out, short enough to forget a wait.
 	LookBack = 5 * time.Minute
