@@ -1061,15 +1061,25 @@ WHERE e.kind <> 'completed';
 -- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
 CREATE VIEW v_coverage AS
 SELECT t.id, (SELECT name FROM sources WHERE id = t.source_id) AS source, (SELECT name FROM cities WHERE id = t.city_id) AS city, t.state,
-       (SELECT name FROM categories WHERE id = t.category_id) AS category, t.status, t.site_total, t.raw_count + t.bad_count AS seen,
-       CASE WHEN t.site_total > 0 THEN iif(t.raw_count + t.bad_count >= t.site_total, 100.0, min(99.9, round(100.0 * (t.raw_count + t.bad_count) / t.site_total, 1))) END AS percent,
-       t.page_current AS pages, t.max_pages,
+       (SELECT name FROM categories WHERE id = t.category_id) AS category, t.status, t.site_total, t.seen,
+       CASE WHEN t.site_total > 0 THEN iif(t.seen >= t.site_total, 100.0, min(99.9, round(100.0 * t.seen / t.site_total, 1))) END AS percent,
+       t.page_current AS pages, t.max_pages, t.pages_left,
+       t.crawled,                              -- 0 = no page of it was read yet, or the next crawl has brought none
+       t.complete_at, t.finished_at
+FROM targets_and_coverage t;
+
+-- The searches, and what was seen by the last crawl of each.
+CREATE VIEW targets_and_coverage AS
+SELECT t.*, t.raw_count + t.bad_count AS seen, t.page_current > 0 OR t.status = 'DONE' AS crawled,
+       t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before,
        CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
             WHEN t.site_total IS NULL THEN 1
             ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
                  - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
-       t.page_current > 0 OR t.status = 'DONE' AS crawled, -- 0 = no page of it was read yet, or the next crawl has brought none
-       t.complete_at, t.finished_at
+       -- Why the current crawl has not come to an end that the site confirmed; NULL = it has.
+       CASE WHEN t.status = 'DONE' THEN CASE WHEN t.complete_at = t.finished_at THEN NULL WHEN t.next_page_url IS NOT NULL THEN 'max_pages' ELSE 'unconfirmed' END
+            WHEN t.status IN ('FAILED', 'PARKED', 'STUCK') OR t.status = 'PLANNED' AND t.wait_reason IS NOT NULL THEN 'failed'
+            WHEN t.page_current > 0 THEN 'begun' WHEN t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL THEN 'again' ELSE 'never' END AS unread
 FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL;
 
 -- Progress of each kind in each state, by status.

@@ -114,13 +114,16 @@ func TestTrouble(t *testing.T) {
 
 // manyStates is a progress over n states with a worker and an error.
 func manyStates(n int) *report.Progress {
+	table := func(show string, rows ...[]any) *report.Table {
+		return &report.Table{Part: report.Part{Show: show}, Columns: strings.Fields(show), Rows: rows}
+	}
 	pr := &report.Progress{
-		Rate: 1, Left: report.Left{Seconds: 60},
-		Workers: []report.Holder{{Name: "amber (1)", City: "Austin", State: "TX", Category: "Plumbers", Page: 1}},
-		Errors:  []report.ErrorCount{{Code: "TIMEOUT", Status: "FAILED", Targets: 1, Example: strings.Repeat("long ", 50)}},
+		Rate: 1, Left: report.Left{Seconds: 60}, States: table("state percent companies"),
+		Workers: table("worker target page", []any{"amber (1)", "Plumbers in Austin, TX", int64(1)}),
+		Errors:  table("error status targets message", []any{"TIMEOUT", "FAILED", int64(1), strings.Repeat("long ", 50)}),
 	}
 	for i := range n {
-		pr.States = append(pr.States, report.StateCounts{State: string(rune('A'+i/26)) + string(rune('A'+i%26))})
+		pr.States.Rows = append(pr.States.Rows, []any{string(rune('A'+i/26)) + string(rune('A'+i%26)), 1.0, int64(1)})
 	}
 	return pr
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,17 +46,14 @@ func (p *Program) progress(c *cli.Context) error {
 		if c.Bool("watch") {
 			return p.watchProgress(c, k, scope, every)
 		}
-		pr, err := k.ProgressOfDetails(c.Context, scope)
+		pr, err := k.Progress(c.Context, scope)
 		if err == nil {
-			var f *report.Figures
-			if f, err = k.Figures(c.Context, scope); err == nil {
-				pr.AddFigures(f)
-			}
+			pr.Figures, err = k.Figures(c.Context, scope)
 		}
 		if err != nil {
 			return err
 		}
-		return p.tell(c, pr, func(w *sections) { p.progressText(w, pr, len(pr.States)) })
+		return p.tell(c, pr, func(w *sections) { p.progressText(w, pr, len(pr.States.Rows)) })
 	})
 }
 
@@ -71,7 +67,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	for {
 		var pr *report.Progress
 		err := k.Snapshot(c.Context, func(k *report.Reader) (err error) {
-			pr, err = k.ProgressOfDetails(c.Context, scope)
+			pr, err = k.Progress(c.Context, scope)
 			if began := time.Now(); err == nil && !began.Before(again) {
 				figures, err = k.Figures(c.Context, scope)
 				again = time.Now().Add(50 * time.Since(began))
@@ -79,7 +75,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 			return err
 		})
 		if err == nil {
-			pr.AddFigures(figures)
+			pr.Figures = figures
 			err = p.look(c, pr)
 		}
 		if c.Context.Err() != nil {
@@ -100,7 +96,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	if c.Bool("json") || !p.live(p.Out) {
 		return p.tell(c, pr, func(w *sections) {
-			p.progressText(w, pr, len(pr.States))
+			p.progressText(w, pr, len(pr.States.Rows))
 			w.write("\n")
 		})
 	}
@@ -114,7 +110,7 @@ func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 // screen is the progress in at most height lines: where that is too few, states
 // are left out before anything else.
 func (p *Program) screen(pr *report.Progress, height int) ([]string, error) {
-	states := len(pr.States)
+	states := len(pr.States.Rows)
 	for {
 		var text bytes.Buffer
 		w := &sections{p: p, w: &text}
@@ -126,7 +122,7 @@ func (p *Program) screen(pr *report.Progress, height int) ([]string, error) {
 		if over <= 0 || states == 0 {
 			return lines[:min(len(lines), max(height, 1))], nil
 		}
-		if states == len(pr.States) {
+		if states == len(pr.States.Rows) {
 			over++ // the line that says so
 		}
 		states = max(0, states-over)
@@ -169,9 +165,9 @@ const defaultHeight = 24
 
 // progressText writes the progress with so many of the states, and says how many it left out.
 func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
-	w.table(statesTable(pr, states))
+	w.part(pr.Now, pr.StatesShown(states))
 	if pr.Figures != nil {
-		w.more(figuresText(pr.Figures, pr.LastRun, pr.Now)...)
+		w.more(figuresText(pr)...)
 	}
 	if d := pr.Details; d != nil {
 		w.more(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
@@ -179,65 +175,22 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	if pr.Live > 0 {
 		w.lines(append([]string{speedText(pr), pr.Failures()}, pr.Reasons()...)...)
 	}
-	w.table(tableOf(pr.Workers, func(h report.Holder) []any {
-		beat := "never"
-		if h.AgeSec >= 0 {
-			beat = ago(pr.Now, h.Heartbeat)
-		}
-		if !h.Alive {
-			beat += " (not alive here)"
-		}
-		return []any{h.Name, h.City + ", " + h.State, h.Category, h.Page, beat}
-	}, "worker", "city", "category", "page", "heartbeat").without("page", "heartbeat"))
-	w.table(tableOf(pr.Errors, func(e report.ErrorCount) []any {
-		code := e.Code
-		if code == "none" {
-			code = "-"
-		}
-		return []any{code, e.Status, e.Targets, report.Cause(e.Example)}
-	}, "error", "status", "targets", "for example").without("for example", "status"))
-}
-
-// statesTable counts by state; a listing that searches of two states found counts in both, and
-// once in the line of all. Columns of trouble are shown when there is some: with all of
-// them the table is wider than 80 columns.
-func statesTable(pr *report.Progress, states int) *table {
-	t := newTable("state", "%", "planned", "in progress", "done", "failed", "stuck", "parked", "retired", "pages", "found", "companies").without("retired", "companies", "found", "in progress", "planned", "parked", "stuck", "pages")
-	add := func(name string, c report.Counts) {
-		found := any("-")
-		if c.Found != nil {
-			found = *c.Found
-		}
-		t.row(name, percent(c.Percent), c.Planned, c.InProgress, c.Done, c.Failed, c.Stuck, c.Parked, c.Retired, c.Pages, found, c.Companies)
-	}
-	for _, s := range pr.States[:states] {
-		add(s.State, s.Counts)
-	}
-	if left := len(pr.States) - states; left > 0 {
-		t.row(fmt.Sprintf("+%d more", left))
-	}
-	if pr.Beyond > 0 {
-		row := slices.Repeat([]any{""}, len(t.header))
-		row[0], row[len(row)-1] = "elsewhere", pr.Beyond // a company counts where its own address is
-		t.row(row...)
-	}
-	add("all", pr.Overall)
-	t.hideZeros("failed", "stuck", "parked", "retired")
-	return t
+	w.part(pr.Now, pr.Workers)
+	w.part(pr.Now, pr.Errors)
 }
 
 // figuresText says how much was seen, which pass it is, and what it brought. A run that is not
 // the whole of it is told of, too.
-func figuresText(f *report.Figures, run *report.RunListings, now time.Time) (lines []string) {
-	of := f.Of
-	if age := now.Sub(f.At); age >= time.Second {
+func figuresText(pr *report.Progress) (lines []string) {
+	of := pr.Of
+	if age := pr.Now.Sub(pr.At); age >= time.Second {
 		of += ", " + lasting(age) + " ago"
 	}
-	lines = append(lines, f.Coverage.Line(of))
-	if f.Closed > 0 {
-		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(f.Closed), plural(f.Found, "listing")))
+	lines = append(lines, pr.Coverage.Line(of))
+	if o := pr.Overall; o.Closed > 0 {
+		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(o.Closed), plural(o.Listings, "listing")))
 	}
-	return append(lines, passesText(f.Passes, run)...)
+	return append(lines, passesText(pr.Passes, pr.LastRun)...)
 }
 
 // passesText tells of the last pass of each source, and of the last run where that is another thing.

@@ -12,7 +12,6 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -240,8 +239,8 @@ func (r *run) abandoned(open []ending) bool {
 	if len(open) > 1 {
 		scope.SourceID = 0
 	}
-	pr, err := r.keeper.Progress(context.WithoutCancel(r.c.Context), scope)
-	return err == nil && slices.ContainsFunc(pr.Workers, func(h report.Holder) bool { return !h.Alive })
+	dead, err := r.keeper.Abandoned(context.WithoutCancel(r.c.Context), scope)
+	return err == nil && dead
 }
 
 // trouble counts what did not go well: "2 targets failed, 1 parked".

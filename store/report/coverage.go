@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -41,51 +42,34 @@ type Unread struct {
 	Never       int64 `json:"never"`
 }
 
-const (
-	crawled = `(t.page_current > 0 OR t.status = 'DONE')`
-	before  = `(t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL)`
-	seen    = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`
+// seen is what was seen of what the site says, of a target t.
+const seen = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`
 
-	sumCoverage = `SELECT ` + sums + `
-	FROM targets t WHERE ` + where + ` AND t.retired_at IS NULL`
-	sums = `
-		ifnull(sum(` + crawled + `), 0), ifnull(sum(NOT ` + crawled + ` AND ` + before + `), 0), ifnull(sum(NOT ` + crawled + ` AND t.complete_at IS NOT NULL), 0), ifnull(sum(NOT ` + crawled + ` AND NOT ` + before + `), 0), count(t.complete_at),
-		count(iif(` + crawled + `, t.site_total, NULL)), ifnull(sum(t.site_total), 0), ifnull(sum(` + seen + `), 0), ifnull(sum(t.raw_count + t.bad_count), 0),
-		ifnull(sum(` + pagesLeft + `), 0), ifnull(sum(` + crawled + ` AND t.site_total IS NULL), 0),
-		count(*) - ifnull(sum(` + wholly + `), 0), ifnull(sum(NOT ` + wholly + ` AND ` + atLimit + `), 0),
-		ifnull(sum(NOT ` + wholly + ` AND NOT ` + atLimit + ` AND t.status = 'DONE'), 0),
-		ifnull(sum(` + pending + ` AND t.page_current > 0), 0),
-		ifnull(sum(` + inTrouble + `), 0),
-		ifnull(sum(` + pending + ` AND t.page_current = 0 AND ` + before + `), 0),
-		ifnull(sum(` + pending + ` AND t.page_current = 0 AND NOT ` + before + `), 0),
-		ifnull(sum(t.site_total IS NULL AND t.complete_at IS NULL), 0)`
-
-	// How the current crawl of a target stands: one of these is true.
-	wholly    = `(t.status = 'DONE' AND t.complete_at IS NOT NULL AND t.complete_at = t.finished_at)`
-	atLimit   = `(t.status = 'DONE' AND t.next_page_url IS NOT NULL)`
-	inTrouble = `(t.status IN ('FAILED', 'PARKED', 'STUCK') OR t.status = 'PLANNED' AND t.wait_reason IS NOT NULL)`
-	pending   = `(t.status = 'IN_PROGRESS' OR t.status = 'PLANNED' AND t.wait_reason IS NULL)`
-
-	// As in v_coverage: a test holds the two together.
-	pagesLeft = `CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
-		WHEN t.site_total IS NULL THEN 1
-		ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
-			- iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END`
-)
+// Each target is looked at once, in the subquery: LIMIT keeps SQLite from deciding anew in each sum.
+const sumCoverage = `
+	SELECT ifnull(sum(crawled), 0), ifnull(sum(NOT crawled AND crawled_before), 0), ifnull(sum(NOT crawled AND complete_at IS NOT NULL), 0), ifnull(sum(NOT crawled AND NOT crawled_before), 0),
+		count(complete_at), count(iif(crawled, site_total, NULL)), ifnull(sum(site_total), 0), ifnull(sum(min(seen, site_total)), 0), ifnull(sum(seen), 0),
+		ifnull(sum(pages_left), 0), ifnull(sum(crawled AND site_total IS NULL), 0), ifnull(sum(site_total IS NULL AND complete_at IS NULL), 0),
+		count(unread), ifnull(sum(unread = 'max_pages'), 0), ifnull(sum(unread = 'unconfirmed'), 0), ifnull(sum(unread = 'begun'), 0), ifnull(sum(unread = 'failed'), 0),
+		ifnull(sum(unread = 'again'), 0), ifnull(sum(unread = 'never'), 0)
+	FROM (SELECT crawled, crawled_before, complete_at, site_total, seen, pages_left, unread FROM targets_and_coverage t WHERE ` + where + ` LIMIT -1)`
 
 // CoverageTotals adds up all searches of the scope. It reads them all.
-func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (CoverageTotals, error) {
+func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {
 	scope.Kinds = nil // searches
-	all, err := list(ctx, k, "add up coverage", sumCoverage, scope.Args(), func(t *CoverageTotals) []any {
-		u := &t.Unread
-		return []any{
-			&t.Targets, &t.Again, &t.AgainWhole, &t.NeverCrawled, &t.Complete, &t.Known, &t.SiteTotal, &t.SeenOfKnown, &t.Seen, &t.PagesLeft, &t.NoTotal,
-			&u.Targets, &u.MaxPages, &u.Unconfirmed, &u.Begun, &u.Failed, &u.Again, &u.Never, &t.Untold,
-		}
-	})
-	t := append(all, CoverageTotals{})[0]
+	_, err = k.one(ctx, "add up coverage", sumCoverage, scope.Args(), t.numbers()...)
 	t.setPercent()
 	return t, err
+}
+
+// numbers are the counts, in the order of sumCoverage.
+func (t *CoverageTotals) numbers() (all []any) {
+	for _, field := range slices.Concat(fields(t), fields(&t.Unread)) {
+		if n, ok := field.(*int64); ok {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 func (t *CoverageTotals) setPercent() {
@@ -125,14 +109,9 @@ func (t CoverageTotals) Line(of string) string {
 
 // Add adds the targets of another selection.
 func (t *CoverageTotals) Add(o CoverageTotals) {
-	u, v := &t.Unread, o.Unread
-	for into, n := range map[*int64]int64{
-		&t.Targets: o.Targets, &t.Again: o.Again, &t.AgainWhole: o.AgainWhole, &t.NeverCrawled: o.NeverCrawled, &t.Complete: o.Complete, &t.Known: o.Known, &t.SiteTotal: o.SiteTotal,
-		&t.SeenOfKnown: o.SeenOfKnown, &t.Seen: o.Seen, &t.PagesLeft: o.PagesLeft, &t.NoTotal: o.NoTotal, &t.Untold: o.Untold,
-		&u.Targets: v.Targets, &u.MaxPages: v.MaxPages, &u.Unconfirmed: v.Unconfirmed, &u.Begun: v.Begun, &u.Failed: v.Failed, &u.Again: v.Again,
-		&u.Never: v.Never,
-	} {
-		*into += n
+	more := o.numbers()
+	for i, n := range t.numbers() {
+		*n.(*int64) += *more[i].(*int64)
 	}
 	t.setPercent()
 }

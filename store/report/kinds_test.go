@@ -121,15 +121,15 @@ func TestEveryKindIsTold(t *testing.T) {
 	b := setup(t, 1, "CA")
 	b.want(t, "CA")
 	b.found(t, "CA", "1")
+	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{}))
 	noErr(t, b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "CA", Pages: 1}}))
 	for kind, want := range map[yp.Kind]string{
 		yp.KindIndex: "Index of CA", yp.KindSearch: "Dentists in City 0, CA", yp.KindDetail: "N1 in City 0, CA",
 	} {
 		c := b.ofKind(t, kind, "CA")
 		p, err := b.Progress(t.Context(), store.Scope{})
-		if err != nil || len(p.Workers) != 1 || p.Workers[0].TargetID != c.TargetID {
-			t.Errorf("%s: %+v (%v), want it in hand", kind, p, err)
-		}
+		noErr(t, err)
+		same(t, "in hand", valuesOf(p.Workers, "target_id", "target"), []string{fmt.Sprintf("%d|%s", c.TargetID, want)})
 		same(t, "searches alone", part(readStatus(t, b, store.Scope{}), "targets", "targets"), []string{"2"})
 		noErr(t, b.Park(t.Context(), c, yp.CodeNoListings, "404"))
 		if got := listed(t, b.Reader, "targets list", report.Choice{Values: map[string]any{"kind": []string{string(kind)}, "status": []string{"PARKED"}}, Columns: []string{"id", "target"}}); got != fmt.Sprintf("%d|%s", c.TargetID, want) {

@@ -44,7 +44,8 @@ const (
 	SELECT state, sum(iif(status = 'RETIRED', 0, targets)), sum(iif(status IN ('DONE', 'PARKED'), targets, 0)),
 		sum(iif(status IN ('FAILED', 'STUCK', 'PARKED'), targets, 0)), sum(iif(status = 'IN_PROGRESS', targets, 0))
 	FROM target_totals WHERE kind = 'search' AND ` + places + ` GROUP BY state ORDER BY state`
-	mapTargets = `
+	listingCounts = `SELECT state, sum(listings) FROM listing_totals WHERE ` + places + ` GROUP BY state`
+	mapTargets    = `
 	SELECT t.state, 100.0 * sum(` + seen + `) / nullif(sum(t.site_total), 0), 100.0 * sum(t.total_successes) / nullif(sum(t.total_attempts), 0),
 		avg(unixepoch(t.last_success_at))
 	FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + ` GROUP BY t.state`

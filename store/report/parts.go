@@ -81,7 +81,7 @@ func (t *Table) Shown() *Table {
 	shown := &Table{Part: t.Part}
 	zeros := strings.Fields(t.Zeros)
 	for _, name := range strings.Fields(t.Show) {
-		counted := func(row []any) bool { v := t.Value(row, name); return v != nil && v != int64(0) }
+		counted := func(row []any) bool { n, _ := t.Value(row, name).(int64); return n != 0 }
 		if !slices.Contains(zeros, name) || slices.ContainsFunc(t.Rows, counted) {
 			shown.Columns = append(shown.Columns, name)
 		}

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 // Counts are targets by status, with the pages and listings behind them.
 type Counts struct {
+	Percent    float64 `json:"percent"` // of the targets, DONE or PARKED
 	Targets    int64   `json:"targets"`
 	Planned    int64   `json:"planned"`
 	InProgress int64   `json:"in_progress"`
@@ -21,253 +21,179 @@ type Counts struct {
 	Stuck      int64   `json:"stuck"`
 	Parked     int64   `json:"parked"`
 	Retired    int64   `json:"retired"` // their city is no longer in the source's index; not part of Targets
-	Percent    float64 `json:"percent"` // of the targets, DONE or PARKED
 	Pages      int64   `json:"pages"`   // of the current crawls
 	Raw        int64   `json:"raw"`
 	Accepted   int64   `json:"accepted"`
 	Listings   int64   `json:"listings"`  // distinct, first seen in this state
+	Closed     int64   `json:"closed"`    // of them: their source dropped them
 	Companies  int64   `json:"companies"` // whose lead listing is in this state
-
-	Found *int64 `json:"listings_found,omitempty"` // different ones that searches of this state found, first or again; nil = not asked for
 }
 
-// retired stands for a status where targets are counted whose city is no longer in the index.
-const retired yp.Status = "RETIRED"
+// ofTotals are the columns of Counts over target_totals, down to Accepted.
+const ofTotals = `
+	ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0)) / nullif(sum(iif(status = 'RETIRED', 0, targets)), 0), 0.0) AS percent,
+	ifnull(sum(iif(status = 'RETIRED', 0, targets)), 0) AS targets, ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0) AS planned,
+	ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0) AS in_progress, ifnull(sum(iif(status = 'DONE', targets, 0)), 0) AS done,
+	ifnull(sum(iif(status = 'FAILED', targets, 0)), 0) AS failed, ifnull(sum(iif(status = 'STUCK', targets, 0)), 0) AS stuck,
+	ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked, ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
+	ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted`
 
-func (c *Counts) add(status yp.Status, n int64) {
-	if status == retired {
-		c.Retired += n
-		return
-	}
-	c.Targets += n
-	switch status {
-	case yp.Planned:
-		c.Planned += n
-	case yp.InProgress:
-		c.InProgress += n
-	case yp.Done:
-		c.Done += n
-	case yp.Failed:
-		c.Failed += n
-	case yp.Stuck:
-		c.Stuck += n
-	case yp.Parked:
-		c.Parked += n
-	}
-}
-
-func (c *Counts) setPercent() {
-	if c.Targets > 0 {
-		c.Percent = 100 * float64(c.Done+c.Parked) / float64(c.Targets)
-	}
-}
-
-const scopeCounts = `
-	SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED'), count(*), sum(t.page_current), sum(t.accepted_count) FROM targets t WHERE ` + where + ` GROUP BY 1`
+const (
+	scopeCounts = `
+	SELECT ` + ofTotals + `, 0, 0, 0 FROM (
+		SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED') AS status, count(*) AS targets, sum(t.page_current) AS pages, sum(t.raw_count) AS raw,
+			sum(t.accepted_count) AS accepted FROM targets t WHERE ` + where + ` GROUP BY 1)`
+	overallCounts = `
+	SELECT ` + ofTotals + `, (SELECT ifnull(sum(listings), 0) FROM listing_totals WHERE ` + places + `), (SELECT ifnull(sum(dropped), 0) FROM listing_totals WHERE ` + places + `),
+		(SELECT ifnull(sum(companies), 0) FROM company_totals WHERE ` + inStates + `)
+	FROM target_totals WHERE kind = 'search' AND ` + places
+)
 
 // Count counts the targets of a scope by status. It reads them all: a start of
-// a run can afford that, a display that is redrawn can't (see Progress).
+// a run can afford that, a display that is redrawn can't (see Overall).
 func (k *Reader) Count(ctx context.Context, scope store.Scope) (c Counts, err error) {
-	err = k.each(ctx, scopeCounts, scope.Args(), func(rows *sql.Rows) error {
-		var status yp.Status
-		var n, pages, accepted int64
-		err := rows.Scan(&status, &n, &pages, &accepted)
-		c.add(status, n)
-		c.Pages += pages
-		if status != retired {
-			c.Accepted += accepted
-		}
-		return err
-	})
-	if err != nil {
-		return c, fmt.Errorf("count targets: %w", err)
-	}
-	c.setPercent()
-	return c, nil
+	_, err = k.one(ctx, "count targets", scopeCounts, scope.Args(), fields(&c)...)
+	return c, err
 }
 
-// StateCounts are the counts of one state.
-type StateCounts struct {
-	State string `json:"state"`
-	Counts
-}
-
-// Holder is a worker that holds a target now.
-type Holder struct {
-	Worker    string     `json:"worker_id"` // as its log is named
-	Name      WorkerName `json:"worker"`
-	TargetID  int64      `json:"target_id"`
-	City      string     `json:"city"`
-	State     string     `json:"state"`
-	Category  string     `json:"category"`
-	Page      int        `json:"page"` // in hand
-	Heartbeat time.Time  `json:"heartbeat_at"`
-	AgeSec    Seconds    `json:"heartbeat_age_seconds"` // -1 = never beat
-	Alive     bool       `json:"alive"`                 // its process is seen to live: it holds its lock
-}
-
-// ErrorCount is how many targets in trouble share an error code.
-type ErrorCount struct {
-	Code    string `json:"code"`
-	Status  string `json:"status"`
-	Targets int64  `json:"targets"`
-	Example string `json:"example"` // one of the error texts
+// Overall counts the searches of a scope and what they found, by the counters that the triggers keep: it costs the same over a
+// thousand targets and over a million. Of the scope, source and states count. A company may lie in a state where nothing was searched
+// (a neighbour's), or tell none: it counts here all the same.
+func (k *Reader) Overall(ctx context.Context, scope store.Scope) (c Counts, err error) {
+	_, err = k.one(ctx, "count targets", overallCounts, placesOf(scope), fields(&c)...)
+	return c, err
 }
 
 // Progress is all that `progress` tells.
 type Progress struct {
-	Now     time.Time     `json:"now"`
-	Overall Counts        `json:"overall"`
-	States  []StateCounts `json:"states"`
-	Workers []Holder      `json:"workers"`
-	Beyond  int64         `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
-	Errors  []ErrorCount  `json:"errors"`
-	Rate    float64       `json:"pages_per_second"` // of the runs alive now
-	Live    int           `json:"live_runs"`
-	Left                  // of runs alive; -1 s without one
+	Now     time.Time `json:"now"`
+	Overall Counts    `json:"overall"`
+	States  *Table    `json:"states"`
+	Workers *Table    `json:"workers"`             // that hold a target
+	Errors  *Table    `json:"errors"`              // of targets in trouble
+	Beyond  int64     `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
+	Rate    float64   `json:"pages_per_second"`    // of the runs alive now
+	Live    int       `json:"live_runs"`
+	Left              // of runs alive; -1 s without one
 	Lately
-
-	Closed []ClosedSource `json:"-"` // that have something to do, and may not be asked now
 
 	// For what everything waits, and until when; zero = until somebody opens the source.
 	WaitingFor   string    `json:"waiting_for,omitempty"`
 	WaitingUntil time.Time `json:"waiting_until"`
 
 	LastRun *RunListings  `json:"last_run,omitempty"` // of those that committed a page
-	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, see ProgressOfDetails
+	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, over all states
 
 	*Figures // nil = not asked for
 
-	began  time.Time // when the first of the runs alive did
-	brings Rate      // new listings, by the pages that these read
+	Closed   []ClosedSource `json:"-"` // that have something to do, and may not be asked now
+	Sources  []string       `json:"-"` // of the runs that live
+	Crawling int            `json:"-"` // workers of these runs
+	Since    time.Time      `json:"-"` // the first of them began
+
+	brings Rate // new listings, by the pages that these read
 }
 
-const (
-	stateCounts = `
-	SELECT state, status, sum(targets), sum(pages), sum(raw), sum(accepted) FROM target_totals
-	WHERE kind = 'search' AND ` + places + ` GROUP BY state, status HAVING sum(targets) > 0 ORDER BY state`
-	listingCounts = `SELECT state, sum(listings) FROM listing_totals WHERE ` + places + ` GROUP BY state`
-	companyCounts = `SELECT state, companies FROM company_totals WHERE ?1 = ?1 AND ` + inStates
-	holders       = `
-	SELECT t.claimed_by, t.claimed_by, t.id, ifnull(c.name, ''), t.state, coalesce(l.name, k.name, iif(t.kind = 'index', 'index of cities', '')), t.page_current + 1, t.heartbeat_at, r.uuid
-	FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing JOIN runs r ON r.id = t.run_id
-	WHERE t.status = 'IN_PROGRESS' AND ` + placesOn + ` ORDER BY r.id, length(t.claimed_by), t.claimed_by`
-	// WAITING is what people are told of a target that is PLANNED again after a first
-	// failure and waits for its short backoff.
-	troubles = `
-	SELECT ifnull(code, 'none'), status, count(*), ifnull(max(error), '') FROM (
-		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS code, v.status,
-			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS error
+// The parts of Progress. WAITING is what people are told of a target that is PLANNED again after a first failure and waits for its
+// short backoff.
+var (
+	progressStates = Part{
+		Name: "states", Show: "state percent planned in_progress done failed stuck parked pages listings companies retired", Zeros: "failed stuck parked retired",
+		Query: `
+	SELECT state, ` + ofTotals + `, ifnull((SELECT sum(x.listings) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS listings,
+		ifnull((SELECT sum(x.dropped) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS closed,
+		ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0) AS companies
+	FROM target_totals n WHERE kind = 'search' AND ` + places + ` GROUP BY state HAVING sum(targets) > 0 ORDER BY state`,
+	}
+	progressWorkers = Part{
+		Name: "workers", Show: "worker target page heartbeat_at state", Lives: true,
+		Query: workersNow + ` AND target_id IS NOT NULL ORDER BY run, length(worker_id), worker_id`,
+	}
+	progressErrors = Part{
+		Name: "errors", Show: "error status targets message",
+		Query: `
+	SELECT error, status, count(*) AS targets, max(message) AS message FROM (
+		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS error, v.status,
+			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS message
 		FROM targets v WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND ` + places + `
 		UNION ALL SELECT v.last_error_code, 'WAITING', v.last_error FROM targets v
 		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND ` + places + `)
-	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`
+	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
+	}
 )
 
-// Progress reads the counters that the triggers keep: it costs the same over a
-// thousand targets and over a million. Of the scope, source and states count.
-func (k *Reader) Progress(ctx context.Context, scope store.Scope) (p *Progress, err error) {
-	p = &Progress{Now: k.db.Now(), States: []StateCounts{}, Workers: []Holder{}, Left: Left{Seconds: -1}}
-	args := placesOf(scope)
-	if err = k.progressStates(ctx, p, args); err != nil {
-		return nil, fmt.Errorf("read progress: %w", err)
-	}
-	err = k.each(ctx, holders, args, func(rows *sql.Rows) error {
-		h, run := Holder{AgeSec: -1}, ""
-		err := rows.Scan(&h.Worker, &h.Name, &h.TargetID, &h.City, &h.State, &h.Category, &h.Page, at(&h.Heartbeat), &run)
-		if !h.Heartbeat.IsZero() {
-			h.AgeSec = Seconds(p.Now.Sub(h.Heartbeat).Seconds())
+// Progress reads counters and indexes alone. Of the scope, source and states count.
+func (k *Reader) Progress(ctx context.Context, scope store.Scope) (*Progress, error) {
+	p := &Progress{}
+	err := k.at(ctx, func(k *Reader) (err error) {
+		for part, into := range map[*Part]**Table{&progressStates: &p.States, &progressWorkers: &p.Workers, &progressErrors: &p.Errors} {
+			if *into, err = k.table(ctx, *part, scope); err != nil {
+				return err
+			}
 		}
-		h.Alive = k.alive(run)
-		p.Workers = append(p.Workers, h)
+		if err = k.goingOn(ctx, p, scope); err != nil {
+			return err
+		}
+		p.Beyond = p.Overall.Companies
+		for _, row := range p.States.Rows {
+			p.Beyond -= p.States.Value(row, "companies").(int64)
+		}
+		p.LastRun, err = k.lastRun(ctx, scope.SourceID)
 		return err
 	})
-	if err == nil {
-		p.Errors, err = list(ctx, k, "errors", troubles, args, fields[ErrorCount])
-	}
-	if err == nil {
-		err = k.progressSpeed(ctx, p, scope)
-	}
-	if err == nil {
-		err = k.lately(ctx, p, scope.SourceID)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
 	}
 	return p, nil
 }
 
-// progressStates counts by state. A company may lie in a state where nothing was searched
-// (a neighbour's), or tell none: it counts in the overall number all the same, and in Beyond.
-func (k *Reader) progressStates(ctx context.Context, p *Progress, args []any) error {
-	err := k.each(ctx, stateCounts, args, func(rows *sql.Rows) error {
-		var state string
-		var status yp.Status
-		var n, pages, raw, accepted int64
-		err := rows.Scan(&state, &status, &n, &pages, &raw, &accepted)
-		if l := len(p.States); l == 0 || p.States[l-1].State != state {
-			p.States = append(p.States, StateCounts{State: state})
-		}
-		for _, c := range []*Counts{&p.States[len(p.States)-1].Counts, &p.Overall} {
-			c.add(status, n)
-			c.Pages, c.Raw, c.Accepted = c.Pages+pages, c.Raw+raw, c.Accepted+accepted
-		}
-		return err
-	})
-	if err != nil {
-		return err
+// goingOn reads what Progress and Standing have in common.
+func (k *Reader) goingOn(ctx context.Context, p *Progress, scope store.Scope) (err error) {
+	p.Now, p.Left.Seconds = k.db.Now(), -1
+	if p.Overall, err = k.Overall(ctx, scope); err == nil {
+		err = k.speed(ctx, p, scope)
 	}
-	listings, companies := map[string]int64{}, map[string]int64{}
-	for query, counts := range map[string]map[string]int64{listingCounts: listings, companyCounts: companies} {
-		err := k.each(ctx, query, args, func(rows *sql.Rows) error {
-			var state string
-			var n int64
-			err := rows.Scan(&state, &n)
-			counts[state] = n
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	for _, n := range listings {
-		p.Overall.Listings += n
-	}
-	for _, n := range companies {
-		p.Overall.Companies += n
-	}
-	p.Beyond = p.Overall.Companies
-	for i := range p.States {
-		s := &p.States[i]
-		s.Listings, s.Companies = listings[s.State], companies[s.State]
-		p.Beyond -= s.Companies
-		s.setPercent()
-	}
-	p.Overall.setPercent()
-	return nil
-}
-
-// ProgressOfDetails is Progress with the details, which cost a walk through an index, and
-// what the last run brought.
-// They are counted over all states.
-func (k *Reader) ProgressOfDetails(ctx context.Context, scope store.Scope) (*Progress, error) {
-	p, err := k.Progress(ctx, scope)
 	if err == nil {
-		p.LastRun, err = k.lastRun(ctx, scope.SourceID)
+		err = k.lately(ctx, p, scope.SourceID)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return p, k.readDetails(ctx, p, scope)
-}
-
-// readDetails counts the details over all states.
-func (k *Reader) readDetails(ctx context.Context, p *Progress, scope store.Scope) error {
 	t, err := k.DetailTotals(ctx, scope.SourceID, nil)
-	if err == nil && t != (DetailTotals{}) {
+	if t != (DetailTotals{}) {
 		p.Details = &t
 	}
 	return err
+}
+
+// StatesShown are so many of the states as people see them: how many more there are, companies that are elsewhere, and all.
+func (p *Progress) StatesShown(n int) *Table {
+	t := *p.States
+	blank := func(name string) []any {
+		row := slices.Repeat([]any{""}, len(t.Columns))
+		row[0] = name
+		return row
+	}
+	t.Rows = slices.Clone(t.Rows[:n])
+	if left := len(p.States.Rows) - n; left > 0 {
+		t.Rows = append(t.Rows, blank(fmt.Sprintf("+%d more", left)))
+	}
+	if p.Beyond > 0 {
+		row := blank("elsewhere")
+		row[slices.Index(t.Columns, "companies")] = p.Beyond // a company counts where its own address is
+		t.Rows = append(t.Rows, row)
+	}
+	all := []any{"all"}
+	for _, field := range fields(&p.Overall) {
+		switch v := field.(type) {
+		case *int64:
+			all = append(all, *v)
+		case *float64:
+			all = append(all, *v)
+		}
+	}
+	t.Rows = append(t.Rows, all)
+	return &t
 }
 
 // RunListings is what a run brought.
@@ -298,30 +224,42 @@ func (k *Reader) lastRun(ctx context.Context, sourceID int64) (*RunListings, err
 
 const (
 	liveRuns = `
-	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new FROM runs r
-	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) AND ?2 = ?2`
+	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new, ifnull(s.name, ''), (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
+	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
+	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
+	holdingRuns = `SELECT DISTINCT r.uuid FROM targets t JOIN runs r ON r.id = t.run_id WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
 	// The sources that have something to do, and what closes them.
 	busySources = `
-	SELECT x.source, x.state, x.until, ifnull(x.reason, '') FROM v_source_availability x
+	SELECT x.source, x.state, x.until, ifnull(x.reason, ''), '' FROM v_source_availability x
 	WHERE (?1 = 0 OR x.source_id = ?1) AND EXISTS (
 		SELECT 1 FROM target_totals n WHERE n.source_id = x.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
 			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
 	ORDER BY x.until, x.source`
 )
 
-// progressSpeed adds up the runs whose process lives, and says when what is left will be done.
-func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Scope) error {
-	args := placesOf(scope)
-	err := k.each(ctx, liveRuns, args, func(rows *sql.Rows) error {
-		var uuid, host string
+// Abandoned reports whether targets of the scope are held by a run that no living process is seen behind.
+func (k *Reader) Abandoned(ctx context.Context, scope store.Scope) (bool, error) {
+	runs, err := list(ctx, k, "who holds targets", holdingRuns, placesOf(scope), value[string])
+	return slices.ContainsFunc(runs, func(uuid string) bool { return !k.alive(uuid) }), err
+}
+
+// speed adds up the runs whose process lives, and says when what is left will be done.
+func (k *Reader) speed(ctx context.Context, p *Progress, scope store.Scope) error {
+	err := k.each(ctx, liveRuns, []any{scope.SourceID}, func(rows *sql.Rows) error {
+		var uuid, host, source string
 		var started time.Time
 		var pages, added int64
-		if err := rows.Scan(&uuid, &host, at(&started), &pages, &added); err != nil || host != k.host || !k.alive(uuid) {
+		var workers int
+		if err := rows.Scan(&uuid, &host, at(&started), &pages, &added, &source, &workers); err != nil || host != k.host || !k.alive(uuid) {
 			return err
 		}
-		if p.Live++; p.Live == 1 || started.Before(p.began) {
-			p.began = started
+		if p.Live++; p.Live == 1 {
+			p.Since = started
 		}
+		if source != "" && !slices.Contains(p.Sources, source) {
+			p.Sources = append(p.Sources, source)
+		}
+		p.Crawling += workers
 		p.brings.Of, p.brings.In = p.brings.Of+added, p.brings.In+pages
 		if secs := p.Now.Sub(started).Seconds(); secs >= 1 {
 			p.Rate += float64(pages) / secs
@@ -329,14 +267,14 @@ func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Sco
 		return nil
 	})
 	if err == nil {
-		err = k.closed(ctx, p, args)
+		err = k.closed(ctx, p, placesOf(scope))
 	}
 	if err != nil || p.Live == 0 || p.WaitingFor != "" {
 		return err
 	}
 	work, err := k.Work(ctx, scope, p.brings)
 	if err == nil {
-		p.Left, err = k.TimeLeft(ctx, scope, p.began, work)
+		p.Left, err = k.TimeLeft(ctx, scope, p.Since, work)
 	}
 	return err
 }
@@ -344,9 +282,7 @@ func (k *Reader) progressSpeed(ctx context.Context, p *Progress, scope store.Sco
 // closed tells which sources are closed that have something to do, and for what the runs wait
 // where all are.
 func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
-	busy, err := list(ctx, k, "closed sources", busySources, args, func(c *ClosedSource) []any {
-		return []any{&c.Source, &c.State, at(&c.Until), &c.Reason}
-	})
+	busy, err := list(ctx, k, "closed sources", busySources, args, fields[ClosedSource])
 	for _, c := range busy {
 		if c.State != store.SourceOpen {
 			c.Reason, c.Remedy = ReasonText(c.Reason), SourceRemedy(c.Source, c.State)
@@ -358,4 +294,29 @@ func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
 		p.WaitingFor, p.WaitingUntil = fmt.Sprintf("the source is %s: %s", first.State, first.Reason), first.Until
 	}
 	return err
+}
+
+// Figures are what progress tells beside its counters. They are read from the rows themselves.
+type Figures struct {
+	At       time.Time      `json:"figures_at"` // when they were read
+	Of       string         `json:"figures_of"` // what of the file they count
+	Coverage CoverageTotals `json:"coverage"`
+	Passes   []Pass         `json:"passes"`
+}
+
+// Figures reads them. Of the scope, source and states count.
+func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, err error) {
+	f = &Figures{At: k.db.Now(), Of: OfScope(scope)}
+	if f.Coverage, err = k.CoverageTotals(ctx, scope); err == nil {
+		f.Passes, err = k.Passes(ctx, scope)
+	}
+	return f, err
+}
+
+// OfScope says what figures of a scope count.
+func OfScope(s store.Scope) string {
+	if s.SourceID == 0 && len(s.States)+len(s.CategoryIDs)+len(s.CityIDs)+s.MinPopulation == 0 {
+		return "the whole file"
+	}
+	return "this selection"
 }

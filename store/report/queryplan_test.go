@@ -43,14 +43,15 @@ func TestQueryPlans(t *testing.T) {
 		want  []string
 		never string
 	}{
-		"progress: states":    {stateCounts, progress, nil, ""},
-		"progress: listings":  {listingCounts, progress, nil, ""},
-		"progress: companies": {companyCounts, progress, nil, ""},
-		"progress: workers":   {holders, progress, []string{"INDEX targets_held"}, ""},
-		"progress: errors":    {troubles, progress, []string{"INDEX targets_troubled"}, ""},
-		"progress: runs":      {liveRuns, progress, []string{"INDEX runs_alive"}, ""},
-		"in the gap":          {countInGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
-		"rests":               {countRests, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
+		"progress: states":   {progressStates.Query, progress, nil, ""},
+		"progress: listings": {listingCounts, progress, nil, ""},
+		"progress: overall":  {overallCounts, progress, nil, ""},
+		"progress: held":     {holdingRuns, progress, []string{"INDEX targets_held"}, ""},
+		"progress: workers":  {progressWorkers.Query, progress, []string{"INDEX targets_held"}, ""},
+		"progress: errors":   {progressErrors.Query, progress, []string{"INDEX targets_troubled"}, ""},
+		"progress: runs":     {liveRuns, progress[:1], []string{"INDEX runs_alive"}, ""},
+		"in the gap":         {countInGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
+		"rests":              {countRests, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 
 		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)", "crawl_attempts_by_end (finished_at>?)"}, ""},
 		"status: errors":    {status("errors"), []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
@@ -93,7 +94,7 @@ func TestQueryPlans(t *testing.T) {
 		"history: listing":    {showListing, []any{1, "a"}, []string{"(source_id=? AND listing_id=?)"}, ""},
 		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},
 
-		"page: runs":           {liveWorkers, []any{0}, []string{"INDEX runs_alive", "sqlite_autoindex_workers_1 (run_id=?)"}, ""},
+		"page: runs":           {liveRuns, []any{0}, []string{"INDEX runs_alive", "sqlite_autoindex_workers_1 (run_id=?)"}, ""},
 		"page: held":           {heldKinds, []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
 		"page: anything ready": {anyReady, []any{0, "[]"}, []string{"INDEX targets_ready"}, ""},
 		"page: first due":      {firstDue, []any{0, "[]"}, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, "TEMP B-TREE FOR ORDER BY"},

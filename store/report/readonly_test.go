@@ -19,16 +19,17 @@ import (
 func questions(ctx context.Context, r *report.Reader, target int64) map[string]func() error {
 	scope := store.Scope{SourceID: 1}
 	return map[string]func() error{
-		"Measure":           func() error { _, err := r.Measure(ctx, ""); return err },
-		"MeasureSlowly":     func() error { _, err := r.MeasureSlowly(ctx); return err },
-		"OwnBeat":           func() error { _, err := r.OwnBeat(ctx); return err },
-		"Progress":          func() error { _, err := r.Progress(ctx, scope); return err },
-		"ProgressOfDetails": func() error { _, err := r.ProgressOfDetails(ctx, scope); return err },
-		"Status":            func() error { _, err := r.Status(ctx, scope); return err },
-		"Count":             func() error { _, err := r.Count(ctx, scope); return err },
-		"InGap":             func() error { _, _, err := r.InGap(ctx, scope); return err },
-		"Trouble":           func() error { _, err := r.Trouble(ctx, scope, time.Time{}); return err },
-		"CoverageTotals":    func() error { _, err := r.CoverageTotals(ctx, scope); return err },
+		"Measure":        func() error { _, err := r.Measure(ctx, ""); return err },
+		"MeasureSlowly":  func() error { _, err := r.MeasureSlowly(ctx); return err },
+		"OwnBeat":        func() error { _, err := r.OwnBeat(ctx); return err },
+		"Progress":       func() error { _, err := r.Progress(ctx, scope); return err },
+		"Overall":        func() error { _, err := r.Overall(ctx, scope); return err },
+		"Abandoned":      func() error { _, err := r.Abandoned(ctx, scope); return err },
+		"Status":         func() error { _, err := r.Status(ctx, scope); return err },
+		"Count":          func() error { _, err := r.Count(ctx, scope); return err },
+		"InGap":          func() error { _, _, err := r.InGap(ctx, scope); return err },
+		"Trouble":        func() error { _, err := r.Trouble(ctx, scope, time.Time{}); return err },
+		"CoverageTotals": func() error { _, err := r.CoverageTotals(ctx, scope); return err },
 		"TimeLeft": func() error {
 			_, err := r.TimeLeft(ctx, scope, time.Time{}, []report.Work{{SourceID: 1, Details: 1}})
 			return err
@@ -60,7 +61,6 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"FindRun":          func() error { _, err := r.FindRun(ctx, "1"); return err },
 		"LastPasses":       func() error { _, err := r.LastPasses(ctx, scope); return err },
 		"Figures":          func() error { _, err := r.Figures(ctx, scope); return err },
-		"Closed":           func() error { _, err := r.Closed(ctx, scope); return err },
 		"Passes":           func() error { _, err := r.Passes(ctx, scope); return err },
 		"Sources":          func() error { _, err := r.Sources(ctx); return err },
 		"SourceID":         func() error { _, err := r.SourceID(ctx, "demo"); return err },

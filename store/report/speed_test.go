@@ -52,7 +52,7 @@ func (w *timeWorld) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...st
 
 func (w *timeWorld) tell(t *testing.T) *report.Progress {
 	t.Helper()
-	p, err := w.ProgressOfDetails(t.Context(), store.Scope{})
+	p, err := w.Progress(t.Context(), store.Scope{})
 	noErr(t, err)
 	if p.Live != 1 {
 		t.Errorf("%d runs live, want 1", p.Live)

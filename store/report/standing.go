@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,10 +15,7 @@ import (
 // Standing is what is going on: who crawls what, or for what everything waits, with how far the
 // targets are.
 type Standing struct {
-	Progress            // without Workers and Errors
-	Sources  []string   // of the runs that live
-	Crawling int        // workers of these runs
-	Since    time.Time  // the first of them began
+	Progress            // without States, Workers and Errors
 	OwnPages bool       // what they hold are listings' own pages alone
 	Places   []string   // states in which runs wait for others to leave a place (--max-per-state)
 	NextDue  time.Time  // when something falls due by itself, where nothing is due now; zero = never
@@ -60,10 +56,6 @@ type RunEnding struct {
 }
 
 const (
-	liveWorkers = `
-	SELECT r.uuid, r.host, r.started_at, r.heartbeat_at, ifnull(s.name, ''), (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
-	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
-	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
 	heldKinds = `
 	SELECT count(*), ifnull(sum(t.kind = 'detail'), 0) FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
 	waitingRuns = `SELECT DISTINCT w.state FROM run_waits w WHERE w.until > ?3 AND (?1 = 0 OR w.source_id = ?1) AND (?2 = '[]' OR w.state IN (SELECT value FROM json_each(?2))) ORDER BY 1`
@@ -98,54 +90,32 @@ func (k *Reader) Standing(ctx context.Context, scope store.Scope) (out *Standing
 }
 
 func (k *Reader) standingNow(ctx context.Context, scope store.Scope) (*Standing, error) {
-	s := &Standing{Progress: Progress{Now: k.db.Now(), Left: Left{Seconds: -1}}}
-	args := placesOf(scope)
-	for _, read := range []func() error{
-		k.inPlace,
-		func() error { return k.progressStates(ctx, &s.Progress, args) },
-		func() error { return k.progressSpeed(ctx, &s.Progress, scope) },
-		func() error { return k.lately(ctx, &s.Progress, scope.SourceID) },
-		func() error { return k.readDetails(ctx, &s.Progress, scope) },
-		func() error { return k.whoCrawls(ctx, s, scope) },
-		func() error { return k.waits(ctx, s, args) },
-	} {
-		if err := read(); err != nil {
-			return nil, fmt.Errorf("read what is going on: %w", err)
-		}
+	s := &Standing{}
+	err := k.inPlace()
+	if err == nil {
+		err = k.goingOn(ctx, &s.Progress, scope)
+	}
+	if err == nil && s.Live == 0 {
+		s.Last, err = k.lastEnding(ctx, scope)
+	}
+	if err == nil {
+		err = k.waits(ctx, s, placesOf(scope))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what is going on: %w", err)
 	}
 	return s, nil
 }
 
-// liveRuns reads who crawls, or how the last run ended.
-func (k *Reader) whoCrawls(ctx context.Context, s *Standing, scope store.Scope) error {
-	err := k.each(ctx, liveWorkers, []any{scope.SourceID}, func(rows *sql.Rows) error {
-		var uuid, host, source string
-		var began, beat time.Time
-		workers := 0
-		if err := rows.Scan(&uuid, &host, at(&began), at(&beat), &source, &workers); err != nil {
-			return err
-		}
-		if host != k.host || !k.alive(uuid) {
-			return nil
-		}
-		if s.Crawling += workers; s.Since.IsZero() {
-			s.Since = began
-		}
-		if source != "" {
-			s.Sources = append(s.Sources, source)
-		}
-		return nil
-	})
-	if err != nil || s.Live > 0 {
-		return err
-	}
+// lastEnding reads how the last run ended; nil = there was none.
+func (k *Reader) lastEnding(ctx context.Context, scope store.Scope) (*RunEnding, error) {
 	var e RunEnding
 	found, err := k.one(ctx, "read the last run", lastEnding, []any{scope.SourceID}, &e.Outcome, &e.Host, at(&e.At))
-	if found {
-		e.Elsewhere = e.Outcome == "running" && e.Host != k.host
-		s.Last = &e
+	if !found {
+		return nil, err
 	}
-	return err
+	e.Elsewhere = e.Outcome == "running" && e.Host != k.host
+	return &e, err
 }
 
 // waits reads what keeps those who could work from it.
@@ -166,11 +136,11 @@ func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error)
 	return err
 }
 
-// lately reads how sources answer, after progressSpeed.
+// lately reads how sources answer, after speed.
 func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err error) {
 	from, pages := p.Now.Add(-LookBack), int64(0)
-	if p.began.After(from) {
-		from = p.began
+	if p.Since.After(from) {
+		from = p.Since
 	}
 	args := []any{sourceID, yp.FormatTime(p.Now.Add(-time.Hour)), yp.FormatTime(from)}
 	if _, err = k.one(ctx, "count requests", hourOfRequests, args, &p.Requests, &p.Failed, &pages); err != nil {
@@ -255,7 +225,7 @@ func (s *Standing) Sentence() string {
 	if len(s.Sources) == 0 {
 		text += "several sources"
 	}
-	text += strings.Join(unique(s.Sources), ", ")
+	text += strings.Join(s.Sources, ", ")
 	if s.Crawling > 0 {
 		text += " with " + yp.Plural(s.Crawling, "worker")
 	}
@@ -289,18 +259,6 @@ func sentence(text string) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
-func unique(names []string) []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, n := range names {
-		if !seen[n] {
-			seen[n] = true
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // OutcomeText is how a run ended, for people.

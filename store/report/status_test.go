@@ -21,7 +21,11 @@ func readStatus(t *testing.T, b *bundle, scope store.Scope) *report.Status {
 
 // part is columns of a part of status, a text for each row.
 func part(s *report.Status, name string, columns ...string) (rows []string) {
-	t := s.Part(name)
+	return valuesOf(s.Part(name), columns...)
+}
+
+// valuesOf is columns of a table, a text for each row.
+func valuesOf(t *report.Table, columns ...string) (rows []string) {
 	for _, row := range t.Rows {
 		cells := make([]string, len(columns))
 		for i, c := range columns {

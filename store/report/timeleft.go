@@ -119,7 +119,7 @@ func (k *Reader) TimeLeft(ctx context.Context, scope store.Scope, began time.Tim
 // leftNow is the time left while a run lives that does not wait for its source; else nil.
 func (k *Reader) leftNow(ctx context.Context, scope store.Scope) (*Left, error) {
 	p := &Progress{Now: k.db.Now()}
-	err := k.progressSpeed(ctx, p, scope)
+	err := k.speed(ctx, p, scope)
 	if p.Live == 0 || p.WaitingFor != "" {
 		return nil, err
 	}
