@@ -90,8 +90,9 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d`), "DATE"},
 	{regexp.MustCompile(`\d\d:\d\d(:\d\d)?(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
-	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+( ago)?\b|\bnow\b|\b\d+ ms\b`), "LASTS"},
+	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+(\s+ago)?\b|\bnow\b|\b\d+ ms\b`), "LASTS"},
 	{regexp.MustCompile(`amber\s+\(\d+\)`), "amber (PID)"},
+	{regexp.MustCompile(`begins,\s+DATE,\s+by\s+amber[^:]*?:\s+ypcrawl`), "begins, DATE, by WHOM: ypcrawl"}, // how long its number is decides what fits
 	{regexp.MustCompile(`\d+(\.\d+)? pages/s|ETA unknown`), "SPEED"},
 	{regexp.MustCompile(`pages/s +\d+\.\d`), "pages/s SPEED"},
 	{regexp.MustCompile(`· \d+ pages`), "· N pages"},

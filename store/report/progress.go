@@ -98,7 +98,7 @@ type Progress struct {
 // short backoff.
 var (
 	progressStates = Part{
-		Name: "states", Show: "state percent planned in_progress done failed stuck parked pages listings companies retired", Zeros: "failed stuck parked retired",
+		Name: "states", Show: "state percent done planned pages failed stuck parked in_progress listings companies retired", Zeros: "failed stuck parked retired",
 		Query: `
 	SELECT state, ` + ofTotals + `, ifnull((SELECT sum(x.listings) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS listings,
 		ifnull((SELECT sum(x.dropped) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS closed,
