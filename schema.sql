@@ -42,6 +42,7 @@
 --   code                 error code that led to the pause
 --   companies            companies whose first listing is in the state
 --   company_id           the company of the listing
+--   consecutive_failures failures in a row
 --   cooldown_minutes     length of the quarantine before a page is tried
 --   cooldown_until       end of a proxy's rest
 --   crawl_started_at     begin of the current crawl, at page 1
@@ -52,17 +53,20 @@
 --   details_read_at      when the listing's own page was read
 --   domain               of the website, without "www."
 --   done                 targets of status DONE
+--   dropped              that their source no longer shows
 --   due_now              that may be claimed now
 --   duration_ms          from begin to end
 --   email                from the listing's own page
 --   enabled              0 = an operator set it aside
+--   ended                how it ended
 --   ends                 when the reason ends by itself; NULL = not by itself
 --   error                error code; NULL = none
 --   error_class          why requests failed, as most of them did; NULL = healthy
+--   error_code           how the attempt ended; SUCCESS = it went well
 --   error_message        what went wrong, for people
 --   event                number or kind of the event
 --   failed               targets of status FAILED
---   failures             in a row (of a target), or so far (of a proxy)
+--   failures             so far
 --   fetched              whose own page was read once or more
 --   fetched_at           when the listing's own page was read
 --   field                name of the field, as in v_listings
@@ -83,6 +87,7 @@
 --   languages            that are spoken there
 --   last_at              when the last of them may go on
 --   last_error           what went wrong last, for people
+--   last_error_code      error code of the last attempt; NULL = it went well
 --   last_failure_at      end of the last attempt that failed
 --   last_identity        identity of the last attempt
 --   last_listing_id      last listing of the last page committed
@@ -99,19 +104,22 @@
 --   listing_id           number or name that the source itself gives the listing
 --   listings             how many listings
 --   lon                  longitude in degrees
+--   max_pages            0 = all
 --   mean_consecutive_failures  failures in a row, on average
 --   mean_duration_ms     mean length of an attempt
 --   memory_bytes         memory of its process at the last heartbeat
 --   message              what went wrong, for people
---   name                 for people
+--   name                 name, for people
 --   neighborhoods        where the business works
---   new                  seen for the first time; of a change: the value after it
+--   new                  seen for the first time
+--   next_at              when the first of them may go on
 --   next_crawl_at        when a target that is DONE is due again
 --   next_page_url        where the current crawl goes on
 --   not_before           when the target may be claimed again; NULL = it does not wait
 --   occurrences          how often
 --   old                  the value before it
 --   open                 1 = may be asked now
+--   outcome              how it ended
 --   page                 number of the page, from 1
 --   page_current         last page committed by the current crawl
 --   pages                pages committed
@@ -119,7 +127,7 @@
 --   parked               targets of status PARKED
 --   parked_at            when it was given up
 --   parse_ok             1 = the answer was read as what it should be; NULL = no answer
---   paused               set aside by an operator; 1 = yes
+--   paused               1 = set aside by an operator
 --   paused_code          why it is paused
 --   paused_reason        why it is paused, for people
 --   payment              ways to pay
@@ -164,7 +172,7 @@
 --   slug                 name within addresses
 --   snippet              text beside the listing
 --   social               addresses in social networks
---   source               name of the source; NULL = several
+--   source               name of the source
 --   source_id            row of the source
 --   sponsored            1 = shown as an ad
 --   stage                sandbox or active
@@ -184,11 +192,13 @@
 --   successful_24h       that were crawled well in the last 24 hours
 --   target               what is crawled, for people: "Plumbers in Austin, TX"
 --   target_id            row of the target
+--   targets              how many targets
 --   tier                 size of the city: 1 = large, 3 = small
 --   took_seconds         how long it took, or has taken so far
 --   total_attempts       attempts so far
 --   total_successes      attempts so far that went well
 --   unmatched            that the gazetteer does not know
+--   until                when that ends
 --   updated_at           when the row was written last
 --   url                  address, with the password of a proxy
 --   uuid                 of the run: its lock file is named so
@@ -197,7 +207,7 @@
 --   website              home page in its normal form
 --   website_url          home page as the source links to it
 --   what                 details of the event, see listing_events
---   with_email           with one of them
+--   with_email           with an e-mail address
 --   with_failures        whose last crawl failed
 --   with_geo             with latitude and longitude
 --   with_hours           with opening hours
@@ -575,6 +585,7 @@ CREATE TABLE staged_listings (
 -- What changes without meaning anything (rank, open now, an ad or not, how an address is
 -- written) is no change; a field that merely became known because other markup shows more
 -- is completed.
+--   kind             what became of the listing
 CREATE TABLE listing_events (
     id         INTEGER PRIMARY KEY,
     at         TEXT NOT NULL,
@@ -633,6 +644,7 @@ CREATE TABLE deliveries (
 CREATE INDEX deliveries_by_name ON deliveries (name, id);
 
 -- How each listing was told last under a name: the difference to what stands now is what the next file tells.
+--   state            as it was told last
 CREATE TABLE delivered (
     name    TEXT NOT NULL,                           -- of deliveries
     listing INTEGER NOT NULL REFERENCES listings (id),
@@ -950,6 +962,9 @@ END;
 
 -- Every listing with its source, where it was searched first, and what its own page adds.
 -- Lists are plain: "A; B".
+--   listing          its name for commands: source/listing_id
+--   status           open, or dropped: its source no longer shows it
+--   name             of the business
 CREATE VIEW v_listings AS
 SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
        l.street, l.city, l.state, l.postal_code, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
@@ -964,6 +979,8 @@ LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.
 LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
 
 -- The listings that break a rule of their source, as they were seen: they are not among the listings.
+--   listing          its name for commands: source/listing_id
+--   name             of the business
 CREATE VIEW v_rejected AS
 SELECT s.name || '/' || g.listing_id AS listing, s.name AS source, g.listing_id, g.listing ->> 'name' AS name, g.listing ->> 'phone' AS phone, g.listing ->> 'city' AS city,
        ifnull(g.listing ->> 'state', t.state) AS state, (SELECT group_concat(value, '; ') FROM json_each(g.reasons)) AS reasons, g.first_seen_at, g.last_seen_at
@@ -1002,6 +1019,9 @@ WHERE t.kind = 'index';
 
 -- Every company with how many listings it has; e-mail and hours are of its first listing
 -- that has them.
+--   name             of the business
+--   listings         that it has
+--   email            of its first listing that has one
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
        (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
@@ -1012,6 +1032,8 @@ SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.stat
 FROM companies c;
 
 -- Every listing with what its own page says.
+--   name             of the business
+--   status           of the target of its own page
 CREATE VIEW v_details AS
 SELECT t.id, s.name AS source, l.listing_id, l.name, t.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
        ifnull(l.website, d.website) AS website, ifnull(d.hours, l.hours) AS hours, d.lat, d.lon, d.payment, d.social, d.services, d.languages,
@@ -1032,12 +1054,15 @@ SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
 FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1;
 
 -- Each field that a source says otherwise than before; NULL = nothing.
+--   new              the value after it
 CREATE VIEW listing_changes AS
 SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at, e.reparsed
 FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
 
 -- What became of listings, a row for each listing and each thing. That something merely became known of a listing, because other markup
 -- shows more, is no change.
+--   kind             what became of it: new, changed, dropped, restored or rejected
+--   name             of the business
 CREATE VIEW v_changes AS
 SELECT e.at, e.kind, s.name || '/' || ifnull(e.listing_id, l.listing_id) AS listing, coalesce(g.listing ->> 'name', l.name, r.name) AS name,
        iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city') AS city,   -- the listing's own place
@@ -1112,6 +1137,7 @@ FROM targets t CROSS JOIN (
 -- Why sources may not be asked now, and until when: a row for each reason, also of one that
 -- is over. A source is open when none of its rows lasts: claims, runs and commands ask this
 -- view and nothing else. "9999" = until an operator, or a probe, says otherwise.
+--   state            disabled, paused, quarantined or held
 CREATE VIEW v_source_closures AS
 SELECT id AS source_id, 1 AS rank, 'disabled' AS state, '9999' AS until, NULL AS ends, NULL AS code, 'disabled by an operator' AS reason
 FROM sources WHERE enabled = 0
@@ -1126,6 +1152,7 @@ SELECT source_id, 4, 'held', until, until, NULL, held_for
 FROM (SELECT h.source_id, max(h.held_until) AS until, h.held_for FROM hosts h WHERE h.held_until IS NOT NULL GROUP BY h.source_id);
 
 -- The same for people: one row a source, with what closes it now.
+--   state            open, disabled, paused, quarantined or held
 CREATE VIEW v_source_availability AS
 SELECT s.id AS source_id, s.name AS source, ifnull(c.state, 'open') AS state, c.state IS NULL AS open, c.ends AS until, c.code, c.reason, min(c.rank) AS rank
 FROM sources s LEFT JOIN v_source_closures c ON c.source_id = s.id AND c.until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
@@ -1139,6 +1166,8 @@ GROUP BY s.id; -- of the row with the least rank
 -- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
 -- DUE          may be crawled now, or is
 -- SCHEDULED    has its time, or its host has
+--   auto_disabled    1 = parked because it failed too often
+--   listings         accepted by the current crawl
 CREATE VIEW v_crawler_status AS
 SELECT t.id, t.kind, o.source, c.name AS city, t.state, k.name AS category, t.listing, t.status,
        CASE WHEN t.paused = 1 THEN 'paused' WHEN t.status = 'PARKED' THEN 'failed' WHEN t.backoff_level > 0 THEN 'degraded' ELSE 'active' END AS crawl_status,
@@ -1164,6 +1193,7 @@ FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.source_id = t.s
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
 
 -- The targets as lists show them.
+--   failures         in a row
 CREATE VIEW v_targets AS
 SELECT v.id,
        iif(v.kind = 'index', 'Index of ' || v.state,
@@ -1189,6 +1219,8 @@ SELECT v.id,
 FROM v_crawler_status v;
 
 -- The attempts at targets.
+--   listings         accepted
+--   claim_token      of the attempt
 CREATE VIEW v_attempts AS
 SELECT a.id, a.target_id,
        iif(t.kind = 'index', 'Index of ' || t.state, coalesce((SELECT name FROM listings WHERE id = t.listing), k.name, '') || ' in ' || ifnull(c.name || ', ', '') || t.state) AS target,
@@ -1254,6 +1286,8 @@ SELECT a.target_id, a.claim_token, a.attempt_number, a.finished_at, 1 << 30, 6,
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id;
 
 -- The runs. state is how a run ended; a running one whose process has died is shown as killed, for its lock tells.
+--   state            running, or how it ended: done, interrupted, budget, error, killed, blocked, no_proxies or layout
+--   host             name of the machine
 CREATE VIEW v_runs AS
 SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
        r.host, r.pid, r.command, r.started_at, r.heartbeat_at, r.finished_at, iif(r.outcome = 'dead', 'killed', r.outcome) AS state,
@@ -1267,6 +1301,8 @@ SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
 FROM runs r LEFT JOIN sources s ON s.id = r.source_id;
 
 -- The workers of runs, those that have ended among them.
+--   state            running or ended
+--   host             name of the machine
 CREATE VIEW v_run_workers AS
 SELECT w.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, w.host, iif(w.stopped_at IS NULL AND r.outcome = 'running', 'running', 'ended') AS state,
        t.id AS target_id, iif(t.kind = 'index', 'Index of ' || t.state, coalesce(l.name, k.name) || ' in ' || ifnull(c.name || ', ', '') || t.state) AS target,
@@ -1287,12 +1323,15 @@ LEFT JOIN sources s ON s.id = t.source_id
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing;
 
 -- The proxies, without their passwords.
+--   state            active, rests or disabled
+--   name             its address without the password
 CREATE VIEW v_proxies AS
 SELECT id, name, CASE WHEN enabled = 0 THEN 'disabled' WHEN cooldown_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'rests' ELSE 'active' END AS state,
        enabled, successes, failures, consecutive_failures, cooldown_until, last_used_at, last_error
 FROM proxies;
 
 -- The sources: whether they may be asked now, and how they answer, as rated every 5 minutes of a run.
+--   status           healthy, degraded, failing or quarantined; NULL = never rated
 CREATE VIEW v_sources AS
 SELECT s.name AS source, o.state AS availability, o.until, o.reason, p.status, p.error_class,
        round(100 * p.success_rate_1h, 1) AS success_1h_percent, p.samples_1h, round(100 * p.success_rate_24h, 1) AS success_24h_percent, p.samples_24h,
@@ -1303,6 +1342,8 @@ SELECT s.name AS source, o.state AS availability, o.until, o.reason, p.status, p
 FROM sources s JOIN v_source_availability o ON o.source_id = s.id LEFT JOIN connectivity_profiles p ON p.source_id = s.id;
 
 -- The hosts of sources with the pace that they are asked at, and what holds them.
+--   host             with the port if it is not the usual one
+--   next_at          no request starts before
 CREATE VIEW v_hosts AS
 SELECT s.name AS source, h.host, iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), h.held_until, NULL) AS held_until,
        iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), h.held_for, NULL) AS reason,
@@ -1337,6 +1378,8 @@ WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.er
 GROUP BY s.name, iif(a.ended = 'done', 'SUCCESS', a.error_code);
 
 -- The health of each source's searches in one line.
+--   paused           set aside by an operator
+--   failed           dead letters
 CREATE VIEW v_crawl_health AS
 SELECT s.name AS source, count(t.id) AS targets,
        sum(t.paused = 0 AND t.status <> 'PARKED' AND t.backoff_level = 0) AS active,
@@ -1349,6 +1392,10 @@ FROM sources s JOIN targets t ON t.source_id = s.id WHERE t.kind = 'search' GROU
 
 -- The workers that have not stopped, with what each holds. Whether their process lives is
 -- told by its lock file alone: `ypcrawl status` looks.
+--   listing          name of the listing
+--   page             in hand
+--   name             of the worker
+--   host             name of the machine
 CREATE VIEW v_workers AS
 SELECT w.worker_id, w.name, w.host, w.pid, r.uuid AS run, s.name AS source, w.started_at, w.heartbeat_at,
        t.id AS target_id, t.kind, l.name AS listing, c.name AS city, t.state, k.name AS category, t.page_current + 1 AS page,
@@ -1361,6 +1408,8 @@ WHERE w.stopped_at IS NULL AND r.outcome = 'running';
 
 -- What /metrics, /status.json, `status --check` and the metrics file tell, beside what only locks, files and the
 -- passes of a crawl tell. In Prometheus each name begins with ypcrawl_. What ends in _total never falls.
+--   name             of the metric
+--   value            NULL = not known
 CREATE VIEW v_metrics AS
 WITH clock AS (
     SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') AS hour, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day') AS day
@@ -1453,6 +1502,8 @@ UNION ALL SELECT 'hosts_slowed', '{}', (SELECT count(*) FROM hosts WHERE delay_m
 UNION ALL SELECT 'measured_timestamp_seconds', '{}', round((julianday(now) - 2440587.5) * 86400, 3), 'When all of this was read.' FROM clock;
 
 -- The targets that no crawl will take again by itself.
+--   listing          name of the listing
+--   auto_disabled    1 = it failed too often
 CREATE VIEW v_dead_letters AS
 SELECT t.id, t.kind, s.name AS source, c.name AS city, t.state, k.name AS category, l.listing_id, l.name AS listing, t.last_error_code, t.last_error,
        t.finished_at AS parked_at, t.consecutive_failures, t.total_attempts, t.page_current, t.backoff_level > 0 AS auto_disabled

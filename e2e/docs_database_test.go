@@ -161,19 +161,30 @@ var column = regexp.MustCompile(`^(\w+) +(INTEGER|TEXT|REAL|BLOB)\b`)
 // meanings are the texts of columns: shared ones by their name, those of one table or view by "its name.column".
 type meanings map[string]string
 
-// meaningsOf reads the comments of columns: the list at the top of schema.sql, and what stands at the end of a
-// column's line. In a view that is the last column of the line. A name that only one table explains means the same in views.
+// listed is a line of a list of columns in a comment.
+var listed = regexp.MustCompile(`^  (\w+) {2,}(.+)$`)
+
+// meaningsOf reads the comments of columns: the list at the top of schema.sql, that above a table or view, and what
+// stands at the end of a column's line. In a view that is the last column of the line. A name that only one table explains means the same in views.
 func meaningsOf(parts []schemaPart) meanings {
 	m, tables := meanings{}, map[string][]string{}
-	for _, c := range regexp.MustCompile(`(?m)^--   (\w+) {2,}(.+)$`).FindAllStringSubmatch(schema, -1) {
-		m[c[1]] = c[2]
+	top, _, _ := strings.Cut(schema, "\nCREATE ")
+	for line := range strings.Lines(top) {
+		if c := listed.FindStringSubmatch(strings.TrimPrefix(strings.TrimSpace(line), "-- ")); c != nil {
+			m[c[1]] = c[2]
+		}
 	}
 	last := regexp.MustCompile(`(\w+),?$`)
 	for _, p := range parts {
+		for _, line := range p.comment {
+			if c := listed.FindStringSubmatch(line); c != nil {
+				m[p.name+"."+c[1]] = c[2]
+			}
+		}
 		switch p.kind {
 		case "TABLE":
 			for _, item := range p.items() {
-				if c := column.FindStringSubmatch(item.code); c != nil && item.comment != "" {
+				if c := column.FindStringSubmatch(item.code); c != nil && strings.TrimSpace(item.comment) != "" {
 					m[p.name+"."+c[1]], tables[c[1]] = item.comment, append(tables[c[1]], item.comment)
 				}
 			}
@@ -298,6 +309,9 @@ func prose(lines []string) string {
 	value := regexp.MustCompile(`^([A-Z_]{3,}) +([a-z].*)$`)
 	var b strings.Builder
 	for _, l := range lines {
+		if listed.MatchString(l) {
+			continue // said at its column
+		}
 		if m := value.FindStringSubmatch(l); m != nil {
 			fmt.Fprintf(&b, "\n- `%s`: %s", m[1], escapeCell(m[2]))
 		} else {
