@@ -6,18 +6,493 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
+
+// register enters the run, takes back what dead runs held, and prepares what is to be done.
+func (r *run) register(ctx context.Context, prepare func(ctx context.Context, sources []int64) error) error {
+	ids := make([]int64, len(r.sources))
+	for i, c := range r.sources {
+		var err error
+		if ids[i], err = r.keeper.Source(ctx, c.src.Name(), c.src.BaseURL().String()); err != nil {
+			return err
+		}
+	}
+	id := ids[0]
+	if len(ids) > 1 {
+		id = 0
+	}
+	var err error
+	if r.row, err = r.keeper.StartRun(ctx, id, r.p.commandLine(), r.c.Bool("exclusive")); err != nil {
+		return err
+	}
+	if err = r.takeBackDead(ctx); err == nil {
+		err = prepare(ctx, ids)
+	}
+	if err != nil {
+		outcome := checkpoint.OutcomeError
+		if ctx.Err() != nil {
+			outcome = checkpoint.OutcomeInterrupted
+		}
+		err = errors.Join(err, r.row.Finish(ctx, outcome, 0))
+	}
+	return err
+}
+
+// takeBackDead takes back what dead runs held.
+func (r *run) takeBackDead(ctx context.Context) error {
+	r.began = r.keeper.DB().Now()
+	rec, err := r.keeper.RecoverDead(ctx, store.Scope{})
+	if err != nil {
+		return err
+	}
+	if rec.Total()+rec.Details > 0 {
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered the targets of dead runs")
+	}
+	if err := r.keeper.SweepLocks(); err != nil {
+		r.log.Warn().Err(err).Msg("old lock files could not be removed")
+	}
+	return nil
+}
+
+func (r *run) prepare(ctx context.Context, ids []int64) error {
+	if err := r.warnOfAll(ctx, ids); err != nil {
+		return err
+	}
+	plan, err := r.plan(ctx, ids)
+	if err != nil {
+		return err
+	}
+	if plan.Added+plan.Deepened > 0 {
+		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("targets planned")
+	}
+	for _, c := range r.sources {
+		r.before.add(c.before)
+	}
+	if left := r.before.toDo(); left > 0 && r.before.Pages > 0 {
+		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
+			Msg("going on where the last run ended")
+	}
+	return nil
+}
+
+// planAtOnce is how many sources are planned side by side: their commits go together.
+const planAtOnce = 8
+
+// plan plans the targets of all sources, and counts what is there of them.
+func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, err error) {
+	plans := make([]checkpoint.Planned, len(ids))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(planAtOnce)
+	for i, id := range ids {
+		g.Go(func() (err error) {
+			plans[i], err = r.planOne(ctx, r.sources[i], id)
+			return err
+		})
+	}
+	err = g.Wait()
+	for _, p := range plans {
+		all.Selected += p.Selected
+		all.Added += p.Added
+		all.Deepened += p.Deepened
+	}
+	return all, err
+}
+
+func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpoint.Planned, err error) {
+	if r.onlyDetails {
+		if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err == nil && c.src.HasDetails() {
+			_, err = r.keeper.WantDetails(ctx, id, c.scope.States, cmp.Or(c.src.DetailsEvery(), checkpoint.DetailsEvery))
+		}
+		return plan, err
+	}
+	if r.onlyIndexes {
+		return plan, r.planIndexes(ctx, c, id)
+	}
+	targets := c.resolved.Plan(id, 0)
+	if r.c.Bool("discover") && c.src.HasIndex() {
+		if err := r.keeper.PlanIndexes(ctx, id, indexesOf(c.src, c.resolved.States)); err != nil {
+			return plan, err
+		}
+		if targets.Listed != nil {
+			targets.Listed.Only = true
+		}
+		c.index = &crawl.Index{Plan: targets, MinPopulation: r.sel.MinPopulation, Gazetteer: r.places}
+		if targets.Listed == nil {
+			c.index.Plan.Categories = nil // cities were named, and are planned already
+		}
+	}
+	if plan, err = r.keeper.Plan(ctx, targets); err != nil {
+		return plan, err
+	}
+	if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err != nil {
+		return plan, err
+	}
+	if err = r.again(ctx, c); err != nil {
+		return plan, err
+	}
+	if _, err := r.keeper.Wake(ctx, c.scope); err != nil {
+		return plan, err
+	}
+	before, err := r.keeper.Count(ctx, c.scope)
+	c.before = selectedOf(before)
+	return plan, err
+}
+
+// again applies --every and --recrawl to the targets of a source, and begins the pass over them.
+func (r *run) again(ctx context.Context, c *sourceRun) error {
+	scope := c.scope
+	if r.c.IsSet("every") {
+		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
+			return err
+		}
+	}
+	var age *time.Duration
+	if r.c.IsSet("recrawl") {
+		age = new(timeOf(r.c, "recrawl"))
+	}
+	of := scope
+	of.Kinds = slices.DeleteFunc(yp.Kinds(), func(kind yp.Kind) bool {
+		return kind == yp.KindIndex && c.index == nil || kind == yp.KindDetail && !(r.details().Wanted && c.src.HasDetails())
+	})
+	pass, err := r.row.BeginPass(ctx, of, age)
+	if err != nil || age == nil {
+		return err
+	}
+	if pass.GoesOn {
+		r.log.Info().Str("begun", minute(pass.Began)).Msg("going on with the last --recrawl")
+	} else if pass.Recrawl > 0 {
+		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
+	}
+	waiting, until, err := r.keeper.InGap(ctx, scope)
+	if waiting > 0 {
+		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)
+	}
+	return err
+}
+
+// gapReason is why a target that is due may have to wait all the same.
+const gapReason = "two crawls of a target start at least 2 minutes apart"
+
+// warnOfAll tells somebody who named no states what that means, before the
+// first of those targets is planned.
+func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
+	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 || r.onlyDetails || r.onlyIndexes {
+		return nil
+	}
+	targets, there, states := 0, int64(0), 0
+	took := estimate(r.c, r.sources[0].src, r.sources[0].resolved, 0).Time
+	for i, c := range r.sources {
+		e := estimate(r.c, c.src, c.resolved, 0)
+		targets, states, took = targets+e.Targets, max(states, e.States), max(took, e.Time)
+		n, err := r.keeper.Count(ctx, store.Scope{SourceID: ids[i]})
+		if err != nil {
+			return err
+		}
+		there += min(n.Targets, int64(e.Targets))
+	}
+	if there >= int64(targets) {
+		return nil
+	}
+	log := r.log.Info().Int("targets", targets)
+	if took > 0 {
+		log = log.Str("at_this_pace", lasting(took))
+	}
+	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run shows the cost", states)
+	return nil
+}
+
+// sourceNames tells which sources go side by side: those that are named, of which there are several, or
+// all of the database. Settings that name several give way to a command line that has one definition.
+func (p *Program) sourceNames(c *cli.Context) (names []string, all bool) {
+	for _, name := range SplitList(c.StringSlice("source")) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	all = slices.Contains(names, allSources)
+	if len(names) < 2 && !all || p.typed("source-file") && !p.typed("source") {
+		return nil, false
+	}
+	return names, all
+}
+
+// typed reports whether a flag stands on the command line: the library tells it from
+// neither a variable nor the settings file.
+func (p *Program) typed(flag string) bool {
+	for _, arg := range p.args {
+		if arg == "--" {
+			return false
+		}
+		if isFlag(arg) {
+			if name, _, _ := splitFlag(arg); name == flag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// several reports whether sources were asked for that go side by side: the summary has
+// a line for each then, even if there is one.
+func (r *run) several() bool {
+	names, all := r.p.sourceNames(r.c)
+	return len(names) > 0 || all
+}
+
+// chooseSources finds the sources of the run and what is selected of each. One that has
+// nothing of it is left out with a word: others may have.
+func (r *run) chooseSources() (runs []*sourceRun, err error) {
+	sources, err := r.loadSources()
+	if err != nil {
+		return nil, err
+	}
+	if r.places, err = loadPlaces(r.sel.States); err != nil {
+		return nil, err
+	}
+	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
+	var last error
+	for _, src := range sources {
+		x := extent(src)
+		key := fmt.Sprintf("%q %d %d", x.Categories, x.PlacesPerState, x.PageCap)
+		resolved := known[key]
+		if resolved == nil {
+			if resolved, last = resolveIn(r.places, src, r.sel); last != nil {
+				if len(sources) > 1 {
+					r.log.Warn().Str("source", src.Name()).Str("reason", last.Error()).Msg("a source is left out")
+				}
+				continue
+			}
+			known[key] = resolved
+		}
+		runs = append(runs, &sourceRun{src: src, resolved: resolved})
+	}
+	if len(runs) == 0 {
+		return nil, last
+	}
+	return runs, nil
+}
+
+// loadSources loads the sources that --source means, and refuses flags that say two things.
+func (r *run) loadSources() (all []*site.Source, err error) {
+	names, every := r.p.sourceNames(r.c)
+	if len(names) == 0 && !every {
+		src, err := r.p.source(r.c)
+		return []*site.Source{src}, err
+	}
+	if len(names) > 1 && every {
+		return nil, Usagef("--source %s: name sources or say all, not both", strings.Join(names, " "))
+	}
+	for _, name := range []string{"source-file", "base-url"} {
+		if r.p.typed(name) {
+			return nil, Usagef("--%s is about one source: leave it out, or name one source with --source", name)
+		}
+	}
+	stored, err := r.p.storedSources(r.c)
+	if err != nil {
+		return nil, err
+	}
+	if every {
+		return r.p.allSources(r.c, stored)
+	}
+	for _, name := range names {
+		src, err := stored.load("--source: ", name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, src)
+	}
+	return all, nil
+}
+
+// allSources loads every source of the database that is enabled and past review. One
+// whose definition is a file of the operator's can't be had here.
+func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Source, err error) {
+	for _, s := range stored {
+		switch {
+		case !s.Enabled:
+			continue
+		case s.Definition == "" && !isBuiltin(s.Name):
+			p.note("%s is left out: its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
+			continue
+		}
+		src, err := stored.load("", s.Name)
+		if err != nil {
+			p.note("%s is left out: %s.", yp.Printable(s.Name), yp.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
+			continue
+		}
+		all = append(all, src)
+	}
+	if len(all) == 0 {
+		return nil, Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them", c.String("db"))
+	}
+	return all, nil
+}
+
+// ownDemo is the run over the demo directory if this process has to serve it: its
+// address was not given. Of several sources, it may be one that somebody else serves.
+func (r *run) ownDemo() *sourceRun {
+	for _, c := range r.sources {
+		switch {
+		case c.src.Name() != demoSource, !r.several() && (r.c.IsSet("base-url") || r.c.IsSet("source-file")):
+		case r.several() && !isBuiltinPlace(c.src) && !vacant(c.src.BaseURL().Host):
+		default:
+			return c
+		}
+	}
+	return nil
+}
+
+// isBuiltinPlace reports whether a source is where its definition says: nobody has
+// ever crawled it elsewhere.
+func isBuiltinPlace(src *site.Source) bool {
+	b, err := site.Builtin(src.Name())
+	return err == nil && b.BaseURL().Host == src.BaseURL().Host
+}
+
+// vacant reports whether an address of this machine is there to be served at.
+func vacant(host string) bool {
+	at, err := netip.ParseAddrPort(host)
+	if err != nil || !at.Addr().IsLoopback() {
+		return false
+	}
+	l, err := net.Listen("tcp", host) //nolint:noctx // it is closed at once
+	if err != nil {
+		return false
+	}
+	return l.Close() == nil
+}
+
+// storedList is the sources that the database knows.
+type storedList []checkpoint.StoredSource
+
+// storedSources reads them. It makes no database; without one there are none.
+func (p *Program) storedSources(c *cli.Context) (storedList, error) {
+	how := existing // an older file is upgraded
+	if c.Bool("dry-run") {
+		how = reading
+	}
+	k, err := p.open(c, how)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := k.StoredSources(c.Context)
+	return all, errors.Join(err, k.DB().Close())
+}
+
+// namedSource loads the source that --source names: built in, or stored. The database
+// is looked at only for a name that is not built in.
+func (p *Program) namedSource(c *cli.Context, name string) (*site.Source, error) {
+	if isBuiltin(name) {
+		return site.Builtin(name)
+	}
+	stored, err := p.storedSources(c)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := stored.find(name); ok && !s.Enabled {
+		return nil, closedSource(s)
+	}
+	return stored.load("--source: ", name)
+}
+
+func isBuiltin(name string) bool { return slices.Contains(site.Builtins(), name) }
+
+func (l storedList) find(name string) (checkpoint.StoredSource, bool) {
+	i := slices.IndexFunc(l, func(s checkpoint.StoredSource) bool { return s.Name == name })
+	if i < 0 {
+		return checkpoint.StoredSource{}, false
+	}
+	return l[i], true
+}
+
+// load returns a source by its name, where the database has it if it does. what says
+// where the name was typed.
+func (l storedList) load(what, name string) (*site.Source, error) {
+	s, known := l.find(name)
+	switch {
+	case isBuiltin(name):
+		src, err := site.Builtin(name)
+		if err != nil || !known {
+			return src, err
+		}
+		return movedTo(src, s)
+	case !known:
+		return nil, l.unknown(what, name)
+	case s.Definition == "":
+		return nil, Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
+	}
+	src, err := site.Parse(name+" (stored)", []byte(s.Definition))
+	if err != nil {
+		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
+	}
+	if src.Name() != name {
+		return nil, fmt.Errorf("the stored definition of source %s has the name %s: `ypcrawl sources show %s --yaml` prints it", name, src.Name(), name)
+	}
+	return movedTo(src, s)
+}
+
+// movedTo is a source where the database has it.
+func movedTo(src *site.Source, s checkpoint.StoredSource) (*site.Source, error) {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("the stored address %q of source %s is not a web address", s.BaseURL, s.Name)
+	}
+	return src.WithBaseURL(u), nil
+}
+
+// closedSource refuses a source that an operator has disabled.
+func closedSource(s checkpoint.StoredSource) error {
+	return &exitError{code: ExitBlocked, err: fmt.Errorf("source %s is disabled: `ypcrawl sources enable %s` enables it", s.Name, s.Name)}
+}
+
+// unknown names the sources that there are, or the nearest.
+func (l storedList) unknown(what, name string) error {
+	var names []string
+	for _, s := range l {
+		names = append(names, s.Name)
+	}
+	return Usagef("%s%s (use --source-file for a definition of your own)", what, unknownSource(name, names))
+}
+
+// unknownSource says which sources there are, built in and of these names.
+func unknownSource(name string, names []string) string {
+	known := append(site.Builtins(), names...)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	hint := "there are " + strings.Join(known, " and ")
+	if len(known) > 2 {
+		hint = "there are " + strings.Join(known, ", ")
+	}
+	if near, ok := yp.Nearest(name, known); ok {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return fmt.Sprintf("unknown source %q: %s", name, hint)
+}
 
 // crawl runs the engines with the display beside them, and tells how it went.
 func (r *run) crawl(ctx context.Context) error {
