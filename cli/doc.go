@@ -1,7 +1,8 @@
-// Package cli is what a person types and reads: one file a command, the flags
-// they share, the progress bar, settings and completion. A command that lists rows is its
-// flags, its question to store/report and its columns; render.go makes the table, JSON or
-// CSV of it.
+// Package cli is what a person types and reads. A file is named for its command (run has three:
+// run.go, runcrawl.go, runending.go); what commands share stands in files that begin with
+// "frame_": flags and their values, help, completion, settings, tables and JSON, the bar. A
+// command that lists rows is its flags and a row of report.Lists; frame_render.go makes the
+// table, JSON or CSV of it.
 //
 // Purpose: turn words into calls of the other packages, and their results into
 // text for a person on a terminal, or JSON and CSV for a pipe.
@@ -9,7 +10,7 @@
 // Invariants: data goes to stdout, everything else to stderr; no text from the
 // web reaches a terminal raw; wrong words are refused before anything is
 // touched, with the next step in the error; exit codes are mapped in one place
-// (verdict, in app.go).
+// (verdict, in frame_app.go).
 //
 // Crash: nothing is kept here. What a command began is continued by typing it
 // again.
