@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -210,17 +209,11 @@ func Prepare(app *cli.App, args []string) ([]string, error) {
 	app.ExitErrHandler = func(*cli.Context, error) {}
 	app.OnUsageError = onUsageError
 	app.HideHelp, app.HideVersion = true, true
-	app.Commands = append(app.Commands, helpCommand(app))
 	app.Flags = append(app.Flags, helpFlag())
-	if app.Action == nil {
-		app.Action = groupAction
-	}
-	for _, cmd := range app.Commands {
-		if prepareCommand(cmd); cmd.Name == "help" {
-			cmd.Before = nil // it needs no settings, and is there when they are wrong
-		}
-	}
-	setEnvVars(app)
+	eachCommand(app.Commands, prepareCommand)
+	help := helpCommand(app) // needs no settings, and is there when they are wrong
+	help.HideHelp, help.OnUsageError = true, onUsageError
+	app.Commands = append(app.Commands, help)
 	args = installCompletion(app, args)
 	return Expand(app, args)
 }
@@ -232,69 +225,30 @@ func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 	}
 }
 
+// prepareCommand has a command take over the settings before it does anything: not in Before, which a group
+// runs for each of its commands too.
 func prepareCommand(cmd *cli.Command) {
 	cmd.HideHelp = true
 	cmd.OnUsageError = onUsageError
 	cmd.Flags = append(cmd.Flags, helpFlag())
-	for _, sub := range cmd.Subcommands {
-		prepareCommand(sub)
-	}
 	before, action := cmd.Before, cmd.Action
-	if len(cmd.Subcommands) == 0 {
-		cmd.Before = func(c *cli.Context) error { return beforeAction(c, before) }
+	if cmd.Before = nil; action == nil {
 		return
 	}
-	cmd.Before = nil // it would run before each subcommand, too
 	cmd.Action = func(c *cli.Context) error {
-		if action == nil || c.Args().Present() {
-			return groupAction(c)
+		for _, complaint := range unknownVariables(c.App, os.Environ()) {
+			if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
+				return err
+			}
 		}
-		if err := beforeAction(c, before); err != nil {
+		if err := applySettings(c); err != nil {
 			return err
+		}
+		if before != nil {
+			if err := before(c); err != nil {
+				return err
+			}
 		}
 		return action(c)
 	}
-}
-
-// beforeAction runs before a command proper: stray arguments first, then the
-// settings file, then the command's own preparation.
-func beforeAction(c *cli.Context, own cli.BeforeFunc) error {
-	if c.Args().Present() && !takesOperands(c.Command) { // a forgotten dash would be ignored without a word
-		if _, ok := yp.LookupState(c.Args().First()); ok && slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == "states" }) {
-			return Usagef("unexpected argument %q: write %s --states %s", c.Args().First(), c.Command.HelpName, strings.Join(c.Args().Slice(), " "))
-		}
-		return Usagef("unexpected argument %q: %s takes no arguments; see '%s --help'", c.Args().First(), c.Command.HelpName, c.Command.HelpName)
-	}
-	for _, complaint := range unknownVariables(c.App, os.Environ()) {
-		if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
-			return err
-		}
-	}
-	if path := c.String(configFlag); path != "" {
-		if err := applySettings(c, path, c.IsSet(configFlag)); err != nil {
-			return err
-		}
-	}
-	if own == nil {
-		return nil
-	}
-	return own(c)
-}
-
-// groupAction is what a command with subcommands does by itself: it shows its
-// help, or names the subcommand that was probably meant.
-func groupAction(c *cli.Context) error {
-	at := commandPath{rootOf(c.App)}
-	for _, up := range slices.Backward(c.Lineage()) {
-		if up.Command == nil {
-			continue
-		}
-		if sub := at.sub(up.Command.Name); sub != nil {
-			at = append(at, sub)
-		}
-	}
-	if c.Args().Present() {
-		return unknownCommand(at, c.Args().First())
-	}
-	return c.App.RunContext(c.Context, helpLine(at, nil))
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -10,10 +11,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// completionMark is the argument that shells append when they ask for
-// completions (urfave/cli's own).
-const completionMark = "--generate-bash-completion"
-
 // Expand rewrites a command line so that a flag which may be given several
 // times takes all the values that follow it: "--states CA TX" becomes
 // "--states=CA --states=TX". The library would take one value and drop the
@@ -21,15 +18,15 @@ const completionMark = "--generate-bash-completion"
 //
 // The values of such a flag end at the next flag, at "--", and at the name of
 // a subcommand where there are any. A single dash is a value; a value that
-// begins with a dash needs "--flag=-value". "--states=CA TX" is an error at a
-// command that takes no arguments of its own. Flags after a command's own
+// begins with a dash needs "--flag=-value". Flags after a command's own
 // arguments ("sources show demo --json") are moved before them, since the
 // library reads no flag beyond the first argument; and flags of the program or
 // of a group after a subcommand's name ("run --db my.db") before that name,
 // where the library reads them.
 //
-// A line with --help becomes `help COMMAND...`. args[0] is the program's name. A command line that asks for completions is
-// returned as it is. Errors are UsageErrors.
+// A line with --help, and a group of commands by itself, becomes `help COMMAND...`. args[0] is the
+// program's name. What names no command or flag, and arguments of a command that takes none, are
+// UsageErrors.
 func Expand(app *cli.App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
 		return args, nil
@@ -37,50 +34,92 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 	at := commandPath{rootOf(app)}
 	out := [][]string{{args[0]}} // each command's name and its flags, rewritten
 	var operands []string        // the last command's own arguments, which go behind its flags
+	var wrong error              // the first unknown flag, unless --help follows
 	in := args[1:]               // still to be read
 	for len(in) > 0 && in[0] != "--" {
 		if len(at) == 1 {
 			in = renamed(in)
 		}
 		arg, sub := in[0], at.sub(in[0])
-		if !isFlag(arg) {
-			if sub == nil && len(at.last().Subcommands) > 0 {
-				break // an unknown command: the library's to report
-			}
-			in = in[1:]
-			if sub == nil {
-				operands = append(operands, arg)
-			} else {
-				at, out = append(at, sub), append(out, []string{arg})
-			}
+		in = in[1:]
+		switch {
+		case sub != nil && !isFlag(arg):
+			at, out = append(at, sub), append(out, []string{arg})
+			continue
+		case !isFlag(arg):
+			operands = append(operands, arg)
 			continue
 		}
-		in = in[1:]
 		name, value, hasValue := splitFlag(arg)
-		f, depth := at.flag(name) // an unknown one stays where it is, for the library to report
-		if f != nil && f.Names()[0] == "help" {
+		f, depth := at.flag(name)
+		switch {
+		case f == nil:
+			switch {
+			case wrong != nil:
+			case len(operands) > 0 && len(at.last().Subcommands) > 0:
+				wrong = unknownCommand(at, operands[0])
+			default:
+				wrong = at.unknownFlag(name)
+			}
+			continue
+		case f.Names()[0] == "help":
 			return helpLine(at, args), nil
-		}
-		if f != nil && isSetting(f) {
+		case isSetting(f):
 			return nil, Usagef("%s is no flag: write run: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", dashed(name), name, variable(name))
 		}
 		words := []string{arg}
 		switch kind := kindOf(f); {
 		case kind == multiFlag:
-			var err error
-			if words, in, err = expandFlag(at, f.Names()[0], value, hasValue, in); err != nil {
-				return nil, err
+			if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !isFlag(in[0]) && at.takesNone() {
+				if name == "notify" { // its values are secrets
+					return nil, Usagef("unexpected argument after --notify=...: repeat --notify before it")
+				}
+				return nil, Usagef("unexpected argument %q after --%s=...: write --%[2]s %[3]q %[1]q, or repeat --%[2]s", in[0], f.Names()[0], value)
 			}
 		case kind == valueFlag && !hasValue && len(in) > 0: // the library takes any next word, so must we
 			words, in = append(words, in[0]), in[1:]
+		case kind == valueFlag && !hasValue:
+			words = nil
+		}
+		if len(words) == 0 {
+			return nil, Usagef("flag %s needs a value; see '%s --help'", dashed(name), at)
 		}
 		out[depth] = append(out[depth], words...)
+	}
+	if wrong != nil {
+		return nil, wrong
 	}
 	if len(operands) > 0 && len(in) > 0 { // `in` begins with "--"
 		operands = slices.Insert(operands, 0, "--")
 		in = in[1:]
 	}
-	return slices.Concat(slices.Concat(out...), operands, in), nil
+	rest := slices.Concat(operands, in)
+	if words := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(at.last().Subcommands) > 0 {
+		if len(words) > 0 {
+			return nil, unknownCommand(at, words[0])
+		}
+		if at.last().Action == nil {
+			return helpLine(at, nil), nil
+		}
+	} else if len(words) > 0 && at.takesNone() { // a forgotten dash would be ignored without a word
+		if f, _ := at.flag("states"); f != nil && isState(words[0]) {
+			return nil, Usagef("unexpected argument %q: write %s --states %s", words[0], at, strings.Join(words, " "))
+		}
+		return nil, Usagef("unexpected argument %q: %s takes no arguments; see '%[2]s --help'", words[0], at)
+	}
+	return slices.Concat(slices.Concat(out...), rest), nil
+}
+
+// expandFlag gives one --name=value for each value, always under the canonical name: the
+// library refuses two names of one flag on a line. rest is what follows the values.
+func expandFlag(at commandPath, name, value string, hasValue bool, in []string) (words, rest []string) {
+	if hasValue {
+		return []string{"--" + name + "=" + value}, in
+	}
+	for len(in) > 0 && !isFlag(in[0]) && at.sub(in[0]) == nil {
+		words, in = append(words, "--"+name+"="+in[0]), in[1:]
+	}
+	return words, in
 }
 
 // oldWords are commands as they were called, and what they are now.
@@ -109,41 +148,24 @@ func renamed(words []string) []string {
 	return words
 }
 
-// expandFlag gives one --name=value for each value, always under the canonical name: the
-// library refuses two names of one flag on a line. rest is what follows the values.
-func expandFlag(at commandPath, name, value string, hasValue bool, in []string) (words, rest []string, err error) {
-	if hasValue {
-		if len(in) > 0 && !isFlag(in[0]) && len(at.last().Subcommands) == 0 && !takesOperands(at.last()) {
-			if name == "notify" { // its values are secrets
-				return nil, nil, Usagef("unexpected argument after --notify=...: repeat --notify before it")
-			}
-			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%s %q %q, or repeat --%s", in[0], name, name, value, in[0], name)
-		}
-		return []string{"--" + name + "=" + value}, in, nil
-	}
-	for len(in) > 0 && !isFlag(in[0]) && at.sub(in[0]) == nil {
-		words, in = append(words, "--"+name+"="+in[0]), in[1:]
-	}
-	if len(words) == 0 {
-		return nil, nil, Usagef("flag --%s needs a value", name)
-	}
-	return words, in, nil
-}
-
-// completing reports whether a command line asks for completions.
-func completing(args []string) bool {
-	return len(args) > 0 && args[len(args)-1] == completionMark
-}
-
 // commandPath is the commands from the program down to where a walk over a command line stands.
 type commandPath []*cli.Command
 
 // rootOf is the program as a command.
 func rootOf(app *cli.App) *cli.Command {
-	return &cli.Command{Name: app.Name, Flags: app.Flags, Subcommands: app.Commands}
+	return &cli.Command{Name: app.Name, Flags: app.Flags, Subcommands: app.Commands, Action: app.Action}
 }
 
 func (p commandPath) last() *cli.Command { return p[len(p)-1] }
+
+// String is the path as it is typed.
+func (p commandPath) String() string {
+	names := make([]string, len(p))
+	for i, cmd := range p {
+		names[i] = cmd.Name
+	}
+	return strings.Join(names, " ")
+}
 
 // sub finds a subcommand of the last command; nil = there is none of that name.
 func (p commandPath) sub(name string) *cli.Command {
@@ -167,6 +189,55 @@ func (p commandPath) flag(name string) (f cli.Flag, depth int) {
 	return nil, len(p) - 1
 }
 
+// takesNone tells whether the last command has neither subcommands nor arguments of its own.
+func (p commandPath) takesNone() bool {
+	cmd := p.last()
+	return len(cmd.Subcommands) == 0 && !cmd.Args && cmd.ArgsUsage == ""
+}
+
+// unknownFlag names the flag that was probably meant, or a command that has one of that name.
+func (p commandPath) unknownFlag(name string) error {
+	var names []string
+	for _, cmd := range slices.Backward(p) {
+		for _, f := range cmd.Flags {
+			names = append(names, f.Names()[0])
+		}
+	}
+	hint := ""
+	if near, ok := yp.Nearest(name, names); ok {
+		hint = ": did you mean --" + near + "?"
+	} else {
+		for _, sub := range slices.Backward(p.last().Subcommands) {
+			if f, depth := (commandPath{sub}).flag(name); f != nil && depth == 0 {
+				hint = fmt.Sprintf(": write it after a command, as in '%s %s %s'", p, sub.Name, dashed(name))
+			}
+		}
+	}
+	return Usagef("unknown flag %s%s; see '%s --help'", yp.Printable(dashed(name)), hint, p)
+}
+
+// unknownCommand names the command that was probably meant, also one that is a step further in: "wal replay".
+func unknownCommand(at commandPath, word string) error {
+	var names, inner []string
+	for _, sub := range at.last().Subcommands {
+		names = append(names, sub.Name)
+		if further := append(slices.Clone(at), sub).sub(word); further != nil && len(inner) < 3 {
+			inner = append(inner, sub.Name+" "+further.Name)
+		}
+	}
+	if len(at) == 1 {
+		names = append(names, topicNames()...)
+	}
+	if near, ok := yp.Nearest(word, names); ok {
+		inner = []string{near}
+	}
+	hint := ""
+	if len(inner) > 0 {
+		hint = ": did you mean " + strings.Join(inner, ", or ") + "?"
+	}
+	return Usagef("unknown command %q%s; see '%s --help'", word, hint, at)
+}
+
 // isFlag tells whether the library would read arg as a flag or as the end of
 // the flags; a single dash is neither.
 func isFlag(arg string) bool {
@@ -178,19 +249,12 @@ func splitFlag(arg string) (name, value string, hasValue bool) {
 	return strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
 }
 
-// SplitList splits values at commas, so that "--states CA,TX" equals
-// "--states CA TX". Spaces around a value and empty values are dropped. It is
-// not for flags whose values hold commas ("Los Angeles, CA").
-func SplitList(values []string) []string {
-	var list []string
-	for _, v := range values {
-		for part := range strings.SplitSeq(v, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, part)
-			}
-		}
+// dashed is a flag's name as the user types it: one dash for one letter.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
 	}
-	return list
+	return "--" + name
 }
 
 // flagKind says what a flag takes from the command line.
@@ -201,11 +265,6 @@ const (
 	valueFlag                 // the next word, whatever it is
 	multiFlag                 // all words up to a boundary, see Expand
 )
-
-// takesOperands tells whether a command declares arguments of its own.
-func takesOperands(cmd *cli.Command) bool {
-	return cmd.Args || cmd.ArgsUsage != ""
-}
 
 // kindOf tells what a flag takes; an unknown one, nil, takes nothing.
 func kindOf(f cli.Flag) flagKind {
@@ -236,68 +295,18 @@ func Usagef(format string, args ...any) error {
 	return &UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// onUsageError turns the flag package's words for a mistake into ours: two
-// dashes as the user typed them, the nearest flag's name, and where help is.
-// Set as OnUsageError it also keeps the library from printing the whole help
-// to stdout.
+// invalidValue is how the flag package, which has no types for its errors, tells of a wrong value.
+var invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?:flag )?-([^:]+): (?s)(.*)$`)
+
+// onUsageError turns the flag package's words for a wrong value into ours, with two dashes as the user typed
+// them. As OnUsageError it also keeps the library from printing the whole help to stdout.
 func onUsageError(c *cli.Context, err error, _ bool) error {
-	if err == nil {
-		return nil
-	}
-	return Usagef("%s; see '%s --help'", explainFlag(err, c), c.Command.HelpName)
-}
-
-// explainFlag rewrites an error of the flag package, which has no types for
-// them: the texts are all there is to go by.
-func explainFlag(err error, c *cli.Context) string {
 	text := yp.Printable(err.Error())
-	if name, ok := strings.CutPrefix(text, "flag provided but not defined: -"); ok {
-		text = "unknown flag " + dashed(name)
-		var names []string
-		for _, up := range c.Lineage() {
-			if up.Command != nil {
-				for _, f := range up.Command.Flags {
-					names = append(names, f.Names()[0])
-				}
-			}
-		}
-		if near, ok := yp.Nearest(name, names); ok {
-			text += ": did you mean --" + near + "?"
-		} else if cmd := firstWith(c.Command.Subcommands, name); cmd != nil {
-			text += fmt.Sprintf(": write it after a command, as in '%s %s %s'", c.Command.HelpName, cmd.Name, dashed(name))
-		}
-	} else if name, ok := strings.CutPrefix(text, "flag needs an argument: -"); ok {
-		text = fmt.Sprintf("flag %s needs a value", dashed(strings.TrimLeft(name, "-")))
-	} else if value, rest, ok := cutFlag(text); ok {
-		name, why, _ := strings.Cut(rest, ": ")
-		text = fmt.Sprintf("%s for %s: %s", value, dashed(name), wanted(flagNamed(c, name), why))
+	if m := invalidValue.FindStringSubmatch(text); m != nil {
+		f, _ := (commandPath{c.Command}).flag(m[2])
+		text = fmt.Sprintf("invalid value %s for %s: %s", m[1], dashed(m[2]), wanted(f, m[3]))
 	}
-	return text
-}
-
-// cutFlag takes "invalid value "x" for flag -workers: parse error" apart; of a switch the flag package writes
-// "invalid boolean value "x" for -watch".
-func cutFlag(text string) (value, rest string, ok bool) {
-	if value, rest, ok = strings.Cut(text, " for flag -"); ok || !strings.HasPrefix(text, "invalid boolean value ") {
-		return value, rest, ok
-	}
-	value, rest, ok = strings.Cut(text, " for -")
-	return strings.Replace(value, "boolean ", "", 1), rest, ok
-}
-
-// flagNamed is the innermost flag of that name, nil = there is none.
-func flagNamed(c *cli.Context, name string) cli.Flag {
-	for _, up := range c.Lineage() {
-		if up.Command == nil {
-			continue
-		}
-		for _, f := range up.Command.Flags {
-			if slices.Contains(f.Names(), name) {
-				return f
-			}
-		}
-	}
-	return nil
+	return Usagef("%s; see '%s --help'", text, c.Command.HelpName)
 }
 
 // wanted says what a flag takes where the flag package says only that it could not read it.
@@ -315,22 +324,4 @@ func wanted(f cli.Flag, why string) string {
 		return "want a smaller number"
 	}
 	return why
-}
-
-// firstWith returns the first of the commands that has a flag of that name, or nil.
-func firstWith(cmds []*cli.Command, name string) *cli.Command {
-	for _, cmd := range cmds {
-		if slices.ContainsFunc(cmd.Flags, func(f cli.Flag) bool { return slices.Contains(f.Names(), name) }) {
-			return cmd
-		}
-	}
-	return nil
-}
-
-// dashed is a flag's name as the user types it: one dash for one letter.
-func dashed(name string) string {
-	if len(name) == 1 {
-		return "-" + name
-	}
-	return "--" + name
 }

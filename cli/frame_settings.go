@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -69,7 +68,8 @@ func (f setFlag) set(valuesOf func(key string) []string) (key string, values []s
 		values := valuesOf(key)
 		list := SplitList(values)
 		several := f.name == "source" && kindOf(f.Flag) == valueFlag && (len(list) > 1 || slices.Contains(list, allSources))
-		if len(values) > 0 && (i == 0 || !several) {
+		empty := len(list) == 0 && (kindOf(f.Flag) != multiFlag || len(values) == 0) // an empty list is refused where it is used
+		if !empty && (i == 0 || !several) {
 			return key, values
 		}
 	}
@@ -80,14 +80,14 @@ func variable(key string) string {
 	return envPrefix + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(key))
 }
 
-// setEnvVars gives every flag its variable: --wal-dir reads YPCRAWL_WAL_DIR. An empty one leaves the next one to set it.
-func setEnvVars(app *cli.App) {
+// variablesOf names for each flag the variable that sets it.
+func variablesOf(app *cli.App) map[cli.Flag]string {
 	flags, _ := flagsOf(app)
+	names := make(map[cli.Flag]string, len(flags))
 	for _, f := range flags {
-		key, _ := f.set(func(key string) []string { return SplitList([]string{os.Getenv(variable(key))}) })
-		key = cmp.Or(key, f.keys[len(f.keys)-1])
-		reflect.ValueOf(f.Flag).Elem().FieldByName("EnvVars").Set(reflect.ValueOf([]string{variable(key)}))
+		names[f.Flag] = variable(f.keys[len(f.keys)-1])
 	}
+	return names
 }
 
 // unknownVariables tells of variables that set nothing. Their values may be secrets and are not shown.
@@ -120,10 +120,10 @@ func meant(name string, known []string) string {
 	return "; see `ypcrawl help settings`"
 }
 
-// setting is what the file says of one key.
+// setting is what a variable or the file says of one key.
 type setting struct {
 	values []string
-	line   int
+	from   string // FILE:LINE, or the variable
 }
 
 // readSettings reads the whole file, sections of other commands too: an unknown key, a key given twice or a
@@ -139,55 +139,76 @@ func readSettings(known []string, path string) (found map[string]setting, err er
 	}
 	found = map[string]setting{}
 	for _, root := range doc.Content { // none in an empty file
-		if line, err := readSection(found, slices.DeleteFunc(known, func(key string) bool { return key == configFlag }), root, ""); err != nil {
-			return nil, Usagef("%s:%d: %w", path, line, err)
+		if err := readSection(found, known, root, path, ""); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// readSection adds the keys of a section and those within. Its error is of a line.
-func readSection(found map[string]setting, known []string, section *yaml.Node, prefix string) (line int, err error) {
-	for i := 0; i+1 < len(section.Content) && err == nil; i += 2 {
+// readSection adds the keys of a section and those within.
+func readSection(found map[string]setting, known []string, section *yaml.Node, path, prefix string) error {
+	for i := 0; i+1 < len(section.Content); i += 2 {
 		name, value := prefix+section.Content[i].Value, section.Content[i+1]
+		at := fmt.Sprintf("%s:%d", path, section.Content[i].Line)
 		if value.Kind == yaml.AliasNode {
 			value = value.Alias
 		}
-		var values []string
-		line = section.Content[i].Line
 		switch inner := slices.ContainsFunc(known, func(key string) bool { return strings.HasPrefix(key, name+" ") }); {
 		case value.Kind == yaml.MappingNode:
-			line, err = readSection(found, known, value, name+" ")
+			if err := readSection(found, known, value, path, name+" "); err != nil {
+				return err
+			}
 			continue
 		case inner && value.ShortTag() == "!!null": // a section whose lines are comments, say
 			continue
-		case !slices.Contains(known, name):
-			return line, fmt.Errorf("%s: unknown key%s", name, meant(name, known))
+		case name == configFlag || !slices.Contains(known, name):
+			known = slices.DeleteFunc(slices.Clone(known), func(key string) bool { return key == configFlag })
+			return Usagef("%s: %s: unknown key%s", at, name, meant(name, known))
 		case value.Kind == yaml.ScalarNode:
 			value = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{value}}
 		}
+		var values []string
 		if err := value.Decode(&values); err != nil {
-			return line, fmt.Errorf("%s: %w", name, err)
+			return Usagef("%s: %s: %w", at, name, err)
 		}
 		if values = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(values) == 0 {
-			return line, fmt.Errorf("%s: want a value or a list of values; remove the line for the default", name)
+			return Usagef("%s: %s: want a value or a list of values; remove the line for the default", at, name)
 		}
-		found[name] = setting{values, line}
+		found[name] = setting{values, at}
 	}
-	return line, err
+	return nil
 }
 
-// applySettings sets the flags of c's command that neither the command line nor the environment has set from
-// the YAML file at path. A file that is not there is an error only when explicit is set.
-func applySettings(c *cli.Context, path string, explicit bool) error {
+// applySettings sets the flags of c's command that the command line has not set: from their variables, then from the
+// settings file. A file that is not there is an error only where somebody has named it.
+func applySettings(c *cli.Context) error {
 	flags, keys := flagsOf(c.App)
-	found, err := readSettings(keys, path)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) && !explicit {
-			return nil
+	variables := map[string]setting{}
+	for _, key := range keys {
+		if text, there := os.LookupEnv(variable(key)); there {
+			variables[key] = setting{[]string{text}, variable(key)}
 		}
+	}
+	if err := setAll(c, flags, variables); err != nil {
 		return err
 	}
+	path := c.String(configFlag)
+	if path == "" {
+		return nil
+	}
+	found, err := readSettings(keys, path)
+	if errors.Is(err, fs.ErrNotExist) && !c.IsSet(configFlag) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return setAll(c, flags, found)
+}
+
+// setAll sets the flags that c's command has from what was found, unless they are set already.
+func setAll(c *cli.Context, flags []setFlag, found map[string]setting) error {
 	command := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ")
 	for _, f := range slices.Backward(flags) { // an inner one first: it hides the outer one of its name
 		key, values := f.set(func(key string) []string { return found[key].values })
@@ -195,11 +216,11 @@ func applySettings(c *cli.Context, path string, explicit bool) error {
 			continue
 		}
 		if len(values) > 1 && kindOf(f.Flag) != multiFlag {
-			return Usagef("%s:%d: %s takes one value, not a list", path, found[key].line, f.name)
+			return Usagef("%s: %s takes one value, not a list", found[key].from, f.name)
 		}
 		for _, v := range values {
 			if err := c.Set(f.name, v); err != nil {
-				return Usagef("%s:%d: %s: invalid value %q: %s", path, found[key].line, f.name, v, wanted(f.Flag, err.Error()))
+				return Usagef("%s: %s: invalid value %q: %s", found[key].from, f.name, v, wanted(f.Flag, err.Error()))
 			}
 		}
 	}

@@ -182,7 +182,7 @@ func TestEnvironment(t *testing.T) {
 	t.Run("ImpossibleValue", func(t *testing.T) {
 		t.Setenv("YPCRAWL_TIMEOUT", "soon")
 		_, err := runShaped(t, "run")
-		if err == nil || !isUsage(err) || !strings.Contains(err.Error(), `could not parse "soon" from environment variable "YPCRAWL_TIMEOUT"`) {
+		if err == nil || !isUsage(err) || !strings.Contains(err.Error(), `YPCRAWL_TIMEOUT: timeout: invalid value "soon": want minutes`) {
 			t.Errorf("got %v", err)
 		}
 	})

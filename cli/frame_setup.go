@@ -189,7 +189,7 @@ func sourceFlags() []cli.Flag {
 
 // sourcesFlags choose the sources of a run.
 func sourcesFlags() []cli.Flag {
-	some := &listFlag{cli.StringSliceFlag{Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource, Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all"}}
+	some := &cli.StringSliceFlag{Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource, Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all"}
 	return append([]cli.Flag{some}, definitionFlags()...)
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -105,28 +104,13 @@ func parseDelay(s string) (d delay, err error) {
 	if d.shortest, err = parseTime(from); err == nil {
 		d.longest, err = parseTime(to)
 	}
-	var bare noUnitError
 	switch {
-	case isRange && errors.As(err, &bare):
-		text := inSeconds(from) + "-" + inSeconds(to)
-		if d, err = parseDelay(text); err == nil {
-			err = fmt.Errorf("a unit is missing: write %s", text)
-		}
-		return d, err
 	case errors.Is(err, errNoTime):
 		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
 	case err == nil && d.longest < d.shortest:
 		return d, fmt.Errorf("the range runs backwards; write %s-%s", shortTime(d.longest), shortTime(d.shortest))
 	}
 	return d, err
-}
-
-// inSeconds gives a bare number the unit of seconds.
-func inSeconds(s string) string {
-	if s = strings.TrimSpace(s); isNumber(s) {
-		s += "s"
-	}
-	return s
 }
 
 // countValue is a number of things, or "all", which countOf gives as -1; 0 is "not given".
@@ -215,55 +199,35 @@ func shareValue(def float64) cli.Generic {
 const maxTime = 100 * 365 * day
 
 var (
-	errNoTime   = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h")
+	errNoTime   = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h, and at most 100 years")
 	errNegative = errors.New("a length of time can't be negative")
-	errTooLong  = errors.New("that is more than 100 years; give a shorter time")
 )
 
-// noUnitError is a number that lacks its unit.
-type noUnitError string
-
-func (n noUnitError) Error() string {
-	return fmt.Sprintf("a unit is missing: write %[1]ss, %[1]sm, %[1]sh or %[1]sd", string(n))
-}
-
-// timePart is a number with its unit, as a length of time begins.
-var timePart = regexp.MustCompile(`^(\d+\.?\d*|\.\d+)([a-zµμ]+)`)
+// inDays finds the parts of a length of time that Go does not know.
+var inDays = regexp.MustCompile(`([\d.]+)([dw])`)
 
 // parseTime reads a length of time: Go's durations with days and weeks added
 // ("1w2d12h30m"). Only "0" may go without a unit.
-func parseTime(s string) (total time.Duration, err error) {
+func parseTime(s string) (time.Duration, error) {
 	s = strings.TrimSpace(s)
+	if isNumber(s) && strings.Trim(s, "0.") != "" {
+		return 0, fmt.Errorf("a unit is missing: write %[1]ss, %[1]sm, %[1]sh or %[1]sd", s)
+	}
+	total, err := time.ParseDuration(inDays.ReplaceAllStringFunc(s, func(part string) string {
+		n, err := strconv.ParseFloat(part[:len(part)-1], 64)
+		if err != nil {
+			return part // which Go refuses
+		}
+		hours := map[byte]float64{'d': 24, 'w': 7 * 24}[part[len(part)-1]]
+		return strconv.FormatFloat(n*hours, 'f', -1, 64) + "h"
+	}))
 	switch {
-	case s == "":
-		return 0, errNoTime
 	case strings.HasPrefix(s, "-"):
 		return 0, errNegative
-	case isNumber(s) && strings.Trim(s, "0.") != "":
-		return 0, noUnitError(s)
+	case err != nil || total > maxTime || strings.HasPrefix(s, "+"):
+		return 0, errNoTime
 	}
-	s = inSeconds(s)
-	for s != "" {
-		part := timePart.FindStringSubmatch(s)
-		if part == nil {
-			return 0, errNoTime
-		}
-		unit := map[string]time.Duration{"d": day, "w": 7 * day}[part[2]]
-		if unit == 0 {
-			if unit, err = time.ParseDuration("1" + part[2]); err != nil {
-				return 0, errNoTime
-			}
-		}
-		n, _ := strconv.ParseFloat(part[1], 64) // of digits: too large is infinite
-		if n*float64(unit) > float64(maxTime) {
-			return 0, errTooLong
-		}
-		if total += time.Duration(math.Round(n * float64(unit))); total > maxTime {
-			return 0, errTooLong
-		}
-		s = s[len(part[0]):]
-	}
-	return total, nil
+	return total.Round(time.Microsecond), nil
 }
 
 func isNumber(s string) bool {
@@ -288,25 +252,24 @@ func shortTime(d time.Duration) string {
 	return s
 }
 
-// listFlag is a flag that takes several values, "--states CA TX". It shows its
-// name in help once: the library repeats it in brackets, which makes the left
-// column wider than a terminal.
-type listFlag struct{ cli.StringSliceFlag }
-
-// String implements cli.Flag: the line of the flag in help.
-func (f *listFlag) String() string {
-	text := cli.FlagStringer(f)
-	before, rest, ok := strings.Cut(text, " [ ")
-	_, after, closed := strings.Cut(rest, " ]\t")
-	if !ok || !closed {
-		return text
-	}
-	return before + "\t" + after
+// list makes a flag that takes several values, "--states CA TX"; shown stands for the default in help.
+func list(name, usage, shown string, aliases ...string) cli.Flag {
+	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: shown, Aliases: aliases}
 }
 
-// list makes a listFlag; shown stands for the default in help.
-func list(name, usage, shown string, aliases ...string) cli.Flag {
-	return &listFlag{cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: shown, Aliases: aliases}}
+// SplitList splits values at commas, so that "--states CA,TX" equals
+// "--states CA TX". Spaces around a value and empty values are dropped. It is
+// not for flags whose values hold commas ("Los Angeles, CA").
+func SplitList(values []string) []string {
+	var list []string
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				list = append(list, part)
+			}
+		}
+	}
+	return list
 }
 
 // cityList splits values at commas as SplitList does, but keeps a state with

@@ -40,16 +40,6 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-func TestListFlagIsShownOnce(t *testing.T) {
-	t.Parallel()
-	f := list("states", "`STATE...` by name", "all", "s").(*listFlag)
-	f.EnvVars = []string{"YPCRAWL_STATES"}
-	want := "--states STATE..., -s STATE...\tSTATE... by name (default: all) [$YPCRAWL_STATES]"
-	if got := f.String(); got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
 func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
 	t.Parallel()
 	p := &Program{}

@@ -63,7 +63,7 @@ func TestFlagsTake(t *testing.T) {
 			if !ok || !d.TakesValue() {
 				continue
 			}
-			name, _ := describeFlag(f.Names(), d)
+			name, _ := describeFlag(d)
 			if takes := name[strings.LastIndex(name, " ")+1:]; strings.ToLower(takes) == takes {
 				t.Errorf("%s %s: want a word in capitals", at, name)
 			}
@@ -75,9 +75,9 @@ func TestFlagsTake(t *testing.T) {
 	look(commandPath{rootOf(app)})
 	for name, want := range map[string]string{"export": "  ypcrawl export [FLAGS]", "wal": "  ypcrawl wal COMMAND\n"} {
 		root := commandPath{rootOf(app)}
-		w := &helpWriter{width: 80}
-		if w.command(append(root, root.sub(name))); !strings.Contains(w.text.String(), want) {
-			t.Errorf("%s: want %q in\n%s", name, want, w.text.String())
+		w := &helpText{width: 80}
+		if w.command(append(root, root.sub(name))); !strings.Contains(w.String(), want) {
+			t.Errorf("%s: want %q in\n%s", name, want, w.String())
 		}
 	}
 }
@@ -86,16 +86,16 @@ func TestFlagsTake(t *testing.T) {
 func manual(app *cli.App) string {
 	var b strings.Builder
 	b.WriteString("\n# COMMANDS\n")
-	root := commandPath{rootOf(app)}
+	root, variables := commandPath{rootOf(app)}, variablesOf(app)
 	for _, g := range helpGroups {
 		for name := range strings.FieldsSeq(g.commands) {
 			if cmd := root.sub(name); cmd != nil {
-				commandManual(&b, slices.Concat(root, commandPath{cmd}))
+				commandManual(&b, slices.Concat(root, commandPath{cmd}), variables)
 			}
 		}
 	}
 	b.WriteString("\n# FLAGS OF THE PROGRAM\n\n")
-	flagsManual(&b, app.Flags)
+	flagsManual(&b, app.Flags, variables)
 	for _, name := range topicNames() {
 		text, _ := topics.ReadFile("help/" + name + ".txt")
 		fmt.Fprintf(&b, "\n# %s\n\n```\n%s```\n", strings.ToUpper(name), text)
@@ -103,7 +103,7 @@ func manual(app *cli.App) string {
 	return b.String()
 }
 
-func commandManual(b *strings.Builder, at commandPath) {
+func commandManual(b *strings.Builder, at commandPath, variables map[cli.Flag]string) {
 	cmd := at.last()
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n", strings.TrimSpace(at.String()+" "+escapeMarkdown(cmd.ArgsUsage)), escapeMarkdown(cmd.Usage))
 	if cmd.UsageText != "" {
@@ -112,25 +112,18 @@ func commandManual(b *strings.Builder, at commandPath) {
 	if cmd.Description != "" {
 		fmt.Fprintf(b, "%s\n\n", escapeMarkdown(strings.TrimRight(cmd.Description, "\n")))
 	}
-	flagsManual(b, cmd.Flags)
+	flagsManual(b, cmd.Flags, variables)
 	for _, sub := range cmd.Subcommands {
 		if !sub.Hidden {
-			commandManual(b, slices.Concat(at, commandPath{sub}))
+			commandManual(b, slices.Concat(at, commandPath{sub}), variables)
 		}
 	}
 }
 
-func flagsManual(b *strings.Builder, flags []cli.Flag) {
-	for _, f := range flags {
-		d, ok := f.(cli.DocGenerationFlag)
-		if v, visible := f.(cli.VisibleFlag); !ok || visible && !v.IsVisible() || f.Names()[0] == "help" {
-			continue
-		}
-		name, text := describeFlag(f.Names(), d)
-		if env := d.GetEnvVars(); len(env) > 0 {
-			text += " [" + env[0] + "]"
-		}
-		fmt.Fprintf(b, "- `%s` — %s\n", name, escapeMarkdown(text))
+func flagsManual(b *strings.Builder, flags []cli.Flag, variables map[cli.Flag]string) {
+	for _, f := range visible(flags) {
+		name, text := describeFlag(f)
+		fmt.Fprintf(b, "- `%s` — %s\n", name, escapeMarkdown(text+" ["+variables[f]+"]"))
 	}
 }
 
@@ -173,7 +166,7 @@ func TestHelpGroups(t *testing.T) {
 		}
 		cmd := commandPath{rootOf(app)}.sub(command)
 		for _, f := range cmd.Flags {
-			if v, ok := f.(cli.VisibleFlag); ok && v.IsVisible() && f.Names()[0] != "help" && times[f.Names()[0]] != 1 {
+			if len(visible([]cli.Flag{f})) > 0 && times[f.Names()[0]] != 1 {
 				t.Errorf("--%s of %s stands %d times in helpFlags", f.Names()[0], command, times[f.Names()[0]])
 			}
 			delete(times, f.Names()[0])
@@ -182,9 +175,9 @@ func TestHelpGroups(t *testing.T) {
 			t.Errorf("helpFlags name --%s, which %s has not", name, command)
 		}
 	}
-	w := &helpWriter{width: 80}
-	w.firstScreen()
-	lines := strings.Split(strings.TrimRight(w.text.String(), "\n"), "\n")
+	w := &helpText{width: 80}
+	w.program(commandPath{rootOf(app)})
+	lines := strings.Split(strings.TrimRight(w.String(), "\n"), "\n")
 	if len(lines) > 24 {
 		t.Errorf("the first screen has %d lines", len(lines))
 	}

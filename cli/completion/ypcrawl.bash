@@ -5,9 +5,6 @@ _ypcrawl() {
     COMPREPLY=()
     # What is typed is never evaluated: quotes, backslashes and a leading ~ are taken off by hand, and
     # the pieces into which bash cuts a word at = and : are put together again.
-    for word in "${COMP_WORDS[@]:0:COMP_CWORD}"; do
-        [[ $word == -- ]] && return
-    done
     for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
         word=${word//\\/}
         word=${word#[\"\']}
@@ -22,7 +19,6 @@ _ypcrawl() {
         [[ $word == [=:] ]] && glue=1
     done
     local cur=${ask[${#ask[@]}-1]} typed=${COMP_WORDS[COMP_CWORD]}
-    [[ $cur == -* ]] || unset "ask[${#ask[@]}-1]"
     # bash replaces the last piece alone.
     local head=${typed//\\/}
     head=${head#[\"\']}
@@ -34,6 +30,6 @@ _ypcrawl() {
         line=${line#"$head"}
         [[ $typed == [\"\']* || $line != *[^a-zA-Z0-9_.,/:=@+-]* ]] || printf -v line %q "$line"
         COMPREPLY+=("$line")
-    done < <(YPCRAWL_COMPLETING="$cur" "${ask[@]}" --generate-bash-completion 2>/dev/null)
+    done < <("${ask[@]}" --generate-bash-completion 2>/dev/null)
 }
 complete -o bashdefault -o default -F _ypcrawl ypcrawl

@@ -2,11 +2,7 @@
 function __ypcrawl_complete
     set -l ask (commandline -opc)
     set -l cur (commandline -ct | string unescape)
-    contains -- -- $ask
-    and return
-    string match -q -- '-*' "$cur"
-    and set -a ask "$cur"
-    set -l found (env YPCRAWL_COMPLETING="$cur" $ask --generate-bash-completion 2>/dev/null)
+    set -l found (env $ask "$cur" --generate-bash-completion 2>/dev/null)
     if test (count $found) -gt 0
         printf '%s\n' $found
     else

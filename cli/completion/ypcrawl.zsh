@@ -5,10 +5,8 @@ _ypcrawl() {
     local line cur=${(Q)words[CURRENT]}
     local -a ask found about
     ask=("${(@Q)words[1,CURRENT-1]}")
-    (( ${ask[(Ie)--]} )) && return 1
     ask=("${(@)ask/#\~\//$HOME/}")
-    [[ $cur == -* ]] && ask+=("$cur")
-    for line in "${(@f)$(YPCRAWL_COMPLETING=$cur "${(@)ask}" --generate-bash-completion 2>/dev/null)}"; do
+    for line in "${(@f)$("${(@)ask}" "$cur" --generate-bash-completion 2>/dev/null)}"; do
         [[ -n $line ]] || continue
         found+=("${line%%$'\t'*}")
         about+=("${line/$'\t'/  -- }")
