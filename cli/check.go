@@ -281,7 +281,7 @@ func failedAttempts(m *report.Measures, l limits) []problem {
 func failedShare(m *report.Measures) (share *float64, span string) {
 	for _, x := range [...]struct{ name, span string }{{"last_hour_attempts", "hour"}, {"last_day_attempts", "24 hours"}} {
 		if all := m.Sum(x.name, "", ""); all >= fewAttempts {
-			return new(1 - m.Sum(x.name, "error_code", string(yp.CodeSuccess))/all), x.span
+			return new((all - m.Sum(x.name, "error_code", string(yp.CodeSuccess))) / all), x.span
 		}
 	}
 	return nil, ""

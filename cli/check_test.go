@@ -114,19 +114,27 @@ func TestJudge(t *testing.T) {
 			func(m *report.Measures) { set(m, lastPage, seconds(now.Add(-30*time.Minute-time.Second))) }, usual,
 			"CRITICAL no page for 30m01s, while process 7 on vps holds 3 targets",
 		},
-		"no page ever":                     {func(m *report.Measures) { unset(m, lastPage) }, usual, "CRITICAL no page for 50m00s, while process 7 on vps holds 3 targets"},
-		"no page, but claimed just now":    {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].HeldSince = now.Add(-time.Minute) }, usual, "OK "},
-		"no page, but nothing is held":     {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].HeldSince, m.Runs[0].Held = time.Time{}, 0 }, usual, "OK "},
-		"no page, but nobody asks":         {func(m *report.Measures) { unset(m, lastPage) }, limits{dead: 10, retries: 1, failed: 1}, "OK "},
-		"no page, of a run that died":      {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].Alive = false }, usual, "OK "},
-		"an old run, and nobody asks":      {func(m *report.Measures) { unset(m, lastDone) }, usual, "OK "},
-		"a run within its age":             {func(*report.Measures) {}, within(20 * time.Hour), "OK "},
-		"a run that is too old":            {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that succeeded ended 20h00m ago; --max-age is 19h"},
-		"no run at all":                    {func(m *report.Measures) { unset(m, lastDone) }, within(26 * time.Hour), "CRITICAL no run has succeeded yet; --max-age is 26h"},
-		"a dead letter more than allowed":  {func(m *report.Measures) { set(m, "dead_letters", 11) }, usual, "WARNING 11 dead letters (`ypcrawl targets list --status PARKED`)"},
-		"claims that found it busy":        {func(m *report.Measures) { set(m, "claim_retries", 11) }, usual, "WARNING 22.0% of claims found the database busy"},
-		"of a few claims nothing is said":  {func(m *report.Measures) { set(m, "claims", 19); set(m, "claim_retries", 19) }, usual, "OK "},
-		"attempts failed in the hour":      {func(m *report.Measures) { set(m, "last_hour_attempts", 3, "error_code", "TIMEOUT") }, usual, "WARNING 14.3% of attempts failed in the last hour"},
+		"no page ever":                    {func(m *report.Measures) { unset(m, lastPage) }, usual, "CRITICAL no page for 50m00s, while process 7 on vps holds 3 targets"},
+		"no page, but claimed just now":   {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].HeldSince = now.Add(-time.Minute) }, usual, "OK "},
+		"no page, but nothing is held":    {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].HeldSince, m.Runs[0].Held = time.Time{}, 0 }, usual, "OK "},
+		"no page, but nobody asks":        {func(m *report.Measures) { unset(m, lastPage) }, limits{dead: 10, retries: 1, failed: 1}, "OK "},
+		"no page, of a run that died":     {func(m *report.Measures) { unset(m, lastPage); m.Runs[0].Alive = false }, usual, "OK "},
+		"an old run, and nobody asks":     {func(m *report.Measures) { unset(m, lastDone) }, usual, "OK "},
+		"a run within its age":            {func(*report.Measures) {}, within(20 * time.Hour), "OK "},
+		"a run that is too old":           {func(*report.Measures) {}, within(19 * time.Hour), "CRITICAL the last run that succeeded ended 20h00m ago; --max-age is 19h"},
+		"no run at all":                   {func(m *report.Measures) { unset(m, lastDone) }, within(26 * time.Hour), "CRITICAL no run has succeeded yet; --max-age is 26h"},
+		"a dead letter more than allowed": {func(m *report.Measures) { set(m, "dead_letters", 11) }, usual, "WARNING 11 dead letters (`ypcrawl targets list --status PARKED`)"},
+		"claims that found it busy":       {func(m *report.Measures) { set(m, "claim_retries", 11) }, usual, "WARNING 22.0% of claims found the database busy"},
+		"of a few claims nothing is said": {func(m *report.Measures) { set(m, "claims", 19); set(m, "claim_retries", 19) }, usual, "OK "},
+		"attempts failed in the hour":     {func(m *report.Measures) { set(m, "last_hour_attempts", 3, "error_code", "TIMEOUT") }, usual, "WARNING 14.3% of attempts failed in the last hour"},
+		"as many failed as may": {func(m *report.Measures) {
+			set(m, "last_hour_attempts", 70, "error_code", "SUCCESS")
+			set(m, "last_hour_attempts", 30, "error_code", "TIMEOUT")
+		}, limits{dead: 10, retries: 0.2, failed: 0.3}, "OK "},
+		"a source that is named as a label is": {func(m *report.Measures) {
+			m.Sources = []report.SourceStatus{{Name: "availability", Availability: store.SourceOpen}}
+			set(m, "source_availability", 1, "source", "availability", "availability", "open")
+		}, usual, "OK 3 sources open, "},
 		"few in the hour, more in the day": {func(m *report.Measures) { set(m, "last_hour_attempts", 17, "error_code", "SUCCESS") }, usual, "WARNING 69.0% of attempts failed in the last 24 hours"},
 		"few attempts in all": {
 			func(m *report.Measures) {

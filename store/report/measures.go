@@ -23,6 +23,17 @@ type Metric struct {
 	Help   string          `json:"help"`
 }
 
+// label is the value of a label; "" = there is none of that name.
+func (m *Metric) label(name string) string {
+	pairs := m.Pairs()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == name {
+			return pairs[i+1]
+		}
+	}
+	return ""
+}
+
 // Pairs are the names and values of the labels in turn.
 func (m *Metric) Pairs() (pairs []string) {
 	dec := json.NewDecoder(bytes.NewReader(m.Labels))
@@ -69,12 +80,7 @@ func (m *Measures) Value(name string, labels ...string) *float64 {
 // Sum adds up what is known of a metric where a label has a value; "" = everywhere.
 func (m *Measures) Sum(name, label, value string) (sum float64) {
 	for i := range m.Metrics {
-		x := &m.Metrics[i]
-		if x.Name != name || x.Value == nil {
-			continue
-		}
-		at := slices.Index(x.Pairs(), label)
-		if label == "" || at >= 0 && x.Pairs()[at+1] == value {
+		if x := &m.Metrics[i]; x.Name == name && x.Value != nil && (label == "" || x.label(label) == value) {
 			sum += *x.Value
 		}
 	}
