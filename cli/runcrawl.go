@@ -476,7 +476,11 @@ func (l storedList) unknown(what, name string) error {
 	for _, s := range l {
 		names = append(names, s.Name)
 	}
-	return Usagef("%s%s (use --source-file for a definition of your own)", what, unknownSource(name, names))
+	hint := ""
+	if what != "" { // of a flag, beside which --source-file may stand
+		hint = " (use --source-file for a definition of your own)"
+	}
+	return Usagef("%s%s%s", what, unknownSource(name, names), hint)
 }
 
 // unknownSource says which sources there are, built in and of these names.
