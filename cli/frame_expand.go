@@ -99,6 +99,9 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 			return nil, unknownCommand(at, words[0])
 		}
 		if at.last().Action == nil {
+			if len(slices.Concat(out...)) > len(at) { // flags: one of them may have taken the command's name as its value
+				return nil, Usagef("no command after '%s'; see '%[1]s --help'", at)
+			}
 			return helpLine(at, nil), nil
 		}
 	} else if len(words) > 0 && at.takesNone() { // a forgotten dash would be ignored without a word

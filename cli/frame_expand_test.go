@@ -278,6 +278,8 @@ func lineFor(values []string, forms uint64) []string {
 func FuzzExpandAny(f *testing.F) {
 	f.Add("run\n--states\nCA\nTX")
 	f.Add("wal\n--dirs\na\nread\n--\n-x")
+	f.Add("wal\n--dirs\na\nre") // the list takes the word that was to be a command
+	f.Add("--regions\na\nrun\nwal")
 	f.Add("--=\n-\n--\nshow\n---a")
 	f.Fuzz(func(t *testing.T, line string) {
 		args := append([]string{"ypcrawl"}, strings.Split(line, "\n")...)
