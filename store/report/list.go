@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -341,7 +342,7 @@ func (k *Reader) question(ctx context.Context, l List, choice Choice) (query str
 	return "SELECT " + columns + of, args, nil
 }
 
-// judged looks at the lock of each run that has not ended, see runState. The last three columns are asked for that alone.
+// judged looks at the lock of each run that has not ended, see life. The last three columns are asked for that alone.
 type judged struct {
 	Rows
 	k     *Reader
@@ -359,15 +360,9 @@ func (j *judged) Head(columns []string) error {
 func (j *judged) Row(values []any) error {
 	own := len(values) - 3
 	if j.state >= 0 && values[j.state] == "running" {
-		run := Run{Outcome: "running"}
-		run.UUID, _ = values[own].(string)
-		run.Host, _ = values[own+1].(string)
-		_ = at(&run.Heartbeat).Scan(values[own+2]) // what is no time is zero
-		if state, _ := j.k.runState(&run); state == WorkerSilent {
-			if values[j.state] = "silent"; run.Host == j.k.host && !j.k.alive(run.UUID) {
-				values[j.state] = "killed"
-			}
-		}
+		var heartbeat time.Time
+		_ = at(&heartbeat).Scan(values[own+2]) // what is no time is zero
+		values[j.state] = j.k.life(fmt.Sprint(values[own]), fmt.Sprint(values[own+1]), heartbeat)
 	}
 	return j.Rows.Row(values[:own])
 }

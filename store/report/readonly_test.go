@@ -91,7 +91,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			}
 			return nil
 		},
-		"ShowRun": func() error { _, err := r.ShowRun(ctx, 1); return err },
+		"Run": func() error { _, err := r.Run(ctx, 1); return err },
 	}
 }
 

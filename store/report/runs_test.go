@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -28,35 +29,42 @@ func TestRuns(t *testing.T) {
 	clock.Move(10 * time.Second)
 	_, err = b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
 	noErr(t, err)
-	says := func(what, want string, values ...any) {
+	ask := func() *report.Record {
 		t.Helper()
-		if got := fmt.Sprint(values...); got != want {
+		r, err := b.Run(t.Context(), b.run.ID)
+		noErr(t, err)
+		return r
+	}
+	says := func(what string, r *report.Record, want string, columns ...string) {
+		t.Helper()
+		values := make([]any, len(columns))
+		for i, c := range columns {
+			values[i] = r.Get(c)
+		}
+		if got := fmt.Sprint(values); got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	ask := func() *report.RunDetail {
-		t.Helper()
-		d, err := b.ShowRun(t.Context(), b.run.ID)
-		noErr(t, err)
-		return d
-	}
-	d := ask()
-	says("under way", "under way[] 10alive2", d.Ended, d.ExitCodes, d.Seconds, d.State, d.Requests)
+	says("under way", ask(), "[running <nil> 2]", "state", "exit_code", "requests_kept")
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 3))
-	d = ask()
-	says("ended", "all due work was done[0 3] 10 1 1 0 2 2 3 2 3 []", d.Ended, d.ExitCodes, d.Seconds, d.Pages, *d.Results, *d.OwnPages, *d.Found, d.New, d.Requests, d.RequestsKept, d.Waited, d.Pruned)
-	says("attempts", "[{search failed 1}] [{TIMEOUT 1 1}] [{listing failure timeout 1 0} {listing success  1 7}] [{pace 3}]", d.Attempts, d.Errors, d.Outcomes, d.Waits)
-	says("selection", "CA, cities from 10 inhabitants up, again what was crawled 1d12h before or earlier", d.Passes[0].Text())
-	says("list", "done|0 or 3|1", listed(t, b.Reader, "runs list", report.Choice{Columns: []string{"state", "exit_code", "pages"}, Limit: 1}))
+	r := ask()
+	says("ended", r, "[done 0 or 3 10 1 2 3 2 1 1]", "state", "exit_code", "took_seconds", "pages", "new", "requests", "requests_kept", "claims", "attempts_kept")
+	for name, want := range map[string]string{
+		"attempts":            `[{"kind":"search","ended":"failed","attempts":1,"pages":1,"listings":2}]`,
+		"errors":              `[{"error":"TIMEOUT","attempts":1,"targets":1}]`,
+		"requests_by_outcome": `[{"type":"listing","outcome":"failure","error_class":"timeout","requests":1,"bytes":0},{"type":"listing","outcome":"success","error_class":null,"requests":1,"bytes":7}]`,
+		"waits":               `[{"reason":"pace","waited_seconds":3}]`,
+		"passes":              `[{"source":"demo","began_at":"` + yp.FormatTime(clock.Now().Add(-10*time.Second)) + `","kind":"search","states":"CA","cities":null,"categories":null,"min_population":10,"recrawl_seconds":129600}]`,
+	} {
+		if data, err := json.Marshal(r.Part(name)); err != nil || string(data) != want {
+			t.Errorf("%s: %s, %v; want %s", name, data, err, want)
+		}
+	}
 
-	execute(t, b.DB(), `DELETE FROM requests`, `DELETE FROM crawl_attempts`)
-	d = ask()
-	says("without attempts", "true true 1 1 [attempts requests]", d.Results == nil, d.Found == nil, d.Pages, d.Workers.Claims, d.Pruned)
-	execute(t, b.DB(), `DELETE FROM workers`)
-	d = ask()
-	says("without workers", "true true [workers attempts requests]", d.Results == nil, d.Workers == nil, d.Pruned)
+	execute(t, b.DB(), `DELETE FROM requests`, `DELETE FROM crawl_attempts`, `DELETE FROM workers`)
+	says("what is deleted", ask(), "[1 <nil> 0 0]", "pages", "claims", "attempts_kept", "requests_kept")
 	var unknown *report.NotFoundError
-	if _, err := b.ShowRun(t.Context(), 99); !errors.As(err, &unknown) {
+	if _, err := b.Run(t.Context(), 99); !errors.As(err, &unknown) {
 		t.Errorf("run 99: %v", err)
 	}
 }
