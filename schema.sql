@@ -961,7 +961,6 @@ END;
 -- For people with sqlite3 or Datasette.
 
 -- Every listing with its source, where it was searched first, and what its own page adds.
--- Lists are plain: "A; B".
 --   listing          its name for commands: source/listing_id
 --   status           open, or dropped: its source no longer shows it
 --   name             of the business
@@ -969,9 +968,8 @@ CREATE VIEW v_listings AS
 SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
        l.street, l.city, l.state, l.postal_code, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
        ifnull(l.categories ->> 0, k.name) AS category,   -- the first, or the searched one
-       (SELECT group_concat(value, '; ') FROM json_each(l.categories)) AS categories,
-       l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
-       (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) AS hours,
+       l.categories, l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
+       ifnull(d.hours, l.hours) AS hours, d.payment, d.social, d.services, d.languages, d.neighborhoods, d.aka, d.founded, d.about,
        l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
        k.name AS searched_category, d.lat, d.lon, iif(l.dropped_at IS NULL, 'open', 'dropped') AS status, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
 FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
@@ -983,7 +981,7 @@ LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.catego
 --   name             of the business
 CREATE VIEW v_rejected AS
 SELECT s.name || '/' || g.listing_id AS listing, s.name AS source, g.listing_id, g.listing ->> 'name' AS name, g.listing ->> 'phone' AS phone, g.listing ->> 'city' AS city,
-       ifnull(g.listing ->> 'state', t.state) AS state, (SELECT group_concat(value, '; ') FROM json_each(g.reasons)) AS reasons, g.first_seen_at, g.last_seen_at
+       ifnull(g.listing ->> 'state', t.state) AS state, g.reasons, g.first_seen_at, g.last_seen_at
 FROM staged_listings g JOIN sources s ON s.id = g.source_id JOIN targets t ON t.id = g.target_id;
 
 -- The last file under each name.
@@ -1025,20 +1023,21 @@ WHERE t.kind = 'index';
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
        (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
-       (SELECT (SELECT group_concat(value, '; ') FROM json_each(ifnull(d.hours, l.hours))) FROM listings l LEFT JOIN details d ON d.listing = l.id
+       (SELECT ifnull(d.hours, l.hours) FROM listings l LEFT JOIN details d ON d.listing = l.id
         WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;
 
 -- Every listing with what its own page says.
+--   listing          its name for commands: source/listing_id
 --   name             of the business
 --   status           of the target of its own page
 CREATE VIEW v_details AS
-SELECT t.id, s.name AS source, l.listing_id, l.name, t.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
+SELECT t.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, t.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
        ifnull(l.website, d.website) AS website, ifnull(d.hours, l.hours) AS hours, d.lat, d.lon, d.payment, d.social, d.services, d.languages,
        d.neighborhoods, d.aka, d.founded, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, d.about,
-       t.not_before, t.wait_reason, t.last_error_code, t.last_error, l.company_id
+       t.not_before, t.wait_reason, t.last_error_code, t.last_error, l.company_id, l.profile_url
 FROM targets t JOIN listings l ON l.id = t.listing JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = t.listing
 WHERE t.listing IS NOT NULL;
 

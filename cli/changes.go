@@ -85,11 +85,11 @@ func historyOf(c *cli.Context, k *database) (any, error) {
 		}
 		source, id = l.Source, l.ID
 	}
-	h, err := k.History(c.Context, source, id)
+	history, err := k.History(c.Context, source, id)
 	if err != nil {
 		return nil, asUsage(fmt.Errorf("--listing: %w", err))
 	}
-	return settled(h.Of), nil
+	return settled(history), nil
 }
 
 // changeSummary says what a list of changes is of, and what it can't tell.
@@ -152,40 +152,6 @@ func (s *changeSummary) head(w *sections) {
 		w.more(pass.Text())
 	}
 	w.more(s.Coverage.Line(s.Of))
-}
-
-// short cuts a value for a line on a terminal, where it is shown without its control characters.
-func (p *Program) short(s string) string {
-	if s = yp.Clean(s); isTerminal(p.Out) {
-		s = yp.Shorten(s, 60)
-	}
-	return s
-}
-
-// changeText tells the fields that changed, or why a listing was rejected or dropped; empty = neither.
-func (p *Program) changeText(x *report.Change) string {
-	parts := make([]string, 0, len(x.Changes)+len(x.Reasons))
-	for _, f := range x.Changes {
-		parts = append(parts, fmt.Sprintf("%s: %s → %s", f.Field, p.valueText(f.Old), p.valueText(f.New)))
-	}
-	for _, r := range x.Reasons {
-		parts = append(parts, yp.Clean(r))
-	}
-	text := ""
-	if len(parts) > 0 {
-		text = ": " + strings.Join(parts, "; ")
-	}
-	if x.Reparsed {
-		text += " (a kept page was read again)"
-	}
-	return text
-}
-
-func (p *Program) valueText(s *string) string {
-	if s == nil || *s == "" {
-		return "-"
-	}
-	return p.short(*s)
 }
 
 // since is a moment from which on something is told, and how to say it.

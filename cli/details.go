@@ -2,15 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 func (p *Program) detailsCommand() *cli.Command {
@@ -45,23 +41,21 @@ func (p *Program) detailsShow(c *cli.Context) error {
 		if len(found) == 0 {
 			return unknownListing(word)
 		}
-		var rows []report.DetailRow
+		var all []*report.Record
 		for _, l := range found {
-			more, err := k.DetailsOf(c.Context, l.ID, l.SourceID)
+			r, err := k.Detail(c.Context, l.Row)
 			if err != nil {
 				return err
 			}
-			rows = append(rows, more...)
+			if r != nil {
+				all = append(all, r)
+			}
 		}
-		if len(rows) == 0 {
+		if len(all) == 0 {
 			return Usagef("the details of listing %s/%s were never planned: `ypcrawl run --details` plans those of every listing with an own page",
 				found[0].Source, found[0].ID)
 		}
-		return p.tell(c, rows, func(w *sections) {
-			for i := range rows {
-				w.table(detailFacts(&rows[i]))
-			}
-		})
+		return p.show(c, k.DB().Now(), all)
 	})
 }
 
@@ -84,36 +78,4 @@ func listingOf(ctx context.Context, k *database, word string) (l report.ListingN
 		return l, Usagef("%d sources have a listing %q: write %s/%s, for example", len(found), word, found[0].Source, word)
 	}
 	return found[0], nil
-}
-
-// detailFacts tells what the page of a listing says.
-func detailFacts(d *report.DetailRow) *table {
-	items := func(list []string) string { return strings.Join(list, ", ") }
-	number := func(n int) string {
-		if n <= 0 {
-			return ""
-		}
-		return fmt.Sprint(n)
-	}
-	clock := func(t time.Time) string {
-		if t.IsZero() {
-			return ""
-		}
-		return yp.FormatTime(t)
-	}
-	place := ""
-	if d.Lat != 0 || d.Lon != 0 {
-		place = fmt.Sprintf("%.5f, %.5f", d.Lat, d.Lon)
-	}
-	return facts(
-		"field", "value",
-		"listing", d.Source+"/"+d.ID, "name", d.Name, "status", string(d.Status),
-		"e-mail", d.Email, "phone", d.Phone, "website", d.Website,
-		"hours", items(d.Hours), "place", place,
-		"payment", items(d.Payment), "social", items(d.Social), "services", items(d.Services),
-		"languages", items(d.Languages), "neighborhoods", items(d.Neighborhoods), "also known as", items(d.AKA),
-		"founded", number(d.Founded), "years in business", number(d.Years), "about", d.About,
-		"error", strings.TrimSpace(string(d.Code)+" "+report.Cause(d.Error)),
-		"fetched", clock(d.Fetched), "due", clock(d.Due), "page", d.URL,
-	)
 }

@@ -3,10 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -120,54 +118,20 @@ func (p *Program) listingsShow(c *cli.Context) error {
 		return Usagef("want listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them")
 	}
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
-		var all []*report.ListingDetail
+		var all []*report.Record
 		for _, word := range words {
 			l, err := listingOf(c.Context, k, word)
 			if err != nil {
 				return err
 			}
-			d, err := k.Listing(c.Context, l.Source, l.ID)
+			r, err := k.Listing(c.Context, l.Row)
 			if err != nil {
 				return asUsage(err)
 			}
-			all = append(all, d)
+			all = append(all, r)
 		}
-		return p.tell(c, all, func(w *sections) {
-			for _, d := range all {
-				p.listingText(w, k.DB().Now(), d)
-			}
-		})
+		return p.show(c, k.DB().Now(), all)
 	})
-}
-
-// listingText tells all that is known of a listing, line by line.
-func (p *Program) listingText(w *sections, now time.Time, d *report.ListingDetail) {
-	var lines []string
-	for _, col := range report.ListingColumns() {
-		v := d.Fields[col.Name]
-		if list, ok := v.([]string); ok {
-			v = strings.Join(list, "; ")
-		}
-		if v != nil && !slices.Contains([]string{"listing_id", "source", "name", "category"}, col.Name) {
-			lines = append(lines, strings.ReplaceAll(col.Name, "_", " "), fmt.Sprint(v))
-		}
-	}
-	if d.Company != nil {
-		lines = append(lines, "company", fmt.Sprintf("%v, %v, of %s", d.Company.Get("id"), d.Company.Get("name"), plural(d.Company.Int("listings"), "listing")))
-	}
-	w.table(facts(fmt.Sprintf("%s/%s", d.Fields["source"], d.Fields["listing_id"]), fmt.Sprint(d.Fields["name"]), lines...))
-	w.table(tableOf(d.Seen, func(s report.Sighting) []any {
-		as := ""
-		if !s.Kept {
-			as = "as an ad, or filtered out"
-		} else if s.Missed > 0 {
-			as = fmt.Sprintf("missed by %s since", plural(s.Missed, "complete crawl"))
-		}
-		return []any{s.Category, s.City, s.State, s.Page, s.Rank, ago(now, s.Seen), as}
-	}, "searched", "city", "state", "page", "rank", "seen", "").without("rank", "page", ""))
-	w.table(tableOf(d.History, func(x report.Change) []any {
-		return []any{minute(x.At), string(x.Kind), p.changeText(&x)}
-	}, "when", "what", ""))
 }
 
 func columnNames(columns []report.Column) []string {

@@ -14,8 +14,8 @@ import (
 // How the values of a list are written follows from the name of their column: a name means one thing everywhere.
 
 var (
-	switches = strings.Fields("enabled open auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429")
-	arrays   = strings.Fields("changes reasons categories payment social services languages neighborhoods aka")
+	switches = strings.Fields("enabled open kept auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429")
+	arrays   = strings.Fields("changes reasons categories hours payment social services languages neighborhoods aka")
 	names    = strings.Fields("id run pid http_status company_id target_id listing delivery founded year")
 )
 
@@ -59,6 +59,14 @@ type rawJSON string
 // MarshalJSON implements json.Marshaler.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
+// Plain is a text as it stands in a cell: of a list of texts "A; B".
+func Plain(column, text string) string {
+	if items := Texts(text); len(items) > 0 && slices.Contains(arrays, column) {
+		return strings.Join(items, "; ")
+	}
+	return text
+}
+
 // Cell is a value as people read it; what is not known is "–".
 func Cell(now time.Time, column string, v any) string {
 	switch x := v.(type) {
@@ -96,6 +104,7 @@ func Cell(now time.Time, column string, v any) string {
 		if column == "message" {
 			x = Cause(x)
 		}
+		x = Plain(column, x)
 		return yp.Printable(x)
 	case Next:
 		return yp.Printable(x.Text(now))

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -23,22 +22,6 @@ func texts[T ~string](list []T) []string {
 		out[i] = string(v)
 	}
 	return out
-}
-
-// Change is one thing that became of a listing. The place is the listing's own.
-type Change struct {
-	At        time.Time           `json:"at"`
-	Kind      store.Event         `json:"kind"`
-	Source    string              `json:"source"`
-	ListingID string              `json:"listing_id"`
-	Name      string              `json:"name"`
-	City      string              `json:"city"`
-	State     string              `json:"state"`
-	CompanyID *int64              `json:"company_id"` // the listing's company now; null = rejected
-	Run       *int64              `json:"run"`        // null = rebuilt from logs, or reparsed
-	Changes   []store.FieldChange `json:"changes"`
-	Reasons   []string            `json:"reasons"`  // why it was rejected, or dropped: city_left_index
-	Reparsed  bool                `json:"reparsed"` // a kept page was read again: no news of the source
 }
 
 // ChangeFilter selects changes. Empty fields select all.
@@ -75,9 +58,6 @@ const (
 	// {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found.
 	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run'))`
 )
-
-var listHistory = `SELECT at, kind, source, listing_id, ifnull(name, ''), ifnull(city, ''), ifnull(state, ''), company_id, run, changes, reasons, reparsed
-	FROM v_changes WHERE ` + strings.ReplaceAll(listingHistory, "?", "?1") + ` ORDER BY at, event`
 
 func (f ChangeFilter) args(more ...any) []any {
 	since := ""
@@ -167,52 +147,18 @@ func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]m
 	return counts, nil
 }
 
-// History is one listing with all that became of it, the oldest first.
-type History struct {
-	Source    string    `json:"source"`
-	ListingID string    `json:"listing_id"`
-	Name      string    `json:"name"` // as it is now, like the rest; empty = rejected ever since
-	City      string    `json:"city"`
-	State     string    `json:"state"`
-	CompanyID *int64    `json:"company_id"`
-	FirstSeen time.Time `json:"first_seen_at"`
-	LastSeen  time.Time `json:"last_seen_at"`
-	Dropped   time.Time `json:"dropped_at"`
-	Changes   []Change  `json:"history"`
-
-	Of string `json:"-"` // the value of the filter "listing" that asks for it
-}
-
-const showListing = `
-	SELECT l.id, l.name, ifnull(l.city, ''), ifnull(l.state, ''), l.company_id, l.first_seen_at, l.last_seen_at, l.dropped_at
-	FROM listings l WHERE l.source_id = ? AND l.listing_id = ?`
-
-// History returns the history of the listing that a source knows by id. The error is a
-// *NotFoundError when there is none.
-func (k *Reader) History(ctx context.Context, source, id string) (*History, error) {
-	h := &History{Source: source, ListingID: id, Changes: []Change{}}
+// History is the value of the filter "listing" of changes that asks for all that became of the listing that a source knows by id. The
+// error is a *NotFoundError when none was ever seen.
+func (k *Reader) History(ctx context.Context, source, id string) (of string, err error) {
 	src, err := k.SourceID(ctx, source)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var row int64 // 0 = none: it was rejected ever since
-	known, err := k.one(ctx, fmt.Sprintf("read listing %s of %s", id, source), showListing, []any{src, id},
-		&row, &h.Name, &h.City, &h.State, &h.CompanyID, at(&h.FirstSeen), at(&h.LastSeen), at(&h.Dropped))
-	if err != nil {
-		return nil, err
-	}
-	h.Of = store.JSON(map[string]any{"row": row, "source": src, "id": id})
-	err = k.each(ctx, listHistory, []any{h.Of}, func(rows *sql.Rows) error {
-		c := Change{Changes: []store.FieldChange{}, Reasons: []string{}}
-		err := rows.Scan(fields(&c)...)
-		h.Changes = append(h.Changes, c)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the history of %s of %s: %w", id, source, err)
-	}
-	if !known && len(h.Changes) == 0 {
+	known, err := k.one(ctx, "look for a listing", `SELECT id FROM listings WHERE source_id = ?1 AND listing_id = ?2
+		UNION ALL SELECT 0 FROM (SELECT 1 FROM listing_events WHERE listing IS NULL AND source_id = ?1 AND listing_id = ?2 LIMIT 1) LIMIT 1`, []any{src, id}, &row)
+	if err == nil && !known {
 		err = &NotFoundError{What: fmt.Sprintf("no listing %q of %s was ever seen", id, source)}
 	}
-	return h, err
+	return store.JSON(map[string]any{"row": row, "source": src, "id": id}), err
 }

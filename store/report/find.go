@@ -165,11 +165,12 @@ type ListingName struct {
 	SourceID int64
 	Source   string
 	ID       string
+	Row      int64
 	Company  int64
 }
 
 const listingsByID = `
-	SELECT s.id, s.name, l.listing_id, l.company_id FROM sources s CROSS JOIN listings l ON l.source_id = s.id AND l.listing_id = ?1
+	SELECT s.id, s.name, l.listing_id, l.id, l.company_id FROM sources s CROSS JOIN listings l ON l.source_id = s.id AND l.listing_id = ?1
 	WHERE ?2 = 0 OR s.id = ?2 ORDER BY s.name`
 
 // FindListings returns the listings that word names, "400110158" or "demo/400110158": one

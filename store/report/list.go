@@ -142,14 +142,16 @@ const (
 	listingOfCategory = `(id IN (SELECT g.listing FROM categories k CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search' CROSS JOIN sightings g ON g.target_id = t.id
 			WHERE lower(k.name) IN (SELECT lower(value) FROM json_each(?)) OR k.slug IN (SELECT lower(value) FROM json_each(?)))
 		OR EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE l.id = v_listings.id AND lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
-	// {"row": number, "source": number, "id": text}
-	listingHistory = `listing_id = ? ->> 'id' AND event IN (
-			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ? ->> 'row' AND kind = 'new' ORDER BY listing DESC LIMIT 1)
-			UNION ALL SELECT id FROM listing_events WHERE listing = ? ->> 'row' AND kind <> 'new'
-			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ? ->> 'source' AND listing_id = ? ->> 'id')`
+	historyOf = `listing_id = %[3]s AND event IN (
+			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= %[1]s AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+			UNION ALL SELECT id FROM listing_events WHERE listing = %[1]s AND kind <> 'new'
+			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = %[2]s AND listing_id = %[3]s)`
 	listingStatus = `(status = iif(? = 'restored', 'open', ?) AND (? <> 'restored' OR id IN (SELECT listing FROM listing_events INDEXED BY listing_events_closings
 		WHERE kind IN ('dropped', 'restored', 'rejected') AND kind = 'restored')))`
 )
+
+// {"row": number, "source": number, "id": text}
+var listingHistory = fmt.Sprintf(historyOf, `? ->> 'row'`, `? ->> 'source'`, `? ->> 'id'`)
 
 // FilterKind says what a filter takes.
 type FilterKind int

@@ -2,72 +2,44 @@ package report
 
 import (
 	"context"
-	"time"
+	"fmt"
 )
 
 // WordsLacking is how many listings the index of words does not have yet.
 func (k *Reader) WordsLacking(ctx context.Context) (int64, error) { return k.db.WordsLacking(ctx) }
 
-// ListingDetail is all that is known of a listing.
-type ListingDetail struct {
-	Fields  map[string]any `json:"listing"` // by the names of ListingColumns; lists as lists, null = not known
-	Seen    []Sighting     `json:"seen"`    // where it was seen, the latest first
-	Company *Record        `json:"company"` // without its parts
-	History []Change       `json:"history"`
+// showListing is what `listings show` shows.
+var showListing = thing{
+	list: "listings list", named: "listing name id source listing_id phone_e164", row: `SELECT * FROM v_listings WHERE id = ?1`,
+	parts: []Part{
+		{Name: "company", Show: "company name listings", Query: `SELECT id AS company, * FROM v_companies WHERE id = (SELECT company_id FROM listings WHERE id = ?1)`},
+		// kept: 0 = as an ad, or filtered out. missed: complete crawls of the search in a row without it.
+		{Name: "seen", Show: "category city state page rank seen_at kept missed", Zeros: "missed", Query: `
+			SELECT k.name AS category, c.name AS city, t.state, g.page, g.rank, g.seen_at, g.since < 9223372036854775807 AS kept, g.missed
+			FROM sightings g JOIN targets t ON t.id = g.target_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+			WHERE g.listing = ?1 ORDER BY g.seen_at DESC, g.target_id`},
+		{Name: "history", Show: "at kind what", Query: `SELECT * FROM v_changes WHERE ` + fmt.Sprintf(historyOf, `?1`,
+			`(SELECT source_id FROM listings WHERE id = ?1)`, `(SELECT listing_id FROM listings WHERE id = ?1)`) + ` ORDER BY at, event`},
+	},
 }
 
-// Sighting says under which search a listing was seen last.
-type Sighting struct {
-	City     string    `json:"city"`
-	State    string    `json:"state"`
-	Category string    `json:"category"`
-	Page     int       `json:"page"`
-	Rank     int       `json:"rank"`
-	Seen     time.Time `json:"seen_at"`
-	Kept     bool      `json:"kept"`   // false: as an ad, or filtered out
-	Missed   int       `json:"missed"` // complete crawls of the search in a row without it
+// showDetail is what `details show` shows.
+var showDetail = thing{list: "listings list", named: "listing name id source listing_id company_id", row: `SELECT * FROM v_details WHERE id = (SELECT id FROM targets WHERE listing = ?1)`}
+
+// Listing tells all that is known of the listing in a row; Detail what its own page says. nil = none is known, or its page was never planned.
+func (k *Reader) Listing(ctx context.Context, row int64) (*Record, error) {
+	return k.of(ctx, showListing, row)
 }
 
-const listSightings = `
-	SELECT c.name, t.state, k.name, g.page, g.rank, g.seen_at, g.since < 9223372036854775807, g.missed
-	FROM sightings g JOIN targets t ON t.id = g.target_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-	WHERE g.listing = (SELECT l.id FROM listings l JOIN sources s ON s.id = l.source_id WHERE s.name = ? AND l.listing_id = ?)
-	ORDER BY g.seen_at DESC, g.target_id`
+// Detail is documented at Listing.
+func (k *Reader) Detail(ctx context.Context, row int64) (*Record, error) {
+	return k.of(ctx, showDetail, row)
+}
 
-// Listing tells all that is known of the listing that a source knows by id. The error is a
-// *NotFoundError when there is none.
-func (k *Reader) Listing(ctx context.Context, source, id string) (*ListingDetail, error) {
-	h, err := k.History(ctx, source, id)
-	if err != nil {
-		return nil, err
-	}
-	d := &ListingDetail{Fields: map[string]any{}, History: h.Changes}
-	src, err := k.SourceID(ctx, source)
-	if err != nil {
-		return nil, err
-	}
-	q := ListingQuery{ListingFilter: ListingFilter{SourceID: src, id: id, Closed: ClosedYes}}
-	for _, c := range ListingColumns() {
-		if c.made != byEvents {
-			q.Columns = append(q.Columns, c)
-		}
-	}
-	_, err = k.EachListing(ctx, q, func(row []any) error {
-		for i, c := range q.Columns {
-			if d.Fields[c.Name] = row[i]; c.Kind == ListColumn && row[i] != nil {
-				d.Fields[c.Name] = Texts(row[i])
-			}
-		}
-		return nil
+func (k *Reader) of(ctx context.Context, t thing, id int64) (r *Record, err error) {
+	err = k.at(ctx, func(k *Reader) error {
+		r, err = k.record(ctx, t, id)
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	d.Seen, err = list(ctx, k, "list where a listing was seen", listSightings, []any{source, id}, fields[Sighting])
-	if err == nil && h.CompanyID != nil {
-		if d.Company, err = k.Company(ctx, *h.CompanyID); err == nil {
-			d.Company.Parts = nil
-		}
-	}
-	return d, err
+	return r, err
 }

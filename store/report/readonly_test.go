@@ -41,7 +41,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Next":         func() error { _, err := r.Next(ctx, target); return err },
 		"Company":      func() error { _, err := r.Company(ctx, 1); return err },
 		"DetailTotals": func() error { _, err := r.DetailTotals(ctx, 0, nil); return err },
-		"DetailsOf":    func() error { _, err := r.DetailsOf(ctx, "a", 0); return err },
+		"Detail":       func() error { _, err := r.Detail(ctx, 1); return err },
 		"Discoveries":  func() error { _, err := r.Discoveries(ctx, scope); return err },
 		"FindTarget":   func() error { _, err := r.FindTarget(ctx, "demo/city-0-ca/plumbers", 0); return err },
 		"FindListings": func() error { _, err := r.FindListings(ctx, "demo/a", 0); return err },
@@ -56,7 +56,7 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 			_, err := r.EachListing(ctx, report.ListingQuery{Columns: report.ListingColumns(), Since: &report.Since{}}, func([]any) error { return nil })
 			return err
 		},
-		"Listing":          func() error { _, err := r.Listing(ctx, "demo", "a"); return err },
+		"Listing":          func() error { _, err := r.Listing(ctx, 1); return err },
 		"SearchScope":      func() error { _, err := r.SearchScope(ctx, scope, []string{"x"}, []string{"x"}); return err },
 		"FindRun":          func() error { _, err := r.FindRun(ctx, "1"); return err },
 		"LastPasses":       func() error { _, err := r.LastPasses(ctx, scope); return err },

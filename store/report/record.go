@@ -67,10 +67,14 @@ func (r *Record) Part(name string) *Table {
 	return nil
 }
 
-// Title is what it is called: "target 1", "Plumbers in Austin, TX".
+// Title is what it is called: "target 1" or "demo/400110158", and "Plumbers in Austin, TX".
 func (r *Record) Title() (called, name string) {
 	names := strings.Fields(r.Show)
-	return yp.Printable(fmt.Sprintf("%s %v", r.Noun, r.Get(names[0]))), Cell(time.Time{}, names[1], r.Get(names[1]))
+	called, own := r.Get(names[0]).(string)
+	if !own {
+		called = fmt.Sprintf("%s %v", r.Noun, r.Get(names[0]))
+	}
+	return yp.Printable(called), Cell(time.Time{}, names[1], r.Get(names[1]))
 }
 
 // Fact is something that is known of a thing.
