@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"strconv"
@@ -31,9 +30,6 @@ func orDash(s string) string {
 	}
 	return s
 }
-
-// megabytes writes a number of bytes.
-func megabytes(n int64) string { return fmt.Sprintf("%d MB", (n+500_000)/1_000_000) }
 
 // idText is an id as a cell: a name, with no separators, so that it can be typed.
 func idText(id int64) string { return strconv.FormatInt(id, 10) }

@@ -148,6 +148,3 @@ func at(t *time.Time) sql.Scanner { return store.Instant(t) }
 
 // fields says where the columns of a row go that are the fields of T.
 func fields[T any](row *T) []any { return store.Fields(row) }
-
-// fromJSON scans a JSON text into v; NULL leaves it as it is.
-func fromJSON(v any) sql.Scanner { return store.FromJSON(v) }
