@@ -47,7 +47,7 @@ func (p *Program) exportCommand() *cli.Command {
 		Subcommands: []*cli.Command{p.deliveriesCommand()},
 		Name:        "export", Usage: "Write listings to a file: CSV, TSV, JSON lines, XLSX, GeoJSON",
 		Description: exportHelp + "Columns that count as changed: " + strings.Join(report.TellableFields(), ", ") +
-			".\n\nColumns beside the default ones: " + strings.Join(columnNames(report.ListingColumns()[report.DefaultColumns:]), ", "),
+			".\n\nColumns beside the default ones: " + strings.Join(report.ListingColumns[report.DefaultColumns:], ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today; - = stdout"},
@@ -55,7 +55,7 @@ func (p *Program) exportCommand() *cli.Command {
 			},
 			listingFlags(),
 			[]cli.Flag{
-				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(columnNames(report.ListingColumns()[:report.DefaultColumns]), ", ")),
+				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
 				&cli.BoolFlag{Name: "one-per-company", Usage: "one row for each company: its first matching listing, an open one if there is one"},
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
 				list("only", "only what is `CHANGE...`: new, changed, closed, restored, left", "all"),
@@ -118,7 +118,7 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 		if err := d.readSince(scope); err != nil {
 			return err
 		}
-		if d.query.Words != "" {
+		if len(d.query.Words) > 0 {
 			if err := p.indexWords(c.Context, k); err != nil {
 				return err
 			}
@@ -147,17 +147,16 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 func (d *delivery) read() (err error) {
 	c := d.c
 	for _, name := range SplitList(c.StringSlice("columns")) {
-		col, err := report.ListingColumn(strings.ToLower(name))
-		if err != nil {
-			return Usagef("--columns: %w", err)
+		switch name = strings.ToLower(name); {
+		case !slices.Contains(report.ListingColumns, name):
+			return Usagef("--columns: unknown column %q: %s", name, report.Meant(name, report.ListingColumns))
+		case slices.Contains(d.query.Columns, name):
+			return Usagef("--columns: %s is named twice", name)
 		}
-		if slices.Contains(d.query.Columns, col) {
-			return Usagef("--columns: %s is named twice", col.Name)
-		}
-		d.query.Columns = append(d.query.Columns, col)
+		d.query.Columns = append(d.query.Columns, name)
 	}
 	if len(d.query.Columns) == 0 {
-		d.query.Columns = report.ListingColumns()[:report.DefaultColumns]
+		d.query.Columns = report.ListingColumns[:report.DefaultColumns]
 	}
 	words, err := wordsOf(c, "only", parseChangeWord)
 	if err != nil {
@@ -170,7 +169,7 @@ func (d *delivery) read() (err error) {
 	if err := d.readName(); err != nil {
 		return err
 	}
-	if names := columnNames(d.query.Columns); d.format == export.GeoJSON && (!slices.Contains(names, "lat") || !slices.Contains(names, "lon")) {
+	if d.format == export.GeoJSON && (!slices.Contains(d.query.Columns, "lat") || !slices.Contains(d.query.Columns, "lon")) {
 		return Usagef("--columns: GeoJSON needs lat and lon among them")
 	}
 	return nil
@@ -372,7 +371,7 @@ func (d *delivery) finish() (err error) {
 		return nil
 	}
 	x := exported{
-		File: d.name, Rows: d.rows, Bytes: size, Format: d.format, Columns: columnNames(d.query.Columns), Filters: d.filters(), Since: d.since.text,
+		File: d.name, Rows: d.rows, Bytes: size, Format: d.format, Columns: d.query.Columns, Filters: d.filters(), Since: d.since.text,
 		Passes: []report.Pass{}, Of: d.of, Coverage: d.seen, At: d.mark.At,
 	}
 	if len(d.since.passes) > 0 { // with what became of listings

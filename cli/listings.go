@@ -74,7 +74,7 @@ func listingFlags() []cli.Flag {
 func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.ListingFilter, err error) {
 	f = report.ListingFilter{
 		SourceID: scope.SourceID, States: scope.States, Cities: SplitList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
-		Words: strings.TrimSpace(c.String("search")), Has: SplitList(c.StringSlice("has")), MinRating: c.Float64("min-rating"), Closed: report.Closed(strings.ToLower(c.String("closed"))),
+		Has: SplitList(c.StringSlice("has")), MinRating: c.Float64("min-rating"), Closed: report.Closed(strings.ToLower(c.String("closed"))),
 	}
 	if age := timeOf(c, "seen-since"); age > 0 {
 		f.SeenSince = k.DB().Now().Add(-age)
@@ -86,16 +86,16 @@ func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.Lis
 		return f, Usagef("--min-rating %v: want stars from 0.5 to 5", f.MinRating)
 	}
 	for _, name := range f.Has {
-		if c, err := report.ListingColumn(name); err != nil {
-			return f, Usagef("--has: %w", err)
-		} else if !c.Stored() {
-			return f, Usagef("--has %s: every listing has that", name)
+		if !slices.Contains(report.ListingColumns, name) || strings.HasPrefix(name, "change") { // made, not stored
+			return f, Usagef("--has: unknown column %q: %s", name, report.Meant(name, report.ListingColumns))
 		}
 	}
-	if c.IsSet("search") && !report.HasWords(f.Words) {
-		return f, Usagef("--search %q: want words of letters or digits", c.String("search"))
+	if c.IsSet("search") {
+		if f.Words = []string{c.String("search")}; !report.HasWords(f.Words[0]) {
+			return f, Usagef("--search %q: want words of letters or digits", f.Words[0])
+		}
 	}
-	return f, asUsage(k.CheckNames(c.Context, f))
+	return f, asUsage(k.CheckNames(c.Context, f.Cities, f.Categories))
 }
 
 // indexWords brings the full-text index up to date. Where the file can't be written, what the index
@@ -132,12 +132,4 @@ func (p *Program) listingsShow(c *cli.Context) error {
 		}
 		return p.show(c, k.DB().Now(), all)
 	})
-}
-
-func columnNames(columns []report.Column) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
 }

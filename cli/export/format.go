@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -40,7 +39,7 @@ func ParseFormat(s string) (Format, error) {
 
 // Options say how rows are written.
 type Options struct {
-	Columns   []report.Column
+	Columns   []string
 	Separator string // between the items of a list, where the format has no lists; "" = "; "
 	NoHeader  bool   // CSV, TSV and XLSX
 	BOM       bool   // CSV and TSV: a byte order mark, by which Excel knows UTF-8

@@ -82,7 +82,7 @@ func (s *sheets) next() error {
 	}
 	header := make([]any, len(s.opts.Columns))
 	for i, c := range s.opts.Columns {
-		header[i] = c.Name
+		header[i] = c
 	}
 	return s.line(header, ` s="1"`)
 }

@@ -34,9 +34,7 @@ func newCells(w io.Writer, f Format, opts Options) (*cells, error) {
 	if opts.NoHeader {
 		return c, nil
 	}
-	for i, col := range opts.Columns {
-		c.line[i] = col.Name
-	}
+	copy(c.line, opts.Columns)
 	return c, c.out.Write(c.line)
 }
 
@@ -73,11 +71,8 @@ func (c *cells) Close() error {
 }
 
 // plain is a text, or the items of a list in one, on one line without control characters.
-func plain(col report.Column, value, separator string) string {
-	if col.Kind == report.ListColumn {
-		value = strings.Join(report.Texts(value), separator)
-	}
-	return yp.Printable(value)
+func plain(column, value, separator string) string {
+	return yp.Printable(report.Plain(column, value, separator))
 }
 
 // Harmless puts an apostrophe before a text that a spreadsheet would run as a formula.
@@ -92,7 +87,7 @@ func Harmless(text string) string {
 // is escaped.
 type jsonLines struct {
 	w       io.Writer
-	columns []report.Column
+	columns []string
 	line    []byte
 }
 
@@ -105,21 +100,21 @@ func (j *jsonLines) Write(row []any) (err error) {
 
 func (j *jsonLines) Close() error { return nil }
 
-func appendObject(dst []byte, columns []report.Column, row []any) (_ []byte, err error) {
+func appendObject(dst []byte, columns []string, row []any) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i, c := range columns {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(strconv.AppendQuote(dst, c.Name), ':')
-		if dst, err = appendValue(dst, c, row[i]); err != nil {
+		dst = append(strconv.AppendQuote(dst, c), ':')
+		if dst, err = appendValue(dst, c, report.JSONOf(c, row[i])); err != nil {
 			return dst, err
 		}
 	}
 	return append(dst, '}'), nil
 }
 
-func appendValue(dst []byte, c report.Column, value any) ([]byte, error) {
+func appendValue(dst []byte, c string, value any) ([]byte, error) {
 	switch v := value.(type) {
 	case nil:
 		return append(dst, "null"...), nil
@@ -128,16 +123,14 @@ func appendValue(dst []byte, c report.Column, value any) ([]byte, error) {
 	case float64:
 		return strconv.AppendFloat(dst, v, 'f', -1, 64), nil
 	case string:
-		if c.Kind != report.ListColumn {
-			return appendText(dst, v)
-		}
-		var list bytes.Buffer
-		if err := json.Compact(&list, []byte(v)); err != nil {
-			return dst, fmt.Errorf("column %s holds no list: %w", c.Name, err)
-		}
-		return append(dst, list.Bytes()...), nil
+		return appendText(dst, v)
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case json.Marshaler:
+		text, err := json.Marshal(v) // it has no line breaks
+		return append(dst, text...), err
 	}
-	return dst, fmt.Errorf("column %s holds a %T", c.Name, value)
+	return dst, fmt.Errorf("column %s holds a %T", c, value)
 }
 
 // appendText writes a JSON string. Most are plain ASCII and need no escapes.
@@ -159,16 +152,16 @@ func appendText(dst []byte, s string) ([]byte, error) {
 // geoJSON writes a FeatureCollection. A listing whose place is not known has no geometry.
 type geoJSON struct {
 	w        io.Writer
-	columns  []report.Column // that become properties
+	columns  []string // that become properties
 	lat, lon int
 	features int
 	line     []byte
 }
 
-func newGeoJSON(w io.Writer, columns []report.Column) (*geoJSON, error) {
+func newGeoJSON(w io.Writer, columns []string) (*geoJSON, error) {
 	g := &geoJSON{w: w, columns: columns, lat: -1, lon: -1}
 	for i, c := range columns {
-		switch c.Name {
+		switch c {
 		case "lat":
 			g.lat = i
 		case "lon":

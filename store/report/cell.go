@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -15,7 +16,7 @@ import (
 
 var (
 	switches = strings.Fields("enabled open kept auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429")
-	arrays   = strings.Fields("changes reasons categories hours payment social services languages neighborhoods aka")
+	arrays   = strings.Fields("changes changed_fields reasons categories hours payment social services languages neighborhoods aka")
 	names    = strings.Fields("id run pid http_status company_id target_id listing delivery founded year")
 )
 
@@ -60,11 +61,22 @@ type rawJSON string
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 // Plain is a text as it stands in a cell: of a list of texts "A; B".
-func Plain(column, text string) string {
-	if items := Texts(text); len(items) > 0 && slices.Contains(arrays, column) {
-		return strings.Join(items, "; ")
+func Plain(column, text, separator string) string {
+	if strings.HasPrefix(text, "[") && slices.Contains(arrays, column) {
+		if items, ok := Texts(text); ok {
+			return strings.Join(items, separator)
+		}
 	}
 	return text
+}
+
+// Texts reads a list of texts.
+func Texts(text string) (items []string, ok bool) {
+	text = strings.ReplaceAll(text, `\u0026`, "&")                                       // nearly the only escape there is
+	if plain, ok := strings.CutPrefix(text, `["`); ok && !strings.Contains(plain, `\`) { // most are, and this takes a tenth of the time
+		return strings.Split(strings.TrimSuffix(plain, `"]`), `","`), true
+	}
+	return items, json.Unmarshal([]byte(text), &items) == nil
 }
 
 // Cell is a value as people read it; what is not known is "–".
@@ -104,7 +116,7 @@ func Cell(now time.Time, column string, v any) string {
 		if column == "message" {
 			x = Cause(x)
 		}
-		x = Plain(column, x)
+		x = Plain(column, x, "; ")
 		return yp.Printable(x)
 	case Next:
 		return yp.Printable(x.Text(now))

@@ -200,11 +200,11 @@ const (
 
 // CheckNames returns a *NotFoundError when a filter names a city or a category that nothing was
 // planned for and no listing has: it would select nothing.
-func (k *Reader) CheckNames(ctx context.Context, f ListingFilter) error {
+func (k *Reader) CheckNames(ctx context.Context, cities, categories []string) error {
 	for _, part := range []struct {
 		what, unknown, known string
 		words                []string
-	}{{"city", unknownCity, cityNames, f.Cities}, {"category", unknownCategory, categoryNames, f.Categories}} {
+	}{{"city", unknownCity, cityNames, cities}, {"category", unknownCategory, categoryNames, categories}} {
 		var word string
 		if len(part.words) == 0 {
 			continue

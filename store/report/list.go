@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -284,64 +285,87 @@ func (k *Reader) List(ctx context.Context, l List, choice Choice, to Rows) error
 
 // question is the statement that answers for a choice of a list.
 func (k *Reader) question(ctx context.Context, l List, choice Choice) (query string, args []any, err error) {
-	columns := "*"
-	if len(choice.Columns) > 0 || choice.Values["has"] != nil {
-		all, err := list(ctx, k, "columns of "+l.View, `SELECT name FROM pragma_table_info(?)`, []any{l.View}, value[string])
-		if err != nil {
-			return "", nil, err
-		}
-		has, _ := choice.Values["has"].([]string)
-		for _, name := range append(slices.Clone(has), choice.Columns...) {
-			if !slices.Contains(all, name) {
-				return "", nil, &NotFoundError{What: fmt.Sprintf("no column %q", name), Hint: Meant(name, all)}
-			}
-		}
-		if len(choice.Columns) > 0 {
-			columns = strings.Join(choice.Columns, ", ")
-		}
+	columns, order := "*", l.Order
+	if len(choice.Columns) > 0 {
+		columns = strings.Join(choice.Columns, ", ")
+		err = k.haveColumns(ctx, l, choice.Columns)
 	}
-	where, order := []string{"1"}, l.Order
-	for _, f := range l.Narrows() {
-		if f.Name == "states" && len(choice.Scope.States) > 0 {
-			where, args = append(where, f.Where), append(args, store.JSONTexts(choice.Scope.States))
-		}
-		if f.Name == "source" && choice.Scope.SourceID != 0 {
-			where, args = append(where, `source = (SELECT name FROM sources WHERE id = ?)`), append(args, choice.Scope.SourceID)
-		}
-		v, given := choice.Values[f.Name]
-		if given == (f.Kind == Switch) {
-			continue
-		}
-		if f.Name == "has" {
-			for _, name := range v.([]string) {
-				where = append(where, name+" IS NOT NULL")
-			}
-			continue
-		}
-		where = append(where, strings.NewReplacer("{time}", l.Time, "{unless}", l.Unless).Replace(f.Where))
-		if words, ok := v.([]string); ok {
-			if f.Name == "status" && !slices.ContainsFunc(words, func(s string) bool { return !yp.Status(s).Resettable() }) {
-				where, order = append(where, `status IN ('FAILED', 'STUCK', 'PARKED') AND retired_at IS NULL`), "+"+l.Order // as the index targets_troubled has it: they are few, and sorted
-			}
-			if v = store.JSONTexts(words); f.Name == "search" {
-				v = matchWords(strings.Join(words, " "))
-			}
-		}
-		for range strings.Count(f.Where, "?") {
-			args = append(args, v)
-		}
+	w, wrong := k.narrow(ctx, l, choice)
+	if err = cmp.Or(err, wrong); err != nil {
+		return "", nil, err
+	}
+	if w.few {
+		order = "+" + order
 	}
 	if l.Lives {
 		columns += ", uuid, host, heartbeat_at"
 	}
-	of := " FROM " + l.View + " WHERE " + strings.Join(where, " AND ") + " ORDER BY " + order
+	of := " FROM " + l.View + " WHERE " + strings.Join(w.parts, " AND ") + " ORDER BY " + order
 	if choice.Limit > 0 {
 		of += fmt.Sprintf(" LIMIT %d", choice.Limit)
 	}
 	if l.Key != "" {
 		of = " FROM " + l.View + " WHERE " + l.Key + " IN (SELECT " + l.Key + of + ") ORDER BY " + order
 	}
-	return "SELECT " + columns + of, args, nil
+	return "SELECT " + columns + of, w.args, nil
+}
+
+// haveColumns says which column a list does not have.
+func (k *Reader) haveColumns(ctx context.Context, l List, names []string) error {
+	all, err := list(ctx, k, "columns of "+l.View, `SELECT name FROM pragma_table_info(?)`, []any{l.View}, value[string])
+	for _, name := range names {
+		if err == nil && !slices.Contains(all, name) {
+			err = &NotFoundError{What: fmt.Sprintf("no column %q", name), Hint: Meant(name, all)}
+		}
+	}
+	return err
+}
+
+// condition is the parts of a WHERE clause and their arguments.
+type condition struct {
+	parts []string
+	args  []any
+	few   bool // the rows are few, and sorted when they are found
+}
+
+func (w *condition) and(part string, args ...any) {
+	w.parts, w.args = append(w.parts, part), append(w.args, args...)
+}
+
+// narrow is what a choice narrows a list to.
+func (k *Reader) narrow(ctx context.Context, l List, choice Choice) (w condition, err error) {
+	w.and("1")
+	for _, f := range l.Narrows() {
+		if f.Name == "states" && len(choice.Scope.States) > 0 {
+			w.and(f.Where, store.JSONTexts(choice.Scope.States))
+		}
+		if f.Name == "source" && choice.Scope.SourceID != 0 {
+			w.and(`source = (SELECT name FROM sources WHERE id = ?)`, choice.Scope.SourceID)
+		}
+		v, given := choice.Values[f.Name]
+		if given == (f.Kind == Switch) {
+			continue
+		}
+		words, many := v.([]string)
+		if f.Name == "has" {
+			if err := k.haveColumns(ctx, l, words); err != nil {
+				return w, err
+			}
+			w.and(strings.Join(words, " IS NOT NULL AND ") + " IS NOT NULL")
+			continue
+		}
+		if many {
+			if f.Name == "status" && !slices.ContainsFunc(words, func(s string) bool { return !yp.Status(s).Resettable() }) {
+				w.and(`status IN ('FAILED', 'STUCK', 'PARKED') AND retired_at IS NULL`) // as the index targets_troubled has it
+				w.few = true
+			}
+			if v = store.JSONTexts(words); f.Name == "search" {
+				v = matchWords(strings.Join(words, " "))
+			}
+		}
+		w.and(strings.NewReplacer("{time}", l.Time, "{unless}", l.Unless).Replace(f.Where), slices.Repeat([]any{v}, strings.Count(f.Where, "?"))...)
+	}
+	return w, nil
 }
 
 // judged looks at the lock of each run that has not ended, see life. The last three columns are asked for that alone.
@@ -382,7 +406,7 @@ func (k *Reader) known(ctx context.Context, choice Choice) error {
 			return &NotFoundError{What: fmt.Sprintf("--source %q: nothing was planned for that source in %s", name, k.db.Path())}
 		}
 	}
-	return k.CheckNames(ctx, ListingFilter{Cities: words("cities"), Categories: words("categories")})
+	return k.CheckNames(ctx, words("cities"), words("categories"))
 }
 
 // Meant is a hint: what was probably meant, or all that there is.

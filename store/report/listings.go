@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -15,19 +14,28 @@ import (
 	"ypcrawl/yp"
 )
 
+// ListingColumns are what an export may have, the columns of v_listings and two that the history makes, those first that a file has
+// unless others are named: DefaultColumns of them.
+var ListingColumns = strings.Fields(`change name email phone website street city state postal_code category categories rating review_count hours status
+	changed_fields first_seen_at last_seen_at dropped_at searched_city searched_state searched_category company_id source listing_id profile_url
+	details_read_at lat lon
+	phone_e164 domain service_area price_range snippet image_url years_in_business founded claimed sponsored payment social services languages
+	neighborhoods aka about`)
+
+// DefaultColumns is how many of ListingColumns a file has unless others are named.
+const DefaultColumns = 29
+
 // ListingFilter selects listings. Empty fields select all.
 type ListingFilter struct {
 	SourceID   int64
 	States     []string // the listing's own; of one without, the state it was searched in
 	Cities     []string // names in any letter case; of a listing without a city, the searched one
 	Categories []string // names or slugs in any letter case: searched, or the listing's own
-	Words      string   // all of them in name, categories or city; the last may be a beginning
+	Words      []string // all of them in name, categories or city; the last may be a beginning
 	Has        []string // columns that are filled: email, phone, website ...
 	MinRating  float64
 	SeenSince  time.Time
 	Closed     Closed
-
-	id string // of one listing
 }
 
 // Closed says whether listings are selected that their source dropped.
@@ -44,7 +52,7 @@ const (
 // ListingQuery is a question for listings, column by column.
 type ListingQuery struct {
 	ListingFilter
-	Columns       []Column
+	Columns       []string
 	Since         *Since       // what the column "change" tells of; nil = nothing
 	Only          []ChangeWord // those changes alone; needs Since
 	OnePerCompany bool         // the first listing of each company, open ones before closed ones
@@ -80,16 +88,6 @@ func ChangeWords() []ChangeWord {
 }
 
 const (
-	// The search under which a listing was seen first.
-	searched = ` LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)`
-	details  = ` LEFT JOIN details d ON d.listing = l.id`
-	stateOf  = `coalesce(l.state, l.found_state)`
-	cityOf   = `lower(coalesce(l.city, (SELECT name FROM cities WHERE id = x.city_id)))`
-	// Names or slugs of categories, given three times.
-	ofCategory = `(l.id IN (SELECT g.listing FROM categories k CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search' CROSS JOIN sightings g ON g.target_id = t.id
-			WHERE lower(k.name) IN (SELECT lower(value) FROM json_each(?)) OR k.slug IN (SELECT lower(value) FROM json_each(?)))
-		OR EXISTS (SELECT 1 FROM json_each(l.categories) v WHERE lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
-
 	// What became of listings after a mark: new ones have row ids that follow each other.
 	sinceMark = ` WHERE id > ? AND at >= ? AND id <= ? AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')`
 	afterMark = sinceMark + ` AND kind IN ('changed', 'completed', 'dropped', 'restored')`
@@ -98,59 +96,23 @@ const (
 	eventsOf  = `SELECT kind, concat_ws(',', (SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), (SELECT group_concat(v.value) FROM json_each(what, '$.completed') v))
 		FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
-
-	// The values of a row are read as one text: the driver takes 100 ns for each column. No text
-	// that came from the web holds the separator.
-	separator = "\x1f"
 )
 
-// condition is a part of a WHERE clause and its arguments.
-type condition struct {
-	parts []string
-	args  []any
-}
-
-func (w *condition) and(part string, args ...any) {
-	w.parts, w.args = append(w.parts, part), append(w.args, args...)
-}
-
-func (f *ListingFilter) conditions() (w condition, err error) {
-	if f.SourceID != 0 {
-		w.and(`l.source_id = ?`, f.SourceID)
-	}
-	if f.id != "" {
-		w.and(`l.listing_id = ?`, f.id)
-	}
-	if len(f.States) > 0 {
-		w.and(stateOf+` IN (SELECT value FROM json_each(?))`, store.JSONTexts(f.States))
-	}
-	if len(f.Cities) > 0 {
-		w.and(cityOf+` IN (SELECT lower(value) FROM json_each(?))`, store.JSONTexts(f.Cities))
-	}
-	if len(f.Categories) > 0 {
-		names := store.JSONTexts(f.Categories)
-		w.and(ofCategory, names, names, names)
-	}
-	for _, name := range f.Has {
-		c, err := ListingColumn(name)
-		if err != nil {
-			return w, err
+// choice is the filter as lists have it.
+func (f *ListingFilter) choice() Choice {
+	c := Choice{Values: map[string]any{}, Scope: store.Scope{SourceID: f.SourceID, States: f.States}}
+	for name, words := range map[string][]string{"cities": f.Cities, "categories": f.Categories, "search": f.Words, "has": f.Has} {
+		if len(words) > 0 {
+			c.Values[name] = words
 		}
-		if c.made == byEvents {
-			return w, fmt.Errorf("listings can't be filtered by having %q", name)
-		}
-		w.and(c.sql + ` IS NOT NULL`)
 	}
 	if f.MinRating > 0 {
-		w.and(`l.rating >= ?`, f.MinRating)
+		c.Values["min-rating"] = f.MinRating
 	}
 	if !f.SeenSince.IsZero() {
-		w.and(`l.last_seen_at >= ?`, yp.FormatTime(f.SeenSince))
+		c.Values["since"] = yp.FormatTime(f.SeenSince)
 	}
-	if f.Words != "" {
-		w.and(`l.id IN (SELECT rowid FROM listing_words WHERE listing_words MATCH ?)`, matchWords(f.Words))
-	}
-	return w, nil
+	return c
 }
 
 // HasWords reports whether a text has words to search for.
@@ -170,73 +132,54 @@ func matchWords(text string) string { return `"` + strings.Join(wordsIn(text), `
 // of do ends it and is returned as it is.
 func (k *Reader) EachListing(ctx context.Context, q ListingQuery, do func(row []any) error) (mark Since, err error) {
 	var given error
-	mark, err = k.eachListing(ctx, q, func(row []any) error {
-		given = do(row)
-		return given
+	n := 0
+	err = k.at(ctx, func(k *Reader) error {
+		r := listingReader{k: k, ctx: ctx, query: q}
+		r.take = func(_ int64, row []any) error {
+			if n++; q.Limit > 0 && n > q.Limit {
+				given = errEnough
+			} else {
+				given = do(row)
+			}
+			return given
+		}
+		mark, err = r.run()
+		return err
 	})
-	if err != nil && given == nil {
+	switch {
+	case given == errEnough: //nolint:errorlint // it is this one
+		err = nil
+	case err != nil && given == nil:
 		err = fmt.Errorf("read listings: %w", err)
 	}
 	return mark, err
 }
 
-func (k *Reader) eachListing(ctx context.Context, q ListingQuery, do func(row []any) error) (mark Since, err error) {
-	if k.tx == nil {
-		err = k.Snapshot(ctx, func(k *Reader) error {
-			mark, err = k.eachListing(ctx, q, do)
-			return err
-		})
+var errEnough = fmt.Errorf("so many rows were wanted")
+
+func (r *listingReader) run() (mark Since, err error) {
+	mark.At = r.k.db.Now()
+	if err := r.k.tx.QueryRowContext(r.ctx, lastEvent).Scan(&mark.Event); err != nil {
 		return mark, err
 	}
-	tx := k.tx
-	mark.At = k.db.Now()
-	if err := tx.QueryRowContext(ctx, lastEvent).Scan(&mark.Event); err != nil {
-		return mark, err
-	}
-	n := 0
-	r := listingReader{ctx: ctx, tx: tx, query: q, take: func(_ *listingFound, row []any) error {
-		n++
-		return do(row)
-	}}
-	if q.Words != "" { // what the index of words does not have yet is told by the next delivery
-		if mark.Event, r.last, err = store.WordsMarks(ctx, tx); err != nil {
+	if len(r.query.Words) > 0 { // what the index of words does not have yet is told by the next delivery
+		if mark.Event, r.last, err = store.WordsMarks(r.ctx, r.k.tx); err != nil {
 			return mark, err
 		}
 	}
 	r.upto = mark.Event
-	text, args, err := r.prepare()
-	if err != nil {
-		return mark, err
-	}
-	rows, err := tx.QueryContext(ctx, text, args...)
-	if err != nil {
-		return mark, err
-	}
-	defer func() { _ = rows.Close() }()
-	for (q.Limit == 0 || n < q.Limit) && rows.Next() {
-		if err := r.read(rows); err != nil {
-			return mark, err
-		}
-	}
-	if err := rows.Err(); err != nil {
-		return mark, err
-	}
-	return mark, nil
+	return mark, r.all()
 }
 
 // listingReader carries a query out.
 type listingReader struct {
-	ctx     context.Context
-	tx      *sql.Tx
-	query   ListingQuery
-	take    func(f *listingFound, row []any) error // gets the rows
-	columns []Column                               // those asked for, and the group
-	values  []string                               // SQL of the columns
-	cells   []string                               // of one row, as values
+	k     *Reader // of one moment
+	ctx   context.Context
+	query ListingQuery
+	take  func(id int64, row []any) error // gets the rows
 
-	sources, cities, categories map[string]string // names by id
-	companies                   bits              // of which a row was handed out
-	chosen                      *bits             // row ids that stand for their companies; nil = they come in that order
+	companies bits  // of which a row was handed out
+	chosen    *bits // row ids that stand for their companies; nil = they come in that order
 
 	upto    int64      // the last event that counts
 	last    int64      // the last row that counts; 0 = all
@@ -253,7 +196,7 @@ type listingReader struct {
 type listingFound struct {
 	id, company int64
 	closed      bool
-	text        string // the values, each with a separator behind it
+	values      []any // of the columns
 
 	in    bool        // it is one of those asked for; else it was told before, and is there for that
 	state store.State // as it was told
@@ -272,67 +215,58 @@ func (b *bits) add(id int64) {
 
 func (b bits) has(id int64) bool { return int(id/64) < len(b) && b[id/64]&(1<<(id%64)) != 0 }
 
-// prepare returns the statement and its arguments.
-func (r *listingReader) prepare() (text string, args []any, err error) {
-	w, err := r.query.conditions()
+// all asks, and reads every row.
+func (r *listingReader) all() error {
+	q := &r.query
+	w, err := r.k.narrow(r.ctx, Find("listings list"), q.choice())
 	if err != nil {
-		return "", nil, err
+		return err
 	}
-	r.columns = r.query.Columns
-	r.events = r.query.Since != nil && (r.query.Closed == ClosedSince || len(r.query.Only) > 0 || slices.ContainsFunc(r.columns, func(c Column) bool { return c.made == byEvents }))
+	made := func(c string) bool { return c == "change" || c == "changed_fields" }
+	r.events = q.Since != nil && (q.Closed == ClosedSince || len(q.Only) > 0 || slices.ContainsFunc(q.Columns, made))
 	if r.events {
 		if err := r.readEvents(); err != nil {
-			return "", nil, err
+			return err
 		}
 	}
-	if r.events && len(r.query.Only) > 0 {
+	if r.events && len(q.Only) > 0 {
 		first := int64(1<<63 - 1)
 		if len(r.added) > 0 {
 			first = r.added[0][0]
 		}
-		w.and(`(l.id >= ? OR l.id IN (`+touched+`))`, append([]any{first}, r.since...)...)
+		w.and(`(id >= ? OR id IN (`+touched+`))`, append([]any{first}, r.since...)...)
 	}
 	switch {
-	case r.query.Closed == ClosedOnly:
-		w.and(`l.dropped_at IS NOT NULL`)
-	case r.query.Closed == ClosedNo || r.query.Closed == ClosedSince && !r.events:
-		w.and(`l.dropped_at IS NULL`)
+	case q.Closed == ClosedOnly:
+		w.and(`dropped_at IS NOT NULL`)
+	case q.Closed == ClosedNo || q.Closed == ClosedSince && !r.events:
+		w.and(`dropped_at IS NULL`)
 	}
 	if r.last > 0 {
-		w.and(`l.id <= ?`, r.last)
+		w.and(`id <= ?`, r.last)
 	}
-	if r.query.OnePerCompany && r.query.Difference {
+	if q.OnePerCompany && q.Difference {
 		if err := r.choose(); err != nil {
-			return "", nil, err
+			return err
 		}
 	}
-	r.values = make([]string, len(r.columns))
-	for i, c := range r.columns {
-		if r.values[i] = "ifnull(" + c.sql + ", '')"; c.made == byEvents {
-			r.values[i] = "''"
+	text, join := "1, '', 0", ""
+	if q.To != nil {
+		if text, join, err = r.readTold(&w); err != nil {
+			return err
 		}
 	}
-	join := ""
-	if text, args = "1, '', 0", w.args; r.query.To != nil {
-		if text, join, args, err = r.readTold(&w); err != nil {
-			return "", nil, err
+	for _, c := range q.Columns {
+		if text += ", "; made(c) {
+			text += "NULL AS "
 		}
+		text += c
 	}
-	text = `SELECT l.id, l.dropped_at IS NOT NULL, l.company_id, concat_ws(char(31), ` + strings.Join(append(r.values, "''"), `, `) + `), ` + text + ` FROM listings l` + join
-	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "d.") {
-		text += details
+	text = `SELECT id, dropped_at IS NOT NULL, company_id, ` + text + ` FROM v_listings` + join + ` WHERE ` + strings.Join(w.parts, " AND ") + ` ORDER BY `
+	if q.OnePerCompany && r.chosen == nil {
+		text += `dropped_at IS NOT NULL, `
 	}
-	if all := text + strings.Join(w.parts, ""); strings.Contains(all, "x.") {
-		text += searched
-	}
-	if len(w.parts) > 0 {
-		text += " WHERE " + strings.Join(w.parts, " AND ")
-	}
-	text += " ORDER BY "
-	if r.query.OnePerCompany && r.chosen == nil {
-		text += "l.dropped_at IS NOT NULL, "
-	}
-	return text + "l.id", args, r.readNames()
+	return r.k.each(r.ctx, text+`id`, w.args, r.read)
 }
 
 // choose finds the rows that stand for their companies in the order of arrival: rows in
@@ -341,63 +275,27 @@ func (r *listingReader) choose() error {
 	q := r.query
 	q.Columns, q.Only, q.To, q.Difference = nil, nil, nil, false
 	r.chosen = &bits{}
-	first := listingReader{ctx: r.ctx, tx: r.tx, query: q, upto: r.upto, last: r.last, take: func(f *listingFound, _ []any) error {
-		r.chosen.add(f.id)
+	first := listingReader{k: r.k, ctx: r.ctx, query: q, upto: r.upto, last: r.last, take: func(id int64, _ []any) error {
+		r.chosen.add(id)
 		return nil
 	}}
-	text, args, err := first.prepare()
-	if err != nil {
-		return err
-	}
-	err = first.scan(text, args, first.read)
+	err := first.all()
 	r.companies = first.companies
 	return err
-}
-
-// readNames reads the names that rows are given by their ids.
-func (r *listingReader) readNames() error {
-	for table, names := range map[string]*map[string]string{"sources": &r.sources, "cities": &r.cities, "categories": &r.categories} {
-		*names = map[string]string{}
-		err := r.scan(`SELECT id, name FROM `+table, nil, func(rows *sql.Rows) error {
-			var id, name string
-			err := rows.Scan(&id, &name)
-			(*names)[id] = name
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *listingReader) scan(query string, args []any, row func(*sql.Rows) error) error {
-	rows, err := r.tx.QueryContext(r.ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := row(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // readEvents finds out which listings are new since the mark, and to which others something
 // happened.
 func (r *listingReader) readEvents() (err error) {
-	at := ""
+	at, begins := "", any(nil)
 	if !r.query.Since.At.IsZero() {
 		at = yp.FormatTime(r.query.Since.At)
 	}
-	begins := any(nil)
 	if text := beginsJSON(r.query.Since.At, r.query.Since.Begins); text != "" {
 		begins = text
 	}
 	r.since = []any{r.query.Since.Event, at, r.upto, begins}
-	err = r.scan(newSince, r.since, func(rows *sql.Rows) error {
+	err = r.k.each(r.ctx, newSince, r.since, func(rows *sql.Rows) error {
 		var first, count int64
 		if err := rows.Scan(&first, &count); err != nil {
 			return err
@@ -417,14 +315,14 @@ func (r *listingReader) readEvents() (err error) {
 
 // readTouched finds out to which listings something happened since a mark, but for those that are new.
 func (r *listingReader) readTouched(since []any, to *bits) (err error) {
-	err = r.scan(touched, since, func(rows *sql.Rows) error {
+	err = r.k.each(r.ctx, touched, since, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		to.add(id)
 		return err
 	})
 	if err == nil && r.of == nil {
-		r.of, err = r.tx.PrepareContext(r.ctx, eventsOf)
+		r.of, err = r.k.tx.PrepareContext(r.ctx, eventsOf)
 	}
 	return err
 }
@@ -436,8 +334,12 @@ func (r *listingReader) isNew(id int64) bool {
 
 // read reads a row, and hands over what the query wants of it.
 func (r *listingReader) read(rows *sql.Rows) error {
-	var f listingFound
-	if err := rows.Scan(&f.id, &f.closed, &f.company, &f.text, &f.in, (*string)(&f.state), &f.event); err != nil {
+	f := listingFound{values: make([]any, len(r.query.Columns))}
+	into := []any{&f.id, &f.closed, &f.company, &f.in, (*string)(&f.state), &f.event}
+	for i := range f.values {
+		into = append(into, &f.values[i])
+	}
+	if err := rows.Scan(into...); err != nil {
 		return err
 	}
 	if r.query.Difference {
@@ -463,9 +365,6 @@ func (r *listingReader) read(rows *sql.Rows) error {
 		}
 		r.companies.add(f.company)
 	}
-	if err := r.cut(&f); err != nil {
-		return err
-	}
 	if r.query.To != nil {
 		if err := r.keep(&f); err != nil {
 			return err
@@ -474,72 +373,17 @@ func (r *listingReader) read(rows *sql.Rows) error {
 	return r.hand(&f, word, fields)
 }
 
-// cut cuts the text of a row into cells.
-func (r *listingReader) cut(f *listingFound) error {
-	if strings.Count(f.text, separator) != len(r.values) {
-		return fmt.Errorf("listing with row id %d holds the control character 0x1f, which ypcrawl never writes: remove it from the listing's texts", f.id)
-	}
-	r.cells = r.cells[:0]
-	for text := f.text; len(r.cells) < len(r.values); {
-		var cell string
-		cell, text, _ = strings.Cut(text, separator)
-		r.cells = append(r.cells, cell)
-	}
-	return nil
-}
-
-// hand hands a row over whose cells were cut.
-func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) (err error) {
-	row := make([]any, len(r.columns))
-	for i, c := range r.columns {
-		value := r.cells[i]
+// hand hands a row over.
+func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) error {
+	for i, c := range r.query.Columns {
 		switch {
-		case c.Name == "change":
-			value = string(word)
-		case c.Name == "changed_fields" && len(fields) > 0:
-			value = store.JSON(fields)
-		case c.Name == "company_id":
-			row[i] = f.company
-			continue
-		}
-		if value == "" && c.made != openOrClosed {
-			continue
-		}
-		if row[i], err = r.value(c, value); err != nil {
-			return fmt.Errorf("listing with row id %d: %s: %w", f.id, c.Name, err)
+		case c == "change" && word != "":
+			f.values[i] = string(word)
+		case c == "changed_fields" && len(fields) > 0:
+			f.values[i] = store.JSON(fields)
 		}
 	}
-	return r.take(f, row)
-}
-
-func (r *listingReader) value(c Column, text string) (any, error) {
-	switch c.made {
-	case firstOf:
-		if items := Texts(text); len(items) > 0 {
-			return items[0], nil
-		}
-		return nil, nil
-	case dayOf:
-		return text[:min(len(text), len(time.DateOnly))], nil
-	case openOrClosed:
-		if text == "" {
-			return "open", nil
-		}
-		return "closed", nil
-	case sourceName:
-		return r.sources[text], nil
-	case cityName:
-		return r.cities[text], nil
-	case categoryName:
-		return r.categories[text], nil
-	}
-	switch c.Kind {
-	case IntegerColumn:
-		return strconv.ParseInt(text, 10, 64)
-	case RealColumn:
-		return strconv.ParseFloat(text, 64)
-	}
-	return text, nil
+	return r.take(f.id, f.values)
 }
 
 // became says what became of a listing since the mark: one that was dropped and restored in

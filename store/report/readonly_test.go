@@ -47,13 +47,13 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"FindListings": func() error { _, err := r.FindListings(ctx, "demo/a", 0); return err },
 		"CheckNames": func() error {
 			var unknown *report.NotFoundError
-			if err := r.CheckNames(ctx, report.ListingFilter{Cities: []string{"nowhere"}}); !errors.As(err, &unknown) {
+			if err := r.CheckNames(ctx, []string{"x"}, nil); !errors.As(err, &unknown) {
 				return fmt.Errorf("a city that is not there: %w", err)
 			}
-			return r.CheckNames(ctx, report.ListingFilter{})
+			return r.CheckNames(ctx, nil, nil)
 		},
 		"EachListing": func() error {
-			_, err := r.EachListing(ctx, report.ListingQuery{Columns: report.ListingColumns(), Since: &report.Since{}}, func([]any) error { return nil })
+			_, err := r.EachListing(ctx, report.ListingQuery{Columns: report.ListingColumns, Since: &report.Since{}}, func([]any) error { return nil })
 			return err
 		},
 		"Listing":          func() error { _, err := r.Listing(ctx, 1); return err },

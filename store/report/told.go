@@ -22,29 +22,27 @@ func TellableFields() (names []string) {
 // toldSince is the last event that all listings which were told under a name were told with.
 const toldSince = `SELECT ifnull(min(event), ?) FROM delivered WHERE name = ?`
 
-// readTold returns what a query selects beside its values, the table for that, and all arguments. The row
+// readTold returns what a query selects beside its values, and the table for that. The row
 // itself reports whether the conditions hold, where rows come in that were told before.
-func (r *listingReader) readTold(w *condition) (selected, join string, args []any, err error) {
+func (r *listingReader) readTold(w *condition) (selected, join string, err error) {
 	var first int64
 	name := r.query.To.Name
-	if err := r.tx.QueryRowContext(r.ctx, toldSince, r.upto, name).Scan(&first); err != nil {
-		return "", "", nil, err
+	if err := r.k.tx.QueryRowContext(r.ctx, toldSince, r.upto, name).Scan(&first); err != nil {
+		return "", "", err
 	}
 	if err := r.readTouched(r.after(first), &r.told); err != nil {
-		return "", "", nil, err
+		return "", "", err
 	}
-	const as = `, ifnull(v.state, ''), ifnull(v.event, 0)`
-	join = ` LEFT JOIN delivered v ON v.name = ? AND v.listing = l.id`
+	const as = `, ifnull(told_state, ''), ifnull(told_event, 0)`
+	join = ` LEFT JOIN (SELECT listing AS told, state AS told_state, event AS told_event FROM delivered WHERE name = ?) ON told = v_listings.id`
 	if !r.query.Difference {
-		return `1` + as, join, append([]any{name}, w.args...), nil
+		w.args = append([]any{name}, w.args...)
+		return `1` + as, join, nil
 	}
-	in := "1"
-	if len(w.parts) > 0 {
-		in = "ifnull(" + strings.Join(w.parts, " AND ") + ", 0)"
-	}
-	args = slices.Concat(w.args, []any{name}, w.args)
-	w.parts = []string{"(" + in + " OR v.listing IS NOT NULL)"}
-	return in + as, join, args, nil
+	in := "ifnull(" + strings.Join(w.parts, " AND ") + ", 0)"
+	w.args = slices.Concat(w.args, []any{name}, w.args)
+	w.parts = []string{"(" + in + " OR told IS NOT NULL)"}
+	return in + as, join, nil
 }
 
 // after are the arguments of the mark behind an event.
@@ -82,9 +80,6 @@ func (r *listingReader) difference(f *listingFound) error {
 	}
 	if word != "" {
 		r.query.To.Tell(f.id, state)
-	}
-	if err := r.cut(f); err != nil {
-		return err
 	}
 	return r.hand(f, word, fields)
 }

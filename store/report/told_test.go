@@ -32,7 +32,7 @@ func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, co
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
 	to, err := c.db.BeginDelivery(c.t.Context(), "ann")
 	storetest.NoError(c.t, err)
-	q := report.ListingQuery{ListingFilter: f, Columns: named(c.t, columns...), Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
+	q := report.ListingQuery{ListingFilter: f, Columns: columns, Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
 		m := map[string]string{}
@@ -90,12 +90,12 @@ func (c *colleague) check(f report.ListingFilter) {
 		return text
 	}
 	var want, got []string
-	for _, line := range ask(c.t, c.townReader, report.ListingQuery{ListingFilter: f, Columns: named(c.t, fields...), OnePerCompany: c.perCompany}) {
+	for _, line := range ask(c.t, c.townReader, report.ListingQuery{ListingFilter: f, Columns: fields, OnePerCompany: c.perCompany}) {
 		cells := strings.Split(line, "|")
 		want = append(want, show(cells[0], func(field string) string { return cells[slices.Index(fields, field)] }))
 	}
 	for key, m := range c.copy {
-		if f.Closed == report.ClosedYes || (m["status"] == "closed") == (f.Closed == report.ClosedOnly) {
+		if f.Closed == report.ClosedYes || (m["status"] == "dropped") == (f.Closed == report.ClosedOnly) {
 			got = append(got, show(key, func(field string) string { return m[field] }))
 		}
 	}
@@ -268,7 +268,7 @@ func TestClosedNo(t *testing.T) {
 				c.deliver(report.ListingFilter{}, nil, true)
 				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
 				for _, only := range append([]report.ChangeWord{""}, report.ChangeWords()...) {
-					q := query{Columns: named(t, "listing_id", "status"), OnePerCompany: perCompany}
+					q := query{Columns: []string{"listing_id", "status"}, OnePerCompany: perCompany}
 					q.Closed = report.ClosedNo
 					if set(&q); only != "" && (q.Since != nil || q.Difference) {
 						q.Only = []report.ChangeWord{only}
@@ -280,7 +280,7 @@ func TestClosedNo(t *testing.T) {
 						}
 					}
 					for _, line := range ask(t, c.townReader, q) {
-						if strings.HasSuffix(line, "|closed") {
+						if strings.HasSuffix(line, "|dropped") {
 							t.Errorf("only %q: %s", only, line)
 						}
 					}
