@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/rs/zerolog"
 	"github.com/schollz/progressbar/v3"
@@ -65,12 +64,6 @@ func (s Snapshot) finished() int64 {
 	return min(s.TargetsDone+s.TargetsFailed, s.TargetsTotal)
 }
 
-// View is what a Display shows.
-type View interface {
-	frame(width int) string                   // for a terminal: at most width-1 columns
-	fields(log *zerolog.Event) *zerolog.Event // for a log line
-}
-
 // DisplayConfig says how progress is shown.
 type DisplayConfig struct {
 	Out   io.Writer  // where progress and log lines go: stderr
@@ -81,21 +74,18 @@ type DisplayConfig struct {
 
 const (
 	redrawEvery = 200 * time.Millisecond
-	wholeEvery  = 2 * time.Second // the whole bar is written so often, whatever was typed into it meanwhile
-	lineEvery   = 30 * time.Second
+	lineEvery   = time.Minute
 )
 
 // Display shows the progress of a crawl on stderr: a bar on a terminal, a log
-// line every 30 s elsewhere. Log lines written through Writer do not break the
+// line every minute elsewhere. Log lines written through Writer do not break the
 // bar. Its methods may be called from several goroutines.
 type Display struct {
 	cfg DisplayConfig
 
 	mu     sync.Mutex
-	last   View      // nil = nothing is shown
+	last   *Snapshot // nil = nothing is shown
 	bar    string    // stands on the cursor's line; "" = nothing does
-	width  int       // of the terminal when it was drawn
-	whole  time.Time // when all of it was written last
 	broken bool      // a log line without its end stands there instead
 }
 
@@ -123,7 +113,7 @@ func (w logWriter) Write(p []byte) (int, error) {
 // Follow shows what look returns until stop is called, which leaves the bar standing above what
 // follows. logger gets the lines where no bar can be shown; on a terminal it should write through
 // Writer. What ends before the first line was due has none: what follows says the same.
-func (d *Display) Follow(logger zerolog.Logger, look func() View) (stop func()) {
+func (d *Display) Follow(logger zerolog.Logger, look func() Snapshot) (stop func()) {
 	line := func() {
 		if !d.cfg.Live && !d.cfg.Quiet {
 			look().fields(logger.Info()).Msg("progress")
@@ -159,10 +149,10 @@ func (d *Display) Follow(logger zerolog.Logger, look func() View) (stop func()) 
 }
 
 // show draws a newer state.
-func (d *Display) show(v View) {
+func (d *Display) show(s Snapshot) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last = v
+	d.last = &s
 	d.draw()
 }
 
@@ -200,41 +190,14 @@ func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
 	return e
 }
 
-// draw puts the bar on the cursor's line. What stands there already is not written again.
+// draw puts the bar on the cursor's line.
 func (d *Display) draw() {
 	if d.last == nil || !d.cfg.Live || d.cfg.Quiet || d.broken {
 		return
 	}
-	width := d.cfg.Width()
-	text := d.last.frame(width)
-	if text == "" || text == d.bar && width == d.width {
-		return
+	if d.bar = d.last.frame(d.cfg.Width()); d.bar != "" {
+		d.write(clearBar + unwrapped + d.bar + wrapped) // in one write
 	}
-	same := 0
-	if width == d.width && time.Since(d.whole) < wholeEvery {
-		same = common(d.bar, text)
-	}
-	if same > 0 {
-		d.write(fmt.Sprintf("%s\x1b[%dG%s\x1b[K%s", unwrapped, yp.Columns(text[:same])+1, text[same:], wrapped))
-	} else {
-		d.write(clearBar + unwrapped + text + wrapped) // in one write
-		d.whole = time.Now()
-	}
-	d.bar, d.width = text, width
-}
-
-// common is how many bytes two texts begin with alike, up to an ASCII character of both: no character is
-// taken apart there.
-func common(a, b string) (n int) {
-	for i := range min(len(a), len(b)) {
-		if a[i] < utf8.RuneSelf && b[i] < utf8.RuneSelf {
-			n = i
-		}
-		if a[i] != b[i] {
-			break
-		}
-	}
-	return n
 }
 
 // The cursor waits at the start of the bar. A terminal that becomes narrower breaks the bar into several lines, with the

@@ -42,7 +42,7 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 	if all, err := r.keeper.Overall(r.c.Context, store.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = all.Listings, all.Companies
 	}
-	shown := r.display.Follow(r.log, func() View {
+	shown := r.display.Follow(r.log, func() Snapshot {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
 			w.countTargets()
 			w.countDetails()
