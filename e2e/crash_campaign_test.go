@@ -80,3 +80,8 @@ func (w *world) restored(args []string) {
 		}
 	}
 }
+
+// detailArgs fetches the listings' own pages alone.
+func (w *world) detailArgs() []string {
+	return []string{"details", "--source", "demo", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--log-level", "warn"}
+}

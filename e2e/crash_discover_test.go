@@ -3,17 +3,12 @@
 package e2e
 
 import (
-	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
-	"ypcrawl/store/storetest"
 )
 
 // indexStates are those whose indexes are read.
@@ -33,55 +28,6 @@ func (w *world) discoverArgs(more ...string) []string {
 func (w *world) discover() {
 	w.t.Helper()
 	w.must(w.discoverArgs()...)
-}
-
-// rows are what `discover` leaves behind, without times and numbers.
-func (w *world) rows() (rows []string) {
-	w.t.Helper()
-	db := w.open(filepath.Join(w.dir, "ypcrawl.db"))
-	for _, query := range []string{
-		`SELECT state || ' ' || status || ' ' || page_current || ' ' || raw_count || ' ' || (complete_at IS NOT NULL) FROM targets WHERE kind = 'index' ORDER BY 1`,
-		`SELECT c.slug || ' ' || x.slug || ' ' || x.name || ' ' || x.found_on || ' ' || x.matched || ' ' || (x.removed_at IS NOT NULL)
-		FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`,
-		`SELECT c.slug || ' ' || k.slug || ' ' || t.priority || ' ' || t.max_pages || ' ' || t.status || ' ' || (t.retired_at IS NOT NULL)
-		FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id ORDER BY 1`,
-	} {
-		rows = append(rows, storetest.Table(w.t, db, query)...)
-	}
-	if err := db.IntegrityCheck(w.t.Context()); err != nil {
-		w.t.Error(err)
-	}
-	return rows
-}
-
-// TestDiscoverCrash kills `discover` ten times at random points; what is found in the end
-// is what an undisturbed one finds, and no page is asked for twice but the one in
-// hand.
-func TestDiscoverCrash(t *testing.T) {
-	t.Parallel()
-	w, calm := newIndexWorld(t), newIndexWorld(t)
-	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
-	points := []crawl.Point{crawl.PointClaimed, crawl.PointFetched, crawl.PointParsed, crawl.PointInTx, crawl.PointCommitted}
-	rest := slices.Clone(points)
-	points = append(append(points, crawl.PointEnded), rest[1:]...)
-	rnd.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
-	for _, p := range points {
-		nth := 1 + rnd.IntN(5)
-		if p == crawl.PointClaimed || p == crawl.PointEnded { // once a state
-			nth = 1
-		}
-		t.Logf("killed at %s:%d", p, nth)
-		w.dies(p, nth, w.discoverArgs()...)
-	}
-	w.discover()
-	w.checkCities(indexStates...)
-	if extra := w.counter.extra(); extra > len(points) {
-		t.Errorf("%d pages were asked for again after %d kills", extra, len(points))
-	}
-	calm.discover()
-	if diff := cmp.Diff(calm.rows(), w.rows()); diff != "" {
-		t.Errorf("rows differ from those of an undisturbed crawl (-want +got):\n%s", head(diff))
-	}
 }
 
 // TestDiscoverEpochs: killed in a crawl of the index of the next epoch, nothing is marked as gone too

@@ -10,7 +10,6 @@ const (
 	sharedKills   = 4  // of one of two processes
 	sourcesKills  = 5  // of a crawl of several sources
 	crashSources  = 6  // so many
-	detailKills   = 3  // of a crawl with details
 	troubleKills  = 5  // of a crawl whose site is in trouble
 	pointStep     = 1  // every how manyth named point a crawl is killed at
 )

@@ -11,7 +11,6 @@ const (
 	sharedKills   = 3
 	sourcesKills  = 4
 	crashSources  = 3
-	detailKills   = 2
 	troubleKills  = 3
 	pointStep     = 3
 )
