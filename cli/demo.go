@@ -15,7 +15,6 @@ import (
 
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
-	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 )
 
@@ -76,7 +75,7 @@ func (p *Program) demoCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "demo",
-		Usage: "A directory for trying things out: serve it, or print what a crawl of it must find",
+		Usage: "A directory for trying things out: serve it, and check that a crawl found all of it",
 		Subcommands: []*cli.Command{
 			{
 				Name:  "serve",
@@ -90,19 +89,6 @@ func (p *Program) demoCommand() *cli.Command {
 					},
 				),
 				Action: p.demoServe,
-			},
-			{
-				Name:  "truth",
-				Usage: "Print the listings that a complete crawl must end with, as JSON",
-				Flags: slices.Concat(directory(), selectFlags(), []cli.Flag{
-					&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` at which the crawled directory stood; profile addresses start with it"},
-					&cli.BoolFlag{Name: "include-sponsored", Usage: "ads too"},
-					list("since", "add the changes that a crawl of --epoch reports after crawls of these `EPOCH...`, in this order; dropped is what two crawls in a row miss", "the epoch before, if there is one"),
-					&cli.BoolFlag{Name: "planned", Usage: "the crawls take their cities from the gazetteer, whatever the indexes say since"},
-					&cli.BoolFlag{Name: "details", Usage: "add what the listings' own pages say"},
-					&cli.BoolFlag{Name: "index", Usage: "add the cities that a crawl of the state indexes must find"},
-				}),
-				Action: p.demoTruth,
 			},
 			{
 				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: what is missing, doubled, different, not done", ArgsUsage: "[FILE.db]", Args: true,
@@ -171,88 +157,6 @@ func reachable(raw string) string {
 	return u.String()
 }
 
-func (p *Program) demoTruth(c *cli.Context) error {
-	src, err := site.Builtin(demoSource)
-	if err != nil {
-		return err
-	}
-	base := src.BaseURL()
-	if raw := c.String("base-url"); raw != "" {
-		if base, err = baseURL(raw); err != nil {
-			return err
-		}
-	}
-	want, err := demoSelection(c, src)
-	if err != nil {
-		return err
-	}
-	since, err := sinceEpochs(c)
-	if err != nil {
-		return err
-	}
-	var indexes []string
-	if c.Bool("index") {
-		indexes = want.States
-	}
-	truth, err := truthOf(c, base, want, since, c.Bool("details"), indexes)
-	if err != nil {
-		return err
-	}
-	return writeJSON(p.Out, truth)
-}
-
-// demoSelection is what the flags select of the demo directory.
-func demoSelection(c *cli.Context, src *site.Source) (want demo.Selection, err error) {
-	sel, err := selection(c)
-	if err != nil {
-		return want, err
-	}
-	r, err := resolve(src, sel)
-	if err != nil {
-		return want, err
-	}
-	want = demo.Selection{States: r.States, MaxPages: sel.MaxPages, MinPopulation: sel.MinPopulation}
-	for _, k := range r.Categories {
-		want.Categories = append(want.Categories, k.Name)
-	}
-	if r.ByCity {
-		for _, city := range r.Cities {
-			want.Cities = append(want.Cities, city.Slug)
-		}
-	}
-	return want, nil
-}
-
-// truthOf computes the truth of a selection in the directory that the flags describe: with changes where earlier
-// epochs were crawled, with details and the cities of some states' indexes where they are wanted.
-func truthOf(c *cli.Context, base *url.URL, want demo.Selection, since []int, details bool, indexes []string) (*demo.Truth, error) {
-	cfg, err := directoryConfig(c)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newDirectory(cfg)
-	if err != nil {
-		return nil, err
-	}
-	want.IncludeSponsored, want.Planned = c.Bool("include-sponsored"), c.Bool("planned")
-	truth := dir.Truth(base, want)
-	if len(since) > 0 {
-		changes, err := dir.Changes(want, since...)
-		if err != nil {
-			return nil, err
-		}
-		truth.Changes = &changes
-	}
-	if details {
-		truth.Details = dir.Details(base, want)
-	}
-	if len(indexes) > 0 {
-		truth.Cities = dir.Cities(indexes...)
-	}
-	truth.Searches = dir.Searches(want)
-	return &truth, nil
-}
-
 // checked is what `demo check` tells.
 type checked struct {
 	Database    string   `json:"database"`
@@ -300,14 +204,34 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	if err != nil {
 		return nil, err
 	}
-	var since []int
-	if c.IsSet("since") {
-		if since, err = sinceEpochs(c); err != nil {
+	since, err := sinceEpochs(c)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := directoryConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := newDirectory(cfg)
+	if err != nil {
+		return nil, err
+	}
+	want := demo.Selection{Searches: crawled.Searches, IncludeSponsored: c.Bool("include-sponsored")}
+	truth := dir.Truth(base, want)
+	truth.Searches = dir.Searches(want)
+	if len(since) > 0 {
+		changes, err := dir.Changes(want, since...)
+		if err != nil {
 			return nil, err
 		}
+		truth.Changes = &changes
+	} else if crawled.Details { // those that were read in earlier epochs are not known
+		truth.Details = dir.Details(base, want)
 	}
-	details := crawled.Details && len(since) == 0 // those that were read in earlier epochs are not known
-	return truthOf(c, base, demo.Selection{Searches: crawled.Searches}, since, details, crawled.States)
+	if len(crawled.States) > 0 {
+		truth.Cities = dir.Cities(crawled.States...)
+	}
+	return &truth, nil
 }
 
 // mostDifferences is how many differences are printed for people.
@@ -332,12 +256,8 @@ func (x *checked) text(w *sections) {
 	}
 }
 
-// sinceEpochs is what was crawled before --epoch: the epoch before it unless --since
-// says otherwise.
+// sinceEpochs is what was crawled before --epoch.
 func sinceEpochs(c *cli.Context) (all []int, err error) {
-	if n := c.Int("epoch"); !c.IsSet("since") && n > 0 {
-		return []int{n - 1}, nil
-	}
 	for _, word := range SplitList(c.StringSlice("since")) {
 		n, err := strconv.Atoi(word)
 		if err != nil {
