@@ -123,7 +123,7 @@ func TestChain(t *testing.T) {
 	w.on(shop(2), ok(own(2)))
 	w.wantIndexes("CA")
 	chain := func(c *crawl.Config) {
-		w.reads(nil)(c)
+		w.reads()(c)
 		c.Index.Only, c.Details.Wanted = false, true
 	}
 	if st := w.done(chain); st.IndexPages != 27 || st.Done != 2 || st.Details != 2 {

@@ -37,10 +37,10 @@ func (w *world) indexes(states ...string) {
 }
 
 // reads makes a run read the indexes of its scope, and nothing else.
-func (w *world) reads(heard func(crawl.StateIndex)) func(*crawl.Config) {
+func (w *world) reads() func(*crawl.Config) {
 	return func(c *crawl.Config) {
 		c.Index = &crawl.Index{
-			Only: true, Gazetteer: places(w.t), Heard: heard,
+			Only: true, Gazetteer: places(w.t),
 			Plan: checkpoint.Plan{TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}},
 		}
 	}
@@ -66,36 +66,23 @@ func (w *world) wantIndexes(states ...string) {
 	}
 }
 
-// discover reads the indexes of states with an engine of its own and returns how each fared.
-func (w *world) discover(states []string, change ...func(*crawl.Config)) ([]crawl.StateIndex, error) {
+// discover reads the indexes of states with an engine of its own.
+func (w *world) discover(states []string, change ...func(*crawl.Config)) error {
 	w.t.Helper()
 	w.wantIndexes(states...)
-	fared := map[string]crawl.StateIndex{}
-	err := w.crawl(w.engine(append([]func(*crawl.Config){w.reads(func(x crawl.StateIndex) { fared[x.State] = x })}, change...)...))
-	var all []crawl.StateIndex
-	for _, s := range states {
-		if x, ok := fared[s]; ok {
-			all = append(all, x)
-		}
-	}
-	return all, err
+	return w.crawl(w.engine(append([]func(*crawl.Config){w.reads()}, change...)...))
 }
 
 // discovered reads the indexes of states and compares how each fared.
-func (w *world) discovered(states []string, want ...string) []crawl.StateIndex {
+func (w *world) discovered(states []string, want ...string) {
 	w.t.Helper()
-	all, err := w.discover(states)
-	storetest.NoError(w.t, err)
-	w.fared(all, want...)
-	return all
+	storetest.NoError(w.t, w.discover(states))
+	w.fared(want...)
 }
 
-func (w *world) fared(all []crawl.StateIndex, want ...string) {
+func (w *world) fared(want ...string) {
 	w.t.Helper()
-	var got []string
-	for _, x := range all {
-		got = append(got, fmt.Sprintf("%s %s %d/%d %d %s", x.State, x.Status, x.PagesDone, x.Pages, x.Cities, x.Code))
-	}
+	got := storetest.Table(w.t, w.db, `SELECT state || ' ' || status || ' ' || page_current || '/' || max_pages || ' ' || raw_count || ' ' || ifnull(last_error_code, '') FROM targets WHERE kind = 'index' ORDER BY state`)
 	if !slices.Equal(got, want) {
 		w.t.Errorf("the indexes fared\n%q, want\n%q", got, want)
 	}
@@ -106,12 +93,10 @@ func TestIndex(t *testing.T) {
 	parallel(t, "every page once, its requests on record, the targets planned", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
-		all := w.discovered([]string{"AZ"}, "AZ done 27/27 2 ")
+		w.discovered([]string{"AZ"}, "AZ DONE 27/27 2 ")
 		w.counts("requests on record", 27, `SELECT count(*) FROM requests WHERE type = 'state_index' AND outcome = 'success'`)
 		w.counts("page fetches", 27, `SELECT count(DISTINCT correlation_id) FROM requests WHERE type = 'state_index'`)
-		if n := w.number(`SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`); n != 2 || all[0].Planned != 2 {
-			t.Errorf("%d targets, %d told, want 2", n, all[0].Planned)
-		}
+		w.counts("targets", 2, `SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`)
 		if seen := w.asked(); len(seen) != 27 || seen[0] != "/state-az" || seen[26] != "/state-az?page=z" {
 			t.Errorf("asked %q", seen)
 		}
@@ -121,21 +106,13 @@ func TestIndex(t *testing.T) {
 		w.indexes("az")
 		w.on("/state-az?page=a", ok(indexPage("az", "alpha-az")))
 		w.on("/state-az?page=c", ok(indexPage("az", "gamma-az", "delta-az")))
-		all, err := w.discover([]string{"AZ"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.fared(all, "AZ done 27/27 4 ")
+		w.discovered([]string{"AZ"}, "AZ DONE 27/27 4 ")
 		first := ok(indexPage("az", "alpha-az", "beta-az"))
 		for _, letter := range "abcdefghijklmnopqrstuvwxyz" {
 			w.on(fmt.Sprintf("/state-az?page=%c", letter), first)
 		}
 		for range 3 { // a new read, and what is left of it
-			all, err = w.discover([]string{"AZ"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			w.fared(all, "AZ failed 3/27 2 PARSE_ERROR")
+			w.discovered([]string{"AZ"}, "AZ PLANNED 3/27 2 PARSE_ERROR")
 			if n := w.number("SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL OR missed > 0"); n > 0 {
 				t.Errorf("%d cities count as missing", n)
 			}
@@ -145,19 +122,19 @@ func TestIndex(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
-		w.discovered([]string{"AZ"}, "AZ done 27/27 2 ")
+		w.discovered([]string{"AZ"}, "AZ DONE 27/27 2 ")
 	})
 	parallel(t, "a page that comes at the second try", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.on("/state-az?page=q", inTurn(status(http.StatusServiceUnavailable, shell("down")), ok(indexPage("az", "quebec-az"))))
-		w.discovered([]string{"AZ"}, "AZ done 27/27 3 ")
+		w.discovered([]string{"AZ"}, "AZ DONE 27/27 3 ")
 		w.counts("requests for the page on record", 2, `SELECT count(*) FROM requests WHERE type = 'state_index' AND page = 18`)
 	})
 	parallel(t, "a state that the source does not have", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("nv")
-		w.discovered([]string{"AZ", "NV"}, "AZ failed 0/27 0 NO_LISTINGS", "NV done 27/27 2 ")
+		w.discovered([]string{"AZ", "NV"}, "AZ PARKED 0/27 0 NO_LISTINGS", "NV DONE 27/27 2 ")
 	})
 }
 
@@ -177,14 +154,11 @@ func TestIndexFailures(t *testing.T) {
 			w := setup(t, layout{})
 			w.indexes("az", "nv")
 			w.on("/", ok(shell("Home")))
-			if _, err := w.discover([]string{"AZ"}); err != nil { // what there was before
-				t.Fatal(err)
-			}
+			storetest.NoError(t, w.discover([]string{"AZ"})) // what there was before
 			before := len(w.asked())
 			w.on("/state-az?page=c", tt.page)
-			all, err := w.discover([]string{"AZ", "NV"}, func(c *crawl.Config) { c.Fetch = unheld{c.Fetch} })
-			storetest.NoError(t, err)
-			w.fared(all, fmt.Sprintf("AZ failed 3/27 2 %s", tt.code), "NV done 27/27 2 ")
+			storetest.NoError(t, w.discover([]string{"AZ", "NV"}, func(c *crawl.Config) { c.Fetch = unheld{c.Fetch} }))
+			w.fared(fmt.Sprintf("AZ PLANNED 3/27 2 %s", tt.code), "NV DONE 27/27 2 ")
 			asks := 0
 			for _, uri := range w.asked()[before:] {
 				if uri == "/state-az?page=c" {
@@ -200,7 +174,7 @@ func TestIndexFailures(t *testing.T) {
 			w.counts("an index page closed the source", 0, `SELECT count(*) FROM sources WHERE paused_until IS NOT NULL OR auto_disabled = 1`)
 			w.on("/state-az?page=c", ok(indexPage("az")))
 			before = len(w.asked())
-			w.discovered([]string{"AZ"}, "AZ done 27/27 2 ")
+			w.discovered([]string{"AZ"}, "AZ DONE 27/27 2 ", "NV DONE 27/27 2 ")
 			if again := w.asked()[before:]; len(again) != 24 || again[0] != "/state-az?page=c" {
 				t.Errorf("the crawl of the index went on with %q", again)
 			}
@@ -227,7 +201,7 @@ func TestIndexBacksOff(t *testing.T) {
 		pages, failed int64
 	}{{0, 3, 1}, {time.Minute, 0, 0}, {2 * time.Minute, 24, 0}, {0, 0, 0}} {
 		c.add(step.wait)
-		if st := w.done(w.reads(nil)); st.IndexPages != step.pages || st.IndexesFailed != step.failed {
+		if st := w.done(w.reads()); st.IndexPages != step.pages || st.IndexesFailed != step.failed {
 			t.Errorf("%s later: %d pages, %d indexes failed; want %d, %d", step.wait, st.IndexPages, st.IndexesFailed, step.pages, step.failed)
 		}
 	}
@@ -244,7 +218,7 @@ func TestIndexFlood(t *testing.T) {
 		}
 		ok(indexPage("az", slugs...))(rw, r)
 	})
-	w.discovered([]string{"AZ"}, "AZ failed 2/27 8000 HTML_CHANGED")
+	w.discovered([]string{"AZ"}, "AZ PLANNED 2/27 8000 HTML_CHANGED")
 	w.counts("targets were planned", 0, `SELECT count(*) FROM targets WHERE kind = 'search' AND state = 'AZ'`)
 }
 
@@ -253,10 +227,8 @@ func TestIndexRobots(t *testing.T) {
 	w := setup(t, layout{})
 	w.indexes("az", "nv")
 	w.robots = "User-agent: *\nDisallow: /state-az\n"
-	all := w.discovered([]string{"AZ", "NV"}, "AZ failed 0/27 0 UNKNOWN_ERROR", "NV done 27/27 2 ")
-	if !strings.Contains(all[0].Reason, "robots.txt") {
-		t.Errorf("reason %q", all[0].Reason)
-	}
+	w.discovered([]string{"AZ", "NV"}, "AZ PARKED 0/27 0 UNKNOWN_ERROR", "NV DONE 27/27 2 ")
+	w.counts("reasons", 1, `SELECT count(*) FROM targets WHERE state = 'AZ' AND last_error LIKE '%robots.txt%'`)
 	for _, uri := range w.asked() {
 		if strings.HasPrefix(uri, "/state-az") {
 			t.Errorf("asked for %s", uri)
@@ -274,7 +246,6 @@ func TestIndexClosed(t *testing.T) {
 		w.write(`UPDATE sources SET enabled = 0`)
 		ok(indexPage("az"))(rw, nil)
 	})
-	all, err := w.discover([]string{"AZ"})
-	w.isBlocked(err, store.SourceDisabled, "operator")
-	w.fared(all, "AZ paused 5/27 2 ")
+	w.isBlocked(w.discover([]string{"AZ"}), store.SourceDisabled, "operator")
+	w.fared("AZ PLANNED 5/27 2 ")
 }

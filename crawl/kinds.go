@@ -22,44 +22,6 @@ type Index struct {
 	Gazetteer     *gazetteer.Gazetteer // that cities are matched to
 	Plan          checkpoint.Plan      // categories and pages of the searches; source and cities are set later
 	MinPopulation int                  // of cities that get searches; one that the gazetteer does not know has 0
-	Heard         func(StateIndex)     // called when a state begins, after every page, and when it has ended; may be nil
-}
-
-// IndexStatus is how the index of a state fared.
-type IndexStatus string
-
-// The statuses of a state's index in a run.
-const (
-	IndexReading IndexStatus = "reading"
-	IndexDone    IndexStatus = "done"    // read to the end
-	IndexFailed  IndexStatus = "failed"  // a page could not be had or read, or the whole is not believed
-	IndexSkipped IndexStatus = "skipped" // another process reads it, or it was read not long ago
-	IndexPaused  IndexStatus = "paused"  // handed back in the middle: the next run goes on there
-)
-
-// StateIndex is how the index of one state fares.
-type StateIndex struct {
-	State     string       `json:"state"`
-	Status    IndexStatus  `json:"status"`
-	Pages     int          `json:"pages"`
-	PagesDone int          `json:"pages_done"` // by this crawl of it, over all its resumptions
-	Fetched   int          `json:"pages_fetched"`
-	Cities    int          `json:"cities"` // seen by this crawl of it
-	Added     int          `json:"new"`    // of them new to the source, or back
-	Removed   int          `json:"removed"`
-	Retired   int          `json:"targets_retired"`
-	Planned   int          `json:"targets_planned"` // new ones
-	Code      yp.ErrorCode `json:"error_code,omitempty"`
-	Reason    string       `json:"reason,omitempty"`
-}
-
-// reportIndex passes on how the index in hand fares.
-func (w *worker) reportIndex(c *checkpoint.Claim) {
-	x := &w.index
-	x.State, x.Pages, x.PagesDone, x.Cities, x.Added = c.Place.State, c.MaxPages, c.PageCurrent, c.Seen, c.Accepted
-	if w.cfg.Index.Heard != nil {
-		w.cfg.Index.Heard(*x)
-	}
 }
 
 // maxStateCities bounds what an index may make of a state: Texas, with the most places
@@ -72,12 +34,10 @@ func (w *worker) beginIndex(c *checkpoint.Claim) (outcome, bool) {
 	if pages := len(w.cfg.Source.IndexPages(state)); pages != c.MaxPages {
 		return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the index of %s now has %d pages, and another process planned %d", state, pages, c.MaxPages)}, false
 	}
-	w.index = StateIndex{Status: IndexReading}
 	w.matcher = discover.NewMatcher(w.cfg.Index.Gazetteer, state)
 	if c.PageCurrent > 0 {
 		w.logger.Info().Str("state", state).Int("pages_done", c.PageCurrent).Int("pages", c.MaxPages).Msg("resuming the last crawl of the index")
 	}
-	w.reportIndex(c)
 	return outcome{}, true
 }
 
@@ -154,7 +114,7 @@ func (w *worker) checkRepeatedIndex(ctx context.Context, c *checkpoint.Claim, pa
 
 // endIndex is the outcome of an index whose last page is committed: see checkpoint.IndexEnd.
 func (w *worker) endIndex(c *checkpoint.Claim, end *checkpoint.IndexEnd) outcome {
-	w.index.Planned, w.index.Removed, w.index.Retired, w.index.Reason = end.Planned, end.Removed, end.Retired, end.Warning
+	w.ended = *end
 	w.count.update(func(s *Stats) { s.Dropped += int64(end.Dropped) })
 	if end.Suspect != "" {
 		return outcome{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: end.Setback.Wait}

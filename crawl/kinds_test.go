@@ -31,7 +31,7 @@ func eachKind() []aTarget {
 			w.write("DELETE FROM targets")
 			w.indexes("ca")
 			w.wantIndexes("CA")
-			return w.reads(nil)
+			return w.reads()
 		}},
 		{yp.KindSearch, target, 2, func(w *world) func(*crawl.Config) {
 			w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))

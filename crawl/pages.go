@@ -179,11 +179,9 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	}
 	switch c.Kind {
 	case yp.KindIndex:
-		w.index.Fetched++
 		w.count.update(func(s *Stats) { s.IndexPages++ })
 		w.logger.Debug().Str("state", c.Place.State).Int("page", number).Int("cities", len(page.Cities)).Str("reason", page.Reason).Msg("index page committed")
 		w.tellIndexPage(c, number)
-		w.reportIndex(c)
 	case yp.KindSearch:
 		w.countResults(c, &page.Page, res)
 		if known {

@@ -167,7 +167,7 @@ func TestIndexSteps(t *testing.T) {
 	w.indexes("az")
 	log := &lines{}
 	w.wantIndexes("az")
-	e := w.engine(w.reads(nil), func(c *crawl.Config) { c.Logger = zerolog.New(log) })
+	e := w.engine(w.reads(), func(c *crawl.Config) { c.Logger = zerolog.New(log) })
 	e.SetStepEvery(0)
 	storetest.NoError(t, w.crawl(e))
 	got := log.reported(t, "of the index of", "level", "component", "state", "page", "pages", "cities")

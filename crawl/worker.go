@@ -34,12 +34,12 @@ type worker struct {
 	// say so: a hold of a few seconds is not written down.
 	heldFor time.Duration
 
-	shown    map[string]int    // of the target in hand: ids on its pages so far, and on which; of an index all slugs of a page, and which page
-	repeated int               // the earlier page that the one in hand repeats, 0 = none
-	resumed  bool              // an earlier attempt began the crawl: shown lacks what was not stored
-	noPage   bool              // its own page is not there: what is known of it comes from the search
-	index    StateIndex        // in hand
-	matcher  *discover.Matcher // of its cities
+	shown    map[string]int      // of the target in hand: ids on its pages so far, and on which; of an index all slugs of a page, and which page
+	repeated int                 // the earlier page that the one in hand repeats, 0 = none
+	resumed  bool                // an earlier attempt began the crawl: shown lacks what was not stored
+	noPage   bool                // its own page is not there: what is known of it comes from the search
+	ended    checkpoint.IndexEnd // of the last index that was read to its end
+	matcher  *discover.Matcher   // of its cities
 	hand     atomic.Pointer[wal.Target]
 }
 
@@ -101,10 +101,6 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 		return fatalOrNil(err)
 	}
 	w.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: another worker or an operator has taken the target")
-	if c.Kind == yp.KindIndex {
-		w.index.Status, w.index.Reason = IndexSkipped, "another process took it"
-		w.reportIndex(c)
-	}
 	return w.tell(c, &wal.Event{Type: wal.ClaimLost, Target: t})
 }
 
@@ -288,22 +284,17 @@ func (w *worker) tallySearch(c *checkpoint.Claim, o outcome) {
 }
 
 func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
-	x := &w.index
-	switch o.event {
+	switch x := &w.ended; o.event {
 	case yp.EventRelease:
-		x.Status, x.Reason = IndexPaused, o.reason
 	case yp.EventLastPage:
-		x.Status = IndexDone
 		w.count.update(func(s *Stats) { s.Indexes++ })
 		w.logger.Info().Str("state", c.Place.State).Int("cities", c.Seen).Int("new", c.Accepted).Int("removed", x.Removed).
 			Int("targets_planned", x.Planned).Int("targets_retired", x.Retired).Msg("index of a state read")
 	default:
 		w.count.update(func(s *Stats) { s.IndexesFailed++ })
-		x.Status, x.Code, x.Reason = IndexFailed, o.code, o.reason
 		w.logFailure(zerolog.WarnLevel, c, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
 			Msg("the index of a state failed: no city is marked as removed")
 	}
-	w.reportIndex(c)
 }
 
 // logFailure begins the log line of a target that failed.

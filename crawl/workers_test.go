@@ -89,7 +89,7 @@ func TestWorkerPool(t *testing.T) {
 		w.on("/state-ca*", ok(indexPage("ca")))
 		w.write("DELETE FROM targets")
 		w.wantIndexes("CA")
-		storetest.NoError(t, w.crawl(w.staffed(4, w.reads(nil), func(c *crawl.Config) { c.Index.Only = false })))
+		storetest.NoError(t, w.crawl(w.staffed(4, w.reads(), func(c *crawl.Config) { c.Index.Only = false })))
 		if c.most() != 4 {
 			t.Errorf("%d pages at once, want 4", c.most())
 		}
