@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ypcrawl/store/report"
 )
 
 // newCache renders a part as what it read, or as the error.
@@ -198,7 +200,7 @@ func TestPercent(t *testing.T) {
 // TestTiles: every state stands on the map, once.
 func TestTiles(t *testing.T) {
 	t.Parallel()
-	m := mapOf("done", nil)
+	m := mapOf(report.StateMeasures[0], &report.Table{}, time.Now())
 	at := map[string]string{}
 	for _, tile := range m.Tiles {
 		place := strconv.Itoa(tile.Column) + "/" + strconv.Itoa(tile.Row)

@@ -150,6 +150,12 @@ func (t *table) Row(values []any) error {
 				n := strconv.FormatInt(id, 10)
 				row[i].Link, row[i].ID = "/targets/"+n, "target-"+n
 			}
+		case "state":
+			if t.Noun == "state" {
+				row[i].Link, row[i].Text = "/states/"+row[i].Text, nameOfState(row[i].Text)
+			}
+		case "troubled":
+			row[i].Troubled = v != int64(0)
 		case "status":
 			row[i].Troubled = yp.Status(row[i].Text).Resettable()
 		case "error_code":

@@ -57,6 +57,8 @@ func seconds(v any) string {
 
 func number(n any) int64 {
 	switch n := n.(type) {
+	case nil:
+		return 0
 	case int:
 		return int64(n)
 	case *int64:

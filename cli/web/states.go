@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -40,67 +41,67 @@ type tile struct {
 
 // mapModel is what the map's template shows.
 type mapModel struct {
-	By      report.MapBy
+	By      report.StateMeasure
 	Choices []choice
 	Legend  []choice
-	Unit    string
 	Tiles   []tile
 	Others  []tile // regions that are no state of the USA
 }
 
 type choice struct{ Word, Path, Class string }
 
+// measureOf finds what a map shows; "" = the first.
+func measureOf(name string) (report.StateMeasure, bool) {
+	i := slices.IndexFunc(report.StateMeasures, func(m report.StateMeasure) bool { return m.Name == name || name == "" })
+	if i < 0 {
+		return report.StateMeasure{}, false
+	}
+	return report.StateMeasures[i], true
+}
+
 // stateMap is the map of the states.
 func (s *Server) stateMap() Part {
 	return Part{Name: "map", Asks: []string{"by"}, Read: func(ctx context.Context, q url.Values) (any, error) {
-		by := report.MapBy(q.Get("by"))
-		if by == "" {
-			by = report.MapDone
+		by, ok := measureOf(q.Get("by"))
+		if !ok {
+			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("The map can't show %q.", q.Get("by")), "Choose one of the words above it."}
 		}
-		if !slices.Contains(report.MapBys(), by) {
-			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("The map can't show %q.", by), "Choose one of the words above it."}
-		}
-		figures, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, by)
+		states, err := s.cfg.Reader.States(ctx, s.cfg.Scope, by)
 		if err != nil {
 			return nil, err
 		}
-		return mapOf(by, figures), nil
+		return mapOf(by, states, time.Now()), nil
 	}}
 }
 
-func mapOf(by report.MapBy, figures []report.StateFigures) mapModel {
-	m := mapModel{By: by, Legend: legendOf(by), Unit: unitOf(by)}
-	for _, b := range report.MapBys() {
-		c := choice{Word: wordOf(b), Path: "/?by=" + string(b)}
+func mapOf(by report.StateMeasure, states *report.Table, now time.Time) mapModel {
+	m := mapModel{By: by, Legend: legendOf(by)}
+	for _, b := range report.StateMeasures {
+		c := choice{Word: b.Word, Path: "/?by=" + b.Name}
 		if b == by {
 			c.Class = "here"
 		}
 		m.Choices = append(m.Choices, c)
 	}
-	most := int64(0)
-	of := map[string]report.StateFigures{}
-	for _, f := range figures {
-		if of[f.State] = f; f.New != nil {
-			most = max(most, *f.New)
-		}
+	most, of := int64(0), map[string][]any{}
+	for _, row := range states.Rows {
+		n, _ := states.Value(row, "new").(int64)
+		of[fmt.Sprint(row[0])], most = row, max(most, n)
 	}
-	for row, line := range strings.Split(strings.TrimSpace(tiles), "\n") {
-		for column, code := range strings.Fields(line) {
-			if code == "." {
-				continue
+	for y, line := range strings.Split(strings.TrimSpace(tiles), "\n") {
+		for x, code := range strings.Fields(line) {
+			if code != "." {
+				t := tileOf(by, states, of[code], most, now)
+				t.Code, t.Name, t.Row, t.Column = code, nameOfState(code), y, x
+				m.Tiles = append(m.Tiles, t)
+				delete(of, code)
 			}
-			st, _ := yp.LookupState(code)
-			f, there := of[code]
-			t := tileOf(by, f, there, most)
-			t.Code, t.Name, t.Row, t.Column = code, st.Name, row, column
-			m.Tiles = append(m.Tiles, t)
-			delete(of, code)
 		}
 	}
-	for _, f := range figures {
-		if _, other := of[f.State]; other {
-			t := tileOf(by, f, true, most)
-			t.Code, t.Name = f.State, f.State
+	for _, row := range states.Rows {
+		if code := fmt.Sprint(row[0]); of[code] != nil {
+			t := tileOf(by, states, row, most, now)
+			t.Code, t.Name = code, code
 			m.Others = append(m.Others, t)
 		}
 	}
@@ -112,46 +113,30 @@ const steps = 5
 
 func step(n int) string { return "step" + strconv.Itoa(min(max(n, 0), steps-1)) }
 
-// tileOf is what a map says of a state.
-func tileOf(by report.MapBy, f report.StateFigures, there bool, most int64) tile {
-	t := tile{Label: "not known", Planned: there && (f.Targets > 0 || f.Listings > 0), Held: f.Held > 0, Troubled: f.Troubled > 0, Number: "-"}
-	if !t.Planned {
-		t.Number, t.Label = "", "nothing planned"
-		return t
+// tileOf is what a map says of a state; no row: nothing is planned there, and nothing was found.
+func tileOf(by report.StateMeasure, states *report.Table, row []any, most int64, now time.Time) tile {
+	if row == nil {
+		return tile{Label: "nothing planned"}
 	}
-	share := func(p *float64, of string) {
-		if p == nil {
-			t.Label = of + " is not known"
-			return
-		}
-		t.Class, t.Number = step(int(*p)/20), strings.TrimSuffix(percent(*p), " %")
-		t.Label = percent(*p) + " " + of
-	}
-	switch by {
-	case report.MapDone:
-		share(f.Done, "of "+yp.Plural(f.Targets, "target")+" done")
-	case report.MapCoverage:
-		share(f.Coverage, "of what the site lists was seen")
-	case report.MapSuccess:
-		share(f.Success, "of the attempts succeeded")
-	case report.MapFreshness:
-		t.Label = "never crawled to an end"
-		if f.AgeSec != nil {
-			age := time.Duration(*f.AgeSec * float64(time.Second))
-			t.Number, t.Class = shortAge(age), step(ageStep(age))
-			t.Label = "crawled " + yp.Lasting(age) + " ago on average"
-		}
-	case report.MapNew:
-		if f.New != nil {
-			t.Number, t.Class = compact(*f.New), step(newStep(*f.New, most))
-			t.Label = yp.Plural(*f.New, "new listing")
+	count := func(column string) int64 { n, _ := states.Value(row, column).(int64); return n }
+	t := tile{Label: "not known", Planned: true, Held: count("in_progress") > 0, Troubled: count("troubled") > 0, Number: "-"}
+	switch v := states.Value(row, by.Column).(type) {
+	case float64:
+		of := map[string]string{"done": "of " + yp.Plural(count("targets"), "target") + " done", "coverage": "of what the site lists was seen", "success": "of the attempts succeeded"}
+		t.Class, t.Number, t.Label = step(int(v)/20), strings.TrimSuffix(percent(v), " %"), percent(v)+" "+of[by.Name]
+	case int64:
+		t.Class, t.Number, t.Label = step(newStep(v, most)), compact(v), yp.Plural(v, "new listing")
+	case string:
+		if at, err := yp.ParseTime(v); err == nil {
+			age := max(0, now.Sub(at))
+			t.Class, t.Number, t.Label = step(ageStep(age)), shortAge(age), "crawled "+yp.Lasting(age)+" ago on average"
 		}
 	}
 	if t.Held {
 		t.Label += ", crawled now"
 	}
 	if t.Troubled {
-		t.Label += ", " + yp.Thousands(f.Troubled) + " in trouble"
+		t.Label += ", " + yp.Thousands(count("troubled")) + " in trouble"
 	}
 	return t
 }
@@ -201,28 +186,12 @@ func compact(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n-n%100_000)/1_000_000)
 }
 
-func wordOf(by report.MapBy) string {
-	return map[report.MapBy]string{
-		report.MapDone: "Done", report.MapCoverage: "Coverage", report.MapSuccess: "Success", report.MapFreshness: "Freshness", report.MapNew: "New",
-	}[by]
-}
-
-func unitOf(by report.MapBy) string {
-	return map[report.MapBy]string{
-		report.MapDone:      "Targets that are done or dead letters, in percent of those planned.",
-		report.MapCoverage:  "Listings seen, in percent of those that the site says it has. Where it says no number: -",
-		report.MapSuccess:   "Attempts that succeeded, in percent of all so far.",
-		report.MapFreshness: "How long ago the targets were last crawled successfully, on average: m minutes, h hours, d days.",
-		report.MapNew:       "Listings seen for the first time in the last pass: k thousands, M millions.",
-	}[by]
-}
-
-func legendOf(by report.MapBy) []choice {
+func legendOf(by report.StateMeasure) []choice {
 	words := []string{"0–19", "20–39", "40–59", "60–79", "80–100"}
-	switch by {
-	case report.MapFreshness:
+	switch by.Name {
+	case "freshness":
 		words = []string{"over 90 d", "30–90 d", "7–30 d", "1–7 d", "under 1 d"}
-	case report.MapNew:
+	case "new":
 		words = []string{"none", "few", "some", "many", "most"}
 	}
 	var legend []choice
@@ -237,15 +206,27 @@ type statesModel struct {
 	Codes []yp.State // for the choice of two
 	A, B  string
 	Pair  []stateModel
-	Rows  []stateModel
+	Names []string // of the totals of the pair, and what they are
+	Cells [][]string
+	All   *table
 }
 
+// statesShow are the columns of States that the page shows.
+const statesShow = "state targets done_percent troubled listings coverage_percent success_percent crawled_at"
+
 type stateModel struct {
-	Name   string
-	Table  *report.StateTable
-	Row    report.StateFigures
-	Cities int
-	More   string // the address of the same with more cities; "" = there are none
+	Code, Name string
+	Table      *report.StateTable
+	states     *report.Table // of one row, or none
+	More       string        // the address of the same with more cities; "" = there are none
+}
+
+// Get is what stands in a column.
+func (m stateModel) Get(column string) any {
+	if len(m.states.Rows) == 0 {
+		return nil
+	}
+	return m.states.Value(m.states.Rows[0], column)
 }
 
 const (
@@ -257,22 +238,37 @@ const (
 func (s *Server) statesTable() Part {
 	return Part{Name: "states", Asks: []string{"a", "b", "cities"}, Read: func(ctx context.Context, q url.Values) (any, error) {
 		m := statesModel{Codes: yp.States(), A: strings.ToUpper(q.Get("a")), B: strings.ToUpper(q.Get("b"))}
+		by, _ := measureOf("coverage")
 		for _, code := range []string{m.A, m.B} {
 			if code == "" {
 				continue
 			}
-			one, err := s.readState(ctx, code, report.MapCoverage, q)
+			one, err := s.readState(ctx, code, by, q)
 			if err != nil {
 				return nil, err
 			}
 			m.Pair = append(m.Pair, *one)
 		}
 		if len(m.Pair) > 0 {
+			for _, column := range strings.Fields(statesShow)[1:] {
+				cells := make([]string, len(m.Pair))
+				for i, one := range m.Pair {
+					cells[i] = report.Cell(time.Now(), column, one.Get(column))
+				}
+				m.Names, m.Cells = append(m.Names, report.Title(column)), append(m.Cells, cells)
+			}
 			return m, nil
 		}
-		all, err := s.cfg.Reader.Map(ctx, s.cfg.Scope, report.MapCoverage)
-		for _, f := range all {
-			m.Rows = append(m.Rows, stateModel{Name: nameOfState(f.State), Row: f})
+		all, err := s.cfg.Reader.States(ctx, s.cfg.Scope, by)
+		if err != nil {
+			return nil, err
+		}
+		all.Show = statesShow
+		shown := all.Shown()
+		m.All = &table{Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: time.Now()}
+		err = m.All.Head(shown.Columns)
+		for _, row := range shown.Rows {
+			err = errors.Join(err, m.All.Row(row))
 		}
 		return m, err
 	}}
@@ -281,11 +277,11 @@ func (s *Server) statesTable() Part {
 // oneState is the cities and categories of a state.
 func (s *Server) oneState() Part {
 	return Part{Name: "state", Asks: []string{"state", "cities"}, Read: func(ctx context.Context, q url.Values) (any, error) {
-		return s.readState(ctx, strings.ToUpper(q.Get("state")), report.MapDone, q)
+		return s.readState(ctx, strings.ToUpper(q.Get("state")), report.StateMeasures[0], q)
 	}}
 }
 
-func (s *Server) readState(ctx context.Context, code string, by report.MapBy, q url.Values) (*stateModel, error) {
+func (s *Server) readState(ctx context.Context, code string, by report.StateMeasure, q url.Values) (*stateModel, error) {
 	if st, ok := yp.LookupState(code); ok {
 		code = st.Code
 	}
@@ -296,16 +292,14 @@ func (s *Server) readState(ctx context.Context, code string, by report.MapBy, q 
 	if len(s.cfg.Scope.States) > 0 && !slices.Contains(s.cfg.Scope.States, code) {
 		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
 	}
-	rows, err := s.cfg.Reader.Map(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, by)
+	states, err := s.cfg.Reader.States(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, by)
 	if err != nil {
 		return nil, err
 	}
-	m := &stateModel{Name: nameOfState(code), Row: report.StateFigures{State: code}, Cities: cities}
-	if len(rows) > 0 {
-		m.Row = rows[0]
-	} else if _, ok := yp.LookupState(code); !ok {
+	if _, ok := yp.LookupState(code); !ok && len(states.Rows) == 0 {
 		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use a code such as TX, or choose a state on the map."}
 	}
+	m := &stateModel{Code: code, Name: nameOfState(code), states: states}
 	if m.Table, err = s.cfg.Reader.StateTable(ctx, s.cfg.Scope.SourceID, code, cities); err != nil {
 		return nil, err
 	}

@@ -9,94 +9,51 @@ import (
 	"ypcrawl/yp"
 )
 
-// MapBy is what a map of the states shows.
-type MapBy string
+// A StateMeasure is a column of States that a map of the states shows.
+type StateMeasure struct{ Name, Word, Column, Unit string }
 
-// What a map can show.
-const (
-	MapDone      MapBy = "done"      // targets that are done, or dead letters
-	MapCoverage  MapBy = "coverage"  // listings seen of those that the site says it has
-	MapSuccess   MapBy = "success"   // attempts that went well
-	MapFreshness MapBy = "freshness" // how long ago targets were crawled well, on average
-	MapNew       MapBy = "new"       // listings that are new in the last pass of their source
-)
-
-// MapBys are the words, in the order in which they are offered.
-func MapBys() []MapBy { return []MapBy{MapDone, MapCoverage, MapSuccess, MapFreshness, MapNew} }
-
-// StateFigures are what a map tells of one state. What would read every target or page is nil if it was not asked for.
-type StateFigures struct {
-	State    string   `json:"state"`
-	Targets  int64    `json:"targets"` // searches
-	Finished int64    `json:"finished"`
-	Troubled int64    `json:"troubled"` // FAILED, STUCK or PARKED
-	Held     int64    `json:"in_progress"`
-	Listings int64    `json:"listings"` // distinct, first seen in this state
-	Done     *float64 `json:"done_percent"`
-	Coverage *float64 `json:"coverage_percent"` // of the targets of which the site says a number
-	Success  *float64 `json:"success_percent"`  // of all attempts so far
-	AgeSec   *float64 `json:"age_seconds"`      // mean of the targets that were crawled well once
-	New      *int64   `json:"new"`
+// StateMeasures are all of them, in the order in which they are offered. What is done stands in counters; for the others every target
+// of the scope is read, or every page of the last passes with new listings.
+var StateMeasures = []StateMeasure{
+	{"done", "Done", "done_percent", "Targets that are done or dead letters, in percent of those planned."},
+	{"coverage", "Coverage", "coverage_percent", "Listings seen, in percent of those that the site says it has. Where it says no number: -"},
+	{"success", "Success", "success_percent", "Attempts that succeeded, in percent of all so far."},
+	{"freshness", "Freshness", "crawled_at", "How long ago the targets were last crawled successfully, on average: m minutes, h hours, d days."},
+	{"new", "New", "new", "Listings seen for the first time in the last pass: k thousands, M millions."},
 }
 
+// troubled: FAILED, STUCK or PARKED. listings are those first seen in the state.
 const (
-	mapTotals = `
-	SELECT state, sum(iif(status = 'RETIRED', 0, targets)), sum(iif(status IN ('DONE', 'PARKED'), targets, 0)),
-		sum(iif(status IN ('FAILED', 'STUCK', 'PARKED'), targets, 0)), sum(iif(status = 'IN_PROGRESS', targets, 0))
-	FROM target_totals WHERE kind = 'search' AND ` + places + ` GROUP BY state ORDER BY state`
-	listingCounts = `SELECT state, sum(listings) FROM listing_totals WHERE ` + places + ` GROUP BY state`
-	mapTargets    = `
-	SELECT t.state, 100.0 * sum(` + seen + `) / nullif(sum(t.site_total), 0), 100.0 * sum(t.total_successes) / nullif(sum(t.total_attempts), 0),
-		avg(unixepoch(t.last_success_at))
+	stateTotals = `
+	WITH planned AS (
+		SELECT state, sum(iif(status = 'RETIRED', 0, targets)) AS targets, sum(iif(status IN ('DONE', 'PARKED'), targets, 0)) AS finished,
+			sum(iif(status IN ('FAILED', 'STUCK', 'PARKED'), targets, 0)) AS troubled, sum(iif(status = 'IN_PROGRESS', targets, 0)) AS in_progress
+		FROM target_totals WHERE kind = 'search' AND ` + places + ` GROUP BY state),
+	found AS (` + listingCounts + ` HAVING sum(listings) > 0)
+	SELECT ifnull(planned.state, found.state) AS state, ifnull(targets, 0) AS targets, 100.0 * finished / nullif(targets, 0) AS done_percent, ifnull(troubled, 0) AS troubled,
+		ifnull(in_progress, 0) AS in_progress, ifnull(listings, 0) AS listings
+	FROM planned FULL JOIN found ON found.state = planned.state ORDER BY 1`
+	listingCounts = `SELECT state, sum(listings) AS listings FROM listing_totals WHERE ` + places + ` GROUP BY state`
+	// Of the targets of which the site says a number; of all attempts so far; the mean of those that were crawled well once.
+	stateShares = `
+	SELECT t.state, 100.0 * sum(` + seen + `) / nullif(sum(t.site_total), 0) AS coverage_percent, 100.0 * sum(t.total_successes) / nullif(sum(t.total_attempts), 0) AS success_percent,
+		strftime('%Y-%m-%dT%H:%M:%fZ', avg(unixepoch(t.last_success_at)), 'unixepoch') AS crawled_at
 	FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + ` GROUP BY t.state`
 	// Of the new listings of a page one stands for all: a page is of one target.
-	mapNew = `
-	SELECT l.found_state, sum(e.listings) FROM listing_events e INDEXED BY listing_events_by_time CROSS JOIN listings l ON l.id = e.listing
+	stateNew = `
+	SELECT l.found_state AS state, sum(e.listings) AS new FROM listing_events e INDEXED BY listing_events_by_time CROSS JOIN listings l ON l.id = e.listing
 	WHERE e.at >= ?3 AND e.at >= ifnull(?4 ->> ('$."' || e.source_id || '"'), ?3) AND e.kind = 'new' AND (?1 = 0 OR e.source_id = ?1) AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2))) GROUP BY 1`
 )
 
-// Map reads what a map of the states shows. Of the scope, source and states count. What is done
-// stands in counters; for the rest every target of the scope is read, or every page of the last
-// passes with new listings.
-func (k *Reader) Map(ctx context.Context, scope store.Scope, by MapBy) ([]StateFigures, error) {
-	all, err := list(ctx, k, "read the map", mapTotals, placesOf(scope), func(f *StateFigures) []any {
-		return []any{&f.State, &f.Targets, &f.Finished, &f.Troubled, &f.Held}
-	})
-	if err != nil {
-		return nil, err
+// States is a row for each state with targets or listings, with the column of a measure. Of the scope, source and states count.
+func (k *Reader) States(ctx context.Context, scope store.Scope, measure StateMeasure) (*Table, error) {
+	all, err := k.ask(ctx, Part{Name: "states", Query: stateTotals}, placesOf(scope)...)
+	if err != nil || measure.Column == "done_percent" {
+		return all, err
 	}
-	type count struct {
-		state string
-		n     int64
-	}
-	counts := func(query string, args []any) ([]count, error) {
-		return list(ctx, k, "read the map", query, args, func(c *count) []any { return []any{&c.state, &c.n} })
-	}
-	// at is the row of a state; one that has listings and no targets has one, too.
-	at := func(state string) *StateFigures {
-		i, ok := slices.BinarySearchFunc(all, state, func(f StateFigures, s string) int { return strings.Compare(f.State, s) })
-		if !ok {
-			all = slices.Insert(all, i, StateFigures{State: state})
-		}
-		return &all[i]
-	}
-	listings, err := counts(listingCounts, placesOf(scope))
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range listings {
-		if c.n > 0 {
-			at(c.state).Listings = c.n
-		}
-	}
-	for i := range all {
-		if f := &all[i]; f.Targets > 0 {
-			f.Done = new(100 * float64(f.Finished) / float64(f.Targets))
-		}
-	}
-	switch by {
-	case MapDone:
-	case MapNew:
+	more, nothing := Part{Name: "the measures of states", Query: stateShares}, any(nil)
+	args := placesOf(scope)
+	if measure.Column == "new" {
 		passes, err := k.LastPasses(ctx, scope)
 		if err != nil || len(passes) == 0 { // without a pass nothing is known to be new
 			return all, err
@@ -106,34 +63,19 @@ func (k *Reader) Map(ctx context.Context, scope store.Scope, by MapBy) ([]StateF
 		for source, at := range of {
 			began[source] = yp.FormatTime(at)
 		}
-		fresh, err := counts(mapNew, placesOf(scope, yp.FormatTime(first), store.JSON(began)))
-		if err != nil {
-			return nil, err
-		}
-		for i := range all {
-			all[i].New = new(int64)
-		}
-		for _, c := range fresh {
-			at(c.state).New = &c.n
-		}
-	default:
-		type sums struct {
-			state                   string
-			coverage, success, mean *float64
-		}
-		rows, err := list(ctx, k, "read the map", mapTargets, placesOf(scope), func(s *sums) []any {
-			return []any{&s.state, &s.coverage, &s.success, &s.mean}
-		})
-		if err != nil {
-			return nil, err
-		}
-		now := float64(k.db.Now().UnixMilli()) / 1000
-		for _, s := range rows {
-			f := at(s.state)
-			if f.Coverage, f.Success = s.coverage, s.success; s.mean != nil {
-				f.AgeSec = new(max(0, now-*s.mean))
+		more.Query, nothing, args = stateNew, int64(0), placesOf(scope, yp.FormatTime(first), store.JSON(began))
+	}
+	added, err := k.ask(ctx, more, args...)
+	if err != nil {
+		return nil, err
+	}
+	for _, column := range added.Columns[1:] {
+		all.Add(column, func(row []any) any {
+			if i := slices.IndexFunc(added.Rows, func(r []any) bool { return r[0] == row[0] }); i >= 0 {
+				return added.Value(added.Rows[i], column)
 			}
-		}
+			return nothing
+		})
 	}
 	return all, nil
 }

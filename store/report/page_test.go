@@ -1,7 +1,9 @@
 package report_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -116,39 +118,23 @@ func TestOutcomeText(t *testing.T) {
 func TestMap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 2, "CA", "TX") // 4 targets each
-	read := func(by report.MapBy, scope store.Scope) map[string]report.StateFigures {
+	says := func(what string, measure int, scope store.Scope, want string) {
 		t.Helper()
-		all, err := b.Map(t.Context(), scope, by)
+		all, err := b.States(t.Context(), scope, report.StateMeasures[measure])
 		noErr(t, err)
-		of := map[string]report.StateFigures{}
-		for _, f := range all {
-			of[f.State] = f
-		}
-		if len(of) != len(all) {
-			t.Errorf("%s: a state is there twice: %v", by, all)
-		}
-		return of
-	}
-	is := func(what string, got *float64, want string) {
-		t.Helper()
-		text := "unknown"
-		if got != nil {
-			text = fmt.Sprintf("%.1f", *got)
-		}
-		if text != want {
-			t.Errorf("%s is %s, want %s", what, text, want)
+		data, err := json.Marshal(all)
+		noErr(t, err)
+		if got := regexp.MustCompile(`"crawled_at":"[^"]*"`).ReplaceAllString(string(data), `"crawled_at":"T"`); got != want {
+			t.Errorf("%s: %s, want %s", what, got, want)
 		}
 	}
-	if tx := read(report.MapCoverage, store.Scope{})["TX"]; tx.Targets != 4 || tx.Listings != 0 {
-		t.Errorf("before: %+v", tx)
-	} else {
-		is("coverage before", tx.Coverage, "unknown")
-		is("success before", tx.Success, "unknown")
-		is("age before", tx.AgeSec, "unknown")
+	of := func(ca, tx string) string {
+		return `[{"state":"CA","targets":4,` + ca + `},{"state":"TX","targets":4,` + tx + `}]`
 	}
-	if f := read(report.MapNew, store.Scope{})["TX"]; f.New != nil {
-		t.Errorf("%d are new before a pass", *f.New)
-	}
+	const done, coverage, fresh, none = 0, 1, 4, `"done_percent":0,"troubled":0,"in_progress":0,"listings":0`
+	const unknown = none + `,"coverage_percent":null,"success_percent":null,"crawled_at":null`
+	says("coverage before", coverage, store.Scope{}, of(unknown, unknown))
+	says("new before a pass", fresh, store.Scope{}, of(none, none))
 	_, err := b.run.BeginPass(t.Context(), b.scope, nil)
 	noErr(t, err)
 	p := page(true, "a", "b", "c")
@@ -159,27 +145,12 @@ func TestMap(t *testing.T) {
 		`UPDATE targets SET total_attempts = 1, total_successes = 1, last_success_at = '`+ago(time.Hour)+`' WHERE id = `+fmt.Sprint(c.TargetID),
 		`UPDATE runs SET pages = 1`)
 
-	tx := read(report.MapDone, store.Scope{})["TX"]
-	is("done", tx.Done, "50.0")
-	if tx.Finished != 2 || tx.Troubled != 1 || tx.Held != 0 || tx.Listings != 3 {
-		t.Errorf("done: %+v", tx)
-	}
-	tx = read(report.MapCoverage, store.Scope{})["TX"]
-	is("coverage", tx.Coverage, "25.0")
-	is("success", tx.Success, "25.0")
-	if tx.AgeSec == nil || *tx.AgeSec < 3590 || *tx.AgeSec > 3700 {
-		t.Errorf("age %v", tx.AgeSec)
-	}
-	all := read(report.MapNew, store.Scope{})
-	if all["TX"].New == nil || *all["TX"].New != 3 || all["CA"].New == nil || *all["CA"].New != 0 {
-		t.Errorf("new: %+v", all)
-	}
-	if only := read(report.MapNew, store.Scope{SourceID: b.scope.SourceID, States: []string{"CA"}}); len(only) != 1 || only["CA"].Targets != 4 {
-		t.Errorf("of CA alone: %+v", only)
-	}
-	if none := read(report.MapCoverage, store.Scope{SourceID: 99}); len(none) != 0 {
-		t.Errorf("of a source that is not there: %+v", none)
-	}
+	const some = `"done_percent":50,"troubled":1,"in_progress":0,"listings":3`
+	says("done", done, store.Scope{}, of(none, some))
+	says("coverage", coverage, store.Scope{}, of(unknown, some+`,"coverage_percent":25,"success_percent":25,"crawled_at":"T"`))
+	says("new", fresh, store.Scope{}, of(none+`,"new":0`, some+`,"new":3`))
+	says("of CA alone", fresh, store.Scope{SourceID: b.scope.SourceID, States: []string{"CA"}}, `[{"state":"CA","targets":4,`+none+`,"new":0}]`)
+	says("of a source that is not there", coverage, store.Scope{SourceID: 99}, `[]`)
 }
 
 // TestStateTable: the largest cities first, their targets in the column of their category.

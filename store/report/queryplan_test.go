@@ -104,8 +104,8 @@ func TestQueryPlans(t *testing.T) {
 		"page: waits":          {waitsNow, []any{0}, []string{"targets_waiting (wait_reason=? AND not_before>?)", "targets_set_aside"}, ""},
 		"page: last run":       {lastEnding, []any{0}, nil, "TEMP B-TREE"},
 		"page: listings":       {overviewListings, []any{0, "[]"}, nil, ""},
-		"page: map":            {mapTotals, []any{0, "[]"}, nil, ""},
-		"page: new":            {mapNew, []any{0, "[]", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
+		"page: map":            {stateTotals, []any{0, "[]"}, nil, ""},
+		"page: new":            {stateNew, []any{0, "[]", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
 		"page: cities":         {citiesOf, []any{0, "TX", 5}, []string{"SEARCH c USING INDEX cities_by_state (state=?)", "targets_of_search (source_id=? AND city_id=?)"}, ""},
 		"page: cells":          {cellsOf, []any{0, "[1]"}, []string{"targets_of_search (source_id=? AND city_id=?)"}, ""},
 

@@ -72,9 +72,9 @@ func questions(ctx context.Context, r *report.Reader, target int64) map[string]f
 		"Standing":         func() error { _, err := r.Standing(ctx, scope); return err },
 		"Overview":         func() error { _, err := r.Overview(ctx, scope); return err },
 		"StateTable":       func() error { _, err := r.StateTable(ctx, 0, "CA", 5); return err },
-		"Map": func() error {
-			for _, by := range report.MapBys() {
-				if _, err := r.Map(ctx, scope, by); err != nil {
+		"States": func() error {
+			for _, m := range report.StateMeasures {
+				if _, err := r.States(ctx, scope, m); err != nil {
 					return err
 				}
 			}
