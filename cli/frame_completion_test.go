@@ -190,23 +190,3 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _ypcrawl; echo "${COMPREPLY[*]}"`
 		})
 	}
 }
-
-func TestCompletionScripts(t *testing.T) {
-	t.Parallel()
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		t.Run(shell, func(t *testing.T) {
-			t.Parallel()
-			app := completingApp()
-			args, err := Prepare(app, []string{"ypcrawl", "completion", shell})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := app.Run(args); err != nil {
-				t.Fatal(err)
-			}
-			if out := app.Writer.(*bytes.Buffer).String(); !strings.Contains(out, completionMark) || !strings.HasSuffix(out, "\n") {
-				t.Errorf("script:\n%s", out)
-			}
-		})
-	}
-}

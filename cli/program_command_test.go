@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -81,58 +80,6 @@ func small(more ...string) []string {
 	return append([]string{
 		"run", "--source", "demo", "--states", "CA", "--max-cities", "2", "--categories", "Plumbers", "--max-pages", "1", "--workers", "2",
 	}, more...)
-}
-
-func TestRunOnATerminal(t *testing.T) {
-	t.Parallel()
-	s := newSeat(t)
-	if code := s.types(t.Context(), "", small()...); code != ExitOK {
-		t.Fatalf("exit %d: %s", code, s.err.text())
-	}
-	if bar := s.err.text(); !strings.Contains(bar, "100% |█") || !strings.Contains(bar, "2/2 targets") {
-		t.Errorf("no bar that reaches its end: %q", bar)
-	}
-	if strings.Contains(s.err.text(), "progress") {
-		t.Errorf("lines of progress beside the bar: %q", s.err.text())
-	}
-	if !strings.Contains(s.out.text(), "yp.db holds 60 listings of") {
-		t.Errorf("got %q", s.out.text())
-	}
-}
-
-func TestSummaryAsJSONIsWholeAndIndentedOnATerminal(t *testing.T) {
-	t.Parallel()
-	s := newSeat(t)
-	if code := s.types(t.Context(), "", small("--json")...); code != ExitOK {
-		t.Fatalf("exit %d: %s", code, s.err.text())
-	}
-	var sum map[string]any
-	if err := json.Unmarshal([]byte(s.out.text()), &sum); err != nil {
-		t.Fatal(err)
-	}
-	for _, key := range []string{"outcome", "targets", "pages", "requests", "new", "seconds", "scope", "database"} {
-		if _, ok := sum[key]; !ok {
-			t.Errorf("%s is missing in %s", key, s.out.text())
-		}
-	}
-}
-
-func TestInterruptedRunTellsWhereItStands(t *testing.T) {
-	t.Parallel()
-	s := newSeat(t)
-	if code := s.types(t.Context(), "", small()...); code != ExitOK {
-		t.Fatal(s.err.text())
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	s.out, s.err = &screenOf{tty: tty{width: 100}}, &screenOf{tty: tty{width: 100}}
-	s.err.wrote = cancel // at the first line of the run
-	code := s.run(ctx, "", append(small(), "--states", "TX")...)
-	if code != ExitInterrupted {
-		t.Fatalf("exit %d: %s", code, s.err.text())
-	}
-	if got := s.err.text(); !strings.Contains(got, "go on with") && !strings.Contains(got, "type the same command again") {
-		t.Errorf("how to go on is not said: %s", got)
-	}
 }
 
 func TestResetAsks(t *testing.T) {

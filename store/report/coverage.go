@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -118,37 +117,3 @@ func (t *CoverageTotals) Add(o CoverageTotals) {
 
 // All is how many targets the selection has.
 func (t CoverageTotals) All() int64 { return t.Targets + t.Again + t.NeverCrawled }
-
-// Discovery is what is known of a source's cities in a state, and how the last crawl of
-// its index fared.
-type Discovery struct {
-	Source    string       `json:"source"`
-	State     string       `json:"state"`
-	Cities    int64        `json:"cities"`          // in the index now
-	New       int64        `json:"new"`             // of them first seen, or back, since the last crawl of the index began
-	Removed   int64        `json:"removed"`         // no longer in the index
-	BySlug    int64        `json:"matched_by_slug"` // of the cities, by how the gazetteer knew them
-	ByName    int64        `json:"matched_by_name"`
-	Unmatched int64        `json:"matched_none"`
-	Targets   int64        `json:"targets"` // planned in the state, whatever became of them
-	Retired   int64        `json:"targets_retired"`
-	Status    yp.Status    `json:"status"` // of the index
-	Pages     int          `json:"pages"`
-	PagesDone int          `json:"pages_done"`
-	Started   time.Time    `json:"started_at"`
-	Finished  time.Time    `json:"finished_at"`
-	LastDone  time.Time    `json:"last_done_at"` // end of the last complete crawl
-	Code      yp.ErrorCode `json:"error_code,omitempty"`
-	Error     string       `json:"error,omitempty"`
-}
-
-const discoveries = `
-	SELECT source, state, cities, new, removed, by_slug, by_name, unmatched, targets, retired, status, pages, page, started_at, finished_at, complete_at,
-		ifnull(error, ''), ifnull(message, '')
-	FROM v_indexes WHERE ` + ofSource + ` AND ` + inStates + ` ORDER BY source, state`
-
-// Discoveries tells of every state whose index was crawled, or is to be. Of the scope,
-// source and states count.
-func (k *Reader) Discoveries(ctx context.Context, scope store.Scope) ([]Discovery, error) {
-	return list(ctx, k, "read what was discovered", discoveries, placesOf(scope), fields[Discovery])
-}

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -79,38 +77,6 @@ func TestDetailTotals(t *testing.T) {
 	stats := report.Choice{Values: map[string]any{"states": []string{"CA"}}, Columns: strings.Fields("source state wanted planned done fetched with_email")}
 	if got := listed(t, b.Reader, "details stats", stats); got != "demo|CA|3|2|1|1|0" {
 		t.Error(got)
-	}
-}
-
-// readIndex reads an index of one page of Arizona's that shows these cities.
-func (b *bundle) readIndex(t *testing.T, slugs ...string) {
-	t.Helper()
-	c := b.ofKind(t, yp.KindIndex, "AZ")
-	plan := yp.SearchPlan{TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}}
-	p := yp.Page{Number: 1, Last: true, Path: "/az", Plan: &plan}
-	for _, s := range slugs {
-		p.Cities = append(p.Cities, yp.FoundCity{City: yp.City{Slug: s, Name: s, State: "AZ", Population: 1000, Tier: 3}, Address: s, Shown: s, Matched: "slug"})
-	}
-	b.commit(t, c, p)
-}
-
-func TestDiscoveries(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 0)
-	noErr(t, b.PlanIndexes(t.Context(), b.scope.SourceID, []checkpoint.StateIndex{{State: "AZ", Pages: 1}}))
-	b.readIndex(t, "a-az", "b-az")
-	clock.Move(checkpoint.IndexAgain)
-	b.readIndex(t, "a-az", "c-az")
-	got, err := b.Discoveries(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}})
-	want := []report.Discovery{{
-		Source: "demo", State: "AZ", Cities: 2, New: 1, Removed: 1, BySlug: 2, Targets: 2, Retired: 1, Status: yp.Done, Pages: 1, PagesDone: 1,
-		Started: clock.Now(), Finished: clock.Now(), LastDone: clock.Now(),
-	}}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
-	}
-	if none, err := b.Discoveries(t.Context(), store.Scope{States: []string{"TX"}}); err != nil || none == nil || len(none) != 0 {
-		t.Errorf("%v, %v", none, err)
 	}
 }
 

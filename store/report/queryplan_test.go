@@ -72,7 +72,6 @@ func TestQueryPlans(t *testing.T) {
 		"details: totals":    {detailTotals, nil, nil, "TEMP B-TREE"},
 		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"details: of one":    {showDetail.row, nil, []string{"INDEX targets_of_detail (listing=?)"}, ""},
-		"discoveries":        {discoveries, []any{0, "[]"}, []string{"INDEX targets_of_index"}, ""},
 		"list: dead letters": {asked("targets list", "status", "PARKED"), nil, []string{"targets_troubled"}, ""},
 		"list: errors":       {asked("errors", "", ""), nil, []string{"crawl_attempts_by_end (finished_at>?"}, ""},
 		"list: set aside":    {asked("waits", "", ""), nil, []string{"targets_set_aside"}, ""},
