@@ -19,8 +19,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// listingColumns and detailColumns list the columns that are compared: of the fields of a listing but for its id, of
-// those of its own page but for its id and its name, which stays the card's.
+// listingColumns and detailColumns are compared. The name of a listing stays its card's.
 func listingColumns() []string { return columns(reflect.TypeFor[yp.Listing](), "id", "rank") }
 func detailColumns() []string  { return columns(reflect.TypeFor[yp.Detail](), "id", "name") }
 
@@ -78,11 +77,10 @@ func fileURL(path, query string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// Compare returns a sentence about every row that differs between the rows of a source and the truth: the rows of either are taken from those
-// of the other, EXCEPT both ways. Details, cities and searches of which the truth has none are not compared. With
-// details, listings must have what their own pages complete. With changes since earlier epochs, values and listings that
-// the site no longer shows may be there, the latter as dropped once they were missed often enough. Addresses of pages and pictures are compared without the host if that is this
-// machine: the demo directory may have had several ports.
+// Compare returns a sentence about every row that differs between the rows of a source and the truth. Details, cities and searches of
+// which the truth has none are not compared. With details, listings must have what their own pages complete. With changes since earlier
+// epochs, values and listings that the site no longer shows may be there, the latter as dropped once they were missed often enough.
+// Addresses are compared without the host if that is this machine: the demo directory may have had several ports.
 func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth) (found []string, err error) {
 	if err := db.IntegrityCheck(ctx); err != nil {
 		return nil, err
@@ -145,16 +143,14 @@ const (
 	sourceID = `(SELECT id FROM sources WHERE name = ?1)`
 	status   = `iif(l.dropped_at IS NULL, 'open', 'dropped') AS status`
 	vanished = ` FROM listings l WHERE l.source_id = ` + sourceID + ` AND (l.listing_id IN gone OR l.listing_id IN held)`
-	// missed is how many crawls in a row of the target that is the least sure of it lack a listing, or
-	// reads of the index the target's city.
+	// missed is how many crawls in a row of the target that is the least sure of it lack a listing, or reads of the index its city.
 	missed = `(SELECT ifnull(min(max(s.missed, ifnull(x.missed, 0))), 0) FROM sightings s JOIN targets t ON t.id = s.target_id
 		LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id WHERE s.listing = l.id)`
 	searches = `SELECT c.slug || '/' || k.slug AS id, t.page_current AS pages, t.status, t.retired_at IS NOT NULL AS retired FROM targets t
 		JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id WHERE t.kind = 'search' AND t.source_id = ` + sourceID
 )
 
-// values lists columns of a table beside which that of the truth stands as t; "" = of the truth itself.
-// After earlier epochs the database may have what the truth lacks.
+// values lists columns of a table beside the truth's, t; "" = of the truth. After earlier epochs the database may have more.
 func values(columns []string, table string, since bool) string {
 	out := make([]string, len(columns))
 	for i, column := range columns {
@@ -171,8 +167,7 @@ func values(columns []string, table string, since bool) string {
 	return strings.Join(out, ", ")
 }
 
-// Crawled is what a database says of the crawl of a source: where the site stood, and what the
-// truth has to be asked for to be compared with it.
+// Crawled is what a database says of the crawl of a source: where the site stood, and what was to be crawled.
 type Crawled struct {
 	BaseURL  string
 	Searches []demo.Search // Pages is the limit of each

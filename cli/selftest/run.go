@@ -146,8 +146,7 @@ func (r *runner) run(requests int, args ...string) (*child, error) {
 	return c, nil
 }
 
-// ended judges a child that was not killed: its work is done, or some of it waits (3) because too many
-// kills in a row hit the same target.
+// ended judges a child that was not killed: its work is done, or some of it waits (3) because too many kills hit one target.
 func (r *runner) ended(c *child) error {
 	if code := c.ProcessState.ExitCode(); code == 0 || code == 3 || r.ctx.Err() != nil {
 		return r.ctx.Err()
