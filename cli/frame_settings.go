@@ -38,7 +38,12 @@ type setFlag struct {
 func flagsOf(app *cli.App) (all []setFlag, keys []string) {
 	usage := func(f cli.Flag) string { return f.(cli.DocGenerationFlag).GetUsage() }
 	root := commandPath{rootOf(app)}
-	ofRun := append(root, cmp.Or(root.sub(mainCommand), root.last()))
+	ofRun := map[string]cli.Flag{} // once: the library makes the names of a flag anew each time
+	for _, f := range cmp.Or(root.sub(mainCommand), root.last()).Flags {
+		for _, name := range f.Names() {
+			ofRun[name] = f
+		}
+	}
 	var walk func(command string, cmd *cli.Command)
 	walk = func(command string, cmd *cli.Command) {
 		for _, f := range cmd.Flags {
@@ -47,7 +52,7 @@ func flagsOf(app *cli.App) (all []setFlag, keys []string) {
 			if isSetting(f) {
 				s.keys = append(s.keys, mainCommand+" "+s.name)
 			}
-			if same, depth := ofRun.flag(s.name); depth == 1 && same != nil && (usage(same) == usage(f) || s.name == "source" || s.name == "dry-run") {
+			if same := ofRun[s.name]; same != nil && (usage(same) == usage(f) || s.name == "source" || s.name == "dry-run") {
 				s.keys = append(s.keys, s.name)
 			}
 			if s.name != "help" {

@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -213,13 +212,7 @@ func passesText(passes []report.Pass, run *report.RunListings) (lines []string) 
 	if run.Running {
 		text = "The run under way as a whole"
 	}
-	text += ": " + thousands(run.New) + " new"
-	for _, part := range fatesOf(crawl.Stats{Dropped: run.Dropped, Restored: run.Restored}) {
-		if part.n > 0 {
-			text += fmt.Sprintf(", %s %s", thousands(part.n), part.name)
-		}
-	}
-	return append(lines, text+".")
+	return append(lines, fmt.Sprintf("%s: %s new, %s dropped, %s restored.", text, thousands(run.New), thousands(run.Dropped), thousands(run.Restored)))
 }
 
 // speedText tells how fast it goes and how long it takes.

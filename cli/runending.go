@@ -524,13 +524,13 @@ func (r *run) print(s summary, left error) error {
 		case idle != nil:
 			w.more(idle...)
 		case r.onlyDetails:
-			w.table(detailTable(s))
+			w.table(runTable(s, true))
 		case r.onlyIndexes:
 			w.keep(r.showIndexes())
 		case r.several():
 			w.table(severalTable(s))
 		default:
-			w.table(runTable(s))
+			w.table(runTable(s, false))
 		}
 		if s.Coverage != nil && s.Coverage.All() > 0 {
 			w.more(s.Coverage.Line("this selection"))
@@ -569,105 +569,68 @@ func idleText(now time.Time, s selected) []string {
 	return append([]string{"Nothing may be crawled now: " + text + "."}, due...)
 }
 
-// runTable is the summary of a run over one source. Most lines are there only where there is something to say.
-func runTable(s summary) *table {
+// runTable is the summary of a run over one source, or of one that fetches details alone. Most lines are there only where there is
+// something to say.
+func runTable(s summary, onlyDetails bool) *table {
 	t := newTable("", "this run", "this selection")
-	some := func(name string, n int64) {
-		if n > 0 {
-			t.row(name, n, "")
+	line := func(always bool, name string, n int64, all ...any) {
+		if always || n > 0 || len(all) > 0 && all[0] != int64(0) {
+			t.row(append([]any{name, n}, all...)...)
 		}
 	}
-	both := func(name string, n, all int64) {
-		if n+all > 0 {
-			t.row(name, n, all)
+	stands := func(always bool, name string, n int64) { // of the selection alone
+		if always || n > 0 {
+			t.row(name, "", n)
 		}
 	}
-	t.row("targets done", s.Done, s.Scope.Done)
-	both("targets to try again", s.Stats.Waiting, s.Scope.Waiting)
-	both("targets failed", s.Failed, s.Scope.Failed)
-	both("targets parked", s.Parked, s.Scope.Parked)
-	if s.Scope.Stuck > 0 {
-		t.row("targets stuck", "", s.Scope.Stuck)
-	}
-	t.row("targets to do", "", s.Scope.toDo()-s.Scope.Waiting)
-	pages := "pages"
+	searches, pages := !onlyDetails, "pages"
 	if s.PagesRead() > s.Pages {
 		pages = "pages of results"
 	}
-	t.row(pages, s.Pages, s.Scope.Pages)
-	some("pages of indexes", s.IndexPages)
-	some("indexes failed", s.IndexesFailed)
-	some("details", s.Details)
-	some("details failed", s.DetailsFailed)
-	some("details missing", s.DetailsMissing)
-	t.row("requests", s.Requests, "")
-	t.row("new listings", s.New, "")
-	some("changed listings", s.Changed)
-	some("rejections (each page counts)", s.Rejected)
-	some("dropped listings", s.Dropped)
-	some("restored listings", s.Restored)
-	t.row("new companies", s.Companies, "")
-	some("cards left out (more than 1,000 on a page)", s.LeftOut)
-	some("next links off the source, not followed", s.Elsewhere)
-	t.row("time", took(s.Elapsed), "")
-	s.speed(t)
-	return t
-}
-
-// speed adds how many pages of every kind were read a second.
-func (s *summary) speed(t *table) {
+	if searches {
+		line(true, "targets done", s.Done, s.Scope.Done)
+		line(false, "targets to try again", s.Stats.Waiting, s.Scope.Waiting)
+		line(false, "targets failed", s.Failed, s.Scope.Failed)
+		line(false, "targets parked", s.Parked, s.Scope.Parked)
+		stands(false, "targets stuck", s.Scope.Stuck)
+		stands(true, "targets to do", s.Scope.toDo()-s.Scope.Waiting)
+		line(true, pages, s.Pages, s.Scope.Pages)
+	}
+	line(false, "pages of indexes", s.IndexPages)
+	line(false, "indexes failed", s.IndexesFailed)
+	line(onlyDetails, "details", s.Details)
+	line(false, "details failed", s.DetailsFailed)
+	line(false, "details missing", s.DetailsMissing)
+	line(true, "requests", s.Requests)
+	line(searches, "new listings", s.New)
+	line(false, "changed listings", s.Changed)
+	line(false, "rejections (each page counts)", s.Rejected)
+	line(false, "dropped listings", s.Dropped)
+	line(false, "restored listings", s.Restored)
+	line(searches, "new companies", s.Companies)
+	line(false, "cards left out (more than 1,000 on a page)", s.LeftOut)
+	line(false, "next links off the source, not followed", s.Elsewhere)
+	t.row("time", took(s.Elapsed))
 	if n := s.PagesRead(); s.Seconds > 0 && n > 0 {
 		t.row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))
 	}
-}
-
-// severalTable is the summary of a run over several sources, a line for each.
-func severalTable(s summary) *table {
-	header := []string{"source", "ended", "done", "to do", "failed", "pages", "requests", "new"}
-	all := fatesOf(s.Stats)
-	for _, part := range all {
-		if part.n > 0 {
-			header = append(header, part.name)
-		}
+	if onlyDetails {
+		t.hide("this selection")
 	}
-	total := sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}
-	return tableOf(append(s.Sources, total), func(o sourceSummary) []any {
-		row := []any{o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New}
-		for i, part := range fatesOf(o.Stats) {
-			if all[i].n > 0 {
-				row = append(row, part.n)
-			}
-		}
-		return append(row, took(o.Elapsed))
-	}, append(header, "time")...)
-}
-
-// detailTable is the summary of a run that fetches details alone.
-func detailTable(s summary) *table {
-	t := newTable("", "this run")
-	t.row("details", s.Details)
-	if s.DetailsFailed > 0 {
-		t.row("details failed", s.DetailsFailed)
-	}
-	if s.DetailsMissing > 0 {
-		t.row("details missing", s.DetailsMissing)
-	}
-	t.row("requests", s.Requests)
-	t.row("time", took(s.Elapsed))
-	s.speed(t)
 	return t
 }
 
-// fate is how many listings something became of.
-type fate struct {
-	name string
-	n    int64
-}
-
-// fatesOf are those that are told only where there are any. A rejection counts on each page that
-// shows the listing; what `changes` calls rejected counts once.
-func fatesOf(st crawl.Stats) []fate {
-	return []fate{{"rejections", st.Rejected}, {"dropped", st.Dropped}, {"restored", st.Restored}}
+// severalTable is the summary of a run over several sources, a line for each. A rejection counts on each page that shows the listing;
+// what `changes` calls rejected counts once.
+func severalTable(s summary) *table {
+	total := sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}
+	t := tableOf(append(s.Sources, total), func(o sourceSummary) []any {
+		return []any{
+			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Rejected, o.Dropped, o.Restored, took(o.Elapsed),
+		}
+	}, "source", "ended", "done", "to do", "failed", "pages", "requests", "new", "rejections", "dropped", "restored", "time")
+	t.hideZeros("rejections", "dropped", "restored")
+	return t
 }
 
 // mostlyRejected reports whether a crawl was of little use: more than half of the
