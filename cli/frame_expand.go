@@ -238,7 +238,7 @@ func unknownCommand(at commandPath, word string) error {
 	if len(inner) > 0 {
 		hint = ": did you mean " + strings.Join(inner, ", or ") + "?"
 	}
-	return Usagef("unknown command %q%s; see '%s --help'", word, hint, at)
+	return Usagef("unknown command %q%s; see '%s --help'", redactURL(word), hint, at) // it may hold a password
 }
 
 // isFlag tells whether the library would read arg as a flag or as the end of

@@ -18,13 +18,6 @@ func (p *Program) proxiesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "proxies",
 		Usage: "Your proxies (off by default, see run --proxy-policy): add, enable, disable, remove",
-		// A word that is no command may hold a password: it is not repeated as it is.
-		Action: func(c *cli.Context) error {
-			if !c.Args().Present() {
-				return cli.ShowSubcommandHelp(c)
-			}
-			return Usagef("unknown command %q; see '%s --help'", redactURL(c.Args().First()), c.Command.HelpName)
-		},
 		Subcommands: []*cli.Command{
 			p.listCommand("proxies list"),
 			{
