@@ -2,7 +2,7 @@ package cli
 
 import (
 	"bufio"
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
+	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/cli/export"
 	"ypcrawl/store"
@@ -268,56 +269,44 @@ func (d *delivery) write() (err error) {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(d.c.Context)
-	defer cancel()
 	const atOnce = 256 // rows that are handed over together
-	batches, done := make(chan [][]any, 4), make(chan error, 1)
-	go func() {
+	batches := make(chan [][]any, 4)
+	g, ctx := errgroup.WithContext(d.c.Context)
+	g.Go(func() (err error) {
 		defer close(batches)
-		batch := make([][]any, 0, atOnce)
+		var batch [][]any
 		send := func() error {
 			select {
 			case batches <- batch:
-				batch = make([][]any, 0, atOnce)
+				batch = nil
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
-		var err error
 		d.mark, err = d.k.EachListing(ctx, d.query, func(row []any) error {
 			if batch = append(batch, row); len(batch) == atOnce {
 				return send()
 			}
 			return nil
 		})
-		if err == nil {
-			err = send()
-		}
-		done <- err
-	}()
-	var failed error
-	for batch := range batches {
-		for _, row := range batch {
-			if failed == nil {
+		return cmp.Or(err, send())
+	})
+	g.Go(func() error {
+		for batch := range batches {
+			for _, row := range batch {
 				d.rows++
-				failed = rows.Write(row)
+				if err := rows.Write(row); err != nil {
+					return err
+				}
 			}
 		}
-		if failed != nil {
-			cancel()
-		}
+		return nil
+	})
+	if err := g.Wait(); err != nil {
+		return err
 	}
-	if err := <-done; failed == nil {
-		failed = err
-	}
-	if failed == nil {
-		failed = rows.Close()
-	}
-	if failed == nil {
-		failed = out.Flush()
-	}
-	return failed
+	return cmp.Or(rows.Close(), out.Flush())
 }
 
 // explain says what can be done about a failure.

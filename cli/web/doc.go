@@ -5,10 +5,12 @@
 // event stream is told every part that has changed; one without script loads it again and
 // again.
 //
-// Invariants: what is read is read at most once a second, however many look on, and not at
-// all while nobody does; every question has a limit of time; no text that came from the web
-// reaches a browser unescaped, nor with characters that hide or turn text (see printable);
-// nothing is served to whoever asks under a name that is not ours (see guard).
+// Invariants: nothing is kept but what each event stream was told last. A view is read in one snapshot
+// of the database: by who asks for it, and then once a second for all who look on at one address, not
+// at all while nobody does; a part that takes long is read less often, and says of when it is. Every
+// question has a limit of time; no text that came from the web reaches a browser unescaped, nor with
+// characters that hide or turn text (see printable); nothing is served to whoever asks under a name
+// that is not ours (see guard).
 //
 // Crash: nothing is kept here.
 //

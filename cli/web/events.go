@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -21,7 +22,7 @@ type feed struct {
 }
 
 // follow sends what changes of a view until the viewer or the server is gone.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Values) {
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Values, now []fragment) {
 	news, leave := s.join(v, q)
 	if news == nil {
 		w.Header().Set("Retry-After", "30")
@@ -39,8 +40,7 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 		_, err := w.Write(b)
 		return err == nil && out.Flush() == nil
 	}
-	fragments, refused := s.look(v, q)
-	if refused != nil || !send(append([]byte("retry: 2000\n\n"), frames(fragments)...)) {
+	if !send(append([]byte("retry: 2000\n\n"), frames(now)...)) {
 		return
 	}
 	for {
@@ -98,7 +98,7 @@ func (s *Server) join(v View, q url.Values) (news chan []byte, leave func()) {
 func (s *Server) watch(f *feed, v View, q url.Values) {
 	tick := time.NewTicker(s.cfg.Every)
 	defer tick.Stop()
-	sent := map[string]string{}
+	seen := map[string]*last{}
 	var spoke time.Time
 	for {
 		select {
@@ -108,15 +108,13 @@ func (s *Server) watch(f *feed, v View, q url.Values) {
 			return
 		case <-tick.C:
 		}
-		fragments, _ := s.look(v, q) // none of one that is refused: what the page shows stands, and it hears that we live
-		changed := make([]fragment, 0, len(fragments))
-		for _, p := range fragments {
-			if sent[p.ID] != p.Hash {
-				sent[p.ID] = p.Hash
-				changed = append(changed, p)
-			}
-		}
-		news := frames(changed)
+		fragments, _ := s.look(s.stopped, v, q, seen) // none of one that is refused: what the page shows stands, and it hears that we live
+		news := frames(slices.DeleteFunc(fragments, func(p fragment) bool {
+			was := seen[p.ID]
+			same := was.hash == p.Hash
+			was.hash = p.Hash
+			return same
+		}))
 		if now := time.Now(); len(news) > 0 || now.Sub(spoke) >= s.beatEvery {
 			if len(news) == 0 {
 				news = frame("beat", nil)

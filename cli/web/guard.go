@@ -34,9 +34,6 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 				"Open http://"+listening.String()+"/, or allow it: `dashboard --allow-host "+nameOf(r.Host)+"`, of a run allow-host in ypcrawl.yaml.")
 		case origin != "" && !sameOrigin(origin, r.Host), site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			s.refuse(w, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
-		case s.cfg.Plain[r.URL.Path] == nil && s.conns.crowded():
-			h.Set("Connection", "close")
-			s.refuse(w, http.StatusServiceUnavailable, "Too many are looking at this page.", "Load it again in a while.")
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			s.refuse(w, http.StatusMethodNotAllowed, "This page takes no input.", "Request it with GET.")

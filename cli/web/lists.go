@@ -86,7 +86,7 @@ type field struct {
 // filters are the form above a list. It changes with its address alone, so that nothing replaces a form in which
 // somebody chooses.
 func (s *Server) filters(path string, l report.List) Part {
-	return Part{Name: "filters", Of: path, Asks: asks(l), Read: func(_ context.Context, q url.Values) (any, error) {
+	return Part{Name: "filters", Of: path, Asks: asks(l), Read: func(_ context.Context, _ *report.Reader, q url.Values) (any, error) {
 		var fields []field
 		for _, f := range narrows(l) {
 			x := field{Name: f.Name, Value: q.Get(f.Name), Switch: f.Kind == report.Switch}
@@ -171,7 +171,7 @@ func (t *table) Row(values []any) error {
 
 // rows are the rows of a list.
 func (s *Server) rows(path string, l report.List) Part {
-	return Part{Name: "rows", Of: path, Asks: asks(l, "rows"), Read: func(ctx context.Context, q url.Values) (any, error) {
+	return Part{Name: "rows", Of: path, Asks: asks(l, "rows"), Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		choice, err := s.choose(path, l, q)
 		if err != nil {
 			return nil, err
@@ -195,11 +195,11 @@ func (s *Server) rows(path string, l report.List) Part {
 				t.Others = append(t.Others, o.Page)
 			}
 		}
-		if err := s.cfg.Reader.List(ctx, l, choice, t); err != nil {
+		if err := k.List(ctx, l, choice, t); err != nil {
 			return nil, err
 		}
 		if choice.Values["search"] != nil {
-			if t.Lacking, err = s.cfg.Reader.WordsLacking(ctx); err != nil {
+			if t.Lacking, err = k.WordsLacking(ctx); err != nil {
 				return nil, err
 			}
 		}

@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/url"
-	"time"
 
 	"ypcrawl/store/report"
 )
@@ -23,13 +22,12 @@ func (s *Server) view(path, nav, title string, parts ...Part) View {
 	return View{Path: path, Nav: nav, Title: title, Parts: append([]Part{s.sentence(), s.banner()}, parts...)}
 }
 
-// readStanding reads what is going on, once for all parts that show it.
-func (s *Server) readStanding(ctx context.Context, _ url.Values) (any, error) {
-	return s.standing.get(s.cfg.Every, func() (*report.Standing, error) { return s.cfg.Reader.Standing(ctx, s.cfg.Scope) })
-}
-
 // sentence says what is going on.
-func (s *Server) sentence() Part { return Part{Name: "sentence", Read: s.readStanding} }
+func (s *Server) sentence() Part {
+	return Part{Name: "sentence", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
+		return k.Standing(ctx, s.cfg.Scope)
+	}}
+}
 
 // bar is one of the bars: of targets, and of pages while there is something to read.
 type bar struct {
@@ -43,12 +41,12 @@ type bar struct {
 
 // bars are how far the crawl is.
 func (s *Server) bars() Part {
-	return Part{Name: "bars", Read: func(ctx context.Context, q url.Values) (any, error) {
-		st, err := s.readStanding(ctx, q)
+	return Part{Name: "bars", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
+		st, err := k.Standing(ctx, s.cfg.Scope)
 		if err != nil {
 			return nil, err
 		}
-		return barsOf(st.(*report.Standing)), nil
+		return barsOf(st), nil
 	}}
 }
 
@@ -77,9 +75,9 @@ func timeLeft(st *report.Standing) string {
 	return "time left for all that is due: " + st.Left.Text(st.Now)
 }
 
-// figures are the four numbers. Some of them read every target, and are read less often.
+// figures are the four numbers.
 func (s *Server) figures() Part {
-	return Part{Name: "figures", Read: func(ctx context.Context, _ url.Values) (any, error) {
-		return s.cfg.Reader.Overview(ctx, s.cfg.Scope)
-	}, Every: 2 * time.Second}
+	return Part{Name: "figures", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
+		return k.Overview(ctx, s.cfg.Scope)
+	}}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -220,6 +221,59 @@ func TestSpokes(t *testing.T) {
 				if dx, dy := p.X-o.X, p.Y-o.Y; dx*dx+dy*dy < 18*18 {
 					t.Errorf("%d workers: %s stands on %s", n, p.Name, o.Name)
 				}
+			}
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	p := 12.6
+	for _, c := range []struct {
+		in   any
+		want string
+	}{
+		{0.0, "0 %"}, {0.04, "0.0 %"}, {3.14, "3.1 %"}, {12.6, "12.6 %"}, {14.96, "15.0 %"}, {99.96, "99.9 %"}, {99.999, "99.9 %"}, {100.0, "100 %"}, {&p, "12.6 %"}, {(*float64)(nil), "unknown"},
+	} {
+		if got := percent(c.in); got != c.want {
+			t.Errorf("%v is %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestTiles: every state stands on the map, once.
+func TestTiles(t *testing.T) {
+	t.Parallel()
+	m := mapOf(report.StateMeasures[0], &report.Table{}, time.Now())
+	at := map[string]string{}
+	for _, tile := range m.Tiles {
+		place := strconv.Itoa(tile.Column) + "/" + strconv.Itoa(tile.Row)
+		if at[place] != "" || tile.Column > 11 || tile.Row > 7 {
+			t.Errorf("%s and %s stand at %s", tile.Code, at[place], place)
+		}
+		at[place] = tile.Code
+	}
+	if len(m.Tiles) != 51 || len(at) != 51 {
+		t.Errorf("%d states at %d places", len(m.Tiles), len(at))
+	}
+}
+
+// TestTemplatesKeepThePolicy: it allows neither inline styles nor handlers, nor what comes from
+// elsewhere, so no template may have one.
+func TestTemplatesKeepThePolicy(t *testing.T) {
+	t.Parallel()
+	names, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		text, err := templateFiles.ReadFile("templates/" + n.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, never := range []string{" style=", " onclick=", " onload=", "javascript:", "http://", "https://", "<style", "<script>"} {
+			if strings.Contains(string(text), never) {
+				t.Errorf("%s has %q", n.Name(), never)
 			}
 		}
 	}

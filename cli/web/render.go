@@ -100,6 +100,13 @@ func percent(v any) string {
 	return text + " %"
 }
 
+// fragment is a part as HTML.
+type fragment struct {
+	ID   string `json:"id"`
+	Hash string `json:"hash"`
+	HTML string `json:"html"`
+}
+
 // render makes a part's HTML; with an err it says that it can't be read, and since when.
 func (s *Server) render(p Part, shown Shown, err error) fragment {
 	shown.Scope = s.cfg.About

@@ -61,12 +61,12 @@ func measureOf(name string) (report.StateMeasure, bool) {
 
 // stateMap is the map of the states.
 func (s *Server) stateMap() Part {
-	return Part{Name: "map", Asks: []string{"by"}, Read: func(ctx context.Context, q url.Values) (any, error) {
+	return Part{Name: "map", Asks: []string{"by"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		by, ok := measureOf(q.Get("by"))
 		if !ok {
 			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("The map can't show %q.", q.Get("by")), "Choose one of the words above it."}
 		}
-		states, err := s.cfg.Reader.States(ctx, s.cfg.Scope, by)
+		states, err := k.States(ctx, s.cfg.Scope, by)
 		if err != nil {
 			return nil, err
 		}
@@ -236,14 +236,14 @@ const (
 
 // statesTable lists all states with what the maps show, or compares two.
 func (s *Server) statesTable() Part {
-	return Part{Name: "states", Asks: []string{"a", "b", "cities"}, Read: func(ctx context.Context, q url.Values) (any, error) {
+	return Part{Name: "states", Asks: []string{"a", "b", "cities"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		m := statesModel{Codes: yp.States(), A: strings.ToUpper(q.Get("a")), B: strings.ToUpper(q.Get("b"))}
 		by, _ := measureOf("coverage")
 		for _, code := range []string{m.A, m.B} {
 			if code == "" {
 				continue
 			}
-			one, err := s.readState(ctx, code, by, q)
+			one, err := s.readState(ctx, k, code, by, q)
 			if err != nil {
 				return nil, err
 			}
@@ -259,7 +259,7 @@ func (s *Server) statesTable() Part {
 			}
 			return m, nil
 		}
-		all, err := s.cfg.Reader.States(ctx, s.cfg.Scope, by)
+		all, err := k.States(ctx, s.cfg.Scope, by)
 		if err != nil {
 			return nil, err
 		}
@@ -276,12 +276,12 @@ func (s *Server) statesTable() Part {
 
 // oneState is the cities and categories of a state.
 func (s *Server) oneState() Part {
-	return Part{Name: "state", Asks: []string{"state", "cities"}, Read: func(ctx context.Context, q url.Values) (any, error) {
-		return s.readState(ctx, strings.ToUpper(q.Get("state")), report.StateMeasures[0], q)
+	return Part{Name: "state", Asks: []string{"state", "cities"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
+		return s.readState(ctx, k, strings.ToUpper(q.Get("state")), report.StateMeasures[0], q)
 	}}
 }
 
-func (s *Server) readState(ctx context.Context, code string, by report.StateMeasure, q url.Values) (*stateModel, error) {
+func (s *Server) readState(ctx context.Context, k *report.Reader, code string, by report.StateMeasure, q url.Values) (*stateModel, error) {
 	if st, ok := yp.LookupState(code); ok {
 		code = st.Code
 	}
@@ -292,7 +292,7 @@ func (s *Server) readState(ctx context.Context, code string, by report.StateMeas
 	if len(s.cfg.Scope.States) > 0 && !slices.Contains(s.cfg.Scope.States, code) {
 		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
 	}
-	states, err := s.cfg.Reader.States(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, by)
+	states, err := k.States(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, by)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +300,7 @@ func (s *Server) readState(ctx context.Context, code string, by report.StateMeas
 		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use a code such as TX, or choose a state on the map."}
 	}
 	m := &stateModel{Code: code, Name: nameOfState(code), states: states}
-	if m.Table, err = s.cfg.Reader.StateTable(ctx, s.cfg.Scope.SourceID, code, cities); err != nil {
+	if m.Table, err = k.StateTable(ctx, s.cfg.Scope.SourceID, code, cities); err != nil {
 		return nil, err
 	}
 	if m.Table.MoreCities && cities < mostCities {

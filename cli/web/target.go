@@ -44,15 +44,15 @@ func (a *traceAttempt) End() traceStep { return a.Steps[len(a.Steps)-1] }
 
 // trace shows what is known of a target and every step of its last attempts.
 func (s *Server) trace() Part {
-	return Part{Name: "trace", Asks: []string{"id"}, Read: func(ctx context.Context, q url.Values) (any, error) {
+	return Part{Name: "trace", Asks: []string{"id"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		id, err := strconv.ParseInt(q.Get("id"), 10, 64)
 		if err != nil {
 			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no target %q.", q.Get("id")), "Choose one in the queue; `ypcrawl targets list` shows all."}
 		}
-		if id, err = s.cfg.Reader.FindTarget(ctx, strconv.FormatInt(id, 10), s.cfg.Scope.SourceID); err != nil {
+		if id, err = k.FindTarget(ctx, strconv.FormatInt(id, 10), s.cfg.Scope.SourceID); err != nil {
 			return nil, err
 		}
-		r, err := s.cfg.Reader.Target(ctx, id, traceAttempts)
+		r, err := k.Target(ctx, id, traceAttempts)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -22,11 +23,10 @@ type View struct {
 
 // Part is a section of a page: a question, and the template that shows its answer.
 type Part struct {
-	Name  string                                               // of its template, and the id of its element
-	Of    string                                               // what it is about, where several views have one of that name
-	Asks  []string                                             // the parameters of path and query on which the answer depends
-	Read  func(ctx context.Context, q url.Values) (any, error) // nil = nothing is read
-	Every time.Duration                                        // at least between two reads; default Config.Every
+	Name string   // of its template, and the id of its element
+	Of   string   // what it is about, where several views have one of that name
+	Asks []string // the parameters of path and query on which the answer depends
+	Read func(ctx context.Context, k *report.Reader, q url.Values) (any, error)
 }
 
 // Shown is what the template of a part gets.
@@ -91,8 +91,6 @@ func refusal(err error) *Refusal {
 		return refused
 	case errors.As(err, &unknown):
 		return &Refusal{http.StatusNotFound, unknown.Error(), "Go back to the overview."}
-	case errors.Is(err, errCrowded):
-		return &Refusal{http.StatusServiceUnavailable, "Too many different pages are requested at once.", "Load the page again in a moment."}
 	}
 	return nil
 }
@@ -101,27 +99,71 @@ func refusal(err error) *Refusal {
 func (s *Server) serveView(v View) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := parameters(v, r)
-		fragments, refused := s.look(v, q)
+		fragments, refused := s.look(r.Context(), v, q, map[string]*last{})
 		switch {
 		case refused != nil:
 			s.refuse(w, refused.Status, refused.Text, refused.Next)
 		case r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream"):
-			s.follow(w, r, v, q)
+			s.follow(w, r, v, q, fragments)
 		default:
 			s.writePage(w, v, fragments)
 		}
 	})
 }
 
-// look returns the parts of a view as they stand.
-func (s *Server) look(v View, q url.Values) ([]fragment, *Refusal) {
-	all := make([]fragment, 0, len(v.Parts))
-	for _, p := range v.Parts {
-		f, err := s.cache.get(p, p.of(q))
-		if refused := refusal(err); refused != nil {
-			return nil, refused
-		}
-		all = append(all, f)
+// last is how a part was read last by whoever looks again and again.
+type last struct {
+	read time.Time // well; zero = never
+	due  time.Time // again
+	hash string
+}
+
+// A part whose question takes long is read less often: it may take one part in so many of the time.
+const (
+	restOf = 20
+	slow   = 2 * time.Second // between two reads, from which on the page says of when it is
+)
+
+// look reads the parts of a view that are due, all of one moment, and renders them. Where one can't be read, it says so.
+func (s *Server) look(ctx context.Context, v View, q url.Values, seen map[string]*last) (all []fragment, refused *Refusal) {
+	select {
+	case s.reading <- struct{}{}:
+		defer func() { <-s.reading }()
+	case <-ctx.Done():
+		return nil, &Refusal{http.StatusServiceUnavailable, "The page is busy.", "Load it again in a moment."}
 	}
-	return all, nil
+	err := s.cfg.Reader.Snapshot(ctx, func(k *report.Reader) error {
+		for _, p := range v.Parts {
+			if seen[p.Name] == nil {
+				seen[p.Name] = &last{}
+			}
+			was, shown := seen[p.Name], Shown{Query: p.of(q), Now: time.Now()}
+			if shown.Now.Before(was.due) {
+				continue
+			}
+			limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+			var err error
+			shown.Model, err = p.Read(limited, k, shown.Query)
+			cancel()
+			rest := max(s.cfg.Every, restOf*time.Since(shown.Now))
+			was.due, shown.Slow = shown.Now.Add(rest), rest > slow
+			if refused = refusal(err); refused != nil {
+				all = nil
+				return nil
+			}
+			if err == nil {
+				was.read = shown.Now
+			}
+			shown.Now = was.read
+			all = append(all, s.render(p, shown, err))
+		}
+		return nil
+	})
+	if err != nil { // the file is gone, say
+		for _, p := range v.Parts {
+			seen[p.Name] = cmp.Or(seen[p.Name], &last{})
+			all = append(all, s.render(p, Shown{Now: seen[p.Name].read}, err))
+		}
+	}
+	return all, refused
 }

@@ -48,26 +48,23 @@ func (c Config) withDefaults() Config {
 // Limits of what browsers may take.
 const (
 	maxConns   = 256
-	keptConns  = 16 // beside them, for monitoring
 	maxHeader  = 16 << 10
+	readAtOnce = 2 // looks under way
 	headerTime = 5 * time.Second
 	answerTime = 30 * time.Second
-	idleTime   = 2 * time.Minute
+	idleTime   = 30 * time.Second
 	stopTime   = time.Second // for answers under way when the server stops
 )
 
 // Server serves the page.
 type Server struct {
-	cfg   Config
-	mux   *http.ServeMux
-	views []View
-	cache cache
-	conns conns
+	cfg     Config
+	mux     *http.ServeMux
+	views   []View
+	reading chan struct{} // a place for each look under way: the readers of a database are few
 
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
 	sendTime  time.Duration // a viewer who does not take an event within it is dropped
-
-	standing memo[*report.Standing]
 
 	stop    context.CancelCauseFunc
 	stopped context.Context //nolint:containedctx // it is the stop signal itself
@@ -86,9 +83,8 @@ func (e Ended) Error() string { return string(e) }
 // New returns a server. It panics when a template is wrong.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, conns: conns{idle: map[net.Conn]int64{}}, beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, reading: make(chan struct{}, readAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
-	s.cache = cache{every: cfg.Every, timeout: cfg.Timeout, stopped: s.stopped, slots: map[string]*slot{}, busy: make(chan struct{}, readAtOnce), render: s.render}
 	s.views = s.allViews()
 	for _, v := range s.views {
 		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone
@@ -114,11 +110,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.guard(l.Addr()),
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnState: s.conns.changed,
-		ErrorLog:  slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
+		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns+keptConns)) }()
+	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns)) }()
 	select {
 	case err := <-done:
 		s.stop(err)

@@ -251,7 +251,7 @@ func TestPrintable(t *testing.T) {
 func counted(s *Server, reads *atomic.Int64) {
 	s.mux.Handle("GET /counted", s.serveView(View{Path: "/counted", Title: "Counted", Parts: []Part{{
 		Name: "unreadable", Asks: []string{"q"},
-		Read: func(context.Context, url.Values) (any, error) {
+		Read: func(context.Context, *report.Reader, url.Values) (any, error) {
 			reads.Add(1)
 			return nil, errors.New("on purpose: what it shows is when it was last read")
 		},
@@ -303,8 +303,8 @@ func (b *served) feedsEnd(t *testing.T) {
 	}
 }
 
-// TestTwentyViewers: twenty who look at the same cost one read in a while, and when they have
-// left nothing is read any more.
+// TestTwentyViewers: twenty who look on cost one read in a while, and when they have left nothing is
+// read any more.
 func TestTwentyViewers(t *testing.T) {
 	t.Parallel()
 	const every = 40 * time.Millisecond
@@ -325,10 +325,10 @@ func TestTwentyViewers(t *testing.T) {
 		t.Errorf("%d feeds for %d viewers", len(b.feeds), b.count)
 	}
 	b.mu.Unlock()
-	for reads.Load() < 10 {
+	for reads.Load() < 40 {
 		time.Sleep(every)
 	}
-	if most := int64(time.Since(began)/every) + 1; reads.Load() > most {
+	if most := int64(time.Since(began)/every) + 20 + 1; reads.Load() > most { // and one for each who comes
 		t.Errorf("%d reads in %s, want at most %d", reads.Load(), time.Since(began), most)
 	}
 	for _, leave := range all {
@@ -399,7 +399,7 @@ func TestRefusedLater(t *testing.T) {
 		s.beatEvery = 60 * time.Millisecond
 		s.mux.Handle("GET /vanishes", s.serveView(View{Path: "/vanishes", Title: "Vanishes", Parts: []Part{{
 			Name: "bars",
-			Read: func(context.Context, url.Values) (any, error) {
+			Read: func(context.Context, *report.Reader, url.Values) (any, error) {
 				if refused.Load() {
 					return nil, &Refusal{http.StatusNotFound, "It is not there any more.", "Look elsewhere."}
 				}
@@ -422,13 +422,12 @@ func TestSlowViewer(t *testing.T) {
 	b := serve(t, Config{Every: 5 * time.Millisecond}, func(s *Server) {
 		s.sendTime = 50 * time.Millisecond
 		s.mux.Handle("GET /large", s.serveView(View{Path: "/large", Title: "Large", Parts: []Part{{
-			Name: "refusal",
-			Read: func(context.Context, url.Values) (any, error) { return nil, nil },
+			Name: "unreadable",
+			Read: func(context.Context, *report.Reader, url.Values) (any, error) {
+				return nil, errors.New(strings.Repeat("x", 1<<20) + fmt.Sprint(n.Add(1)))
+			},
 		}}}))
 	})
-	b.cache.render = func(Part, Shown, error) fragment {
-		return fragment{ID: "large", Hash: fmt.Sprint(n.Add(1)), HTML: strings.Repeat("x", 1<<20)}
-	}
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
 	storetest.NoError(t, err)
 	defer conn.Close()
@@ -463,7 +462,7 @@ func TestStopsPromptly(t *testing.T) {
 	b := serve(t, Config{Timeout: time.Minute, Logger: zerolog.New(zerolog.SyncWriter(&logged))}, func(s *Server) {
 		s.mux.Handle("GET /hangs", s.serveView(View{Path: "/hangs", Title: "Hangs", Parts: []Part{{
 			Name: "figures",
-			Read: func(ctx context.Context, _ url.Values) (any, error) {
+			Read: func(ctx context.Context, _ *report.Reader, _ url.Values) (any, error) {
 				close(asked)
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -489,5 +488,37 @@ func TestStopsPromptly(t *testing.T) {
 	b.done <- nil
 	if <-answered; strings.Contains(logged.String(), "can't be shown") {
 		t.Errorf("the end of the program is logged as a defect: %s", &logged)
+	}
+}
+
+// TestSlowPart: to who looks again and again, a question that takes long is put less often; one that can't be
+// answered says so, and since when.
+func TestSlowPart(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{Every: time.Millisecond, Timeout: 50 * time.Millisecond})
+	var reads atomic.Int64
+	var hangs atomic.Bool
+	v := View{Path: "/slow", Parts: []Part{{Name: "bars", Read: func(ctx context.Context, _ *report.Reader, _ url.Values) (any, error) {
+		reads.Add(1)
+		if hangs.Load() {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		time.Sleep(10 * time.Millisecond)
+		return []bar{}, nil
+	}}}}
+	seen := map[string]*last{}
+	first, _ := b.look(t.Context(), v, nil, seen)
+	for range 5 {
+		time.Sleep(10 * time.Millisecond)
+		if again, _ := b.look(t.Context(), v, nil, seen); len(first) != 1 || len(again) != 0 || reads.Load() != 1 {
+			t.Fatalf("%d parts, then %d, after %d reads of 10 ms", len(first), len(again), reads.Load())
+		}
+	}
+	hangs.Store(true)
+	time.Sleep(200 * time.Millisecond) // twenty times as long as it took
+	failed, _ := b.look(t.Context(), v, nil, seen)
+	if len(failed) != 1 || !strings.Contains(failed[0].HTML, "did not answer in time") || !strings.Contains(failed[0].HTML, "It was last read") {
+		t.Errorf("a question without an answer shows %v", failed)
 	}
 }

@@ -61,9 +61,9 @@ func (h *hubs) Row(v []any) error {
 
 // hubs draws runs under way as hubs with their workers as spokes; the table below has the same.
 func (s *Server) hubs() Part {
-	return Part{Name: "hubs", Read: func(ctx context.Context, _ url.Values) (any, error) {
+	return Part{Name: "hubs", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
 		h := &hubs{now: time.Now()}
-		err := s.cfg.Reader.List(ctx, report.Find("workers"), report.Choice{Columns: strings.Fields("run worker state pages_per_second memory_bytes cpu_ms"), Limit: 200}, h)
+		err := k.List(ctx, report.Find("workers"), report.Choice{Columns: strings.Fields("run worker state pages_per_second memory_bytes cpu_ms"), Limit: 200}, h)
 		for _, x := range h.All {
 			x.draw()
 		}
