@@ -159,11 +159,8 @@ func noneActive(known []health.Proxy, now time.Time) error {
 // scores gathers how the proxies fare, so that a page costs no write of its own. The
 // zero value is ready.
 type scores struct {
-	writing sync.Mutex // one flush at a time, taken before mu: what was seen first is written first
-
-	mu   sync.Mutex
-	use  map[int64]health.ProxyUse
-	rest chan struct{} // told when a proxy goes to rest; nil = nobody listens
+	mu  sync.Mutex
+	use map[int64]health.ProxyUse
 }
 
 // add takes down one report of a pool.
@@ -176,18 +173,10 @@ func (s *scores) add(st fetch.ProxyState) {
 	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
 		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
 	})
-	if !st.CooldownUntil.IsZero() {
-		select {
-		case s.rest <- struct{}{}:
-		default:
-		}
-	}
 }
 
 // flush writes what was gathered; what can't be written is gathered on.
 func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
 	s.mu.Lock()
 	use := s.use
 	s.use = nil
@@ -208,9 +197,9 @@ func (s *scores) flush(ctx context.Context, m *health.Monitor) error {
 	return err
 }
 
-// beat writes what was gathered and brings the pools what operators and other
+// refresh writes what was gathered and brings the pools what operators and other
 // processes have made of the proxies meanwhile.
-func (s *scores) beat(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) error {
+func (s *scores) refresh(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) error {
 	if err := s.flush(ctx, m); err != nil || w.policy == fetch.PolicyOff {
 		return err
 	}
@@ -226,39 +215,4 @@ func (s *scores) beat(ctx context.Context, m *health.Monitor, pools []*fetch.Poo
 		pool.Update(active)
 	}
 	return nil
-}
-
-// flushEvery is how much a kill may cost of the scores.
-const flushEvery = 2 * time.Second
-
-// keep flushes every two seconds, and beats at once when a proxy goes to rest, until
-// stop is called. What fails is left to the heartbeat, which tells.
-func (s *scores) keep(ctx context.Context, m *health.Monitor, pools []*fetch.Pool, w egress) (stop func()) {
-	if w.policy == fetch.PolicyOff {
-		return func() {}
-	}
-	ctx = context.WithoutCancel(ctx) // a stop lets the pages in hand end
-	rest, quit, done := make(chan struct{}, 1), make(chan struct{}), make(chan struct{})
-	s.mu.Lock()
-	s.rest = rest
-	s.mu.Unlock()
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(flushEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				_ = s.flush(ctx, m)
-			case <-rest:
-				_ = s.beat(ctx, m, pools, w)
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
 }

@@ -532,10 +532,8 @@ func (r *run) crawl(ctx context.Context) error {
 	tidied := r.tidyLogs(ctx)
 	defer tidied()
 	stop := r.watch(sources, clients)
-	written := r.scores.keep(ctx, r.monitor, pools, r.egress)
 	unobserved := r.observe(ctx)
 	err = sources.Run(context.WithoutCancel(ctx))
-	written()
 	stop()
 	ended := r.endings(ctx, sources)
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
@@ -647,11 +645,9 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
 		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
-		Beat: func(ctx context.Context) error {
-			return r.scores.beat(ctx, r.monitor, pools, r.egress)
-		},
-		Filter: keepFilter(c),
-		Budget: crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets")), Details: c.Int64("limit")}, Details: r.details(),
+		Refresh: func(ctx context.Context) error { return r.scores.refresh(ctx, r.monitor, pools, r.egress) },
+		Filter:  keepFilter(c),
+		Budget:  crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets")), Details: c.Int64("limit")}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
@@ -98,22 +96,10 @@ func (s *scored) take(t *testing.T) *fetch.Session {
 	return way
 }
 
-// soon waits for something that another goroutine brings about.
-func soon(t *testing.T, limit time.Duration, what string, so func() bool) {
-	t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(limit); !so(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatalf("not within %s: %s", limit, what)
-		}
-	}
-}
-
 var errDead = context.DeadlineExceeded
 
-// TestBeat: what an operator does to a proxy reaches the run.
-func TestBeat(t *testing.T) {
+// TestRefresh: what an operator does to a proxy reaches the run.
+func TestRefresh(t *testing.T) {
 	t.Parallel()
 	s := newScored(t)
 	a := s.take(t)
@@ -124,7 +110,7 @@ func TestBeat(t *testing.T) {
 	if _, err := s.monitor.AddProxy(t.Context(), "http://c:1", "http://c:1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.beat(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress); err != nil {
+	if err := s.refresh(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress); err != nil {
 		t.Fatal(err)
 	}
 	if s.of(t, 1).Successes != 1 {
@@ -136,26 +122,9 @@ func TestBeat(t *testing.T) {
 	if s.pool.Active() != 2 {
 		t.Errorf("%d active", s.pool.Active())
 	}
-	if err := s.beat(t.Context(), s.monitor, nil, s.egress); err != nil {
+	if err := s.refresh(t.Context(), s.monitor, nil, s.egress); err != nil {
 		t.Errorf("without a pool: %v", err)
 	}
-}
-
-// TestKeep: a kill costs two seconds of the scores at most, and no rest.
-func TestKeep(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) { // its clock waits for the disk
-		s := newScored(t)
-		stop := s.keep(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress)
-		defer stop()
-		a := s.take(t)
-		for range fetch.ProxyFailures {
-			s.pool.Report(a, errDead)
-		}
-		soon(t, flushEvery-time.Second/2, "the rest is written at once", func() bool { return !s.of(t, 1).CooldownUntil.IsZero() })
-		s.pool.Report(s.take(t), nil)
-		soon(t, flushEvery+time.Second/2, "what was seen is written", func() bool { return s.of(t, 2).Successes == 1 })
-	})
 }
 
 // TestFlushWritesNothing when there is nothing, and once what there is.

@@ -63,9 +63,9 @@ type Config struct {
 	// before the page is committed.
 	LazyLogs bool
 
-	// Beat, when set, is called with every heartbeat, for what else is to be written
-	// now and then.
-	Beat func(ctx context.Context) error
+	// Refresh, when set, is called every two seconds, beside the reading of what other processes
+	// were told by the hosts.
+	Refresh func(ctx context.Context) error
 
 	// Reached, when set, is called at the named points of a page's way, so that
 	// a test can kill the process there.
@@ -123,8 +123,8 @@ func (c Config) withDefaults() Config {
 	c.RollUp = cmp.Or(c.RollUp, 5*time.Minute)
 	c.Keep = cmp.Or(c.Keep, DefaultKeep)
 	c.Details.Every = cmp.Or(c.Details.Every, checkpoint.DetailsEvery)
-	if c.Beat == nil {
-		c.Beat = func(context.Context) error { return nil }
+	if c.Refresh == nil {
+		c.Refresh = func(context.Context) error { return nil }
 	}
 	if c.Reached == nil {
 		c.Reached = func(Point) {}

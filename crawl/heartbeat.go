@@ -14,7 +14,8 @@ import (
 )
 
 // refreshEvery is how soon a host that told another process to stop, or that an
-// operator has reset, is known here: between two requests at the usual pace.
+// operator has reset, is known here: between two requests at the usual pace. It is also
+// what a kill may cost of the scores of proxies.
 const refreshEvery = 2 * time.Second
 
 // heartbeats keeps the claims of this process alive, takes back what processes that
@@ -37,7 +38,7 @@ func (s *Sources) heartbeats(ctx context.Context) {
 				s.stop(err)
 			}
 		case <-refresh.C:
-			errs := []error{s.cfg.Monitor.MendClock(ctx)}
+			errs := []error{s.cfg.Monitor.MendClock(ctx), s.cfg.Refresh(ctx)}
 			for _, e := range s.active() {
 				errs = append(errs, e.hosts.Refresh(ctx)) // what other processes have been told by the hosts
 			}
@@ -72,7 +73,7 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 	for _, e := range s.active() {
 		errs = append(errs, e.workers.heartbeat(), e.hosts.Refresh(ctx), e.wake(ctx))
 	}
-	return errors.Join(append(errs, s.cfg.Beat(ctx))...)
+	return errors.Join(errs...)
 }
 
 // recoverDead takes back what dead processes held, and lets idle workers look again.
