@@ -54,7 +54,7 @@ func (p *Program) exportCommand() *cli.Command {
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today; - = stdout"},
 				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is csv, tsv, jsonl, xlsx, geojson"},
 			},
-			listingFlags(),
+			exportFilters(),
 			[]cli.Flag{
 				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
 				&cli.BoolFlag{Name: "one-per-company", Usage: "one row for each company: its first matching listing, an open one if there is one"},
@@ -72,6 +72,20 @@ func (p *Program) exportCommand() *cli.Command {
 			return p.announced(c, func(_ *Display, _ zerolog.Logger, a *announcer) error { return p.export(c, a) })
 		},
 	}
+}
+
+// exportFilters select listings, as the filters of the list of listings do; since and status mean other things here.
+func exportFilters() (flags []cli.Flag) {
+	for _, f := range listingFilters() {
+		flags = append(flags, filterFlag(f))
+	}
+	return append(flags,
+		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
+		&cli.StringFlag{Name: "closed", Value: string(report.ClosedNo), Usage: "those that their source dropped: `WHICH` is no, yes, only"})
+}
+
+func listingFilters() []report.ListFilter {
+	return slices.DeleteFunc(report.Find("listings list").Narrows(), func(f report.ListFilter) bool { return f.Name == "since" || f.Name == "status" })
 }
 
 // delivery is one export: what is asked, and where the answer goes.
@@ -109,17 +123,20 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 	}
 	return p.with(c, how, func(k *database, scope store.Scope) (err error) {
 		d.k = k
-		if d.query.ListingFilter, err = listingFilter(c, k, scope); err != nil {
-			return err
+		if age := timeOf(c, "seen-since"); age > 0 {
+			d.query.Values["since"] = yp.FormatTime(k.DB().Now().Add(-age))
 		}
-		if scope, err = k.SearchScope(c.Context, scope, d.query.Cities, d.query.Categories); err != nil {
+		if err := k.Check(c.Context, report.Find("listings list"), report.Choice{Values: d.query.Values}); err != nil {
+			return asUsage(err)
+		}
+		if scope, err = k.SearchScope(c.Context, scope, report.TextsOf(d.query.Values, "cities"), report.TextsOf(d.query.Values, "categories")); err != nil {
 			return err
 		}
 		d.scope = scope
 		if err := d.readSince(scope); err != nil {
 			return err
 		}
-		if len(d.query.Words) > 0 {
+		if d.query.Values["search"] != nil {
 			if err := p.indexWords(c.Context, k); err != nil {
 				return err
 			}
@@ -158,6 +175,18 @@ func (d *delivery) read() (err error) {
 	}
 	if len(d.query.Columns) == 0 {
 		d.query.Columns = report.ListingColumns[:report.DefaultColumns]
+	}
+	d.query.Values = map[string]any{}
+	for _, f := range listingFilters() {
+		if c.IsSet(f.Name) {
+			if d.query.Values[f.Name], err = filterValue(c, f); err != nil {
+				return err
+			}
+		}
+	}
+	d.query.Closed = report.Closed(strings.ToLower(c.String("closed")))
+	if d.query.Closed != "" && !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, d.query.Closed) {
+		return Usagef("--closed %q: want no, yes or only", c.String("closed"))
 	}
 	words, err := wordsOf(c, "only", parseChangeWord)
 	if err != nil {
@@ -397,7 +426,7 @@ func (d *delivery) tell(size int64) {
 // filters is what was asked for, by the names of the flags.
 func (d *delivery) filters() map[string]string {
 	asked := map[string]string{}
-	for _, f := range listingFlags() {
+	for _, f := range exportFilters() {
 		name := f.Names()[0]
 		if !d.c.IsSet(name) {
 			continue

@@ -159,7 +159,9 @@ func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
 	case f.Kind == report.ManyWords:
 		words = SplitList(c.StringSlice(f.Name))
 		if f.Name == "search" && c.Command.Name == "search" {
-			words = c.Args().Slice()
+			if words = c.Args().Slice(); len(words) == 0 {
+				return nil, Usagef("want words to search for: `ypcrawl listings search austin plumb`")
+			}
 		}
 		if err := notEmpty(c, f.Name, words); err != nil {
 			return nil, err

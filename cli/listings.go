@@ -13,24 +13,10 @@ import (
 )
 
 func (p *Program) listingsCommand() *cli.Command {
-	search := func(c *cli.Context) error {
-		words := c.StringSlice("search")
-		if c.Command.Name == "search" {
-			if words = c.Args().Slice(); len(words) == 0 {
-				return Usagef("want words to search for: `ypcrawl listings search austin plumb`")
-			}
-		}
-		for _, word := range words {
-			if !report.HasWords(word) {
-				return Usagef("--search %q: want words of letters or digits", word)
-			}
-		}
-		return p.list(c, report.Find("listings list"))
-	}
 	all := p.listCommand("listings list")
 	all.Action = func(c *cli.Context) error {
 		if !strings.EqualFold(c.String("status"), string(report.ListingRejected)) {
-			return search(c)
+			return p.list(c, report.Find("listings list"))
 		}
 		for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "since"} {
 			if c.IsSet(flag) || c.Command.Name == "search" {
@@ -53,49 +39,6 @@ func (p *Program) listingsCommand() *cli.Command {
 			},
 		},
 	}
-}
-
-// listingFlags select listings.
-func listingFlags() []cli.Flag {
-	return []cli.Flag{
-		statesFlag(),
-		list("cities", "only those in these: `CITY...` by name", "all"),
-		list("categories", "only those found by a search for these, or listed under them: `CATEGORY...`", "all"),
-		onlySourceFlag(),
-		&cli.StringFlag{Name: "search", DefaultText: "any", Usage: "only those with all these `WORDS` in name, categories or city"},
-		list("has", "only those that have these: `COLUMN...` is email, phone, website, hours ...", "any"),
-		&cli.Float64Flag{Name: "min-rating", DefaultText: "any", Usage: "only those rated `STARS` or better, from 0.5 to 5"},
-		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
-		&cli.StringFlag{Name: "closed", Value: string(report.ClosedNo), Usage: "those that their source dropped: `WHICH` is no, yes, only"},
-	}
-}
-
-// listingFilter reads listingFlags.
-func listingFilter(c *cli.Context, k *database, scope store.Scope) (f report.ListingFilter, err error) {
-	f = report.ListingFilter{
-		SourceID: scope.SourceID, States: scope.States, Cities: SplitList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
-		Has: SplitList(c.StringSlice("has")), MinRating: c.Float64("min-rating"), Closed: report.Closed(strings.ToLower(c.String("closed"))),
-	}
-	if age := timeOf(c, "seen-since"); age > 0 {
-		f.SeenSince = k.DB().Now().Add(-age)
-	}
-	if c.String("closed") != "" && !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, f.Closed) {
-		return f, Usagef("--closed %q: want no, yes or only", c.String("closed"))
-	}
-	if !(f.MinRating >= 0 && f.MinRating <= 5) {
-		return f, Usagef("--min-rating %v: want stars from 0.5 to 5", f.MinRating)
-	}
-	for _, name := range f.Has {
-		if !slices.Contains(report.ListingColumns, name) || strings.HasPrefix(name, "change") { // made, not stored
-			return f, Usagef("--has: unknown column %q: %s", name, report.Meant(name, report.ListingColumns))
-		}
-	}
-	if c.IsSet("search") {
-		if f.Words = []string{c.String("search")}; !report.HasWords(f.Words[0]) {
-			return f, Usagef("--search %q: want words of letters or digits", f.Words[0])
-		}
-	}
-	return f, asUsage(k.CheckNames(c.Context, f.Cities, f.Categories))
 }
 
 // indexWords brings the full-text index up to date. Where the file can't be written, what the index

@@ -140,13 +140,13 @@ func (w *passWorld) agree(t *testing.T, scope store.Scope) *report.Progress {
 		t.Errorf("first seen: %d by state, %d in all", sum, p.Overall.Listings)
 	}
 	rows := func(q report.ListingQuery) (n int64) {
-		q.SourceID, q.States = scope.SourceID, scope.States
+		q.Scope = scope
 		_, err := w.EachListing(t.Context(), q, func([]any) error { n++; return nil })
 		noErr(t, err)
 		return n
 	}
 	want("rows of an export", rows(report.ListingQuery{}), `SELECT count(*)`+own+` AND dropped_at IS NULL`)
-	want("rows with closed ones", rows(report.ListingQuery{ListingFilter: report.ListingFilter{Closed: report.ClosedYes}}), `SELECT count(*)`+own)
+	want("rows with closed ones", rows(report.ListingQuery{Closed: report.ClosedYes}), `SELECT count(*)`+own)
 	if len(scope.States) == 0 {
 		want("listings of progress", p.Overall.Listings, `SELECT count(*)`+own)
 		if o := p.Overall; rows(report.ListingQuery{}) != o.Listings-o.Closed {

@@ -235,6 +235,9 @@ func (f ListFilter) Parse(words []string) (any, error) {
 	}
 	switch f.Kind {
 	case ManyWords:
+		if f.Name == "search" && slices.ContainsFunc(words, func(word string) bool { return len(wordsIn(word)) == 0 }) {
+			return nil, fmt.Errorf("%q: want words of letters or digits", strings.Join(words, " "))
+		}
 		return words, nil
 	case Number:
 		n, err := strconv.ParseFloat(words[0], 64)
@@ -257,6 +260,12 @@ type Choice struct {
 	Columns []string    // none = all
 	Limit   int         // 0 = all
 	Scope   store.Scope // source and states count, of lists that have these filters: beside what is chosen
+}
+
+// TextsOf is the value of a filter that takes several.
+func TextsOf(values map[string]any, filter string) []string {
+	all, _ := values[filter].([]string)
+	return all
 }
 
 // Rows takes an answer: the names of its columns, then each row. Values are texts, integers, floats, or nil.
@@ -393,12 +402,16 @@ func (j *judged) Row(values []any) error {
 	return j.Rows.Row(values[:own])
 }
 
-// known says which name of a choice the database does not have.
-func (k *Reader) known(ctx context.Context, choice Choice) error {
-	words := func(name string) []string {
-		all, _ := choice.Values[name].([]string)
-		return all
+// Check says which name of a choice the database does not have: a source, a city, a category, a column.
+func (k *Reader) Check(ctx context.Context, l List, choice Choice) error {
+	err := k.known(ctx, choice)
+	if err == nil {
+		_, _, err = k.question(ctx, l, choice)
 	}
+	return err
+}
+
+func (k *Reader) known(ctx context.Context, choice Choice) error {
 	if name, ok := choice.Values["source"].(string); ok {
 		if id, err := k.SourceID(ctx, name); err != nil {
 			return err
@@ -406,7 +419,7 @@ func (k *Reader) known(ctx context.Context, choice Choice) error {
 			return &NotFoundError{What: fmt.Sprintf("--source %q: nothing was planned for that source in %s", name, k.db.Path())}
 		}
 	}
-	return k.CheckNames(ctx, words("cities"), words("categories"))
+	return k.CheckNames(ctx, TextsOf(choice.Values, "cities"), TextsOf(choice.Values, "categories"))
 }
 
 // Meant is a hint: what was probably meant, or all that there is.

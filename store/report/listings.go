@@ -25,19 +25,6 @@ var ListingColumns = strings.Fields(`change name email phone website street city
 // DefaultColumns is how many of ListingColumns a file has unless others are named.
 const DefaultColumns = 29
 
-// ListingFilter selects listings. Empty fields select all.
-type ListingFilter struct {
-	SourceID   int64
-	States     []string // the listing's own; of one without, the state it was searched in
-	Cities     []string // names in any letter case; of a listing without a city, the searched one
-	Categories []string // names or slugs in any letter case: searched, or the listing's own
-	Words      []string // all of them in name, categories or city; the last may be a beginning
-	Has        []string // columns that are filled: email, phone, website ...
-	MinRating  float64
-	SeenSince  time.Time
-	Closed     Closed
-}
-
 // Closed says whether listings are selected that their source dropped.
 type Closed string
 
@@ -49,9 +36,11 @@ const (
 	ClosedOnly  Closed = "only"
 )
 
-// ListingQuery is a question for listings, column by column.
+// ListingQuery is a question for listings: a choice of the list of listings, column by column.
 type ListingQuery struct {
-	ListingFilter
+	Values        map[string]any // see Choice
+	Scope         store.Scope    // likewise
+	Closed        Closed
 	Columns       []string
 	Since         *Since       // what the column "change" tells of; nil = nothing
 	Only          []ChangeWord // those changes alone; needs Since
@@ -98,26 +87,6 @@ const (
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
 )
 
-// choice is the filter as lists have it.
-func (f *ListingFilter) choice() Choice {
-	c := Choice{Values: map[string]any{}, Scope: store.Scope{SourceID: f.SourceID, States: f.States}}
-	for name, words := range map[string][]string{"cities": f.Cities, "categories": f.Categories, "search": f.Words, "has": f.Has} {
-		if len(words) > 0 {
-			c.Values[name] = words
-		}
-	}
-	if f.MinRating > 0 {
-		c.Values["min-rating"] = f.MinRating
-	}
-	if !f.SeenSince.IsZero() {
-		c.Values["since"] = yp.FormatTime(f.SeenSince)
-	}
-	return c
-}
-
-// HasWords reports whether a text has words to search for.
-func HasWords(text string) bool { return len(wordsIn(text)) > 0 }
-
 func wordsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) })
 }
@@ -162,7 +131,7 @@ func (r *listingReader) run() (mark Since, err error) {
 	if err := r.k.tx.QueryRowContext(r.ctx, lastEvent).Scan(&mark.Event); err != nil {
 		return mark, err
 	}
-	if len(r.query.Words) > 0 { // what the index of words does not have yet is told by the next delivery
+	if r.query.Values["search"] != nil { // what the index of words does not have yet is told by the next delivery
 		if mark.Event, r.last, err = store.WordsMarks(r.ctx, r.k.tx); err != nil {
 			return mark, err
 		}
@@ -218,7 +187,7 @@ func (b bits) has(id int64) bool { return int(id/64) < len(b) && b[id/64]&(1<<(i
 // all asks, and reads every row.
 func (r *listingReader) all() error {
 	q := &r.query
-	w, err := r.k.narrow(r.ctx, Find("listings list"), q.choice())
+	w, err := r.k.narrow(r.ctx, Find("listings list"), Choice{Values: q.Values, Scope: q.Scope})
 	if err != nil {
 		return err
 	}

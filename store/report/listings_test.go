@@ -113,7 +113,7 @@ func TestListingColumns(t *testing.T) {
 	}
 	// Every column can be asked for, alone too.
 	for _, c := range report.ListingColumns {
-		if got := ask(t, r, report.ListingQuery{Columns: []string{c}, Since: &report.Since{}, ListingFilter: report.ListingFilter{Closed: report.ClosedYes}}); len(got) != 10 {
+		if got := ask(t, r, report.ListingQuery{Columns: []string{c}, Since: &report.Since{}, Closed: report.ClosedYes}); len(got) != 10 {
 			t.Errorf("%s: %d rows", c, len(got))
 		}
 	}
@@ -133,30 +133,30 @@ func TestListingFilter(t *testing.T) {
 	r := town(t)
 	storetest.NoError(t, r.db.IndexWords(t.Context()))
 	for name, c := range map[string]struct {
-		filter report.ListingFilter
+		filter report.ListingQuery
 		want   string
 	}{
-		"open ones":                      {report.ListingFilter{}, "l1 l2 l3 l6 l7 l8 l9"},
-		"closed too":                     {report.ListingFilter{Closed: report.ClosedYes}, "l1 l2 l3 l4 l5 l6 l7 l8 l9 l10"},
-		"closed only":                    {report.ListingFilter{Closed: report.ClosedOnly}, "l4 l5 l10"},
-		"a source":                       {report.ListingFilter{SourceID: 2}, "l2"},
-		"its own state, or the searched": {report.ListingFilter{States: []string{"NV"}}, "l3"},
-		"a city, searched":               {report.ListingFilter{Cities: []string{"RENO"}}, "l3"},
-		"a city, its own":                {report.ListingFilter{Cities: []string{"oakland"}, States: []string{"CA", "NV"}, SourceID: 2}, "l2"},
-		"a category, searched":           {report.ListingFilter{Categories: []string{"pet-stores"}}, "l1 l3"},
-		"a category, its own":            {report.ListingFilter{Categories: []string{"heating & air"}}, "l1"},
-		"filled by its own page":         {report.ListingFilter{Has: []string{"email", "phone"}}, "l1"},
-		"rated":                          {report.ListingFilter{MinRating: 3}, "l1 l2"},
-		"seen lately":                    {report.ListingFilter{SeenSince: time.Date(2026, 2, 7, 0, 0, 0, 0, time.UTC)}, "l7 l8 l9"},
-		"a word":                         {report.ListingFilter{Words: []string{"ACME"}}, "l1 l2"},
-		"words of several columns":       {report.ListingFilter{Words: []string{"oakland heat"}}, "l1"},
-		"with an accent, without":        {report.ListingFilter{Words: []string{"cafe o'neil"}}, "l9"},
-		"the searched city's name":       {report.ListingFilter{Words: []string{"reno pets"}}, "l3"},
-		"an operator is a word":          {report.ListingFilter{Words: []string{`acme" OR "best`}}, ""},
+		"open ones":                      {report.ListingQuery{}, "l1 l2 l3 l6 l7 l8 l9"},
+		"closed too":                     {report.ListingQuery{Closed: report.ClosedYes}, "l1 l2 l3 l4 l5 l6 l7 l8 l9 l10"},
+		"closed only":                    {report.ListingQuery{Closed: report.ClosedOnly}, "l4 l5 l10"},
+		"a source":                       {report.ListingQuery{Values: map[string]any{"source": "two"}}, "l2"},
+		"its own state, or the searched": {report.ListingQuery{Values: map[string]any{"states": []string{"NV"}}}, "l3"},
+		"a city, searched":               {report.ListingQuery{Values: map[string]any{"cities": []string{"RENO"}}}, "l3"},
+		"a city, its own":                {report.ListingQuery{Values: map[string]any{"cities": []string{"oakland"}, "states": []string{"CA", "NV"}, "source": "two"}}, "l2"},
+		"a category, searched":           {report.ListingQuery{Values: map[string]any{"categories": []string{"pet-stores"}}}, "l1 l3"},
+		"a category, its own":            {report.ListingQuery{Values: map[string]any{"categories": []string{"heating & air"}}}, "l1"},
+		"filled by its own page":         {report.ListingQuery{Values: map[string]any{"has": []string{"email", "phone"}}}, "l1"},
+		"rated":                          {report.ListingQuery{Values: map[string]any{"min-rating": 3.0}}, "l1 l2"},
+		"seen lately":                    {report.ListingQuery{Values: map[string]any{"since": "2026-02-07T00:00:00.000Z"}}, "l7 l8 l9"},
+		"a word":                         {report.ListingQuery{Values: map[string]any{"search": []string{"ACME"}}}, "l1 l2"},
+		"words of several columns":       {report.ListingQuery{Values: map[string]any{"search": []string{"oakland heat"}}}, "l1"},
+		"with an accent, without":        {report.ListingQuery{Values: map[string]any{"search": []string{"cafe o'neil"}}}, "l9"},
+		"the searched city's name":       {report.ListingQuery{Values: map[string]any{"search": []string{"reno pets"}}}, "l3"},
+		"an operator is a word":          {report.ListingQuery{Values: map[string]any{"search": []string{`acme" OR "best`}}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := ask(t, r, report.ListingQuery{ListingFilter: c.filter, Columns: []string{"listing_id"}})
+			got := ask(t, r, report.ListingQuery{Values: c.filter.Values, Closed: c.filter.Closed, Columns: []string{"listing_id"}})
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("%s, want %s", strings.Join(got, " "), c.want)
 			}
@@ -176,8 +176,8 @@ func TestListingChanges(t *testing.T) {
 	}{
 		"what closed since is told":       {report.ListingQuery{Since: &since}, all},
 		"by time":                         {report.ListingQuery{Since: &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}}, all},
-		"closed only, whenever":           {report.ListingQuery{Since: &since, ListingFilter: report.ListingFilter{Closed: report.ClosedOnly}}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
-		"without those that closed":       {report.ListingQuery{Since: &since, ListingFilter: report.ListingFilter{Closed: report.ClosedNo}}, []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
+		"closed only, whenever":           {report.ListingQuery{Since: &since, Closed: report.ClosedOnly}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
+		"without those that closed":       {report.ListingQuery{Since: &since, Closed: report.ClosedNo}, []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
 		"only some":                       {report.ListingQuery{Since: &since, Only: []report.ChangeWord{report.WordNew, report.WordRestored}}, []string{"l7|restored|-", "l9|new|-"}},
 		"only changed, where none is new": {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l1|changed|["phone"]`, `l6|changed|["phone","rating"]`}},
 		"from the beginning all are new":  {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
@@ -231,7 +231,7 @@ func TestIndexWords(t *testing.T) {
 	t.Parallel()
 	r := town(t)
 	find := func(words string) string {
-		return strings.Join(ask(t, r, report.ListingQuery{ListingFilter: report.ListingFilter{Words: []string{words}, Closed: report.ClosedYes}, Columns: []string{"listing_id"}}), " ")
+		return strings.Join(ask(t, r, report.ListingQuery{Values: map[string]any{"search": []string{words}}, Closed: report.ClosedYes, Columns: []string{"listing_id"}}), " ")
 	}
 	index := func() {
 		t.Helper()
@@ -248,7 +248,7 @@ func TestIndexWords(t *testing.T) {
 	if got := find("acme"); got != "l1 l2" {
 		t.Errorf("before it is caught up: %s", got)
 	}
-	mark, err := r.EachListing(t.Context(), report.ListingQuery{ListingFilter: report.ListingFilter{Words: []string{"acme"}}, Columns: []string{"name"}}, func([]any) error { return nil })
+	mark, err := r.EachListing(t.Context(), report.ListingQuery{Values: map[string]any{"search": []string{"acme"}}, Columns: []string{"name"}}, func([]any) error { return nil })
 	if err != nil || mark.Event != 15 {
 		t.Errorf("what is not indexed counts as told: read up to event %d, %v", mark.Event, err)
 	}

@@ -27,12 +27,12 @@ type colleague struct {
 }
 
 // deliver tells the colleague the difference, and returns the rows as "id word fields".
-func (c *colleague) deliver(f report.ListingFilter, only []report.ChangeWord, complete bool, more ...string) (lines []string) {
+func (c *colleague) deliver(f report.ListingQuery, only []report.ChangeWord, complete bool, more ...string) (lines []string) {
 	c.t.Helper()
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
 	to, err := c.db.BeginDelivery(c.t.Context(), "ann")
 	storetest.NoError(c.t, err)
-	q := report.ListingQuery{ListingFilter: f, Columns: columns, Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
+	q := report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: columns, Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
 		m := map[string]string{}
@@ -79,7 +79,7 @@ func (c *colleague) apply(m map[string]string, complete bool) {
 }
 
 // check compares the copy with what a plain export gives.
-func (c *colleague) check(f report.ListingFilter) {
+func (c *colleague) check(f report.ListingQuery) {
 	c.t.Helper()
 	fields := append([]string{"listing_id", "company_id", "status"}, report.TellableFields()...)
 	show := func(key string, value func(field string) string) string {
@@ -90,7 +90,7 @@ func (c *colleague) check(f report.ListingFilter) {
 		return text
 	}
 	var want, got []string
-	for _, line := range ask(c.t, c.townReader, report.ListingQuery{ListingFilter: f, Columns: fields, OnePerCompany: c.perCompany}) {
+	for _, line := range ask(c.t, c.townReader, report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: fields, OnePerCompany: c.perCompany}) {
 		cells := strings.Split(line, "|")
 		want = append(want, show(cells[0], func(field string) string { return cells[slices.Index(fields, field)] }))
 	}
@@ -153,15 +153,15 @@ func (c *colleague) history(r *rand.Rand) {
 // was not completed has told.
 func TestDeliveriesAreExact(t *testing.T) {
 	t.Parallel()
-	choices := []report.ListingFilter{
+	choices := []report.ListingQuery{
 		{},
 		{},
-		{Has: []string{"email"}},
-		{MinRating: 3},
-		{States: []string{"NV"}},
+		{Values: map[string]any{"has": []string{"email"}}},
+		{Values: map[string]any{"min-rating": 3.0}},
+		{Values: map[string]any{"states": []string{"NV"}}},
 		{Closed: report.ClosedYes},
 		{Closed: report.ClosedOnly},
-		{Closed: report.ClosedYes, Has: []string{"phone"}},
+		{Closed: report.ClosedYes, Values: map[string]any{"has": []string{"phone"}}},
 	}
 	for _, perCompany := range []bool{false, true} {
 		for seed := range uint64(6) {
@@ -210,8 +210,8 @@ func TestDeliveriesAreExact(t *testing.T) {
 func TestDeliveryWords(t *testing.T) {
 	t.Parallel()
 	c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
-	withMail := report.ListingFilter{Has: []string{"email"}}
-	step := func(f report.ListingFilter, want []string, statements ...string) {
+	withMail := report.ListingQuery{Values: map[string]any{"has": []string{"email"}}}
+	step := func(f report.ListingQuery, want []string, statements ...string) {
 		t.Helper()
 		storetest.Execute(t, c.db, statements...)
 		if diff := cmp.Diff(want, c.deliver(f, report.ChangeWords(), true)); diff != "" {
@@ -265,7 +265,7 @@ func TestClosedNo(t *testing.T) {
 				t.Parallel()
 				c := &colleague{townReader: town(t), t: t, perCompany: perCompany, copy: map[string]map[string]string{}, had: map[string]bool{}}
 				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = NULL`)
-				c.deliver(report.ListingFilter{}, nil, true)
+				c.deliver(report.ListingQuery{}, nil, true)
 				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
 				for _, only := range append([]report.ChangeWord{""}, report.ChangeWords()...) {
 					q := query{Columns: []string{"listing_id", "status"}, OnePerCompany: perCompany}
@@ -292,7 +292,7 @@ func TestClosedNo(t *testing.T) {
 				if perCompany {
 					want = 2 // the third is of a company that has an open one
 				}
-				if told := c.deliver(report.ListingFilter{}, []report.ChangeWord{report.WordClosed}, true); len(told) != want {
+				if told := c.deliver(report.ListingQuery{}, []report.ChangeWord{report.WordClosed}, true); len(told) != want {
 					t.Errorf("left out, and not told later: %q", told)
 				}
 			})
@@ -308,10 +308,10 @@ func TestDeliveryOfCompanies(t *testing.T) {
 	step := func(want []string, statements ...string) {
 		t.Helper()
 		storetest.Execute(t, c.db, statements...)
-		if diff := cmp.Diff(want, c.deliver(report.ListingFilter{}, report.ChangeWords(), true)); diff != "" {
+		if diff := cmp.Diff(want, c.deliver(report.ListingQuery{}, report.ChangeWords(), true)); diff != "" {
 			t.Errorf("after %s:\n%s", statements, diff)
 		}
-		c.check(report.ListingFilter{})
+		c.check(report.ListingQuery{})
 	}
 	step([]string{"l1 new -", "l3 new -", "l6 new -", "l7 new -", "l8 new -", "l9 new -"})
 	step([]string{"l1 closed -", "l2 new -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
