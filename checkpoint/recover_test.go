@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -404,18 +405,18 @@ func TestRunHolders(t *testing.T) {
 		out := map[string]string{}
 		for _, r := range all {
 			name := r.UUID
-			if r.Here {
-				name = fmt.Sprint(r.Command, " with ", r.Targets)
+			if r.Host != "elsewhere" {
+				name = fmt.Sprint(r.PID == os.Getpid(), " with ", r.Held)
 			}
-			out[name] = fmt.Sprintf("alive %t, gone %t", r.Alive, r.Dead())
+			out[name] = fmt.Sprintf("alive %t, dead %t", r.Alive, r.Dead)
 		}
 		return out
 	}
-	if got := fmt.Sprint(look()); got != "map[far:alive false, gone false hold with 3:alive true, gone false silent:alive false, gone true test with 1:alive true, gone false]" {
+	if got := fmt.Sprint(look()); got != "map[false with 3:alive true, dead false far:alive false, dead false silent:alive false, dead true true with 1:alive true, dead false]" {
 		t.Errorf("while it lives: %s", got)
 	}
 	dying.Kill(t)
-	if got := look()["hold with 3"]; got != "alive false, gone true" {
+	if got := look()["false with 3"]; got != "alive false, dead true" {
 		t.Errorf("after the kill: %s", got)
 	}
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))

@@ -15,7 +15,7 @@ func calm(now time.Time) *report.Measures {
 	before := func(d time.Duration) time.Time { return now.Add(-d) }
 	m := &report.Measures{
 		Now:  now,
-		Runs: []report.RunMeasure{{Alive: true, Host: "vps", PID: 7, Heartbeat: before(20 * time.Second), Held: 3, HeldSince: before(50 * time.Minute)}},
+		Runs: []report.RunHolder{{Alive: true, Host: "vps", PID: 7, Heartbeat: before(20 * time.Second), Held: 3, HeldSince: before(50 * time.Minute)}},
 		Sources: []report.SourceStatus{
 			{Name: "demo", Availability: store.SourceOpen},
 			{Name: "two", Availability: store.SourceOpen},
@@ -146,12 +146,12 @@ func TestJudge(t *testing.T) {
 		},
 		"orphans of 10 minutes": {
 			func(m *report.Measures) {
-				m.Runs = append(m.Runs, report.RunMeasure{Dead: true, Heartbeat: now.Add(-10 * time.Minute), Held: 2})
+				m.Runs = append(m.Runs, report.RunHolder{Dead: true, Heartbeat: now.Add(-10 * time.Minute), Held: 2})
 			}, usual, "OK ",
 		},
 		"orphans that nobody takes": {
 			func(m *report.Measures) {
-				m.Runs = append(m.Runs, report.RunMeasure{Dead: true, Heartbeat: now.Add(-11 * time.Minute), Held: 2})
+				m.Runs = append(m.Runs, report.RunHolder{Dead: true, Heartbeat: now.Add(-11 * time.Minute), Held: 2})
 			}, usual, "WARNING 2 targets held by a run that died: the next run or `ypcrawl recover` recovers them",
 		},
 		"the worst comes first": {

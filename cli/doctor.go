@@ -150,9 +150,9 @@ func (d *diagnosis) holders(ctx context.Context) error {
 	}
 	now := d.k.DB().Now()
 	for _, r := range runs {
-		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Targets, "target"))
+		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Held, "target"))
 		switch {
-		case r.Dead():
+		case r.Dead:
 			d.add("runs", dubious, d.p.command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:
 			d.add("runs", fine, "", "a run of another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)

@@ -9,38 +9,35 @@ import (
 	"ypcrawl/yp"
 )
 
-// RunHolder is a run that says it is under way.
+// RunHolder is a run that says it is under way: it holds the database, or died while it did.
 type RunHolder struct {
-	UUID      string    `json:"uuid"`
-	PID       int       `json:"pid"`
-	Host      string    `json:"host"`
-	Here      bool      `json:"here"` // on this machine, as far as its name tells
-	Command   string    `json:"command"`
-	Started   time.Time `json:"started_at"`
-	Heartbeat time.Time `json:"heartbeat_at"`
-	Alive     bool      `json:"alive"` // its process is seen to live: it holds its lock
-	Silent    bool      `json:"silent"`
-	Targets   int64     `json:"targets"` // in its hands
+	UUID      string
+	PID       int
+	Host      string
+	Started   time.Time
+	Heartbeat time.Time
+	Held      int64     // targets
+	HeldSince time.Time // when the first of those was claimed whose source is open now; zero = it holds none
+
+	Alive bool // its process is seen to live: it holds its lock
+	Dead  bool // the next run takes back what it holds: no process of this machine stands behind it, or one of another has been silent for a while
 }
 
-// Dead reports whether the run would be recovered: no process of this machine
-// stands behind it, and one of another machine has been silent for a while.
-func (r RunHolder) Dead() bool { return !r.Alive && (r.Here || r.Silent) }
-
 const runHolders = `
-	SELECT r.uuid, r.pid, r.host, r.command, r.started_at, r.heartbeat_at,
-		(SELECT count(*) FROM targets t WHERE t.status = 'IN_PROGRESS' AND t.run_id = r.id)
-	FROM runs r WHERE r.outcome = 'running' ORDER BY r.started_at`
+	SELECT r.uuid, r.pid, r.host, r.started_at, r.heartbeat_at, count(t.id), min(iif(o.open, t.claimed_at, NULL))
+	FROM runs r INDEXED BY runs_alive LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS' LEFT JOIN v_source_availability o ON o.source_id = t.source_id
+	WHERE r.outcome = 'running' GROUP BY r.id ORDER BY r.id DESC LIMIT 1000`
 
-// RunHolders lists the runs that hold the database, or died while they did.
+// RunHolders lists them.
 func (k *Reader) RunHolders(ctx context.Context) ([]RunHolder, error) {
 	silent := k.db.Now().Add(-store.SilentElsewhere)
 	all, err := list(ctx, k, "list runs", runHolders, nil, func(r *RunHolder) []any {
-		return []any{&r.UUID, &r.PID, &r.Host, &r.Command, at(&r.Started), at(&r.Heartbeat), &r.Targets}
+		return []any{&r.UUID, &r.PID, &r.Host, at(&r.Started), at(&r.Heartbeat), &r.Held, at(&r.HeldSince)}
 	})
 	for i := range all {
 		r := &all[i]
-		r.Here, r.Silent, r.Alive = r.Host == k.host, r.Heartbeat.Before(silent), k.alive(r.UUID)
+		r.Alive = k.alive(r.UUID)
+		r.Dead = !r.Alive && (r.Host == k.host || r.Heartbeat.Before(silent))
 	}
 	return all, err
 }

@@ -52,19 +52,7 @@ type Measures struct {
 	Metrics []Metric  `json:"metrics"`
 
 	Sources []SourceStatus `json:"-"`
-	Runs    []RunMeasure   `json:"-"` // that have not ended
-}
-
-// RunMeasure is a run that has not ended, or died without a word.
-type RunMeasure struct {
-	UUID      string
-	Host      string
-	PID       int
-	Alive     bool // its process is seen to live: it holds its lock
-	Dead      bool // the next run takes back what it holds
-	Heartbeat time.Time
-	Held      int64
-	HeldSince time.Time // when the first of the targets it holds was claimed whose source is open now; zero = it holds none
+	Runs    []RunHolder    `json:"-"`
 }
 
 // Value is that of a metric with labels, name and value in turn; nil = it is not known, or not there.
@@ -87,13 +75,7 @@ func (m *Measures) Sum(name, label, value string) (sum float64) {
 	return sum
 }
 
-const (
-	metrics     = `SELECT name, labels, value, help FROM v_metrics`
-	runMeasures = `
-	SELECT r.uuid, r.host, r.pid, r.heartbeat_at, count(t.id), min(iif(o.open, t.claimed_at, NULL))
-	FROM runs r INDEXED BY runs_alive LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS' LEFT JOIN v_source_availability o ON o.source_id = t.source_id
-	WHERE r.outcome = 'running' GROUP BY r.id ORDER BY r.id DESC LIMIT 1000`
-)
+const metrics = `SELECT name, labels, value, help FROM v_metrics`
 
 // known is a figure that is known if ok.
 func known[T ~int | ~int64 | ~float64](v T, ok bool) *float64 {
@@ -137,19 +119,13 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	if m.Sources, err = k.Sources(ctx); err != nil {
 		return nil, err
 	}
-	m.Runs, err = list(ctx, k, "runs", runMeasures, nil, func(r *RunMeasure) []any {
-		return []any{&r.UUID, &r.Host, &r.PID, at(&r.Heartbeat), &r.Held, at(&r.HeldSince)}
-	})
-	if err != nil {
+	if m.Runs, err = k.RunHolders(ctx); err != nil {
 		return nil, err
 	}
 	var alive, dead int
 	var orphaned int64
 	var oldest time.Duration
-	for i := range m.Runs {
-		r := &m.Runs[i]
-		r.Alive = k.alive(r.UUID)
-		r.Dead = RunHolder{Alive: r.Alive, Here: r.Host == k.host, Silent: r.Heartbeat.Before(m.Now.Add(-store.SilentElsewhere))}.Dead()
+	for _, r := range m.Runs {
 		switch {
 		case r.Alive:
 			alive, oldest = alive+1, max(oldest, m.Now.Sub(r.Heartbeat))
