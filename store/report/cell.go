@@ -72,8 +72,8 @@ func Plain(column, text, separator string) string {
 
 // Texts reads a list of texts.
 func Texts(text string) (items []string, ok bool) {
-	text = strings.ReplaceAll(text, `\u0026`, "&")                                       // nearly the only escape there is
-	if plain, ok := strings.CutPrefix(text, `["`); ok && !strings.Contains(plain, `\`) { // most are, and this takes a tenth of the time
+	plain := strings.ReplaceAll(text, `\u0026`, "&")                                      // nearly the only escape there is
+	if plain, ok := strings.CutPrefix(plain, `["`); ok && !strings.Contains(plain, `\`) { // most are, and this takes a tenth of the time
 		return strings.Split(strings.TrimSuffix(plain, `"]`), `","`), true
 	}
 	return items, json.Unmarshal([]byte(text), &items) == nil

@@ -45,7 +45,6 @@ type ListingQuery struct {
 	Since         *Since       // what the column "change" tells of; nil = nothing
 	Only          []ChangeWord // those changes alone; needs Since
 	OnePerCompany bool         // the first listing of each company, open ones before closed ones
-	Limit         int          // 0 = all
 
 	To         *store.DeliveryBegun // who gets the rows: that they have got them is kept; nil = nobody by name
 	Difference bool                 // the column "change" tells the difference to what they have got; needs To, and no Since
@@ -101,30 +100,20 @@ func matchWords(text string) string { return `"` + strings.Join(wordsIn(text), `
 // of do ends it and is returned as it is.
 func (k *Reader) EachListing(ctx context.Context, q ListingQuery, do func(row []any) error) (mark Since, err error) {
 	var given error
-	n := 0
 	err = k.at(ctx, func(k *Reader) error {
 		r := listingReader{k: k, ctx: ctx, query: q}
 		r.take = func(_ int64, row []any) error {
-			if n++; q.Limit > 0 && n > q.Limit {
-				given = errEnough
-			} else {
-				given = do(row)
-			}
+			given = do(row)
 			return given
 		}
 		mark, err = r.run()
 		return err
 	})
-	switch {
-	case given == errEnough: //nolint:errorlint // it is this one
-		err = nil
-	case err != nil && given == nil:
+	if err != nil && given == nil {
 		err = fmt.Errorf("read listings: %w", err)
 	}
 	return mark, err
 }
-
-var errEnough = fmt.Errorf("so many rows were wanted")
 
 func (r *listingReader) run() (mark Since, err error) {
 	mark.At = r.k.db.Now()
