@@ -79,7 +79,7 @@ func historyOf(c *cli.Context, k *database) (any, error) {
 	word := c.String("listing")
 	source, id, of := strings.Cut(word, "/")
 	if !of {
-		l, err := listingOf(c.Context, k, word)
+		l, err := listingOf(c.Context, k, 0, word)
 		if err != nil {
 			return nil, fmt.Errorf("--listing: %w", err)
 		}

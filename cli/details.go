@@ -19,61 +19,35 @@ Pace, claims, recovery and exit codes are those of run: stop it at any time and 
 		Flags:  append(sourcesFlags(), detailsFlags()...),
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
-			{
-				Name: "show", Usage: "Show what the page of a listing says", ArgsUsage: "LISTING", Args: true, Description: listingHelp,
-				Flags: []cli.Flag{onlySourceFlag(), jsonFlag()}, Action: p.detailsShow,
-			},
+			p.showCommand("Show what the pages of listings say", "LISTING", "want listings, as SOURCE/ID", listingHelp, showDetails, onlySourceFlag()),
 			p.listCommand("details stats"),
 		},
 	}
 }
 
-func (p *Program) detailsShow(c *cli.Context) error {
-	if c.Args().Len() != 1 {
-		return Usagef("want one listing id, got %d; see '%s --help'", c.Args().Len(), c.Command.HelpName)
+func showDetails(c *cli.Context, k *database, scope store.Scope, word string) (*report.Record, error) {
+	l, err := listingOf(c.Context, k, scope.SourceID, word)
+	if err != nil {
+		return nil, err
 	}
-	return p.with(c, reading, func(k *database, scope store.Scope) error {
-		word := c.Args().First()
-		found, err := k.FindListings(c.Context, word, scope.SourceID)
-		if err != nil {
-			return err
-		}
-		if len(found) == 0 {
-			return unknownListing(word)
-		}
-		var all []*report.Record
-		for _, l := range found {
-			r, err := k.Detail(c.Context, l.Row)
-			if err != nil {
-				return err
-			}
-			if r != nil {
-				all = append(all, r)
-			}
-		}
-		if len(all) == 0 {
-			return Usagef("the details of listing %s/%s were never planned: `ypcrawl run --details` plans those of every listing with an own page",
-				found[0].Source, found[0].ID)
-		}
-		return p.show(c, k.DB().Now(), all)
-	})
+	r, err := k.Detail(c.Context, l.Row)
+	if err == nil && r == nil {
+		err = Usagef("the details of listing %s/%s were never planned: `ypcrawl run --details` plans those of every listing with an own page", l.Source, l.ID)
+	}
+	return r, err
 }
 
 // listingHelp says how a listing is named.
 const listingHelp = "A LISTING is its source's id of it, or SOURCE/ID as in demo/400110158."
 
-func unknownListing(word string) error {
-	return Usagef("no listing %q: write the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` show it", word)
-}
-
-// listingOf is the one listing that a word names.
-func listingOf(ctx context.Context, k *database, word string) (l report.ListingName, err error) {
-	found, err := k.FindListings(ctx, word, 0)
+// listingOf is the one listing that a word names; source 0 = of any source.
+func listingOf(ctx context.Context, k *database, source int64, word string) (l report.ListingName, err error) {
+	found, err := k.FindListings(ctx, word, source)
 	switch {
 	case err != nil:
 		return l, err
 	case len(found) == 0:
-		return l, unknownListing(word)
+		return l, Usagef("no listing %q: write the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` show it", word)
 	case len(found) > 1:
 		return l, Usagef("%d sources have a listing %q: write %s/%s, for example", len(found), word, found[0].Source, word)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -84,13 +85,33 @@ func (s *sections) record(now time.Time, r *report.Record) {
 	}
 }
 
-// show prints things that are told one by one.
-func (p *Program) show(c *cli.Context, now time.Time, all []*report.Record) error {
-	return p.tell(c, all, func(w *sections) {
-		for _, r := range all {
-			w.record(now, r)
-		}
-	})
+// shower finds what a word names, and tells all that is known of it.
+type shower func(c *cli.Context, k *database, scope store.Scope, word string) (*report.Record, error)
+
+// showCommand is the command `show` of a thing; want says how arguments name it.
+func (p *Program) showCommand(usage, argument, want, help string, find shower, more ...cli.Flag) *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: usage, ArgsUsage: argument + "...", Args: true, Description: help, Flags: append(more, jsonFlag()),
+		Action: func(c *cli.Context) error {
+			words := SplitList(c.Args().Slice())
+			if len(words) == 0 {
+				return Usagef("%s", want)
+			}
+			return p.with(c, reading, func(k *database, scope store.Scope) (err error) {
+				all := make([]*report.Record, len(words))
+				for i, word := range words {
+					if all[i], err = find(c, k, scope, word); err != nil {
+						return asUsage(err)
+					}
+				}
+				return p.tell(c, all, func(w *sections) {
+					for _, r := range all {
+						w.record(k.DB().Now(), r)
+					}
+				})
+			})
+		},
+	}
 }
 
 // lines is a section of plain lines, left out when there are none.

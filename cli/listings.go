@@ -33,10 +33,15 @@ func (p *Program) listingsCommand() *cli.Command {
 		Usage: "Businesses as sources list them: list, search, show",
 		Subcommands: []*cli.Command{
 			all, words,
-			{
-				Name: "show", Usage: "Show all that is known of a listing: fields, where and when it was seen, its company, its history",
-				ArgsUsage: "LISTING...", Args: true, Description: listingHelp, Flags: []cli.Flag{jsonFlag()}, Action: p.listingsShow,
-			},
+			p.showCommand("Show all that is known of listings: fields, where and when they were seen, their companies, their history", "LISTING",
+				"want listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them", listingHelp,
+				func(c *cli.Context, k *database, _ store.Scope, word string) (*report.Record, error) {
+					l, err := listingOf(c.Context, k, 0, word)
+					if err != nil {
+						return nil, err
+					}
+					return k.Listing(c.Context, l.Row)
+				}),
 		},
 	}
 }
@@ -53,26 +58,4 @@ func (p *Program) indexWords(ctx context.Context, k *database) error {
 		p.note("%s can't be written: %s not in the index of words yet and can't be found.", k.DB().Path(), plural(lacking, "listing"))
 	}
 	return err
-}
-
-func (p *Program) listingsShow(c *cli.Context) error {
-	words := SplitList(c.Args().Slice())
-	if len(words) == 0 {
-		return Usagef("want listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them")
-	}
-	return p.with(c, reading, func(k *database, _ store.Scope) error {
-		var all []*report.Record
-		for _, word := range words {
-			l, err := listingOf(c.Context, k, word)
-			if err != nil {
-				return err
-			}
-			r, err := k.Listing(c.Context, l.Row)
-			if err != nil {
-				return asUsage(err)
-			}
-			all = append(all, r)
-		}
-		return p.show(c, k.DB().Now(), all)
-	})
 }

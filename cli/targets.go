@@ -30,15 +30,10 @@ func (p *Program) targetsCommand() *cli.Command {
 		Usage: "What is crawled (source × city × category): list, show, pause, enable",
 		Subcommands: []*cli.Command{
 			p.listCommand("targets list"),
-			{
-				Name: "show", Usage: "Show all that is known of targets: every step of their attempts, and when they are crawled next", ArgsUsage: "TARGET...", Args: true,
-				Description: targetHelp + "\nRequests are kept for some days, steps for as long as the attempt; a killed process leaves no steps.",
-				Flags: []cli.Flag{
-					onlySourceFlag(), jsonFlag(),
-					&cli.IntFlag{Name: "attempts", Value: 5, Usage: "the last so many `ATTEMPTS`; 0 = all"},
-				},
-				Action: p.targetsShow,
-			},
+			p.showCommand("Show all that is known of targets: every step of their attempts, and when they are crawled next", "TARGET",
+				"name targets to show: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` lists them all",
+				targetHelp+"\nRequests are kept for some days, steps for as long as the attempt; a killed process leaves no steps.", p.showTarget,
+				onlySourceFlag(), &cli.IntFlag{Name: "attempts", Value: 5, Usage: "the last so many `ATTEMPTS`; 0 = all"}),
 			operation(checkpoint.Pause, "Do not crawl targets until they are resumed", "A crawl of the target that is under way is finished."),
 			operation(checkpoint.Resume, "Crawl paused targets again", "They are as they were before the pause: one that waits for its backoff still waits."),
 			operation(checkpoint.Enable, "Enable targets, and clear what was set automatically",
@@ -83,32 +78,23 @@ func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err erro
 	return ids, nil
 }
 
-func (p *Program) targetsShow(c *cli.Context) error {
-	if !c.Args().Present() {
-		return Usagef("name targets to show: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` lists them all")
+func (p *Program) showTarget(c *cli.Context, k *database, scope store.Scope, word string) (*report.Record, error) {
+	n := c.Int("attempts")
+	if n < 0 {
+		return nil, Usagef("--attempts %d: want a number from 0 up", n)
 	}
-	if c.Int("attempts") < 0 {
-		return Usagef("--attempts %d: want a number from 0 up", c.Int("attempts"))
+	id, err := k.FindTarget(c.Context, word, scope.SourceID)
+	if err != nil {
+		return nil, err
 	}
-	return p.with(c, reading, func(k *database, scope store.Scope) error {
-		ids, err := targetIDs(c, k, scope.SourceID)
-		if err != nil {
-			return err
-		}
-		all := make([]*report.Record, len(ids))
-		for i, id := range ids {
-			if all[i], err = k.Target(c.Context, id, c.Int("attempts")); err != nil {
-				return err
-			}
-		}
-		err = p.show(c, k.DB().Now(), all)
-		for i, r := range all {
-			if earlier := r.Int("attempts_kept") - int64(len(r.Part("attempts").Rows)); earlier > 0 {
-				p.note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), ids[i])
-			}
-		}
-		return err
-	})
+	r, err := k.Target(c.Context, id, n)
+	if err != nil {
+		return nil, err
+	}
+	if earlier := r.Int("attempts_kept") - int64(len(r.Part("attempts").Rows)); earlier > 0 {
+		p.note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), id)
+	}
+	return r, nil
 }
 
 // operate pauses, resumes, enables or disables targets.
