@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -319,7 +318,10 @@ func (d *delivery) write() (err error) {
 			}
 			return nil
 		})
-		return cmp.Or(err, send())
+		if err != nil {
+			return err
+		}
+		return send()
 	})
 	g.Go(func() error {
 		for batch := range batches {
@@ -335,7 +337,10 @@ func (d *delivery) write() (err error) {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	return cmp.Or(rows.Close(), out.Flush())
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	return out.Flush()
 }
 
 // explain says what can be done about a failure.

@@ -21,8 +21,9 @@ type feed struct {
 	quit    chan struct{}
 }
 
-// follow sends what changes of a view until the viewer or the server is gone.
-func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Values, now []fragment) {
+// follow sends what changes of a view until the viewer or the server is gone. The viewer joins before it looks: what
+// changes in between reaches it.
+func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Values) {
 	news, leave := s.join(v, q)
 	if news == nil {
 		w.Header().Set("Retry-After", "30")
@@ -30,6 +31,11 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 		return
 	}
 	defer leave()
+	now, refused := s.look(r.Context(), v, q, map[string]*last{})
+	if refused != nil {
+		s.refuse(w, refused.Status, refused.Text, refused.Next)
+		return
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // that of the request, which has been read: it would end the stream

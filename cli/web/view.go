@@ -99,13 +99,13 @@ func refusal(err error) *Refusal {
 func (s *Server) serveView(v View) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := parameters(v, r)
-		fragments, refused := s.look(r.Context(), v, q, map[string]*last{})
-		switch {
-		case refused != nil:
+		if r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream") {
+			s.follow(w, r, v, q)
+			return
+		}
+		if fragments, refused := s.look(r.Context(), v, q, map[string]*last{}); refused != nil {
 			s.refuse(w, refused.Status, refused.Text, refused.Next)
-		case r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Accept"), "text/event-stream"):
-			s.follow(w, r, v, q, fragments)
-		default:
+		} else {
 			s.writePage(w, v, fragments)
 		}
 	})

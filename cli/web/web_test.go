@@ -509,16 +509,49 @@ func TestSlowPart(t *testing.T) {
 	}}}}
 	seen := map[string]*last{}
 	first, _ := b.look(t.Context(), v, nil, seen)
-	for range 5 {
+	for time.Until(seen["bars"].due) > 100*time.Millisecond { // twenty times as long as it took, from its beginning on
 		time.Sleep(10 * time.Millisecond)
 		if again, _ := b.look(t.Context(), v, nil, seen); len(first) != 1 || len(again) != 0 || reads.Load() != 1 {
 			t.Fatalf("%d parts, then %d, after %d reads of 10 ms", len(first), len(again), reads.Load())
 		}
 	}
 	hangs.Store(true)
-	time.Sleep(200 * time.Millisecond) // twenty times as long as it took
+	time.Sleep(time.Until(seen["bars"].due) + time.Millisecond)
 	failed, _ := b.look(t.Context(), v, nil, seen)
 	if len(failed) != 1 || !strings.Contains(failed[0].HTML, "did not answer in time") || !strings.Contains(failed[0].HTML, "It was last read") {
 		t.Errorf("a question without an answer shows %v", failed)
+	}
+}
+
+// TestNothingIsMissed: what changes while a viewer comes reaches him, though another one follows the same address.
+func TestNothingIsMissed(t *testing.T) {
+	t.Parallel()
+	var n, byFeed atomic.Int64
+	b := serve(t, Config{Every: 5 * time.Millisecond}, func(s *Server) {
+		s.mux.Handle("GET /moves", s.serveView(View{Path: "/moves", Title: "Moves", Parts: []Part{{
+			Name: "unreadable",
+			Read: func(ctx context.Context, _ *report.Reader, q url.Values) (any, error) {
+				was := n.Load()
+				if ctx.Value(http.ServerContextKey) == nil {
+					byFeed.Add(1)
+				} else if was == 1 { // the second viewer: it changes, and the feed tells, before he has his answer
+					n.Store(2)
+					for before := byFeed.Load(); byFeed.Load() < before+3; {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				return nil, fmt.Errorf("it is %d", was)
+			},
+		}}}))
+	})
+	first, _ := b.stream(t, "/moves")
+	next(t, first, "part")
+	for byFeed.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	n.Store(1)
+	second, _ := b.stream(t, "/moves")
+	for data := ""; !strings.Contains(data, "it is 2"); {
+		data = next(t, second, "part")
 	}
 }
