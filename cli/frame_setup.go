@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,31 +174,6 @@ func jsonFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "json", Usage: "print JSON to stdout"}
 }
 
-// defaultSource is the default of --source, and allSources its word for all that are enabled.
-const (
-	defaultSource = "yellowpages"
-	allSources    = "all"
-)
-
-// sourceFlags choose a source.
-func sourceFlags() []cli.Flag {
-	one := &cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`"}
-	return append([]cli.Flag{one}, definitionFlags()...)
-}
-
-// sourcesFlags choose the sources of a run.
-func sourcesFlags() []cli.Flag {
-	some := &cli.StringSliceFlag{Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource, Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all"}
-	return append([]cli.Flag{some}, definitionFlags()...)
-}
-
-func definitionFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
-		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
-	}
-}
-
 // selectFlags choose places, categories and pages.
 func selectFlags() []cli.Flag {
 	return []cli.Flag{
@@ -221,63 +195,6 @@ func delayFlag() cli.Flag {
 		Name: "delay", Value: delayValue(0), DefaultText: "the source's: 2s, none for the demo",
 		Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0",
 	}
-}
-
-// source loads the source that the flags name.
-func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
-	if path := c.String("source-file"); path == "" {
-		src, err = p.namedSource(c, sourceName(c))
-	} else if src, err = readSource(path); err != nil {
-		err = Usagef("--source-file: %w", err)
-	}
-	raw := c.String("base-url")
-	if err != nil || raw == "" {
-		return src, err
-	}
-	u, err := baseURL(raw)
-	if err != nil {
-		return nil, err
-	}
-	return src.WithBaseURL(u), nil
-}
-
-// sourceName is the one source that --source names.
-func sourceName(c *cli.Context) string {
-	if some := c.StringSlice("source"); some != nil {
-		return strings.Join(SplitList(some), ",")
-	}
-	return c.String("source")
-}
-
-// webAddress reads the address of a site or a page, like example. A password in it would end
-// up in the database, the logs and every error. flag, "--url " say, is where it was typed.
-func webAddress(flag, raw, example string) (*url.URL, error) {
-	u, err := url.Parse(raw)
-	switch {
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, Usagef("%s%q: want a web address like %s", flag, redactURL(raw), example)
-	case u.User != nil:
-		return nil, Usagef("%s%q: leave out user and password: they get stored with every page", flag, redactURL(raw))
-	}
-	return u, nil
-}
-
-// baseURL reads --base-url. Its host and path are all that pages are found by.
-func baseURL(raw string) (*url.URL, error) {
-	u, err := webAddress("--base-url ", raw, "https://www.example.com")
-	if err == nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
-		err = Usagef("--base-url %q: leave out everything from ? or # on: the source's URL templates add their own", raw)
-	}
-	return u, err
-}
-
-// readSource reads a definition file. Its errors name the file as it was typed.
-func readSource(path string) (*site.Source, error) {
-	text, err := readBounded(path, "source definition")
-	if err != nil {
-		return nil, err
-	}
-	return site.Parse(path, text)
 }
 
 // maxText bounds a settings file and a definition: a wrong path may name anything.

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+)
+
+// How a source is named, found and loaded: built in, stored in the database, or from a file.
+
+// defaultSource is the default of --source, and allSources its word for all that are enabled.
+const (
+	defaultSource = "yellowpages"
+	allSources    = "all"
+)
+
+// sourceFlags choose a source.
+func sourceFlags() []cli.Flag {
+	one := &cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`"}
+	return append([]cli.Flag{one}, definitionFlags()...)
+}
+
+// sourcesFlags choose the sources of a run.
+func sourcesFlags() []cli.Flag {
+	some := &cli.StringSliceFlag{Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource, Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all"}
+	return append([]cli.Flag{some}, definitionFlags()...)
+}
+
+func definitionFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
+		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
+	}
+}
+
+// source loads the source that the flags name.
+func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
+	if path := c.String("source-file"); path == "" {
+		src, err = p.namedSource(c, sourceName(c))
+	} else if src, err = readSource(path); err != nil {
+		err = Usagef("--source-file: %w", err)
+	}
+	raw := c.String("base-url")
+	if err != nil || raw == "" {
+		return src, err
+	}
+	u, err := baseURL(raw)
+	if err != nil {
+		return nil, err
+	}
+	return src.WithBaseURL(u), nil
+}
+
+// sourceName is the one source that --source names.
+func sourceName(c *cli.Context) string {
+	if some := c.StringSlice("source"); some != nil {
+		return strings.Join(SplitList(some), ",")
+	}
+	return c.String("source")
+}
+
+// webAddress reads the address of a site or a page, like example. A password in it would end
+// up in the database, the logs and every error. flag, "--url " say, is where it was typed.
+func webAddress(flag, raw, example string) (*url.URL, error) {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, Usagef("%s%q: want a web address like %s", flag, redactURL(raw), example)
+	case u.User != nil:
+		return nil, Usagef("%s%q: leave out user and password: they get stored with every page", flag, redactURL(raw))
+	}
+	return u, nil
+}
+
+// baseURL reads --base-url. Its host and path are all that pages are found by.
+func baseURL(raw string) (*url.URL, error) {
+	u, err := webAddress("--base-url ", raw, "https://www.example.com")
+	if err == nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
+		err = Usagef("--base-url %q: leave out everything from ? or # on: the source's URL templates add their own", raw)
+	}
+	return u, err
+}
+
+// readSource reads a definition file. Its errors name the file as it was typed.
+func readSource(path string) (*site.Source, error) {
+	text, err := readBounded(path, "source definition")
+	if err != nil {
+		return nil, err
+	}
+	return site.Parse(path, text)
+}
+
+// storedList is the sources that the database knows.
+type storedList []checkpoint.StoredSource
+
+// storedSources reads them. It makes no database; without one there are none.
+func (p *Program) storedSources(c *cli.Context) (storedList, error) {
+	how := existing // an older file is upgraded
+	if c.Bool("dry-run") {
+		how = reading
+	}
+	k, err := p.open(c, how)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := k.StoredSources(c.Context)
+	return all, errors.Join(err, k.DB().Close())
+}
+
+// namedSource loads the source that --source names: built in, or stored. The database
+// is looked at only for a name that is not built in.
+func (p *Program) namedSource(c *cli.Context, name string) (*site.Source, error) {
+	if isBuiltin(name) {
+		return site.Builtin(name)
+	}
+	stored, err := p.storedSources(c)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := stored.find(name); ok && !s.Enabled {
+		return nil, closedSource(s)
+	}
+	return stored.load("--source: ", name)
+}
+
+func isBuiltin(name string) bool { return slices.Contains(site.Builtins(), name) }
+
+func (l storedList) find(name string) (checkpoint.StoredSource, bool) {
+	i := slices.IndexFunc(l, func(s checkpoint.StoredSource) bool { return s.Name == name })
+	if i < 0 {
+		return checkpoint.StoredSource{}, false
+	}
+	return l[i], true
+}
+
+// load returns a source by its name, where the database has it if it does. what says
+// where the name was typed.
+func (l storedList) load(what, name string) (*site.Source, error) {
+	s, known := l.find(name)
+	switch {
+	case isBuiltin(name):
+		src, err := site.Builtin(name)
+		if err != nil || !known {
+			return src, err
+		}
+		return movedTo(src, s)
+	case !known:
+		return nil, l.unknown(what, name)
+	case s.Definition == "":
+		return nil, Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
+	}
+	src, err := site.Parse(name+" (stored)", []byte(s.Definition))
+	if err != nil {
+		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
+	}
+	if src.Name() != name {
+		return nil, fmt.Errorf("the stored definition of source %s has the name %s: `ypcrawl sources show %s --yaml` prints it", name, src.Name(), name)
+	}
+	return movedTo(src, s)
+}
+
+// movedTo is a source where the database has it.
+func movedTo(src *site.Source, s checkpoint.StoredSource) (*site.Source, error) {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("the stored address %q of source %s is not a web address", s.BaseURL, s.Name)
+	}
+	return src.WithBaseURL(u), nil
+}
+
+// closedSource refuses a source that an operator has disabled.
+func closedSource(s checkpoint.StoredSource) error {
+	return &exitError{code: ExitBlocked, err: fmt.Errorf("source %s is disabled: `ypcrawl sources enable %s` enables it", s.Name, s.Name)}
+}
+
+// unknown names the sources that there are, or the nearest.
+func (l storedList) unknown(what, name string) error {
+	var names []string
+	for _, s := range l {
+		names = append(names, s.Name)
+	}
+	hint := ""
+	if what != "" { // of a flag, beside which --source-file may stand
+		hint = " (use --source-file for a definition of your own)"
+	}
+	return Usagef("%s%s%s", what, unknownSource(name, names), hint)
+}
+
+// unknownSource says which sources there are, built in and of these names.
+func unknownSource(name string, names []string) string {
+	known := append(site.Builtins(), names...)
+	slices.Sort(known)
+	known = slices.Compact(known)
+	hint := "there are " + strings.Join(known, " and ")
+	if len(known) > 2 {
+		hint = "there are " + strings.Join(known, ", ")
+	}
+	if near, ok := yp.Nearest(name, known); ok {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return fmt.Sprintf("unknown source %q: %s", name, hint)
+}
