@@ -150,12 +150,15 @@ func (b *tab) wait(expression string) {
 	}
 }
 
+// replaced is what Chromium says of an element that was replaced while it was looked for.
+var replaced = regexp.MustCompile("Could not find node|No node with given id")
+
 // click clicks until it has led to what is expected: the first click may come while the page is
 // still being laid out, or just as the part is replaced that it is meant for.
 func (b *tab) click(selector, expected string) {
 	b.t.Helper()
 	for {
-		if err := chromedp.Do(b, chromedp.Click(chromedp.CSS(selector))); err != nil && !strings.Contains(err.Error(), "Could not find node") { // it was replaced
+		if err := chromedp.Do(b, chromedp.Click(chromedp.CSS(selector))); err != nil && !replaced.MatchString(err.Error()) {
 			b.t.Fatalf("%v\n%s", err, b.body())
 		}
 		for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -308,6 +311,8 @@ func TestBrowserMap(t *testing.T) {
 	b.do(chromedp.Navigate(p.url+"/"), chromedp.Focus(chromedp.CSS("#tile-CA")), chromedp.KeyEvent("\r"))
 	b.wait(`location.pathname === "/states/CA" && document.querySelector("h2").textContent === "California"`)
 	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"))
+	hash := eval[string](b, `document.querySelector("#states").dataset.hash`)
+	b.wait(fmt.Sprintf(`document.querySelector("#states").dataset.hash !== %q`, hash)) // the table is replaced, and what was chosen stays
 	b.click(".pick button", `document.querySelectorAll(".totals thead th").length === 2 && document.querySelectorAll(".cells").length === 2`)
 
 	b.look("light", 390, 800, 1) // the columns beyond the box have a sign, and are reached

@@ -11,7 +11,7 @@ import (
 func (s *Server) allViews() []View {
 	return append([]View{
 		s.view("/{$}", "Overview", "Overview", s.bars(), s.figures(), s.stateMap()),
-		s.view("/states", "States", "States", s.statesTable()),
+		s.view("/states", "States", "States", s.pick(), s.statesTable()),
 		s.view("/states/{state}", "", "State", s.oneState()),
 		s.view("/targets/{id}", "", "Target", s.trace()),
 	}, s.listViews()...)

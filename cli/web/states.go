@@ -203,8 +203,6 @@ func legendOf(by report.StateMeasure) []choice {
 
 // statesModel is a table of all states, or two of them side by side.
 type statesModel struct {
-	Codes []yp.State // for the choice of two
-	A, B  string
 	Pair  []stateModel
 	Names []string // of the totals of the pair, and what they are
 	Cells [][]string
@@ -234,16 +232,27 @@ const (
 	mostCities = 500
 )
 
+// pick is the form that chooses two states. It changes with its address alone: nothing replaces it while somebody chooses.
+func (s *Server) pick() Part {
+	type model struct {
+		Codes []yp.State
+		A, B  string
+	}
+	return Part{Name: "pick", Asks: []string{"a", "b"}, Read: func(_ context.Context, _ *report.Reader, q url.Values) (any, error) {
+		return model{yp.States(), strings.ToUpper(q.Get("a")), strings.ToUpper(q.Get("b"))}, nil
+	}}
+}
+
 // statesTable lists all states with what the maps show, or compares two.
 func (s *Server) statesTable() Part {
 	return Part{Name: "states", Asks: []string{"a", "b", "cities"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
-		m := statesModel{Codes: yp.States(), A: strings.ToUpper(q.Get("a")), B: strings.ToUpper(q.Get("b"))}
+		var m statesModel
 		by, _ := measureOf("coverage")
-		for _, code := range []string{m.A, m.B} {
+		for _, code := range []string{q.Get("a"), q.Get("b")} {
 			if code == "" {
 				continue
 			}
-			one, err := s.readState(ctx, k, code, by, q)
+			one, err := s.readState(ctx, k, strings.ToUpper(code), by, q)
 			if err != nil {
 				return nil, err
 			}
