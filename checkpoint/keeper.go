@@ -148,7 +148,7 @@ func (k *Keeper) changed(ctx context.Context, what, query string, args func(*sto
 
 // row reads the one row of a query into dest.
 func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any) error {
-	return k.db.Read().QueryRowContext(ctx, query, args...).Scan(dest...)
+	return k.db.Row(ctx, query, args, dest...)
 }
 
 var (

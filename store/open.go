@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ypcrawl/yp"
@@ -47,12 +48,13 @@ type Config struct {
 
 // DB is an open database: one writer and a pool of readers.
 type DB struct {
-	path    string
-	now     func() time.Time
-	keyHash func(string) int64
-	read    *sql.DB
-	writeDB *sql.DB
-	writer  *writer
+	path     string
+	now      func() time.Time
+	keyHash  func(string) int64
+	read     *sql.DB
+	prepared sync.Map // what Row asks: its text, and its *sql.Stmt
+	writeDB  *sql.DB
+	writer   *writer
 }
 
 // Open opens the database at cfg.Path, makes or upgrades its schema, and starts
@@ -124,6 +126,7 @@ func (db *DB) openReaders(name string) (err error) {
 		return err
 	}
 	db.read.SetMaxOpenConns(4)
+	db.read.SetMaxIdleConns(4) // each new one reads the whole schema
 	return nil
 }
 

@@ -40,6 +40,22 @@ func ReaderOf(ctx context.Context, db interface {
 // Reader returns the readers as a Querier for the time of ctx.
 func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} }
 
+// Row reads the one row of a query, which is prepared once: it is asked again and again.
+func (db *DB) Row(ctx context.Context, query string, args []any, dest ...any) error {
+	kept, known := db.prepared.Load(query)
+	if !known {
+		st, err := db.read.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with the readers
+		if err != nil {
+			return err
+		}
+		var other bool
+		if kept, other = db.prepared.LoadOrStore(query, st); other {
+			_ = st.Close()
+		}
+	}
+	return kept.(*sql.Stmt).QueryRowContext(ctx, args...).Scan(dest...)
+}
+
 // Each runs a query on the readers and hands every row to scan; the first error ends it.
 func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
 	return Each(db.Reader(ctx), query, args, scan)
