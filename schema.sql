@@ -1029,18 +1029,6 @@ SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.stat
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;
 
--- Every listing with what its own page says.
---   listing          its name for commands: source/listing_id
---   name             of the business
---   status           of the target of its own page
-CREATE VIEW v_details AS
-SELECT t.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, t.status, d.fetched_at, d.email, ifnull(l.phone, d.phone) AS phone,
-       ifnull(l.website, d.website) AS website, ifnull(d.hours, l.hours) AS hours, d.lat, d.lon, d.payment, d.social, d.services, d.languages,
-       d.neighborhoods, d.aka, d.founded, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, d.about,
-       t.not_before, t.wait_reason, t.last_error_code, t.last_error, l.company_id, l.profile_url
-FROM targets t JOIN listings l ON l.id = t.listing JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = t.listing
-WHERE t.listing IS NOT NULL;
-
 -- The audit trail: a row for each listing and each thing that became of it.
 CREATE VIEW promotion_log AS
 SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,

@@ -16,15 +16,11 @@ func (p *Program) companiesCommand() *cli.Command {
 		Usage: "Businesses that listings belong to: list, show",
 		Subcommands: []*cli.Command{
 			p.listCommand("companies list"),
-			p.showCommand("Show companies: their listings, the keys that join them, and the confidence", "COMPANY",
-				"name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all", confidenceHelp, showCompany),
+			p.showCommand("Show companies: their listings, and the keys that join them", "COMPANY",
+				"name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all", "A COMPANY is its number, or SOURCE/ID of one of its listings.", showCompany),
 		},
 	}
 }
-
-const confidenceHelp = `A COMPANY is its number, or SOURCE/ID of one of its listings.
-Confidence is a number from 0 to 1: that of the weakest key that joins the company's listings. Phone and name
-count 0.98, name and address 0.96, a website 0.92, two of them more; a key that no listing has now 0.5.`
 
 func showCompany(c *cli.Context, k *database, _ store.Scope, word string) (*report.Record, error) {
 	if strings.Contains(word, "/") {

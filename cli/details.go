@@ -5,36 +5,22 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
 func (p *Program) detailsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "details",
-		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), show, count",
+		Usage: "The listings' own pages: fetch those that are due (e-mail, hours, geo, payment ...), count",
 		Description: `Without a subcommand it fetches listings' own pages that are due, and no results pages
 ("ypcrawl run --details" does both, results pages first). Each is fetched again when the time is over that its definition says (30 days).
 Pace, claims, recovery and exit codes are those of run: stop it at any time and type the same again to resume.`,
 		Flags:  append(sourcesFlags(), detailsFlags()...),
 		Action: p.fetchDetails,
 		Subcommands: []*cli.Command{
-			p.showCommand("Show what the pages of listings say", "LISTING", "want listings, as SOURCE/ID", listingHelp, showDetails, onlySourceFlag()),
 			p.listCommand("details stats"),
 		},
 	}
-}
-
-func showDetails(c *cli.Context, k *database, scope store.Scope, word string) (*report.Record, error) {
-	l, err := listingOf(c.Context, k, scope.SourceID, word)
-	if err != nil {
-		return nil, err
-	}
-	r, err := k.Detail(c.Context, l.Row)
-	if err == nil && r == nil {
-		err = Usagef("the details of listing %s/%s were never planned: `ypcrawl run --details` plans those of every listing with an own page", l.Source, l.ID)
-	}
-	return r, err
 }
 
 // listingHelp says how a listing is named.

@@ -21,7 +21,6 @@ import (
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
-	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -106,26 +105,6 @@ func (w *world) holds(truth demo.Truth) {
 	if n := w.number("SELECT sum(page_current) FROM targets"); n != int64(truth.Pages) {
 		w.t.Errorf("%d pages, want %d", n, truth.Pages)
 	}
-	if n, want := w.number("SELECT count(*) FROM companies"), companies(truth.Listings); n != want {
-		w.t.Errorf("%d companies, want %d", n, want)
-	}
-}
-
-// companies counts the companies of listings, the components over the keys that they share.
-func companies(listings []yp.Listing) int64 {
-	forest, owner, roots := yp.NewForest(len(listings)), map[string]int{}, map[int]bool{}
-	for i := range listings {
-		for _, key := range yp.CompanyKeys(&listings[i]) {
-			if first, ok := owner[key]; ok {
-				forest.Join(i, first)
-			}
-			owner[key] = i
-		}
-	}
-	for i := range listings {
-		roots[forest.Root(i)] = true
-	}
-	return int64(len(roots))
 }
 
 // TestTwoEngines: two processes on one database share the work. Neither begins before

@@ -316,19 +316,25 @@ func (w *world) checkRows(path string) {
 // of those by their ids.
 func checkCompanies(t *testing.T, db *store.DB, listings []yp.Listing) {
 	t.Helper()
-	forest, owner := yp.NewForest(len(listings)), map[string]int{}
+	lead, owner := make([]int, len(listings)), map[string]int{} // of each listing, the first one that it hangs together with
 	for i := range listings {
+		lead[i] = i
 		for _, key := range yp.CompanyKeys(&listings[i]) {
 			if first, ok := owner[key]; ok {
-				forest.Join(i, first)
+				old, first := max(lead[first], lead[i]), min(lead[first], lead[i])
+				for j := range i + 1 {
+					if lead[j] == old {
+						lead[j] = first
+					}
+				}
 			} else {
 				owner[key] = i
 			}
 		}
 	}
 	ids, want := map[int][]string{}, []string{}
-	for i := range listings { // by their ids, so that the root is the first one
-		ids[forest.Root(i)] = append(ids[forest.Root(i)], listings[i].ID)
+	for i := range listings { // by their ids, so that the lead is the first one
+		ids[lead[i]] = append(ids[lead[i]], listings[i].ID)
 	}
 	for root, all := range ids {
 		want = append(want, listings[root].Name+"|"+strings.Join(all, ","))

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 
 	"ypcrawl/yp"
 )
@@ -302,20 +301,4 @@ func (r *resolver) merge(keep, removed *company) error {
 	removed.merged = keep
 	r.removed++
 	return nil
-}
-
-// GivenKeys returns the strong keys that a listing gives, with the phone and the
-// website that its own page says, "" where it says none.
-func GivenKeys(l *yp.Listing, phoneE164, website string) []string {
-	keys := yp.CompanyKeys(l)
-	if phoneE164 == "" && website == "" {
-		return keys
-	}
-	detailed := yp.Listing{Name: l.Name, PhoneE164: phoneE164, Website: website}
-	for _, k := range yp.CompanyKeys(&detailed) {
-		if !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }

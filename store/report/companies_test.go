@@ -103,36 +103,11 @@ func TestCompanyKeys(t *testing.T) {
 	t.Parallel()
 	d := newDirectory(t, place("a", "Acme", phone1, acmeSite, "CA"), place("b", "Acme", phone2, acmeSite, "CA"))
 	d.save(t, place("b", "Acme", phone3, acmeSite, "CA"))
-	d.change(t, `INSERT INTO details (listing, fetched_at, phone_e164) SELECT id, 'x', '`+phone2+`' FROM listings WHERE listing_id = 'a'`)
 	c := d.company(t, 1)
-	want := []string{"web:acme.com|web|one/a one/b", "tel:" + phone1 + "|acme|tel|one/a", "tel:" + phone2 + "|acme|tel|one/a", "tel:" + phone3 + "|acme|tel|one/b"}
-	if got := cells(c, "keys", "key kind listings"); !slices.Equal(got, want) {
-		t.Errorf("got  %s\nwant %s: the page of a listing gives keys too", got, want)
+	want := []string{"tel:" + phone1 + "|acme|tel", "tel:" + phone2 + "|acme|tel", "tel:" + phone3 + "|acme|tel", "web:acme.com|web"}
+	if got := cells(c, "keys", "key kind"); !slices.Equal(got, want) {
+		t.Errorf("got  %s\nwant %s: a key that nobody gives any more is remembered", got, want)
 	}
-	d.change(t, `DELETE FROM details`)
-	if got := cells(d.company(t, 1), "keys", "key given_by"); got[len(got)-1] != "tel:"+phone2+"|acme|0" {
-		t.Errorf("%v: a key that nobody gives any more is remembered", got)
-	}
-}
-
-// TestCompanyConfidence: by the keys that listings give now.
-func TestCompanyConfidence(t *testing.T) {
-	t.Parallel()
-	web, tel := yp.LinkStrength(yp.KeyWeb), yp.LinkStrength(yp.KeyTel)
-	d := newDirectory(t, place("a", "Acme", phone1, acmeSite, "CA"))
-	expect := func(what string, id int64, want float64) {
-		t.Helper()
-		if got := d.company(t, id).Get("confidence"); got != want {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
-	}
-	expect("one listing", 1, 1)
-	d.save(t, place("b", "Acme", phone2, acmeSite, "CA"))
-	expect("a website", 1, web)
-	d.save(t, place("c", "Zed", phone3, "", "CA"), place("d", "Zed", phone3, "", "CA"))
-	expect("phone and name", 3-1, tel)
-	d.save(t, place("b", "Acme", phone2, "https://other.org", "CA"))
-	expect("remembered", 1, 0.5)
 }
 
 func TestCompanyOfAMerge(t *testing.T) {

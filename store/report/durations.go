@@ -14,18 +14,6 @@ type Seconds float64
 // MarshalJSON implements json.Marshaler.
 func (s Seconds) MarshalJSON() ([]byte, error) { return orNull(float64(s), s >= 0) }
 
-// Minutes is a length of time that a column has in minutes; 0 = none. JSON has it in seconds.
-type Minutes int
-
-// MarshalJSON implements json.Marshaler.
-func (m Minutes) MarshalJSON() ([]byte, error) { return orNull(60*float64(m), m > 0) }
-
-// Millis is a length of time in milliseconds; 0 = none.
-type Millis int64
-
-// MarshalJSON implements json.Marshaler.
-func (m Millis) MarshalJSON() ([]byte, error) { return orNull(float64(m), m > 0) }
-
 func orNull(n float64, known bool) ([]byte, error) {
 	if !known {
 		return []byte("null"), nil

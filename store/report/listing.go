@@ -23,17 +23,9 @@ var showListing = thing{
 	},
 }
 
-// showDetail is what `details show` shows.
-var showDetail = thing{list: "listings list", named: "listing name id source listing_id company_id", row: `SELECT * FROM v_details WHERE id = (SELECT id FROM targets WHERE listing = ?1)`}
-
-// Listing tells all that is known of the listing in a row; Detail what its own page says. nil = none is known, or its page was never planned.
+// Listing tells all that is known of the listing in a row, its own page included; nil = none is known.
 func (k *Reader) Listing(ctx context.Context, row int64) (*Record, error) {
 	return k.of(ctx, showListing, row)
-}
-
-// Detail is documented at Listing.
-func (k *Reader) Detail(ctx context.Context, row int64) (*Record, error) {
-	return k.of(ctx, showDetail, row)
 }
 
 func (k *Reader) of(ctx context.Context, t thing, id int64) (r *Record, err error) {

@@ -32,10 +32,9 @@ type Pass struct {
 	LastRun  int64     `json:"last_run"` // its number
 	Outcome  string    `json:"outcome"`  // of the last run
 	State    PassState `json:"state"`
-	Failed   int64     `json:"failed"`       // targets that it could not read: FAILED, PARKED or STUCK
-	Unseen   int64     `json:"unseen"`       // open listings that their searches have shown, and no other since it began: whether they closed nobody knows
-	First    bool      `json:"first"`        // none of its states was crawled before: all that it finds is new
-	Later    int64     `json:"later_passes"` // of the source, which read pages and none of the scope
+	Failed   int64     `json:"failed"` // targets that it could not read: FAILED, PARKED or STUCK
+	Unseen   int64     `json:"unseen"` // open listings that their searches have shown, and no other since it began: whether they closed nobody knows
+	First    bool      `json:"first"`  // none of its states was crawled before: all that it finds is new
 
 	*PassCounts // nil = not counted, see LastPasses
 }
@@ -67,9 +66,6 @@ const (
 	passesFrom = `
 	SELECT x.selection, x.began_at FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
 	WHERE x.source_id = ?1 AND `
-	laterPasses = `
-	SELECT count(DISTINCT x.selection || x.began_at) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
-	WHERE x.source_id = ?1 AND x.run_id > ?3 AND x.began_at > ?4 AND ` + readAny
 	passRuns = `
 	SELECT r.id, r.uuid, r.host, r.outcome, ifnull(r.finished_at, r.heartbeat_at) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
 	WHERE x.source_id = ? AND x.selection = ? AND x.began_at = ? ORDER BY x.run_id`
@@ -192,9 +188,6 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	if p.First = !before; err != nil {
 		return false, err
 	}
-	if err := get(laterPasses, []any{p.SourceID, store.JSONTexts(scope.States), p.LastRun, began}, &p.Later); err != nil {
-		return false, err
-	}
 	if p.State == PassRunning {
 		p.Ended = time.Time{}
 		return true, nil
@@ -243,12 +236,6 @@ func (p Pass) Text() string {
 	text := fmt.Sprintf("pass of source %s %s, %s%s", yp.Printable(p.Source), when, yp.Plural(p.Runs, "run"), how)
 	if p.First {
 		text = "first " + text
-	}
-	switch {
-	case p.Later == 1:
-		text += "; a later pass had nothing to crawl of what was chosen"
-	case p.Later > 1:
-		text += fmt.Sprintf("; %s later passes had nothing to crawl of what was chosen", yp.Thousands(p.Later))
 	}
 	return text
 }

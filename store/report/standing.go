@@ -33,18 +33,11 @@ type ClosedSource struct {
 
 // Lately is how the sources answer, and what slows or holds the work. It counts all states.
 type Lately struct {
-	Pace     float64    `json:"pages_per_second_5m"` // of the last LookBack, or since the first of the runs alive began
-	Requests int64      `json:"requests_1h"`         // those that failed at their proxy say nothing of a source
-	Failed   int64      `json:"requests_failed_1h"`
-	Hosts    []HostPace `json:"hosts"` // held or slowed down
-	Waits    []Wait     `json:"waits"`
-}
-
-// Wait counts the targets that wait for one reason, see v_waits.
-type Wait struct {
-	Reason  string    `json:"reason"` // backoff, gap, paused, disabled
-	Targets int64     `json:"targets"`
-	Next    time.Time `json:"next_at"`
+	Pace     float64 `json:"pages_per_second_5m"` // of the last LookBack, or since the first of the runs alive began
+	Requests int64   `json:"requests_1h"`         // those that failed at their proxy say nothing of a source
+	Failed   int64   `json:"requests_failed_1h"`
+	Hosts    *Table  `json:"hosts"` // held or slowed down
+	Waits    *Table  `json:"waits"`
 }
 
 // RunEnding is how the last run ended.
@@ -75,8 +68,8 @@ const (
 	WHERE (?1 = 0 OR s.id = ?1) AND r.proxy_failed = 0 AND r.finished_at > ?2 AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited'`
 	// What waits for its next crawl, or for a closed source, is said elsewhere.
 	waitsNow = `
-	SELECT reason, sum(targets), min(next_at) FROM v_waits
-	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled') AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1)) GROUP BY reason`
+	SELECT reason, sum(targets) AS targets, min(next_at) AS next_at FROM v_waits
+	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled') AND ` + ofSource + ` GROUP BY reason`
 )
 
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and
@@ -147,8 +140,9 @@ func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err e
 		return err
 	}
 	p.Pace = float64(pages) / max(p.Now.Sub(from).Seconds(), 1)
-	if p.Hosts, err = list(ctx, k, "hosts", hostPaces, []any{sourceID, yp.FormatTime(p.Now)}, fields[HostPace]); err == nil {
-		p.Waits, err = list(ctx, k, "waits", waitsNow, []any{sourceID}, fields[Wait])
+	of := store.Scope{SourceID: sourceID}
+	if p.Hosts, err = k.table(ctx, hostsNow, of); err == nil {
+		p.Waits, err = k.table(ctx, Part{Name: "waits", Query: waitsNow}, of)
 	}
 	return err
 }
@@ -166,16 +160,17 @@ func (l *Lately) Failures() string {
 
 // Reasons say why it is slow, and what waits: a line each.
 func (p *Progress) Reasons() (lines []string) {
-	for _, h := range p.Hosts {
-		if h.DelayMS > 0 {
-			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", h.Host, yp.Millis((*int64)(&h.DelayMS)), h.DelayReason))
+	for _, h := range p.Hosts.Rows {
+		if ms, slow := p.Hosts.Value(h, "delay_ms").(int64); slow {
+			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(&ms), p.Hosts.Value(h, "delay_reason")))
 		}
 	}
-	words := map[string]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
-	for _, w := range p.Waits {
-		text := cmp.Or(words[w.Reason], w.Reason) + ": " + yp.Plural(w.Targets, "target")
-		if !w.Next.IsZero() {
-			text += ", the first until " + yp.ClockTime(p.Now, w.Next)
+	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
+	for _, w := range p.Waits.Rows {
+		text := cmp.Or(words[w[0]], fmt.Sprint(w[0])) + ": " + yp.Plural(w[1].(int64), "target")
+		var next time.Time
+		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
+			text += ", the first until " + yp.ClockTime(p.Now, next)
 		}
 		lines = append(lines, text)
 	}
@@ -187,7 +182,7 @@ func (p *Progress) Reasons() (lines []string) {
 func (s *Standing) Troubled() bool {
 	o := s.Overall
 	return len(s.Closed) > 0 || o.Failed+o.Stuck+o.Parked > 0 || 50*s.Failed > s.Requests ||
-		slices.ContainsFunc(s.Hosts, func(h HostPace) bool { return h.DelayMS > 0 })
+		slices.ContainsFunc(s.Hosts.Rows, func(h []any) bool { return s.Hosts.Value(h, "delay_ms") != nil })
 }
 
 // Waiting says for what everything waits, and until when: "waiting until 14:05:33Z: the source

@@ -94,12 +94,7 @@ var statusParts = []Part{
 	WHERE t.wait_reason = 'backoff' AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + `
 	GROUP BY t.backoff_level ORDER BY t.backoff_level`,
 	},
-	{
-		Name: "hosts", Show: "host held_until reason delay_ms delay_reason blocks source",
-		Query: `
-	SELECT host, held_until, reason, delay_ms, delay_reason, blocks, source FROM v_hosts
-	WHERE (held_until IS NOT NULL OR delay_ms > 0) AND ` + ofSource + ` ORDER BY source, host`,
-	},
+	hostsNow,
 	{
 		Name: "workers", Show: "worker state target page pages heartbeat_at host listings memory_bytes retries_percent", Lives: true,
 		Query: workersNow + ` ORDER BY run, length(worker_id), worker_id`,
@@ -126,6 +121,14 @@ var statusParts = []Part{
 	WHERE r.id > (SELECT max(id) - 50000 FROM requests) AND (?1 = 0 OR +r.source_id = ?1) AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
 		AND r.proxy IS NOT NULL AND r.error_class IS NOT 'rate_limited' GROUP BY s.name, r.proxy ORDER BY s.name, 3 DESC, r.proxy`,
 	},
+}
+
+// hostsNow are the hosts that are held, or asked more slowly than configured.
+var hostsNow = Part{
+	Name: "hosts", Show: "host held_until reason delay_ms delay_reason blocks source",
+	Query: `
+	SELECT host, held_until, reason, delay_ms, delay_reason, blocks, source FROM v_hosts
+	WHERE (held_until IS NOT NULL OR delay_ms > 0) AND ` + ofSource + ` ORDER BY source, host`,
 }
 
 // Status reads how the crawl fares, in one snapshot. Of the scope, source and states count; the states narrow targets, what rests
@@ -216,20 +219,3 @@ func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, er
 	}
 	return all, err
 }
-
-// HostPace is a host that is held, or asked more slowly than configured.
-type HostPace struct {
-	Source      string    `json:"source"`
-	Host        string    `json:"host"`
-	HeldUntil   time.Time `json:"held_until"`
-	HeldFor     string    `json:"held_for,omitempty"`
-	DelayMS     Millis    `json:"delay_ms"` // 0 = as configured
-	DelayReason string    `json:"delay_reason,omitempty"`
-	Blocks      int64     `json:"blocks"` // in a row
-}
-
-const hostPaces = `
-	SELECT s.name, h.host, iif(h.held_until > ?2, h.held_until, NULL), iif(h.held_until > ?2, h.held_for, ''), h.delay_ms,
-		iif(h.delay_ms > 0, ifnull(h.delay_reason, ''), ''), h.blocks
-	FROM hosts h JOIN sources s ON s.id = h.source_id
-	WHERE (?1 = 0 OR h.source_id = ?1) AND (h.held_until > ?2 OR h.delay_ms > 0) ORDER BY s.name, h.host`
