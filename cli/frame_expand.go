@@ -132,6 +132,8 @@ var oldWords = [][2]string{
 	{"dead requeue", "reset --status=PARKED"},
 	{"retry", "reset --status=FAILED,STUCK,PARKED --kind=search,index,detail"},
 	{"details retry", "reset --kind=detail"},
+	{"details show", "listings show"},
+	{"listings search", "listings list --search"},
 }
 
 // renamed puts what a command is called now in the place of an old word.

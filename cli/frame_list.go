@@ -116,7 +116,7 @@ func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 		choice.Columns = strings.Fields(l.Show)
 	}
 	for _, f := range l.Narrows() {
-		if c.IsSet(f.Name) || f.Default != "" || f.Name == "search" && c.Command.Name == "search" {
+		if c.IsSet(f.Name) || f.Default != "" {
 			if choice.Values[f.Name], err = filterValue(c, f); err != nil {
 				return choice, err
 			}
@@ -158,11 +158,6 @@ func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
 		return states(c)
 	case f.Kind == report.ManyWords:
 		words = SplitList(c.StringSlice(f.Name))
-		if f.Name == "search" && c.Command.Name == "search" {
-			if words = c.Args().Slice(); len(words) == 0 {
-				return nil, Usagef("want words to search for: `ypcrawl listings search austin plumb`")
-			}
-		}
 		if err := notEmpty(c, f.Name, words); err != nil {
 			return nil, err
 		}

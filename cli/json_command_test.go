@@ -25,7 +25,7 @@ var jsonLines = []string{
 	"plan --source demo --states CA --max-cities 3 --categories Plumbers", "details --source demo --states TX",
 	"run --source demo --states CA TX --dry-run --delay 2s", "plan --source demo --states NV --max-cities 1", "discover --source demo --states NV --categories Plumbers", "progress", "status", "status --check", "workers --all", "targets list --limit 5", "targets list --kind index",
 	"targets show 1 2", "attempts list", "errors", "waits", "hosts list", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
-	"listings list --limit 3", "listings list --search rooter", "listings search rooter", "query --file {dir}/ask.sql", "listings show {listing}", "details stats", "discover stats",
+	"listings list --limit 3", "listings list --search rooter", "query --file {dir}/ask.sql", "listings show {listing}", "details stats", "discover stats",
 	"companies list --limit 2", "companies show 1",
 	"sources list", "sources disable demo", "sources enable demo", "sources add {dir}/copy.yaml",
 	"proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "proxies remove 1 --yes", "proxies import {dir}/proxies.txt",

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -19,20 +18,17 @@ func (p *Program) listingsCommand() *cli.Command {
 			return p.list(c, report.Find("listings list"))
 		}
 		for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "since"} {
-			if c.IsSet(flag) || c.Command.Name == "search" {
+			if c.IsSet(flag) {
 				return Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
 			}
 		}
 		return p.list(c, report.Find("listings list --status rejected"))
 	}
-	words := p.listCommand("listings list")
-	words.Name, words.Usage, words.ArgsUsage, words.Args, words.Action = "search", "List listings that have all these words in their name, categories or city", "WORD...", true, all.Action
-	words.Flags = slices.DeleteFunc(words.Flags, func(f cli.Flag) bool { return f.Names()[0] == "search" })
 	return &cli.Command{
 		Name:  "listings",
-		Usage: "Businesses as sources list them: list, search, show",
+		Usage: "Businesses as sources list them: list, show",
 		Subcommands: []*cli.Command{
-			all, words,
+			all,
 			p.showCommand("Show all that is known of listings: fields, where and when they were seen, their companies, their history", "LISTING",
 				"want listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them", listingHelp,
 				func(c *cli.Context, k *database, _ store.Scope, word string) (*report.Record, error) {

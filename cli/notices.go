@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,18 +95,21 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 
 // tellClosed tells of sources that are quarantined or paused, and of layout alarms.
 func (r *run) tellClosed(ctx context.Context) {
-	closed, err := r.keeper.Closures(ctx, r.ids())
+	all, err := r.keeper.Sources(ctx)
 	r.warnUntold(err)
-	for _, s := range closed {
+	for _, s := range all {
+		if s.Availability != store.SourceQuarantined && s.Availability != store.SourcePaused || !slices.Contains(r.ids(), s.ID) {
+			continue
+		}
 		m := notify.Message{Source: s.Name, Severity: notify.Critical, Event: notify.SourceClosed}
-		m.Title, m.Text = fmt.Sprintf("%s is %s: %s", s.Name, s.State, report.ReasonText(s.Reason)), "`ypcrawl status` shows what opens it."
+		m.Title, m.Text = fmt.Sprintf("%s is %s: %s", s.Name, s.Availability, report.ReasonText(s.Reason)), "`ypcrawl status` shows what opens it."
 		mark := s.Reason
 		switch {
 		case s.Code == yp.CodeHTMLChanged:
 			m.Event, m.Title = notify.LayoutAlarm, s.Name+" is paused: its layout has changed"
 			m.Text = s.Reason + ".\nFix the definition, then: `ypcrawl sources enable " + s.Name + "`."
-		case s.State == store.SourceQuarantined:
-			mark = yp.FormatTime(s.Since)
+		case s.Availability == store.SourceQuarantined:
+			mark = yp.FormatTime(s.FailingSince)
 		}
 		r.keepMessage(ctx, s.ID, mark, m)
 	}

@@ -174,3 +174,15 @@ func (k *Reader) InGap(ctx context.Context, scope store.Scope) (n int64, until t
 	_, err = k.one(ctx, "count targets in the gap between two crawls", countInGap, args, &n, at(&until))
 	return n, until, err
 }
+
+// A listing's page that its source has no more is no trouble: see the exit codes of `run`.
+const countParked = `
+	SELECT count(*) FROM targets t
+	WHERE t.kind IN ('index', 'search', 'detail') AND t.status = 'PARKED' AND t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.retired_at IS NULL
+		AND t.finished_at >= ?1 AND (t.kind <> 'detail' OR t.last_error_code <> 'NO_LISTINGS') AND t.source_id IN (SELECT value FROM json_each(?2))`
+
+// ParkedSince counts the dead letters of the sources that came since a time.
+func (k *Reader) ParkedSince(ctx context.Context, ids []int64, since time.Time) (n int64, err error) {
+	_, err = k.one(ctx, "count dead letters", countParked, []any{yp.FormatTime(since), store.JSONInts(ids)}, &n)
+	return n, err
+}

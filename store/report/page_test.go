@@ -44,7 +44,7 @@ func TestSentence(t *testing.T) {
 	until := time.Now().Add(7 * time.Minute).UTC().Truncate(time.Millisecond)
 	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '%s', 'Retry-After', 'x')`, yp.FormatTime(until)))
 	says("Waiting until " + yp.ClockTime(time.Now(), until) + ": the source is held: Retry-After.")
-	if s := standing(); len(s.Closed) != 1 || s.Closed[0].Source != "demo" || s.Closed[0].State != store.SourceHeld || !s.Closed[0].Until.Equal(until) || s.Closed[0].Remedy != "" {
+	if s := standing(); len(s.Closed) != 1 || s.Closed[0].Name != "demo" || s.Closed[0].Availability != store.SourceHeld || !s.Closed[0].Until.Equal(until) || s.Closed[0].Remedy != "" {
 		t.Errorf("closed: %+v", s.Closed)
 	}
 	execute(t, b.DB(), `DELETE FROM hosts`, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)

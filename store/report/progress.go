@@ -86,7 +86,7 @@ type Progress struct {
 
 	*Figures // nil = not asked for
 
-	Closed   []ClosedSource `json:"-"` // that have something to do, and may not be asked now
+	Closed   []SourceStatus `json:"-"` // that have something to do, and may not be asked now
 	Sources  []string       `json:"-"` // of the runs that live
 	Crawling int            `json:"-"` // workers of these runs
 	Since    time.Time      `json:"-"` // the first of them began
@@ -228,13 +228,6 @@ const (
 	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
 	holdingRuns = `SELECT DISTINCT r.uuid FROM targets t JOIN runs r ON r.id = t.run_id WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
-	// The sources that have something to do, and what closes them.
-	busySources = `
-	SELECT x.source, x.state, x.until, ifnull(x.reason, ''), '' FROM v_source_availability x
-	WHERE (?1 = 0 OR x.source_id = ?1) AND EXISTS (
-		SELECT 1 FROM target_totals n WHERE n.source_id = x.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
-			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
-	ORDER BY x.until, x.source`
 )
 
 // Abandoned reports whether targets of the scope are held by a run that no living process is seen behind.
@@ -267,7 +260,7 @@ func (k *Reader) speed(ctx context.Context, p *Progress, scope store.Scope) erro
 		return nil
 	})
 	if err == nil {
-		err = k.closed(ctx, p, placesOf(scope))
+		err = k.closed(ctx, p, scope)
 	}
 	if err != nil || p.Live == 0 || p.WaitingFor != "" {
 		return err
@@ -281,17 +274,19 @@ func (k *Reader) speed(ctx context.Context, p *Progress, scope store.Scope) erro
 
 // closed tells which sources are closed that have something to do, and for what the runs wait
 // where all are.
-func (k *Reader) closed(ctx context.Context, p *Progress, args []any) error {
-	busy, err := list(ctx, k, "closed sources", busySources, args, fields[ClosedSource])
-	for _, c := range busy {
-		if c.State != store.SourceOpen {
-			c.Reason, c.Remedy = ReasonText(c.Reason), SourceRemedy(c.Source, c.State)
-			p.Closed = append(p.Closed, c)
+func (k *Reader) closed(ctx context.Context, p *Progress, scope store.Scope) error {
+	all, err := k.sourceStatus(ctx, scope)
+	busy := slices.DeleteFunc(all, func(s SourceStatus) bool { return !s.busy })
+	for _, s := range busy {
+		if s.Availability != store.SourceOpen {
+			s.Reason = ReasonText(s.Reason)
+			p.Closed = append(p.Closed, s)
 		}
 	}
+	slices.SortStableFunc(p.Closed, func(a, b SourceStatus) int { return a.Until.Compare(b.Until) })
 	if p.Live > 0 && len(p.Closed) > 0 && len(p.Closed) == len(busy) {
-		first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(c ClosedSource) bool { return !c.Until.IsZero() }))] // that opens by itself
-		p.WaitingFor, p.WaitingUntil = fmt.Sprintf("the source is %s: %s", first.State, first.Reason), first.Until
+		first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(s SourceStatus) bool { return !s.Until.IsZero() }))] // that opens by itself
+		p.WaitingFor, p.WaitingUntil = fmt.Sprintf("the source is %s: %s", first.Availability, first.Reason), first.Until
 	}
 	return err
 }

@@ -96,7 +96,6 @@ func TestQueryPlans(t *testing.T) {
 		"page: held":           {heldKinds, []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
 		"page: anything ready": {anyReady, []any{0, "[]"}, []string{"INDEX targets_ready"}, ""},
 		"page: first due":      {firstDue, []any{0, "[]"}, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, "TEMP B-TREE FOR ORDER BY"},
-		"page: closed":         {busySources, []any{0, "[]"}, nil, ""},
 		"page: requests":       {hourOfRequests, []any{0, "x", "x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"page: waits":          {waitsNow, []any{0}, []string{"targets_waiting (wait_reason=? AND not_before>?)", "targets_set_aside"}, ""},
 		"page: last run":       {lastEnding, []any{0}, nil, "TEMP B-TREE"},

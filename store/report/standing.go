@@ -22,15 +22,6 @@ type Standing struct {
 	Last     *RunEnding // of the runs that have ended, or died
 }
 
-// ClosedSource is a source that may not be asked now.
-type ClosedSource struct {
-	Source string
-	State  store.SourceState
-	Until  time.Time // zero = until somebody opens it
-	Reason string    // for people
-	Remedy string    // the command that opens it, without the program's name
-}
-
 // Lately is how the sources answer, and what slows or holds the work. It counts all states.
 type Lately struct {
 	Pace     float64 `json:"pages_per_second_5m"` // of the last LookBack, or since the first of the runs alive began

@@ -143,7 +143,7 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 			}
 			s.Parts = append(s.Parts, t)
 		}
-		if s.Sources, err = k.sourceStatus(ctx, scope.SourceID); err == nil {
+		if s.Sources, err = k.sourceStatus(ctx, scope); err == nil {
 			s.Left, err = k.leftNow(ctx, scope)
 		}
 		if err == nil {
@@ -162,15 +162,18 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 
 // SourceStatus is whether one source may be asked, and how it answers.
 type SourceStatus struct {
+	ID           int64
 	Name         string
 	BaseURL      string
 	Availability store.SourceState
 	Until        time.Time // when it may open by itself
+	Code         yp.ErrorCode
 	Reason       string
-	Remedy       string // the command that opens it, without the program's name; none while the site blocks
+	FailingSince time.Time // without a break
+	Remedy       string    // the command that opens it, without the program's name; none while the site blocks
 	Profile      Profile
 
-	id int64
+	busy bool // it has something to do in the states asked for
 }
 
 // Profile is how a source answers, as it was rolled up last.
@@ -186,8 +189,10 @@ type Profile struct {
 
 const (
 	sourceStatus = `
-	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.reason, ''), ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h,
-		p.latency_p50_ms, p.latency_p95_ms
+	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.code, ''), ifnull(g.reason, ''), p.failing_since,
+		EXISTS (SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))),
+		ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h, p.latency_p50_ms, p.latency_p95_ms
 	FROM v_source_availability g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
 	WHERE ?1 = 0 OR g.source_id = ?1 ORDER BY g.source`
 	// otherStatus is the HTTP status to name where no class of failures says more.
@@ -198,20 +203,23 @@ const (
 
 // Sources lists the sources that the database knows, by name.
 func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
-	return k.sourceStatus(ctx, 0)
+	return k.sourceStatus(ctx, store.Scope{})
 }
 
-// sourceStatus is Sources of one source; id 0 = of all.
-func (k *Reader) sourceStatus(ctx context.Context, id int64) ([]SourceStatus, error) {
-	all, err := list(ctx, k, "list sources", sourceStatus, []any{id}, func(s *SourceStatus) []any {
+// sourceStatus is Sources of a scope: its source, and its states for what they have to do.
+func (k *Reader) sourceStatus(ctx context.Context, scope store.Scope) ([]SourceStatus, error) {
+	all, err := list(ctx, k, "list sources", sourceStatus, placesOf(scope), func(s *SourceStatus) []any {
 		p := &s.Profile
-		return []any{&s.id, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Reason, &p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.P50, &p.P95}
+		return []any{
+			&s.ID, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Code, &s.Reason, at(&s.FailingSince), &s.busy,
+			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.P50, &p.P95,
+		}
 	})
 	for i := range all {
 		s := &all[i]
 		s.Remedy = SourceRemedy(s.Name, s.Availability)
 		if s.Profile.Class == string(yp.ClassUnknown) {
-			args := []any{s.id, yp.FormatTime(k.db.Now().Add(-time.Hour))}
+			args := []any{s.ID, yp.FormatTime(k.db.Now().Add(-time.Hour))}
 			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {
 				return nil, err
 			}
