@@ -1,9 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -78,8 +78,6 @@ const (
 	SELECT t.id, s.name FROM sources s CROSS JOIN cities c CROSS JOIN categories k
 		CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = s.id AND t.city_id = c.id AND t.category_id = k.id
 	WHERE c.slug = ?1 AND k.slug = ?2 AND (?3 = 0 OR s.id = ?3) ORDER BY s.name`
-	citySlugs     = `SELECT slug FROM cities`
-	categorySlugs = `SELECT slug FROM categories`
 )
 
 // FindTarget returns the id of the target that word names: its id, or
@@ -111,7 +109,10 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 	case err != nil:
 		return 0, err
 	case len(found) == 0:
-		return 0, k.unknownTarget(ctx, word, city, category)
+		if err := k.CheckNames(ctx, []string{city}, []string{category}); err != nil {
+			return 0, err
+		}
+		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "it was not planned; `ypcrawl plan` adds targets"}
 	case len(found) > 1:
 		hint := "add"
 		for i, n := range found {
@@ -123,41 +124,6 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 		return 0, &NotFoundError{What: fmt.Sprintf("several sources have the target %q", word), Hint: hint}
 	}
 	return found[0].id, nil
-}
-
-// unknownTarget names the words that were probably meant.
-func (k *Reader) unknownTarget(ctx context.Context, word, city, category string) error {
-	near, known, err := k.nearest(ctx, citySlugs, city)
-	if err != nil {
-		return err
-	}
-	nearCategory, knownCategory, err := k.nearest(ctx, categorySlugs, category)
-	if err != nil {
-		return err
-	}
-	e := &NotFoundError{What: fmt.Sprintf("no target %q", word)}
-	switch {
-	case known && knownCategory:
-		e.Hint = "it was not planned; `ypcrawl plan` adds targets"
-	case near != "" && nearCategory != "":
-		e.Hint = fmt.Sprintf("did you mean %s/%s?", near, nearCategory)
-	case known || near != "":
-		e.Hint = fmt.Sprintf("nothing was planned for the category %q", category)
-	default:
-		e.Hint = fmt.Sprintf("nothing was planned for the place %q", city)
-	}
-	return e
-}
-
-// nearest returns the word of a query that word was meant to be, and whether it is
-// that very word.
-func (k *Reader) nearest(ctx context.Context, query, word string) (near string, known bool, err error) {
-	all, err := list(ctx, k, fmt.Sprintf("find %q", word), query, nil, value[string])
-	if slices.Contains(all, word) {
-		return word, true, nil
-	}
-	near, _ = yp.Nearest(word, all)
-	return near, false, err
 }
 
 // ListingName is what a listing is called by: its source and the source's own id.
@@ -190,12 +156,12 @@ func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) 
 }
 
 const (
-	unknownCity = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM cities WHERE lower(name) = lower(j.value))
+	unknownCity = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM cities WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
 		AND NOT EXISTS (SELECT 1 FROM listings WHERE lower(city) = lower(j.value)) LIMIT 1`
 	unknownCategory = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM categories WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
 		AND NOT EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE lower(v.value) = lower(j.value)) LIMIT 1`
-	cityNames     = `SELECT name FROM cities`
-	categoryNames = `SELECT name FROM categories`
+	cityNames     = `SELECT name FROM cities UNION SELECT slug FROM cities`
+	categoryNames = `SELECT name FROM categories UNION SELECT slug FROM categories`
 )
 
 // CheckNames returns a *NotFoundError when a filter names a city or a category that nothing was
@@ -216,15 +182,12 @@ func (k *Reader) CheckNames(ctx context.Context, cities, categories []string) er
 		if !found {
 			continue
 		}
-		near, _, err := k.nearest(ctx, part.known, word)
-		if err != nil {
-			return err
-		}
+		all, err := list(ctx, k, "look for a "+part.what, part.known, nil, value[string])
 		e := &NotFoundError{What: fmt.Sprintf("no %s like %q", part.what, word), Hint: "nothing was planned for it, and no listing has it"}
-		if near != "" {
+		if near, ok := yp.Nearest(word, all); ok {
 			e.Hint = "did you mean " + near + "?"
 		}
-		return e
+		return cmp.Or[error](err, e)
 	}
 	return nil
 }
