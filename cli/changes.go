@@ -144,13 +144,7 @@ func (s *changeSummary) head(w *sections) {
 		}
 	}
 	w.lines(cmp.Or(strings.Join(head, ", "), "nothing") + " " + s.text)
-	for i, pass := range s.Passes {
-		if i == mostNamed {
-			w.more(fmt.Sprintf("and the passes of %s", plural(len(s.Passes)-i, "more source")))
-			break
-		}
-		w.more(pass.Text())
-	}
+	w.more(report.PassLines(s.Passes)...)
 	w.more(s.Coverage.Line(s.Of))
 }
 

@@ -186,11 +186,11 @@ func closedSources(m *report.Measures, _ limits) (all []problem) {
 		alarm := m.Value("source_layout_alarm", "source", s.Name)
 		switch {
 		case s.Availability == store.SourceQuarantined:
-			all = append(all, found(alertCritical, "quarantined", "%s", closedSourceText(m.Now, s))...)
+			all = append(all, found(alertCritical, "quarantined", "%s", s.Closed(m.Now))...)
 		case s.Availability == store.SourcePaused && alarm != nil && *alarm > 0:
-			all = append(all, found(alertCritical, "layout", "layout alarm: %s", closedSourceText(m.Now, s))...)
+			all = append(all, found(alertCritical, "layout", "layout alarm: %s", s.Closed(m.Now))...)
 		case s.Availability == store.SourcePaused:
-			all = append(all, found(alertCritical, "paused", "%s", closedSourceText(m.Now, s))...)
+			all = append(all, found(alertCritical, "paused", "%s", s.Closed(m.Now))...)
 		}
 	}
 	return all

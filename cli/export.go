@@ -418,12 +418,8 @@ func (d *delivery) tell(size int64) {
 		to += " (" + bytesText(size) + ")"
 	}
 	d.p.note("%s to %s; changes since %s.", plural(d.rows, "listing"), to, d.since.text)
-	for i, pass := range d.since.passes {
-		if i == mostNamed {
-			d.p.note("And the passes of %s.", plural(len(d.since.passes)-i, "more source"))
-			break
-		}
-		d.p.note("%s.", pass.Text())
+	for _, line := range report.PassLines(d.since.passes) {
+		d.p.note("%s", line)
 	}
 	d.p.note("%s", d.seen.Line(d.of))
 }

@@ -41,7 +41,7 @@ func TestRemedyText(t *testing.T) {
 			"demo is disabled. Open it with `ypcrawl sources enable demo`",
 		},
 	} {
-		if got := remedyText(noon, tc.in); got != tc.want {
+		if got := tc.in.WhatToDo(noon); got != tc.want {
 			t.Errorf("got  %s\nwant %s", got, tc.want)
 		}
 	}

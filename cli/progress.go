@@ -172,7 +172,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 		w.more(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
 	}
 	if pr.Live > 0 {
-		w.lines(append([]string{speedText(pr), pr.Failures()}, pr.Reasons()...)...)
+		w.lines(append([]string{pr.Pacing(), pr.Failures()}, pr.Reasons()...)...)
 	}
 	w.part(pr.Now, pr.Workers)
 	w.part(pr.Now, pr.Errors)
@@ -189,39 +189,7 @@ func figuresText(pr *report.Progress) (lines []string) {
 	if o := pr.Overall; o.Closed > 0 {
 		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(o.Closed), plural(o.Listings, "listing")))
 	}
-	return append(lines, passesText(pr.Passes, pr.LastRun)...)
-}
-
-// passesText tells of the last pass of each source, and of the last run where that is another thing.
-func passesText(passes []report.Pass, run *report.RunListings) (lines []string) {
-	var all report.RunListings
-	for i, pass := range passes {
-		if i < mostNamed {
-			lines = append(lines, pass.Sentence())
-		}
-		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
-	}
-	if n := len(passes) - mostNamed; n > 0 {
-		lines = append(lines, fmt.Sprintf("And the passes of %s.", plural(n, "more source")))
-	}
-	// What a run counts as rejected counts on each page, and in a pass once.
-	if run == nil || all.New == run.New && all.Dropped == run.Dropped && all.Restored == run.Restored {
-		return lines
-	}
-	text := "The last run as a whole"
-	if run.Running {
-		text = "The run under way as a whole"
-	}
-	return append(lines, fmt.Sprintf("%s: %s new, %s dropped, %s restored.", text, thousands(run.New), thousands(run.Dropped), thousands(run.Restored)))
-}
-
-// speedText tells how fast it goes and how long it takes.
-func speedText(pr *report.Progress) string {
-	text := pr.Speed() + ", "
-	if pr.WaitingFor != "" {
-		return text + pr.Waiting()
-	}
-	return text + "time left: " + pr.Left.Text(pr.Now)
+	return append(lines, report.LastLines(pr.Passes, pr.LastRun)...)
 }
 
 func (p *Program) coverageCommand() *cli.Command {
@@ -249,51 +217,8 @@ func (p *Program) coverage(c *cli.Context) error {
 		if j, ok := rows.(*jsonRows); ok {
 			j.head, j.tail = `{"totals_of":`+store.JSON(of)+`,"totals":`+store.JSON(totals)+`,"targets":`, "}"
 		} else if !c.Bool("csv") {
-			err = p.tell(c, nil, func(w *sections) { w.more(coverageText(totals, of)...) })
+			err = p.tell(c, nil, func(w *sections) { w.more(totals.Lines(of)...) })
 		}
 		return cmp.Or(err, p.listTo(c, k, l, choice, rows))
 	})
-}
-
-// coverageText is the lines of totals.
-func coverageText(t report.CoverageTotals, of string) []string {
-	lines := []string{t.Line(of)}
-	var why []string
-	u := t.Unread
-	for _, part := range []struct {
-		n    int64
-		text string
-	}{
-		{u.MaxPages, "by --max-pages"},
-		{u.Failed, "failed"},
-		{u.Begun, "begun"},
-		{u.Never, "not yet crawled"},
-		{u.Again, "waiting for the next crawl"},
-		{u.Unconfirmed, "without a confirmed end"},
-	} {
-		if part.n > 0 {
-			why = append(why, thousands(part.n)+" "+part.text)
-		}
-	}
-	if len(why) > 0 {
-		lines = append(lines, "Not read to the end: "+strings.Join(why, ", ")+".")
-	}
-	if t.PagesLeft > 0 {
-		lines = append(lines, "About "+plural(t.PagesLeft, "page")+" beyond --max-pages.")
-	}
-	text := plural(t.Seen, "listing") + " seen"
-	if t.Percent != nil {
-		text = thousands(t.SeenOfKnown) + " of " + plural(t.SiteTotal, "listing") + " seen"
-	}
-	text += ", counted by city and category: one that two searches show counts twice. "
-	text += plural(t.Targets, "target") + " crawled, " + thousands(t.NeverCrawled) + " never"
-	if t.Again > 0 {
-		text += ", " + thousands(t.Again) + " waiting for the next crawl"
-	}
-	verb := "were"
-	if t.Complete == 1 {
-		verb = "was"
-	}
-	text += fmt.Sprintf("; %s %s seen to a confirmed end once or more.", thousands(t.Complete), verb)
-	return append(lines, text)
 }

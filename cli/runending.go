@@ -90,9 +90,6 @@ func (r *run) whose(format string, e ending) string {
 	return fmt.Sprintf(format, yp.Printable(e.Source))
 }
 
-// mostNamed is how many sources are named one by one.
-const mostNamed = 10
-
 // noteClosed says which sources were left, and what opens them.
 func (r *run) noteClosed(all []ending) {
 	verb, named := "Stopped", 0
@@ -103,7 +100,7 @@ func (r *run) noteClosed(all []ending) {
 		if !e.closed() {
 			continue
 		}
-		if named++; named > mostNamed {
+		if named++; named > report.MostNamed {
 			continue
 		}
 		text := yp.Printable(e.Err.Error())
@@ -120,8 +117,8 @@ func (r *run) noteClosed(all []ending) {
 		}
 		r.p.note("%s: %s", verb, text)
 	}
-	if named > mostNamed {
-		r.p.note("Left: %s; `ypcrawl sources list` shows them.", plural(int64(named-mostNamed), "more source"))
+	if named > report.MostNamed {
+		r.p.note("Left: %s; `ypcrawl sources list` shows them.", plural(int64(named-report.MostNamed), "more source"))
 	}
 }
 
@@ -534,13 +531,7 @@ func (r *run) print(s summary, left error) error {
 		}
 		if s.Coverage != nil && s.Coverage.All() > 0 {
 			w.more(s.Coverage.Line("this selection"))
-			named := 0
-			for _, pass := range s.Passes {
-				if (pass.Runs > 1 || pass.Failed > 0) && named < mostNamed {
-					w.more(pass.Sentence())
-					named++
-				}
-			}
+			w.more(report.PassLines(slices.DeleteFunc(slices.Clone(s.Passes), func(p report.Pass) bool { return p.Runs == 1 && p.Failed == 0 }))...)
 		}
 		closed := ""
 		if n := s.Database.Closed; n > 0 {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -63,8 +62,8 @@ func (p *Program) statusText(w *sections, s *report.Status) {
 			continue
 		}
 		var closed []string
-		for _, src := range s.Sources {
-			if text := remedyText(s.Now, src); text != "" {
+		for i := range s.Sources {
+			if text := s.Sources[i].WhatToDo(s.Now); text != "" {
 				closed = append(closed, text)
 			}
 		}
@@ -74,7 +73,7 @@ func (p *Program) statusText(w *sections, s *report.Status) {
 	if s.Left != nil {
 		lines = append(lines, "Time left: "+s.Left.Text(s.Now)+".")
 	}
-	w.lines(append(lines, passesText(s.Passes, s.LastRun)...)...)
+	w.lines(append(lines, report.LastLines(s.Passes, s.LastRun)...)...)
 	if !s.RolledUp {
 		w.lines("The database could not be written: the figures of sources are not updated, see their times.")
 	}
@@ -102,45 +101,3 @@ func orZero[T any](v *T) (zero T) {
 	}
 	return *v
 }
-
-func closedSourceText(now time.Time, src report.SourceStatus) string {
-	if src.Availability == store.SourceOpen {
-		return ""
-	}
-	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "the next run requests one page"
-	if src.Until.After(now) {
-		text += " until " + moment(now, src.Until)
-		probe = "then one page is requested"
-	}
-	if src.Reason != "" && src.Availability != store.SourceDisabled {
-		text += ": " + report.ReasonText(src.Reason)
-	}
-	if src.Availability == store.SourceQuarantined {
-		text += "; " + probe + ", to see whether it answers"
-	}
-	return text
-}
-
-// remedyText is closedSourceText with what is to be done about it.
-func remedyText(now time.Time, src report.SourceStatus) string {
-	text := closedSourceText(now, src)
-	switch {
-	case text == "":
-		return ""
-	case src.Availability == store.SourceDisabled:
-		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
-	case src.Availability == store.SourcePaused:
-		return text + ". When that is fixed: `ypcrawl " + src.Remedy + "`"
-	case askedToWait(src):
-		return text
-	}
-	return text + ". Wait; " + onlyReset
-}
-
-// askedToWait reports whether a source is closed because its host said when to come back.
-func askedToWait(src report.SourceStatus) bool {
-	return src.Availability == store.SourceHeld && src.Reason != report.Penalty
-}
-
-// onlyReset names no command: a site that blocks would only be asked all the more.
-const onlyReset = "reset only if the site has lifted the block"

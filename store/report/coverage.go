@@ -2,11 +2,9 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 // CoverageTotals is how much of what sites list was seen of a selection: the searches of a
@@ -76,34 +74,6 @@ func (t *CoverageTotals) setPercent() {
 		share := 100 * float64(t.SeenOfKnown) / float64(t.SiteTotal)
 		t.Percent = &share
 	}
-}
-
-// Text says how much of what the sites list was seen: "32.0% of what the site lists was seen".
-func (t CoverageTotals) Text() string {
-	measured := t.All() - t.Untold - t.AgainWhole
-	switch {
-	case t.Targets == 0 && t.Again == 0:
-		return "no page was read yet"
-	case t.Percent != nil && measured < t.All():
-		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured), yp.Plural(t.All(), "target"))
-	case t.Percent != nil:
-		return yp.Share(*t.Percent) + " of what the site lists was seen"
-	case t.Targets == 0:
-		return "nothing of what the site lists was seen again yet"
-	case t.Unread.Targets == 0:
-		return "every page that the site offers was read; the site does not say how much it lists"
-	}
-	return "the site does not say how much it lists"
-}
-
-// Line is what commands say beside their own answer; `coverage` says more. of says what is
-// counted: "this selection".
-func (t CoverageTotals) Line(of string) string {
-	text := t.Text() + " (" + of + ")"
-	if n := t.Unread.Targets; n > 0 && t.Targets+t.Again > 0 {
-		text += fmt.Sprintf("; %s of %s not read to the end", yp.Thousands(n), yp.Plural(t.All(), "target"))
-	}
-	return sentence(text)
 }
 
 // Add adds the targets of another selection.

@@ -1,8 +1,9 @@
 // Package report answers what people ask of a database: progress, status, coverage,
 // changes, the trace of a target, companies, details.
 //
-// Purpose: one reading method for each question, with the SQL beside its Scan, that
-// returns typed rows and leaves words and tables to the caller.
+// Purpose: what people ask, as rows of the views of schema.sql (list.go has the table of lists, parts.go the answers of several
+// tables), or as a typed row where a program decides by it. What is said in sentences stands in words.go, once for terminal, page
+// and notices.
 //
 // Invariants: a Reader has the readers of a store.DB and nothing else, so no question
 // writes; what a question costs is bounded by what it shows or by counters that triggers
@@ -10,8 +11,7 @@
 // has [] for it; a time that can't be read is zero, for whoever looks at a database must
 // see the rest of it.
 //
-// Crash: nothing to survive. A question sees the database as of one moment for each of its
-// statements; two statements of one answer may be a commit apart.
+// Crash: nothing to survive. All parts of one answer are read in one snapshot.
 //
 // Imports: store and yp. What may happen to a target is checkpoint's, which this package
 // does not know; checkpoint asks nothing here.

@@ -112,13 +112,13 @@ func TestFindTarget(t *testing.T) {
 		}
 	}
 	for word, hint := range map[string]string{
-		"999":                   "targets list",
-		"dentists":              "want an id, or city/category",
-		"city-1-cx/dentists":    `no city like "city-1-cx": did you mean city-1-ca?`,
-		"city-1-ca/dentsits":    `no category like "dentsits": did you mean Dentists?`,
-		"city-1-ca/bakers":      "it was not planned",
-		"city-1-ca/zookeepers":  `no category like "zookeepers": nothing was planned for it`,
-		"springfield/dentists":  `no city like "springfield": nothing was planned for it`,
+		"999":                  "targets list",
+		"dentists":             "want an id, or city/category",
+		"city-1-cx/dentists":   `no city like "city-1-cx": did you mean city-1-ca?`,
+		"city-1-ca/dentsits":   `no category like "dentsits": did you mean Dentists?`,
+		"city-1-ca/bakers":     "it was not planned",
+		"city-1-ca/zookeepers": `no category like "zookeepers": nothing was planned for it`,
+		"springfield/dentists": `no city like "springfield": nothing was planned for it`,
 	} {
 		_, err := b.FindTarget(ctx, word, 0)
 		var unknown *report.NotFoundError

@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -93,30 +92,8 @@ func (t *waiting) later() Next {
 	return n
 }
 
-// SourceRemedy is the command that opens a source, without the program's name; empty
-// where there is none. What a host itself asked for is kept to, and while a site blocks
-// nothing is to be done but to wait: `sources enable` would have it asked all the more.
-func SourceRemedy(source string, state store.SourceState) string {
-	if state == store.SourceDisabled || state == store.SourcePaused {
-		return "sources enable " + source
-	}
-	return ""
-}
-
 // Penalty is the reason of a hold that is ours, after a block, not the host's.
 const Penalty = "penalty"
-
-// ReasonText is the reason of a closed source or a held host as people are told it:
-// "penalty: 3 blocks in a row" is "a wait after 3 blocks in a row".
-func ReasonText(reason string) string {
-	if reason == Penalty {
-		return "a wait after blocks"
-	}
-	if blocks, ok := strings.CutPrefix(reason, Penalty+": "); ok {
-		return "a wait after " + blocks
-	}
-	return reason
-}
 
 // Trouble counts targets that are not as they should be.
 type Trouble struct {

@@ -1,11 +1,9 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -138,134 +136,10 @@ func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err e
 	return err
 }
 
-// Speed says how fast it goes: "0.18 pages/s".
-func (l *Lately) Speed() string { return fmt.Sprintf("%.2f pages/s", l.Pace) }
-
-// Failures says how many requests failed: "9 of 47 requests failed in the last hour (19.1%)".
-func (l *Lately) Failures() string {
-	if l.Requests == 0 {
-		return "no requests in the last hour"
-	}
-	return fmt.Sprintf("%s of %s failed in the last hour (%s)", yp.Thousands(l.Failed), yp.Plural(l.Requests, "request"), yp.Share(100*float64(l.Failed)/float64(l.Requests)))
-}
-
-// Reasons say why it is slow, and what waits: a line each.
-func (p *Progress) Reasons() (lines []string) {
-	for _, h := range p.Hosts.Rows {
-		if ms, slow := p.Hosts.Value(h, "delay_ms").(int64); slow {
-			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(&ms), p.Hosts.Value(h, "delay_reason")))
-		}
-	}
-	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
-	for _, w := range p.Waits.Rows {
-		text := cmp.Or(words[w[0]], fmt.Sprint(w[0])) + ": " + yp.Plural(w[1].(int64), "target")
-		var next time.Time
-		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
-			text += ", the first until " + yp.ClockTime(p.Now, next)
-		}
-		lines = append(lines, text)
-	}
-	return lines
-}
-
 // Troubled reports whether somebody should look: a source is closed or slowed down, more requests
 // fail than those of a healthy source (2 %), or targets are FAILED, STUCK or PARKED.
 func (s *Standing) Troubled() bool {
 	o := s.Overall
 	return len(s.Closed) > 0 || o.Failed+o.Stuck+o.Parked > 0 || 50*s.Failed > s.Requests ||
 		slices.ContainsFunc(s.Hosts.Rows, func(h []any) bool { return s.Hosts.Value(h, "delay_ms") != nil })
-}
-
-// Waiting says for what everything waits, and until when: "waiting until 14:05:33Z: the source
-// is held: Retry-After"; empty when nothing does.
-func (p *Progress) Waiting() string {
-	switch {
-	case p.WaitingFor == "":
-		return ""
-	case p.WaitingUntil.IsZero():
-		return "waiting: " + p.WaitingFor
-	}
-	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(p.Now, p.WaitingUntil), p.WaitingFor)
-}
-
-// Sentence says in one sentence or two what is going on; it changes only when that does.
-func (s *Standing) Sentence() string {
-	switch {
-	case s.Live == 0:
-		return s.nobody()
-	case s.WaitingFor != "":
-		return sentence(s.Waiting())
-	case len(s.Places) > 0:
-		return fmt.Sprintf("Waiting: other runs work on as many targets in %s as --max-per-state allows.", strings.Join(s.Places, ", "))
-	case !s.NextDue.IsZero() && s.NextDue.After(s.Now):
-		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now, s.NextDue))
-	}
-	one, several := "A run crawls ", "runs crawl "
-	if s.OwnPages {
-		one, several = "A run fetches listings' own pages of ", "runs fetch listings' own pages of "
-	}
-	text := one
-	if s.Live > 1 {
-		text = fmt.Sprintf("%d %s", s.Live, several)
-	}
-	if len(s.Sources) == 0 {
-		text += "several sources"
-	}
-	text += strings.Join(s.Sources, ", ")
-	if s.Crawling > 0 {
-		text += " with " + yp.Plural(s.Crawling, "worker")
-	}
-	return text + ", since " + yp.ClockTime(s.Now, s.Since) + "."
-}
-
-// nobody is the sentence where no run is under way.
-func (s *Standing) nobody() string {
-	switch {
-	case s.Last == nil && s.Overall.Targets == 0:
-		return "Nothing is planned, and nothing was crawled yet."
-	case s.Last == nil:
-		return "No run was started yet; " + yp.Plural(s.Overall.Targets, "target") + " planned."
-	}
-	at := yp.ClockTime(s.Now, s.Last.At)
-	switch {
-	case s.Last.Elsewhere:
-		return fmt.Sprintf("No run is under way on this machine. A run on %s has not ended; its last heartbeat was at %s.", s.Last.Host, at)
-	case s.Last.Outcome == "running":
-		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
-	}
-	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
-	if s.NextDue.After(s.Now) {
-		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now, s.NextDue))
-	}
-	return text
-}
-
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}
-
-// OutcomeText is how a run ended, for people.
-func OutcomeText(outcome string) string {
-	switch outcome {
-	case "done":
-		return "all due work is done"
-	case "interrupted":
-		return "it was interrupted; the same command resumes it"
-	case "budget":
-		return "a budget is used up; the same command resumes it"
-	case "blocked":
-		return "the source is closed"
-	case "no_proxies":
-		return "no proxy is left"
-	case "layout":
-		return "the layout of the site has changed"
-	case "dead":
-		return "it was killed; the same command resumes it"
-	case "running":
-		return "it has not ended"
-	}
-	return "an error"
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"ypcrawl/store"
@@ -157,23 +156,4 @@ func (k *Reader) Work(ctx context.Context, scope store.Scope, brings Rate) ([]Wo
 		w.Details = max(w.Details+t.Due+t.Held, 0)
 	}
 	return work, err
-}
-
-// Text says it: "4m12s", "4m12s, with 2 targets that rest until 14:05:33Z", "unknown".
-func (l Left) Text(now time.Time) string {
-	text := "unknown"
-	if l.Seconds >= 0 {
-		text = yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
-	}
-	if l.Resting > 0 {
-		text += fmt.Sprintf(", with %s that %s until %s", yp.Plural(l.Resting, "target"), restVerb(l.Resting), yp.ClockTime(now, l.Until))
-	}
-	return text
-}
-
-func restVerb(n int64) string {
-	if n == 1 {
-		return "rests"
-	}
-	return "rest"
 }

@@ -1,9 +1,12 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -35,4 +38,365 @@ func Cause(text string) string {
 		}
 	}
 	return text
+}
+
+// Sentence says in one sentence or two what is going on; it changes only when that does.
+func (s *Standing) Sentence() string {
+	switch {
+	case s.Live == 0:
+		return s.nobody()
+	case s.WaitingFor != "":
+		return sentence(s.Waiting())
+	case len(s.Places) > 0:
+		return fmt.Sprintf("Waiting: other runs work on as many targets in %s as --max-per-state allows.", strings.Join(s.Places, ", "))
+	case !s.NextDue.IsZero() && s.NextDue.After(s.Now):
+		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now, s.NextDue))
+	}
+	one, several := "A run crawls ", "runs crawl "
+	if s.OwnPages {
+		one, several = "A run fetches listings' own pages of ", "runs fetch listings' own pages of "
+	}
+	text := one
+	if s.Live > 1 {
+		text = fmt.Sprintf("%d %s", s.Live, several)
+	}
+	if len(s.Sources) == 0 {
+		text += "several sources"
+	}
+	text += strings.Join(s.Sources, ", ")
+	if s.Crawling > 0 {
+		text += " with " + yp.Plural(s.Crawling, "worker")
+	}
+	return text + ", since " + yp.ClockTime(s.Now, s.Since) + "."
+}
+
+// nobody is the sentence where no run is under way.
+func (s *Standing) nobody() string {
+	switch {
+	case s.Last == nil && s.Overall.Targets == 0:
+		return "Nothing is planned, and nothing was crawled yet."
+	case s.Last == nil:
+		return "No run was started yet; " + yp.Plural(s.Overall.Targets, "target") + " planned."
+	}
+	at := yp.ClockTime(s.Now, s.Last.At)
+	switch {
+	case s.Last.Elsewhere:
+		return fmt.Sprintf("No run is under way on this machine. A run on %s has not ended; its last heartbeat was at %s.", s.Last.Host, at)
+	case s.Last.Outcome == "running":
+		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
+	}
+	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
+	if s.NextDue.After(s.Now) {
+		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now, s.NextDue))
+	}
+	return text
+}
+
+// OutcomeText is how a run ended, for people.
+func OutcomeText(outcome string) string {
+	switch outcome {
+	case "done":
+		return "all due work is done"
+	case "interrupted":
+		return "it was interrupted; the same command resumes it"
+	case "budget":
+		return "a budget is used up; the same command resumes it"
+	case "blocked":
+		return "the source is closed"
+	case "no_proxies":
+		return "no proxy is left"
+	case "layout":
+		return "the layout of the site has changed"
+	case "dead":
+		return "it was killed; the same command resumes it"
+	case "running":
+		return "it has not ended"
+	}
+	return "an error"
+}
+
+// Waiting says for what everything waits, and until when: "waiting until 14:05:33Z: the source
+// is held: Retry-After"; empty when nothing does.
+func (p *Progress) Waiting() string {
+	switch {
+	case p.WaitingFor == "":
+		return ""
+	case p.WaitingUntil.IsZero():
+		return "waiting: " + p.WaitingFor
+	}
+	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(p.Now, p.WaitingUntil), p.WaitingFor)
+}
+
+// Speed says how fast it goes: "0.18 pages/s".
+func (l *Lately) Speed() string { return fmt.Sprintf("%.2f pages/s", l.Pace) }
+
+// Pacing says how fast it goes, and how long it takes.
+func (p *Progress) Pacing() string {
+	if p.WaitingFor != "" {
+		return p.Speed() + ", " + p.Waiting()
+	}
+	return p.Speed() + ", time left: " + p.Left.Text(p.Now)
+}
+
+// Failures says how many requests failed: "9 of 47 requests failed in the last hour (19.1%)".
+func (l *Lately) Failures() string {
+	if l.Requests == 0 {
+		return "no requests in the last hour"
+	}
+	return fmt.Sprintf("%s of %s failed in the last hour (%s)", yp.Thousands(l.Failed), yp.Plural(l.Requests, "request"), yp.Share(100*float64(l.Failed)/float64(l.Requests)))
+}
+
+// Reasons say why it is slow, and what waits: a line each.
+func (p *Progress) Reasons() (lines []string) {
+	for _, h := range p.Hosts.Rows {
+		if ms, slow := p.Hosts.Value(h, "delay_ms").(int64); slow {
+			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(&ms), p.Hosts.Value(h, "delay_reason")))
+		}
+	}
+	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
+	for _, w := range p.Waits.Rows {
+		text := cmp.Or(words[w[0]], fmt.Sprint(w[0])) + ": " + yp.Plural(w[1].(int64), "target")
+		var next time.Time
+		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
+			text += ", the first until " + yp.ClockTime(p.Now, next)
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// Text says it: "4m12s", "4m12s, with 2 targets that rest until 14:05:33Z", "unknown".
+func (l Left) Text(now time.Time) string {
+	text := "unknown"
+	if l.Seconds >= 0 {
+		text = yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
+	}
+	if l.Resting > 0 {
+		text += fmt.Sprintf(", with %s that %s until %s", yp.Plural(l.Resting, "target"), restVerb(l.Resting), yp.ClockTime(now, l.Until))
+	}
+	return text
+}
+
+func restVerb(n int64) string {
+	if n == 1 {
+		return "rests"
+	}
+	return "rest"
+}
+
+// Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10Z, 3
+// runs, finished".
+func (p Pass) Text() string {
+	const day, clock = time.DateOnly, "15:04"
+	began, ended := p.Began.UTC(), p.Ended.UTC()
+	when, how := "", ""
+	switch {
+	case p.State == PassRunning:
+		when = "in progress since " + began.Format(day+" "+clock+"Z")
+	case began.Format(day) == ended.Format(day):
+		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(clock+"Z")
+	default:
+		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(day+" "+clock+"Z")
+	}
+	switch p.State {
+	case PassFinished:
+		how = ", finished"
+		if p.Failed > 0 {
+			how += ", " + yp.Thousands(p.Failed) + " failed"
+		}
+		if p.Unseen > 0 {
+			how += " (" + yp.Plural(p.Unseen, "listing") + " unseen)"
+		}
+	case PassStopped:
+		how = ", not finished"
+	}
+	text := fmt.Sprintf("pass of source %s %s, %s%s", yp.Printable(p.Source), when, yp.Plural(p.Runs, "run"), how)
+	if p.First {
+		text = "first " + text
+	}
+	return text
+}
+
+// Sentence says which pass it is and what became of listings since it began.
+func (p Pass) Sentence() string {
+	if p.PassCounts == nil {
+		return sentence(p.Text())
+	}
+	text := p.Text() + ": " + yp.Thousands(p.New) + " new"
+	for _, part := range []struct {
+		n    int64
+		kind store.Event
+	}{{p.Changed, store.EventChanged}, {p.Dropped, store.EventDropped}, {p.Restored, store.EventRestored}, {p.Rejected, store.EventRejected}} {
+		if part.n > 0 {
+			text += ", " + yp.Thousands(part.n) + " " + string(part.kind)
+		}
+	}
+	return sentence(text)
+}
+
+// MostNamed is how many sources are named one by one.
+const MostNamed = 10
+
+// PassLines tell of passes, a line each.
+func PassLines(passes []Pass) (lines []string) {
+	for _, pass := range passes[:min(len(passes), MostNamed)] {
+		lines = append(lines, pass.Sentence())
+	}
+	if n := len(passes) - MostNamed; n > 0 {
+		lines = append(lines, fmt.Sprintf("And the passes of %s.", yp.Plural(n, "more source")))
+	}
+	return lines
+}
+
+// LastLines tell of the last pass of each source, and of the last run where that is another thing.
+func LastLines(passes []Pass, run *RunListings) []string {
+	lines := PassLines(passes)
+	var all RunListings
+	for _, pass := range passes {
+		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
+	}
+	// What a run counts as rejected counts on each page, and in a pass once.
+	if run == nil || all.New == run.New && all.Dropped == run.Dropped && all.Restored == run.Restored {
+		return lines
+	}
+	text := "The last run as a whole"
+	if run.Running {
+		text = "The run under way as a whole"
+	}
+	return append(lines, fmt.Sprintf("%s: %s new, %s dropped, %s restored.", text, yp.Thousands(run.New), yp.Thousands(run.Dropped), yp.Thousands(run.Restored)))
+}
+
+// Text says how much of what the sites list was seen: "32.0% of what the site lists was seen".
+func (t CoverageTotals) Text() string {
+	measured := t.All() - t.Untold - t.AgainWhole
+	switch {
+	case t.Targets == 0 && t.Again == 0:
+		return "no page was read yet"
+	case t.Percent != nil && measured < t.All():
+		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured), yp.Plural(t.All(), "target"))
+	case t.Percent != nil:
+		return yp.Share(*t.Percent) + " of what the site lists was seen"
+	case t.Targets == 0:
+		return "nothing of what the site lists was seen again yet"
+	case t.Unread.Targets == 0:
+		return "every page that the site offers was read; the site does not say how much it lists"
+	}
+	return "the site does not say how much it lists"
+}
+
+// Line is what commands say beside their own answer; `coverage` says more. of says what is
+// counted: "this selection".
+func (t CoverageTotals) Line(of string) string {
+	text := t.Text() + " (" + of + ")"
+	if n := t.Unread.Targets; n > 0 && t.Targets+t.Again > 0 {
+		text += fmt.Sprintf("; %s of %s not read to the end", yp.Thousands(n), yp.Plural(t.All(), "target"))
+	}
+	return sentence(text)
+}
+
+// Lines say more than Line: why something was not seen, and how it is counted.
+func (t CoverageTotals) Lines(of string) []string {
+	lines := []string{t.Line(of)}
+	var why []string
+	u := t.Unread
+	for _, part := range []struct {
+		n    int64
+		text string
+	}{
+		{u.MaxPages, "by --max-pages"},
+		{u.Failed, "failed"},
+		{u.Begun, "begun"},
+		{u.Never, "not yet crawled"},
+		{u.Again, "waiting for the next crawl"},
+		{u.Unconfirmed, "without a confirmed end"},
+	} {
+		if part.n > 0 {
+			why = append(why, yp.Thousands(part.n)+" "+part.text)
+		}
+	}
+	if len(why) > 0 {
+		lines = append(lines, "Not read to the end: "+strings.Join(why, ", ")+".")
+	}
+	if t.PagesLeft > 0 {
+		lines = append(lines, "About "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages.")
+	}
+	text := yp.Plural(t.Seen, "listing") + " seen"
+	if t.Percent != nil {
+		text = yp.Thousands(t.SeenOfKnown) + " of " + yp.Plural(t.SiteTotal, "listing") + " seen"
+	}
+	text += ", counted by city and category: one that two searches show counts twice. "
+	text += yp.Plural(t.Targets, "target") + " crawled, " + yp.Thousands(t.NeverCrawled) + " never"
+	if t.Again > 0 {
+		text += ", " + yp.Thousands(t.Again) + " waiting for the next crawl"
+	}
+	verb := "were"
+	if t.Complete == 1 {
+		verb = "was"
+	}
+	text += fmt.Sprintf("; %s %s seen to a confirmed end once or more.", yp.Thousands(t.Complete), verb)
+	return append(lines, text)
+}
+
+// ReasonText is the reason of a closed source or a held host as people are told it:
+// "penalty: 3 blocks in a row" is "a wait after 3 blocks in a row".
+func ReasonText(reason string) string {
+	if reason == Penalty {
+		return "a wait after blocks"
+	}
+	if blocks, ok := strings.CutPrefix(reason, Penalty+": "); ok {
+		return "a wait after " + blocks
+	}
+	return reason
+}
+
+// Closed says for what a source is closed, and until when: "demo is paused: 401"; empty when it is open.
+func (src *SourceStatus) Closed(now time.Time) string {
+	if src.Availability == store.SourceOpen {
+		return ""
+	}
+	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "the next run requests one page"
+	if src.Until.After(now) {
+		text += " until " + yp.Moment(now, src.Until)
+		probe = "then one page is requested"
+	}
+	if src.Reason != "" && src.Availability != store.SourceDisabled {
+		text += ": " + ReasonText(src.Reason)
+	}
+	if src.Availability == store.SourceQuarantined {
+		text += "; " + probe + ", to see whether it answers"
+	}
+	return text
+}
+
+// WhatToDo is Closed with what is to be done about it.
+func (src *SourceStatus) WhatToDo(now time.Time) string {
+	text := src.Closed(now)
+	switch {
+	case text == "":
+		return ""
+	case src.Availability == store.SourceDisabled:
+		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
+	case src.Availability == store.SourcePaused:
+		return text + ". When that is fixed: `ypcrawl " + src.Remedy + "`"
+	case src.Availability == store.SourceHeld && src.Reason != Penalty: // its host said when to come back
+		return text
+	}
+	return text + ". Wait; reset only if the site has lifted the block" // no command: the site would only be asked all the more
+}
+
+// SourceRemedy is the command that opens a source, without the program's name; empty
+// where there is none. What a host itself asked for is kept to, and while a site blocks
+// nothing is to be done but to wait: `sources enable` would have it asked all the more.
+func SourceRemedy(source string, state store.SourceState) string {
+	if state == store.SourceDisabled || state == store.SourcePaused {
+		return "sources enable " + source
+	}
+	return ""
+}
+
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
