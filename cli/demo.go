@@ -22,12 +22,13 @@ const demoSource = "demo"
 
 // startDemo serves the demo directory in this process when the run asks for it
 // without saying where it is. It listens where it did last time if it can, so
-// that a resumed crawl finds its pages at the same address.
-// With several sources, one that somebody else serves is left to them.
+// that a resumed crawl finds its pages at the same address; what stands there already is
+// the one that a run over several sources crawls.
 func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
-	ownDemo := r.ownDemo()
-	if ownDemo == nil {
-		return func() {}, nil
+	stop = func() {}
+	i := slices.IndexFunc(r.sources, func(c *sourceRun) bool { return c.src.Name() == demoSource })
+	if i < 0 || !r.several() && (r.c.IsSet("base-url") || r.c.IsSet("source-file")) {
+		return stop, nil
 	}
 	dir, err := newDirectory(demo.Config{Logger: r.log})
 	if err != nil {
@@ -37,22 +38,25 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	keep, addr := context.WithoutCancel(ctx), "127.0.0.1:" // an interrupted crawl finishes its pages
+	keep := context.WithoutCancel(ctx) // an interrupted crawl finishes its pages
+	u, err := url.Parse(last)
 	var server *demo.Server
-	if u, perr := url.Parse(last); perr == nil && u.Port() != "" {
-		server, err = demo.Serve(keep, addr+u.Port(), dir)
+	if err == nil && u.Hostname() == "127.0.0.1" && u.Port() != "" {
+		server, err = demo.Serve(keep, "127.0.0.1:"+u.Port(), dir)
+	}
+	if last != "" && r.several() && (err != nil || u.Hostname() != "127.0.0.1") {
+		return stop, nil
 	}
 	if server == nil {
-		server, err = demo.Serve(keep, addr+"0", dir)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("start the demo directory: %w", err)
+		if server, err = demo.Serve(keep, "127.0.0.1:0", dir); err != nil {
+			return nil, fmt.Errorf("start the demo directory: %w", err)
+		}
 	}
 	base, err := url.Parse(server.URL())
 	if err != nil {
 		return nil, errors.Join(err, server.Close())
 	}
-	ownDemo.src = ownDemo.src.WithBaseURL(base)
+	r.sources[i].src = r.sources[i].src.WithBaseURL(base)
 	r.log.Info().Str("url", server.URL()).Msg("the demo directory is served by this process")
 	return func() { _ = server.Close() }, nil
 }

@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/url"
 	"sync"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -100,7 +98,7 @@ func (w egress) pool(ctx context.Context, m *health.Monitor, client *fetch.Clien
 	}
 	pool := fetch.NewPool(client, cfg)
 	if w.policy == fetch.PolicyRequire && pool.Active() == 0 {
-		return nil, &exitError{code: ExitNoProxies, err: noneActive(known, time.Now())}
+		return nil, &exitError{code: ExitNoProxies, err: fmt.Errorf("--proxy-policy require: no proxy is active (%d known): `ypcrawl proxies list` shows why, `ypcrawl proxies enable ID` enables one again, `ypcrawl proxies add` adds others", len(known))}
 	}
 	return pool, nil
 }
@@ -134,26 +132,6 @@ func activeProxies(known []health.Proxy) (out []fetch.Proxy, err error) {
 		out = append(out, fetch.Proxy{ID: p.ID, URL: u, Name: p.Name, Consecutive: p.Consecutive, CooldownUntil: p.CooldownUntil})
 	}
 	return out, nil
-}
-
-// noneActive tells what has become of the proxies, and what makes them active.
-func noneActive(known []health.Proxy, now time.Time) error {
-	if len(known) == 0 {
-		return errors.New("--proxy-policy require: no proxy is active (0 known): add one with `ypcrawl proxies add`")
-	}
-	disabled, first := 0, time.Time{}
-	for _, p := range known {
-		if !p.Enabled {
-			disabled++
-		} else if first.IsZero() || p.CooldownUntil.Before(first) {
-			first = p.CooldownUntil
-		}
-	}
-	text := fmt.Sprintf("%d known: %d disabled", len(known), disabled)
-	if resting := len(known) - disabled; resting > 0 {
-		text += fmt.Sprintf(", %d in cooldown, the first until %s", resting, moment(now, first))
-	}
-	return fmt.Errorf("--proxy-policy require: no proxy is active (%s): `ypcrawl proxies list` shows their results, `ypcrawl proxies enable ID` enables one again", text)
 }
 
 // scores gathers how the proxies fare, so that a page costs no write of its own. The

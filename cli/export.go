@@ -12,7 +12,6 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/cli/export"
 	"ypcrawl/store"
@@ -279,7 +278,7 @@ func (d *delivery) readSince(scope store.Scope) (err error) {
 	return err
 }
 
-// write writes the rows. Reading and writing go on side by side.
+// write writes the rows as they are read.
 func (d *delivery) write() (err error) {
 	out := bufio.NewWriterSize(d.p.Out, 1<<16)
 	if d.name != "-" {
@@ -297,44 +296,11 @@ func (d *delivery) write() (err error) {
 	if err != nil {
 		return err
 	}
-	const atOnce = 256 // rows that are handed over together
-	batches := make(chan [][]any, 4)
-	g, ctx := errgroup.WithContext(d.c.Context)
-	g.Go(func() (err error) {
-		defer close(batches)
-		var batch [][]any
-		send := func() error {
-			select {
-			case batches <- batch:
-				batch = nil
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-		d.mark, err = d.k.EachListing(ctx, d.query, func(row []any) error {
-			if batch = append(batch, row); len(batch) == atOnce {
-				return send()
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		return send()
+	d.mark, err = d.k.EachListing(d.c.Context, d.query, func(row []any) error {
+		d.rows++
+		return rows.Write(row)
 	})
-	g.Go(func() error {
-		for batch := range batches {
-			for _, row := range batch {
-				d.rows++
-				if err := rows.Write(row); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	if err := g.Wait(); err != nil {
+	if err != nil {
 		return err
 	}
 	if err := rows.Close(); err != nil {

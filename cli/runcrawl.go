@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
-	"net/netip"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -76,12 +74,12 @@ func (r *run) takeBackDead(ctx context.Context) error {
 }
 
 func (r *run) prepare(ctx context.Context, ids []int64) error {
-	if err := r.warnOfAll(ctx, ids); err != nil {
-		return err
-	}
 	plan, err := r.plan(ctx, ids)
 	if err != nil {
 		return err
+	}
+	if len(r.sel.States)+len(r.sel.Cities) == 0 && plan.Added > 0 {
+		r.log.Info().Int("targets", plan.Added).Msg("no --states: all states of the source are crawled; Ctrl-C stops, --states CA narrows, --dry-run shows the cost")
 	}
 	if plan.Added+plan.Deepened > 0 {
 		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("targets planned")
@@ -193,34 +191,6 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 
 // gapReason is why a target that is due may have to wait all the same.
 const gapReason = "two crawls of a target start at least 2 minutes apart"
-
-// warnOfAll tells somebody who named no states what that means, before the
-// first of those targets is planned.
-func (r *run) warnOfAll(ctx context.Context, ids []int64) error {
-	if len(r.sel.States) > 0 || len(r.sel.Cities) > 0 || r.onlyDetails || r.onlyIndexes {
-		return nil
-	}
-	targets, there, states := 0, int64(0), 0
-	took := estimate(r.c, r.sources[0].src, r.sources[0].resolved, 0).Time
-	for i, c := range r.sources {
-		e := estimate(r.c, c.src, c.resolved, 0)
-		targets, states, took = targets+e.Targets, max(states, e.States), max(took, e.Time)
-		n, err := r.keeper.Count(ctx, store.Scope{SourceID: ids[i]})
-		if err != nil {
-			return err
-		}
-		there += min(n.Targets, int64(e.Targets))
-	}
-	if there >= int64(targets) {
-		return nil
-	}
-	log := r.log.Info().Int("targets", targets)
-	if took > 0 {
-		log = log.Str("at_this_pace", lasting(took))
-	}
-	log.Msgf("no --states: all %d states are crawled; Ctrl-C stops, --states CA narrows, --dry-run shows the cost", states)
-	return nil
-}
 
 // sourceNames tells which sources go side by side: those that are named, of which there are several, or
 // all of the database. Settings that name several give way to a command line that has one definition.
@@ -347,40 +317,6 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 		return nil, Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them", c.String("db"))
 	}
 	return all, nil
-}
-
-// ownDemo is the run over the demo directory if this process has to serve it: its
-// address was not given. Of several sources, it may be one that somebody else serves.
-func (r *run) ownDemo() *sourceRun {
-	for _, c := range r.sources {
-		switch {
-		case c.src.Name() != demoSource, !r.several() && (r.c.IsSet("base-url") || r.c.IsSet("source-file")):
-		case r.several() && !isBuiltinPlace(c.src) && !vacant(c.src.BaseURL().Host):
-		default:
-			return c
-		}
-	}
-	return nil
-}
-
-// isBuiltinPlace reports whether a source is where its definition says: nobody has
-// ever crawled it elsewhere.
-func isBuiltinPlace(src *site.Source) bool {
-	b, err := site.Builtin(src.Name())
-	return err == nil && b.BaseURL().Host == src.BaseURL().Host
-}
-
-// vacant reports whether an address of this machine is there to be served at.
-func vacant(host string) bool {
-	at, err := netip.ParseAddrPort(host)
-	if err != nil || !at.Addr().IsLoopback() {
-		return false
-	}
-	l, err := net.Listen("tcp", host) //nolint:noctx // it is closed at once
-	if err != nil {
-		return false
-	}
-	return l.Close() == nil
 }
 
 // crawl runs the engines with the display beside them, and tells how it went.
