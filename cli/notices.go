@@ -28,22 +28,26 @@ func (r *run) observe(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	sending, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
 		for ctx.Err() == nil {
 			r.tellClosed(ctx)
-			r.sendMessages(ctx, r.out.sender.Send)
+			r.sendMessages(sending, r.out.sender.Send)
 			select {
 			case <-tick.C:
 			case <-ctx.Done():
 			}
 		}
 	})
-	return func() {
+	return func() { // what is on its way may arrive: else it would be sent twice
 		cancel()
+		late := time.AfterFunc(pingWait, giveUp)
 		looking.Wait()
+		late.Stop()
+		giveUp()
 	}
 }
 

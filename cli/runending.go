@@ -483,22 +483,16 @@ func (r *run) figures(s *summary) {
 	s.Coverage = all
 }
 
-// sayFacts keeps the figures of a run for its last ping.
+// sayFacts keeps the summary of a run for its last ping.
 func (r *run) sayFacts(s summary) {
 	r.out.say("outcome: %s", s.Outcome)
-	switch {
-	case r.onlyIndexes:
-		r.out.say("indexes: %s read, %s failed", thousands(s.Indexes), thousands(s.IndexesFailed))
-	case !r.onlyDetails:
-		r.out.say("targets: %s done by this run; of the selection %s of %s done, %s to do, %s failed, %s parked, %s stuck", thousands(s.Done),
-			thousands(s.Scope.Done), thousands(s.Scope.Targets), thousands(s.Scope.toDo()), thousands(s.Scope.Failed), thousands(s.Scope.Parked), thousands(s.Scope.Stuck))
-		r.out.say("listings: %s new, %s changed, %s dropped, %s rejected", thousands(s.New), thousands(s.Changed), thousands(s.Dropped), thousands(s.Rejected))
+	for _, row := range runTable(s, r.onlyDetails || r.onlyIndexes).rows {
+		of := ""
+		if len(row) > 2 && row[2] != "" {
+			of = " (of the selection: " + row[2] + ")"
+		}
+		r.out.say("%s: %s%s", row[0], cmp.Or(row[1], "–"), of)
 	}
-	details := ""
-	if r.details().Wanted {
-		details = fmt.Sprintf("%s, %s failed; ", plural(s.Details, "detail"), thousands(s.DetailsFailed))
-	}
-	r.out.say("%s%s, %s, in %s", details, plural(s.PagesRead(), "page"), plural(s.Requests, "request"), took(s.Elapsed))
 	if s.Error != "" {
 		r.out.say("error: %s", r.p.hideAll(s.Error))
 	}
