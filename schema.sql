@@ -1287,6 +1287,20 @@ SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
        r.listings_new AS new, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored, r.requests
 FROM runs r LEFT JOIN sources s ON s.id = r.source_id;
 
+-- The passes of sources by the runs that worked on them: a row a run. What is NULL did not narrow the selection.
+--   kind             kinds of its targets
+--   states           of the selection, by code
+--   cities           how many were chosen
+--   categories       how many were chosen
+CREATE VIEW v_passes AS
+SELECT s.name AS source, x.run_id AS run, x.began_at, -- of the pass, by this run or an earlier one
+       ifnull((SELECT group_concat(value, ' ') FROM json_each(x.selection, '$.kinds')), 'search') AS kind,
+       (SELECT group_concat(value, ' ') FROM json_each(x.selection, '$.states')) AS states,
+       nullif(json_array_length(x.selection, '$.cities'), 0) AS cities, nullif(json_array_length(x.selection, '$.categories'), 0) AS categories,
+       x.selection ->> '$.min_population' AS min_population, -- of the cities
+       (x.selection ->> '$.recrawl') / 1000000000 AS recrawl_seconds -- what was done longer ago is crawled again
+FROM run_passes x JOIN sources s ON s.id = x.source_id;
+
 -- The workers of runs, those that have ended among them.
 --   state            running or ended
 --   host             name of the machine

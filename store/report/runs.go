@@ -17,12 +17,8 @@ var showRun = thing{
 	FROM v_runs WHERE run = ?1`,
 	parts: []Part{
 		{
-			Name: "passes", Show: "source began_at kind states cities categories min_population recrawl_seconds", Query: `
-			SELECT s.name AS source, x.began_at, ifnull((SELECT group_concat(value, ' ') FROM json_each(x.selection, '$.kinds')), 'search') AS kind,
-				(SELECT group_concat(value, ' ') FROM json_each(x.selection, '$.states')) AS states, nullif(json_array_length(x.selection, '$.cities'), 0) AS cities,
-				nullif(json_array_length(x.selection, '$.categories'), 0) AS categories, x.selection ->> '$.min_population' AS min_population,
-				(x.selection ->> '$.recrawl') / 1000000000 AS recrawl_seconds
-			FROM run_passes x JOIN sources s ON s.id = x.source_id WHERE x.run_id = ?1 ORDER BY s.name`,
+			Name: "passes", Show: "source began_at kind states cities categories min_population recrawl_seconds",
+			Query: `SELECT * FROM v_passes WHERE run = ?1 ORDER BY source`,
 		},
 		{
 			Name: "workers", Show: "worker claims claim_retries pages listings memory_bytes cpu_ms",

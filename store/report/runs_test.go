@@ -54,7 +54,7 @@ func TestRuns(t *testing.T) {
 		"errors":              `[{"error":"TIMEOUT","attempts":1,"targets":1}]`,
 		"requests_by_outcome": `[{"type":"listing","outcome":"failure","error_class":"timeout","requests":1,"bytes":0},{"type":"listing","outcome":"success","error_class":null,"requests":1,"bytes":7}]`,
 		"waits":               `[{"reason":"pace","waited_seconds":3}]`,
-		"passes":              `[{"source":"demo","began_at":"` + yp.FormatTime(clock.Now().Add(-10*time.Second)) + `","kind":"search","states":"CA","cities":null,"categories":null,"min_population":10,"recrawl_seconds":129600}]`,
+		"passes":              `[{"source":"demo","run":1,"began_at":"` + yp.FormatTime(clock.Now().Add(-10*time.Second)) + `","kind":"search","states":"CA","cities":null,"categories":null,"min_population":10,"recrawl_seconds":129600}]`,
 	} {
 		if data, err := json.Marshal(r.Part(name)); err != nil || string(data) != want {
 			t.Errorf("%s: %s, %v; want %s", name, data, err, want)
