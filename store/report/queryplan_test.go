@@ -53,7 +53,7 @@ func TestQueryPlans(t *testing.T) {
 		"in the gap":         {countInGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
 		"rests":              {countRests, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 
-		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)", "crawl_attempts_by_end (finished_at>?)"}, ""},
+		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"status: errors":    {status("errors"), []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
 		"status: backoff":   {status("backoff"), []any{0, "[]"}, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 		"status: proxies":   {status("proxies"), []any{1}, []string{"SEARCH r USING INTEGER PRIMARY KEY (rowid>?)"}, ""},

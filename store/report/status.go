@@ -100,15 +100,10 @@ var statusParts = []Part{
 		Query: workersNow + ` ORDER BY run, length(worker_id), worker_id`,
 	},
 	{
-		Name: "last_hour", Show: "source pages_1h rows_1h listings_1h detail_pages_1h", Zeros: "detail_pages_1h",
+		Name: "last_hour", Show: "source pages_1h rows_1h detail_pages_1h", Zeros: "detail_pages_1h",
 		Query: `
 	SELECT s.name AS source, count(nullif(r.result_count, 0)) FILTER (WHERE r.type = 'listing') AS pages_1h,
 		ifnull(sum(r.result_count) FILTER (WHERE r.type = 'listing'), 0) AS rows_1h,
-		(SELECT count(DISTINCT x.listing) FROM (
-			SELECT a.target_id AS id FROM crawl_attempts a WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
-			UNION ALL SELECT id FROM targets WHERE status = 'IN_PROGRESS') w
-			CROSS JOIN targets t ON t.id = w.id AND t.source_id = s.id
-			CROSS JOIN sightings x ON x.target_id = t.id AND x.seen_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour') AND x.since < 0x7FFFFFFFFFFFFFFF) AS listings_1h,
 		count(*) FILTER (WHERE r.type = 'detail') AS detail_pages_1h
 	FROM sources s LEFT JOIN requests r ON r.source_id = s.id AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
 		AND r.type IN ('listing', 'detail') AND r.outcome = 'success' AND r.proxy_failed = 0
