@@ -261,7 +261,6 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 		"progress":       {"states": "CA", "source": "demo"},
 		"reset":          {"states": "CA", "source": "demo", "dry-run": "true"},
 		"targets|list":   {"states": "CA", "source": "demo", "limit": "4"},
-		"wal|read":       {"states": "CA"},
 		"companies|list": {"states": "CA"},
 		"version":        {},
 	}

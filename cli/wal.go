@@ -59,9 +59,6 @@ func filterFlags() []cli.Flag {
 	return []cli.Flag{
 		list("type", "only these: `EVENT...` is page_complete, target_error ...", "all"),
 		list("worker", "only these: `WORKER...` is amber or \"amber (12345)\"; or worker_0, worker_0_pid_12345 as logs are named", "all"),
-		statesFlag(),
-		list("categories", "only these: `CATEGORY...`", "all"),
-		&cli.GenericFlag{Name: "newer-than", Value: ageValue(0), DefaultText: "any age", Usage: "only events younger than `TIME`: 2d, 36h"},
 		&cli.BoolFlag{Name: "no-listings", Usage: "leave the listings out"},
 		&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal too; elsewhere it is always JSON"},
 	}
@@ -99,21 +96,10 @@ func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
 	if f.Types, err = wordsOf(c, "type", wal.ParseEventType); err != nil {
 		return "", opts, err
 	}
-	f.Workers, f.Categories = workerIDs(c.StringSlice("worker")), SplitList(c.StringSlice("categories"))
-	if age := timeOf(c, "newer-than"); age > 0 {
-		f.Since = time.Now().Add(-age)
+	for _, word := range SplitList(c.StringSlice("worker")) {
+		f.Workers = append(f.Workers, yp.WorkerOf(word))
 	}
-	f.States, err = states(c)
-	return paths[0], opts, err
-}
-
-// workerIDs are workers as logs are named, given so or as people see them.
-func workerIDs(words []string) []string {
-	ids := SplitList(words)
-	for i, word := range ids {
-		ids[i] = yp.WorkerOf(word)
-	}
-	return ids
+	return paths[0], opts, nil
 }
 
 // eventPrinter writes events: whole JSON lines for programs, a line each for people.

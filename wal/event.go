@@ -229,32 +229,17 @@ func (e *Event) unmarshal(b []byte, headOnly bool) error {
 // Filter chooses events. An empty field lets everything pass; a field with
 // several values lets any of them pass.
 type Filter struct {
-	Types      []EventType
-	Workers    []string  // ids: "worker_0_pid_12345", or "worker_0" for that worker of every process
-	States     []string  // two letters, any case
-	Categories []string  // names or slugs, any case
-	Databases  []string  // ids; "" for events that have none
-	Since      time.Time // inclusive
+	Types     []EventType
+	Workers   []string // ids: "worker_0_pid_12345", or "worker_0" for that worker of every process
+	Databases []string // ids; "" for events that have none
 }
 
 // Empty reports whether every event passes.
-func (f *Filter) Empty() bool {
-	return len(f.Types)+len(f.Workers)+len(f.States)+len(f.Categories)+len(f.Databases) == 0 && f.Since.IsZero()
-}
+func (f *Filter) Empty() bool { return len(f.Types)+len(f.Workers)+len(f.Databases) == 0 }
 
-// Match reports whether e passes. An event without a target passes no filter
-// on states or categories.
+// Match reports whether e passes.
 func (f *Filter) Match(e *Event) bool {
-	passes := func(want int, found bool) bool { return want == 0 || found }
-	t := cmp.Or(e.Target, &Target{})
-	return (f.Since.IsZero() || !e.Timestamp.Before(f.Since)) &&
-		passes(len(f.Databases), slices.Contains(f.Databases, e.Database)) &&
-		passes(len(f.Types), slices.Contains(f.Types, e.Type)) &&
-		passes(len(f.Workers), slices.ContainsFunc(f.Workers, func(w string) bool { return e.WorkerID == w || strings.HasPrefix(e.WorkerID, w+"_pid_") })) &&
-		passes(len(f.States), containsFold(f.States, t.State)) &&
-		passes(len(f.Categories), containsFold(f.Categories, t.Category) || containsFold(f.Categories, t.CategorySlug))
-}
-
-func containsFold(list []string, s string) bool {
-	return slices.ContainsFunc(list, func(v string) bool { return strings.EqualFold(v, s) })
+	ofWorker := func(w string) bool { return e.WorkerID == w || strings.HasPrefix(e.WorkerID, w+"_pid_") }
+	return (len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) && (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
+		(len(f.Workers) == 0 || slices.ContainsFunc(f.Workers, ofWorker))
 }

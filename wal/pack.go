@@ -100,9 +100,6 @@ func writeTemp(ctx context.Context, text io.Reader, path string, step func(packS
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, temp.Close()) }()
-	if err := temp.Chmod(0o600); err != nil { // what a kill left may be wider
-		return 0, err
-	}
 	step(stepOpened)
 	if err := compressText(ctx, temp, text, step); err != nil {
 		return 0, err
