@@ -16,7 +16,7 @@ func (p *Program) detailsCommand() *cli.Command {
 ("ypcrawl run --details" does both, results pages first). Each is fetched again when the time is over that its definition says (30 days).
 Pace, claims, recovery and exit codes are those of run: stop it at any time and type the same again to resume.`,
 		Flags:  append(sourcesFlags(), detailsFlags()...),
-		Action: p.fetchDetails,
+		Action: func(c *cli.Context) error { return p.runOf(c, true) }, // without results pages
 		Subcommands: []*cli.Command{
 			p.listCommand("details stats"),
 		},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -103,21 +102,6 @@ func anyCategoryFlag() cli.Flag {
 
 func dryRunFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print the cost of a crawl from the start: requests, time, disk"}
-}
-
-func patienceFlag() cli.Flag {
-	return &cli.GenericFlag{
-		Name: "patience", Value: minutesValue(crawl.DefaultPatience),
-		Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
-	}
-}
-
-func robotsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"}
-}
-
-func userAgentFlag() cli.Flag {
-	return &cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"}
 }
 
 // batchFlags are those of a command that changes many targets at once.

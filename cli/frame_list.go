@@ -24,7 +24,9 @@ import (
 // listCommand is the command of a list: all that it is stands in its row of report.Lists.
 func (p *Program) listCommand(name string) *cli.Command {
 	l := report.Find(name)
-	flags := formFlags()
+	flags := []cli.Flag{
+		jsonFlag(), csvFlag(), list("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
+	}
 	if !l.Few {
 		flags = append(flags, limitFlag())
 	}
@@ -44,14 +46,6 @@ func (p *Program) group(name, usage string, lists ...string) *cli.Command {
 		cmd.Subcommands = append(cmd.Subcommands, p.listCommand(l))
 	}
 	return cmd
-}
-
-// formFlags choose the form of rows.
-func formFlags(more ...cli.Flag) []cli.Flag {
-	return append([]cli.Flag{
-		jsonFlag(), csvFlag(),
-		list("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
-	}, more...)
 }
 
 func csvFlag() cli.Flag {

@@ -58,11 +58,6 @@ and your responsibility; ypcrawl never solves a challenge.
 Which listings and how long files are kept stands in ypcrawl.yaml: "ypcrawl help settings" tells.
 Exit codes: "ypcrawl help exit-codes".`
 
-// fetchDetails is `details` itself: a run without results pages.
-func (p *Program) fetchDetails(c *cli.Context) error {
-	return p.runOf(c, true)
-}
-
 // run is one invocation of `run` in the making. It is over several sources, of which there may be one.
 type run struct {
 	p       *Program
@@ -287,14 +282,6 @@ func detailsFlags() []cli.Flag {
 	return slices.Concat(flags, []cli.Flag{keepPagesFlag(), webFlag()}, notifyFlags(), []cli.Flag{jsonFlag()}, settingFlags())
 }
 
-func maxDurationFlag(shown string) cli.Flag {
-	return &cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: shown, Usage: "end after `MINUTES` (or 2h), resumable"}
-}
-
-func failAboveFlag(shown string) cli.Flag {
-	return &cli.GenericFlag{Name: "fail-above", Value: shareValue(0), DefaultText: shown, Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"}
-}
-
 const day = 24 * time.Hour
 
 // settingCategory marks what is set in ypcrawl.yaml or by a variable alone: a crawl has enough flags.
@@ -344,13 +331,16 @@ func paceFlags() []cli.Flag {
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
 		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state of a source in progress at once"},
-		robotsFlag(),
-		userAgentFlag(),
+		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
+		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 		&cli.GenericFlag{
 			Name: "linger", Value: minutesValue(5 * time.Minute),
 			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
 		},
-		patienceFlag(),
+		&cli.GenericFlag{
+			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
+			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
+		},
 		&cli.BoolFlag{Name: "watch", Usage: "keep running when nothing is due, and crawl targets as they fall due"},
 	}
 }
@@ -358,10 +348,10 @@ func paceFlags() []cli.Flag {
 // budgetFlags end a run early.
 func budgetFlags() []cli.Flag {
 	return []cli.Flag{
-		maxDurationFlag("no limit"),
+		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
 		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
 		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
-		failAboveFlag("any"),
+		&cli.GenericFlag{Name: "fail-above", Value: shareValue(0), DefaultText: "any", Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"},
 	}
 }
 

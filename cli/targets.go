@@ -53,14 +53,6 @@ func chooseFlags() []cli.Flag {
 	}
 }
 
-// chosenOf reads chooseFlags.
-func chosenOf(c *cli.Context) (chosen checkpoint.Chosen, err error) {
-	if chosen.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err == nil {
-		chosen.Error, err = errorOf(c)
-	}
-	return chosen, err
-}
-
 // targetIDs finds the targets that the arguments name.
 func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
 	for _, word := range SplitList(c.Args().Slice()) {
@@ -99,8 +91,12 @@ func (p *Program) showTarget(c *cli.Context, k *database, scope store.Scope, wor
 
 // operate pauses, resumes, enables or disables targets.
 func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
-	chosen, err := chosenOf(c)
-	if err != nil {
+	var chosen checkpoint.Chosen
+	var err error
+	if chosen.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
+		return err
+	}
+	if chosen.Error, err = errorOf(c); err != nil {
 		return err
 	}
 	past := map[checkpoint.Operation]string{
