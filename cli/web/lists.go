@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -153,6 +154,10 @@ func (t *table) Row(values []any) error {
 		case "state":
 			if t.Noun == "state" {
 				row[i].Link, row[i].Text = "/states/"+row[i].Text, nameOfState(row[i].Text)
+			}
+		case "category":
+			if t.Noun == "category" {
+				row[i].Link = "/queue?" + url.Values{"categories": {row[i].Text}, "states": {fmt.Sprint(values[1])}}.Encode()
 			}
 		case "troubled":
 			row[i].Troubled = v != int64(0)

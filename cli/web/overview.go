@@ -12,7 +12,7 @@ func (s *Server) allViews() []View {
 	return append([]View{
 		s.view("/{$}", "Overview", "Overview", s.bars(), s.figures(), s.stateMap()),
 		s.view("/states", "States", "States", s.pick(), s.statesTable()),
-		s.view("/states/{state}", "", "State", s.oneState()),
+		s.view("/states/{state}", "", "State", s.statesTable()),
 		s.view("/targets/{id}", "", "Target", s.trace()),
 	}, s.listViews()...)
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -201,36 +200,16 @@ func legendOf(by report.StateMeasure) []choice {
 	return append(legend, choice{Word: "not planned", Class: "unplanned"})
 }
 
-// statesModel is a table of all states, or two of them side by side.
+// statesModel is all states, or some of them side by side, with their categories.
 type statesModel struct {
-	Pair  []stateModel
-	Names []string // of the totals of the pair, and what they are
-	Cells [][]string
-	All   *table
+	Codes, States []string // of those that were chosen: codes, and names
+	Names         []string // of their totals, and what they are
+	Cells         [][]string
+	Table         *table // all states, or the categories of those
 }
 
 // statesShow are the columns of States that the page shows.
 const statesShow = "state targets done_percent troubled listings coverage_percent success_percent crawled_at"
-
-type stateModel struct {
-	Code, Name string
-	Table      *report.StateTable
-	states     *report.Table // of one row, or none
-	More       string        // the address of the same with more cities; "" = there are none
-}
-
-// Get is what stands in a column.
-func (m stateModel) Get(column string) any {
-	if len(m.states.Rows) == 0 {
-		return nil
-	}
-	return m.states.Value(m.states.Rows[0], column)
-}
-
-const (
-	fewCities  = 25
-	mostCities = 500
-)
 
 // pick is the form that chooses two states. It changes with its address alone: nothing replaces it while somebody chooses.
 func (s *Server) pick() Part {
@@ -243,86 +222,63 @@ func (s *Server) pick() Part {
 	}}
 }
 
-// statesTable lists all states with what the maps show, or compares two.
+// statesTable lists all states with what the maps show, or compares two, or shows one.
 func (s *Server) statesTable() Part {
-	return Part{Name: "states", Asks: []string{"a", "b", "cities"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
+	return Part{Name: "states", Asks: []string{"a", "b", "state"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		var m statesModel
-		by, _ := measureOf("coverage")
-		for _, code := range []string{q.Get("a"), q.Get("b")} {
-			if code == "" {
-				continue
-			}
-			one, err := s.readState(ctx, k, strings.ToUpper(code), by, q)
-			if err != nil {
-				return nil, err
-			}
-			m.Pair = append(m.Pair, *one)
-		}
-		if len(m.Pair) > 0 {
-			for _, column := range strings.Fields(statesShow)[1:] {
-				cells := make([]string, len(m.Pair))
-				for i, one := range m.Pair {
-					cells[i] = report.Cell(time.Now(), column, one.Get(column))
+		scope := s.cfg.Scope
+		for _, code := range []string{q.Get("state"), q.Get("a"), q.Get("b")} {
+			if code = strings.ToUpper(code); code != "" {
+				if len(scope.States) > 0 && !slices.Contains(scope.States, code) {
+					return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(scope.States, " ") + "."}
 				}
-				m.Names, m.Cells = append(m.Names, report.Title(column)), append(m.Cells, cells)
+				m.Codes, m.States = append(m.Codes, code), append(m.States, nameOfState(code))
 			}
-			return m, nil
 		}
-		all, err := k.States(ctx, s.cfg.Scope, by)
+		if len(m.Codes) > 0 {
+			scope.States = m.Codes
+		}
+		by, _ := measureOf("coverage")
+		all, err := k.States(ctx, scope, by)
 		if err != nil {
 			return nil, err
 		}
 		all.Show = statesShow
-		shown := all.Shown()
-		m.All = &table{Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: time.Now()}
-		err = m.All.Head(shown.Columns)
-		for _, row := range shown.Rows {
-			err = errors.Join(err, m.All.Row(row))
+		rows, now := all.Shown(), time.Now()
+		m.Table = &table{Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: now}
+		if len(m.Codes) > 0 {
+			if err := m.compare(all, now); err != nil {
+				return nil, err
+			}
+			if rows, err = k.StateCategories(ctx, scope); err != nil {
+				return nil, err
+			}
+			m.Table.Noun, m.Table.None = "category", "Nothing is planned there: `ypcrawl run --states "+strings.Join(m.Codes, " ")+"` plans it."
+		}
+		err = m.Table.Head(rows.Columns)
+		for _, row := range rows.Rows {
+			err = errors.Join(err, m.Table.Row(row))
 		}
 		return m, err
 	}}
 }
 
-// oneState is the cities and categories of a state.
-func (s *Server) oneState() Part {
-	return Part{Name: "state", Asks: []string{"state", "cities"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
-		return s.readState(ctx, k, strings.ToUpper(q.Get("state")), report.StateMeasures[0], q)
-	}}
-}
-
-func (s *Server) readState(ctx context.Context, k *report.Reader, code string, by report.StateMeasure, q url.Values) (*stateModel, error) {
-	if st, ok := yp.LookupState(code); ok {
-		code = st.Code
-	}
-	cities := fewCities
-	if n, err := strconv.Atoi(q.Get("cities")); err == nil {
-		cities = min(max(n, 1), mostCities)
-	}
-	if len(s.cfg.Scope.States) > 0 && !slices.Contains(s.cfg.Scope.States, code) {
-		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(s.cfg.Scope.States, " ") + "."}
-	}
-	states, err := k.States(ctx, store.Scope{SourceID: s.cfg.Scope.SourceID, States: []string{code}}, by)
-	if err != nil {
-		return nil, err
-	}
-	if _, ok := yp.LookupState(code); !ok && len(states.Rows) == 0 {
-		return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use a code such as TX, or choose a state on the map."}
-	}
-	m := &stateModel{Code: code, Name: nameOfState(code), states: states}
-	if m.Table, err = k.StateTable(ctx, s.cfg.Scope.SourceID, code, cities); err != nil {
-		return nil, err
-	}
-	if m.Table.MoreCities && cities < mostCities {
-		more := url.Values{}
-		for name := range q {
-			if name != "state" {
-				more.Set(name, q.Get(name))
+// compare sets the totals of the chosen states side by side.
+func (m *statesModel) compare(all *report.Table, now time.Time) error {
+	for _, column := range strings.Fields(statesShow)[1:] {
+		cells := make([]string, len(m.Codes))
+		for i, code := range m.Codes {
+			row := slices.IndexFunc(all.Rows, func(row []any) bool { return row[0] == code })
+			if _, ok := yp.LookupState(code); !ok && row < 0 {
+				return &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use a code such as TX, or choose a state on the map."}
+			}
+			if cells[i] = "–"; row >= 0 {
+				cells[i] = report.Cell(now, column, all.Value(all.Rows[row], column))
 			}
 		}
-		more.Set("cities", strconv.Itoa(min(4*cities, mostCities)))
-		m.More = "?" + more.Encode()
+		m.Names, m.Cells = append(m.Names, report.Title(column)), append(m.Cells, cells)
 	}
-	return m, nil
+	return nil
 }
 
 func nameOfState(code string) string {

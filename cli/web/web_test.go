@@ -199,13 +199,12 @@ func TestViews(t *testing.T) {
 		{"/?by=new", 200, []string{"States"}},
 		{"/?by=<b>", 404, []string{"The map can&#39;t show &#34;&lt;b&gt;&#34;"}},
 		{"/states", 200, []string{`<a href="/states/TX">Texas</a>`}},
-		{"/states/tx", 200, []string{"<h2>Texas</h2>", "&lt;script&gt;alert(1)&lt;/script&gt;\\" + "u202e&lt;b&gt;", "City 24", "cities=100", "in progress"}},
-		{"/states/TX?cities=3", 200, []string{"The 3 largest cities"}},
-		{"/states/AK", 200, []string{"Nothing is planned in Alaska"}},
+		{"/states/tx", 200, []string{`<th scope="col" class="n">Texas</th>`, `<a href="/queue?categories=`, "&lt;script&gt;alert(1)&lt;/script&gt;\\" + "u202e&lt;b&gt;"}},
+		{"/states/AK", 200, []string{"Nothing is planned there"}},
 		{"/states/ZZ", 404, []string{"There is no state"}},
 		{"/states/" + url.PathEscape("<script>"), 404, []string{"&lt;SCRIPT&gt;"}},
 		{"/states?a=TX&b=CA", 200, []string{
-			"<h2>Texas</h2>", "<h2>California</h2>",
+			`class="n">Texas</th>`, `class="n">California</th>`,
 			`<th scope="col" class="n">Texas</th><th scope="col" class="n">California</th>`, `<th scope="row">targets</th><td class="n">60</td><td class="n">60</td>`,
 			`<th scope="row">done</th><td class="n">0.0%</td><td class="n">0.0%</td>`, `<th scope="row">troubled</th><td class="n">0</td><td class="n">0</td>`,
 			`<th scope="row">listings</th><td class="n">2</td><td class="n">0</td>`, `<th scope="row">coverage</th><td class="n">5.0%</td><td class="n">–</td>`,
@@ -350,10 +349,10 @@ func TestEvents(t *testing.T) {
 	if data := next(t, lines, "part"); !strings.Contains(data, `"id":"sentence"`) || !strings.Contains(data, "A run crawls demo") {
 		t.Errorf("the first event is %s", data)
 	}
-	storetest.Execute(t, b.DB(), `UPDATE cities SET name = 'Renamed' WHERE name = 'City 0'`)
+	storetest.Execute(t, b.DB(), `UPDATE categories SET name = 'Renamed' WHERE id = 1`)
 	for data := ""; !strings.Contains(data, "Renamed"); {
 		data = next(t, lines, "part")
-		if strings.Contains(data, "Renamed") && !strings.Contains(data, `"id":"state"`) {
+		if strings.Contains(data, "Renamed") && !strings.Contains(data, `"id":"states"`) {
 			t.Errorf("changed: %s", data)
 		}
 	}

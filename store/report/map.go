@@ -3,7 +3,6 @@ package report
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -80,124 +79,22 @@ func (k *Reader) States(ctx context.Context, scope store.Scope, measure StateMea
 	return all, nil
 }
 
-// StateTable is the searches of a state: its largest cities, and their categories.
-type StateTable struct {
-	State          string        `json:"state"`
-	Categories     []string      `json:"categories"` // at most MostCategories
-	MoreCategories int           `json:"more_categories"`
-	Cities         []CityTargets `json:"cities"` // the largest first
-	MoreCities     bool          `json:"more_cities"`
+// stateCategories are the searches of states by category: those of the same category stand together.
+var stateCategories = Part{
+	Name: "categories", Show: "category state targets done_percent troubled listings coverage_percent",
+	Query: `
+	SELECT k.name AS category, t.state, count(*) AS targets, 100.0 * sum(t.status IN ('DONE', 'PARKED')) / count(*) AS done_percent,
+		sum(t.status IN ('FAILED', 'STUCK', 'PARKED')) AS troubled, sum(t.accepted_count) AS listings, 100.0 * sum(` + seen + `) / nullif(sum(t.site_total), 0) AS coverage_percent
+	FROM targets t JOIN categories k ON k.id = t.category_id
+	WHERE t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + ` GROUP BY t.category_id, t.state ORDER BY k.name, t.state`,
 }
 
-// CityTargets are the searches of a city, one for each category of the table.
-type CityTargets struct {
-	City       string        `json:"city"`
-	Population int64         `json:"population"` // 0 = not known
-	Cells      []CellTargets `json:"cells"`
-
-	id int64
-}
-
-// CellTargets are the targets of a city and a category: one for each source.
-type CellTargets struct {
-	Targets  int64     `json:"targets"`
-	TargetID int64     `json:"target_id"` // the first of them
-	Status   yp.Status `json:"status"`    // the one that most wants looking at; "" = none is planned
-	Done     int64     `json:"done"`
-	Page     int64     `json:"pages"`
-	Listings int64     `json:"listings"`   // kept by the last crawls
-	Seen     int64     `json:"seen"`       // of those that a site says it has
-	Says     *int64    `json:"site_total"` // nil = it says none
-	Code     string    `json:"error_code"` // of FAILED and PARKED
-}
-
-// MostCategories bounds the columns of a StateTable.
-const MostCategories = 16
-
-const (
-	citiesOf = `
-	SELECT c.id, c.name, c.population FROM cities c
-	WHERE c.state = ?2 AND EXISTS (SELECT 1 FROM sources s CROSS JOIN targets t ON t.source_id = s.id AND t.city_id = c.id AND t.kind = 'search'
-		WHERE (?1 = 0 OR s.id = ?1) AND t.retired_at IS NULL)
-	ORDER BY c.population DESC, c.id LIMIT ?3`
-	// The status that most wants looking at has the least rank.
-	cellsOf = `
-	SELECT t.city_id, t.category_id, k.name, count(*), min(t.id),
-		min(CASE t.status WHEN 'IN_PROGRESS' THEN 0 WHEN 'STUCK' THEN 1 WHEN 'PARKED' THEN 2 WHEN 'FAILED' THEN 3 WHEN 'PLANNED' THEN 4 ELSE 5 END),
-		sum(t.status = 'DONE'), sum(t.page_current), sum(t.accepted_count), sum(` + seen + `), sum(t.site_total),
-		ifnull(max(iif(t.status IN ('FAILED', 'PARKED'), t.last_error_code, NULL)), '')
-	FROM json_each(?2) x CROSS JOIN sources s CROSS JOIN targets t ON t.source_id = s.id AND t.city_id = x.value AND t.kind = 'search'
-	JOIN categories k ON k.id = t.category_id
-	WHERE (?1 = 0 OR s.id = ?1) AND t.retired_at IS NULL GROUP BY t.city_id, t.category_id`
-)
-
-// StateTable reads the searches of a state, of its so many largest cities.
-func (k *Reader) StateTable(ctx context.Context, sourceID int64, state string, cities int) (*StateTable, error) {
-	t := &StateTable{State: state, Categories: []string{}}
-	var err error
-	t.Cities, err = list(ctx, k, "read the cities of a state", citiesOf, []any{sourceID, state, cities + 1}, func(c *CityTargets) []any {
-		return []any{&c.id, &c.City, &c.Population}
-	})
+// StateCategories are the searches of the scope's states, a row for each category and state: listings are those that the last crawls kept. Of
+// the scope, source and states count.
+func (k *Reader) StateCategories(ctx context.Context, scope store.Scope) (*Table, error) {
+	t, err := k.table(ctx, stateCategories, scope)
 	if err != nil {
 		return nil, err
 	}
-	if t.MoreCities = len(t.Cities) > cities; t.MoreCities {
-		t.Cities = t.Cities[:cities]
-	}
-	type cell struct {
-		CellTargets
-		city, category int64
-		name           string
-		rank           int
-	}
-	rowOf, ids := map[int64]int{}, make([]int64, len(t.Cities))
-	for i, c := range t.Cities {
-		ids[i], rowOf[c.id] = c.id, i
-	}
-	cells, err := list(ctx, k, "read the targets of a state", cellsOf, []any{sourceID, store.JSONInts(ids)}, func(c *cell) []any {
-		return []any{&c.city, &c.category, &c.name, &c.Targets, &c.TargetID, &c.rank, &c.Done, &c.Page, &c.Listings, &c.Seen, &c.Says, &c.Code}
-	})
-	if err != nil {
-		return nil, err
-	}
-	// The categories that most cities have come first.
-	type column struct {
-		name string
-		n    int
-	}
-	columns := map[int64]*column{}
-	for _, c := range cells {
-		if columns[c.category] == nil {
-			columns[c.category] = &column{name: c.name}
-		}
-		columns[c.category].n++
-	}
-	order := make([]int64, 0, len(columns))
-	for id := range columns {
-		order = append(order, id)
-	}
-	slices.SortFunc(order, func(a, b int64) int {
-		if x, y := columns[a], columns[b]; x.n != y.n {
-			return y.n - x.n
-		}
-		return strings.Compare(columns[a].name, columns[b].name)
-	})
-	if t.MoreCategories = max(0, len(order)-MostCategories); t.MoreCategories > 0 {
-		order = order[:MostCategories]
-	}
-	at := map[int64]int{}
-	for i, id := range order {
-		t.Categories, at[id] = append(t.Categories, columns[id].name), i
-	}
-	for i := range t.Cities {
-		t.Cities[i].Cells = make([]CellTargets, len(order))
-	}
-	ranks := []yp.Status{yp.InProgress, yp.Stuck, yp.Parked, yp.Failed, yp.Planned, yp.Done}
-	for _, c := range cells {
-		if i, ok := at[c.category]; ok {
-			c.Status = ranks[c.rank]
-			t.Cities[rowOf[c.city]].Cells[i] = c.CellTargets
-		}
-	}
-	return t, nil
+	return t.Shown(), nil
 }

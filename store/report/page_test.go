@@ -153,52 +153,20 @@ func TestMap(t *testing.T) {
 	says("of a source that is not there", coverage, store.Scope{SourceID: 99}, `[]`)
 }
 
-// TestStateTable: the largest cities first, their targets in the column of their category.
-func TestStateTable(t *testing.T) {
+// TestStateCategories: those of the same category stand together.
+func TestStateCategories(t *testing.T) {
 	t.Parallel()
-	b := setup(t, 5, "CA", "TX")
-	c := b.ofKind(t, yp.KindSearch, "TX")
-	p := page(true, "a", "b")
-	p.SiteTotal = 8
-	b.commit(t, c, p)
-	execute(t, b.DB(),
-		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x' WHERE state = 'TX' AND city_id = (SELECT id FROM cities WHERE slug = 'city-1-TX') AND category_id = 1`,
-		`UPDATE targets SET retired_at = 'x' WHERE state = 'TX' AND city_id = (SELECT id FROM cities WHERE slug = 'city-2-TX') AND category_id = 2`)
-	tab, err := b.StateTable(t.Context(), 0, "TX", 3)
-	noErr(t, err)
-	if got := strings.Join(tab.Categories, ","); got != "Plumbers,Dentists" || tab.MoreCategories != 0 || !tab.MoreCities || len(tab.Cities) != 3 {
-		t.Fatalf("%+v", tab)
-	}
-	var rows []string
-	for _, city := range tab.Cities {
-		row := city.City
-		for _, cell := range city.Cells {
-			row += fmt.Sprintf(" %d:%s", cell.Targets, cell.Status)
-			if cell.Code != "" {
-				row += ":" + cell.Code
-			}
-			if cell.Says != nil {
-				row += fmt.Sprintf(":%d of %d", cell.Seen, *cell.Says)
-			}
+	b := setup(t, 4, "CA", "TX")
+	execute(t, b.DB(), `UPDATE targets SET site_total = 60, raw_count = 30, accepted_count = 28 WHERE state = 'TX' AND category_id = 1`,
+		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x' WHERE id = (SELECT min(id) FROM targets WHERE state = 'TX' AND category_id = 2)`)
+	for want, states := range map[string][]string{
+		"[[Dentists CA 4 0 0 0 <nil>] [Dentists TX 4 25 1 0 <nil>] [Plumbers CA 4 0 0 0 <nil>] [Plumbers TX 4 0 0 112 50]]": {"CA", "TX"},
+		"[[Dentists CA 4 0 0 0 <nil>] [Plumbers CA 4 0 0 0 <nil>]]":                                                         {"CA"},
+		"[]": {"AK"},
+	} {
+		if got, err := b.StateCategories(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: states}); err != nil || fmt.Sprint(got.Rows) != want {
+			t.Errorf("%s: %v, %v\nwant %s", states, got.Rows, err, want)
 		}
-		rows = append(rows, row)
-	}
-	got := strings.Join(rows, "\n")
-	if !strings.Contains(got, ":DONE:2 of 8") || !strings.Contains(got, "City 1 1:PARKED:TIMEOUT 1:PLANNED") || !strings.Contains(got, "City 2 1:PLANNED 0:") || !strings.HasPrefix(got, "City 0 ") {
-		t.Errorf("rows:\n%s", got)
-	}
-	if all, err := b.StateTable(t.Context(), b.scope.SourceID, "TX", 5); err != nil || all.MoreCities || len(all.Cities) != 5 {
-		t.Errorf("all cities: %+v, %v", all, err)
-	}
-	if none, err := b.StateTable(t.Context(), 0, "AK", 5); err != nil || len(none.Cities) != 0 || none.MoreCities {
-		t.Errorf("a state where nothing is planned: %+v, %v", none, err)
-	}
-	execute(t, b.DB(), `WITH RECURSIVE n (i) AS (SELECT 3 UNION ALL SELECT i + 1 FROM n WHERE i < 30) INSERT INTO categories SELECT i, 'k' || i, 'K' || i FROM n`,
-		`INSERT INTO targets (source_id, kind, state, city_id, category_id, population, priority, max_pages, created_at)
-			SELECT 1, 'search', 'TX', (SELECT id FROM cities WHERE slug = 'city-0-TX'), id, 1, 1, 1, 'x' FROM categories WHERE id > 2`)
-	if wide, err := b.StateTable(t.Context(), 0, "TX", 2); err != nil || len(wide.Categories) != report.MostCategories || wide.MoreCategories != 30-report.MostCategories ||
-		len(wide.Cities[1].Cells) != report.MostCategories {
-		t.Errorf("with 30 categories: %+v, %v", wide, err)
 	}
 }
 
