@@ -44,13 +44,13 @@ func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} 
 func (db *DB) Row(ctx context.Context, query string, args []any, dest ...any) error {
 	kept, known := db.prepared.Load(query)
 	if !known {
-		st, err := db.read.PrepareContext(ctx, query) //nolint:sqlclosecheck // closed with the readers
+		st, err := db.read.PrepareContext(ctx, query)
 		if err != nil {
 			return err
 		}
 		var other bool
 		if kept, other = db.prepared.LoadOrStore(query, st); other {
-			_ = st.Close()
+			_ = st.Close() //nolint:sqlclosecheck // the one that is kept is closed with the readers
 		}
 	}
 	return kept.(*sql.Stmt).QueryRowContext(ctx, args...).Scan(dest...)
