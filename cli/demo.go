@@ -87,10 +87,7 @@ func (p *Program) demoCommand() *cli.Command {
 				Flags: append(directory(),
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
 					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
-					&cli.GenericFlag{
-						Name: "fail", Value: ratesValue(demo.FailKinds()), DefaultText: "none",
-						Usage: "`SHARES` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01",
-					},
+					list("fail", "`SHARES...` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01", "none"),
 				),
 				Action: p.demoServe,
 			},
@@ -127,7 +124,13 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg.Latency, cfg.Fail = timeOf(c, "latency"), flagValue[rates](c, "fail")
+	cfg.Latency, cfg.Fail = timeOf(c, "latency"), map[string]float64{}
+	for _, item := range SplitList(c.StringSlice("fail")) {
+		kind, share, _ := strings.Cut(item, "=")
+		if cfg.Fail[kind], err = strconv.ParseFloat(share, 64); err != nil || !(cfg.Fail[kind] >= 0 && cfg.Fail[kind] <= 1) {
+			return Usagef("--fail %q: want a kind and a share from 0 to 1, like 429=0.05", item)
+		}
+	}
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
 		return err
 	}

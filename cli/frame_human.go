@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -56,36 +55,4 @@ func foldLine(w io.Writer, line string) string {
 		return line
 	}
 	return fold(w, "", line)
-}
-
-// foldedLog breaks painted log lines that are too long for a terminal at their spaces.
-type foldedLog struct{ to, terminal io.Writer }
-
-var painted = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
-// Write writes one line.
-func (f foldedLog) Write(line []byte) (int, error) {
-	columns := func(s string) int { return yp.Columns(painted.ReplaceAllString(s, "")) }
-	text := strings.TrimSuffix(string(line), "\n")
-	if width := widthOf(f.terminal); isTerminal(f.terminal) && columns(text) > width {
-		var out strings.Builder
-		col := 0
-		for i, word := range strings.Split(text, " ") {
-			switch {
-			case i > 0 && col+1+columns(word) > width:
-				out.WriteString("\n  ")
-				col = 2
-			case i > 0:
-				out.WriteByte(' ')
-				col++
-			}
-			out.WriteString(word)
-			col += columns(word)
-		}
-		text = out.String()
-	}
-	if _, err := io.WriteString(f.to, text+"\n"); err != nil {
-		return 0, err
-	}
-	return len(line), nil
 }

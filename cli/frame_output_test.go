@@ -228,25 +228,6 @@ func TestNotesClean(t *testing.T) {
 	}
 }
 
-// TestLogLinesFold: on a terminal a log line is broken between its words, whatever its colours; elsewhere it is one line.
-func TestLogLinesFold(t *testing.T) {
-	t.Parallel()
-	const line = "\x1b[90m05:15:54Z\x1b[0m INF city 1 of 40 \x1b[36mworker=\x1b[0m\"amber (12345)\"\n"
-	for _, tt := range []struct {
-		terminal io.Writer
-		want     string
-	}{
-		{&tty{width: 30}, "\x1b[90m05:15:54Z\x1b[0m INF city 1 of 40\n  \x1b[36mworker=\x1b[0m\"amber (12345)\"\n"},
-		{&tty{width: 52}, line},
-		{&bytes.Buffer{}, line},
-	} {
-		var out bytes.Buffer
-		if n, err := (foldedLog{&out, tt.terminal}).Write([]byte(line)); n != len(line) || err != nil || out.String() != tt.want {
-			t.Errorf("got %q, %d, %v", out.String(), n, err)
-		}
-	}
-}
-
 func TestWriteJSON(t *testing.T) {
 	t.Parallel()
 	type row struct {

@@ -148,7 +148,7 @@ func (p *Program) console(w io.Writer) io.Writer {
 		layout = "15:04:05Z"
 	}
 	return zerolog.ConsoleWriter{
-		Out: foldedLog{w, p.Err}, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC,
+		Out: w, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC,
 		FieldsExclude: []string{"component"},
 		FieldsOrder:   []string{"percent", "targets", "city", "state", "category", "error_code", "reason"},
 	}

@@ -139,48 +139,6 @@ func countValue(things string) cli.Generic {
 // countOf returns the value of a countValue flag.
 func countOf(c *cli.Context, name string) int { return flagValue[int](c, name) }
 
-// rates are named shares of a whole.
-type rates map[string]float64
-
-// ratesValue is a list of named shares: "429=0.05,503=0.02". Each lies between 0 and 1, and so
-// does their sum.
-func ratesValue(known []string) cli.Generic {
-	parse := func(s string) (rates, error) {
-		r := rates{}
-		sum := 0.0
-		for _, item := range SplitList([]string{s}) {
-			name, text, _ := strings.Cut(item, "=")
-			name, text = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(text)
-			share, err := strconv.ParseFloat(text, 64)
-			if name == "" || err != nil || !(share >= 0 && share <= 1) {
-				return r, fmt.Errorf("%q: want name=share with a share from 0 to 1, like 429=0.05", item)
-			}
-			if near, found := yp.Nearest(name, known); found && near != name {
-				return r, fmt.Errorf("unknown name %q: did you mean %s?", name, near)
-			} else if !found {
-				return r, fmt.Errorf("unknown name %q: want one of %s", name, strings.Join(known, ", "))
-			}
-			if _, twice := r[name]; twice {
-				return r, fmt.Errorf("%q is given twice; give it once", name)
-			}
-			r[name] = share
-			sum += share
-		}
-		if sum > 1 {
-			return r, fmt.Errorf("the shares add up to %g; make them add up to at most 1", sum)
-		}
-		return r, nil
-	}
-	return &value[rates]{parse: parse, text: func(r rates) string {
-		var items []string
-		for name, share := range r {
-			items = append(items, name+"="+strconv.FormatFloat(share, 'g', -1, 64))
-		}
-		slices.Sort(items)
-		return strings.Join(items, ",")
-	}}
-}
-
 // shareValue is a share of a whole in percent, "10%" or "2.5%": 0.1, 0.025.
 func shareValue(def float64) cli.Generic {
 	parse := func(text string) (float64, error) {

@@ -169,21 +169,6 @@ func TestPages(t *testing.T) {
 	})
 }
 
-func TestRates(t *testing.T) {
-	t.Parallel()
-	testValues(t, func() cli.Generic { return ratesValue([]string{"429", "503", "timeout"}) }, map[string]valueTest{
-		"two":         {in: "503=0.02, 429=0.05", want: "429=0.05,503=0.02"},
-		"none":        {in: "", want: ""},
-		"near name":   {in: "timeuot=0.1", err: `unknown name "timeuot": did you mean timeout?`},
-		"far name":    {in: "gremlins=0.1", err: `unknown name "gremlins": want one of 429, 503, timeout`},
-		"no share":    {in: "429", err: `"429": want name=share with a share from 0 to 1, like 429=0.05`},
-		"above one":   {in: "429=1.5", err: `"429=1.5": want name=share with a share from 0 to 1, like 429=0.05`},
-		"not a share": {in: "429=NaN", err: `"429=NaN": want name=share with a share from 0 to 1, like 429=0.05`},
-		"sum":         {in: "429=0.6,503=0.6", err: "the shares add up to 1.2; make them add up to at most 1"},
-		"twice":       {in: "429=0.1,429=0.2", err: `"429" is given twice; give it once`},
-	})
-}
-
 func TestValuesOfFlags(t *testing.T) {
 	t.Parallel()
 	app := &cli.App{
@@ -192,7 +177,6 @@ func TestValuesOfFlags(t *testing.T) {
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
 			&cli.GenericFlag{Name: "delay", Value: delayValue(time.Second)},
 			&cli.GenericFlag{Name: "max-pages", Value: countValue("pages")},
-			&cli.GenericFlag{Name: "fail", Value: ratesValue([]string{"429"})},
 		},
 		Action: func(c *cli.Context) error {
 			low, high := delayOf(c, "delay")
@@ -202,13 +186,10 @@ func TestValuesOfFlags(t *testing.T) {
 			if timeOf(c, "timeout") != time.Hour || countOf(c, "max-pages") != -1 {
 				t.Errorf("timeout %v, max-pages %v", timeOf(c, "timeout"), countOf(c, "max-pages"))
 			}
-			if r := flagValue[rates](c, "fail"); len(r) != 1 || r["429"] != 0.5 {
-				t.Errorf("fail %v", r)
-			}
 			return nil
 		},
 	}
-	args, err := Prepare(app, []string{"ypcrawl", "--delay", "1s-3s", "--max-pages", "all", "--fail", "429=0.5"})
+	args, err := Prepare(app, []string{"ypcrawl", "--delay", "1s-3s", "--max-pages", "all"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +199,7 @@ func TestValuesOfFlags(t *testing.T) {
 }
 
 func FuzzValues(f *testing.F) {
-	for _, s := range []string{"120", "2h", "1s-3s", "all", "64MB", "429=0.05", "1d12h", "-", "..", "1e9h"} {
+	for _, s := range []string{"120", "2h", "1s-3s", "all", "64MB", "1d12h", "-", "..", "1e9h"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -226,7 +207,6 @@ func FuzzValues(f *testing.F) {
 			func() cli.Generic { return ageValue(0) },
 			func() cli.Generic { return delayValue(0) },
 			func() cli.Generic { return countValue("pages") },
-			func() cli.Generic { return ratesValue([]string{"429"}) },
 		} {
 			v, again := fresh(), fresh()
 			if v.Set(s) != nil {
