@@ -1,16 +1,20 @@
 package yp
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // maxHoursText is the longest text that is read as opening hours, in bytes.
 const maxHoursText = 400
 
+type dayName struct{ code, name string }
+
 // days are the two-letter codes of schema.org's openingHours, and the names.
-var days = [7]struct{ code, name string }{
+var days = [7]dayName{
 	{"Mo", "monday"}, {"Tu", "tuesday"}, {"We", "wednesday"}, {"Th", "thursday"}, {"Fr", "friday"}, {"Sa", "saturday"}, {"Su", "sunday"},
 }
 
@@ -24,21 +28,17 @@ var days = [7]struct{ code, name string }{
 // ok is false, and dst unchanged, for a text that says anything else, or says
 // it in a way that can be read as two: "9 - 5", "7 - 9 pm".
 func AppendHours(dst []string, s string) (hours []string, ok bool) {
-	if len(s) > maxHoursText {
-		return dst, false
-	}
-	r := hoursReader{hoursLexer: hoursLexer{s: strings.ToLower(s)}}
-	r.next()
+	r, ok := readHours(s)
 	start := len(dst)
-	for r.kind != hoursEnd {
-		entry, ok := r.entry()
-		if !ok || len(dst)-start >= 14 {
-			return dst[:start], false
+	for ok && len(r) > 0 {
+		var entry string
+		if entry, ok = r.entry(); ok && len(dst)-start < 14 {
+			dst = append(dst, entry)
+			for r.take(hoursAnd) != nil {
+			}
+			continue
 		}
-		dst = append(dst, entry)
-		for r.kind == hoursAnd {
-			r.next()
-		}
+		return dst[:start], false
 	}
 	return dst, len(dst) > start
 }
@@ -73,123 +73,37 @@ func oneDay(entry string) (day int, rest string, ok bool) {
 	if len(entry) < 2 || len(entry) > 2 && entry[2] != ' ' {
 		return 0, "", false
 	}
-	for i := range days {
-		if days[i].code == entry[:2] {
-			return i, entry[2:], true
-		}
-	}
-	return 0, "", false
+	day = slices.IndexFunc(days[:], func(d dayName) bool { return d.code == entry[:2] })
+	return day, entry[2:], day >= 0
 }
 
 // Days returns the days that a text names as AppendHours writes them: "Monday - Friday" is "Mo-Fr"; ok is false
 // for a text that says anything else.
 func Days(s string) (written string, ok bool) {
-	if len(s) > maxHoursText {
-		return "", false
+	r, ok := readHours(s)
+	if ok {
+		written = r.days()
 	}
-	r := hoursReader{hoursLexer: hoursLexer{s: strings.ToLower(s)}}
-	r.next()
-	if !r.days() || r.kind != hoursEnd {
-		return "", false
-	}
-	return r.dayText(), true
+	return written, written != "" && len(r) == 0
 }
 
-// hoursReader reads entries: days, then hours, "closed" or nothing.
-type hoursReader struct {
-	hoursLexer
-	set   [7]bool
-	list  []int // the days in the order given
-	times []byte
-}
+// hoursKind is the kind of a word in a text of opening hours.
+type hoursKind uint8
 
-func (r *hoursReader) entry() (string, bool) {
-	r.set, r.list, r.times = [7]bool{}, r.list[:0], r.times[:0]
-	if !r.days() {
-		return "", false
-	}
-	switch r.kind {
-	case hoursClosed:
-		r.next()
-	case hoursAllDay:
-		r.times = append(r.times, " 00:00-23:59"...)
-		r.next()
-	case hoursTime:
-		if !r.ranges() {
-			return "", false
-		}
-	}
-	return r.dayText() + string(r.times), true
-}
+const (
+	hoursDay    hoursKind = iota // a day, or a run of them such as "daily"
+	hoursTime                    // "7:00 am", "noon"
+	hoursTo                      // a dash, "to"
+	hoursAnd                     // a comma, "and"
+	hoursClosed                  // "closed"
+	hoursAllDay                  // "24 hours"
+)
 
-// days reads the days of an entry: single ones, ranges and lists.
-func (r *hoursReader) days() bool {
-	for r.kind == hoursDay {
-		from, to := r.day, r.last
-		r.next()
-		if r.kind == hoursTo {
-			if r.next(); r.kind != hoursDay {
-				return false
-			}
-			to = r.last
-			r.next()
-		}
-		for d := from; ; d = (d + 1) % 7 {
-			if !r.set[d] {
-				r.set[d] = true
-				r.list = append(r.list, d)
-			}
-			if d == to {
-				break
-			}
-		}
-		if r.kind == hoursAnd {
-			r.next()
-		}
-	}
-	return len(r.list) > 0
-}
-
-// dayText writes the days, runs of them as ranges.
-func (r *hoursReader) dayText() string {
-	var b []byte
-	for i := 0; i < len(r.list); {
-		n := 1
-		for i+n < len(r.list) && r.list[i+n] == (r.list[i]+n)%7 {
-			n++
-		}
-		if len(b) > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, days[r.list[i]].code...)
-		if n > 1 {
-			b = append(append(b, '-'), days[r.list[i+n-1]].code...)
-		}
-		i += n
-	}
-	return string(b)
-}
-
-// ranges reads the hours of an entry.
-func (r *hoursReader) ranges() bool {
-	sep := byte(' ')
-	for r.kind == hoursTime {
-		from := r.time
-		if r.next(); r.kind != hoursTo {
-			return false
-		}
-		if r.next(); r.kind != hoursTime || !from.before(r.time) {
-			return false
-		}
-		r.times = append(r.times, sep)
-		r.times = append(from.append(r.times), '-')
-		r.times = r.time.append(r.times)
-		sep = ','
-		if r.next(); r.kind == hoursAnd {
-			r.next()
-		}
-	}
-	return true
+// hoursToken is a word with what it means.
+type hoursToken struct {
+	kind        hoursKind
+	first, last int // the days that it names: from 0, Monday
+	time        clockTime
 }
 
 // clockTime is a time of day as written.
@@ -208,185 +122,151 @@ func (t clockTime) before(end clockTime) bool {
 	return t.twelve || !t.loose && !end.loose
 }
 
-func (t clockTime) append(b []byte) []byte {
-	h, m := t.minutes/60, t.minutes%60
-	return append(b, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10))
+func (t clockTime) String() string { return fmt.Sprintf("%02d:%02d", t.minutes/60, t.minutes%60) }
+
+// hoursWords are the words, in lower case, that are no days' names.
+var hoursWords = map[string]hoursToken{
+	"to": {kind: hoursTo}, "through": {kind: hoursTo}, "thru": {kind: hoursTo}, "until": {kind: hoursTo}, "till": {kind: hoursTo}, "til": {kind: hoursTo},
+	"and": {kind: hoursAnd}, "closed": {kind: hoursClosed}, "daily": {last: 6}, "everyday": {last: 6}, "weekdays": {last: 4},
+	"weekend": {first: 5, last: 6}, "weekends": {first: 5, last: 6},
+	"noon": {kind: hoursTime, time: clockTime{minutes: 12 * 60, twelve: true}}, "midnight": {kind: hoursTime, time: clockTime{twelve: true}},
 }
 
-// hoursKind is the kind of a word in a text of opening hours.
-type hoursKind uint8
+// hoursWord is a word, and what may stand before it: white space, and the marks behind days ("Mon.:"). Its groups are "24 hours"; hour, minutes
+// and am or pm; a name; a dash; what joins.
+var hoursWord = regexp.MustCompile(`^[\s\p{Z}\x{85}:.]*(?:(24[ -]*(?:hours?|hrs?)\b)|(\d+)(?::(\d*)(?::\d{1,4})?)?(?:[ \x{a0}]*([ap])(?:\.m\b\.?|m\b|\b))?|([a-z]+)|([-–—−‒])|([,;&/|])|$)`)
 
-const (
-	hoursEnd    hoursKind = iota
-	hoursDay              // a day, or a run of them such as "daily"
-	hoursTime             // "7:00 am", "noon"
-	hoursTo               // a dash, "to"
-	hoursAnd              // a comma, "and"
-	hoursClosed           // "closed"
-	hoursAllDay           // "24 hours"
-	hoursOther            // anything else: the text is not understood
-)
+// hoursReader is what is left of a text: words with what they mean.
+type hoursReader []hoursToken
 
-// hoursLexer reads a text of opening hours, in lower case, word by word.
-type hoursLexer struct {
-	s         string
-	kind      hoursKind // of the word read last
-	day, last int       // the days it names: from 0, Monday
-	time      clockTime
-}
-
-// next reads a word.
-func (x *hoursLexer) next() {
-	x.skip()
-	if x.s == "" {
-		x.kind = hoursEnd
-		return
+// readHours reads the words of a text; ok is false where one of them says something else than opening hours.
+func readHours(s string) (r hoursReader, ok bool) {
+	if len(s) > maxHoursText {
+		return nil, false
 	}
-	c, size := utf8.DecodeRuneInString(x.s)
-	switch {
-	case '0' <= c && c <= '9':
-		x.number()
-	case 'a' <= c && c <= 'z':
-		x.word()
-	case strings.ContainsRune("-–—−‒", c):
-		x.kind, x.s = hoursTo, x.s[size:]
-	case strings.ContainsRune(",;&/|", c):
-		x.kind, x.s = hoursAnd, x.s[size:]
-	default:
-		x.kind, x.s = hoursOther, x.s[size:]
+	for s = strings.ToLower(s); s != ""; {
+		m := hoursWord.FindStringSubmatch(s)
+		if m == nil {
+			return nil, false
+		}
+		s = s[len(m[0]):]
+		t, ok := hoursToken{}, true
+		switch {
+		case m[1] != "":
+			t.kind = hoursAllDay
+		case m[2] != "":
+			t.kind = hoursTime
+			t.time, ok = readClock(m[2], m[3], m[4], strings.Contains(m[0], m[2]+":"))
+		case m[5] == "open": // says nothing: "open 24 hours"
+			continue
+		case m[5] != "":
+			if t, ok = hoursWords[m[5]]; !ok && len(m[5]) > 1 { // a day's name, or the beginning of one
+				t.first = slices.IndexFunc(days[:], func(d dayName) bool { return strings.HasPrefix(d.name, m[5]) })
+				t.last, ok = t.first, t.first >= 0
+			}
+		case m[6] != "":
+			t.kind = hoursTo
+		case m[7] != "":
+			t.kind = hoursAnd
+		default:
+			return r, true
+		}
+		if !ok {
+			return nil, false
+		}
+		r = append(r, t)
 	}
+	return r, true
 }
 
-// skip passes over white space, and the marks behind days: "Mon.:".
-func (x *hoursLexer) skip() {
-	x.s = strings.TrimLeftFunc(x.s, func(r rune) bool { return unicode.IsSpace(r) || r == ':' || r == '.' })
-}
-
-// letters takes the letters at the front.
-func (x *hoursLexer) letters() string {
-	n := 0
-	for n < len(x.s) && isLetter(x.s[n]) {
-		n++
-	}
-	w := x.s[:n]
-	x.s = x.s[n:]
-	return w
-}
-
-func (x *hoursLexer) word() {
-	w := x.letters()
-	switch w {
-	case "to", "through", "thru", "until", "till", "til":
-		x.kind = hoursTo
-	case "and":
-		x.kind = hoursAnd
-	case "closed":
-		x.kind = hoursClosed
-	case "open":
-		x.next() // says nothing: "open 24 hours"
-	case "daily", "everyday":
-		x.kind, x.day, x.last = hoursDay, 0, 6
-	case "weekdays":
-		x.kind, x.day, x.last = hoursDay, 0, 4
-	case "weekend", "weekends":
-		x.kind, x.day, x.last = hoursDay, 5, 6
-	case "noon":
-		x.kind, x.time = hoursTime, clockTime{minutes: 12 * 60, twelve: true}
-	case "midnight":
-		x.kind, x.time = hoursTime, clockTime{twelve: true}
-	default:
-		x.dayWord(w)
-	}
-}
-
-// dayWord takes a day's name or the beginning of one, of two letters or more.
-func (x *hoursLexer) dayWord(w string) {
-	x.kind = hoursOther
-	for i := range days {
-		if len(w) >= 2 && strings.HasPrefix(days[i].name, w) {
-			x.kind, x.day, x.last = hoursDay, i, i
+// readClock reads a time of day; with: minutes stand behind the hour.
+func readClock(hour, minutes, half string, with bool) (t clockTime, ok bool) {
+	h, err := strconv.Atoi(hour)
+	m := 0
+	if with {
+		if m, err = strconv.Atoi(minutes); err != nil || len(minutes) != 2 {
+			return t, false
 		}
 	}
+	if err != nil || len(hour) > 2 || m > 59 || h > 24 || h == 24 && m > 0 || half != "" && (h < 1 || h > 12) {
+		return t, false
+	}
+	t = clockTime{minutes: h*60 + m, twelve: half != "", loose: !with || len(hour) == 1}
+	if t.twelve {
+		t.minutes %= 12 * 60
+	}
+	if half == "p" {
+		t.minutes += 12 * 60
+	}
+	return t, true
 }
 
-// number takes a time, or "24 hours".
-func (x *hoursLexer) number() {
-	x.kind = hoursOther
-	h, width := x.digits()
-	if width > 2 {
-		return
+// take takes the next word if it is of a kind; else it returns nil.
+func (r *hoursReader) take(kind hoursKind) *hoursToken {
+	if len(*r) == 0 || (*r)[0].kind != kind {
+		return nil
 	}
-	if h == 24 && x.allDay() {
-		x.kind = hoursAllDay
-		return
-	}
-	m, minutes := x.minutes()
-	if m > 59 || h > 24 || h == 24 && m > 0 {
-		return
-	}
-	x.time = clockTime{minutes: h*60 + m, loose: !minutes || width == 1}
-	if !x.meridiem(h) {
-		return
-	}
-	x.kind = hoursTime
+	t := &(*r)[0]
+	*r = (*r)[1:]
+	return t
 }
 
-func (x *hoursLexer) digits() (n, width int) {
-	for width < len(x.s) && width < 4 && '0' <= x.s[width] && x.s[width] <= '9' {
-		n = n*10 + int(x.s[width]-'0')
-		width++
+// entry reads days, then hours, "closed" or nothing.
+func (r *hoursReader) entry() (string, bool) {
+	text := r.days()
+	switch {
+	case text == "":
+		return "", false
+	case r.take(hoursClosed) != nil:
+		return text, true
+	case r.take(hoursAllDay) != nil:
+		return text + " 00:00-23:59", true
 	}
-	x.s = x.s[width:]
-	return n, width
+	separator := " "
+	for from := r.take(hoursTime); from != nil; from = r.take(hoursTime) {
+		dash, to := r.take(hoursTo), r.take(hoursTime)
+		if dash == nil || to == nil || !from.time.before(to.time) {
+			return "", false
+		}
+		text += separator + from.time.String() + "-" + to.time.String()
+		separator = ","
+		r.take(hoursAnd)
+	}
+	return text, true
 }
 
-// allDay takes the "hours" of "24 hours".
-func (x *hoursLexer) allDay() bool {
-	rest := hoursLexer{s: strings.TrimLeft(x.s, " -")}
-	switch rest.letters() {
-	case "hours", "hour", "hrs", "hr":
-		x.s = rest.s
-		return true
+// days reads the days of an entry, single ones, ranges and lists, and writes runs of them as ranges; empty when there are none.
+func (r *hoursReader) days() string {
+	var list []int // in the order given
+	for from := r.take(hoursDay); from != nil; from = r.take(hoursDay) {
+		to := from
+		if r.take(hoursTo) != nil {
+			if to = r.take(hoursDay); to == nil {
+				return ""
+			}
+		}
+		for d := from.first; ; d = (d + 1) % 7 {
+			if !slices.Contains(list, d) {
+				list = append(list, d)
+			}
+			if d == to.last {
+				break
+			}
+		}
+		r.take(hoursAnd)
 	}
-	return false
-}
-
-// minutes takes ":30", and the seconds behind it.
-func (x *hoursLexer) minutes() (m int, ok bool) {
-	if len(x.s) < 3 || x.s[0] != ':' {
-		return 0, false
+	var runs []string
+	for i := 0; i < len(list); {
+		n := 1
+		for i+n < len(list) && list[i+n] == (list[i]+n)%7 {
+			n++
+		}
+		run := days[list[i]].code
+		if n > 1 {
+			run += "-" + days[list[i+n-1]].code
+		}
+		runs = append(runs, run)
+		i += n
 	}
-	x.s = x.s[1:]
-	m, width := x.digits()
-	if width != 2 {
-		return 60, true // no minute: the caller refuses it
-	}
-	if len(x.s) >= 3 && x.s[0] == ':' {
-		x.s = x.s[1:]
-		x.digits()
-	}
-	return m, true
-}
-
-// meridiem takes "am" or "pm" behind hour h; false when the clock has no such
-// hour.
-func (x *hoursLexer) meridiem(h int) bool {
-	rest := hoursLexer{s: strings.TrimLeft(x.s, " \u00a0")}
-	w := rest.letters()
-	if len(w) == 1 && strings.HasPrefix(rest.s, ".m") {
-		rest.s = strings.TrimPrefix(rest.s[2:], ".")
-		w += "m"
-	}
-	if w != "am" && w != "pm" && w != "a" && w != "p" {
-		return true
-	}
-	if h < 1 || h > 12 {
-		return false
-	}
-	x.s, x.time.twelve = rest.s, true
-	x.time.minutes %= 12 * 60
-	if w[0] == 'p' {
-		x.time.minutes += 12 * 60
-	}
-	return true
+	return strings.Join(runs, ",")
 }
