@@ -74,8 +74,8 @@ func TestReplayOfEverything(t *testing.T) {
 	t.Parallel()
 	w := siteWorld(t, demo.Config{Places: 6})
 	site := []string{"--source", "demo", "--base-url", w.url, "--states", "UT", "--log-level", "warn", "--delay", "0"}
-	discover := append([]string{"discover", "--categories", "Plumbers", "Dentists"}, site...)
-	crawl := append([]string{"run", "--categories", "Plumbers", "Dentists", "--details", "--workers", "1", "--linger", "0"}, site...)
+	discover := append([]string{"discover", "--categories", "Plumbers"}, site...)
+	crawl := append([]string{"run", "--categories", "Plumbers", "--details", "--workers", "1", "--linger", "0"}, site...)
 	path := filepath.Join(w.dir, "ypcrawl.db")
 	w.dies("appended", 3, discover...)
 	w.run(discover...)
@@ -112,7 +112,7 @@ func TestReplayOfEverything(t *testing.T) {
 // same backfilled fields, in the order in which their pages were committed, at their times.
 func TestReplayOfManyWorkers(t *testing.T) {
 	t.Parallel()
-	w := siteWorld(t, demo.Config{Places: 4})
+	w := siteWorld(t, demo.Config{Places: 2})
 	crawled := filepath.Join(w.dir, "ypcrawl.db")
 	for epoch := range 2 {
 		if err := w.site.SetEpoch(epoch); err != nil {
