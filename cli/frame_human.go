@@ -21,8 +21,6 @@ func ago(now, t time.Time) string { return yp.Ago(now, t) }
 
 func moment(now, t time.Time) string { return yp.Moment(now, t) }
 
-func millis(ms *int64) string { return yp.Millis(ms) }
-
 func orDash(s string) string {
 	if s == "" {
 		return "-"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // TestTexts: how numbers, times, ends and addresses are written for people, and how lists that they write are read.
@@ -53,13 +54,13 @@ func TestTexts(t *testing.T) {
 		{after(90 * time.Second), "12:01:30Z (in 1m30s)"},
 		{after(11 * time.Hour), "23:00:00Z (in 11h00m)"},
 		{after(12 * time.Hour), "2026-11-21 00:00Z (in 12h00m)"},
-		{millis(ms(0)), "0 ms"},
-		{millis(ms(999)), "999 ms"},
-		{millis(ms(1000)), "1.0 s"},
-		{millis(ms(59_949)), "59.9 s"},
-		{millis(ms(60_000)), "1m00s"},
-		{millis(ms(7_200_000)), "2h00m"},
-		{millis(nil), "-"},
+		{yp.Millis(ms(0)), "0 ms"},
+		{yp.Millis(ms(999)), "999 ms"},
+		{yp.Millis(ms(1000)), "1.0 s"},
+		{yp.Millis(ms(59_949)), "59.9 s"},
+		{yp.Millis(ms(60_000)), "1m00s"},
+		{yp.Millis(ms(7_200_000)), "2h00m"},
+		{yp.Millis(nil), "-"},
 		{took(42 * time.Millisecond), "0.0s"},
 		{took(4100 * time.Millisecond), "4.1s"},
 		{took(75 * time.Second), "1m15s"},

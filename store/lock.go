@@ -66,16 +66,6 @@ func TakeLock(path, name string, shared bool) (*Lock, error) {
 	}
 }
 
-// LockFile makes a file, if need be, and locks it for this process alone; ErrLocked when another
-// one has.
-func LockFile(path string) (*Lock, error) {
-	for {
-		if l, err := takeOnce(path, false); l != nil || err != nil {
-			return l, err
-		}
-	}
-}
-
 // takeOnce returns nil, nil when a sweeper removed the file between its opening
 // and its locking: a lock on a name that is gone would protect nothing.
 func takeOnce(name string, shared bool) (*Lock, error) {

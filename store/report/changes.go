@@ -59,7 +59,7 @@ const (
 	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run'))`
 )
 
-func (f ChangeFilter) args(more ...any) []any {
+func (f ChangeFilter) args() []any {
 	since := ""
 	if !f.Since.IsZero() {
 		since = yp.FormatTime(f.Since)
@@ -68,7 +68,7 @@ func (f ChangeFilter) args(more ...any) []any {
 	if f.Run != 0 {
 		of = fmt.Sprintf(`{"run": %d}`, f.Run)
 	}
-	return append([]any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), of}, more...)
+	return []any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), of}
 }
 
 // beginsJSON writes since when changes of sources are told; empty when that is the same time for
