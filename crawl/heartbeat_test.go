@@ -17,7 +17,7 @@ func TestHeartbeat(t *testing.T) {
 	w.on(target, func(rw http.ResponseWriter, r *http.Request) {
 		waitFor(t, func() bool { r := w.row(1); return r.Heartbeat > r.ClaimedAt })
 		first := w.row(1).Heartbeat
-		waitFor(t, func() bool { return w.row(1).Heartbeat > first }) // the line of the first one is written before
+		waitFor(t, func() bool { return w.row(1).Heartbeat > first })                 // the line of the first one is written before
 		waitFor(t, func() bool { return w.number("SELECT requests FROM runs") == 1 }) // robots.txt
 		ok(page("", shops(1, 3)...))(rw, r)
 	})

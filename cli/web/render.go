@@ -35,24 +35,11 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"thousands": func(n any) string { return yp.Thousands(number(n)) },
 		"plural":    func(n any, noun string) string { return yp.Plural(number(n), noun) },
-		"seconds":   seconds,
 		"ago":       yp.Ago,
 		"clock":     yp.ClockTime,
 		"percent":   percent,
 		"share":     func(part, whole any) float64 { return share(number(part), number(whole)) },
 	}
-}
-
-// seconds writes a length of time that is given in seconds.
-func seconds(v any) string {
-	s, ok := v.(float64)
-	if p, pointer := v.(*float64); pointer && p != nil {
-		s, ok = *p, true
-	}
-	if !ok {
-		return "unknown"
-	}
-	return yp.Lasting(time.Duration(s * float64(time.Second)))
 }
 
 func number(n any) int64 {
