@@ -37,13 +37,6 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	if p := b.recrawl(t); p.Recrawl != 1 {
 		t.Fatalf("%d targets are crawled again, want 1", p.Recrawl)
 	}
-	waits := func(want int64) {
-		t.Helper()
-		n, until, err := b.InGap(t.Context(), b.scope)
-		if err != nil || n != want || want > 0 && !until.Equal(began.Add(yp.MinCrawlGap)) {
-			t.Errorf("%d wait until %s (%v), want %d until 2 minutes after %s", n, stamp(until), err, want, stamp(began))
-		}
-	}
 	claimable := func(want bool) {
 		t.Helper()
 		if _, err := b.Wake(t.Context(), b.scope); err != nil {
@@ -54,33 +47,14 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 			t.Errorf("%s after the last crawl began: claimed with %v", clock.Now().Sub(began), err)
 		}
 	}
-	waits(1)
 	claimable(false)
 	if o := b.outlook(t, 1, 5*time.Minute); !o.Next.Equal(began.Add(yp.MinCrawlGap)) {
 		t.Errorf("the next falls due %s", stamp(o.Next))
 	}
 	clock.Move(yp.MinCrawlGap - 3*time.Second - time.Millisecond)
-	waits(1)
 	claimable(false)
 	clock.Move(time.Millisecond)
-	waits(0)
 	claimable(true)
-}
-
-// TestInGap: only what waits for the gap and for nothing else is counted.
-func TestInGap(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 4, "CA") // 8 targets
-	at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.Now().Add(d)) + "'" }
-	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute),
-		`UPDATE targets SET not_before = `+at(2*time.Minute)+` WHERE id = 1`,
-		`UPDATE targets SET not_before = `+at(2*time.Minute+time.Millisecond)+` WHERE id = 2`, // a clock that was set back
-		`UPDATE targets SET wait_reason = 'recrawl', not_before = `+at(time.Minute)+` WHERE id = 3`,
-		`UPDATE targets SET enabled = 0 WHERE id = 4`, `UPDATE targets SET paused = 1 WHERE id = 5`, `UPDATE targets SET retired_at = 'x' WHERE id = 6`)
-	n, until, err := b.InGap(t.Context(), b.scope)
-	if err != nil || n != 3 || !until.Equal(clock.Now().Add(2*time.Minute)) {
-		t.Errorf("%d until %s (%v), want 1, 7 and 8, for 2 minutes", n, stamp(until), err)
-	}
 }
 
 // crawl finishes up to n targets of the scope, a minute each, and returns how many there were.

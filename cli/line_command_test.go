@@ -4,13 +4,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -66,7 +64,6 @@ func TestTroublesAreTheDemos(t *testing.T) {
 
 func TestTrouble(t *testing.T) {
 	t.Parallel()
-	blocked := report.Rest{Code: yp.CodeBlockedProxy, Targets: 4, From: noon.Add(2 * time.Minute)}
 	for _, tc := range []struct {
 		in         selected
 		text, cure string
@@ -74,29 +71,14 @@ func TestTrouble(t *testing.T) {
 		{selected{Failed: 1}, "1 target failed", ", `ypcrawl reset` plans them again"},
 		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", ", `ypcrawl reset --status FAILED STUCK` plans them again"},
 		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl reset --status PARKED` plans them again"},
-		{
-			selected{Waiting: 3, rests: []report.Rest{{Code: yp.CodeTimeout, Targets: 3, From: noon}}},
-			"3 targets to be tried again in minutes", ", `ypcrawl reset` plans them again",
-		},
-		{ // a site that says no is left alone
-			selected{Waiting: 2, Failed: 3, rests: []report.Rest{blocked, {Code: yp.CodeRateLimited, Targets: 1, From: noon.Add(time.Minute)}}},
-			"2 targets to be tried again in minutes, 3 failed", ". The next run tries 5 blocked targets again automatically, from 12:01:00Z on",
-		},
-		{
-			selected{Waiting: 4, Stuck: 1, rests: []report.Rest{blocked}},
-			"4 targets to be tried again in minutes, 1 stuck",
-			". The next run tries 4 blocked targets again automatically, from 12:02:00Z on; `ypcrawl reset --status STUCK` plans the others again",
-		},
-		{
-			selected{Failed: 9, Parked: 1, rests: []report.Rest{blocked, {Code: yp.CodeTimeout, Targets: 5, From: noon}}},
-			"9 targets failed, 1 parked",
-			". The next run tries 4 blocked targets again automatically, from 12:02:00Z on; `ypcrawl reset --error TIMEOUT` and `ypcrawl reset --status PARKED` plan the others again",
-		},
+		{selected{Waiting: 3}, "3 targets to be tried again in minutes", ", `ypcrawl reset` plans them again"},
+		// A site that says no is left alone.
+		{selected{Waiting: 2, Stuck: 3, blocked: 2}, "2 targets to be tried again in minutes, 3 stuck", "; the next run tries those again that the site blocked"},
 	} {
 		if got := trouble(tc.in); got != tc.text {
 			t.Errorf("got %q, want %q", got, tc.text)
 		}
-		if got := cure(noon, tc.in); got != tc.cure {
+		if got := cure(tc.in); got != tc.cure {
 			t.Errorf("got %q, want %q", got, tc.cure)
 		}
 	}

@@ -182,15 +182,8 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 	} else if pass.Recrawl > 0 {
 		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
 	}
-	waiting, until, err := r.keeper.InGap(ctx, scope)
-	if waiting > 0 {
-		r.log.Info().Int64("targets", waiting).Str("until", moment(r.keeper.DB().Now(), until)).Msg("wait: " + gapReason)
-	}
-	return err
+	return nil
 }
-
-// gapReason is why a target that is due may have to wait all the same.
-const gapReason = "two crawls of a target start at least 2 minutes apart"
 
 // sourceNames tells which sources go side by side: those that are named, of which there are several, or
 // all of the database. Settings that name several give way to a command line that has one definition.

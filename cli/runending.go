@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -41,10 +40,7 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 			e.unknown = true
 		}
 		if t, err := r.keeper.Trouble(ctx, e.scope, r.began); err == nil {
-			e.now.Waiting, e.fresh, e.now.rests = t.Waiting, t.Since, t.Rests
-		}
-		if n, until, err := r.keeper.InGap(ctx, e.scope); err == nil {
-			e.now.InGap, e.now.GapUntil = n, until
+			e.now.Waiting, e.now.blocked, e.fresh = t.Waiting, t.Blocked, t.Since
 		}
 		if e.Stats.Targets == 0 && e.Stats.Pages == 0 {
 			next, err := r.keeper.NextDue(ctx, e.scope, r.began.AddDate(100, 0, 0))
@@ -167,23 +163,19 @@ func (r *run) unfinished(open []ending) (failed bool) {
 			failed = true
 		}
 	}
-	now := r.keeper.DB().Now()
-	if all.InGap > 0 {
-		r.tell(true, "%s due and waiting until %s: %s. Type the same command again then.", plural(all.InGap, "target"), moment(now, all.GapUntil), gapReason)
-	}
 	switch {
 	case r.abandoned(open):
 		failed = true
 		r.p.note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
 	case all.Stuck > 0: // it is not done, and never will be by itself
-		r.p.note("%s: `ypcrawl progress` shows why%s.", trouble(all), cure(now, all))
+		r.p.note("%s: `ypcrawl progress` shows why%s.", trouble(all), cure(all))
 		failed = failed || !few
 	case fresh > 0:
-		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` shows why%s.", trouble(all), cure(now, all))
+		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` shows why%s.", trouble(all), cure(all))
 	case all.Failed+all.Waiting == 0 && all.Parked > 0:
-		r.tell(true, "From earlier runs: %s. Dead letters are not tried again by themselves%s.", trouble(all), cure(now, all))
+		r.tell(true, "From earlier runs: %s. Dead letters are not tried again by themselves%s.", trouble(all), cure(all))
 	case all.troubled()+all.Waiting > 0:
-		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when those that failed are tried again%s.", trouble(all), cure(now, all))
+		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when those that failed are tried again%s.", trouble(all), cure(all))
 	}
 	if n := st.IndexesFailed + stuckIndexes; n > 0 { // nothing is planned in their states, or as it was before
 		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` shows why. Those that wait are read again automatically; `ypcrawl reset --kind index` plans them again at once.",
@@ -259,58 +251,25 @@ func trouble(s selected) string {
 	return text
 }
 
-// cure ends the sentence on what is in trouble: what takes it back, or, where the site
-// said no, when it is tried again. No command is offered for that: the site would only be
-// asked too soon.
-func cure(now time.Time, s selected) string {
-	blocked, from := int64(0), time.Time{}
-	var commands []string
-	for _, x := range s.rests {
-		if x.Blocked() {
-			if blocked == 0 || x.From.Before(from) {
-				from = x.From
-			}
-			blocked += x.Targets
-			continue
-		}
-		command := "`ypcrawl reset --error " + string(x.Code) + "`"
-		if x.Code != "" && !slices.Contains(commands, command) {
-			commands = append(commands, command)
-		}
+// cure ends the sentence on what is in trouble with what takes it back. Where the site said no there is no command for that:
+// it would only be asked too soon.
+func cure(s selected) string {
+	switch {
+	case s.blocked > 0:
+		return "; the next run tries those again that the site blocked"
+	case s.Parked+s.Stuck == 0:
+		return ", `ypcrawl reset` plans them again"
 	}
-	if blocked == 0 {
-		return ", " + resetText([]statusCount{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}) + " plans them again"
-	}
-	text := fmt.Sprintf(". The next run tries %s again automatically, from %s on", plural(blocked, "blocked target"), yp.ClockTime(now, from))
-	if s.Parked+s.Stuck > 0 {
-		commands = append(commands, resetText([]statusCount{{s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}}))
-	}
-	switch len(commands) {
-	case 0:
-		return text
-	case 1:
-		return text + "; " + commands[0] + " plans the others again"
-	}
-	return text + "; " + strings.Join(commands, " and ") + " plan the others again"
-}
-
-type statusCount struct {
-	n      int64
-	status yp.Status
-}
-
-// resetText is the command that takes targets of the statuses back that have any.
-func resetText(all []statusCount) string {
 	text := ""
-	for _, part := range all {
+	for _, part := range []struct {
+		n      int64
+		status yp.Status
+	}{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
 		if part.n > 0 {
 			text += " " + string(part.status)
 		}
 	}
-	if text == " FAILED" { // which is what it takes by itself
-		return "`ypcrawl reset`"
-	}
-	return "`ypcrawl reset --status" + text + "`"
+	return ", `ypcrawl reset --status" + text + "` plans them again"
 }
 
 // summary is what `run` ends with.
@@ -352,11 +311,9 @@ type selected struct {
 	Percent    float64 `json:"percent"`
 	Pages      int64   `json:"pages"`
 
-	InGap    int64     `json:"in_gap"`    // of the done: due, and waiting for the gap between two crawls
-	GapUntil time.Time `json:"gap_until"` // when the last of them may be claimed
-	NextDue  time.Time `json:"next_due"`  // when the first target falls due, of a run that had nothing to do
+	NextDue time.Time `json:"next_due"` // when the first target falls due, of a run that had nothing to do
 
-	rests []report.Rest // what waits or failed, by cause
+	blocked int64 // of what waits or failed: the site said no
 }
 
 func selectedOf(c report.Counts) selected {
@@ -377,17 +334,13 @@ func (s *selected) add(o selected) {
 	s.Stuck += o.Stuck
 	s.Parked += o.Parked
 	s.Pages += o.Pages
-	s.InGap += o.InGap
+	s.blocked += o.blocked
 	if s.Targets > 0 {
 		s.Percent = 100 * float64(s.Done+s.Parked) / float64(s.Targets)
-	}
-	if o.GapUntil.After(s.GapUntil) {
-		s.GapUntil = o.GapUntil
 	}
 	if s.NextDue.IsZero() || !o.NextDue.IsZero() && o.NextDue.Before(s.NextDue) {
 		s.NextDue = o.NextDue
 	}
-	s.rests = append(s.rests, o.rests...)
 }
 
 func (s selected) toDo() int64     { return s.Planned + s.InProgress }
@@ -542,7 +495,7 @@ func idleText(now time.Time, s selected) []string {
 		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue), lasting(s.NextDue.Sub(now))))
 	}
 	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
-	if s.Done == s.Targets && s.InGap == 0 {
+	if s.Done == s.Targets {
 		return append([]string{"Nothing left to do: " + text + "."}, due...)
 	}
 	if s.InProgress > 0 {

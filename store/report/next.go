@@ -72,7 +72,7 @@ func (t *waiting) later() Next {
 			waits[0].Why = fmt.Sprintf("it waits after %d failures in a row", t.Failures)
 		}
 		// Where the site said no, it would only be asked again too soon.
-		if !(Rest{Code: yp.ErrorCode(t.ErrorCode)}).Blocked() {
+		if !saidNo(t.ErrorCode) {
 			waits[0].Remedy = fmt.Sprintf("targets enable %d", t.ID)
 		}
 	case "gap":
@@ -98,58 +98,29 @@ const Penalty = "penalty"
 // Trouble counts targets that are not as they should be.
 type Trouble struct {
 	Waiting int64 // PLANNED, until their first short backoff is over
+	Blocked int64 // waiting or FAILED because the site said no: an operator is not to cut that short
 	Since   int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
-	Rests   []Rest
 }
 
-// Rest counts the targets that wait, or are FAILED, for one cause: a run tries them again
-// by itself.
-type Rest struct {
-	Code    yp.ErrorCode
-	Targets int64
-	From    time.Time // when the first of them may be tried, its source being open
+// saidNo reports whether a failure is the site's no.
+func saidNo(code string) bool {
+	return code == string(yp.CodeBlockedProxy) || code == string(yp.CodeRateLimited)
 }
-
-// Blocked reports whether the site said no. An operator is not to cut such a rest short.
-func (r Rest) Blocked() bool { return r.Code == yp.CodeBlockedProxy || r.Code == yp.CodeRateLimited }
 
 const (
-	countWaiting = `SELECT count(*) FROM targets t WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND ` + where
-	countSince   = `
+	countWaiting = `SELECT ifnull(sum(t.status = 'PLANNED'), 0), ifnull(sum(t.last_error_code IN ('BLOCKED_PROXY', 'RATE_LIMITED')), 0)
+		FROM targets t WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND ` + where
+	countSince = `
 	SELECT count(*) FROM targets t
 	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff') AND t.finished_at >= ?7 AND ` + where
-	countRests = `
-	SELECT ifnull(t.last_error_code, ''), count(*), min(max(t.not_before, ifnull(g.until, '')))
-	FROM targets t JOIN v_source_availability g ON g.source_id = t.source_id
-	WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND ` + where + ` GROUP BY 1 ORDER BY 1`
 )
 
 // Trouble counts the targets of a scope that wait or went wrong since a time.
 func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time) (t Trouble, err error) {
-	if _, err = k.one(ctx, "count waiting targets", countWaiting, scope.Args(), &t.Waiting); err != nil {
-		return t, err
+	if _, err = k.one(ctx, "count waiting targets", countWaiting, scope.Args(), &t.Waiting, &t.Blocked); err == nil {
+		_, err = k.one(ctx, "count failed targets", countSince, scope.Args(yp.FormatTime(since)), &t.Since)
 	}
-	if _, err = k.one(ctx, "count failed targets", countSince, scope.Args(yp.FormatTime(since)), &t.Since); err != nil {
-		return t, err
-	}
-	t.Rests, err = list(ctx, k, "count resting targets", countRests, scope.Args(), fields[Rest])
 	return t, err
-}
-
-// A gap that ends later than ?7 is the mark of a clock that was set back, and none.
-const countInGap = `
-	SELECT count(*), max(t.not_before) FROM targets t
-	WHERE t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8
-		AND t.enabled = 1 AND t.retired_at IS NULL AND t.paused = 0 AND ` + where
-
-// InGap counts the targets of the scope that are due and wait only because two crawls of
-// a target start at least yp.MinCrawlGap apart, and says when the last of them may be
-// claimed.
-func (k *Reader) InGap(ctx context.Context, scope store.Scope) (n int64, until time.Time, err error) {
-	now := k.db.Now()
-	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
-	_, err = k.one(ctx, "count targets in the gap between two crawls", countInGap, args, &n, at(&until))
-	return n, until, err
 }
 
 // A listing's page that its source has no more is no trouble: see the exit codes of `run`.

@@ -50,8 +50,7 @@ func TestQueryPlans(t *testing.T) {
 		"progress: workers":  {progressWorkers.Query, progress, []string{"INDEX targets_held"}, ""},
 		"progress: errors":   {progressErrors.Query, progress, []string{"INDEX targets_troubled"}, ""},
 		"progress: runs":     {liveRuns, progress[:1], []string{"INDEX runs_alive"}, ""},
-		"in the gap":         {countInGap, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
-		"rests":              {countRests, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
+		"waiting":            {countWaiting, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 
 		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"status: errors":    {status("errors"), []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
