@@ -178,8 +178,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	w.part(pr.Now, pr.Errors)
 }
 
-// figuresText says how much was seen, which pass it is, and what it brought. A run that is not
-// the whole of it is told of, too.
+// figuresText says how much was seen, which pass it is, and what it brought.
 func figuresText(pr *report.Progress) (lines []string) {
 	of := pr.Of
 	if age := pr.Now.Sub(pr.At); age >= time.Second {
@@ -189,7 +188,7 @@ func figuresText(pr *report.Progress) (lines []string) {
 	if o := pr.Overall; o.Closed > 0 {
 		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(o.Closed), plural(o.Listings, "listing")))
 	}
-	return append(lines, report.LastLines(pr.Passes, pr.LastRun)...)
+	return append(lines, report.PassLines(pr.Passes)...)
 }
 
 func (p *Program) coverageCommand() *cli.Command {

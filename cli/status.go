@@ -73,7 +73,7 @@ func (p *Program) statusText(w *sections, s *report.Status) {
 	if s.Left != nil {
 		lines = append(lines, "Time left: "+s.Left.Text(s.Now)+".")
 	}
-	w.lines(append(lines, report.LastLines(s.Passes, s.LastRun)...)...)
+	w.lines(append(lines, report.PassLines(s.Passes)...)...)
 	if !s.RolledUp {
 		w.lines("The database could not be written: the figures of sources are not updated, see their times.")
 	}

@@ -81,8 +81,7 @@ type Progress struct {
 	WaitingFor   string    `json:"waiting_for,omitempty"`
 	WaitingUntil time.Time `json:"waiting_until"`
 
-	LastRun *RunListings  `json:"last_run,omitempty"` // of those that committed a page
-	Details *DetailTotals `json:"details,omitempty"`  // where somebody wants some, over all states
+	Details *DetailTotals `json:"details,omitempty"` // where somebody wants some, over all states
 
 	*Figures // nil = not asked for
 
@@ -138,8 +137,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (*Progress, er
 		for _, row := range p.States.Rows {
 			p.Beyond -= p.States.Value(row, "companies").(int64)
 		}
-		p.LastRun, err = k.lastRun(ctx, scope.SourceID)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read progress: %w", err)
@@ -194,32 +192,6 @@ func (p *Progress) StatesShown(n int) *Table {
 	}
 	t.Rows = append(t.Rows, all)
 	return &t
-}
-
-// RunListings is what a run brought.
-type RunListings struct {
-	Run      string    `json:"run"` // its uuid
-	Started  time.Time `json:"started_at"`
-	Running  bool      `json:"running"`
-	Pages    int64     `json:"pages"`
-	New      int64     `json:"new"`
-	Rejected int64     `json:"rejected"` // broke a rule of their source, once for each page that showed them
-	Dropped  int64     `json:"dropped"`  // no longer shown by their source
-	Restored int64     `json:"restored"` // and back again
-}
-
-const runListings = `
-	SELECT r.uuid, r.started_at, r.outcome = 'running', r.pages, r.listings_new, r.listings_rejected, r.listings_dropped, r.listings_restored
-	FROM runs r WHERE (r.pages > 0 OR r.listings_dropped > 0) AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id DESC LIMIT 1`
-
-// lastRun returns what the last run of a source (0 = of any) brought of those that
-// committed a page; nil when there was none.
-func (k *Reader) lastRun(ctx context.Context, sourceID int64) (*RunListings, error) {
-	last, err := list(ctx, k, "read the last run", runListings, []any{sourceID}, fields[RunListings])
-	if err != nil || len(last) == 0 {
-		return nil, err
-	}
-	return &last[0], nil
 }
 
 const (

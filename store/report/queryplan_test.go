@@ -54,8 +54,6 @@ func TestQueryPlans(t *testing.T) {
 
 		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"status: errors":    {status("errors"), []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},
-		"status: backoff":   {status("backoff"), []any{0, "[]"}, []string{"targets_waiting (wait_reason=? AND not_before>?)"}, ""},
-		"status: proxies":   {status("proxies"), []any{1}, []string{"SEARCH r USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
 		"status: workers":   {status("workers"), []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
 
 		"target: show":       {showTarget.row, []any{1}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}, ""},

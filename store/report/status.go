@@ -15,7 +15,6 @@ type Status struct {
 	Sources  []SourceStatus
 	Parts    []*Table // of statusParts
 	Left     *Left    // nil = no run reads anything now
-	LastRun  *RunListings
 	Passes   []Pass
 	RolledUp bool // the figures of sources are of now; else of their rated_at
 }
@@ -26,7 +25,7 @@ func (s *Status) MarshalJSON() ([]byte, error) {
 	for _, t := range s.Parts {
 		all = append(all, Named{t.Name, t})
 	}
-	return append(all, Named{"time_left", s.Left}, Named{"last_run", s.LastRun}, Named{"passes", s.Passes}).MarshalJSON()
+	return append(all, Named{"time_left", s.Left}, Named{"passes", s.Passes}).MarshalJSON()
 }
 
 // Part returns a part by its name.
@@ -48,8 +47,7 @@ const workersNow = `
 
 // statusParts are the parts of `status`. Where targets are counted they are searches, unless their kind is told.
 //
-// Of targets each is looked at once, in the subquery: LIMIT keeps SQLite from deciding its schedule anew in each sum. The requests
-// that failed at their proxy have no index: of the newest 50,000, more than an hour's, each is looked at.
+// Of targets each is looked at once, in the subquery: LIMIT keeps SQLite from deciding its schedule anew in each sum.
 var statusParts = []Part{
 	{
 		Name: "sources", Show: "source availability status success_1h_percent samples_1h cause success_24h_percent samples_24h latency_p50_ms latency_p95_ms rated_at",
@@ -87,13 +85,6 @@ var statusParts = []Part{
 	SELECT error_code, source, occurrences, targets, by_proxy, last_seen, mean_duration_ms FROM v_crawl_error_summary
 	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`,
 	},
-	{
-		Name: "backoff", Show: "backoff_level targets next_at last_at",
-		Query: `
-	SELECT t.backoff_level, count(*) AS targets, min(t.not_before) AS next_at, max(t.not_before) AS last_at FROM targets t
-	WHERE t.wait_reason = 'backoff' AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + `
-	GROUP BY t.backoff_level ORDER BY t.backoff_level`,
-	},
 	hostsNow,
 	{
 		Name: "workers", Show: "worker state target page pages heartbeat_at host listings memory_bytes retries_percent", Lives: true,
@@ -108,13 +99,6 @@ var statusParts = []Part{
 	FROM sources s LEFT JOIN requests r ON r.source_id = s.id AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
 		AND r.type IN ('listing', 'detail') AND r.outcome = 'success' AND r.proxy_failed = 0
 	WHERE ?1 = 0 OR s.id = ?1 GROUP BY s.id ORDER BY s.name`,
-	},
-	{
-		Name: "proxies", Show: "proxy requests_1h failures_1h source",
-		Query: `
-	SELECT s.name AS source, r.proxy, count(*) AS requests_1h, sum(r.outcome = 'failure') AS failures_1h FROM requests r JOIN sources s ON s.id = r.source_id
-	WHERE r.id > (SELECT max(id) - 50000 FROM requests) AND (?1 = 0 OR +r.source_id = ?1) AND r.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 hour')
-		AND r.proxy IS NOT NULL AND r.error_class IS NOT 'rate_limited' GROUP BY s.name, r.proxy ORDER BY s.name, 3 DESC, r.proxy`,
 	},
 }
 
@@ -140,9 +124,6 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		}
 		if s.Sources, err = k.sourceStatus(ctx, scope); err == nil {
 			s.Left, err = k.leftNow(ctx, scope)
-		}
-		if err == nil {
-			s.LastRun, err = k.lastRun(ctx, scope.SourceID)
 		}
 		if err == nil {
 			s.Passes, err = k.Passes(ctx, scope)

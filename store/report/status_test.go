@@ -77,7 +77,7 @@ func TestStatusOfNothing(t *testing.T) {
 	b := setup(t, 0)
 	s, err := b.Status(t.Context(), store.Scope{SourceID: b.scope.SourceID})
 	noErr(t, err)
-	for _, name := range strings.Fields("targets kinds errors backoff hosts workers proxies") {
+	for _, name := range strings.Fields("targets kinds errors hosts workers") {
 		if rows := s.Part(name).Rows; len(rows) != 0 {
 			t.Errorf("%s: %v", name, rows)
 		}
@@ -116,15 +116,6 @@ func TestStatusOfSources(t *testing.T) {
 	if s := readStatus(t, b, b.scope); len(s.Sources) != 1 || s.Sources[0].Name != "demo" {
 		t.Errorf("of one source: %+v", s.Sources)
 	}
-}
-
-func TestStatusOfWaits(t *testing.T) {
-	t.Parallel()
-	b := mixed(t)
-	execute(t, b.DB(), `UPDATE targets SET status = 'FAILED', backoff_level = 2, last_error_code = 'TIMEOUT', wait_reason = 'backoff', not_before = '`+ahead(2*time.Hour)+`' WHERE id = 12`,
-		`UPDATE targets SET wait_reason = 'backoff', not_before = '`+ago(time.Hour)+`' WHERE id = 13`) // over: it waits for nothing
-	same(t, "levels", part(readStatus(t, b, store.Scope{}), "backoff", "backoff_level", "targets"), []string{"0|1", "2|2"})
-	same(t, "in a state without targets", part(readStatus(t, b, store.Scope{States: []string{"WY"}}), "backoff", "targets"), nil)
 }
 
 func TestStatusOfWorkers(t *testing.T) {
@@ -173,7 +164,6 @@ func TestStatusOfTheHour(t *testing.T) {
 	s := readStatus(t, b, store.Scope{})
 	hour := strings.Fields("source pages_1h rows_1h detail_pages_1h")
 	same(t, "hour", part(s, "last_hour", hour...), []string{"demo|2|42|0"})
-	same(t, "proxies", part(s, "proxies", "source", "proxy", "requests_1h", "failures_1h"), []string{"demo|http://p:1|2|1"})
 }
 
 func TestStatusOfErrors(t *testing.T) {

@@ -248,24 +248,6 @@ func PassLines(passes []Pass) (lines []string) {
 	return lines
 }
 
-// LastLines tell of the last pass of each source, and of the last run where that is another thing.
-func LastLines(passes []Pass, run *RunListings) []string {
-	lines := PassLines(passes)
-	var all RunListings
-	for _, pass := range passes {
-		all.New, all.Dropped, all.Restored = all.New+pass.New, all.Dropped+pass.Dropped, all.Restored+pass.Restored
-	}
-	// What a run counts as rejected counts on each page, and in a pass once.
-	if run == nil || all.New == run.New && all.Dropped == run.Dropped && all.Restored == run.Restored {
-		return lines
-	}
-	text := "The last run as a whole"
-	if run.Running {
-		text = "The run under way as a whole"
-	}
-	return append(lines, fmt.Sprintf("%s: %s new, %s dropped, %s restored.", text, yp.Thousands(run.New), yp.Thousands(run.Dropped), yp.Thousands(run.Restored)))
-}
-
 // Text says how much of what the sites list was seen: "32.0% of what the site lists was seen".
 func (t CoverageTotals) Text() string {
 	measured := t.All() - t.Untold - t.AgainWhole
