@@ -49,7 +49,6 @@ type limits struct {
 const (
 	fewAttempts  = 20               // fewer say nothing of a share; as many claims, too
 	orphansAfter = 10 * time.Minute // a run that lives takes them back within seconds, the next one at its start
-	mostProblems = 10               // named in the line
 )
 
 func checkFlags() []cli.Flag {
@@ -84,6 +83,7 @@ type verdict struct {
 // check is `status --check`.
 func (p *Program) check(c *cli.Context) error {
 	var m *report.Measures
+	var now *report.Standing
 	if n := c.Int64("warn-dead"); n < 0 {
 		return Usagef("--warn-dead %d: want a number from 0 up", n)
 	}
@@ -96,30 +96,29 @@ func (p *Program) check(c *cli.Context) error {
 					p.note("%s", yp.Printable(failed.Error())) // what was found stands
 				}
 			}
+			if err == nil {
+				now, err = k.Standing(c.Context, store.Scope{})
+			}
 			return err
 		})
 	}
 	if err != nil {
 		return err
 	}
-	v := judge(m, limits{
+	v := judge(m, now.Sentence(), limits{
 		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
 		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
 	})
-	return p.sayVerdict(v, c.Bool("json"), performance(m, c))
+	return p.sayVerdict(v, c.Bool("json"))
 }
 
-// sayVerdict writes a verdict, with figures where there are any, and returns its exit code.
-func (p *Program) sayVerdict(v verdict, asJSON bool, figures string) error {
+// sayVerdict writes a verdict, and returns its exit code.
+func (p *Program) sayVerdict(v verdict, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = writeJSON(p.Out, v)
 	} else {
-		line := "YPCRAWL " + v.Status + " - " + p.hints(v.Text)
-		if figures != "" {
-			line += " | " + figures
-		}
-		_, err = fmt.Fprintln(p.Out, line)
+		_, err = fmt.Fprintln(p.Out, "YPCRAWL "+v.Status+" - "+p.hints(v.Text))
 	}
 	if err != nil || v.Code == 0 {
 		return err
@@ -142,34 +141,29 @@ func (p *Program) asUnknown(err error) error {
 		return err
 	}
 	v := verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(p.hideAll(err.Error())), Problems: []problem{}}
-	return p.sayVerdict(v, slices.Contains(p.args, "--json"), "")
+	return p.sayVerdict(v, slices.Contains(p.args, "--json"))
 }
 
-// oneLine makes a text fit for the line: what stands behind a bar is figures.
+// oneLine makes a text fit for the line: what stands behind a bar would be figures to a monitor.
 func oneLine(s string) string {
 	return strings.ReplaceAll(yp.Printable(strings.Join(strings.Fields(redactURL(s)), " ")), "|", "/")
 }
 
-// judge applies the rules.
-func judge(m *report.Measures, l limits) verdict {
+// judge applies the rules; fine is the text when none finds anything.
+func judge(m *report.Measures, fine string, l limits) verdict {
 	v := verdict{Problems: []problem{}, Metrics: m.Metrics}
 	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, busyClaims, failedAttempts, orphans} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
 	slices.SortStableFunc(v.Problems, func(a, b problem) int { return int(b.severity - a.severity) })
-	worst, texts := alertOK, []string(nil)
+	worst, texts := alertOK, []string{fine}
+	if len(v.Problems) > 0 {
+		texts = nil
+	}
 	for i := range v.Problems {
 		x := &v.Problems[i]
 		x.Severity, x.Text, worst = x.severity.String(), oneLine(x.Text), max(worst, x.severity)
-		if i < mostProblems {
-			texts = append(texts, x.Text)
-		}
-	}
-	if more := len(v.Problems) - mostProblems; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more", more))
-	}
-	if worst == alertOK {
-		texts = []string{standing(m)}
+		texts = append(texts, x.Text)
 	}
 	v.Status, v.Code, v.Text = worst.String(), int(worst), strings.Join(texts, "; ")
 	return v
@@ -254,37 +248,26 @@ func deadLetters(m *report.Measures, l limits) []problem {
 }
 
 func busyClaims(m *report.Measures, l limits) []problem {
-	if share := busyShare(m); share != nil && m.Sum("claims", "", "") >= fewAttempts && *share > l.retries {
-		return found(alertWarning, "claim_retries", "%.1f%% of claims found the database busy", 100**share)
-	}
-	return nil
-}
-
-// busyShare is how many tries more a claim took; nil = there was none.
-func busyShare(m *report.Measures) *float64 {
 	claims := m.Sum("claims", "", "")
-	if claims == 0 {
-		return nil
-	}
-	return new(m.Sum("claim_retries", "", "") / claims)
-}
-
-func failedAttempts(m *report.Measures, l limits) []problem {
-	if share, span := failedShare(m); share != nil && *share > l.failed {
-		return found(alertWarning, "failed", "%.1f%% of attempts failed in the last %s", 100**share, span)
+	if share := m.Sum("claim_retries", "", "") / max(claims, 1); claims >= fewAttempts && share > l.retries {
+		return found(alertWarning, "claim_retries", "%.1f%% of claims found the database busy", 100*share)
 	}
 	return nil
 }
 
-// failedShare is the share of attempts that failed in the last hour, or in 24 hours where that
-// has few of them; nil = these have few, too.
-func failedShare(m *report.Measures) (share *float64, span string) {
+// failedAttempts are those of the last hour, or of 24 hours where that has few of them.
+func failedAttempts(m *report.Measures, l limits) []problem {
 	for _, x := range [...]struct{ name, span string }{{"last_hour_attempts", "hour"}, {"last_day_attempts", "24 hours"}} {
-		if all := m.Sum(x.name, "", ""); all >= fewAttempts {
-			return new((all - m.Sum(x.name, "error_code", string(yp.CodeSuccess))) / all), x.span
+		all := m.Sum(x.name, "", "")
+		if all < fewAttempts {
+			continue
 		}
+		if share := (all - m.Sum(x.name, "error_code", string(yp.CodeSuccess))) / all; share > l.failed {
+			return found(alertWarning, "failed", "%.1f%% of attempts failed in the last %s", 100*share, x.span)
+		}
+		break
 	}
-	return nil, ""
+	return nil
 }
 
 func orphans(m *report.Measures, _ limits) []problem {
@@ -298,68 +281,4 @@ func orphans(m *report.Measures, _ limits) []problem {
 		return nil
 	}
 	return found(alertWarning, "orphans", "%s held by a run that died: the next run or `ypcrawl recover` recovers them", plural(held, "target"))
-}
-
-// standing is the line when all is well.
-func standing(m *report.Measures) string {
-	if len(m.Sources) == 0 {
-		return "nothing was planned or crawled yet"
-	}
-	var texts []string
-	for _, state := range []store.SourceState{store.SourceOpen, store.SourceHeld, store.SourceDisabled} {
-		if n := m.Sum("source_availability", "availability", string(state)); n > 0 {
-			texts = append(texts, plural(int(n), "source")+" "+string(state))
-		}
-	}
-	count := func(status string) (n float64) {
-		for _, s := range m.Sources {
-			n += orZero(m.Value("targets", "source", s.Name, "kind", string(yp.KindSearch), "status", status))
-		}
-		return n
-	}
-	ended := count("done") + count("parked")
-	if all := ended + count("planned") + count("in_progress") + count("failed") + count("stuck"); all > 0 {
-		texts = append(texts, fmt.Sprintf("%.0f%% of %s done", 100*ended/all, plural(int(all), "target")))
-	}
-	if page := timeOfMetric(m, "last_page_timestamp_seconds"); !page.IsZero() {
-		texts = append(texts, "last page "+ago(m.Now, page))
-	} else {
-		texts = append(texts, "no page among the last requests")
-	}
-	return strings.Join(texts, ", ")
-}
-
-// performance writes figures as plugins do: name=value;warning;critical. What is not known is left out.
-func performance(m *report.Measures, c *cli.Context) string {
-	var parts []string
-	add := func(format string, v *float64, more ...any) {
-		if v != nil {
-			parts = append(parts, fmt.Sprintf(format, append([]any{*v}, more...)...))
-		}
-	}
-	sum := func(name, label, value string) *float64 { return new(m.Sum(name, label, value)) }
-	percent := func(v *float64) *float64 {
-		if v == nil {
-			return nil
-		}
-		return new(100 * *v)
-	}
-	add("listings=%.0f", m.Value("listings", "state", "alive"))
-	add("with_email=%.0f", m.Value("listings_with_email"))
-	add("due=%.0f", sum("targets_due", "", ""))
-	add("pages_1h=%.0f", sum("last_hour_pages", "", ""))
-	add("dead_letters=%.0f;%d", m.Value("dead_letters"), c.Int64("warn-dead"))
-	failed, _ := failedShare(m)
-	add("failed=%.1f%%;%g", percent(failed), 100*flagValue[float64](c, "warn-failed"))
-	add("claim_retries=%.1f%%;%g", percent(busyShare(m)), 100*flagValue[float64](c, "warn-retries"))
-	if site, seen := m.Value("site_listings"), m.Value("site_listings_seen"); site != nil && seen != nil && *site > 0 {
-		add("seen=%.1f%%", new(100**seen / *site))
-	}
-	if page := timeOfMetric(m, "last_page_timestamp_seconds"); !page.IsZero() {
-		add("last_page_age=%.0fs", new(max(0, m.Now.Sub(page).Seconds())))
-	}
-	add("database=%.0fB", m.Value("database_bytes"))
-	add("journal=%.0fB", m.Value("database_journal_bytes"))
-	add("logs=%.0fB", m.Value("log_bytes"))
-	return strings.Join(parts, " ")
 }
