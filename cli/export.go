@@ -55,12 +55,9 @@ func (p *Program) exportCommand() *cli.Command {
 			exportFilters(),
 			[]cli.Flag{
 				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
-				&cli.BoolFlag{Name: "one-per-company", Usage: "one row for each company: its first matching listing, an open one if there is one"},
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
 				list("only", "only what is `CHANGE...`: new, changed, closed, restored, left", "all"),
 				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
-				&cli.StringFlag{Name: "list-separator", Value: "; ", Usage: "`TEXT` between the items of a list"},
-				&cli.BoolFlag{Name: "no-header", Usage: "leave out the names of the columns"},
 				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with a byte order mark, so that Excel reads UTF-8"},
 				&cli.BoolFlag{Name: "raw", Usage: "leave CSV cells that a spreadsheet would run as a formula (= + - @) as they are"},
 				&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"},
@@ -186,14 +183,10 @@ func (d *delivery) read() (err error) {
 	if d.query.Closed != "" && !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, d.query.Closed) {
 		return Usagef("--closed %q: want no, yes or only", c.String("closed"))
 	}
-	words, err := wordsOf(c, "only", parseChangeWord)
-	if err != nil {
+	if d.query.Only, err = wordsOf(c, "only", parseChangeWord); err != nil {
 		return err
 	}
-	d.query.Only, d.query.OnePerCompany = words, c.Bool("one-per-company")
-	d.opts = export.Options{
-		Columns: d.query.Columns, Separator: c.String("list-separator"), NoHeader: c.Bool("no-header"), BOM: c.Bool("bom"), Raw: c.Bool("raw"),
-	}
+	d.opts = export.Options{Columns: d.query.Columns, BOM: c.Bool("bom"), Raw: c.Bool("raw")}
 	if err := d.readName(); err != nil {
 		return err
 	}

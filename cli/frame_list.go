@@ -307,7 +307,7 @@ func (o *csvOut) Row(values []any) error {
 		case string:
 			cells[i] = export.Harmless(yp.Printable(x))
 		case json.Marshaler:
-			cells[i] = export.Harmless(yp.Printable(report.Plain(o.columns[i], v.(string), "; ")))
+			cells[i] = export.Harmless(yp.Printable(report.Plain(o.columns[i], v.(string))))
 		default:
 			cells[i] = yp.Printable(fmt.Sprint(x))
 		}

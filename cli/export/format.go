@@ -39,11 +39,9 @@ func ParseFormat(s string) (Format, error) {
 
 // Options say how rows are written.
 type Options struct {
-	Columns   []string
-	Separator string // between the items of a list, where the format has no lists; "" = "; "
-	NoHeader  bool   // CSV, TSV and XLSX
-	BOM       bool   // CSV and TSV: a byte order mark, by which Excel knows UTF-8
-	Raw       bool   // CSV and TSV: cells that begin like a formula are left as they are
+	Columns []string
+	BOM     bool // CSV and TSV: a byte order mark, by which Excel knows UTF-8
+	Raw     bool // CSV and TSV: cells that begin like a formula are left as they are
 }
 
 // Writer writes the rows of a file, each with a value for every column: nil, string, int64 or
@@ -56,9 +54,6 @@ type Writer interface {
 
 // New returns a Writer of format f over w.
 func New(w io.Writer, f Format, opts Options) (Writer, error) {
-	if opts.Separator == "" {
-		opts.Separator = "; "
-	}
 	switch f {
 	case CSV, TSV:
 		return newCells(w, f, opts)

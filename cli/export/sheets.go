@@ -30,9 +30,9 @@ type sheets struct {
 }
 
 const (
-	sheetHead = xml.Header + `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">`
 	// The header stays in view.
-	sheetPane     = `<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews>`
+	sheetHead = xml.Header + `<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">` +
+		`<sheetViews><sheetView workbookViewId="0"><pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/></sheetView></sheetViews><sheetData>`
 	sheetTail     = `</sheetData></worksheet>`
 	bookRelations = xml.Header + `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" ` +
 		`Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>`
@@ -73,13 +73,6 @@ func (s *sheets) next() error {
 	}
 	s.sheet, s.row = bufio.NewWriterSize(part, 1<<16), 0
 	_, _ = s.sheet.WriteString(sheetHead) // what fails here fails in the flush
-	if !s.opts.NoHeader {
-		_, _ = s.sheet.WriteString(sheetPane)
-	}
-	_, _ = s.sheet.WriteString("<sheetData>")
-	if s.opts.NoHeader {
-		return nil
-	}
 	header := make([]any, len(s.opts.Columns))
 	for i, c := range s.opts.Columns {
 		header[i] = c
@@ -115,7 +108,7 @@ func (s *sheets) line(row []any, style string) error {
 		case string:
 			text := v
 			if style == "" {
-				text = shorten(plain(s.opts.Columns[i], v, s.opts.Separator))
+				text = shorten(plain(s.opts.Columns[i], v))
 			}
 			_, _ = s.sheet.WriteString(ref + ` t="inlineStr"><is><t xml:space="preserve">`)
 			if err := xml.EscapeText(s.sheet, []byte(text)); err != nil {

@@ -31,9 +31,6 @@ func newCells(w io.Writer, f Format, opts Options) (*cells, error) {
 			return nil, err
 		}
 	}
-	if opts.NoHeader {
-		return c, nil
-	}
 	copy(c.line, opts.Columns)
 	return c, c.out.Write(c.line)
 }
@@ -42,7 +39,7 @@ func (c *cells) Write(row []any) error {
 	for i, v := range row {
 		switch v := v.(type) {
 		case string:
-			text := plain(c.opts.Columns[i], v, c.opts.Separator)
+			text := plain(c.opts.Columns[i], v)
 			if !c.opts.Raw {
 				text = Harmless(text)
 			}
@@ -71,8 +68,8 @@ func (c *cells) Close() error {
 }
 
 // plain is a text, or the items of a list in one, on one line without control characters.
-func plain(column, value, separator string) string {
-	return yp.Printable(report.Plain(column, value, separator))
+func plain(column, value string) string {
+	return yp.Printable(report.Plain(column, value))
 }
 
 // Harmless puts an apostrophe before a text that a spreadsheet would run as a formula.

@@ -61,10 +61,10 @@ type rawJSON string
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 // Plain is a text as it stands in a cell: of a list of texts "A; B".
-func Plain(column, text, separator string) string {
+func Plain(column, text string) string {
 	if strings.HasPrefix(text, "[") && slices.Contains(arrays, column) {
 		if items, ok := Texts(text); ok {
-			return strings.Join(items, separator)
+			return strings.Join(items, "; ")
 		}
 	}
 	return text
@@ -116,7 +116,7 @@ func Cell(now time.Time, column string, v any) string {
 		if column == "message" {
 			x = Cause(x)
 		}
-		x = Plain(column, x, "; ")
+		x = Plain(column, x)
 		return yp.Printable(x)
 	case Next:
 		return yp.Printable(x.Text(now))

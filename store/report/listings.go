@@ -38,13 +38,12 @@ const (
 
 // ListingQuery is a question for listings: a choice of the list of listings, column by column.
 type ListingQuery struct {
-	Values        map[string]any // see Choice
-	Scope         store.Scope    // likewise
-	Closed        Closed
-	Columns       []string
-	Since         *Since       // what the column "change" tells of; nil = nothing
-	Only          []ChangeWord // those changes alone; needs Since
-	OnePerCompany bool         // the first listing of each company, open ones before closed ones
+	Values  map[string]any // see Choice
+	Scope   store.Scope    // likewise
+	Closed  Closed
+	Columns []string
+	Since   *Since       // what the column "change" tells of; nil = nothing
+	Only    []ChangeWord // those changes alone; needs Since
 
 	To         *store.DeliveryBegun // who gets the rows: that they have got them is kept; nil = nobody by name
 	Difference bool                 // the column "change" tells the difference to what they have got; needs To, and no Since
@@ -102,7 +101,7 @@ func (k *Reader) EachListing(ctx context.Context, q ListingQuery, do func(row []
 	var given error
 	err = k.at(ctx, func(k *Reader) error {
 		r := listingReader{k: k, ctx: ctx, query: q}
-		r.take = func(_ int64, row []any) error {
+		r.take = func(row []any) error {
 			given = do(row)
 			return given
 		}
@@ -134,10 +133,7 @@ type listingReader struct {
 	k     *Reader // of one moment
 	ctx   context.Context
 	query ListingQuery
-	take  func(id int64, row []any) error // gets the rows
-
-	companies bits  // of which a row was handed out
-	chosen    *bits // row ids that stand for their companies; nil = they come in that order
+	take  func(row []any) error // gets the rows
 
 	upto    int64      // the last event that counts
 	last    int64      // the last row that counts; 0 = all
@@ -152,9 +148,9 @@ type listingReader struct {
 
 // listingFound is a listing as the query found it.
 type listingFound struct {
-	id, company int64
-	closed      bool
-	values      []any // of the columns
+	id     int64
+	closed bool
+	values []any // of the columns
 
 	in    bool        // it is one of those asked for; else it was told before, and is there for that
 	state store.State // as it was told
@@ -203,11 +199,6 @@ func (r *listingReader) all() error {
 	if r.last > 0 {
 		w.and(`id <= ?`, r.last)
 	}
-	if q.OnePerCompany && q.Difference {
-		if err := r.choose(); err != nil {
-			return err
-		}
-	}
 	text, join := "1, '', 0", ""
 	if q.To != nil {
 		if text, join, err = r.readTold(&w); err != nil {
@@ -220,26 +211,8 @@ func (r *listingReader) all() error {
 		}
 		text += c
 	}
-	text = `SELECT id, dropped_at IS NOT NULL, company_id, ` + text + ` FROM v_listings` + join + ` WHERE ` + strings.Join(w.parts, " AND ") + ` ORDER BY `
-	if q.OnePerCompany && r.chosen == nil {
-		text += `dropped_at IS NOT NULL, `
-	}
-	return r.k.each(r.ctx, text+`id`, w.args, r.read)
-}
-
-// choose finds the rows that stand for their companies in the order of arrival: rows in
-// groups come in another one.
-func (r *listingReader) choose() error {
-	q := r.query
-	q.Columns, q.Only, q.To, q.Difference = nil, nil, nil, false
-	r.chosen = &bits{}
-	first := listingReader{k: r.k, ctx: r.ctx, query: q, upto: r.upto, last: r.last, take: func(id int64, _ []any) error {
-		r.chosen.add(id)
-		return nil
-	}}
-	err := first.all()
-	r.companies = first.companies
-	return err
+	text = `SELECT id, dropped_at IS NOT NULL, ` + text + ` FROM v_listings` + join + ` WHERE ` + strings.Join(w.parts, " AND ") + ` ORDER BY id`
+	return r.k.each(r.ctx, text, w.args, r.read)
 }
 
 // readEvents finds out which listings are new since the mark, and to which others something
@@ -293,7 +266,7 @@ func (r *listingReader) isNew(id int64) bool {
 // read reads a row, and hands over what the query wants of it.
 func (r *listingReader) read(rows *sql.Rows) error {
 	f := listingFound{values: make([]any, len(r.query.Columns))}
-	into := []any{&f.id, &f.closed, &f.company, &f.in, (*string)(&f.state), &f.event}
+	into := []any{&f.id, &f.closed, &f.in, (*string)(&f.state), &f.event}
 	for i := range f.values {
 		into = append(into, &f.values[i])
 	}
@@ -314,15 +287,6 @@ func (r *listingReader) read(rows *sql.Rows) error {
 			return nil
 		}
 	}
-	if r.chosen != nil && !r.chosen.has(f.id) {
-		return nil
-	}
-	if r.query.OnePerCompany && r.chosen == nil {
-		if r.companies.has(f.company) {
-			return nil
-		}
-		r.companies.add(f.company)
-	}
 	if r.query.To != nil {
 		if err := r.keep(&f); err != nil {
 			return err
@@ -341,7 +305,7 @@ func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) 
 			f.values[i] = store.JSON(fields)
 		}
 	}
-	return r.take(f.id, f.values)
+	return r.take(f.values)
 }
 
 // became says what became of a listing since the mark: one that was dropped and restored in

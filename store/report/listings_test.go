@@ -186,7 +186,6 @@ func TestListingChanges(t *testing.T) {
 		"from the beginning all are new":  {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
 		"nothing after the last event":    {report.ListingQuery{Since: &report.Since{Event: 15}, Only: report.ChangeWords()}, nil},
 		"no mark, no changes":             {report.ListingQuery{Values: map[string]any{"states": []string{"NV"}}}, []string{"l3|-|-"}},
-		"the first of a company, open":    {report.ListingQuery{Since: &since, OnePerCompany: true}, []string{`l1|changed|["phone"]`, "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l5|closed|-"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

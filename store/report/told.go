@@ -61,9 +61,6 @@ func (r *listingReader) difference(f *listingFound) error {
 	if f.closed && r.query.Closed == ClosedNo {
 		return nil // a later delivery without this filter tells it
 	}
-	if r.chosen != nil {
-		f.in = r.chosen.has(f.id)
-	}
 	word, state := r.word(f.state, f.in, !f.closed)
 	if word == "" && !f.in {
 		return nil

@@ -17,13 +17,12 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-// colleague has what was delivered to a name: rows of all listings, or of one of each company.
+// colleague has what was delivered to a name.
 type colleague struct {
 	*townReader
-	t          *testing.T
-	perCompany bool
-	copy       map[string]map[string]string
-	had        map[string]bool
+	t    *testing.T
+	copy map[string]map[string]string
+	had  map[string]bool
 }
 
 // deliver tells the colleague the difference, and returns the rows as "id word fields".
@@ -32,7 +31,7 @@ func (c *colleague) deliver(f report.ListingQuery, only []report.ChangeWord, com
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
 	to, err := c.db.BeginDelivery(c.t.Context(), "ann")
 	storetest.NoError(c.t, err)
-	q := report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: columns, Only: only, OnePerCompany: c.perCompany, To: to, Difference: true}
+	q := report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: columns, Only: only, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
 		m := map[string]string{}
@@ -90,7 +89,7 @@ func (c *colleague) check(f report.ListingQuery) {
 		return text
 	}
 	var want, got []string
-	for _, line := range ask(c.t, c.townReader, report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: fields, OnePerCompany: c.perCompany}) {
+	for _, line := range ask(c.t, c.townReader, report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: fields}) {
 		cells := strings.Split(line, "|")
 		want = append(want, show(cells[0], func(field string) string { return cells[slices.Index(fields, field)] }))
 	}
@@ -163,46 +162,44 @@ func TestDeliveriesAreExact(t *testing.T) {
 		{Closed: report.ClosedOnly},
 		{Closed: report.ClosedYes, Values: map[string]any{"has": []string{"phone"}}},
 	}
-	for _, perCompany := range []bool{false, true} {
-		for seed := range uint64(6) {
-			t.Run(fmt.Sprintf("per company: %t/%d", perCompany, seed), func(t *testing.T) {
-				t.Parallel()
-				r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
-				c := &colleague{townReader: town(t), t: t, perCompany: perCompany, copy: map[string]map[string]string{}, had: map[string]bool{}}
-				choice := choices[r.IntN(len(choices))]
-				for range 40 {
-					for range r.IntN(6) {
-						c.history(r)
+	for seed := range uint64(10) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
+			c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
+			choice := choices[r.IntN(len(choices))]
+			for range 40 {
+				for range r.IntN(6) {
+					c.history(r)
+				}
+				if r.IntN(5) == 0 {
+					choice = choices[r.IntN(len(choices))]
+				}
+				switch r.IntN(5) {
+				case 0: // killed before its file had its name
+					whole, had := maps.Clone(c.copy), maps.Clone(c.had)
+					c.deliver(choice, nil, false)
+					c.copy, c.had = whole, had
+				case 1: // killed after that: they have the file, and it does not count
+					whole, had := maps.Clone(c.copy), maps.Clone(c.had)
+					first := c.deliver(choice, nil, false)
+					c.copy, c.had = whole, had
+					if again := c.deliver(choice, nil, true); !slices.Equal(first, again) {
+						t.Fatalf("killed, and told otherwise:\n%s\n%s", first, again)
 					}
-					if r.IntN(5) == 0 {
-						choice = choices[r.IntN(len(choices))]
-					}
-					switch r.IntN(5) {
-					case 0: // killed before its file had its name
-						whole, had := maps.Clone(c.copy), maps.Clone(c.had)
-						c.deliver(choice, nil, false)
-						c.copy, c.had = whole, had
-					case 1: // killed after that: they have the file, and it does not count
-						whole, had := maps.Clone(c.copy), maps.Clone(c.had)
-						first := c.deliver(choice, nil, false)
-						c.copy, c.had = whole, had
-						if again := c.deliver(choice, nil, true); !slices.Equal(first, again) {
-							t.Fatalf("killed, and told otherwise:\n%s\n%s", first, again)
-						}
-						c.check(choice)
-					case 2: // a part of it
-						words := report.ChangeWords()
-						c.deliver(choice, words[r.IntN(len(words)):], true)
-					default:
-						c.deliver(choice, []report.ChangeWord{report.WordNew, report.WordChanged, report.WordClosed, report.WordRestored, report.WordLeft}, true)
-						c.check(choice)
-						if again := c.deliver(choice, report.ChangeWords(), true); len(again) > 0 {
-							t.Fatalf("told again: %s", again)
-						}
+					c.check(choice)
+				case 2: // a part of it
+					words := report.ChangeWords()
+					c.deliver(choice, words[r.IntN(len(words)):], true)
+				default:
+					c.deliver(choice, []report.ChangeWord{report.WordNew, report.WordChanged, report.WordClosed, report.WordRestored, report.WordLeft}, true)
+					c.check(choice)
+					if again := c.deliver(choice, report.ChangeWords(), true); len(again) > 0 {
+						t.Fatalf("told again: %s", again)
 					}
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
@@ -260,64 +257,38 @@ func TestClosedNo(t *testing.T) {
 		"since last-export": func(q *query) { q.To, q.Difference = new(store.DeliveryBegun), true },
 	}
 	for form, set := range forms {
-		for _, perCompany := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s, one per company: %t", form, perCompany), func(t *testing.T) {
-				t.Parallel()
-				c := &colleague{townReader: town(t), t: t, perCompany: perCompany, copy: map[string]map[string]string{}, had: map[string]bool{}}
-				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = NULL`)
-				c.deliver(report.ListingQuery{}, nil, true)
-				storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
-				for _, only := range append([]report.ChangeWord{""}, report.ChangeWords()...) {
-					q := query{Columns: []string{"listing_id", "status"}, OnePerCompany: perCompany}
-					q.Closed = report.ClosedNo
-					if set(&q); only != "" && (q.Since != nil || q.Difference) {
-						q.Only = []report.ChangeWord{only}
-					}
-					if q.To != nil {
-						var err error
-						if q.To, err = c.db.BeginDelivery(t.Context(), "ann"); err != nil {
-							t.Fatal(err)
-						}
-					}
-					for _, line := range ask(t, c.townReader, q) {
-						if strings.HasSuffix(line, "|dropped") {
-							t.Errorf("only %q: %s", only, line)
-						}
-					}
-					if q.To != nil {
-						storetest.NoError(t, q.To.Complete(t.Context(), store.Delivery{File: "f"}))
+		t.Run(form, func(t *testing.T) {
+			t.Parallel()
+			c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
+			storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = NULL`)
+			c.deliver(report.ListingQuery{}, nil, true)
+			storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
+			for _, only := range append([]report.ChangeWord{""}, report.ChangeWords()...) {
+				q := query{Columns: []string{"listing_id", "status"}}
+				q.Closed = report.ClosedNo
+				if set(&q); only != "" && (q.Since != nil || q.Difference) {
+					q.Only = []report.ChangeWord{only}
+				}
+				if q.To != nil {
+					var err error
+					if q.To, err = c.db.BeginDelivery(t.Context(), "ann"); err != nil {
+						t.Fatal(err)
 					}
 				}
-				want := 3
-				if perCompany {
-					want = 2 // the third is of a company that has an open one
+				for _, line := range ask(t, c.townReader, q) {
+					if strings.HasSuffix(line, "|dropped") {
+						t.Errorf("only %q: %s", only, line)
+					}
 				}
-				if told := c.deliver(report.ListingQuery{}, []report.ChangeWord{report.WordClosed}, true); len(told) != want {
-					t.Errorf("left out, and not told later: %q", told)
+				if q.To != nil {
+					storetest.NoError(t, q.To.Complete(t.Context(), store.Delivery{File: "f"}))
 				}
-			})
-		}
+			}
+			if told := c.deliver(report.ListingQuery{}, []report.ChangeWord{report.WordClosed}, true); len(told) != 3 {
+				t.Errorf("left out, and not told later: %q", told)
+			}
+		})
 	}
-}
-
-// One of each company is a choice like any other: when another listing stands for a company, the one before has
-// closed or left, and the other is new.
-func TestDeliveryOfCompanies(t *testing.T) {
-	t.Parallel()
-	c := &colleague{townReader: town(t), t: t, perCompany: true, copy: map[string]map[string]string{}, had: map[string]bool{}}
-	step := func(want []string, statements ...string) {
-		t.Helper()
-		storetest.Execute(t, c.db, statements...)
-		if diff := cmp.Diff(want, c.deliver(report.ListingQuery{}, report.ChangeWords(), true)); diff != "" {
-			t.Errorf("after %s:\n%s", statements, diff)
-		}
-		c.check(report.ListingQuery{})
-	}
-	step([]string{"l1 new -", "l3 new -", "l6 new -", "l7 new -", "l8 new -", "l9 new -"})
-	step([]string{"l1 closed -", "l2 new -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
-	step([]string{"l2 closed -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 2`)
-	step([]string{"l1 restored -"}, `UPDATE listings SET dropped_at = NULL WHERE id = 1`)
-	step([]string{"l9 left -"}, `UPDATE listings SET company_id = 5 WHERE company_id = 8`, `DELETE FROM companies WHERE id = 8`)
 }
 
 // Of two deliveries under a name at once the one that is completed first counts, and the other is refused.
