@@ -250,13 +250,13 @@ func valueOf(c *cli.Context, name string) string {
 func TestSettingsReachTheirCommands(t *testing.T) {
 	variables := map[string]string{
 		"YPCRAWL_EVERY": "1d", "YPCRAWL_WATCH": "true", "YPCRAWL_STATES": "CA", "YPCRAWL_SOURCE": "demo", "YPCRAWL_MAX_TARGETS": "7",
-		"YPCRAWL_DRY_RUN": "true", "YPCRAWL_RUN_WAL_SYNC": "interval", "YPCRAWL_MIN_SCORE": "5", "YPCRAWL_DETAILS_LIMIT": "3", "YPCRAWL_TARGETS_LIST_LIMIT": "4",
+		"YPCRAWL_DRY_RUN": "true", "YPCRAWL_RUN_WAL_SYNC": "interval", "YPCRAWL_MIN_SCORE": "5", "YPCRAWL_DETAILS_MAX_REQUESTS": "3", "YPCRAWL_TARGETS_LIST_LIMIT": "4",
 	}
-	file := "every: 1d\nwatch: true\nstates: CA\nsource: demo\nmax-targets: 7\ndry-run: true\nrun: {wal-sync: interval}\nmin-score: 5\ndetails: {limit: 3}\ntargets: {list: {limit: 4}}\n"
+	file := "every: 1d\nwatch: true\nstates: CA\nsource: demo\nmax-targets: 7\ndry-run: true\nrun: {wal-sync: interval}\nmin-score: 5\ndetails: {max-requests: 3}\ntargets: {list: {limit: 4}}\n"
 	tests := map[string]map[string]string{
 		"run":            {"every": "1d", "watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "dry-run": "true", "wal-sync": "interval", "min-score": "5"},
 		"plan":           {"states": "CA", "source": "demo", "dry-run": "true"},
-		"details":        {"watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "limit": "3", "wal-sync": "interval"},
+		"details":        {"watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "max-requests": "3", "wal-sync": "interval"},
 		"details|stats":  {"states": "CA", "source": "demo"},
 		"progress":       {"states": "CA", "source": "demo"},
 		"reset":          {"states": "CA", "source": "demo", "dry-run": "true"},
@@ -318,7 +318,7 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// No variable may stand for two flags: `details --limit` and a `run --details-limit`, say.
+// No variable may stand for two flags: `details --delay` and a `run --details-delay`, say.
 func TestVariablesAreOfOneFlag(t *testing.T) {
 	t.Parallel()
 	p := &Program{}

@@ -56,7 +56,7 @@ func TestNamedProxy(t *testing.T) {
 		{ID: 4, URL: "http://you:pw@h:80", Name: "http://you:xxxxx@h:80"},
 	}
 	for word, want := range map[string]int64{
-		"1": 1, "http://me:two@h:80": 2, "http://me:two@h": 2, "socks5://h": 3, "http://you:xxxxx@h:80": 4, "you:pw@h:80": 4,
+		"1": 1, "2": 2, "socks5://h": 3, "http://you:xxxxx@h:80": 4, "you:pw@h:80": 4,
 	} {
 		if got, err := namedProxy(all, word); err != nil || got.ID != want {
 			t.Errorf("%s: %d (%v), want %d", word, got.ID, err, want)

@@ -28,7 +28,7 @@ var jsonLines = []string{
 	"listings list --limit 3", "listings list --search rooter", "query --file {dir}/ask.sql", "listings show {listing}", "details stats", "discover stats",
 	"companies list --limit 2", "companies show 1",
 	"sources list", "sources disable demo", "sources enable demo", "sources add {dir}/copy.yaml",
-	"proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "proxies remove 1 --yes", "proxies import {dir}/proxies.txt",
+	"proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "proxies remove 1 --yes", "proxies add --file {dir}/proxies.txt",
 	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "reset --yes", "reset --kind detail --yes",
 	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",
 	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "!demo check",

@@ -21,15 +21,12 @@ func (p *Program) proxiesCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			p.listCommand("proxies list"),
 			{
-				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if needed", ArgsUsage: "URL...", Args: true,
+				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if needed", ArgsUsage: "[URL...]", Args: true,
 				Description: "As in http://user:password@proxy.example:8080; without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
-					"Other users of the machine can see a command line: `ypcrawl proxies import -` reads from a pipe.",
-				Flags: []cli.Flag{jsonFlag()}, Action: p.proxiesAdd,
-			},
-			{
-				Name: "import", Usage: "Add the proxies of a file, one a line; - is standard input", ArgsUsage: "FILE", Args: true,
-				Description: "Empty lines and comments (#) are skipped. Bad lines are reported and the others added.",
-				Flags:       []cli.Flag{jsonFlag()}, Action: p.proxiesImport,
+					"Other users of the machine can see a command line: --file - reads from a pipe. In a file empty lines and comments (#)\n" +
+					"are skipped; bad lines are reported and the others added.",
+				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", DefaultText: "none", Usage: "add those in this `FILE`, one a line; - is standard input"}, jsonFlag()},
+				Action: p.proxiesAdd,
 			},
 			p.proxySwitch("enable", "Use proxies again; their cooldown ends", true),
 			p.proxySwitch("disable", "Do not use proxies until they are enabled", false),
@@ -68,8 +65,8 @@ func (p *Program) tellProxies(c *cli.Context, rows []proxyRow) error {
 }
 
 func (p *Program) proxiesAdd(c *cli.Context) error {
-	if !c.Args().Present() {
-		return Usagef("want the URL of a proxy, like http://user:password@proxy.example:8080")
+	if !c.Args().Present() && !c.IsSet("file") {
+		return Usagef("want the URL of a proxy, like http://user:password@proxy.example:8080, or --file FILE")
 	}
 	var list []fetch.Proxy
 	for i, text := range c.Args().Slice() {
@@ -79,20 +76,18 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 		}
 		list = append(list, fetch.Proxy{URL: u, Name: name})
 	}
-	rows, err := p.addProxies(c, list)
-	if err != nil {
-		return err
+	var bad error // lines of the file
+	if c.IsSet("file") {
+		text, err := p.readText(c.String("file"), maxProxyList)
+		if err != nil {
+			return err
+		}
+		var more []fetch.Proxy
+		more, bad = fetch.ParseProxies(strings.NewReader(text))
+		list = append(list, more...)
 	}
-	return p.tellProxies(c, rows)
-}
-
-// addProxies stores proxies.
-func (p *Program) addProxies(c *cli.Context, list []fetch.Proxy) (rows []proxyRow, err error) {
-	rows = []proxyRow{}
-	if len(list) == 0 {
-		return rows, nil
-	}
-	err = p.with(c, create, func(k *database, _ store.Scope) error {
+	rows := []proxyRow{}
+	err := p.with(c, create, func(k *database, _ store.Scope) error {
 		m := health.New(k.DB())
 		for _, x := range list {
 			done := "known"
@@ -107,30 +102,7 @@ func (p *Program) addProxies(c *cli.Context, list []fetch.Proxy) (rows []proxyRo
 		}
 		return nil
 	})
-	return rows, err
-}
-
-func (p *Program) proxiesImport(c *cli.Context) error {
-	if c.Args().Len() != 1 {
-		return Usagef("want one file of proxies, one a line, or - for standard input")
-	}
-	list, bad := p.readProxies(c.Args().First())
-	rows, err := p.addProxies(c, list)
-	if err != nil {
-		return errors.Join(err, bad)
-	}
-	known := len(slices.DeleteFunc(slices.Clone(rows), func(r proxyRow) bool { return r.Done != "known" }))
-	return errors.Join(p.answer(c, rows, "%s added, %d known", plural(len(rows)-known, "proxy"), known), bad)
-}
-
-// readProxies reads a list of proxies from a file; the error names what is bad of
-// it, and the rest is given all the same.
-func (p *Program) readProxies(path string) ([]fetch.Proxy, error) {
-	text, err := p.readText(path, maxProxyList)
-	if err != nil {
-		return nil, err
-	}
-	return fetch.ParseProxies(strings.NewReader(text))
+	return errors.Join(err, p.tellProxies(c, rows), bad)
 }
 
 // maxProxyList bounds a list of proxies: a wrong path may name anything.
@@ -181,29 +153,28 @@ func namedProxies(ctx context.Context, m *health.Monitor, words []string) (found
 	return found, nil
 }
 
-// namedProxy finds one proxy. A word with a password means the proxy that has it;
-// without one, the only proxy of that name.
-func namedProxy(all []health.Proxy, word string) (health.Proxy, error) {
-	url, name := "", word
-	if u, redacted, err := fetch.ParseProxy(word); err == nil {
-		url, name = u.String(), redacted
+// namedProxy finds one proxy, by its id or its name.
+func namedProxy(all []health.Proxy, word string) (found health.Proxy, err error) {
+	name := word
+	if _, redacted, err := fetch.ParseProxy(word); err == nil {
+		name = redacted
 	}
-	var byName []health.Proxy
+	n := 0
 	for _, x := range all {
-		if idText(x.ID) == word || x.URL == url {
+		if idText(x.ID) == word {
 			return x, nil
 		}
-		if x.Name == word || x.Name == name {
-			byName = append(byName, x)
+		if x.Name == name {
+			found, n = x, n+1
 		}
 	}
-	switch len(byName) {
+	switch n {
 	case 0:
-		return health.Proxy{}, Usagef("no proxy %q; see `ypcrawl proxies list`", redactURL(word))
+		return found, Usagef("no proxy %q; see `ypcrawl proxies list`", redactURL(word))
 	case 1:
-		return byName[0], nil
+		return found, nil
 	}
-	return health.Proxy{}, Usagef("%q: %w", name, health.ErrAmbiguous)
+	return found, Usagef("%q: %w", name, health.ErrAmbiguous)
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {

@@ -184,9 +184,6 @@ func (r *run) details() crawl.Details {
 // checkDetails refuses what can't be done, and says which sources have no such pages.
 func (r *run) checkDetails() error {
 	d := r.details()
-	if n := r.c.Int64("limit"); n < 0 {
-		return Usagef("--limit %d: want a number from 1 up, or 0 for no limit", n)
-	}
 	if !d.Wanted {
 		return nil
 	}
@@ -271,7 +268,6 @@ func detailsFlags() []cli.Flag {
 		list("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
 		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
-		&cli.Int64Flag{Name: "limit", DefaultText: "no limit", Usage: "end after `PAGES`, resumable"},
 	}
 	flags := slices.Concat(own, paceFlags(), egressFlags(), budgetFlags())
 	for _, f := range flags {

@@ -461,7 +461,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
 		Refresh: func(ctx context.Context) error { return r.scores.refresh(ctx, r.monitor, pools, r.egress) },
 		Filter:  keepFilter(c),
-		Budget:  crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets")), Details: c.Int64("limit")}, Details: r.details(),
+		Budget:  crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
 	}
 }

@@ -38,10 +38,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			p.sourcesAddCommand(),
 			p.sourcesTryCommand(),
-			{
-				Name: "list", Usage: "List the sources of the database with their health, and the built-in ones", Flags: []cli.Flag{jsonFlag(), csvFlag()},
-				Action: p.sourcesList,
-			},
+			p.sourcesListCommand(),
 			{
 				Name: "show", Usage: "Print the definition of a source, built in or added, as a start for your own", ArgsUsage: "SOURCE", Args: true,
 				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "as always", Hidden: true}},
@@ -59,62 +56,17 @@ func (p *Program) sourcesCommand() *cli.Command {
 	}
 }
 
-func (p *Program) sourcesList(c *cli.Context) error {
-	rows := &sourceRows{rowsEnd: p.rowsTo(c, time.Now()), builtIn: site.Builtins()}
-	err := bothForms(c)
-	if err == nil {
-		err = p.with(c, reading, func(k *database, _ store.Scope) error { return rows.read(c.Context, k) })
-	}
-	if rows.columns == nil { // no database could be asked
-		if !errors.Is(err, store.ErrNotFound) {
-			p.note("The health of the sources is not known: %s", yp.Printable(err.Error()))
+func (p *Program) sourcesListCommand() *cli.Command {
+	cmd := p.listCommand("sources")
+	cmd.Name, cmd.Action = "list", func(c *cli.Context) error {
+		p.note("Built in: %s; `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
+		err := p.list(c, report.Find("sources"))
+		if errors.Is(err, store.ErrNotFound) { // nothing was crawled yet
+			err = p.rowsTo(c, time.Now()).End()
 		}
-		err = rows.Head(rows.wanted())
+		return err
 	}
-	return errors.Join(err, rows.End())
-}
-
-// sourceRows shows rows of the list of sources.
-type sourceRows struct {
-	rowsEnd
-	columns []string
-	only    []string // names; nil = all
-	builtIn []string // those that the database does not have follow at the end
-}
-
-func (s *sourceRows) wanted() []string { return strings.Fields(report.Find("sources").Show) }
-
-func (s *sourceRows) read(ctx context.Context, k *database) error {
-	return k.List(ctx, report.Find("sources"), report.Choice{Columns: s.wanted()}, s)
-}
-
-func (s *sourceRows) Head(columns []string) error {
-	s.columns = columns
-	return s.rowsEnd.Head(columns)
-}
-
-func (s *sourceRows) Row(values []any) error {
-	name, _ := values[0].(string)
-	s.builtIn = slices.DeleteFunc(s.builtIn, func(x string) bool { return x == name })
-	if s.only != nil && !slices.Contains(s.only, name) {
-		return nil
-	}
-	return s.rowsEnd.Row(values)
-}
-
-func (s *sourceRows) End() error {
-	for _, name := range s.builtIn {
-		src, err := site.Builtin(name)
-		if err != nil {
-			return err
-		}
-		row := make([]any, len(s.columns))
-		row[0], row[slices.Index(s.columns, "base_url")] = name, src.BaseURL().String()
-		if err := s.rowsEnd.Row(row); err != nil {
-			return err
-		}
-	}
-	return s.rowsEnd.End()
+	return cmd
 }
 
 func (p *Program) sourcesCheck(c *cli.Context) error {
@@ -212,8 +164,22 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 
 // showSources shows rows of the list of sources.
 func (p *Program) showSources(c *cli.Context, k *database, names ...string) error {
-	rows := &sourceRows{rowsEnd: p.rowsTo(c, k.DB().Now()), only: names}
-	return errors.Join(rows.read(c.Context, k), rows.End())
+	l := report.Find("sources")
+	rows := &sourceRows{p.rowsTo(c, k.DB().Now()), names}
+	return errors.Join(k.List(c.Context, l, report.Choice{Columns: strings.Fields(l.Show)}, rows), rows.End())
+}
+
+// sourceRows hands the rows of some sources over.
+type sourceRows struct {
+	rowsEnd
+	names []string
+}
+
+func (s *sourceRows) Row(values []any) error {
+	if name, _ := values[0].(string); !slices.Contains(s.names, name) {
+		return nil
+	}
+	return s.rowsEnd.Row(values)
 }
 
 // judgeSandboxes makes the sources of the run active that have proved themselves in the sandbox, and

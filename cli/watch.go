@@ -80,9 +80,6 @@ func (w *watcher) countDetails() {
 		}
 		total += t.Due + t.Held
 	}
-	if limit := w.r.c.Int64("limit"); limit > 0 {
-		total = min(total, limit)
-	}
 	w.total = total
 }
 
@@ -150,9 +147,6 @@ func (w *watcher) askTimeLeft() {
 			}
 			if !w.r.details().Wanted || !c.src.HasDetails() {
 				x.Details, x.Brings = 0, report.Rate{}
-			}
-			if limit := w.r.c.Int64("limit"); limit > 0 {
-				x.Details = min(x.Details, max(limit-st.Details, 0))
 			}
 			all = append(all, x)
 		}

@@ -92,7 +92,6 @@ type Budget struct {
 	Duration time.Duration // then pages in hand are finished and their targets handed back
 	Requests int64         // pages asked for, retries counted; those paid for are still made
 	Targets  int64         // targets claimed; those claimed are still brought to their outcome
-	Details  int64         // listings' own pages claimed, likewise
 }
 
 // Point names a place on a page's way.

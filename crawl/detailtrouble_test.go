@@ -193,7 +193,6 @@ func TestDetailBudgets(t *testing.T) {
 		budget crawl.Budget
 		done   int64
 	}{
-		{"details", crawl.Budget{Details: 2}, 2},
 		{"requests", crawl.Budget{Requests: 4}, 3},
 		{"targets end the run", crawl.Budget{Targets: 1}, 0},
 	} {
@@ -209,10 +208,6 @@ func TestDetailBudgets(t *testing.T) {
 			w.counts("pages were asked for", 5, "SELECT count(*) FROM requests WHERE type = 'detail'")
 		})
 	}
-	parallel(t, "just enough is no budget used up", func(t *testing.T) {
-		w := shopTown(t, 2)
-		w.done(detailed, func(c *crawl.Config) { c.Budget.Details = 2 })
-	})
 }
 
 // TestDetailsCompleteListings: what the cards have never said is taken from the listing's

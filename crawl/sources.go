@@ -39,14 +39,14 @@ type Sources struct {
 	stopCtx context.Context //nolint:containedctx // the stop signal of all engines
 	stop    context.CancelCauseFunc
 
-	numbers          workerNumbers
-	parsing          parsing
-	fetches          atomic.Int64 // logical page fetches so far
-	requests         budget
-	targets, details budget
-	indexes          budget // none
-	busy             busyShare
-	recovered        lastTime // when dead processes were last looked for
+	numbers   workerNumbers
+	parsing   parsing
+	fetches   atomic.Int64 // logical page fetches so far
+	requests  budget
+	targets   budget
+	unbounded budget // of details and indexes
+	busy      busyShare
+	recovered lastTime // when dead processes were last looked for
 }
 
 // NewSources returns the engines of a run over several sources. Of cfg, Source, Scope,
@@ -74,7 +74,6 @@ func newSources(cfg Config) *Sources {
 	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery, parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}}
 	s.requests.most, s.requests.of = cfg.Budget.Requests, "request"
 	s.targets.most, s.targets.of = cfg.Budget.Targets, "target"
-	s.details.most, s.details.of = cfg.Budget.Details, "detail"
 	s.stopCtx, s.stop = context.WithCancelCause(context.Background())
 	return s
 }
@@ -195,13 +194,10 @@ func (s *Sources) active() []*Engine {
 }
 
 func (s *Sources) budget(kind yp.Kind) *budget {
-	switch kind {
-	case yp.KindSearch:
+	if kind == yp.KindSearch {
 		return &s.targets
-	case yp.KindDetail:
-		return &s.details
 	}
-	return &s.indexes
+	return &s.unbounded
 }
 
 // budget bounds how many requests are made, or targets of a kind claimed.

@@ -108,15 +108,15 @@ func TestFindRun(t *testing.T) {
 	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, command, started_at, heartbeat_at, finished_at, outcome) VALUES
 		(20, 'ABCDEFGH', 'h', 1, 'x', '2026-11-20T12:00:00.000Z', 'x', 'x', 'done'), (21, 'ABCDXYZW', 'h', 1, 'x', '2026-11-20T13:00:00.000Z', 'x', 'x', 'dead'),
 		(22, '23456ABC', 'h', 1, 'x', '2026-11-20T14:00:00.000Z', 'x', NULL, 'running')`)
-	for word, want := range map[string]int64{"20": 20, "ABCDEFGH": 20, "abcde": 20, "abcdx": 21, "23456": 22} {
+	for word, want := range map[string]int64{"20": 20, "21": 21, "Last": 22} {
 		if r, err := b.FindRun(t.Context(), word); err != nil || r.ID != want {
 			t.Errorf("%s: %+v, %v", word, r, err)
 		}
 	}
-	for word, want := range map[string]string{"99": "no run \"99\"", "abcd": "several", "abc": "number", "a*cde": "number", "zzzzz": "no uuid begins with it", "": "number"} {
+	for _, word := range []string{"99", "ABCDEFGH", ""} {
 		var unknown *report.NotFoundError
-		if _, err := b.FindRun(t.Context(), word); !errors.As(err, &unknown) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %s", word, err, want)
+		if _, err := b.FindRun(t.Context(), word); !errors.As(err, &unknown) || !strings.Contains(err.Error(), `no run "`+word) {
+			t.Errorf("%q: %v", word, err)
 		}
 	}
 }

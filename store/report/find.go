@@ -195,51 +195,28 @@ func (k *Reader) CheckNames(ctx context.Context, cities, categories []string) er
 // RunMark is a run as a point in time.
 type RunMark struct {
 	ID      int64
-	UUID    string
 	Started time.Time
 }
 
-// minPrefix is the shortest beginning of a run's uuid that names it.
-const minPrefix = 4
-
 const (
-	runByID   = runMarks + `r.id = ?`
-	runByUUID = runMarks + `r.uuid GLOB ? LIMIT 2`
-	lastRun   = runMarks + `1 ORDER BY r.id DESC LIMIT 1`
-	runMarks  = `SELECT r.id, r.uuid, r.started_at FROM runs r WHERE `
+	runByID = `SELECT id, started_at FROM runs WHERE id = ?`
+	lastRun = `SELECT id, started_at FROM runs ORDER BY id DESC LIMIT 1`
 )
 
-func (k *Reader) runs(ctx context.Context, query string, args ...any) ([]RunMark, error) {
-	return list(ctx, k, "look for a run", query, args, fields[RunMark])
-}
-
-// FindRun returns the run that word names: its number, its uuid or the beginning of it in any
-// letter case, or "last". The error is a *NotFoundError when there is none.
-func (k *Reader) FindRun(ctx context.Context, word string) (RunMark, error) {
-	if strings.EqualFold(word, "last") {
-		found, err := k.runs(ctx, lastRun)
-		if err == nil && len(found) == 0 {
-			err = &NotFoundError{What: "no run is known", Hint: "`ypcrawl run` starts one"}
+// FindRun returns the run that word names: its number, or "last". The error is a *NotFoundError when there is none.
+func (k *Reader) FindRun(ctx context.Context, word string) (r RunMark, err error) {
+	missing := &NotFoundError{What: fmt.Sprintf("no run %q", word), Hint: "want its number, or last; `ypcrawl runs list` shows them"}
+	query, args := lastRun, []any(nil)
+	if !strings.EqualFold(word, "last") {
+		id, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return r, missing
 		}
-		return append(found, RunMark{})[0], err
+		query, args = runByID, []any{id}
 	}
-	if id, err := strconv.ParseInt(word, 10, 64); err == nil {
-		if found, err := k.runs(ctx, runByID, id); err != nil || len(found) == 1 {
-			return append(found, RunMark{})[0], err
-		}
+	found, err := k.one(ctx, "look for a run", query, args, &r.ID, at(&r.Started))
+	if err == nil && !found {
+		err = missing
 	}
-	prefix, what := strings.ToUpper(word), fmt.Sprintf("no run %q", word)
-	if strings.Trim(prefix, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" || len(prefix) < minPrefix {
-		return RunMark{}, &NotFoundError{What: what, Hint: "want its number or the first letters of its uuid"}
-	}
-	found, err := k.runs(ctx, runByUUID, prefix+"*")
-	switch {
-	case err != nil:
-		return RunMark{}, err
-	case len(found) == 0:
-		return RunMark{}, &NotFoundError{What: what, Hint: "no run has that number, and no uuid begins with it"}
-	case len(found) > 1:
-		return RunMark{}, &NotFoundError{What: what, Hint: "several uuids begin with it: give more letters"}
-	}
-	return found[0], nil
+	return r, err
 }

@@ -89,7 +89,7 @@ var Lists = []List{
 	{
 		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
 		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
-		Help: "--since takes an age, a date or a run: a RUN is its number or the beginning of its uuid, and counts from its beginning;\n" +
+		Help: "--since takes an age, a date or a run: a RUN is its number, or last, and counts from its beginning;\n" +
 			"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50. Without it they are those since the last\n" +
 			"pass of each source began.\n" +
 			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do, or two complete\n" +
@@ -178,7 +178,7 @@ var ListFilters = []ListFilter{
 	{"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED", `schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules()), ""},
 	{"error", "only those whose last error has this `CODE`, such as TIMEOUT", `error = ?`, OneWord, texts(yp.ErrorCodes()), ""},
 	{"since", "only since this `7d|DATE|RUN`", `{time} >= ?`, Moment, nil, ""},
-	{"run", "only of this `RUN`: its number, the first letters of its uuid, or last", `run = ?`, OneWord, nil, ""},
+	{"run", "only of this `RUN`: its number, or last", `run = ?`, OneWord, nil, ""},
 	{"target", "only of this `TARGET`: its id, or city/category", `target_id = ?`, OneWord, nil, ""},
 	{"name", "only those with this `TEXT` in their name", `instr(lower(name), lower(?)) > 0`, OneWord, nil, ""},
 	{"min-listings", "only those with so many `LISTINGS` or more", `listings >= ?`, Number, nil, ""},
