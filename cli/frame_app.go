@@ -15,6 +15,7 @@ import (
 	"ypcrawl/cli/backup"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -80,11 +81,16 @@ func (p *Program) app() *cli.App {
 		},
 		Commands: []*cli.Command{
 			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
-			p.statusCommand(), p.targetsCommand(), p.detailsCommand(), p.listCommand("workers"), p.listCommand("errors"), p.listCommand("waits"), p.queryCommand(), p.group("attempts", "What was tried, and how it ended: list", "attempts list"), p.group("hosts", "The hosts of sources: list", "hosts list"),
+			p.statusCommand(), p.targetsCommand(), p.detailsCommand(), p.queryCommand(),
 			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(), p.runsCommand(),
 			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.reparseCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(),
 			p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
 		},
+	}
+	for _, l := range report.Lists {
+		if l.Under != "" {
+			app.Commands = append(app.Commands, p.listAlone(l))
+		}
 	}
 	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
 	return app

@@ -14,6 +14,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -26,14 +27,27 @@ import (
 //go:embed help/*.txt
 var topics embed.FS
 
-// helpGroups are the commands as the first screen shows them. Each stands in one group.
-var helpGroups = []struct{ name, commands string }{
-	{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
-	{"Results", "listings companies changes coverage export query"},
-	{"Trouble", "status runs workers targets attempts errors waits doctor selftest"},
-	{"Sources", "sources hosts proxies demo reparse"},
-	{"Files", "backup restore wal version completion help"},
-}
+// helpGroups are the commands as the first screen shows them. Each stands in one group, and lists where they say.
+var helpGroups = func() []helpGroup {
+	groups := []helpGroup{
+		{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
+		{"Results", "listings companies changes coverage export query"},
+		{"Trouble", "status runs targets doctor selftest"},
+		{"Sources", "sources proxies demo reparse"},
+		{"Files", "backup restore wal version completion help"},
+	}
+	for i := range groups {
+		for _, l := range report.Lists {
+			if l.Under == groups[i].name {
+				name, _, _ := strings.Cut(l.Name, " ")
+				groups[i].commands += " " + name
+			}
+		}
+	}
+	return groups
+}()
+
+type helpGroup struct{ name, commands string }
 
 // helpFlags are, of the commands with many flags, those that most people need, and the
 // others in groups, which `--help --all` shows.

@@ -39,11 +39,11 @@ func (p *Program) listCommand(name string) *cli.Command {
 	}
 }
 
-// group is a command that has lists alone.
-func (p *Program) group(name, usage string, lists ...string) *cli.Command {
-	cmd := &cli.Command{Name: name, Usage: usage}
-	for _, l := range lists {
-		cmd.Subcommands = append(cmd.Subcommands, p.listCommand(l))
+// listAlone is the command of a list that has nothing beside it: "workers", or "hosts list".
+func (p *Program) listAlone(l report.List) *cli.Command {
+	cmd := p.listCommand(l.Name)
+	if group, _, inner := strings.Cut(l.Name, " "); inner {
+		return &cli.Command{Name: group, Usage: l.Usage, Subcommands: []*cli.Command{cmd}}
 	}
 	return cmd
 }

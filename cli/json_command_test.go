@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -24,7 +25,7 @@ var jsonLines = []string{
 	"run --source demo --states CA --max-cities 1 --categories Plumbers --max-pages 1 --workers 2 --details --keep-pages 30",
 	"plan --source demo --states CA --max-cities 3 --categories Plumbers", "details --source demo --states TX",
 	"run --source demo --states CA TX --dry-run --delay 2s", "plan --source demo --states NV --max-cities 1", "discover --source demo --states NV --categories Plumbers", "progress", "status", "status --check", "workers --all", "targets list --limit 5", "targets list --kind index",
-	"targets show 1 2", "attempts list", "errors", "waits", "hosts list", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
+	"targets show 1 2", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
 	"listings list --limit 3", "listings list --search rooter", "query --file {dir}/ask.sql", "listings show {listing}", "details stats", "discover stats",
 	"companies list --limit 2", "companies show 1",
 	"sources list", "sources disable demo", "sources enable demo", "sources add {dir}/copy.yaml",
@@ -62,7 +63,13 @@ func TestJSON(t *testing.T) {
 		delete(missing, needs)
 	}
 	listing := ""
-	for _, line := range jsonLines {
+	lines := slices.Clone(jsonLines)
+	for _, l := range report.Lists {
+		if l.Under != "" {
+			lines = append(lines, l.Name)
+		}
+	}
+	for _, line := range lines {
 		line, fails := strings.CutPrefix(line, "!")
 		words := strings.Fields(strings.NewReplacer("{dir}", s.dir, "{listing}", listing).Replace(line))
 		for n := len(words); n > 0; n-- {

@@ -439,6 +439,9 @@ func TestEnumerations(t *testing.T) {
 		"delivered.state":                   {"open", "closed", "left"},
 		"messages.event":                    {"run_ended", "source_closed", "layout_alarm"},
 	}
+	if listed := `json_each('` + JSONTexts(codes) + `') c`; !strings.Contains(file(t, "../schema.sql"), listed) {
+		t.Errorf("v_metrics counts by other codes than %s", listed)
+	}
 	got := checkedEnumerations(t)
 	for column := range got {
 		if _, ok := want[column]; !ok {

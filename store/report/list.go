@@ -31,6 +31,7 @@ type List struct {
 	Help    string // what is to be said besides
 	None    string // said where the database has none
 	Headed  bool   // what stands above it says when there is none
+	Under   string // the group of the help, of a list that is a command by itself: others stand in commands of their own
 	Few     bool   // there are so few rows that nobody limits them
 	Lives   bool   // its column state is that of a process: its lock says whether one that runs is alive
 }
@@ -43,7 +44,7 @@ var Lists = []List{
 		Usage: "List targets with their status, schedule and last error", Help: "The dead letters are those of --status PARKED.",
 	},
 	{
-		Name: "attempts list", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "id DESC", Time: "started_at",
+		Name: "attempts list", Under: "Trouble", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "id DESC", Time: "started_at",
 		Show: "id target started_at ended error pages listings duration_ms worker run message", Filters: "target run states source error since",
 		Usage: "List attempts at targets, the newest first: how they ended, and why",
 	},
@@ -54,7 +55,7 @@ var Lists = []List{
 		Help: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.", Lives: true,
 	},
 	{
-		Name: "workers", Page: "/workers Workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
+		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
 		Show: "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms", Filters: "run all", Unless: "state = 'running'",
 		Usage: "Show the workers of runs: their targets, speed, memory and processor time",
 		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
@@ -117,15 +118,15 @@ var Lists = []List{
 		Show: "source availability status stage base_url reason until success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at", Usage: "The sources: whether they may be asked, and how they answer",
 	},
 	{
-		Name: "hosts list", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
+		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
 		Show: "host held_until reason delay_ms delay_reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
 	},
 	{
-		Name: "errors", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
+		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
 	},
 	{
-		Name: "waits", Page: "/waits", Few: true, View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
+		Name: "waits", Under: "Trouble", Page: "/waits", Few: true, View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
 		Usage: "Show what targets wait for, and until when", None: "Nothing waits.",
 	},
 }
