@@ -156,7 +156,7 @@ func judge(m *report.Measures, fine string, l limits) verdict {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
 	slices.SortStableFunc(v.Problems, func(a, b problem) int { return int(b.severity - a.severity) })
-	worst, texts := alertOK, []string{fine}
+	worst, texts := alertOK, []string{oneLine(fine)}
 	if len(v.Problems) > 0 {
 		texts = nil
 	}

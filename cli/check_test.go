@@ -72,7 +72,7 @@ func TestJudge(t *testing.T) {
 		limits limits
 		want   string
 	}{
-		"all is well": {func(*report.Measures) {}, usual, "OK A run crawls demo."},
+		"all is well": {func(*report.Measures) {}, usual, `OK A run\x1b[31m crawls demo/two.`},
 		"nothing yet": {func(m *report.Measures) { *m = report.Measures{Now: now} }, usual, "OK "},
 		"quarantined": {
 			func(m *report.Measures) {
@@ -153,7 +153,7 @@ func TestJudge(t *testing.T) {
 			t.Parallel()
 			m := calm(now)
 			c.change(m)
-			v := judge(m, "A run crawls demo.", c.limits)
+			v := judge(m, "A run\x1b[31m\ncrawls demo|two.", c.limits)
 			if got := v.Status + " " + v.Text; got != c.want && (!strings.HasSuffix(c.want, " ") || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
