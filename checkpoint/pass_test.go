@@ -57,6 +57,21 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	claimable(true)
 }
 
+// TestGap: only what waits for the gap and for nothing else is counted.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	b, clock := setupClock(t, 4, "CA") // 8 targets
+	at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.Now().Add(d)) + "'" }
+	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute),
+		`UPDATE targets SET not_before = `+at(2*time.Minute)+` WHERE id = 1`,
+		`UPDATE targets SET not_before = `+at(2*time.Minute+time.Millisecond)+` WHERE id = 2`, // a clock that was set back
+		`UPDATE targets SET wait_reason = 'recrawl', not_before = `+at(time.Minute)+` WHERE id = 3`,
+		`UPDATE targets SET enabled = 0 WHERE id = 4`, `UPDATE targets SET paused = 1 WHERE id = 5`, `UPDATE targets SET retired_at = 'x' WHERE id = 6`)
+	if trouble, err := b.Trouble(t.Context(), b.scope, clock.Now()); err != nil || trouble.Gap != 3 || trouble.Waiting != 0 {
+		t.Errorf("%+v (%v), want 1, 7 and 8 in the gap", trouble, err)
+	}
+}
+
 // crawl finishes up to n targets of the scope, a minute each, and returns how many there were.
 func (b *bundle) crawl(t *testing.T, clock *clock, scope store.Scope, n int) (done int) {
 	t.Helper()

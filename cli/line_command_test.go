@@ -73,7 +73,8 @@ func TestTrouble(t *testing.T) {
 		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl reset --status PARKED` plans them again"},
 		{selected{Waiting: 3}, "3 targets to be tried again in minutes", ", `ypcrawl reset` plans them again"},
 		// A site that says no is left alone.
-		{selected{Waiting: 2, Stuck: 3, blocked: 2}, "2 targets to be tried again in minutes, 3 stuck", "; the next run tries those again that the site blocked"},
+		{selected{Waiting: 2, Stuck: 3, blocked: 2}, "2 targets to be tried again in minutes, 3 stuck", "; the next run tries those again that the site blocked, `ypcrawl reset --status STUCK` plans the others again"},
+		{selected{Failed: 4, blocked: 1}, "4 targets failed", "; the next run tries those again that the site blocked"},
 	} {
 		if got := trouble(tc.in); got != tc.text {
 			t.Errorf("got %q, want %q", got, tc.text)

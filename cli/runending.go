@@ -40,7 +40,7 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 			e.unknown = true
 		}
 		if t, err := r.keeper.Trouble(ctx, e.scope, r.began); err == nil {
-			e.now.Waiting, e.now.blocked, e.fresh = t.Waiting, t.Blocked, t.Since
+			e.now.Waiting, e.now.blocked, e.now.gap, e.fresh = t.Waiting, t.Blocked, t.Gap, t.Since
 		}
 		if e.Stats.Targets == 0 && e.Stats.Pages == 0 {
 			next, err := r.keeper.NextDue(ctx, e.scope, r.began.AddDate(100, 0, 0))
@@ -163,6 +163,9 @@ func (r *run) unfinished(open []ending) (failed bool) {
 			failed = true
 		}
 	}
+	if all.gap > 0 {
+		r.tell(true, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.", plural(all.gap, "target"))
+	}
 	switch {
 	case r.abandoned(open):
 		failed = true
@@ -251,25 +254,29 @@ func trouble(s selected) string {
 	return text
 }
 
-// cure ends the sentence on what is in trouble with what takes it back. Where the site said no there is no command for that:
-// it would only be asked too soon.
+// cure ends the sentence on what is in trouble with what takes it back. Where the site said no there is no command for what
+// failed: it would only be asked too soon.
 func cure(s selected) string {
-	switch {
-	case s.blocked > 0:
-		return "; the next run tries those again that the site blocked"
-	case s.Parked+s.Stuck == 0:
-		return ", `ypcrawl reset` plans them again"
+	first, failed, others := "", s.Failed+s.Waiting, "them"
+	if s.blocked > 0 {
+		first, failed, others = "; the next run tries those again that the site blocked", 0, "the others"
 	}
 	text := ""
 	for _, part := range []struct {
 		n      int64
 		status yp.Status
-	}{{s.Failed + s.Waiting, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
+	}{{failed, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
 		if part.n > 0 {
 			text += " " + string(part.status)
 		}
 	}
-	return ", `ypcrawl reset --status" + text + "` plans them again"
+	switch text {
+	case "":
+		return first
+	case " FAILED": // which is what it takes by itself
+		return ", `ypcrawl reset` plans them again"
+	}
+	return first + ", `ypcrawl reset --status" + text + "` plans " + others + " again"
 }
 
 // summary is what `run` ends with.
@@ -314,6 +321,7 @@ type selected struct {
 	NextDue time.Time `json:"next_due"` // when the first target falls due, of a run that had nothing to do
 
 	blocked int64 // of what waits or failed: the site said no
+	gap     int64 // of the done: due, and waiting for the gap between two crawls
 }
 
 func selectedOf(c report.Counts) selected {
@@ -335,6 +343,7 @@ func (s *selected) add(o selected) {
 	s.Parked += o.Parked
 	s.Pages += o.Pages
 	s.blocked += o.blocked
+	s.gap += o.gap
 	if s.Targets > 0 {
 		s.Percent = 100 * float64(s.Done+s.Parked) / float64(s.Targets)
 	}
@@ -495,7 +504,7 @@ func idleText(now time.Time, s selected) []string {
 		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue), lasting(s.NextDue.Sub(now))))
 	}
 	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
-	if s.Done == s.Targets {
+	if s.Done == s.Targets && s.gap == 0 {
 		return append([]string{"Nothing left to do: " + text + "."}, due...)
 	}
 	if s.InProgress > 0 {

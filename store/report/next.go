@@ -99,6 +99,7 @@ const Penalty = "penalty"
 type Trouble struct {
 	Waiting int64 // PLANNED, until their first short backoff is over
 	Blocked int64 // waiting or FAILED because the site said no: an operator is not to cut that short
+	Gap     int64 // due, and waiting only because two crawls of a target start yp.MinCrawlGap apart
 	Since   int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
 }
 
@@ -108,8 +109,11 @@ func saidNo(code string) bool {
 }
 
 const (
-	countWaiting = `SELECT ifnull(sum(t.status = 'PLANNED'), 0), ifnull(sum(t.last_error_code IN ('BLOCKED_PROXY', 'RATE_LIMITED')), 0)
-		FROM targets t WHERE t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND ` + where
+	// A gap that ends later than ?8 is the mark of a clock that was set back, and none.
+	countWaiting = `SELECT ifnull(sum(t.wait_reason = 'backoff' AND t.status = 'PLANNED'), 0),
+			ifnull(sum(t.wait_reason = 'backoff' AND t.last_error_code IN ('BLOCKED_PROXY', 'RATE_LIMITED')), 0),
+			ifnull(sum(t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL), 0)
+		FROM targets t WHERE t.wait_reason IN ('backoff', 'gap') AND t.not_before IS NOT NULL AND ` + where
 	countSince = `
 	SELECT count(*) FROM targets t
 	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff') AND t.finished_at >= ?7 AND ` + where
@@ -117,7 +121,9 @@ const (
 
 // Trouble counts the targets of a scope that wait or went wrong since a time.
 func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time) (t Trouble, err error) {
-	if _, err = k.one(ctx, "count waiting targets", countWaiting, scope.Args(), &t.Waiting, &t.Blocked); err == nil {
+	now := k.db.Now()
+	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
+	if _, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Blocked, &t.Gap); err == nil {
 		_, err = k.one(ctx, "count failed targets", countSince, scope.Args(yp.FormatTime(since)), &t.Since)
 	}
 	return t, err
