@@ -87,6 +87,9 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 		list = append(list, more...)
 	}
 	rows := []proxyRow{}
+	if len(list) == 0 { // nothing is made
+		return errors.Join(p.tellProxies(c, rows), bad)
+	}
 	err := p.with(c, create, func(k *database, _ store.Scope) error {
 		m := health.New(k.DB())
 		for _, x := range list {
@@ -102,7 +105,10 @@ func (p *Program) proxiesAdd(c *cli.Context) error {
 		}
 		return nil
 	})
-	return errors.Join(err, p.tellProxies(c, rows), bad)
+	if err == nil {
+		err = p.tellProxies(c, rows)
+	}
+	return errors.Join(err, bad)
 }
 
 // maxProxyList bounds a list of proxies: a wrong path may name anything.

@@ -59,7 +59,9 @@ func (p *Program) sourcesCommand() *cli.Command {
 func (p *Program) sourcesListCommand() *cli.Command {
 	cmd := p.listCommand("sources")
 	cmd.Name, cmd.Action = "list", func(c *cli.Context) error {
-		p.note("Built in: %s; `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
+		if !c.Bool("json") && !c.Bool("csv") {
+			p.note("Built in: %s; `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
+		}
 		err := p.list(c, report.Find("sources"))
 		if errors.Is(err, store.ErrNotFound) { // nothing was crawled yet
 			err = p.rowsTo(c, time.Now()).End()

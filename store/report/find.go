@@ -205,9 +205,10 @@ const (
 
 // FindRun returns the run that word names: its number, or "last". The error is a *NotFoundError when there is none.
 func (k *Reader) FindRun(ctx context.Context, word string) (r RunMark, err error) {
-	missing := &NotFoundError{What: fmt.Sprintf("no run %q", word), Hint: "want its number, or last; `ypcrawl runs list` shows them"}
+	missing := &NotFoundError{What: "no run is known", Hint: "`ypcrawl run` starts one"}
 	query, args := lastRun, []any(nil)
 	if !strings.EqualFold(word, "last") {
+		missing = &NotFoundError{What: fmt.Sprintf("no run %q", word), Hint: "want its number, or last; `ypcrawl runs list` shows them"}
 		id, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
 			return r, missing
