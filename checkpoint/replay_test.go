@@ -28,7 +28,7 @@ func (g *logged) log(typ wal.EventType, c *checkpoint.Claim, p *yp.Page, code yp
 	g.clock.Move(1000000)
 	e := &wal.Event{
 		Timestamp: g.clock.Now(), WorkerID: c.Worker.ID, Type: typ, Page: p, ErrorCode: code, Status: status,
-		Committed: c.Committed, CommittedAt: wal.Stamp{Time: c.CommittedAt},
+		Committed: c.Committed, CommittedAt: yp.Stamp{Time: c.CommittedAt},
 		Target: &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Listing: c.ListingID, Source: "demo", Place: c.Place, Priority: c.Priority, MaxPages: c.MaxPages},
 	}
 	if typ == wal.TargetStart {

@@ -94,7 +94,7 @@ func historyOf(c *cli.Context, k *database) (any, error) {
 
 // changeSummary says what a list of changes is of, and what it can't tell.
 type changeSummary struct {
-	Since    time.Time             `json:"since"`  // of several sources the first; absent = the beginning
+	Since    yp.Stamp              `json:"since"`  // of several sources the first; absent = the beginning
 	Passes   []report.Pass         `json:"passes"` // whose changes they are; none = those since a time or a run
 	Counts   map[store.Event]int64 `json:"counts"` // of this selection
 	Of       string                `json:"coverage_of"`
@@ -113,7 +113,7 @@ func aboutChanges(c *cli.Context, k *database, filter report.ChangeFilter, from 
 		return nil, err
 	}
 	s := &changeSummary{
-		Since: from.at, Passes: from.passes, Counts: map[store.Event]int64{}, Of: report.OfScope(filter.Scope), text: "since " + from.text, some: len(filter.Kinds) > 0,
+		Since: yp.Stamp{Time: from.at}, Passes: from.passes, Counts: map[store.Event]int64{}, Of: report.OfScope(filter.Scope), text: "since " + from.text, some: len(filter.Kinds) > 0,
 	}
 	if from.run != 0 {
 		s.text = from.text

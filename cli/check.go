@@ -180,11 +180,11 @@ func closedSources(m *report.Measures, _ limits) (all []problem) {
 		alarm := m.Value("source_layout_alarm", "source", s.Name)
 		switch {
 		case s.Availability == store.SourceQuarantined:
-			all = append(all, found(alertCritical, "quarantined", "%s", s.Closed(m.Now))...)
+			all = append(all, found(alertCritical, "quarantined", "%s", s.Closed(m.Now.Time))...)
 		case s.Availability == store.SourcePaused && alarm != nil && *alarm > 0:
-			all = append(all, found(alertCritical, "layout", "layout alarm: %s", s.Closed(m.Now))...)
+			all = append(all, found(alertCritical, "layout", "layout alarm: %s", s.Closed(m.Now.Time))...)
 		case s.Availability == store.SourcePaused:
-			all = append(all, found(alertCritical, "paused", "%s", s.Closed(m.Now))...)
+			all = append(all, found(alertCritical, "paused", "%s", s.Closed(m.Now.Time))...)
 		}
 	}
 	return all
@@ -235,7 +235,7 @@ func oldRuns(m *report.Measures, l limits) []problem {
 	case done.IsZero():
 		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", shortTime(l.age))
 	case m.Now.Sub(done) > l.age:
-		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now, done), shortTime(l.age))
+		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now.Time, done), shortTime(l.age))
 	}
 	return nil
 }

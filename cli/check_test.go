@@ -8,13 +8,14 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // calm are measures of a crawl under way that is well.
 func calm(now time.Time) *report.Measures {
 	before := func(d time.Duration) time.Time { return now.Add(-d) }
 	m := &report.Measures{
-		Now:  now,
+		Now:  yp.Stamp{Time: now},
 		Runs: []report.RunHolder{{Alive: true, Host: "vps", PID: 7, Heartbeat: before(20 * time.Second), Held: 3, HeldSince: before(50 * time.Minute)}},
 		Sources: []report.SourceStatus{
 			{Name: "demo", Availability: store.SourceOpen},
@@ -73,7 +74,7 @@ func TestJudge(t *testing.T) {
 		want   string
 	}{
 		"all is well": {func(*report.Measures) {}, usual, `OK A run\x1b[31m crawls demo/two.`},
-		"nothing yet": {func(m *report.Measures) { *m = report.Measures{Now: now} }, usual, "OK "},
+		"nothing yet": {func(m *report.Measures) { *m = report.Measures{Now: yp.Stamp{Time: now}} }, usual, "OK "},
 		"quarantined": {
 			func(m *report.Measures) {
 				s := &m.Sources[0]

@@ -322,7 +322,7 @@ type exported struct {
 	Passes   []report.Pass         `json:"passes"` // whose changes are told; none = those since a time, a run or a delivery
 	Of       string                `json:"coverage_of"`
 	Coverage report.CoverageTotals `json:"coverage"`
-	At       time.Time             `json:"exported_at"`
+	At       yp.Stamp              `json:"exported_at"`
 	Database string                `json:"database_id"`
 }
 
@@ -354,7 +354,7 @@ func (d *delivery) finish() (err error) {
 	}
 	x := exported{
 		File: d.name, Rows: d.rows, Bytes: size, Format: d.format, Columns: d.query.Columns, Filters: d.filters(), Since: d.since.text,
-		Passes: []report.Pass{}, Of: d.of, Coverage: d.seen, At: d.mark.At,
+		Passes: []report.Pass{}, Of: d.of, Coverage: d.seen, At: yp.Stamp{Time: d.mark.At},
 	}
 	if len(d.since.passes) > 0 { // with what became of listings
 		if x.Passes, err = d.k.Passes(d.c.Context, d.scope); err != nil {

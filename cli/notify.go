@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/notify"
+	"ypcrawl/yp"
 )
 
 // pingFlag is of every command that cron may run.
@@ -175,7 +176,7 @@ func (a *announcer) end(err error) {
 			break
 		}
 		body, jerr := notify.Message{ // without the database it can't be kept
-			Event: notify.RunEnded, At: time.Now(), Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: %s", a.c.Command.Name, exitText(code)),
+			Event: notify.RunEnded, At: yp.Stamp{Time: time.Now()}, Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: %s", a.c.Command.Name, exitText(code)),
 			Text: a.p.hideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
 		}.JSON()
 		if jerr == nil {

@@ -164,7 +164,7 @@ const defaultHeight = 24
 
 // progressText writes the progress with so many of the states, and says how many it left out.
 func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
-	w.part(pr.Now, pr.StatesShown(states))
+	w.part(pr.Now.Time, pr.StatesShown(states))
 	if pr.Figures != nil {
 		w.more(figuresText(pr)...)
 	}
@@ -174,14 +174,14 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	if pr.Live > 0 {
 		w.lines(append([]string{pr.Pacing(), pr.Failures()}, pr.Reasons()...)...)
 	}
-	w.part(pr.Now, pr.Workers)
-	w.part(pr.Now, pr.Errors)
+	w.part(pr.Now.Time, pr.Workers)
+	w.part(pr.Now.Time, pr.Errors)
 }
 
 // figuresText says how much was seen, which pass it is, and what it brought.
 func figuresText(pr *report.Progress) (lines []string) {
 	of := pr.Of
-	if age := pr.Now.Sub(pr.At); age >= time.Second {
+	if age := pr.Now.Sub(pr.At.Time); age >= time.Second {
 		of += ", " + lasting(age) + " ago"
 	}
 	lines = append(lines, pr.Coverage.Line(of))

@@ -45,7 +45,7 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 		if e.Stats.Targets == 0 && e.Stats.Pages == 0 {
 			next, err := r.keeper.NextDue(ctx, e.scope, r.began.AddDate(100, 0, 0))
 			if err == nil && next.After(r.keeper.DB().Now()) {
-				e.now.NextDue = next
+				e.now.NextDue.Time = next
 			}
 		}
 		all[i] = e
@@ -318,7 +318,7 @@ type selected struct {
 	Percent    float64 `json:"percent"`
 	Pages      int64   `json:"pages"`
 
-	NextDue time.Time `json:"next_due"` // when the first target falls due, of a run that had nothing to do
+	NextDue yp.Stamp `json:"next_due"` // when the first target falls due, of a run that had nothing to do
 
 	blocked int64 // of what waits or failed: the site said no
 	gap     int64 // of the done: due, and waiting for the gap between two crawls
@@ -347,7 +347,7 @@ func (s *selected) add(o selected) {
 	if s.Targets > 0 {
 		s.Percent = 100 * float64(s.Done+s.Parked) / float64(s.Targets)
 	}
-	if s.NextDue.IsZero() || !o.NextDue.IsZero() && o.NextDue.Before(s.NextDue) {
+	if s.NextDue.IsZero() || !o.NextDue.IsZero() && o.NextDue.Before(s.NextDue.Time) {
 		s.NextDue = o.NextDue
 	}
 }
@@ -501,7 +501,7 @@ func (r *run) print(s summary, left error) error {
 func idleText(now time.Time, s selected) []string {
 	var due []string
 	if !s.NextDue.IsZero() {
-		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue), lasting(s.NextDue.Sub(now))))
+		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue.Time), lasting(s.NextDue.Sub(now))))
 	}
 	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
 	if s.Done == s.Targets && s.gap == 0 {

@@ -67,10 +67,10 @@ func TestTexts(t *testing.T) {
 
 		{next(report.Next{When: report.NextHeld, Held: "w"}), "now claimed by w"},
 		{next(report.Next{When: report.NextNow, Why: "why"}), "claimable now: why"},
-		{next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute)}), "claimable at 12:01:00Z (in 1m00s): why"},
+		{next(report.Next{When: report.NextLater, Why: "why", At: yp.Stamp{Time: noon.Add(time.Minute)}}), "claimable at 12:01:00Z (in 1m00s): why"},
 		{next(report.Next{When: report.NextNever, Why: "why", Remedy: "reset 7"}), "never by itself: why. `ypcrawl reset 7` changes that"},
 		{
-			next(report.Next{When: report.NextLater, Why: "why", At: noon.Add(time.Minute), Remedy: "x"}),
+			next(report.Next{When: report.NextLater, Why: "why", At: yp.Stamp{Time: noon.Add(time.Minute)}, Remedy: "x"}),
 			"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that",
 		},
 		{report.ReasonText("penalty"), "a wait after blocks"},

@@ -118,7 +118,7 @@ func (w *watcher) snapshot() Snapshot {
 	if w.r.onlyIndexes {
 		s.TargetsTotal, s.TargetsDone, s.TargetsFailed, s.PagesDone = w.r.indexes(), st.Indexes, st.IndexesFailed, st.IndexPages
 	}
-	if s.Resting, s.RestUntil = w.left.Resting, w.left.Until; w.left.Seconds >= 0 && !w.asked.IsZero() {
+	if s.Resting, s.RestUntil = w.left.Resting, w.left.Until.Time; w.left.Seconds >= 0 && !w.asked.IsZero() {
 		s.ETA = max(time.Duration(float64(w.left.Seconds)*float64(time.Second))-w.r.keeper.DB().Now().Sub(w.asked), time.Second)
 	}
 	return s

@@ -130,7 +130,7 @@ func (w *worker) append(e *wal.Event) error {
 
 // tell appends an event of the claim, with the number of its target's last commit.
 func (w *worker) tell(c *checkpoint.Claim, e *wal.Event) error {
-	e.Committed, e.CommittedAt = c.Committed, wal.Stamp{Time: c.CommittedAt}
+	e.Committed, e.CommittedAt = c.Committed, yp.Stamp{Time: c.CommittedAt}
 	return w.append(e)
 }
 

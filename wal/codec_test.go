@@ -111,7 +111,7 @@ func TestLineKeys(t *testing.T) {
 	t.Parallel()
 	e := stamped(samplePage(0))
 	e.Status, e.ErrorCode, e.Error = yp.InProgress, yp.CodeSuccess, "none"
-	e.Committed, e.CommittedAt, e.Ended = 7, Stamp{noon}, 9
+	e.Committed, e.CommittedAt, e.Ended = 7, yp.Stamp{Time: noon}, 9
 	const want = `{"timestamp":"2026-11-20T12:00:00.000Z","worker_id":"worker_0_pid_1","event_type":"page_complete","seq":9,` +
 		`"run":"run-20261120-120000","status":"IN_PROGRESS","target_id":4711,"claim_token":3,"source":"demo","city":"Los Angeles",` +
 		`"city_slug":"los-angeles-ca","state":"CA","category":"Plumbers","category_slug":"plumbers","priority":1,"max_pages":3,` +
@@ -291,7 +291,7 @@ func byEncodingJSON(t testing.TB, e *Event) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(line{Stamp{e.Timestamp}, &flat}); err != nil {
+	if err := enc.Encode(line{yp.Stamp{Time: e.Timestamp}, &flat}); err != nil {
 		t.Fatal(err)
 	}
 	return yp.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -57,10 +56,10 @@ type Event struct {
 	// The number of the target's last commit before this line, as meta 'committed' gave it: that of
 	// the page before, and of a start that of whoever had the target. So the line behind a page tells
 	// that and when it was committed; or, after a kill, the start of the target's next claim does.
-	Committed   int64 `json:"committed,omitempty"`
-	CommittedAt Stamp `json:"committed_at,omitzero"` // by this claim; the time that is stored
-	Ended       int64 `json:"ended,omitempty"`       // of an end that no page's commit brought: the number of its own
-	Behind      int64 `json:"behind,omitempty"`      // of a start: the number of the database's last commit
+	Committed   int64    `json:"committed,omitempty"`
+	CommittedAt yp.Stamp `json:"committed_at,omitzero"` // by this claim; the time that is stored
+	Ended       int64    `json:"ended,omitempty"`       // of an end that no page's commit brought: the number of its own
+	Behind      int64    `json:"behind,omitempty"`      // of a start: the number of the database's last commit
 
 	// What a Reader by commit finds: the number of the event's own commit, 0 = there was none, and when its claim began.
 	Nth     int64     `json:"-"`
@@ -95,7 +94,7 @@ func (t *Target) Key() string {
 
 // line is an event as encoding/json sees it.
 type line struct {
-	Timestamp Stamp `json:"timestamp"`
+	Timestamp yp.Stamp `json:"timestamp"`
 	*plain
 }
 
@@ -139,7 +138,7 @@ func (e *Event) appendTo(to []byte) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(line{Stamp{e.Timestamp}, &flat}); err != nil {
+	if err := enc.Encode(line{yp.Stamp{Time: e.Timestamp}, &flat}); err != nil {
 		return nil, err
 	}
 	text := yp.EscapeJSON(bytes.TrimSuffix(b.Bytes(), []byte{'\n'}))
@@ -158,36 +157,6 @@ func (e *Event) appendTo(to []byte) ([]byte, error) {
 }
 
 const noListings = `"listings":[]`
-
-// Stamp is a time whose JSON is the text of yp.TimeLayout.
-type Stamp struct{ time.Time }
-
-// MarshalJSON writes the time in yp.TimeLayout, the zero time as null.
-func (s Stamp) MarshalJSON() ([]byte, error) {
-	if s.IsZero() {
-		return []byte("null"), nil
-	}
-	return []byte(`"` + yp.FormatTime(s.Time) + `"`), nil
-}
-
-// UnmarshalJSON reads a time in yp.TimeLayout or, from logs that were edited
-// by hand, in RFC 3339.
-func (s *Stamp) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return fmt.Errorf("timestamp: %w", err)
-	}
-	t, err := yp.ParseTime(text)
-	if err != nil {
-		other, otherErr := time.Parse(time.RFC3339, text)
-		if otherErr != nil {
-			return err
-		}
-		t = other.UTC()
-	}
-	s.Time = t
-	return nil
-}
 
 // UnmarshalJSON reads one line of a log. Unknown keys are passed over and
 // unknown event types kept, so that logs of newer versions can be read.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // lineAt is an event of a claim, so many seconds after noon: committed is the number of the last commit of its target before it.
@@ -104,7 +106,7 @@ func TestTimeOfCommit(t *testing.T) {
 	t.Parallel()
 	log := create(t, Config{Dir: t.TempDir()})
 	told := lineAt(9, PageComplete, 1, 1, 1)
-	told.CommittedAt = Stamp{noon.Add(5 * time.Second)}
+	told.CommittedAt = yp.Stamp{Time: noon.Add(5 * time.Second)}
 	for _, e := range []*Event{lineAt(1, PageComplete, 1, 1, 0), told} {
 		if err := log.Append(e); err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package yp
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -29,4 +30,37 @@ func ParseTime(s string) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("time %q: want the form 2026-11-20T23:50:00.000Z", s)
 	}
 	return t.UTC(), nil
+}
+
+// Stamp is a time whose JSON is the text of TimeLayout.
+type Stamp struct{ time.Time }
+
+// MarshalJSON writes the time in TimeLayout, the zero time as null.
+func (s Stamp) MarshalJSON() ([]byte, error) {
+	if s.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + FormatTime(s.Time) + `"`), nil
+}
+
+// UnmarshalJSON reads a time in TimeLayout or, from logs that were edited
+// by hand, in RFC 3339. Of null it stays as it is.
+func (s *Stamp) UnmarshalJSON(b []byte) error {
+	var text *string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return fmt.Errorf("timestamp: %w", err)
+	}
+	if text == nil {
+		return nil
+	}
+	t, err := ParseTime(*text)
+	if err != nil {
+		other, otherErr := time.Parse(time.RFC3339, *text)
+		if otherErr != nil {
+			return err
+		}
+		t = other.UTC()
+	}
+	s.Time = t
+	return nil
 }

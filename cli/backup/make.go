@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"ypcrawl/cli/export"
 	"ypcrawl/store"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 // Config says what is copied where, or put back from where.
@@ -23,11 +23,11 @@ type Config struct {
 
 // Made tells of a copy.
 type Made struct {
-	File     string    `json:"file"`
-	At       time.Time `json:"at"`
-	Bytes    int64     `json:"bytes"`
-	LogFiles int       `json:"log_files"`
-	LogBytes int64     `json:"log_bytes"` // within Bytes
+	File     string   `json:"file"`
+	At       yp.Stamp `json:"at"`
+	Bytes    int64    `json:"bytes"`
+	LogFiles int      `json:"log_files"`
+	LogBytes int64    `json:"log_bytes"` // within Bytes
 }
 
 // Make makes a copy. The error wraps export.ErrExists where File is there and may not be replaced.
@@ -59,7 +59,7 @@ func Make(ctx context.Context, cfg Config) (out Made, err error) {
 		return out, err
 	}
 	defer snap.Close()
-	out.File, out.At, out.LogFiles = cfg.File, snap.At, len(logs)
+	out.File, out.At.Time, out.LogFiles = cfg.File, snap.At, len(logs)
 	for _, l := range logs {
 		out.LogBytes += l.Info.Size()
 	}

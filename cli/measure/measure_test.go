@@ -37,7 +37,7 @@ func some() *report.Measures {
 		return report.Metric{Name: name, Labels: json.RawMessage(labels), Value: v, Help: "What it is."}
 	}
 	odd := store.JSON("a\\b \"c\"\nd\xff")
-	return &report.Measures{Now: noon, Metrics: []report.Metric{
+	return &report.Measures{Now: yp.Stamp{Time: noon}, Metrics: []report.Metric{
 		one("pages_total", `{}`, new(12_345_678.0)), one("runs", `{"state":"alive"}`, new(2.0)), one("source_success_ratio", `{"source":"demo"}`, new(0.975)),
 		one("runs", `{"state":"dead"}`, new(1.0)), one("source_success_ratio", `{"source":`+odd+`}`, nil), one("time_left_seconds", `{}`, nil),
 		one("source_layout_alarm", `{"source":`+odd+`}`, new(1.0)), one("last_run_finished_timestamp_seconds", `{}`, new(1.7951e9-2.5)),
@@ -213,7 +213,7 @@ func TestOnceASecond(t *testing.T) {
 			t.Fatalf("20 who asked at once made it read %d times", len(seen))
 		}
 		for read := range seen {
-			all, coverage = read.Now, read.SlowAt
+			all, coverage = read.Now.Time, read.SlowAt.Time
 		}
 		return all, coverage
 	}

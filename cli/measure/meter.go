@@ -87,7 +87,7 @@ func (m *Meter) Measures() (*report.Measures, error) {
 			return nil, err
 		}
 		slow, err := m.slow.get(m, m.cfg.Slow, m.cfg.Reader.MeasureSlowly)
-		all.SlowAt, all.Metrics = slow.At, append(all.Metrics, slow.Metrics...)
+		all.SlowAt.Time, all.Metrics = slow.At, append(all.Metrics, slow.Metrics...)
 		return all, err
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"ypcrawl/yp"
 )
@@ -26,7 +25,7 @@ const (
 type Message struct {
 	Version  int                `json:"version"`
 	Event    string             `json:"event"`
-	At       time.Time          `json:"at"`
+	At       yp.Stamp           `json:"at"`
 	Source   string             `json:"source,omitempty"` // none = the whole run, or several
 	Severity string             `json:"severity"`
 	Title    string             `json:"title"` // one line
@@ -46,7 +45,7 @@ const (
 // JSON is the message as it is stored and sent. Texts that came from pages are cut, without control
 // characters, and name no path of this machine.
 func (m Message) JSON() ([]byte, error) {
-	m.Version, m.At = version, m.At.UTC().Truncate(time.Millisecond)
+	m.Version = version
 	m.Title, m.Text = cut(Plain(m.Title), maxTitle), cut(Plain(m.Text), maxText)
 	m.Source, m.Database = yp.Printable(m.Source), filepath.Base(m.Database)
 	if m.Figures == nil {

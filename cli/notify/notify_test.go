@@ -17,6 +17,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
+
+	"ypcrawl/yp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -56,7 +58,7 @@ func to(t *testing.T, raw string) Destination {
 }
 
 var example = Message{
-	Event: SourceClosed, At: time.Date(2026, 11, 22, 10, 0, 0, 123456789, time.UTC), Source: "demo", Severity: Critical, Title: "demo is quarantined",
+	Event: SourceClosed, At: yp.Stamp{Time: time.Date(2026, 11, 22, 10, 0, 0, 123456789, time.UTC)}, Source: "demo", Severity: Critical, Title: "demo is quarantined",
 	Text: "the site blocks", Figures: map[string]float64{"share": 0.25, "targets": 27000}, Run: 7, Database: "/home/me/texas.db",
 }
 

@@ -72,7 +72,7 @@ func timeLeft(st *report.Standing) string {
 	case st.Seconds == 0 && st.Resting == 0:
 		return "nothing is left to do now"
 	}
-	return "time left for all that is due: " + st.Left.Text(st.Now)
+	return "time left for all that is due: " + st.Left.Text(st.Now.Time)
 }
 
 // figures are the four numbers.

@@ -93,7 +93,7 @@ func ChangesSince(at time.Time, passes []Pass) string {
 		begins["all"] = yp.FormatTime(at)
 	}
 	for _, pass := range passes {
-		begins[pass.Source] = yp.FormatTime(pass.Began)
+		begins[pass.Source] = yp.FormatTime(pass.Began.Time)
 	}
 	return store.JSON(begins)
 }

@@ -37,7 +37,7 @@ func TestNext(t *testing.T) {
 		if later := got.When == report.NextLater; later == got.At.IsZero() {
 			t.Errorf("target %d: at %s", id, got.At)
 		}
-		if got.At = (time.Time{}); got != want {
+		if got.At = (yp.Stamp{}); got != want {
 			t.Errorf("target %d: %+v, want %+v", id, got, want)
 		}
 	}
@@ -92,7 +92,7 @@ func TestNextOfClosedSource(t *testing.T) {
 			if (got.When == report.NextLater) == got.At.IsZero() {
 				t.Errorf("at %s", got.At)
 			}
-			if got.At = (time.Time{}); got != tc.want {
+			if got.At = (yp.Stamp{}); got != tc.want {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // Metric is one figure that monitoring asks for: a row of v_metrics, or what only locks, files and passes tell.
@@ -47,9 +48,9 @@ func (m *Metric) Pairs() (pairs []string) {
 
 // Measures are all metrics, of the whole file.
 type Measures struct {
-	Now     time.Time `json:"measured_at"`
-	SlowAt  time.Time `json:"slow_measured_at"` // coverage and passes
-	Metrics []Metric  `json:"metrics"`
+	Now     yp.Stamp `json:"measured_at"`
+	SlowAt  yp.Stamp `json:"slow_measured_at"` // coverage and passes
+	Metrics []Metric `json:"metrics"`
 
 	Sources []SourceStatus `json:"-"`
 	Runs    []RunHolder    `json:"-"`
@@ -111,7 +112,7 @@ func (k *Reader) Measure(ctx context.Context, logs string) (m *Measures, err err
 var none = json.RawMessage("{}")
 
 func (k *Reader) measure(ctx context.Context) (*Measures, error) {
-	m := &Measures{Now: k.db.Now()}
+	m := &Measures{Now: yp.Stamp{Time: k.db.Now()}}
 	var err error
 	if m.Metrics, err = list(ctx, k, "metrics", metrics, nil, func(x *Metric) []any { return []any{&x.Name, (*[]byte)(&x.Labels), &x.Value, &x.Help} }); err != nil {
 		return nil, err

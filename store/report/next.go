@@ -12,7 +12,7 @@ import (
 // Next says when a target is crawled next, and what would change that.
 type Next struct {
 	When   NextWhen   `json:"when"`
-	At     time.Time  `json:"at"`                // of NextLater, when that is known
+	At     yp.Stamp   `json:"at"`                // of NextLater, when that is known
 	Why    string     `json:"why"`               // for people
 	Remedy string     `json:"remedy,omitempty"`  // the command that makes it claimable, without the program's name
 	Held   WorkerName `json:"held_by,omitempty"` // the worker of NextHeld
@@ -64,7 +64,7 @@ func never(why, remedy string) Next { return Next{When: NextNever, Why: why, Rem
 // later is the latest of the times that the target waits for.
 func (t *waiting) later() Next {
 	n := Next{When: NextLater, Why: "it is due"}
-	waits := []Next{{At: t.NotBefore, Why: "then it is due again"}}
+	waits := []Next{{At: yp.Stamp{Time: t.NotBefore}, Why: "then it is due again"}}
 	switch t.Wait {
 	case "backoff":
 		waits[0].Why = "it waits after a failure"
@@ -79,10 +79,10 @@ func (t *waiting) later() Next {
 		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
 	if t.Availability != store.SourceOpen {
-		waits = append(waits, Next{At: t.ClosedUntil, Why: fmt.Sprintf("its source is %s: %s", t.Availability, ReasonText(t.ClosedWhy)), Remedy: SourceRemedy(t.Source, t.Availability)})
+		waits = append(waits, Next{At: yp.Stamp{Time: t.ClosedUntil}, Why: fmt.Sprintf("its source is %s: %s", t.Availability, ReasonText(t.ClosedWhy)), Remedy: SourceRemedy(t.Source, t.Availability)})
 	}
 	for _, w := range waits {
-		if w.At.After(n.At) {
+		if w.At.After(n.At.Time) {
 			n.At, n.Why, n.Remedy = w.At, w.Why, w.Remedy
 		}
 	}

@@ -26,8 +26,8 @@ const (
 type Pass struct {
 	SourceID int64     `json:"-"`
 	Source   string    `json:"source"`
-	Began    time.Time `json:"began_at"`
-	Ended    time.Time `json:"ended_at"` // end of its last run; zero = one is running
+	Began    yp.Stamp  `json:"began_at"`
+	Ended    yp.Stamp  `json:"ended_at"` // end of its last run; zero = one is running
 	Runs     int64     `json:"runs"`
 	LastRun  int64     `json:"last_run"` // its number
 	Outcome  string    `json:"outcome"`  // of the last run
@@ -117,8 +117,8 @@ func MarkOf(all []Pass) *Since {
 func begins(all []Pass) (first time.Time, of map[int64]time.Time) {
 	of = map[int64]time.Time{}
 	for i, p := range all {
-		if of[p.SourceID] = p.Began; i == 0 || p.Began.Before(first) {
-			first = p.Began
+		if of[p.SourceID] = p.Began.Time; i == 0 || p.Began.Before(first) {
+			first = p.Began.Time
 		}
 	}
 	return first, of
@@ -149,9 +149,9 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 		return k.pool().QueryRowContext(ctx, query, args...).Scan(into...)
 	}
 	var text string
-	err = get(lastPass, scope.Args(), &text, at(&p.Began))
+	err = get(lastPass, scope.Args(), &text, at(&p.Began.Time))
 	if errors.Is(err, sql.ErrNoRows) { // what is shown of the scope was found by searches beside it
-		err = get(lastOfAny, scope.Args()[:2], &text, at(&p.Began))
+		err = get(lastOfAny, scope.Args()[:2], &text, at(&p.Began.Time))
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -163,7 +163,7 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	if err != nil {
 		return false, err
 	}
-	began, first := yp.FormatTime(p.Began), int64(0)
+	began, first := yp.FormatTime(p.Began.Time), int64(0)
 	p.State = PassFinished
 	err = k.each(ctx, passRuns, []any{p.SourceID, text, began}, func(rows *sql.Rows) error {
 		var uuid, host string
@@ -172,8 +172,8 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 		if p.Runs++; p.Runs == 1 {
 			first = p.LastRun
 		}
-		if end.After(p.Ended) {
-			p.Ended = end
+		if end.After(p.Ended.Time) {
+			p.Ended.Time = end
 		}
 		if p.Outcome == "running" && host == k.host && k.alive(uuid) {
 			p.State = PassRunning
@@ -189,13 +189,13 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 		return false, err
 	}
 	if p.State == PassRunning {
-		p.Ended = time.Time{}
+		p.Ended.Time = time.Time{}
 		return true, nil
 	}
 	if err := get(passFollowed, []any{began, p.SourceID, text}, &followed); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
 	}
-	row := store.PassRow{SourceID: p.SourceID, Selection: text, Began: p.Began}
+	row := store.PassRow{SourceID: p.SourceID, Selection: text, Began: p.Began.Time}
 	if !followed {
 		if open, err = row.Open(get); open {
 			p.State = PassStopped

@@ -105,10 +105,10 @@ func TestPassOverRuns(t *testing.T) {
 	w.start(t, true, nil, "demo")
 	w.want(t, "before the first page", store.Scope{})
 	w.crawl(t, "demo", []string{"CA", "TX"}, 1, "a")
-	w.want(t, "in progress", store.Scope{}, report.Pass{Source: "demo", Began: began, Runs: 1, State: report.PassRunning, First: true, PassCounts: &report.PassCounts{New: 2}})
+	w.want(t, "in progress", store.Scope{}, report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Runs: 1, State: report.PassRunning, First: true, PassCounts: &report.PassCounts{New: 2}})
 	w.end(t, checkpoint.OutcomeBudget)
 	ended := w.Now()
-	w.want(t, "a budget is used up", store.Scope{}, report.Pass{Source: "demo", Began: began, Ended: ended, Runs: 1, State: report.PassStopped, First: true, PassCounts: &report.PassCounts{New: 2}})
+	w.want(t, "a budget is used up", store.Scope{}, report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: ended}, Runs: 1, State: report.PassStopped, First: true, PassCounts: &report.PassCounts{New: 2}})
 	w.Move(time.Hour)
 	w.start(t, true, nil, "demo")
 	w.crawl(t, "demo", []string{"CA", "TX"}, 2, "a")
@@ -116,12 +116,12 @@ func TestPassOverRuns(t *testing.T) {
 	noErr(t, os.Remove(filepath.Join(store.LockDir(w.DB().Path()), w.run.UUID+".lock")))
 	_, err := w.RecoverDead(t.Context(), store.Scope{})
 	noErr(t, err)
-	w.want(t, "killed", store.Scope{}, report.Pass{Source: "demo", Began: began, Ended: killed, Runs: 2, State: report.PassStopped, First: true, PassCounts: &report.PassCounts{New: 4}})
+	w.want(t, "killed", store.Scope{}, report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: killed}, Runs: 2, State: report.PassStopped, First: true, PassCounts: &report.PassCounts{New: 4}})
 	w.Move(time.Hour)
 	w.start(t, true, nil, "demo")
 	w.crawl(t, "demo", []string{"CA", "TX"}, 1, "b")
 	w.end(t, checkpoint.OutcomeDone)
-	first := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 3, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 6}}
+	first := report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: w.Now()}, Runs: 3, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 6}}
 	w.want(t, "finished", store.Scope{}, first)
 
 	// A run that finds nothing to do begins another pass, which is none of the last one.
@@ -135,7 +135,7 @@ func TestPassOverRuns(t *testing.T) {
 	w.start(t, true, nil, "demo")
 	w.crawl(t, "demo", []string{"CA", "TX"}, 4, "c")
 	w.end(t, checkpoint.OutcomeDone)
-	w.want(t, "the next one", store.Scope{}, report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}})
+	w.want(t, "the next one", store.Scope{}, report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: w.Now()}, Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}})
 	f := report.SincePasses(mustPasses(t, w), report.ChangeFilter{})
 	if n, err := w.CountChanges(t.Context(), f); err != nil || n[store.EventNew] != 1 {
 		t.Errorf("changes since: %v, %v", n, err)
@@ -156,7 +156,7 @@ func TestPassFinishedWithFailures(t *testing.T) {
 	w.start(t, true, nil, "demo")
 	w.crawl(t, "demo", both, 1, "shared")
 	w.end(t, checkpoint.OutcomeDone)
-	want := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassStopped, PassCounts: &report.PassCounts{}}
+	want := report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: w.Now()}, Runs: 1, State: report.PassStopped, PassCounts: &report.PassCounts{}}
 	left := func() string {
 		ids := ""
 		rows, err := w.DB().Read().QueryContext(t.Context(), `SELECT id FROM targets WHERE status = 'PLANNED' ORDER BY id`)
@@ -220,8 +220,8 @@ func TestPassesOfSources(t *testing.T) {
 	w.start(t, false, nil, "demo", "two") // of which two has nothing to do
 	w.crawl(t, "demo", both, 2)
 	w.end(t, checkpoint.OutcomeDone)
-	demo := report.Pass{Source: "demo", Began: monday, Ended: w.Now(), Runs: 3, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 4}}
-	two := report.Pass{Source: "two", Began: began, Ended: ended, Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}}
+	demo := report.Pass{Source: "demo", Began: yp.Stamp{Time: monday}, Ended: yp.Stamp{Time: w.Now()}, Runs: 3, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 4}}
+	two := report.Pass{Source: "two", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: ended}, Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}}
 	w.want(t, "both", store.Scope{}, demo, two)
 	w.want(t, "one", store.Scope{SourceID: w.sources["two"]}, two)
 	if began.Before(tuesday) {
@@ -249,13 +249,13 @@ func TestPassOfStates(t *testing.T) {
 	w.start(t, true, []string{"CA"}, "demo")
 	w.crawl(t, "demo", []string{"CA"}, 2)
 	w.end(t, checkpoint.OutcomeDone)
-	ca := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 2}}
+	ca := report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: w.Now()}, Runs: 1, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 2}}
 	w.Move(time.Hour)
 	began = w.Now()
 	w.start(t, true, []string{"TX"}, "demo")
 	w.crawl(t, "demo", []string{"TX"}, 2)
 	w.end(t, checkpoint.OutcomeDone)
-	tx := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 2}}
+	tx := report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: w.Now()}, Runs: 1, State: report.PassFinished, First: true, PassCounts: &report.PassCounts{New: 2}}
 	w.want(t, "CA", store.Scope{States: []string{"CA"}}, ca)
 	w.want(t, "TX", store.Scope{States: []string{"TX"}}, tx)
 	w.want(t, "all", store.Scope{}, tx)
@@ -268,7 +268,7 @@ func TestPassOfStates(t *testing.T) {
 	w.start(t, true, []string{"CA", "TX"}, "demo")
 	w.crawl(t, "demo", []string{"TX"}, 2, "x")
 	w.end(t, checkpoint.OutcomeDone)
-	later := report.Pass{Source: "demo", Began: began, Ended: w.Now(), Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}}
+	later := report.Pass{Source: "demo", Began: yp.Stamp{Time: began}, Ended: yp.Stamp{Time: w.Now()}, Runs: 1, State: report.PassFinished, PassCounts: &report.PassCounts{New: 1}}
 	ca.PassCounts.New = 3 // the listing that TX shows is one of CA
 	w.want(t, "CA, beside", store.Scope{States: []string{"CA"}}, ca)
 	w.want(t, "all, the later one", store.Scope{}, later)
@@ -278,7 +278,7 @@ func TestPassOfStates(t *testing.T) {
 	noErr(t, w.DB().Read().QueryRowContext(t.Context(), `SELECT min(city_id) FROM targets WHERE state = 'CA'`).Scan(&city.CityIDs[0]))
 	passes, err := w.LastPasses(t.Context(), city)
 	noErr(t, err)
-	if len(passes) != 1 || !passes[0].Began.Equal(ca.Began) {
+	if len(passes) != 1 || !passes[0].Began.Equal(ca.Began.Time) {
 		t.Errorf("of a city of CA: %+v", passes)
 	}
 }
@@ -287,9 +287,9 @@ func TestPassText(t *testing.T) {
 	t.Parallel()
 	at := func(d, h int) time.Time { return time.Date(2026, 11, d, h, 0, 0, 0, time.UTC) }
 	for want, p := range map[string]report.Pass{
-		"pass of source demo from 2026-11-20 03:00 to 04:00Z, 3 runs, finished":               {Source: "demo", Began: at(20, 3), Ended: at(20, 4), Runs: 3, State: report.PassFinished},
-		"pass of source demo from 2026-11-20 03:00 to 2026-11-21 04:00Z, 1 run, not finished": {Source: "demo", Began: at(20, 3), Ended: at(21, 4), Runs: 1, State: report.PassStopped},
-		"first pass of source demo in progress since 2026-11-20 03:00Z, 1 run":                {Source: "demo", Began: at(20, 3), Runs: 1, State: report.PassRunning, First: true},
+		"pass of source demo from 2026-11-20 03:00 to 04:00Z, 3 runs, finished":               {Source: "demo", Began: yp.Stamp{Time: at(20, 3)}, Ended: yp.Stamp{Time: at(20, 4)}, Runs: 3, State: report.PassFinished},
+		"pass of source demo from 2026-11-20 03:00 to 2026-11-21 04:00Z, 1 run, not finished": {Source: "demo", Began: yp.Stamp{Time: at(20, 3)}, Ended: yp.Stamp{Time: at(21, 4)}, Runs: 1, State: report.PassStopped},
+		"first pass of source demo in progress since 2026-11-20 03:00Z, 1 run":                {Source: "demo", Began: yp.Stamp{Time: at(20, 3)}, Runs: 1, State: report.PassRunning, First: true},
 	} {
 		if got := p.Text(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // Counts are targets by status, with the pages and listings behind them.
@@ -66,20 +67,20 @@ func (k *Reader) Overall(ctx context.Context, scope store.Scope) (c Counts, err 
 
 // Progress is all that `progress` tells.
 type Progress struct {
-	Now     time.Time `json:"now"`
-	Overall Counts    `json:"overall"`
-	States  *Table    `json:"states"`
-	Workers *Table    `json:"workers"`             // that hold a target
-	Errors  *Table    `json:"errors"`              // of targets in trouble
-	Beyond  int64     `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
-	Rate    float64   `json:"pages_per_second"`    // of the runs alive now
-	Live    int       `json:"live_runs"`
-	Left              // of runs alive; -1 s without one
+	Now     yp.Stamp `json:"now"`
+	Overall Counts   `json:"overall"`
+	States  *Table   `json:"states"`
+	Workers *Table   `json:"workers"`             // that hold a target
+	Errors  *Table   `json:"errors"`              // of targets in trouble
+	Beyond  int64    `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
+	Rate    float64  `json:"pages_per_second"`    // of the runs alive now
+	Live    int      `json:"live_runs"`
+	Left             // of runs alive; -1 s without one
 	Lately
 
 	// For what everything waits, and until when; zero = until somebody opens the source.
-	WaitingFor   string    `json:"waiting_for,omitempty"`
-	WaitingUntil time.Time `json:"waiting_until"`
+	WaitingFor   string   `json:"waiting_for,omitempty"`
+	WaitingUntil yp.Stamp `json:"waiting_until"`
 
 	Details *DetailTotals `json:"details,omitempty"` // where somebody wants some, over all states
 
@@ -147,7 +148,7 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (*Progress, er
 
 // goingOn reads what Progress and Standing have in common.
 func (k *Reader) goingOn(ctx context.Context, p *Progress, scope store.Scope) (err error) {
-	p.Now, p.Left.Seconds = k.db.Now(), -1
+	p.Now.Time, p.Left.Seconds = k.db.Now(), -1
 	if p.Overall, err = k.Overall(ctx, scope); err == nil {
 		err = k.speed(ctx, p, scope)
 	}
@@ -258,14 +259,14 @@ func (k *Reader) closed(ctx context.Context, p *Progress, scope store.Scope) err
 	slices.SortStableFunc(p.Closed, func(a, b SourceStatus) int { return a.Until.Compare(b.Until) })
 	if p.Live > 0 && len(p.Closed) > 0 && len(p.Closed) == len(busy) {
 		first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(s SourceStatus) bool { return !s.Until.IsZero() }))] // that opens by itself
-		p.WaitingFor, p.WaitingUntil = fmt.Sprintf("the source is %s: %s", first.Availability, first.Reason), first.Until
+		p.WaitingFor, p.WaitingUntil.Time = fmt.Sprintf("the source is %s: %s", first.Availability, first.Reason), first.Until
 	}
 	return err
 }
 
 // Figures are what progress tells beside its counters. They are read from the rows themselves.
 type Figures struct {
-	At       time.Time      `json:"figures_at"` // when they were read
+	At       yp.Stamp       `json:"figures_at"` // when they were read
 	Of       string         `json:"figures_of"` // what of the file they count
 	Coverage CoverageTotals `json:"coverage"`
 	Passes   []Pass         `json:"passes"`
@@ -273,7 +274,7 @@ type Figures struct {
 
 // Figures reads them. Of the scope, source and states count.
 func (k *Reader) Figures(ctx context.Context, scope store.Scope) (f *Figures, err error) {
-	f = &Figures{At: k.db.Now(), Of: OfScope(scope)}
+	f = &Figures{At: yp.Stamp{Time: k.db.Now()}, Of: OfScope(scope)}
 	if f.Coverage, err = k.CoverageTotals(ctx, scope); err == nil {
 		f.Passes, err = k.Passes(ctx, scope)
 	}

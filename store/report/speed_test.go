@@ -65,7 +65,7 @@ func (w *timeWorld) tell(t *testing.T) *report.Progress {
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
 	w := newTimeWorld(t) // 40 searches
-	if p := w.tell(t); p.Seconds != -1 || p.Left.Text(p.Now) != "unknown" {
+	if p := w.tell(t); p.Seconds != -1 || p.Left.Text(p.Now.Time) != "unknown" {
 		t.Errorf("before anything was read: %+v", p.Left)
 	}
 	w.read(t, 10, 3*time.Second)
@@ -89,8 +89,8 @@ func TestTimeLeft(t *testing.T) {
 	}
 	w.clock.Move(time.Minute)
 	want := "unknown, with 1 target that rests until " + yp.ClockTime(w.clock.Now(), w.clock.Now().Add(set.Wait-time.Minute))
-	if p := w.tell(t); p.Left.Text(p.Now) != want {
-		t.Errorf("got %q, want %q", p.Left.Text(p.Now), want)
+	if p := w.tell(t); p.Left.Text(p.Now.Time) != want {
+		t.Errorf("got %q, want %q", p.Left.Text(p.Now.Time), want)
 	}
 }
 

@@ -109,7 +109,7 @@ func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error)
 	if s.OwnPages = held > 0 && own == held; held > 0 {
 		return nil
 	}
-	if s.Places, err = list(ctx, k, "waiting runs", waitingRuns, append(args[:2:2], yp.FormatTime(s.Now)), value[string]); err != nil {
+	if s.Places, err = list(ctx, k, "waiting runs", waitingRuns, append(args[:2:2], yp.FormatTime(s.Now.Time)), value[string]); err != nil {
 		return err
 	}
 	if _, err = k.one(ctx, "look for work", anyReady, args, &ready); err == nil && ready == 0 {

@@ -53,9 +53,9 @@ const (
 
 // Left is the time until all that is due is read.
 type Left struct {
-	Seconds Seconds   `json:"eta_seconds"` // at the speed of the last minutes; less than 0 = unknown
-	Resting int64     `json:"resting"`     // targets of every kind that wait for minutes after a first failure
-	Until   time.Time `json:"resting_until"`
+	Seconds Seconds  `json:"eta_seconds"` // at the speed of the last minutes; less than 0 = unknown
+	Resting int64    `json:"resting"`     // targets of every kind that wait for minutes after a first failure
+	Until   yp.Stamp `json:"resting_until"`
 }
 
 const (
@@ -87,7 +87,7 @@ const (
 func (k *Reader) TimeLeft(ctx context.Context, scope store.Scope, began time.Time, work []Work) (left Left, err error) {
 	now := k.db.Now()
 	far := yp.FormatTime(now.Add(yp.BeyondBackoff))
-	if _, err = k.one(ctx, "count resting targets", restingTargets, placesOf(scope, yp.FormatTime(now), far), &left.Resting, at(&left.Until)); err != nil {
+	if _, err = k.one(ctx, "count resting targets", restingTargets, placesOf(scope, yp.FormatTime(now), far), &left.Resting, at(&left.Until.Time)); err != nil {
 		return left, err
 	}
 	from := now.Add(-LookBack)
@@ -117,7 +117,7 @@ func (k *Reader) TimeLeft(ctx context.Context, scope store.Scope, began time.Tim
 
 // leftNow is the time left while a run lives that does not wait for its source; else nil.
 func (k *Reader) leftNow(ctx context.Context, scope store.Scope) (*Left, error) {
-	p := &Progress{Now: k.db.Now()}
+	p := &Progress{Now: yp.Stamp{Time: k.db.Now()}}
 	err := k.speed(ctx, p, scope)
 	if p.Live == 0 || p.WaitingFor != "" {
 		return nil, err

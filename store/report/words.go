@@ -19,7 +19,7 @@ func (n Next) Text(now time.Time) string {
 	case NextNow:
 		return "claimable now: " + n.Why
 	case NextLater:
-		text = "claimable at " + yp.Moment(now, n.At) + ": " + n.Why
+		text = "claimable at " + yp.Moment(now, n.At.Time) + ": " + n.Why
 	default:
 		text = "never by itself: " + n.Why
 	}
@@ -49,8 +49,8 @@ func (s *Standing) Sentence() string {
 		return sentence(s.Waiting())
 	case len(s.Places) > 0:
 		return fmt.Sprintf("Waiting: other runs work on as many targets in %s as --max-per-state allows.", strings.Join(s.Places, ", "))
-	case !s.NextDue.IsZero() && s.NextDue.After(s.Now):
-		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now, s.NextDue))
+	case !s.NextDue.IsZero() && s.NextDue.After(s.Now.Time):
+		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
 	one, several := "A run crawls ", "runs crawl "
 	if s.OwnPages {
@@ -67,7 +67,7 @@ func (s *Standing) Sentence() string {
 	if s.Crawling > 0 {
 		text += " with " + yp.Plural(s.Crawling, "worker")
 	}
-	return text + ", since " + yp.ClockTime(s.Now, s.Since) + "."
+	return text + ", since " + yp.ClockTime(s.Now.Time, s.Since) + "."
 }
 
 // nobody is the sentence where no run is under way.
@@ -78,7 +78,7 @@ func (s *Standing) nobody() string {
 	case s.Last == nil:
 		return "No run was started yet; " + yp.Plural(s.Overall.Targets, "target") + " planned."
 	}
-	at := yp.ClockTime(s.Now, s.Last.At)
+	at := yp.ClockTime(s.Now.Time, s.Last.At)
 	switch {
 	case s.Last.Elsewhere:
 		return fmt.Sprintf("No run is under way on this machine. A run on %s has not ended; its last heartbeat was at %s.", s.Last.Host, at)
@@ -86,8 +86,8 @@ func (s *Standing) nobody() string {
 		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
 	}
 	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
-	if s.NextDue.After(s.Now) {
-		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now, s.NextDue))
+	if s.NextDue.After(s.Now.Time) {
+		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
 	return text
 }
@@ -124,7 +124,7 @@ func (p *Progress) Waiting() string {
 	case p.WaitingUntil.IsZero():
 		return "waiting: " + p.WaitingFor
 	}
-	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(p.Now, p.WaitingUntil), p.WaitingFor)
+	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(p.Now.Time, p.WaitingUntil.Time), p.WaitingFor)
 }
 
 // Speed says how fast it goes: "0.18 pages/s".
@@ -135,7 +135,7 @@ func (p *Progress) Pacing() string {
 	if p.WaitingFor != "" {
 		return p.Speed() + ", " + p.Waiting()
 	}
-	return p.Speed() + ", time left: " + p.Left.Text(p.Now)
+	return p.Speed() + ", time left: " + p.Left.Text(p.Now.Time)
 }
 
 // Failures says how many requests failed: "9 of 47 requests failed in the last hour (19.1%)".
@@ -158,7 +158,7 @@ func (p *Progress) Reasons() (lines []string) {
 		text := cmp.Or(words[w[0]], fmt.Sprint(w[0])) + ": " + yp.Plural(w[1].(int64), "target")
 		var next time.Time
 		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
-			text += ", the first until " + yp.ClockTime(p.Now, next)
+			text += ", the first until " + yp.ClockTime(p.Now.Time, next)
 		}
 		lines = append(lines, text)
 	}
@@ -172,7 +172,7 @@ func (l Left) Text(now time.Time) string {
 		text = yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
 	}
 	if l.Resting > 0 {
-		text += fmt.Sprintf(", with %s that %s until %s", yp.Plural(l.Resting, "target"), restVerb(l.Resting), yp.ClockTime(now, l.Until))
+		text += fmt.Sprintf(", with %s that %s until %s", yp.Plural(l.Resting, "target"), restVerb(l.Resting), yp.ClockTime(now, l.Until.Time))
 	}
 	return text
 }
