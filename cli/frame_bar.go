@@ -25,8 +25,6 @@ type Snapshot struct {
 	Companies     int64         // companies they belong to
 	Rate          float64       // pages of every kind a second over the last minute
 	ETA           time.Duration // until all that is due is read, at the speed of the last minutes; 0 = not known
-	Resting       int64         // targets that wait for minutes after a first failure,
-	RestUntil     time.Time     // the last of them until then
 	Waiting       string        // why nothing moves, if so: "until 14:05:33Z: the source is held: Retry-After"
 	Held          bool          // nothing will end before that wait does
 	Workers       int           // at work
@@ -181,9 +179,6 @@ func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
 	if eta := s.eta(); eta != "" {
 		e = e.Str("eta", eta)
 	}
-	if s.Resting > 0 {
-		e = e.Int64("resting", s.Resting)
-	}
 	if s.Waiting != "" {
 		e = e.Str("waiting", s.Waiting)
 	}
@@ -284,9 +279,6 @@ func (s Snapshot) parts() []part {
 	}
 	if left := s.eta(); left != "" {
 		list = append(list, part{1, "ETA " + left})
-	}
-	if s.Resting > 0 {
-		list = append(list, part{3, fmt.Sprintf("%s resting until %s", thousands(s.Resting), yp.ClockTime(time.Now(), s.RestUntil))})
 	}
 	if s.Waiting != "" { // until when is worth more than why
 		when, why, _ := strings.Cut("waiting "+yp.Printable(s.Waiting), ": ")

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,7 +44,6 @@ func (p *Program) status(c *cli.Context) error {
 			return nil
 		}
 		s.RolledUp = stale == nil
-		s.Part("sources").Add("cause", func(row []any) any { return causeOf(s.Sources, row[0]) })
 		return p.tell(c, s, func(w *sections) { p.statusText(w, s) })
 	}
 	err := p.with(c, existing, show)
@@ -71,33 +69,10 @@ func (p *Program) statusText(w *sections, s *report.Status) {
 	}
 	var lines []string
 	if s.Left != nil {
-		lines = append(lines, "Time left: "+s.Left.Text(s.Now)+".")
+		lines = append(lines, "Time left: "+s.Left.Text()+".")
 	}
 	w.lines(append(lines, report.PassLines(s.Passes)...)...)
 	if !s.RolledUp {
 		w.lines("The database could not be written: the figures of sources are not updated, see their times.")
 	}
-}
-
-// causeOf says why a source is not healthy; nil where it is.
-func causeOf(all []report.SourceStatus, name any) any {
-	ms := func(n *int64) time.Duration { return time.Duration(orZero(n)) * time.Millisecond }
-	for _, s := range all {
-		c := s.Profile
-		text := health.Profile{
-			Status: health.Status(c.Status), Class: yp.ErrorClass(c.Class), Samples1h: int(c.Samples1h), OtherStatus: c.Other,
-			Rate1h: orZero(c.Rate1h), P50: ms(c.P50), P95: ms(c.P95),
-		}.Cause()
-		if s.Name == name && text != "" {
-			return text
-		}
-	}
-	return nil
-}
-
-func orZero[T any](v *T) (zero T) {
-	if v == nil {
-		return zero
-	}
-	return *v
 }

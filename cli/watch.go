@@ -118,7 +118,7 @@ func (w *watcher) snapshot() Snapshot {
 	if w.r.onlyIndexes {
 		s.TargetsTotal, s.TargetsDone, s.TargetsFailed, s.PagesDone = w.r.indexes(), st.Indexes, st.IndexesFailed, st.IndexPages
 	}
-	if s.Resting, s.RestUntil = w.left.Resting, w.left.Until.Time; w.left.Seconds >= 0 && !w.asked.IsZero() {
+	if w.left.Seconds >= 0 && !w.asked.IsZero() {
 		s.ETA = max(time.Duration(float64(w.left.Seconds)*float64(time.Second))-w.r.keeper.DB().Now().Sub(w.asked), time.Second)
 	}
 	return s
@@ -127,10 +127,6 @@ func (w *watcher) snapshot() Snapshot {
 // askTimeLeft asks for the time left, as `progress` does, for what this run is about.
 func (w *watcher) askTimeLeft() {
 	ctx, results := context.WithoutCancel(w.r.c.Context), w.sources.Results()
-	scope := w.r.sources[0].scope
-	if w.r.several() {
-		scope.SourceID = 0
-	}
 	var all []report.Work
 	for i, c := range w.r.sources {
 		st := results[i].Stats
@@ -151,7 +147,7 @@ func (w *watcher) askTimeLeft() {
 			all = append(all, x)
 		}
 	}
-	if left, err := w.r.keeper.TimeLeft(ctx, scope, w.r.began, all); err == nil {
+	if left, err := w.r.keeper.TimeLeft(ctx, w.r.began, all); err == nil {
 		w.left, w.asked = left, w.r.keeper.DB().Now()
 	}
 }

@@ -111,7 +111,7 @@ func (s *Sources) rollUp(ctx context.Context) error {
 				log = e.cfg.Logger.Warn()
 			}
 			if p.Class != "" {
-				log = log.Str("cause", p.Cause())
+				log = log.Str("cause", string(p.Class))
 			}
 			log.Str("component", "crawl").Str("source", e.cfg.Source.Name()).Str("status", e.status).Msg("health of the source")
 		}

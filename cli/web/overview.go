@@ -69,10 +69,10 @@ func timeLeft(st *report.Standing) string {
 		return "no run is under way"
 	case st.WaitingFor != "":
 		return "no page is read while everything waits"
-	case st.Seconds == 0 && st.Resting == 0:
+	case st.Seconds == 0:
 		return "nothing is left to do now"
 	}
-	return "time left for all that is due: " + st.Left.Text(st.Now.Time)
+	return "time left for all that is due: " + st.Left.Text()
 }
 
 // figures are the four numbers.

@@ -2,7 +2,6 @@ package health
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	"ypcrawl/yp"
@@ -44,7 +43,6 @@ type Counts struct {
 	Samples24h, OK24h      int
 	P50, P95               time.Duration         // latency of the hour's samples, nearest rank; 0 = no sample
 	Failures               map[yp.ErrorClass]int // of the hour
-	OtherStatus            int                   // most frequent HTTP status of those that are "unknown", 0 = none
 	Samples10m, Limited10m int                   // Limited are the 429s
 }
 
@@ -142,7 +140,6 @@ type Profile struct {
 	P50, P95              time.Duration // of the hour
 	Dominant              yp.ErrorClass // of the hour, "" = none stands out
 	Burst                 bool          // of 429s
-	OtherStatus           int           // of the hour's failures of class "unknown", the most frequent; not stored
 
 	FailingSince    time.Time     // failing or quarantined without a break
 	QuarantineUntil time.Time     // then one probe
@@ -161,7 +158,7 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p.Samples1h, p.Rate1h = c.Samples1h, rate(c.OK1h, c.Samples1h)
 	p.Samples24h, p.Rate24h = c.Samples24h, rate(c.OK24h, c.Samples24h)
 	p.P50, p.P95 = c.P50, c.P95
-	p.Dominant, p.Burst, p.OtherStatus = c.Dominant(), c.Burst(), c.OtherStatus
+	p.Dominant, p.Burst = c.Dominant(), c.Burst()
 	p.UpdatedAt = now
 	base, previous := c.Base(), p.Class
 	if p.Status != Quarantined && (previous == "" || previous == yp.ClassUnknown) && !c.rateAtLeast(healthyPercent) {
@@ -190,30 +187,6 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 		p.Class = ""
 	}
 	return p
-}
-
-// Cause says for people why the source is not healthy: its error class, or what there is
-// to say where that is "unknown". "" = it is healthy, or was never rolled up.
-func (p Profile) Cause() string {
-	latency, name := p.P95, "p95"
-	if p.Samples1h < someSamples {
-		latency, name = p.P50, "p50"
-	}
-	switch {
-	case p.Class != yp.ClassUnknown:
-		return string(p.Class)
-	case p.Samples1h == 0:
-		return "no page was reached in the last hour"
-	case p.Rate1h*100 < healthyPercent && p.OtherStatus >= 200 && p.OtherStatus < 300:
-		return "answers that were cut off"
-	case p.Rate1h*100 < healthyPercent && p.OtherStatus > 0:
-		return fmt.Sprintf("HTTP status %d", p.OtherStatus)
-	case p.Rate1h*100 < healthyPercent:
-		return "failures of an unknown class"
-	case latency > healthyLatency:
-		return fmt.Sprintf("slow: %s %.1f s", name, latency.Seconds())
-	}
-	return string(p.Class)
 }
 
 // Probed returns the profile after the probe of a quarantine: success takes it to

@@ -90,29 +90,6 @@ func TestRolled(t *testing.T) {
 	})
 }
 
-// TestCause: where no class says it, the cause is told all the same.
-func TestCause(t *testing.T) {
-	others := Counts{Samples1h: 100, OK1h: 50, Failures: classes{yp.ClassUnknown: 50}}
-	numbered := others
-	numbered.OtherStatus = 410
-	cut := others // a truncated gzip, say: the status came, and the page did not
-	cut.OtherStatus = 200
-	for want, c := range map[string]Counts{
-		"":                                     good,
-		"timeout":                              bad,
-		"slow: p95 2.5 s":                      {Samples1h: 100, OK1h: 100, P50: time.Second, P95: 2500 * time.Millisecond},
-		"slow: p50 1.6 s":                      {Samples1h: 10, OK1h: 10, P50: 1600 * time.Millisecond, P95: 9 * time.Second},
-		"no page was reached in the last hour": {},
-		"HTTP status 410":                      numbered,
-		"answers that were cut off":            cut,
-		"failures of an unknown class":         others,
-	} {
-		if got := (Profile{}).Rolled(c, noon).Cause(); got != want {
-			t.Errorf("%+v: %q, want %q", c, got, want)
-		}
-	}
-}
-
 // quarantined is a source quarantined at noon for auth errors.
 func quarantined() Profile {
 	return Profile{}.Rolled(forbidden, noon.Add(-30*time.Minute)).Rolled(forbidden, noon)

@@ -14,8 +14,7 @@ import (
 
 // readCounts is what the requests of the enabled sources say at ?1; ?2 is a day before, ?3 an hour,
 // ?4 ten minutes. What counts is every request but robots.txt, our own deferrals, and those that a
-// proxy itself failed: the index requests_rollup leaves these out and has all that is asked, but for
-// the status of failures of class "unknown". A row dated in the future, left by a clock that was set
+// proxy itself failed: the index requests_rollup leaves these out and has all that is asked. A row dated in the future, left by a clock that was set
 // back, does not count. The percentiles are the nearest rank: the smallest latency that so many of
 // the samples do not exceed. A histogram is sorted sooner than samples.
 const readCounts = `
@@ -43,9 +42,7 @@ const readCounts = `
 		WHERE s.enabled = 1 AND finished_at > ?4 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
 		GROUP BY 1)
 	SELECT s.id, ifnull(h.n, 0), ifnull(h.ok, 0), ifnull(h.n, 0) + ifnull(d.n, 0), ifnull(h.ok, 0) + ifnull(d.ok, 0), p50, p95,
-		ifnull(failures, '{}'), ifnull(b.n, 0), ifnull(b.limited, 0),
-		iif(failures LIKE '%"unknown"%', ifnull((SELECT http_status FROM requests WHERE source_id = s.id AND finished_at > ?3 AND finished_at <= ?1
-			AND proxy_failed = 0 AND type <> 'robots' AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1), 0), 0)
+		ifnull(failures, '{}'), ifnull(b.n, 0), ifnull(b.limited, 0)
 	FROM sources s LEFT JOIN hour h ON h.source_id = s.id LEFT JOIN failures f ON f.source_id = s.id
 	LEFT JOIN day d ON d.source_id = s.id LEFT JOIN burst b ON b.source_id = s.id
 	WHERE s.enabled = 1 ORDER BY s.id`
@@ -99,7 +96,7 @@ func (m *Monitor) counts(ctx context.Context, now time.Time) ([]sourceCounts, er
 	return store.All(m.db.Reader(ctx), readCounts, at, func(c *sourceCounts) []any {
 		return []any{
 			&c.source, &c.Samples1h, &c.OK1h, &c.Samples24h, &c.OK24h, millis(&c.P50), millis(&c.P95), (*classCounts)(&c.Failures),
-			&c.Samples10m, &c.Limited10m, &c.OtherStatus,
+			&c.Samples10m, &c.Limited10m,
 		}
 	})
 }

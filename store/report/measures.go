@@ -148,8 +148,7 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 		l = *left
 	}
 	m.Metrics = append(m.Metrics,
-		Metric{"time_left_seconds", none, known(l.Seconds, left != nil && l.Seconds >= 0), "Until all that is due is read, at the speed of the last minutes; absent = unknown."},
-		Metric{"targets_resting", none, known(l.Resting, left != nil), "Targets that wait for minutes after a first failure."})
+		Metric{"time_left_seconds", none, known(l.Seconds, left != nil && l.Seconds >= 0), "Until all that is due is read, at the speed of the last minutes; absent = unknown."})
 	return m, nil
 }
 

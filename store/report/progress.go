@@ -240,7 +240,7 @@ func (k *Reader) speed(ctx context.Context, p *Progress, scope store.Scope) erro
 	}
 	work, err := k.Work(ctx, scope, p.brings)
 	if err == nil {
-		p.Left, err = k.TimeLeft(ctx, scope, p.Since, work)
+		p.Left, err = k.TimeLeft(ctx, p.Since, work)
 	}
 	return err
 }

@@ -71,9 +71,8 @@ func TestQueryPlans(t *testing.T) {
 		"list: errors":       {asked("errors", "", ""), nil, []string{"crawl_attempts_by_end (finished_at>?"}, ""},
 		"list: set aside":    {asked("waits", "", ""), nil, []string{"targets_set_aside"}, ""},
 
-		"time left: pages":   {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
-		"time left: resting": {restingTargets, []any{0, "[]", "x", "y"}, []string{"targets_waiting (wait_reason=? AND not_before>? AND not_before<?)"}, ""},
-		"time left: work":    {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
+		"time left: pages": {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
+		"time left: work":  {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
 
 		"closings: count":    {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
 		"measures: runs":     {runHolders, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},

@@ -61,11 +61,11 @@ func (w *timeWorld) tell(t *testing.T) *report.Progress {
 }
 
 // TestTimeLeft: unknown before two pages were read and when none comes any more, never 0 while
-// targets rest or details are due, and not of a time at which nobody crawled.
+// details are due, and not of a time at which nobody crawled.
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
 	w := newTimeWorld(t) // 40 searches
-	if p := w.tell(t); p.Seconds != -1 || p.Left.Text(p.Now.Time) != "unknown" {
+	if p := w.tell(t); p.Seconds != -1 || p.Left.Text() != "unknown" {
 		t.Errorf("before anything was read: %+v", p.Left)
 	}
 	w.read(t, 10, 3*time.Second)
@@ -80,17 +80,6 @@ func TestTimeLeft(t *testing.T) {
 	w.read(t, 5, 4*time.Second)
 	if p := w.tell(t); p.Seconds != 100 {
 		t.Errorf("25 left, four seconds each: %+v", p.Left)
-	}
-	w.read(t, 24, time.Second)
-	set, err := w.Fail(t.Context(), w.claim(t, 0), yp.CodeTimeout, "slow")
-	noErr(t, err)
-	if p := w.tell(t); p.Seconds < report.Seconds(set.Wait.Seconds()-0.001) || p.Resting != 1 || !p.Until.Equal(w.clock.Now().Add(set.Wait).Truncate(time.Millisecond)) {
-		t.Errorf("one rests for %s: %+v", set.Wait, p.Left)
-	}
-	w.clock.Move(time.Minute)
-	want := "unknown, with 1 target that rests until " + yp.ClockTime(w.clock.Now(), w.clock.Now().Add(set.Wait-time.Minute))
-	if p := w.tell(t); p.Left.Text(p.Now.Time) != want {
-		t.Errorf("got %q, want %q", p.Left.Text(p.Now.Time), want)
 	}
 }
 

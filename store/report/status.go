@@ -21,21 +21,11 @@ type Status struct {
 
 // MarshalJSON implements json.Marshaler.
 func (s *Status) MarshalJSON() ([]byte, error) {
-	all := Object{{"now", s.Now}, {"rolled_up", s.RolledUp}}
+	all := Object{{"now", yp.Stamp{Time: s.Now}}, {"rolled_up", s.RolledUp}}
 	for _, t := range s.Parts {
 		all = append(all, Named{t.Name, t})
 	}
 	return append(all, Named{"time_left", s.Left}, Named{"passes", s.Passes}).MarshalJSON()
-}
-
-// Part returns a part by its name.
-func (s *Status) Part(name string) *Table {
-	for _, t := range s.Parts {
-		if t.Name == name {
-			return t
-		}
-	}
-	panic("status has no " + name)
 }
 
 // workersNow are the workers that have not stopped.
@@ -50,7 +40,7 @@ const workersNow = `
 // Of targets each is looked at once, in the subquery: LIMIT keeps SQLite from deciding its schedule anew in each sum.
 var statusParts = []Part{
 	{
-		Name: "sources", Show: "source availability status success_1h_percent samples_1h cause success_24h_percent samples_24h latency_p50_ms latency_p95_ms rated_at",
+		Name: "sources", Show: "source availability status success_1h_percent samples_1h error_class success_24h_percent samples_24h latency_p50_ms latency_p95_ms rated_at",
 		Query: `
 	SELECT source, availability, until, reason, status, error_class, success_1h_percent, samples_1h, success_24h_percent, samples_24h,
 		latency_p50_ms, latency_p95_ms, rated_at, stage, base_url
@@ -136,46 +126,26 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 	return s, nil
 }
 
-// SourceStatus is whether one source may be asked, and how it answers.
+// SourceStatus is whether one source may be asked.
 type SourceStatus struct {
 	ID           int64
 	Name         string
-	BaseURL      string
 	Availability store.SourceState
 	Until        time.Time // when it may open by itself
 	Code         yp.ErrorCode
 	Reason       string
 	FailingSince time.Time // without a break
 	Remedy       string    // the command that opens it, without the program's name; none while the site blocks
-	Profile      Profile
 
 	busy bool // it has something to do in the states asked for
 }
 
-// Profile is how a source answers, as it was rolled up last.
-type Profile struct {
-	Status    string // "" = never rolled up
-	Class     string
-	Samples1h int64
-	Rate1h    *float64 // 0–1, nil without a sample
-	P50       *int64   // milliseconds, of the hour
-	P95       *int64
-	Other     int // of class unknown: the most frequent HTTP status of the last hour's failures of that class
-}
-
-const (
-	sourceStatus = `
-	SELECT g.source_id, g.source, s.base_url, g.state, g.until, ifnull(g.code, ''), ifnull(g.reason, ''), p.failing_since,
+const sourceStatus = `
+	SELECT g.source_id, g.source, g.state, g.until, ifnull(g.code, ''), ifnull(g.reason, ''), p.failing_since,
 		EXISTS (SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
-			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))),
-		ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), p.success_rate_1h, p.latency_p50_ms, p.latency_p95_ms
-	FROM v_source_availability g JOIN sources s ON s.id = g.source_id LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
+	FROM v_source_availability g LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
 	WHERE ?1 = 0 OR g.source_id = ?1 ORDER BY g.source`
-	// otherStatus is the HTTP status to name where no class of failures says more.
-	otherStatus = `
-	SELECT ifnull(http_status, 0) FROM requests WHERE source_id = ? AND finished_at > ? AND proxy_failed = 0 AND type <> 'robots'
-		AND error_class = 'unknown' GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1`
-)
 
 // Sources lists the sources that the database knows, by name.
 func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
@@ -185,21 +155,10 @@ func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
 // sourceStatus is Sources of a scope: its source, and its states for what they have to do.
 func (k *Reader) sourceStatus(ctx context.Context, scope store.Scope) ([]SourceStatus, error) {
 	all, err := list(ctx, k, "list sources", sourceStatus, placesOf(scope), func(s *SourceStatus) []any {
-		p := &s.Profile
-		return []any{
-			&s.ID, &s.Name, &s.BaseURL, &s.Availability, at(&s.Until), &s.Code, &s.Reason, at(&s.FailingSince), &s.busy,
-			&p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.P50, &p.P95,
-		}
+		return []any{&s.ID, &s.Name, &s.Availability, at(&s.Until), &s.Code, &s.Reason, at(&s.FailingSince), &s.busy}
 	})
 	for i := range all {
-		s := &all[i]
-		s.Remedy = SourceRemedy(s.Name, s.Availability)
-		if s.Profile.Class == string(yp.ClassUnknown) {
-			args := []any{s.ID, yp.FormatTime(k.db.Now().Add(-time.Hour))}
-			if _, err := k.one(ctx, "list sources", otherStatus, args, &s.Profile.Other); err != nil {
-				return nil, err
-			}
-		}
+		all[i].Remedy = SourceRemedy(all[i].Name, all[i].Availability)
 	}
 	return all, err
 }

@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,9 +20,13 @@ func readStatus(t *testing.T, b *bundle, scope store.Scope) *report.Status {
 	return s
 }
 
+func partOf(s *report.Status, name string) *report.Table {
+	return s.Parts[slices.IndexFunc(s.Parts, func(t *report.Table) bool { return t.Name == name })]
+}
+
 // part is columns of a part of status, a text for each row.
 func part(s *report.Status, name string, columns ...string) (rows []string) {
-	return valuesOf(s.Part(name), columns...)
+	return valuesOf(partOf(s, name), columns...)
 }
 
 // valuesOf is columns of a table, a text for each row.
@@ -78,7 +83,7 @@ func TestStatusOfNothing(t *testing.T) {
 	s, err := b.Status(t.Context(), store.Scope{SourceID: b.scope.SourceID})
 	noErr(t, err)
 	for _, name := range strings.Fields("targets kinds errors hosts workers") {
-		if rows := s.Part(name).Rows; len(rows) != 0 {
+		if rows := partOf(s, name).Rows; len(rows) != 0 {
 			t.Errorf("%s: %v", name, rows)
 		}
 	}

@@ -53,9 +53,7 @@ const (
 
 // Left is the time until all that is due is read.
 type Left struct {
-	Seconds Seconds  `json:"eta_seconds"` // at the speed of the last minutes; less than 0 = unknown
-	Resting int64    `json:"resting"`     // targets of every kind that wait for minutes after a first failure
-	Until   yp.Stamp `json:"resting_until"`
+	Seconds Seconds `json:"eta_seconds"` // at the speed of the last minutes; less than 0 = unknown
 }
 
 const (
@@ -63,9 +61,6 @@ const (
 	SELECT count(*), min(at), max(at) FROM (SELECT r.finished_at AS at FROM requests r
 		WHERE r.source_id = ?1 AND r.proxy_failed = 0 AND r.finished_at > ?2 AND r.outcome = 'success' AND r.type IN ` + pageTypes + `
 		ORDER BY r.finished_at DESC LIMIT ?3)`
-	restingTargets = `
-	SELECT count(*), max(t.not_before) FROM targets t
-	WHERE t.wait_reason = 'backoff' AND t.not_before > ?3 AND t.not_before <= ?4 AND t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + placesOn
 	// What an operator has set aside, or a source that nothing opens by itself, is not done now.
 	workLeft = `
 	SELECT o.source_id,
@@ -82,19 +77,15 @@ const (
 )
 
 // TimeLeft says how long the work takes that runs since began do side by side. It is one answer
-// for the bar, `progress`, the page and the metrics: of the source that takes longest, and no
-// sooner than the last of the targets of the scope that rest. Of the scope, source and states count.
-func (k *Reader) TimeLeft(ctx context.Context, scope store.Scope, began time.Time, work []Work) (left Left, err error) {
+// for the bar, `progress`, the page and the metrics: of the source that takes longest. What rests after a failure is
+// none of it: v_waits tells of that.
+func (k *Reader) TimeLeft(ctx context.Context, began time.Time, work []Work) (left Left, err error) {
 	now := k.db.Now()
-	far := yp.FormatTime(now.Add(yp.BeyondBackoff))
-	if _, err = k.one(ctx, "count resting targets", restingTargets, placesOf(scope, yp.FormatTime(now), far), &left.Resting, at(&left.Until.Time)); err != nil {
-		return left, err
-	}
 	from := now.Add(-LookBack)
 	if began.After(from) { // what an earlier run did says nothing: nobody crawled between the two
 		from = began
 	}
-	longest, known := max(left.Until.Sub(now), 0), true
+	longest, known := time.Duration(0), true
 	for _, w := range work {
 		pages, ok := w.pages()
 		if pages > 0 && ok {

@@ -135,7 +135,7 @@ func (p *Progress) Pacing() string {
 	if p.WaitingFor != "" {
 		return p.Speed() + ", " + p.Waiting()
 	}
-	return p.Speed() + ", time left: " + p.Left.Text(p.Now.Time)
+	return p.Speed() + ", time left: " + p.Left.Text()
 }
 
 // Failures says how many requests failed: "9 of 47 requests failed in the last hour (19.1%)".
@@ -165,23 +165,12 @@ func (p *Progress) Reasons() (lines []string) {
 	return lines
 }
 
-// Text says it: "4m12s", "4m12s, with 2 targets that rest until 14:05:33Z", "unknown".
-func (l Left) Text(now time.Time) string {
-	text := "unknown"
-	if l.Seconds >= 0 {
-		text = yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
+// Text says it: "4m12s", or "unknown".
+func (l Left) Text() string {
+	if l.Seconds < 0 {
+		return "unknown"
 	}
-	if l.Resting > 0 {
-		text += fmt.Sprintf(", with %s that %s until %s", yp.Plural(l.Resting, "target"), restVerb(l.Resting), yp.ClockTime(now, l.Until.Time))
-	}
-	return text
-}
-
-func restVerb(n int64) string {
-	if n == 1 {
-		return "rests"
-	}
-	return "rest"
+	return yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
 }
 
 // Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10Z, 3
