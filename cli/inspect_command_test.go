@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +61,7 @@ func TestNamedProxy(t *testing.T) {
 			t.Errorf("%s: %d (%v), want %d", word, got.ID, err, want)
 		}
 	}
-	if _, err := namedProxy(all, "http://me:xxxxx@h:80"); !errors.Is(err, health.ErrAmbiguous) || !isUsage(err) {
+	if _, err := namedProxy(all, "http://me:xxxxx@h:80"); !isUsage(err) || !strings.Contains(err.Error(), "use the id") {
 		t.Errorf("a name of two: %v", err)
 	}
 	if _, err := namedProxy(all, "http://me:sekret@elsewhere:80"); !isUsage(err) || strings.Contains(err.Error(), "sekret") {

@@ -43,7 +43,7 @@ func (p *Program) proxySwitch(name, usage string, enabled bool) *cli.Command {
 	return &cli.Command{
 		Name: name, Usage: usage, ArgsUsage: "ID or NAME...", Args: true, Flags: []cli.Flag{jsonFlag()},
 		Action: func(c *cli.Context) error {
-			return p.eachProxy(c, name+"d", "", func(m *health.Monitor, id string) (bool, error) {
+			return p.eachProxy(c, name+"d", "", func(m *health.Monitor, id int64) (bool, error) {
 				return m.SetProxyEnabled(c.Context, id, enabled)
 			})
 		},
@@ -116,7 +116,7 @@ const maxProxyList = 16 << 20
 
 // eachProxy does something to the proxies that the arguments name, once all of them were
 // found, and the question, if there is one, was answered.
-func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *health.Monitor, id string) (bool, error)) error {
+func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *health.Monitor, id int64) (bool, error)) error {
 	if !c.Args().Present() {
 		return Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
 	}
@@ -133,7 +133,7 @@ func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *he
 		}
 		rows := []proxyRow{}
 		for _, x := range found {
-			if _, err = do(m, idText(x.ID)); err != nil {
+			if _, err = do(m, x.ID); err != nil {
 				break
 			}
 			rows = append(rows, proxyRow{x.Name, done})
@@ -180,11 +180,11 @@ func namedProxy(all []health.Proxy, word string) (found health.Proxy, err error)
 	case 1:
 		return found, nil
 	}
-	return found, Usagef("%q: %w", name, health.ErrAmbiguous)
+	return found, Usagef("several proxies have the name %q: use the id", name)
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {
-	return p.eachProxy(c, "removed", "Remove %s with all statistics?", func(m *health.Monitor, id string) (bool, error) {
+	return p.eachProxy(c, "removed", "Remove %s with all statistics?", func(m *health.Monitor, id int64) (bool, error) {
 		return m.RemoveProxy(c.Context, id)
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/sync/errgroup"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
@@ -94,27 +93,18 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-// planAtOnce is how many sources are planned side by side: their commits go together.
-const planAtOnce = 8
-
 // plan plans the targets of all sources, and counts what is there of them.
 func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, err error) {
-	plans := make([]checkpoint.Planned, len(ids))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(planAtOnce)
 	for i, id := range ids {
-		g.Go(func() (err error) {
-			plans[i], err = r.planOne(ctx, r.sources[i], id)
-			return err
-		})
-	}
-	err = g.Wait()
-	for _, p := range plans {
+		p, err := r.planOne(ctx, r.sources[i], id)
+		if err != nil {
+			return all, err
+		}
 		all.Selected += p.Selected
 		all.Added += p.Added
 		all.Deepened += p.Deepened
 	}
-	return all, err
+	return all, nil
 }
 
 func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpoint.Planned, err error) {

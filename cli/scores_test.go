@@ -104,7 +104,7 @@ func TestRefresh(t *testing.T) {
 	s := newScored(t)
 	a := s.take(t)
 	s.pool.Report(a, nil)
-	if _, err := s.monitor.SetProxyEnabled(t.Context(), "1", false); err != nil {
+	if _, err := s.monitor.SetProxyEnabled(t.Context(), 1, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.monitor.AddProxy(t.Context(), "http://c:1", "http://c:1"); err != nil {

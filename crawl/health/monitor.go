@@ -19,9 +19,6 @@ var (
 	ErrProbeLost = errors.New("the probe came too late: another process probes the source")
 	// ErrNoSource means that no source has that id.
 	ErrNoSource = errors.New("no such source")
-	// ErrAmbiguous means that a name stands for several proxies: their id tells
-	// them apart.
-	ErrAmbiguous = errors.New("several proxies have this name: use the id")
 )
 
 // Monitor keeps how sources fare in the database. It holds no state of its own

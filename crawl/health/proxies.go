@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"ypcrawl/store"
@@ -41,7 +40,6 @@ const (
 	FROM proxies ORDER BY id`
 	// ON CONFLICT DO NOTHING would use a number up.
 	insertProxy = `INSERT INTO proxies (url, name, created_at) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM proxies WHERE url = ?1)`
-	findProxy   = `SELECT id FROM proxies WHERE name = ?1 OR id = ?2`
 	// Never a trap: a proxy that an operator enables has its rest behind it.
 	enableProxy = `
 	UPDATE proxies SET enabled = ?2, consecutive_failures = iif(?2, 0, consecutive_failures), cooldown_until = iif(?2, NULL, cooldown_until)
@@ -94,39 +92,14 @@ func (m *Monitor) AddProxy(ctx context.Context, url, name string) (added bool, e
 	return added, nil
 }
 
-// SetProxyEnabled is the operator's word on a proxy, named by id or name. Enabling
-// it ends its rest. ErrAmbiguous when several have that name.
-func (m *Monitor) SetProxyEnabled(ctx context.Context, idOrName string, enabled bool) (found bool, err error) {
-	return m.changeProxy(ctx, "enable or disable it", enableProxy, idOrName, flag(enabled))
+// SetProxyEnabled is the operator's word on a proxy. Enabling it ends its rest.
+func (m *Monitor) SetProxyEnabled(ctx context.Context, id int64, enabled bool) (found bool, err error) {
+	return m.change(ctx, enableProxy, id, flag(enabled))
 }
 
-// RemoveProxy forgets a proxy, named by id or name, and how it fared. ErrAmbiguous
-// when several have that name.
-func (m *Monitor) RemoveProxy(ctx context.Context, idOrName string) (found bool, err error) {
-	return m.changeProxy(ctx, "remove it", removeProxy, idOrName)
-}
-
-func (m *Monitor) changeProxy(ctx context.Context, what, query, idOrName string, args ...any) (found bool, err error) {
-	number, err := strconv.ParseInt(idOrName, 10, 64)
-	if err != nil {
-		number = 0 // a name
-	}
-	err = m.db.Write(ctx, func(tx *store.Tx) error {
-		ids, err := store.Column[int64](tx, findProxy, idOrName, number)
-		switch {
-		case err != nil || len(ids) == 0:
-			return err
-		case len(ids) > 1:
-			return ErrAmbiguous
-		}
-		n, err := tx.Changed(query, append([]any{ids[0]}, args...)...)
-		found = n > 0
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("proxy %s: %s: %w", idOrName, what, err)
-	}
-	return found, nil
+// RemoveProxy forgets a proxy, and how it fared.
+func (m *Monitor) RemoveProxy(ctx context.Context, id int64) (found bool, err error) {
+	return m.change(ctx, removeProxy, id)
 }
 
 // ProxyUse is how a proxy fared since it was last counted.

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -59,41 +58,23 @@ func TestProxies(t *testing.T) {
 			t.Error(d)
 		}
 	})
-	t.Run("named by id or by name", func(t *testing.T) {
+	t.Run("disabled and removed", func(t *testing.T) {
 		t.Parallel()
 		w := withProxies(t)
-		for _, c := range []struct {
-			name  string
-			found bool
-		}{{"10", true}, {nameB, true}, {"11", false}, {"0", false}, {"", false}, {urlA, false}, {"http://nowhere", false}} {
-			if found, err := w.SetProxyEnabled(t.Context(), c.name, false); found != c.found || err != nil {
-				t.Errorf("%q: found %v, %v", c.name, found, err)
+		for id, want := range map[int64]bool{10: true, 20: true, 11: false} {
+			if found, err := w.SetProxyEnabled(t.Context(), id, false); found != want || err != nil {
+				t.Errorf("%d: found %v, %v", id, found, err)
 			}
 		}
 		if a, b := w.proxies(t); a.Enabled || b.Enabled {
 			t.Error("not disabled")
 		}
-		for name, want := range map[string]bool{"20": true, "21": false} {
-			if found, err := w.RemoveProxy(t.Context(), name); found != want || err != nil {
-				t.Errorf("%q: removed %v, %v", name, found, err)
+		for id, want := range map[int64]bool{20: true, 21: false} {
+			if found, err := w.RemoveProxy(t.Context(), id); found != want || err != nil {
+				t.Errorf("%d: removed %v, %v", id, found, err)
 			}
 		}
 		wantRows(t, w.db, `SELECT id FROM proxies`, "10")
-	})
-	t.Run("a name that stands for two", func(t *testing.T) {
-		t.Parallel()
-		w := withProxies(t)
-		_, err := w.AddProxy(t.Context(), "http://u:other@a:8080", nameA)
-		ok(t, err)
-		for _, try := range []func() (bool, error){
-			func() (bool, error) { return w.RemoveProxy(t.Context(), nameA) },
-			func() (bool, error) { return w.SetProxyEnabled(t.Context(), nameA, false) },
-		} {
-			if found, err := try(); found || !errors.Is(err, ErrAmbiguous) {
-				t.Errorf("%v, %v, want ErrAmbiguous", found, err)
-			}
-		}
-		wantRows(t, w.db, `SELECT sum(enabled) FROM proxies`, "3")
 	})
 }
 
@@ -116,12 +97,12 @@ func TestCountProxy(t *testing.T) {
 		t.Errorf("the other one: %+v", b)
 	}
 	t.Run("an operator ends its rest", func(t *testing.T) {
-		_, err := w.SetProxyEnabled(t.Context(), "10", false)
+		_, err := w.SetProxyEnabled(t.Context(), 10, false)
 		ok(t, err)
 		if a, _ := w.proxies(t); a.Consecutive != 11 || a.CooldownUntil.IsZero() {
 			t.Errorf("disabling has ended its rest: %+v", a)
 		}
-		_, err = w.SetProxyEnabled(t.Context(), "10", true)
+		_, err = w.SetProxyEnabled(t.Context(), 10, true)
 		ok(t, err)
 		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() || a.Failures != 13 {
 			t.Errorf("%+v", a)
