@@ -20,9 +20,10 @@ import (
 // a subcommand where there are any. A single dash is a value; a value that
 // begins with a dash needs "--flag=-value". Flags after a command's own
 // arguments ("sources show demo --json") are moved before them, since the
-// library reads no flag beyond the first argument; and flags of the program or
+// library reads no flag beyond the first argument; flags of the program or
 // of a group after a subcommand's name ("run --db my.db") before that name,
-// where the library reads them.
+// where the library reads them; and flags of a command before its name
+// ("--states CA TX run") behind that.
 //
 // A line with --help, and a group of commands by itself, becomes `help COMMAND...`. args[0] is the
 // program's name. What names no command or flag, and arguments of a command that takes none, are
@@ -32,10 +33,11 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		return args, nil
 	}
 	at := commandPath{rootOf(app)}
-	out := [][]string{{args[0]}} // each command's name and its flags, rewritten
-	var operands []string        // the last command's own arguments, which go behind its flags
-	var wrong error              // the first unknown flag, unless --help follows
-	in := args[1:]               // still to be read
+	out := [][]string{{args[0]}} // each command's name, and then its flags, rewritten
+	var flags []typedFlag
+	var operands []string // the last command's own arguments, which go behind its flags
+	var wrong error       // the first unknown flag, unless --help follows
+	in := args[1:]        // still to be read
 	for len(in) > 0 && in[0] != "--" {
 		if len(at) == 1 {
 			in = renamed(in)
@@ -51,7 +53,10 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 			continue
 		}
 		name, value, hasValue := splitFlag(arg)
-		f, depth := at.flag(name)
+		f, _ := at.flag(name)
+		if f == nil {
+			f = further(at.last(), name)
+		}
 		switch {
 		case f == nil:
 			switch {
@@ -84,7 +89,14 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		if len(words) == 0 {
 			return nil, Usagef("flag %s needs a value; see '%s --help'", dashed(name), at)
 		}
-		out[depth] = append(out[depth], words...)
+		flags = append(flags, typedFlag{name, words})
+	}
+	for _, t := range flags { // a command that is named later may have them, or none
+		f, depth := at.flag(t.name)
+		if f == nil && wrong == nil && len(operands) == 0 && (len(at) > 1 || len(at.last().Subcommands) == 0) {
+			wrong = at.unknownFlag(t.name)
+		}
+		out[depth] = append(out[depth], t.words...)
 	}
 	if wrong != nil {
 		return nil, wrong
@@ -111,6 +123,25 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		return nil, Usagef("unexpected argument %q: %s takes no arguments; see '%[2]s --help'", words[0], at)
 	}
 	return slices.Concat(slices.Concat(out...), rest), nil
+}
+
+// typedFlag is a flag as it stands on the line, rewritten.
+type typedFlag struct {
+	name  string
+	words []string
+}
+
+// further finds a flag of a command below cmd.
+func further(cmd *cli.Command, name string) cli.Flag {
+	for _, sub := range cmd.Subcommands {
+		if f, _ := (commandPath{sub}).flag(name); f != nil {
+			return f
+		}
+		if f := further(sub, name); f != nil {
+			return f
+		}
+	}
+	return nil
 }
 
 // expandFlag gives one --name=value for each value, always under the canonical name: the
@@ -200,7 +231,7 @@ func (p commandPath) takesNone() bool {
 	return len(cmd.Subcommands) == 0 && !cmd.Args && cmd.ArgsUsage == ""
 }
 
-// unknownFlag names the flag that was probably meant, or a command that has one of that name.
+// unknownFlag names the flag that was probably meant.
 func (p commandPath) unknownFlag(name string) error {
 	var names []string
 	for _, cmd := range slices.Backward(p) {
@@ -208,15 +239,14 @@ func (p commandPath) unknownFlag(name string) error {
 			names = append(names, f.Names()[0])
 		}
 	}
+	eachCommand(p.last().Subcommands, func(cmd *cli.Command) {
+		for _, f := range cmd.Flags {
+			names = append(names, f.Names()[0])
+		}
+	})
 	hint := ""
 	if near, ok := yp.Nearest(name, names); ok {
 		hint = ": did you mean --" + near + "?"
-	} else {
-		for _, sub := range slices.Backward(p.last().Subcommands) {
-			if f, depth := (commandPath{sub}).flag(name); f != nil && depth == 0 {
-				hint = fmt.Sprintf(": write it after a command, as in '%s %s %s'", p, sub.Name, dashed(name))
-			}
-		}
 	}
 	return Usagef("unknown flag %s%s; see '%s --help'", yp.Printable(dashed(name)), hint, p)
 }
@@ -327,6 +357,8 @@ func wanted(f cli.Flag, why string) string {
 			return "want a whole number, without a unit"
 		}
 		return "want a smaller number"
+	case *cli.Float64Flag:
+		return "want a number"
 	}
 	return why
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -134,8 +135,8 @@ func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice repo
 	case err != nil:
 		return asUsage(err)
 	case rows.n == 0 && l.Headed && !c.IsSet("listing"):
-	case rows.n == 0 && len(choice.Values) == 0 && l.None != "":
-		p.note("%s", l.None)
+	case rows.n == 0 && len(choice.Values) == 0:
+		p.note("%s", cmp.Or(l.None, "There is no "+l.Noun+"."))
 	case rows.n == 0:
 		p.note("No %s matches.", l.Noun)
 	case limit > 0 && rows.n > limit:

@@ -171,11 +171,24 @@ func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
 	if d := pr.Details; d != nil {
 		w.more(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
 	}
+	if pr.WaitingFor == "" { // else that is said below
+		w.lines(whatToDo(pr.Now.Time, pr.Closed)...)
+	}
 	if pr.Live > 0 {
 		w.lines(append([]string{pr.Pacing(), pr.Failures()}, pr.Reasons()...)...)
 	}
 	w.part(pr.Now.Time, pr.Workers)
 	w.part(pr.Now.Time, pr.Errors)
+}
+
+// whatToDo says which of the sources are closed, and what is to be done about it.
+func whatToDo(now time.Time, sources []report.SourceStatus) (lines []string) {
+	for i := range sources {
+		if text := sources[i].WhatToDo(now); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	return lines
 }
 
 // figuresText says how much was seen, which pass it is, and what it brought.

@@ -56,16 +56,9 @@ func (p *Program) status(c *cli.Context) error {
 func (p *Program) statusText(w *sections, s *report.Status) {
 	for _, t := range s.Parts {
 		w.part(s.Now, t)
-		if t.Name != "sources" {
-			continue
+		if t.Name == "sources" {
+			w.lines(whatToDo(s.Now, s.Sources)...)
 		}
-		var closed []string
-		for i := range s.Sources {
-			if text := s.Sources[i].WhatToDo(s.Now); text != "" {
-				closed = append(closed, text)
-			}
-		}
-		w.lines(closed...)
 	}
 	var lines []string
 	if s.Left != nil {

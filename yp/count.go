@@ -2,6 +2,7 @@ package yp
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -34,9 +35,11 @@ func Plural[N int | int64](n N, noun string) string {
 	return Thousands(int64(n)) + " " + noun + "s"
 }
 
-// Share writes a share in percent with one decimal. What is not all is never shown as 100.0%.
+// Share writes a share in percent with one decimal, rounded as SQL rounds. What is not all is never shown as 100.0%.
 func Share(percent float64) string {
-	if percent < 100 {
+	whole := percent >= 100
+	percent = math.Round(10*percent) / 10
+	if !whole {
 		percent = min(percent, 99.9)
 	}
 	return fmt.Sprintf("%.1f%%", percent)

@@ -9,7 +9,7 @@ import (
 
 // TestShare: what is not all is never shown as all.
 func TestShare(t *testing.T) {
-	for share, want := range map[float64]string{0: "0.0%", 32: "32.0%", 58: "58.0%", 99.96: "99.9%", 66.66667: "66.7%", 100: "100.0%", 2.7745: "2.8%"} {
+	for share, want := range map[float64]string{0: "0.0%", 32: "32.0%", 58: "58.0%", 99.96: "99.9%", 66.66667: "66.7%", 100: "100.0%", 2.7745: "2.8%", 31.25: "31.3%"} {
 		if got := yp.Share(share); got != want {
 			t.Errorf("%v: got %s, want %s", share, got, want)
 		}

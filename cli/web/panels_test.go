@@ -40,7 +40,7 @@ func (b *served) troubled(t *testing.T) {
 // mean nothing are answered by what to do.
 func TestPanels(t *testing.T) {
 	t.Parallel()
-	b := serve(t, Config{})
+	b := serve(t, Config{Command: "ypcrawl --db t.db"})
 	b.troubled(t)
 	const escaped = `&lt;script&gt;alert(1)&lt;/script&gt;`
 	for path, c := range map[string]struct {
@@ -57,9 +57,9 @@ func TestPanels(t *testing.T) {
 		"/queue?status=x":               {404, []string{"There is no such filter"}},
 		"/queue?error=%3Cscript%3E":     {404, []string{"&lt;script", "There is no such filter"}},
 		"/queue?states=nowhere":         {404, []string{"There is no such filter"}},
-		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (", `<details class="card attempt"`}},
+		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (", "`ypcrawl --db t.db targets enable 9` changes that", `<details class="card attempt"`}},
 		"/targets/20":                   {200, []string{"It was never crawled."}},
-		"/targets/999":                  {404, []string{"no target", "ypcrawl targets list"}},
+		"/targets/999":                  {404, []string{"no target", "ypcrawl --db t.db targets list"}},
 		"/targets/x":                    {404, []string{"There is no target", "Choose one in the queue"}},
 		"/targets/99999999999999999999": {404, []string{"There is no target"}},
 		"/workers":                      {200, []string{"Run 1", "amber", `class="node running"`, "50 MB of memory, 1.5 s of processor time", `<table`, "Plumbers"}},
@@ -91,7 +91,7 @@ func TestPanels(t *testing.T) {
 					t.Errorf("it lacks %q:\n%s", want, text)
 				}
 			}
-			for _, never := range []string{"<script>alert", "could not be read", "\u202e", "ZgotmplZ"} {
+			for _, never := range []string{"<script>alert", "could not be read", "\u202e", "ZgotmplZ", "--db t.db --db"} {
 				if strings.Contains(text, never) {
 					t.Errorf("it has %q:\n%s", never, text)
 				}

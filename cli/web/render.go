@@ -114,10 +114,12 @@ func (s *Server) render(p Part, shown Shown, err error) fragment {
 	return fragment{ID: p.Name, HTML: html, Hash: strconv.FormatUint(h.Sum64(), 36)}
 }
 
-// text makes HTML fit for a browser, with the commands in it as they have to be typed here.
+// text makes HTML fit for a browser, with the commands in it as they have to be typed here. A page passes it again with its parts.
 func (s *Server) text(html string) string {
+	command := template.HTMLEscapeString(s.cfg.Command) + " "
 	for _, before := range []string{"<code>", "`"} {
-		html = strings.ReplaceAll(html, before+"ypcrawl ", before+template.HTMLEscapeString(s.cfg.Command)+" ")
+		html = strings.ReplaceAll(html, before+command, before+"ypcrawl ")
+		html = strings.ReplaceAll(html, before+"ypcrawl ", before+command)
 	}
 	return printable(html)
 }

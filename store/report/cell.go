@@ -15,7 +15,7 @@ import (
 // How the values of a list are written follows from the name of their column: a name means one thing everywhere.
 
 var (
-	switches = strings.Fields("enabled open kept auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429")
+	switches = strings.Fields("enabled open kept auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429 crawled crawled_before")
 	arrays   = strings.Fields("changes changed_fields reasons categories hours payment social services languages neighborhoods aka")
 	names    = strings.Fields("id run pid http_status company_id target_id listing delivery founded year")
 )

@@ -252,14 +252,13 @@ func (k *Reader) closed(ctx context.Context, p *Progress, scope store.Scope) err
 	busy := slices.DeleteFunc(all, func(s SourceStatus) bool { return !s.busy })
 	for _, s := range busy {
 		if s.Availability != store.SourceOpen {
-			s.Reason = ReasonText(s.Reason)
 			p.Closed = append(p.Closed, s)
 		}
 	}
 	slices.SortStableFunc(p.Closed, func(a, b SourceStatus) int { return a.Until.Compare(b.Until) })
 	if p.Live > 0 && len(p.Closed) > 0 && len(p.Closed) == len(busy) {
 		first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(s SourceStatus) bool { return !s.Until.IsZero() }))] // that opens by itself
-		p.WaitingFor, p.WaitingUntil.Time = fmt.Sprintf("the source is %s: %s", first.Availability, first.Reason), first.Until
+		p.WaitingFor, p.WaitingUntil.Time = fmt.Sprintf("the source is %s: %s", first.Availability, first.Why()), first.Until
 	}
 	return err
 }

@@ -320,6 +320,9 @@ func ReasonText(reason string) string {
 	return reason
 }
 
+// Why is the reason of a closed source for people.
+func (src *SourceStatus) Why() string { return ReasonText(src.Reason) }
+
 // Closed says for what a source is closed, and until when: "demo is paused: 401"; empty when it is open.
 func (src *SourceStatus) Closed(now time.Time) string {
 	if src.Availability == store.SourceOpen {
@@ -331,7 +334,7 @@ func (src *SourceStatus) Closed(now time.Time) string {
 		probe = "then one page is requested"
 	}
 	if src.Reason != "" && src.Availability != store.SourceDisabled {
-		text += ": " + ReasonText(src.Reason)
+		text += ": " + src.Why()
 	}
 	if src.Availability == store.SourceQuarantined {
 		text += "; " + probe + ", to see whether it answers"
