@@ -1284,7 +1284,8 @@ SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
            - julianday(r.started_at)) * 86400, 3) AS took_seconds,
        r.targets,                              -- brought to an outcome
        r.pages,                                -- committed, of every kind
-       r.listings_new AS new, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored, r.requests
+       r.listings_new AS new, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored,
+       iif(r.outcome IN ('running', 'dead'), nullif(r.requests, 0), r.requests) AS requests -- of one that has not ended those up to its last heartbeat, NULL = it has sent none
 FROM runs r LEFT JOIN sources s ON s.id = r.source_id;
 
 -- The passes of sources by the runs that worked on them: a row a run. What is NULL did not narrow the selection.

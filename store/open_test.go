@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"ypcrawl/store"
@@ -354,7 +355,9 @@ func TestOpenUnwritable(t *testing.T) {
 	self, err := os.Executable()
 	noErr(t, err)
 	program := filepath.Join(dir, "program")
+	syscall.ForkLock.RLock() // a process that another test starts meanwhile would have it open for writing
 	write(t, program, read(t, self))
+	syscall.ForkLock.RUnlock()
 	noErr(t, errors.Join(os.Chmod(program, 0o755), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)))
 	p := storetest.Command(t, "modes", path)
 	p.Path = program

@@ -101,7 +101,7 @@ func Cell(now time.Time, column string, v any) string {
 	case float64:
 		switch {
 		case strings.HasSuffix(column, "_seconds"):
-			return yp.Lasting(time.Duration(x * float64(time.Second)))
+			return yp.Millis(new(int64(1000 * x)))
 		case strings.HasSuffix(column, "percent"):
 			return yp.Share(x)
 		}

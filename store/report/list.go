@@ -25,7 +25,7 @@ type List struct {
 	Noun    string
 	Filters string // names of ListFilters
 	Time    string // the column that the filter "since" asks
-	Unless  string // a condition that the filter "all" lifts
+	Unless  string // a condition that the filter "all" lifts, and "run"
 	Usage   string // what the list is, for help
 	Page    string // where the page shows it, and its word in the navigation, "" = it has none: "/queue Queue"
 	Help    string // what is to be said besides
@@ -353,7 +353,7 @@ func (k *Reader) narrow(ctx context.Context, l List, choice Choice) (w condition
 			w.and(`source = (SELECT name FROM sources WHERE id = ?)`, choice.Scope.SourceID)
 		}
 		v, given := choice.Values[f.Name]
-		if given == (f.Kind == Switch) {
+		if given == (f.Kind == Switch) || f.Kind == Switch && choice.Values["run"] != nil { // of a run that is named all is shown
 			continue
 		}
 		words, many := v.([]string)

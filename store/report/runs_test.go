@@ -45,7 +45,7 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	says("under way", ask(), "[running <nil> 2]", "state", "exit_code", "requests_kept")
+	says("under way", ask(), "[running <nil> <nil> 2]", "state", "exit_code", "requests", "requests_kept")
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 3))
 	r := ask()
 	says("ended", r, "[done 0 or 3 10 1 2 3 2 1 1]", "state", "exit_code", "took_seconds", "pages", "new", "requests", "requests_kept", "claims", "attempts_kept")
