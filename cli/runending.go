@@ -382,7 +382,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 	s.Database.Path = r.keeper.DB().Path()
 	if all, err := r.keeper.Overall(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
-		s.Database.Listings, s.Database.Closed, s.Database.Companies = all.Listings, all.Closed, all.Companies
+		s.Database.Listings, s.Database.Closed, s.Database.Companies = all.Listings, all.Closed, *all.Companies
 	}
 	r.figures(&s)
 	if left != nil {

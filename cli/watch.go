@@ -40,7 +40,7 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 	// All that the database holds: counted by state, a company moves from one
 	// to another when its listings are merged, and the bar would jump back.
 	if all, err := r.keeper.Overall(r.c.Context, store.Scope{}); err == nil {
-		w.base.Listings, w.base.Companies = all.Listings, all.Companies
+		w.base.Listings, w.base.Companies = all.Listings, *all.Companies
 	}
 	shown := r.display.Follow(r.log, func() Snapshot {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {

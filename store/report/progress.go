@@ -27,7 +27,7 @@ type Counts struct {
 	Accepted   int64   `json:"accepted"`
 	Listings   int64   `json:"listings"`  // distinct, first seen in this state
 	Closed     int64   `json:"closed"`    // of them: their source dropped them
-	Companies  int64   `json:"companies"` // whose lead listing is in this state
+	Companies  *int64  `json:"companies"` // whose lead listing is in this state; null = of one of several sources: companies are of all
 }
 
 // ofTotals are the columns of Counts over target_totals, down to Accepted.
@@ -39,14 +39,17 @@ const ofTotals = `
 	ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked, ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
 	ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted`
 
+// allSources: what is counted of ?1 is counted of all.
+const allSources = `(?1 = 0 OR NOT EXISTS (SELECT 1 FROM sources WHERE id <> ?1))`
+
 const (
 	scopeCounts = `
-	SELECT ` + ofTotals + `, 0, 0, 0 FROM (
+	SELECT ` + ofTotals + `, 0, 0, NULL FROM (
 		SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED') AS status, count(*) AS targets, sum(t.page_current) AS pages, sum(t.raw_count) AS raw,
 			sum(t.accepted_count) AS accepted FROM targets t WHERE ` + where + ` GROUP BY 1)`
 	overallCounts = `
 	SELECT ` + ofTotals + `, (SELECT ifnull(sum(listings), 0) FROM listing_totals WHERE ` + places + `), (SELECT ifnull(sum(dropped), 0) FROM listing_totals WHERE ` + places + `),
-		(SELECT ifnull(sum(companies), 0) FROM company_totals WHERE ` + inStates + `)
+		iif(` + allSources + `, (SELECT ifnull(sum(companies), 0) FROM company_totals WHERE ` + inStates + `), NULL)
 	FROM target_totals WHERE kind = 'search' AND ` + places
 )
 
@@ -72,7 +75,7 @@ type Progress struct {
 	States  *Table   `json:"states"`
 	Workers *Table   `json:"workers"`             // that hold a target
 	Errors  *Table   `json:"errors"`              // of targets in trouble
-	Beyond  int64    `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
+	Beyond  *int64   `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
 	Rate    float64  `json:"pages_per_second"`    // of the runs alive now
 	Live    int      `json:"live_runs"`
 	Left             // of runs alive; -1 s without one
@@ -102,7 +105,7 @@ var (
 		Query: `
 	SELECT state, ` + ofTotals + `, ifnull((SELECT sum(x.listings) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS listings,
 		ifnull((SELECT sum(x.dropped) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS closed,
-		ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0) AS companies
+		iif(` + allSources + `, ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0), NULL) AS companies
 	FROM target_totals n WHERE kind = 'search' AND ` + places + ` GROUP BY state HAVING sum(targets) > 0 ORDER BY state`,
 	}
 	progressWorkers = Part{
@@ -134,9 +137,12 @@ func (k *Reader) Progress(ctx context.Context, scope store.Scope) (*Progress, er
 		if err = k.goingOn(ctx, p, scope); err != nil {
 			return err
 		}
-		p.Beyond = p.Overall.Companies
+		if p.Overall.Companies == nil {
+			return nil
+		}
+		p.Beyond = new(*p.Overall.Companies)
 		for _, row := range p.States.Rows {
-			p.Beyond -= p.States.Value(row, "companies").(int64)
+			*p.Beyond -= p.States.Value(row, "companies").(int64)
 		}
 		return nil
 	})
@@ -177,9 +183,9 @@ func (p *Progress) StatesShown(n int) *Table {
 	if left := len(p.States.Rows) - n; left > 0 {
 		t.Rows = append(t.Rows, blank(fmt.Sprintf("+%d more", left)))
 	}
-	if p.Beyond > 0 {
+	if p.Beyond != nil && *p.Beyond > 0 {
 		row := blank("elsewhere")
-		row[slices.Index(t.Columns, "companies")] = p.Beyond // a company counts where its own address is
+		row[slices.Index(t.Columns, "companies")] = *p.Beyond // a company counts where its own address is
 		t.Rows = append(t.Rows, row)
 	}
 	all := []any{"all"}
@@ -189,6 +195,10 @@ func (p *Progress) StatesShown(n int) *Table {
 			all = append(all, *v)
 		case *float64:
 			all = append(all, *v)
+		case **int64:
+			if all = append(all, nil); *v != nil {
+				all[len(all)-1] = **v
+			}
 		}
 	}
 	t.Rows = append(t.Rows, all)
