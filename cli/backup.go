@@ -14,6 +14,7 @@ import (
 	"ypcrawl/cli/export"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 const backupExamples = `  ypcrawl backup copies/monday.db                one file: database and logs
@@ -124,8 +125,8 @@ func (p *Program) restore(c *cli.Context) error {
 	}
 	return p.tell(c, out, func(w *sections) {
 		text := fmt.Sprintf("%s is restored from %s", out.DB, out.Backup)
-		if out.At != "" {
-			text += ", as it was at " + out.At
+		if at, err := yp.ParseTime(out.At); err == nil {
+			text += ", as it was at " + at.Format("2006-01-02 15:04:05Z")
 		}
 		if resumed {
 			text += " (this finished the interrupted restore)"

@@ -39,7 +39,7 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 		} else if !ok {
 			return Usagef("nothing was delivered to %q: `ypcrawl export deliveries` lists them all", name)
 		}
-		question := fmt.Sprintf("Forget the delivery %s? Its next file reports every listing as new.", name)
+		question := fmt.Sprintf("Forget the delivery %s, so that its next file reports every listing as new?", name)
 		if ok, err := p.confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
 			return err
 		}

@@ -28,7 +28,7 @@ listings are left out; with --since or --only those that closed since are told, 
 not read to their end, "new" may mean "seen for the first time", and closed listings are not noticed; stderr shows the share
 that was seen.
 
---as NAME stores how the file told each listing, and --since last-export writes what is otherwise now, each change once:
+--as NAME stores how the file told each listing, and with --since last-export "change" says what is otherwise now, each once:
   new        NAME never had it
   changed    its fields changed, or became known, since it was told: see changed_fields
   closed     its source dropped it

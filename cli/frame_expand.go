@@ -244,6 +244,7 @@ func (p commandPath) unknownFlag(name string) error {
 			names = append(names, f.Names()[0])
 		}
 	})
+	names = slices.DeleteFunc(names, func(s string) bool { return s == name }) // which others have
 	hint := ""
 	if near, ok := yp.Nearest(name, names); ok {
 		hint = ": did you mean --" + near + "?"
