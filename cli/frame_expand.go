@@ -52,7 +52,7 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 			operands = append(operands, arg)
 			continue
 		}
-		name, value, hasValue := splitFlag(arg)
+		name, _, _ := splitFlag(arg)
 		f, _ := at.flag(name)
 		if f == nil {
 			f = further(at.last(), name)
@@ -72,23 +72,11 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		case isSetting(f):
 			return nil, Usagef("%s is no flag: write run: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", dashed(name), name, variable(name))
 		}
-		words := []string{arg}
-		switch kind := kindOf(f); {
-		case kind == multiFlag:
-			if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !isFlag(in[0]) && at.takesNone() {
-				if name == "notify" { // its values are secrets
-					return nil, Usagef("unexpected argument after --notify=...: repeat --notify before it")
-				}
-				return nil, Usagef("unexpected argument %q after --%s=...: write --%[2]s %[3]q %[1]q, or repeat --%[2]s", in[0], f.Names()[0], value)
-			}
-		case kind == valueFlag && !hasValue && len(in) > 0: // the library takes any next word, so must we
-			words, in = append(words, in[0]), in[1:]
-		case kind == valueFlag && !hasValue:
-			words = nil
+		words, rest, err := typedWords(at, f, arg, in)
+		if err != nil {
+			return nil, err
 		}
-		if len(words) == 0 {
-			return nil, Usagef("flag %s needs a value; see '%s --help'", dashed(name), at)
-		}
+		in = rest
 		flags = append(flags, typedFlag{name, words})
 	}
 	for _, t := range flags { // a command that is named later may have them, or none
@@ -123,6 +111,28 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		return nil, Usagef("unexpected argument %q: %s takes no arguments; see '%[2]s --help'", words[0], at)
 	}
 	return slices.Concat(slices.Concat(out...), rest), nil
+}
+
+// typedWords are the words of a flag with its values, as the library reads them, and what follows them in `in`.
+func typedWords(at commandPath, f cli.Flag, arg string, in []string) (words, rest []string, err error) {
+	name, value, hasValue := splitFlag(arg)
+	switch kind := kindOf(f); {
+	case kind == multiFlag:
+		if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !isFlag(in[0]) && at.takesNone() {
+			if name == "notify" { // its values are secrets
+				return nil, nil, Usagef("unexpected argument after --notify=...: repeat --notify before it")
+			}
+			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%[2]s %[3]q %[1]q, or repeat --%[2]s", in[0], f.Names()[0], value)
+		}
+	case kind != valueFlag || hasValue:
+		words = []string{arg}
+	case len(in) > 0: // the library takes any next word, so must we
+		words, in = []string{arg, in[0]}, in[1:]
+	}
+	if len(words) == 0 {
+		return nil, nil, Usagef("flag %s needs a value; see '%s --help'", dashed(name), at)
+	}
+	return words, in, nil
 }
 
 // typedFlag is a flag as it stands on the line, rewritten.
