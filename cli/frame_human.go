@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 	"strings"
@@ -21,12 +22,8 @@ func ago(now, t time.Time) string { return yp.Ago(now, t) }
 
 func moment(now, t time.Time) string { return yp.Moment(now, t) }
 
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+// orDash is a text, and "–" for one that is not known, as report.Cell has it.
+func orDash(s string) string { return cmp.Or(s, "–") }
 
 // idText is an id as a cell: a name, with no separators, so that it can be typed.
 func idText(id int64) string { return strconv.FormatInt(id, 10) }

@@ -130,7 +130,7 @@ func TestTable(t *testing.T) {
 	want := `STATE  TARGETS    DONE  NOTE
 CA         200   50.0%  San José
 TX      12,345  100.0%  \x1b[31mred\u202e
-WY           -     0.2
+WY           –     0.2
 `
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

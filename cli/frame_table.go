@@ -57,7 +57,7 @@ func facts(title, name string, lines ...string) *table {
 }
 
 // row adds a row: one cell a column, missing ones stay empty. Integers get
-// thousands separators, floats one decimal; nil is shown as "-".
+// thousands separators, floats one decimal; nil is shown as "–".
 func (t *table) row(cells ...any) {
 	if len(cells) > len(t.header) {
 		panic(fmt.Sprintf("table: %d cells for %d columns", len(cells), len(t.header)))
@@ -75,7 +75,7 @@ func (t *table) row(cells ...any) {
 func cell(v any) (text string, number bool) {
 	r := reflect.ValueOf(v)
 	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
-		return "-", false
+		return "–", false
 	}
 	switch r = reflect.Indirect(r); {
 	case r.CanInt():

@@ -453,7 +453,7 @@ func (r *run) sayFacts(s summary) {
 		if len(row) > 2 && row[2] != "" {
 			of = " (of the selection: " + row[2] + ")"
 		}
-		r.out.say("%s: %s%s", row[0], cmp.Or(row[1], "–"), of)
+		r.out.say("%s: %s%s", row[0], orDash(row[1]), of)
 	}
 	if s.Error != "" {
 		r.out.say("error: %s", r.p.hideAll(s.Error))

@@ -51,7 +51,7 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	total, end := "-", "no"
+	total, end := "", "no"
 	if page.SiteTotal > 0 {
 		total = thousands(int64(page.SiteTotal))
 	}
@@ -65,7 +65,7 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 		}
 	}
 	w := &sections{p: p, w: p.Out}
-	w.lines(string(page.Outcome.Code())+": "+page.Reason, "next:  "+orDash(page.NextURL), "total: "+total, "end:   "+end)
+	w.lines(string(page.Outcome.Code())+": "+page.Reason, "next:  "+orDash(page.NextURL), "total: "+orDash(total), "end:   "+end)
 	if len(page.Listings) > 0 && len(empty) > 0 {
 		w.more("on no card: " + strings.Join(empty, ", "))
 	}
@@ -77,7 +77,7 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 		}
 	}
 	w.table(tableOf(page.Listings, func(l yp.Listing) []any {
-		return []any{l.ID, l.Name, l.Phone, l.Street, l.City, l.PostalCode, l.Website, l.Sponsored}
+		return []any{l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored}
 	}, "id", "name", "phone", "street", "city", "ZIP", "website", "ad").without("website", "street", "ZIP"))
 	switch {
 	case w.err != nil:

@@ -15,7 +15,6 @@ func TestTexts(t *testing.T) {
 	t.Parallel()
 	after := func(d time.Duration) string { return moment(noon, noon.Add(d)) }
 	before := func(d time.Duration) string { return ago(noon, noon.Add(-d)) }
-	ms := func(n int64) *int64 { return &n }
 	next := func(n report.Next) string { return n.Text(noon) }
 	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
 	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
@@ -54,13 +53,12 @@ func TestTexts(t *testing.T) {
 		{after(90 * time.Second), "12:01:30Z (in 1m30s)"},
 		{after(11 * time.Hour), "23:00:00Z (in 11h00m)"},
 		{after(12 * time.Hour), "2026-11-21 00:00Z (in 12h00m)"},
-		{yp.Millis(ms(0)), "0 ms"},
-		{yp.Millis(ms(999)), "999 ms"},
-		{yp.Millis(ms(1000)), "1.0 s"},
-		{yp.Millis(ms(59_949)), "59.9 s"},
-		{yp.Millis(ms(60_000)), "1m00s"},
-		{yp.Millis(ms(7_200_000)), "2h00m"},
-		{yp.Millis(nil), "-"},
+		{yp.Millis(0), "0 ms"},
+		{yp.Millis(999), "999 ms"},
+		{yp.Millis(1000), "1.0 s"},
+		{yp.Millis(59_949), "59.9 s"},
+		{yp.Millis(60_000), "1m00s"},
+		{yp.Millis(7_200_000), "2h00m"},
 		{took(42 * time.Millisecond), "0.0s"},
 		{took(4100 * time.Millisecond), "4.1s"},
 		{took(75 * time.Second), "1m15s"},

@@ -43,15 +43,13 @@ func Moment(now, t time.Time) string {
 	return fmt.Sprintf("%s (in %s)", ClockTime(now, t), Lasting(d))
 }
 
-// Millis writes a number of Milliseconds: "420 ms", "1.2 s", "3m12s"; nil is "-".
-func Millis(ms *int64) string {
+// Millis writes a number of Milliseconds: "420 ms", "1.2 s", "3m12s".
+func Millis(ms int64) string {
 	switch {
-	case ms == nil:
-		return "-"
-	case *ms < 1000:
-		return fmt.Sprintf("%d ms", *ms)
-	case *ms < 60_000:
-		return fmt.Sprintf("%.1f s", float64(*ms)/1000)
+	case ms < 1000:
+		return fmt.Sprintf("%d ms", ms)
+	case ms < 60_000:
+		return fmt.Sprintf("%.1f s", float64(ms)/1000)
 	}
-	return Lasting(time.Duration(*ms) * time.Millisecond)
+	return Lasting(time.Duration(ms) * time.Millisecond)
 }

@@ -118,7 +118,7 @@ func tileOf(by report.StateMeasure, states *report.Table, row []any, most int64,
 		return tile{Label: "nothing planned"}
 	}
 	count := func(column string) int64 { n, _ := states.Value(row, column).(int64); return n }
-	t := tile{Label: "not known", Planned: true, Held: count("in_progress") > 0, Troubled: count("troubled") > 0, Number: "-"}
+	t := tile{Label: "not known", Planned: true, Held: count("in_progress") > 0, Troubled: count("troubled") > 0, Number: "–"}
 	switch v := states.Value(row, by.Column).(type) {
 	case float64:
 		of := map[string]string{"done": "of " + yp.Plural(count("targets"), "target") + " done", "coverage": "of what the site lists was seen", "success": "of the attempts succeeded"}

@@ -91,7 +91,7 @@ func Cell(now time.Time, column string, v any) string {
 		case slices.Contains(names, column):
 			return strconv.FormatInt(x, 10)
 		case strings.HasSuffix(column, "_ms"):
-			return yp.Millis(&x)
+			return yp.Millis(x)
 		case strings.HasSuffix(column, "_bytes"):
 			return fmt.Sprintf("%d MB", (x+500_000)/1_000_000)
 		case strings.HasSuffix(column, "_seconds"):
@@ -101,7 +101,7 @@ func Cell(now time.Time, column string, v any) string {
 	case float64:
 		switch {
 		case strings.HasSuffix(column, "_seconds"):
-			return yp.Millis(new(int64(1000 * x)))
+			return yp.Millis(int64(1000 * x))
 		case strings.HasSuffix(column, "percent"):
 			return yp.Share(x)
 		}

@@ -150,7 +150,7 @@ func (l *Lately) Failures() string {
 func (p *Progress) Reasons() (lines []string) {
 	for _, h := range p.Hosts.Rows {
 		if ms, slow := p.Hosts.Value(h, "delay_ms").(int64); slow {
-			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(&ms), p.Hosts.Value(h, "delay_reason")))
+			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(ms), p.Hosts.Value(h, "delay_reason")))
 		}
 	}
 	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
