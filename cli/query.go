@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -66,6 +67,8 @@ func (p *Program) query(c *cli.Context) error {
 			return err // stopped, which is no fault of the question
 		case ctx.Err() != nil:
 			return Usagef("no answer within %s: ask for less, or give it more time with --timeout", lasting(timeOf(c, "timeout")))
+		case err != nil && strings.Contains(err.Error(), "no such"):
+			return Usagef("the question can't be answered: %w: \"SELECT name FROM sqlite_schema\" names the tables and views, \"SELECT * FROM v_targets\" the columns of one", err)
 		case err != nil:
 			return Usagef("the question can't be answered: %w", err)
 		}

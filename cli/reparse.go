@@ -85,7 +85,7 @@ func reparsedText(w *sections, out *crawl.Reparsed) {
 	}
 	count := func(n int) string { return thousands(int64(n)) }
 	w.lines(
-		fmt.Sprintf("%s read again, with %s; %s can't be read, %s say nothing by this definition", plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
+		fmt.Sprintf("%s read again, with %s; %s can't be read, %s have no listings by this definition", plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
 		fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb, plural(x.New, "listing"), count(x.Changed), count(x.Completed), plural(x.Same, "page")),
 		fmt.Sprintf("%s: the database has newer data, so only empty fields were set; %s skipped: their target or listing is not in the database", plural(x.Older, "listing"), plural(x.Unknown, "page")),
 	)
