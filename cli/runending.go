@@ -557,7 +557,7 @@ func runTable(s summary, onlyDetails bool) *table {
 	line(searches, "new companies", s.Companies)
 	line(false, "cards left out (more than 1,000 on a page)", s.LeftOut)
 	line(false, "next links off the source, not followed", s.Elsewhere)
-	t.row("time", took(s.Elapsed))
+	t.row("time", yp.Millis(s.Elapsed.Milliseconds()))
 	if n := s.PagesRead(); s.Seconds > 0 && n > 0 {
 		t.row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))
 	}
@@ -573,7 +573,7 @@ func severalTable(s summary) *table {
 	total := sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}
 	t := tableOf(append(s.Sources, total), func(o sourceSummary) []any {
 		return []any{
-			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Rejected, o.Dropped, o.Restored, took(o.Elapsed),
+			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Rejected, o.Dropped, o.Restored, yp.Millis(o.Elapsed.Milliseconds()),
 		}
 	}, "source", "ended", "done", "to do", "failed", "pages", "requests", "new", "rejections", "dropped", "restored", "time")
 	t.hideZeros("rejections", "dropped", "restored")
@@ -583,11 +583,3 @@ func severalTable(s summary) *table {
 // mostlyRejected reports whether a crawl was of little use: more than half of the
 // listings that it was to keep break a rule of their source.
 func mostlyRejected(st crawl.Stats) bool { return st.Rejected > st.Accepted }
-
-// took writes how long something took; a short time with its tenths.
-func took(d time.Duration) string {
-	if d < 10*time.Second {
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	}
-	return lasting(d)
-}
