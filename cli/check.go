@@ -22,7 +22,7 @@ const checkDescription = `--check is for Nagios, Icinga and similar monitors: it
 not the exit codes of the other commands. It reads the whole file and changes nothing.
 Critical: a source is quarantined or paused (also by a layout alarm) · no page for --crit-no-page while a run
 holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
-Warning: more dead letters than --warn-dead · more claims than --warn-retries found the database busy · more
+Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
 attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20) ·
 targets held for 10 minutes by a run that died.`
 
@@ -152,7 +152,7 @@ func oneLine(s string) string {
 // judge applies the rules; fine is the text when none finds anything.
 func judge(m *report.Measures, fine string, l limits) verdict {
 	v := verdict{Problems: []problem{}, Metrics: m.Metrics}
-	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, busyClaims, failedAttempts, orphans} {
+	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, stuckTargets, busyClaims, failedAttempts, orphans} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
 	slices.SortStableFunc(v.Problems, func(a, b problem) int { return int(b.severity - a.severity) })
@@ -243,6 +243,14 @@ func oldRuns(m *report.Measures, l limits) []problem {
 func deadLetters(m *report.Measures, l limits) []problem {
 	if n := int64(m.Sum("dead_letters", "", "")); n > l.dead {
 		return found(alertWarning, "dead_letters", "%s (`ypcrawl targets list --status PARKED`)", plural(n, "dead letter"))
+	}
+	return nil
+}
+
+// stuckTargets: what ended a run three times on one page is tried again by nobody.
+func stuckTargets(m *report.Measures, _ limits) []problem {
+	if n := int64(m.Sum("targets", "status", "stuck")); n > 0 {
+		return found(alertWarning, "stuck", "%s stuck (`ypcrawl reset --status STUCK`)", plural(n, "target"))
 	}
 	return nil
 }
