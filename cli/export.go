@@ -158,8 +158,11 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 
 // read reads what was typed, as far as that needs no database.
 func (d *delivery) read() (err error) {
-	c := d.c
-	for _, name := range SplitList(c.StringSlice("columns")) {
+	c, names := d.c, SplitList(d.c.StringSlice("columns"))
+	if err := notEmpty(c, "columns", names); err != nil {
+		return err
+	}
+	for _, name := range names {
 		switch name = strings.ToLower(name); {
 		case !slices.Contains(report.ListingColumns, name):
 			return Usagef("--columns: unknown column %q: %s", name, report.Meant(name, report.ListingColumns))

@@ -100,10 +100,13 @@ func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 	if err == nil {
 		err = bothForms(c)
 	}
+	choice = report.Choice{Values: map[string]any{}, Columns: SplitList(c.StringSlice("columns")), Limit: limit}
+	if err == nil {
+		err = notEmpty(c, "columns", choice.Columns)
+	}
 	if err != nil {
 		return choice, err
 	}
-	choice = report.Choice{Values: map[string]any{}, Columns: SplitList(c.StringSlice("columns")), Limit: limit}
 	if limit > 0 {
 		choice.Limit++ // to know whether there are more
 	}

@@ -255,7 +255,7 @@ func selection(c *cli.Context) (discover.Selection, error) {
 // of a script must not mean "everything".
 func notEmpty(c *cli.Context, name string, words []string) error {
 	if c.IsSet(name) && strings.TrimSpace(strings.Join(words, "")) == "" {
-		return Usagef("--%s is empty: name what you want, or leave it out for all", name)
+		return Usagef("--%s is empty: name what you want, or leave it out", name)
 	}
 	return nil
 }
