@@ -103,10 +103,16 @@ func (b *tab) complain(format string, args ...any) {
 	b.complaints = append(b.complaints, fmt.Sprintf(format, args...))
 }
 
+// do does one thing after the other, and each again whose part is replaced just then.
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b, actions...); err != nil {
-		b.t.Fatalf("%v\n%s", err, b.body())
+	for i := 0; i < len(actions); i++ {
+		switch err := chromedp.Do(b, actions[i]); {
+		case err != nil && b.Err() == nil && replaced.MatchString(err.Error()):
+			i--
+		case err != nil:
+			b.t.Fatalf("%v\n%s", err, b.body())
+		}
 	}
 }
 
