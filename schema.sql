@@ -1278,8 +1278,6 @@ FROM crawl_attempts a JOIN targets t ON t.id = a.target_id;
 CREATE VIEW v_runs AS
 SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
        r.host, r.pid, r.command, r.started_at, r.heartbeat_at, r.finished_at, iif(r.outcome = 'dead', 'killed', r.outcome) AS state,
-       CASE r.outcome WHEN 'done' THEN '0 or 3' WHEN 'interrupted' THEN '130' WHEN 'budget' THEN '4' WHEN 'error' THEN '1'
-           WHEN 'blocked' THEN '5' WHEN 'no_proxies' THEN '6' WHEN 'layout' THEN '7' END AS exit_code, -- NULL = it has not ended, or was killed
        round(max(0, julianday(CASE r.outcome WHEN 'running' THEN min(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), strftime('%Y-%m-%dT%H:%M:%fZ', r.heartbeat_at, '+1 minute')) WHEN 'dead' THEN r.heartbeat_at ELSE r.finished_at END)
            - julianday(r.started_at)) * 86400, 3) AS took_seconds,
        r.targets,                              -- brought to an outcome

@@ -158,7 +158,7 @@ func TestScreens(t *testing.T) {
 	d.ends()
 	for name, line := range map[string]string{
 		"progress": "progress", "status": "status", "workers": "workers --all --columns worker state target page pages run host", "targets": "targets list", "listings": "listings list --limit 5", "changes": "changes --limit 5 --columns kind listing name city state what",
-		"coverage": "coverage", "listing": "listings show demo/192790120", "target": "targets show 1", "companies": "companies list --limit 5", "sources": "sources list", "trace": "trace 1", "runs": "runs list --columns run state targets pages new dropped requests exit_code",
+		"coverage": "coverage", "listing": "listings show demo/192790120", "target": "targets show 1", "companies": "companies list --limit 5", "sources": "sources list", "trace": "trace 1", "runs": "runs list --columns run state targets pages new dropped requests",
 	} {
 		for _, width := range []int{80, 40} {
 			d.runs(width, "ypcrawl "+line)

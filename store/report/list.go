@@ -50,7 +50,7 @@ var Lists = []List{
 	},
 	{
 		Name: "runs list", Page: "/runs Runs", View: "v_runs", Noun: "run", Order: "run DESC", Time: "started_at",
-		Show: "run started_at took_seconds state targets pages new dropped requests exit_code command", Filters: "since",
+		Show: "run started_at took_seconds state targets pages new dropped requests command", Filters: "since",
 		Usage: "List runs, the newest first: when, how they ended, what they brought", None: "No run is known: `ypcrawl run` starts one.",
 		Help: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.", Lives: true,
 	},

@@ -45,10 +45,10 @@ func TestRuns(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
-	says("under way", ask(), "[running <nil> <nil> 2]", "state", "exit_code", "requests", "requests_kept")
+	says("under way", ask(), "[running <nil> 2]", "state", "requests", "requests_kept")
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 3))
 	r := ask()
-	says("ended", r, "[done 0 or 3 10 1 2 3 2 1 1]", "state", "exit_code", "took_seconds", "pages", "new", "requests", "requests_kept", "claims", "attempts_kept")
+	says("ended", r, "[done 10 1 2 3 2 1 1]", "state", "took_seconds", "pages", "new", "requests", "requests_kept", "claims", "attempts_kept")
 	for name, want := range map[string]string{
 		"attempts":            `[{"kind":"search","ended":"failed","attempts":1,"pages":1,"listings":2}]`,
 		"errors":              `[{"error":"TIMEOUT","attempts":1,"targets":1}]`,
