@@ -62,29 +62,6 @@ func TestTroublesAreTheDemos(t *testing.T) {
 	}
 }
 
-func TestTrouble(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct {
-		in         selected
-		text, cure string
-	}{
-		{selected{Failed: 1}, "1 target failed", ", `ypcrawl reset` plans them again"},
-		{selected{Failed: 2, Stuck: 1}, "2 targets failed, 1 stuck", ", `ypcrawl reset --status FAILED STUCK` plans them again"},
-		{selected{Parked: 3}, "3 targets parked", ", `ypcrawl reset --status PARKED` plans them again"},
-		{selected{Waiting: 3}, "3 targets to be tried again in minutes", ", `ypcrawl reset` plans them again"},
-		// A site that says no is left alone.
-		{selected{Waiting: 2, Stuck: 3, blocked: 2}, "2 targets to be tried again in minutes, 3 stuck", "; the next run tries those again that the site blocked, `ypcrawl reset --status STUCK` plans the others again"},
-		{selected{Failed: 4, blocked: 1}, "4 targets failed", "; the next run tries those again that the site blocked"},
-	} {
-		if got := trouble(tc.in); got != tc.text {
-			t.Errorf("got %q, want %q", got, tc.text)
-		}
-		if got := cure(tc.in); got != tc.cure {
-			t.Errorf("got %q, want %q", got, tc.cure)
-		}
-	}
-}
-
 // manyStates is a progress over n states with a worker and an error.
 func manyStates(n int) *report.Progress {
 	table := func(show string, rows ...[]any) *report.Table {

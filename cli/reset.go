@@ -68,10 +68,6 @@ func (p *Program) reset(c *cli.Context) error {
 
 // adviseReset tells somebody who selected nothing what there is to select.
 func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) error {
-	now, err := k.Count(c.Context, r.Scope)
-	if err != nil {
-		return err
-	}
 	trouble, err := k.Trouble(c.Context, r.Scope, k.DB().Now())
 	if err != nil {
 		return err
@@ -80,8 +76,11 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) e
 	if len(r.Scope.States) > 0 || r.Scope.SourceID != 0 {
 		within = " in the states and the source named"
 	}
-	p.note("No target matches. There are %d FAILED, %d STUCK and %d PARKED ones, and %d that wait for a short backoff%s; choose with --status, and with fewer filters.",
-		now.Failed, now.Stuck, now.Parked, trouble.Waiting, within)
+	if text := trouble.Text(); text != "" {
+		p.note("No target matches%s: %s; choose with --status, and with fewer filters.", within, text)
+	} else {
+		p.note("No target%s is in trouble.", within)
+	}
 	return nil
 }
 

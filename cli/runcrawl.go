@@ -160,9 +160,7 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 		age = new(timeOf(r.c, "recrawl"))
 	}
 	of := scope
-	of.Kinds = slices.DeleteFunc(yp.Kinds(), func(kind yp.Kind) bool {
-		return kind == yp.KindIndex && c.index == nil || kind == yp.KindDetail && !(r.details().Wanted && c.src.HasDetails())
-	})
+	of.Kinds = r.kinds(c)
 	pass, err := r.row.BeginPass(ctx, of, age)
 	if err != nil || age == nil {
 		return err
@@ -173,6 +171,19 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
 	}
 	return nil
+}
+
+// kinds are those of the targets of a source that the run is about.
+func (r *run) kinds(c *sourceRun) []yp.Kind {
+	return slices.DeleteFunc(yp.Kinds(), func(kind yp.Kind) bool {
+		switch kind {
+		case yp.KindIndex:
+			return c.index == nil
+		case yp.KindDetail:
+			return !r.details().Wanted || !c.src.HasDetails()
+		}
+		return r.onlyDetails || r.onlyIndexes
+	})
 }
 
 // sourceNames tells which sources go side by side: those that are named, of which there are several, or

@@ -20,8 +20,8 @@ type ending struct {
 	crawl.Result
 	*sourceRun
 	now     selected
-	fresh   int64 // targets in trouble since the run began
-	unknown bool  // now could not be read
+	trouble report.Trouble // of the targets of every kind that the run was about
+	unknown bool           // now could not be read
 }
 
 // endings looks at every source. A database that can't be read tells nothing new.
@@ -30,6 +30,11 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 	all := make([]ending, len(r.sources))
 	for i, result := range sources.Results() {
 		e := ending{Result: result, sourceRun: r.sources[i], now: r.sources[i].before}
+		scope := e.scope
+		scope.Kinds = r.kinds(e.sourceRun)
+		if t, err := r.keeper.Trouble(ctx, scope, r.began); err == nil {
+			e.trouble = t
+		}
 		if r.onlyDetails || r.onlyIndexes { // what stands of targets is no business of this run
 			all[i] = e
 			continue
@@ -40,7 +45,7 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 			e.unknown = true
 		}
 		if t, err := r.keeper.Trouble(ctx, e.scope, r.began); err == nil {
-			e.now.Waiting, e.now.blocked, e.now.gap, e.fresh = t.Waiting, t.Blocked, t.Gap, t.Since
+			e.now.Waiting = t.Waiting
 		}
 		if e.Stats.Targets == 0 && e.Stats.Pages == 0 {
 			next, err := r.keeper.NextDue(ctx, e.scope, r.began.AddDate(100, 0, 0))
@@ -142,59 +147,35 @@ func (r *run) opening(b *crawl.BlockedError) string {
 // and reports whether something failed. What is tried again by itself, and what --fail-above
 // allows, is not said with --quiet.
 func (r *run) unfinished(open []ending) (failed bool) {
-	var all selected
-	var fresh, stuckIndexes, stuckDetails int64
+	var all report.Trouble
 	var st crawl.Stats
 	for _, e := range open {
-		all.add(e.now)
-		fresh += e.fresh
+		all.Add(e.trouble)
 		st.Add(e.Stats)
-		if r.c.Bool("discover") || r.onlyIndexes {
-			stuckIndexes += r.stuck(e.scope, yp.KindIndex)
-		}
-		if r.details().Wanted {
-			stuckDetails += r.stuck(e.scope, yp.KindDetail)
-		}
 		failed = failed || mostlyRejected(e.Stats)
 	}
-	few := r.fewFailed(st, fresh)
-	fails := func(mends bool, format string, args ...any) {
-		if r.tell(mends || few, format, args...); !few {
-			failed = true
-		}
-	}
-	if all.gap > 0 {
-		r.tell(true, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.", plural(all.gap, "target"))
-	}
-	switch {
-	case r.abandoned(open):
-		failed = true
-		r.p.note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
-	case all.Stuck > 0: // it is not done, and never will be by itself
-		r.p.note("%s: `ypcrawl progress` shows why%s.", trouble(all), cure(all))
-		failed = failed || !few
-	case fresh > 0:
-		fails(st.Failed+st.Parked == 0, "%s: `ypcrawl progress` shows why%s.", trouble(all), cure(all))
-	case all.Failed+all.Waiting == 0 && all.Parked > 0:
-		r.tell(true, "From earlier runs: %s. Dead letters are not tried again by themselves%s.", trouble(all), cure(all))
-	case all.troubled()+all.Waiting > 0:
-		r.tell(true, "From earlier runs: %s. `ypcrawl status` shows when those that failed are tried again%s.", trouble(all), cure(all))
-	}
-	if n := st.IndexesFailed + stuckIndexes; n > 0 { // nothing is planned in their states, or as it was before
-		fails(false, "The index of cities of %s could not be read: `ypcrawl discover stats` shows why. Those that wait are read again automatically; `ypcrawl reset --kind index` plans them again at once.",
-			plural(n, "state"))
+	few := r.fewFailed(st, all.Since)
+	if all.Gap > 0 {
+		r.tell(true, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.", plural(all.Gap, "target"))
 	}
 	if st.DetailsMissing > 0 {
 		r.tell(true, "%s missing: the source no longer has it.", plural(st.DetailsMissing, "listing's page"))
 	}
-	switch {
-	case stuckDetails > 0:
-		r.p.note("%s stuck: their workers died too often. `ypcrawl reset --kind detail --status STUCK` plans them again.", plural(stuckDetails, "detail"))
-		failed = failed || !few
-	case st.DetailsFailed > 0:
-		fails(st.DetailsFailed == st.DetailsWaiting, "%s failed: some are tried again automatically, `ypcrawl reset --kind detail` plans the others again; `ypcrawl details stats` counts both.", plural(st.DetailsFailed, "detail"))
+	text, daily := all.Text(), few || st.Failed+st.Parked+st.IndexesFailed+st.DetailsFailed == st.DetailsWaiting
+	if all.Since == 0 && all.Stuck == 0 {
+		text, daily = "From earlier runs: "+text, true
 	}
-	return failed
+	switch remedy := all.Remedy(); {
+	case r.abandoned(open):
+		r.p.note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
+		return true
+	case all.Text() == "":
+	case remedy != "":
+		r.tell(daily, "%s: `ypcrawl progress` shows why, and `ypcrawl %s` plans again what is not tried again by itself.", text, remedy)
+	default:
+		r.tell(daily, "%s: `ypcrawl progress` shows why. The next runs try again by themselves.", text)
+	}
+	return failed || all.Since+all.Stuck > 0 && !few
 }
 
 // tell writes a line; what happens on any day is not written with --quiet.
@@ -206,23 +187,9 @@ func (r *run) tell(daily bool, format string, args ...any) {
 
 // fewFailed reports whether --fail-above was given, and no larger share of what the run
 // attempted failed. Each target counts once, whatever its kind.
-func (r *run) fewFailed(st crawl.Stats, fresh int64) bool {
-	if !r.c.IsSet("fail-above") {
-		return false
-	}
-	bad := fresh + st.IndexesFailed + st.DetailsFailed
+func (r *run) fewFailed(st crawl.Stats, bad int64) bool {
 	all := bad + st.Done + st.Indexes + st.Details + st.DetailsMissing
-	return float64(bad) <= flagValue[float64](r.c, "fail-above")*float64(all)
-}
-
-// stuck counts the targets of a kind that are STUCK.
-func (r *run) stuck(scope store.Scope, kind yp.Kind) int64 {
-	scope.Kinds = []yp.Kind{kind}
-	n, err := r.keeper.CountReset(context.WithoutCancel(r.c.Context), checkpoint.Reset{Scope: scope, Statuses: []yp.Status{yp.Stuck}})
-	if err != nil {
-		return 0
-	}
-	return int64(n)
+	return r.c.IsSet("fail-above") && float64(bad) <= flagValue[float64](r.c, "fail-above")*float64(all)
 }
 
 // abandoned reports whether targets of this run's scope are held by a run that
@@ -236,49 +203,6 @@ func (r *run) abandoned(open []ending) bool {
 	return err == nil && dead
 }
 
-// trouble counts what did not go well: "2 targets failed, 1 parked".
-func trouble(s selected) string {
-	text := ""
-	for _, part := range []struct {
-		n    int64
-		word string
-	}{{s.Waiting, "to be tried again in minutes"}, {s.Failed, "failed"}, {s.Parked, "parked"}, {s.Stuck, "stuck"}} {
-		switch {
-		case part.n == 0:
-		case text == "":
-			text = plural(part.n, "target") + " " + part.word
-		default:
-			text += fmt.Sprintf(", %s %s", thousands(part.n), part.word)
-		}
-	}
-	return text
-}
-
-// cure ends the sentence on what is in trouble with what takes it back. Where the site said no there is no command for what
-// failed: it would only be asked too soon.
-func cure(s selected) string {
-	first, failed, others := "", s.Failed+s.Waiting, "them"
-	if s.blocked > 0 {
-		first, failed, others = "; the next run tries those again that the site blocked", 0, "the others"
-	}
-	text := ""
-	for _, part := range []struct {
-		n      int64
-		status yp.Status
-	}{{failed, yp.Failed}, {s.Parked, yp.Parked}, {s.Stuck, yp.Stuck}} {
-		if part.n > 0 {
-			text += " " + string(part.status)
-		}
-	}
-	switch text {
-	case "":
-		return first
-	case " FAILED": // which is what it takes by itself
-		return ", `ypcrawl reset` plans them again"
-	}
-	return first + ", `ypcrawl reset --status" + text + "` plans " + others + " again"
-}
-
 // summary is what `run` ends with.
 type summary struct {
 	Outcome string `json:"outcome"` // done, interrupted, budget, blocked, no_proxies, layout, error
@@ -290,6 +214,7 @@ type summary struct {
 	Resume   string    `json:"resume,omitempty"` // the command that goes on
 
 	Sources []sourceSummary `json:"sources,omitempty"` // where several were asked for
+	trouble report.Trouble
 
 	Coverage *report.CoverageTotals `json:"coverage,omitempty"` // of this selection; absent = of details alone, or it could not be read
 	Passes   []report.Pass          `json:"passes"`             // of its sources
@@ -320,8 +245,6 @@ type selected struct {
 
 	NextDue yp.Stamp `json:"next_due"` // when the first target falls due, of a run that had nothing to do
 
-	blocked int64 // of what waits or failed: the site said no
-	gap     int64 // of the done: due, and waiting for the gap between two crawls
 }
 
 func selectedOf(c report.Counts) selected {
@@ -342,8 +265,6 @@ func (s *selected) add(o selected) {
 	s.Stuck += o.Stuck
 	s.Parked += o.Parked
 	s.Pages += o.Pages
-	s.blocked += o.blocked
-	s.gap += o.gap
 	if s.Targets > 0 {
 		s.Percent = 100 * float64(s.Done+s.Parked) / float64(s.Targets)
 	}
@@ -370,6 +291,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	s := summary{Outcome: string(outcomeOf(left)), Stats: st, Seconds: st.Elapsed.Seconds()}
 	for _, e := range ended {
 		s.Scope.add(e.now)
+		s.trouble.Add(e.trouble)
 		if r.several() {
 			o := sourceSummary{
 				Source: e.Source, Outcome: string(outcomeOf(e.Err)), Stats: e.Stats, Seconds: e.Stats.Elapsed.Seconds(), Scope: e.now,
@@ -470,7 +392,7 @@ func (r *run) print(s summary, left error) error {
 	case left == nil && r.onlyDetails && details == 0:
 		idle = []string{"Nothing left to do: no details are due."}
 	case left == nil && !r.onlyIndexes && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+details == 0:
-		idle = idleText(r.keeper.DB().Now(), s.Scope)
+		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble)
 	}
 	return r.p.tell(r.c, s, func(w *sections) {
 		switch {
@@ -498,19 +420,19 @@ func (r *run) print(s summary, left error) error {
 }
 
 // idleText is what a run says that found nothing it may crawl now, and when something will be to do again.
-func idleText(now time.Time, s selected) []string {
+func idleText(now time.Time, s selected, trouble report.Trouble) []string {
 	var due []string
 	if !s.NextDue.IsZero() {
 		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue.Time), lasting(s.NextDue.Sub(now))))
 	}
 	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
-	if s.Done == s.Targets && s.gap == 0 {
+	if s.Done == s.Targets && trouble.Gap == 0 {
 		return append([]string{"Nothing left to do: " + text + "."}, due...)
 	}
 	if s.InProgress > 0 {
 		text += fmt.Sprintf("; %s claimed by another run", thousands(s.InProgress))
 	}
-	if more := trouble(s); more != "" {
+	if more := trouble.Text(); more != "" {
 		text += "; " + more
 	}
 	return append([]string{"Nothing may be crawled now: " + text + "."}, due...)

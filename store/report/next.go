@@ -97,10 +97,20 @@ const Penalty = "penalty"
 
 // Trouble counts targets that are not as they should be.
 type Trouble struct {
-	Waiting int64 // PLANNED, until their first short backoff is over
-	Blocked int64 // waiting or FAILED because the site said no: an operator is not to cut that short
-	Gap     int64 // due, and waiting only because two crawls of a target start yp.MinCrawlGap apart
-	Since   int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
+	Waiting               int64 // PLANNED, until their first short backoff is over
+	Gap                   int64 // due, and waiting only because two crawls of a target start yp.MinCrawlGap apart
+	Failed, Parked, Stuck int64
+	Since                 int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
+}
+
+// Add adds that of another scope.
+func (t *Trouble) Add(o Trouble) {
+	t.Waiting += o.Waiting
+	t.Gap += o.Gap
+	t.Failed += o.Failed
+	t.Parked += o.Parked
+	t.Stuck += o.Stuck
+	t.Since += o.Since
 }
 
 // saidNo reports whether a failure is the site's no.
@@ -111,20 +121,20 @@ func saidNo(code string) bool {
 const (
 	// A gap that ends later than ?8 is the mark of a clock that was set back, and none.
 	countWaiting = `SELECT ifnull(sum(t.wait_reason = 'backoff' AND t.status = 'PLANNED'), 0),
-			ifnull(sum(t.wait_reason = 'backoff' AND t.last_error_code IN ('BLOCKED_PROXY', 'RATE_LIMITED')), 0),
 			ifnull(sum(t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL), 0)
 		FROM targets t WHERE t.wait_reason IN ('backoff', 'gap') AND t.not_before IS NOT NULL AND ` + where
-	countSince = `
-	SELECT count(*) FROM targets t
-	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff') AND t.finished_at >= ?7 AND ` + where
+	// A listing's page that its source has no more is no trouble: see the exit codes of `run`.
+	countTrouble = `SELECT ifnull(sum(t.status = 'FAILED'), 0), ifnull(sum(t.status = 'PARKED'), 0), ifnull(sum(t.status = 'STUCK'), 0), ifnull(sum(t.finished_at >= ?7), 0)
+		FROM targets t WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff')
+			AND (t.kind <> 'detail' OR t.last_error_code IS NOT 'NO_LISTINGS') AND t.retired_at IS NULL AND ` + where
 )
 
 // Trouble counts the targets of a scope that wait or went wrong since a time.
 func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time) (t Trouble, err error) {
 	now := k.db.Now()
 	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
-	if _, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Blocked, &t.Gap); err == nil {
-		_, err = k.one(ctx, "count failed targets", countSince, scope.Args(yp.FormatTime(since)), &t.Since)
+	if _, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Gap); err == nil {
+		_, err = k.one(ctx, "count failed targets", countTrouble, scope.Args(yp.FormatTime(since)), &t.Failed, &t.Parked, &t.Stuck, &t.Since)
 	}
 	return t, err
 }

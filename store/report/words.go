@@ -29,6 +29,39 @@ func (n Next) Text(now time.Time) string {
 	return text
 }
 
+// Text counts what did not go well: "2 targets failed, 1 parked"; empty where all is well.
+func (t Trouble) Text() (text string) {
+	for _, part := range []struct {
+		n    int64
+		word string
+	}{{t.Waiting, "to be tried again in minutes"}, {t.Failed, "failed"}, {t.Parked, "parked"}, {t.Stuck, "stuck"}} {
+		switch {
+		case part.n == 0:
+		case text == "":
+			text = yp.Plural(part.n, "target") + " " + part.word
+		default:
+			text += ", " + yp.Thousands(part.n) + " " + part.word
+		}
+	}
+	return text
+}
+
+// Remedy is the command that plans what stands still again; empty where nothing does. What waits or failed is tried
+// again by itself, and not sooner: the site may have said no.
+func (t Trouble) Remedy() string {
+	text := ""
+	if t.Parked > 0 {
+		text += " PARKED"
+	}
+	if t.Stuck > 0 {
+		text += " STUCK"
+	}
+	if text != "" {
+		text = "reset --status" + text
+	}
+	return text
+}
+
 // Cause is an error's text without the address at its head: in a table of codes the cause
 // counts, and it would be cut off.
 func Cause(text string) string {
