@@ -23,39 +23,27 @@ func logDir(c *cli.Context) string {
 	return logsOf(c.String("db"))
 }
 
-// logsOf is the default folder for the logs of a database: logs/yp_wal for ypcrawl.db, and
-// in it a folder named like the file for every other one: texas for texas.db, data/texas
-// for data/texas.db, abs/srv/texas for /srv/texas.db, texas_ for a file texas. Two names of one
-// file have one folder, and two files have two.
+// logsOf is the default folder for the logs of a database: logs/yp_wal beside it for ypcrawl.db, and in that a
+// folder named like the file for every other one: data/logs/yp_wal/texas for data/texas.db, texas_ for a file texas.
+// Two names of one file have one folder, and two files have two.
 func logsOf(db string) string {
-	if filepath.Clean(db) == defaultDB {
-		return defaultLogs
-	}
-	name := store.RealPath(db)
-	local := false
+	real := store.RealPath(db)
 	if wd, err := os.Getwd(); err == nil {
-		rel, err := filepath.Rel(store.RealPath(wd), name)
-		if first, _, _ := strings.Cut(filepath.ToSlash(rel), "/"); err == nil && filepath.IsLocal(rel) && first != absLogs {
-			name, local = rel, true
+		if rel, err := filepath.Rel(store.RealPath(wd), real); err == nil && filepath.IsLocal(rel) {
+			real = rel
 		}
 	}
-	if name == defaultDB {
-		return defaultLogs
-	}
-	if !local {
-		volume := filepath.VolumeName(name)
-		name = filepath.Join(absLogs, strings.ReplaceAll(volume, ":", ""), name[len(volume):])
-	}
+	dir, name := filepath.Split(real)
 	// What is left of a name without its ".db" never ends in "_"; all others do.
 	short, ok := strings.CutSuffix(name, ".db")
-	if base := short[strings.LastIndexByte(filepath.ToSlash(short), '/')+1:]; !ok || base == "" || strings.Trim(base, ".") == "" || strings.HasSuffix(base, "_") {
+	switch {
+	case name == defaultDB:
+		short = ""
+	case !ok || strings.Trim(short, ".") == "" || strings.HasSuffix(short, "_"):
 		short = name + "_"
 	}
-	return filepath.Join(defaultLogs, short)
+	return filepath.Join(dir, defaultLogs, short)
 }
-
-// absLogs is the folder for the logs of databases that are not below the working folder.
-const absLogs = "abs"
 
 // pruneAtOnce is how many bytes of old logs a run reads at least to see whether they may go: on
 // the disk, where they stand compressed to about a tenth.
@@ -132,57 +120,29 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 // rebuilt is added to the name of a database that is built anew.
 const rebuilt = "-rebuilt"
 
-// rebuildFrom is what `wal replay` is to be given so that it brings back all of a database:
-// its log folder, and those below it and below the default one where the same database has
-// written under another name. The damaged file is not asked
-// for its id: it may not tell it any more.
+// rebuildFrom is what `wal replay` is to be given so that it brings back all of a database: its log folder, and
+// those beside the file where the same database has written under another name, or all where it has not written yet.
+// Of several databases the replay asks. The damaged file is not asked for its id: it may not tell it any more.
 func rebuildFrom(db, logs string) []string {
-	written := writersBelow(defaultLogs, logs)
-	own := written[filepath.Clean(logs)]
-	for was := db; len(own) == 0; { // it was rebuilt, and has not crawled since
-		ext := filepath.Ext(was)
-		name, again := strings.CutSuffix(strings.TrimSuffix(was, ext), rebuilt)
-		if !again {
-			break
+	own, _ := wal.Writers(logs) // what can't be read is left out: the replay will say so
+	others := false
+	folders := []string{filepath.Clean(logs)}
+	_ = filepath.WalkDir(filepath.Dir(logsOf(filepath.Join(filepath.Dir(db), "x.db"))), func(path string, d fs.DirEntry, err error) error {
+		switch ids, _ := wal.Writers(path); {
+		case err != nil || !d.IsDir():
+		case strings.HasSuffix(path, ".before-restore"): // what a restore has put aside
+			return fs.SkipDir
+		case len(own) == 0 && len(ids) > 0, slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(own, id) }):
+			folders, others = append(folders, path), others || len(ids) > 1
 		}
-		was = name + ext
-		own = written[filepath.Clean(logsOf(was))]
-	}
-	var folders, all []string
-	for dir, wrote := range written {
-		if dir == filepath.Clean(logs) || slices.ContainsFunc(wrote, func(id string) bool { return slices.Contains(own, id) }) {
-			folders = append(folders, dir)
-			all = append(all, wrote...)
-		}
+		return nil
+	})
+	if len(own) == 0 && len(folders) > 1 {
+		folders = folders[1:]
 	}
 	slices.Sort(folders)
-	if len(folders) == 0 {
-		return []string{logs}
+	if folders = slices.Compact(folders); others && len(own) == 1 {
+		folders = append(folders, "--database", own[0])
 	}
-	others := slices.ContainsFunc(all, func(id string) bool { return !slices.Contains(own, id) })
-	if !others || len(own) > 1 { // of several, the replay lists them and asks
-		return folders
-	}
-	return append(folders, "--database", own[0])
-}
-
-// writersBelow is wal.Writers of each folder below those named. What can't be read is left
-// out: the replay will say so.
-func writersBelow(roots ...string) map[string][]string {
-	written := map[string][]string{}
-	for _, root := range roots {
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.IsDir() {
-				return nil //nolint:nilerr // see above
-			}
-			if strings.HasSuffix(path, ".before-restore") {
-				return fs.SkipDir // of what a restore has put aside
-			}
-			if ids, err := wal.Writers(path); err == nil && len(ids) > 0 {
-				written[filepath.Clean(path)] = ids
-			}
-			return nil
-		})
-	}
-	return written
+	return folders
 }

@@ -15,10 +15,6 @@ func TestLogsOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
-	here, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, name := range []string{"data", "texas.db"} {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, "link")); err != nil && !os.IsExist(err) {
 			t.Fatal(err)
@@ -37,13 +33,12 @@ func TestLogsOf(t *testing.T) {
 		"texas_.db":                           "logs/yp_wal/texas_.db_",
 		".db":                                 "logs/yp_wal/.db_",
 		"..db":                                "logs/yp_wal/..db_",
-		"srv/a.db":                            "logs/yp_wal/srv/a",
-		"/srv/a.db":                           "logs/yp_wal/abs/srv/a",
-		"abs/srv/a.db":                        "logs/yp_wal/abs" + here + "/abs/srv/a",
-		"data/texas.db":                       "logs/yp_wal/data/texas",
-		"data/ypcrawl.db":                     "logs/yp_wal/data/ypcrawl",
-		filepath.Join(elsewhere, "a.db"):      "logs/yp_wal/abs" + elsewhere + "/a",
-		"link/a.db":                           "logs/yp_wal/abs" + elsewhere + "/a",
+		"/srv/a.db":                           "/srv/logs/yp_wal/a",
+		"/srv/ypcrawl.db":                     "/srv/logs/yp_wal",
+		"data/texas.db":                       "data/logs/yp_wal/texas",
+		"data/ypcrawl.db":                     "data/logs/yp_wal",
+		filepath.Join(elsewhere, "a.db"):      elsewhere + "/logs/yp_wal/a",
+		"link/a.db":                           elsewhere + "/logs/yp_wal/a",
 		"../" + filepath.Base(dir) + "/tx.db": "logs/yp_wal/tx",
 	} {
 		if got := filepath.ToSlash(logsOf(db)); got != filepath.ToSlash(want) {

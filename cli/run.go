@@ -44,8 +44,8 @@ a second Ctrl-C ends at once, equally safe.
 
 Without --states all states of the source are crawled. For yellowpages that is about 159,000
 targets, a week's work at the default pace: --dry-run shows the cost before anything is requested from a site.
-Listings are written to logs first, then to --db. The logs are in logs/yp_wal, for a --db of another name
-in a folder of that name below it, or where --wal-dir says.
+Listings are written to logs first, then to --db. The logs are in logs/yp_wal beside it, for a --db of
+another name in a folder of that name below that, or where --wal-dir says.
 
 With several names after --source, or all, one run crawls those sources side by side, each at its own pace,
 and each ends independently: one that is blocked, dead or slow does not delay the others.
@@ -211,7 +211,7 @@ func checkLogFolder(dir string) error {
 		err = tryWrite(dir)
 	}
 	if err != nil {
-		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another folder with --wal-dir", err)
+		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another folder with --wal-dir, or another file with --db", err)
 	}
 	return nil
 }

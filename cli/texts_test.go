@@ -79,7 +79,7 @@ func TestTexts(t *testing.T) {
 		{reachable("http://0.0.0.0:81"), "http://127.0.0.1:81"},
 		{reachable("http://127.0.0.1:8080"), "http://127.0.0.1:8080"},
 		{reachable("http://10.1.2.3:8080"), "http://10.1.2.3:8080"},
-		{rebuild("my data/yp.db", logsOf("my data/yp.db")), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay 'logs/yp_wal/my data/yp'"},
+		{rebuild("my data/yp.db", logsOf("my data/yp.db")), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay 'my data/logs/yp_wal/yp'"},
 		{rebuild("yp", "elsewhere"), "ypcrawl --db yp-rebuilt wal replay elsewhere"},
 
 		{cities("Austin,Dallas"), "Austin|Dallas"},
