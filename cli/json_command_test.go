@@ -33,7 +33,7 @@ var jsonLines = []string{
 	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "reset --yes", "reset --kind detail --yes",
 	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",
 	"export -o {dir}/as.csv --as boss", "export deliveries forget boss --yes", "runs list", "runs show last", "reparse --dry-run", "!demo check",
-	"wal read --limit 50", "wal compress", "backup {dir}/copy.db",
+	"wal read", "wal compress", "backup {dir}/copy.db",
 }
 
 // TestJSON runs every command that has --json. A length of time is a number in seconds, or in milliseconds, and its key
@@ -150,7 +150,7 @@ var (
 	plainKey   = regexp.MustCompile(`^(commands|name|with_hours)$`) // what is typed so, what a site says, opening hours
 	dateText   = regexp.MustCompile(`^\d{4}-\d\d-\d\d$`)
 	workerName = regexp.MustCompile(`^[a-z]+(-\d+)? \(\d+\)$`)
-	workerID   = regexp.MustCompile(`^worker_\d+_pid_\d+$`)
+	workerID   = regexp.MustCompile(`^worker_\d+_pid_\d+(_\d+)?$`)
 )
 
 // faultsOf looks at a value and all below it.

@@ -32,9 +32,10 @@ func (p *Program) walCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "read", Usage: "Print events in order of time, as JSON lines or for people", ArgsUsage: "[FILE or FOLDER]",
-				Args: true, Flags: append(filterFlags(),
-					&cli.IntFlag{Name: "limit", DefaultText: "all", Usage: "print at most so many `EVENTS`"},
-					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new events until Ctrl-C"}), Action: p.walRead,
+				Args: true, Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new events until Ctrl-C"},
+					&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal too; elsewhere it is always JSON"},
+				}, Action: p.walRead,
 			},
 			{
 				Name: "replay", Usage: "Build the database (--db) from logs alone; a repeated replay changes nothing", ArgsUsage: "[FILE or FOLDER]...",
@@ -52,15 +53,6 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Action: p.walDemo,
 			},
 		},
-	}
-}
-
-func filterFlags() []cli.Flag {
-	return []cli.Flag{
-		list("type", "only these: `EVENT...` is page_complete, target_error ...", "all"),
-		list("worker", "only these: `WORKER...` is amber or \"amber (12345)\"; or worker_0, worker_0_pid_12345 as logs are named", "all"),
-		&cli.BoolFlag{Name: "no-listings", Usage: "leave the listings out"},
-		&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal too; elsewhere it is always JSON"},
 	}
 }
 
@@ -86,30 +78,13 @@ func walPaths(c *cli.Context, most int) ([]string, error) {
 	return paths, nil
 }
 
-func walOptions(c *cli.Context) (path string, opts wal.Options, err error) {
-	paths, err := walPaths(c, 1)
-	if err != nil {
-		return "", opts, err
-	}
-	opts.SkipListings = c.Bool("no-listings")
-	f := &opts.Filter
-	if f.Types, err = wordsOf(c, "type", wal.ParseEventType); err != nil {
-		return "", opts, err
-	}
-	for _, word := range SplitList(c.StringSlice("worker")) {
-		f.Workers = append(f.Workers, yp.WorkerOf(word))
-	}
-	return paths[0], opts, nil
-}
-
 // eventPrinter writes events: whole JSON lines for programs, a line each for people.
 type eventPrinter struct {
 	p      *Program
 	out    *bufio.Writer
 	json   bool
 	follow bool // each event is seen at once
-	limit  int  // of events; 0 = all
-	n, bad int
+	bad    int
 }
 
 func (ep *eventPrinter) print(e *wal.Event, err error) error {
@@ -134,12 +109,7 @@ func (ep *eventPrinter) print(e *wal.Event, err error) error {
 		}
 	}
 	if ep.follow {
-		if err := ep.out.Flush(); err != nil {
-			return err
-		}
-	}
-	if ep.n++; ep.n == ep.limit {
-		return errEnough
+		return ep.out.Flush()
 	}
 	return nil
 }
@@ -177,23 +147,20 @@ func describe(e *wal.Event) string {
 }
 
 func (p *Program) walRead(c *cli.Context) error {
-	limit, err := limitOf(c)
+	paths, err := walPaths(c, 1)
 	if err != nil {
 		return err
 	}
-	path, opts, err := walOptions(c)
-	if err != nil {
-		return err
-	}
-	ep := &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out), follow: c.Bool("follow"), limit: limit}
+	ep := &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out), follow: c.Bool("follow")}
+	opts := wal.Options{SkipListings: !ep.json}
 	if ep.follow {
 		ticker := time.NewTicker(wal.FollowEvery)
 		defer ticker.Stop()
-		err = wal.Follow(c.Context, path, opts, ticker.C, ep.print)
+		err = wal.Follow(c.Context, paths[0], opts, ticker.C, ep.print)
 	} else {
-		err = p.readLogs(c.Context, path, opts, ep.print)
+		err = p.readLogs(c.Context, paths[0], opts, ep.print)
 	}
-	if err == nil || errors.Is(err, errEnough) {
+	if err == nil {
 		err = ep.out.Flush()
 	}
 	if err == nil && ep.bad > 0 {
@@ -261,7 +228,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		}
 		opts := wal.Options{Also: also, ByCommit: true}
 		if len(chosen) < len(writers) {
-			opts.Filter.Databases = chosen
+			opts.Databases = chosen
 		}
 		r, err := wal.OpenReader(path, opts)
 		if err != nil {

@@ -31,12 +31,6 @@ func EventTypes() []EventType {
 	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop}
 }
 
-// ParseEventType returns the event type named s, in any letter case and with
-// dashes or underscores, or an error that lists the valid ones.
-func ParseEventType(s string) (EventType, error) {
-	return yp.ParseName("event type", s, EventType(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(s)), "-", "_")), EventTypes())
-}
-
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
 // stand beside the others, and are absent where the event has none.
 type Event struct {
@@ -193,22 +187,4 @@ func (e *Event) unmarshal(b []byte, headOnly bool) error {
 		e.Target.Kind = cmp.Or(e.Target.Kind, yp.KindSearch)
 	}
 	return nil
-}
-
-// Filter chooses events. An empty field lets everything pass; a field with
-// several values lets any of them pass.
-type Filter struct {
-	Types     []EventType
-	Workers   []string // ids: "worker_0_pid_12345", or "worker_0" for that worker of every process
-	Databases []string // ids; "" for events that have none
-}
-
-// Empty reports whether every event passes.
-func (f *Filter) Empty() bool { return len(f.Types)+len(f.Workers)+len(f.Databases) == 0 }
-
-// Match reports whether e passes.
-func (f *Filter) Match(e *Event) bool {
-	ofWorker := func(w string) bool { return e.WorkerID == w || strings.HasPrefix(e.WorkerID, w+"_pid_") }
-	return (len(f.Databases) == 0 || slices.Contains(f.Databases, e.Database)) && (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) &&
-		(len(f.Workers) == 0 || slices.ContainsFunc(f.Workers, ofWorker))
 }

@@ -112,15 +112,6 @@ func TestFollow(t *testing.T) {
 				gives(t, look(), upTo(1+i/3)...)
 			}
 		},
-		"a filter": func(t *testing.T, dir string) {
-			look := following(t, dir, Options{Filter: Filter{Types: []EventType{Stop}}})
-			log := create(t, Config{Dir: dir})
-			appendN(t, log, 1)
-			if err := log.Append(&Event{Type: Stop}); err != nil {
-				t.Fatal(err)
-			}
-			gives(t, look(), 2)
-		},
 		"one file stands for its worker": func(t *testing.T, dir string) {
 			log := create(t, Config{Dir: dir, MaxBytes: 1500})
 			path := log.Path()

@@ -13,8 +13,8 @@ import (
 
 // Options say what a reader gives.
 type Options struct {
-	Filter       Filter // which events; damage is always reported
-	SkipListings bool   // leave Page.Listings empty: faster, and hardly any memory
+	Databases    []string // only events of these; none = of all. Damage is always reported
+	SkipListings bool     // leave Page.Listings empty: faster, and hardly any memory
 
 	// ByCommit gives the events of each database in the order of its commits, whatever clocks said,
 	// with Event.Nth and pages at the time of their commit. Heartbeats are left out.
@@ -126,7 +126,7 @@ func (r *Reader) start() {
 	}
 	for i := range r.heads {
 		ahead := r.heads[i].stream.copy()
-		ahead.opts.Filter = Filter{} // its first event that passes may stand far behind
+		ahead.opts.Databases = nil // its first event that passes may stand far behind
 		_, r.heads[i].place, _ = ahead.give()
 		ahead.close()
 	}

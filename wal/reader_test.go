@@ -356,60 +356,23 @@ func TestManyWorkersFewFiles(t *testing.T) {
 	}
 }
 
-func TestFilter(t *testing.T) {
-	t.Parallel()
-	page := samplePage(1)
-	page.Timestamp, page.WorkerID = noon, "worker_1_pid_5"
-	beat := &Event{Type: Heartbeat, Timestamp: noon, WorkerID: "worker_10_pid_5"}
-	for name, c := range map[string]struct {
-		filter     Filter
-		page, beat bool
-	}{
-		"empty":         {Filter{}, true, true},
-		"type":          {Filter{Types: []EventType{PageComplete, Stop}}, true, false},
-		"worker id":     {Filter{Workers: []string{"worker_1_pid_5"}}, true, false},
-		"worker number": {Filter{Workers: []string{"worker_1"}}, true, false},
-		"all of them":   {Filter{Types: []EventType{PageComplete}, Workers: []string{"worker_1"}}, true, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if c.filter.Match(page) != c.page || c.filter.Match(beat) != c.beat || c.filter.Empty() != (name == "empty") {
-				t.Fatalf("%+v", c)
-			}
-		})
-	}
-}
-
-func TestReaderFilters(t *testing.T) {
+// TestReaderSkips: lines of other databases are passed over, and listings where nobody wants them.
+func TestReaderSkips(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	log := create(t, Config{Dir: dir})
-	for _, e := range []*Event{{Type: Heartbeat}, samplePage(2), {Type: Heartbeat}, samplePage(3)} {
-		if err := log.Append(e); err != nil {
+	for i, id := range []string{"1", "2"} {
+		log := create(t, Config{Dir: dir, WorkerID: "worker_" + id + "_pid_1", Database: id})
+		if err := log.Append(samplePage(2 + i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	filter := Filter{Types: []EventType{PageComplete}}
-	events, _, _ := readAll(t, dir, Options{Filter: filter})
-	if len(events) != 2 || len(events[0].Page.Listings) != 2 || len(events[1].Page.Listings) != 3 {
+	events, _, _ := readAll(t, dir, Options{Databases: []string{"2"}})
+	if len(events) != 1 || len(events[0].Page.Listings) != 3 {
 		t.Fatal(events)
 	}
-	events, _, _ = readAll(t, dir, Options{Filter: filter, SkipListings: true})
+	events, _, _ = readAll(t, dir, Options{SkipListings: true})
 	if len(events) != 2 || events[0].Page.Listings != nil || events[0].Page.Accepted != 2 {
 		t.Fatal(events)
-	}
-}
-
-func TestParseEventType(t *testing.T) {
-	t.Parallel()
-	for _, want := range EventTypes() {
-		got, err := ParseEventType(" " + strings.ToUpper(strings.ReplaceAll(string(want), "_", "-")))
-		if err != nil || got != want {
-			t.Errorf("%s: got %s, %v", want, got, err)
-		}
-	}
-	if _, err := ParseEventType("page"); err == nil || !strings.Contains(err.Error(), "page_complete") {
-		t.Fatal(err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -221,27 +222,16 @@ func (s *stream) close() {
 	s.parts = nil
 }
 
-// decode reads a line. With a filter it looks at the head first: most lines
-// are dropped then, and their listings never decoded.
+// decode reads a line.
 func (s *stream) decode(pos Position, text []byte) (it item, ok bool) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return item{}, false
 	}
 	e := new(Event)
-	headOnly := s.opts.SkipListings || !s.opts.Filter.Empty()
-	err := e.unmarshal(text, headOnly)
-	if err == nil && headOnly {
-		if !s.opts.Filter.Match(e) {
-			return item{}, false
-		}
-		if !s.opts.SkipListings && e.Page != nil {
-			err = e.UnmarshalJSON(text)
-		}
-	}
-	if err != nil {
+	if err := e.unmarshal(text, s.opts.SkipListings); err != nil {
 		return item{err: &CorruptError{Position: pos, Err: err}}, true
 	}
-	return item{event: e}, true
+	return item{event: e}, len(s.opts.Databases) == 0 || slices.Contains(s.opts.Databases, e.Database)
 }
 
 // Position says where in a log something stands. In a compressed file the

@@ -1,7 +1,6 @@
 package yp
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -63,24 +62,6 @@ func TestWorkerPID(t *testing.T) {
 	for _, id := range []string{"", "worker_0", "worker_0_pid_", "worker_0_pid_x", "x_pid_3"} {
 		if pid, ok := WorkerPID(id); ok {
 			t.Errorf("WorkerPID(%q) = %d, want none", id, pid)
-		}
-	}
-}
-
-// TestWorkerOf: what people see of a worker leads back to its id.
-func TestWorkerOf(t *testing.T) {
-	for n := range 60 {
-		id := WorkerID(n, 12345)
-		if got := WorkerOf(WorkerText(id)); got != id {
-			t.Errorf("%s: got %s, want %s", WorkerText(id), got, id)
-		}
-		if got, want := WorkerOf(WorkerName(n)), fmt.Sprintf("worker_%d", n); got != want {
-			t.Errorf("%s: got %s, want %s", WorkerName(n), got, want)
-		}
-	}
-	for _, word := range []string{"", "worker_0", "worker_0_pid_7", "somebody", "amber-1", "amber-0", "amber-x", "amber (x)", "amber-2-3", " (7)"} {
-		if got := WorkerOf(word); got != word {
-			t.Errorf("%q: got %q", word, got)
 		}
 	}
 }

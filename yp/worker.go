@@ -2,7 +2,6 @@ package yp
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,23 +46,4 @@ func WorkerText(id string) string {
 		return id
 	}
 	return fmt.Sprintf("%s (%d)", WorkerName(n), pid)
-}
-
-// WorkerOf is the id of a worker that WorkerText or WorkerName writes so, the latter without its process: "worker_0".
-// Other words stay as they are.
-func WorkerOf(text string) string {
-	name, process, ofProcess := strings.Cut(strings.TrimSuffix(text, ")"), " (")
-	base, round, several := strings.Cut(name, "-")
-	n := slices.Index(friendly[:], base)
-	if times, err := strconv.Atoi(round); several && err == nil {
-		n += (times - 1) * len(friendly)
-	}
-	pid, err := strconv.Atoi(process)
-	switch {
-	case n < 0 || WorkerName(n) != name || ofProcess && err != nil:
-		return text
-	case ofProcess:
-		return WorkerID(n, pid)
-	}
-	return fmt.Sprintf("worker_%d", n)
 }
