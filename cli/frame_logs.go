@@ -28,7 +28,7 @@ func logDir(c *cli.Context) string {
 // Two names of one file have one folder, and two files have two.
 func logsOf(db string) string {
 	real := store.RealPath(db)
-	if wd, err := os.Getwd(); err == nil {
+	if wd, err := os.Getwd(); err == nil && !filepath.IsAbs(db) {
 		if rel, err := filepath.Rel(store.RealPath(wd), real); err == nil && filepath.IsLocal(rel) {
 			real = rel
 		}

@@ -15,6 +15,10 @@ func TestLogsOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	here, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"data", "texas.db"} {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, "link")); err != nil && !os.IsExist(err) {
 			t.Fatal(err)
@@ -24,10 +28,10 @@ func TestLogsOf(t *testing.T) {
 	for db, want := range map[string]string{
 		"ypcrawl.db":                          "logs/yp_wal",
 		"./ypcrawl.db":                        "logs/yp_wal",
-		filepath.Join(dir, "ypcrawl.db"):      "logs/yp_wal",
+		filepath.Join(dir, "ypcrawl.db"):      here + "/logs/yp_wal",
 		"texas.db":                            "logs/yp_wal/texas",
 		"data/../texas.db":                    "logs/yp_wal/texas",
-		filepath.Join(dir, "texas.db"):        "logs/yp_wal/texas",
+		filepath.Join(dir, "texas.db"):        here + "/logs/yp_wal/texas",
 		"texas.sqlite":                        "logs/yp_wal/texas.sqlite_",
 		"texas":                               "logs/yp_wal/texas_",
 		"texas_.db":                           "logs/yp_wal/texas_.db_",
