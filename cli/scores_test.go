@@ -54,7 +54,7 @@ func TestIdentitiesAreSpread(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for i := range 12 {
-			s, err := pool.Take()
+			s, err := pool.Keep(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func (s *scored) of(t *testing.T, id int64) health.Proxy {
 
 func (s *scored) take(t *testing.T) *fetch.Session {
 	t.Helper()
-	way, err := s.pool.Take()
+	way, err := s.pool.Keep(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,12 +63,6 @@ var (
 	errDone   = errors.New("the run has ended")
 )
 
-// New returns an engine for a run over one source.
-func New(cfg Config) *Engine { return newSources(cfg).add(cfg) }
-
-// Stop asks every worker to finish its page, release its target and end.
-func (e *Engine) Stop(cause error) { e.stop(cause) }
-
 // Stats returns what the run has done so far; safe to call at any time.
 func (e *Engine) Stats() Stats { return e.count.snapshot(time.Since(e.started)) }
 
@@ -96,18 +90,10 @@ func (e *Engine) countRequest(o fetch.Observation) {
 	e.count.update(func(s *Stats) { s.Requests++; s.Bytes += o.WireBytes })
 }
 
-// Run crawls until nothing can be claimed (nil), the run is stopped
+// runSource crawls the engine's source until nothing can be claimed (nil), the run is stopped
 // (the cause of the stop), a budget is used up with work left (ErrBudget), the
 // source is closed for longer than the run waits (a *BlockedError), or the
-// database or the log can't be written any more (that error). Cancelling ctx cuts
-// requests under way, too.
-func (e *Engine) Run(ctx context.Context) error {
-	err := e.shared.run(ctx)
-	return cmp.Or(e.ended, err)
-}
-
-// runSource crawls the engine's source to its end. An error that says that the database
-// can't be read ends all engines.
+// database or the log can't be written any more (that error, which ends all engines).
 func (e *Engine) runSource(ctx context.Context) error {
 	defer e.stop(errDone)
 	due, err := e.prepare(ctx)

@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"cmp"
+	"context"
 	"time"
 )
 
@@ -43,4 +45,16 @@ func (s *Sources) SetPerWorker(n int) {
 	for _, e := range s.engines {
 		e.perWorker = n
 	}
+}
+
+// New returns an engine for a run over one source.
+func New(cfg Config) *Engine { return newSources(cfg).add(cfg) }
+
+// Stop asks every worker to finish its page, release its target and end.
+func (e *Engine) Stop(cause error) { e.stop(cause) }
+
+// Run crawls to the end. Cancelling ctx cuts requests under way, too.
+func (e *Engine) Run(ctx context.Context) error {
+	err := e.shared.run(ctx)
+	return cmp.Or(e.ended, err)
 }

@@ -110,7 +110,7 @@ type Result struct {
 	Stats   Stats
 	Waiting string // for what it waits now; empty while it works, and when it has ended
 	Ended   bool
-	Err     error // of one that has ended: as Engine.Run returns it
+	Err     error // of one that has ended: nil = nothing more could be claimed
 }
 
 // Results says how far the sources have come, in their order; safe to call at any time.

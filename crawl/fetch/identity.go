@@ -34,11 +34,8 @@ func Honest(userAgent string) Identity {
 	}}
 }
 
-// Header returns a copy of what an https request carries. A plain one carries
+// inTheClear is the header of plain http requests. It has
 // no header whose name begins with Sec-: browsers send those over TLS only.
-func (i Identity) Header() http.Header { return i.header.Clone() }
-
-// inTheClear is the header of plain http requests.
 func (i Identity) inTheClear() http.Header {
 	h := maps.Clone(i.header)
 	maps.DeleteFunc(h, func(name string, _ []string) bool { return strings.HasPrefix(name, "Sec-") })

@@ -16,7 +16,7 @@ func TestBrowsersAreCoherent(t *testing.T) {
 	for _, id := range Browsers() {
 		part := strings.Split(id.Name, "-")
 		kind, version, on := part[0], part[1], part[2]
-		h := id.Header()
+		h := id.header
 		ua := h.Get("User-Agent")
 		agents[ua], combinations[kind+on] = true, true
 		if !strings.Contains(ua, "("+platforms[on]) {
@@ -66,13 +66,13 @@ func TestBrowsersAreCoherent(t *testing.T) {
 // No server is asked for what we can't decode, and no header is malformed.
 func TestIdentityHeaders(t *testing.T) {
 	for _, id := range append(Browsers(), Honest("")) {
-		for _, enc := range strings.Split(id.Header().Get("Accept-Encoding"), ",") {
+		for _, enc := range strings.Split(id.header.Get("Accept-Encoding"), ",") {
 			name, _, _ := strings.Cut(strings.TrimSpace(enc), ";")
 			if !slices.Contains([]string{"gzip", "br", "zstd"}, name) {
 				t.Errorf("%s asks for %q", id.Name, name)
 			}
 		}
-		for name, values := range id.Header() {
+		for name, values := range id.header {
 			if name != http.CanonicalHeaderKey(name) || len(values) != 1 || values[0] == "" {
 				t.Errorf("%s: %q: %q", id.Name, name, values)
 			}

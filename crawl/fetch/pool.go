@@ -120,17 +120,12 @@ func (m *member) adopt(x Proxy, now time.Time) {
 	m.stored = x.CooldownUntil
 }
 
-// Take returns a session for a worker: the next identity through the next active
-// proxy; directly when the policy is off, or is to prefer proxies
-// and none is active. Close it, Rotate it, or Keep it.
+// Keep returns the session for a worker's next page. With nil that is the next identity through
+// the next active proxy; directly when the policy is off, or is to prefer proxies
+// and none is active. Else it is s itself as long as it is one of those, and another one in its place (s is closed)
+// when its proxy rests or was removed or, with PolicyPrefer, when it is direct and a proxy is back.
 //
-// ErrNoProxies: a proxy is required and none is active.
-func (p *Pool) Take() (*Session, error) { return p.Keep(nil) }
-
-// Keep returns the session for a worker's next page: s itself as long as it is
-// what Take would choose from, another one in its place (s is closed) when its
-// proxy rests or was removed or, with PolicyPrefer, when it is direct and a proxy is back.
-// With an error, which is Take's, s stays open.
+// ErrNoProxies: a proxy is required and none is active. s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
 	return p.replace(s, func() (*Session, error) {
 		m := p.active(nil)

@@ -38,7 +38,7 @@ func newPoolOf(t *testing.T, policy Policy, n int, ids ...Identity) *poolOf {
 
 func (p *poolOf) take(t *testing.T) *Session {
 	t.Helper()
-	s, err := p.Take()
+	s, err := p.Keep(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestPolicyRequire(t *testing.T) {
 	p.rest(a)
 	p.now = p.now.Add(time.Minute)
 	p.rest(b)
-	for name, f := range map[string]func() (*Session, error){"Take": p.Take, "Keep": func() (*Session, error) { return p.Keep(a) }} {
+	for name, f := range map[string]func() (*Session, error){"a first one": func() (*Session, error) { return p.Keep(nil) }, "another": func() (*Session, error) { return p.Keep(a) }} {
 		_, err := f()
 		if !errors.Is(err, ErrNoProxies) || !strings.Contains(err.Error(), "all 2 are in cooldown, the first until 2026-11-20T13:00:00Z") {
 			t.Errorf("%s: %v", name, err)
@@ -141,7 +141,7 @@ func TestPolicyRequire(t *testing.T) {
 	if s := p.take(t); number(s) != number(a) {
 		t.Errorf("took %v", s)
 	}
-	if _, err := newPoolOf(t, PolicyRequire, 0).Take(); !errors.Is(err, ErrNoProxies) {
+	if _, err := newPoolOf(t, PolicyRequire, 0).Keep(nil); !errors.Is(err, ErrNoProxies) {
 		t.Errorf("of none: %v", err)
 	}
 	if s, err := p.Keep(p.client.direct); err != nil || number(s) == -1 {
@@ -222,7 +222,7 @@ func TestPoolConcurrently(t *testing.T) {
 		total.Failures += s.Failures
 	}})
 	atOnce(8, func(w int) {
-		s, err := p.Take()
+		s, err := p.Keep(nil)
 		if err != nil {
 			t.Error(err)
 			return

@@ -367,7 +367,7 @@ func TestPasswordIsNowhere(t *testing.T) {
 			proxy := Proxy{ID: 7, URL: u, Name: name}
 			s := open(t, c, u, Browsers()[0])
 			pool := NewPool(c, PoolConfig{Policy: PolicyRequire, Proxies: []Proxy{proxy}, Changed: func(st ProxyState) { fmt.Fprintf(&out, "%+v %#v\n", st, st) }})
-			taken, err := pool.Take()
+			taken, err := pool.Keep(nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -170,7 +170,7 @@ func TestBrowserOverTLS(t *testing.T) {
 	id := Browsers()[0]
 	browser := open(t, s.client, nil, id)
 	mustGet(t, s.client, Request{URL: s.URL, Session: browser})
-	if !headersEqual(got, id.Header()) {
+	if !headersEqual(got, id.header) {
 		t.Errorf("sent %v", got)
 	}
 }
