@@ -45,29 +45,19 @@ func urlPath(u string) string {
 	return strings.TrimRight(u, "/")
 }
 
-// fillFrom gives a listing what it lacks and a business has. An address is taken when the card has none, or only
-// the same city: half of one from here and half from there would be nobody's.
+// fillFrom gives a listing what its card lacks and a business has; hours are the business's. An address is taken when
+// the card has none, or only the same city: half of one from here and half from there would be nobody's.
 func fillFrom(l *yp.Listing, b *structured.Business) {
-	if l.Phone == "" {
-		shown, e164 := b.Phone()
-		l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
+	var said yp.Listing
+	setFields(&said, b)
+	if l.Street == "" && l.PostalCode == "" && l.ServiceArea == "" && (l.City == "" || strings.EqualFold(said.City, l.City)) {
+		l.Street, l.City, l.State, l.PostalCode = said.Street, cmp.Or(l.City, said.City), cmp.Or(l.State, said.State), said.PostalCode
 	}
-	if l.Street == "" && l.PostalCode == "" && l.ServiceArea == "" {
-		if a := b.Address(); l.City == "" || strings.EqualFold(a.City, l.City) {
-			a.City, a.State, a.Area = cmp.Or(l.City, a.City), cmp.Or(l.State, a.State), ""
-			setAddress(l, a)
-		}
+	setAddress(&said, structured.Address{})
+	if len(said.Hours) > 0 {
+		l.Hours = said.Hours
 	}
-	if l.Rating == 0 || l.ReviewCount == 0 {
-		rating, reviews := b.Rating()
-		l.Rating, l.ReviewCount = cmp.Or(l.Rating, rating), cmp.Or(l.ReviewCount, reviews)
-	}
-	if l.PriceRange == "" {
-		l.PriceRange = b.PriceRange()
-	}
-	if hours := writtenHours(b); len(hours) > 0 {
-		l.Hours = hours
-	}
+	fillListing(l, &said)
 }
 
 // pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says

@@ -55,14 +55,9 @@ func (r *businessReader) read(scripts []string) (leftOut int) {
 // fill makes a listing of what is said.
 func (r *businessReader) fill(s *sighting) {
 	l := &s.l
+	setFields(l, s.Business)
 	l.Name, l.Rank = keep(s.Name, yp.MaxName), s.Rank
-	shown, e164 := s.Phone()
-	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
-	setAddress(l, s.Address())
-	l.Rating, l.ReviewCount = s.Rating()
-	l.PriceRange = s.PriceRange()
 	l.Snippet = keep(r.src.snippet(s.Description()), maxSnippet)
-	l.Hours = writtenHours(s.Business)
 	l.Categories = clones(s.Categories())
 	for _, src := range s.Images() { // the first that is none of the site's stand-ins
 		u, err := r.final.Parse(src)
@@ -72,6 +67,16 @@ func (r *businessReader) fill(s *sighting) {
 		l.ImageURL = u.String()
 		break
 	}
+}
+
+// setFields gives a listing what a business says of itself that a card may lack, too.
+func setFields(l *yp.Listing, b *structured.Business) {
+	shown, e164 := b.Phone()
+	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
+	setAddress(l, b.Address())
+	l.Rating, l.ReviewCount = b.Rating()
+	l.PriceRange = b.PriceRange()
+	l.Hours = writtenHours(b)
 }
 
 func setAddress(l *yp.Listing, a structured.Address) {
