@@ -407,10 +407,16 @@ func TestSteps(t *testing.T) {
 func TestEnumerations(t *testing.T) {
 	t.Parallel()
 	classes, codes := texts(yp.ErrorClasses()), texts(yp.ErrorCodes())
+	var pauses []string // codes of what closes a source until somebody looks
+	for _, p := range yp.Policies() {
+		if p.Effect == yp.EffectPause || p.Effect == yp.EffectAlarm {
+			pauses = append(pauses, string(p.Code))
+		}
+	}
 	flag := []string{"0", "1"}
 	want := map[string][]string{
 		"sources.enabled": flag, "sources.auto_disabled": flag,
-		"sources.paused_code":               texts([]yp.ErrorCode{yp.CodeAuthFailed, yp.CodeHTMLChanged}),
+		"sources.paused_code":               pauses,
 		"runs.outcome":                      {"running", "done", "interrupted", "budget", "error", "dead", "blocked", "no_proxies", "layout"},
 		"targets.status":                    texts(yp.Statuses()),
 		"targets.kind":                      texts(yp.Kinds()),
