@@ -244,7 +244,6 @@ type selected struct {
 	Pages      int64   `json:"pages"`
 
 	NextDue yp.Stamp `json:"next_due"` // when the first target falls due, of a run that had nothing to do
-
 }
 
 func selectedOf(c report.Counts) selected {
