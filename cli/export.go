@@ -50,7 +50,7 @@ func (p *Program) exportCommand() *cli.Command {
 		Flags: slices.Concat(
 			[]cli.Flag{
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today; - = stdout"},
-				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is csv, tsv, jsonl, xlsx, geojson"},
+				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is " + formatNames()},
 			},
 			exportFilters(),
 			[]cli.Flag{
@@ -216,7 +216,7 @@ func (d *delivery) readName() (err error) {
 	case d.name == "-" || d.name == "":
 		d.format = export.CSV
 	case err != nil:
-		return Usagef("--output %q: its ending names no format; use .csv, .tsv, .jsonl, .xlsx or .geojson, or --format", d.name)
+		return Usagef("--output %q: its ending names no format; want one of %s, or --format", d.name, formatNames())
 	}
 	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
@@ -420,4 +420,13 @@ func sameFile(a, b string) bool {
 	a, errX = filepath.Abs(a)
 	b, errY = filepath.Abs(b)
 	return errX == nil && errY == nil && a == b
+}
+
+// formatNames are the formats, and the endings of their files.
+func formatNames() string {
+	names := make([]string, len(export.Formats()))
+	for i, f := range export.Formats() {
+		names[i] = string(f)
+	}
+	return strings.Join(names, ", ")
 }

@@ -62,6 +62,15 @@ var plainTable = [][]string{
 	{"Café 漢字 🍕", "Ünï", "", "", "", ""},
 }
 
+// TestFormats: each has a writer.
+func TestFormats(t *testing.T) {
+	for _, f := range export.Formats() {
+		if len(write(t, f, export.Options{Columns: plainTable[0]})) == 0 {
+			t.Errorf("%s: nothing was written", f)
+		}
+	}
+}
+
 func TestCSV(t *testing.T) {
 	for _, f := range []export.Format{export.CSV, export.TSV} {
 		t.Run(string(f), func(t *testing.T) {

@@ -103,6 +103,19 @@ func TestPanels(t *testing.T) {
 	}
 }
 
+// TestEveryView: every view has what its templates need. What it says, TestPanels and the others show.
+func TestEveryView(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.troubled(t)
+	for _, v := range New(b.cfg).views {
+		path := strings.NewReplacer("{$}", "", "{id}", "9", "{state}", "CA").Replace(v.Path)
+		if answer, text := b.ask(t, http.MethodGet, path, nil, ""); answer.StatusCode != http.StatusOK || strings.Contains(text, "could not be read") {
+			t.Errorf("%s (%s): status %d:\n%s", path, v.Path, answer.StatusCode, text)
+		}
+	}
+}
+
 // shows compares what a path says now, with nothing cached, with what it must and must not say.
 func (b *served) shows(t *testing.T, path string, wants, never []string) {
 	t.Helper()
