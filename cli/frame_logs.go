@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,13 +28,7 @@ func logDir(c *cli.Context) string {
 // folder named like the file for every other one: data/logs/yp_wal/texas for data/texas.db, texas_ for a file texas.
 // Two names of one file have one folder, and two files have two.
 func logsOf(db string) string {
-	real := store.RealPath(db)
-	if wd, err := os.Getwd(); err == nil && !filepath.IsAbs(db) {
-		if rel, err := filepath.Rel(store.RealPath(wd), real); err == nil && filepath.IsLocal(rel) {
-			real = rel
-		}
-	}
-	dir, name := filepath.Split(real)
+	folder, name := logsBeside(db)
 	// What is left of a name without its ".db" never ends in "_"; all others do.
 	short, ok := strings.CutSuffix(name, ".db")
 	switch {
@@ -42,7 +37,18 @@ func logsOf(db string) string {
 	case !ok || strings.Trim(short, ".") == "" || strings.HasSuffix(short, "_"):
 		short = name + "_"
 	}
-	return filepath.Join(dir, defaultLogs, short)
+	return filepath.Join(folder, short)
+}
+
+// logsBeside is the folder that has the logs of all databases in the folder of db, and the name of db there.
+func logsBeside(db string) (folder, name string) {
+	path := store.RealPath(db)
+	if wd, err := os.Getwd(); err == nil && !filepath.IsAbs(db) {
+		if rel, err := filepath.Rel(store.RealPath(wd), path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+	}
+	return filepath.Join(filepath.Dir(path), defaultLogs), filepath.Base(path)
 }
 
 // pruneAtOnce is how many bytes of old logs a run reads at least to see whether they may go: on
@@ -121,28 +127,40 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 const rebuilt = "-rebuilt"
 
 // rebuildFrom is what `wal replay` is to be given so that it brings back all of a database: its log folder, and
-// those beside the file where the same database has written under another name, or all where it has not written yet.
-// Of several databases the replay asks. The damaged file is not asked for its id: it may not tell it any more.
+// those beside the file where the same database has written under another name. Of several in one folder the replay
+// asks. The damaged file is not asked for its id: it may not tell it any more.
 func rebuildFrom(db, logs string) []string {
-	own, _ := wal.Writers(logs) // what can't be read is left out: the replay will say so
-	others := false
-	folders := []string{filepath.Clean(logs)}
-	_ = filepath.WalkDir(filepath.Dir(logsOf(filepath.Join(filepath.Dir(db), "x.db"))), func(path string, d fs.DirEntry, err error) error {
-		switch ids, _ := wal.Writers(path); {
+	own, _ := wal.Writers(logs)     // what can't be read is left out: the replay will say so
+	for was := db; len(own) == 0; { // it was rebuilt, and has not crawled since
+		ext := filepath.Ext(was)
+		name, again := strings.CutSuffix(strings.TrimSuffix(was, ext), rebuilt)
+		if !again {
+			return []string{logs}
+		}
+		was = name + ext
+		own, _ = wal.Writers(logsOf(was))
+	}
+	folders, others := map[string]bool{}, false
+	look := func(path string) {
+		if ids, _ := wal.Writers(path); slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(own, id) }) {
+			folders[filepath.Clean(path)], others = true, others || len(ids) > 1
+		}
+	}
+	look(logs)
+	beside, _ := logsBeside(db)
+	_ = filepath.WalkDir(beside, func(path string, d fs.DirEntry, err error) error {
+		switch {
 		case err != nil || !d.IsDir():
 		case strings.HasSuffix(path, ".before-restore"): // what a restore has put aside
 			return fs.SkipDir
-		case len(own) == 0 && len(ids) > 0, slices.ContainsFunc(ids, func(id string) bool { return slices.Contains(own, id) }):
-			folders, others = append(folders, path), others || len(ids) > 1
+		default:
+			look(path)
 		}
 		return nil
 	})
-	if len(own) == 0 && len(folders) > 1 {
-		folders = folders[1:]
+	words := slices.Sorted(maps.Keys(folders))
+	if others && len(own) == 1 {
+		words = append(words, "--database", own[0])
 	}
-	slices.Sort(folders)
-	if folders = slices.Compact(folders); others && len(own) == 1 {
-		folders = append(folders, "--database", own[0])
-	}
-	return folders
+	return words
 }

@@ -180,7 +180,7 @@ func (r *run) kinds(c *sourceRun) []yp.Kind {
 		case yp.KindIndex:
 			return c.index == nil
 		case yp.KindDetail:
-			return !r.details().Wanted || !c.src.HasDetails()
+			return !r.onlyDetails && !(r.details().Wanted && c.src.HasDetails())
 		}
 		return r.onlyDetails || r.onlyIndexes
 	})

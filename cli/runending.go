@@ -161,7 +161,7 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	if st.DetailsMissing > 0 {
 		r.tell(true, "%s missing: the source no longer has it.", plural(st.DetailsMissing, "listing's page"))
 	}
-	text, daily := all.Text(), few || st.Failed+st.Parked+st.IndexesFailed+st.DetailsFailed == st.DetailsWaiting
+	text, daily := all.Text(), all.Stuck == 0 && (few || st.Failed+st.Parked+st.IndexesFailed+st.DetailsFailed == st.DetailsWaiting)
 	if all.Since == 0 && all.Stuck == 0 {
 		text, daily = "From earlier runs: "+text, true
 	}

@@ -54,6 +54,9 @@ func fillFrom(l *yp.Listing, b *structured.Business) {
 		l.Street, l.City, l.State, l.PostalCode = said.Street, cmp.Or(l.City, said.City), cmp.Or(l.State, said.State), said.PostalCode
 	}
 	setAddress(&said, structured.Address{})
+	if l.Phone != "" { // also one that nobody can dial
+		said.Phone, said.PhoneE164 = "", ""
+	}
 	if len(said.Hours) > 0 {
 		l.Hours = said.Hours
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/yp"
 )
 
 // TestFillFromJSONLD: what a card takes from the page's JSON-LD, in whichever form that is.
@@ -71,5 +73,28 @@ func TestJSONLDOfOnePage(t *testing.T) {
 		if price := map[bool]string{true: "$$"}[c.about != ""]; l.Phone != c.phone || l.PriceRange != price {
 			t.Errorf("%s: card: got %+v", name, l)
 		}
+	}
+}
+
+// TestFillFrom: structured data adds to a card, and replaces nothing of it but hours.
+func TestFillFrom(t *testing.T) {
+	said := []string{`{"@type": "LocalBusiness", "url": "/mip/a-1", "telephone": "(512) 555-0142", "priceRange": "$$", "openingHours": "Mo-Fr 08:00-17:00",
+		"address": {"streetAddress": "1 Elm St", "addressLocality": "Austin", "addressRegion": "TX", "postalCode": "78701"}}`}
+	card := func(change func(*yp.Listing)) yp.Listing {
+		l := []yp.Listing{{ProfileURL: "https://example.com/mip/a-1"}}
+		change(&l[0])
+		fillFromJSONLD(l, said)
+		return l[0]
+	}
+	empty := card(func(*yp.Listing) {})
+	if empty.PhoneE164 != "+15125550142" || empty.Street != "1 Elm St" || empty.City != "Austin" || empty.PriceRange != "$$" || len(empty.Hours) != 1 {
+		t.Errorf("an empty card: %+v", empty)
+	}
+	full := card(func(l *yp.Listing) { l.Phone, l.City, l.PriceRange, l.Hours = "call us", "Dallas", "$", []string{"Sa"} })
+	if full.Phone != "call us" || full.PhoneE164 != "" || full.Street != "" || full.City != "Dallas" || full.PostalCode != "" || full.PriceRange != "$" || full.Hours[0] == "Sa" {
+		t.Errorf("a full card: %+v", full)
+	}
+	if same := card(func(l *yp.Listing) { l.City = "AUSTIN" }); same.City != "AUSTIN" || same.Street != "1 Elm St" || same.State != "TX" {
+		t.Errorf("a card of the same city: %+v", same)
 	}
 }

@@ -100,6 +100,7 @@ type Trouble struct {
 	Waiting               int64 // PLANNED, until their first short backoff is over
 	Gap                   int64 // due, and waiting only because two crawls of a target start yp.MinCrawlGap apart
 	Failed, Parked, Stuck int64
+	OwnPages              int64 // of those PARKED and STUCK: listings' own pages
 	Since                 int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
 }
 
@@ -110,6 +111,7 @@ func (t *Trouble) Add(o Trouble) {
 	t.Failed += o.Failed
 	t.Parked += o.Parked
 	t.Stuck += o.Stuck
+	t.OwnPages += o.OwnPages
 	t.Since += o.Since
 }
 
@@ -124,7 +126,8 @@ const (
 			ifnull(sum(t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL), 0)
 		FROM targets t WHERE t.wait_reason IN ('backoff', 'gap') AND t.not_before IS NOT NULL AND ` + where
 	// A listing's page that its source has no more is no trouble: see the exit codes of `run`.
-	countTrouble = `SELECT ifnull(sum(t.status = 'FAILED'), 0), ifnull(sum(t.status = 'PARKED'), 0), ifnull(sum(t.status = 'STUCK'), 0), ifnull(sum(t.finished_at >= ?7), 0)
+	countTrouble = `SELECT ifnull(sum(t.status = 'FAILED'), 0), ifnull(sum(t.status = 'PARKED'), 0), ifnull(sum(t.status = 'STUCK'), 0),
+			ifnull(sum(t.kind = 'detail' AND t.status IN ('PARKED', 'STUCK')), 0), ifnull(sum(t.finished_at >= ?7), 0)
 		FROM targets t WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff')
 			AND (t.kind <> 'detail' OR t.last_error_code IS NOT 'NO_LISTINGS') AND t.retired_at IS NULL AND ` + where
 )
@@ -134,7 +137,7 @@ func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time
 	now := k.db.Now()
 	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
 	if _, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Gap); err == nil {
-		_, err = k.one(ctx, "count failed targets", countTrouble, scope.Args(yp.FormatTime(since)), &t.Failed, &t.Parked, &t.Stuck, &t.Since)
+		_, err = k.one(ctx, "count failed targets", countTrouble, scope.Args(yp.FormatTime(since)), &t.Failed, &t.Parked, &t.Stuck, &t.OwnPages, &t.Since)
 	}
 	return t, err
 }

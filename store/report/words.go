@@ -56,10 +56,15 @@ func (t Trouble) Remedy() string {
 	if t.Stuck > 0 {
 		text += " STUCK"
 	}
-	if text != "" {
-		text = "reset --status" + text
+	switch {
+	case text == "":
+		return ""
+	case t.OwnPages > 0 && t.OwnPages == t.Parked+t.Stuck:
+		text += " --kind detail"
+	case t.OwnPages > 0: // which reset leaves out unless they are named
+		text += " --kind search index detail"
 	}
-	return text
+	return "reset --status" + text
 }
 
 // Cause is an error's text without the address at its head: in a table of codes the cause
