@@ -717,7 +717,7 @@ CREATE TABLE crawl_attempts (
 CREATE INDEX crawl_attempts_open ON crawl_attempts (target_id) WHERE ended = 'running';
 CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
 -- The error summary of the last days.
-CREATE INDEX crawl_attempts_by_end ON crawl_attempts (finished_at, error_code) WHERE finished_at IS NOT NULL;
+CREATE INDEX crawl_attempts_by_end ON crawl_attempts (finished_at, error_code, ended) WHERE finished_at IS NOT NULL;
 
 -- One outbound HTTP request, redirects followed. Kept for some days, see meta 'request_days'.
 CREATE TABLE requests (

@@ -54,6 +54,7 @@ func (p *Program) status(c *cli.Context) error {
 }
 
 func (p *Program) statusText(w *sections, s *report.Status) {
+	w.lines(s.Sentence)
 	for _, t := range s.Parts {
 		w.part(s.Now, t)
 		if t.Name == "sources" {

@@ -269,10 +269,10 @@ func TestBrowserLive(t *testing.T) {
 		t.Errorf("the sentence is %q", text)
 	}
 	b.wait(`document.getElementById("connection").dataset.state === "ended"`)
-	if text := eval[string](b, `document.getElementById("connection").textContent`); text != "the run has ended: all due work is done" {
+	if text := eval[string](b, `document.getElementById("connection").textContent`); text != "the run has ended: nothing more was due" {
 		t.Errorf("at the end: %q", text)
 	}
-	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: all due work is done. What follows is of ") {
+	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: nothing more was due. What follows is of ") {
 		t.Errorf("when the run has ended, the sentence is %q", text)
 	}
 	if loads := eval[int](b, `performance.getEntriesByType("navigation").length`); loads != 1 {

@@ -67,6 +67,10 @@ func TestSentence(t *testing.T) {
 	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one ended at ") || !strings.HasSuffix(text, ": it was interrupted; the same command resumes it.") {
 		t.Errorf("after the run: %q", text)
 	}
+	execute(t, b.DB(), `UPDATE runs SET outcome = 'done'`, `UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, not_before = '9999', wait_reason = 'backoff' WHERE id = 1`)
+	if text := standing().Sentence(); !strings.Contains(text, ": nothing more was due. 1 target failed.") {
+		t.Errorf("after a run in which a target failed: %q", text)
+	}
 	execute(t, b.DB(), `UPDATE runs SET outcome = 'running', finished_at = NULL`)
 	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one was killed; its last heartbeat was at ") {
 		t.Errorf("after a kill: %q", text)

@@ -12,6 +12,7 @@ import (
 // Status is all that `status` tells: how sources and targets fare, what went wrong, what waits, who works.
 type Status struct {
 	Now      time.Time
+	Sentence string // what is going on, as the page says it
 	Sources  []SourceStatus
 	Parts    []*Table // of statusParts
 	Left     *Left    // nil = no run reads anything now
@@ -21,7 +22,7 @@ type Status struct {
 
 // MarshalJSON implements json.Marshaler.
 func (s *Status) MarshalJSON() ([]byte, error) {
-	all := Object{{"now", yp.Stamp{Time: s.Now}}, {"rolled_up", s.RolledUp}}
+	all := Object{{"now", yp.Stamp{Time: s.Now}}, {"sentence", s.Sentence}, {"rolled_up", s.RolledUp}}
 	for _, t := range s.Parts {
 		all = append(all, Named{t.Name, t})
 	}
@@ -112,12 +113,17 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 			}
 			s.Parts = append(s.Parts, t)
 		}
-		if s.Sources, err = k.sourceStatus(ctx, scope); err == nil {
-			s.Left, err = k.leftNow(ctx, scope)
+		if s.Sources, err = k.sourceStatus(ctx, scope); err != nil {
+			return err
 		}
-		if err == nil {
-			s.Passes, err = k.Passes(ctx, scope)
+		st, err := k.standingNow(ctx, scope)
+		if err != nil {
+			return err
 		}
+		if s.Sentence = st.Sentence(); st.Live > 0 && st.WaitingFor == "" {
+			s.Left = &st.Left
+		}
+		s.Passes, err = k.Passes(ctx, scope)
 		return err
 	})
 	if err != nil {

@@ -124,6 +124,9 @@ func (s *Standing) nobody() string {
 		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
 	}
 	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
+	if trouble := (Trouble{Failed: s.Overall.Failed, Parked: s.Overall.Parked, Stuck: s.Overall.Stuck}).Text(); trouble != "" {
+		text += " " + sentence(trouble)
+	}
 	if s.NextDue.After(s.Now.Time) {
 		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
@@ -134,7 +137,7 @@ func (s *Standing) nobody() string {
 func OutcomeText(outcome string) string {
 	switch outcome {
 	case "done":
-		return "all due work is done"
+		return "nothing more was due"
 	case "interrupted":
 		return "it was interrupted; the same command resumes it"
 	case "budget":
