@@ -46,6 +46,12 @@ func (p *Program) query(c *cli.Context) error {
 			return err
 		}
 	}
+	if strings.Trim(text, "; \t\r\n") == "" {
+		return Usagef("the question is empty: want one in SQL, such as 'SELECT count(*) FROM listings'")
+	}
+	if timeOf(c, "timeout") <= 0 {
+		return Usagef("--timeout: want more than 0, 90s say")
+	}
 	ctx, cancel := context.WithTimeout(c.Context, timeOf(c, "timeout"))
 	defer cancel()
 	return p.with(c, reading, func(k *database, _ store.Scope) error {

@@ -118,6 +118,8 @@ func Cell(now time.Time, column string, v any) string {
 		}
 		x = Plain(column, x)
 		return yp.Printable(x)
+	case []byte:
+		return fmt.Sprintf("%X", x)
 	case Next:
 		return yp.Printable(x.Text(now))
 	}

@@ -86,6 +86,7 @@ var Lists = []List{
 			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out;\n" +
 			"--all adds those of which no page was read. Of a target that was not read to its end, new listings may only be new\n" +
 			"to this file, and closed ones are not noticed.",
+		None: "No page of a target was read yet: --all shows them all.",
 	},
 	{
 		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
@@ -120,6 +121,7 @@ var Lists = []List{
 	{
 		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
 		Show: "host held_until reason delay_ms delay_reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
+		None:  "No host was asked at a pace yet, and none is held or slowed down.",
 	},
 	{
 		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",

@@ -78,6 +78,8 @@ type waiting struct {
 	ErrorCode string
 	ClaimedBy WorkerName
 	Retired   time.Time
+	Run, Host string // of ClaimedBy
+	Heartbeat time.Time
 
 	Availability store.SourceState
 	ClosedUntil  time.Time
@@ -87,8 +89,9 @@ type waiting struct {
 
 const readWaiting = `
 	SELECT v.id, v.source, v.kind, v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before, ifnull(v.wait_reason, ''), v.consecutive_failures,
-		ifnull(v.last_error_code, ''), ifnull(v.claimed_by, ''), v.retired_at, o.state, o.until, ifnull(o.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = v.id)
-	FROM v_crawler_status v JOIN v_source_availability o ON o.source = v.source WHERE v.id = ?`
+		ifnull(v.last_error_code, ''), ifnull(v.claimed_by, ''), v.retired_at, ifnull(r.uuid, ''), ifnull(r.host, ''), v.heartbeat_at, o.state, o.until, ifnull(o.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = v.id)
+	FROM v_crawler_status v JOIN v_source_availability o ON o.source = v.source LEFT JOIN runs r ON r.id = (SELECT run_id FROM targets WHERE id = v.id)
+	WHERE v.id = ?`
 
 // Next says when a target is crawled next; sql.ErrNoRows, wrapped, when there is none with that id.
 func (k *Reader) Next(ctx context.Context, id int64) (Next, error) {
@@ -96,6 +99,9 @@ func (k *Reader) Next(ctx context.Context, id int64) (Next, error) {
 	found, err := k.one(ctx, fmt.Sprintf("read target %d", id), readWaiting, []any{id}, fields(&w)...)
 	if err == nil && !found {
 		err = fmt.Errorf("read target %d: %w", id, sql.ErrNoRows)
+	}
+	if w.Status == yp.InProgress && k.life(w.Run, w.Host, w.Heartbeat) == "killed" {
+		return Next{When: NextNow, Why: "the process that claimed it died; the next run goes on with it"}, err
 	}
 	return w.next(), err
 }

@@ -143,7 +143,7 @@ func OutcomeText(outcome string) string {
 	case "budget":
 		return "a budget is used up; the same command resumes it"
 	case "blocked":
-		return "the source is closed"
+		return "the source was closed"
 	case "no_proxies":
 		return "no proxy is left"
 	case "layout":
