@@ -70,7 +70,7 @@ func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice
 		}
 		value, err := f.Parse(words)
 		if err != nil {
-			return choice, &Refusal{http.StatusNotFound, "There is no such filter: " + err.Error() + ".", "Choose above the list: " + path + " has it without filters."}
+			return choice, &Refusal{http.StatusNotFound, "No list has that: " + err.Error(), "Choose above the list: " + path + " has it without filters."}
 		}
 		choice.Values[f.Name] = value
 	}
