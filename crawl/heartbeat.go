@@ -62,6 +62,9 @@ func (s *Sources) warn(err error, what string) {
 }
 
 func (s *Sources) heartbeat(ctx context.Context) error {
+	if err := s.cfg.Keeper.DB().InPlace(); err != nil {
+		return err
+	}
 	requests := int64(0)
 	for _, e := range s.engines {
 		requests += e.Stats().Requests

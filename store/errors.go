@@ -22,6 +22,8 @@ var (
 	ErrOlderRun = errors.New("a run of an older ypcrawl uses this database: wait until it ends or stop it, then try again")
 	// ErrNotFound means a file that must be there is not.
 	ErrNotFound = errors.New("no such database")
+	// ErrReplaced means that another file, or none, has the name of the one that was opened.
+	ErrReplaced = errors.New("the database was removed, moved or replaced while this program had it open: start the program again")
 	// ErrClosed means the writer was closed before it took the transaction.
 	ErrClosed = errors.New("the database is closed")
 	// ErrLocked means another process holds the lock that was asked for.
@@ -89,7 +91,7 @@ func Fatal(err error) bool {
 		return true
 	}
 	err = classify(err)
-	for _, kind := range []error{ErrDiskFull, ErrReadOnly, ErrCorrupt, ErrClosed} {
+	for _, kind := range []error{ErrDiskFull, ErrReadOnly, ErrCorrupt, ErrReplaced, ErrClosed} {
 		if errors.Is(err, kind) {
 			return true
 		}

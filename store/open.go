@@ -49,6 +49,7 @@ type Config struct {
 // DB is an open database: one writer and a pool of readers.
 type DB struct {
 	path     string
+	file     os.FileInfo // that was opened; nil = not known
 	now      func() time.Time
 	keyHash  func(string) int64
 	read     *sql.DB
@@ -79,7 +80,17 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		_ = db.Close()
 		return nil, fmt.Errorf("open database %s: %w", cfg.Path, classify(err))
 	}
+	db.file, _ = os.Stat(cfg.Path)
 	return db, nil
+}
+
+// InPlace returns ErrReplaced when the file no longer stands under its name, as after a restore beside a program
+// that lives for long: what it reads is never written again, and nobody finds what it writes.
+func (db *DB) InPlace() error {
+	if now, err := os.Stat(db.path); db.file == nil || err == nil && os.SameFile(now, db.file) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", filepath.Base(db.path), ErrReplaced)
 }
 
 func (db *DB) open(ctx context.Context, cfg Config) (err error) {

@@ -90,7 +90,7 @@ func known[T ~int | ~int64 | ~float64](v T, ok bool) *float64 {
 // write-ahead logs. What it costs does not depend on how many listings there are, and little
 // on how many targets.
 func (k *Reader) Measure(ctx context.Context, logs string) (m *Measures, err error) {
-	if err = k.inPlace(); err == nil {
+	if err = k.db.InPlace(); err == nil {
 		err = k.at(ctx, func(k *Reader) error {
 			m, err = k.measure(ctx)
 			return err
@@ -204,7 +204,7 @@ const ownBeat = `SELECT heartbeat_at FROM runs WHERE outcome = 'running' AND hos
 // OwnBeat returns the last heartbeat of the run of this process. That it can be asked shows
 // that the database can be read.
 func (k *Reader) OwnBeat(ctx context.Context) (b Beat, err error) {
-	if err = k.inPlace(); err != nil {
+	if err = k.db.InPlace(); err != nil {
 		return b, err
 	}
 	b.Now = k.db.Now()

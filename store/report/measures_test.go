@@ -75,7 +75,7 @@ func TestReplacedFile(t *testing.T) {
 	noErr(t, os.Rename(db.Path(), db.Path()+".aside"))
 	for range 2 { // without a file, and with another one
 		for _, err := range asked() {
-			if err == nil || !strings.Contains(err.Error(), "was removed or replaced while this program had it open") {
+			if err == nil || !strings.Contains(err.Error(), "was removed, moved or replaced while this program had it open") {
 				t.Errorf("of a file that is not there: %v", err)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"ypcrawl/store"
@@ -17,7 +16,6 @@ type Reader struct {
 	db   *store.DB
 	tx   *sql.Tx // of a snapshot; nil = each question sees what is there when it is asked
 	host string
-	file os.FileInfo // that was opened; nil = not known
 }
 
 // New returns a Reader over db.
@@ -26,11 +24,7 @@ func New(db *store.DB) *Reader {
 	if err != nil {
 		host = "unknown"
 	}
-	file, err := os.Stat(db.Path())
-	if err != nil {
-		file = nil
-	}
-	return &Reader{db: db, host: host, file: file}
+	return &Reader{db: db, host: host}
 }
 
 // pool is what is asked: the readers of the database, or a snapshot.
@@ -68,18 +62,6 @@ func (k *Reader) Snapshot(ctx context.Context, do func(*Reader) error) error {
 	at := *k
 	at.tx = tx
 	return do(&at)
-}
-
-// inPlace says when the file that is read no longer stands under its name, as after a restore
-// beside a program that lives for long: what it reads is never written again.
-func (k *Reader) inPlace() error {
-	if k.file == nil {
-		return nil
-	}
-	if now, err := os.Stat(k.db.Path()); err == nil && os.SameFile(now, k.file) {
-		return nil
-	}
-	return fmt.Errorf("%s was removed or replaced while this program had it open: start the program again", filepath.Base(k.db.Path()))
 }
 
 const (

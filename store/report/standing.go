@@ -73,7 +73,7 @@ func (k *Reader) Standing(ctx context.Context, scope store.Scope) (out *Standing
 
 func (k *Reader) standingNow(ctx context.Context, scope store.Scope) (*Standing, error) {
 	s := &Standing{}
-	err := k.inPlace()
+	err := k.db.InPlace()
 	if err == nil {
 		err = k.goingOn(ctx, &s.Progress, scope)
 	}
