@@ -92,6 +92,15 @@ func (r *Run) unlock() error {
 	return errors.Join(r.owner.Remove(), r.shared.Release())
 }
 
+// InPlace returns store.ErrReplaced when the database or the run's lock is gone from its name: nobody finds what is
+// stored then, and everybody takes the run for dead, itself included.
+func (r *Run) InPlace() error {
+	if err := r.keeper.db.InPlace(); err != nil {
+		return err
+	}
+	return r.owner.InPlace()
+}
+
 // InHand notes for a death that a worker, by its number, has a page of the claim in hand, from its
 // request to its commit; nil = none. What can't be noted is not held against the target.
 func (r *Run) InHand(worker int, c *Claim) {

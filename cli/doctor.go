@@ -126,6 +126,8 @@ func (d *diagnosis) openDatabase() {
 		d.add("database", broken, "crawl into a new --db", "%v", err)
 	case errors.As(err, &version) && version.Upgradable():
 		d.add("database", broken, d.p.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
+	case version != nil:
+		d.add("database", broken, "use a newer ypcrawl, or name another file with --db", "%v", err)
 	case store.Corrupt(err):
 		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
 	default:
@@ -221,7 +223,11 @@ func (d *diagnosis) logs(ctx context.Context) error {
 	}
 	ids, err := wal.Writers(dir)
 	if err != nil || len(ids) == 0 {
-		return nil //nolint:nilerr // whether the folder is there is another check
+		if untouched, err := d.k.DB().Untouched(ctx); err != nil || untouched { // whether the folder can be read is another check
+			return err
+		}
+		d.add("logs", dubious, "name the folder of its logs with --wal-dir, and keep backups", "there are no logs in %s: the database could not be rebuilt from them", dir)
+		return nil
 	}
 	if !slices.Contains(ids, own) {
 		d.add("logs", dubious, "name the folder of its own logs with --wal-dir; to bring the other one back: "+d.p.rebuildCommand(),

@@ -150,6 +150,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	switch {
 	case err == nil:
 		return ExitOK, ""
+	case store.Corrupt(err) && p.rebuildCommand() == noLogs:
+		return ExitError, "There are no logs in " + p.logs + ": " + noLogs + "."
 	case store.Corrupt(err):
 		return ExitError, "Move the file to another place and rebuild it from the logs:\n  " + p.rebuildCommand()
 	case errors.As(err, new(*lostError)):
@@ -174,10 +176,16 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	return ExitError, ""
 }
 
-// rebuildCommand makes a new database beside the one that is damaged.
+// noLogs is what to do about a damaged database whose logs were not found.
+const noLogs = "put a backup back with `ypcrawl restore`, or name the folder of its logs with --wal-dir"
+
+// rebuildCommand makes a new database beside the one that is damaged; noLogs where there is nothing to make it from.
 func (p *Program) rebuildCommand() string {
-	ext := filepath.Ext(p.db)
-	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + rebuilt + ext, "wal", "replay"}, rebuildFrom(p.db, p.logs)...))
+	from, ext := rebuildFrom(p.db, p.logs), filepath.Ext(p.db)
+	if from == nil {
+		return noLogs
+	}
+	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + rebuilt + ext, "wal", "replay"}, from...))
 }
 
 // replayCommand brings a database that is gone back from its logs.

@@ -349,7 +349,7 @@ func (r *run) crawl(ctx context.Context) error {
 	stop := r.watch(sources, clients)
 	unobserved := r.observe(ctx)
 	err = sources.Run(context.WithoutCancel(ctx))
-	err = cmp.Or(r.keeper.DB().InPlace(), err)
+	err = cmp.Or(r.row.InPlace(), err)
 	stop()
 	ended := r.endings(ctx, sources)
 	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))

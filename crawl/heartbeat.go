@@ -62,9 +62,6 @@ func (s *Sources) warn(err error, what string) {
 }
 
 func (s *Sources) heartbeat(ctx context.Context) error {
-	if err := s.cfg.Keeper.DB().InPlace(); err != nil {
-		return err
-	}
 	requests := int64(0)
 	for _, e := range s.engines {
 		requests += e.Stats().Requests
@@ -79,8 +76,13 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// recoverDead takes back what dead processes held, and lets idle workers look again.
+// recoverDead takes back what dead processes held, and lets idle workers look again. A run that would take itself
+// for one of them ends: its pages would be asked for again and again.
 func (s *Sources) recoverDead(ctx context.Context) error {
+	if err := s.cfg.Run.InPlace(); err != nil {
+		s.stop(err)
+		return err
+	}
 	s.recovered.mark()
 	rec, err := s.cfg.Keeper.RecoverDead(ctx, s.cfg.Scope)
 	if err != nil || rec.Total()+rec.Details == 0 {

@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"sync"
@@ -104,6 +105,31 @@ func TestDeadPeer(t *testing.T) {
 		w.on("/city-1-ca/plumbers", good)
 		w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 		w.is(2, yp.Done, 1, "")
+	})
+	parallel(t, "is never the run itself, though its lock file is gone", func(t *testing.T) {
+		w := setup(t, layout{cities: 2})
+		w.look = time.Millisecond
+		var once sync.Once
+		both := make(chan struct{})
+		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+			storetest.NoError(t, os.RemoveAll(store.LockDir(w.db.Path())))
+			once.Do(func() { close(both) })
+			waitFor(t, func() bool { return w.row(2).Status == yp.Done })
+			for n := 0; n < 50 && len(w.asked()) < 3; n++ { // meanwhile the other worker looks for work
+				time.Sleep(time.Millisecond)
+			}
+			good(rw, r)
+		})
+		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+			signalled(t, "the first request", both)
+			good(rw, r)
+		})
+		if err := w.crawl(w.engine(workers(2))); !errors.Is(err, store.ErrReplaced) {
+			t.Errorf("the run ended with %v", err)
+		}
+		if asked := w.asked(); len(asked) != 2 {
+			t.Errorf("it asked for %q", asked)
+		}
 	})
 	parallel(t, "that lives keeps its target", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})

@@ -23,7 +23,7 @@ var (
 	// ErrNotFound means a file that must be there is not.
 	ErrNotFound = errors.New("no such database")
 	// ErrReplaced means that another file, or none, has the name of the one that was opened.
-	ErrReplaced = errors.New("the database was removed, moved or replaced while this program had it open: start the program again")
+	ErrReplaced = errors.New("removed, moved or replaced while this program had it open: start the program again")
 	// ErrClosed means the writer was closed before it took the transaction.
 	ErrClosed = errors.New("the database is closed")
 	// ErrLocked means another process holds the lock that was asked for.

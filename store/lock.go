@@ -77,16 +77,27 @@ func takeOnce(name string, shared bool) (*Lock, error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", name, err)
 	}
-	held, err := f.Stat()
+	l := &Lock{f: f}
+	if err := l.InPlace(); err != nil {
+		_ = f.Close()
+		if errors.Is(err, ErrReplaced) {
+			err = nil
+		}
+		return nil, err
+	}
+	return l, nil
+}
+
+// InPlace returns ErrReplaced when the file no longer stands under its name: whoever looks takes its owner for dead.
+func (l *Lock) InPlace() error {
+	held, err := l.f.Stat()
 	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w", name, err)
+		return fmt.Errorf("lock %s: %w", l.f.Name(), err)
 	}
-	if there, err := os.Stat(name); err != nil || !os.SameFile(held, there) {
-		_ = f.Close()
-		return nil, nil
+	if there, err := os.Stat(l.f.Name()); err != nil || !os.SameFile(held, there) {
+		return fmt.Errorf("lock file %s was %w", l.f.Name(), ErrReplaced)
 	}
-	return &Lock{f: f}, nil
+	return nil
 }
 
 // Release drops the lock and keeps its file.

@@ -90,7 +90,7 @@ func (db *DB) InPlace() error {
 	if now, err := os.Stat(db.path); db.file == nil || err == nil && os.SameFile(now, db.file) {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", filepath.Base(db.path), ErrReplaced)
+	return fmt.Errorf("%s was %w", filepath.Base(db.path), ErrReplaced)
 }
 
 func (db *DB) open(ctx context.Context, cfg Config) (err error) {
