@@ -46,7 +46,7 @@ func (p *Program) listingsCommand() *cli.Command {
 // has is searched, and how far it goes is said.
 func (p *Program) indexWords(ctx context.Context, k *database) error {
 	err := k.DB().IndexWords(ctx)
-	if !errors.Is(err, store.ErrReadOnly) {
+	if !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrDiskFull) {
 		return err
 	}
 	lacking, err := k.DB().WordsLacking(ctx)
