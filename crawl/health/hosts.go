@@ -31,17 +31,12 @@ type Host struct {
 	HeldLong    time.Duration // what that was when the hold was taken; 0 = not known
 }
 
-// withHold is the host with the hold of another row of it.
-func (h Host) withHold(of Host) Host {
-	h.HeldUntil, h.HeldFor, h.HeldLong = of.HeldUntil, of.HeldFor, of.HeldLong
-	return h
-}
-
 // sane drops a hold that is over and cuts one that is further ahead than it was when it
 // was taken, the mark of a clock that was set back.
 func (h Host) sane(now time.Time) Host {
 	if !h.HeldUntil.After(now) {
-		return h.withHold(Host{})
+		h.HeldUntil, h.HeldFor, h.HeldLong = time.Time{}, "", 0
+		return h
 	}
 	limit := MaxHold
 	if h.HeldFor == heldForPenalty {
@@ -51,26 +46,20 @@ func (h Host) sane(now time.Time) Host {
 	return h
 }
 
-// merged is the stored row after a change of one process from was to is: what that
-// process did not touch stays as another may have left it, and a hold is only ever
-// prolonged.
-func (h Host) merged(was, is Host, now time.Time) Host {
-	h = h.sane(now)
-	if is.Delay != was.Delay || is.DelayReason != was.DelayReason {
-		h.Delay, h.DelayReason = is.Delay, is.DelayReason
+// hold holds the host from now on, unless it is held for longer already. What is too
+// short to outlast a restart is not written down.
+func (h *Host) hold(d time.Duration, reason string, now time.Time) {
+	if until := now.Add(d); d >= keepHold && until.After(h.HeldUntil) {
+		h.HeldUntil, h.HeldFor, h.HeldLong = until, reason, d
 	}
-	switch is.Blocks {
-	case was.Blocks:
-	case 0:
-		h.Blocks = 0
-	default:
-		h.Blocks = max(h.Blocks, is.Blocks)
+}
+
+// shown is why the host is held, for people.
+func (h Host) shown() string {
+	if h.HeldFor == heldForPenalty && h.Blocks > 1 {
+		return fmt.Sprintf("penalty: %d blocks in a row", h.Blocks)
 	}
-	if is = is.sane(now); is.HeldUntil.After(h.HeldUntil) {
-		h = h.withHold(is)
-	}
-	h.Host = is.Host
-	return h
+	return h.HeldFor
 }
 
 const (
@@ -87,23 +76,29 @@ func (h *Host) columns() []any {
 	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong)}
 }
 
-// saveHost stores the change of a host from was to is and returns the row as it is
-// afterwards: other processes may have changed what this one did not.
-func (m *Monitor) saveHost(ctx context.Context, sourceID int64, was, is Host) (stored Host, err error) {
-	err = m.db.Write(ctx, func(tx *store.Tx) (err error) {
-		stored = Host{}
-		if err := tx.Get(selectHost, []any{sourceID, is.Host}, stored.columns()...); err != nil && !errors.Is(err, sql.ErrNoRows) {
+// changeHost makes changes to the row of a host, as it is by now: other processes may
+// have changed it since it was read. It returns the row.
+func (m *Monitor) changeHost(ctx context.Context, sourceID int64, host string, changes []hostChange) (row Host, err error) {
+	err = m.db.Write(ctx, func(tx *store.Tx) error {
+		row = Host{Host: host}
+		if err := tx.Get(selectHost, []any{sourceID, host}, row.columns()...); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		stored = stored.merged(was, is, tx.At)
-		return tx.Run(upsertHost, sourceID, stored.Host, stored.Delay.Milliseconds(), store.Text(stored.DelayReason),
-			stored.Blocks, stamp(stored.HeldUntil), store.Text(stored.HeldFor), store.Number(stored.HeldLong.Milliseconds()), tx.Now)
+		row = row.sane(tx.At)
+		for _, change := range changes {
+			change(&row, tx.At)
+		}
+		return tx.Run(upsertHost, sourceID, host, row.Delay.Milliseconds(), store.Text(row.DelayReason),
+			row.Blocks, stamp(row.HeldUntil), store.Text(row.HeldFor), store.Number(row.HeldLong.Milliseconds()), tx.Now)
 	})
 	if err != nil {
-		return Host{}, fmt.Errorf("save host %s: %w", is.Host, err)
+		return Host{}, fmt.Errorf("save host %s: %w", host, err)
 	}
-	return stored, nil
+	return row, nil
 }
+
+// hostChange is something that a request changes of its host's row, at a time.
+type hostChange func(row *Host, at time.Time)
 
 // keepHold is the shortest hold that is written down: a restart takes longer than
 // what is shorter.
@@ -141,16 +136,16 @@ type Hosts struct {
 	configured time.Duration
 	pacer      Pacer
 
-	saving chan struct{} // full while a write is under way: one at a time, of what is newest then; taken before mu
+	exchange sync.Mutex // with the file: what is learned last is the newest; taken before mu
 
 	mu    sync.Mutex
 	hosts map[string]*hostState
 }
 
-// hostState is what is known of a host. Of Host, Delay is 0 while it is as configured.
+// hostState is what is known of a host: its row as it was last read or written, with what is
+// being written, and how its last requests ended. Of the row, Delay is 0 while it is as configured.
 type hostState struct {
 	Host
-	stored    Host // as it was last written or read
 	lastBlock time.Time
 	recent    recent
 }
@@ -158,83 +153,74 @@ type hostState struct {
 // Hosts returns the pacing of a source's hosts, with what is in force applied to
 // the pacer. configured is the delay that the operator asked for.
 func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Duration, pacer Pacer) (*Hosts, error) {
-	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, saving: make(chan struct{}, 1), hosts: map[string]*hostState{}}
+	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, hosts: map[string]*hostState{}}
 	return h, h.Refresh(ctx)
 }
 
-// Refresh takes over what other processes have stored meanwhile: their holds, and
-// the delays of hosts that this one does not know.
-//
-// A stored hold is only ever prolonged by us: one that has become shorter was taken
-// back by an operator, and is here too.
+// Refresh takes over what other processes and operators have made of the hosts meanwhile.
 func (h *Hosts) Refresh(ctx context.Context) error {
-	h.saving <- struct{}{} // what is read here is no older than what we have stored
-	defer func() { <-h.saving }()
+	h.exchange.Lock()
+	defer h.exchange.Unlock()
 	rows, err := store.All(h.m.db.Reader(ctx), selectHosts, []any{h.source}, (*Host).columns)
 	if err != nil {
 		return fmt.Errorf("read hosts of source %d: %w", h.source, err)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	now := h.m.db.Now()
-	for _, r := range rows {
-		h.learn(r.sane(now), now)
+	for _, row := range rows {
+		h.learn(row)
 	}
 	return nil
 }
 
-// learn takes over what others have made of a stored row, where this process has changed nothing
-// that is not stored yet; mu is held.
-func (h *Hosts) learn(r Host, now time.Time) {
-	s := h.state(r.Host)
-	if s.Delay == s.stored.Delay {
-		s.stored.Delay, s.stored.DelayReason = r.Delay, r.DelayReason
-		if r.Delay <= h.configured {
-			r.Delay, r.DelayReason = 0, ""
-		}
-		if r.Delay != s.Delay {
-			s.Delay, s.DelayReason = r.Delay, r.DelayReason
-			h.pacer.SetDelay(r.Host, s.Delay, s.DelayReason)
-		}
+// learn takes over a row of the file.
+//
+// A hold in the file is only ever prolonged by us: one that ends sooner than it did was taken
+// back by an operator, unless it is the same one: that was cut, because the clock was set
+// back, and the pacer knows how long it has lasted.
+func (h *Hosts) learn(row Host) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := h.m.db.Now()
+	row = row.sane(now)
+	s := h.state(row.Host)
+	if row.Delay <= h.configured {
+		row.Delay, row.DelayReason = 0, ""
 	}
-	if s.Blocks == s.stored.Blocks { // another process may have seen more, or seen it well again
-		s.Blocks, s.stored.Blocks = r.Blocks, r.Blocks
+	if row.Delay != s.Delay {
+		h.pacer.SetDelay(row.Host, row.Delay, row.DelayReason)
 	}
-	if s.stored.HeldUntil.After(now) && r.HeldUntil.Before(s.stored.HeldUntil) {
-		hold := r // cut, because the clock was set back: the pacer knows how long it has lasted
-		if r.HeldFor != s.stored.HeldFor || r.HeldLong != s.stored.HeldLong {
-			hold = Host{} // taken back by an operator
-			h.pacer.Release(r.Host)
-		}
-		s.Host, s.stored = s.withHold(hold), s.stored.withHold(hold)
+	another := row.HeldFor != s.HeldFor || row.HeldLong != s.HeldLong
+	if another && s.HeldUntil.After(now) && row.HeldUntil.Before(s.HeldUntil) {
+		h.pacer.Release(row.Host)
 	}
-	if r.HeldUntil.After(s.HeldUntil) {
-		s.Host, s.stored = s.withHold(r), s.stored.withHold(r)
-		h.pacer.Hold(r.Host, r.HeldUntil.Sub(h.m.db.Now()), shown(r))
+	if row.HeldUntil.After(s.HeldUntil) || another && row.HeldUntil.After(now) {
+		h.pacer.Hold(row.Host, row.HeldUntil.Sub(now), row.shown())
 	}
+	s.Host = row
 }
 
 func (h *Hosts) state(host string) *hostState {
 	s := h.hosts[host]
 	if s == nil {
-		s = &hostState{Host: Host{Host: host}, stored: Host{Host: host}}
+		s = &hostState{Host: Host{Host: host}}
 		h.hosts[host] = s
 	}
 	return s
 }
 
 // Observed takes a request into account: it holds the host as it asked, imposes the
-// penalty of a block, adapts the pace, and stores what a restart must know.
+// penalty of a block, adapts the pace, and stores what a restart must know: a delay, a hold
+// that outlasts a restart, and every block, for a process that is started again and again,
+// and blocked at its first request each time, would else never come to a penalty.
 func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 	if seen.Class == yp.ClassRateLimited {
 		return nil
 	}
-	return h.change(ctx, seen.Host, func(s *hostState, now time.Time) {
+	return h.change(ctx, seen.Host, func(s *hostState, now time.Time) (changes []hostChange) {
 		if seen.Started.IsZero() {
 			seen.Started = now
 		}
 		if seen.RetryAfter > 0 {
-			h.hold(s, seen.RetryAfter, cmp.Or(seen.HoldReason, "Retry-After"), now)
+			changes = h.hold(s, seen.RetryAfter, cmp.Or(seen.HoldReason, "Retry-After"), now)
 		}
 		switch {
 		case seen.Started.Before(s.lastBlock) && !s.lastBlock.After(now):
@@ -242,64 +228,68 @@ func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 			// takes the penalty. (A block in the future was before the clock was set back.)
 		case seen.Block:
 			s.Blocks, s.lastBlock = s.Blocks+1, now
-			h.hold(s, Penalty(s.Blocks), heldForPenalty, now)
-		case seen.Class == "" && !seen.HostFault:
+			blocks := s.Blocks
+			h.hold(s, Penalty(blocks), heldForPenalty, now)
+			changes = append(changes, func(row *Host, at time.Time) {
+				row.Blocks = max(row.Blocks, blocks)
+				row.hold(Penalty(row.Blocks), heldForPenalty, at)
+			})
+		case seen.Class == "" && !seen.HostFault && s.Blocks > 0:
 			s.Blocks = 0
+			changes = append(changes, func(row *Host, _ time.Time) { row.Blocks = 0 })
 		}
-		if s.recent.add(seen) {
-			h.pace(s)
+		if s.recent.add(seen) && h.pace(s) {
+			delay, reason := s.Delay, s.DelayReason
+			changes = append(changes, func(row *Host, _ time.Time) { row.Delay, row.DelayReason = delay, reason })
 		}
+		return changes
 	})
 }
 
 // Held takes down a hold that only the pacer knows of, one that came with
 // robots.txt, say: nothing was asked for, so it says nothing else.
 func (h *Hosts) Held(ctx context.Context, host string, d time.Duration, reason string) error {
-	return h.change(ctx, host, func(s *hostState, now time.Time) { h.hold(s, d, reason, now) })
+	return h.change(ctx, host, func(s *hostState, now time.Time) []hostChange { return h.hold(s, d, reason, now) })
 }
 
-// change changes what is known of a host, and stores what a restart must know.
-func (h *Hosts) change(ctx context.Context, host string, by func(s *hostState, now time.Time)) error {
+// change changes what is known of a host, and its row when that is to be known to others.
+func (h *Hosts) change(ctx context.Context, host string, by func(s *hostState, now time.Time) []hostChange) error {
 	h.mu.Lock()
-	now := h.m.db.Now()
-	s := h.state(host)
-	s.Host, s.stored = s.Host.sane(now), s.stored.sane(now)
-	by(s, now)
-	unsaved := s.unsaved(now)
+	changes := by(h.state(host), h.m.db.Now())
 	h.mu.Unlock()
-	if !unsaved {
+	if len(changes) == 0 {
 		return nil
 	}
-	return h.save(context.WithoutCancel(ctx), host) // a run that stops must leave it behind too
+	h.exchange.Lock()
+	defer h.exchange.Unlock()
+	row, err := h.m.changeHost(context.WithoutCancel(ctx), h.source, host, changes) // a run that stops must leave it behind too
+	if err != nil {
+		return err
+	}
+	h.learn(row)
+	return nil
 }
 
-// hold keeps a host back. The pacer knows by itself whether it is held for longer
-// already, and by a clock that nobody sets back.
-func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time) {
+// hold keeps a host back at once, and returns what is to be written of that. The pacer knows
+// by itself whether it is held for longer already, and by a clock that nobody sets back.
+func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time) []hostChange {
 	if d <= 0 {
-		return
+		return nil
 	}
 	d = (min(d, MaxHold) + time.Millisecond - 1).Truncate(time.Millisecond) // as it is stored
-	held := Host{Host: s.Host.Host, Blocks: s.Blocks, HeldUntil: now.Add(d), HeldFor: reason, HeldLong: d}
-	if held.HeldUntil.After(s.HeldUntil) {
-		s.Host = s.withHold(held)
+	h.pacer.Hold(s.Host.Host, d, Host{HeldFor: reason, Blocks: s.Blocks}.shown())
+	if d < keepHold || !now.Add(d).After(s.sane(now).HeldUntil) {
+		return nil
 	}
-	h.pacer.Hold(held.Host, d, shown(held))
+	return []hostChange{func(row *Host, at time.Time) { row.hold(d, reason, at) }}
 }
 
-// shown is why a host is held, for people.
-func shown(h Host) string {
-	if h.HeldFor == heldForPenalty && h.Blocks > 1 {
-		return fmt.Sprintf("penalty: %d blocks in a row", h.Blocks)
-	}
-	return h.HeldFor
-}
-
-func (h *Hosts) pace(s *hostState) {
+// pace adapts the delay of a host, and reports whether it has changed.
+func (h *Hosts) pace(s *hostState) bool {
 	current := max(s.Delay, h.configured)
 	next, reason := NextDelay(current, h.configured, s.recent.window())
 	if next == current {
-		return
+		return false
 	}
 	if next == h.configured {
 		next = 0
@@ -307,36 +297,5 @@ func (h *Hosts) pace(s *hostState) {
 	s.recent = recent{}
 	s.Delay, s.DelayReason = next.Round(time.Millisecond), reason
 	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
-}
-
-// unsaved reports whether the file lacks what a restart must know: a delay, a hold that
-// outlasts a restart, and every block, for a process that is started again and again, and
-// blocked at its first request each time, would else never come to a penalty.
-func (s *hostState) unsaved(now time.Time) bool {
-	return s.Delay != s.stored.Delay ||
-		s.HeldUntil.After(s.stored.HeldUntil) && s.HeldUntil.Sub(now) >= keepHold ||
-		s.Blocks != s.stored.Blocks
-}
-
-// save stores the newest state of a host. Whoever waits here for another's write
-// finds that there is nothing left to do, mostly.
-func (h *Hosts) save(ctx context.Context, host string) error {
-	h.saving <- struct{}{}
-	defer func() { <-h.saving }()
-	h.mu.Lock()
-	s := h.state(host)
-	was, is, unsaved := s.stored, s.Host, s.unsaved(h.m.db.Now())
-	h.mu.Unlock()
-	if !unsaved {
-		return nil
-	}
-	stored, err := h.m.saveHost(ctx, h.source, was, is)
-	if err != nil {
-		return err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	s.stored = is
-	h.learn(stored, h.m.db.Now())
-	return nil
+	return true
 }
