@@ -127,19 +127,12 @@ const (
 	ProbeTime = 5 * time.Minute
 )
 
-// Profile is how a source fares: a row of connectivity_profiles. The zero value
-// is a source that was never rolled up. Times that do not apply are zero.
+// Profile is how a source fares: what a row of connectivity_profiles holds beside the counts.
+// The zero value is a source that was never rolled up. Times that do not apply are zero.
 type Profile struct {
 	SourceID int64
-	Source   string // its name
 	Status   Status
 	Class    yp.ErrorClass // why; "" exactly when healthy
-
-	Samples1h, Samples24h int
-	Rate1h, Rate24h       float64       // success rate, 0 to 1; 0 without samples
-	P50, P95              time.Duration // of the hour
-	Dominant              yp.ErrorClass // of the hour, "" = none stands out
-	Burst                 bool          // of 429s
 
 	FailingSince    time.Time     // failing or quarantined without a break
 	QuarantineUntil time.Time     // then one probe
@@ -155,12 +148,11 @@ type Profile struct {
 // being healthy, else unknown.
 func (p Profile) Rolled(c Counts, now time.Time) Profile {
 	p = p.sane(now)
-	p.Samples1h, p.Rate1h = c.Samples1h, rate(c.OK1h, c.Samples1h)
-	p.Samples24h, p.Rate24h = c.Samples24h, rate(c.OK24h, c.Samples24h)
-	p.P50, p.P95 = c.P50, c.P95
-	p.Dominant, p.Burst = c.Dominant(), c.Burst()
 	p.UpdatedAt = now
-	base, previous := c.Base(), p.Class
+	base, dominant, burst, previous := c.Base(), c.Dominant(), yp.ErrorClass(""), p.Class
+	if c.Burst() {
+		burst = yp.ClassHTTP429
+	}
 	if p.Status != Quarantined && (previous == "" || previous == yp.ClassUnknown) && !c.rateAtLeast(healthyPercent) {
 		previous = c.mostFrequent()
 	}
@@ -172,17 +164,13 @@ func (p Profile) Rolled(c Counts, now time.Time) Profile {
 		}
 	case base == Failing:
 		p.Status, p.FailingSince = Failing, cmp.Or(p.FailingSince, now)
-		if (grave(p.Dominant) || p.Burst) && now.Sub(p.FailingSince) >= QuarantineAfter {
+		if (grave(dominant) || burst != "") && now.Sub(p.FailingSince) >= QuarantineAfter {
 			p.Status, p.QuarantineUntil = Quarantined, now.Add(p.Cooldown)
 		}
 	default:
 		p.Status, p.FailingSince = base, time.Time{}
 	}
-	burst := yp.ErrorClass("")
-	if p.Burst {
-		burst = yp.ClassHTTP429
-	}
-	p.Class = cmp.Or(p.Dominant, burst, previous, yp.ClassUnknown)
+	p.Class = cmp.Or(dominant, burst, previous, yp.ClassUnknown)
 	if p.Status == Healthy {
 		p.Class = ""
 	}
@@ -238,11 +226,4 @@ func notAfter(t, limit time.Time) time.Time {
 		return limit
 	}
 	return t
-}
-
-func rate(ok, samples int) float64 {
-	if samples == 0 {
-		return 0
-	}
-	return float64(ok) / float64(samples)
 }

@@ -14,37 +14,32 @@ import (
 
 // readCounts is what the requests of the enabled sources say at ?1; ?2 is a day before, ?3 an hour,
 // ?4 ten minutes. What counts is every request but robots.txt, our own deferrals, and those that a
-// proxy itself failed: the index requests_rollup leaves these out and has all that is asked. A row dated in the future, left by a clock that was set
-// back, does not count. The percentiles are the nearest rank: the smallest latency that so many of
-// the samples do not exceed. A histogram is sorted sooner than samples.
+// proxy itself failed: the index requests_rollup leaves these out and has all that is asked. A row dated
+// in the future, left by a clock that was set back, does not count. The percentiles are the nearest rank:
+// the smallest latency that so many of the samples do not exceed. A histogram is sorted sooner than samples.
 const readCounts = `
 	WITH bars AS MATERIALIZED (
-		SELECT source_id, latency_ms, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok FROM sources s CROSS JOIN requests ON source_id = s.id
+		SELECT source_id, latency_ms, error_class, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok,
+			count(*) FILTER (WHERE finished_at > ?4) AS recent
+		FROM sources s CROSS JOIN requests ON source_id = s.id
 		WHERE s.enabled = 1 AND finished_at > ?3 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
-		GROUP BY 1, 2),
+		GROUP BY 1, 2, 3),
 	ranks AS (
-		SELECT source_id, latency_ms, n, ok, sum(n) OVER (PARTITION BY source_id ORDER BY latency_ms) AS below, sum(n) OVER (PARTITION BY source_id) AS samples FROM bars),
+		SELECT *, sum(n) OVER (PARTITION BY source_id ORDER BY latency_ms) AS below, sum(n) OVER (PARTITION BY source_id) AS samples FROM bars),
 	hour AS (
 		SELECT source_id, sum(n) AS n, sum(ok) AS ok, min(latency_ms) FILTER (WHERE 100 * below >= 50 * samples) AS p50,
-			min(latency_ms) FILTER (WHERE 100 * below >= 95 * samples) AS p95
+			min(latency_ms) FILTER (WHERE 100 * below >= 95 * samples) AS p95,
+			sum(recent) AS recent, sum(recent) FILTER (WHERE error_class = 'http_429') AS limited
 		FROM ranks GROUP BY 1),
-	classes AS (
-		SELECT source_id, error_class, count(*) AS n FROM sources s CROSS JOIN requests ON source_id = s.id
-		WHERE s.enabled = 1 AND finished_at > ?3 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class <> 'rate_limited'
-		GROUP BY 1, 2),
+	classes AS (SELECT source_id, error_class, sum(n) AS n FROM bars WHERE error_class IS NOT NULL GROUP BY 1, 2),
 	failures AS (SELECT source_id, json_group_object(error_class, n) AS failures FROM classes GROUP BY 1),
 	day AS ( -- the rest of it, so that no row is read twice
 		SELECT source_id, count(*) AS n, count(*) FILTER (WHERE outcome = 'success' AND parse_ok = 1) AS ok FROM sources s CROSS JOIN requests ON source_id = s.id
 		WHERE s.enabled = 1 AND finished_at > ?2 AND finished_at <= ?3 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
-		GROUP BY 1),
-	burst AS (
-		SELECT source_id, count(*) AS n, count(*) FILTER (WHERE error_class = 'http_429') AS limited FROM sources s CROSS JOIN requests ON source_id = s.id
-		WHERE s.enabled = 1 AND finished_at > ?4 AND finished_at <= ?1 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
 		GROUP BY 1)
 	SELECT s.id, ifnull(h.n, 0), ifnull(h.ok, 0), ifnull(h.n, 0) + ifnull(d.n, 0), ifnull(h.ok, 0) + ifnull(d.ok, 0), p50, p95,
-		ifnull(failures, '{}'), ifnull(b.n, 0), ifnull(b.limited, 0)
-	FROM sources s LEFT JOIN hour h ON h.source_id = s.id LEFT JOIN failures f ON f.source_id = s.id
-	LEFT JOIN day d ON d.source_id = s.id LEFT JOIN burst b ON b.source_id = s.id
+		ifnull(failures, '{}'), ifnull(recent, 0), ifnull(limited, 0)
+	FROM sources s LEFT JOIN hour h ON h.source_id = s.id LEFT JOIN failures f ON f.source_id = s.id LEFT JOIN day d ON d.source_id = s.id
 	WHERE s.enabled = 1 ORDER BY s.id`
 
 // RollUp reads the requests of the last 24 hours and rolls the profile of every
@@ -73,7 +68,7 @@ func (m *Monitor) roll(ctx context.Context, counts []sourceCounts, readAt time.T
 			p, err := loadProfile(tx, c.source)
 			if overtaken := p.UpdatedAt.After(readAt) && !p.UpdatedAt.After(tx.At); err == nil && !overtaken {
 				p = p.Rolled(c.Counts, tx.At)
-				err = saveProfile(tx, p)
+				err = saveCounts(tx, p, c.Counts)
 			}
 			if err != nil {
 				return err
@@ -110,36 +105,26 @@ func (c *classCounts) Scan(value any) error {
 }
 
 const (
-	profileColumns = `
-	SELECT s.id, s.name, ifnull(p.status, ''), ifnull(p.error_class, ''), ifnull(p.samples_1h, 0), ifnull(p.success_rate_1h, 0),
-		ifnull(p.samples_24h, 0), ifnull(p.success_rate_24h, 0), p.latency_p50_ms, p.latency_p95_ms, ifnull(p.dominant_class, ''),
-		ifnull(p.burst_429, 0), p.failing_since, p.quarantine_until, ifnull(p.cooldown_minutes, 0), p.probe_until, p.updated_at
-	FROM sources s LEFT JOIN connectivity_profiles p ON p.source_id = s.id `
-	selectProfile = profileColumns + `WHERE s.id = ?`
+	selectProfile = `
+	SELECT s.id, ifnull(p.status, ''), ifnull(p.error_class, ''), p.failing_since, p.quarantine_until, ifnull(p.cooldown_minutes, 0), p.probe_until, p.updated_at
+	FROM sources s LEFT JOIN connectivity_profiles p ON p.source_id = s.id WHERE s.id = ?`
 	upsertProfile = `
-	INSERT INTO connectivity_profiles (source_id, status, error_class, samples_1h, success_rate_1h, samples_24h, success_rate_24h,
-		latency_p50_ms, latency_p95_ms, dominant_class, burst_429, failing_since, quarantine_until, cooldown_minutes, probe_until, updated_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
-	ON CONFLICT (source_id) DO UPDATE SET status = ?2, error_class = ?3, samples_1h = ?4, success_rate_1h = ?5, samples_24h = ?6,
-		success_rate_24h = ?7, latency_p50_ms = ?8, latency_p95_ms = ?9, dominant_class = ?10, burst_429 = ?11, failing_since = ?12,
-		quarantine_until = ?13, cooldown_minutes = ?14, probe_until = ?15, updated_at = ?16`
+	INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, cooldown_minutes, probe_until, updated_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+	ON CONFLICT (source_id) DO UPDATE SET status = ?2, error_class = ?3, failing_since = ?4, quarantine_until = ?5, cooldown_minutes = ?6,
+		probe_until = ?7, updated_at = ?8`
+	// Without samples nothing is known.
+	updateCounts = `
+	UPDATE connectivity_profiles SET samples_1h = ?2, success_rate_1h = CAST(?3 AS REAL) / nullif(?2, 0), samples_24h = ?4,
+		success_rate_24h = CAST(?5 AS REAL) / nullif(?4, 0), latency_p50_ms = iif(?2 > 0, ?6, NULL), latency_p95_ms = iif(?2 > 0, ?7, NULL),
+		dominant_class = ?8, burst_429 = ?9
+	WHERE source_id = ?1`
 )
-
-func (p *Profile) columns() []any {
-	return []any{
-		&p.SourceID, &p.Source, &p.Status, &p.Class, &p.Samples1h, &p.Rate1h, &p.Samples24h, &p.Rate24h,
-		millis(&p.P50), millis(&p.P95), &p.Dominant, &p.Burst,
-		store.Instant(&p.FailingSince),
-		store.Instant(&p.QuarantineUntil),
-		duration{&p.Cooldown, time.Minute},
-		store.Instant(&p.ProbeUntil),
-		store.Instant(&p.UpdatedAt),
-	}
-}
 
 // loadProfile reads the profile of a source; one never rolled up has no status.
 func loadProfile(tx *store.Tx, sourceID int64) (p Profile, err error) {
-	err = tx.Get(selectProfile, []any{sourceID}, p.columns()...)
+	err = tx.Get(selectProfile, []any{sourceID}, &p.SourceID, &p.Status, &p.Class, store.Instant(&p.FailingSince),
+		store.Instant(&p.QuarantineUntil), duration{&p.Cooldown, time.Minute}, store.Instant(&p.ProbeUntil), store.Instant(&p.UpdatedAt))
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("source %d: %w", sourceID, ErrNoSource)
 	}
@@ -147,10 +132,7 @@ func loadProfile(tx *store.Tx, sourceID int64) (p Profile, err error) {
 }
 
 func saveProfile(tx *store.Tx, p Profile) error {
-	err := tx.Run(upsertProfile, p.SourceID, string(p.Status), store.Text(string(p.Class)),
-		p.Samples1h, ofSamples(p.Samples1h, p.Rate1h), p.Samples24h, ofSamples(p.Samples24h, p.Rate24h),
-		ofSamples(p.Samples1h, p.P50.Milliseconds()), ofSamples(p.Samples1h, p.P95.Milliseconds()),
-		store.Text(string(p.Dominant)), flag(p.Burst), stamp(p.FailingSince), stamp(p.QuarantineUntil),
+	err := tx.Run(upsertProfile, p.SourceID, string(p.Status), store.Text(string(p.Class)), stamp(p.FailingSince), stamp(p.QuarantineUntil),
 		int(p.Cooldown/time.Minute), stamp(p.ProbeUntil), stamp(p.UpdatedAt))
 	if err != nil {
 		return fmt.Errorf("save connectivity profile of source %d: %w", p.SourceID, err)
@@ -158,12 +140,13 @@ func saveProfile(tx *store.Tx, p Profile) error {
 	return nil
 }
 
-// ofSamples writes what the samples say; without samples that is nothing.
-func ofSamples(samples int, value any) any {
-	if samples == 0 {
-		return nil
+// saveCounts saves a profile with the counts that it was rolled up by.
+func saveCounts(tx *store.Tx, p Profile, c Counts) error {
+	if err := saveProfile(tx, p); err != nil {
+		return err
 	}
-	return value
+	return tx.Run(updateCounts, p.SourceID, c.Samples1h, c.OK1h, c.Samples24h, c.OK24h, c.P50.Milliseconds(), c.P95.Milliseconds(),
+		store.Text(string(c.Dominant())), flag(c.Burst()))
 }
 
 // Probe is the right to ask a quarantined source once.

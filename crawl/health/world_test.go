@@ -152,11 +152,3 @@ func (w *world) rollUp(t testing.TB, source int64) Profile {
 	t.Fatalf("source %d was not rolled up", source)
 	return Profile{}
 }
-
-// storedProfiles reads the profiles of all sources that were ever rolled up, by name.
-func storedProfiles(t *testing.T, w *world) []Profile {
-	t.Helper()
-	all, err := store.All(w.db.Reader(t.Context()), profileColumns+`WHERE p.source_id IS NOT NULL ORDER BY s.name`, nil, (*Profile).columns)
-	ok(t, err)
-	return all
-}
