@@ -130,7 +130,7 @@ func (s *Sources) prune(ctx context.Context) {
 	tick := time.NewTicker(24 * time.Hour)
 	defer tick.Stop()
 	for {
-		if _, _, err := s.cfg.Monitor.Prune(ctx, s.cfg.Keep); err != nil && !errors.Is(err, context.Canceled) {
+		if err := s.cfg.Monitor.Prune(ctx, s.cfg.Keep); err != nil && !errors.Is(err, context.Canceled) {
 			s.warn(err, "old requests could not be deleted")
 		}
 		select {

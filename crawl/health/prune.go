@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -55,34 +56,35 @@ const (
 // is held between MinKeep and MaxKeep), the attempts that went well longer ago than KeepDone, and the
 // other attempts, workers and runs that ended longer ago than MaxKeep, and deliveries of that age which
 // others have followed, in small transactions with a pause after each, so that
-// workers hardly notice. It returns how many requests and attempts it deleted, also
-// when ctx has ended it early.
-func (m *Monitor) Prune(ctx context.Context, keep time.Duration) (requests, attempts int, err error) {
-	if keep == 0 {
-		keep = DefaultKeep
-	}
-	keep = min(max(keep, MinKeep), MaxKeep)
-	if requests, err = m.pruneRequests(ctx, keep); err != nil {
-		return requests, 0, fmt.Errorf("delete old requests: %w", err)
+// workers hardly notice. What it has deleted stays so when ctx ends it early.
+func (m *Monitor) Prune(ctx context.Context, keep time.Duration) error {
+	if err := m.pruneRequests(ctx, min(max(cmp.Or(keep, DefaultKeep), MinKeep), MaxKeep)); err != nil {
+		return fmt.Errorf("delete old requests: %w", err)
 	}
 	for _, old := range []struct {
 		what, query string
 		keep        time.Duration
-	}{{"attempts", pruneDone, KeepDone}, {"attempts", pruneAttempts, MaxKeep}, {"workers", pruneWorkers, MaxKeep}, {"runs", pruneRuns, MaxKeep}, {"deliveries", pruneDeliveries, MaxKeep}} {
-		n, err := m.pruneEnded(ctx, old.what, old.query, old.keep)
-		if old.what == "attempts" {
-			attempts += n
-		}
-		if err != nil {
-			return requests, attempts, err
+	}{
+		{"attempts that went well", pruneDone, KeepDone},
+		{"attempts", pruneAttempts, MaxKeep},
+		{"workers", pruneWorkers, MaxKeep},
+		{"runs", pruneRuns, MaxKeep},
+		{"deliveries", pruneDeliveries, MaxKeep},
+	} {
+		before := yp.FormatTime(m.db.Now().Add(-old.keep))
+		for deleted := pruneBatch; deleted == pruneBatch; {
+			var err error
+			if deleted, err = m.batch(ctx, old.query, before, pruneBatch); err != nil {
+				return fmt.Errorf("delete old %s: %w", old.what, err)
+			}
 		}
 	}
-	return requests, attempts, nil
+	return nil
 }
 
 // pruneRequests walks from the oldest request to the first batch that has none to
 // delete. It looks before it takes the writer.
-func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) (deleted int, err error) {
+func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) error {
 	now := m.db.Now()
 	before := yp.FormatTime(now.Add(-keep))
 	for last := int64(0); ; {
@@ -90,31 +92,17 @@ func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) (delete
 		var old, young int
 		args := []any{last, before, yp.FormatTime(now), pruneBatch}
 		if err := m.db.Read().QueryRowContext(ctx, nextRequests, args...).Scan(&upTo, &old, &young); err != nil {
-			return deleted, err
+			return err
 		}
 		if upTo == 0 || old == 0 && young > 0 {
-			return deleted, nil
+			return nil
 		}
 		if old > 0 {
-			n, err := m.batch(ctx, pruneRequests, last, upTo, before)
-			if deleted += n; err != nil {
-				return deleted, err
+			if _, err := m.batch(ctx, pruneRequests, last, upTo, before); err != nil {
+				return err
 			}
 		}
 		last = upTo
-	}
-}
-
-// pruneEnded runs a statement until it finds less than a batch.
-func (m *Monitor) pruneEnded(ctx context.Context, what, query string, keep time.Duration) (deleted int, err error) {
-	before := yp.FormatTime(m.db.Now().Add(-keep))
-	for {
-		n, err := m.batch(ctx, query, before, pruneBatch)
-		if deleted += n; err != nil {
-			return deleted, fmt.Errorf("delete old %s: %w", what, err)
-		} else if n < pruneBatch {
-			return deleted, nil
-		}
 	}
 }
 

@@ -25,27 +25,21 @@ func TestPrune(t *testing.T) {
 				req{n: 5, ago: c.kept},
 				req{n: 7, ago: -1000 * day}, // before the clock was set back: none of our business
 				req{n: 4, ago: c.kept * 2})  // and old ones behind them
-			requests, attempts, err := w.Prune(t.Context(), c.keep)
-			if requests != 9 || attempts != 0 || err != nil {
-				t.Errorf("%d requests and %d attempts deleted, %v, want 9 and 0", requests, attempts, err)
-			}
+			ok(t, w.Prune(t.Context(), c.keep))
 			wantRows(t, w.db, `SELECT count(*) FROM requests`, "12")
 		})
 	}
 	inWorld(t, "more than a batch", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 2*pruneBatch + 1, ago: 15 * day}, req{n: 10})
-		if n, _, err := w.Prune(t.Context(), 0); n != 2*pruneBatch+1 || err != nil {
-			t.Errorf("%d deleted, %v", n, err)
-		}
+		ok(t, w.Prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT count(*) FROM requests`, "10")
 	})
 	inWorld(t, "behind a day of a clock that was ahead", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 2 * pruneBatch, ago: -15 * day}, req{n: pruneBatch, ago: 15 * day}, req{n: 3, ago: 13 * day},
 			req{n: pruneBatch, ago: 15 * day}, req{n: 2*pruneBatch + 10, ago: 13 * day}, req{n: 7, ago: 15 * day})
 		// The last 7 stand behind a whole batch that stays: some later day will find them.
-		if n, _, err := w.Prune(t.Context(), 0); n != 2*pruneBatch || err != nil {
-			t.Errorf("%d deleted, %v, want %d", n, err, 2*pruneBatch)
-		}
+		ok(t, w.Prune(t.Context(), 0))
+		wantRows(t, w.db, `SELECT count(*) FROM requests`, fmt.Sprint(4*pruneBatch+3+10+7))
 	})
 	inWorld(t, "attempts and workers", func(t *testing.T, w *world) {
 		must(t, w.db,
@@ -58,10 +52,7 @@ func TestPrune(t *testing.T) {
 			`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended) VALUES
 				(1, 1, 1, 'w', 1, 0, 'x', '2026-08-22T11:59:59.999Z', 'released'), (1, 2, 2, 'w', 1, 0, 'x', '2026-08-22T12:00:00.000Z', 'released'),
 				(1, 3, 3, 'w', 1, 0, '2020-01-01T00:00:00.000Z', NULL, 'running')`)
-		requests, attempts, err := w.Prune(t.Context(), 0)
-		if requests != 0 || attempts != 1 || err != nil {
-			t.Errorf("%d requests and %d attempts deleted, %v, want 0 and 1", requests, attempts, err)
-		}
+		ok(t, w.Prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts`, "2", "3")
 		wantRows(t, w.db, `SELECT run_id FROM workers ORDER BY run_id`, "2", "3")
 	})
@@ -72,10 +63,7 @@ func TestPrune(t *testing.T) {
 				(1, 1, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'done', 'SUCCESS'), (1, 2, 1, 'w', 1, 0, 'x', '2026-10-21T12:00:00.000Z', 'done', 'SUCCESS'),
 				(1, 3, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'done', 'NO_LISTINGS'), (1, 4, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'failed', 'TIMEOUT'),
 				(1, 5, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'released', NULL)`)
-		_, attempts, err := w.Prune(t.Context(), 0)
-		if attempts != 2 || err != nil {
-			t.Errorf("%d attempts deleted, %v, want 2", attempts, err)
-		}
+		ok(t, w.Prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts ORDER BY claim_token`, "2", "4", "5")
 		plan := table(t, w.db, `EXPLAIN QUERY PLAN SELECT id FROM crawl_attempts WHERE finished_at < 'x' AND error_code IN ('SUCCESS', 'NO_LISTINGS') ORDER BY finished_at LIMIT 500`)
 		if len(plan) != 1 || !strings.Contains(plan[0], "COVERING INDEX crawl_attempts_by_end") {
@@ -99,8 +87,7 @@ func TestPruneRuns(t *testing.T) {
 		`INSERT INTO listing_events (at, kind, source_id, listing_id, run_id) VALUES ('x', 'rejected', 1, 'a', 2)`,
 		`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended) VALUES
 			(1, 1, 1000, 'w', 1, 0, 'x', '2026-08-22T12:00:00.000Z', 'released')`)
-	_, _, err := w.Prune(t.Context(), 0)
-	ok(t, err)
+	ok(t, w.Prune(t.Context(), 0))
 	wantRows(t, w.db, `SELECT id FROM runs ORDER BY id`, "2", "700", "701", "1000")
 	wantRows(t, w.db, `SELECT key || ' ' || (value / 1196.0) FROM meta WHERE key LIKE 'forgotten:%' ORDER BY 1`,
 		"forgotten:listings_new 40.0", "forgotten:pages 3.0", "forgotten:requests 5.0", "forgotten:targets 1.0")
@@ -145,8 +132,7 @@ func TestNights(t *testing.T) {
 			}
 			return nil
 		}))
-		_, _, err := w.Prune(t.Context(), 0)
-		ok(t, err)
+		ok(t, w.Prune(t.Context(), 0))
 		if night > 93 && night%31 == 0 {
 			months = append(months, table(t, w.db, sizes)...)
 		}
@@ -180,9 +166,8 @@ func TestPruneStops(t *testing.T) {
 	}})
 	ok(t, err)
 	defer db.Close()
-	n, _, err := New(db).Prune(ctx, 0)
-	if n != 2*pruneBatch || !errors.Is(err, context.Canceled) {
-		t.Errorf("%d deleted, %v, want two batches and context.Canceled", n, err)
+	if err := New(db).Prune(ctx, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
 	}
 	wantRows(t, w.db, `SELECT count(*) FROM requests`, fmt.Sprint(2*pruneBatch))
 }
@@ -204,8 +189,7 @@ func TestPruneYields(t *testing.T) {
 	ok(t, err)
 	defer db.Close()
 	go func() {
-		_, _, err := New(db).Prune(t.Context(), 0)
-		pruned <- err
+		pruned <- New(db).Prune(t.Context(), 0)
 	}()
 	<-first
 	for range 3 {
