@@ -34,5 +34,5 @@
 // Imports: store and yp. What fetches is met through the Pacer interface.
 //
 // Tests: tables at every threshold and on both sides of it, with a fake clock;
-// the four scenarios on real files; query plans; the layout alarm on the demo.
+// the four scenarios on real files; query plans.
 package health

@@ -20,38 +20,6 @@ func newLayout() *Layout {
 	return &Layout{usual: map[int64][]share{}, changed: map[int64]bool{}, missing: make([][]int64, len(fields))}
 }
 
-// lacking is a page without a field.
-func lacking(page []yp.Listing, f int) []yp.Listing {
-	page = slices.Clone(page)
-	for i := range page {
-		switch l := &page[i]; fields[f].Name {
-		case "phone":
-			l.Phone, l.PhoneE164 = "", ""
-		case "street":
-			l.Street = ""
-		case "city":
-			l.City = ""
-		case "state":
-			l.State = ""
-		case "postal_code":
-			l.PostalCode = ""
-		case "categories":
-			l.Categories = nil
-		case "profile_url":
-			l.ProfileURL = ""
-		case "website_url", "website":
-			l.WebsiteURL, l.Website, l.Domain = "", "", ""
-		case "rating":
-			l.Rating = 0
-		case "review_count":
-			l.ReviewCount = 0
-		case "image_url":
-			l.ImageURL = ""
-		}
-	}
-	return page
-}
-
 // TestLayoutThresholds: the page of 20, each of a target of its own unless said otherwise, that
 // raises the alarm when phones are gone.
 func TestLayoutThresholds(t *testing.T) {
