@@ -97,22 +97,15 @@ func (l *hostLimiter) enter(ctx context.Context, maxHold time.Duration) (waited,
 	arrived := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	wait, reason := l.due(arrived)
-	if reason == "" && wait == 0 && len(l.queue) == 0 && !l.shared() {
-		l.start(arrived)
-		return waited{}, nil
-	}
-	if err := l.tooLong(arrived, maxHold); err != nil {
-		return waited{}, err
-	}
 	w := &waiter{since: arrived}
 	l.queue = append(l.queue, w)
-	w.reason = l.stands(w, reason)
 	err := l.wait(ctx, w, maxHold)
 	l.queue = slices.DeleteFunc(l.queue, func(q *waiter) bool { return q == w })
 	l.change()
 	left := time.Now()
-	w.note(left, "")
+	if w.note(left, ""); w.mainly == "" {
+		return waited{}, err
+	}
 	return waited{long: left.Sub(arrived), why: w.mainly}, err
 }
 
@@ -123,11 +116,14 @@ func (l *hostLimiter) wait(ctx context.Context, w *waiter, maxHold time.Duration
 		var clock <-chan time.Time
 		now := time.Now()
 		wait, reason := l.due(now)
-		w.note(now, l.stands(w, reason))
+		if l.queue[0] != w {
+			reason = cmp.Or(reason, reasonQueue)
+		}
+		w.note(now, reason)
 		if err := l.tooLong(now, maxHold); err != nil {
 			return err
 		}
-		if l.queue[0] == w && reason == "" {
+		if reason == "" {
 			if started, err := l.take(ctx, now); started || err != nil {
 				return err
 			}
@@ -164,14 +160,6 @@ func (l *hostLimiter) change() {
 		close(l.changed)
 		l.changed = nil
 	}
-}
-
-// stands is what w waits for while reason stands in the way of the first.
-func (l *hostLimiter) stands(w *waiter, reason string) string {
-	if reason == "" && l.queue[0] == w {
-		return reasonDelay // for as long as it takes to ask whether another process keeps it
-	}
-	return cmp.Or(reason, reasonQueue)
 }
 
 // take starts the request of the first in the queue, with whom nothing stands in the way
