@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/url"
 	"sync"
 
 	"github.com/urfave/cli/v2"
@@ -125,7 +124,7 @@ func activeProxies(known []health.Proxy) (out []fetch.Proxy, err error) {
 		if !p.Enabled {
 			continue
 		}
-		u, err := url.Parse(p.URL)
+		u, _, err := fetch.ParseProxy(p.URL)
 		if err != nil {
 			return nil, fmt.Errorf("proxy %d (%s) has a bad address: remove it with `ypcrawl proxies remove %d`", p.ID, p.Name, p.ID)
 		}

@@ -44,7 +44,7 @@ func New(cfg Config) *Client {
 		pacer:    newPacer(cfg),
 		sessions: map[*Session]struct{}{},
 	}
-	c.direct, _ = c.newSession(nil, Honest(cfg.UserAgent)) // only a proxy can be wrong
+	c.direct = c.newSession(nil, Honest(cfg.UserAgent))
 	c.closing, c.close = context.WithCancel(context.Background())
 	if !cfg.IgnoreRobots {
 		c.robots = &robotsCache{fetch: c.fetchRobots, entries: map[string]robotsEntry{}}

@@ -177,14 +177,13 @@ func (p *Pool) session(m *member, unlike string) (*Session, error) {
 			break
 		}
 	}
-	switch {
-	case m == nil && !id.browser:
+	if m == nil && !id.browser {
 		return p.client.direct, nil
-	case m == nil:
-		return p.client.open(nil, id, nil)
 	}
-	p.turn = slices.Index(p.members, m) + 1
-	return p.client.open(m.URL, id, m)
+	if m != nil {
+		p.turn = slices.Index(p.members, m) + 1
+	}
+	return p.client.open(m, id)
 }
 
 // active returns the next proxy that does not rest and is none of the sessions tried; nil = there is none.

@@ -107,21 +107,6 @@ func TestParsePolicy(t *testing.T) {
 	}
 }
 
-// A session takes no proxy that ParseProxy would not.
-func TestNewSessionRefuses(t *testing.T) {
-	c := New(Config{})
-	t.Cleanup(c.Close)
-	for _, raw := range []string{"ftp://scout:hunter2@proxy.com", "http:///x", "//proxy.com", "http://scout:hunter2@proxy.com/path"} {
-		if s, err := c.open(parse(t, raw), Honest(""), nil); !errors.Is(err, ErrBadProxy) || s != nil || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v, %v", raw, s, err)
-		}
-	}
-	s, err := c.open(&url.URL{Scheme: "SOCKS5", Host: "Proxy.com"}, Honest(""), nil)
-	if err != nil || s.Proxy() != "socks5://proxy.com:1080" || s.Via() != ViaProxy || s.Identity() != "honest" {
-		t.Errorf("%v, %v", s, err)
-	}
-}
-
 func FuzzParseProxy(f *testing.F) {
 	for _, seed := range []string{
 		"http://scout:hunter2@proxy.com:8080", "proxy.com", "socks5h://[::1]", "scout:hunter2@10.0.0.1:1", "http://scout:hu/nt?er#2@x", "https://%zz:%@x:99999", "://", "a:b:c@d",

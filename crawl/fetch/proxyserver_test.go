@@ -416,9 +416,14 @@ func session(t testing.TB, c *Client, p *proxyServer) *Session {
 	return open(t, c, p.url(), Honest(c.cfg.UserAgent))
 }
 
+// open makes a session through a proxy, nil = directly.
 func open(t testing.TB, c *Client, proxy *url.URL, id Identity) *Session {
 	t.Helper()
-	s, err := c.open(proxy, id, nil)
+	var m *member
+	if proxy != nil {
+		m = &member{Proxy: Proxy{URL: proxy, Name: proxy.Redacted()}}
+	}
+	s, err := c.open(m, id)
 	if err != nil {
 		t.Fatal(err)
 	}

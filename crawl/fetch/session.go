@@ -43,17 +43,13 @@ type Session struct {
 	secure    http.Header    // of every https request; never changed
 	plain     http.Header    // of every http request; never changed
 	jar       http.CookieJar // nil = keeps none
-	member    *member        // of the Pool that made it
+	member    *member        // its proxy in the Pool that made it; nil = direct
 	closed    atomic.Bool
 }
 
-// open makes a session, a pool's when it has a member. The error is ErrBadProxy or ErrClosed.
-func (c *Client) open(proxy *url.URL, id Identity, m *member) (*Session, error) {
-	s, err := c.newSession(proxy, id)
-	if err != nil {
-		return nil, fmt.Errorf("new session: %w", err)
-	}
-	s.member = m
+// open makes a session through a pool's proxy, nil = directly. The error is ErrClosed.
+func (c *Client) open(m *member, id Identity) (*Session, error) {
+	s := c.newSession(m, id)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sessions == nil {
@@ -64,26 +60,20 @@ func (c *Client) open(proxy *url.URL, id Identity, m *member) (*Session, error) 
 }
 
 // newSession makes one that Close of the client does not know.
-func (c *Client) newSession(proxy *url.URL, id Identity) (*Session, error) {
-	s := &Session{client: c, transport: newTransport(&c.cfg), identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone}
+func (c *Client) newSession(m *member, id Identity) *Session {
+	s := &Session{client: c, transport: newTransport(&c.cfg), identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone, member: m}
 	if id.browser {
 		s.via = ViaBrowser
 	}
-	if proxy != nil {
-		u, name, err := usable(proxy)
-		if err != nil {
-			return nil, err
-		}
-		s.proxy, s.via, s.gateway = name, ViaProxy, &gateway{cfg: &c.cfg, url: u}
+	if m != nil {
+		s.proxy, s.via, s.gateway = m.Name, ViaProxy, &gateway{cfg: &c.cfg, url: m.URL}
 		s.gateway.lead(s.transport, id.header.Get("User-Agent"))
 	}
-	if s.via == ViaNone {
-		return s, nil
+	if s.via != ViaNone {
+		s.transport.MaxIdleConns, s.transport.MaxIdleConnsPerHost, s.transport.IdleConnTimeout = sessionIdle, sessionIdlePerHost, sessionIdleTime
+		s.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never an error
 	}
-	s.transport.MaxIdleConns, s.transport.MaxIdleConnsPerHost, s.transport.IdleConnTimeout = sessionIdle, sessionIdlePerHost, sessionIdleTime
-	jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
-	s.jar = jar
-	return s, err
+	return s
 }
 
 // Proxy names the proxy, its password redacted; "" = direct, as a nil session is.

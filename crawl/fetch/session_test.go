@@ -232,7 +232,7 @@ func TestClientClosesSessions(t *testing.T) {
 	if _, err := fetchVia(t, c, s, site, "/"); !errors.Is(err, ErrClosed) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := c.open(nil, Honest(""), nil); !errors.Is(err, ErrClosed) {
+	if _, err := c.open(nil, Honest("")); !errors.Is(err, ErrClosed) {
 		t.Errorf("new session: %v", err)
 	}
 	s.Close()
