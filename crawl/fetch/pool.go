@@ -137,7 +137,7 @@ func (p *Pool) Keep(s *Session) (*Session, error) {
 		case len(p.members) == 0:
 			return nil, fmt.Errorf("%w: none is known; add one", ErrNoProxies)
 		}
-		return nil, fmt.Errorf("%w: all %d are in cooldown, the first until %s", ErrNoProxies, len(p.members), p.nextReturn().UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("%w: all %d are in cooldown", ErrNoProxies, len(p.members))
 	})
 }
 
@@ -251,15 +251,4 @@ func (p *Pool) Active() (n int) {
 		}
 	}
 	return n
-}
-
-// nextReturn is when the first of the resting proxies is active again; the zero
-// time = none rests.
-func (p *Pool) nextReturn() (first time.Time) {
-	for _, m := range p.members {
-		if p.rests(m) && (first.IsZero() || m.CooldownUntil.Before(first)) {
-			first = m.CooldownUntil
-		}
-	}
-	return first
 }

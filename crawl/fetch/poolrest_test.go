@@ -48,8 +48,8 @@ func TestProxyRest(t *testing.T) {
 			if rests > 0 {
 				want = p.now.Add(rests)
 			}
-			if (p.Active() == 1) != (rests == 0) || !p.nextReturn().Equal(want) {
-				t.Errorf("%d active, returns at %s, want %s", p.Active(), p.nextReturn(), want)
+			if until := s.member.CooldownUntil; (p.Active() == 1) != (rests == 0) || rests > 0 && !until.Equal(want) {
+				t.Errorf("%d active, rests until %s, want %s", p.Active(), until, want)
 			}
 		})
 	}
@@ -149,12 +149,12 @@ func TestUpdate(t *testing.T) {
 				x.Consecutive, x.CooldownUntil = 10, until
 			}
 		}, 1, 2))
-		if p.Active() != 1 || !p.nextReturn().Equal(until) {
-			t.Errorf("%d active, the first back at %s", p.Active(), p.nextReturn())
+		if p.Active() != 1 || !s.member.CooldownUntil.Equal(until) {
+			t.Errorf("%d active, the first back at %s", p.Active(), s.member.CooldownUntil)
 		}
 		p.now = until
 		p.Report(s, errBroken)
-		if p.Active() != 1 || !p.nextReturn().Equal(until.Add(ProxyRest)) {
+		if p.Active() != 1 || !s.member.CooldownUntil.Equal(until.Add(ProxyRest)) {
 			t.Errorf("after a failure more: %d active", p.Active())
 		}
 	})
@@ -162,7 +162,7 @@ func TestUpdate(t *testing.T) {
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		p.rest(s)
-		until := p.nextReturn().Truncate(time.Millisecond)
+		until := s.member.CooldownUntil.Truncate(time.Millisecond)
 		p.Update(p.as(func(x *Proxy) { x.Consecutive, x.CooldownUntil = 10, until }, 1))
 		if p.Active() != 0 {
 			t.Error("the rest was forgotten")
