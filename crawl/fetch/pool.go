@@ -57,8 +57,7 @@ type Pool struct {
 // member is a proxy of a pool.
 type member struct {
 	Proxy
-	stored  time.Time // the rest that the last Update brought
-	removed bool      // an Update came without it
+	removed bool // an Update came without it
 }
 
 // NewPool returns a pool of sessions of the client, which must outlive it.
@@ -73,15 +72,16 @@ func NewPool(client *Client, cfg PoolConfig) *Pool {
 	p := &Pool{client: client, cfg: cfg}
 	if cfg.Policy != PolicyOff {
 		for _, x := range cfg.Proxies {
-			p.members = append(p.members, &member{Proxy: x, stored: x.CooldownUntil})
+			p.members = append(p.members, &member{Proxy: x})
 		}
 	}
 	return p
 }
 
-// Update takes over the proxies as they stand now, each with the ID of its row. Those that stay
-// keep their scores and their sessions. One that is not among them is never handed out again,
-// and a session through it is replaced at the next Keep. With PolicyOff nothing changes.
+// Update takes over the proxies as the table has them now, with what operators and other processes
+// have made of them; what was reported here is to be written there before it is read. Those that stay
+// keep their sessions. One that is not among them is never handed out again, and a session through it
+// is replaced at the next Keep. With PolicyOff nothing changes.
 func (p *Pool) Update(proxies []Proxy) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -96,28 +96,11 @@ func (p *Pool) Update(proxies []Proxy) {
 	for _, x := range proxies {
 		m := known[x.ID]
 		if m == nil {
-			m = &member{Proxy: x, stored: x.CooldownUntil}
+			m = &member{}
 		}
-		m.removed = false
-		m.adopt(x, p.cfg.Now())
+		m.Proxy, m.removed = x, false
 		p.members = append(p.members, m)
 	}
-}
-
-// adopt takes over what others have made of a proxy. A rest that stood at the last Update and
-// stands no more was ended: by the operator's word, or because the proxy was seen to work. One
-// of our own that nobody has written down yet stays.
-func (m *member) adopt(x Proxy, now time.Time) {
-	switch {
-	case x.CooldownUntil.After(now):
-		if x.CooldownUntil.After(m.CooldownUntil) {
-			m.CooldownUntil = x.CooldownUntil
-		}
-		m.Consecutive = max(m.Consecutive, x.Consecutive) // on probation afterwards
-	case m.stored.After(now):
-		m.CooldownUntil, m.Consecutive = time.Time{}, x.Consecutive
-	}
-	m.stored = x.CooldownUntil
 }
 
 // Keep returns the session for a worker's next page. With nil that is the next identity through

@@ -124,22 +124,6 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("took %v, %d active", numbers, p.Active())
 		}
 	})
-	t.Run("the score of one that stays", func(t *testing.T) {
-		p := newPoolOf(t, PolicyRequire, 1)
-		s := p.take(t)
-		for range 9 {
-			p.Report(s, errBroken)
-		}
-		p.Update(p.as(nil, 1))
-		p.Report(s, errBroken)
-		if p.Active() != 0 {
-			t.Error("the failures before were forgotten")
-		}
-		p.Update(p.as(nil, 1)) // read before the rest was written
-		if p.Active() != 0 {
-			t.Error("the rest was forgotten")
-		}
-	})
 	t.Run("a rest ordered elsewhere, and probation after it", func(t *testing.T) {
 		p := newPoolOf(t, PolicyRequire, 2)
 		s := p.take(t)
@@ -162,11 +146,6 @@ func TestUpdate(t *testing.T) {
 		p := newPoolOf(t, PolicyRequire, 1)
 		s := p.take(t)
 		p.rest(s)
-		until := s.member.CooldownUntil.Truncate(time.Millisecond)
-		p.Update(p.as(func(x *Proxy) { x.Consecutive, x.CooldownUntil = 10, until }, 1))
-		if p.Active() != 0 {
-			t.Error("the rest was forgotten")
-		}
 		p.Update(p.as(nil, 1)) // an operator has enabled it
 		p.Report(s, errBroken)
 		if p.Active() != 1 {
