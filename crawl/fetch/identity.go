@@ -49,6 +49,14 @@ const (
 	safariNow, safariBefore = "26.4", "26.2"
 )
 
+// brands are the Sec-CH-UA of Chromium's versions: the browser's own brand (%s), the engine, and a
+// made-up one that keeps servers from relying on the list. What that is called and the order of
+// the three follow from the version (Chromium, components/embedder_support/user_agent_utils.cc).
+var brands = map[int]string{
+	chromeNow:    `"Chromium";v="154", "%s";v="154", "Not A(Brand";v="99"`,
+	chromeBefore: `"%s";v="153", "Not_A Brand";v="8", "Chromium";v="153"`,
+}
+
 // system is an operating system as browsers name it.
 type system struct{ name, chromium, firefox, platform string }
 
@@ -87,7 +95,7 @@ func chromium(name, brand string, version int, on system, suffix string) Identit
 		"Accept-Encoding":           {"gzip, br, zstd"},
 		"Upgrade-Insecure-Requests": {"1"},
 		"Sec-Fetch-User":            {"?1"},
-		"Sec-Ch-Ua":                 {brands(brand, version)},
+		"Sec-Ch-Ua":                 {fmt.Sprintf(brands[version], brand)},
 		"Sec-Ch-Ua-Mobile":          {"?0"},
 		"Sec-Ch-Ua-Platform":        {`"` + on.platform + `"`},
 	}
@@ -121,20 +129,4 @@ func browser(name string, h http.Header) Identity {
 	h["Sec-Fetch-Site"], h["Sec-Fetch-Mode"], h["Sec-Fetch-Dest"] = []string{"none"}, []string{"navigate"}, []string{"document"}
 	h["Accept-Language"] = []string{"en-US,en;q=0.9"}
 	return Identity{Name: name, header: h, browser: true}
-}
-
-// brands is the Sec-CH-UA of a Chromium browser: its brand, the engine, and a
-// made-up one that keeps servers from relying on the list. What that is called
-// and the order of the three follow from the version (Chromium,
-// components/embedder_support/user_agent_utils.cc).
-func brands(brand string, version int) string {
-	const odd = " (:-./);=?_"
-	orders := [...][3]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
-	madeUp := fmt.Sprintf("Not%cA%cBrand", odd[version%len(odd)], odd[(version+1)%len(odd)])
-	order := orders[version%len(orders)]
-	var list [3]string
-	list[order[0]] = fmt.Sprintf(`"%s";v="%s"`, madeUp, [...]string{"8", "99", "24"}[version%3])
-	list[order[1]] = fmt.Sprintf(`"Chromium";v="%d"`, version)
-	list[order[2]] = fmt.Sprintf(`"%s";v="%d"`, brand, version)
-	return strings.Join(list[:], ", ")
 }

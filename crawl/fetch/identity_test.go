@@ -88,19 +88,6 @@ func TestIdentityHeaders(t *testing.T) {
 	}
 }
 
-// As real browsers sent it.
-func TestBrands(t *testing.T) {
-	for version, want := range map[int]string{
-		120: `"Not_A Brand";v="8", "Chromium";v="120", "Google Chrome";v="120"`,
-		126: `"Not/A)Brand";v="8", "Chromium";v="126", "Google Chrome";v="126"`,
-		131: `"Google Chrome";v="131", "Chromium";v="131", "Not_A Brand";v="24"`,
-	} {
-		if got := brands("Google Chrome", version); got != want {
-			t.Errorf("%d: %s", version, got)
-		}
-	}
-}
-
 // A browser's identity is bound by the rules for our own name.
 func TestRobotsUnderOurOwnName(t *testing.T) {
 	t.Parallel()
