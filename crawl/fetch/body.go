@@ -296,35 +296,16 @@ func mostlyUTF8(b []byte) bool {
 
 // appendValid appends src with what is no UTF-8 in it replaced by the letter that the
 // byte is in Windows-1252, as when a page takes its names from an old database. What
-// is no letter there, or can only be the beginning of a rune that was cut in two, is
-// left out.
+// is no letter there is left out.
 func appendValid(dst, src []byte) []byte {
 	for len(src) > 0 {
 		r, n := utf8.DecodeRune(src)
 		if r == utf8.RuneError && n == 1 {
-			letter := charmap.Windows1252.DecodeByte(src[0])
-			if n = cutRune(src); n > 0 || letter == utf8.RuneError {
-				src = src[max(n, 1):]
-				continue
-			}
-			r, n = letter, 1
+			r = charmap.Windows1252.DecodeByte(src[0])
 		}
-		dst = utf8.AppendRune(dst, r)
-		src = src[n:]
+		if src = src[n:]; r != utf8.RuneError || n > 1 {
+			dst = utf8.AppendRune(dst, r)
+		}
 	}
 	return dst
-}
-
-// cutRune returns how many bytes b begins with of a rune that lacks its end, 0 = it is
-// none: of quotes, dashes and pictures, whose first two bytes make no sense in
-// Windows-1252.
-func cutRune(b []byte) int {
-	if len(b) < 2 || b[0] != 0xe2 && b[0] != 0xf0 || utf8.RuneStart(b[1]) {
-		return 0
-	}
-	n := 2
-	for b[0] == 0xf0 && n < min(len(b), 3) && !utf8.RuneStart(b[n]) {
-		n++
-	}
-	return n
 }
