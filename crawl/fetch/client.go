@@ -243,9 +243,8 @@ type Response struct {
 	Status    int
 	URL       *url.URL // the final one, after redirects
 	Header    http.Header
-	Body      []byte        // UTF-8; not to be used after Release
-	WireBytes int64         // body bytes received, compressed as they were
-	Latency   time.Duration // of the last hop, start to last byte
+	Body      []byte // UTF-8; not to be used after Release
+	WireBytes int64  // body bytes received, compressed as they were
 
 	location string // of a redirect; "" otherwise
 	size     int    // of the body, decoded but not yet in UTF-8

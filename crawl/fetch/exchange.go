@@ -67,11 +67,8 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 		Started: started, Latency: latency, Waited: waited.long, WaitReason: waited.why,
 		Cancelled: err != nil && failed == nil,
 	}, r, failed)
-	if r != nil {
-		r.Latency = latency
-		if err != nil || r.location != "" {
-			r.Release()
-		}
+	if err != nil || r.location != "" {
+		r.Release()
 	}
 	return r, err
 }
