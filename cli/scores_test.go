@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"ypcrawl/crawl/fetch"
@@ -72,19 +73,12 @@ func TestIdentitiesAreSpread(t *testing.T) {
 	}
 }
 
-// of reads the row of a proxy.
-func (s *scored) of(t *testing.T, id int64) health.Proxy {
+// is compares successes, failures and failures in a row of the proxies, as they are stored.
+func (s *scored) is(t *testing.T, want ...string) {
 	t.Helper()
-	all, err := s.monitor.Proxies(context.WithoutCancel(t.Context()))
-	if err != nil {
-		t.Fatal(err)
+	if got := storetest.Table(t, s.db, `SELECT successes, failures, consecutive_failures FROM proxies ORDER BY id`); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
-	for _, x := range all {
-		if x.ID == id {
-			return x
-		}
-	}
-	return health.Proxy{}
 }
 
 func (s *scored) take(t *testing.T) *fetch.Session {
@@ -113,9 +107,7 @@ func TestRefresh(t *testing.T) {
 	if err := s.refresh(t.Context(), s.monitor, []*fetch.Pool{s.pool}, s.egress); err != nil {
 		t.Fatal(err)
 	}
-	if s.of(t, 1).Successes != 1 {
-		t.Error("nothing was counted")
-	}
+	s.is(t, "1|0|0", "0|0|0", "0|0|0")
 	if fresh, err := s.pool.Keep(a); err != nil || fresh.Proxy() == "http://a:1" {
 		t.Errorf("kept %v, %v", fresh, err)
 	}
@@ -137,9 +129,7 @@ func TestFlushWritesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.of(t, 1); got.Failures != 1 || got.Consecutive != 1 {
-		t.Errorf("%+v", got)
-	}
+	s.is(t, "0|1|1", "0|0|0")
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +154,5 @@ func TestFlushKeepsWhatFails(t *testing.T) {
 	if err := s.flush(t.Context(), s.monitor); err != nil {
 		t.Fatal(err)
 	}
-	if x, y := s.of(t, 1), s.of(t, 2); x.Failures != 2 || x.Consecutive != 2 || y.Successes != 1 {
-		t.Errorf("%+v, %+v", x, y)
-	}
+	s.is(t, "0|2|2", "1|0|0")
 }

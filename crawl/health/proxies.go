@@ -18,26 +18,18 @@ const (
 	ProxyRest = 60 * time.Minute
 )
 
-// Proxy is a proxy of the operator's and how it fares: a row of proxies. Times that
-// do not apply are zero.
+// Proxy is a proxy of the operator's: what a run needs of a row of proxies.
 type Proxy struct {
 	ID            int64
 	URL           string // may hold a password: for dialling, never for showing
 	Name          string // the same without it
 	Enabled       bool
-	Successes     int64
-	Failures      int64
-	Consecutive   int // failures in a row
-	LastUsedAt    time.Time
-	LastError     string
-	CooldownUntil time.Time // it rests until then
-	CreatedAt     time.Time
+	Consecutive   int       // failures in a row
+	CooldownUntil time.Time // it rests until then; zero = it does not
 }
 
 const (
-	selectProxies = `
-	SELECT id, url, name, enabled, successes, failures, consecutive_failures, last_used_at, ifnull(last_error, ''), cooldown_until, created_at
-	FROM proxies ORDER BY id`
+	selectProxies = `SELECT id, url, name, enabled, consecutive_failures, cooldown_until FROM proxies ORDER BY id`
 	// ON CONFLICT DO NOTHING would use a number up.
 	insertProxy = `INSERT INTO proxies (url, name, created_at) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM proxies WHERE url = ?1)`
 	// Never a trap: a proxy that an operator enables has its rest behind it.
@@ -62,7 +54,9 @@ const (
 // Proxies returns all proxies, the oldest first. A rest further ahead than
 // ProxyRest, the mark of a clock that was set back, is cut to it.
 func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
-	all, err := store.All(m.db.Reader(ctx), selectProxies, nil, (*Proxy).columns)
+	all, err := store.All(m.db.Reader(ctx), selectProxies, nil, func(p *Proxy) []any {
+		return []any{&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Consecutive, store.Instant(&p.CooldownUntil)}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read proxies: %w", err)
 	}
@@ -70,16 +64,6 @@ func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
 		all[i].CooldownUntil = notAfter(all[i].CooldownUntil, m.db.Now().Add(ProxyRest))
 	}
 	return all, nil
-}
-
-func (p *Proxy) columns() []any {
-	return []any{
-		&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Successes, &p.Failures, &p.Consecutive,
-		store.Instant(&p.LastUsedAt),
-		&p.LastError,
-		store.Instant(&p.CooldownUntil),
-		store.Instant(&p.CreatedAt),
-	}
 }
 
 // AddProxy adds a proxy under its name (its URL without the password); added is

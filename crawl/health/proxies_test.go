@@ -51,8 +51,8 @@ func TestProxies(t *testing.T) {
 		}
 		a, b := w.proxies(t)
 		want := []Proxy{
-			{ID: 10, URL: urlA, Name: nameA, Enabled: true, CreatedAt: noon},
-			{ID: 20, URL: urlB, Name: nameB, Enabled: true, CreatedAt: noon},
+			{ID: 10, URL: urlA, Name: nameA, Enabled: true},
+			{ID: 20, URL: urlB, Name: nameB, Enabled: true},
 		}
 		if d := cmp.Diff(want, []Proxy{a, b}); d != "" {
 			t.Error(d)
@@ -85,17 +85,8 @@ func TestCountProxy(t *testing.T) {
 	ok(t, w.countProxy(t, 10, ProxyUse{Successes: 5, Failures: 12, Consecutive: 10, CooldownUntil: rest, LastError: "refused"}))
 	w.clock.move(time.Minute)
 	ok(t, w.countProxy(t, 10, ProxyUse{Failures: 1, Consecutive: 1})) // another process, which knows of no rest
-	a, b := w.proxies(t)
-	want := Proxy{
-		ID: 10, URL: urlA, Name: nameA, Enabled: true, Successes: 5, Failures: 13, Consecutive: 11,
-		LastUsedAt: noon.Add(time.Minute), LastError: "refused", CooldownUntil: rest, CreatedAt: noon,
-	}
-	if d := cmp.Diff(want, a); d != "" {
-		t.Error(d)
-	}
-	if b.Failures != 0 || !b.LastUsedAt.IsZero() {
-		t.Errorf("the other one: %+v", b)
-	}
+	wantRows(t, w.db, `SELECT successes, failures, consecutive_failures, substr(last_used_at, 12, 8), last_error, substr(cooldown_until, 12, 8) FROM proxies ORDER BY id`,
+		"5|13|11|12:01:00|refused|13:00:00", "0|0|0|||")
 	t.Run("an operator ends its rest", func(t *testing.T) {
 		_, err := w.SetProxyEnabled(t.Context(), 10, false)
 		ok(t, err)
@@ -104,7 +95,7 @@ func TestCountProxy(t *testing.T) {
 		}
 		_, err = w.SetProxyEnabled(t.Context(), 10, true)
 		ok(t, err)
-		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() || a.Failures != 13 {
+		if a, _ := w.proxies(t); a.Consecutive != 0 || !a.CooldownUntil.IsZero() {
 			t.Errorf("%+v", a)
 		}
 	})
