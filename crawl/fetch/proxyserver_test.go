@@ -45,9 +45,6 @@ type proxyServer struct {
 	accepted int
 	asked    []string // "CONNECT www.example.com:443", "GET http://…", "SOCKS www.example.com:443"
 	agents   []string // the User-Agent of each HTTP request that it saw
-	upstream []string // its own addresses towards the hosts
-
-	dialing sync.Mutex // held until what is dialled stands in upstream
 }
 
 func (p *proxyServer) start(t testing.TB, scheme string) *proxyServer {
@@ -163,8 +160,6 @@ func (p *proxyServer) dial(addr string) (net.Conn, error) {
 	if !ok {
 		return nil, io.EOF
 	}
-	p.dialing.Lock()
-	defer p.dialing.Unlock()
 	conn, err := net.Dial("tcp", at)
 	if err != nil {
 		return nil, err
@@ -172,18 +167,7 @@ func (p *proxyServer) dial(addr string) (net.Conn, error) {
 	if !p.keep(conn) {
 		return nil, net.ErrClosed
 	}
-	p.note(&p.upstream, conn.LocalAddr().String())
 	return upward{conn, p}, nil
-}
-
-// made are the addresses of all connections to hosts so far, also of those that net/http
-// opened and then did not need.
-func (p *proxyServer) made() []string {
-	p.dialing.Lock()
-	defer p.dialing.Unlock()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.upstream)
 }
 
 // upward is a connection to a host, forgotten when it is closed.
@@ -334,20 +318,19 @@ func roots(t testing.TB) *x509.CertPool {
 	return pool
 }
 
-// target is a web server that keeps account of who connected to it. It is
-// www.example.com to those who ask a proxy for that.
+// target is a web server that keeps account of what it is asked for. It is www.example.com to those
+// who ask a proxy for that, and nobody else can find it (noDNS).
 type target struct {
 	*httptest.Server
 	base *url.URL
 
-	mu    sync.Mutex
-	peers map[string]bool // remote addresses of connections
-	hits  []string
+	mu   sync.Mutex
+	hits []string
 }
 
 func newTarget(t testing.TB, scheme string, h http.HandlerFunc) *target {
 	t.Helper()
-	s := &target{peers: map[string]bool{}, base: &url.URL{Scheme: scheme, Host: "www.example.com"}}
+	s := &target{base: &url.URL{Scheme: scheme, Host: "www.example.com"}}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.hits = append(s.hits, r.URL.Path)
@@ -355,13 +338,6 @@ func newTarget(t testing.TB, scheme string, h http.HandlerFunc) *target {
 		h(w, r)
 	}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			s.mu.Lock()
-			s.peers[c.RemoteAddr().String()] = true
-			s.mu.Unlock()
-		}
-	}
 	if scheme == "https" {
 		s.EnableHTTP2 = true
 		s.TLS = &tls.Config{Certificates: []tls.Certificate{certificate()}}
@@ -383,14 +359,10 @@ func (s *target) hosts() map[string]string {
 	return map[string]string{"www.example.com:" + port: at, "m.example.com:" + port: at, at: at}
 }
 
-func (s *target) seen() (peers, hits []string) {
+func (s *target) seen() (hits []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for p := range s.peers {
-		peers = append(peers, p)
-	}
-	slices.Sort(peers)
-	return peers, slices.Sorted(slices.Values(s.hits))
+	return slices.Sorted(slices.Values(s.hits))
 }
 
 // noDNS fails the test when a name is looked up here.
