@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -92,23 +91,6 @@ func TestMaxHold(t *testing.T) {
 			})
 		})
 	}
-}
-
-// What is no hold is waited for, however long.
-func TestMaxHoldIsNoMaxWait(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newPipeSite(t, Config{IgnoreRobots: true, DelayMin: time.Hour, ConcurrencyPerHost: 1}, func(http.ResponseWriter, *http.Request) {
-			time.Sleep(2 * time.Hour)
-		})
-		s.client.cfg.Timeout = month
-		s.client.direct.transport.ResponseHeaderTimeout = month
-		atOnce(3, func(int) {
-			if _, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: time.Second}); err != nil {
-				t.Error(err)
-			}
-		})
-		s.expect(t, "0s /a", "2h0m0s /a", "4h0m0s /a")
-	})
 }
 
 // A hold that comes while one waits, first in the queue or not, for the turn or
@@ -221,41 +203,6 @@ func TestWaitReason(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestWaitReasonInFlight(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ts := limiterOf(Config{ConcurrencyPerHost: 1})
-		enterAt(t, ts, time.Now())
-		var wg sync.WaitGroup
-		for range 2 { // the second of them waits for the first as well
-			wg.Go(func() {
-				w, err := ts.enter(t.Context(), 0)
-				if err != nil || w.why != "1 request in flight" {
-					t.Errorf("waited %+v, %v", w, err)
-				}
-				time.Sleep(time.Second)
-				ts.leave()
-			})
-		}
-		time.Sleep(time.Second)
-		ts.leave()
-		wg.Wait()
-	})
-}
-
-// Who gives up a wait for robots.txt is not kept by it.
-func TestCancelWhileRobotsFly(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		s := newPipeSite(t, Config{}, script(text("")))
-		s.client.Hold("acme.com", time.Hour, "penalty")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		_, err := s.client.Get(ctx, Request{URL: "http://acme.com/a", MaxHold: month})
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(s.start) != time.Minute {
-			t.Errorf("after %s: %v", time.Since(s.start), err)
-		}
-	})
 }
 
 // Request.Observe is told of the page's requests, Config.Observe of all.

@@ -147,19 +147,6 @@ func newTLSSite(t *testing.T, h http.HandlerFunc) *site {
 	return s
 }
 
-func TestHTTP2(t *testing.T) {
-	t.Parallel()
-	s := newTLSSite(t, func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		_, _ = w.Write(compress(t, "gzip", []byte(r.Proto)))
-	})
-	for range 2 {
-		if got := s.page(t, "/"); got != "HTTP/2.0" {
-			t.Errorf("protocol %s", got)
-		}
-	}
-}
-
 // rawServer answers each connection by hand; the rest is up to serve.
 func rawServer(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()

@@ -254,19 +254,6 @@ func TestSetDelayWhileWaiting(t *testing.T) {
 	})
 }
 
-// Hosts do not wait for one another.
-func TestHostsApart(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := newPacer(Config{DelayMin: time.Minute}.withDefaults())
-		start := time.Now()
-		for _, host := range []string{"a.com", "b.com", "a.com:8080"} {
-			if at := enterAt(t, p.host(host), start); at != 0 {
-				t.Errorf("%s waited %s", host, at)
-			}
-		}
-	})
-}
-
 // sharedTurns are turns of hosts in memory: what a file is for processes.
 type sharedTurns struct {
 	mu    sync.Mutex

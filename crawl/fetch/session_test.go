@@ -159,7 +159,11 @@ func headersEqual(a, b http.Header) bool { return fmt.Sprint(a) == fmt.Sprint(b)
 func TestBrowserOverTLS(t *testing.T) {
 	t.Parallel()
 	var got http.Header
-	s := newTLSSite(t, func(_ http.ResponseWriter, r *http.Request) { got = r.Header })
+	s := newTLSSite(t, func(_ http.ResponseWriter, r *http.Request) {
+		if got = r.Header; r.ProtoMajor != 2 {
+			t.Errorf("protocol %s", r.Proto)
+		}
+	})
 	id := Browsers()[0]
 	browser := open(t, s.client, nil, id)
 	mustGet(t, s.client, Request{URL: s.URL, Session: browser})
