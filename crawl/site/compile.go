@@ -112,7 +112,7 @@ func (c *compiled) compileURLs(f *faults) {
 	} else if c.target, err = parseTemplate(target); err != nil {
 		f.add("urls.target", err)
 	} else if !c.target.has("page") {
-		f.add("urls.target", errors.New("must hold {page}"+example("urls.target")))
+		f.add("urls.target", errors.New("must hold {page}, such as /{city_slug}/{category_slug}?page={page}"))
 	}
 	if search != "" {
 		c.search, err = parseTemplate(search)

@@ -151,18 +151,24 @@ func decode(name string, text []byte) (*definition, *faults, error) {
 	}
 	def := &definition{}
 	if len(root.Content) > 0 {
-		f.shape(root.Content[0], reflect.TypeFor[definition](), "")
+		f.walk(root.Content[0], reflect.TypeFor[definition](), "")
 	}
 	if len(f.errs) > 0 {
 		return nil, f, errors.Join(f.errs...)
 	}
-	if base := valueAt(&root, "extends"); base != nil {
-		text, err := builtinYAML(base.Value)
+	var of struct {
+		Extends string `yaml:"extends"`
+	}
+	if err := root.Decode(&of); err != nil {
+		return nil, f, f.fromYAML(err)
+	}
+	if of.Extends != "" {
+		text, err := builtinYAML(of.Extends)
 		if err != nil {
 			f.add("extends", err)
 			return nil, f, errors.Join(f.errs...)
 		}
-		if def, _, err = decode(base.Value+".yaml", text); err != nil {
+		if def, _, err = decode(of.Extends+".yaml", text); err != nil {
 			return nil, f, err
 		}
 	}

@@ -25,9 +25,9 @@ import (
 // says how else. It may say where the id of such a page stands, ids: page (the
 // default) or url, see compileOwnPages.
 type structuredDef struct {
-	On    bool
-	Forms []string
-	Types []string
+	On    bool     `yaml:"-"`
+	Forms []string `yaml:"forms"`
+	Types []string `yaml:"types"`
 }
 
 // UnmarshalYAML reads true, false or the mapping.
@@ -36,9 +36,9 @@ func (d *structuredDef) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&d.On)
 	}
-	var p struct{ Forms, Types []string }
-	err := n.Decode(&p)
-	*d = structuredDef{On: true, Forms: p.Forms, Types: p.Types}
+	type plain structuredDef
+	err := n.Decode((*plain)(d))
+	d.On = true
 	return err
 }
 

@@ -81,10 +81,10 @@ func TestStructuredDefinition(t *testing.T) {
 		}
 	})
 	for def, want := range map[string]string{
-		"structured: [jsonld]":         "x:3:13: structured: got a list, want true or a mapping of forms, types",
+		"structured: [jsonld]":         "x:3: unexpected seq: want another type of value",
 		"structured: {form: [jsonld]}": `x:3:14: structured.form: unknown key "form": did you mean "forms"?`,
 		"structured: {forms: [rdfa]}":  `x:3:22: structured.forms[0]: unknown form "rdfa": want one of jsonld, microdata`,
-		"structured: maybe":            "x:3:13: structured: got \"maybe\", want true or a mapping of forms, types",
+		"structured: maybe":            "x:3: unexpected str `maybe`: want another type of value",
 		"structured: false":            "x: cards.organic",
 	} {
 		t.Run(def, func(t *testing.T) {
