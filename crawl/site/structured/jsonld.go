@@ -24,8 +24,7 @@ func (g *graph) addScript(script string) {
 	if !strings.Contains(script, `"`) { // it went through an HTML escaper
 		script = html.UnescapeString(script)
 	}
-	r := jsonReader{s: script, graph: &graph{count: g.count}}
-	r.skipHead()
+	r := jsonReader{s: unwrap(script), graph: &graph{count: g.count}}
 	for n := 0; n < maxRoots && (r.peek() == '{' || r.peek() == '['); n++ {
 		r.value(&r.graph.top, "", 0)
 	}
@@ -39,10 +38,23 @@ func (g *graph) addScript(script string) {
 	}
 }
 
+// unwrap takes off what hides a script from old browsers and from XML, and a semicolon behind it.
+func unwrap(s string) string {
+	for {
+		inner := strings.Trim(s, " \n\r\t\f;\ufeff")
+		for _, mark := range [...]string{"<!--", "-->", "//<![CDATA[", "//]]>", "/*<![CDATA[*/", "/*]]>*/", "<![CDATA[", "]]>"} {
+			inner = strings.TrimSuffix(strings.TrimPrefix(inner, mark), mark)
+		}
+		if inner == s {
+			return s
+		}
+		s = inner
+	}
+}
+
 // A jsonReader turns JSON into items. The decoder of encoding/json takes five times as long to make maps of
-// it, which then need sorting out. What pages put into JSON besides is passed over where it stands: comments, marks
-// of HTML and XML, semicolons, and a comma before an end. Numbers and escapes that JSON does not know are mended, and
-// words that it does not know are null. Anything else is bad, and ends the reading.
+// it, which then need sorting out. Comments and a comma before an end are passed over, numbers and escapes that JSON does not know
+// are mended, and words that it does not know are null. Anything else is bad, and ends the reading.
 type jsonReader struct {
 	s     string
 	i     int
@@ -52,26 +64,14 @@ type jsonReader struct {
 
 func (r *jsonReader) fail() { r.bad, r.i = true, len(r.s) }
 
-// skipHead passes over what hides a script from browsers: at the very beginning "<!--" starts no comment.
-func (r *jsonReader) skipHead() {
-	for {
-		r.s = strings.TrimLeft(r.s, " \n\r\t\f;\ufeff")
-		n := comment(r.s) + mark(r.s)
-		if n == 0 {
-			return
-		}
-		r.s = r.s[n:]
-	}
-}
-
-// peek returns the byte that comes next, blanks and junk passed over; 0 at the end of the text.
+// peek returns the byte that comes next, blanks and comments passed over; 0 at the end of the text.
 func (r *jsonReader) peek() byte {
 	for r.i < len(r.s) {
 		switch c := r.s[r.i]; c {
 		case ' ', '\n', '\r', '\t':
 			r.i++
-		case ';', '/', '<', '-', ']':
-			n := junk(r.s[r.i:])
+		case '/', '<':
+			n := comment(r.s[r.i:])
 			if n == 0 {
 				return c
 			}
@@ -83,52 +83,21 @@ func (r *jsonReader) peek() byte {
 	return 0
 }
 
-// junk returns the length of what is no JSON at the start of s; 0 = there is none.
-func junk(s string) int {
-	switch {
-	case s[0] == ';':
-		return 1
-	case s[0] == '/':
-		return comment(s)
-	case strings.HasPrefix(s, "<!--"):
-		return 4 + upTo(s[4:], "-->")
-	}
-	return mark(s)
-}
-
-// mark returns the length of what HTML and XML put around a script at the start of s; 0 = there is none.
-func mark(s string) int {
-	for _, m := range [...]string{"<![CDATA[", "]]>", "<!--", "-->"} {
-		if strings.HasPrefix(s, m) {
-			return len(m)
-		}
-	}
-	return 0
-}
-
-// comment returns the length of the comment of JavaScript at the start of s; 0 = there is none. A line that
-// starts with "//" before a mark ends there.
+// comment returns the length of the comment of JavaScript or HTML at the start of s; 0 = there is none.
 func comment(s string) int {
+	end := ""
 	switch {
 	case strings.HasPrefix(s, "/*"):
-		return 2 + upTo(s[2:], "*/")
-	case !strings.HasPrefix(s, "//"):
+		end = "*/"
+	case strings.HasPrefix(s, "//"):
+		end = "\n"
+	case strings.HasPrefix(s, "<!--"):
+		end = "-->"
+	default:
 		return 0
 	}
-	blanks := len(s) - len(strings.TrimLeft(s[2:], " "))
-	if n := mark(s[blanks:]); n > 0 {
-		return blanks + n
-	}
-	if i := strings.IndexAny(s, "\n\r"); i >= 0 {
-		return i
-	}
-	return len(s)
-}
-
-// upTo returns the length of s up to the end of the first end; all of s without one.
-func upTo(s, end string) int {
-	if i := strings.Index(s, end); i >= 0 {
-		return i + len(end)
+	if i := strings.Index(s[2:], end); i >= 0 {
+		return 2 + i + len(end)
 	}
 	return len(s)
 }
