@@ -12,9 +12,9 @@ const maxPhone = 128
 
 // CanonicalPhone returns the E.164 form of a phone number of the North
 // American Numbering Plan, as directories write it: "(310) 555-0123",
-// "310.555.0123 ext. 4", "tel:+1-310-555-0123", "1-800-FLOWERS". Extensions
-// and a second number after the first are dropped. ok is false for numbers of
-// other countries, for local numbers without an area code, and where the plan
+// "310.555.0123 ext. 4", "tel:+1-310-555-0123". Extensions and a second number
+// after the first are dropped. ok is false for numbers of other countries, in
+// letters ("1-800-FLOWERS"), without an area code, and where the plan
 // allows no such number: area code [2-9][0-8]X but not N11, exchange [2-9]XX
 // (https://nationalnanpa.com, "About NANPA").
 func CanonicalPhone(s string) (e164 string, ok bool) {
@@ -57,7 +57,6 @@ func ShownPhone(s string) (shown, e164 string) {
 type dialed struct {
 	digits  [12]byte // one more than the longest number, to tell it is too long
 	n       int
-	spelled bool // letters stand for some of the digits
 	plus    bool // an international prefix stands before the first digit
 	foreign bool // a character that no number of ours has
 }
@@ -68,10 +67,8 @@ func (d *dialed) read(s string) {
 		switch {
 		case '0' <= c && c <= '9':
 			d.add(c)
-		case isLetter(c):
-			if !d.letter(s, i) {
-				return
-			}
+		case isLetter(c) && d.n > 0:
+			return // an extension, other text, or a word that stands for digits
 		case c == '+':
 			d.plus = d.plus || d.n == 0
 		case c == '%':
@@ -94,40 +91,9 @@ func (d *dialed) add(c byte) {
 }
 
 // complete reports whether the digits so far make a whole number, so that what
-// follows in letters is an extension or other text.
+// follows is an extension, a parameter or a second number.
 func (d *dialed) complete() bool {
 	return d.n == 10 && d.digits[0] != '1' || d.n == 11
-}
-
-// letter takes the letter s[i], and reports whether to read on. Before the
-// first digit letters say what the number is for; after the area code they
-// stand for digits ("1-800-FLOWERS"), of which a name may have too many; else
-// they begin an extension or other text.
-func (d *dialed) letter(s string, i int) bool {
-	switch {
-	case d.n == 0:
-	case extension(s, i):
-		return false
-	case d.complete():
-		return d.spelled
-	case d.n < 3 || d.n == 7 && d.digits[0] != '1' && !d.spelled: // no area code, or a local number
-		return false
-	default:
-		d.spelled = true
-		d.add(keypad[s[i]|0x20-'a'])
-	}
-	return true
-}
-
-// extension reports whether the word "x" or one with "ext" begins at s[i].
-func extension(s string, i int) bool {
-	if i > 0 && isLetter(s[i-1]) {
-		return false
-	}
-	if len(s)-i >= 3 && strings.EqualFold(s[i:i+3], "ext") {
-		return true
-	}
-	return s[i]|0x20 == 'x' && (i+1 == len(s) || !isLetter(s[i+1]))
 }
 
 // percent takes a %XX of a tel: address as the separator it nearly always is,
@@ -160,9 +126,6 @@ func (d *dialed) national() ([]byte, bool) {
 	}
 	return digits, true
 }
-
-// keypad gives the digit under each letter.
-const keypad = "22233344455566677778889999"
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
