@@ -210,44 +210,20 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// foldAccents returns s with every letter outside ASCII taken to its lower
-// case base letter ("Cañon" → "Canon", "Straße" → "Strasse"), combining marks
-// and invalid bytes dropped. ASCII stays as it is, so an ASCII string comes
-// back unchanged and unallocated: that is nearly every name in the country.
+// foldAccents returns s with every letter taken to its lower case base letter
+// ("Cañon" → "canon", "Straße" → "strasse"), combining marks and invalid bytes
+// dropped. Compatibility decompositions are used because signs and pages write
+// full width and ligature forms of plain letters. ASCII comes back as it is and
+// unallocated: that is nearly every name in the country.
 func foldAccents(s string) string {
 	if isASCII(s) {
 		return s
 	}
 	dst := make([]byte, 0, len(s)+8)
-	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
-			dst = append(dst, s[i])
-			i++
-			continue
-		}
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r != utf8.RuneError || size > 1 {
-			dst = appendFolded(dst, r, s[i:i+size])
-		}
-		i += size
+	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "")) {
+		dst = appendBase(dst, r)
 	}
 	return string(dst)
-}
-
-// appendFolded appends the folded form of r, whose UTF-8 text is enc.
-// Compatibility decompositions are used because signs and pages write full
-// width and ligature forms of plain letters.
-func appendFolded(dst []byte, r rune, enc string) []byte {
-	decomposed := norm.NFKD.PropertiesString(enc).Decomposition()
-	if decomposed == nil {
-		return appendBase(dst, r)
-	}
-	for len(decomposed) > 0 {
-		d, size := utf8.DecodeRune(decomposed)
-		dst = appendBase(dst, d)
-		decomposed = decomposed[size:]
-	}
-	return dst
 }
 
 // appendBase appends r in lower case, or what stands for it when Unicode gives
