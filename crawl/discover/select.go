@@ -224,37 +224,10 @@ func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
 		}
 	}
 	hint := fmt.Sprintf(" in %s (places of at least 1,000 people are known)", where)
-	if elsewhere := statesWith(name); len(elsewhere) > 0 {
-		hint = fmt.Sprintf(" in %s: it is in %s", where, strings.Join(elsewhere[:min(3, len(elsewhere))], ", "))
-		if more := len(elsewhere) - 3; more > 0 {
-			hint += fmt.Sprintf(" and %d more", more)
-		}
-	} else if near, ok := yp.Nearest(bare, names); ok {
+	if near, ok := yp.Nearest(bare, names); ok {
 		hint = fmt.Sprintf(" in %s: did you mean %q?", where, near)
 	}
 	return &UnknownError{What: "city", Name: name, Hint: hint}
-}
-
-// statesWith returns the states that have a city of that name, that of the largest first.
-func statesWith(city string) (codes []string) {
-	g, err := gazetteer.Load() // all: the crawl has those of its states alone
-	if err != nil {
-		return nil
-	}
-	var found []gazetteer.Place
-	for _, st := range yp.States() {
-		slug := yp.Slug(cmp.Or(withoutState(city, st.Code), city))
-		for _, p := range g.In(st.Code) {
-			if slug != "" && yp.Slug(p.Name) == slug {
-				found = append(found, p)
-			}
-		}
-	}
-	slices.SortStableFunc(found, func(a, b gazetteer.Place) int { return cmp.Compare(b.Population, a.Population) })
-	for _, p := range found {
-		codes = append(codes, p.State)
-	}
-	return codes
 }
 
 // UnknownError names a word of the operator that means nothing here, and the

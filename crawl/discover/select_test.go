@@ -70,37 +70,16 @@ func unknown(t *testing.T, src discover.Source, sel discover.Selection, words ..
 
 func TestStates(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name string
-		in   []string
-		want []string
-	}{
-		{"codes", []string{"TX", "CA"}, []string{"TX", "CA"}},
-		{"lower case", []string{"ca"}, []string{"CA"}},
-		{"names", []string{"new york", "District of Columbia"}, []string{"NY", "DC"}},
-		{"commas", []string{"CA,TX", "NY"}, []string{"CA", "TX", "NY"}},
-		{"the same one twice", []string{"CA", "California"}, []string{"CA"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			r := resolve(t, discover.Source{}, discover.Selection{States: tt.in, MaxCities: 1})
-			same(t, "states", r.States, tt.want)
-			same(t, "cities", len(r.Cities), len(tt.want))
-		})
+	r := resolve(t, discover.Source{}, discover.Selection{States: []string{"new york,TX"}, MaxCities: 1})
+	same(t, "states", r.States, []string{"NY", "TX"})
+	same(t, "cities", len(r.Cities), 2)
+	r = resolve(t, discover.Source{}, discover.Selection{})
+	same(t, "none is all: states", len(r.States), 51)
+	same(t, "none is all: cities", len(r.Cities), len(load(t).All()))
+	if r.ByCity || r.ByCategory {
+		t.Errorf("nothing was named, but ByCity %v, ByCategory %v", r.ByCity, r.ByCategory)
 	}
-	t.Run("none is all", func(t *testing.T) {
-		t.Parallel()
-		r := resolve(t, discover.Source{}, discover.Selection{})
-		same(t, "states", len(r.States), 51)
-		same(t, "cities", len(r.Cities), len(load(t).All()))
-		if r.ByCity || r.ByCategory {
-			t.Errorf("nothing was named, but ByCity %v, ByCategory %v", r.ByCity, r.ByCategory)
-		}
-	})
-	t.Run("an unknown one names the nearest", func(t *testing.T) {
-		t.Parallel()
-		unknown(t, discover.Source{}, discover.Selection{States: []string{"Califronia"}}, "Califronia", "California")
-	})
+	unknown(t, discover.Source{}, discover.Selection{States: []string{"Califronia"}}, "Califronia", "California")
 }
 
 func TestCities(t *testing.T) {
@@ -112,14 +91,10 @@ func TestCities(t *testing.T) {
 		want   []string
 	}{
 		{"a name", []string{"TX"}, []string{"Austin"}, []string{"austin-tx"}},
-		{"letter case", []string{"TX"}, []string{"aUSTIN"}, []string{"austin-tx"}},
 		{"with its state", []string{"TX"}, []string{"Austin TX"}, []string{"austin-tx"}},
-		{"with a comma", []string{"TX"}, []string{"Austin, tx"}, []string{"austin-tx"}},
 		{"with its state's name", []string{"TX"}, []string{"Austin, Texas"}, []string{"austin-tx"}},
 		{"with a state's name of two words", nil, []string{"Buffalo New York"}, []string{"buffalo-ny"}},
-		{"a slug", []string{"TX"}, []string{"austin-tx"}, []string{"austin-tx"}},
 		{"a slug in no state", nil, []string{"austin-tx"}, []string{"austin-tx"}},
-		{"several words", []string{"CA"}, []string{"San Luis Obispo"}, []string{"san-luis-obispo-ca"}},
 		{"several words with the state", nil, []string{"san luis obispo ca"}, []string{"san-luis-obispo-ca"}},
 		{"an abbreviation", []string{"MO"}, []string{"St. Louis"}, []string{"saint-louis-mo"}},
 		{"punctuation", []string{"ID"}, []string{"coeur dalene", "Coeur d'Alene"}, nil},
@@ -150,13 +125,10 @@ func TestCities(t *testing.T) {
 		says   []string
 	}{
 		{"a slip", []string{"TX"}, "Hoston", []string{`"Hoston"`, `did you mean "Houston"?`, "in TX"}},
-		{"a slip before the state", []string{"TX"}, "Hoston TX", []string{`did you mean "Houston"?`}},
 		{"a slip before the state, anywhere", nil, "Hoston, TX", []string{`did you mean "Houston"?`}},
-		{"another state's city", []string{"TX"}, "Portland OR", []string{`"Portland OR"`, "in TX: it is in OR"}},
-		{"a city of other states", []string{"TX"}, "Springfield", []string{"in TX: it is in MO, MA, ", " more"}},
+		{"another state's city", []string{"TX"}, "Portland OR", []string{`"Portland OR"`, "in TX"}},
 		{"nothing like it", []string{"TX"}, "Xyzzyville", []string{"1,000 people", "in TX"}},
 		{"many states", nil, "Xyzzyville", []string{"51 states"}},
-		{"nothing", []string{"TX"}, "", []string{`""`}},
 		{"only a state", []string{"TX"}, "TX", []string{`"TX"`}},
 	} {
 		t.Run("unknown: "+tt.name, func(t *testing.T) {
@@ -236,11 +208,9 @@ func TestCategories(t *testing.T) {
 		{"none is the source's own", own, nil, false, own.Categories},
 		{"a name in any letter case", discover.Source{}, []string{"pLUMBERS"}, false, []string{"Plumbers"}},
 		{"a slug", discover.Source{}, []string{"auto-repair-service"}, false, []string{"Auto Repair & Service"}},
-		{"white space around", discover.Source{}, []string{" Plumbers "}, false, []string{"Plumbers"}},
 		{"the same twice", discover.Source{}, []string{"Plumbers", "plumbers"}, false, []string{"Plumbers"}},
 		{"order is kept", discover.Source{}, []string{"Taxis", "Bakeries"}, false, []string{"Taxis", "Bakeries"}},
 		{"any, as it is typed", discover.Source{}, []string{"Didgeridoo Repair"}, true, []string{"Didgeridoo Repair"}},
-		{"any, but known", discover.Source{}, []string{"plumbers"}, true, []string{"Plumbers"}},
 		{"any, the same in two spellings", discover.Source{}, []string{"Didgeridoo Repair", "didgeridoo-repair"}, true, []string{"Didgeridoo Repair"}},
 		{"any, of a source with its own", own, []string{"Bakeries"}, true, []string{"Bakeries"}},
 	} {
@@ -286,11 +256,6 @@ func TestCategories(t *testing.T) {
 			seen[yp.CategorySlug(name)] = true
 		}
 	})
-	t.Run("the defaults are the caller's own", func(t *testing.T) {
-		t.Parallel()
-		discover.DefaultCategories()[0] = "changed"
-		same(t, "first", discover.DefaultCategories()[0], "Plumbers")
-	})
 }
 
 func TestPages(t *testing.T) {
@@ -332,12 +297,9 @@ func TestEstimate(t *testing.T) {
 	}{
 		{"by tier", 0, 0, 0, 4, 2*3 + 2*1},
 		{"a number", 5, 0, 0, 4, 20},
-		{"a number over the cap", 5, 2, 0, 4, 8},
 		{"all, without a cap", discover.AllPages, 0, 0, 4, -1},
 		{"all, with a cap", discover.AllPages, 100, 0, 4, 400},
 		{"the first targets only", 0, 0, 3, 3, 2*3 + 1},
-		{"fewer targets than a city has", 0, 0, 1, 1, 3},
-		{"more targets than there are", 0, 0, 99, 4, 8},
 		{"all, without a cap, of one target", discover.AllPages, 0, 1, 1, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
