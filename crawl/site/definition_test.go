@@ -29,7 +29,7 @@ func TestParseDefinition(t *testing.T) {
 		"unknown key":             {"urls:", "delai: 2s\nurls:", `my.yaml:3:1: delai: unknown key "delai": did you mean "delay"?`},
 		"unknown listing field":   {"  name: h2", "  name: h2\n  phon: .p", `my.yaml:12:9: fields.phon: unknown field "phon": did you mean "phone"?`},
 		"unknown key in a rule":   {"{attr: data-id}", "{atr: data-id}", `my.yaml:10:8: fields.id.atr: unknown key "atr": did you mean "attr"?`},
-		"bad selector":            {"h2\n", "'h2..n['\n", `my.yaml:11:9: fields.name: selector "h2..n[": at character 3, "..n["`},
+		"bad selector":            {"h2\n", "'h2..n['\n", `my.yaml:11:9: fields.name: selector "h2..n["`},
 		"bad region":              {"cards:", "regions: ['a b']\ncards:", `my.yaml:7:11: regions[0]: "a b": a region takes`},
 		"bad match":               {"{attr: data-id}", "{attr: data-id, match: '('}", `my.yaml:10:7: fields.id: match: error parsing regexp`},
 		"rule of nothing":         {"{attr: data-id}", "{own_text: true}", "my.yaml:10:7: fields.id: a rule needs css or attr, such as `{css: a.name, attr: href}`"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
@@ -29,8 +28,7 @@ type link struct {
 func Compile(text string) ([]Selector, error) {
 	group, err := cascadia.ParseGroup(text)
 	if err != nil {
-		at := readable(text)
-		return nil, fmt.Errorf("selector %q: at character %d, %q: %w", text, len([]rune(text[:at]))+1, text[at:], err)
+		return nil, fmt.Errorf("selector %q: %w", text, err)
 	}
 	out := make([]Selector, len(group))
 	for i, sel := range group {
@@ -39,16 +37,6 @@ func Compile(text string) ([]Selector, error) {
 		}
 	}
 	return out, nil
-}
-
-// readable returns how much of the beginning of a text is a selector by itself.
-func readable(text string) int {
-	for at := len(strings.TrimSpace(text)) - 1; at > 0; at-- {
-		if _, err := cascadia.ParseGroup(text[:at]); err == nil && utf8.ValidString(text[:at]) {
-			return at
-		}
-	}
-	return 0
 }
 
 // plainText writes a single selector; cascadia escapes hyphens, which need none.
