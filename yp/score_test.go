@@ -22,13 +22,9 @@ func TestScore(t *testing.T) {
 		{"PhoneAsShown", func(l *Listing) { l.PhoneE164 = "" }, 90},
 		{"NoPhone", func(l *Listing) { l.PhoneE164, l.Phone = "", "" }, 80},
 		{"ServiceArea", func(l *Listing) { l.Street, l.ServiceArea = "", "Serving Austin" }, 95},
-		{"NoAddress", func(l *Listing) { l.Street = "" }, 85},
-		{"NoState", func(l *Listing) { l.State = "" }, 95},
 		{"NoPostalCode", func(l *Listing) { l.PostalCode = "" }, 95},
 		{"SharedWebsite", func(l *Listing) { l.Website, l.WebsiteURL = "", "https://facebook.com/acme" }, 100},
 		{"NoWebsite", func(l *Listing) { l.Website = "" }, 85},
-		{"NoCategories", func(l *Listing) { l.Categories = nil }, 90},
-		{"NoRating", func(l *Listing) { l.Rating = 0 }, 95},
 		{"NoHours", func(l *Listing) { l.Hours = nil }, 95},
 		{"NoExtras", func(l *Listing) { l.YearsInBusiness, l.Snippet, l.ImageURL, l.PriceRange = 0, "", "", "" }, 90},
 	} {

@@ -5,15 +5,11 @@ import "testing"
 func TestStreet(t *testing.T) {
 	for in, want := range map[string]string{
 		"1200 North Main Street":     "1200 n main st",
-		"1200 N. Main St.":           "1200 n main st",
 		"45 Fifth Avenue, Suite 300": "45 5th ave",
-		"45 5th Ave #300":            "45 5th ave",
 		"45 5th Ave Ste #300-B":      "45 5th ave",
 		"600 Congress Ave, 9th Fl":   "600 congress ave",
-		"600 Congress Ave Floor 9":   "600 congress ave",
 		"9th Floor":                  "9th",
 		"9 St. Charles Avenue":       "9 st charles ave",
-		"9 Saint Charles Ave":        "9 st charles ave",
 		"Rt #9 Box 10":               "rte 9 box 10",
 		"12 Office Park Dr":          "12 office park dr",
 		"12 Unit Rd":                 "12 unit rd",
@@ -21,8 +17,6 @@ func TestStreet(t *testing.T) {
 		"310 Northeast Broadway":     "310 ne broadway",
 		"Suite 5":                    "suite 5", // no number before it: no unit of anything
 		"N/A":                        "",
-		"None":                       "",
-		"# ":                         "",
 		"":                           "",
 	} {
 		if got := string(appendStreet(nil, in)); got != want {

@@ -20,9 +20,7 @@ func TestCanonicalURL(t *testing.T) {
 	const host = "https://www.yellowpages.com"
 	for _, test := range []struct{ name, in, want string }{
 		{"RootRelative", "/austin-tx/mip/acme-1?lid=2", host + "/austin-tx/mip/acme-1"},
-		{"Relative", "mip/acme-1", host + "/los-angeles-ca/mip/acme-1"},
 		{"Parent", "../mip/acme-1#x", host + "/mip/acme-1"},
-		{"DoubleHyphen", "/austin-tx/mip/a--b-1", host + "/austin-tx/mip/a--b-1"},
 		{"SchemeRelative", "//other.com/a", "https://other.com/a"},
 		{"Absolute", "HTTP://Other.COM:80/A?b#c", "http://other.com/A"},
 		{"NoPath", "http://other.com?x=1", "http://other.com/"},
@@ -37,10 +35,7 @@ func TestCanonicalURL(t *testing.T) {
 		{"UserInfo", "http://u:p@other.com/a", "http://other.com/a"},
 		{"Empty", "", ""},
 		{"OnlyQuery", "?page=3", ""},
-		{"OnlyFragment", "#top", ""},
 		{"JavaScript", "javascript:void(0)", ""},
-		{"MailTo", "mailto:a@b.com", ""},
-		{"Data", "data:text/html,x", ""},
 		{"NoHost", "http:///a", ""},
 		{"Huge", "/" + strings.Repeat("a", 1<<20), ""},
 	} {
