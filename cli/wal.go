@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -28,12 +27,11 @@ import (
 func (p *Program) walCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "wal",
-		Usage: "The write-ahead logs: read, follow, compress, rebuild a database from them",
+		Usage: "The write-ahead logs: read, compress, rebuild a database from them",
 		Subcommands: []*cli.Command{
 			{
 				Name: "read", Usage: "Print events in order of time, as JSON lines or for people", ArgsUsage: "[FILE or FOLDER]",
 				Args: true, Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on with new events until Ctrl-C"},
 					&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal too; elsewhere it is always JSON"},
 				}, Action: p.walRead,
 			},
@@ -80,11 +78,10 @@ func walPaths(c *cli.Context, most int) ([]string, error) {
 
 // eventPrinter writes events: whole JSON lines for programs, a line each for people.
 type eventPrinter struct {
-	p      *Program
-	out    *bufio.Writer
-	json   bool
-	follow bool // each event is seen at once
-	bad    int
+	p    *Program
+	out  *bufio.Writer
+	json bool
+	bad  int
 }
 
 func (ep *eventPrinter) print(e *wal.Event, err error) error {
@@ -107,9 +104,6 @@ func (ep *eventPrinter) print(e *wal.Event, err error) error {
 		if _, err := fmt.Fprintln(ep.out, yp.Printable(describe(e))); err != nil {
 			return err
 		}
-	}
-	if ep.follow {
-		return ep.out.Flush()
 	}
 	return nil
 }
@@ -151,15 +145,8 @@ func (p *Program) walRead(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	ep := &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out), follow: c.Bool("follow")}
-	opts := wal.Options{SkipListings: !ep.json}
-	if ep.follow {
-		ticker := time.NewTicker(wal.FollowEvery)
-		defer ticker.Stop()
-		err = wal.Follow(c.Context, paths[0], opts, ticker.C, ep.print)
-	} else {
-		err = p.readLogs(c.Context, paths[0], opts, ep.print)
-	}
+	ep := &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out)}
+	err = p.readLogs(c.Context, paths[0], wal.Options{SkipListings: !ep.json}, ep.print)
 	if err == nil {
 		err = ep.out.Flush()
 	}

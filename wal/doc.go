@@ -1,5 +1,5 @@
 // Package wal is the write-ahead log of the workers: it appends, rotates,
-// compresses, reads and follows JSONL events.
+// compresses and reads JSONL events.
 //
 // Purpose: the database is the source of truth; the log stands beside it for
 // operators' eyes (jq works on it as it is) and for building a database anew.
@@ -34,6 +34,5 @@
 //
 // Tests: truncation at every byte of the last 4 KB; SIGKILL of a real process
 // while it appends, and at every step of a compression; failing files and a
-// real file-size limit; following across rotations and compressions; fuzz
-// targets for codec and reader; benchmarks for encode and append.
+// real file-size limit; fuzz targets for codec and reader; benchmarks for encode and append.
 package wal

@@ -144,9 +144,8 @@ func settledNames(dir string) (names []string, err error) {
 	return names, nil
 }
 
-// selectLogs lists what path means: a folder with all its workers, or one
-// file. With follow, a file stands for its worker's log from that part on.
-func selectLogs(path string, follow bool) ([]workerLog, error) {
+// selectLogs lists what path means: a folder with all its workers, or one file.
+func selectLogs(path string) ([]workerLog, error) {
 	info, err := statLog(path)
 	if err != nil {
 		return nil, fmt.Errorf("no log folder or file %s: %w", path, err)
@@ -163,22 +162,7 @@ func selectLogs(path string, follow bool) ([]workerLog, error) {
 		return nil, fmt.Errorf("%s: %w: name a folder, a .jsonl or a .jsonl.zst", path, errNoFile)
 	}
 	p.dir = dir
-	if !follow {
-		return []workerLog{{worker: p.worker, parts: []part{p}}}, nil
-	}
-	logs, err := listLogs(cmp.Or(dir, "."), false)
-	if err != nil {
-		return nil, err
-	}
-	for _, log := range logs {
-		if log.worker == p.worker {
-			log.parts = slices.DeleteFunc(log.parts, func(q part) bool { return q.number < p.number })
-			if len(log.parts) > 0 {
-				return []workerLog{log}, nil
-			}
-		}
-	}
-	return nil, nil // removed since it was named
+	return []workerLog{{worker: p.worker, parts: []part{p}}}, nil
 }
 
 // Writers returns the ids of the databases that have written a folder's logs, sorted. A folder that is not there has none.

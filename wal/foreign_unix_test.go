@@ -4,6 +4,7 @@ package wal
 
 import (
 	"bytes"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -122,5 +123,17 @@ func TestForeignLinks(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestPipeAsLog: a pipe is refused at once, whatever reads it.
+func TestPipeAsLog(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe.jsonl")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenReader(pipe, Options{}); !errors.Is(err, errNoFile) {
+		t.Errorf("read: %v", err)
 	}
 }

@@ -2,10 +2,8 @@ package wal
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"iter"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +40,7 @@ type Reader struct {
 func OpenReader(path string, opts Options) (*Reader, error) {
 	r := &Reader{}
 	for _, path := range append([]string{path}, opts.Also...) {
-		logs, err := selectLogs(path, false)
+		logs, err := selectLogs(path)
 		if err != nil {
 			return nil, err
 		}
@@ -178,62 +176,6 @@ func (r *Reader) settle() {
 	}
 }
 
-// FollowEvery is how often a follower looks for new events.
-const FollowEvery = 250 * time.Millisecond
-
-// Follow calls fn for every event of path, a folder with all its workers or one worker's file, and
-// for those that are appended, until ctx is done (then it returns nil) or fn returns an error. At
-// every tick it reads the files that have grown. Workers that appear later and the files that a rotation begins
-// are followed too, and nothing is lost or doubled by a compression.
-func Follow(ctx context.Context, path string, opts Options, ticks <-chan time.Time, fn func(*Event, error) error) error {
-	read := map[string]mark{}
-	for {
-		logs, err := selectLogs(path, true) // listed first: a file whose successor is in the list is whole
-		if err != nil {
-			return err
-		}
-		r := &Reader{}
-		for _, log := range logs {
-			log.parts = slices.DeleteFunc(log.parts, func(p part) bool { return read[p.base()].upTo(p) })
-			if len(log.parts) > 0 {
-				s := newStream(log, opts)
-				s.marks = read
-				r.add(s)
-			}
-		}
-		for e, err := range r.Events() {
-			if ctx.Err() != nil {
-				break
-			}
-			if err := fn(e, err); err != nil {
-				return errors.Join(err, r.Close())
-			}
-		}
-		_ = r.Close() // only read
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticks:
-		}
-	}
-}
-
-// mark is how far a part was read.
-type mark struct {
-	offset int64
-	lines  int
-	done   bool // it never grows again
-}
-
-// upTo reports whether nothing more stands in the part.
-func (m mark) upTo(p part) bool {
-	if m.done {
-		return true
-	}
-	info, err := os.Stat(p.plainPath())
-	return err == nil && info.Size() == m.offset
-}
-
 // Writer is a database that has written logs.
 type Writer struct {
 	ID    string // "" = of a development version
@@ -245,7 +187,7 @@ type Writer struct {
 // is read until a line tells of a commit, and so which version wrote it.
 func Databases(paths ...string) (all []Writer, err error) {
 	for _, path := range paths {
-		logs, err := selectLogs(path, false)
+		logs, err := selectLogs(path)
 		if err != nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -53,8 +52,7 @@ type stream struct {
 	seg   *segment
 	part  part // the one seg reads
 	torn  *TornTail
-	at    place           // of the last event
-	marks map[string]mark // of a follower, by part: where reading begins, and then where it ended
+	at    place // of the last event
 
 	// By commit.
 	ahead   item      // read, and not yet given
@@ -67,7 +65,7 @@ func newStream(log workerLog, opts Options) *stream { return &stream{opts: opts,
 // copy is a stream over the same parts for a look ahead, before this one is read.
 func (s *stream) copy() *stream {
 	ahead := *s
-	ahead.marks, ahead.opts.SkipListings = maps.Clone(s.marks), true
+	ahead.opts.SkipListings = true
 	return &ahead
 }
 
@@ -170,11 +168,9 @@ func (s *stream) last() (last *Event) {
 // open opens the next part. A part that can't be opened is passed over.
 func (s *stream) open() *CorruptError {
 	s.part, s.parts = s.parts[0], s.parts[1:]
-	from := s.marks[s.part.base()]
-	seg, err := openSegment(s.part, from, s.opts.MaxLine)
+	seg, err := openSegment(s.part, s.opts.MaxLine)
 	if err != nil {
-		s.mark(from.offset, from.lines, true)
-		return &CorruptError{Position: Position{File: s.part.path(), Offset: from.offset, Line: from.lines + 1}, Err: err}
+		return &CorruptError{Position: Position{File: s.part.path(), Line: 1}, Err: err}
 	}
 	s.seg = seg
 	return nil
@@ -186,38 +182,28 @@ func (s *stream) take(pos Position, text []byte, err error) (it item, ok bool) {
 	case err == nil:
 		return s.decode(pos, text)
 	case errors.Is(err, io.EOF):
-		s.closePart(false)
+		s.closePart()
 		return item{}, false
 	case errors.Is(err, errTorn) && len(s.parts) == 0:
 		s.torn = &TornTail{Position: pos, Bytes: s.seg.torn}
-		s.closePart(false)
+		s.closePart()
 		return item{}, false
 	case errors.Is(err, ErrLineTooLong):
-	case errors.Is(err, errTorn):
-		s.closePart(false)
 	default: // the rest of the part is out of reach
-		s.closePart(true)
+		s.closePart()
 	}
 	return item{err: &CorruptError{Position: pos, Err: err}}, true
 }
 
-// closePart closes a part where reading stopped. A compressed part and one
-// that has a successor never grow again.
-func (s *stream) closePart(lost bool) {
-	s.mark(s.seg.offset, s.seg.lines, lost || s.seg.zstd != nil || len(s.parts) > 0)
+// closePart closes a part where reading stopped.
+func (s *stream) closePart() {
 	_ = s.seg.close() // opened for reading: nothing can be lost
 	s.seg = nil
 }
 
-func (s *stream) mark(offset int64, lines int, done bool) {
-	if s.marks != nil {
-		s.marks[s.part.base()] = mark{offset, lines, done}
-	}
-}
-
 func (s *stream) close() {
 	if s.seg != nil {
-		s.closePart(false)
+		s.closePart()
 	}
 	s.parts = nil
 }
@@ -250,9 +236,8 @@ type segment struct {
 	zstd *unpacker // nil for a plain file
 }
 
-// openSegment opens p behind what was read of it. A part that was compressed since it was listed is found under its
-// new name: the text inside, and so the offset, is the same.
-func openSegment(p part, from mark, maxLine int) (*segment, error) {
+// openSegment opens p. A part that was compressed since it was listed is found under its new name.
+func openSegment(p part, maxLine int) (*segment, error) {
 	path := p.path()
 	file, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) && path == p.plainPath() {
@@ -267,16 +252,12 @@ func openSegment(p part, from mark, maxLine int) (*segment, error) {
 	if path == p.packedPath() {
 		if seg.zstd, err = newUnpacker(file); err == nil {
 			text = seg.zstd
-			_, err = io.CopyN(io.Discard, text, from.offset)
 		}
-	} else {
-		_, err = file.Seek(from.offset, io.SeekStart)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("read log: %w", err), seg.close())
 	}
 	seg.lineScanner = newLineScanner(text, maxLine)
-	seg.offset, seg.lines = from.offset, from.lines
 	return seg, nil
 }
 
