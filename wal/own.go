@@ -1,7 +1,6 @@
 package wal
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +25,8 @@ func (p part) regular() error {
 		case errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular():
 		case err != nil:
 			return err
-		case info.IsDir():
-			return fmt.Errorf("%s is a folder: move it to another place", path)
 		default:
-			return fmt.Errorf("%w: %s is a link or a pipe, not a regular file", ErrForeign, path)
+			return fmt.Errorf("%w: %s is not a regular file but a folder, a link or a pipe", ErrForeign, path)
 		}
 	}
 	return nil
@@ -38,9 +35,8 @@ func (p part) regular() error {
 // closed is the plain file of a part, locked: nobody writes or compresses it meanwhile.
 type closed struct {
 	*os.File
-	info  fs.FileInfo
-	end   int64 // behind its last whole line; what follows is an event that a death cut short
-	whole bool  // its compressed copy is complete: a kill came before the plain file was removed
+	info fs.FileInfo
+	end  int64 // behind its last whole line; what follows is an event that a death cut short
 }
 
 // lock opens the plain file of a part to compress or remove it. The error is ErrInUse when somebody writes it or
@@ -58,17 +54,11 @@ func (p part) lock() (c *closed, err error) {
 	if c.info, err = file.Stat(); err == nil {
 		c.end, err = ownLines(file, p.worker)
 	}
-	if err == nil && c.end > 0 {
-		c.whole, err = ownCopies(p, c.lines())
-	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
-
-// lines are the whole lines.
-func (c *closed) lines() io.Reader { return io.NewSectionReader(c, 0, c.end) }
 
 // Close gives the lock back.
 func (c *closed) Close() error { return closeLocked(c.File) }
@@ -88,67 +78,6 @@ func ownLines(r io.Reader, worker string) (end int64, err error) {
 			return 0, fmt.Errorf("%w: its first line is not an event of %s", ErrForeign, worker)
 		}
 	}
-}
-
-// ownCopies makes sure that what stands beside a plain file of ours under the names of its
-// compressed copies is one: a temp that is empty or begins as a compressed file does, and a
-// compressed text that is that of the lines. Then whole is true: a kill came before the plain file was removed.
-func ownCopies(p part, lines io.Reader) (whole bool, err error) {
-	if err := ownTemp(p.tempPath()); err != nil {
-		return false, err
-	}
-	packed, err := openRegular(p.packedPath())
-	if err != nil {
-		return false, ignoreMissing(err)
-	}
-	defer func() { _ = packed.Close() }()
-	dec, err := newUnpacker(packed)
-	if err != nil {
-		return false, err
-	}
-	defer dec.close()
-	if !sameText(lines, dec) {
-		return false, fmt.Errorf("%w: %s differs from %s: keep the one you need, and remove or rename the other", ErrForeign, p.packedPath(), p.plainPath())
-	}
-	return true, nil
-}
-
-// sameText reports whether two texts are the same, and can be read.
-func sameText(one, other io.Reader) bool {
-	a, b := make([]byte, readBuffer), make([]byte, readBuffer)
-	for {
-		n, err := io.ReadFull(one, a)
-		m, otherErr := io.ReadFull(other, b)
-		if !bytes.Equal(a[:n], b[:m]) {
-			return false
-		}
-		if err != nil || otherErr != nil {
-			return ended(err) && ended(otherErr)
-		}
-	}
-}
-
-// ended reports whether io.ReadFull came to the end.
-func ended(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-// ownTemp makes sure that what is there under the name of a temp was begun by a compression.
-func ownTemp(path string) error {
-	temp, err := openRegular(path)
-	if err != nil {
-		return ignoreMissing(err)
-	}
-	defer func() { _ = temp.Close() }()
-	start := make([]byte, len(zstdMagic))
-	n, err := io.ReadFull(temp, start)
-	if err != nil && !ended(err) {
-		return err
-	}
-	if n > 0 && string(start[:n]) != zstdMagic[:n] {
-		return fmt.Errorf("%w: %s is not a compressed log: move it to another folder", ErrForeign, path)
-	}
-	return nil
 }
 
 // logFile is what a Log needs of an open file.

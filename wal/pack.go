@@ -2,13 +2,13 @@ package wal
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -21,8 +21,6 @@ const (
 	packFrame = 1 << 20
 	// maxWindow bounds what a compressed file may ask a reader to hold.
 	maxWindow = 64 << 20
-
-	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
 // packStep names a point of a compression at which a kill must do no harm.
@@ -61,14 +59,10 @@ func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (afte
 	if src.end == 0 { // a kill came before its first line had its end
 		return 0, errNoLines
 	}
-	if src.whole {
-		packed, err := os.Stat(p.packedPath())
-		if err != nil {
-			return 0, err
-		}
-		return packed.Size(), errors.Join(ignoreMissing(os.Remove(p.tempPath())), os.Remove(p.plainPath()), SyncDir(p.dir))
+	after, err = writeTemp(ctx, io.NewSectionReader(src, 0, src.end), p.tempPath(), step)
+	if err == nil {
+		err = p.ownCopy()
 	}
-	after, err = writeTemp(ctx, src.lines(), p.tempPath(), step)
 	if err == nil {
 		err = os.Chtimes(p.tempPath(), src.info.ModTime(), src.info.ModTime())
 	}
@@ -88,6 +82,20 @@ func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (afte
 	}
 	step(stepRemoved)
 	return after, SyncDir(p.dir)
+}
+
+// ownCopy makes sure that a compressed file which is there already has what its new copy has: a kill came before
+// the plain file was removed.
+func (p part) ownCopy() error {
+	there, err := os.ReadFile(p.packedPath())
+	if err != nil {
+		return ignoreMissing(err)
+	}
+	now, err := os.ReadFile(p.tempPath())
+	if err == nil && !bytes.Equal(there, now) {
+		err = fmt.Errorf("%w: %s differs from %s: keep the one you need, and remove or rename the other", ErrForeign, p.packedPath(), p.plainPath())
+	}
+	return err
 }
 
 // writeTemp writes the compressed text to path and syncs it.
@@ -129,7 +137,7 @@ func compressText(ctx context.Context, dst io.Writer, text io.Reader, step func(
 			return err
 		}
 		n, readErr := io.ReadFull(text, buf)
-		if readErr != nil && !ended(readErr) {
+		if readErr != nil && !errors.Is(readErr, io.EOF) && !errors.Is(readErr, io.ErrUnexpectedEOF) {
 			return readErr
 		}
 		packed = enc.EncodeAll(buf[:n], packed[:0])
@@ -220,7 +228,7 @@ type CompressReport struct {
 // joins them all.
 func CompressClosed(ctx context.Context, dir string, isLive func(workerID string) bool) (CompressReport, error) {
 	report := CompressReport{Foreign: []string{}}
-	logs, err := listLogs(dir, true)
+	logs, err := listLogs(dir, false)
 	if err != nil {
 		return report, err
 	}
@@ -234,15 +242,10 @@ func CompressClosed(ctx context.Context, dir string, isLive func(workerID string
 				return report, errors.Join(append(failed, err)...)
 			}
 			switch {
-			case isLive != nil && isLive(log.worker):
-				if p.plain {
-					report.Live++
-				}
-				continue
 			case !p.plain:
-				if p.temp { // a compression's temp lives beside its plain file
-					report.Foreign = append(report.Foreign, fmt.Sprintf("%v: %s has no %s beside it: remove it if you do not need it", ErrForeign, p.tempPath(), filepath.Base(p.plainPath())))
-				}
+				continue
+			case isLive != nil && isLive(log.worker):
+				report.Live++
 				continue
 			}
 			before, after, err := packFile(ctx, p, nil)

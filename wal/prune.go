@@ -28,7 +28,7 @@ type Pruned struct {
 // the database has all that they say: a file with damage, or with one event that the
 // database lacks, stays, and those behind it. Workers come in any order, so that what
 // one pass has no time for is not passed over for ever. A kill between two steps leaves
-// fewer files, or a file under one of its two names.
+// fewer files.
 func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 	var out Pruned
 	logs, err := listLogs(dir, false)
@@ -66,6 +66,10 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 		return false, ignoreMissing(err)
 	}
 	*read += info.Size()
+	if file.plain && file.packed { // the next compression says whether they have the same
+		out.Kept++
+		return false, nil
+	}
 	if file.plain {
 		lock, err := file.lock()
 		switch {
@@ -103,5 +107,5 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read 
 	}
 	out.Files++
 	out.Bytes += info.Size()
-	return true, errors.Join(ignoreMissing(os.Remove(file.packedPath())), ignoreMissing(os.Remove(file.plainPath())))
+	return true, ignoreMissing(os.Remove(file.path()))
 }
