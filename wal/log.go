@@ -109,7 +109,7 @@ func (l *Log) Path() string {
 }
 
 // Append adds e as one line, by a single write, and fills in its WorkerID, its
-// Database, its Seq, and its Timestamp when that is zero. When it returns a *WriteError the
+// Database, its Seq, and its Timestamp when that is zero. When the file system refuses, the
 // event is not in the log, its number is free again, and a partly written line
 // is cut back (if even that fails: before the next event).
 //
@@ -123,7 +123,7 @@ func (l *Log) Append(e *Event) error {
 	}
 	if l.file == nil {
 		if err := l.begin(); err != nil {
-			return l.failure("create", err)
+			return l.part.failure("create", err)
 		}
 	}
 	text, err := l.encode(e)
@@ -176,7 +176,7 @@ func (l *Log) write(text []byte) error {
 		l.size += int64(n)
 		return nil
 	}
-	failed := l.failure("append", err)
+	failed := l.part.failure("append", err)
 	l.dirty = true
 	if cutErr := l.cut(); cutErr != nil {
 		l.cfg.Logger.Error().Err(cutErr).Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).
@@ -196,7 +196,7 @@ func (l *Log) cut() error {
 		err = l.file.Truncate(l.size)
 	}
 	if err != nil {
-		return l.failure("cut", err)
+		return l.part.failure("cut", err)
 	}
 	l.size = min(l.size, size)
 	l.dirty = false
@@ -218,7 +218,7 @@ func (l *Log) sync() error {
 		return nil
 	}
 	if err := l.file.Sync(); err != nil {
-		return l.failure("sync", err)
+		return l.part.failure("sync", err)
 	}
 	return nil
 }
@@ -240,16 +240,17 @@ func (l *Log) Close() error {
 		err = os.Remove(l.part.plainPath())
 	}
 	if closeErr := l.file.Close(); closeErr != nil {
-		err = errors.Join(err, l.failure("close", closeErr))
+		err = errors.Join(err, l.part.failure("close", closeErr))
 	}
 	return err
 }
 
-func (l *Log) failure(op string, err error) *WriteError {
-	return &WriteError{File: l.part.plainPath(), Op: op, Err: withoutPath(err)}
+// failure is an error of writing, with what was being done to the file and why it failed.
+func (p part) failure(op string, err error) error {
+	return fmt.Errorf("write-ahead log %s: %s: %w", p.plainPath(), op, withoutPath(err))
 }
 
-// withoutPath drops the path from an os error: WriteError names it already.
+// withoutPath drops the path from an os error: failure names it already.
 func withoutPath(err error) error {
 	if pathErr, ok := errors.AsType[*os.PathError](err); ok {
 		return pathErr.Err
@@ -280,7 +281,7 @@ func (l *Log) rotate() error {
 	next := part{dir: l.part.dir, worker: l.part.worker, number: l.part.number + 1}
 	file, err := l.cfg.open(next.plainPath())
 	if err != nil {
-		return &WriteError{File: next.plainPath(), Op: "rotate", Err: withoutPath(err)}
+		return next.failure("rotate", err)
 	}
 	err = errors.Join(SyncDir(l.cfg.Dir), l.file.Close())
 	if err != nil { // both files are good: nothing that matters was lost
@@ -311,23 +312,6 @@ var (
 	errCutShort = errors.New("the compressed log is cut short")
 	errNoLines  = errors.New("there is no complete line")
 )
-
-// WriteError is returned by Append, Sync and Close when the file system
-// refuses. The event is not in the log and what is there is well-formed, or
-// will be before the next event is added.
-type WriteError struct {
-	File string // path of the file
-	Op   string // what was being done: "append", "sync", "cut", "rotate", "close"
-	Err  error
-}
-
-// Error says what failed, on which file and why.
-func (e *WriteError) Error() string {
-	return fmt.Sprintf("write-ahead log %s: %s: %v", e.File, e.Op, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *WriteError) Unwrap() error { return e.Err }
 
 // CorruptError is a place in a log that can't be read. Reading goes on behind
 // it: with the next line, or with the next file when the rest of this one is
