@@ -69,7 +69,7 @@ func walPaths(c *cli.Context, most int) ([]string, error) {
 		paths = []string{logDir(c)}
 	}
 	for _, path := range paths {
-		if !wal.Exists(path) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s", path, defaultLogs)
 		}
 	}

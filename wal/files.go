@@ -146,7 +146,7 @@ func settledNames(dir string) (names []string, err error) {
 
 // selectLogs lists what path means: a folder with all its workers, or one file.
 func selectLogs(path string) ([]workerLog, error) {
-	info, err := statLog(path)
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("no log folder or file %s: %w", path, err)
 	}
@@ -192,23 +192,6 @@ func Files(dir string) (files []string, err error) {
 		}
 	}
 	return files, ignoreMissing(err)
-}
-
-// Exists reports whether there is a log folder or file at path. A .jsonl that was
-// compressed since its name was seen counts, and is read under its new name.
-func Exists(path string) bool {
-	_, err := statLog(path)
-	return !errors.Is(err, fs.ErrNotExist)
-}
-
-func statLog(path string) (fs.FileInfo, error) {
-	info, err := os.Stat(path)
-	if name, plain := strings.CutSuffix(path, plainExt); plain && errors.Is(err, fs.ErrNotExist) {
-		if packed, packedErr := os.Stat(name + packedExt); packedErr == nil {
-			return packed, nil
-		}
-	}
-	return info, err
 }
 
 // MakeDir makes a folder with its parents, and their names durable: a log is only as safe

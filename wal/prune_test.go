@@ -133,15 +133,3 @@ func TestPrune(t *testing.T) {
 		}
 	})
 }
-
-func TestANameThatWasCompressedSince(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := writeLines(t, dir, "worker_9_pid_1.jsonl", textLine("worker_9_pid_1", 1, 1, Stop))
-	if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	if events, _, _ := readAll(t, path, Options{}); len(events) != 1 || !Exists(path) || Exists(path+"x") {
-		t.Fatalf("read %d events", len(events))
-	}
-}
