@@ -81,10 +81,12 @@ func (e *lostError) Error() string {
 }
 
 // lost looks for logs of another database beside one in which nothing stands, and whose id is own, "" = it
-// has none. A --wal-dir may be shared by databases of one folder: the logs of those are not meant. The
-// default log folder is the file's alone, so another file with that id is a copy.
+// has none. The default log folder is the file's alone; a --wal-dir may have logs of other databases, and is not looked at.
 func (p *Program) lost(c *cli.Context, own string) error {
 	path, dir := c.String("db"), logDir(c)
+	if filepath.Clean(dir) != filepath.Clean(logsOf(path)) {
+		return nil
+	}
 	ids, err := wal.Writers(dir)
 	if err != nil {
 		return nil //nolint:nilerr // there are none, or a run will tell why they can't be read
@@ -92,14 +94,8 @@ func (p *Program) lost(c *cli.Context, own string) error {
 	if ids = slices.DeleteFunc(ids, func(id string) bool { return id == "" || id == own }); len(ids) == 0 {
 		return nil
 	}
-	var there []string
-	if filepath.Clean(dir) != filepath.Clean(logsOf(path)) {
-		there = store.IDsBeside(c.Context, path)
-	} else if absent, err := store.Absent(path); own == "" && err == nil && !absent {
+	if absent, err := store.Absent(path); own == "" && err == nil && !absent {
 		return nil // another process made it meanwhile, and logs
-	}
-	if ids = slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(there, id) }); len(ids) == 0 {
-		return nil
 	}
 	return &lostError{path, dir, ids[0]}
 }

@@ -11,29 +11,20 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-// To close any handle on a file releases this process's locks on it: whoever looks for other databases
-// in the folder leaves alone what belongs to the own one, and to open one again closes nothing of it.
+// To close any handle on a file releases this process's locks on it: to open a database once more closes nothing of it.
 func TestLocksAreKept(t *testing.T) {
-	for name, look := range map[string]func(t *testing.T, db *store.DB){
-		"other databases are looked for": func(t *testing.T, db *store.DB) { store.IDsBeside(t.Context(), db.Path()) },
-		"it is opened once more":         func(t *testing.T, db *store.DB) { storetest.OpenConfig(t, store.Config{Path: db.Path()}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			db := storetest.Open(t)
-			if _, err := db.ID(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			before := locksOf(t, db.Path()+"-shm")
-			if len(before) == 0 {
-				t.Fatal("SQLite holds no lock on its -shm: the test can't fail")
-			}
-			look(t, db)
-			for _, name := range []string{"", "-shm"} {
-				if after := locksOf(t, db.Path()+name); len(after) == 0 {
-					t.Errorf("the locks on %s%s are released", db.Path(), name)
-				}
-			}
-		})
+	db := storetest.Open(t)
+	if _, err := db.ID(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(locksOf(t, db.Path()+"-shm")) == 0 {
+		t.Fatal("SQLite holds no lock on its -shm: the test can't fail")
+	}
+	storetest.OpenConfig(t, store.Config{Path: db.Path()})
+	for _, name := range []string{"", "-shm"} {
+		if after := locksOf(t, db.Path()+name); len(after) == 0 {
+			t.Errorf("the locks on %s%s are released", db.Path(), name)
+		}
 	}
 }
 

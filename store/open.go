@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -271,43 +270,6 @@ func (db *DB) ID(ctx context.Context) (id string, err error) {
 		return "", fmt.Errorf("read the id of database %s: %w", db.path, classify(err))
 	}
 	return id, nil
-}
-
-// IDsBeside returns the ids of the other databases in the folder of one. Files of other programs are not
-// opened by SQLite, which would leave its own beside them; what can't be read has none. The file itself and
-// those that belong to it are not looked at: this process may have them open by SQLite, and to close any
-// handle on one releases the locks on it (POSIX): another process then cuts off a -shm in use.
-func IDsBeside(ctx context.Context, path string) (ids []string) {
-	path = RealPath(path)
-	entries, _ := os.ReadDir(filepath.Dir(path))
-	for _, e := range entries {
-		other := filepath.Join(filepath.Dir(path), e.Name())
-		own := other == path || strings.HasPrefix(other, path+"-") || strings.HasPrefix(other, path+".pages")
-		if own || !e.Type().IsRegular() || !bearsMark(other) {
-			continue
-		}
-		db, err := Open(ctx, Config{Path: other, ReadOnly: true})
-		if err != nil {
-			continue
-		}
-		if id, err := db.ID(ctx); err == nil {
-			ids = append(ids, id)
-		}
-		_ = db.Close() // opened for reading only
-	}
-	return ids
-}
-
-// bearsMark reports whether the header of a file has the application id of ypcrawl's.
-func bearsMark(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = f.Close() }() // opened for reading only
-	var id [4]byte
-	_, err = f.ReadAt(id[:], 68)
-	return err == nil && binary.BigEndian.Uint32(id[:]) == applicationID
 }
 
 // Untouched reports whether nothing was planned, crawled or replayed into the file yet.
