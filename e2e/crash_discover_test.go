@@ -5,7 +5,6 @@ package e2e
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
@@ -71,32 +70,5 @@ func TestDiscoverEpochs(t *testing.T) {
 	w.checkCities(indexStates...)
 	if n := w.count(wrong); n != 0 {
 		t.Errorf("%d targets did not come back with their cities", n)
-	}
-}
-
-// TestDiscoverTwoProcesses: two at once on one database read no state twice.
-func TestDiscoverTwoProcesses(t *testing.T) {
-	t.Parallel()
-	w := newIndexWorld(t)
-	w.counter.latency.Store(int64(10 * time.Millisecond))
-	one := command(w.dir, nil, w.discoverArgs("--user-agent", "one")...)
-	if err := one.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.counter.waitFor(t, 3) // it has begun its pass
-	two := command(w.dir, nil, w.discoverArgs("--user-agent", "two")...)
-	out, err := two.CombinedOutput()
-	if err != nil {
-		t.Errorf("the second: %v\n%s", err, out)
-	}
-	if code := exitCode(t, one.Wait()); code != 0 {
-		t.Errorf("the first exited with %d", code)
-	}
-	w.checkCities(indexStates...)
-	if extra := w.counter.extra(); extra != 0 {
-		t.Errorf("%d pages were asked for twice", extra)
-	}
-	if n := w.count(`SELECT count(*) FROM runs WHERE outcome = 'done'`); n != 2 {
-		t.Errorf("%d runs are done, want 2", n)
 	}
 }

@@ -261,38 +261,6 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestSecondSignal ends the process at once, equally safe.
-func TestSecondSignal(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 3)
-	w.counter.latency.Store(int64(20 * time.Second))
-	cmd := command(w.dir, nil, w.crawlArgs()...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	w.counter.waitFor(t, 2)
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
-	for i := 0; ; i++ { // the second one lands when the first has been taken
-		_ = cmd.Process.Signal(syscall.SIGINT)
-		select {
-		case err := <-done:
-			if code := exitCode(t, err); code != 130 {
-				t.Errorf("exit code %d, want 130", code)
-			}
-		case <-time.After(50 * time.Millisecond):
-			if i < 200 {
-				continue
-			}
-			t.Fatal("the process did not end")
-		}
-		break
-	}
-	w.counter.latency.Store(0)
-	w.finish()
-	w.checkTruth()
-}
-
 // killAfter starts the crawl and kills it after n more requests; false when it
 // ended by itself before.
 func (w *world) killAfter(n int, more ...string) bool {
@@ -406,38 +374,4 @@ func (w *world) again() {
 		}
 	}
 	w.counter.reset()
-}
-
-// TestTwoRunsShareAState: a run that comes later to states of which another run holds all
-// places gets about half of the pages that are left.
-func TestTwoRunsShareAState(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, 6)
-	w.counter.latency.Store(int64(20 * time.Millisecond))
-	run := func(agent string) *exec.Cmd {
-		cmd := command(w.dir, nil, w.crawlArgs("--max-per-state", "2", "--user-agent", agent)...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return cmd
-	}
-	first := run("first")
-	w.counter.waitFor(t, 10)
-	second := run("second")
-	before := 0 // pages of the first until the second had one
-	for until := time.Now().Add(time.Minute); w.counter.by("second") == 0 && time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
-		before = w.counter.by("first")
-	}
-	for _, cmd := range []*exec.Cmd{first, second} {
-		if code := exitCode(t, cmd.Wait()); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
-	}
-	one, other := w.counter.by("first")-before, w.counter.by("second")
-	t.Logf("after the first %d pages: %d and %d", before, one, other)
-	if other < (one+other)/4 {
-		t.Errorf("the second got %d of the %d pages that were left", other, one+other)
-	}
-	w.checkTruth()
-	w.checkRefetched(0)
 }
