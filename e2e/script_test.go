@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,11 +23,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"ypcrawl/cli/selftest"
-	"ypcrawl/crawl/demo"
-	"ypcrawl/store"
-	"ypcrawl/yp/gazetteer"
 )
 
 // The commands that the scripts in testdata/script have beside testscript's own.
@@ -48,8 +42,6 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"asked":        cmdAsked,
 		"sqlite":       cmdSQLite,
 		"json":         cmdJSON,
-		"tells-truth":  cmdTellsTruth,
-		"has-mail":     cmdHasMail,
 		"holds-same":   cmdHoldsSame,
 		"database-id":  cmdDatabaseID,
 		"damage":       cmdDamage,
@@ -330,87 +322,6 @@ func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if (text == args[2]) == neg {
 		ts.Fatalf("%s is %s", args[1], text)
-	}
-}
-
-// truthOf is what a crawl of the demo directory in an epoch finds of what a database was to crawl, after those of earlier epochs.
-func truthOf(ts *testscript.TestScript, path string, epochs ...string) (truth demo.Truth) {
-	var n []int
-	for _, epoch := range epochs {
-		i, err := strconv.Atoi(epoch)
-		ts.Check(err)
-		n = append(n, i)
-	}
-	db, err := store.Open(context.Background(), store.Config{Path: ts.MkAbs(path), Schema: schema, ReadOnly: true})
-	ts.Check(err)
-	defer func() { _ = db.Close() }()
-	crawled, err := selftest.CrawledOf(context.Background(), db, demoSource)
-	ts.Check(err)
-	g, err := gazetteer.Load()
-	ts.Check(err)
-	dir, err := demo.New(demo.Config{Epoch: n[0]}, g)
-	ts.Check(err)
-	base, err := url.Parse(crawled.BaseURL)
-	ts.Check(err)
-	want := demo.Selection{Searches: crawled.Searches}
-	changes, err := dir.Changes(want, n[1:]...)
-	ts.Check(err)
-	return demo.Truth{Changes: &changes, Details: dir.Details(base, want)}
-}
-
-// cmdTellsTruth is `tells-truth FILE DATABASE EPOCH SINCE...`: the JSON lines that `export` wrote into FILE
-// tell the changes of the truth, each listing once.
-func cmdTellsTruth(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) >= 4, "tells-truth FILE DATABASE EPOCH SINCE...")
-	truth := truthOf(ts, args[1], args[2:]...)
-	want, got := map[string][]string{}, map[string][]string{}
-	for word, ids := range map[string][]string{"new": truth.Changes.New, "changed": truth.Changes.Changed, "closed": truth.Changes.Dropped, "restored": truth.Changes.Restored} {
-		if len(ids) > 0 {
-			want[word] = ids
-		}
-	}
-	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
-	for dec.More() {
-		var row struct {
-			Change string
-			ID     string `json:"listing_id"`
-		}
-		ts.Check(dec.Decode(&row))
-		got[row.Change] = append(got[row.Change], row.ID)
-	}
-	for _, ids := range got {
-		slices.Sort(ids)
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
-		ts.Fatalf("the export does not tell the changes of the truth (-want +got):\n%s", head(diff))
-	}
-}
-
-// cmdHasMail is `has-mail DATABASE EPOCH FILE...`: who applies the files, one after the other, has those
-// listings with their e-mail addresses that the directory has.
-func cmdHasMail(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) >= 3, "has-mail DATABASE EPOCH FILE...")
-	truth := truthOf(ts, args[0], args[1])
-	want, got := map[string]string{}, map[string]string{}
-	for i := range truth.Details {
-		if d := &truth.Details[i]; d.Email != "" {
-			want[d.ID] = d.Email
-		}
-	}
-	for _, file := range args[2:] {
-		for dec := json.NewDecoder(strings.NewReader(ts.ReadFile(file))); dec.More(); {
-			var row struct {
-				Change, Email string
-				ID            string `json:"listing_id"`
-			}
-			ts.Check(dec.Decode(&row))
-			if got[row.ID] = row.Email; row.Change == "closed" || row.Change == "left" {
-				delete(got, row.ID)
-			}
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
-		ts.Fatalf("they have other addresses than the truth (-want +got):\n%s", head(diff))
 	}
 }
 
