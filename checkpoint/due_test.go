@@ -248,7 +248,7 @@ func TestResuming(t *testing.T) {
 			if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := b.ResetTargets(t.Context(), checkpoint.Reset{}); err != nil || n != 1 {
+			if n, err := b.Operate(t.Context(), checkpoint.Reset, checkpoint.Chosen{}); err != nil || n != 1 {
 				t.Fatalf("reset %d (%v)", n, err)
 			}
 		},

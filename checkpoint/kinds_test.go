@@ -213,12 +213,12 @@ func TestFailuresOfKinds(t *testing.T) {
 			t.Error(err)
 		}
 		noErr(t, k.Park(bg, k.claim(t), yp.CodeTimeout, "slow"))
-		which := checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
-		if n, err := k.CountReset(bg, which); err != nil || n != 1 {
+		which := checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
+		if n, err := k.CountChosen(bg, checkpoint.Reset, which); err != nil || n != 1 {
 			t.Errorf("%d to be taken back (%v), want 1", n, err)
 		}
 		for _, other := range yp.Kinds() {
-			if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
+			if n, err := k.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
 				t.Errorf("reset of kind %s: %d taken back (%v)", other, n, err)
 			}
 		}
@@ -228,7 +228,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		}
 		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
-		if n, err := k.ResetTargets(bg, checkpoint.Reset{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}, FromPage1: true}); err != nil || n != 1 {
+		if n, err := k.Operate(bg, checkpoint.ResetFromPage1, checkpoint.Chosen{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
 			t.Errorf("%d requeued by id (%v), want 1", n, err)
 		}
 		c = k.claim(t)
@@ -295,7 +295,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			same(t, "its attempt", table(t, k.DB(), `SELECT ended FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID), []string{"recovered"})
 		}
 		same(t, "after three", table(t, k.DB(), status), []string{"STUCK|3"})
-		if n, err := k.ResetTargets(bg, checkpoint.Reset{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
+		if n, err := k.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
 			t.Fatalf("%d taken back (%v), want 1", n, err)
 		}
 		c := k.claim(t)

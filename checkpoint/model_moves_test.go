@@ -133,10 +133,10 @@ func (m *machine) wake(rt *rapid.T) {
 }
 
 func (m *machine) reset(rt *rapid.T) {
-	r := checkpoint.Reset{Scope: m.scope(rt), FromPage1: rapid.Bool().Draw(rt, "from page 1")}
+	r, o := checkpoint.Chosen{Scope: m.scope(rt)}, rapid.SampledFrom([]checkpoint.Operation{checkpoint.Reset, checkpoint.ResetFromPage1}).Draw(rt, "operation")
 	r.Statuses = rapid.SampledFrom([][]yp.Status{nil, {yp.Stuck}, {yp.Parked, yp.Stuck}, {yp.Failed, yp.Stuck, yp.Parked}}).Draw(rt, "statuses")
-	count, errCount := m.k.CountReset(context.Background(), r)
-	got, err := m.k.ResetTargets(context.Background(), r)
+	count, errCount := m.k.CountChosen(context.Background(), o, r)
+	got, err := m.k.Operate(context.Background(), o, r)
 	if r.Statuses == nil {
 		r.Statuses = []yp.Status{yp.Failed}
 	}
@@ -152,7 +152,7 @@ func (m *machine) reset(rt *rapid.T) {
 		}
 		t.waits("", time.Time{})
 		t.failures, t.level, t.recoveries = 0, 0, 0
-		if want++; r.FromPage1 {
+		if want++; o == checkpoint.ResetFromPage1 {
 			t.page, t.next = 0, false
 		}
 	}

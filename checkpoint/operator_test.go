@@ -1,7 +1,6 @@
 package checkpoint_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -79,15 +78,15 @@ func TestOperations(t *testing.T) {
 func TestResetNamed(t *testing.T) {
 	t.Parallel()
 	all := []yp.Status{yp.Failed, yp.Stuck, yp.Parked}
-	for anew, want := range map[bool]string{false: "2|u", true: "0|"} {
+	for o, want := range map[checkpoint.Operation]string{checkpoint.Reset: "2|u", checkpoint.ResetFromPage1: "0|"} {
 		b := mixed(t)
 		execute(t, b.DB(), `UPDATE targets SET page_current = 2, next_page_url = 'u' WHERE id = 4`)
-		if n, err := b.ResetTargets(t.Context(), checkpoint.Reset{IDs: []int64{4, 11}, Statuses: all, FromPage1: anew}); err != nil || n != 1 {
+		if n, err := b.Operate(t.Context(), o, checkpoint.Chosen{IDs: []int64{4, 11}, Statuses: all}); err != nil || n != 1 {
 			t.Errorf("%d reset (%v), want the dead letter alone", n, err)
 		}
 		same(t, "page", table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
 		same(t, "target", table(t, b.DB(), standingRows, 4), []string{"4|PLANNED|active|1|0|0|0|1|" + want[:1] + "|TIMEOUT"})
-		if n, err := b.ResetTargets(t.Context(), checkpoint.Reset{IDs: []int64{3, 5}, Statuses: all}); err != nil || n != 2 {
+		if n, err := b.Operate(t.Context(), checkpoint.Reset, checkpoint.Chosen{IDs: []int64{3, 5}, Statuses: all}); err != nil || n != 2 {
 			t.Errorf("%d reset (%v), want 2", n, err)
 		}
 	}
@@ -119,29 +118,6 @@ func TestChosen(t *testing.T) {
 	if _, err := mixed(t).Operate(t.Context(), "explode", checkpoint.Chosen{}); err == nil || !strings.Contains(err.Error(), "no such operation") {
 		t.Errorf("got %v", err)
 	}
-}
-
-// TestOperateInChunks: more targets than fit one transaction, chosen and named.
-func TestOperateInChunks(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 1100, "CA", "TX") // 4,400 targets
-	if n := b.operate(t, checkpoint.Pause, checkpoint.Chosen{}); n != 4400 {
-		t.Errorf("%d paused", n)
-	}
-	var all []int64
-	for id := int64(1); id <= 4400; id++ {
-		all = append(all, id)
-	}
-	if n := b.operate(t, checkpoint.Resume, checkpoint.Chosen{IDs: all}); n != 4400 {
-		t.Errorf("%d resumed", n)
-	}
-	t.Run("cut short", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if n, err := b.Operate(ctx, checkpoint.Pause, checkpoint.Chosen{}); n != 0 || !errors.Is(err, context.Canceled) {
-			t.Errorf("%d, %v", n, err)
-		}
-	})
 }
 
 // TestPauseInProgress: a crawl under way is finished, and what comes of it leaves
@@ -178,22 +154,5 @@ func TestPauseInProgress(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestEveryOperationIsCounted keeps the statements of each together.
-func TestEveryOperationIsCounted(t *testing.T) {
-	t.Parallel()
-	for _, o := range []checkpoint.Operation{checkpoint.Pause, checkpoint.Resume, checkpoint.Enable, checkpoint.Disable} {
-		b := mixed(t)
-		chosen := b.operate(t, o, checkpoint.Chosen{})
-		b = mixed(t)
-		var all []int64
-		for id := int64(1); id <= 32; id++ {
-			all = append(all, id)
-		}
-		if named := b.operate(t, o, checkpoint.Chosen{IDs: all}); named != chosen || chosen == 0 {
-			t.Errorf("%s: %d chosen, %d named", o, chosen, named)
-		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -30,8 +31,9 @@ func TestQueryPlans(t *testing.T) {
 	byCity.CityIDs = []int64{1}
 	_, cityArgs := claimStatement(byCity, 5)
 	claim := func(args []any) []any { return append([]any{"w", 1, "now"}, args...) }
-	chosen, byID := Chosen{IDs: []int64{1}}, []string{"SEARCH t USING INTEGER PRIMARY KEY"}
-	pause := operations[Pause]
+	now := time.Now()
+	inTrouble, troubledArgs := operations[Reset].where(Chosen{Statuses: []yp.Status{yp.Failed}}, now)
+	byID, byIDArgs := operations[Pause].where(Chosen{IDs: []int64{1}}, now)
 	held := "INDEX targets_held"
 	inStates := []string{"SEARCH t USING INDEX targets_ready (source_id=? AND kind=? AND state=?)"}
 	inCategories := []string{"SEARCH t USING INDEX targets_ready_category (source_id=? AND kind=? AND state=? AND category_id=?)"}
@@ -84,9 +86,7 @@ func TestQueryPlans(t *testing.T) {
 		{"peek", peekTarget + scope.Candidates() + " LIMIT 1)", nil, inStates},
 		{"peek by category", peekTarget + byCategory.Candidates() + " LIMIT 1)", nil, inCategories},
 		{"peek by city", peekTarget + byCity.Candidates() + " LIMIT 1)", nil, inCities},
-		{"reset: count", countReset, nil, waiting},
-		{"reset", resetKeep, nil, waiting},
-		{"reset from page 1", resetAnew, nil, waiting},
+		{"reset", `SELECT count(*) FROM targets t` + inTrouble, troubledArgs, waiting},
 		{"plan: deepen", deepenDone, nil, byKey},
 		{"plan: pages", setPages, nil, byKey},
 		{"plan: cities", cityIDs, nil, []string{"SEARCH c USING COVERING INDEX"}},
@@ -111,9 +111,7 @@ func TestQueryPlans(t *testing.T) {
 		{"details: of a listing that is gone", `UPDATE targets SET retired_at = ?1 WHERE listing = ?2`, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"pass: goes on", scope.GoesOn(), nil, []string{held + " (source_id=?", waits, inStates[0]}},
 		{"pass: goes on, in cities", byCity.GoesOn(), nil, []string{held + " (source_id=?", waits, inCities[0]}},
-		{"operate: pause", pause.update(), chosen.args("[1]"), byID},
-		{"operate: count", pause.count(true), chosen.args("[1]"), byID},
-		{"operate: next", pause.next(), chosen.args(7, 100), []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}},
+		{"operate by id", `SELECT count(*) FROM targets t` + byID, byIDArgs, []string{"SEARCH t USING INTEGER PRIMARY KEY"}},
 		{"replay: city", cityLogged, nil, []string{"USING COVERING INDEX source_cities_by_slug (source_id=? AND slug=?)"}},
 		{"replay: claim", claimLogged, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
 		{"replay: begin", beginLogged, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},

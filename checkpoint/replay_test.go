@@ -387,7 +387,7 @@ func TestReplayHealth(t *testing.T) {
 	}
 	same(t, "the original", table(t, g.DB(), `SELECT status, auto_disabled FROM v_crawler_status WHERE id = 1`), []string{"PARKED|1"})
 	t.Run("an operator takes it back, and it ends well", func(t *testing.T) {
-		if n, err := g.ResetTargets(bg, checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
+		if n, err := g.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
 		g.fail(t, g.take(t, 0))

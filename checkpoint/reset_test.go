@@ -30,37 +30,37 @@ func TestResetFilters(t *testing.T) {
 	same(t, "in trouble", table(t, b.DB(), `SELECT status, count(*) FROM targets WHERE finished_at IS NOT NULL GROUP BY 1`), []string{"FAILED|2", "PARKED|1", "PLANNED|3", "STUCK|1"})
 	for _, c := range []struct {
 		name  string
-		reset checkpoint.Reset
+		reset checkpoint.Chosen
 		want  int
 	}{
-		{"all failed", checkpoint.Reset{}, 5},
-		{"parked", checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}, 1},
-		{"stuck", checkpoint.Reset{Statuses: []yp.Status{yp.Stuck}}, 1},
-		{"all three", checkpoint.Reset{Statuses: []yp.Status{yp.Parked, yp.Failed, yp.Stuck}}, 7},
-		{"by code", checkpoint.Reset{Error: yp.CodeTimeout}, 3},
-		{"by another code", checkpoint.Reset{Error: yp.CodeNetworkError}, 1},
-		{"by code and status", checkpoint.Reset{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, 1},
-		{"few attempts", checkpoint.Reset{MaxAttempts: new(8)}, 4},
-		{"no attempt at all", checkpoint.Reset{MaxAttempts: new(0)}, 0},
-		{"stuck by hand, with no attempt at all", checkpoint.Reset{MaxAttempts: new(0), Statuses: []yp.Status{yp.Failed, yp.Stuck}}, 1},
-		{"old", checkpoint.Reset{OlderThan: 3 * time.Hour}, 2}, // they failed five and four hours ago, and three, to the millisecond
-		{"older", checkpoint.Reset{OlderThan: 8 * time.Hour}, 0},
-		{"in a city", checkpoint.Reset{Scope: store.Scope{CityIDs: []int64{1}}}, 2},
-		{"elsewhere", checkpoint.Reset{Scope: store.Scope{States: []string{"TX"}}}, 0},
+		{"all failed", checkpoint.Chosen{}, 5},
+		{"parked", checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}, 1},
+		{"stuck", checkpoint.Chosen{Statuses: []yp.Status{yp.Stuck}}, 1},
+		{"all three", checkpoint.Chosen{Statuses: []yp.Status{yp.Parked, yp.Failed, yp.Stuck}}, 7},
+		{"by code", checkpoint.Chosen{Error: yp.CodeTimeout}, 3},
+		{"by another code", checkpoint.Chosen{Error: yp.CodeNetworkError}, 1},
+		{"by code and status", checkpoint.Chosen{Error: yp.CodeTimeout, Statuses: []yp.Status{yp.Parked}}, 1},
+		{"few attempts", checkpoint.Chosen{MaxAttempts: new(8)}, 4},
+		{"no attempt at all", checkpoint.Chosen{MaxAttempts: new(0)}, 0},
+		{"stuck by hand, with no attempt at all", checkpoint.Chosen{MaxAttempts: new(0), Statuses: []yp.Status{yp.Failed, yp.Stuck}}, 1},
+		{"old", checkpoint.Chosen{OlderThan: 3 * time.Hour}, 2}, // they failed five and four hours ago, and three, to the millisecond
+		{"older", checkpoint.Chosen{OlderThan: 8 * time.Hour}, 0},
+		{"in a city", checkpoint.Chosen{Scope: store.Scope{CityIDs: []int64{1}}}, 2},
+		{"elsewhere", checkpoint.Chosen{Scope: store.Scope{States: []string{"TX"}}}, 0},
 	} {
-		if n, err := b.CountReset(ctx, c.reset); err != nil || n != c.want {
+		if n, err := b.CountChosen(ctx, checkpoint.Reset, c.reset); err != nil || n != c.want {
 			t.Errorf("%s: %d (%v), want %d", c.name, n, err, c.want)
 		}
 	}
 	for _, s := range []yp.Status{yp.Done, yp.InProgress, yp.Planned} {
-		if _, err := b.ResetTargets(ctx, checkpoint.Reset{Statuses: []yp.Status{s}}); err == nil {
+		if _, err := b.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{s}}); err == nil {
 			t.Errorf("%s was reset", s)
 		}
 	}
-	if n, err := b.ResetTargets(ctx, checkpoint.Reset{Error: yp.CodeTimeout}); err != nil || n != 3 {
+	if n, err := b.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Error: yp.CodeTimeout}); err != nil || n != 3 {
 		t.Errorf("reset %d (%v), want 3", n, err)
 	}
-	if n, err := b.CountReset(ctx, checkpoint.Reset{}); err != nil || n != 2 {
+	if n, err := b.CountChosen(ctx, checkpoint.Reset, checkpoint.Chosen{}); err != nil || n != 2 {
 		t.Errorf("left are %d (%v), want 2", n, err)
 	}
 }
@@ -69,7 +69,7 @@ func TestResetFilters(t *testing.T) {
 // and the count; a pause is another word of the operator's.
 func TestResetEndsEveryWait(t *testing.T) {
 	t.Parallel()
-	for _, fromPage1 := range []bool{false, true} {
+	for _, o := range []checkpoint.Operation{checkpoint.Reset, checkpoint.ResetFromPage1} {
 		b, clock := setupClock(t, 3, "CA") // 6 targets
 		until := "'" + yp.FormatTime(clock.Now().Add(time.Minute)) + "'"
 		execute(t, b.DB(),
@@ -79,12 +79,12 @@ func TestResetEndsEveryWait(t *testing.T) {
 			`UPDATE targets SET status = 'FAILED', backoff_level = 3, wait_reason = 'backoff', not_before = `+until+` WHERE id = 3`,
 			`UPDATE targets SET status = 'PARKED', backoff_level = 5 WHERE id = 4`,
 			`UPDATE targets SET status = 'STUCK' WHERE id = 5`)
-		n, err := b.ResetTargets(t.Context(), checkpoint.Reset{FromPage1: fromPage1, Statuses: []yp.Status{yp.Failed, yp.Stuck, yp.Parked}})
+		n, err := b.Operate(t.Context(), o, checkpoint.Chosen{Statuses: []yp.Status{yp.Failed, yp.Stuck, yp.Parked}})
 		if err != nil || n != 5 {
 			t.Errorf("reset %d (%v), want 5", n, err)
 		}
 		progress := "2|60|/3"
-		if fromPage1 {
+		if o == checkpoint.ResetFromPage1 {
 			progress = "0|0|"
 		}
 		const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, not_before, auto_disabled, wait_reason, finished_at, recoveries, page_current, raw_count, next_page_url

@@ -121,7 +121,7 @@ func TestPermanent(t *testing.T) {
 	same(t, "attempt", table(t, f.DB(), `SELECT ended, error_code, backoff_delay_ms FROM crawl_attempts WHERE attempt_number = 4`), []string{"parked|NO_LISTINGS|"})
 	execute(t, f.DB(), `UPDATE targets SET enabled = 1 WHERE id = 1`)
 	f.nothing(t, "after it was enabled")
-	if n, err := f.ResetTargets(t.Context(), checkpoint.Reset{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
+	if n, err := f.Operate(t.Context(), checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
 		t.Errorf("reset %d (%v), want the one", n, err)
 	}
 	f.claim(t, 0)

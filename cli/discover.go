@@ -94,7 +94,7 @@ func (r *run) checkIndexes() error {
 func (r *run) planIndexes(ctx context.Context, c *sourceRun, id int64) error {
 	c.scope = store.Scope{SourceID: id, States: c.resolved.States, Kinds: []yp.Kind{yp.KindIndex}}
 	c.index = &crawl.Index{Only: true, Gazetteer: r.places, Plan: c.resolved.Plan(id, 0), MinPopulation: r.sel.MinPopulation}
-	if _, err := r.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: c.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
+	if _, err := r.keeper.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Scope: c.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
 		return err
 	}
 	if err := r.keeper.PlanIndexes(ctx, id, indexesOf(c.src, c.scope.States)); err != nil {
@@ -102,7 +102,7 @@ func (r *run) planIndexes(ctx context.Context, c *sourceRun, id int64) error {
 	}
 	pass, err := r.row.BeginPass(ctx, c.scope, new(time.Duration))
 	if err == nil && !pass.GoesOn {
-		_, err = r.keeper.ResetTargets(ctx, checkpoint.Reset{Scope: c.scope, Statuses: []yp.Status{yp.Parked}, FromPage1: true})
+		_, err = r.keeper.Operate(ctx, checkpoint.ResetFromPage1, checkpoint.Chosen{Scope: c.scope, Statuses: []yp.Status{yp.Parked}})
 	}
 	if err == nil {
 		_, err = r.keeper.Wake(ctx, c.scope)

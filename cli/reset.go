@@ -55,19 +55,19 @@ func (p *Program) reset(c *cli.Context) error {
 		if !named && len(kinds) == 0 {
 			r.Scope.Kinds = []yp.Kind{yp.KindIndex, yp.KindSearch}
 		}
-		t := batch{noun: "target", named: named, question: "Plan %s again?", past: "planned again", reset: true}
-		if r.FromPage1 {
-			t.question = "Plan %s again from page 1?"
+		t, o := batch{noun: "target", named: named, question: "Plan %s again?", past: "planned again", reset: true}, checkpoint.Reset
+		if c.Bool("from-page-1") {
+			t.question, o = "Plan %s again from page 1?", checkpoint.ResetFromPage1
 		}
-		t.count = func(ctx context.Context) (int, error) { return k.CountReset(ctx, r) }
-		t.do = func(ctx context.Context) (int, error) { return k.ResetTargets(ctx, r) }
+		t.count = func(ctx context.Context) (int, error) { return k.CountChosen(ctx, o, r) }
+		t.do = func(ctx context.Context) (int, error) { return k.Operate(ctx, o, r) }
 		t.nothing = func() error { return p.adviseReset(c, k, r) }
 		return p.apply(c, t)
 	})
 }
 
 // adviseReset tells somebody who selected nothing what there is to select.
-func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) error {
+func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Chosen) error {
 	trouble, err := k.Trouble(c.Context, r.Scope, k.DB().Now())
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Reset) e
 }
 
 // resetOf reads the flags of reset.
-func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
+func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
 	if r.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
 		return r, err
 	}
@@ -100,7 +100,7 @@ func resetOf(c *cli.Context) (r checkpoint.Reset, err error) {
 	if r.Error, err = errorOf(c); err != nil {
 		return r, err
 	}
-	r.OlderThan, r.FromPage1 = timeOf(c, "older-than"), c.Bool("from-page-1")
+	r.OlderThan = timeOf(c, "older-than")
 	if c.IsSet("max-attempts") {
 		r.MaxAttempts = new(c.Int("max-attempts"))
 		if *r.MaxAttempts < 0 {

@@ -71,7 +71,7 @@ func TestFilterClosesNothing(t *testing.T) {
 	w.on(target, ok(page("", shops(1, 9)...)))
 	w.done()
 	for range 2 {
-		w.again(true)
+		w.again(fromPage1)
 		w.done(func(c *crawl.Config) { c.Filter.Words = []string{"2", "3", "7"} })
 	}
 	w.counts("crawls are complete", 3, "SELECT crawls FROM targets")

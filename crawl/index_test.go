@@ -58,7 +58,7 @@ func (w *world) wantIndexes(states ...string) {
 		indexes = append(indexes, checkpoint.StateIndex{State: s, Pages: len(w.src.IndexPages(s))})
 	}
 	storetest.NoError(w.t, w.keeper.PlanIndexes(w.t.Context(), scope.SourceID, indexes))
-	if _, err := w.keeper.ResetTargets(w.t.Context(), checkpoint.Reset{Scope: scope}); err != nil {
+	if _, err := w.keeper.Operate(w.t.Context(), checkpoint.Reset, checkpoint.Chosen{Scope: scope}); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := w.run.BeginPass(w.t.Context(), scope, new(time.Duration)); err != nil {

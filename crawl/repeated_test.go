@@ -37,11 +37,16 @@ func always(w *world) {
 	}
 }
 
+const (
+	keepPages = checkpoint.Reset
+	fromPage1 = checkpoint.ResetFromPage1
+)
+
 // again makes all targets due.
-func (w *world) again(fromPage1 bool) {
+func (w *world) again(o checkpoint.Operation) {
 	w.t.Helper()
 	w.write(`UPDATE targets SET wait_reason = 'recrawl', not_before = '2000-01-01T00:00:00.000Z', crawl_started_at = '2000-01-01T00:00:00.000Z' WHERE status = 'DONE'`)
-	if _, err := w.keeper.ResetTargets(w.t.Context(), checkpoint.Reset{Scope: w.scope, FromPage1: fromPage1}); err != nil {
+	if _, err := w.keeper.Operate(w.t.Context(), o, checkpoint.Chosen{Scope: w.scope}); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -86,14 +91,14 @@ func TestRepeatedPages(t *testing.T) {
 		w.nothingClosed("0 unread: 0 unconfirmed, 0 failed")
 		always(w)
 		for range 2 {
-			w.again(true)
+			w.again(fromPage1)
 			w.done()
 			w.fails(1, "page 2 repeats page 1, but the last complete crawl found other listings")
 			w.nothingClosed("1 unread: 0 unconfirmed, 1 failed")
 		}
 		w.counts("listings are stored", 90, "SELECT count(*) FROM listings")
 		threeOf30(w)
-		w.again(false)
+		w.again(keepPages)
 		w.done()
 		w.is(1, yp.Done, 3, "")
 		w.nothingClosed("0 unread: 0 unconfirmed, 0 failed")
@@ -107,7 +112,7 @@ func TestRepeatedPages(t *testing.T) {
 		w.done()
 		always(w)
 		for range 3 {
-			w.again(true)
+			w.again(fromPage1)
 			w.done()
 			if r := w.is(1, yp.Done, 1, ""); r.Raw != 30 || r.Next != "" {
 				t.Errorf("%+v", r)
@@ -144,7 +149,7 @@ func TestRepeatedPages(t *testing.T) {
 			threeOf30(w)
 			if complete {
 				w.done()
-				w.again(true)
+				w.again(fromPage1)
 			}
 			endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })), crawl.ErrBudget)
 			w.is(1, yp.Planned, 1, "")
@@ -199,7 +204,7 @@ func TestRepeatedPages(t *testing.T) {
 		w.nothingClosed("0 unread: 0 unconfirmed, 0 failed")
 		w.on(target+"?page=3", ok(page("", shops(1, 30)...)))
 		w.write("UPDATE targets SET complete_at = NULL")
-		w.again(true)
+		w.again(fromPage1)
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.nothingClosed("1 unread: 1 unconfirmed, 0 failed")
