@@ -342,17 +342,6 @@ CREATE TABLE run_passes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_passes_by_run ON run_passes (run_id);
 
--- A run that finds no place in a state, because other runs hold all that --max-per-state
--- gives, waits for one: until then those take no more than their share.
-CREATE TABLE run_waits (
-    run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    source_id INTEGER NOT NULL REFERENCES sources (id),
-    state     TEXT NOT NULL,
-    until     TEXT NOT NULL,                         -- put off while it waits
-    PRIMARY KEY (source_id, state, run_id)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX run_waits_by_run ON run_waits (run_id);
-
 -- One worker of a run, for as long as it works and after. What it holds now stands in
 -- targets: v_workers joins the two.
 CREATE TABLE workers (

@@ -4,11 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 // claimHead begins the one statement that takes a target of a kind. Its inner SELECT asks,
@@ -41,11 +39,8 @@ const (
 	claimable = store.Claimable
 	// Searches of a state are spread over the sources of a run, and over runs: each source
 	// has its own places in a state. One that hangs takes none from the others.
-	// While other runs wait for one, a run takes no more than its share of them.
 	notFull = `(?8 <> 'search' OR s.value NOT IN (SELECT h.state FROM targets h INDEXED BY targets_held
-		WHERE h.status = 'IN_PROGRESS' AND h.source_id = ?4 AND h.kind = 'search' GROUP BY h.state
-		HAVING count(*) >= ?6 OR EXISTS (SELECT 1 FROM run_waits w WHERE w.source_id = ?4) AND sum(h.run_id = ?2) >= max(1, ?6 / (1 + (
-			SELECT count(*) FROM run_waits w WHERE w.source_id = ?4 AND w.state = h.state AND w.run_id <> ?2 AND w.until > ?3)))))`
+		WHERE h.status = 'IN_PROGRESS' AND h.source_id = ?4 AND h.kind = 'search' GROUP BY h.state HAVING count(*) >= ?6))`
 	best = `t.priority << 48 | t.id FROM targets t WHERE ` + claimable + ` AND t.source_id = ?4 AND t.kind = ` + ofKind + ` AND t.state = s.value AND t.population >= ?7`
 
 	claimAny = claimHead + `(
@@ -132,37 +127,4 @@ func claimStatement(s store.Scope, maxPerState int) (query string, args []any) {
 		return claimCategory, append(args, store.JSONInts(s.CategoryIDs))
 	}
 	return claimAny, args
-}
-
-const (
-	// heldByOthers are the states of a source in which other runs hold all places, and
-	// this one less than its share.
-	heldByOthers = `
-	SELECT h.state FROM targets h INDEXED BY targets_held
-	WHERE h.status = 'IN_PROGRESS' AND h.source_id = ?1 AND h.kind = 'search' AND h.state IN (SELECT value FROM json_each(?2))
-	GROUP BY h.state HAVING count(*) >= ?3 AND 2 * sum(h.run_id = ?4) < ?3`
-	waitForPlaces = `
-	INSERT INTO run_waits (run_id, source_id, state, until) SELECT ?1, ?2, value, ?4 FROM json_each(?3) WHERE true
-	ON CONFLICT DO UPDATE SET until = excluded.until`
-	// What a process left that died goes with the next run that ends.
-	endWaits = `DELETE FROM run_waits WHERE run_id = ? OR until <= ?`
-)
-
-// placeWait is how long a run's wish for a place in a state lasts unless it is renewed.
-const placeWait = 5 * time.Second
-
-// WaitForPlaces tells other runs that this one waits for a place in the states of the scope
-// where they hold all that maxPerState gives, and returns those states. They take no more
-// than their share of the places then.
-func (r *Run) WaitForPlaces(ctx context.Context, scope store.Scope, maxPerState int) (states []string, err error) {
-	states, err = store.Column[string](r.keeper.db.Reader(ctx), heldByOthers, scope.SourceID, store.JSONTexts(scope.States), maxPerState, r.ID)
-	if err != nil {
-		return nil, fmt.Errorf("register a wait for --max-per-state: %w", err)
-	}
-	if len(states) == 0 {
-		return nil, nil
-	}
-	return states, r.keeper.write(ctx, "register a wait for --max-per-state", func(tx *store.Tx) error {
-		return tx.Run(waitForPlaces, r.ID, scope.SourceID, store.JSONTexts(states), yp.FormatTime(tx.At.Add(placeWait)))
-	})
 }

@@ -91,11 +91,6 @@ func TestQueryPlans(t *testing.T) {
 		{"plan: pages", setPages, nil, byKey},
 		{"plan: cities", cityIDs, nil, []string{"SEARCH c USING COVERING INDEX"}},
 		{"plan: targets", insertTargets, nil, []string{"SEARCH x USING PRIMARY KEY (source_id=? AND city_id=?)", "SEARCH c USING INTEGER PRIMARY KEY (rowid=?)"}},
-		{"places: held by others", heldByOthers, nil, []string{held + " (source_id=? AND kind=? AND state=?)"}},
-		{
-			"places: wanted by others", `SELECT count(*) FROM run_waits w WHERE w.source_id = ?1 AND w.state = ?2 AND w.run_id <> ?3 AND w.until > ?4`, nil,
-			[]string{"SEARCH w USING PRIMARY KEY (source_id=? AND state=?)"},
-		},
 		{"index: plan", insertIndexes, nil, nil},
 		{"index: renew", renewIndexes, nil, []string{"SEARCH t USING INDEX targets_of_index (source_id=?"}},
 		{"index: count cities", countFound, nil, []string{"SEARCH c USING COVERING INDEX sqlite_autoindex_cities_1 (slug=?)", "SEARCH x USING PRIMARY KEY (source_id=? AND city_id=?)"}},

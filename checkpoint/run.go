@@ -121,9 +121,6 @@ func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error
 			err = store.CloseAttempts(tx)
 		}
 		if err == nil {
-			err = tx.Run(endWaits, r.ID, tx.Now)
-		}
-		if err == nil {
 			err = tx.Run(dismissAll, tx.Now, tx.Now, r.ID)
 		}
 		if err == nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -118,13 +117,7 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	}
 	wait := w.look
 	if o.Ready > 0 {
-		states, err := w.cfg.Run.WaitForPlaces(ctx, w.cfg.Scope, w.cfg.MaxPerState)
-		if err != nil {
-			return false, err
-		}
-		if len(states) > 0 {
-			w.count.wait(fmt.Sprintf("waiting: other runs work on %s in %s, as many as --max-per-state allows", yp.Plural(w.cfg.MaxPerState, "target"), strings.Join(states, ", ")))
-		}
+		w.count.wait("waiting: other runs work on as many targets of each state as --max-per-state allows")
 	} else {
 		if o.Next.IsZero() && !w.cfg.Watch {
 			return false, nil

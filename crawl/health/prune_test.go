@@ -92,7 +92,7 @@ func TestPruneRuns(t *testing.T) {
 	wantRows(t, w.db, `SELECT key || ' ' || (value / 1196.0) FROM meta WHERE key LIKE 'forgotten:%' ORDER BY 1`,
 		"forgotten:listings_new 40.0", "forgotten:pages 3.0", "forgotten:requests 5.0", "forgotten:targets 1.0")
 	wantRows(t, w.db, `PRAGMA foreign_key_check`)
-	for _, child := range []string{"targets", "listing_events", "run_waits", "crawl_attempts", "workers"} {
+	for _, child := range []string{"targets", "listing_events", "crawl_attempts", "workers"} {
 		plan := table(t, w.db, `EXPLAIN QUERY PLAN SELECT 1 FROM `+child+` WHERE run_id = 1`)
 		if len(plan) != 1 || !strings.Contains(plan[0], "INDEX") {
 			t.Errorf("deleting a run reads all of %s: %v", child, plan)

@@ -59,9 +59,7 @@ func TestSentence(t *testing.T) {
 	if text := standing().Sentence(); !strings.HasPrefix(text, "Waiting until ") || !strings.HasSuffix(text, ": no target is due before that.") {
 		t.Errorf("when nothing is due: %q", text)
 	}
-	execute(t, b.DB(), `INSERT INTO run_waits VALUES (1, 1, 'CA', '`+ahead(time.Minute)+`')`)
-	says("Waiting: other runs work on as many targets in CA as --max-per-state allows.")
-	execute(t, b.DB(), `DELETE FROM run_waits`, `UPDATE targets SET wait_reason = NULL, not_before = NULL`)
+	execute(t, b.DB(), `UPDATE targets SET wait_reason = NULL, not_before = NULL`)
 
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
 	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one ended at ") || !strings.HasSuffix(text, ": it was interrupted; the same command resumes it.") {

@@ -15,7 +15,6 @@ import (
 type Standing struct {
 	Progress            // without States, Workers and Errors
 	OwnPages bool       // what they hold are listings' own pages alone
-	Places   []string   // states in which runs wait for others to leave a place (--max-per-state)
 	NextDue  time.Time  // when something falls due by itself, where nothing is due now; zero = never
 	Last     *RunEnding // of the runs that have ended, or died
 }
@@ -40,8 +39,7 @@ type RunEnding struct {
 const (
 	heldKinds = `
 	SELECT count(*), ifnull(sum(t.kind = 'detail'), 0) FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
-	waitingRuns = `SELECT DISTINCT w.state FROM run_waits w WHERE w.until > ?3 AND (?1 = 0 OR w.source_id = ?1) AND (?2 = '[]' OR w.state IN (SELECT value FROM json_each(?2))) ORDER BY 1`
-	anyReady    = `
+	anyReady = `
 	SELECT EXISTS (SELECT 1 FROM targets t WHERE t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0
 		AND t.not_before IS NULL AND t.retired_at IS NULL AND ` + placesOn + `)`
 	// Of each reason the first: the index has them in order.
@@ -108,9 +106,6 @@ func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error)
 	}
 	if s.OwnPages = held > 0 && own == held; held > 0 {
 		return nil
-	}
-	if s.Places, err = list(ctx, k, "waiting runs", waitingRuns, append(args[:2:2], yp.FormatTime(s.Now.Time)), value[string]); err != nil {
-		return err
 	}
 	if _, err = k.one(ctx, "look for work", anyReady, args, &ready); err == nil && ready == 0 {
 		_, err = k.one(ctx, "look for what is due next", firstDue, args, at(&s.NextDue))

@@ -85,8 +85,6 @@ func (s *Standing) Sentence() string {
 		return s.nobody()
 	case s.WaitingFor != "":
 		return sentence(s.Waiting())
-	case len(s.Places) > 0:
-		return fmt.Sprintf("Waiting: other runs work on as many targets in %s as --max-per-state allows.", strings.Join(s.Places, ", "))
 	case !s.NextDue.IsZero() && s.NextDue.After(s.Now.Time):
 		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
