@@ -17,7 +17,11 @@ import (
 func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 	for w.drainCtx.Err() == nil {
 		var more bool
+		w.hands.Add(1)
 		c, err := w.claim(ctx)
+		if err != nil {
+			w.hands.Add(-1)
+		}
 		switch {
 		case err == nil:
 			w.count.wait("")
@@ -108,9 +112,8 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if o.Ready == 0 && w.workers.mayEnd() {
-		w.excused = true
-		return false, nil
+	if o.Ready == 0 && w.hands.Load() > 0 { // they may plan more, and whoever is the last sees the run to its end
+		return w.rest(ctx, w.look), nil
 	}
 	if !o.Availability.Open() {
 		return w.waitForSource(ctx, o)
@@ -143,16 +146,15 @@ func (w *worker) until(next time.Time) time.Duration {
 // enough to find it in the index at once.
 const watchAhead = time.Hour
 
-// outlook is what the scope has to offer after a refill, which is left out while
-// there is something planned and one was made just now: states that are full
-// wake workers often.
+// outlook is what the scope has to offer after a refill, which is left out while others are at
+// work, or something is planned, and one was made just now: states that are full wake workers often.
 func (w *worker) outlook(ctx context.Context) (checkpoint.Outlook, error) {
 	horizon := w.cfg.Linger
 	if w.cfg.Watch {
 		horizon = max(horizon, watchAhead)
 	}
 	o, err := w.offers(ctx, 1, horizon)
-	if err != nil || o.Ready > 0 && !w.woken.due(w.look) {
+	if err != nil || (o.Ready > 0 || w.hands.Load() > 0) && !w.woken.due(w.look) {
 		return o, err
 	}
 	// What has become claimable by itself. Of several engines, one that has just looked for

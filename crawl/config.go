@@ -45,7 +45,7 @@ type Config struct {
 	Details     Details       // listings' own pages
 	Index       *Index        // the source's indexes of cities; nil = not read
 	Watch       bool          // stay when nothing is due, and take targets as they fall due
-	Workers     int           // at most; default 5
+	Workers     int           // of the source; default 5
 	MaxPerState int           // targets of a state in progress at once; default 5
 	Filter      Filter        //
 	Linger      time.Duration // wait for what falls due so soon; default 0

@@ -14,7 +14,7 @@
 // What follows a failure stands in one table (yp.Policies): load.go retries, failure.go
 // tells the cause and does to source and proxy what the table says, availability.go
 // waits for a source that is closed, probes it, and gives a target back whose host is held
-// for long. workers.go has as many workers as there is work for.
+// for long.
 //
 // A target is a search, a state's index of cities or a listing's own page
 // (kinds.go): one loop (pages.go) takes them all, an index first and details last. A crawl

@@ -29,13 +29,13 @@ type Engine struct {
 	drainCtx context.Context //nolint:containedctx // a signal too
 	drain    context.CancelCauseFunc
 
-	wakeup    chan struct{} // there may be a target to claim: somebody's turn to look again
-	look      time.Duration // how often an idle worker asks again: other processes can't signal
-	woken     lastTime      // when what was due was last looked for
-	workers   workerPool
-	steps     steps       // that are reported
-	perWorker int         // due targets for each worker
-	active    atomic.Bool // it has workers
+	wakeup  chan struct{} // there may be a target to claim: somebody's turn to look again
+	look    time.Duration // how often an idle worker asks again: other processes can't signal
+	woken   lastTime      // when what was due was last looked for
+	workers workers
+	steps   steps        // that are reported
+	active  atomic.Bool  // it has workers
+	hands   atomic.Int32 // workers that have a target, or are claiming one
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
 	unreadableDetails atomic.Int32   // listings' own pages in a row whose layout is not known
@@ -96,44 +96,39 @@ func (e *Engine) countRequest(o fetch.Observation) {
 // database or the log can't be written any more (that error, which ends all engines).
 func (e *Engine) runSource(ctx context.Context) error {
 	defer e.stop(errDone)
-	due, err := e.prepare(ctx)
+	err := e.prepare(ctx)
+	if err == nil {
+		err = e.tellStart(ctx)
+	}
 	if err != nil {
 		e.shared.stop(err)
 		return err
 	}
-	if err := e.tellStart(ctx, max(due, 1)); err != nil {
-		e.shared.stop(err)
-		return err
-	}
 	e.active.Store(true)
-	e.workers.start(ctx, max(due, 1))
-	err = e.workers.wait()
+	err = e.work(ctx)
 	e.active.Store(false)
 	return e.verdict(ctx, errors.Join(err, e.flush(context.WithoutCancel(ctx))))
 }
 
-// prepare reads how the source fares and wakes what is due; it returns how many
-// targets are, counted as far as it matters.
-func (e *Engine) prepare(ctx context.Context) (due int, err error) {
+// prepare reads how the source fares and wakes what is due.
+func (e *Engine) prepare(ctx context.Context) (err error) {
 	if e.hosts, err = e.cfg.Monitor.Hosts(ctx, e.cfg.Scope.SourceID, e.cfg.Delay, e.cfg.Fetch); err != nil {
-		return 0, err
+		return err
 	}
 	if e.layout, err = e.cfg.Monitor.Layout(ctx, e.cfg.Scope.SourceID); err != nil {
-		return 0, err
+		return err
 	}
 	if e.cfg.Details.Wanted && e.cfg.Source.HasDetails() { // those of the listings that were there before
 		added, err := e.cfg.Keeper.WantDetails(ctx, e.cfg.Scope.SourceID, e.cfg.Scope.States, e.cfg.Details.Every)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if added > 0 {
 			e.cfg.Logger.Info().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int("new", added).Msg("details planned")
 		}
 	}
-	if _, err := e.cfg.Keeper.Wake(ctx, e.scope()); err != nil {
-		return 0, err
-	}
-	return e.due(ctx)
+	_, err = e.cfg.Keeper.Wake(ctx, e.scope())
+	return err
 }
 
 // verdict is how the run ended, err being the first of its workers' errors.

@@ -13,9 +13,6 @@ func (e *Engine) SetLook(d time.Duration) { e.look = d }
 // SetHear sets how often the holds of other processes are read.
 func (e *Engine) SetHear(d time.Duration) { e.shared.refresh = d }
 
-// SetPerWorker sets how many due targets there are for each worker.
-func (e *Engine) SetPerWorker(n int) { e.perWorker = n }
-
 // Parse is the guarded parser.
 var Parse = parse
 
@@ -39,13 +36,6 @@ func (e *Engine) Claimed(claims, tries int64) {
 
 // WarnBusy is what happens with every roll-up.
 func (e *Engine) WarnBusy() { e.shared.warnBusy() }
-
-// SetPerWorker does so for every source.
-func (s *Sources) SetPerWorker(n int) {
-	for _, e := range s.engines {
-		e.perWorker = n
-	}
-}
 
 // New returns an engine for a run over one source.
 func New(cfg Config) *Engine { return newSources(cfg).add(cfg) }

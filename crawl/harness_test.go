@@ -213,7 +213,6 @@ func (w *world) engine(change ...func(*crawl.Config)) *crawl.Engine {
 		f(&cfg)
 	}
 	e = crawl.New(cfg)
-	e.SetPerWorker(1) // the few targets of a test are worth all the workers that it asks for
 	if w.look > 0 {
 		e.SetLook(w.look)
 		e.SetHear(w.look)

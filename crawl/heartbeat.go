@@ -149,36 +149,14 @@ func (e *Engine) flush(ctx context.Context) error {
 	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx))
 }
 
-// wake plans what fell due, and starts the workers that are wanted for it.
+// wake plans what fell due.
 func (e *Engine) wake(ctx context.Context) error {
 	e.woken.mark()
 	woken, err := e.cfg.Keeper.Wake(ctx, e.scope())
-	if err != nil {
-		return err
-	}
 	if woken > 0 {
 		e.wakeWorker()
 	}
-	return e.grow(ctx)
-}
-
-// grow starts the workers that are wanted for what is due, unless all are there.
-func (e *Engine) grow(ctx context.Context) error {
-	if e.workers.full() || e.drainCtx.Err() != nil {
-		return nil
-	}
-	due, err := e.due(ctx)
-	if err == nil {
-		e.workers.start(ctx, due)
-	}
 	return err
-}
-
-// due counts the targets that can be claimed now, as far as it decides how many
-// workers there are.
-func (e *Engine) due(ctx context.Context) (int, error) {
-	o, err := e.offers(ctx, e.cfg.Workers*e.perWorker, 0)
-	return o.Ready, err
 }
 
 // wakeWorker lets one waiting worker look again.

@@ -39,7 +39,7 @@ type Sources struct {
 	stopCtx context.Context //nolint:containedctx // the stop signal of all engines
 	stop    context.CancelCauseFunc
 
-	numbers   workerNumbers
+	workers   atomic.Int64 // that were started: each of the process has a number of its own
 	parsing   parsing
 	fetches   atomic.Int64 // logical page fetches so far
 	requests  budget
@@ -50,7 +50,7 @@ type Sources struct {
 }
 
 // NewSources returns the engines of a run over several sources. Of cfg, Source, Scope,
-// Fetch, Pool and Delay do not count; Workers is the most of each source, and Budget is
+// Fetch, Pool and Delay do not count; Workers is of each source, and Budget is
 // for all of them together. cfg.Run should be a run over several sources.
 func NewSources(cfg Config, sources []SourceConfig) *Sources {
 	cfg.Scope = store.Scope{} // of what dead processes held: all
@@ -60,15 +60,15 @@ func NewSources(cfg Config, sources []SourceConfig) *Sources {
 		own.Source, own.Scope, own.Fetch, own.Pool, own.Delay, own.Index = c.Source, c.Scope, c.Fetch, c.Pool, c.Delay, c.Index
 		e := s.add(own)
 		e.sharesFetch = slices.ContainsFunc(sources, func(o SourceConfig) bool { return o.Fetch == c.Fetch && o.Source != c.Source })
-		e.look = max(e.look, time.Duration(len(sources))*lookShare)
+		e.look = max(e.look, time.Duration(len(sources)*e.cfg.Workers)*lookShare)
 	}
 	return s
 }
 
-// lookShare is what an engine adds to the time between two looks of idle workers:
-// however many wait for something to fall due, they ask the database twenty times a
+// lookShare is what each worker adds to the time between two looks of idle workers:
+// however many wait for something to fall due, they ask the database a hundred times a
 // second at most.
-const lookShare = 50 * time.Millisecond
+const lookShare = 10 * time.Millisecond
 
 func newSources(cfg Config) *Sources {
 	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery, parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}}
@@ -82,7 +82,7 @@ func newSources(cfg Config) *Sources {
 func (s *Sources) add(cfg Config) *Engine {
 	cfg.Details.Every = cmp.Or(cfg.Details.Every, cfg.Source.DetailsEvery())
 	e := &Engine{
-		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, perWorker: targetsPerWorker,
+		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, workers: workers{on: map[int]*worker{}},
 		steps: steps{every: stepEvery, cities: map[string]bool{}},
 		over:  make(chan struct{}),
 	}
@@ -90,7 +90,6 @@ func (s *Sources) add(cfg Config) *Engine {
 	if cfg.Pages != nil {
 		e.filterText = store.JSON(e.cfg.Filter)
 	}
-	e.workers = workerPool{engine: e, on: map[int]*worker{}}
 	e.stopCtx, e.stop = context.WithCancelCause(s.stopCtx)
 	e.drainCtx, e.drain = context.WithCancelCause(e.stopCtx)
 	s.engines = append(s.engines, e)
@@ -224,30 +223,6 @@ func (b *budget) giveBack() {
 
 // use uses what was reserved, and reports whether it was the last.
 func (b *budget) use() (last bool) { return b.most > 0 && b.had.Add(1) == b.most }
-
-// workerNumbers gives every worker of the process a number of its own, the lowest that
-// is free: its id and its log are named for it.
-type workerNumbers struct {
-	mu    sync.Mutex
-	taken []bool
-}
-
-func (n *workerNumbers) take() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	i := slices.Index(n.taken, false)
-	if i < 0 {
-		i, n.taken = len(n.taken), append(n.taken, false)
-	}
-	n.taken[i] = true
-	return i
-}
-
-func (n *workerNumbers) giveBack(i int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.taken[i] = false
-}
 
 // bigPage is the size in bytes from which pages are parsed one at a time: the
 // tree of a hostile page takes twenty times its size, and sixteen workers would

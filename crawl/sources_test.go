@@ -143,7 +143,6 @@ func (h *sourcesWorld) sources(change ...func(*crawl.Config)) *crawl.Sources {
 		c(&cfg)
 	}
 	f = crawl.NewSources(cfg, configs)
-	f.SetPerWorker(1)
 	return f
 }
 
@@ -396,18 +395,3 @@ func TestSourcesStop(t *testing.T) {
 // hollow is a page of the site that is none of those we know.
 const hollow = `<html><head><title>Plumbers - The Real Yellow Pages</title></head><body><div id="main-header"></div>
 <div id="main-content"><p>1,234 results</p><a href="/x/mip/acme-123456">Acme</a> (310) 555-0123</div></body></html>`
-
-// TestWorkerNumbers: the lowest number that is free, so that logs are reused.
-func TestWorkerNumbers(t *testing.T) {
-	t.Parallel()
-	h := newSourcesWorld(t, 6)
-	f := h.sources()
-	storetest.NoError(t, h.wait(h.begin(t.Context(), f)))
-	logs, err := filepath.Glob(filepath.Join(h.walDir, "*.jsonl"))
-	if err != nil || len(logs) > 12 {
-		t.Errorf("%d logs of at most 12 workers at once: %v", len(logs), err)
-	}
-	if got := h.table("SELECT worker_id FROM workers GROUP BY worker_id HAVING count(*) > 1"); got != nil {
-		t.Errorf("workers registered twice: %v", got)
-	}
-}

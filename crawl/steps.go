@@ -42,9 +42,8 @@ func (s *steps) due() bool {
 	return true
 }
 
-// tellStart says how many workers start for how many targets; due is how many were counted
-// already, as far as it matters for the workers.
-func (e *Engine) tellStart(ctx context.Context, due int) error {
+// tellStart says how many workers start for how many targets.
+func (e *Engine) tellStart(ctx context.Context) error {
 	level := zerolog.InfoLevel
 	if len(e.shared.engines) > mostReported {
 		level = zerolog.DebugLevel
@@ -65,7 +64,7 @@ func (e *Engine) tellStart(ctx context.Context, due int) error {
 		e.steps.mu.Unlock()
 	}
 	e.cfg.Logger.WithLevel(level).Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int("due", a.Due).Int("new", a.New).Int("resumed", a.Resumed).
-		Msgf("starting %s for %s", yp.Plural(e.workers.wanted(due), "worker"), targets)
+		Msgf("starting %s for %s", yp.Plural(e.cfg.Workers, "worker"), targets)
 	return nil
 }
 

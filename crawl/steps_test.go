@@ -66,7 +66,6 @@ func TestSteps(t *testing.T) {
 	shopsEverywhere(w, 3)
 	log := &lines{}
 	e := w.engine(func(c *crawl.Config) { c.Logger, c.Workers = zerolog.New(log).Level(zerolog.InfoLevel), 2 })
-	e.SetPerWorker(3)
 	e.SetStepEvery(0)
 	w.write(`UPDATE targets SET page_current = 1, next_page_url = '/city-0-ca/plumbers?page=2', max_pages = 2, total_attempts = 1 WHERE id = 1`)
 	storetest.NoError(t, w.crawl(e))

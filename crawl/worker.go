@@ -28,7 +28,6 @@ type worker struct {
 	number   int
 	name     string         // for people
 	unprobed time.Time      // since when a probe of the source could not be made
-	excused  bool           // it had nothing to do, and ends before the run
 	session  *fetch.Session // proxy and identity; nil = direct and honest
 	// heldFor is for how long its host is held, when the availability of the source does not
 	// say so: a hold of a few seconds is not written down.
@@ -55,9 +54,7 @@ func (w *worker) run(ctx context.Context) error {
 		w.count.update(func(s *Stats) { s.Busy++ })
 		err = w.crawl(ctx, c)
 		w.count.update(func(s *Stats) { s.Busy-- })
-		if err == nil && (c.Kind == yp.KindIndex || c.Kind == yp.KindSearch && w.cfg.Details.Wanted) {
-			err = w.grow(ctx) // it has planned searches, or details
-		}
+		w.hands.Add(-1)
 		if err != nil {
 			return err
 		}
