@@ -89,30 +89,6 @@ func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon
 	return o, err
 }
 
-// Ahead is what a run finds to do as it starts.
-type Ahead struct {
-	Due     int // targets that can be claimed now
-	New     int // of them those that were never tried
-	Resumed int // of them those of which pages are done already
-	Cities  int // of the searches among them
-}
-
-const countAhead = `
-	SELECT count(*), ifnull(sum(total_attempts = 0), 0), ifnull(sum(page_current > 0), 0), count(DISTINCT city_id)
-	FROM (SELECT t.total_attempts, t.page_current, iif(t.kind = 'search', t.city_id, NULL) AS city_id `
-
-// Ahead counts what can be claimed in the scope, up to a limit. scope.SourceID must be set.
-func (k *Keeper) Ahead(ctx context.Context, scope store.Scope, limit int) (all Ahead, err error) {
-	for _, part := range scope.Parts() {
-		var a Ahead
-		if err := k.row(ctx, countAhead+part.Candidates()+" LIMIT ?7)", part.Args(limit-all.Due), &a.Due, &a.New, &a.Resumed, &a.Cities); err != nil {
-			return all, fmt.Errorf("count what is due: %w", err)
-		}
-		all = Ahead{all.Due + a.Due, all.New + a.New, all.Resumed + a.Resumed, all.Cities + a.Cities}
-	}
-	return all, nil
-}
-
 // NextDue says when the first target of the scope falls due by itself, until a time; zero =
 // none does.
 func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time) (next time.Time, err error) {

@@ -86,7 +86,7 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 	case checkpoint.OutcomeError, checkpoint.OutcomeLayout, checkpoint.OutcomeNoProxies:
 		m.Severity = notify.Critical
 	default:
-		if dead > 0 || outcome == checkpoint.OutcomeBlocked || crawl.Busy(st.Claims, st.BusyTries) {
+		if dead > 0 || outcome == checkpoint.OutcomeBlocked {
 			m.Severity = notify.Warning
 		}
 	}

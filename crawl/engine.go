@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 )
@@ -33,9 +35,9 @@ type Engine struct {
 	look    time.Duration // how often an idle worker asks again: other processes can't signal
 	woken   lastTime      // when what was due was last looked for
 	workers workers
-	steps   steps        // that are reported
-	active  atomic.Bool  // it has workers
-	hands   atomic.Int32 // workers that have a target, or are claiming one
+	steps   *zerolog.BurstSampler // of the lines about steps
+	active  atomic.Bool           // it has workers
+	hands   atomic.Int32          // workers that have a target, or are claiming one
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
 	unreadableDetails atomic.Int32   // listings' own pages in a row whose layout is not known

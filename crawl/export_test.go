@@ -27,15 +27,7 @@ func (e *Engine) Looked() int {
 }
 
 // SetStepEvery sets how often a step is reported.
-func (e *Engine) SetStepEvery(d time.Duration) { e.steps.every = d }
-
-// Claimed counts claims and the tries more that they took.
-func (e *Engine) Claimed(claims, tries int64) {
-	e.count.update(func(s *Stats) { s.Claims += claims; s.BusyTries += tries })
-}
-
-// WarnBusy is what happens with every roll-up.
-func (e *Engine) WarnBusy() { e.shared.warnBusy() }
+func (e *Engine) SetStepEvery(d time.Duration) { e.steps.Period = d }
 
 // New returns an engine for a run over one source.
 func New(cfg Config) *Engine { return newSources(cfg).add(cfg) }

@@ -49,7 +49,6 @@ func (s *Sources) heartbeats(ctx context.Context) {
 				errs = append(errs, e.flush(ctx))
 			}
 			err, what = errors.Join(append(errs, s.rollUp(ctx))...), "roll-up failed"
-			s.warnBusy()
 		}
 		if err != nil && ctx.Err() == nil {
 			s.warn(err, what)

@@ -181,7 +181,8 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	case yp.KindIndex:
 		w.count.update(func(s *Stats) { s.IndexPages++ })
 		w.logger.Debug().Str("state", c.Place.State).Int("page", number).Int("cities", len(page.Cities)).Str("reason", page.Reason).Msg("index page committed")
-		w.tellIndexPage(c, number)
+		w.steps.Info().Str("source", w.cfg.Source.Name()).Str("state", c.Place.State).Int("page", number).Int("pages", c.MaxPages).Int("cities", c.Seen).
+			Msgf("page %d of the index of %s, %s so far", number, c.Place.State, yp.Plural(c.Seen, "city"))
 	case yp.KindSearch:
 		w.countResults(c, &page.Page, res)
 		if known {

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
@@ -44,8 +46,7 @@ type Sources struct {
 	fetches   atomic.Int64 // logical page fetches so far
 	requests  budget
 	targets   budget
-	unbounded budget // of details and indexes
-	busy      busyShare
+	unbounded budget   // of details and indexes
 	recovered lastTime // when dead processes were last looked for
 }
 
@@ -83,7 +84,7 @@ func (s *Sources) add(cfg Config) *Engine {
 	cfg.Details.Every = cmp.Or(cfg.Details.Every, cfg.Source.DetailsEvery())
 	e := &Engine{
 		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, workers: workers{on: map[int]*worker{}},
-		steps: steps{every: stepEvery, cities: map[string]bool{}},
+		steps: &zerolog.BurstSampler{Burst: 1, Period: stepEvery},
 		over:  make(chan struct{}),
 	}
 	e.filter = e.cfg.Filter.compile()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -58,38 +57,27 @@ func same(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestSteps: the log says how many workers start for how many targets, and each city once, as
-// it is begun.
+// TestSteps: the log says how many workers start for how many targets, and what they begin, but
+// not more than a line a second, and nothing where it is for warnings.
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	w := setup(t, layout{cities: 3, categories: []string{"Plumbers", "Dentists"}, pages: 1})
-	shopsEverywhere(w, 3)
-	log := &lines{}
-	e := w.engine(func(c *crawl.Config) { c.Logger, c.Workers = zerolog.New(log).Level(zerolog.InfoLevel), 2 })
-	e.SetStepEvery(0)
-	w.write(`UPDATE targets SET page_current = 1, next_page_url = '/city-0-ca/plumbers?page=2', max_pages = 2, total_attempts = 1 WHERE id = 1`)
-	storetest.NoError(t, w.crawl(e))
-	same(t, "start", log.reported(t, "starting", "level", "component", "source", "due", "new", "resumed"),
-		"starting 2 workers for 6 targets level=info component=crawl source=test due=6 new=5 resumed=1")
-	if got := log.reported(t, "city ", "level", "component", "source", "state"); len(got) != 3 || !strings.HasPrefix(got[0], "city 1 of 3: City ") ||
-		!strings.HasPrefix(got[2], "city 3 of 3: City ") || !strings.HasSuffix(got[1], " level=info component=crawl source=test state=CA") {
-		t.Errorf("cities: %q", got)
-	}
-}
-
-// TestStepsAreFew: a fast crawl does not flood the log, and one whose log is for warnings counts
-// nothing.
-func TestStepsAreFew(t *testing.T) {
-	t.Parallel()
-	for level, want := range map[zerolog.Level]int{zerolog.InfoLevel: 1, zerolog.WarnLevel: 0} {
-		w := setup(t, layout{cities: 5, pages: 1})
-		shopsEverywhere(w, 5)
+	const started = "starting 1 worker for 3 targets level=info component=crawl source=test due=3"
+	for _, tt := range []struct {
+		level zerolog.Level
+		every time.Duration
+		start []string
+		begun int
+	}{{zerolog.InfoLevel, time.Nanosecond, []string{started}, 3}, {zerolog.InfoLevel, time.Hour, []string{started}, 1}, {zerolog.WarnLevel, time.Nanosecond, nil, 0}} {
+		w := setup(t, layout{cities: 3, pages: 1})
+		shopsEverywhere(w, 3)
 		log := &lines{}
-		e := w.engine(func(c *crawl.Config) { c.Logger = zerolog.New(log).Level(level) })
-		e.SetStepEvery(time.Hour)
+		e := w.engine(func(c *crawl.Config) { c.Logger = zerolog.New(log).Level(tt.level) })
+		e.SetStepEvery(tt.every)
 		storetest.NoError(t, w.crawl(e))
-		if got := len(log.reported(t, "city ")); got != want {
-			t.Errorf("%s: %d lines, want %d", level, got, want)
+		same(t, "start", log.reported(t, "starting", "level", "component", "source", "due"), tt.start...)
+		got := log.reported(t, "crawling ", "level", "component", "source", "state")
+		if len(got) != tt.begun || tt.begun > 0 && got[0] != "crawling Plumbers in City 0 level=info component=crawl source=test state=CA" {
+			t.Errorf("%s, each %s: %q", tt.level, tt.every, got)
 		}
 	}
 }
@@ -136,29 +124,6 @@ func TestClaimBusy(t *testing.T) {
 	}
 }
 
-// TestBusyWarning: too many tries are warned of, by what has come since the last look.
-func TestBusyWarning(t *testing.T) {
-	t.Parallel()
-	log := &lines{}
-	w := setup(t, layout{})
-	e := w.engine(func(c *crawl.Config) { c.Logger = zerolog.New(io.Writer(log)) })
-	look := func(claims, tries int64, want int) {
-		t.Helper()
-		e.Claimed(claims, tries)
-		e.WarnBusy()
-		if got := len(log.reported(t, "the database is often busy")); got != want {
-			t.Errorf("%d warnings after %d of %d, want %d", got, tries, claims, want)
-		}
-	}
-	look(19, 19, 0) // too few
-	look(1, 0, 1)   // now they count: 19 of 20
-	look(100, 20, 1)
-	look(100, 21, 2)
-	look(0, 0, 2)
-	same(t, "the last", log.reported(t, "21 % more tries", "level", "component", "claims", "retries"),
-		"the database is often busy when a target is claimed: 21 % more tries; use fewer --workers or fewer programs on the file level=warn component=crawl claims=100 retries=21")
-}
-
 // TestIndexSteps: each page of an index is reported with the cities so far.
 func TestIndexSteps(t *testing.T) {
 	t.Parallel()
@@ -167,7 +132,7 @@ func TestIndexSteps(t *testing.T) {
 	log := &lines{}
 	w.wantIndexes("az")
 	e := w.engine(w.reads(), func(c *crawl.Config) { c.Logger = zerolog.New(log) })
-	e.SetStepEvery(0)
+	e.SetStepEvery(time.Nanosecond)
 	storetest.NoError(t, w.crawl(e))
 	got := log.reported(t, "of the index of", "level", "component", "state", "page", "pages", "cities")
 	if len(got) != 27 || got[0] != "page 1 of the index of az, 2 cities so far level=info component=crawl state=az page=1 pages=27 cities=2" ||

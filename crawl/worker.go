@@ -24,6 +24,7 @@ type worker struct {
 	me     checkpoint.Worker
 	log    Log
 	logger zerolog.Logger
+	steps  zerolog.Logger // lines of it for people, one a second
 
 	number   int
 	name     string         // for people
@@ -83,7 +84,10 @@ func (w *worker) crawl(ctx context.Context, c *checkpoint.Claim) error {
 	}
 	w.logger.Debug().Int64("target", c.TargetID).Str("kind", string(c.Kind)).Str("city", c.Place.City).Str("state", c.Place.State).
 		Str("category", c.Place.Category).Int("page", c.PageCurrent+1).Msg("target claimed")
-	w.tellCity(c)
+	if c.Kind == yp.KindSearch {
+		w.steps.Info().Str("source", w.cfg.Source.Name()).Int64("target", c.TargetID).Str("state", c.Place.State).
+			Msgf("crawling %s in %s", yp.Printable(c.Place.Category), yp.Printable(c.Place.City))
+	}
 	err := w.conclude(ctx, c, t, w.guarded(ctx, c, t))
 	if err == nil {
 		w.cfg.Reached(PointEnded)

@@ -51,7 +51,7 @@ func (e *Engine) workAs(ctx context.Context, n int) (err error) {
 		Engine: e, number: n, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log, shown: map[string]int{},
 		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerText(id)).Logger(),
 	}
-	w.me.Busy = w.claimBusy
+	w.me.Busy, w.steps = w.claimBusy, w.logger.Sample(e.steps)
 	e.workers.set(n, w)
 	defer func() {
 		e.workers.set(n, nil)
