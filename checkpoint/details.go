@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"ypcrawl/store"
@@ -51,25 +50,13 @@ const sweepChunk = 5000
 
 // WantDetails plans the details of every listing that a source has in some states, in
 // steps that let other writers pass, and returns how many were new. From then on every
-// page plans those of its listings in its own transaction, whoever commits it. every is how
-// long a page that was read stays good: those read longer ago are due.
-func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string, every time.Duration) (added int, err error) {
+// page plans those of its listings in its own transaction, whoever commits it.
+func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string) (added int, err error) {
 	err = k.write(ctx, "plan details", func(tx *store.Tx) error { return tx.Run(wantDetails, source, store.JSONTexts(states)) })
 	if err != nil {
 		return 0, err
 	}
-	if added, err = k.sweep(ctx, source, states); err != nil {
-		return added, err
-	}
-	for n := sweepChunk; n == sweepChunk; { // sees to what is due too late
-		n, err = k.changed(ctx, "plan details", retimeDetails, func(tx *store.Tx) []any {
-			return []any{source, sweepChunk, fmt.Sprintf("+%.3f seconds", (every * 9 / 10).Seconds()), yp.FormatTime(tx.At.Add(every)), int64(every / time.Minute)}
-		})
-		if err != nil {
-			return added, err
-		}
-	}
-	return added, nil
+	return k.sweep(ctx, source, states)
 }
 
 // sweep plans the details of the listings that were there, in the order of their rows. What
@@ -110,10 +97,3 @@ func planPage(tx *store.Tx, source, target int64, listings []yp.Listing) error {
 	}
 	return tx.Run(planDetails, source, store.JSONTexts(ids), target, detailsMinutes, tx.Now)
 }
-
-// What is due later than a page stays good was set under a longer interval: it is due after
-// the interval of now.
-const retimeDetails = `
-	UPDATE targets AS t SET not_before = strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), ?3), crawl_frequency_minutes = ?5
-	WHERE t.id IN (SELECT d.id FROM targets d WHERE d.wait_reason = 'recrawl' AND d.not_before > ?4 AND d.kind = 'detail' AND d.source_id = ?1
-		AND d.crawl_frequency_minutes > ?5 LIMIT ?2)`

@@ -261,7 +261,7 @@ func TestPassIsOver(t *testing.T) {
 func TestPassOfDetails(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 1, "CA") // 2 targets
-	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, []string{"CA"}, 30*24*time.Hour); err != nil {
+	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, []string{"CA"}); err != nil {
 		t.Fatal(err)
 	}
 	both, now := b.scope, new(time.Duration(0))

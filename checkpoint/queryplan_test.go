@@ -102,7 +102,6 @@ func TestQueryPlans(t *testing.T) {
 		{"index: was it read", statesRead, nil, []string{"SEARCH targets USING INDEX targets_of_index (source_id=? AND state=?)"}},
 		{"details: plan a page", planDetails, nil, []string{"SEARCH l USING INDEX sqlite_autoindex_listings_1 (source_id=? AND listing_id=?)", "INDEX targets_of_detail (listing=?)"}},
 		{"details: sweep", sweep, nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "INDEX targets_of_detail (listing=?)"}},
-		{"details: retime", retimeDetails, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"}},
 		{"details: of a listing that is gone", `UPDATE targets SET retired_at = ?1 WHERE listing = ?2`, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"pass: goes on", scope.GoesOn(), nil, []string{held + " (source_id=?", waits, inStates[0]}},
 		{"pass: goes on, in cities", byCity.GoesOn(), nil, []string{held + " (source_id=?", waits, inCities[0]}},

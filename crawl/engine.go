@@ -121,7 +121,7 @@ func (e *Engine) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if e.cfg.Details.Wanted && e.cfg.Source.HasDetails() { // those of the listings that were there before
-		added, err := e.cfg.Keeper.WantDetails(ctx, e.cfg.Scope.SourceID, e.cfg.Scope.States, e.cfg.Details.Every)
+		added, err := e.cfg.Keeper.WantDetails(ctx, e.cfg.Scope.SourceID, e.cfg.Scope.States)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) {
 
 func (b *bundle) want(t *testing.T, states ...string) {
 	t.Helper()
-	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, states, checkpoint.DetailsEvery); err != nil {
+	if _, err := b.WantDetails(t.Context(), b.scope.SourceID, states); err != nil {
 		t.Fatal(err)
 	}
 }
