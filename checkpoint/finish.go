@@ -163,21 +163,6 @@ func (c *Claim) close(tx *store.Tx, a *store.Attempt, end store.AttemptEnd) erro
 	return store.EndAttempt(tx, c.key(), a, end)
 }
 
-// Note writes what the claim has to tell so far, ahead of a long wait: its requests
-// and the steps of its attempt.
-func (k *Keeper) Note(ctx context.Context, c *Claim) error {
-	err := k.write(ctx, fmt.Sprintf("note attempt at target %d", c.TargetID), func(tx *store.Tx) error {
-		if err := store.SaveRequests(tx, c.Requests); err != nil {
-			return err
-		}
-		return store.NoteAttempt(tx, c.key(), &c.Attempt)
-	})
-	if err == nil {
-		c.Requests = c.Requests[:0]
-	}
-	return err
-}
-
 // Record writes requests that belong to no claim, or to one that was lost.
 func (k *Keeper) Record(ctx context.Context, requests []store.Request) error {
 	if len(requests) == 0 {

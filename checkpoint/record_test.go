@@ -180,33 +180,6 @@ func TestEveryEndIsRecorded(t *testing.T) {
 	}
 }
 
-// TestNote: ahead of a long wait the requests and steps so far are written; nothing is
-// written twice, and what can't be written stays in hand.
-func TestNote(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 1, "CA")
-	c := b.claim(t, 0)
-	c.Requests = append(c.Requests, b.asks(c, 0, yp.ClassHTTP429))
-	c.Attempt.Trace.Add(b.DB().Now(), "wait", 1, "Retry-After")
-	for range 2 {
-		if err := b.Note(bg, c); err != nil || len(c.Requests) > 0 {
-			t.Fatalf("%v, %d requests in hand", err, len(c.Requests))
-		}
-		same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|http_429"})
-		same(t, "attempt", table(t, b.DB(), `SELECT ended, metadata ->> '$.steps[0].detail', json_array_length(metadata, '$.steps') FROM crawl_attempts`), []string{"running|Retry-After|1"})
-	}
-	c.Requests = append(c.Requests, b.asks(c, 1, "nonsense"))
-	if err := b.Note(bg, c); err == nil || len(c.Requests) != 1 {
-		t.Errorf("%v, %d requests in hand", err, len(c.Requests))
-	}
-	c.Requests[0].Class = ""
-	if _, err := b.CommitPage(bg, c, page(1, true, "a")); err != nil {
-		t.Fatal(err)
-	}
-	same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|http_429", "1|1|1|c1|1|success|"})
-	same(t, "attempt", table(t, b.DB(), `SELECT ended, json_array_length(metadata, '$.steps') FROM crawl_attempts`), []string{"done|2"})
-}
-
 // TestBadRequestTakesThePage: what can't be recorded is no reason to record half.
 func TestBadRequestTakesThePage(t *testing.T) {
 	t.Parallel()

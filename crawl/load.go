@@ -72,24 +72,11 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when, n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.target()).Int("page", t.number).Str("url", t.url).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("the page is requested again later")
-	held := wait
-	if ofFetch {
-		held = max(wait, fe.RetryAfter)
-	}
-	if held >= longWait {
-		if err := fatalOrNil(w.cfg.Keeper.Note(context.WithoutCancel(ctx), t.claim)); err != nil {
-			return err
-		}
-	}
 	if wait > 0 && !w.sleep(ctx, w.stopCtx, wait, nil) {
 		return errStopped
 	}
 	return nil
 }
-
-// longWait is a wait before which an attempt writes down its requests and steps so far: it
-// may be an hour, and people look.
-const longWait = 10 * time.Second
 
 // request makes one request for the page, reads the answer and keeps the record of both.
 func (w *worker) request(ctx context.Context, t *task) (page *site.Page, err error) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
-	"ypcrawl/yp"
 )
 
 // TestRestartLoop: a process that is started again and again, and ended after its
@@ -32,25 +31,4 @@ func TestRestartLoop(t *testing.T) {
 		t.Errorf("asked %d times in 40 s, want 3", n)
 	}
 	w.counts("blocks in a row are stored", 3, `SELECT blocks FROM hosts`)
-}
-
-// TestToldBeforeAWait: while a worker waits for a host, what it did stands in the
-// database already.
-func TestToldBeforeAWait(t *testing.T) {
-	t.Parallel()
-	w := setup(t, layout{})
-	w.on(target, func(rw http.ResponseWriter, _ *http.Request) {
-		rw.Header().Set("Retry-After", "120")
-		rw.WriteHeader(http.StatusTooManyRequests)
-	})
-	e := w.engine()
-	done := w.begin(t.Context(), e)
-	waitFor(t, func() bool {
-		return w.number(`SELECT count(*) FROM requests WHERE error_class = 'http_429'`) == 1 &&
-			w.number(`SELECT count(*) FROM crawl_attempts WHERE ended = 'running' AND metadata LIKE '%RATE_LIMITED%'`) == 1
-	})
-	e.Stop(crawl.ErrInterrupted)
-	endedBy(t, w.wait(done), crawl.ErrInterrupted)
-	w.is(1, yp.Planned, 0, "")
-	w.counts("rows of one request", 1, `SELECT count(*) FROM requests WHERE error_class = 'http_429'`)
 }

@@ -88,7 +88,6 @@ const (
 	UPDATE crawl_attempts SET finished_at = ?, duration_ms = ?, ended = ?, error_code = ?, error_message = ?, http_status = ?, proxy = ?,
 		identity = ?, user_agent = ?, pages = ?, listings = ?, upserted = ?, changed = ?, bytes = ?, backoff_delay_ms = ?, metadata = ?
 	WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
-	noteAttempt = `UPDATE crawl_attempts SET metadata = ? WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
 	// An attempt is over when its claim is: the target is held under another token, or
 	// not at all. What was committed is known from the target itself.
 	closeAttempts = `
@@ -110,11 +109,6 @@ func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
 	return recorded("attempt", tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
 		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), Text(a.UserAgent), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
 		Number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
-}
-
-// NoteAttempt writes the steps of an attempt that goes on.
-func NoteAttempt(tx *Tx, key AttemptKey, a *Attempt) error {
-	return recorded("attempt", tx.Run(noteAttempt, a.Trace.text(), key.TargetID, key.Token))
 }
 
 // CloseAttempts ends the attempts whose claim was released: their process died.

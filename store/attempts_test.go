@@ -112,31 +112,6 @@ func (x *tried) end(key store.AttemptKey, a store.Attempt, end store.AttemptEnd)
 	return x.Write(bg, func(tx *store.Tx) error { return store.EndAttempt(tx, key, &a, end) })
 }
 
-// TestNoteAttempt: the steps so far are readable while the attempt goes on, and stay
-// when its process dies.
-func TestNoteAttempt(t *testing.T) {
-	t.Parallel()
-	x := newTried(t)
-	key := store.AttemptKey{TargetID: 1, Token: 5}
-	note := func(a *store.Attempt) {
-		t.Helper()
-		noErr(t, x.Write(bg, func(tx *store.Tx) error { return store.NoteAttempt(tx, key, a) }))
-	}
-	const q = `SELECT ended, finished_at, metadata FROM crawl_attempts`
-	var a store.Attempt
-	note(&a)
-	same(t, "no step", rows(t, x.DB, q), []string{`running||{"steps":[],"dropped":0}`})
-	a.Trace.Add(noon, "wait", 3, "Retry-After")
-	note(&a)
-	const steps = `{"steps":[{"at":"2026-11-20T12:00:00.000Z","event":"wait","page":3,"detail":"Retry-After"}],"dropped":0}`
-	same(t, "one step", rows(t, x.DB, q), []string{"running||" + steps})
-	x.drop(t, "1")
-	noErr(t, x.Write(bg, store.CloseAttempts))
-	a.Trace.Add(noon, "too late", 3, "")
-	note(&a)
-	same(t, "after its process died", rows(t, x.DB, q), []string{"recovered|2026-11-20T12:00:00.000Z|" + steps})
-}
-
 // TestAttemptRules: an outcome has a code, and nothing else has one; one row a claim.
 func TestAttemptRules(t *testing.T) {
 	t.Parallel()
