@@ -276,14 +276,9 @@ func TestRecoveryOfKinds(t *testing.T) {
 			k.kill(t, r)
 			want := checkpoint.Recovered{Dead: 1}
 			stuck := i == yp.MaxRecoveries-1
-			switch {
-			case k.kind == yp.KindDetail && stuck:
-				want.Details, want.DetailsStuck = 1, 1
-			case k.kind == yp.KindDetail:
-				want.Details = 1
-			case stuck:
+			if stuck {
 				want.Stuck = 1
-			default:
+			} else {
 				want.Planned = 1
 			}
 			if rec, err := k.RecoverDead(bg, store.Scope{}); err != nil || rec != want {

@@ -78,15 +78,8 @@ func (m *machine) recovered(rt *rapid.T, got checkpoint.Recovered, err error, or
 		a := m.attemptOf(t)
 		a.ended, a.pages = "recovered", t.page-a.before
 		t.recover(rt)
-		switch {
-		case t.kind == yp.KindDetail:
-			want.Details++
-			want.DetailsStuck += bit(t.status == yp.Stuck)
-		case t.status == yp.Stuck:
-			want.Stuck++
-		default:
-			want.Planned++
-		}
+		want.Stuck += bit(t.status == yp.Stuck)
+		want.Planned += bit(t.status != yp.Stuck)
 	}
 	want.Dead = got.Dead
 	if err != nil || got != want {

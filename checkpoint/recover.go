@@ -16,12 +16,9 @@ type Recovered struct {
 	Planned int `json:"planned"` // back to PLANNED, pages kept
 	Stuck   int `json:"stuck"`   // recovered too often without a new page
 	Dead    int `json:"dead"`    // runs found dead
-
-	Details      int `json:"details"`       // taken back, those that are stuck included
-	DetailsStuck int `json:"details_stuck"` // recovered too often without their page
 }
 
-// Total is the number of targets recovered that are no details.
+// Total is the number of targets recovered.
 func (r Recovered) Total() int { return r.Planned + r.Stuck }
 
 var (
@@ -33,8 +30,8 @@ var (
 	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + ` + counts + `,
 		finished_at = iif(` + giveUp + `, ?7, NULL), status = iif(` + giveUp + `, 'STUCK', 'PLANNED')
 	WHERE t.status = 'IN_PROGRESS' AND ` + where
-	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?9)) RETURNING kind, status`
-	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?9 OR t.heartbeat_at > ?10) RETURNING kind, status`
+	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?9)) RETURNING status`
+	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?9 OR t.heartbeat_at > ?10) RETURNING status`
 	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
 	listRuns     = `
 	SELECT id, pid, uuid, host, heartbeat_at, true FROM runs WHERE outcome = 'running'
@@ -78,24 +75,14 @@ func (k *Keeper) recover(ctx context.Context, what, query string, scope store.Sc
 	scope.Kinds = yp.Kinds()
 	err = k.write(ctx, what, func(tx *store.Tx) error {
 		out = Recovered{}
-		type target struct {
-			kind   yp.Kind
-			status yp.Status
-		}
-		back, err := store.All(tx, query, scope.Args(append([]any{tx.Now}, more...)...), func(t *target) []any { return []any{&t.kind, &t.status} })
+		back, err := store.Column[yp.Status](tx, query, scope.Args(append([]any{tx.Now}, more...)...)...)
 		if err != nil || len(back) == 0 {
 			return err
 		}
-		for _, t := range back {
-			switch stuck := t.status == yp.Stuck; {
-			case t.kind == yp.KindDetail && stuck:
-				out.Details++
-				out.DetailsStuck++
-			case t.kind == yp.KindDetail:
-				out.Details++
-			case stuck:
+		for _, status := range back {
+			if status == yp.Stuck {
 				out.Stuck++
-			default:
+			} else {
 				out.Planned++
 			}
 		}

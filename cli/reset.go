@@ -146,17 +146,11 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 		if err != nil {
 			return err
 		}
-		out := checkpoint.Recovered{
-			Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead,
-			Details: dead.Details + stale.Details, DetailsStuck: dead.DetailsStuck + stale.DetailsStuck,
-		}
+		out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead}
 		text := plural(out.Planned, "target") + " recovered"
 		if out.Stuck > 0 {
 			text += fmt.Sprintf(", %d stuck after %d recoveries without a new page (see `ypcrawl reset --status STUCK`)",
 				out.Stuck, yp.MaxRecoveries)
-		}
-		if out.Details > 0 {
-			text += ", and " + plural(out.Details, "detail")
 		}
 		a.say("%s", text)
 		if c.Bool("quiet") && !c.Bool("json") && out.Stuck == 0 {

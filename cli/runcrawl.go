@@ -63,8 +63,8 @@ func (r *run) takeBackDead(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if rec.Total()+rec.Details > 0 {
-		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).Int("dead_runs", rec.Dead).Msg("recovered the targets of dead runs")
+	if rec.Total() > 0 {
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("dead_runs", rec.Dead).Msg("recovered the targets of dead runs")
 	}
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files could not be removed")

@@ -84,10 +84,10 @@ func (s *Sources) recoverDead(ctx context.Context) error {
 	}
 	s.recovered.mark()
 	rec, err := s.cfg.Keeper.RecoverDead(ctx, s.cfg.Scope)
-	if err != nil || rec.Total()+rec.Details == 0 {
+	if err != nil || rec.Total() == 0 {
 		return err
 	}
-	s.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).Int("details", rec.Details).
+	s.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).
 		Msg("recovered the targets of a dead process")
 	for _, e := range s.active() {
 		e.wakeWorker()
