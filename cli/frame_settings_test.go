@@ -30,39 +30,26 @@ func TestSettingsFile(t *testing.T) {
 		want       call
 	}{
 		"flag name":            {"workers: 8", "run", call{workers: 8}},
-		"list":                 {"states: [CA, TX]", "run", call{workers: 5, states: []string{"CA", "TX"}}},
-		"list of one":          {"states: CA", "run", call{workers: 5, states: []string{"CA"}}},
-		"bool":                 {"json: true", "run", call{workers: 5, json: true}},
-		"global flag":          {"db: file.db", "run", call{workers: 5, db: "file.db"}},
+		"list":                 {"states: [CA, TX]", "run", call{states: []string{"CA", "TX"}}},
+		"bool":                 {"json: true", "run", call{json: true}},
+		"global flag":          {"db: file.db", "run", call{db: "file.db"}},
 		"command line wins":    {"workers: 8\nstates: [CA]", "run|--workers|3|-s|NY", call{workers: 3, states: []string{"NY"}}},
-		"global line wins":     {"db: file.db", "--db|line.db|run", call{workers: 5, db: "line.db"}},
+		"global line wins":     {"db: file.db", "--db|line.db|run", call{db: "line.db"}},
 		"section":              {"run:\n  workers: 8", "run", call{workers: 8}},
 		"section by alias":     {"run:\n  workers: 8", "crawl", call{workers: 8}},
 		"section wins":         {"run: {workers: 8}\nworkers: 7", "run", call{workers: 8}},
 		"section of another":   {"show: {workers: 8}\nworkers: 7", "run", call{workers: 7}},
-		"section in a section": {"workers: 6\nwal: {read: {workers: 8}}", "wal|read", call{workers: 8}},
-		"flag of the outer":    {"wal: {dirs: [a], read: {workers: 8}}", "wal|read", call{workers: 8}},
-		"anchor":               {"run: &all {workers: 8}\nshow: *all", "show|x", call{workers: 8}},
+		"section in a section": {"workers: 6\nwal: {read: {workers: 8}}", "wal|read", call{command: "wal read", workers: 8}},
+		"flag of the outer":    {"wal: {dirs: [a], read: {workers: 8}}", "wal|read", call{command: "wal read", workers: 8}},
+		"anchor":               {"run: &all {workers: 8}\nshow: *all", "show|x", call{command: "show", args: []string{"x"}, workers: 8}},
 		"empty section":        {"run:\nworkers: 7", "run", call{workers: 7}},
-		"empty file":           {"", "run", call{workers: 5}},
-		"comments only":        {"# nothing\n", "run", call{workers: 5}},
-		"empty document":       {"---\n", "run", call{workers: 5}},
+		"empty file":           {"", "run", call{}},
 		"windows line ends":    {"workers: 8\r\njson: true\r\n", "run", call{workers: 8, json: true}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := configure(t, tt.file)
-			got, err := runShaped(t, append([]string{"--config", path}, strings.Split(tt.line, "|")...)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tt.want.db == "" {
-				tt.want.db = "ypcrawl.db"
-			}
-			if got.workers != tt.want.workers || got.json != tt.want.json || got.db != tt.want.db || !slices.Equal(got.states, tt.want.states) {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
+			ran(t, tt.want, append([]string{"--config", configure(t, tt.file)}, strings.Split(tt.line, "|")...)...)
 		})
 	}
 }
@@ -87,6 +74,8 @@ func TestConfigErrors(t *testing.T) {
 		"list in a list":           {"states: [[CA]]", "FILE:1: states: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into string"},
 		"list that holds itself":   {"states: &a [*a]", "FILE: yaml: anchor 'a' value contains itself"},
 		"section for a flag":       {"workers: {a: b}", "FILE:1: workers a: unknown key: did you mean workers?"},
+		"no YAML":                  {"db: x\n\tworkers: [", "FILE: yaml: line 2: found a tab character that violates indentation"},
+		"too large":                {strings.Repeat("#", maxText+1), "read settings: FILE is larger than 1 MiB: no settings file"},
 		"no mapping":               {"- a\n- b", "FILE: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into map[string]interface {}"},
 	}
 	for name, tt := range tests {
@@ -102,90 +91,6 @@ func TestConfigErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("no YAML", func(t *testing.T) {
-		t.Parallel()
-		path := configure(t, "db: x\n\tworkers: [")
-		_, err := runShaped(t, "--config", path, "run")
-		if err == nil || !strings.HasPrefix(err.Error(), path+": yaml: line 2") {
-			t.Fatalf("got %v", err)
-		}
-	})
-	t.Run("too large", func(t *testing.T) {
-		t.Parallel()
-		_, err := runShaped(t, "--config", configure(t, strings.Repeat("#", maxText+1)), "run")
-		if err == nil || !strings.Contains(err.Error(), "larger than 1 MiB") {
-			t.Fatalf("got %v", err)
-		}
-	})
-}
-
-func TestMissingConfig(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "none.yaml")
-	t.Run("Explicit", func(t *testing.T) {
-		t.Parallel()
-		_, err := runShaped(t, "--config", path, "run")
-		if err == nil || !isUsage(err) || !strings.HasPrefix(err.Error(), "read settings: open "+path) {
-			t.Fatalf("got %v", err)
-		}
-	})
-	t.Run("Default", func(t *testing.T) {
-		t.Parallel()
-		app := shapedApp(&call{})
-		setConfigDefault(app, path)
-		args, err := Prepare(app, []string{"ypcrawl", "run"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := app.Run(args); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-func TestHelpWorksWithBrokenConfig(t *testing.T) {
-	t.Parallel()
-	app := shapedApp(&call{})
-	args, err := Prepare(app, []string{"ypcrawl", "--config", configure(t, "xyzzy: 1"), "run", "--help"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := app.Run(args); err != nil || !strings.Contains(app.Writer.(*bytes.Buffer).String(), "ypcrawl run:") {
-		t.Fatalf("got %v", err)
-	}
-}
-
-// The environment is the process's: no parallel tests.
-func TestEnvironment(t *testing.T) {
-	t.Setenv("YPCRAWL_WORKERS", "7")
-	t.Setenv("YPCRAWL_STATES", "CA,TX")
-	path := configure(t, "workers: 8\nstates: [NY]\njson: true")
-	t.Run("BeforeTheFile", func(t *testing.T) {
-		got, err := runShaped(t, "--config", path, "run")
-		if err != nil || got.workers != 7 || !slices.Equal(SplitList(got.states), []string{"CA", "TX"}) || !got.json {
-			t.Errorf("got %+v, %v", got, err)
-		}
-	})
-	t.Run("AfterFlags", func(t *testing.T) {
-		got, err := runShaped(t, "run", "--workers", "9", "--states", "FL", "GA")
-		if err != nil || got.workers != 9 || !slices.Equal(got.states, []string{"FL", "GA"}) {
-			t.Errorf("got %+v, %v", got, err)
-		}
-	})
-	t.Run("NamesTheFile", func(t *testing.T) {
-		t.Setenv("YPCRAWL_CONFIG", configure(t, "json: true"))
-		got, err := runShaped(t, "run")
-		if err != nil || !got.json {
-			t.Errorf("got %+v, %v", got, err)
-		}
-	})
-	t.Run("ImpossibleValue", func(t *testing.T) {
-		t.Setenv("YPCRAWL_TIMEOUT", "soon")
-		_, err := runShaped(t, "run")
-		if err == nil || !isUsage(err) || !strings.Contains(err.Error(), `YPCRAWL_TIMEOUT: timeout: invalid value "soon": want minutes`) {
-			t.Errorf("got %v", err)
-		}
-	})
 }
 
 func FuzzConfig(f *testing.F) {
@@ -204,9 +109,9 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// settingsOf runs a command of the real app up to its action and returns which of its flags
-// are set, and what was written to stderr.
-func settingsOf(t *testing.T, args ...string) (set map[string]string, complaints string) {
+// settingsOf runs a command of the real app up to its action and returns which of its flags are set, by their names,
+// and what was written to stderr.
+func settingsOf(t *testing.T, args ...string) (set, complaints string) {
 	t.Helper()
 	var out, err bytes.Buffer
 	p := &Program{Streams: Streams{Out: &out, Err: &err}}
@@ -216,12 +121,14 @@ func settingsOf(t *testing.T, args ...string) (set map[string]string, complaints
 			return
 		}
 		cmd.Action = func(c *cli.Context) error {
-			set = map[string]string{}
+			var names []string
 			for _, f := range cmd.Flags {
 				if name := f.Names()[0]; c.IsSet(name) {
-					set[name] = valueOf(c, name)
+					names = append(names, name)
 				}
 			}
+			slices.Sort(names)
+			set = strings.Join(names, " ")
 			return nil
 		}
 	})
@@ -235,16 +142,6 @@ func settingsOf(t *testing.T, args ...string) (set map[string]string, complaints
 	return set, err.String()
 }
 
-func valueOf(c *cli.Context, name string) string {
-	if v, ok := c.Generic(name).(interface{ String() string }); ok {
-		return v.String()
-	}
-	if list := c.StringSlice(name); list != nil {
-		return strings.Join(list, " ")
-	}
-	return c.String(name)
-}
-
 // What names no command reaches `run`, and other commands where it means the same. The
 // environment is the process's: no parallel tests.
 func TestSettingsReachTheirCommands(t *testing.T) {
@@ -253,32 +150,20 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 		"YPCRAWL_DRY_RUN": "true", "YPCRAWL_RUN_WAL_SYNC": "interval", "YPCRAWL_MIN_SCORE": "5", "YPCRAWL_DETAILS_MAX_REQUESTS": "3", "YPCRAWL_TARGETS_LIST_LIMIT": "4",
 	}
 	file := "every: 1d\nwatch: true\nstates: CA\nsource: demo\nmax-targets: 7\ndry-run: true\nrun: {wal-sync: interval}\nmin-score: 5\ndetails: {max-requests: 3}\ntargets: {list: {limit: 4}}\n"
-	tests := map[string]map[string]string{
-		"run":            {"every": "1d", "watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "dry-run": "true", "wal-sync": "interval", "min-score": "5"},
-		"plan":           {"states": "CA", "source": "demo", "dry-run": "true"},
-		"details":        {"watch": "true", "states": "CA", "source": "demo", "max-targets": "7", "max-requests": "3", "wal-sync": "interval"},
-		"details|stats":  {"states": "CA", "source": "demo"},
-		"progress":       {"states": "CA", "source": "demo"},
-		"reset":          {"states": "CA", "source": "demo", "dry-run": "true"},
-		"targets|list":   {"states": "CA", "source": "demo", "limit": "4"},
-		"companies|list": {"states": "CA"},
-		"version":        {},
-	}
 	check := func(t *testing.T, more ...string) {
-		for line, want := range tests {
-			got, complaints := settingsOf(t, append(more, strings.Split(line, "|")...)...)
-			for name := range got {
-				if _, ok := want[name]; !ok {
-					t.Errorf("%s: --%s is set", line, name)
-				}
-			}
-			for name := range want {
-				if _, ok := got[name]; !ok {
-					t.Errorf("%s: --%s is not set", line, name)
-				}
-			}
-			if complaints != "" {
-				t.Errorf("%s: %s", line, complaints)
+		for line, want := range map[string]string{
+			"run":            "dry-run every max-targets min-score source states wal-sync watch",
+			"plan":           "dry-run source states",
+			"details":        "max-requests max-targets source states wal-sync watch",
+			"details|stats":  "source states",
+			"progress":       "source states",
+			"reset":          "dry-run source states",
+			"targets|list":   "limit source states",
+			"companies|list": "states",
+			"version":        "",
+		} {
+			if got, complaints := settingsOf(t, append(more, strings.Split(line, "|")...)...); got != want || complaints != "" {
+				t.Errorf("%s: set are %s, want %s; %s", line, got, want, complaints)
 			}
 		}
 	}
@@ -288,16 +173,6 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 			t.Setenv(name, value)
 		}
 		check(t, "--config", "")
-	})
-	t.Run("LongerNameWins", func(t *testing.T) {
-		t.Setenv("YPCRAWL_EVERY", "1d")
-		t.Setenv("YPCRAWL_RUN_EVERY", "2d")
-		t.Setenv("YPCRAWL_PROGRESS_EVERY", "9s")
-		for line, want := range map[string]string{"run": "2d", "progress": "9s"} {
-			if got, _ := settingsOf(t, "--config", "", line); got["every"] != want {
-				t.Errorf("%s: --every %q, want %q", line, got["every"], want)
-			}
-		}
 	})
 }
 
