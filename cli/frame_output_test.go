@@ -117,39 +117,6 @@ func TestConfirmEndsWithContext(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
-	t.Parallel()
-	tab := newTable("STATE", "TARGETS", "DONE", "NOTE")
-	tab.row("CA", 200, percent(50), "San José")
-	tab.row("TX", int64(12345), percent(100), "\x1b[31mred\u202e")
-	tab.row("WY", nil, 0.25)
-	var out bytes.Buffer
-	if err := tab.flush(&Streams{}, &out); err != nil {
-		t.Fatal(err)
-	}
-	want := `STATE  TARGETS    DONE  NOTE
-CA         200   50.0%  San José
-TX      12,345  100.0%  \x1b[31mred\u202e
-WY           –     0.2
-`
-	if got := out.String(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestTableHeaderIsBoldOnATerminal(t *testing.T) {
-	t.Parallel()
-	tab := newTable("A", "B")
-	tab.row("xx", 1)
-	out := &tty{width: defaultWidth}
-	if err := tab.flush(&Streams{Out: out, Getenv: env(nil)}, out); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := out.String(), "\x1b[1mA   B\x1b[0m\nxx  1\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // TestTableFits: on a terminal the widest text gets shorter, then the least important columns go; in a pipe and a
 // file nothing does.
 func TestTableFits(t *testing.T) {
@@ -203,28 +170,19 @@ func TestFactsFold(t *testing.T) {
 	}
 }
 
-// TestNotesFold: a line for people goes on below itself on a terminal, and stays one line elsewhere.
+// TestNotesFold: a line for people goes on below itself on a terminal, and stays one line elsewhere; what a file name or a
+// page holds moves no terminal.
 func TestNotesFold(t *testing.T) {
 	t.Parallel()
 	terminal, pipe := &tty{width: 24}, &bytes.Buffer{}
 	for _, w := range []io.Writer{terminal, pipe} {
-		(&Streams{Err: w}).note("Nothing was planned or crawled yet.\n  ypcrawl run --states CA TX")
+		(&Streams{Err: w}).note("Nothing was planned or crawled %s.\n  ypcrawl run --states CA TX", "yet\x1b")
 	}
-	if want := "Nothing was planned or\n  crawled yet.\n  ypcrawl run --states CA TX\n"; terminal.String() != want {
+	if want := "Nothing was planned or\n  crawled yet\\x1b.\n  ypcrawl run --states CA TX\n"; terminal.String() != want {
 		t.Errorf("got %q, want %q", terminal.String(), want)
 	}
-	if want := "Nothing was planned or crawled yet.\n  ypcrawl run --states CA TX\n"; pipe.String() != want {
+	if want := "Nothing was planned or crawled yet\\x1b.\n  ypcrawl run --states CA TX\n"; pipe.String() != want {
 		t.Errorf("got %q, want %q", pipe.String(), want)
-	}
-}
-
-// TestNotesClean: what a file name or a page holds moves no terminal, whoever wrote the note.
-func TestNotesClean(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	(&Streams{Err: &out}).note("Watching %s; Ctrl-C ends it.", "a\x1b[2J\u202eb.html")
-	if got, want := out.String(), "Watching a\\x1b[2J\\u202eb.html; Ctrl-C ends it.\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -233,33 +191,22 @@ func TestWriteJSON(t *testing.T) {
 	type row struct {
 		Name string `json:"name"`
 	}
-	t.Run("OneLineForPrograms", func(t *testing.T) {
-		t.Parallel()
-		var out bytes.Buffer
-		if err := writeRows(&out, []row{{"Tom & <Sons>"}, {"B"}}); err != nil {
-			t.Fatal(err)
+	for name, c := range map[string]struct {
+		out interface {
+			io.Writer
+			String() string
 		}
-		if got, want := out.String(), `[{"name":"Tom & <Sons>"},{"name":"B"}]`+"\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
+		rows []row
+		want string
+	}{
+		"one line for programs": {&bytes.Buffer{}, []row{{"Tom & <Sons>"}, {"B"}}, `[{"name":"Tom & <Sons>"},{"name":"B"}]` + "\n"},
+		"indented for people":   {&tty{}, []row{{"A"}}, "[\n  {\n    \"name\": \"A\"\n  }\n]\n"},
+		"never null":            {&bytes.Buffer{}, nil, "[]\n"},
+	} {
+		if err := writeRows(c.out, c.rows); err != nil || c.out.String() != c.want {
+			t.Errorf("%s: got %q, %v; want %q", name, c.out.String(), err, c.want)
 		}
-	})
-	t.Run("IndentedForPeople", func(t *testing.T) {
-		t.Parallel()
-		out := &tty{}
-		if err := writeRows(out, []row{{"A"}}); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := out.String(), "[\n  {\n    \"name\": \"A\"\n  }\n]\n"; got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	})
-	t.Run("NeverNull", func(t *testing.T) {
-		t.Parallel()
-		var out bytes.Buffer
-		if err := writeRows[row](&out, nil); err != nil || out.String() != "[]\n" {
-			t.Errorf("got %q, %v", out.String(), err)
-		}
-	})
+	}
 	t.Run("ControlCharacters", func(t *testing.T) {
 		t.Parallel()
 		const name = "a\x1b[2J\u202eb\u009bc\x7f\U000e0041é"
@@ -285,20 +232,28 @@ func TestWriteJSON(t *testing.T) {
 	})
 }
 
-// TestHide: a column goes by its name, or because nothing was counted in it.
-func TestHide(t *testing.T) {
+// TestTable: numbers stand to the right, what is not known is a dash, and nothing in a cell acts on a terminal; a column goes by its
+// name, or because nothing was counted in it.
+func TestTable(t *testing.T) {
 	t.Parallel()
-	tab := newTable("name", "done", "failed", "stuck", "note")
-	tab.row("a", 1, 0, 0, "x")
-	tab.row("b", 2, 0, 3)
-	tab.row("more")
+	tab := newTable("state", "targets", "done", "failed", "stuck", "name", "note")
+	tab.row("CA", 200, percent(50), 0, 0, "San José", "x")
+	tab.row("TX", int64(12345), 0.25, 0, 3, "\x1b[31mred\u202e")
+	tab.row("WY", nil, percent(100))
 	tab.hide("note")
 	tab.hideZeros("failed", "stuck")
-	var out bytes.Buffer
-	if err := tab.flush(&Streams{Getenv: env(nil)}, &out); err != nil {
-		t.Fatal(err)
-	}
-	if want := "name  done  stuck\na        1      0\nb        2      3\nmore\n"; out.String() != want {
-		t.Errorf("got\n%swant\n%s", out.String(), want)
+	want := `state  targets    done  stuck  name
+CA         200   50.0%      0  San José
+TX      12,345     0.2      3  \x1b[31mred\u202e
+WY           –  100.0%
+`
+	terminal := &tty{width: defaultWidth}
+	for out, want := range map[interface {
+		io.Writer
+		String() string
+	}]string{&bytes.Buffer{}: want, terminal: strings.Replace(want, "state  targets    done  stuck  name", "\x1b[1mstate  targets    done  stuck  name\x1b[0m", 1)} {
+		if err := tab.flush(&Streams{Out: out, Getenv: env(nil)}, out); err != nil || out.String() != want {
+			t.Errorf("%v: got\n%s\nwant\n%s", err, out, want)
+		}
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -190,30 +189,5 @@ func TestUnknownVariables(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// No variable may stand for two flags: `details --delay` and a `run --details-delay`, say.
-func TestVariablesAreOfOneFlag(t *testing.T) {
-	t.Parallel()
-	p := &Program{}
-	app := p.app()
-	flags := map[string]map[string]bool{}
-	add := func(variable, flag string) {
-		if flags[variable] == nil {
-			flags[variable] = map[string]bool{}
-		}
-		flags[variable][flag] = true
-	}
-	all, _ := flagsOf(app)
-	for _, f := range all {
-		for _, key := range f.keys {
-			add(variable(key), "--"+f.name)
-		}
-	}
-	for variable, of := range flags {
-		if len(of) > 1 {
-			t.Errorf("%s is %v", variable, slices.Sorted(maps.Keys(of)))
-		}
 	}
 }

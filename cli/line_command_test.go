@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/demo"
-	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
 )
 
@@ -35,30 +33,6 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
-	}
-}
-
-func TestEveryFlagSaysWhatItIsFor(t *testing.T) {
-	t.Parallel()
-	p := &Program{}
-	app := p.app()
-	flags, _ := flagsOf(app)
-	for _, f := range flags {
-		text := f.String()
-		if strings.Count(text, "(default:") > 1 {
-			t.Errorf("--%s names its default twice: %s", f.name, text)
-		} else if kindOf(f.Flag) != boolFlag && (!strings.Contains(text, "(default:") || strings.Contains(text, " value")) {
-			t.Errorf("--%s lacks its default or its unit: %s", f.name, text)
-		}
-	}
-}
-
-func TestTroublesAreTheDemos(t *testing.T) {
-	t.Parallel()
-	for _, kind := range demo.FailKinds() {
-		if _, err := newDirectoryFailing(kind); err != nil {
-			t.Errorf("%s: %v", kind, err)
-		}
 	}
 }
 
@@ -99,31 +73,6 @@ func TestScreenFits(t *testing.T) {
 		if height == 23 && !strings.Contains(text, " more") {
 			t.Errorf("it is not said that states were left out:\n%s", text)
 		}
-	}
-}
-
-func TestDrawnScreenWrapsNowhere(t *testing.T) {
-	t.Parallel()
-	var out tty
-	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99), "short"}
-	if err := drawScreen(&out, lines, 40); err != nil {
-		t.Fatal(err)
-	}
-	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\r\n" + strings.Repeat("é", 40) + "\r\nshort\x1b[K\r\n\x1b[J"
-	if got := out.String(); got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
-}
-
-func TestBuiltinNamesTheNearest(t *testing.T) {
-	t.Parallel()
-	for _, name := range site.Builtins() {
-		if _, err := storedList(nil).load("", name); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := storedList(nil).load("--source ", "yelowpages"); err == nil || !strings.Contains(err.Error(), "did you mean yellowpages?") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -38,48 +38,36 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestExamples: examples stand in lines of their own; a description that began with them would run them together.
-func TestExamples(t *testing.T) {
-	t.Parallel()
-	eachCommand(Standard("").app().Commands, func(cmd *cli.Command) {
-		if strings.Contains("\n"+cmd.Description, "\nypcrawl ") {
-			t.Errorf("%s: put its examples into UsageText, or indent them", cmd.Name)
-		}
-	})
-}
-
-// TestFlagsTake: what a flag takes is one word in capitals, which help and completion show behind its name; a
-// command that does nothing by itself is shown with the COMMAND that it wants.
-func TestFlagsTake(t *testing.T) {
+// TestEveryFlag: what a flag takes is one word in capitals, which help and completion show behind its name; it names its default,
+// once; and no variable stands for two flags, `details --delay` and a `run --details-delay`, say.
+func TestEveryFlag(t *testing.T) {
 	t.Parallel()
 	app := Standard("").app()
 	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
 	}
-	var look func(at commandPath)
-	look = func(at commandPath) {
-		for _, f := range at.last().Flags {
-			d, ok := f.(cli.DocGenerationFlag)
-			if !ok || !d.TakesValue() {
-				continue
-			}
-			name, _ := describeFlag(d)
-			if takes := name[strings.LastIndex(name, " ")+1:]; strings.ToLower(takes) == takes {
-				t.Errorf("%s %s: want a word in capitals", at, name)
-			}
+	of := map[string]string{} // a variable: its flag
+	flags, _ := flagsOf(app)
+	for _, f := range flags {
+		name, text := describeFlag(f.Flag.(cli.DocGenerationFlag)) // as every flag is
+		if takes := name[strings.LastIndex(name, " ")+1:]; kindOf(f.Flag) != boolFlag && strings.ToLower(takes) == takes {
+			t.Errorf("%s %s: want a word in capitals", f.command, name)
 		}
-		for _, sub := range at.last().Subcommands {
-			look(append(slices.Clone(at), sub))
+		if n := strings.Count(text, "(default:"); n > 1 || n == 0 && kindOf(f.Flag) != boolFlag {
+			t.Errorf("%s %s names %d defaults: %s", f.command, name, n, text)
+		}
+		for _, key := range f.keys {
+			if other := of[variable(key)]; other != "" && other != f.name {
+				t.Errorf("%s is --%s and --%s", variable(key), other, f.name)
+			}
+			of[variable(key)] = f.name
 		}
 	}
-	look(commandPath{rootOf(app)})
-	for name, want := range map[string]string{"export": "  ypcrawl export [FLAGS]", "wal": "  ypcrawl wal COMMAND\n"} {
-		root := commandPath{rootOf(app)}
-		w := &helpText{width: 80}
-		if w.command(append(root, root.sub(name))); !strings.Contains(w.String(), want) {
-			t.Errorf("%s: want %q in\n%s", name, want, w.String())
+	eachCommand(app.Commands, func(cmd *cli.Command) {
+		if strings.Contains("\n"+cmd.Description, "\nypcrawl ") {
+			t.Errorf("%s: put its examples into UsageText, or indent them: a description runs its lines together", cmd.Name)
 		}
-	}
+	})
 }
 
 // manual is every command with its flags, and the topics, as Markdown.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,11 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"ypcrawl/cli/notify"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -81,77 +78,6 @@ func TestCrawlWaitsForNobody(t *testing.T) {
 	}
 	if len(early) > 0 || len(got) != 3 || <-got != "/start" || <-got != "/n" || <-got != "/" {
 		t.Errorf("%d gave up before the last page was asked for, %d more were left", len(early), len(got))
-	}
-}
-
-// TestMessagesUntilDelivered: what nobody took is sent by the next run, once; the same is told once a
-// day, and each end of a run.
-func TestMessagesUntilDelivered(t *testing.T) {
-	t.Parallel()
-	var got atomic.Value
-	got.Store("")
-	fails := &atomic.Bool{}
-	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var m notify.Message
-		if fails.Load() {
-			w.WriteHeader(http.StatusBadRequest) // which no other try mends
-		} else if err := json.NewDecoder(r.Body).Decode(&m); err == nil {
-			got.Store(got.Load().(string) + fmt.Sprintf("%s %s %s %d\n", m.Event, m.Source, m.Severity, m.Run))
-		}
-	}))
-	t.Cleanup(hook.Close)
-	dir, err := newDirectoryFailing("layout")
-	if err != nil {
-		t.Fatal(err)
-	}
-	source := httptest.NewServer(dir)
-	t.Cleanup(source.Close)
-	s := newSeat(t)
-	crawl := func(want int) string {
-		t.Helper()
-		got.Store("")
-		code := s.types(t.Context(), "", "run", "--source", "demo", "--base-url", source.URL, "--states", "CA", "--max-cities", "4", "--categories", "Plumbers", "--max-pages", "1", "--notify", hook.URL+"/n")
-		if code != want {
-			t.Fatalf("exit %d, want %d: %s", code, want, s.err.text())
-		}
-		return got.Load().(string)
-	}
-	fails.Store(true)
-	if got := crawl(ExitLayout); got != "" {
-		t.Errorf("got %s", got)
-	}
-	fails.Store(false)
-	const alarm, first, second = "layout_alarm demo critical 1\n", "run_ended demo critical 1\n", "run_ended demo warning 2\n"
-	if got := crawl(ExitBlocked); got != alarm+first+second {
-		t.Errorf("got\n%s", got)
-	}
-	if got := crawl(ExitBlocked); got != "run_ended demo warning 3\n" {
-		t.Errorf("got\n%s", got)
-	}
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(s.dir, "yp.db")})
-	storetest.Same(t, "kept", storetest.Table(t, db, "SELECT event, run_id, sent_at IS NOT NULL FROM messages ORDER BY id"), []string{"layout_alarm|1|1", "run_ended|1|1", "run_ended|2|1", "run_ended|3|1"})
-}
-
-// TestNotifySettings: what a settings file says of run reaches the commands that have the flag.
-func TestNotifySettings(t *testing.T) {
-	t.Parallel()
-	asked := make(chan string, 10)
-	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.URL.Path }))
-	t.Cleanup(hook.Close)
-	path := configure(t, "ping: "+hook.URL+"/secret\nnotify: \"true\"\n")
-	s := newSeat(t)
-	s.out, s.err = &screenOf{tty: tty{width: 100}}, &screenOf{tty: tty{width: 100}}
-	for _, command := range []string{"recover", "export"} {
-		p := &Program{Schema: s.schema, Streams: Streams{In: strings.NewReader(""), Out: s.out, Err: s.err, Getenv: env(nil)}}
-		if code := p.Run(t.Context(), []string{"ypcrawl", "--db", filepath.Join(s.dir, "no.db"), "--config", path, command}); code != ExitError {
-			t.Errorf("%s: exit %d: %s", command, code, s.err.text())
-		}
-		if start, end := <-asked, <-asked; start != "/secret/start" || end != "/secret/fail" {
-			t.Errorf("%s: %s, %s", command, start, end)
-		}
-	}
-	if strings.Contains(s.err.text(), "secret") {
-		t.Errorf("got %s", s.err.text())
 	}
 }
 

@@ -6,9 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 // TestTexts: how numbers, times, ends and addresses are written for people, and how lists that they write are read.
 func TestTexts(t *testing.T) {
@@ -16,6 +19,9 @@ func TestTexts(t *testing.T) {
 	after := func(d time.Duration) string { return moment(noon, noon.Add(d)) }
 	before := func(d time.Duration) string { return ago(noon, noon.Add(-d)) }
 	next := func(n report.Next) string { return n.Text(noon) }
+	todo := func(is store.SourceState, until time.Time, reason string) string {
+		return (&report.SourceStatus{Name: "demo", Availability: is, Until: until, Reason: reason}).WhatToDo(noon)
+	}
 	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
 	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
 	rebuild := func(db, logs string) string {
@@ -67,6 +73,13 @@ func TestTexts(t *testing.T) {
 		{
 			next(report.Next{When: report.NextLater, Why: "why", At: yp.Stamp{Time: noon.Add(time.Minute)}, Remedy: "x"}),
 			"claimable at 12:01:00Z (in 1m00s): why. `ypcrawl x` changes that",
+		},
+		// Of a source that is open, that is held for a while, and of one whose quarantine ends with the next run; status.txtar has the others.
+		{todo(store.SourceOpen, time.Time{}, ""), ""},
+		{todo(store.SourceHeld, noon.Add(time.Minute), "Retry-After"), "demo is held until 12:01:00Z (in 1m00s): Retry-After"},
+		{
+			todo(store.SourceQuarantined, noon, "cf_challenge"),
+			"demo is quarantined: cf_challenge; the next run requests one page, to see whether it answers. Wait; reset only if the site has lifted the block",
 		},
 		{report.ReasonText("penalty"), "a wait after blocks"},
 		{report.ReasonText("Retry-After"), "Retry-After"},

@@ -2,13 +2,9 @@ package cli
 
 import (
 	"bytes"
-	"encoding/json"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"testing"
-
-	"github.com/urfave/cli/v2"
 )
 
 func TestReadBuild(t *testing.T) {
@@ -42,34 +38,4 @@ func TestReadBuild(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestVersionCommand(t *testing.T) {
-	t.Parallel()
-	run := func(t *testing.T, args ...string) []byte {
-		t.Helper()
-		var out bytes.Buffer
-		app := &cli.App{Name: "ypcrawl", Writer: &out, Commands: []*cli.Command{versionCommand()}}
-		args, err := Prepare(app, append([]string{"ypcrawl", "version"}, args...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := app.Run(args); err != nil {
-			t.Fatal(err)
-		}
-		return out.Bytes()
-	}
-	t.Run("Text", func(t *testing.T) {
-		t.Parallel()
-		if out := string(run(t)); !strings.HasPrefix(out, "ypcrawl ") || !strings.Contains(out, runtime.Version()) {
-			t.Errorf("got %q", out)
-		}
-	})
-	t.Run("JSON", func(t *testing.T) {
-		t.Parallel()
-		var b buildInfo
-		if err := json.Unmarshal(run(t, "--json"), &b); err != nil || b.Version == "" || b.Go == "" || b.Platform == "" {
-			t.Errorf("got %+v, %v", b, err)
-		}
-	})
 }

@@ -114,7 +114,7 @@ func (b *served) ask(t *testing.T, method, path string, header map[string]string
 // TestGuard: who asks under another name, from another site, or for a change is refused.
 func TestGuard(t *testing.T) {
 	t.Parallel()
-	b := serve(t, Config{Hosts: []string{"crawl.example.com"}})
+	b := serve(t, Config{Hosts: []string{"crawl.example.com"}, Plain: map[string]http.Handler{"/metrics": http.NotFoundHandler()}})
 	port := b.url[strings.LastIndex(b.url, ":"):]
 	type headers map[string]string
 	for _, c := range []struct {
@@ -130,6 +130,9 @@ func TestGuard(t *testing.T) {
 		{"a name that was allowed", "GET", "/", headers{"Host": "crawl.example.com"}, "", 200},
 		{"and on another port", "GET", "/", headers{"Host": "Crawl.Example.com:8443"}, "", 200},
 		{"rebound name", "GET", "/", headers{"Host": "evil.example" + port}, "", 403},
+		{"what monitoring asks", "GET", "/metrics", nil, "", 404},
+		{"rebound name, metrics", "GET", "/metrics", headers{"Host": "evil.example" + port}, "", 403},
+		{"a change of metrics", "POST", "/metrics", nil, "", 405},
 		{"rebound name, style", "GET", "/static/page.css", headers{"Host": "evil.example" + port}, "", 403},
 		{"a name that begins like ours", "GET", "/", headers{"Host": "127.0.0.1.evil.example" + port}, "", 403},
 		{"another port", "GET", "/", headers{"Host": "127.0.0.1:1"}, "", 403},
