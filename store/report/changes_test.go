@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -81,43 +80,6 @@ func TestChanges(t *testing.T) {
 	want := "demo/c||<nil>|OR|no name; id: odd|<nil>|1|[\"no name\",\"id: odd\"]|0 demo/a|Acme|Oakland|CA|street: 1 Main St → –; phone: – → 555|7|<nil>|[]|0"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
-	}
-}
-
-func TestHistory(t *testing.T) {
-	t.Parallel()
-	b := told(t)
-	for id, want := range map[string]string{"b": "restored|Best|8 dropped|Best|8 new|Best|8", "c": "rejected||<nil>"} {
-		of, err := b.History(t.Context(), "demo", id)
-		noErr(t, err)
-		if got := listed(t, b.Reader, "changes", report.Choice{Values: map[string]any{"listing": of}, Columns: strings.Fields("kind name company_id")}); got != want {
-			t.Errorf("%s: got %s, want %s", id, got, want)
-		}
-	}
-	for _, c := range [][2]string{{"demo", "z"}, {"nowhere", "a"}} {
-		var unknown *report.NotFoundError
-		if _, err := b.History(t.Context(), c[0], c[1]); !errors.As(err, &unknown) {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
-}
-
-func TestFindRun(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 1, "CA")
-	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, command, started_at, heartbeat_at, finished_at, outcome) VALUES
-		(20, 'ABCDEFGH', 'h', 1, 'x', '2026-11-20T12:00:00.000Z', 'x', 'x', 'done'), (21, 'ABCDXYZW', 'h', 1, 'x', '2026-11-20T13:00:00.000Z', 'x', 'x', 'dead'),
-		(22, '23456ABC', 'h', 1, 'x', '2026-11-20T14:00:00.000Z', 'x', NULL, 'running')`)
-	for word, want := range map[string]int64{"20": 20, "21": 21, "Last": 22} {
-		if r, err := b.FindRun(t.Context(), word); err != nil || r.ID != want {
-			t.Errorf("%s: %+v, %v", word, r, err)
-		}
-	}
-	for _, word := range []string{"99", "ABCDEFGH", ""} {
-		var unknown *report.NotFoundError
-		if _, err := b.FindRun(t.Context(), word); !errors.As(err, &unknown) || !strings.Contains(err.Error(), `no run "`+word) {
-			t.Errorf("%q: %v", word, err)
-		}
 	}
 }
 

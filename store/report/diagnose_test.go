@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 )
 
@@ -21,19 +20,5 @@ func TestHostAvailability(t *testing.T) {
 		if g, err := b.HostAvailability(t.Context(), host); err != nil || !g.Open() {
 			t.Errorf("%s: %+v, %v", host, g, err)
 		}
-	}
-}
-
-func TestSources(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 1, "CA")
-	other, err := b.Source(t.Context(), "other", "http://other")
-	noErr(t, err)
-	r, err := b.StartRun(t.Context(), other, "other", false)
-	noErr(t, err)
-	noErr(t, r.Finish(t.Context(), checkpoint.OutcomeDone, 0))
-	all, err := b.Sources(t.Context())
-	if err != nil || len(all) != 2 || all[0].Name != "demo" || all[0].Availability != store.SourceOpen || all[0].Remedy != "" {
-		t.Errorf("%+v, %v", all, err)
 	}
 }

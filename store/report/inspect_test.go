@@ -3,8 +3,6 @@ package report_test
 import (
 	"database/sql"
 	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -97,51 +95,4 @@ func TestNextOfClosedSource(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestFindTarget(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 3, "CA")
-	ctx := t.Context()
-	want := table(t, b.DB(), `SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-		WHERE c.slug = 'city-1-CA' AND k.slug = 'dentists'`)[0]
-	execute(t, b.DB(), `UPDATE cities SET slug = lower(slug)`, `INSERT INTO categories (slug, name) VALUES ('bakers', 'Bakers')`)
-	for _, word := range []string{want, "city-1-ca/dentists", "City-1-CA/Dentists"} {
-		if id, err := b.FindTarget(ctx, word, 0); err != nil || fmt.Sprint(id) != want {
-			t.Errorf("%s: %d, %v; want %s", word, id, err, want)
-		}
-	}
-	for word, hint := range map[string]string{
-		"999":                  "targets list",
-		"dentists":             "want an id, or city/category",
-		"city-1-cx/dentists":   `no city like "city-1-cx": did you mean city-1-ca?`,
-		"city-1-ca/dentsits":   `no category like "dentsits": did you mean Dentists?`,
-		"city-1-ca/bakers":     "it was not planned",
-		"city-1-ca/zookeepers": `no category like "zookeepers": nothing was planned for it`,
-		"springfield/dentists": `no city like "springfield": nothing was planned for it`,
-	} {
-		_, err := b.FindTarget(ctx, word, 0)
-		var unknown *report.NotFoundError
-		if !errors.As(err, &unknown) || !strings.Contains(err.Error(), hint) {
-			t.Errorf("%s: %v, want a hint of %q", word, err, hint)
-		}
-	}
-	t.Run("several sources", func(t *testing.T) {
-		other, err := b.Source(ctx, "other", "http://x")
-		noErr(t, err)
-		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-			SELECT %d, city_id, category_id, state, population, priority, max_pages, created_at FROM targets WHERE source_id = 1`, other))
-		_, err = b.FindTarget(ctx, "city-1-ca/dentists", 0)
-		var ambiguous *report.NotFoundError
-		if !errors.As(err, &ambiguous) || ambiguous.Hint != "add --source demo or --source other" {
-			t.Errorf("got %v", err)
-		}
-		id, err := b.FindTarget(ctx, "city-1-ca/dentists", other)
-		if err != nil || fmt.Sprint(id) == want {
-			t.Errorf("of the other source: %d, %v", id, err)
-		}
-		if _, err := b.FindTarget(ctx, want, other); err == nil {
-			t.Error("an id of one source was found in the other")
-		}
-	})
 }

@@ -1,13 +1,11 @@
 package report_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -161,16 +159,9 @@ func TestQuery(t *testing.T) {
 	t.Parallel()
 	b := mixed(t)
 	execute(t, b.DB(), `INSERT INTO proxies (url, name, created_at) VALUES ('http://me:sekret@h', 'http://me:xxxxx@h', 'x')`)
-	for query, want := range map[string]string{
-		`SELECT count(*) AS n, max(name) FROM sources`:                                                               "1|demo",
-		`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3) SELECT group_concat(i) FROM n`: "1,2,3",
-		`SELECT url, name FROM proxies`:                                                                              "<nil>|http://me:xxxxx@h",
-		`SELECT name, state FROM v_proxies`:                                                                          "http://me:xxxxx@h|active",
-	} {
-		var r rows
-		if err := b.Query(t.Context(), query, &r); err != nil || strings.Join(r.texts, " ") != want {
-			t.Errorf("%s: %v, %v", query, r.texts, err)
-		}
+	var r rows
+	if err := b.Query(t.Context(), `SELECT url, name FROM proxies`, &r); err != nil || r.texts[0] != "<nil>|http://me:xxxxx@h" {
+		t.Errorf("%v, %v", r.texts, err)
 	}
 	for _, query := range []string{
 		`DELETE FROM sources`, `DROP TABLE runs`, `PRAGMA user_version = 9`, `PRAGMA journal_mode`, `ATTACH 'x.db' AS x`, `VACUUM INTO 'x.db'`, `BEGIN`, `CREATE TEMP TABLE x (y)`,
@@ -179,16 +170,5 @@ func TestQuery(t *testing.T) {
 		if err := b.Query(t.Context(), query, &rows{}); !errors.Is(err, store.ErrReadsOnly) {
 			t.Errorf("%s: %v", query, err)
 		}
-	}
-	if err := b.Query(t.Context(), `SELECT 1; SELECT 2`, &rows{}); !errors.Is(err, store.ErrStatements) {
-		t.Errorf("two: %v", err)
-	}
-	if err := b.Query(t.Context(), `SELEC 1`, &rows{}); err == nil || errors.Is(err, store.ErrReadsOnly) {
-		t.Errorf("no SQL: %v", err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := b.Query(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n`, &rows{}); err == nil {
-		t.Error("a question without an end has one")
 	}
 }

@@ -100,22 +100,6 @@ func TestSentenceOfOwnPages(t *testing.T) {
 	}
 }
 
-// TestOutcomeText: every outcome of a run has words of its own.
-func TestOutcomeText(t *testing.T) {
-	t.Parallel()
-	seen := map[string]string{}
-	for _, o := range []checkpoint.Outcome{
-		checkpoint.OutcomeDone, checkpoint.OutcomeInterrupted, checkpoint.OutcomeBudget, checkpoint.OutcomeError, "dead",
-		checkpoint.OutcomeBlocked, checkpoint.OutcomeNoProxies, checkpoint.OutcomeLayout, "running",
-	} {
-		text := report.OutcomeText(string(o))
-		if seen[text] != "" {
-			t.Errorf("%s and %s are both %q", o, seen[text], text)
-		}
-		seen[text] = string(o)
-	}
-}
-
 // TestMap: each figure of a state by what stands in its rows, and none that is not known.
 func TestMap(t *testing.T) {
 	t.Parallel()

@@ -282,17 +282,3 @@ func TestPassOfStates(t *testing.T) {
 		t.Errorf("of a city of CA: %+v", passes)
 	}
 }
-
-func TestPassText(t *testing.T) {
-	t.Parallel()
-	at := func(d, h int) time.Time { return time.Date(2026, 11, d, h, 0, 0, 0, time.UTC) }
-	for want, p := range map[string]report.Pass{
-		"pass of source demo from 2026-11-20 03:00 to 04:00Z, 3 runs, finished":               {Source: "demo", Began: yp.Stamp{Time: at(20, 3)}, Ended: yp.Stamp{Time: at(20, 4)}, Runs: 3, State: report.PassFinished},
-		"pass of source demo from 2026-11-20 03:00 to 2026-11-21 04:00Z, 1 run, not finished": {Source: "demo", Began: yp.Stamp{Time: at(20, 3)}, Ended: yp.Stamp{Time: at(21, 4)}, Runs: 1, State: report.PassStopped},
-		"first pass of source demo in progress since 2026-11-20 03:00Z, 1 run":                {Source: "demo", Began: yp.Stamp{Time: at(20, 3)}, Runs: 1, State: report.PassRunning, First: true},
-	} {
-		if got := p.Text(); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -77,23 +76,6 @@ func TestHealthBeforeAnySuccess(t *testing.T) {
 	same(t, "successes", table(t, b.DB(), `SELECT source, ifnull(successful_24h, 'NULL') FROM v_crawl_health`), []string{"demo|0"})
 }
 
-func TestStatusOfNothing(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 0)
-	s, err := b.Status(t.Context(), store.Scope{SourceID: b.scope.SourceID})
-	noErr(t, err)
-	for _, name := range strings.Fields("targets kinds errors hosts workers") {
-		if rows := partOf(s, name).Rows; len(rows) != 0 {
-			t.Errorf("%s: %v", name, rows)
-		}
-	}
-	same(t, "never rolled up", part(s, "sources", "source", "availability", "status", "success_1h_percent", "rated_at"), []string{"demo|open|<nil>|<nil>|<nil>"})
-	text, err := yp.JSON(s, "")
-	if noErr(t, err); !strings.Contains(string(text), `"errors":[],`) || !strings.Contains(string(text), `"status":null,`) {
-		t.Errorf("%s", text)
-	}
-}
-
 func TestStatusOfSources(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
@@ -121,22 +103,6 @@ func TestStatusOfSources(t *testing.T) {
 	if s := readStatus(t, b, b.scope); len(s.Sources) != 1 || s.Sources[0].Name != "demo" {
 		t.Errorf("of one source: %+v", s.Sources)
 	}
-}
-
-func TestStatusOfWorkers(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 4, "CA", "TX")
-	for i := range 3 {
-		noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(i, 1), yp.WorkerName(i), checkpoint.Usage{Memory: 30_000_000}))
-	}
-	c := b.claim(t, 1)
-	execute(t, b.DB(), `UPDATE workers SET claims = 200, claim_retries = 3, pages = 7, listings = 210 WHERE worker_id = '`+yp.WorkerID(1, 1)+`'`,
-		`INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', 'x')`,
-		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at) VALUES (900, 'worker_0_pid_9', 'amber', 'elsewhere', 9, 'x', 'x')`)
-	noErr(t, b.run.Dismiss(t.Context(), yp.WorkerID(2, 1), checkpoint.Usage{}))
-	same(t, "workers", part(readStatus(t, b, store.Scope{}), "workers", "worker_id", "state"), []string{"worker_0_pid_1|running", "worker_1_pid_1|running", "worker_0_pid_9|silent"})
-	same(t, "in its state", part(readStatus(t, b, store.Scope{States: []string{c.Place.State}}), "workers", strings.Fields("worker_id target_id page claims retries_percent listings memory_bytes")...),
-		[]string{fmt.Sprintf("%s|%d|1|200|1.5|210|30000000", yp.WorkerID(1, 1), c.TargetID)})
 }
 
 // request is a row of requests that ended so long ago.

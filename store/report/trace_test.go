@@ -70,21 +70,6 @@ func TestTarget(t *testing.T) {
 	same("attempts", "attempt worker_id ended error message duration_ms pages", "1|"+c.Worker.ID+"|failed|TIMEOUT|it hangs|2000|0")
 	same("requests", "http_status error_class waited_ms wait_reason latency_ms proxy result_count outcome retry_seq",
 		"429|http_429|42000|Retry-After|120|http://p:1|<nil>|failure|0", "<nil>|timeout|42000|Retry-After|120|http://p:1|<nil>|failure|1")
-	again := "; next try at "
-	texts := cells(r, "steps", "what")
-	for i, text := range texts {
-		if head, _, found := strings.Cut(text, again); found {
-			texts[i] = head
-		}
-	}
-	want := []string{
-		"waited 42.0 s: Retry-After", "asked GET http://x/y via http://p:1 as honest", "page 1 retry: a detail", "answered 429 in 120 ms: http_429",
-		"waited 42.0 s: Retry-After", "asked GET http://x/y again (1) via http://p:1 as honest", "page 1 rotated: a detail", "no answer in 120 ms: timeout",
-		"failed TIMEOUT after 2.0 s: it hangs; 0 pages, 0 listings, 0 new or changed",
-	}
-	if !strings.HasPrefix(texts[0], "attempt 1 begins, ") || !strings.HasSuffix(texts[0], ", from page 1, as honest: ") && !strings.Contains(texts[0], "from page 1") || !slices.Equal(texts[1:], want) {
-		t.Errorf("steps: got\n%s\nwant\n%s", strings.Join(texts, "\n"), strings.Join(want, "\n"))
-	}
 }
 
 // TestSteps: steps and requests stand in the order in which they happened, also those of one millisecond.
@@ -113,25 +98,6 @@ func TestSteps(t *testing.T) {
 	}
 	if got := cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:]; !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
-func TestTargetLimit(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	for range 4 {
-		c := b.claim(t, 0)
-		for c.TargetID != 1 { // the first by priority is taken again and again
-			c = b.claim(t, 0)
-		}
-		noErr(t, b.Release(t.Context(), c, "stop"))
-		clock.Move(time.Hour)
-	}
-	for limit, want := range map[int]string{1: "[4]", 3: "[2 3 4]", 9: "[1 2 3 4]", 0: "[1 2 3 4]"} {
-		r := readTarget(t, b, 1, limit)
-		if got := fmt.Sprint(cells(r, "attempts", "attempt")); got != want || r.Get("attempts_kept") != int64(4) {
-			t.Errorf("limit %d: %s, want %s", limit, got, want)
-		}
 	}
 }
 
