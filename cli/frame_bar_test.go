@@ -83,6 +83,7 @@ func TestFrame(t *testing.T) {
 		"zero":                   {halfway(), 0, ""},
 		"0 %":                    {zero, 60, "   0% |            |  0/200 targets · 0 pages · ETA unknown"},
 		"100%":                   {all, 60, " 100% |██████████|  200/200 targets · 0 pages · 0.0 pages/s"},
+		"none":                   {Snapshot{}, 40, " 100% |██████████████████|  0/0 targets"},
 		"slow":                   {slow, 80, "  50% |███████       |  100/200 targets · 456 pages · 3.2 pages/s · ETA unknown"},
 		"pace":                   {paced, 90, `  50% |████████         |  100/200 targets · ETA 2m10s · waiting 12s · Crawl-delay\x1b[2J`},
 		"held":                   {held, 90, "  50% |███████████████████                   |  100/200 targets · waiting until 14:05:33Z"},

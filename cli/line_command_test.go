@@ -107,3 +107,16 @@ func TestWorst(t *testing.T) {
 		})
 	}
 }
+
+func TestDrawnScreenWrapsNowhere(t *testing.T) {
+	t.Parallel()
+	var out tty
+	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99), "short"}
+	if err := drawScreen(&out, lines, 40); err != nil {
+		t.Fatal(err)
+	}
+	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\r\n" + strings.Repeat("é", 40) + "\r\nshort\x1b[K\r\n\x1b[J"
+	if got := out.String(); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}

@@ -230,6 +230,9 @@ func TestPassesOfSources(t *testing.T) {
 
 	// What is listed is what is counted.
 	passes, n := mustPasses(t, w), 0
+	if text := passes[0].Text(); !strings.HasPrefix(text, "first pass of source demo from 2026-11-20 12:00 to 2026-11-21 1") {
+		t.Error(text)
+	}
 	since := map[string]any{"since": report.ChangesSince(report.MarkOf(passes).At, passes)}
 	if n := len(strings.Fields(listed(t, w.Reader, "changes", report.Choice{Values: since, Columns: []string{"source"}}))); n != 5 {
 		t.Errorf("%d changes are listed, want 4 of demo and 1 of two", n)
