@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"ypcrawl/crawl/demo"
-	"ypcrawl/crawl/site"
 )
 
 func TestSameSeedSameBytes(t *testing.T) {
@@ -142,49 +141,6 @@ func TestSearchShowsTheSamePage(t *testing.T) {
 	}
 }
 
-func parse(t *testing.T, d http.Handler, src *site.Source, uri string) *site.Page {
-	t.Helper()
-	u, err := src.BaseURL().Parse(uri)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := get(d, uri)
-	p, err := src.ParsePage(w.Body.Bytes(), u, w.Code)
-	if err != nil {
-		t.Fatalf("%s: %v", uri, err)
-	}
-	return p
-}
-
-// TestLastPage: the last page has no next link, and none is found after it.
-func TestLastPage(t *testing.T) {
-	t.Parallel()
-	d, g := setup(t, demo.Config{})
-	src, err := site.Builtin("demo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tried := 0
-	for _, p := range g.In("VT")[:12] {
-		first := parse(t, d, src, "/"+p.Slug+"/dentists")
-		if first.Outcome != site.OK {
-			continue
-		}
-		tried++
-		last := (first.SiteTotal + 29) / 30
-		uri := func(n int) string { return fmt.Sprintf("/%s/dentists?page=%d", p.Slug, n) }
-		if page := parse(t, d, src, uri(last)); page.NextURL != "" {
-			t.Errorf("%s: the last page links to %s", p.Slug, page.NextURL)
-		}
-		if w := get(d, uri(last+1)); w.Code != http.StatusNotFound {
-			t.Errorf("%s: past the end status %d", p.Slug, w.Code)
-		}
-	}
-	if tried < 5 {
-		t.Errorf("only %d targets have results", tried)
-	}
-}
-
 var cityLink = regexp.MustCompile(`<li><a href="/([a-z0-9-]+)">`)
 
 // TestIndexesReachEveryCity: sitemap, states and letters lead to all places.
@@ -216,20 +172,6 @@ func TestIndexesReachEveryCity(t *testing.T) {
 	unlettered := cityLink.FindAllString(get(d, "/state-ca").Body.String(), -1)
 	if len(unlettered) == 0 || len(unlettered) > 20 {
 		t.Errorf("the unlettered index holds %d cities", len(unlettered))
-	}
-}
-
-func TestRobots(t *testing.T) {
-	t.Parallel()
-	d, _ := setup(t, demo.Config{Fail: map[string]float64{"503": 1}})
-	w := get(d, "/robots.txt")
-	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
-		t.Errorf("status %d, %s", w.Code, w.Header().Get("Content-Type"))
-	}
-	for _, line := range []string{"User-agent: *\n", "Disallow: /redirect/\n", "User-agent: BadBot\nDisallow: /\n"} {
-		if !strings.Contains(w.Body.String(), line) {
-			t.Errorf("no %q in %q", line, w.Body.String())
-		}
 	}
 }
 
