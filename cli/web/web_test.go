@@ -111,6 +111,40 @@ func (b *served) ask(t *testing.T, method, path string, header map[string]string
 	return answer, string(text)
 }
 
+// never is what no page may have: a hostile text as markup or as it acts on a terminal, and what can't be shown.
+var never = []string{"<script>alert", "\u202e", "ZgotmplZ", "could not be read", " style=", "--db t.db --db"}
+
+// page is what an address must be answered with.
+type page struct {
+	status int
+	wants  []string
+}
+
+// answers asks for a page, and compares.
+func (b *served) answers(t *testing.T, path string, c page) string {
+	t.Helper()
+	answer, text := b.ask(t, http.MethodGet, path, nil, "")
+	if answer.StatusCode != c.status {
+		t.Errorf("%.40s: status %d, want %d", path, answer.StatusCode, c.status)
+	}
+	compare(t, path, text, c.wants, never)
+	return text
+}
+
+func compare(t *testing.T, path, text string, wants, never []string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%.40s lacks %q:\n%s", path, want, text)
+		}
+	}
+	for _, word := range never {
+		if strings.Contains(text, word) {
+			t.Errorf("%.40s has %q:\n%s", path, word, text)
+		}
+	}
+}
+
 // TestGuard: who asks under another name, from another site, or for a change is refused.
 func TestGuard(t *testing.T) {
 	t.Parallel()
@@ -190,46 +224,29 @@ func TestLargeHeader(t *testing.T) {
 func TestViews(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
-	for _, c := range []struct {
-		path  string
-		code  int
-		wants []string
-	}{
-		{"/", 200, []string{"A run crawls demo", "0 of 120", "Texas: 0 % of 60 targets done, crawled now", `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "Alaska: nothing planned", "5.0 %"}},
-		{"/?by=coverage", 200, []string{"Texas: 5.0 % of what the site lists was seen", "California: not known"}},
-		{"/?by=freshness", 200, []string{"California: not known"}},
-		{"/?by=success", 200, []string{"States"}},
-		{"/?by=new", 200, []string{"States"}},
-		{"/?by=<b>", 404, []string{"The map can&#39;t show &#34;&lt;b&gt;&#34;"}},
-		{"/states", 200, []string{`<a href="/states/TX">Texas</a>`}},
-		{"/states/tx", 200, []string{`<th scope="col" class="n">Texas</th>`, `<a href="/queue?categories=`, "&lt;script&gt;alert(1)&lt;/script&gt;\\" + "u202e&lt;b&gt;"}},
-		{"/states/AK", 200, []string{"Nothing is planned there"}},
-		{"/states/ZZ", 404, []string{"There is no state"}},
-		{"/states/" + url.PathEscape("<script>"), 404, []string{"&lt;SCRIPT&gt;"}},
-		{"/states?a=TX&b=CA", 200, []string{
+	for path, c := range map[string]page{
+		"/":                                     {200, []string{"A run crawls demo", "0 of 120", "Texas: 0 % of 60 targets done, crawled now", `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "Alaska: nothing planned", "5.0 %"}},
+		"/?by=coverage":                         {200, []string{"Texas: 5.0 % of what the site lists was seen", "California: not known"}},
+		"/?by=freshness":                        {200, []string{"California: not known"}},
+		"/?by=success":                          {200, []string{"States"}},
+		"/?by=new":                              {200, []string{"States"}},
+		"/?by=<b>":                              {404, []string{"The map can&#39;t show &#34;&lt;b&gt;&#34;"}},
+		"/states":                               {200, []string{`<a href="/states/TX">Texas</a>`}},
+		"/states/tx":                            {200, []string{`<th scope="col" class="n">Texas</th>`, `<a href="/queue?categories=`, "&lt;script&gt;alert(1)&lt;/script&gt;\\" + "u202e&lt;b&gt;"}},
+		"/states/AK":                            {200, []string{"Nothing is planned there"}},
+		"/states/ZZ":                            {404, []string{"There is no state"}},
+		"/states/" + url.PathEscape("<script>"): {404, []string{"&lt;SCRIPT&gt;"}},
+		"/states?a=TX&b=CA": {200, []string{
 			`class="n">Texas</th>`, `class="n">California</th>`,
 			`<th scope="col" class="n">Texas</th><th scope="col" class="n">California</th>`, `<th scope="row">targets</th><td class="n">60</td><td class="n">60</td>`,
 			`<th scope="row">done</th><td class="n">0.0%</td><td class="n">0.0%</td>`, `<th scope="row">troubled</th><td class="n">0</td><td class="n">0</td>`,
 			`<th scope="row">listings</th><td class="n">2</td><td class="n">0</td>`, `<th scope="row">coverage</th><td class="n">5.0%</td><td class="n">–</td>`,
 			`<th scope="row">success</th><td class="n">0.0%</td><td class="n">–</td>`,
 		}},
-		{"/states?a=" + strings.Repeat("x", 5000), 404, []string{"There is no state"}},
-		{"/nothing", 404, []string{"There is no page /nothing."}},
+		"/states?a=" + strings.Repeat("x", 5000): {404, []string{"There is no state"}},
+		"/nothing":                               {404, []string{"There is no page /nothing."}},
 	} {
-		answer, text := b.ask(t, "GET", c.path, nil, "")
-		if answer.StatusCode != c.code {
-			t.Errorf("%.40s: %d, want %d: %s", c.path, answer.StatusCode, c.code, text)
-		}
-		for _, want := range c.wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("%.40s does not say %q:\n%s", c.path, want, text)
-			}
-		}
-		for _, never := range []string{"<script>alert", "\u202e", "ZgotmplZ", "could not be read", " style="} {
-			if strings.Contains(text, never) {
-				t.Errorf("%.40s has %q:\n%s", c.path, never, text)
-			}
-		}
+		b.answers(t, path, c)
 	}
 }
 
@@ -249,14 +266,11 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// counted is a view with one part that counts how often it is read, and changes every time.
-func counted(s *Server, reads *atomic.Int64) {
-	s.mux.Handle("GET /counted", s.serveView(View{Path: "/counted", Title: "Counted", Parts: []Part{{
-		Name: "unreadable", Asks: []string{"q"},
-		Read: func(context.Context, *report.Reader, url.Values) (any, error) {
-			reads.Add(1)
-			return nil, errors.New("on purpose: what it shows is when it was last read")
-		},
+// only has the server serve a view with one part at a path.
+func (s *Server) only(path, template string, read func(ctx context.Context) (any, error)) {
+	s.mux.Handle("GET "+path, s.serveView(View{Path: path, Title: "Only", Parts: []Part{{
+		Name: template, Asks: []string{"q"},
+		Read: func(ctx context.Context, _ *report.Reader, _ url.Values) (any, error) { return read(ctx) },
 	}}}))
 }
 
@@ -311,7 +325,12 @@ func TestTwentyViewers(t *testing.T) {
 	t.Parallel()
 	const every = 40 * time.Millisecond
 	var reads atomic.Int64
-	b := serve(t, Config{Every: every}, func(s *Server) { counted(s, &reads) })
+	b := serve(t, Config{Every: every}, func(s *Server) {
+		s.only("/counted", "unreadable", func(context.Context) (any, error) {
+			reads.Add(1)
+			return nil, errors.New("on purpose: what it shows is when it was last read")
+		})
+	})
 	began := time.Now()
 	var all []func()
 	var first *bufio.Scanner
@@ -399,15 +418,12 @@ func TestRefusedLater(t *testing.T) {
 	var refused atomic.Bool
 	b := serve(t, Config{Every: 20 * time.Millisecond}, func(s *Server) {
 		s.beatEvery = 60 * time.Millisecond
-		s.mux.Handle("GET /vanishes", s.serveView(View{Path: "/vanishes", Title: "Vanishes", Parts: []Part{{
-			Name: "bars",
-			Read: func(context.Context, *report.Reader, url.Values) (any, error) {
-				if refused.Load() {
-					return nil, &Refusal{http.StatusNotFound, "It is not there any more.", "Look elsewhere."}
-				}
-				return []bar{}, nil
-			},
-		}}}))
+		s.only("/vanishes", "bars", func(context.Context) (any, error) {
+			if refused.Load() {
+				return nil, &Refusal{http.StatusNotFound, "It is not there any more.", "Look elsewhere."}
+			}
+			return []bar{}, nil
+		})
 	})
 	lines, _ := b.stream(t, "/vanishes")
 	next(t, lines, "part")
@@ -423,12 +439,9 @@ func TestSlowViewer(t *testing.T) {
 	var n atomic.Int64
 	b := serve(t, Config{Every: 5 * time.Millisecond}, func(s *Server) {
 		s.sendTime = 50 * time.Millisecond
-		s.mux.Handle("GET /large", s.serveView(View{Path: "/large", Title: "Large", Parts: []Part{{
-			Name: "unreadable",
-			Read: func(context.Context, *report.Reader, url.Values) (any, error) {
-				return nil, errors.New(strings.Repeat("x", 1<<20) + fmt.Sprint(n.Add(1)))
-			},
-		}}}))
+		s.only("/large", "unreadable", func(context.Context) (any, error) {
+			return nil, errors.New(strings.Repeat("x", 1<<20) + fmt.Sprint(n.Add(1)))
+		})
 	})
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(b.url, "http://"))
 	storetest.NoError(t, err)
@@ -462,14 +475,11 @@ func TestStopsPromptly(t *testing.T) {
 	asked := make(chan struct{})
 	var logged bytes.Buffer
 	b := serve(t, Config{Timeout: time.Minute, Logger: zerolog.New(zerolog.SyncWriter(&logged))}, func(s *Server) {
-		s.mux.Handle("GET /hangs", s.serveView(View{Path: "/hangs", Title: "Hangs", Parts: []Part{{
-			Name: "figures",
-			Read: func(ctx context.Context, _ *report.Reader, _ url.Values) (any, error) {
-				close(asked)
-				<-ctx.Done()
-				return nil, ctx.Err()
-			},
-		}}}))
+		s.only("/hangs", "figures", func(ctx context.Context) (any, error) {
+			close(asked)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
 	})
 	answered := make(chan struct{})
 	go func() {
@@ -530,21 +540,18 @@ func TestNothingIsMissed(t *testing.T) {
 	t.Parallel()
 	var n, byFeed atomic.Int64
 	b := serve(t, Config{Every: 5 * time.Millisecond}, func(s *Server) {
-		s.mux.Handle("GET /moves", s.serveView(View{Path: "/moves", Title: "Moves", Parts: []Part{{
-			Name: "unreadable",
-			Read: func(ctx context.Context, _ *report.Reader, q url.Values) (any, error) {
-				was := n.Load()
-				if ctx.Value(http.ServerContextKey) == nil {
-					byFeed.Add(1)
-				} else if was == 1 { // the second viewer: it changes, and the feed tells, before he has his answer
-					n.Store(2)
-					for before := byFeed.Load(); byFeed.Load() < before+3; {
-						time.Sleep(time.Millisecond)
-					}
+		s.only("/moves", "unreadable", func(ctx context.Context) (any, error) {
+			was := n.Load()
+			if ctx.Value(http.ServerContextKey) == nil {
+				byFeed.Add(1)
+			} else if was == 1 { // the second viewer: it changes, and the feed tells, before he has his answer
+				n.Store(2)
+				for before := byFeed.Load(); byFeed.Load() < before+3; {
+					time.Sleep(time.Millisecond)
 				}
-				return nil, fmt.Errorf("it is %d", was)
-			},
-		}}}))
+			}
+			return nil, fmt.Errorf("it is %d", was)
+		})
 	})
 	first, _ := b.stream(t, "/moves")
 	next(t, first, "part")
