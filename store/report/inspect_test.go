@@ -51,47 +51,33 @@ func TestNext(t *testing.T) {
 // TestNextOfClosedSource: a target that is due waits for its source.
 func TestNextOfClosedSource(t *testing.T) {
 	t.Parallel()
+	held := func(why string) string {
+		return `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', '` + why + `', 'x')`
+	}
 	for name, tc := range map[string]struct {
-		sql  []string
-		want report.Next
+		sql         string
+		when        report.NextWhen
+		why, remedy string
 	}{
-		"disabled": {
-			[]string{`UPDATE sources SET enabled = 0`},
-			report.Next{When: report.NextNever, Why: "its source is disabled", Remedy: "sources enable demo"},
-		},
-		"alarm": {
-			[]string{`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`},
-			report.Next{When: report.NextNever, Why: "its source is paused: no names", Remedy: "sources enable demo"},
-		},
-		"paused": {
-			[]string{`UPDATE sources SET paused_until = '` + ahead(time.Hour) + `', paused_code = 'AUTH_FAILED', paused_reason = '401'`},
-			report.Next{When: report.NextLater, Why: "its source is paused: 401", Remedy: "sources enable demo"},
-		},
-		"quarantined": {
-			[]string{`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
-				VALUES (1, 'quarantined', 'cf_challenge', '` + ago(time.Hour) + `', '` + ahead(time.Hour) + `', '` + ago(0) + `')`},
-			report.Next{When: report.NextLater, Why: "its source is quarantined: cf_challenge"},
-		},
-		"penalty": {
-			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'penalty', 'x')`},
-			report.Next{When: report.NextLater, Why: "its source is held: a wait after blocks"},
-		},
-		"Retry-After": {
-			[]string{`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '` + ahead(time.Hour) + `', 'Retry-After', 'x')`},
-			report.Next{When: report.NextLater, Why: "its source is held: Retry-After"},
-		},
+		"disabled": {`UPDATE sources SET enabled = 0`, report.NextNever, "disabled", "sources enable demo"},
+		"alarm":    {`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`, report.NextNever, "paused: no names", "sources enable demo"},
+		"paused":   {`UPDATE sources SET paused_until = '` + ahead(time.Hour) + `', paused_code = 'AUTH_FAILED', paused_reason = '401'`, report.NextLater, "paused: 401", "sources enable demo"},
+		"quarantined": {`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
+			VALUES (1, 'quarantined', 'cf_challenge', '` + ago(time.Hour) + `', '` + ahead(time.Hour) + `', '` + ago(0) + `')`, report.NextLater, "quarantined: cf_challenge", ""},
+		"penalty":     {held("penalty"), report.NextLater, "held: a wait after blocks", ""},
+		"Retry-After": {held("Retry-After"), report.NextLater, "held: Retry-After", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, 1, "CA")
-			execute(t, b.DB(), tc.sql...)
+			execute(t, b.DB(), tc.sql)
 			got, err := b.Next(t.Context(), 1)
 			noErr(t, err)
 			if (got.When == report.NextLater) == got.At.IsZero() {
 				t.Errorf("at %s", got.At)
 			}
-			if got.At = (yp.Stamp{}); got != tc.want {
-				t.Errorf("got %+v, want %+v", got, tc.want)
+			if got.At = (yp.Stamp{}); got != (report.Next{When: tc.when, Why: "its source is " + tc.why, Remedy: tc.remedy}) {
+				t.Errorf("got %+v, want %+v", got, tc)
 			}
 		})
 	}

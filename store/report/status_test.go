@@ -105,48 +105,37 @@ func TestStatusOfSources(t *testing.T) {
 	}
 }
 
-// request is a row of requests that ended so long ago.
-func request(finished time.Duration, kind, outcome, class, proxy string, results int) string {
-	null := func(s string) string {
-		if s == "" {
-			return "NULL"
-		}
-		return "'" + s + "'"
+// request is a row of requests that ended so long ago, of one result or a failure.
+func request(kind, class string, d time.Duration) string {
+	outcome, rest := "'success', NULL", "1, 30"
+	if class != "" {
+		outcome, rest = "'failure', '"+class+"'", "NULL, NULL"
 	}
-	found := "NULL"
-	if outcome == "success" {
-		found = fmt.Sprint(results)
-	}
-	return fmt.Sprintf(`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms, result_count, proxy)
-		VALUES (1, 1, 1, 'c', '%s', 'http://x/y', '%s', '%s', '%s', %s, 0, %s, %s)`, kind, ago(finished), ago(finished), outcome, null(class), found, null(proxy))
+	return fmt.Sprintf(`INSERT INTO requests (source_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms, parse_ok, result_count)
+		VALUES (1, 'x', '%s', 'u', '%s', '%[2]s', %s, 0, %s)`, kind, ago(d), outcome, rest)
+}
+
+// attempt is a row of attempts of a target, which ended so long ago.
+func attempt(target int, ended, code string, d time.Duration) string {
+	return fmt.Sprintf(`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, duration_ms, ended, error_code)
+		VALUES (%d, (SELECT count(*) + 50 FROM crawl_attempts), 1, 'w', 1, 0, 'x', '%s', 400, '%s', '%s')`, target, ago(d), ended, code)
 }
 
 func TestStatusOfTheHour(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 2, "CA")
-	execute(t, b.DB(),
-		request(time.Minute, "listing", "success", "", "http://p:1", 30),
-		request(59*time.Minute, "listing", "success", "", "", 12),
-		request(61*time.Minute, "listing", "success", "", "http://p:1", 30),
-		request(time.Minute, "listing", "failure", "http_403", "http://p:1", 0),
-		request(time.Minute, "listing", "failure", "rate_limited", "http://p:1", 0),
-		request(time.Minute, "robots", "success", "", "", 0),
-	)
+	execute(t, b.DB(), request("listing", "", time.Minute), request("listing", "", 59*time.Minute), request("listing", "", 61*time.Minute),
+		request("listing", "http_403", time.Minute), request("listing", "rate_limited", time.Minute), request("robots", "", time.Minute))
 	s := readStatus(t, b, store.Scope{})
 	hour := strings.Fields("source pages_1h rows_1h detail_pages_1h")
-	same(t, "hour", part(s, "last_hour", hour...), []string{"demo|2|42|0"})
+	same(t, "hour", part(s, "last_hour", hour...), []string{"demo|2|60|0"})
 }
 
 func TestStatusOfErrors(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 3, "CA")
-	attempt := func(target int, finished time.Duration, code string) string {
-		ended := map[bool]string{true: "done", false: "failed"}[code == "SUCCESS"]
-		return fmt.Sprintf(`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, duration_ms, ended, error_code)
-			VALUES (%d, (SELECT count(*) + 50 FROM crawl_attempts), 1, 'w', 1, 0, '%s', '%s', 400, '%s', '%s')`, target, ago(finished), ago(finished), ended, code)
-	}
-	execute(t, b.DB(), attempt(1, time.Hour, "TIMEOUT"), attempt(1, 2*time.Hour, "TIMEOUT"), attempt(2, time.Hour, "TIMEOUT"),
-		attempt(3, time.Hour, "PARSE_ERROR"), attempt(3, 8*24*time.Hour, "BLOCKED_PROXY"), attempt(3, time.Hour, "SUCCESS"))
+	execute(t, b.DB(), attempt(1, "failed", "TIMEOUT", time.Hour), attempt(1, "failed", "TIMEOUT", 2*time.Hour), attempt(2, "failed", "TIMEOUT", time.Hour),
+		attempt(3, "failed", "PARSE_ERROR", time.Hour), attempt(3, "failed", "BLOCKED_PROXY", 8*24*time.Hour), attempt(3, "done", "SUCCESS", time.Hour))
 	same(t, "errors", part(readStatus(t, b, store.Scope{}), "errors", "error_code", "occurrences", "targets", "mean_duration_ms"), []string{"TIMEOUT|3|2|400", "PARSE_ERROR|1|1|400"})
 	same(t, "of another source", part(readStatus(t, b, store.Scope{SourceID: 77}), "errors", "error_code"), nil)
 }

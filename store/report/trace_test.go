@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,16 +22,8 @@ func readTarget(t *testing.T, b *bundle, id int64, attempts int) *report.Record 
 }
 
 // cells are the rows of a part, its columns as words.
-func cells(r *report.Record, part, columns string) (all []string) {
-	p := r.Part(part)
-	for _, row := range p.Rows {
-		var words []string
-		for _, c := range strings.Fields(columns) {
-			words = append(words, fmt.Sprint(p.Value(row, c)))
-		}
-		all = append(all, strings.Join(words, "|"))
-	}
-	return all
+func cells(r *report.Record, part, columns string) []string {
+	return valuesOf(r.Part(part), strings.Fields(columns)...)
 }
 
 // tell notes a step and a request on a claim, as a worker does.
@@ -61,15 +52,9 @@ func TestTarget(t *testing.T) {
 	if r.Get("id") != c.TargetID || r.Get("attempts_kept") != int64(1) || r.Get("next") == nil {
 		t.Errorf("%v", r.Rows)
 	}
-	same := func(part, columns string, want ...string) {
-		t.Helper()
-		if got := cells(r, part, columns); !slices.Equal(got, want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", part, strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-	}
-	same("attempts", "attempt worker_id ended error message duration_ms pages", "1|"+c.Worker.ID+"|failed|TIMEOUT|it hangs|2000|0")
-	same("requests", "http_status error_class waited_ms wait_reason latency_ms proxy result_count outcome retry_seq",
-		"429|http_429|42000|Retry-After|120|http://p:1|<nil>|failure|0", "<nil>|timeout|42000|Retry-After|120|http://p:1|<nil>|failure|1")
+	same(t, "attempts", cells(r, "attempts", "attempt worker_id ended error message duration_ms pages"), []string{"1|" + c.Worker.ID + "|failed|TIMEOUT|it hangs|2000|0"})
+	same(t, "requests", cells(r, "requests", "http_status error_class waited_ms wait_reason latency_ms proxy result_count outcome retry_seq"),
+		[]string{"429|http_429|42000|Retry-After|120|http://p:1|<nil>|failure|0", "<nil>|timeout|42000|Retry-After|120|http://p:1|<nil>|failure|1"})
 }
 
 // TestSteps: steps and requests stand in the order in which they happened, also those of one millisecond.
@@ -96,13 +81,10 @@ func TestSteps(t *testing.T) {
 		"asked GET http://x/2 via http://p:1 as chrome", "answered 403 in 1.0 s: http_403",
 		"not asked yet: penalty", "still under way, or its process was killed and is not recovered yet",
 	}
-	if got := cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:]; !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
+	same(t, "steps", cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:], want)
 }
 
-// TestStepsOfWhatIsGone: a killed process, pruned requests, a text that is no list
-// of steps.
+// TestStepsOfWhatIsGone: what is left of an attempt is told, and how it ended.
 func TestStepsOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
@@ -110,19 +92,12 @@ func TestStepsOfWhatIsGone(t *testing.T) {
 		t.Errorf("never crawled: %v", r.Parts)
 	}
 	c := b.claim(t, 0)
-	says := func(metadata string, want ...string) {
-		t.Helper()
-		execute(t, b.DB(), fmt.Sprintf(`UPDATE crawl_attempts SET metadata = %s WHERE target_id = %d`, metadata, c.TargetID))
-		if got := cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:]; !slices.Equal(got, want) {
-			t.Errorf("%s: %q, want %q", metadata, got, want)
-		}
-	}
-	const noRequests, running = "no requests are kept of it: none was made, they were deleted as too old, or the process was killed first",
-		"still under way, or its process was killed and is not recovered yet"
-	says(`NULL`, noRequests, running)
-	says(`'{"steps": [{"at": "x", "event": "y"}], "dropped": 3}'`, "y", "3 steps more were not kept", noRequests, running)
-	execute(t, b.DB(), `UPDATE crawl_attempts SET ended = 'recovered', finished_at = '2099-01-01T00:00:00.000Z'`)
-	says(`'[1, 2]'`, "its steps are not known: the process ended before it could write them", noRequests, "recovered: its process had ended")
+	// A killed process, pruned requests, a text that is no list of steps.
+	execute(t, b.DB(), `UPDATE crawl_attempts SET ended = 'recovered', finished_at = '2099-01-01T00:00:00.000Z', metadata = '[1, 2]'`)
+	same(t, "of a killed process", cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:], []string{
+		"its steps are not known: the process ended before it could write them",
+		"no requests are kept of it: none was made, they were deleted as too old, or the process was killed first", "recovered: its process had ended",
+	})
 	for change, want := range map[string]string{
 		`ended = 'released', duration_ms = 1500, error_message = 'the run stops'`:                                             "released after 1.5 s: the run stops",
 		`ended = 'done', error_code = 'SUCCESS', duration_ms = 900, pages = 1, listings = 30, changed = 12`:                   "done after 900 ms; 1 page, 30 listings, 12 new or changed",
