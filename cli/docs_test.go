@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store/storetest"
 )
 
 // TestDocCommands: each command, flag and variable that a document or a text of help names is there, run by TestDocs or not: in
@@ -27,9 +29,7 @@ func TestDocCommands(t *testing.T) {
 	checked := 0
 	for _, doc := range append(docs, "../README.md") {
 		data, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		for _, name := range regexp.MustCompile(`YPCRAWL_[A-Z_]*[A-Z]\b`).FindAllString(string(data), -1) {
 			ofTests := strings.HasSuffix(doc, "/benchmarks.md") || strings.HasSuffix(doc, "/contributing.md")
 			if complaints := unknownVariables(app, []string{name + "=1"}); len(complaints) > 0 && !ofTests {

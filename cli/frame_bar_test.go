@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
+
+	"ypcrawl/store/storetest"
 )
 
 // screen is a terminal: it shows what a person would see after all that was written. (TestBarOnATerminal looks at a real one, and
@@ -193,9 +195,7 @@ func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 			"eta": "2m10s", "waiting": "12s: Crawl-delay",
 		}
 		var got map[string]any
-		if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, json.Unmarshal([]byte(lines[0]), &got))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
 		}

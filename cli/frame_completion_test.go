@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store/storetest"
 )
 
 // completingApp is the test app with the flags that have known values, and the
@@ -26,12 +28,8 @@ func asked(t *testing.T, words ...string) []string {
 	out := &bytes.Buffer{}
 	app.Writer = out
 	args, err := Prepare(app, slices.Concat([]string{"ypcrawl"}, words, []string{completionMark}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := app.Run(args); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
+	storetest.NoError(t, app.Run(args))
 	var found []string
 	for line := range strings.Lines(out.String()) {
 		word, _, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")

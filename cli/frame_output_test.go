@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -141,9 +142,7 @@ func TestTableFits(t *testing.T) {
 		if width < 0 {
 			s.Out = &out
 		}
-		if err := fresh().flush(s, &out); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, fresh().flush(s, &out))
 		got := strings.TrimRight(out.String(), "\n")
 		if got != want {
 			t.Errorf("in %d columns got\n%s\nwant\n%s", width, got, want)
@@ -161,9 +160,7 @@ func TestFactsFold(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	tab := facts("demo/1", "Joe's", "about", "one two three four five six", "website", "https://joes-plumbing.example/")
-	if err := tab.flush(&Streams{Out: &tty{width: 24}, NoColor: true}, &out); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, tab.flush(&Streams{Out: &tty{width: 24}, NoColor: true}, &out))
 	want := "demo/1   Joe's\nabout    one two three\n           four five six\nwebsite  https://joes-plumbing.example/\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -211,9 +208,7 @@ func TestWriteJSON(t *testing.T) {
 		t.Parallel()
 		const name = "a\x1b[2J\u202eb\u009bc\x7f\U000e0041é"
 		out := &tty{}
-		if err := writeJSON(out, row{name}); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, writeJSON(out, row{name}))
 		if strings.ContainsAny(out.String(), "\x1b\u202e\u009b\x7f\U000e0041") {
 			t.Errorf("raw: %q", out.String())
 		}

@@ -10,15 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store/storetest"
 )
 
 // configure writes a settings file and returns its path.
 func configure(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ypcrawl.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -99,9 +99,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte("? [a]\n: b"))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		path := filepath.Join(t.TempDir(), "y.yaml")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, os.WriteFile(path, file, 0o600))
 		if _, err := runShaped(t, "--config", path, "run"); err != nil && !isUsage(err) {
 			t.Fatalf("%T: %v", err, err)
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 // TestHints: every text in the code that names a command of this program gets the --db that was given where it
@@ -30,14 +32,10 @@ func TestHints(t *testing.T) {
 	found := 0
 	for _, dir := range []string{".", "../store", "../store/report", "../checkpoint", "../crawl", "../crawl/health", "../crawl/discover", "../crawl/site", "../crawl/fetch"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		for _, file := range slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") }) {
 			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, err)
 			for _, text := range textsForPeople(parsed) {
 				if !names.MatchString(text) {
 					continue

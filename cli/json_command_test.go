@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -113,9 +114,7 @@ func TestJSON(t *testing.T) {
 func (s *seat) trouble() (listing string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.dir, "yp.db"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	storetest.NoError(s.t, err)
 	defer func() { _ = db.Close() }()
 	for _, statement := range []string{
 		`UPDATE hosts SET held_until = '2099-01-01T00:00:00.000Z', held_for = 'Retry-After', delay_ms = 4000, delay_reason = 'slow'`,
@@ -127,17 +126,11 @@ func (s *seat) trouble() (listing string) {
 		}
 	}
 	err = db.QueryRowContext(s.t.Context(), `SELECT s.name || '/' || l.listing_id FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = l.source_id LIMIT 1`).Scan(&listing)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	storetest.NoError(s.t, err)
 	definition, err := os.ReadFile("../crawl/site/demo.yaml")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	storetest.NoError(s.t, err)
 	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n", "ask.sql": "SELECT 1 AS n"} {
-		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
+		storetest.NoError(s.t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 	}
 	return listing
 }
@@ -196,9 +189,7 @@ func TestFaultsOf(t *testing.T) {
 		`[{"seen_at":""}]`: false, `{"seen_at":"2026-11-20T23:50:00.000Z"}`: true, `{"seen":"2026-11-20T23:50:00Z"}`: false, `{"x":[{"worker":"amber"}]}`: false,
 	} {
 		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, json.Unmarshal([]byte(text), &v))
 		if faults := faultsOf("", v); (faults == nil) != good {
 			t.Errorf("%s: %q", text, faults)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -57,9 +58,7 @@ func TestScreenFits(t *testing.T) {
 	p := &Program{Streams: Streams{Out: &tty{width: 80}, Getenv: env(nil)}}
 	for _, height := range []int{1, 5, 12, 23, 40, 80} {
 		lines, err := p.screen(manyStates(51), height)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		if len(lines) > height {
 			t.Errorf("%d lines on a screen of %d", len(lines), height)
 		}
@@ -112,9 +111,7 @@ func TestDrawnScreenWrapsNowhere(t *testing.T) {
 	t.Parallel()
 	var out tty
 	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99), "short"}
-	if err := drawScreen(&out, lines, 40); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, drawScreen(&out, lines, 40))
 	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\r\n" + strings.Repeat("é", 40) + "\r\nshort\x1b[K\r\n\x1b[J"
 	if got := out.String(); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 // TestLogsOf: every database has a folder of its own, whatever name it is called by, and the
@@ -11,14 +13,10 @@ import (
 func TestLogsOf(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	t.Chdir(dir)
 	here, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for _, name := range []string{"data", "texas.db"} {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, "link")); err != nil && !os.IsExist(err) {
 			t.Fatal(err)

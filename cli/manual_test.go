@@ -10,6 +10,8 @@ import (
 
 	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store/storetest"
 )
 
 var update = flag.Bool("update", false, "write docs/cli.md and docs/ypcrawl.1 anew")
@@ -27,9 +29,7 @@ func TestManual(t *testing.T) {
 		"../docs/ypcrawl.1": string(md2man.Render([]byte("YPCRAWL 1\n=========\n\n# NAME\n\nypcrawl - " + app.Usage + "\n\n# SYNOPSIS\n\n**ypcrawl** *COMMAND* [*FLAGS*]\n" + text))),
 	} {
 		if *update {
-			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, os.WriteFile(name, []byte(want), 0o644))
 			continue
 		}
 		if got, err := os.ReadFile(name); err != nil || string(got) != want {
@@ -134,9 +134,7 @@ func TestHelpGroups(t *testing.T) {
 		}
 	}
 	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for _, cmd := range app.Commands {
 		if !cmd.Hidden && times[cmd.Name] != 1 {
 			t.Errorf("%s stands %d times in helpGroups; a list says its group in Under (store/report/list.go)", cmd.Name, times[cmd.Name])

@@ -42,9 +42,7 @@ func TestSecretsAreHidden(t *testing.T) {
 func TestCrawlWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	dir, err := newDirectory(demo.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	const targets = 4
 	var mu sync.Mutex
 	asked, all := 0, make(chan struct{})
@@ -94,9 +92,7 @@ func TestHangingReceiverAtTheEnd(t *testing.T) {
 	}))
 	t.Cleanup(hook.Close)
 	dir, err := newDirectoryFailing("layout")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	source := httptest.NewServer(dir)
 	t.Cleanup(source.Close)
 	s := newSeat(t)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ypcrawl/crawl/demo"
+	"ypcrawl/store/storetest"
 )
 
 // newDirectoryFailing is a demo directory where every request fails so.
@@ -51,9 +52,7 @@ type seat struct {
 func newSeat(t *testing.T) *seat {
 	t.Helper()
 	schema, err := os.ReadFile("../schema.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return &seat{t: t, dir: t.TempDir(), schema: string(schema)}
 }
 
@@ -86,13 +85,9 @@ func TestResetAsks(t *testing.T) {
 	t.Parallel()
 	s := newSeat(t)
 	dir, err := newDirectoryFailing("layout")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	server, err := demo.Serve(t.Context(), "127.0.0.1:0", dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	t.Cleanup(func() { _ = server.Close() })
 	if code := s.types(t.Context(), "", small("--base-url", server.URL(), "--linger", "0")...); code != ExitFailures {
 		t.Fatalf("exit %d: %s", code, s.err.text())
