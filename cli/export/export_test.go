@@ -17,6 +17,7 @@ import (
 	"github.com/xuri/excelize/v2"
 
 	"ypcrawl/cli/export"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -39,20 +40,14 @@ func write(t testing.TB, f export.Format, opts export.Options, given ...[]any) [
 	t.Helper()
 	var buf bytes.Buffer
 	w, err := export.New(&buf, f, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	if given == nil {
 		given = rows()
 	}
 	for _, row := range given {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.Write(row))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.Close())
 	return buf.Bytes()
 }
 
@@ -83,9 +78,7 @@ func TestCSV(t *testing.T) {
 					r.Comma = '\t'
 				}
 				all, err := r.ReadAll()
-				if err != nil {
-					t.Fatal(err)
-				}
+				storetest.NoError(t, err)
 				return all
 			}
 			safe := make([][]string, len(plainTable))
@@ -119,14 +112,10 @@ func TestCSVEmptyCell(t *testing.T) {
 
 func TestXLSX(t *testing.T) {
 	book, err := excelize.OpenReader(bytes.NewReader(write(t, export.XLSX, export.Options{Columns: columns})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	defer func() { _ = book.Close() }()
 	got, err := book.GetRows("Listings")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for i := range got { // the library leaves empty cells at the end out
 		for len(got[i]) < len(plainTable[0]) {
 			got[i] = append(got[i], "")
@@ -157,9 +146,7 @@ func TestXLSXManySheets(t *testing.T) {
 	}
 	data := write(t, export.XLSX, export.Options{Columns: []string{"company_id"}}, ids...)
 	book, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipXMLSizeLimit: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	defer func() { _ = book.Close() }()
 	if diff := cmp.Diff([]string{"Listings", "Listings 2"}, book.GetSheetList()); diff != "" {
 		t.Error(diff)
@@ -231,9 +218,7 @@ func FuzzCells(f *testing.F) {
 				}
 			case export.XLSX:
 				book, err := excelize.OpenReader(buf)
-				if err != nil {
-					t.Fatal(err)
-				}
+				storetest.NoError(t, err)
 				_ = book.Close()
 			}
 		}
@@ -258,9 +243,7 @@ func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "out")
 	f, err := export.Create(name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	if _, err := f.WriteString("hello"); err != nil {
 		t.Fatal(err)
 	}
@@ -274,13 +257,9 @@ func TestFile(t *testing.T) {
 		t.Errorf("begun over a file that is there: %v", err)
 	}
 	again, err := export.Create(name, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	again.Abort()
-	if err := errors.Join(os.Chmod(name, 0o640), published(name, "bye", true)); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, errors.Join(os.Chmod(name, 0o640), published(name, "bye", true)))
 	data, _ := os.ReadFile(name)
 	info, err := os.Stat(name)
 	if err != nil || string(data) != "bye" || info.Mode().Perm() != 0o640 {
@@ -288,12 +267,8 @@ func TestFile(t *testing.T) {
 	}
 	// A folder has the name, or another file has taken it meanwhile.
 	other, err := export.Create(filepath.Join(dir, "other"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "other"), []byte("theirs"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
+	storetest.NoError(t, errors.Join(os.WriteFile(filepath.Join(dir, "other"), []byte("theirs"), 0o600), os.Mkdir(filepath.Join(dir, "folder"), 0o700)))
 	if _, err := other.Publish(); !errors.Is(err, export.ErrExists) {
 		t.Errorf("published over another one: %v", err)
 	}
@@ -312,9 +287,7 @@ func TestFile(t *testing.T) {
 func namesIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -330,14 +303,10 @@ func TestRemoveParts(t *testing.T) {
 		".week-1.csv.ypcrawl-AAAAAAAA.part", ".all-TX[1].csv.ypcrawl-BBBBBBBB.part", // killed
 		".week-1.csv.part", "week-1.csv", ".other.CCCCCCCC.part", "x.ypcrawl-DDDDDDDD.part",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	held, err := export.Create(filepath.Join(dir, "week-2.csv"), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	export.RemoveParts(dir)
 	if _, err := held.Publish(); err != nil {
 		t.Fatal(err)
