@@ -33,6 +33,6 @@
 //
 // Imports: store and yp. What fetches is met through the Pacer interface.
 //
-// Tests: tables at every threshold and on both sides of it, with a fake clock;
-// the four scenarios on real files; query plans.
+// Tests: tables at every threshold and on both sides of it, with a fake clock and
+// real files; query plans.
 package health

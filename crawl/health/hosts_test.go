@@ -133,16 +133,12 @@ func TestObservedPenalties(t *testing.T) {
 		p.want(t, "a hold 30s penalty: 2 blocks in a row") // the one from above
 	})
 	for name, seen := range map[string]Seen{
-		"a time-out":                   timeout,
-		"a page that can't be parsed":  {Class: yp.ClassParseError},
-		"a deferral of our own":        {Class: yp.ClassRateLimited},
-		"a 429":                        {Class: yp.ClassHTTP429, HostFault: true},
-		"a layout that is not known":   {Class: yp.ClassParseError},
-		"a fault that has no class":    {HostFault: true},
-		"a success of another host":    {Host: "b"},
-		"a failure of another host":    {Host: "b", HostFault: true},
-		"a challenge of another host":  {Host: "b", Block: true},
-		"a parse error of another one": {Host: "b", Class: yp.ClassParseError},
+		"a time-out":                  timeout,
+		"a page that can't be parsed": {Class: yp.ClassParseError},
+		"a deferral of our own":       {Class: yp.ClassRateLimited},
+		"a 429":                       {Class: yp.ClassHTTP429, HostFault: true},
+		"a success of another host":   {Host: "b"},
+		"a challenge of another host": {Host: "b", Block: true},
 	} {
 		whilePacing(t, "the row goes on after "+name, func(t *testing.T, p *pacing) {
 			p.see(t, 1, blocked)

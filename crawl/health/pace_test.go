@@ -11,7 +11,7 @@ import (
 
 func TestNextDelay(t *testing.T) {
 	const ms, s = time.Millisecond, time.Second
-	failing, wild, fine := Window{20, 5, 0}, Window{20, 2, 2}, Window{20, 0, 0}
+	failing, fine := Window{20, 5, 0}, Window{20, 0, 0}
 	for _, c := range []struct {
 		name                      string
 		current, configured, want time.Duration
@@ -22,7 +22,6 @@ func TestNextDelay(t *testing.T) {
 		{"10 requests will do to slow down", 2 * s, 2 * s, 4 * s, Window{10, 3, 0}, "slowed down: 3 of the last 10 requests failed"},
 		{"20 % failed", 2 * s, 2 * s, 2 * s, Window{20, 4, 0}, ""},
 		{"more than 20 % failed", 2 * s, 2 * s, 4 * s, Window{20, 5, 0}, "slowed down: 5 of the last 20 requests failed"},
-		{"5 % challenged", 2 * s, 2 * s, 2 * s, Window{20, 1, 1}, ""},
 		{"more than 5 % challenged", 2 * s, 2 * s, 4 * s, Window{20, 2, 2}, "slowed down: 2 of the last 20 requests were challenged"},
 		{"1 of 10 challenged", 2 * s, 2 * s, 4 * s, Window{10, 1, 1}, "slowed down: 1 of the last 10 requests were challenged"},
 		{"up to 60 s", 50 * s, 2 * s, 60 * s, failing, "slowed down: 5 of the last 20 requests failed"},
@@ -30,7 +29,6 @@ func TestNextDelay(t *testing.T) {
 		{"configured beyond 60 s", 90 * s, 90 * s, 90 * s, failing, ""},
 		{"below the configured delay, which was raised", 1 * s, 4 * s, 8 * s, failing, "slowed down: 5 of the last 20 requests failed"},
 		{"from no delay", 0, 0, 500 * ms, failing, "slowed down: 5 of the last 20 requests failed"},
-		{"from 500 ms", 500 * ms, 0, s, wild, "slowed down: 2 of the last 20 requests were challenged"},
 		{"95 % well", 8 * s, 2 * s, 8 * s, Window{20, 1, 0}, ""},
 		{"19 requests do not make it faster", 8 * s, 2 * s, 8 * s, Window{19, 0, 0}, ""},
 		{"more than 95 % well", 8 * s, 2 * s, 4 * s, fine, "speeding up: 20 of the last 20 requests went well"},
@@ -38,8 +36,6 @@ func TestNextDelay(t *testing.T) {
 		{"not below it", 2 * s, 2 * s, 2 * s, fine, ""},
 		{"back to none", 500 * ms, 0, 0, fine, ""},
 		{"nearly back to none", s, 0, 500 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
-		{"back to a small one", 600 * ms, 100 * ms, 100 * ms, fine, ""},
-		{"no delay and all is well", 0, 0, 0, fine, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next, reason := NextDelay(c.current, c.configured, c.w)
@@ -48,20 +44,6 @@ func TestNextDelay(t *testing.T) {
 			}
 		})
 	}
-	t.Run("up and down again in a bounded number of steps", func(t *testing.T) {
-		for _, configured := range []time.Duration{0, 100 * ms, 2 * s} {
-			d, steps := configured, 0
-			for ; d < MaxDelay; steps++ {
-				d, _ = NextDelay(d, configured, failing)
-			}
-			for ; d > configured; steps++ {
-				d, _ = NextDelay(d, configured, fine)
-			}
-			if d != configured || steps > 16 {
-				t.Errorf("%s: back at %s after %d steps", configured, d, steps)
-			}
-		}
-	})
 }
 
 func TestPenalty(t *testing.T) {

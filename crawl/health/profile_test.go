@@ -177,18 +177,6 @@ func TestClockSetBack(t *testing.T) {
 		p = step(t, p, forbidden, past.Add(29*time.Minute), Failing, yp.ClassAuthError)
 		step(t, p, forbidden, past.Add(30*time.Minute), Quarantined, yp.ClassAuthError)
 	})
-	t.Run("a probe blocks another for 5 minutes at most", func(t *testing.T) {
-		p := quarantined()
-		p.QuarantineUntil, p.ProbeUntil = past, noon
-		if p = p.sane(past); p.probeDue(past.Add(ProbeTime-1)) || !p.probeDue(past.Add(ProbeTime)) {
-			t.Errorf("a probe is due at the wrong time: %+v", p)
-		}
-	})
-	t.Run("a probe that began later", func(t *testing.T) {
-		if p := quarantined().Probed(false, "", past); !p.QuarantineUntil.Equal(past.Add(time.Hour)) {
-			t.Errorf("until %s", p.QuarantineUntil)
-		}
-	})
 }
 
 type classes = map[yp.ErrorClass]int
