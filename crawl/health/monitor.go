@@ -157,7 +157,7 @@ func (m *Monitor) MendClock(ctx context.Context) error {
 		err = m.db.Write(ctx, mendClock)
 	}
 	if err != nil {
-		return fmt.Errorf("look for times that are too far ahead: %w", err)
+		return fmt.Errorf("cut times that are too far ahead: %w", err)
 	}
 	return nil
 }
@@ -165,7 +165,7 @@ func (m *Monitor) MendClock(ctx context.Context) error {
 func mendClock(tx *store.Tx) error {
 	for _, query := range mendAhead {
 		if err := tx.Run(query, tx.Now); err != nil {
-			return fmt.Errorf("cut times that are too far ahead: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -191,9 +191,6 @@ func (p Profile) Probed(ok bool, class yp.ErrorClass, now time.Time) Profile {
 	p.Class = cmp.Or(class, p.Class, yp.ClassUnknown)
 	p.Cooldown = min(2*p.Cooldown, MaxCooldown)
 	p.QuarantineUntil = now.Add(p.Cooldown)
-	if p.FailingSince.IsZero() {
-		p.FailingSince = now
-	}
 	return p
 }
 
