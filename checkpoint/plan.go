@@ -83,13 +83,6 @@ func (k *Keeper) Source(ctx context.Context, name, baseURL string) (id int64, er
 	return id, err
 }
 
-// BaseURL returns the base URL under which the source was last crawled; empty
-// when it is not known here.
-func (k *Keeper) BaseURL(ctx context.Context, name string) (string, error) {
-	s, _, err := k.StoredSource(ctx, name)
-	return s.BaseURL, err
-}
-
 // Categories returns the ids of the categories, adding the new ones.
 func (k *Keeper) Categories(ctx context.Context, cats []yp.Category) (ids []int64, err error) {
 	err = k.write(ctx, "register categories", func(tx *store.Tx) error {

@@ -5,10 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net"
-	"net/url"
-	"slices"
-	"strings"
 
 	"ypcrawl/store"
 )
@@ -64,8 +60,7 @@ func (k *Keeper) StoredSource(ctx context.Context, name string) (s StoredSource,
 type NewSource struct {
 	Name       string // as in Definition
 	BaseURL    string
-	Definition string   // YAML
-	BuiltIn    []string // names that no definition may take, nor the hosts where they were crawled
+	Definition string // YAML
 }
 
 // Added is what became of a NewSource.
@@ -76,43 +71,23 @@ type Added struct {
 	Changed bool // its definition is another one now
 }
 
-// SourceTakenError says that a name or a host belongs to another source.
-type SourceTakenError struct {
-	Name    string // of the source that is there
-	BaseURL string
-	Host    bool // it is the host that is taken, else the name
-	BuiltIn bool
-}
-
-func (e *SourceTakenError) Error() string {
-	switch {
-	case e.Host && e.BuiltIn:
-		return fmt.Sprintf("%s is crawled by the built-in source %s", e.BaseURL, e.Name)
-	case e.Host:
-		return fmt.Sprintf("%s is already the source %s", e.BaseURL, e.Name)
-	case e.BuiltIn:
-		return fmt.Sprintf("%s is the name of a built-in source", e.Name)
-	}
-	return fmt.Sprintf("the name %s belongs to %s", e.Name, e.BaseURL)
-}
-
 const (
 	insertStaged = `INSERT INTO sources (name, base_url, stage, definition, created_at, updated_at) VALUES (?1, ?2, 'sandbox', ?3, ?4, ?4)`
 	updateStaged = `UPDATE sources SET base_url = ?1, definition = ?2, updated_at = ?3 WHERE id = ?4`
 )
 
 // AddSource stores a source, in the sandbox, or a definition in place of the one that it has:
-// its stage stays. A sandbox then crawls its targets anew, whatever became of them. The error
-// is a *SourceTakenError when its name or its host belongs to another one.
+// its stage stays. A sandbox then crawls its targets anew, whatever became of them.
 func (k *Keeper) AddSource(ctx context.Context, n NewSource) (added Added, err error) {
 	err = k.write(ctx, "add source "+n.Name, func(tx *store.Tx) error {
-		old, err := n.find(tx)
-		if err != nil {
-			return err
-		}
-		if old == nil {
+		var old StoredSource
+		err := tx.Get(oneStored, []any{n.Name}, store.Fields(&old)...)
+		if errors.Is(err, sql.ErrNoRows) {
 			added = Added{Stage: StageSandbox, Enabled: true, Changed: true}
 			return tx.Run(insertStaged, n.Name, n.BaseURL, n.Definition, tx.Now)
+		}
+		if err != nil {
+			return err
 		}
 		added = Added{Stage: old.Stage, Enabled: old.Enabled, Updated: true, Changed: old.Definition != n.Definition}
 		err = tx.Run(updateStaged, n.BaseURL, n.Definition, tx.Now, old.ID)
@@ -122,42 +97,6 @@ func (k *Keeper) AddSource(ctx context.Context, n NewSource) (added Added, err e
 		return errors.Join(tx.Run(restartTargets, old.ID, SandboxTargets), tx.Run(forgetStaged, old.ID))
 	})
 	return added, err
-}
-
-// find returns the row that the source has already, nil = none.
-func (n NewSource) find(tx *store.Tx) (own *StoredSource, err error) {
-	all, err := store.All(tx, listStored, nil, store.Fields[StoredSource])
-	for i := range all {
-		s := &all[i]
-		builtIn := slices.Contains(n.BuiltIn, s.Name)
-		switch {
-		case s.Name == n.Name && builtIn:
-			return nil, &SourceTakenError{Name: s.Name, BaseURL: s.BaseURL, BuiltIn: true}
-		case s.Name == n.Name:
-			own = s
-		case SameHost(s.BaseURL, n.BaseURL):
-			return nil, &SourceTakenError{Name: s.Name, BaseURL: s.BaseURL, Host: true, BuiltIn: builtIn}
-		}
-	}
-	return own, err
-}
-
-// SameHost reports whether two base URLs are at one host: with or without "www.", by
-// http or https.
-func SameHost(a, b string) bool {
-	x, errX := url.Parse(a)
-	y, errY := url.Parse(b)
-	return errX == nil && errY == nil && hostKey(x) == hostKey(y)
-}
-
-func hostKey(u *url.URL) string {
-	host := strings.TrimPrefix(strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), "www.")
-	switch port := u.Port(); port {
-	case "", "80", "443":
-		return host
-	default:
-		return net.JoinHostPort(host, port)
-	}
 }
 
 // ErrNotStaged says that the definition of a source is not in the database: it has no stages.

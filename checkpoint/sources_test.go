@@ -76,7 +76,7 @@ func emptyKeeper(t *testing.T) *checkpoint.Keeper {
 
 // sourceAt is what was found at an address, with a score of 80.
 func sourceAt(name, base string) checkpoint.NewSource {
-	return checkpoint.NewSource{Name: name, BaseURL: base, Definition: "name: " + name + "\n", BuiltIn: []string{"builtin"}}
+	return checkpoint.NewSource{Name: name, BaseURL: base, Definition: "name: " + name + "\n"}
 }
 
 func addSource(t *testing.T, k *checkpoint.Keeper, n checkpoint.NewSource) checkpoint.Added {
@@ -109,32 +109,6 @@ func TestAddSource(t *testing.T) {
 	}
 }
 
-func TestSourceTaken(t *testing.T) {
-	t.Parallel()
-	k := emptyKeeper(t)
-	addSource(t, k, sourceAt("acme", "https://acme.com"))
-	execute(t, k.DB(), `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES ('builtin', 'http://127.0.0.1:8080', 'x', 'x')`)
-	for name, c := range map[string]struct {
-		n    checkpoint.NewSource
-		want string
-	}{
-		"host of another name":  {sourceAt("acme2", "http://www.ACME.com."), "https://acme.com is already the source acme"},
-		"name of a built-in":    {sourceAt("builtin", "https://other.com"), "builtin is the name of a built-in source"},
-		"host of a built-in":    {sourceAt("mine", "http://127.0.0.1:8080/x"), "http://127.0.0.1:8080 is crawled by the built-in source builtin"},
-		"a built-in, once more": {sourceAt("builtin", "http://127.0.0.1:8080"), "builtin is the name of a built-in source"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var taken *checkpoint.SourceTakenError
-			if _, err := k.AddSource(t.Context(), c.n); !errors.As(err, &taken) || taken.Error() != c.want {
-				t.Errorf("%v, want %s", err, c.want)
-			}
-		})
-	}
-	if got := table(t, k.DB(), `SELECT name, base_url FROM sources ORDER BY id`); got[0] != "acme|https://acme.com" || got[1] != "builtin|http://127.0.0.1:8080" || len(got) != 2 {
-		t.Error(got)
-	}
-}
-
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	k := emptyKeeper(t)
@@ -152,24 +126,6 @@ func TestPromote(t *testing.T) {
 	}
 	if _, err := k.Promote(t.Context(), "nobody"); err == nil {
 		t.Error("a source that is not there was promoted")
-	}
-}
-
-func TestSameHost(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"https://acme.com", "http://www.acme.com/x?y", true},
-		{"https://acme.com:443", "http://ACME.com.:80", true},
-		{"http://127.0.0.1:1", "http://127.0.0.1:2", false},
-		{"http://a.acme.com", "http://acme.com", false},
-		{"http://%zz", "http://%zz", false},
-	} {
-		if got := checkpoint.SameHost(c.a, c.b); got != c.want {
-			t.Errorf("%s and %s: %t", c.a, c.b, got)
-		}
 	}
 }
 

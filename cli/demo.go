@@ -34,17 +34,17 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	last, err := r.keeper.BaseURL(ctx, demoSource)
+	stored, _, err := r.keeper.StoredSource(ctx, demoSource)
 	if err != nil {
 		return nil, err
 	}
 	keep := context.WithoutCancel(ctx) // an interrupted crawl finishes its pages
-	u, err := url.Parse(last)
+	u, err := url.Parse(stored.BaseURL)
 	var server *demo.Server
 	if err == nil && u.Hostname() == "127.0.0.1" && u.Port() != "" {
 		server, err = demo.Serve(keep, "127.0.0.1:"+u.Port(), dir)
 	}
-	if last != "" && r.several() && (err != nil || u.Hostname() != "127.0.0.1") {
+	if stored.BaseURL != "" && r.several() && (err != nil || u.Hostname() != "127.0.0.1") {
 		return stop, nil
 	}
 	if server == nil {

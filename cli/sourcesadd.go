@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -30,18 +29,15 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	n := checkpoint.NewSource{Name: src.Name(), BaseURL: src.BaseURL().String(), Definition: string(src.YAML()), BuiltIn: site.Builtins()}
+	n := checkpoint.NewSource{Name: src.Name(), BaseURL: src.BaseURL().String(), Definition: string(src.YAML())}
 	if _, err := site.Parse(n.Name, src.YAML()); err != nil { // as `run` reads it
 		return err
 	}
 	if isBuiltin(n.Name) {
-		return fmt.Errorf("%w: give it another name in the file", &checkpoint.SourceTakenError{Name: n.Name, BuiltIn: true})
+		return fmt.Errorf("%s is the name of a built-in source: give it another name in the file", n.Name)
 	}
 	return p.with(c, create, func(k *database, _ store.Scope) error {
 		added, err := k.AddSource(c.Context, n)
-		if errors.As(err, new(*checkpoint.SourceTakenError)) {
-			return fmt.Errorf("%w: change base_url, or give the file that name", err)
-		}
 		if err != nil {
 			return err
 		}
