@@ -42,29 +42,6 @@ func TestLook(t *testing.T) {
 			t.Errorf("with three held: %+v, want 3", o)
 		}
 	})
-	t.Run("paused, disabled, held, parked and stuck ones never", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 5, "CA") // 10 targets
-		soon := yp.FormatTime(clock.Now().Add(time.Minute))
-		b.claim(t, 0) // target 1
-		execute(t, b.DB(),
-			`UPDATE targets SET enabled = 0 WHERE id IN (2, 3)`, `UPDATE targets SET paused = 1 WHERE id IN (4, 5)`,
-			`UPDATE targets SET status = 'STUCK' WHERE id = 6`, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 7`,
-			`UPDATE targets SET wait_reason = 'backoff', not_before = '`+soon+`' WHERE id IN (3, 5)`,
-			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+soon+`', enabled = id % 2, paused = id = 9 WHERE id IN (8, 9)`,
-			`UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE id = 10`)
-		if o := b.outlook(t, 100, time.Hour); o.Ready != 0 || !o.Next.IsZero() {
-			t.Errorf("%+v, want nothing, ever", o)
-		}
-	})
-	t.Run("elsewhere", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 1, "CA")
-		b.scope.States = []string{"TX"}
-		if o := b.outlook(t, 10, time.Hour); o.Ready != 0 || !o.Next.IsZero() {
-			t.Errorf("%+v, want nothing", o)
-		}
-	})
 	t.Run("no such source", func(t *testing.T) {
 		t.Parallel()
 		b := setup(t, 1, "CA")
@@ -99,23 +76,11 @@ func TestNextDue(t *testing.T) {
 					t.Errorf("horizon %s: %+v, want next %s", s.horizon, o, stamp(s.want))
 				}
 			}
-			clock.Move(90*time.Second - time.Millisecond)
-			early := func() {
-				t.Helper()
-				if _, err := b.Wake(t.Context(), b.scope); err != nil {
-					t.Fatal(err)
+			for i, early := range []time.Duration{time.Millisecond, 0} {
+				clock.Move(at.Add(-early).Sub(clock.Now()))
+				if n, err := b.Wake(t.Context(), b.scope); err != nil || n != i {
+					t.Errorf("%s early: woke %d (%v), want %d", early, n, err, i)
 				}
-				if c, err := b.Claim(t.Context(), b.worker(1), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
-					t.Errorf("a millisecond early: %+v (%v)", c, err)
-				}
-			}
-			early()
-			clock.Move(time.Millisecond)
-			if _, err := b.Wake(t.Context(), b.scope); err != nil {
-				t.Fatal(err)
-			}
-			if o := b.outlook(t, 9, 0); o.Ready != 1 {
-				t.Errorf("when it is due: %+v", o)
 			}
 			b.claim(t, 1)
 		})
@@ -214,20 +179,9 @@ func TestWake(t *testing.T) {
 	}
 }
 
-// TestResuming: whoever goes on with an interrupted crawl waits for nothing; who
-// begins another one, for two minutes.
+// TestResuming: whoever goes on with an interrupted crawl waits for nothing.
 func TestResuming(t *testing.T) {
 	t.Parallel()
-	free := func(t *testing.T, b *bundle, yes bool) {
-		t.Helper()
-		if _, err := b.Wake(t.Context(), b.scope); err != nil {
-			t.Fatal(err)
-		}
-		c, err := b.Claim(t.Context(), b.worker(1), b.scope, 5)
-		if yes && err != nil || !yes && !errors.Is(err, checkpoint.ErrNothing) {
-			t.Errorf("claimed %+v (%v), want it free: %t", c, err, yes)
-		}
-	}
 	for name, interrupt := range map[string]func(t *testing.T, b *bundle, c *checkpoint.Claim){
 		"released": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
 			noErr(t, b.Release(t.Context(), c, "stop"))
@@ -258,33 +212,9 @@ func TestResuming(t *testing.T) {
 			b, _ := setupClock(t, 1, "CA")
 			b.scope.CategoryIDs = b.cats[:1]
 			interrupt(t, b, b.claim(t, 0))
-			free(t, b, true)
+			b.claim(t, 1)
 		})
 	}
-	t.Run("done, and due at once", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 1, "CA")
-		b.scope.CategoryIDs = b.cats[:1]
-		c := b.claim(t, 0)
-		clock.Move(time.Minute)
-		noErr(t, b.Complete(t.Context(), c, "", "", false))
-		b.recrawl(t)
-		free(t, b, false)
-		clock.Move(time.Minute - time.Millisecond)
-		free(t, b, false)
-		same(t, "until then it stays done", table(t, b.DB(), `SELECT count(*) FROM targets WHERE status = 'DONE' AND finished_at IS NOT NULL`), []string{"1"})
-		clock.Move(time.Millisecond)
-		free(t, b, true)
-	})
-	t.Run("failed, and enabled", func(t *testing.T) {
-		t.Parallel()
-		b := oneTarget(t)
-		if _, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, ""); err != nil {
-			t.Fatal(err)
-		}
-		execute(t, b.DB(), `UPDATE targets SET enabled = 1`)
-		free(t, b, true)
-	})
 }
 
 // TestPeek: the place of some target that could be claimed if its source were open.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -477,48 +476,5 @@ func TestIndexInNarrowScope(t *testing.T) {
 				t.Errorf("woke %d (%v), want the two indexes", n, err)
 			}
 		})
-	}
-}
-
-// TestKindsAtOnce: no two workers take the same target, of whatever kind.
-func TestKindsAtOnce(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 10, "CA") // 20 searches
-	b.want(t, "CA")
-	var ids []string
-	for i := range 60 {
-		ids = append(ids, fmt.Sprint(i))
-	}
-	b.found(t, "CA", ids...)
-	b.planIndexes(t, 1, "CA")
-	s := b.scope
-	s.Kinds = yp.Kinds()
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	taken := map[int64]int{}
-	for i := range 4 {
-		wg.Go(func() {
-			for {
-				c, err := b.Claim(t.Context(), b.worker(i), s, 100)
-				if err != nil {
-					if !errors.Is(err, checkpoint.ErrNothing) {
-						t.Error(err)
-					}
-					return
-				}
-				mu.Lock()
-				taken[c.TargetID]++
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	if len(taken) != 1+19+60 {
-		t.Errorf("%d were taken, want an index, 19 searches and 60 details", len(taken))
-	}
-	for id, n := range taken {
-		if n != 1 {
-			t.Errorf("target %d was taken %d times", id, n)
-		}
 	}
 }

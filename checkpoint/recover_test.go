@@ -87,24 +87,6 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	})
 }
 
-// TestRecoverInScope: a dead run with targets in several states is closed at once;
-// what it held elsewhere is still found by a later recovery.
-func TestRecoverInScope(t *testing.T) {
-	t.Parallel()
-	b, _ := setupClock(t, 2, "CA", "TX")
-	b.scope.States = []string{"TX"}
-	dead, _ := b.second(t)
-	b.kill(t, dead)
-	if rec, err := b.RecoverDead(bg, store.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
-		t.Fatalf("%+v (%v), want nothing in CA", rec, err)
-	}
-	same(t, "attempts", table(t, b.DB(), `SELECT ended FROM crawl_attempts`), []string{"running"})
-	if rec, err := b.RecoverDead(bg, store.Scope{}); err != nil || rec.Planned != 1 {
-		t.Fatalf("%+v (%v), want the one in TX", rec, err)
-	}
-	same(t, "attempts", table(t, b.DB(), `SELECT ended FROM crawl_attempts`), []string{"recovered"})
-}
-
 func TestWorkers(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA", "TX")
@@ -321,71 +303,33 @@ func TestExclusive(t *testing.T) {
 	}
 }
 
-func TestFinishReleases(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 3, "CA")
-	c := b.claim(t, 0)
-	other, err := b.StartRun(t.Context(), 1, "other", false)
-	noErr(t, err)
-	kept, err := b.Claim(t.Context(), checkpoint.Worker{ID: "o", RunID: other.ID}, b.scope, 5)
-	noErr(t, err)
-	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
-	if err := b.Release(t.Context(), c, "stop"); !errors.Is(err, checkpoint.ErrClaimLost) {
-		t.Errorf("a claim after its run: %v, want ErrClaimLost", err)
-	}
-	if err := b.Release(t.Context(), kept, "stop"); err != nil {
-		t.Errorf("another run's claim: %v", err)
-	}
-	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestHeartbeatKeepsFresh: what beats is never stale; what does not is, once.
-func TestHeartbeatKeepsFresh(t *testing.T) {
+// TestStale: what has no heartbeat, or one from the future, is stale; what beats is not.
+func TestStale(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 6, "CA")
-	fresh, stale := b.claim(t, 0), (*checkpoint.Claim)(nil)
-	other, err := b.StartRun(t.Context(), 1, "silent", false)
+	stale := func(want int) {
+		t.Helper()
+		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Total() != want {
+			t.Errorf("%+v (%v), want %d", rec, err, want)
+		}
+	}
+	c := b.claim(t, 0)
+	clock.Move(time.Hour)
+	_, err := b.run.Heartbeat(t.Context(), 0, checkpoint.Usage{})
 	noErr(t, err)
-	stale, err = b.Claim(t.Context(), checkpoint.Worker{ID: "silent", RunID: other.ID}, b.scope, 5)
-	noErr(t, err)
-	total := 0
-	for range 200 {
-		clock.Move(30 * time.Second)
-		if _, err := b.run.Heartbeat(t.Context(), 0, checkpoint.Usage{}); err != nil {
-			t.Fatal(err)
-		}
-		rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour)
-		noErr(t, err)
-		total += rec.Total()
+	clock.Move(time.Hour)
+	stale(0)
+	clock.Move(time.Millisecond)
+	stale(1)
+	if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
+		t.Errorf("got %v, want ErrClaimLost", err)
 	}
-	if err := b.Release(t.Context(), stale, "stop"); total != 1 || !errors.Is(err, checkpoint.ErrClaimLost) {
-		t.Errorf("%d recovered in 100 minutes and the silent claim says %v, want 1 and ErrClaimLost", total, err)
-	}
-	if err := b.Release(t.Context(), fresh, "stop"); err != nil {
-		t.Errorf("the claim that beat: %v", err)
-	}
-	t.Run("NULL is stale", func(t *testing.T) {
-		c := b.claim(t, 3)
-		execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
-			t.Errorf("%+v (%v), want the one", rec, err)
-		}
-		if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); !errors.Is(err, checkpoint.ErrClaimLost) {
-			t.Errorf("got %v, want ErrClaimLost", err)
-		}
-	})
-	t.Run("a clock set back a day", func(t *testing.T) {
-		b.claim(t, 4)
-		clock.Move(-24 * time.Hour)
-		if rec, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
-			t.Errorf("%+v (%v), want the one from the future", rec, err)
-		}
-	})
-	if err := other.Finish(t.Context(), checkpoint.OutcomeDone, 0); err != nil {
-		t.Error(err)
-	}
+	b.claim(t, 1)
+	execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+	stale(1)
+	b.claim(t, 2)
+	clock.Move(-24 * time.Hour)
+	stale(1)
 }
 
 func TestRunHolders(t *testing.T) {
