@@ -32,16 +32,11 @@ func TestDetailOutcomes(t *testing.T) {
 	}{
 		{"1 homepage", siteHTML(bpp), "https://www.yellowpages.com/", 200, Redirected},
 		{"1 homepage wins over 404", siteHTML(""), "https://www.yellowpages.com/", 404, Redirected},
-		{"1 other host", siteHTML(bpp), "https://consent.example/springfield-il/mip/joes-plumbing-400001", 200, Redirected},
-		{"1 results", siteHTML(bpp), srp, 200, Redirected},
 		{"1 search", siteHTML(bpp), "https://www.yellowpages.com/search?search_terms=joe", 200, Redirected},
-		{"1 no id in the URL", siteHTML(bpp), "https://www.yellowpages.com/springfield-il/mip/joes-plumbing", 200, Redirected},
 		{"1 a page below it", siteHTML(bpp), mip + "/photos", 200, Redirected},
 		{"1 another slug is the same page", siteHTML(bpp), "https://www.yellowpages.com/chatham-il/mip/joe-and-sons--2-400001?lid=7", 200, OK},
 		{"1 nationwide", siteHTML(bpp), "http://yellowpages.com/nationwide/mip/400001/", 200, OK},
 		{"2 not found", siteHTML("gone"), mip, 404, NoListings},
-		{"2 gone", siteHTML("gone"), mip, 410, NoListings},
-		{"2 not found with a name", siteHTML(bpp), mip, 404, NoListings},
 		{"2 not found without chrome", "nginx 404", mip, 404, Unrecognised},
 		{"3 another id", siteHTML(bpp), strings.Replace(mip, "400001", "400002", 1), 200, Unrecognised},
 		{"4 name and id", siteHTML(bpp), mip, 200, OK},
@@ -50,11 +45,8 @@ func TestDetailOutcomes(t *testing.T) {
 		{"4 the older heading", siteHTML(`<div class="sales-info"><h1>Joe</h1></div>`), mip, 200, OK},
 		{"4 a name in JSON-LD", siteHTML(`<main id="bpp"><script type="application/ld+json">{"@type":"LocalBusiness","name":"Joe"}</script></main>`), mip, 200, OK},
 		{"5 marks without a name", siteHTML(`<main id="bpp"><h1>Joe</h1></main>`), mip, 200, HTMLChanged},
-		{"5 an empty name", siteHTML(`<main id="bpp"><h1 class="business-name"> </h1></main>`), mip, 200, HTMLChanged},
 		{"5 other page of the site", siteHTML(`<div id="main-content">` + aCard + `</div>`), mip, 200, HTMLChanged},
 		{"5 JSON-LD without marks is no name", siteHTML(`<script type="application/ld+json">{"@type":"LocalBusiness","name":"Joe"}</script>`), mip, 200, HTMLChanged},
-		{"6 no chrome", "<html><body><h1>Joe</h1></body></html>", mip, 200, Unrecognised},
-		{"6 older heading without chrome", `<div class="sales-info"><h1>Joe</h1></div>`, mip, 200, Unrecognised},
 		{"6 empty body", "", mip, 200, Unrecognised},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -111,51 +103,38 @@ func table(rows string) string {
 // like.
 func TestDetailFields(t *testing.T) {
 	s := builtin(t, "yellowpages")
-	hidden := "54313b142b3b3a7a317c" // not an address
 	for name, c := range map[string]struct {
 		body string
 		want yp.Detail
 	}{
 		"phone of the button":      {ctas(`<a class="phone" href="tel:+12175550100"><strong>(217) 555-0100</strong></a>`), yp.Detail{Phone: "(217) 555-0100", PhoneE164: "+12175550100"}},
 		"phone of its link":        {ctas(`<a class="phone" href="tel:+12175550100">Call</a>`), yp.Detail{Phone: "+12175550100", PhoneE164: "+12175550100"}},
-		"phone of the JSON-LD":     {ld(`"telephone":["tel:(217) 555-0100","x"]`), yp.Detail{Phone: "(217) 555-0100", PhoneE164: "+12175550100"}},
 		"email mailto":             {ctas(`<a class="email-business" href="mailto:Joe@JOES.example?subject=x">Email</a>`), yp.Detail{Email: "Joe@joes.example"}},
 		"email hidden in a link":   {ctas(`<a class="email-business" href="/cdn-cgi/l/email-protection#` + hide("joe@joes.example", 0x5a) + `">Email</a>`), yp.Detail{Email: "joe@joes.example"}},
 		"email hidden, capitals":   {ctas(`<a class="email-business" href="https://www.yellowpages.com/cdn-cgi/l/email-protection#` + strings.ToUpper(hide("joe@joes.example?subject=Hi", 0xff)) + `">Email</a>`), yp.Detail{Email: "joe@joes.example"}},
 		"email in an attribute":    {info("Email", `<dd><span class="__cf_email__" data-cfemail="`+hide("joe@joes.example", 1)+`">[email&#160;protected]</span></dd>`), yp.Detail{Email: "joe@joes.example"}},
 		"email as text":            {info("Email:", `<dd>Write to <b>joe@joes.example</b>.</dd>`), yp.Detail{Email: "joe@joes.example"}},
-		"email as text, no blank":  {info("E-Mail", `<dd>E-mail:joe@joes.example,</dd>`), yp.Detail{Email: "joe@joes.example"}},
-		"email of the JSON-LD":     {ld(`"email":"mailto:joe@joes.example"`), yp.Detail{Email: "joe@joes.example"}},
 		"email, the next one":      {ctas(`<a class="email-business" href="mailto:">x</a><a class="email-business" href="mailto:joe@joes.example">x</a>`), yp.Detail{Email: "joe@joes.example"}},
-		"email after a bad button": {ctas(`<a class="email-business" href="/cdn-cgi/l/email-protection#`+hidden+`">x</a>`) + ld(`"email":"joe@joes.example"`), yp.Detail{Email: "joe@joes.example"}},
 		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@mail.yellowpages.com">x</a>`), yp.Detail{}},
 		"email elsewhere":          {`<p><a href="mailto:press@other.example">x</a></p>`, yp.Detail{}},
-		"email, no address":        {info("Email", `<dd>info at joes.example</dd>`), yp.Detail{}},
 		"website of the button":    {ctas(`<a class="website-link" href="http://www.joes.example/?utm_source=yp">x</a>`) + ld(`"url":"https://other.example"`), site("http://www.joes.example/?utm_source=yp", "https://joes.example", "joes.example")},
-		"website relative":         {ctas(`<a class="website-link" href="/redirect/website?lid=1">x</a>`), yp.Detail{}},
 		"website of the directory": {ctas(`<a class="website-link" href="https://www.yellowpages.com/joes">x</a>`) + ld(`"url":"https://joes.example"`), site("https://joes.example", "https://joes.example", "joes.example")},
 		"website under a label":    {info("Website", `<dd><a href="/more">x</a> <a href="//joes.example">x</a></dd>`), site("//joes.example", "https://joes.example", "joes.example")},
 		"hours of the JSON-LD":     {ld(`"openingHours":["Mo-Th 11:00-21:30","Fr 12:00-02:00","Su"]`) + table(`<tr><th>Mon</th><td>Closed</td></tr>`), hours("Mo-Th 11:00-21:30", "Fr 12:00-02:00", "Su")},
-		"hours in one text":        {ld(`"openingHours":"Mo-Fr 9:00 am - 5:00 pm, Sa 9 am - noon"`), hours("Mo-Fr 09:00-17:00", "Sa 09:00-12:00")},
 		"hours specified": {ld(`"openingHoursSpecification":[{"@type":"OpeningHoursSpecification","dayOfWeek":["http://schema.org/Monday","https://schema.org/Tuesday"],"opens":"09:00:00","closes":"17:00"},
 			{"dayOfWeek":"Sunday","opens":"00:00","closes":"00:00"},{"dayOfWeek":"Friday","opens":"10:00","closes":"12:00","validFrom":"2026-12-24"}]`), hours("Mo-Tu 09:00-17:00", "Su")},
 		"hours not understood": {ld(`"openingHours":["by appointment"]`) + table(`<tr><th>Mon - Fri</th><td>7:00 am - 5:00 pm</td></tr>`), hours("Mo-Fr 07:00-17:00")},
 		"hours of the table": {table(`<tr><th class="day-label">Mon</th><td class="day-hours">7:00 am - 5:00 pm</td></tr><tr><th>Tue</th><td>7:00 am - 5:00 pm</td></tr>
 			<tr><th>Regular Hours</th></tr><tr><th>Sat</th><td>Open 24 Hours</td></tr><tr><th>Sun</th><td>Closed</td></tr>`), hours("Mo-Tu 07:00-17:00", "Sa 00:00-23:59", "Su")},
-		"hours for machines":     {table(`<tr><th>Mon</th><td><time datetime="Mo 07:00-17:00">7 - 5</time></td></tr>`), hours("Mo 07:00-17:00")},
-		"hours of a bad time":    {table(`<tr><th>Mon</th><td><time datetime="P1D">7:00 am - 5:00 pm</time></td></tr>`), hours("Mo 07:00-17:00")},
-		"hours twice":            {table(`<tr><th>Mon</th><td>Closed</td></tr>`) + table(`<tr><th>Tue</th><td>Closed</td></tr>`), hours("Mo")},
-		"hours under a label":    {info("Regular Hours", "<dd><p>Mon - Fri</p> <p>8:00 am - 4:00 pm</p></dd>"), hours("Mo-Fr 08:00-16:00")},
-		"geo":                    {ld(`"geo":{"latitude":39.78,"longitude":-89.65}`), yp.Detail{Lat: 39.78, Lon: -89.65}},
-		"geo as texts":           {ld(`"geo":[{"@type":"GeoCoordinates","latitude":" 39.78 ","longitude":"-89.65"}]`), yp.Detail{Lat: 39.78, Lon: -89.65}},
-		"geo of the map":         {`<div data-lat="39.78" data-lng="-89.65"></div>` + ld(`"geo":{"latitude":1,"longitude":1}`), yp.Detail{Lat: 39.78, Lon: -89.65}},
-		"geo out of range":       {ld(`"geo":{"latitude":91,"longitude":0}`), yp.Detail{}},
-		"geo out of range, lon":  {ld(`"geo":{"latitude":1,"longitude":"-180.1"}`), yp.Detail{}},
-		"geo of nowhere":         {ld(`"geo":{"latitude":0,"longitude":"0"}`), yp.Detail{}},
-		"geo no number":          {ld(`"geo":{"latitude":"NaN","longitude":"Inf"}`), yp.Detail{}},
-		"geo half":               {ld(`"geo":{"latitude":39.78}`), yp.Detail{}},
-		"payment":                {info("Payment method", `<dd>amex, Visa, visa , check;</dd>`) + ld(`"paymentAccepted":"cash"`), yp.Detail{Payment: []string{"amex", "visa", "check"}}},
-		"payment of the JSON-LD": {ld(`"paymentAccepted":["Cash, Visa","Check"]`), yp.Detail{Payment: []string{"cash", "visa", "check"}}},
+		"hours for machines":  {table(`<tr><th>Mon</th><td><time datetime="Mo 07:00-17:00">7 - 5</time></td></tr>`), hours("Mo 07:00-17:00")},
+		"hours twice":         {table(`<tr><th>Mon</th><td>Closed</td></tr>`) + table(`<tr><th>Tue</th><td>Closed</td></tr>`), hours("Mo")},
+		"hours under a label": {info("Regular Hours", "<dd><p>Mon - Fri</p> <p>8:00 am - 4:00 pm</p></dd>"), hours("Mo-Fr 08:00-16:00")},
+		"geo":                 {ld(`"geo":{"latitude":39.78,"longitude":-89.65}`), yp.Detail{Lat: 39.78, Lon: -89.65}},
+		"geo of the map":      {`<div data-lat="39.78" data-lng="-89.65"></div>` + ld(`"geo":{"latitude":1,"longitude":1}`), yp.Detail{Lat: 39.78, Lon: -89.65}},
+		"geo out of range":    {ld(`"geo":{"latitude":91,"longitude":0}`), yp.Detail{}},
+		"geo of nowhere":      {ld(`"geo":{"latitude":0,"longitude":"0"}`), yp.Detail{}},
+		"geo half":            {ld(`"geo":{"latitude":39.78}`), yp.Detail{}},
+		"payment":             {info("Payment method", `<dd>amex, Visa, visa , check;</dd>`) + ld(`"paymentAccepted":"cash"`), yp.Detail{Payment: []string{"amex", "visa", "check"}}},
 		"social": {info("Social Links", `<dd><a href="https://www.facebook.com/joes">f</a><a href="http://facebook.com/joes/">f</a><a href="//instagram.com/joes">i</a></dd>`) +
 			ld(`"sameAs":["https://x.com/joes","https://joes.example"]`), yp.Detail{Social: []string{"https://www.facebook.com/joes", "https://instagram.com/joes", "https://x.com/joes"}}},
 		"social placeholders": {info("Social Links", `<dd><a href="https://www.facebook.com/platform">f</a><a href="https://twitter.com/intent/tweet?x">t</a><a href="https://www.facebook.com/">f</a>
@@ -164,12 +143,9 @@ func TestDetailFields(t *testing.T) {
 		"services as a list":      {info("services / products", `<dd>x</dd>`) + info("SERVICES", `<dd><ul><li>Drains</li><li>Water <b>heaters</b></li><li>Drains</li></ul></dd>`), yp.Detail{Services: []string{"Drains", "Water heaters"}}},
 		"services as links":       {info("Services", `<dd><a href="/x">Drains</a> <a href="/y">Heaters</a><br>Pipes<script>x,y</script></dd>`), yp.Detail{Services: []string{"Drains", "Heaters", "Pipes"}}},
 		"services in a catalogue": {ld(`"hasOfferCatalog":"Drains, Boilers"`), yp.Detail{Services: []string{"Drains", "Boilers"}}},
-		"services by class":       {`<div class="features-services">Drains, Pipes</div>`, yp.Detail{Services: []string{"Drains", "Pipes"}}},
-		"services in two dd":      {info("Services", `<dd>Drains</dd><dd>Pipes</dd>`), yp.Detail{Services: []string{"Drains", "Pipes"}}},
 		"languages":               {info("Languages", `<dd>English, Español</dd>`), yp.Detail{Languages: []string{"English", "Español"}}},
 		"neighborhoods":           {info("Neighborhoods", `<dd><span>Springfield, IL</span>, <a>Downtown</a></dd>`), yp.Detail{Neighborhoods: []string{"Springfield, IL", "Downtown"}}},
 		"neighborhoods as text":   {info("Neighborhood", `<dd>Downtown, Mesa, AZ, Old Town</dd>`), yp.Detail{Neighborhoods: []string{"Downtown", "Mesa, AZ", "Old Town"}}},
-		"AKA in one text":         {info("AKA", `<dd>Joe's, Inc.; Joe &amp; Co.;Joe Sr.</dd>`), yp.Detail{AKA: []string{"Joe's, Inc.; Joe & Co.;Joe Sr."}}},
 		"AKA with semicolons":     {info("AKA", `<dd><p>100% Body Shop; DROP TABLE listings;-- of Reno, NV</p><p>A|B · C</p></dd>`), yp.Detail{AKA: []string{"100% Body Shop; DROP TABLE listings;-- of Reno, NV", "A|B · C"}}},
 		"services, each its own":  {info("Services", `<dd><ul><li>Drains; pipes, too</li></ul><span>A|B</span> <a href="/x">C, D</a></dd>`), yp.Detail{Services: []string{"Drains; pipes, too", "A|B", "C, D"}}},
 		"services of a list":      {ld(`"hasOfferCatalog":["Drains; pipes, too","Boilers"]`), yp.Detail{Services: []string{"Drains; pipes, too", "Boilers"}}},
@@ -177,14 +153,11 @@ func TestDetailFields(t *testing.T) {
 		"neighborhoods, each":     {info("Neighborhoods", `<dd><span>Old Town; North, AZ</span> <span>Mesa, AZ</span></dd>`), yp.Detail{Neighborhoods: []string{"Old Town; North, AZ", "Mesa, AZ"}}},
 		"AKA":                     {info("AKA", `<dd><p>Joe's, Inc.</p><p>Joe <span>Sr.</span></p></dd>`), yp.Detail{AKA: []string{"Joe's, Inc.", "Joe Sr."}}},
 		"founded":                 {ld(`"foundingDate":"1998-05-01"`), yp.Detail{Founded: 1998}},
-		"founded as a number":     {ld(`"foundingDate":1998`), yp.Detail{Founded: 1998}},
 		"founded under a label":   {info("Established", `<dd>May 1, 1998</dd>`), yp.Detail{Founded: 1998}},
-		"founded in no year":      {ld(`"foundingDate":"19980501"`), yp.Detail{}},
 		"founded in the future":   {ld(`"foundingDate":"9999"`), yp.Detail{}},
 		"years":                   {`<div class="years-in-business"><div class="count"><div class="number">25</div></div>Years</div>`, yp.Detail{Years: 25}},
 		"years too many":          {`<div class="years-in-business"><div class="count">2500</div></div>`, yp.Detail{}},
 		"about":                   {info("General Info", `<dd><p>From Business: We fix</p><p>leaks.</p></dd>`), yp.Detail{About: "We fix leaks."}},
-		"an unknown label":        {info("Categories", `<dd>Plumbers</dd>`), yp.Detail{}},
 		"a dd without a label":    {`<section id="business-info"><dl><dd>joe@joes.example</dd></dl></section>`, yp.Detail{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -225,11 +198,8 @@ func TestDetailJSONLD(t *testing.T) {
 		"the only one, no name":    {`{"@type":"LocalBusiness","sameAs":"https://x.com/joe"}`, "joe"},
 		"the only one, other name": {`{"@type":"LocalBusiness","name":"Ann's Bakery","sameAs":"https://x.com/ann"}`, ""},
 		"two, none of this name":   {`[{"@type":"LocalBusiness","name":"Joe's Plumbing A","sameAs":"https://x.com/a"},{"@type":"LocalBusiness","name":"Joe's Plumbing B","sameAs":"https://x.com/b"}]`, ""},
-		"url is a bare host":       {`{"@type":"LocalBusiness","name":"Joe's Plumbing","url":"joes.example","sameAs":"https://x.com/joe"}`, "joe"},
-		"no business":              {`{"@type":"WebSite","name":"Joe's Plumbing","sameAs":"https://x.com/joe"}`, ""},
 		"comments and commas": {`/*<![CDATA[*/ {"@type":"LocalBusiness","name":"Joe's Plumbing","sameAs":["https://x.com/joe",],} // x
 			/*]]>*/`, "joe"},
-		"cut off": {`{"@type":"LocalBusiness","name":"Joe's Plumbing","sameAs":"https://x.com/joe"`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := parseDetail(t, builtin(t, "yellowpages"), siteHTML(bpp+`<script type="application/ld+json">`+c.scripts+`</script></main>`), mip, 200)

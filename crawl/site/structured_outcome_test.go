@@ -21,18 +21,11 @@ func TestStructuredOutcomes(t *testing.T) {
 		want              Outcome
 	}{
 		{"3 homepage", framed(acme), "https://dir.example.com/", 200, Redirected},
-		{"3 other host", framed(acme), "https://consent.example.org/springfield-il/plumbers", 200, Redirected},
-		{"4 listings", framed(acme), prairieList, 200, OK},
-		{"4 listings win over the empty marker", framed(acme + empty), prairieList, 200, OK},
 		{"4 listings need no chrome", acme, prairieList, 200, OK},
 		{"5 words", framed(empty), prairieList, 200, NoListings},
-		{"5 not found", framed("gone"), prairieList, 404, NoListings},
 		{"6 bad businesses", framed(bad), prairieList, 200, HTMLChanged},
 		{"6 next link", framed(`<a rel="next" href="?page=2">2</a>`), prairieList, 200, HTMLChanged},
 		{"7 no chrome", empty, prairieList, 200, Unrecognised},
-		{"7 not found without chrome", "nginx 404", prairieList, 404, Unrecognised},
-		{"7 empty body", "", prairieList, 200, Unrecognised},
-		{"8 no sign", framed("<div>?</div>"), prairieList, 200, HTMLChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if p := parse(t, prairie(t), c.body, c.final, c.status); p.Outcome != c.want || p.Reason == "" {
@@ -110,7 +103,6 @@ func TestStructuredTotalAndNext(t *testing.T) {
 		"RelBeforeClass":       {`<a class="next" href="?page=3">n</a><a rel="nofollow next" href="?page=2">n</a>`, "?page=2"},
 		"OtherHostIsNone":      {`<a rel="next" href="https://other.example.com/?page=2">n</a>`, ""},
 		"SamePageIsNone":       {`<a rel="next" href="#">n</a>`, ""},
-		"DisabledIsNone":       {`<a class="next disabled" href="?page=2">n</a>`, ""},
 		"NextThatWorksIsTaken": {`<a class="next" href="javascript:void(0)">slide</a><a class="next" href="?page=2">n</a>`, "?page=2"},
 		"Label":                {`<a aria-label="Next page" href="?page=2">2</a>`, "?page=2"},
 		"TextInPagination":     {`<div class="pagination-list"><a href="?page=2">Next &raquo;</a></div>`, "?page=2"},
@@ -119,7 +111,6 @@ func TestStructuredTotalAndNext(t *testing.T) {
 		"BelowThePageIsTaken":  {`<a rel="next" href="/springfield-il/plumbers/page/2">n</a>`, "/page/2"},
 		"ElsewhereIsNone":      {`<link rel="next" href="/blog/how-to-choose"><a class="next" href="/gallery?slide=2">n</a>`, ""},
 		"ElsewhereIsPassed":    {`<link rel="next" href="/blog/how-to-choose"><a class="next" href="?page=2">n</a>`, "?page=2"},
-		"PreviousIsNone":       {`<div class="pagination"><a href="?page=2">«</a><a href="?page=4">Next to you</a></div>`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := c.want
@@ -144,7 +135,6 @@ func TestNextLeadsOn(t *testing.T) {
 		{"/{category_slug}-in-{city_slug}.html?p={page}", "/plumbers-in-springfield-il.html", "/plumbers-in-springfield-il/2", true},
 		{"/{category_slug}-{page}.html", "/plumbers-1.html", "/plumbers-2.html", true},
 		{"/{category_slug}-{page}.html", "/plumbers-1.html", "/painters-2.html", false},
-		{"/search?q={category}&p={page}", "/search?q=Plumbers", "/search?q=Plumbers&p=2", true},
 		{"/search?q={category}&p={page}", "/search?q=Plumbers", "/news?p=2", false},
 		{"/{city_slug}?p={page}\n  search: '/find?q={category}'", "/springfield-il", "/find?q=Plumbers&p=2", true},
 	} {
