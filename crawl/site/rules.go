@@ -3,6 +3,7 @@ package site
 import (
 	"fmt"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -85,9 +86,9 @@ const (
 var formatKinds = []string{kindOwnURL, kindPublicURL, kindState}
 
 // ownURL reports whether a URL is on the source's host and port.
-func (s *Source) ownURL(u string) bool {
-	host, port, ok := hostOf(u)
-	return ok && strings.EqualFold(strings.TrimPrefix(host, "www."), s.host) && port == s.base.Port()
+func (s *Source) ownURL(ref string) bool {
+	u, ok := webURL(ref)
+	return ok && bareHost(u) == s.host && u.Port() == s.base.Port()
 }
 
 // publicURL reports whether a URL is http(s), and its host can be reached from
@@ -95,17 +96,17 @@ func (s *Source) ownURL(u string) bool {
 // 6762, RFC 6761, RFC 8375, and .internal by ICANN), or an address of no
 // private, loopback or otherwise special network. The names under .example, which are
 // nobody's either (RFC 2606), pass: the demo directory is full of them.
-func publicURL(u string) bool {
-	host, _, ok := hostOf(u)
-	if !ok || host == "" {
+func publicURL(ref string) bool {
+	u, ok := webURL(ref)
+	if !ok {
 		return false
 	}
-	if last := host[len(host)-1]; digit(last) || last == ']' {
-		addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-		return err == nil && addr.IsGlobalUnicast() && !addr.IsPrivate()
+	host := u.Hostname()
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsGlobalUnicast() && !addr.IsPrivate()
 	}
 	dot := strings.LastIndexByte(host, '.')
-	if dot <= 0 || strings.HasSuffix(host, "home.arpa") {
+	if dot <= 0 || digit(host[len(host)-1]) || strings.HasSuffix(host, "home.arpa") {
 		return false
 	}
 	switch host[dot+1:] {
@@ -115,23 +116,10 @@ func publicURL(u string) bool {
 	return true
 }
 
-// hostOf returns the host and the port of an http(s) URL.
-func hostOf(u string) (host, port string, ok bool) {
-	rest, ok := strings.CutPrefix(u, "https://")
-	if !ok {
-		rest, ok = strings.CutPrefix(u, "http://")
-	}
-	if !ok {
-		return "", "", false
-	}
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		rest = rest[:i]
-	}
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	if i := strings.LastIndexByte(rest, ':'); i > strings.LastIndexByte(rest, ']') {
-		return rest[:i], rest[i+1:], true
-	}
-	return rest, "", true
+// webURL parses an http(s) URL.
+func webURL(ref string) (*url.URL, bool) {
+	u, err := url.Parse(ref)
+	return u, err == nil && (u.Scheme == "http" || u.Scheme == "https")
 }
 
 // textFields are the fields that rules can speak of.
