@@ -191,7 +191,7 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 		ids = append(ids, id)
 		group, _ := region.Compile(s)
 		for i := range group {
-			if outer, _, _, ok := group[i].Split(); ok {
+			if outer, ok := group[i].Outer(); ok {
 				in = append(in, outer)
 			}
 			c.tagOnly[id] = c.tagOnly[id] || group[i].TagOnly()

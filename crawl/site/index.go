@@ -21,6 +21,10 @@ const maxCities = 5000
 // maxSlug bounds a city's slug, in bytes.
 const maxSlug = 100
 
+// maxListed bounds the links that may be cities' and of which it is asked where they stand: on a deep page of 10 MB
+// all of them would take minutes.
+const maxListed = 2 * maxCities
+
 // stateIndex is how a source lists its cities.
 type stateIndex struct {
 	pages  []*template       // the unlettered page, then one per letter
@@ -82,7 +86,7 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	if err != nil {
 		return nil, s.parseError(r.final, err)
 	}
-	r.walk(doc, false, 0)
+	r.walk(doc, false)
 	x := &Page{Page: yp.Page{Cities: r.cities}}
 	r.decide(x, doc, len(body) == 0, status)
 	return x, s.cut(x.Outcome, end, r.final)
@@ -99,55 +103,32 @@ type indexReader struct {
 	cities []yp.FoundCity
 	seen   map[string]bool
 	other  int      // links to cities of other states
-	more   int      // cities beyond the bound
+	listed int      // links of which it was asked where they stand
+	more   int      // cities beyond the bounds
 	pages  []string // queries and paths of the state's other index pages that the page links to
 }
 
 // walk looks at every link of the page. framed says that the node stands in
-// the site's header, footer or navigation: its links are no list of cities. under has
-// a bit for each selector of cities of which all but the link itself matches n or what
-// n stands in: looked for anew above every link, a deep page would take minutes.
-func (r *indexReader) walk(n *html.Node, framed bool, under uint64) {
+// the site's header, footer or navigation: its links are no list of cities.
+func (r *indexReader) walk(n *html.Node, framed bool) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
 		if c.Type != html.ElementNode || c.Data == "template" {
 			continue
 		}
 		if c.Data == "a" {
-			r.link(c, framed, under)
+			r.link(c, framed)
 		}
-		below := under
-		for i := range r.src.states.cities {
-			if outer, _, ok := descends(i, &r.src.states.cities[i]); ok && outer.Match(c) {
-				below |= 1 << i
-			}
-		}
-		switch c.Data {
-		case "header", "footer", "nav", "aside":
-			r.walk(c, true, below)
-		default:
-			r.walk(c, framed, below)
-		}
+		r.walk(c, framed || frames(c.Data))
 	}
 }
 
-// descends parts the i-th selector of cities, if its links may stand anywhere below
-// the rest of it.
-func descends(i int, sel *region.Selector) (outer, link region.Selector, ok bool) {
-	outer, link, child, ok := sel.Split()
-	return outer, link, ok && !child && i < 64
-}
-
-func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
-	href := region.Attr(a, "href")
-	if href == "" || len(href) > maxURL {
-		return
-	}
-	u, err := r.final.Parse(strings.TrimSpace(href))
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+func (r *indexReader) link(a *html.Node, framed bool) {
+	u, own := r.src.resolve(r.final, strings.TrimSpace(region.Attr(a, "href")))
+	if !own || u.User != nil {
 		return
 	}
 	path, reason := r.src.below(u)
-	if reason != "" || u.Port() != r.final.Port() {
+	if reason != "" {
 		return
 	}
 	if state, ok := r.src.states.paths[indexPath(path)]; ok { // another page of an index
@@ -156,27 +137,12 @@ func (r *indexReader) link(a *html.Node, framed bool, under uint64) {
 		}
 		return
 	}
-	if !framed && r.listed(a, under) {
+	if !framed {
 		r.city(a, path)
 	}
 }
 
-// listed reports whether a link stands where the index lists its cities.
-func (r *indexReader) listed(a *html.Node, under uint64) bool {
-	for i := range r.src.states.cities {
-		sel := &r.src.states.cities[i]
-		if _, link, ok := descends(i, sel); ok {
-			if under&(1<<i) != 0 && link.Match(a) {
-				return true
-			}
-		} else if sel.Match(a) {
-			return true
-		}
-	}
-	return false
-}
-
-// city keeps a link if it leads to a city of the state.
+// city keeps a link if it leads to a city of the state, and stands where the index lists its cities.
 func (r *indexReader) city(a *html.Node, path string) {
 	x := r.src.states
 	m := x.city.FindStringSubmatch(strings.ToLower(path))
@@ -186,20 +152,23 @@ func (r *indexReader) city(a *html.Node, path string) {
 	slug := strings.Clone(m[x.slug])
 	dash := strings.LastIndexByte(slug, '-')
 	st, isState := yp.LookupState(slug[dash+1:])
-	switch {
-	case dash <= 0 || !isState || len(slug) != dash+3:
-		return // "about-us"
-	case st.Code != r.state:
-		r.other++
+	if dash <= 0 || !isState || len(slug) != dash+3 || r.seen[slug] { // "about-us"
 		return
-	case r.seen[slug]:
-		return
-	case len(r.cities) >= maxCities:
+	}
+	if r.listed++; r.listed > maxListed {
 		r.more++
 		return
 	}
-	r.seen[slug] = true
-	r.cities = append(r.cities, yp.FoundCity{City: yp.City{State: r.state}, Address: slug, Shown: r.name(a, slug)})
+	switch {
+	case !slices.ContainsFunc(x.cities, func(sel region.Selector) bool { return sel.Match(a) }):
+	case st.Code != r.state:
+		r.other++
+	case len(r.cities) >= maxCities:
+		r.more++
+	default:
+		r.seen[slug] = true
+		r.cities = append(r.cities, yp.FoundCity{City: yp.City{State: r.state}, Address: slug, Shown: r.name(a, slug)})
+	}
 }
 
 // name returns the city's name: the text of its link without the state, or

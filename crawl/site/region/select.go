@@ -90,14 +90,13 @@ func (c *compound) match(n *html.Node) bool {
 		(len(c.classes) == 0 || hasClasses(Attr(n, "class"), c.classes))
 }
 
-// Split parts a chain such as ".results .card" before its last compound; ok is false for
-// any other selector. child says that ">" joined the two.
-func (s *Selector) Split() (outer, inner Selector, child, ok bool) {
+// Outer returns a chain such as ".results .card" without its last compound; ok is false for any other selector.
+func (s *Selector) Outer() (outer Selector, ok bool) {
 	last := len(s.chain) - 1
 	if last < 1 {
-		return outer, inner, false, false
+		return outer, false
 	}
-	return Selector{chain: s.chain[:last]}, Selector{chain: s.chain[last:]}, s.chain[last-1].child, true
+	return Selector{chain: s.chain[:last]}, true
 }
 
 // TagOnly reports whether the selector asks for no more of an element than a tag, if that.
