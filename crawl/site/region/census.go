@@ -84,7 +84,7 @@ func bounded(key, value string) string {
 // A census reads the tokens of a page and adds up how many nodes and attributes html.Parse can make of them at
 // most. Formatting elements that are open stand in a list, and the parser opens all of them anew wherever their
 // block was closed. The census takes one out of it only where tags nest as they should; whatever else an end tag
-// may do, it stays. Of elements that are equal the list holds three, of links one.
+// may do, it stays. What has no end tag, as paragraphs may, stays open here to the end. Of elements that are equal the list holds three, of links one.
 //
 // The parser reads text of scripts, styles and titles as tags within svg and math, and the tokenizer alone does not
 // know when it is there. Where it may be, "<" in such texts is blanked out: the parser then sees what was counted.
@@ -170,8 +170,7 @@ func (c *census) take() error {
 
 // blank overwrites "<" in n bytes from at, if svg or math may be open.
 func (c *census) blank(at, n int) {
-	foreign := func(t openTag) bool { return t.name == "svg" || t.name == "math" }
-	if !c.lost && !slices.ContainsFunc(c.open, foreign) || bytes.IndexByte(c.body[at:at+n], '<') < 0 {
+	if !c.foreign() || bytes.IndexByte(c.body[at:at+n], '<') < 0 {
 		return
 	}
 	if !c.copied {
@@ -182,6 +181,11 @@ func (c *census) blank(at, n int) {
 			c.body[i] = ' '
 		}
 	}
+}
+
+// foreign reports whether svg or math may be open.
+func (c *census) foreign() bool {
+	return c.lost || slices.ContainsFunc(c.open, func(t openTag) bool { return t.name == "svg" || t.name == "math" })
 }
 
 // rawTags are those whose content the tokenizer takes for text.
@@ -210,9 +214,8 @@ func (c *census) start(z *html.Tokenizer, token []byte, selfClosing bool) (raw b
 		c.units += c.rootAttrs
 	case t.name == "foreignobject": // the parser does not find its end tag
 		c.lost = true
-	case optional[t.name]:
+	case t.kind == kindRow || t.kind == kindCell:
 		c.units += 2 // a cell may open a row and a body of its table
-		c.closeTo(t.name)
 	case t.kind == kindFormat || t.kind == kindAnchor:
 		t.tag = string(token)
 		if i := c.find(t.name); i >= 0 && (t.kind == kindAnchor || t.name == "nobr") { // one ends the other
@@ -226,7 +229,7 @@ func (c *census) start(z *html.Tokenizer, token []byte, selfClosing bool) (raw b
 		}
 	}
 	if len(c.open) >= 2*maxOpen { // more than the parser takes, if they are open
-		c.open, c.lost = c.open[:0], true
+		c.open, c.lost = c.open[:0], c.foreign()
 	}
 	if raw = rawTags[t.name]; !selfClosing || t.kind != kindSVG && t.name != "math" {
 		c.open = append(c.open, t)
@@ -290,9 +293,6 @@ func (c *census) end(name string) {
 		if i >= 0 {
 			c.leave(i)
 		}
-	case i < 0:
-	default:
-		c.closeTo(name)
 	}
 }
 
@@ -300,23 +300,4 @@ func (c *census) end(name string) {
 func ends(name string) bool {
 	el, _ := lookup(name)
 	return el.kind == kindFormat || el.kind == kindAnchor || name == "nobr"
-}
-
-// optional are elements whose end tags may be missing: another one closes them, and so does the end of what they are in.
-var optional = wordSet("p li dd dt option optgroup tr td th tbody thead tfoot")
-
-// closeTo closes the open tag of a name, where nothing stands in it but what that closes, too.
-func (c *census) closeTo(name string) {
-	for i := len(c.open) - 1; i >= 0; i-- {
-		switch t := &c.open[i]; {
-		case t.name == name:
-			c.open = c.open[:i]
-			return
-		case t.kind == kindPhrasing || t.kind == kindFormat || t.kind == kindAnchor: // they stay in the list
-		case (t.name == "td" || t.name == "th") && name != "table" && name != "tr" && name != "tbody":
-			return
-		case !optional[t.name]:
-			return
-		}
-	}
 }
