@@ -309,16 +309,12 @@ func (c *compiled) compileIndex(f *faults) {
 // indexPlaceholders are what the URL of an index may hold: it knows no city.
 var indexPlaceholders = []string{"state", "state_lower", "letter"}
 
-var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)
-
 // indexPages makes a template of each page of an index: the unlettered one,
 // from which the parameter with {letter} is left out, and one per letter. An
 // index with {letter} in its path has no unlettered page.
 func indexPages(text, letters string) ([]*template, error) {
-	for _, m := range anyPlaceholder.FindAllStringSubmatch(text, -1) {
-		if err := checkPlaceholder(m[1], indexPlaceholders); err != nil {
-			return nil, err
-		}
+	if err := checkPlaceholders(text, indexPlaceholders); err != nil {
+		return nil, err
 	}
 	for i := range len(letters) { // each must be able to stand in a URL as it is
 		if c := letters[i]; !letter(c) && !digit(c) || strings.IndexByte(letters[:i], c) >= 0 {

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -208,22 +209,18 @@ func (s *Source) belowBase(u *url.URL) string {
 // parts of the place and the page number. A query parameter that holds {page}
 // is left out on page 1.
 type template struct {
-	path  []piece
-	query [][]piece // one per parameter, in order
-	kind  []string  // path segments; "" matches any (see matches)
+	path  string
+	query []string // one per parameter, in order
+	kind  []string // path segments; "" matches any (see matches)
 
 	pageSegment int    // of the path, that holds {page}; -1 = none
 	pageParam   string // name of the query parameter that holds it; "" = none
 }
 
-// piece is a literal or a placeholder.
-type piece struct {
-	literal string
-	name    string // of the placeholder, without braces
-}
-
 // placeholders are the names that templates may use.
 var placeholders = []string{"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category", "category_slug", "page"}
+
+var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)
 
 // parseTemplate parses a site-relative URL template.
 func parseTemplate(s string) (*template, error) {
@@ -233,12 +230,14 @@ func parseTemplate(s string) (*template, error) {
 	if strings.ContainsAny(s, "# \t\n") {
 		return nil, fmt.Errorf("URL template %q must hold neither a fragment nor white space", s)
 	}
-	path, query, _ := strings.Cut(s, "?")
-	t := &template{pageSegment: -1}
-	var err error
-	if t.path, err = parsePieces(path); err != nil {
+	if strings.ContainsAny(anyPlaceholder.ReplaceAllString(s, ""), "{}") {
+		return nil, fmt.Errorf("URL template %q has a brace that is not opened or not closed", s)
+	}
+	if err := checkPlaceholders(s, placeholders); err != nil {
 		return nil, err
 	}
+	path, query, _ := strings.Cut(s, "?")
+	t := &template{path: path, pageSegment: -1}
 	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
 		if strings.Contains(seg, "{page}") {
 			t.pageSegment = len(t.kind)
@@ -251,111 +250,55 @@ func parseTemplate(s string) (*template, error) {
 	if query == "" {
 		return t, nil
 	}
-	for param := range strings.SplitSeq(query, "&") {
-		p, err := parsePieces(param)
-		if err != nil {
-			return nil, err
-		}
-		if t.query = append(t.query, p); holds(p, "page") {
+	t.query = strings.Split(query, "&")
+	for _, param := range t.query {
+		if strings.Contains(param, "{page}") {
 			t.pageParam, _, _ = strings.Cut(param, "=")
 		}
 	}
 	return t, nil
 }
 
-func parsePieces(s string) (out []piece, err error) {
-	for rest := s; rest != ""; {
-		literal, after, more := strings.Cut(rest, "{")
-		if strings.Contains(literal, "}") {
-			return nil, fmt.Errorf("%q has a closing brace without an opening one", rest)
+// checkPlaceholders refuses a text with a placeholder that is none of the known ones.
+func checkPlaceholders(text string, known []string) error {
+	for _, m := range anyPlaceholder.FindAllStringSubmatch(text, -1) {
+		if slices.Contains(known, m[1]) {
+			continue
 		}
-		if literal != "" {
-			out = append(out, piece{literal: literal})
+		if near, ok := yp.Nearest(m[1], known); ok {
+			return fmt.Errorf("unknown placeholder {%s}: did you mean {%s}?", m[1], near)
 		}
-		if !more {
-			break
-		}
-		name, after, closed := strings.Cut(after, "}")
-		if !closed {
-			return nil, fmt.Errorf("%q has an opening brace without a closing one", "{"+name)
-		}
-		if err := checkPlaceholder(name, placeholders); err != nil {
-			return nil, err
-		}
-		out, rest = append(out, piece{name: name}), after
+		return fmt.Errorf("unknown placeholder {%s}: want one of {%s}", m[1], strings.Join(known, "}, {"))
 	}
-	return out, nil
-}
-
-func checkPlaceholder(name string, known []string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-	if near, ok := yp.Nearest(name, known); ok {
-		return fmt.Errorf("unknown placeholder {%s}: did you mean {%s}?", name, near)
-	}
-	return fmt.Errorf("unknown placeholder {%s}: want one of {%s}", name, strings.Join(known, "}, {"))
+	return nil
 }
 
 // has reports whether the template uses a placeholder.
 func (t *template) has(name string) bool {
-	return holds(t.path, name) || slices.ContainsFunc(t.query, func(p []piece) bool { return holds(p, name) })
-}
-
-func holds(ps []piece, name string) bool {
-	return slices.ContainsFunc(ps, func(p piece) bool { return p.name == name })
+	return strings.Contains(t.path+strings.Join(t.query, "&"), "{"+name+"}")
 }
 
 // expand forms the URL below base.
 func (t *template) expand(base *url.URL, pl yp.Place, page int) string {
-	b := make([]byte, 0, 128)
-	b = append(b, base.Scheme...)
-	b = append(b, "://"...)
-	b = append(b, base.Host...)
-	b = append(b, strings.TrimSuffix(base.EscapedPath(), "/")...)
-	b = appendPieces(b, t.path, pl, page, url.PathEscape)
-	sep := byte('?')
-	for _, p := range t.query {
-		if page <= 1 && holds(p, "page") {
+	u := base.Scheme + "://" + base.Host + strings.TrimSuffix(base.EscapedPath(), "/") + filled(pl, page, url.PathEscape).Replace(t.path)
+	values, sep := filled(pl, page, url.QueryEscape), "?"
+	for _, param := range t.query {
+		if page <= 1 && strings.Contains(param, "{page}") {
 			continue
 		}
-		b = appendPieces(append(b, sep), p, pl, page, url.QueryEscape)
-		sep = '&'
+		u += sep + values.Replace(param)
+		sep = "&"
 	}
-	return string(b)
+	return u
 }
 
-func appendPieces(b []byte, ps []piece, pl yp.Place, page int, escape func(string) string) []byte {
-	for _, p := range ps {
-		if p.name == "" {
-			b = append(b, p.literal...)
-			continue
-		}
-		b = append(b, escape(p.value(pl, page))...)
-	}
-	return b
-}
-
-func (p piece) value(pl yp.Place, page int) string {
-	switch p.name {
-	case "city":
-		return pl.City
-	case "city_slug":
-		return pl.CitySlug
-	case "city_name_slug":
-		return yp.Slug(pl.City)
-	case "state":
-		return pl.State
-	case "state_lower":
-		return strings.ToLower(pl.State)
-	case "state_slug":
-		return stateSlug(pl.State)
-	case "category":
-		return pl.Category
-	case "category_slug":
-		return pl.CategorySlug
-	}
-	return strconv.Itoa(max(page, 1))
+// filled puts what stands for the placeholders into a text.
+func filled(pl yp.Place, page int, escape func(string) string) *strings.Replacer {
+	return strings.NewReplacer(
+		"{city}", escape(pl.City), "{city_slug}", escape(pl.CitySlug), "{city_name_slug}", yp.Slug(pl.City),
+		"{state}", escape(pl.State), "{state_lower}", escape(strings.ToLower(pl.State)), "{state_slug}", escape(stateSlug(pl.State)),
+		"{category}", escape(pl.Category), "{category_slug}", escape(pl.CategorySlug), "{page}", strconv.Itoa(max(page, 1)),
+	)
 }
 
 // matches reports whether a path, below the base, is of the template's kind:
