@@ -101,7 +101,11 @@ func (s *story) begin(n int) {
 		execute(s.t, s.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE kind = 'search' AND status = 'DONE' AND next_page_url IS NOT NULL`)
 	}
 	if s.is(10) {
-		_, err := s.Operate(s.t.Context(), []checkpoint.Operation{checkpoint.Reset, checkpoint.ResetFromPage1}[s.IntN(2)], checkpoint.Chosen{Scope: s.scope, Statuses: []yp.Status{yp.Parked}})
+		o := checkpoint.Reset
+		if s.is(50) {
+			o = checkpoint.ResetFromPage1
+		}
+		_, err := s.Operate(s.t.Context(), o, checkpoint.Chosen{Scope: s.scope, Statuses: []yp.Status{yp.Parked}})
 		noErr(s.t, err)
 	}
 	s.take(n, yp.Kinds()[s.IntN(3)])
