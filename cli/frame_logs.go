@@ -51,14 +51,6 @@ func logsBeside(db string) (folder, name string) {
 	return filepath.Join(filepath.Dir(path), defaultLogs), filepath.Base(path)
 }
 
-// pruneAtOnce is how many bytes of old logs a run reads at least to see whether they may go: on
-// the disk, where they stand compressed to about a tenth.
-const pruneAtOnce = 32 << 20
-
-// pruneLimit is how many it reads of so many: a thirtieth, so that a run a day takes away more
-// than a day brings, however much that is.
-func pruneLimit(size int64) int64 { return max(pruneAtOnce, size/30) }
-
 // tidyLogs compresses, beside the crawl, the logs that ended runs left, and removes those
 // that are older than keep-logs and say nothing that the database does not have. The
 // function that it returns waits for that; an interrupt cuts it short. What
@@ -96,17 +88,8 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	if err != nil || now.IsZero() {
 		return err
 	}
-	var size int64
-	for _, ending := range []string{"*.jsonl", "*.jsonl.zst"} {
-		names, _ := filepath.Glob(filepath.Join(dir, ending)) // the pattern is a good one
-		for _, name := range names {
-			if info, err := os.Stat(name); err == nil { // else it was compressed meanwhile
-				size += info.Size()
-			}
-		}
-	}
 	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.Add(-age), IsLive: isLive, MaxBytes: pruneLimit(size),
+		Before: now.Add(-age), IsLive: isLive,
 		Held: func(e *wal.Event) (bool, error) {
 			if e.Database != "" && e.Database != r.id {
 				return false, nil // of another database that shares the folder

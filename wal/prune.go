@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"time"
 )
 
 // PruneConfig says which files Prune may remove.
 type PruneConfig struct {
-	Before   time.Time                  // only files whose last write and whose every event is older
-	IsLive   func(workerID string) bool // files of these are left alone; nil trusts the lock alone
-	Held     func(*Event) (bool, error) // reports whether the database has what the event says
-	MaxBytes int64                      // read so many bytes of files and then stop; 0 = no limit
+	Before time.Time                  // only files whose last write and whose every event is older
+	IsLive func(workerID string) bool // files of these are left alone; nil trusts the lock alone
+	Held   func(*Event) (bool, error) // reports whether the database has what the event says
 }
 
 // Pruned says what Prune did.
@@ -26,8 +24,7 @@ type Pruned struct {
 
 // Prune removes old files of dead workers, of each worker the oldest first, as long as
 // the database has all that they say: a file with damage, or with one event that the
-// database lacks, stays, and those behind it. Workers come in any order, so that what
-// one pass has no time for is not passed over for ever. A kill between two steps leaves
+// database lacks, stays, and those behind it. A kill between two steps leaves
 // fewer files.
 func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 	var out Pruned
@@ -35,15 +32,13 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 	if err != nil {
 		return out, err
 	}
-	rand.Shuffle(len(logs), func(i, j int) { logs[i], logs[j] = logs[j], logs[i] })
-	read := int64(0)
 	var failed []error
 	for _, log := range logs {
 		if !ownName.MatchString(log.worker) || cfg.IsLive != nil && cfg.IsLive(log.worker) {
 			continue
 		}
 		for _, file := range log.parts {
-			removed, err := cfg.prune(ctx, file, &out, &read)
+			removed, err := cfg.prune(ctx, file, &out)
 			if ctx.Err() != nil {
 				return out, ctx.Err()
 			}
@@ -60,12 +55,11 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 
 // prune removes one file if it may go. The lock of a plain one is held meanwhile, so
 // that nobody writes or compresses it.
-func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned, read *int64) (removed bool, err error) {
+func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned) (removed bool, err error) {
 	info, err := os.Lstat(file.path())
-	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(cfg.Before) || cfg.MaxBytes > 0 && *read >= cfg.MaxBytes {
+	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(cfg.Before) {
 		return false, ignoreMissing(err)
 	}
-	*read += info.Size()
 	if file.plain && file.packed { // the next compression says whether they have the same
 		out.Kept++
 		return false, nil

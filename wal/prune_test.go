@@ -114,15 +114,6 @@ func TestPrune(t *testing.T) {
 			t.Fatalf("left %v", names)
 		}
 	})
-	t.Run("a pass is bounded and goes on", func(t *testing.T) {
-		t.Parallel()
-		dir := old(t)
-		for n := len(names(t, dir)); n > 0; n-- {
-			if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all, MaxBytes: 1}); out.Files != 1 {
-				t.Fatalf("removed %d files, want 1", out.Files)
-			}
-		}
-	})
 	t.Run("a database that fails removes nothing", func(t *testing.T) {
 		t.Parallel()
 		dir, gone := old(t), errors.New("gone")
