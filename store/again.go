@@ -29,12 +29,7 @@ var storedListings = func() string {
 	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id`
 }()
 
-const (
-	latestCrawl   = `SELECT crawls FROM targets WHERE id = ?`
-	stagedAlready = `
-	SELECT listing_id, reasons, listing, target_id <> ?3 AND last_seen_at > ?4
-	FROM staged_listings WHERE source_id = ?2 AND listing_id IN (SELECT value FROM json_each(?1))`
-)
+const latestCrawl = `SELECT crawls FROM targets WHERE id = ?`
 
 // PrepareAgain prepares a kept page of results that is read again (PageOf.Fetched), for
 // SaveListings. What was seen later stays as it is: of a listing that another page, also of the same
@@ -94,9 +89,6 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		}
 		again.Listings = append(again.Listings, l)
 	}
-	if again.Rejected, err = rejectedAgain(tx, at, page.Rejected, fetched); err != nil {
-		return nil, 0, err
-	}
 	p = Prepare(&again)
 	for i := range p.listings {
 		s := found[p.listings[i].ID]
@@ -129,35 +121,4 @@ func completed(known, page yp.Listing) yp.Listing {
 		}
 	}
 	return whole
-}
-
-// rejectedAgain leaves out what is staged so already, or was staged by another target since.
-func rejectedAgain(tx *Tx, at PageOf, rejected []yp.Rejection, fetched string) (left []yp.Rejection, err error) {
-	if len(rejected) == 0 {
-		return nil, nil
-	}
-	ids := make([]string, len(rejected))
-	for i := range rejected {
-		ids[i] = rejected[i].Listing.ID
-	}
-	type staged struct {
-		id, reasons, listing string
-		later                bool
-	}
-	all, err := All(tx, stagedAlready, []any{JSONTexts(ids), at.SourceID, at.TargetID, fetched}, func(s *staged) []any {
-		return []any{&s.id, &s.reasons, &s.listing, &s.later}
-	})
-	known := map[string]staged{}
-	for _, s := range all {
-		known[s.id] = s
-	}
-	for _, r := range rejected {
-		l := r.Listing
-		l.Rank = 0
-		if s, ok := known[l.ID]; ok && (s.later || s.reasons == JSON(r.Reasons) && s.listing == JSON(l)) {
-			continue
-		}
-		left = append(left, r)
-	}
-	return left, err
 }

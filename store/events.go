@@ -294,6 +294,10 @@ const (
 	DELETE FROM staged_listings WHERE source_id = ?1 AND target_id = ?3
 		AND listing_id IN (SELECT listing_id FROM listings WHERE id IN (SELECT value FROM json_each(?2)))`
 	anyStaged = `SELECT EXISTS (SELECT 1 FROM staged_listings)`
+	// A page that is read again leaves what is staged so already, or was staged by another target since.
+	stagedAlready = `
+	SELECT EXISTS (SELECT 1 FROM staged_listings WHERE source_id = ?1 AND listing_id = ?2
+		AND (target_id <> ?3 AND last_seen_at > ?7 OR reasons = ?5 AND listing = ?6))`
 )
 
 // reject keeps the listings that break a rule as they were seen, and lets go of those
@@ -307,7 +311,6 @@ func (s *saver) reject() error {
 			s.saved.Dropped++
 			continue
 		}
-		s.saved.Rejected++
 		if err := s.stage(r); err != nil {
 			return fmt.Errorf("stage listing %s: %w", r.Listing.ID, err)
 		}
@@ -319,6 +322,13 @@ func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
 	reasons := JSON(r.Reasons)
 	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.at.seen(s.tx)}
+	if s.at.again() {
+		var already bool
+		if err := s.tx.Get(stagedAlready, args, &already); err != nil || already {
+			return err
+		}
+	}
+	s.saved.Rejected++
 	s.saved.Rows++
 	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
 		return err
