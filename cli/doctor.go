@@ -122,8 +122,6 @@ func (d *diagnosis) openDatabase() {
 		d.add("database", broken, d.p.replayCommand(), "%v", err)
 	case errors.Is(err, store.ErrNotFound):
 		d.add("database", broken, d.p.command("run"), "%s is missing or empty: nothing was crawled yet, or --db names another file", path)
-	case errors.As(err, &version) && version.Development:
-		d.add("database", broken, "crawl into a new --db", "%v", err)
 	case errors.As(err, &version) && version.Upgradable():
 		d.add("database", broken, d.p.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
 	case version != nil:

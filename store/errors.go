@@ -32,25 +32,22 @@ var (
 
 // VersionError says that a file was written by another version of the schema.
 type VersionError struct {
-	Path        string
-	Have, Max   int
-	Development bool // made by a version from before the first release
+	Path      string
+	Have, Max int
 }
 
 func (e *VersionError) Error() string {
 	switch {
-	case e.Development:
-		return fmt.Sprintf("%s was made by a development version of ypcrawl and can't be upgraded: crawl into a new --db", e.Path)
 	case e.Have > e.Max:
 		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl or another --db", e.Path, e.Have, e.Max)
 	case e.Upgradable():
 		return fmt.Sprintf("%s has schema version %d, older than this program's %d: `ypcrawl recover` upgrades it now, the next `ypcrawl run` later", e.Path, e.Have, e.Max)
 	}
-	return fmt.Sprintf("%s has schema version %d, which no ypcrawl has written: it may be another program's file; use another --db", e.Path, e.Have)
+	return fmt.Sprintf("%s is no database of a released ypcrawl: it is another program's file, or a development version's; use another --db", e.Path)
 }
 
 // Upgradable reports whether the file is upgraded when it is opened for writing.
-func (e *VersionError) Upgradable() bool { return !e.Development && e.Have > 0 && e.Have < e.Max }
+func (e *VersionError) Upgradable() bool { return e.Have > 0 && e.Have < e.Max }
 
 // classify adds the sentinel that callers decide by to a SQLite error, told
 // apart by code, never by text.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -35,9 +34,6 @@ const (
 //
 //go:embed migrations
 var migrations embed.FS
-
-// developmentIDs marked the files of development versions ("ypcr", "ypc1"), which are refused.
-var developmentIDs = []int{0x79706372, 0x79706331}
 
 // migrate brings the file to SchemaVersion in one transaction; of several
 // processes that open a new file at once, one makes the schema.
@@ -147,14 +143,13 @@ func inspect(ctx context.Context, q queryer, path string, target int) (have int,
 	}
 	info, err := os.Stat(path)
 	whole = whole || err != nil || info.Size() >= size || journaled(path)
-	wrong := &VersionError{Path: path, Have: have, Max: target, Development: slices.Contains(developmentIDs, id)}
 	switch {
 	case have == 0 && !tables:
 		return 0, nil
-	case have <= 0 || have > target || wrong.Development:
-		return have, wrong
 	case id != applicationID:
 		return have, &VersionError{Path: path, Have: 0, Max: target}
+	case have <= 0 || have > target:
+		return have, &VersionError{Path: path, Have: have, Max: target}
 	case !whole: // SQLite says nothing while a part of the last page is there
 		return have, fmt.Errorf("%w: the file was cut off: it has %d bytes, and its header says %d", ErrCorrupt, info.Size(), size)
 	}

@@ -100,6 +100,13 @@ func TestOpenFile(t *testing.T) {
 			},
 		},
 		{
+			name: "a development version's file", want: &store.VersionError{},
+			make: func(t *testing.T, p string) {
+				write(t, p, read(t, filled(t)))
+				foreign(t, p, "PRAGMA application_id = 0x79706372", "PRAGMA user_version = 8")
+			},
+		},
+		{
 			name: "a newer version", want: &store.VersionError{},
 			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") },
 		},
@@ -202,38 +209,6 @@ func TestOpenFile(t *testing.T) {
 			t.Errorf("the file that was left is no use: %v", err)
 		}
 	})
-}
-
-// TestOpenDevelopmentVersion: what a development version made is refused as it is, in one sentence.
-func TestOpenDevelopmentVersion(t *testing.T) {
-	t.Parallel()
-	for id, version := range map[int]int{0x79706372: 8, 0x79706331: 1} {
-		for _, readOnly := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%x read-only %t", id, readOnly), func(t *testing.T) {
-				t.Parallel()
-				path := filled(t)
-				foreign(t, path, fmt.Sprintf("PRAGMA application_id = %d", id), fmt.Sprintf("PRAGMA user_version = %d", version))
-				before := read(t, path)
-				err := open(t, store.Config{Path: path, ReadOnly: readOnly})
-				var wrong *store.VersionError
-				if !errors.As(err, &wrong) || !wrong.Development || wrong.Upgradable() {
-					t.Fatalf("got %v, want a VersionError of a development version", err)
-				}
-				for _, part := range []string{path, "development version", "can't be upgraded", "new --db"} {
-					if !strings.Contains(err.Error(), part) {
-						t.Errorf("the error lacks %q: %v", part, err)
-					}
-				}
-				if !bytes.Equal(before, read(t, path)) {
-					t.Error("the file was changed")
-				}
-				beside, err := os.ReadDir(filepath.Dir(path))
-				if !readOnly && (err != nil || len(beside) != 1) { // a reader can't remove SQLite's empty side files
-					t.Errorf("the folder holds %v (%v), want the file alone", beside, err)
-				}
-			})
-		}
-	}
 }
 
 func write(t *testing.T, path string, data []byte) {
