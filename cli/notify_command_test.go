@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 )
@@ -41,22 +39,19 @@ func TestSecretsAreHidden(t *testing.T) {
 // its messages hang, and do not answer before that page was asked for.
 func TestCrawlWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	dir, err := newDirectory(demo.Config{})
-	storetest.NoError(t, err)
-	const targets = 4
+	dir := directory(t, "")
 	var mu sync.Mutex
 	asked, all := 0, make(chan struct{})
-	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	source := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/robots.txt" {
 			mu.Lock()
-			if asked++; asked == targets {
+			if asked++; asked == 4 {
 				close(all)
 			}
 			mu.Unlock()
 		}
 		dir.ServeHTTP(w, r)
-	}))
-	t.Cleanup(source.Close)
+	})
 	early, got := make(chan string, 10), make(chan string, 10)
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -69,9 +64,7 @@ func TestCrawlWaitsForNobody(t *testing.T) {
 	}))
 	t.Cleanup(hangs.Close)
 	s := newSeat(t)
-	code := s.types(t.Context(), "", "run", "--source", "demo", "--base-url", source.URL, "--states", "CA", "--max-cities", fmt.Sprint(targets), "--categories", "Plumbers",
-		"--max-pages", "1", "--ping", hangs.URL, "--notify", hangs.URL+"/n")
-	if code != ExitOK {
+	if code := s.crawl(source, "4", "--ping", hangs.URL, "--notify", hangs.URL+"/n"); code != ExitOK {
 		t.Fatalf("exit %d: %s", code, s.err.text())
 	}
 	if len(early) > 0 || len(got) != 3 || <-got != "/start" || <-got != "/n" || <-got != "/" {
@@ -91,14 +84,9 @@ func TestHangingReceiverAtTheEnd(t *testing.T) {
 		}
 	}))
 	t.Cleanup(hook.Close)
-	dir, err := newDirectoryFailing("layout")
-	storetest.NoError(t, err)
-	source := httptest.NewServer(dir)
-	t.Cleanup(source.Close)
 	s := newSeat(t)
 	began := time.Now()
-	code := s.types(t.Context(), "", "run", "--source", "demo", "--base-url", source.URL, "--states", "CA", "--max-cities", "4", "--categories", "Plumbers",
-		"--max-pages", "1", "--ping", hook.URL+"/p", "--notify", hook.URL+"/hangs")
+	code := s.crawl(directory(t, "layout"), "4", "--ping", hook.URL+"/p", "--notify", hook.URL+"/hangs")
 	took := time.Since(began)
 	if code != ExitLayout {
 		t.Fatalf("exit %d: %s", code, s.err.text())

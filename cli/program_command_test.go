@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,9 +15,16 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-// newDirectoryFailing is a demo directory where every request fails so.
-func newDirectoryFailing(kind string) (*demo.Directory, error) {
-	return newDirectory(demo.Config{Fail: map[string]float64{kind: 1}})
+// directory is a demo directory where every request fails so; "" = none does.
+func directory(t *testing.T, kind string) http.Handler {
+	t.Helper()
+	cfg := demo.Config{}
+	if kind != "" {
+		cfg.Fail = map[string]float64{kind: 1}
+	}
+	d, err := newDirectory(cfg)
+	storetest.NoError(t, err)
+	return d
 }
 
 // screenOf is a terminal that may be written to from several goroutines.
@@ -75,38 +84,33 @@ func (s *seat) run(ctx context.Context, answer string, args ...string) int {
 	return p.Run(ctx, append(global, args...))
 }
 
-func small(more ...string) []string {
-	return append([]string{
-		"run", "--source", "demo", "--states", "CA", "--max-cities", "2", "--categories", "Plumbers", "--max-pages", "1", "--workers", "2",
-	}, more...)
+// crawl crawls the first page of so many cities of a directory.
+func (s *seat) crawl(source http.Handler, cities string, more ...string) int {
+	s.t.Helper()
+	server := httptest.NewServer(source)
+	s.t.Cleanup(server.Close)
+	return s.types(s.t.Context(), "", append([]string{
+		"run", "--source", "demo", "--base-url", server.URL, "--states", "CA", "--max-cities", cities, "--categories", "Plumbers", "--max-pages", "1",
+	}, more...)...)
 }
 
 func TestResetAsks(t *testing.T) {
 	t.Parallel()
 	s := newSeat(t)
-	dir, err := newDirectoryFailing("layout")
-	storetest.NoError(t, err)
-	server, err := demo.Serve(t.Context(), "127.0.0.1:0", dir)
-	storetest.NoError(t, err)
-	t.Cleanup(func() { _ = server.Close() })
-	if code := s.types(t.Context(), "", small("--base-url", server.URL(), "--linger", "0")...); code != ExitFailures {
+	if code := s.crawl(directory(t, "layout"), "2", "--linger", "0"); code != ExitFailures {
 		t.Fatalf("exit %d: %s", code, s.err.text())
 	}
-	for _, tc := range []struct{ answer, want string }{
-		{"n\n", "Nothing was changed."},
-		{"\n", "Nothing was changed."},
-		{"", "Nothing was changed."},
-		{"yes\n", "2 targets selected, 2 planned again"},
-	} {
-		if code := s.types(t.Context(), tc.answer, "reset"); code != ExitOK {
-			t.Fatalf("%q: exit %d: %s", tc.answer, code, s.err.text())
-		}
-		if !strings.Contains(s.err.text(), "Plan 2 targets again? [y/N]") {
-			t.Errorf("%q: not asked: %q", tc.answer, s.err.text())
-		}
-		if !strings.Contains(s.err.text()+s.out.text(), tc.want) {
-			t.Errorf("%q: got %q %q", tc.answer, s.out.text(), s.err.text())
-		}
+	s.resets("n\n", "Nothing was changed.")
+	s.resets("", "Nothing was changed.")
+	s.resets("yes\n", "2 targets selected, 2 planned again")
+}
+
+// resets answers what a reset of two targets asks.
+func (s *seat) resets(answer, want string) {
+	s.t.Helper()
+	code := s.types(s.t.Context(), answer, "reset")
+	if said := s.err.text() + s.out.text(); code != ExitOK || !strings.Contains(said, "Plan 2 targets again? [y/N]") || !strings.Contains(said, want) {
+		s.t.Errorf("%q: exit %d, got %q", answer, code, said)
 	}
 }
 
