@@ -104,3 +104,21 @@ func TestCloseIsBounded(t *testing.T) {
 		t.Error("the held request got an answer")
 	}
 }
+
+// TestRefused: failures, epochs and addresses that there are not.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	d, g := setup(t, demo.Config{})
+	if _, err := demo.New(demo.Config{Fail: map[string]float64{"418": 0.1}}, g); !errors.Is(err, demo.ErrFailSpec) {
+		t.Errorf("a failure: %v", err)
+	}
+	if err := d.SetEpoch(demo.MaxEpoch + 1); !errors.Is(err, demo.ErrEpoch) {
+		t.Errorf("an epoch: %v", err)
+	}
+	for _, addr := range []string{"127.0.0.1", "127.0.0.1:http-nonsense", "256.1.1.1:0"} {
+		if s, err := demo.Serve(t.Context(), addr, d); err == nil {
+			t.Errorf("%q: no error, %s", addr, s.URL())
+			_ = s.Close()
+		}
+	}
+}
