@@ -23,6 +23,12 @@ type tty struct {
 func (t *tty) IsTerminal() bool { return true }
 func (t *tty) Width() int       { return max(t.width, 0) }
 
+// shown is a stream of which a test reads what was written.
+type shown interface {
+	io.Writer
+	String() string
+}
+
 // ttyReader is a terminal's input.
 type ttyReader struct {
 	io.Reader
@@ -189,10 +195,7 @@ func TestWriteJSON(t *testing.T) {
 		Name string `json:"name"`
 	}
 	for name, c := range map[string]struct {
-		out interface {
-			io.Writer
-			String() string
-		}
+		out  shown
 		rows []row
 		want string
 	}{
@@ -237,16 +240,16 @@ func TestTable(t *testing.T) {
 	tab.row("WY", nil, percent(100))
 	tab.hide("note")
 	tab.hideZeros("failed", "stuck")
-	want := `state  targets    done  stuck  name
+	for _, out := range []shown{&bytes.Buffer{}, &tty{width: defaultWidth}} {
+		head := "state  targets    done  stuck  name"
+		if _, terminal := out.(*tty); terminal {
+			head = "\x1b[1m" + head + "\x1b[0m"
+		}
+		want := head + `
 CA         200   50.0%      0  San José
 TX      12,345     0.2      3  \x1b[31mred\u202e
 WY           –  100.0%
 `
-	terminal := &tty{width: defaultWidth}
-	for out, want := range map[interface {
-		io.Writer
-		String() string
-	}]string{&bytes.Buffer{}: want, terminal: strings.Replace(want, "state  targets    done  stuck  name", "\x1b[1mstate  targets    done  stuck  name\x1b[0m", 1)} {
 		if err := tab.flush(&Streams{Out: out, Getenv: env(nil)}, out); err != nil || out.String() != want {
 			t.Errorf("%v: got\n%s\nwant\n%s", err, out, want)
 		}
