@@ -3,6 +3,7 @@ package report_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
 			}
 			for range rnd.IntN(5) {
 				l := yp.Listing{ID: fmt.Sprint(rnd.IntN(40)), Name: "Name", State: []string{"CA", "TX", "NV", ""}[rnd.IntN(4)]}
-				if !hasListing(p, l.ID) {
+				if !slices.ContainsFunc(p.Listings, func(x yp.Listing) bool { return x.ID == l.ID }) {
 					p.Listings = append(p.Listings, l)
 				}
 			}
@@ -57,15 +58,6 @@ func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
 	}
 	w.end(t, checkpoint.OutcomeDone)
 	w.Move(8 * 24 * time.Hour) // all is due again
-}
-
-func hasListing(p yp.Page, id string) bool {
-	for _, l := range p.Listings {
-		if l.ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // TestFiguresAgree: what progress, coverage, changes and exports tell of random crawls is what

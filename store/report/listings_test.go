@@ -1,7 +1,6 @@
 package report_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -193,29 +192,6 @@ func TestListingChanges(t *testing.T) {
 	stop := errors.New("stop")
 	if _, err := r.EachListing(t.Context(), report.ListingQuery{Columns: columns}, func([]any) error { return stop }); err != stop { //nolint:errorlint // as it was given
 		t.Errorf("an error of the reader: %v", err)
-	}
-}
-
-func TestListing(t *testing.T) {
-	t.Parallel()
-	r := town(t)
-	d, err := r.Listing(t.Context(), 1)
-	storetest.NoError(t, err)
-	data, err := json.Marshal(d)
-	storetest.NoError(t, err)
-	for _, want := range []string{
-		`"listing":"one/l1"`, `"email":"a@acme.example"`, `"hours":["Mo-Fr 08:00-17:00"]`, `"snippet":null`, `"seen":[{"category":"Plumbers",`, `"kept":true`,
-		`"history":[{"at":`, `"company":[{"company":1,`,
-	} {
-		if !strings.Contains(string(data), want) {
-			t.Errorf("%s lacks %s", data, want)
-		}
-	}
-	if none, err := r.Listing(t.Context(), 99); err != nil || none != nil {
-		t.Errorf("a listing that is not there: %v, %v", none, err)
-	}
-	if gone, err := r.Listing(t.Context(), 4); err != nil || gone.Get("status") != "dropped" {
-		t.Errorf("a closed one: %v, %v", gone, err)
 	}
 }
 

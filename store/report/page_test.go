@@ -34,6 +34,12 @@ func TestSentence(t *testing.T) {
 			t.Errorf("asked twice it says %q", again)
 		}
 	}
+	begins := func(begin, end string) {
+		t.Helper()
+		if got := standing().Sentence(); !strings.HasPrefix(got, begin) || !strings.HasSuffix(got, end) {
+			t.Errorf("it says %q, want %q…%q", got, begin, end)
+		}
+	}
 	began := yp.ClockTime(time.Now(), standing().Since)
 	says("A run crawls demo, since " + began + ".")
 	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{}))
@@ -56,27 +62,17 @@ func TestSentence(t *testing.T) {
 
 	noErr(t, b.Complete(t.Context(), c, yp.CodeNoListings, "none", true))
 	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+ahead(time.Hour)+`'`)
-	if text := standing().Sentence(); !strings.HasPrefix(text, "Waiting until ") || !strings.HasSuffix(text, ": no target is due before that.") {
-		t.Errorf("when nothing is due: %q", text)
-	}
+	begins("Waiting until ", ": no target is due before that.")
 	execute(t, b.DB(), `UPDATE targets SET wait_reason = NULL, not_before = NULL`)
 
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
-	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one ended at ") || !strings.HasSuffix(text, ": it was interrupted; the same command resumes it.") {
-		t.Errorf("after the run: %q", text)
-	}
+	begins("No run is under way. The last one ended at ", ": it was interrupted; the same command resumes it.")
 	execute(t, b.DB(), `UPDATE runs SET outcome = 'done'`, `UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, not_before = '9999', wait_reason = 'backoff' WHERE id = 1`)
-	if text := standing().Sentence(); !strings.Contains(text, ": nothing more was due. 1 target failed.") {
-		t.Errorf("after a run in which a target failed: %q", text)
-	}
+	begins("No run is under way. The last one ended at ", ": nothing more was due. 1 target failed.")
 	execute(t, b.DB(), `UPDATE runs SET outcome = 'running', finished_at = NULL`)
-	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way. The last one was killed; its last heartbeat was at ") {
-		t.Errorf("after a kill: %q", text)
-	}
+	begins("No run is under way. The last one was killed; its last heartbeat was at ", "")
 	execute(t, b.DB(), `UPDATE runs SET host = 'far'`)
-	if text := standing().Sentence(); !strings.HasPrefix(text, "No run is under way on this machine. A run on far has not ended; its last heartbeat was at ") {
-		t.Errorf("of another machine: %q", text)
-	}
+	begins("No run is under way on this machine. A run on far has not ended; its last heartbeat was at ", "")
 	execute(t, b.DB(), `DELETE FROM crawl_attempts`, `DELETE FROM run_passes`, `DELETE FROM workers`, `DELETE FROM runs`)
 	says("No run was started yet; 4 targets planned.")
 	execute(t, b.DB(), `DELETE FROM targets`)

@@ -17,11 +17,7 @@ type timeWorld struct {
 	clock *clock
 }
 
-func newTimeWorld(t *testing.T) *timeWorld {
-	t.Helper()
-	b, clock := setupClock(t, 20, "CA")
-	return &timeWorld{b, clock}
-}
+func timed(b *bundle, c *clock) *timeWorld { return &timeWorld{b, c} }
 
 // read reads so many pages, one each time that goes by; each is the last one of a target.
 func (w *timeWorld) read(t *testing.T, n int, each time.Duration) {
@@ -64,7 +60,7 @@ func (w *timeWorld) tell(t *testing.T) *report.Progress {
 // details are due, and not of a time at which nobody crawled.
 func TestTimeLeft(t *testing.T) {
 	t.Parallel()
-	w := newTimeWorld(t) // 40 searches
+	w := timed(setupClock(t, 20, "CA"))
 	if p := w.tell(t); p.Seconds != -1 || p.Left.Text() != "unknown" {
 		t.Errorf("before anything was read: %+v", p.Left)
 	}
@@ -87,7 +83,7 @@ func TestTimeLeft(t *testing.T) {
 // searches left will find as well.
 func TestTimeLeftOfDetails(t *testing.T) {
 	t.Parallel()
-	w := newTimeWorld(t)
+	w := timed(setupClock(t, 20, "CA"))
 	w.want(t, "CA")
 	say := func(what string, want report.Seconds) {
 		t.Helper()
@@ -115,7 +111,7 @@ func TestTimeLeftOfDetails(t *testing.T) {
 // don't make it swing.
 func TestTimeLeftIsSmooth(t *testing.T) {
 	t.Parallel()
-	w := newTimeWorld(t)
+	w := timed(setupClock(t, 20, "CA"))
 	claims, began := make([]*checkpoint.Claim, 5), w.clock.Now()
 	var least, most time.Duration
 	for i := range claims {
