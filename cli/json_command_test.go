@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -113,20 +113,12 @@ func TestJSON(t *testing.T) {
 // process that died. It returns a listing of which there are details.
 func (s *seat) trouble() (listing string) {
 	s.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(s.dir, "yp.db"))
-	storetest.NoError(s.t, err)
-	defer func() { _ = db.Close() }()
-	for _, statement := range []string{
-		`UPDATE hosts SET held_until = '2099-01-01T00:00:00.000Z', held_for = 'Retry-After', delay_ms = 4000, delay_reason = 'slow'`,
+	db := storetest.OpenConfig(s.t, store.Config{Path: filepath.Join(s.dir, "yp.db")})
+	storetest.Execute(s.t, db, `UPDATE hosts SET held_until = '2099-01-01T00:00:00.000Z', held_for = 'Retry-After', delay_ms = 4000, delay_reason = 'slow'`,
 		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'worker_0_pid_7', claimed_at = '2026-01-01T00:00:00.000Z', run_id = 1,
-			finished_at = NULL WHERE id = (SELECT min(id) FROM targets WHERE status = 'PLANNED')`,
-	} {
-		if _, err := db.ExecContext(s.t.Context(), statement); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	err = db.QueryRowContext(s.t.Context(), `SELECT s.name || '/' || l.listing_id FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = l.source_id LIMIT 1`).Scan(&listing)
-	storetest.NoError(s.t, err)
+			finished_at = NULL WHERE id = (SELECT min(id) FROM targets WHERE status = 'PLANNED')`)
+	listing = storetest.Table(s.t, db, `SELECT s.name || '/' || l.listing_id FROM details d JOIN listings l ON l.id = d.listing JOIN sources s ON s.id = l.source_id LIMIT 1`)[0]
+	storetest.NoError(s.t, db.Close())
 	definition, err := os.ReadFile("../crawl/site/demo.yaml")
 	storetest.NoError(s.t, err)
 	for name, text := range map[string]string{"copy.yaml": strings.NewReplacer("name: demo", "name: copy", ":8080", ":8082").Replace(string(definition)), "proxies.txt": "http://127.0.0.1:9\n", "ask.sql": "SELECT 1 AS n"} {
