@@ -9,7 +9,6 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 // told is a database with one change of every kind, an hour apart, the first at noon.
@@ -86,16 +85,11 @@ func TestChanges(t *testing.T) {
 // TestSaidOfPages: what a page brings is told of in the order in which it came.
 func TestSaidOfPages(t *testing.T) {
 	t.Parallel()
-	b := setup(t, 1, "CA")
-	c := b.claim(t, 0)
-	first := []yp.Listing{{ID: "1", Name: "Acme", Phone: "(512) 555-0100", State: "CA"}, {ID: "2", Name: "Best", State: "CA"}}
-	second := []yp.Listing{{ID: "1", Name: "Acme Two", Phone: "(512) 555-0100", State: "CA"}}
-	for i, listings := range [][]yp.Listing{first, second} {
-		p := yp.Page{Number: i + 1, NextURL: "/next", Raw: len(listings), Listings: listings}
-		b.commit(t, c, p)
-	}
+	d := newDirectory(t)
+	d.save(t, place("1", "Acme", phone1, "", "CA"), place("2", "Best", "", "", "CA"))
+	d.save(t, place("1", "Acme Two", phone1, "", "CA"))
 	const want = "changed|1|Acme Two|name: Acme → Acme Two new|2|Best|<nil> new|1|Acme Two|<nil>"
-	if got := listed(t, b.Reader, "changes", report.Choice{Columns: strings.Fields("kind listing_id name what")}); got != want {
+	if got := listed(t, d.Reader, "changes", report.Choice{Columns: strings.Fields("kind listing_id name what")}); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

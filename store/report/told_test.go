@@ -25,12 +25,24 @@ type colleague struct {
 	had  map[string]bool
 }
 
+func newColleague(t *testing.T) *colleague {
+	t.Helper()
+	return &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
+}
+
+// begin begins a delivery to a name.
+func (r *townReader) begin(t *testing.T, name string) *store.DeliveryBegun {
+	t.Helper()
+	d, err := r.db.BeginDelivery(t.Context(), name)
+	storetest.NoError(t, err)
+	return d
+}
+
 // deliver tells the colleague the difference, and returns the rows as "id word fields".
 func (c *colleague) deliver(f report.ListingQuery, only []report.ChangeWord, complete bool, more ...string) (lines []string) {
 	c.t.Helper()
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
-	to, err := c.db.BeginDelivery(c.t.Context(), "ann")
-	storetest.NoError(c.t, err)
+	to := c.begin(c.t, "ann")
 	q := report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: columns, Only: only, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
@@ -166,7 +178,7 @@ func TestDeliveriesAreExact(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // no secret
-			c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
+			c := newColleague(t)
 			choice := choices[r.IntN(len(choices))]
 			for range 40 {
 				for range r.IntN(6) {
@@ -206,7 +218,7 @@ func TestDeliveriesAreExact(t *testing.T) {
 // The words in the cases that people ask about.
 func TestDeliveryWords(t *testing.T) {
 	t.Parallel()
-	c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
+	c := newColleague(t)
 	withMail := report.ListingQuery{Values: map[string]any{"has": []string{"email"}}}
 	step := func(f report.ListingQuery, want []string, statements ...string) {
 		t.Helper()
@@ -259,7 +271,7 @@ func TestClosedNo(t *testing.T) {
 	for form, set := range forms {
 		t.Run(form, func(t *testing.T) {
 			t.Parallel()
-			c := &colleague{townReader: town(t), t: t, copy: map[string]map[string]string{}, had: map[string]bool{}}
+			c := newColleague(t)
 			storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = NULL`)
 			c.deliver(report.ListingQuery{}, nil, true)
 			storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
@@ -270,10 +282,7 @@ func TestClosedNo(t *testing.T) {
 					q.Only = []report.ChangeWord{only}
 				}
 				if q.To != nil {
-					var err error
-					if q.To, err = c.db.BeginDelivery(t.Context(), "ann"); err != nil {
-						t.Fatal(err)
-					}
+					q.To = c.begin(t, "ann")
 				}
 				for _, line := range ask(t, c.townReader, q) {
 					if strings.HasSuffix(line, "|dropped") {
@@ -295,23 +304,13 @@ func TestClosedNo(t *testing.T) {
 func TestDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	r := town(t)
-	must := func(err error) {
-		t.Helper()
-		storetest.NoError(t, err)
-	}
-	begin := func(name string) *store.DeliveryBegun {
-		t.Helper()
-		d, err := r.db.BeginDelivery(t.Context(), name)
-		must(err)
-		return d
-	}
-	first, second, other := begin("boss"), begin("boss"), begin("other")
+	first, second, other := r.begin(t, "boss"), r.begin(t, "boss"), r.begin(t, "other")
 	first.Tell(1, store.StateOpen)
 	first.Tell(2, store.StateOpen)
 	second.Tell(2, store.StateOpen)
 	second.Tell(3, store.StateClosed)
-	must(second.Check(t.Context()))
-	must(second.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "g", Rows: 1, Event: 4}))
+	noErr(t, second.Check(t.Context()))
+	noErr(t, second.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "g", Rows: 1, Event: 4}))
 	var refused *store.RefusedError
 	for name, err := range map[string]error{
 		"checks":          first.Check(t.Context()),
@@ -322,23 +321,23 @@ func TestDeliveriesAtOnce(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	must(other.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "o"}))
+	noErr(t, other.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "o"}))
 	if got := storetest.Table(t, r.db, `SELECT name, listing, state, event FROM delivered`); !slices.Equal(got, []string{"boss|2|open|4", "boss|3|closed|4"}) {
 		t.Errorf("what was told: %q", got)
 	}
-	third := begin("boss")
+	third := r.begin(t, "boss")
 	if third.Last == nil || third.Last.File != "g" {
 		t.Errorf("%+v", third.Last)
 	}
 	third.Tell(3, store.StateOpen)
-	must(third.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "h", Event: 9}))
+	noErr(t, third.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "h", Event: 9}))
 	if got := storetest.Table(t, r.db, `SELECT name, listing, state, event FROM delivered`); !slices.Equal(got, []string{"boss|2|open|4", "boss|3|open|9"}) {
 		t.Errorf("what was told: %q", got)
 	}
 	if got := listed(t, report.New(r.db), "export deliveries", report.Choice{Columns: []string{"name", "file", "listings"}}); got != "boss|h|2 other|o|0" {
 		t.Error(got)
 	}
-	fourth := begin("boss")
+	fourth := r.begin(t, "boss")
 	deliveries, listings, err := r.db.ForgetDelivery(t.Context(), "boss")
 	if err != nil || deliveries != 2 || listings != 2 {
 		t.Errorf("forgot %d deliveries of %d listings, %v", deliveries, listings, err)
