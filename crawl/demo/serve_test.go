@@ -64,14 +64,6 @@ func TestServe(t *testing.T) {
 	}
 }
 
-func TestServeTruncated(t *testing.T) {
-	t.Parallel()
-	s := serve(t, demo.Config{Fail: map[string]float64{"truncate": 1}})
-	if _, _, err := fetch(t.Context(), client(t), s.URL()+"/austin-tx/plumbers"); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("error %v, want an unexpected end", err)
-	}
-}
-
 // TestCloseIsBounded: requests that are being held do not keep Close waiting.
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
