@@ -1,6 +1,7 @@
 package yp
 
 import (
+	"net/url"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,7 +23,11 @@ func CanonicalPhone(s string) (e164 string, ok bool) {
 		return "", false
 	}
 	var d dialed
-	d.read(s)
+	if plain, err := url.PathUnescape(s); err == nil { // of a tel: address
+		d.read(plain)
+	} else {
+		d.read(s)
+	}
 	national, ok := d.national()
 	if !ok {
 		return "", false
@@ -71,8 +76,6 @@ func (d *dialed) read(s string) {
 			return // an extension, other text, or a word that stands for digits
 		case c == '+':
 			d.plus = d.plus || d.n == 0
-		case c == '%':
-			i += d.percent(s[i:])
 		case strings.IndexByte(",;/|#=?&", c) >= 0 && d.complete():
 			return // an extension, a parameter or a second number follows
 		case c >= utf8.RuneSelf:
@@ -94,18 +97,6 @@ func (d *dialed) add(c byte) {
 // follows is an extension, a parameter or a second number.
 func (d *dialed) complete() bool {
 	return d.n == 10 && d.digits[0] != '1' || d.n == 11
-}
-
-// percent takes a %XX of a tel: address as the separator it nearly always is,
-// and returns how many more bytes to skip.
-func (d *dialed) percent(s string) int {
-	if len(s) < 3 || !isHex(s[1]) || !isHex(s[2]) {
-		return 0
-	}
-	if s[1] == '2' && s[2]|0x20 == 'b' {
-		d.plus = d.plus || d.n == 0
-	}
-	return 2
 }
 
 // national returns the ten digits after the country code, if the plan allows
