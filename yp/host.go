@@ -31,9 +31,6 @@ func parseHost(host string, known bool) (webHost, bool) {
 		return webHost{}, false
 	}
 	host = strings.TrimSuffix(host, ".")
-	if host != "" && host[0] == '[' {
-		return parseIPv6(host)
-	}
 	host, ok := asciiHost(host)
 	if !ok || !validHost(host) {
 		return webHost{}, false
@@ -101,17 +98,6 @@ func (h *webHost) dropWWW() {
 
 func numericLabel(s string) bool {
 	return strings.HasPrefix(s, "0x") || s != "" && strings.Trim(s, "0123456789") == ""
-}
-
-func parseIPv6(host string) (webHost, bool) {
-	if host[len(host)-1] != ']' {
-		return webHost{}, false
-	}
-	addr, err := netip.ParseAddr(host[1 : len(host)-1])
-	if err != nil || !addr.Is6() || addr.Zone() != "" {
-		return webHost{}, false
-	}
-	return webHost{name: "[" + addr.String() + "]"}, true
 }
 
 // domain returns the name under which somebody registered the host. It is the

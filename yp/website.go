@@ -29,7 +29,7 @@ type Website struct {
 // raw may be absolute ("http://acme.com"), scheme-relative ("//acme.com") or
 // start with a host ("acme.com/menu"); a bare host must end in a suffix of the
 // public list. ok is false for anything else: relative links, mail addresses,
-// other schemes, one-label and malformed hosts, addresses over 4,096 bytes.
+// other schemes, one-label and malformed hosts, IPv6 addresses, addresses over 4,096 bytes.
 func CanonicalWebsite(raw string) (w Website, ok bool) {
 	if len(raw) > maxURL {
 		return Website{}, false
@@ -122,9 +122,6 @@ func isSlash(c byte) bool { return c == '/' || c == '\\' }
 func splitAuthority(s string) (host, port string, ok bool) {
 	s = s[strings.LastIndexByte(s, '@')+1:]
 	colon := strings.LastIndexByte(s, ':')
-	if colon < strings.LastIndexByte(s, ']') {
-		colon = -1 // the colon is part of an IPv6 address
-	}
 	if colon < 0 {
 		return s, "", s != ""
 	}
