@@ -215,16 +215,8 @@ func (c *cardReader) place(l *yp.Listing) {
 // what stands elsewhere in it is no part: a city may be named in a snippet.
 func (c *cardReader) part(f field) string {
 	for i := range f {
-		r := &f[i]
-		if r.sel < 0 {
-			if s := r.take(c, c.card); s != "" {
-				return s
-			}
-			continue
-		}
-		found := c.hits[r.sel]
-		for _, n := range found[:min(len(found), maxTries)] {
-			if s := r.take(c, n); s != "" && c.inAddress(n) {
+		for _, n := range f[i].nodes(c) {
+			if s := f[i].take(c, n); s != "" && (f[i].sel < 0 || c.inAddress(n)) {
 				return s
 			}
 		}

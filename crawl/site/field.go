@@ -57,15 +57,12 @@ func (f field) each(c *cardReader, stop func(string) bool) bool {
 }
 
 // first returns the first text that the field's rules yield, clean; else "".
-func (f field) first(c *cardReader) string {
-	for i := range f {
-		for _, n := range f[i].nodes(c) {
-			if s := f[i].take(c, n); s != "" {
-				return s
-			}
-		}
-	}
-	return ""
+func (f field) first(c *cardReader) (text string) {
+	f.each(c, func(s string) bool {
+		text = s
+		return true
+	})
+	return text
 }
 
 // all returns the texts of every element that the first fruitful rule finds,

@@ -3,6 +3,7 @@ package region
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/andybalholm/cascadia"
@@ -261,16 +262,9 @@ func (x *Selectors) Find(root *html.Node, out Hits, enter func(*html.Node) bool)
 
 // In reports whether any of the selectors matches below root, as Find does.
 func (x *Selectors) In(root *html.Node) bool {
-	return len(x.ids) > 0 && x.in(root, x.NewHits())
-}
-
-func (x *Selectors) in(root *html.Node, scratch Hits) bool {
-	for n := root.FirstChild; n != nil; n = n.NextSibling {
-		if n.Type == html.ElementNode && n.Data != "template" && (x.try(n, scratch) || x.in(n, scratch)) {
-			return true
-		}
-	}
-	return false
+	found := x.NewHits()
+	x.Find(root, found, nil)
+	return slices.ContainsFunc(found, func(nodes []*html.Node) bool { return len(nodes) > 0 })
 }
 
 // try matches the selectors that may match n, and reports whether one did.
