@@ -1185,7 +1185,7 @@ SELECT v.id,
        iif(v.status = 'DONE' AND v.last_error_code = 'NO_LISTINGS', NULL, v.last_error_code) AS error, v.last_error AS message,
        v.enabled, v.auto_disabled,             -- parked because it failed too often
        60 * v.crawl_frequency_minutes AS again_after_seconds, -- 0 = once only
-       v.total_attempts AS attempts, v.total_successes AS successes, v.success_rate AS success_percent,
+       v.total_attempts, v.total_successes, v.success_rate AS success_percent,
        (SELECT count(*) FROM crawl_attempts x WHERE x.target_id = v.id) AS attempts_kept, -- that are recorded still
        v.last_success_at, v.claimed_by, v.heartbeat_at, v.crawl_started_at AS started_at, v.finished_at, v.retired_at,
        v.slug,                                 -- as commands take a search: city/category

@@ -23,7 +23,7 @@ not the exit codes of the other commands. It reads the whole file and changes no
 Critical: a source is quarantined or paused (also by a layout alarm) · no page for --crit-no-page while a run
 holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
 Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
-attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20) ·
+attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20; 3 or more that all failed) ·
 targets held for 10 minutes by a run that died.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
@@ -47,8 +47,9 @@ type limits struct {
 
 // Rules that no flag changes.
 const (
-	fewAttempts  = 20               // fewer say nothing of a share; as many claims, too
-	orphansAfter = 10 * time.Minute // a run that lives takes them back within seconds, the next one at its start
+	fewAttempts    = 20               // fewer say nothing of a share; as many claims, too
+	fewestAttempts = 3                // and of so many every one that fails
+	orphansAfter   = 10 * time.Minute // a run that lives takes them back within seconds, the next one at its start
 )
 
 func checkFlags() []cli.Flag {
@@ -263,14 +264,15 @@ func busyClaims(m *report.Measures, l limits) []problem {
 	return nil
 }
 
-// failedAttempts are those of the last hour, or of 24 hours where that has few of them.
+// failedAttempts are those of the last hour, or of 24 hours where that has few of them, unless every one failed.
 func failedAttempts(m *report.Measures, l limits) []problem {
 	for _, x := range [...]struct{ name, span string }{{"last_hour_attempts", "hour"}, {"last_day_attempts", "24 hours"}} {
 		all := m.Sum(x.name, "", "")
-		if all < fewAttempts {
+		share := (all - m.Sum(x.name, "error_code", string(yp.CodeSuccess))) / all
+		if all < fewestAttempts || all < fewAttempts && share < 1 {
 			continue
 		}
-		if share := (all - m.Sum(x.name, "error_code", string(yp.CodeSuccess))) / all; share > l.failed {
+		if share > l.failed {
 			return found(alertWarning, "failed", "%.1f%% of attempts failed in the last %s", 100*share, x.span)
 		}
 		break

@@ -117,12 +117,16 @@ func TestJudge(t *testing.T) {
 			set(m, "last_hour_attempts", 30, "error_code", "TIMEOUT")
 		}, limits{dead: 10, retries: 0.2, failed: 0.3}, "OK "},
 		"few in the hour, more in the day": {func(m *report.Measures) { set(m, "last_hour_attempts", 17, "error_code", "SUCCESS") }, usual, "WARNING 69.0% of attempts failed in the last 24 hours"},
+		"few attempts, which all failed": {func(m *report.Measures) {
+			unset(m, "last_hour_attempts")
+			set(m, "last_hour_attempts", 3, "error_code", "PARSE_ERROR")
+		}, usual, "WARNING 100.0% of attempts failed in the last hour"},
 		"few attempts in all": {
 			func(m *report.Measures) {
 				unset(m, "last_hour_attempts")
 				unset(m, "last_day_attempts")
-				set(m, "last_hour_attempts", 19, "error_code", "PARSE_ERROR")
-				set(m, "last_day_attempts", 19, "error_code", "PARSE_ERROR")
+				set(m, "last_hour_attempts", 2, "error_code", "PARSE_ERROR")
+				set(m, "last_day_attempts", 2, "error_code", "PARSE_ERROR")
 			}, usual, "OK ",
 		},
 		"orphans of 10 minutes": {

@@ -138,7 +138,7 @@ func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice repo
 	case err != nil:
 		return asUsage(err)
 	case rows.n == 0 && l.Headed && !c.IsSet("listing"):
-	case rows.n == 0 && len(choice.Values) == 0:
+	case rows.n == 0 && !slices.ContainsFunc(l.Narrows(), func(f report.ListFilter) bool { return c.IsSet(f.Name) }):
 		p.note("%s", cmp.Or(l.None, "There is no "+l.Noun+"."))
 	case rows.n == 0:
 		p.note("No %s matches.", l.Noun)

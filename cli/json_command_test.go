@@ -37,6 +37,38 @@ var jsonLines = []string{
 	"wal read", "wal compress", "backup {dir}/copy.db",
 }
 
+// twice returns a name that an object has more than once: who reads it gets one of the two.
+func twice(dec *json.Decoder) string {
+	type object struct {
+		names map[string]bool // nil = an array
+		value bool            // of a name: comes next
+	}
+	open := []*object{{}}
+	for {
+		token, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		at := open[len(open)-1]
+		if name, ok := token.(string); ok && at.names != nil && !at.value {
+			if at.names[name] {
+				return name
+			}
+			at.names[name], at.value = true, true
+			continue
+		}
+		at.value = false
+		switch token {
+		case json.Delim('{'):
+			open = append(open, &object{names: map[string]bool{}})
+		case json.Delim('['):
+			open = append(open, &object{})
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+	}
+}
+
 // TestJSON runs every command that has --json. A length of time is a number in seconds, or in milliseconds, and its key
 // says which; a time is UTC with milliseconds; what there is none of is null; a worker has one name.
 func TestJSON(t *testing.T) {
@@ -84,6 +116,9 @@ func TestJSON(t *testing.T) {
 		code := p.Run(t.Context(), append([]string{"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"), "--config", ""}, append(words, "--json")...))
 		if (code != ExitOK) != fails && !strings.Contains(line, "--check") {
 			t.Errorf("%s: exit %d: %s", line, code, errs.String())
+		}
+		if name := twice(json.NewDecoder(bytes.NewReader(out.Bytes()))); name != "" {
+			t.Errorf("%s: an object has %q twice", line, name)
 		}
 		dec := json.NewDecoder(&out)
 		n := 0

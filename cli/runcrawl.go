@@ -364,6 +364,11 @@ func (r *run) crawl(ctx context.Context) error {
 	}
 	r.leavePage("the run has ended: " + report.OutcomeText(string(outcome)))
 	r.judgeSandboxes(ctx)
+	if (err == nil || errors.Is(err, crawl.ErrBudget)) && !r.onlyIndexes { // else the first search does it, and the page, which only reads, would find nothing till then
+		if ierr := r.keeper.DB().IndexWords(ctx); ierr != nil && ctx.Err() == nil {
+			r.log.Warn().Err(ierr).Msg("listings can't be searched for by words yet")
+		}
+	}
 	return r.report(stats, err, ended)
 }
 

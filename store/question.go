@@ -53,7 +53,10 @@ func (db *DB) Question(ctx context.Context, query string, do func(*sql.Rows) err
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	return errors.Join(do(rows), rows.Err())
+	if err := do(rows); err != nil {
+		return err
+	}
+	return rows.Err()
 }
 
 func readsOnly(action sqlite.AuthorizerActionCode, table, column, _, _ string) sqlite.AuthorizerReturnCode {

@@ -118,11 +118,17 @@ func (k *Reader) one(ctx context.Context, what, query string, args []any, into .
 	return true, nil
 }
 
-// alive looks at the lock of a run. Where the lock can't be looked at (a read-only
-// disk), nobody is seen to live.
+// alive looks at the lock of a run, which lived in the snapshot that is read if it has ended in order since. Where the
+// lock can't be looked at (a read-only disk), nobody is seen to live.
 func (k *Reader) alive(uuid string) bool {
 	lives, err := store.Alive(k.db.Path(), uuid)
-	return err == nil && lives
+	if err != nil || lives || k.tx == nil {
+		return lives && err == nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	err = k.db.Read().QueryRowContext(ctx, `SELECT outcome NOT IN ('running', 'dead') FROM runs WHERE uuid = ?`, uuid).Scan(&lives)
+	return lives && err == nil
 }
 
 // at scans a time that may be NULL into t.
