@@ -84,9 +84,8 @@ func (w *worker) applyEffect(ctx context.Context, t *task, cause yp.Cause, err e
 	keep := context.WithoutCancel(ctx)
 	switch cause.Policy().Effect {
 	case yp.EffectPause:
-		until := w.cfg.Keeper.DB().Now().Add(health.AuthPause)
 		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).Str("error_code", string(cause.Policy().Code)).Msg("the source is paused")
-		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, cause.Policy().Code, err.Error(), until))
+		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, cause.Policy().Code, err.Error()))
 	case yp.EffectAlarm:
 		return w.countUnknown(keep, t)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -154,7 +153,7 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 	}
 	alarm = fmt.Sprintf("fields are missing: %s (on the last pages of %d targets, where at least %.0f%% of the listings had them)", strings.Join(names, ", "), alarmPages, 100*usualShare)
 	raised := l.m.db.Write(ctx, func(tx *store.Tx) error {
-		err := pause(tx, l.source, yp.CodeHTMLChanged, alarm, time.Time{})
+		err := tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source)
 		for _, name := range names {
 			if err == nil {
 				err = tx.Run(forgetField, l.source, name)
@@ -182,7 +181,7 @@ func (l *Layout) Unknown(ctx context.Context, why string) (alarm string, err err
 			return nil
 		}
 		alarm = fmt.Sprintf("the layout of %d pages in a row was not recognized: %s", strikes, why)
-		return pause(tx, l.source, yp.CodeHTMLChanged, alarm, time.Time{})
+		return tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source)
 	})
 	if err != nil {
 		return "", fmt.Errorf("count a page with an unknown layout: %w", err)

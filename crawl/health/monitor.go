@@ -61,12 +61,12 @@ func millis(d *time.Duration) duration { return duration{d, time.Millisecond} }
 const (
 	// AuthPause is how long a source pauses that asks for credentials (401, 407).
 	AuthPause = 30 * time.Minute
-	// MaxPause bounds a pause that ends by itself; one further ahead is the mark of
-	// a clock that was set back.
-	MaxPause = 6 * time.Hour
+	// maxPause bounds a pause of which the row does not say how long it was to be.
+	maxPause = 6 * time.Hour
 )
 
 const (
+	// The first reason to wait for an operator stands.
 	pauseForGood = `
 	UPDATE sources SET auto_disabled = 1, paused_until = NULL, paused_code = ?, paused_reason = ?, updated_at = ?
 	WHERE id = ? AND auto_disabled = 0`
@@ -75,26 +75,15 @@ const (
 	WHERE id = ?5 AND auto_disabled = 0 AND ifnull(paused_until, '') < ?1`
 )
 
-// Pause stops a source by itself: until a time, at most MaxPause ahead, or with the
-// zero time until an operator enables it. code is CodeAuthFailed or
-// CodeHTMLChanged; reason is shown. A pause in force is never shortened, and the
-// first reason to wait for an operator stands.
-func (m *Monitor) Pause(ctx context.Context, sourceID int64, code yp.ErrorCode, reason string, until time.Time) error {
-	return m.db.Write(ctx, func(tx *store.Tx) error { return pause(tx, sourceID, code, reason, until) })
-}
-
-func pause(tx *store.Tx, sourceID int64, code yp.ErrorCode, reason string, until time.Time) (err error) {
-	if until.IsZero() {
-		err = tx.Run(pauseForGood, string(code), reason, tx.Now, sourceID)
-	} else {
-		until = notAfter(until, tx.At.Add(MaxPause))
-		left := max(until.Sub(tx.At).Milliseconds(), 0)
-		err = tx.Run(pauseUntil, stamp(until), string(code), reason, tx.Now, sourceID, store.Number(left))
-	}
-	if err != nil {
-		return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
-	}
-	return nil
+// Pause stops a source by itself for AuthPause; code and reason are shown. A pause in force
+// stays, and one that waits for an operator is not replaced.
+func (m *Monitor) Pause(ctx context.Context, sourceID int64, code yp.ErrorCode, reason string) error {
+	return m.db.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.Run(pauseUntil, stamp(tx.At.Add(AuthPause)), string(code), reason, tx.Now, sourceID, AuthPause.Milliseconds()); err != nil {
+			return fmt.Errorf("pause source %d for %s: %w", sourceID, code, err)
+		}
+		return nil
+	})
 }
 
 const setEnabled = `UPDATE sources SET enabled = ?, updated_at = ? WHERE name = ?`
@@ -125,7 +114,7 @@ func (m *Monitor) change(ctx context.Context, query string, args ...any) (found 
 // ahead than they were when they were set, and how long each was then, in seconds; where a
 // row does not say, the most that it may have been.
 var mendable = [...]struct{ table, column, seconds string }{
-	{"sources", "paused_until", fmt.Sprintf("ifnull(paused_ms, %d) / 1000.0", MaxPause.Milliseconds())},
+	{"sources", "paused_until", fmt.Sprintf("ifnull(paused_ms, %d) / 1000.0", maxPause.Milliseconds())},
 	{"hosts", "held_until", fmt.Sprintf("ifnull(held_ms, iif(held_for = 'penalty', %d, %d)) / 1000.0",
 		MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
 	{"connectivity_profiles", "quarantine_until", "cooldown_minutes * 60"},

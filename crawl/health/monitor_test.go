@@ -15,40 +15,30 @@ const pauseOfDemo = `SELECT auto_disabled, substr(paused_until, 12, 5), paused_c
 
 func TestPause(t *testing.T) {
 	t.Parallel()
-	type call struct {
-		code   yp.ErrorCode
-		reason string
-		until  time.Time
-	}
-	auth := call{yp.CodeAuthFailed, "401", noon.Add(AuthPause)}
-	alarm := call{yp.CodeHTMLChanged, "phone", time.Time{}}
-	for _, c := range []struct {
-		name  string
-		calls []call
-		want  string
-	}{
-		{"until a time", []call{auth}, "0|12:30|AUTH_FAILED|401"},
-		{"until an operator enables it", []call{alarm}, "1||HTML_CHANGED|phone"},
-		{"a longer pause replaces a shorter", []call{auth, {yp.CodeAuthFailed, "407", noon.Add(time.Hour)}}, "0|13:00|AUTH_FAILED|407"},
-		{"a shorter pause changes nothing", []call{auth, {yp.CodeAuthFailed, "407", noon.Add(time.Minute)}}, "0|12:30|AUTH_FAILED|401"},
-		{"an alarm replaces a pause", []call{auth, alarm}, "1||HTML_CHANGED|phone"},
-		{"a pause does not replace an alarm", []call{alarm, auth}, "1||HTML_CHANGED|phone"},
-		{"the first alarm stands", []call{alarm, {yp.CodeHTMLChanged, "street", time.Time{}}}, "1||HTML_CHANGED|phone"},
-		{"at most 6 hours", []call{{yp.CodeAuthFailed, "401", noon.Add(48 * time.Hour)}}, "0|18:00|AUTH_FAILED|401"},
-	} {
-		inWorld(t, c.name, func(t *testing.T, w *world) {
-			for _, p := range c.calls {
-				ok(t, w.Pause(t.Context(), demo, p.code, p.reason, p.until))
-			}
-			wantRows(t, w.db, pauseOfDemo, c.want)
-			wantRows(t, w.db, `SELECT auto_disabled, paused_until FROM sources WHERE id = 2`, "0|")
-		})
-	}
-	inWorld(t, "a code that pauses nothing", func(t *testing.T, w *world) {
-		if err := w.Pause(t.Context(), demo, yp.CodeTimeout, "x", noon.Add(time.Hour)); err == nil {
-			t.Error("no error")
+	w := setup(t)
+	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "401"))
+	wantRows(t, w.db, pauseOfDemo, "0|12:30|AUTH_FAILED|401")
+	wantRows(t, w.db, `SELECT auto_disabled, paused_until FROM sources WHERE id = 2`, "0|")
+	w.clock.move(-time.Minute)
+	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "407")) // would be shorter
+	wantRows(t, w.db, pauseOfDemo, "0|12:30|AUTH_FAILED|401")
+	w.clock.move(time.Hour)
+	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "407"))
+	wantRows(t, w.db, pauseOfDemo, "0|13:29|AUTH_FAILED|407")
+	for _, why := range []string{"first", "second"} {
+		l := w.layout(t)
+		for range MaxStrikes {
+			_, err := l.Unknown(t.Context(), why)
+			ok(t, err)
 		}
-	})
+	}
+	const alarm = "1||HTML_CHANGED|the layout of 3 pages in a row was not recognized: first"
+	wantRows(t, w.db, pauseOfDemo, alarm)
+	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "401"))
+	wantRows(t, w.db, pauseOfDemo, alarm)
+	if err := w.Pause(t.Context(), other, yp.CodeTimeout, "a code that pauses nothing"); err == nil {
+		t.Error("no error")
+	}
 }
 
 var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)
