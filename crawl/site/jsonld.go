@@ -19,7 +19,7 @@ func fillFromJSONLD(list []yp.Listing, scripts []string) {
 		case path == "":
 		case byPath[path] == nil:
 			byPath[path] = &all[i]
-		case !all[i].Loose || byPath[path].Loose: // an owner's telephone is not that of the firm
+		default:
 			byPath[path].Merge(&all[i])
 		}
 	}
@@ -64,29 +64,14 @@ func fillFrom(l *yp.Listing, b *structured.Business) {
 }
 
 // pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says
-// nothing. A thing that is no business by its type counts when there is none, if it names this page.
+// nothing.
 func (r *detailReader) pick(all []structured.Business) (b structured.Business) {
 	leads := func(b structured.Business) int { return r.leadsHere(b.URL) }
-	name := func(b structured.Business) string { return b.Name }
-	var sure, loose []structured.Business
-	for _, b := range all {
-		switch {
-		case !b.Loose:
-			sure = append(sure, b)
-		case leads(b) == linkHere:
-			loose = append(loose, b)
-		}
-	}
-	ours, _ := ofPage(sure, leads, name, r.Name)
-	if len(ours) == 0 {
-		ours = loose
-	}
-	if len(ours) == 0 {
-		return b
-	}
-	b = ours[0]
+	ours, _ := ofPage(all, leads, func(b structured.Business) string { return b.Name }, r.Name)
 	for i := range ours {
-		if i > 0 && leads(ours[i]) == linkHere {
+		if i == 0 {
+			b = ours[0]
+		} else if leads(ours[i]) == linkHere {
 			b.Merge(&ours[i])
 		}
 	}

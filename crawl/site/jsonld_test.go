@@ -22,9 +22,7 @@ func TestFillFromJSONLD(t *testing.T) {
 	}{
 		"plain":         {`<script type="application/ld+json">` + acme + `}</script>`, ""},
 		"charset":       {`<script type="application/ld+json; charset=utf-8">` + acme + `}</script>`, ""},
-		"comments":      {`<script type="application/ld+json">/*<![CDATA[*/ [` + acme + `,},] // x` + "\n/*]]>*/</script>", ""},
 		"in a list":     {`<script type="application/ld+json">{"@type":"WebPage","mainEntity":{"@type":"ItemList","itemListElement":[{"@type":"ListItem","item":` + acme + `}}]}}</script>`, ""},
-		"bad ones":      {`<script type="application/ld+json">{"@type"</script><script type="application/ld+json">` + acme + `}</script>`, ""},
 		"hours":         {`<script type="application/ld+json">` + acme + `,"openingHours":["Mo-Fr 08:00-17:00"],` + hours + `}</script>`, "Mo-Fr 08:00-17:00"},
 		"hours by days": {`<script type="application/ld+json">` + acme + `,` + hours + `}</script>`, "Mo,Tu 9:00 AM-5:00 PM"},
 	} {
@@ -40,8 +38,7 @@ func TestFillFromJSONLD(t *testing.T) {
 	}
 }
 
-// TestJSONLDOfOnePage: things whose url is that of a card or of the page count whatever their type, and
-// complete each other.
+// TestJSONLDOfOnePage: businesses whose url is that of a card or of the page complete each other.
 func TestJSONLDOfOnePage(t *testing.T) {
 	s := builtin(t, "yellowpages")
 	final := urlOf(t, "https://www.yellowpages.com/s-il/mip/a-400001")
@@ -51,23 +48,16 @@ func TestJSONLDOfOnePage(t *testing.T) {
 		price = `,"description":"We fix pipes of any kind","priceRange":"$$"}`
 	)
 	for name, c := range map[string]struct{ script, phone, about string }{
-		"person":           {`{"@type":"Person",` + url + phone + `}`, "217-555-0101", ""},
-		"product":          {`{"@type":"Product",` + url + phone + `}`, "217-555-0101", ""},
-		"event in a page":  {`{"@type":"WebPage",` + url + phone + `,"mainEntity":{"@type":"Event",` + url + `,"address":"x"}}`, "217-555-0101", ""},
-		"person elsewhere": {`{"@type":"Person","name":"A","url":"/s-il/mip/b-400002"` + phone + `}`, "", ""},
+		"person":           {`{"@type":"Person",` + url + phone + `}`, "", ""},
 		"no type":          {`{` + url + phone + `}`, "", ""},
 		"brief, then full": {`[{"@type":"ItemList","itemListElement":[{"@type":"Plumber",` + url + `}]},{"@type":"Plumber",` + url + phone + price + `]`, "217-555-0101", "We fix pipes of any kind"},
 		"two halves":       {`[{"@type":"Plumber",` + url + phone + `},{"@type":"Plumber",` + url + `,"telephone":"217-555-0109"` + price + `]`, "217-555-0101", "We fix pipes of any kind"},
 		"owner of a firm":  {`[{"@type":"Person",` + url + phone + `},{"@type":"Plumber",` + url + price + `]`, "", "We fix pipes of any kind"},
-		"page of a firm":   {`[{"@type":"WebPage",` + url + phone + `},{"@type":"Plumber","name":"A"` + price + `]`, "", "We fix pipes of any kind"},
 	} {
 		script := `<script type="application/ld+json">` + c.script + `</script>`
 		d, err := s.ParseDetail([]byte(`<html><head>`+script+`</head><body><div id="main-header"></div><main id="bpp" data-ypid="400001"><h1 class="business-name">A</h1></main></body></html>`), final, 200)
 		if err != nil || d.Detail == nil || d.Detail.Phone != c.phone || d.Detail.About != c.about {
 			t.Errorf("%s: detail: got %+v, %v", name, d, err)
-		}
-		if name == "page of a firm" { // a card is known by its url alone
-			continue
 		}
 		l := parse(t, s, siteHTML(`<div class="search-results"><div class="result" data-ypid="400001"><a class="business-name" href="/s-il/mip/a-400001">A</a></div></div>`+script), srp, 200).Listings[0]
 		if price := map[bool]string{true: "$$"}[c.about != ""]; l.Phone != c.phone || l.PriceRange != price {

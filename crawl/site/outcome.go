@@ -158,7 +158,7 @@ func (s *Source) sign(p *Page, e *evidence) string {
 		return yp.Plural(p.Raw, "card") + " without a name or an id"
 	case p.SiteTotal > 0:
 		return fmt.Sprintf("a total of %d", p.SiteTotal)
-	case slices.ContainsFunc(structured.ReadScripts(e.scripts), func(b structured.Business) bool { return !b.Loose }):
+	case len(structured.ReadScripts(e.scripts)) > 0:
 		return "JSON-LD of businesses"
 	case p.NextURL != "":
 		return "a next link"

@@ -46,18 +46,15 @@ type Reader struct {
 	Forms []string // left out = all
 	Types []string // types of schema.org that are businesses, beside those that always are
 	Areas []string // how a text begins, in any letter case, that tells the area which is served instead of an address
-
-	loose bool // things of other types are returned, too, see Business
 }
 
 // Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
 // mean that the page does not say; the zero Business says nothing.
 type Business struct {
-	Form  string
-	Name  string
-	Loose bool   // its type is none of a business, but it has a url and a telephone or an address
-	Rank  int    // place in a list, from 1
-	URL   string // the first that it names as its own
+	Form string
+	Name string
+	Rank int    // place in a list, from 1
+	URL  string // the first that it names as its own
 
 	listURL string // that a list has for it
 	reader  *Reader
@@ -89,19 +86,10 @@ func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftO
 	return w.found, w.leftOut
 }
 
-// ReadScripts returns the businesses of JSON-LD scripts, the loose ones last.
+// ReadScripts returns the businesses of JSON-LD scripts.
 func ReadScripts(scripts []string) []Business {
-	r := Reader{Forms: []string{JSONLD}, loose: true}
+	r := Reader{Forms: []string{JSONLD}}
 	found, _ := r.Read(nil, scripts)
-	slices.SortStableFunc(found, func(a, b Business) int {
-		switch {
-		case a.Loose == b.Loose:
-			return 0
-		case a.Loose:
-			return 1
-		}
-		return -1
-	})
 	return found
 }
 
@@ -165,9 +153,6 @@ func (w *walker) item(it *item, at entry, depth int) {
 			listURL: at.url, item: *it,
 		})
 	default:
-		if w.loose && len(it.types) > 0 && it.has("url") && it.has("telephone", "address") {
-			w.add(Business{Loose: true, Name: g.text(it, "name"), URL: g.text(it, "url"), item: *it})
-		}
 		for _, name := range containers {
 			for _, p := range it.props {
 				if p.name == name {
