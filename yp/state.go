@@ -37,7 +37,7 @@ func LookupState(s string) (State, bool) {
 
 // ParseStates returns the codes of the states that args name, in the order
 // given, each once. An argument may hold several, separated by commas; "all" is
-// none in particular, as no arguments are. A name that is none gives an *UnknownStateError.
+// none in particular, as no arguments are. A name that is none is an error with the nearest one.
 func ParseStates(args []string) ([]string, error) {
 	var codes []string
 	if len(args) == 1 && strings.EqualFold(strings.TrimSpace(args[0]), "all") {
@@ -60,7 +60,7 @@ func ParseStates(args []string) ([]string, error) {
 	return codes, nil
 }
 
-// unknownState looks for what name may have been meant to be: among the codes
+// unknownState says that a name is no state, and looks for what it may have been meant to be: among the codes
 // if it is as short as one, else among the names.
 func unknownState(name string) error {
 	candidates := make([]string, 0, len(states))
@@ -71,11 +71,11 @@ func unknownState(name string) error {
 			candidates = append(candidates, st.Name)
 		}
 	}
-	err := &UnknownStateError{Input: name}
 	if near, ok := Nearest(name, candidates); ok {
-		err.Nearest, _ = LookupState(near)
+		st, _ := LookupState(near)
+		return fmt.Errorf("unknown state %q: did you mean %s (%s)?", name, st.Name, st.Code)
 	}
-	return err
+	return fmt.Errorf("unknown state %q: want a two-letter code or a full name, such as CA or California", name)
 }
 
 // states is sorted by code.
@@ -131,18 +131,4 @@ var states = [...]State{
 	{"WI", "Wisconsin"},
 	{"WV", "West Virginia"},
 	{"WY", "Wyoming"},
-}
-
-// UnknownStateError says that a name is no state of the USA, and which one it
-// may have been meant to be.
-type UnknownStateError struct {
-	Input   string // as given
-	Nearest State  // zero when nothing comes near
-}
-
-func (e *UnknownStateError) Error() string {
-	if e.Nearest.Code == "" {
-		return fmt.Sprintf("unknown state %q: want a two-letter code or a full name, such as CA or California", e.Input)
-	}
-	return fmt.Sprintf("unknown state %q: did you mean %s (%s)?", e.Input, e.Nearest.Name, e.Nearest.Code)
 }

@@ -227,11 +227,5 @@ func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
 	if near, ok := yp.Nearest(bare, names); ok {
 		hint = fmt.Sprintf(" in %s: did you mean %q?", where, near)
 	}
-	return &UnknownError{What: "city", Name: name, Hint: hint}
+	return fmt.Errorf("unknown city %q%s", name, hint)
 }
-
-// UnknownError names a word of the operator that means nothing here, and the
-// next step.
-type UnknownError struct{ What, Name, Hint string }
-
-func (e *UnknownError) Error() string { return fmt.Sprintf("unknown %s %q%s", e.What, e.Name, e.Hint) }
