@@ -14,6 +14,6 @@
 // Imports: the standard library and golang.org/x text and net helpers only;
 // nothing of ours.
 //
-// Tests: tables, property tests for the status machine, and a fuzz target for
-// every canonical form.
+// Tests: tables, the status machine among them, and a fuzz target for every
+// canonical form.
 package yp
