@@ -284,8 +284,7 @@ const (
 	wrapped                 // the card that the outer element merely wraps
 )
 
-// relation tells it. An element without an id and a name is no card; neither is one
-// that has only one of them when its selector is no more than a tag. The first one in a
+// relation tells it. An element without an id and a name is no card. The first one in a
 // card may be all there is of it: then the outer element has no name but this one's.
 // On a page made to cost much, what is left to look at counts as cards, and so as bad.
 func (c *cardReader) relation(out, in *card, first bool) relation {
@@ -293,7 +292,7 @@ func (c *cardReader) relation(out, in *card, first bool) relation {
 		return another
 	}
 	id, name := c.identity(in.n)
-	if id == "" && name == "" || (id == "" || name == "") && c.src.tagOnly[in.sel] {
+	if id == "" && name == "" {
 		return content
 	}
 	if !first && name != "" {

@@ -157,7 +157,6 @@ func (c *compiled) compileCards(f *faults) {
 	if len(d.Organic) == 0 && !c.def.Structured.On {
 		f.lacks("cards.organic")
 	}
-	c.tagOnly = map[int]bool{}
 	c.organic, c.organicIn = c.cardSelectors(d.Organic, "cards.organic", f)
 	c.sponsored, c.sponsoredIn = c.cardSelectors(d.Sponsored, "cards.sponsored", f)
 	c.marks = selectors(&c.cards, d.Marks, "cards.sponsored_marks", f)
@@ -179,8 +178,7 @@ func (c *compiled) compileCards(f *faults) {
 }
 
 // cardSelectors adds the selectors of cards, and returns with their numbers what they say
-// about where such cards stand. Those that say too little to tell a card from what is in
-// it go to tagOnly.
+// about where such cards stand.
 func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int, in []region.Selector) {
 	for i, s := range list {
 		id, err := c.page.Add(s)
@@ -194,7 +192,6 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 			if outer, ok := group[i].Outer(); ok {
 				in = append(in, outer)
 			}
-			c.tagOnly[id] = c.tagOnly[id] || group[i].TagOnly()
 		}
 	}
 	return ids, in

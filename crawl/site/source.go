@@ -70,7 +70,6 @@ type compiled struct {
 
 	organic, sponsored     []int             // in page
 	organicIn, sponsoredIn []region.Selector // containers of such cards
-	tagOnly                map[int]bool      // those of organic and sponsored that ask for no more than a tag
 	next, total, shown     field             // in page
 	marks                  []int             // of ads, in cards
 	marksOf                []region.Selector // the same, of a card itself

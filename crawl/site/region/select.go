@@ -100,12 +100,6 @@ func (s *Selector) Outer() (outer Selector, ok bool) {
 	return Selector{chain: s.chain[:last]}, true
 }
 
-// TagOnly reports whether the selector asks for no more of an element than a tag, if that.
-func (s *Selector) TagOnly() bool {
-	by, _ := s.demand()
-	return len(s.chain) < 2 && (by == byTag || by == byNothing)
-}
-
 // plain reports whether the selector is a tag, an id or a class alone.
 func (s *Selector) plain() bool {
 	if len(s.chain) != 1 {
