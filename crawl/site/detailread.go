@@ -2,6 +2,7 @@ package site
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -161,14 +162,13 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 	}
 }
 
+var yearForm = regexp.MustCompile(`\b\d{4}\b`)
+
 // year reads the first number of four digits that can be the year in which a
 // firm was founded; 0 = none.
 func year(s string) int {
-	for i := 0; i+4 <= len(s); i++ {
-		if !yp.AllDigits(s[i:i+4]) || i > 0 && digit(s[i-1]) || i+4 < len(s) && digit(s[i+4]) {
-			continue
-		}
-		if n, _ := strconv.Atoi(s[i : i+4]); n >= oldestFirm && n <= latestFirm {
+	for _, digits := range yearForm.FindAllString(s, -1) {
+		if n, _ := strconv.Atoi(digits); n >= oldestFirm && n <= latestFirm {
 			return n
 		}
 	}

@@ -3,6 +3,7 @@ package structured
 import (
 	"html"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -197,20 +198,18 @@ func plainText(s string) string {
 
 func clean(s string) string { return yp.Clean(yp.Clip(s, maxText)) }
 
+// schemaPrefix is how the names of schema.org may begin.
+var schemaPrefix = regexp.MustCompile(`(?i)^(?:(?:(?:https?:)?//)?(?:www\.)?schema\.org/|schema:)`)
+
 // schemaWord drops the prefix of schema.org from a type or a property, and
 // from a value of one of its enumerations: "https://schema.org/Monday".
 func schemaWord(s string) string {
 	s = strings.TrimSpace(s)
-	if strings.IndexByte(s, ':') < 0 && strings.IndexByte(s, '/') < 0 {
+	if !strings.ContainsAny(s, ":/") {
 		return s
 	}
-	for _, prefix := range [...]string{
-		"https://schema.org/", "http://schema.org/", "https://www.schema.org/", "http://www.schema.org/", "schema:",
-		"//schema.org/", "schema.org/", "//www.schema.org/", "www.schema.org/",
-	} {
-		if len(s) > len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
-			return strings.Trim(s[len(prefix):], "/")
-		}
+	if n := len(schemaPrefix.FindString(s)); 0 < n && n < len(s) {
+		return strings.Trim(s[n:], "/")
 	}
 	return s
 }
