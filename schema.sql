@@ -531,9 +531,6 @@ CREATE TABLE listings (
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
     dropped_at        TEXT,                          -- every target that showed it was crawled to its end twice without it, or its city is missing from two reads of the index
-    -- Fields that a target filled which had never shown the listing are completed,
-    -- unless a target that had shown it before shows them, too: then they have changed.
-    backfilled        TEXT CHECK (backfilled IS NULL OR json_valid(backfilled)), -- {"rating": time}
     UNIQUE (source_id, listing_id)
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);

@@ -108,8 +108,7 @@ func TestReplayOfEverything(t *testing.T) {
 }
 
 // TestReplayOfManyWorkers: eight workers meet the same listings within one millisecond, in
-// two states of their site. A database built from their logs holds the same events and the
-// same backfilled fields, in the order in which their pages were committed, at their times.
+// two states of their site. A database built from their logs holds the same events, in the order in which their pages were committed, at their times.
 func TestReplayOfManyWorkers(t *testing.T) {
 	t.Parallel()
 	w := siteWorld(t, demo.Config{Places: 2})
@@ -133,7 +132,7 @@ func TestReplayOfManyWorkers(t *testing.T) {
 	w.run("--db", rebuilt, "wal", "replay", "logs/yp_wal")
 	w.compare(crawled, rebuilt, "replayed", "targets") // their due times are the operator's
 	for what, query := range map[string]string{
-		"listings":       `SELECT listing_id, first_seen_at, last_seen_at, dropped_at, backfilled FROM listings`,
+		"listings":       `SELECT listing_id, first_seen_at, last_seen_at, dropped_at FROM listings`,
 		"sightings":      `SELECT t.name, l.listing_id, m.seen_at FROM sightings m JOIN target t ON t.id = m.target_id JOIN listings l ON l.id = m.listing`,
 		"listing_events": `SELECT kind, iif(kind = 'new', listings, NULL), ifnull(e.listing_id, l.listing_id), what, e.at FROM listing_events e LEFT JOIN listings l ON l.id = e.listing`,
 	} {

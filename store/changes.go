@@ -2,7 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"maps"
 	"slices"
 	"strings"
 
@@ -69,7 +68,8 @@ var selectBefore = func() string {
 
 // compare finds what the page says otherwise of the listings that it knows. A value
 // where there was none is a change only if an earlier crawl of the same target has seen
-// the listing: it has the same markup, and showed none. Elsewhere it is completed.
+// the listing: it has the same markup, and showed none. Elsewhere it is completed, and so known
+// to the pages that come after.
 func (s *saver) compare() error {
 	at, rows := map[int64]int{}, []int64(nil)
 	for _, i := range s.dirty {
@@ -121,84 +121,4 @@ func valuesOf(l *yp.Listing) (v values) {
 		v[i] = yp.ListingFields[i].Text(l)
 	}
 	return v
-}
-
-// complete notes what a page completed of a listing. It may yet turn out to be a change:
-// see lateChanges.
-func (s *saver) complete(k *known, d diff) {
-	if len(d.Completed) == 0 {
-		return
-	}
-	f := s.filled[k.id]
-	if f == nil {
-		f = map[string]string{}
-		maps.Copy(f, k.filled)
-	}
-	for _, field := range d.Completed {
-		f[field] = s.tx.Now
-	}
-	s.filled[k.id] = f
-}
-
-const (
-	metBefore = `
-	SELECT s.listing, s.seen_at FROM json_each(?1) AS j CROSS JOIN sightings s ON s.target_id = ?2 AND s.listing = j.value WHERE s.since < ?3`
-	saveFilled = `UPDATE listings SET backfilled = ? WHERE id = ?`
-)
-
-// lateChanges finds the changes among what other targets filled: this one met the
-// listing before, in an earlier crawl, showed nothing there, and shows the value now.
-// So what counts as a change does not depend on which target of a crawl comes first.
-func (s *saver) lateChanges() error {
-	at, rows := map[int64]int{}, []int64(nil)
-	for i := range s.page.listings {
-		if k, ok := s.stored[s.page.listings[i].ID]; ok && len(k.filled) > 0 {
-			at[k.id], rows = i, append(rows, k.id)
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return Each(s.tx, metBefore, []any{JSONInts(rows), s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
-		var row int64
-		var seen string
-		if err := found.Scan(&row, &seen); err != nil {
-			return err
-		}
-		i := at[row]
-		l := &s.page.listings[i]
-		k, now := s.stored[l.ID], valuesOf(l)
-		var d diff
-		f := maps.Clone(k.filled)
-		for _, place := range compared {
-			field := yp.ListingFields[place].Name
-			filled, ok := f[field]
-			if !ok || now[place] == "" || seen >= filled {
-				continue
-			}
-			delete(f, field)
-			// A field whose value is another one again is noted anyhow.
-			if !slices.ContainsFunc(s.diffs[i].Changed, func(c FieldChange) bool { return c.Field == field }) {
-				d.Changed = append(d.Changed, changeOf(field, "", now[place]))
-			}
-		}
-		if len(d.Changed) > 0 {
-			s.log.update(k.id, d)
-			s.filled[k.id] = f
-		}
-		return nil
-	})
-}
-
-func (s *saver) saveFilled() error {
-	for row, f := range s.filled {
-		text := ""
-		if len(f) > 0 {
-			text = JSON(f)
-		}
-		if err := s.tx.Run(saveFilled, Text(text), row); err != nil {
-			return err
-		}
-	}
-	return nil
 }

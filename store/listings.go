@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -117,16 +116,13 @@ func (p *Prepared) argsOf(i int) []any {
 // with what its source says otherwise. The same page again
 // changes nothing and logs nothing.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
-	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), filled: map[int64]map[string]string{}, saved: &Saved{Dropped: p.dropped}}
-	steps := []func() error{s.reject, s.seeOthers}
+	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
+	steps := []func() error{s.reject}
 	if len(p.listings) > 0 {
-		steps = []func() error{s.sort, s.compare, s.lateChanges, s.write, s.touch, s.saveFilled, s.sight, s.reject, s.seeOthers}
+		steps = []func() error{s.sort, s.compare, s.write, s.touch, s.sight, s.reject}
 	}
-	if at.again() { // what else a page brings is news of the time when it was fetched
-		steps = []func() error{s.reject}
-		if len(p.listings) > 0 {
-			steps = []func() error{s.sort, s.compare, s.write, s.touch, s.sight, s.reject}
-		}
+	if !at.again() { // what else a page shows is news of the time when it was fetched
+		steps = append(steps, s.seeOthers)
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -152,7 +148,6 @@ type saver struct {
 	same    []int64    // row ids of the equal ones
 	back    []int64    // row ids of those that were dropped
 	diffs   map[int]diff
-	filled  map[int64]map[string]string // by row id: listings.backfilled, where this page changes it
 	log     trail
 	saved   *Saved
 }
@@ -170,14 +165,11 @@ type placed struct {
 func (s *saver) sort() (err error) {
 	s.stored = map[string]known{}
 	err = Each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {
-		var id, filled string
+		var id string
 		var k known
 		c, l := &k.company, &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &k.seen, &filled, &c.id, &c.leadSource, &c.leadListing, &c.website,
+		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &k.seen, &c.id, &c.leadSource, &c.leadListing, &c.website,
 			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
-		if err == nil && filled != "" {
-			err = json.Unmarshal([]byte(filled), &k.filled)
-		}
 		s.stored[id] = k
 		return err
 	})
@@ -391,10 +383,7 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	switch d := s.diffs[p.i]; {
-	case !s.at.again():
-		s.complete(k, d)
-	case len(d.Changed) == 0 && len(d.Completed) > 0:
+	if d := s.diffs[p.i]; s.at.again() && len(d.Changed) == 0 && len(d.Completed) > 0 {
 		s.saved.Completed++
 	}
 	return nil
@@ -405,14 +394,13 @@ type known struct {
 	id          int64
 	fingerprint int64
 	dropped     bool
-	seen        string            // last
-	filled      map[string]string // its filled fields, each with its time: see listings.backfilled
+	seen        string // last
 	company     company
 	keyed       yp.Listing // the fields that keys are made of
 }
 
 const selectKnown = `
-	SELECT l.listing_id, l.id, l.fingerprint, l.dropped_at IS NOT NULL, l.last_seen_at, ifnull(l.backfilled, ''), c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+	SELECT l.listing_id, l.id, l.fingerprint, l.dropped_at IS NOT NULL, l.last_seen_at, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
 		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
 

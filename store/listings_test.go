@@ -239,7 +239,7 @@ func TestSaveIsWhole(t *testing.T) {
 // their order, beside those that are the database's own.
 func TestListingColumns(t *testing.T) {
 	t.Parallel()
-	own := []string{"id", "source_id", "company_id", "found_state", "fingerprint", "first_seen_at", "last_seen_at", "dropped_at", "backfilled"}
+	own := []string{"id", "source_id", "company_id", "found_state", "fingerprint", "first_seen_at", "last_seen_at", "dropped_at"}
 	var want []string
 	for i := range yp.ListingFields {
 		if column := yp.ListingFields[i].ColumnName(); column != "" {

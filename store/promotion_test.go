@@ -121,19 +121,6 @@ func TestCompleted(t *testing.T) {
 			t.Errorf("changes %q, want none", got)
 		}
 	})
-	t.Run("it is a change when a target that met it before shows it too, whoever was first", func(t *testing.T) {
-		w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 4}, yp.Listing{ID: "c", Name: "C"})
-		site := yp.Listing{ID: "c", Name: "C", Website: "https://c.example", Rating: 2}
-		if got := since(t, w, changes, func() { w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 4}, site) }); len(got) > 0 {
-			t.Errorf("the stranger tells %q", got)
-		}
-		site.Rating = 0 // its markup has none
-		for _, want := range [][]string{{"website||https://c.example"}, nil} {
-			if got := since(t, w, changes, func() { w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: 5}, site) }); !slices.Equal(got, want) {
-				t.Errorf("changes %q, want %q", got, want)
-			}
-		}
-	})
 	t.Run("the same target shows more in its next crawl", func(t *testing.T) {
 		rich.Hours = []string{"Mo-Fr 09:00-17:00"}
 		got := since(t, w, changes, func() { w.place(t, pageAt{TargetID: 3, Page: 1, Crawl: 2}, rich) })
