@@ -24,8 +24,8 @@ func (p *Program) deliveriesCommand() *cli.Command {
 // forgotten is what `export deliveries forget` tells.
 type forgotten struct {
 	Name       string `json:"name"`
-	Deliveries int    `json:"deliveries"`
-	Listings   int    `json:"listings"` // that the name had got, also those that closed or left
+	Deliveries int64  `json:"deliveries"`
+	Listings   int64  `json:"listings"` // that the name had got, also those that closed or left
 }
 
 func (p *Program) forgetDelivery(c *cli.Context) error {

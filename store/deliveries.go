@@ -114,12 +114,9 @@ func (b *DeliveryBegun) Complete(ctx context.Context, d Delivery) error {
 }
 
 const (
-	hasDelivery      = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE name = ?1) OR EXISTS (SELECT 1 FROM delivered WHERE name = ?1)`
-	forgetTold       = `DELETE FROM delivered WHERE name = ?1 AND listing IN (SELECT listing FROM delivered WHERE name = ?1 LIMIT ?2)`
+	hasDelivery      = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE name = ?)`
+	forgetTold       = `DELETE FROM delivered WHERE name = ?`
 	forgetDeliveries = `DELETE FROM deliveries WHERE name = ?`
-
-	// forgetAtOnce listings go in one transaction: a crawl beside it waits for some milliseconds.
-	forgetAtOnce = 2000
 )
 
 // HasDelivery reports whether anything was delivered under a name.
@@ -130,24 +127,15 @@ func (db *DB) HasDelivery(ctx context.Context, name string) (has bool, err error
 	return has, err
 }
 
-// ForgetDelivery deletes what is known of the deliveries under a name: what was delivered first, in small
-// transactions, so that one which is cut short is gone on with by another call.
-func (db *DB) ForgetDelivery(ctx context.Context, name string) (deliveries, listings int, err error) {
-	for n := forgetAtOnce; err == nil && n == forgetAtOnce; {
-		err = db.Write(ctx, func(tx *Tx) error {
-			deleted, err := tx.Changed(forgetTold, name, forgetAtOnce)
-			n = int(deleted)
-			listings += n
-			return err
-		})
-	}
-	if err == nil {
-		err = db.Write(ctx, func(tx *Tx) error {
-			n, err := tx.Changed(forgetDeliveries, name)
-			deliveries = int(n)
-			return err
-		})
-	}
+// ForgetDelivery deletes what is known of the deliveries under a name, and returns how many they were, and of how
+// many listings.
+func (db *DB) ForgetDelivery(ctx context.Context, name string) (deliveries, listings int64, err error) {
+	err = db.Write(ctx, func(tx *Tx) (err error) {
+		if listings, err = tx.Changed(forgetTold, name); err == nil {
+			deliveries, err = tx.Changed(forgetDeliveries, name)
+		}
+		return err
+	})
 	if err != nil {
 		err = fmt.Errorf("forget the deliveries to %q: %w", name, err)
 	}
