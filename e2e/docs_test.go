@@ -312,24 +312,6 @@ func (s *terminal) ask(at, text string) {
 	}
 }
 
-// TestMissingLine: what counts as shown.
-func TestMissingLine(t *testing.T) {
-	t.Parallel()
-	const got = "12:00Z INF recovered targets=5\n\x20 DC   100.0%   1,163\nends"
-	for want, missing := range map[string]string{
-		"03:58Z INF ... targets=17\nends":      "",
-		"DC 9.5% 7":                            "",
-		"DC  100.0%  1,163\n...\nends":         "",
-		"INF recovered targets=5":              "INF recovered targets=5",
-		"ends\nDC 100.0% 1":                    "DC 100.0% 1",
-		"12:00Z INF recovered targets=5 or so": "12:00Z INF recovered targets=5 or so",
-	} {
-		if m := missingLine(got, strings.Split(want, "\n")); m != missing {
-			t.Errorf("%q: missing %q, want %q", want, m, missing)
-		}
-	}
-}
-
 // TestDocLinks: what a document links to is there, headings too; docs/README.md links to each document; the README is short.
 func TestDocLinks(t *testing.T) {
 	t.Parallel()

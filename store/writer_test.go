@@ -425,19 +425,3 @@ func TestPanic(t *testing.T) {
 		t.Error("the writer does not go on")
 	}
 }
-
-// TestLoseCommit: a transaction that is lost on purpose is reported as committed, and is not there; the others are.
-func TestLoseCommit(t *testing.T) {
-	t.Parallel()
-	writes := 0
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), LoseCommit: func() bool {
-		writes++
-		return writes == 2
-	}})
-	for i := range 3 {
-		storetest.NoError(t, db.Write(t.Context(), put(fmt.Sprintf("lost-%d", i))))
-	}
-	if n := metaKeys(t, db, "lost-"); n != 2 || metaKeys(t, db, "lost-1") != 0 {
-		t.Errorf("%d of 3 are there, want the first and the third", n)
-	}
-}

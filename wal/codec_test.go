@@ -136,22 +136,6 @@ func TestDetailLine(t *testing.T) {
 	}
 }
 
-// A line that names no kind is of a search: most are.
-func TestKindOfTargets(t *testing.T) {
-	t.Parallel()
-	for _, kind := range yp.Kinds() {
-		e := stamped(samplePage(0))
-		e.Target.Kind = kind
-		if got := decode(t, lineOf(e)).Target.Kind; got != kind {
-			t.Errorf("%s becomes %s", kind, got)
-		}
-	}
-	e := stamped(samplePage(0))
-	if line := string(lineOf(e)); strings.Contains(line, "kind") {
-		t.Error(line)
-	}
-}
-
 func detailEvent(d *yp.Detail) *Event {
 	return &Event{
 		Type: PageComplete, Status: yp.InProgress, Run: "r",
