@@ -58,31 +58,23 @@ func (s Scope) Parts() (all []Scope) {
 // Selection is what a pass crawls of a source, as its row holds it: the same command has the
 // same one.
 type Selection struct {
-	Kinds      []yp.Kind      `json:"kinds,omitempty"`
-	States     []string       `json:"states,omitempty"`
-	Cities     []int64        `json:"cities,omitempty"`
-	Categories []int64        `json:"categories,omitempty"`
-	Population int            `json:"min_population,omitempty"`
-	Recrawl    *time.Duration `json:"recrawl,omitempty"` // what was crawled so long ago is crawled again; nil = what is due
+	Scope
+	Recrawl *time.Duration `json:"recrawl,omitempty"` // what was crawled so long ago is crawled again; nil = what is due
 }
 
 // SelectionOf is the selection of a run over a scope.
 func SelectionOf(s Scope, again *time.Duration) Selection {
-	sorted := func(ids []int64) []int64 { return slices.Sorted(slices.Values(ids)) }
-	return Selection{s.Kinds, slices.Sorted(slices.Values(s.States)), sorted(s.CityIDs), sorted(s.CategoryIDs), s.MinPopulation, again}
+	s.States, s.CityIDs, s.CategoryIDs = slices.Sorted(slices.Values(s.States)), slices.Sorted(slices.Values(s.CityIDs)), slices.Sorted(slices.Values(s.CategoryIDs))
+	return Selection{s, again}
 }
 
-// ParseSelection reads a selection as a row holds it.
-func ParseSelection(text string) (s Selection, err error) {
+// ParseSelection reads the selection of a source as a row holds it.
+func ParseSelection(text string, sourceID int64) (s Selection, err error) {
 	if err := json.Unmarshal([]byte(text), &s); err != nil {
 		return s, fmt.Errorf("read the selection of a pass: %w", err)
 	}
+	s.SourceID = sourceID
 	return s, nil
-}
-
-// Scope is the selection as a scope of a source.
-func (s Selection) Scope(sourceID int64) Scope {
-	return Scope{SourceID: sourceID, Kinds: s.Kinds, States: s.States, CityIDs: s.Cities, CategoryIDs: s.Categories, MinPopulation: s.Population}
 }
 
 // A pass is open while a target of its selection that was not read since it began is in hand,
@@ -154,10 +146,10 @@ func (p PassRow) Failed(get Reading) (targets, unseen int64, err error) {
 
 // args are the scope of the pass, when it began, and when its last run ended.
 func (p PassRow) args(get Reading) (scope Scope, times []any, err error) {
-	selection, err := ParseSelection(p.Selection)
+	selection, err := ParseSelection(p.Selection, p.SourceID)
 	began, ended := yp.FormatTime(p.Began), ""
 	if err == nil {
 		err = get(passEnded, []any{p.SourceID, p.Selection, began}, &ended)
 	}
-	return selection.Scope(p.SourceID), []any{began, ended}, err
+	return selection.Scope, []any{began, ended}, err
 }

@@ -7,16 +7,16 @@ import (
 	"ypcrawl/yp"
 )
 
-// Scope selects the targets that a command is about. Empty lists select all.
+// Scope selects the targets that a command is about. Empty lists select all. As JSON it is a part of a Selection.
 type Scope struct {
-	SourceID      int64     // 0 = every source
-	Kinds         []yp.Kind // none = searches
-	States        []string
-	CategoryIDs   []int64
-	CityIDs       []int64
-	MinPopulation int
+	SourceID      int64     `json:"-"`               // 0 = every source
+	Kinds         []yp.Kind `json:"kinds,omitempty"` // none = searches
+	States        []string  `json:"states,omitempty"`
+	CityIDs       []int64   `json:"cities,omitempty"`
+	CategoryIDs   []int64   `json:"categories,omitempty"`
+	MinPopulation int       `json:"min_population,omitempty"`
 
-	DetailsEvery time.Duration // of a claim: how long a detail that is read now stays good; 0 = as before
+	DetailsEvery time.Duration `json:"-"` // of a claim: how long a detail that is read now stays good; 0 = as before
 }
 
 // Has reports whether the scope is about targets of a kind.

@@ -159,7 +159,7 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	if err != nil {
 		return false, err
 	}
-	selection, err := store.ParseSelection(text)
+	selection, err := store.ParseSelection(text, p.SourceID)
 	if err != nil {
 		return false, err
 	}
