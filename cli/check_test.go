@@ -67,6 +67,12 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	usual := limits{dead: 10, retries: 0.2, failed: 0.1, noPage: 30 * time.Minute}
+	demo := func(is store.SourceState, reason string, until time.Time) func(m *report.Measures) {
+		return func(m *report.Measures) {
+			s := &m.Sources[0]
+			s.Availability, s.Reason, s.Until = is, reason, until
+		}
+	}
 	within := func(d time.Duration) limits { l := usual; l.age = d; return l }
 	for name, c := range map[string]struct {
 		change func(m *report.Measures)
@@ -76,17 +82,10 @@ func TestJudge(t *testing.T) {
 		"all is well": {func(*report.Measures) {}, usual, `OK A run\x1b[31m crawls demo/two.`},
 		"nothing yet": {func(m *report.Measures) { *m = report.Measures{Now: yp.Stamp{Time: now}} }, usual, "OK "},
 		"quarantined": {
-			func(m *report.Measures) {
-				s := &m.Sources[0]
-				s.Availability, s.Reason, s.Until = store.SourceQuarantined, "cf_challenge", now.Add(20*time.Minute)
-			}, usual, "CRITICAL demo is quarantined until 12:20:00Z (in 20m00s): cf_challenge; then one page is requested, to see whether it answers",
+			demo(store.SourceQuarantined, "cf_challenge", now.Add(20*time.Minute)), usual,
+			"CRITICAL demo is quarantined until 12:20:00Z (in 20m00s): cf_challenge; then one page is requested, to see whether it answers",
 		},
-		"refused": {
-			func(m *report.Measures) {
-				s := &m.Sources[0]
-				s.Availability, s.Reason = store.SourcePaused, "401"
-			}, usual, "CRITICAL demo is paused: 401",
-		},
+		"refused":                  {demo(store.SourcePaused, "401", time.Time{}), usual, "CRITICAL demo is paused: 401"},
 		"a heartbeat of 3 minutes": {func(m *report.Measures) { m.Runs[0].Heartbeat = now.Add(-3 * time.Minute) }, usual, "OK "},
 		"no heartbeat": {
 			func(m *report.Measures) { m.Runs[0].Heartbeat = now.Add(-3*time.Minute - time.Second) }, usual,
