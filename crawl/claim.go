@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -46,34 +47,31 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 
 var errBudgetReserved = errors.New("other workers have claimed the last targets of the budget")
 
-// claim claims a target within the budgets. What was asked for in vain goes back into
-// them, so that a full state costs nothing.
+// claim claims a target within the budget of searches. What was asked for in vain goes back into
+// it, so that a full state costs nothing.
 func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
-	scope := w.scope()
-	kinds := scope.Kinds
-	scope.Kinds = make([]yp.Kind, 0, len(kinds))
-	for _, kind := range kinds {
-		if w.shared.budget(kind).reserve() {
-			scope.Kinds = append(scope.Kinds, kind)
-		}
-	}
-	switch {
-	case len(kinds) == 0:
+	scope, budget := w.scope(), &w.shared.targets
+	if len(scope.Kinds) == 0 {
 		return nil, checkpoint.ErrNothing
-	case len(scope.Kinds) == 0:
-		return nil, errBudgetReserved
+	}
+	search := scope.Has(yp.KindSearch)
+	if search && !budget.reserve() {
+		search = false
+		scope.Kinds = slices.DeleteFunc(scope.Kinds, func(k yp.Kind) bool { return k == yp.KindSearch })
+		if len(scope.Kinds) == 0 {
+			return nil, errBudgetReserved
+		}
 	}
 	c, err := w.cfg.Keeper.Claim(ctx, w.me, scope, w.cfg.MaxPerState)
 	if err == nil {
 		w.count.update(func(s *Stats) { s.Claims++ })
 	}
-	for _, kind := range scope.Kinds {
-		b := w.shared.budget(kind)
-		if err != nil || c.Kind != kind {
-			b.giveBack()
-		} else if b.use() {
-			w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(b.most, b.of)))
-		}
+	switch {
+	case !search:
+	case err != nil || c.Kind != yp.KindSearch:
+		budget.giveBack()
+	case budget.use():
+		w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(budget.most, budget.of)))
 	}
 	return c, err
 }

@@ -16,7 +16,6 @@ import (
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/yp"
 )
 
 // SourceConfig is what one source of a run has for itself; the fields are those of Config.
@@ -46,7 +45,6 @@ type Sources struct {
 	fetches   atomic.Int64 // logical page fetches so far
 	requests  budget
 	targets   budget
-	unbounded budget   // of details and indexes
 	recovered lastTime // when dead processes were last looked for
 }
 
@@ -193,14 +191,7 @@ func (s *Sources) active() []*Engine {
 	return slices.DeleteFunc(slices.Clone(s.engines), func(e *Engine) bool { return !e.active.Load() })
 }
 
-func (s *Sources) budget(kind yp.Kind) *budget {
-	if kind == yp.KindSearch {
-		return &s.targets
-	}
-	return &s.unbounded
-}
-
-// budget bounds how many requests are made, or targets of a kind claimed.
+// budget bounds how many requests are made, or searches claimed.
 type budget struct {
 	most          int64 // 0 = no limit
 	of            string
