@@ -202,7 +202,7 @@ const (
 // Shown adds the listings that this crawl of the target has stored so far, and the page that
 // showed each.
 func (k *Keeper) Shown(ctx context.Context, c *Claim, into map[string]int) error {
-	return k.db.Each(ctx, selectShown, []any{c.TargetID, c.Crawl}, func(rows *sql.Rows) error {
+	return store.Each(k.db.Reader(ctx), selectShown, []any{c.TargetID, c.Crawl}, func(rows *sql.Rows) error {
 		var id string
 		var page int
 		err := rows.Scan(&id, &page)

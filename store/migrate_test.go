@@ -110,13 +110,8 @@ func ask(t *testing.T, c *sql.Conn, query string) (answer string) {
 	return answer
 }
 
-// asker is a connection or a pool of them.
-type asker interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // lines runs a query and gives each row as its columns with their types.
-func lines(t *testing.T, q asker, query string) (out []string) {
+func lines(t *testing.T, q pool, query string) (out []string) {
 	t.Helper()
 	rows, err := q.QueryContext(t.Context(), query)
 	if err != nil {
@@ -152,7 +147,7 @@ func canonical(s string) string {
 
 // anatomy is all that makes the schema of a file: every statement, and what SQLite
 // made of it.
-func anatomy(t *testing.T, db asker) []string {
+func anatomy(t *testing.T, db pool) []string {
 	t.Helper()
 	var out []string
 	for _, line := range lines(t, db, `SELECT type || ' ' || name || ' ' || tbl_name || ' ' || ifnull(sql, '') FROM sqlite_schema`) {

@@ -316,14 +316,14 @@ func (db *DB) Close() error {
 }
 
 // QuickCheck runs PRAGMA quick_check and returns ErrCorrupt with what it found.
-func (db *DB) QuickCheck(ctx context.Context) error { return db.check(ctx, "PRAGMA quick_check(5)") }
+func (db *DB) QuickCheck(ctx context.Context) error {
+	return check(db.Reader(ctx), "PRAGMA quick_check(5)")
+}
 
 // IntegrityCheck is the thorough form: it also compares every index with its table.
 func (db *DB) IntegrityCheck(ctx context.Context) error {
-	return db.check(ctx, "PRAGMA integrity_check(5)")
+	return check(db.Reader(ctx), "PRAGMA integrity_check(5)")
 }
-
-func (db *DB) check(ctx context.Context, pragma string) error { return check(db.Reader(ctx), pragma) }
 
 func check(q Querier, pragma string) error {
 	found, err := Column[string](q, pragma)

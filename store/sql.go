@@ -20,9 +20,12 @@ type Querier interface {
 
 type reader struct {
 	ctx  context.Context
-	pool interface {
-		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	}
+	pool pool
+}
+
+// pool is a database, a connection of one, or a transaction.
+type pool interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
@@ -30,12 +33,7 @@ func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
 }
 
 // ReaderOf returns a database, or a transaction, as a Querier for the time of ctx.
-func ReaderOf(ctx context.Context, db interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-},
-) Querier {
-	return reader{ctx, db}
-}
+func ReaderOf(ctx context.Context, db pool) Querier { return reader{ctx, db} }
 
 // Reader returns the readers as a Querier for the time of ctx.
 func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} }
@@ -54,11 +52,6 @@ func (db *DB) Row(ctx context.Context, query string, args []any, dest ...any) er
 		}
 	}
 	return kept.(*sql.Stmt).QueryRowContext(ctx, args...).Scan(dest...)
-}
-
-// Each runs a query on the readers and hands every row to scan; the first error ends it.
-func (db *DB) Each(ctx context.Context, query string, args []any, scan func(*sql.Rows) error) error {
-	return Each(db.Reader(ctx), query, args, scan)
 }
 
 // Each runs a query and hands every row to scan; the first error ends it.
