@@ -136,7 +136,10 @@ type Hosts struct {
 	configured time.Duration
 	pacer      Pacer
 
-	exchange sync.Mutex // with the file: what is learned last is the newest; taken before mu
+	// exchange is full while the file is read or written: one at a time, so that what is learned last is
+	// the newest; taken before mu. No mutex: a wait for one that is held over a write stops the clock of a
+	// synctest bubble, for which the write may wait.
+	exchange chan struct{}
 
 	mu    sync.Mutex
 	hosts map[string]*hostState
@@ -153,14 +156,14 @@ type hostState struct {
 // Hosts returns the pacing of a source's hosts, with what is in force applied to
 // the pacer. configured is the delay that the operator asked for.
 func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Duration, pacer Pacer) (*Hosts, error) {
-	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, hosts: map[string]*hostState{}}
+	h := &Hosts{m: m, source: sourceID, configured: configured, pacer: pacer, exchange: make(chan struct{}, 1), hosts: map[string]*hostState{}}
 	return h, h.Refresh(ctx)
 }
 
 // Refresh takes over what other processes and operators have made of the hosts meanwhile.
 func (h *Hosts) Refresh(ctx context.Context) error {
-	h.exchange.Lock()
-	defer h.exchange.Unlock()
+	h.exchange <- struct{}{}
+	defer func() { <-h.exchange }()
 	rows, err := store.All(h.m.db.Reader(ctx), selectHosts, []any{h.source}, (*Host).columns)
 	if err != nil {
 		return fmt.Errorf("read hosts of source %d: %w", h.source, err)
@@ -260,8 +263,8 @@ func (h *Hosts) change(ctx context.Context, host string, by func(s *hostState, n
 	if len(changes) == 0 {
 		return nil
 	}
-	h.exchange.Lock()
-	defer h.exchange.Unlock()
+	h.exchange <- struct{}{}
+	defer func() { <-h.exchange }()
 	row, err := h.m.changeHost(context.WithoutCancel(ctx), h.source, host, changes) // a run that stops must leave it behind too
 	if err != nil {
 		return err
