@@ -24,9 +24,6 @@ func TestTexts(t *testing.T) {
 	}
 	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
 	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
-	rebuild := func(db, logs string) string {
-		return (&Program{args: []string{"ypcrawl"}, db: db, logs: logs}).rebuildCommand()
-	}
 	for _, x := range []struct{ got, want string }{
 		{thousands(0), "0"},
 		{thousands(7), "7"},
@@ -92,8 +89,6 @@ func TestTexts(t *testing.T) {
 		{reachable("http://0.0.0.0:81"), "http://127.0.0.1:81"},
 		{reachable("http://127.0.0.1:8080"), "http://127.0.0.1:8080"},
 		{reachable("http://10.1.2.3:8080"), "http://10.1.2.3:8080"},
-		{rebuild("my data/yp.db", logsOf("my data/yp.db")), "ypcrawl --db 'my data/yp-rebuilt.db' wal replay 'my data/logs/yp_wal/yp'"},
-		{rebuild("yp", "elsewhere"), "ypcrawl --db yp-rebuilt wal replay elsewhere"},
 
 		{cities("Austin,Dallas"), "Austin|Dallas"},
 		{cities("Austin, TX"), "Austin TX"},

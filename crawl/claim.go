@@ -118,7 +118,9 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	}
 	wait := w.look
 	if o.Ready > 0 {
-		w.count.wait("waiting: other runs work on as many targets of each state as --max-per-state allows")
+		if w.hands.Load() == 0 {
+			w.count.wait("waiting: other runs work on as many targets of each state as --max-per-state allows")
+		}
 	} else {
 		if o.Next.IsZero() && !w.cfg.Watch {
 			return false, nil

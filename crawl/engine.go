@@ -109,6 +109,7 @@ func (e *Engine) runSource(ctx context.Context) error {
 	e.active.Store(true)
 	err = e.work(ctx)
 	e.active.Store(false)
+	e.count.wait("")
 	return e.verdict(ctx, errors.Join(err, e.flush(context.WithoutCancel(ctx))))
 }
 
