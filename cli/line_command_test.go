@@ -2,12 +2,9 @@ package cli
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"ypcrawl/crawl"
-	"ypcrawl/store/report"
-	"ypcrawl/store/storetest"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -34,44 +31,6 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
-	}
-}
-
-// manyStates is a progress over n states with a worker and an error.
-func manyStates(n int) *report.Progress {
-	table := func(show string, rows ...[]any) *report.Table {
-		return &report.Table{Part: report.Part{Show: show}, Columns: strings.Fields(show), Rows: rows}
-	}
-	pr := &report.Progress{
-		Rate: 1, Left: report.Left{Seconds: 60}, States: table("state percent companies"),
-		Workers: table("worker target page", []any{"amber (1)", "Plumbers in Austin, TX", int64(1)}),
-		Errors:  table("error status targets message", []any{"TIMEOUT", "FAILED", int64(1), strings.Repeat("long ", 50)}),
-	}
-	for i := range n {
-		pr.States.Rows = append(pr.States.Rows, []any{string(rune('A'+i/26)) + string(rune('A'+i%26)), 1.0, int64(1)})
-	}
-	return pr
-}
-
-func TestScreenFits(t *testing.T) {
-	t.Parallel()
-	p := &Program{Streams: Streams{Out: &tty{width: 80}, Getenv: env(nil)}}
-	for _, height := range []int{1, 5, 12, 23, 40, 80} {
-		lines, err := p.screen(manyStates(51), height)
-		storetest.NoError(t, err)
-		if len(lines) > height {
-			t.Errorf("%d lines on a screen of %d", len(lines), height)
-		}
-		text := strings.Join(lines, "\n")
-		if height >= 12 && !strings.Contains(text, "TIMEOUT") {
-			t.Errorf("height %d: the errors were left out before the states:\n%s", height, text)
-		}
-		if all := strings.Contains(text, "\nBY "); all != (height >= 80) {
-			t.Errorf("height %d: the last state is there: %t", height, all)
-		}
-		if height == 23 && !strings.Contains(text, " more") {
-			t.Errorf("it is not said that states were left out:\n%s", text)
-		}
 	}
 }
 
@@ -104,16 +63,5 @@ func TestWorst(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestDrawnScreenWrapsNowhere(t *testing.T) {
-	t.Parallel()
-	var out tty
-	lines := []string{string(bold) + strings.Repeat("h", 99) + plain, strings.Repeat("é", 99), "short"}
-	storetest.NoError(t, drawScreen(&out, lines, 40))
-	want := "\x1b[H" + string(bold) + strings.Repeat("h", 40) + plain + "\r\n" + strings.Repeat("é", 40) + "\r\nshort\x1b[K\r\n\x1b[J"
-	if got := out.String(); got != want {
-		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }

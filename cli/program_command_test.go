@@ -135,7 +135,7 @@ func TestWatchRedrawsOnATerminal(t *testing.T) {
 		t.Errorf("%d looks, want 2: %q", got, s.out.text())
 	}
 	escapes := regexp.MustCompile(`\x1b\[[0-9;]*[a-zA-Z]`)
-	for line := range strings.SplitSeq(escapes.ReplaceAllString(s.out.text(), ""), "\r\n") {
+	for line := range strings.SplitSeq(escapes.ReplaceAllString(s.out.text(), ""), "\n") {
 		if len([]rune(line)) > 30 {
 			t.Errorf("wraps: %q", line)
 		}

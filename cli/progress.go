@@ -4,17 +4,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/term"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/yp"
 )
 
 func (p *Program) progressCommand() *cli.Command {
@@ -52,7 +47,7 @@ func (p *Program) progress(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.tell(c, pr, func(w *sections) { p.progressText(w, pr, len(pr.States.Rows)) })
+		return p.tell(c, pr, func(w *sections) { p.progressText(w, pr) })
 	})
 }
 
@@ -91,80 +86,29 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 	}
 }
 
-// look writes one look of --watch.
+// look writes one look of --watch: over the last one on a terminal that can move its cursor, below it elsewhere.
 func (p *Program) look(c *cli.Context, pr *report.Progress) error {
-	if c.Bool("json") || !p.live(p.Out) {
-		return p.tell(c, pr, func(w *sections) {
-			p.progressText(w, pr, len(pr.States.Rows))
-			w.write("\n")
-		})
-	}
-	lines, err := p.screen(pr, heightOf(p.Out)-1)
-	if err != nil {
+	var text bytes.Buffer
+	w := &sections{p: p, w: &text}
+	p.progressText(w, pr)
+	switch {
+	case w.err != nil:
+		return w.err
+	case c.Bool("json"):
+		return writeJSON(p.Out, pr)
+	case p.live(p.Out):
+		_, err := fmt.Fprintf(p.Out, "%s%s", clearScreen, &text) // in one write
 		return err
 	}
-	return drawScreen(p.Out, lines, widthOf(p.Out))
-}
-
-// screen is the progress in at most height lines: where that is too few, states
-// are left out before anything else.
-func (p *Program) screen(pr *report.Progress, height int) ([]string, error) {
-	states := len(pr.States.Rows)
-	for {
-		var text bytes.Buffer
-		w := &sections{p: p, w: &text}
-		if p.progressText(w, pr, states); w.err != nil {
-			return nil, w.err
-		}
-		lines := strings.Split(strings.TrimRight(text.String(), "\n"), "\n")
-		over := len(lines) - height
-		if over <= 0 || states == 0 {
-			return lines[:min(len(lines), max(height, 1))], nil
-		}
-		if states == len(pr.States.Rows) {
-			over++ // the line that says so
-		}
-		states = max(0, states-over)
-	}
-}
-
-// drawScreen writes over what stands there, line by line, so that nothing
-// flickers; a longer line than the terminal's would wrap and push the top out.
-func drawScreen(w io.Writer, lines []string, width int) error {
-	var out bytes.Buffer
-	out.WriteString("\x1b[H")
-	for _, line := range lines {
-		text, painted := strings.CutPrefix(strings.TrimSuffix(line, plain), string(bold))
-		text = yp.Cut(text, width)
-		end := "\x1b[K\r\n"
-		if yp.Columns(text) == width {
-			end = "\r\n" // the cursor still stands on the last character, which would be emptied
-		}
-		if painted {
-			text = string(bold) + text + plain
-		}
-		out.WriteString(text + end)
-	}
-	out.WriteString("\x1b[J")
-	_, err := w.Write(out.Bytes())
+	_, err := fmt.Fprintf(p.Out, "%s\n", &text)
 	return err
 }
 
-// heightOf returns the number of rows of a terminal.
-func heightOf(v any) int {
-	if f, ok := v.(*os.File); ok {
-		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
-			return h
-		}
-	}
-	return defaultHeight
-}
+// clearScreen empties the terminal, and puts the cursor on top.
+const clearScreen = "\x1b[H\x1b[2J"
 
-const defaultHeight = 24
-
-// progressText writes the progress with so many of the states, and says how many it left out.
-func (p *Program) progressText(w *sections, pr *report.Progress, states int) {
-	w.part(pr.Now.Time, pr.StatesShown(states))
+func (p *Program) progressText(w *sections, pr *report.Progress) {
+	w.part(pr.Now.Time, pr.StatesShown())
 	if pr.Figures != nil {
 		w.more(figuresText(pr)...)
 	}

@@ -171,21 +171,13 @@ func (k *Reader) goingOn(ctx context.Context, p *Progress, scope store.Scope) (e
 	return err
 }
 
-// StatesShown are so many of the states as people see them: how many more there are, companies that are elsewhere, and all.
-func (p *Progress) StatesShown(n int) *Table {
+// StatesShown are the states as people see them: then companies that are elsewhere, and all.
+func (p *Progress) StatesShown() *Table {
 	t := *p.States
-	blank := func(name string) []any {
-		row := slices.Repeat([]any{""}, len(t.Columns))
-		row[0] = name
-		return row
-	}
-	t.Rows = slices.Clone(t.Rows[:n])
-	if left := len(p.States.Rows) - n; left > 0 {
-		t.Rows = append(t.Rows, blank(fmt.Sprintf("+%d more", left)))
-	}
+	t.Rows = slices.Clone(t.Rows)
 	if p.Beyond != nil && *p.Beyond > 0 {
-		row := blank("elsewhere")
-		row[slices.Index(t.Columns, "companies")] = *p.Beyond // a company counts where its own address is
+		row := slices.Repeat([]any{""}, len(t.Columns))
+		row[0], row[slices.Index(t.Columns, "companies")] = "elsewhere", *p.Beyond // a company counts where its own address is
 		t.Rows = append(t.Rows, row)
 	}
 	all := []any{"all"}
