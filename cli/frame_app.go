@@ -185,7 +185,7 @@ func (p *Program) rebuildCommand() string {
 	if from == nil {
 		return noLogs
 	}
-	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + rebuilt + ext, "wal", "replay"}, from...))
+	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
 }
 
 // replayCommand brings a database that is gone back from its logs.

@@ -106,22 +106,13 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 	return err
 }
 
-// rebuilt is added to the name of a database that is built anew.
-const rebuilt = "-rebuilt"
-
 // rebuildFrom is what `wal replay` is to be given so that it brings back all of a database: its log folder, and
 // those beside the file where the same database has written under another name. Of several in one folder the replay
 // asks; nil = no log was found. The damaged file is not asked for its id: it may not tell it any more.
 func rebuildFrom(db, logs string) []string {
-	own, _ := wal.Writers(logs)     // what can't be read is left out: the replay will say so
-	for was := db; len(own) == 0; { // it was rebuilt, and has not crawled since
-		ext := filepath.Ext(was)
-		name, again := strings.CutSuffix(strings.TrimSuffix(was, ext), rebuilt)
-		if !again {
-			return nil
-		}
-		was = name + ext
-		own, _ = wal.Writers(logsOf(was))
+	own, _ := wal.Writers(logs) // what can't be read is left out: the replay will say so
+	if len(own) == 0 {
+		return nil
 	}
 	folders, others := map[string]bool{}, false
 	look := func(path string) {
