@@ -1,12 +1,12 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -109,43 +109,33 @@ func batchFlags() []cli.Flag {
 	return []cli.Flag{yesFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only count"}, jsonFlag()}
 }
 
-// batch is a change of many targets at once, with its words.
+// batch is an operation on many targets at once, with its words.
 type batch struct {
-	noun     string // "target"
-	count    func(context.Context) (int, error)
-	do       func(context.Context) (int, error)
+	checkpoint.Operation
+	checkpoint.Chosen
 	question string       // with %s for "12 targets"
-	named    bool         // they were named one by one: nobody is asked
-	nothing  func() error // tells that there is none; nil = nothing to say
 	past     string       // "planned again"
-	reset    bool         // JSON calls what was done "reset", else "changed"
+	nothing  func() error // tells that there is none
+	key      string       // what JSON calls those that were changed
 }
 
-// apply counts, asks unless --yes answers, and does it.
-func (p *Program) apply(c *cli.Context, t batch) error {
-	n, err := t.count(c.Context)
+// apply counts, asks unless --yes answers or the targets were named one by one, and does it.
+func (p *Program) apply(c *cli.Context, k *database, b batch) error {
+	n, err := k.CountChosen(c.Context, b.Operation, b.Chosen)
 	if err != nil {
 		return err
 	}
 	done := 0
-	if n == 0 && t.nothing != nil {
-		err = t.nothing()
-	}
-	if n > 0 && !c.Bool("dry-run") {
-		if ok, err := p.proceed(c, fmt.Sprintf(t.question, plural(n, t.noun)), t.named); !ok {
+	if n == 0 {
+		err = b.nothing()
+	} else if !c.Bool("dry-run") {
+		if ok, err := p.proceed(c, fmt.Sprintf(b.question, plural(n, "target")), len(b.IDs) > 0); !ok {
 			return err
 		}
-		done, err = t.do(c.Context)
+		done, err = k.Operate(c.Context, b.Operation, b.Chosen)
 	}
-	out := struct {
-		Selected int  `json:"selected"`
-		Reset    *int `json:"reset,omitempty"`
-		Changed  *int `json:"changed,omitempty"`
-	}{Selected: n, Changed: &done}
-	if t.reset {
-		out.Reset, out.Changed = &done, nil
-	}
-	return errors.Join(p.answer(c, out, "%s selected, %s %s", plural(n, t.noun), thousands(int64(done)), t.past), err)
+	out := report.Object{{Name: "selected", Value: n}, {Name: b.key, Value: done}}
+	return errors.Join(p.answer(c, out, "%s selected, %s %s", plural(n, "target"), thousands(int64(done)), b.past), err)
 }
 
 // proceed asks whether to go on, unless --yes or named says so; a no is told.

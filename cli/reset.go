@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -55,14 +54,14 @@ func (p *Program) reset(c *cli.Context) error {
 		if !named && len(kinds) == 0 {
 			r.Scope.Kinds = []yp.Kind{yp.KindIndex, yp.KindSearch}
 		}
-		t, o := batch{noun: "target", named: named, question: "Plan %s again?", past: "planned again", reset: true}, checkpoint.Reset
-		if c.Bool("from-page-1") {
-			t.question, o = "Plan %s again from page 1?", checkpoint.ResetFromPage1
+		b := batch{
+			Operation: checkpoint.Reset, Chosen: r, question: "Plan %s again?", past: "planned again", key: "reset",
+			nothing: func() error { return p.adviseReset(c, k, r) },
 		}
-		t.count = func(ctx context.Context) (int, error) { return k.CountChosen(ctx, o, r) }
-		t.do = func(ctx context.Context) (int, error) { return k.Operate(ctx, o, r) }
-		t.nothing = func() error { return p.adviseReset(c, k, r) }
-		return p.apply(c, t)
+		if c.Bool("from-page-1") {
+			b.question, b.Operation = "Plan %s again from page 1?", checkpoint.ResetFromPage1
+		}
+		return p.apply(c, k, b)
 	})
 }
 

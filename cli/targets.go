@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"slices"
 	"strings"
 
@@ -102,7 +101,6 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 	past := map[checkpoint.Operation]string{
 		checkpoint.Pause: "paused", checkpoint.Resume: "resumed", checkpoint.Enable: "enabled", checkpoint.Disable: "disabled",
 	}[o]
-	t := batch{question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?", past: past}
 	chooses := c.Args().Present() // a forgotten argument must not mean everything
 	for _, name := range []string{"states", "source", "status", "error"} {
 		chooses = chooses || c.IsSet(name)
@@ -118,13 +116,12 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 		if chosen.IDs, err = targetIDs(c, k, scope.SourceID); err != nil {
 			return err
 		}
-		t.noun, t.named = "target", len(chosen.IDs) > 0
-		t.count = func(ctx context.Context) (int, error) { return k.CountChosen(ctx, o, chosen) }
-		t.do = func(ctx context.Context) (int, error) { return k.Operate(ctx, o, chosen) }
-		t.nothing = func() error {
-			p.note("No target matches that could be %s.", past)
-			return nil
-		}
-		return p.apply(c, t)
+		return p.apply(c, k, batch{
+			Operation: o, Chosen: chosen, question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?", past: past, key: "changed",
+			nothing: func() error {
+				p.note("No target matches that could be %s.", past)
+				return nil
+			},
+		})
 	})
 }
