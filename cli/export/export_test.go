@@ -158,7 +158,7 @@ func TestXLSXManySheets(t *testing.T) {
 }
 
 func TestJSONL(t *testing.T) {
-	want := `{"name":"Acme & Sons","categories":["Plumbers","Heating \u0026 Air"],"review_count":12,"rating":4.5,"lat":30.26715,"lon":-97.74306}
+	want := `{"name":"Acme & Sons","categories":["Plumbers","Heating & Air"],"review_count":12,"rating":4.5,"lat":30.26715,"lon":-97.74306}
 {"name":"=cmd|' /C calc'!A0","categories":["=1+1"],"review_count":0,"rating":null,"lat":null,"lon":null}
 {"name":"+1 \"quoted\", <b>","categories":null,"review_count":null,"rating":5,"lat":null,"lon":null}
 {"name":"a\u001b[31mred\u202e\nline","categories":[],"review_count":-3,"rating":0.5,"lat":-0.5,"lon":0}

@@ -1,9 +1,7 @@
 package export
 
 import (
-	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -85,66 +83,17 @@ func Harmless(text string) string {
 type jsonLines struct {
 	w       io.Writer
 	columns []string
-	line    []byte
 }
 
-func (j *jsonLines) Write(row []any) (err error) {
-	if j.line, err = appendObject(j.line[:0], j.columns, row); err == nil {
-		_, err = j.w.Write(append(yp.EscapeJSON(j.line), '\n'))
+func (j *jsonLines) Write(row []any) error {
+	line, err := report.RowJSON(j.columns, row)
+	if err == nil {
+		_, err = j.w.Write(append(line, '\n'))
 	}
 	return err
 }
 
 func (j *jsonLines) Close() error { return nil }
-
-func appendObject(dst []byte, columns []string, row []any) (_ []byte, err error) {
-	dst = append(dst, '{')
-	for i, c := range columns {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(strconv.AppendQuote(dst, c), ':')
-		if dst, err = appendValue(dst, c, report.JSONOf(c, row[i])); err != nil {
-			return dst, err
-		}
-	}
-	return append(dst, '}'), nil
-}
-
-func appendValue(dst []byte, c string, value any) ([]byte, error) {
-	switch v := value.(type) {
-	case nil:
-		return append(dst, "null"...), nil
-	case int64:
-		return strconv.AppendInt(dst, v, 10), nil
-	case float64:
-		return strconv.AppendFloat(dst, v, 'f', -1, 64), nil
-	case string:
-		return appendText(dst, v)
-	case bool:
-		return strconv.AppendBool(dst, v), nil
-	case json.Marshaler:
-		text, err := json.Marshal(v) // it has no line breaks
-		return append(dst, text...), err
-	}
-	return dst, fmt.Errorf("column %s holds a %T", c, value)
-}
-
-// appendText writes a JSON string. Most are plain ASCII and need no escapes.
-func appendText(dst []byte, s string) ([]byte, error) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			var text bytes.Buffer
-			enc := json.NewEncoder(&text)
-			enc.SetEscapeHTML(false)
-			err := enc.Encode(s)
-			return append(dst, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...), err
-		}
-	}
-	dst = append(dst, '"')
-	dst = append(dst, s...)
-	return append(dst, '"'), nil
-}
 
 // geoJSON writes a FeatureCollection. A listing whose place is not known has no geometry.
 type geoJSON struct {
@@ -152,7 +101,6 @@ type geoJSON struct {
 	columns  []string // that become properties
 	lat, lon int
 	features int
-	line     []byte
 }
 
 func newGeoJSON(w io.Writer, columns []string) (*geoJSON, error) {
@@ -172,24 +120,19 @@ func newGeoJSON(w io.Writer, columns []string) (*geoJSON, error) {
 	return g, err
 }
 
-func (g *geoJSON) Write(row []any) (err error) {
-	g.line = g.line[:0]
+func (g *geoJSON) Write(row []any) error {
+	separator, geometry := "", "null"
 	if g.features++; g.features > 1 {
-		g.line = append(g.line, ',')
+		separator = ","
 	}
-	g.line = append(g.line, "\n"+`{"type":"Feature","geometry":`...)
 	lat, hasLat := row[g.lat].(float64)
 	lon, hasLon := row[g.lon].(float64)
 	if hasLat && hasLon {
-		g.line = append(g.line, `{"type":"Point","coordinates":[`...)
-		g.line = append(strconv.AppendFloat(g.line, lon, 'f', -1, 64), ',')
-		g.line = append(strconv.AppendFloat(g.line, lat, 'f', -1, 64), "]}"...)
-	} else {
-		g.line = append(g.line, "null"...)
+		geometry = `{"type":"Point","coordinates":[` + strconv.FormatFloat(lon, 'f', -1, 64) + "," + strconv.FormatFloat(lat, 'f', -1, 64) + "]}"
 	}
-	g.line = append(g.line, `,"properties":`...)
-	if g.line, err = appendObject(g.line, g.columns, row); err == nil {
-		_, err = g.w.Write(append(yp.EscapeJSON(g.line), '}'))
+	properties, err := report.RowJSON(g.columns, row)
+	if err == nil {
+		_, err = fmt.Fprintf(g.w, "%s\n"+`{"type":"Feature","geometry":%s,"properties":%s}`, separator, geometry, properties)
 	}
 	return err
 }

@@ -133,11 +133,16 @@ func (o Object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			text = append(text, ',')
 		}
+		text = append(yp.AppendJSON(text, field.Name), ':')
+		if value, ok := field.Value.(string); ok { // most are, and this takes a fifth of the time
+			text = yp.AppendJSON(text, value)
+			continue
+		}
 		value, err := yp.JSON(field.Value, "")
 		if err != nil {
 			return nil, err
 		}
-		text = append(append(yp.AppendJSON(text, field.Name), ':'), bytes.TrimSpace(value)...)
+		text = append(text, bytes.TrimSpace(value)...)
 	}
 	return append(text, '}'), nil
 }
