@@ -3,10 +3,8 @@ package cli
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -207,7 +205,7 @@ func (p *Program) rowsTo(c *cli.Context, now time.Time) rowsEnd {
 	case c.Bool("json"):
 		return &jsonRows{w: p.Out}
 	case c.Bool("csv"):
-		return &csvOut{out: csv.NewWriter(p.Out)}
+		return &csvOut{w: p.Out}
 	}
 	return &tableRows{p: p, now: now, chosen: c.IsSet("columns") || c.Command.Name == "query"}
 }
@@ -288,40 +286,34 @@ func (j *jsonRows) End() error {
 	return err
 }
 
-// csvOut writes CSV: what is null is empty, control characters are made visible, no cell is a formula.
+// csvOut writes CSV as exports do; a switch is true or false, as in JSON.
 type csvOut struct {
-	out     *csv.Writer
+	w       io.Writer
 	columns []string
+	out     export.Writer
 }
 
-func (o *csvOut) Head(columns []string) error {
+func (o *csvOut) Head(columns []string) (err error) {
 	o.columns = columns
-	head := make([]string, len(columns))
-	for i, name := range columns {
-		head[i] = export.Harmless(yp.Printable(name))
-	}
-	return o.out.Write(head)
+	o.out, err = export.New(o.w, export.CSV, export.Options{Columns: columns})
+	return err
 }
 
 func (o *csvOut) Row(values []any) error {
-	cells := make([]string, len(values))
-	for i, v := range values {
-		switch x := report.JSONOf(o.columns[i], v).(type) {
-		case nil:
-		case string:
-			cells[i] = export.Harmless(yp.Printable(x))
-		case json.Marshaler:
-			cells[i] = export.Harmless(yp.Printable(report.Plain(o.columns[i], v.(string))))
-		default:
-			cells[i] = yp.Printable(fmt.Sprint(x))
+	row := slices.Clone(values)
+	for i, v := range row {
+		if x := report.JSONOf(o.columns[i], v); x == nil || x == true || x == false {
+			row[i] = x
 		}
 	}
-	return o.out.Write(cells)
+	return o.out.Write(row)
 }
 
 func (o *csvOut) End() error {
-	o.out.Flush()
-	return o.out.Error()
+	if o.out == nil {
+		return nil
+	}
+	return o.out.Close()
 }
 
 // tableRows shows a table.

@@ -29,7 +29,9 @@ func newCells(w io.Writer, f Format, opts Options) (*cells, error) {
 			return nil, err
 		}
 	}
-	copy(c.line, opts.Columns)
+	for i, name := range opts.Columns { // of a question anything
+		c.line[i] = Harmless(yp.Printable(name))
+	}
 	return c, c.out.Write(c.line)
 }
 
@@ -46,8 +48,10 @@ func (c *cells) Write(row []any) error {
 			c.line[i] = strconv.FormatInt(v, 10)
 		case float64:
 			c.line[i] = strconv.FormatFloat(v, 'f', -1, 64)
-		default:
+		case nil:
 			c.line[i] = ""
+		default:
+			c.line[i] = yp.Printable(fmt.Sprint(v))
 		}
 	}
 	if len(c.line) == 1 && c.line[0] == "" { // an empty line is no row to who reads it
