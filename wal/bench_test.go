@@ -28,13 +28,9 @@ func BenchmarkAppend(b *testing.B) {
 			b.ReportAllocs()
 			before := cpu(b)
 			for b.Loop() {
-				if err := log.Append(e); err != nil {
-					b.Fatal(err)
-				}
+				noErr(b, log.Append(e))
 				if sync {
-					if err := log.Sync(); err != nil {
-						b.Fatal(err)
-					}
+					noErr(b, log.Sync())
 				}
 			}
 			b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N), "cpu-µs/op")
@@ -46,8 +42,6 @@ func BenchmarkAppend(b *testing.B) {
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var ru syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &ru); err != nil {
-		b.Fatal(err)
-	}
+	noErr(b, syscall.Getrusage(syscall.RUSAGE_SELF, &ru))
 	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -15,33 +13,23 @@ func TestCompressClosed(t *testing.T) {
 	setup := func(t *testing.T) (dir string) {
 		dir = t.TempDir()
 		for _, id := range []string{"worker_0_pid_1", "worker_0_pid_2"} {
-			log := create(t, Config{Dir: dir, WorkerID: id, MaxBytes: 3000, NoCompress: true})
-			appendN(t, log, 4)
-			closeLog(t, log)
+			logOf(t, Config{Dir: dir, WorkerID: id, MaxBytes: 3000, NoCompress: true}, 4)
 		}
 		return dir
 	}
 	t.Run("dead workers only", func(t *testing.T) {
-		t.Parallel()
 		dir := setup(t)
 		before, _, _ := readAll(t, dir, Options{})
 		report, err := CompressClosed(t.Context(), dir, func(id string) bool { return id == "worker_0_pid_2" })
 		if err != nil || report.Files != 2 || report.Live != 2 || report.BytesBefore <= report.BytesAfter || report.BytesAfter == 0 {
 			t.Fatal(report, err)
 		}
-		want := []string{
-			"worker_0_pid_1.000001.jsonl.zst", "worker_0_pid_1.jsonl.zst",
-			"worker_0_pid_2.000001.jsonl", "worker_0_pid_2.jsonl",
-		}
-		if got := names(t, dir); !slices.Equal(got, want) {
-			t.Fatal(got)
-		}
+		wantFiles(t, dir, "worker_0_pid_1.000001.jsonl.zst", "worker_0_pid_1.jsonl.zst", "worker_0_pid_2.000001.jsonl", "worker_0_pid_2.jsonl")
 		if after, _, _ := readAll(t, dir, Options{}); len(after) != len(before) {
 			t.Fatalf("%d events, before %d", len(after), len(before))
 		}
 	})
 	t.Run("again does nothing", func(t *testing.T) {
-		t.Parallel()
 		dir := setup(t)
 		for _, want := range []int{4, 0} {
 			if report, err := CompressClosed(t.Context(), dir, nil); err != nil || report.Files != want {
@@ -50,7 +38,6 @@ func TestCompressClosed(t *testing.T) {
 		}
 	})
 	t.Run("a file that is being written is left alone", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir})
 		appendN(t, log, 1)
@@ -61,53 +48,39 @@ func TestCompressClosed(t *testing.T) {
 		wantSeqs(t, dir, 2)
 	})
 	t.Run("leftover temps and whole copies", func(t *testing.T) {
-		t.Parallel()
 		dir := setup(t)
 		whole := pack(t, readFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl")))
 		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst"), whole)
 		writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), whole[:len(whole)/2])
-		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-			t.Fatal(err)
-		}
-		for _, name := range names(t, dir) {
-			if !strings.HasSuffix(name, ".jsonl.zst") {
-				t.Error(name)
-			}
-		}
+		compress(t, dir)
+		const one, two = "worker_0_pid_1", "worker_0_pid_2"
+		wantFiles(t, dir, one+".000001.jsonl.zst", one+".jsonl.zst", two+".000001.jsonl.zst", two+".jsonl.zst")
 		if events, damage, _ := readAll(t, dir, Options{}); len(events) != 8 || len(damage) > 0 {
 			t.Fatal(len(events), damage)
 		}
 	})
 	t.Run("a torn tail is left out", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		const w = "worker_0_pid_1"
 		writeLines(t, dir, w+".jsonl", textLine(w, 1, 1, Stop), `{"time`)
-		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-			t.Fatal(err)
-		}
+		compress(t, dir)
 		writeLines(t, dir, w+".000001.jsonl", textLine(w, 2, 2, Stop))
 		wantSeqs(t, dir, 2)
 	})
 	t.Run("a folder that is not there", func(t *testing.T) {
-		t.Parallel()
 		if _, err := CompressClosed(t.Context(), filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
 	})
 	t.Run("a folder in the way doesn't stop the others", func(t *testing.T) {
-		t.Parallel()
 		dir := setup(t)
-		if err := os.Mkdir(filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.Mkdir(filepath.Join(dir, "worker_0_pid_1.jsonl.zst.tmp"), 0o755))
 		report, err := CompressClosed(t.Context(), dir, nil)
 		if err != nil || len(report.Foreign) != 1 || report.Files != 3 {
 			t.Fatal(report, err)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
-		t.Parallel()
 		dir := setup(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

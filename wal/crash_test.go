@@ -3,32 +3,22 @@
 package wal
 
 import (
-	"bufio"
-	"context"
-	"fmt"
+	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
 	"testing"
-)
 
-// childCommand re-executes the test binary in a role of its own.
-func childCommand(what, arg string) *exec.Cmd {
-	cmd := exec.CommandContext(context.Background(), os.Args[0])
-	cmd.Env = append(os.Environ(), childEnv+"="+what+" "+arg)
-	return cmd
-}
+	"ypcrawl/store/storetest"
+)
 
 // A copy cut at any byte reads as the lines that are whole in it.
 func TestTruncatedAtEveryByte(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	log := create(t, Config{Dir: dir})
-	appendN(t, log, 12)
-	closeLog(t, log)
+	log := logOf(t, Config{Dir: dir}, 12)
 	data := readFile(t, log.Path())
 	cut := filepath.Join(t.TempDir(), "worker_0_pid_1.jsonl")
 	writeFile(t, cut, data)
@@ -37,16 +27,8 @@ func TestTruncatedAtEveryByte(t *testing.T) {
 		step = 7
 	}
 	for size := len(data); size >= len(data)-4096; size -= step {
-		if err := os.Truncate(cut, int64(size)); err != nil {
-			t.Fatal(err)
-		}
-		whole := 0
-		end := 0
-		for i, c := range data[:size] {
-			if c == '\n' {
-				whole, end = whole+1, i+1
-			}
-		}
+		noErr(t, os.Truncate(cut, int64(size)))
+		whole, end := bytes.Count(data[:size], []byte{'\n'}), bytes.LastIndexByte(data[:size], '\n')+1
 		events, damage, torn := readAll(t, cut, Options{})
 		if wantConsecutive(t, events, whole); len(damage) > 0 {
 			t.Fatalf("cut at %d: %v", size, damage)
@@ -76,39 +58,26 @@ func TestKilledWhileAppending(t *testing.T) {
 			t.Fatalf("round %d: %d events were reported, %d are there", round, total, len(events))
 		}
 		wantConsecutive(t, events, len(events))
-		if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-			t.Fatal(err)
-		}
+		compress(t, dir)
 		wantSeqs(t, dir, len(events))
 	}
 }
 
 // appendAndKill runs the child until it has reported seq, kills it, and
 // returns the last seq it reported.
-func appendAndKill(t *testing.T, dir string, seq int64) int64 {
+func appendAndKill(t *testing.T, dir string, seq int64) (last int64) {
 	t.Helper()
-	cmd := childCommand("append", dir)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	last := int64(0)
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if last, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
+	p := storetest.Command(t, "append", dir).Begin(t)
+	for p.Lines.Scan() {
+		var err error
+		if last, err = strconv.ParseInt(p.Lines.Text(), 10, 64); err != nil {
 			break // the last report was torn as well
 		}
 		if last == seq {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, p.Process.Kill())
 		}
 	}
-	_ = cmd.Wait()
+	_ = p.Wait()
 	return max(last, seq)
 }
 
@@ -116,32 +85,24 @@ func appendAndKill(t *testing.T, dir string, seq int64) int64 {
 // compression finishes the work.
 func TestKilledWhileCompressing(t *testing.T) {
 	t.Parallel()
-	source := create(t, Config{Dir: t.TempDir()})
-	appendN(t, source, 2000)
-	closeLog(t, source)
+	source := logOf(t, Config{Dir: t.TempDir()}, 2000)
 	data := readFile(t, source.Path())
 	for _, step := range []packStep{stepOpened, stepPartial, stepWritten, stepSynced, stepRenamed, stepDurable, stepRemoved} {
 		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, "worker_0_pid_1.jsonl"), data)
-			cmd := childCommand("pack", fmt.Sprintf("%s %s", step, dir))
-			out, err := cmd.CombinedOutput()
+			cmd := storetest.Command(t, "pack", string(step), dir)
+			out, err := cmd.Output()
 			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
 				t.Fatalf("%v: %s", err, out)
 			}
 			wantSeqs(t, dir, 2000)
-			if step == stepOpened || step == stepPartial {
-				if !slices.Contains(names(t, dir), "worker_0_pid_1.jsonl.zst.tmp") {
-					t.Fatalf("no temp was left: %v", names(t, dir))
-				}
+			if (step == stepOpened || step == stepPartial) && !slices.Contains(names(t, dir), "worker_0_pid_1.jsonl.zst.tmp") {
+				t.Fatalf("no temp was left: %v", names(t, dir))
 			}
-			if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-				t.Fatal(err)
-			}
-			if got := names(t, dir); !slices.Equal(got, []string{"worker_0_pid_1.jsonl.zst"}) {
-				t.Fatal(got)
-			}
+			compress(t, dir)
+			wantFiles(t, dir, "worker_0_pid_1.jsonl.zst")
 			wantSeqs(t, dir, 2000)
 		})
 	}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 // flaky is a file whose disk is full after room bytes.
@@ -65,7 +67,6 @@ func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	for _, room := range []int{0, 1, 500, 1 << 20} {
 		t.Run(fmt.Sprintf("a line cut after %d bytes", room), func(t *testing.T) {
-			t.Parallel()
 			log, f, dir := createFlaky(t)
 			appendN(t, log, 3)
 			size := len(readFile(t, log.Path()))
@@ -86,7 +87,6 @@ func TestDiskFull(t *testing.T) {
 		})
 	}
 	t.Run("a cut that fails is tried again before the next event", func(t *testing.T) {
-		t.Parallel()
 		log, f, dir := createFlaky(t)
 		appendN(t, log, 3)
 		f.full, f.room, f.noCut = true, 100, true
@@ -102,12 +102,9 @@ func TestDiskFull(t *testing.T) {
 		wantSeqs(t, dir, 5)
 	})
 	t.Run("a cut never makes the file longer", func(t *testing.T) {
-		t.Parallel()
 		log, f, dir := createFlaky(t)
 		appendN(t, log, 3)
-		if err := os.Truncate(log.Path(), 0); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.Truncate(log.Path(), 0))
 		f.full = true
 		wantFull(t, log.Append(samplePage(1)), "append")
 		f.full = false
@@ -117,7 +114,6 @@ func TestDiskFull(t *testing.T) {
 		}
 	})
 	t.Run("sync", func(t *testing.T) {
-		t.Parallel()
 		log, f, _ := createFlaky(t)
 		appendN(t, log, 1)
 		f.failSync = syscall.EIO
@@ -130,7 +126,7 @@ func TestDiskFull(t *testing.T) {
 func TestFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, err := childCommand("fsize", dir).CombinedOutput(); err != nil {
+	if out, err := storetest.Command(t, "fsize", dir).Output(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	events, damage, torn := readAll(t, dir, Options{})
@@ -143,9 +139,9 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-func childFileSize(dir string) error {
+func childFileSize(args []string) error {
 	signal.Ignore(syscall.SIGXFSZ)
-	log, err := Create(Config{Dir: dir, WorkerID: "worker_0_pid_1"})
+	log, err := Create(Config{Dir: args[0], WorkerID: "worker_0_pid_1"})
 	if err != nil {
 		return err
 	}

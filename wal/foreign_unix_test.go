@@ -46,7 +46,6 @@ func TestForeignFiles(t *testing.T) {
 		"a temp alone":                     {0, map[string]string{ownFile + ".zst.tmp": other[:9]}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			for name, text := range c.files {
 				writeLines(t, dir, name, text)
@@ -62,9 +61,7 @@ func TestForeignFiles(t *testing.T) {
 					t.Errorf("pruned: %+v (%v)", pruned, err)
 				}
 			}
-			log := create(t, Config{Dir: dir, WorkerID: own, NoCompress: true})
-			appendN(t, log, 1)
-			closeLog(t, log)
+			logOf(t, Config{Dir: dir, WorkerID: own, NoCompress: true}, 1)
 			now := map[string]string{}
 			for name := range c.files {
 				now[name] = string(readFile(t, filepath.Join(dir, name)))
@@ -84,33 +81,22 @@ func TestForeignLinks(t *testing.T) {
 	for _, name := range []string{ownFile, ownFile + ".zst", ownFile + ".zst.tmp"} {
 		for _, kind := range []string{"link", "pipe"} {
 			t.Run(kind+" "+name, func(t *testing.T) {
-				t.Parallel()
 				dir, target := t.TempDir(), filepath.Join(t.TempDir(), "target")
 				writeFile(t, target, []byte(lines))
 				path := filepath.Join(dir, name)
 				if name != ownFile {
 					writeLines(t, dir, ownFile, lines)
 				}
-				var err error
 				if kind == "link" {
-					err = os.Symlink(target, path)
+					noErr(t, os.Symlink(target, path))
 				} else {
-					err = syscall.Mkfifo(path, 0o600)
-				}
-				if err != nil {
-					t.Fatal(err)
+					noErr(t, syscall.Mkfifo(path, 0o600))
 				}
 				before, err := os.Lstat(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := CompressClosed(t.Context(), dir, nil); err != nil {
-					t.Error(err)
-				}
+				noErr(t, err)
+				compress(t, dir)
 				if kind == "link" { // a pipe as the first part keeps its name from being created: told at the start
-					log := create(t, Config{Dir: dir, WorkerID: own})
-					appendN(t, log, 1)
-					closeLog(t, log)
+					logOf(t, Config{Dir: dir, WorkerID: own}, 1)
 				}
 				after, err := os.Lstat(path)
 				if err != nil || !os.SameFile(before, after) {
@@ -128,9 +114,7 @@ func TestForeignLinks(t *testing.T) {
 func TestPipeAsLog(t *testing.T) {
 	t.Parallel()
 	pipe := filepath.Join(t.TempDir(), "pipe.jsonl")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, syscall.Mkfifo(pipe, 0o600))
 	if _, err := OpenReader(pipe, Options{}); !errors.Is(err, errNoFile) {
 		t.Errorf("read: %v", err)
 	}

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
+
+var noErr = storetest.NoError
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
@@ -27,9 +30,7 @@ func create(t testing.TB, cfg Config) *Log {
 		cfg.Now = clock()
 	}
 	log, err := Create(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { _ = log.Close() })
 	return log
 }
@@ -37,33 +38,31 @@ func create(t testing.TB, cfg Config) *Log {
 func appendN(t testing.TB, log *Log, n int) {
 	t.Helper()
 	for range n {
-		if err := log.Append(samplePage(1)); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, log.Append(samplePage(1)))
 	}
 }
 
-func closeLog(t testing.TB, log *Log) {
+// logOf writes a log of n pages and closes it.
+func logOf(t testing.TB, cfg Config, n int) *Log {
 	t.Helper()
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	log := create(t, cfg)
+	appendN(t, log, n)
+	noErr(t, log.Close())
+	return log
 }
 
 // readAll reads path to its end; errors are the damage met.
 func readAll(t testing.TB, path string, opts Options) (events []*Event, damage []error, torn []TornTail) {
 	t.Helper()
 	r, err := OpenReader(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer func() { _ = r.Close() }()
 	for e, err := range r.Events() {
 		if err != nil {
 			damage = append(damage, err)
-			continue
+		} else {
+			events = append(events, e)
 		}
-		events = append(events, e)
 	}
 	return events, damage, r.Torn()
 }
@@ -90,15 +89,26 @@ func wantConsecutive(t testing.TB, events []*Event, n int) {
 	}
 }
 
+// compress compresses all that is closed in a folder.
+func compress(t testing.TB, dir string) {
+	t.Helper()
+	_, err := CompressClosed(t.Context(), dir, nil)
+	noErr(t, err)
+}
+
+// wantFiles checks what a folder holds.
+func wantFiles(t testing.TB, dir string, want ...string) {
+	t.Helper()
+	storetest.Same(t, "files", names(t, dir), want)
+}
+
 func names(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list := make([]string, 0, len(entries))
-	for _, e := range entries {
-		list = append(list, e.Name())
+	noErr(t, err)
+	list := make([]string, len(entries))
+	for i, e := range entries {
+		list[i] = e.Name()
 	}
 	return list
 }
@@ -106,20 +116,14 @@ func names(t testing.TB, dir string) []string {
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return b
 }
 
 func writeFile(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	noErr(t, os.WriteFile(path, data, 0o644))
 }
 
 // samplePage is a page_complete event with n full listings.

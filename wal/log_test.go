@@ -16,7 +16,6 @@ import (
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	t.Run("makes the folder with its parents", func(t *testing.T) {
-		t.Parallel()
 		dir := filepath.Join(t.TempDir(), "logs", "yp_wal")
 		log := create(t, Config{Dir: dir})
 		if want := filepath.Join(dir, "worker_0_pid_1.jsonl"); log.Path() != want {
@@ -28,7 +27,6 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("refuses names that are no file names", func(t *testing.T) {
-		t.Parallel()
 		for _, id := range []string{"", "a/b", "..", "w.000001", "w\n"} {
 			if _, err := Create(Config{Dir: t.TempDir(), WorkerID: id}); err == nil {
 				t.Errorf("accepted %q", id)
@@ -36,19 +34,14 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("never a file of another process", func(t *testing.T) {
-		t.Parallel()
 		const name = "worker_0_pid_1"
 		for _, there := range []string{".jsonl", ".jsonl.zst", ".jsonl.zst.tmp", ".000001.jsonl"} {
 			dir := t.TempDir()
 			writeFile(t, filepath.Join(dir, name+there), []byte("x"))
 			writeFile(t, filepath.Join(dir, name+"_7.jsonl"), nil) // as a kill leaves it that came before the first line
-			log := create(t, Config{Dir: dir, RunID: 7, MaxBytes: 1500, NoCompress: true})
-			appendN(t, log, 2)
-			closeLog(t, log)
+			logOf(t, Config{Dir: dir, RunID: 7, MaxBytes: 1500, NoCompress: true}, 2)
 			want := []string{name + there, name + "_7.jsonl", name + "_8.000001.jsonl", name + "_8.jsonl"}
-			if got := names(t, dir); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
-				t.Fatalf("got %v, want %v", got, want)
-			}
+			wantFiles(t, dir, slices.Sorted(slices.Values(want))...)
 			if text := readFile(t, filepath.Join(dir, name+there)); string(text) != "x" {
 				t.Fatalf("%s is now %q", there, text)
 			}
@@ -59,7 +52,6 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("of several at once each has its own", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		const all = 8
 		var wg sync.WaitGroup
@@ -78,27 +70,14 @@ func TestCreate(t *testing.T) {
 		}
 	})
 	t.Run("a worker with nothing to write leaves no file", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir})
-		wantFiles := func(want ...string) {
-			t.Helper()
-			names, err := settledNames(dir)
-			if err != nil || !slices.Equal(names, want) {
-				t.Fatalf("got %v, %v, want %v", names, err, want)
-			}
-		}
-		if err := log.Sync(); err != nil {
-			t.Fatal(err)
-		}
-		wantFiles()
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
-		wantFiles()
+		noErr(t, log.Sync())
+		wantFiles(t, dir)
+		noErr(t, log.Close())
+		wantFiles(t, dir)
 	})
 	t.Run("a folder that can't be made", func(t *testing.T) {
-		t.Parallel()
 		file := filepath.Join(t.TempDir(), "file")
 		writeFile(t, file, nil)
 		_, err := Create(Config{Dir: filepath.Join(file, "logs"), WorkerID: "w"})
@@ -111,14 +90,11 @@ func TestCreate(t *testing.T) {
 func TestAppend(t *testing.T) {
 	t.Parallel()
 	t.Run("fills in worker, seq and time", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir})
 		first, second := &Event{Type: Heartbeat, WorkerID: "other", Seq: 99}, &Event{Type: Stop, Timestamp: noon}
 		for _, e := range []*Event{first, second} {
-			if err := log.Append(e); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, log.Append(e))
 		}
 		if first.Seq != 1 || second.Seq != 2 || first.WorkerID != "worker_0_pid_1" || !first.Timestamp.Equal(noon.Add(time.Second)) {
 			t.Fatalf("%+v %+v", first, second)
@@ -129,10 +105,9 @@ func TestAppend(t *testing.T) {
 		}
 	})
 	t.Run("ErrClosed", func(t *testing.T) {
-		t.Parallel()
 		log := create(t, Config{Dir: t.TempDir()})
-		closeLog(t, log)
-		closeLog(t, log)
+		noErr(t, log.Close())
+		noErr(t, log.Close())
 		if err := log.Append(samplePage(1)); !errors.Is(err, ErrClosed) {
 			t.Fatalf("append: %v", err)
 		}
@@ -141,7 +116,6 @@ func TestAppend(t *testing.T) {
 		}
 	})
 	t.Run("refuses what could not be read", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir})
 		huge := samplePage(1)
@@ -159,7 +133,6 @@ func TestAppend(t *testing.T) {
 		wantSeqs(t, dir, 2)
 	})
 	t.Run("from several goroutines", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir, MaxBytes: 4 << 10})
 		var wg sync.WaitGroup
@@ -174,21 +147,14 @@ func TestAppend(t *testing.T) {
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	t.Run("begins the next file and compresses the old", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir, MaxBytes: 3000})
 		appendN(t, log, 7)
-		want := []string{
-			"worker_0_pid_1.000001.jsonl.zst", "worker_0_pid_1.000002.jsonl.zst",
-			"worker_0_pid_1.000003.jsonl", "worker_0_pid_1.jsonl.zst",
-		}
-		if diff := cmp.Diff(want, names(t, dir)); diff != "" {
-			t.Fatal(diff)
-		}
+		const name = "worker_0_pid_1"
+		wantFiles(t, dir, name+".000001.jsonl.zst", name+".000002.jsonl.zst", name+".000003.jsonl", name+".jsonl.zst")
 		wantSeqs(t, dir, 7)
 	})
 	t.Run("a line larger than a file stands alone", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		log := create(t, Config{Dir: dir, MaxBytes: 10, NoCompress: true})
 		appendN(t, log, 3)
@@ -198,7 +164,6 @@ func TestRotation(t *testing.T) {
 		wantSeqs(t, dir, 3)
 	})
 	t.Run("goes on in the old file when there can be no new one", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		refuse := true
 		log := create(t, Config{Dir: dir, MaxBytes: 3000, NoCompress: true, open: func(path string) (logFile, error) {

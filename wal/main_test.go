@@ -6,45 +6,20 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
+	"ypcrawl/store/storetest"
 )
 
-// childEnv makes the test binary play a process that is going to die: the
-// value is "what argument".
-const childEnv = "YPCRAWL_WAL_CHILD"
-
+// The parts are processes that are going to die.
 func TestMain(m *testing.M) {
-	if role := os.Getenv(childEnv); role != "" {
-		what, arg, _ := strings.Cut(role, " ")
-		if err := child(what, arg); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	goleak.VerifyTestMain(m)
-}
-
-func child(what, arg string) error {
-	switch what {
-	case "append":
-		return childAppend(arg)
-	case "pack":
-		step, dir, _ := strings.Cut(arg, " ")
-		return childPack(packStep(step), dir)
-	case "fsize":
-		return childFileSize(arg)
-	}
-	return fmt.Errorf("unknown role %q", what)
+	storetest.Main(m, "", map[string]func([]string) error{"append": childAppend, "pack": childPack, "fsize": childFileSize})
 }
 
 // childAppend appends until it is killed and says each seq once it is in.
-func childAppend(dir string) error {
-	log, err := Create(Config{Dir: dir, WorkerID: "worker_0_pid_1", MaxBytes: 256 << 10})
+func childAppend(args []string) error {
+	log, err := Create(Config{Dir: args[0], WorkerID: "worker_0_pid_1", MaxBytes: 256 << 10})
 	if err != nil {
 		return err
 	}
@@ -58,16 +33,16 @@ func childAppend(dir string) error {
 }
 
 // childPack compresses a folder's one file and kills itself at the step.
-func childPack(at packStep, dir string) error {
-	logs, err := listLogs(dir, false)
+func childPack(args []string) error {
+	logs, err := listLogs(args[1], false)
 	if err != nil {
 		return err
 	}
 	_, _, err = packFile(context.Background(), logs[0].parts[0], func(s packStep) {
-		if s == at {
+		if string(s) == args[0] {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
 	})
-	return fmt.Errorf("not killed at %s: %w", at, err)
+	return fmt.Errorf("not killed at %s: %w", args[0], err)
 }

@@ -72,18 +72,15 @@ func TestByCommit(t *testing.T) {
 		}, "page 2 9, complete 2 0, page 1 1, complete 1 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := t.TempDir()
 			for _, log := range c.logs {
 				l := create(t, Config{Dir: dir, WorkerID: log.worker, Database: log.database})
 				for _, e := range log.events {
 					for _, e := range []*Event{e, {Type: Heartbeat, Target: e.Target, Timestamp: noon.Add(time.Hour)}} {
-						if err := l.Append(e); err != nil {
-							t.Fatal(err)
-						}
+						noErr(t, l.Append(e))
 					}
 				}
-				closeLog(t, l)
+				noErr(t, l.Close())
 			}
 			events, damage, _ := readAll(t, dir, Options{ByCommit: true})
 			var got []string
@@ -108,11 +105,9 @@ func TestTimeOfCommit(t *testing.T) {
 	told := lineAt(9, PageComplete, 1, 1, 1)
 	told.CommittedAt = yp.Stamp{Time: noon.Add(5 * time.Second)}
 	for _, e := range []*Event{lineAt(1, PageComplete, 1, 1, 0), told} {
-		if err := log.Append(e); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, log.Append(e))
 	}
-	closeLog(t, log)
+	noErr(t, log.Close())
 	events, _, _ := readAll(t, log.Path(), Options{ByCommit: true})
 	if len(events) != 2 || !events[0].Timestamp.Equal(told.CommittedAt.Time) || !events[1].Timestamp.Equal(told.Timestamp) {
 		t.Error(events)

@@ -17,33 +17,24 @@ func TestPrune(t *testing.T) {
 	old := func(t *testing.T) string {
 		t.Helper()
 		dir := t.TempDir()
-		a := create(t, Config{Dir: dir, WorkerID: "worker_0_pid_1", MaxBytes: 1500})
-		appendN(t, a, 7)
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		logOf(t, Config{Dir: dir, MaxBytes: 1500}, 7)
 		writeLines(t, dir, "worker_1_pid_1.jsonl", textLine("worker_1_pid_1", 1, 1, Stop), `{"timest`)
 		all := names(t, dir)
 		if len(all) < 4 {
 			t.Fatal(all)
 		}
 		for _, name := range all {
-			if err := os.Chtimes(filepath.Join(dir, name), noon, noon); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Chtimes(filepath.Join(dir, name), noon, noon))
 		}
 		return dir
 	}
 	prune := func(t *testing.T, dir string, cfg PruneConfig) Pruned {
 		t.Helper()
 		out, err := Prune(t.Context(), dir, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return out
 	}
 	t.Run("removes what is old and held", func(t *testing.T) {
-		t.Parallel()
 		dir := old(t)
 		before := len(names(t, dir))
 		out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all})
@@ -52,14 +43,11 @@ func TestPrune(t *testing.T) {
 		}
 	})
 	t.Run("keeps young files and young events", func(t *testing.T) {
-		t.Parallel()
 		dir := old(t)
 		before := names(t, dir)
 		prune(t, dir, PruneConfig{Before: noon, Held: all})
 		for _, name := range before { // a clock that is ahead
-			if err := os.Chtimes(filepath.Join(dir, name), noon.Add(-9*day), noon.Add(-9*day)); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Chtimes(filepath.Join(dir, name), noon.Add(-9*day), noon.Add(-9*day)))
 		}
 		prune(t, dir, PruneConfig{Before: noon, Held: all})
 		if got := names(t, dir); !slices.Equal(got, before) {
@@ -67,7 +55,6 @@ func TestPrune(t *testing.T) {
 		}
 	})
 	t.Run("stops at what is not held", func(t *testing.T) {
-		t.Parallel()
 		dir := old(t)
 		out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: func(e *Event) (bool, error) { return e.Seq != 3, nil }})
 		events, _, _ := readAll(t, dir, Options{})
@@ -76,46 +63,36 @@ func TestPrune(t *testing.T) {
 		}
 	})
 	t.Run("keeps damage", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		path := writeLines(t, dir, "worker_9_pid_1.jsonl", textLine("worker_9_pid_1", 1, 1, Stop), "bad\n")
-		if err := os.Chtimes(path, noon, noon); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.Chtimes(path, noon, noon))
 		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Kept != 1 || len(names(t, dir)) != 1 {
 			t.Fatalf("told %+v", out)
 		}
 	})
 	t.Run("keeps what is not ours", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		for _, path := range []string{
 			writeLines(t, dir, "customers.jsonl"), writeLines(t, dir, "w.jsonl", textLine("w", 1, 1, Stop)),
 			writeLines(t, dir, "worker_9_pid_1.jsonl", "a note of somebody"),
 			writeLines(t, dir, "worker_9_pid_2.jsonl", textLine("worker_9_pid_1", 1, 1, Stop)),
 		} {
-			if err := os.Chtimes(path, noon, noon); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Chtimes(path, noon, noon))
 		}
 		if out := prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all}); out.Files != 0 || out.Kept != 2 || len(names(t, dir)) != 4 {
 			t.Fatalf("told %+v", out)
 		}
 	})
 	t.Run("keeps the logs of the living", func(t *testing.T) {
-		t.Parallel()
 		dir := old(t)
 		log := create(t, Config{Dir: dir, WorkerID: "worker_1_pid_1"}) // holds the lock, and cuts the torn line
-		if err := os.Chtimes(log.Path(), noon, noon); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.Chtimes(log.Path(), noon, noon))
 		prune(t, dir, PruneConfig{Before: noon.Add(day), Held: all, IsLive: func(w string) bool { return w == "worker_0_pid_1" }})
 		if names := names(t, dir); len(names) < 4 {
 			t.Fatalf("left %v", names)
 		}
 	})
 	t.Run("a database that fails removes nothing", func(t *testing.T) {
-		t.Parallel()
 		dir, gone := old(t), errors.New("gone")
 		before := names(t, dir)
 		_, err := Prune(t.Context(), dir, PruneConfig{Before: noon.Add(day), Held: func(*Event) (bool, error) { return true, gone }})

@@ -18,7 +18,7 @@ import (
 const childEnv = "YPCRAWL_TEST_CHILD"
 
 // Main runs the tests of a package, or a part of one that Command has started. No goroutine
-// may be left at the end. rapidChecks is how many cases a property test tries.
+// may be left at the end. rapidChecks is how many cases a property test tries, "" where there is none.
 func Main(m *testing.M, rapidChecks string, parts map[string]func(args []string) error) {
 	if part := os.Getenv(childEnv); part != "" {
 		if err := parts[part](os.Args[1:]); err != nil {
@@ -27,8 +27,10 @@ func Main(m *testing.M, rapidChecks string, parts map[string]func(args []string)
 		}
 		os.Exit(0)
 	}
-	if err := flag.Set("rapid.checks", rapidChecks); err != nil { // a flag that is given comes later, and wins
-		panic(err)
+	if rapidChecks != "" {
+		if err := flag.Set("rapid.checks", rapidChecks); err != nil { // a flag that is given comes later, and wins
+			panic(err)
+		}
 	}
 	goleak.VerifyTestMain(m)
 }
