@@ -83,9 +83,7 @@ func TestAvailability(t *testing.T) {
 					t.Errorf("%s: claimed %+v (%v)", name, c, err)
 				}
 				if c != nil {
-					if err := b.Release(t.Context(), c, ""); err != nil {
-						t.Error(err)
-					}
+					noErr(t, b.Release(t.Context(), c, ""))
 				}
 			}
 		})

@@ -109,9 +109,7 @@ func TestClaim(t *testing.T) {
 		b := setup(t, 3, "CA")
 		b.scope.CategoryIDs = b.cats[1:]
 		c := b.claim(t, 0)
-		if c.Place.Category != "Dentists" {
-			t.Errorf("got category %s, want Dentists", c.Place.Category)
-		}
+		storetest.Equal(t, "got category", c.Place.Category, "Dentists")
 		b.scope.CityIDs = []int64{3}
 		c = b.claim(t, 1)
 		if c.Place.City != "City 2" || c.Place.Category != "Dentists" {

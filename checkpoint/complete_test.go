@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -71,12 +72,9 @@ func TestCompleteCrawls(t *testing.T) {
 				}
 			}
 			gone := table(t, b.DB(), goneRows)[0]
-			if missing := strings.Contains(gone, "b"); missing != c.complete {
-				t.Errorf("gone are %q; the crawl was complete: %v", gone, c.complete)
-			}
-			if marked := table(t, b.DB(), `SELECT complete_at IS NOT NULL AND complete_at = finished_at FROM targets WHERE claim_token > 0`)[0] == "1"; marked != c.complete {
-				t.Errorf("complete_at is that of the last crawl: %v, want %v", marked, c.complete)
-			}
+			storetest.Equal(t, "b is gone", strings.Contains(gone, "b"), c.complete)
+			storetest.Equal(t, "complete_at is that of the last crawl",
+				table(t, b.DB(), `SELECT complete_at IS NOT NULL AND complete_at = finished_at FROM targets WHERE claim_token > 0`)[0] == "1", c.complete)
 		})
 	}
 }
@@ -96,9 +94,7 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 			}
 			noErr(t, b.Complete(t.Context(), c, "", "", confirmed))
 		}
-		if got := table(t, b.DB(), goneRows)[0] == "b"; got != confirmed {
-			t.Errorf("confirmed %v: b is gone: %v", confirmed, got)
-		}
+		storetest.Equal(t, "b is gone", table(t, b.DB(), goneRows)[0] == "b", confirmed)
 		same(t, "counted with the run", table(t, b.DB(), `SELECT sum(listings_dropped) FROM runs`), table(t, b.DB(), `SELECT sum(action = 'dropped') FROM promotion_log`))
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -84,21 +85,13 @@ func TestDetailsPlanned(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 3, "CA", "TX")
 	first := b.found(t, "CA", "1", "-2", "3")
-	if n := len(table(t, b.DB(), detailStatus)); n != 0 {
-		t.Fatalf("%d details are planned that nobody wants", n)
-	}
-	if n := b.want(t, "CA"); n != 2 {
-		t.Errorf("%d details of older listings were planned, want those of 2 with a page of their own", n)
-	}
+	storetest.Equal(t, "details that nobody wants", len(table(t, b.DB(), detailStatus)), 0)
+	storetest.Equal(t, "planned of older listings, those with a page of their own,", b.want(t, "CA"), 2)
 	second := b.found(t, "CA", "3", "4")
 	b.found(t, "TX", "5")
 	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED", "3|PLANNED", "4|PLANNED"})
-	if n := b.want(t, "CA", "TX"); n != 1 {
-		t.Errorf("%d more were planned, want that of 5", n)
-	}
-	if n := b.want(t, "CA", "TX"); n != 0 {
-		t.Errorf("%d more were planned the second time, want none", n)
-	}
+	storetest.Equal(t, "more planned, that of 5,", b.want(t, "CA", "TX"), 1)
+	storetest.Equal(t, "more were planned the second time", b.want(t, "CA", "TX"), 0)
 	b.found(t, "TX", "2") // met again, with a page of its own now
 	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED", "2|PLANNED", "3|PLANNED", "4|PLANNED", "5|PLANNED"})
 	// A detail belongs to the place and the category of the search that met its listing first.
@@ -115,9 +108,7 @@ func TestDetailsSweptInSteps(t *testing.T) {
 	b.found(t, "CA", "x")
 	execute(t, b.DB(), upTo(5000)+`INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, found_state, fingerprint, first_seen_at, last_seen_at)
 		SELECT 1, 'y' || value, 1, 'N', 'http://x', iif(value % 2, 'CA', 'TX'), 0, 'x', 'x' FROM s`)
-	if n := b.want(t, "CA"); n != 2501 {
-		t.Errorf("%d details were planned, want 2501", n)
-	}
+	storetest.Equal(t, "details were planned", b.want(t, "CA"), 2501)
 	recount(t, b.DB())
 }
 
@@ -129,19 +120,13 @@ func TestDetailsInOrder(t *testing.T) {
 	b.want(t, "CA")
 	b.found(t, "CA", "1", "2", "3")
 	s := b.details("CA")
-	if got := b.readAll(t, s); got != "1 2 3" {
-		t.Errorf("took %s, want 1 2 3", got)
-	}
+	storetest.Equal(t, "took", b.readAll(t, s), "1 2 3")
 	same(t, "due", table(t, b.DB(), `SELECT DISTINCT not_before, wait_reason, priority FROM targets WHERE kind = 'detail'`), []string{"2026-12-17T12:00:00.000Z|recrawl|101"})
 	clock.Move(month*9/10 - time.Millisecond)
-	if got := b.readAll(t, s); got != "" {
-		t.Errorf("took %s before they are due", got)
-	}
+	storetest.Equal(t, "took before they are due", b.readAll(t, s), "")
 	b.found(t, "CA", "4")
 	clock.Move(time.Millisecond)
-	if got := b.readAll(t, s); got != "4 1 2 3" {
-		t.Errorf("took %s, want 4 1 2 3", got)
-	}
+	storetest.Equal(t, "took", b.readAll(t, s), "4 1 2 3")
 }
 
 // TestDetailsEvery: a run that says how long a page stays good says it of those that it reads.
@@ -160,9 +145,7 @@ func TestDetailsEvery(t *testing.T) {
 	clock.Move(90 * day)
 	s.DetailsEvery = 10 * day
 	again := clock.Now()
-	if got := b.readAll(t, s); got != "1" {
-		t.Errorf("took %q", got)
-	}
+	storetest.Equal(t, "took", b.readAll(t, s), "1")
 	same(t, "the next reading", table(t, b.DB(), due), []string{stamp(again.Add(9 * day))})
 }
 
@@ -183,9 +166,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	show("a", "b", "c")
 	s := b.details("CA")
 	c, id := b.take(t, s)
-	if id != "a" {
-		t.Fatalf("took %q", id)
-	}
+	storetest.Equal(t, "took", id, "a")
 	show("c")
 	show("c")
 	same(t, "gone", table(t, b.DB(), goneRows), []string{"a b"})
@@ -196,14 +177,10 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
 		t.Errorf("one in hand is carried through: %v", err)
 	}
-	if got := b.readAll(t, s); got != "c" {
-		t.Errorf("took %q, want c", got)
-	}
+	storetest.Equal(t, "took", b.readAll(t, s), "c")
 	recount(t, b.DB())
 	show("a", "b", "c")
-	if got := b.readAll(t, s); got != "b" {
-		t.Errorf("took %q when they were back, want b: a was read", got)
-	}
+	storetest.Equal(t, "took when they were back", b.readAll(t, s), "b")
 	recount(t, b.DB())
 }
 
@@ -260,9 +237,7 @@ func TestDetailsOfASelection(t *testing.T) {
 				}
 				held = append(held, claim)
 			}
-			if len(held) != want {
-				t.Errorf("took %s, want %d", got, want)
-			}
+			storetest.Equal(t, "took "+got, len(held), want)
 			for _, claim := range held {
 				noErr(t, b.Release(t.Context(), claim, "stop"))
 			}
@@ -281,9 +256,7 @@ func TestDetailPage(t *testing.T) {
 		t.Errorf("claimed %+v", c)
 	}
 	c.Requests = []store.Request{{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: b.DB().Now(), Results: 1}}
-	if err := b.run.Enlist(t.Context(), c.Worker.ID, "amber", checkpoint.Usage{}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, b.run.Enlist(t.Context(), c.Worker.ID, "amber", checkpoint.Usage{}))
 	out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
 	if err != nil || !out.Done {
 		t.Fatal(out, err)

@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -31,16 +32,12 @@ func TestLook(t *testing.T) {
 		}
 		b.scope.States = []string{"TX"}
 		b.scope.CategoryIDs = b.cats[:1]
-		if o := b.outlook(t, 100, 0); o.Ready != 3 {
-			t.Errorf("plumbers in TX: %+v, want 3", o)
-		}
+		storetest.Equal(t, "plumbers in TX", b.outlook(t, 100, 0).Ready, 3)
 		for i := range 3 { // the state is full for one worker more, and its targets are ready all the same
 			b.claim(t, i)
 		}
 		b.scope.CategoryIDs = nil
-		if o := b.outlook(t, 100, 0); o.Ready != 3 {
-			t.Errorf("with three held: %+v, want 3", o)
-		}
+		storetest.Equal(t, "with three held", b.outlook(t, 100, 0).Ready, 3)
 	})
 	t.Run("no such source", func(t *testing.T) {
 		t.Parallel()
@@ -131,9 +128,7 @@ func TestClockSetBack(t *testing.T) {
 			if _, err := b.Wake(t.Context(), b.scope); err != nil {
 				t.Fatal(err)
 			}
-			if o := b.outlook(t, 1, 0); (o.Ready == 1) != c.free {
-				t.Errorf("the outlook is %+v", o)
-			}
+			storetest.Equal(t, "it is ready", b.outlook(t, 1, 0).Ready == 1, c.free)
 			_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
 			if c.free && err != nil || !c.free && !errors.Is(err, checkpoint.ErrNothing) {
 				t.Errorf("claimed: %v", err)
@@ -266,9 +261,7 @@ func TestLookInScopes(t *testing.T) {
 				noErr(t, err)
 				return o
 			}
-			if o := look(); o.Ready != c.want {
-				t.Errorf("%+v, want %d ready", o, c.want)
-			}
+			storetest.Equal(t, "ready", look().Ready, c.want)
 			if c, err := b.Peek(t.Context(), s); err != nil || c == nil {
 				t.Errorf("peek: %+v (%v)", c, err)
 			}

@@ -37,9 +37,7 @@ func TestHolds(t *testing.T) {
 	t.Run("AnUnknownEvent", func(t *testing.T) {
 		e := *g.events[0]
 		e.Type = "of_a_later_version"
-		if len(lacks(t, g.Keeper, []*wal.Event{&e})) != 1 {
-			t.Error("held")
-		}
+		storetest.Equal(t, "events that are not held", len(lacks(t, g.Keeper, []*wal.Event{&e})), 1)
 	})
 	// An older copy of the database, whatever it is missing: the logs that it does not
 	// hold bring it to where the crawl was.
@@ -70,8 +68,6 @@ func TestHolds(t *testing.T) {
 				pages = append(pages, e.Page.Listings[0].ID)
 			}
 		}
-		if got := fmt.Sprint(before, pages); got != "0 [l4]" {
-			t.Errorf("got %s, want its page", got)
-		}
+		storetest.Equal(t, "pages missing, before and after", fmt.Sprint(before, pages), "0 [l4]")
 	})
 }

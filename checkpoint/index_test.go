@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -93,9 +94,7 @@ func TestIndexGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 0)
 	t.Run("a city that is gone keeps its row, and its searches are retired", func(t *testing.T) {
-		if end := b.readIndex(t, "a-az", "b-az", "c-az"); end.Planned != 3 {
-			t.Errorf("%+v", end)
-		}
+		storetest.Equal(t, "planned", b.readIndex(t, "a-az", "b-az", "c-az").Planned, 3)
 		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Removed != 1 || end.Retired != 1 || end.Planned != 1 {
 			t.Errorf("%+v", end)
 		}
@@ -114,9 +113,7 @@ func TestIndexGone(t *testing.T) {
 		want(t, b.DB(), `SELECT count(*), sum(retired_at IS NOT NULL) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug = 'c-az'`, "1|1")
 	})
 	t.Run("its searches come back with it", func(t *testing.T) {
-		if end := b.readIndex(t, "a-az", "b-az", "c-az", "d-az"); end.Removed != 0 {
-			t.Errorf("%+v", end)
-		}
+		storetest.Equal(t, "removed", b.readIndex(t, "a-az", "b-az", "c-az", "d-az").Removed, 0)
 		want(t, b.DB(), indexRow, "DONE|1|4|1")
 		want(t, b.DB(), `SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`, "0")
 	})
@@ -188,9 +185,7 @@ func TestIndexLacksMany(t *testing.T) {
 	})
 	t.Run("nothing before and nothing now is a state without cities", func(t *testing.T) {
 		t.Parallel()
-		if end := setup(t, 0).readIndex(t); end.Suspect != "" {
-			t.Errorf("%+v", end)
-		}
+		storetest.Equal(t, "suspect", setup(t, 0).readIndex(t).Suspect, "")
 	})
 }
 
@@ -250,9 +245,7 @@ func TestIndexResume(t *testing.T) {
 		c := b.index(t, 2)
 		b.commitIndex(t, c, found("a-az")...)
 		clock.Move(-time.Hour)
-		if end := b.commitIndex(t, c, found("b-az")...); end.Removed != 1 {
-			t.Errorf("%+v", end)
-		}
+		storetest.Equal(t, "removed", b.commitIndex(t, c, found("b-az")...).Removed, 1)
 		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1")
 	})
 }
@@ -343,9 +336,7 @@ func TestIndexTwoAddresses(t *testing.T) {
 				execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0, raw_count = 0, accepted_count = 0 WHERE kind = 'index'`)
 				c := b.index(t, 1)
 				b.commitIndex(t, c, tt.cities...)
-				if c.Seen != 1 {
-					t.Errorf("%d cities", c.Seen)
-				}
+				storetest.Equal(t, "cities", c.Seen, 1)
 				want(t, b.DB(), `SELECT slug, matched FROM source_cities`, tt.want)
 			}
 		})

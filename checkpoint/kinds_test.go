@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -133,9 +134,7 @@ func TestFenceOfKinds(t *testing.T) {
 					t.Errorf("%s, %s changed\n%s\nto\n%s", who, name, before, after)
 				}
 			}
-			if len(c.Requests) != 1 {
-				t.Errorf("%s: the requests were forgotten", who)
-			}
+			storetest.Equal(t, "requests in hand of "+who, len(c.Requests), 1)
 		}
 		skip := *mine
 		skip.PageCurrent++
@@ -222,18 +221,14 @@ func TestFailuresOfKinds(t *testing.T) {
 			}
 		}
 		c := k.claim(t)
-		if c.PageCurrent != pages {
-			t.Errorf("it goes on behind page %d, want %d", c.PageCurrent, pages)
-		}
+		storetest.Equal(t, "it goes on behind page", c.PageCurrent, pages)
 		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
 		if n, err := k.Operate(bg, checkpoint.ResetFromPage1, checkpoint.Chosen{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
 			t.Errorf("%d requeued by id (%v), want 1", n, err)
 		}
 		c = k.claim(t)
-		if c.PageCurrent != 0 {
-			t.Errorf("it goes on behind page %d, want it from the start", c.PageCurrent)
-		}
+		storetest.Equal(t, "it goes on behind page", c.PageCurrent, 0)
 		k.read(t, c)
 		same(t, "done", table(t, k.DB(), `SELECT status, backoff_level, consecutive_failures, last_error FROM targets WHERE `+k.row), []string{"DONE|0|0|"})
 		recount(t, k.DB())

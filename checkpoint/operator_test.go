@@ -2,6 +2,7 @@ package checkpoint_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -20,9 +21,7 @@ func (b *bundle) operate(t *testing.T, o checkpoint.Operation, c checkpoint.Chos
 	noErr(t, err)
 	got, err := b.Operate(t.Context(), o, c)
 	noErr(t, err)
-	if got != want {
-		t.Errorf("%s changed %d, and said before that it would be %d", o, got, want)
-	}
+	storetest.Equal(t, fmt.Sprintf("%s changed", o), got, want)
 	recount(t, b.DB())
 	return got
 }
@@ -61,15 +60,11 @@ func TestOperations(t *testing.T) {
 			t.Parallel()
 			b := mixed(t)
 			for _, o := range tc.do {
-				if n := b.operate(t, o, one(tc.id)); n != 1 {
-					t.Errorf("%s changed %d targets", o, n)
-				}
+				storetest.Equal(t, fmt.Sprint("targets changed by ", o), b.operate(t, o, one(tc.id)), 1)
 			}
 			same(t, "target", table(t, b.DB(), standingRows, tc.id), []string{tc.want})
 			last := tc.do[len(tc.do)-1]
-			if n := b.operate(t, last, one(tc.id)); n != 0 {
-				t.Errorf("%s again changed %d targets", last, n)
-			}
+			storetest.Equal(t, fmt.Sprint("targets changed again by ", last), b.operate(t, last, one(tc.id)), 0)
 		})
 	}
 }
@@ -110,9 +105,7 @@ func TestChosen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := mixed(t).operate(t, tc.o, tc.c); got != tc.want {
-				t.Errorf("%d targets, want %d", got, tc.want)
-			}
+			storetest.Equal(t, "targets", mixed(t).operate(t, tc.o, tc.c), tc.want)
 		})
 	}
 	if _, err := mixed(t).Operate(t.Context(), "explode", checkpoint.Chosen{}); err == nil || !strings.Contains(err.Error(), "no such operation") {
@@ -138,9 +131,7 @@ func TestPauseInProgress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := setup(t, 2, "CA")
 			c := b.claim(t, 0)
-			if n := b.operate(t, checkpoint.Pause, one(c.TargetID)); n != 1 {
-				t.Fatalf("%d paused", n)
-			}
+			storetest.Equal(t, "paused", b.operate(t, checkpoint.Pause, one(c.TargetID)), 1)
 			noErr(t, end(b, c))
 			same(t, "health", table(t, b.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = ?`, c.TargetID), []string{"paused"})
 			for {

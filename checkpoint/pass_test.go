@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -34,9 +35,7 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	began := clock.Now()
 	b.again(t, yp.Page{Last: true, End: true, Listings: cards("a")})
 	clock.Move(3 * time.Second)
-	if p := b.recrawl(t); p.Recrawl != 1 {
-		t.Fatalf("%d targets are crawled again, want 1", p.Recrawl)
-	}
+	storetest.Equal(t, "targets crawled again", b.recrawl(t).Recrawl, 1)
 	claimable := func(want bool) {
 		t.Helper()
 		if _, err := b.Wake(t.Context(), b.scope); err != nil {
@@ -112,9 +111,7 @@ const doneRows = `SELECT total_successes, count(*) FROM targets GROUP BY 1 ORDER
 func TestPassOverRuns(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 6, "CA", "TX") // 24 targets
-	if n := b.crawl(t, clock, b.scope, 100); n != 24 {
-		t.Fatalf("%d crawled at first", n)
-	}
+	storetest.Equal(t, "crawled at first", b.crawl(t, clock, b.scope, 100), 24)
 	clock.Move(time.Hour)
 	began := clock.Now()
 	for i, want := range []int{5, 5, 5, 5, 4} {
@@ -125,9 +122,7 @@ func TestPassOverRuns(t *testing.T) {
 		if i == 2 { // killed in the middle of a crawl, which goes on where it was
 			b.claim(t, 1)
 		}
-		if n := b.crawl(t, clock, b.scope, 5); n != want {
-			t.Errorf("run %d crawled %d, want %d", i+1, n, want)
-		}
+		storetest.Equal(t, fmt.Sprintf("run %d crawled", i+1), b.crawl(t, clock, b.scope, 5), want)
 		b.next(t, i == 2)
 		clock.Move(time.Hour)
 	}
@@ -161,9 +156,7 @@ func TestPassOfDue(t *testing.T) {
 	if p := b.pass(t, b.scope, nil); p.GoesOn {
 		t.Errorf("a week later: %+v", p)
 	}
-	if n := b.crawl(t, clock, b.scope, 9); n != 6 {
-		t.Errorf("a week later %d were crawled", n)
-	}
+	storetest.Equal(t, "crawled a week later", b.crawl(t, clock, b.scope, 9), 6)
 }
 
 // TestPassOfAge: what was done longer ago than so is measured from when the pass began.
@@ -172,17 +165,13 @@ func TestPassOfAge(t *testing.T) {
 	b, clock := setupClock(t, 2, "CA") // 4 targets, done at one, two, three and four minutes
 	b.crawl(t, clock, b.scope, 9)
 	clock.Move(time.Hour - 3*time.Minute)
-	if p := b.pass(t, b.scope, new(time.Hour)); p.Recrawl != 2-1 {
-		t.Errorf("%+v, want the first", p)
-	}
+	storetest.Equal(t, "crawled again", b.pass(t, b.scope, new(time.Hour)).Recrawl, 2-1)
 	clock.Move(30 * time.Minute) // meanwhile all of them are older than an hour
 	b.next(t, true)
 	if p := b.pass(t, b.scope, new(time.Hour)); !p.GoesOn || p.Recrawl != 1 {
 		t.Errorf("half an hour later: %+v, want the same", p)
 	}
-	if n := b.crawl(t, clock, b.scope, 9); n != 1 {
-		t.Errorf("%d crawled, want 1", n)
-	}
+	storetest.Equal(t, "crawled", b.crawl(t, clock, b.scope, 9), 1)
 }
 
 // TestPassIsOver: what keeps a pass from its end, and what does not.
@@ -234,9 +223,7 @@ func TestPassIsOver(t *testing.T) {
 			b.crawl(t, clock, b.scope, 9)
 			clock.Move(time.Hour)
 			b.recrawl(t)
-			if n := b.crawl(t, clock, b.scope, 3); n != 3 {
-				t.Fatalf("%d crawled", n)
-			}
+			storetest.Equal(t, "crawled", b.crawl(t, clock, b.scope, 3), 3)
 			now := yp.FormatTime(clock.Now())
 			if c.name == "in the gap" {
 				now = table(t, b.DB(), `SELECT began_at FROM passes`)[0]
@@ -249,9 +236,7 @@ func TestPassIsOver(t *testing.T) {
 			}
 			execute(t, b.DB(), c.set(b, now))
 			clock.Move(time.Minute)
-			if p := b.recrawl(t); p.GoesOn != c.goesOn {
-				t.Errorf("%+v, want that it goes on: %t", p, c.goesOn)
-			}
+			storetest.Equal(t, "it goes on", b.recrawl(t).GoesOn, c.goesOn)
 		})
 	}
 }

@@ -48,26 +48,20 @@ func TestPlan(t *testing.T) {
 		k, id := newKeeper(t)
 		p := planOf(id, 2, 2)
 		p.Cities, p.Categories = append(p.Cities, p.Cities[0]), append(p.Categories, p.Categories[1])
-		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 9, Added: 4}) {
-			t.Errorf("planned %+v", out)
-		}
+		storetest.Equal(t, "planned", planned(t, k, p), checkpoint.Planned{Selected: 9, Added: 4})
 	})
 	t.Run("order, pages by tier, and nothing the second time", func(t *testing.T) {
 		t.Parallel()
 		k, id := newKeeper(t)
 		p := planOf(id, 4, 2)
-		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 8, Added: 8}) {
-			t.Errorf("first: %+v", out)
-		}
+		storetest.Equal(t, "first", planned(t, k, p), checkpoint.Planned{Selected: 8, Added: 8})
 		rows := table(t, k.DB(), plannedRows)
 		want := []string{
 			"c0|k0|CA|5000|1|3|PLANNED", "c0|k1|CA|5000|1|3|PLANNED", "c1|k0|TX|4999|2|2|PLANNED", "c1|k1|TX|4999|2|2|PLANNED",
 			"c2|k0|CA|4998|3|1|PLANNED", "c2|k1|CA|4998|3|1|PLANNED", "c3|k0|TX|4997|1|3|PLANNED", "c3|k1|TX|4997|1|3|PLANNED",
 		}
 		same(t, "targets", rows, want)
-		if out := planned(t, k, p); out != (checkpoint.Planned{Selected: 8}) {
-			t.Errorf("second: %+v", out)
-		}
+		storetest.Equal(t, "second", planned(t, k, p), checkpoint.Planned{Selected: 8})
 		same(t, "targets the second time", table(t, k.DB(), plannedRows), want)
 	})
 	t.Run("chunks and the limit across them", func(t *testing.T) {
@@ -82,9 +76,8 @@ func TestPlan(t *testing.T) {
 					t.Errorf("limit %d: %+v, want %d added of %d", limit, out, added, want)
 				}
 			}
-			if got := table(t, k.DB(), `SELECT count(*), max(id) FROM targets`); got[0] != fmt.Sprintf("%d|%d", want, want) {
-				t.Errorf("limit %d: %v targets", limit, got)
-			}
+			storetest.Equal(t, fmt.Sprintf("limit %d: targets", limit),
+				table(t, k.DB(), `SELECT count(*), max(id) FROM targets`)[0], fmt.Sprintf("%d|%d", want, want))
 			recount(t, k.DB())
 		}
 	})
@@ -92,18 +85,14 @@ func TestPlan(t *testing.T) {
 		t.Parallel()
 		k, id := newKeeper(t)
 		planned(t, k, planOf(id, 4, 2))
-		if out := planned(t, k, planOf(id, 6, 3)); out.Added != 18-8 {
-			t.Errorf("%+v, want 10 added", out)
-		}
+		storetest.Equal(t, "added", planned(t, k, planOf(id, 6, 3)).Added, 18-8)
 	})
 	t.Run("the whole country, small", func(t *testing.T) {
 		t.Parallel()
 		k, id := newKeeper(t)
 		p := countryPlan()
 		p.SourceID, p.Cities = id, p.Cities[:510]
-		if out := planned(t, k, p); out.Added != 5100 {
-			t.Errorf("%+v, want 5100 added", out)
-		}
+		storetest.Equal(t, "added", planned(t, k, p).Added, 5100)
 		same(t, "states", table(t, k.DB(), `SELECT count(DISTINCT state), min(n), max(n) FROM (SELECT state, count(*) n FROM targets GROUP BY 1)`), []string{"51|100|100"})
 	})
 }
@@ -135,16 +124,10 @@ func TestDeepen(t *testing.T) {
 		return planned(t, b.Keeper, p)
 	}
 	const state = `SELECT status, page_current, max_pages FROM targets ORDER BY id`
-	if out := deeper(1, 0); out.Deepened != 0 {
-		t.Errorf("no more pages than done: %+v", out)
-	}
-	if out := deeper(5, 1); out.Deepened != 1 {
-		t.Errorf("limit 1: %+v, want one deepened", out)
-	}
+	storetest.Equal(t, "deepened for no more pages than done", deeper(1, 0).Deepened, 0)
+	storetest.Equal(t, "deepened with a limit of 1", deeper(5, 1).Deepened, 1)
 	same(t, "targets", table(t, b.DB(), state), []string{"PLANNED|1|5", "DONE|1|1", "DONE|1|1", "PLANNED|0|1"})
-	if out := deeper(0, 0); out.Deepened != 0 {
-		t.Errorf("all pages: %+v, want none: no other has a next page", out)
-	}
+	storetest.Equal(t, "deepened for all pages, no other having a next page,", deeper(0, 0).Deepened, 0)
 	same(t, "targets", table(t, b.DB(), state), []string{"PLANNED|1|0", "DONE|1|0", "DONE|1|0", "PLANNED|0|0"})
 	c := b.claim(t, 0)
 	if c.TargetID != more.TargetID || c.PageCurrent != 1 || c.NextPageURL != "/2" || c.MaxPages != 0 {
@@ -242,9 +225,7 @@ func TestProgress(t *testing.T) {
 	if s := p.States; len(s.Rows) != 1 || s.Rows[0][0] != "CA" || s.Value(s.Rows[0], "targets") != o.Targets || s.Value(s.Rows[0], "listings") != o.Listings {
 		t.Errorf("states: %+v", s)
 	}
-	if got := fmt.Sprint(p.Errors.Rows); got != "[[BLOCKED_PROXY PARKED 1 no] [TIMEOUT FAILED 1 slow]]" {
-		t.Errorf("errors: %s", got)
-	}
+	storetest.Equal(t, "errors", fmt.Sprint(p.Errors.Rows), "[[BLOCKED_PROXY PARKED 1 no] [TIMEOUT FAILED 1 slow]]")
 	if p.Rate <= 0 || p.Seconds != -1 { // these commits came without requests, which tell the time left
 		t.Errorf("rate %f, ETA %f: want a rate, and an unknown ETA", p.Rate, p.Seconds)
 	}
@@ -283,9 +264,7 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	listed(0, "NULL")
 	listed(1, "'x'")
 	listed(3, "NULL")
-	if got := planned(p); got != names[0]+" "+names[2] {
-		t.Errorf("before an index is read to its end: %q, want the named ones that are not gone", got)
-	}
+	storetest.Equal(t, "planned before an index is read to its end, those that are not gone,", planned(p), names[0]+" "+names[2])
 	execute(t, k.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, complete_at, created_at) SELECT s.id, 'index', (SELECT state FROM cities LIMIT 1), 0, 0, 2, 'x', 'x' FROM sources s`)
 	if got, want := planned(p), names[0]+" only-listed"; got != want {
 		t.Errorf("after that: %q, want %q", got, want)
@@ -295,9 +274,7 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 		t.Errorf("%q: a city without a known population is not above any", got)
 	}
 	p.Listed = nil
-	if got := planned(p); got != names[0]+" "+names[2] {
-		t.Errorf("named cities: %q, want those that are not gone", got)
-	}
+	storetest.Equal(t, "planned of named cities, those that are not gone,", planned(p), names[0]+" "+names[2])
 }
 
 // countryPlan is as large as the whole country times ten categories.

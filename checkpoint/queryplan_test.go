@@ -171,22 +171,16 @@ type op struct {
 func program(t *testing.T, pool *sql.DB, query string) (ops []op) {
 	t.Helper()
 	rows, err := pool.QueryContext(t.Context(), "EXPLAIN "+query, make([]any, parameters(query))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var o op
 		var addr, p2, p5 int
 		var p4, comment sql.NullString
-		if err := rows.Scan(&addr, &o.name, &o.p1, &p2, &o.p3, &p4, &p5, &comment); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, rows.Scan(&addr, &o.name, &o.p1, &p2, &o.p3, &p4, &p5, &comment))
 		ops = append(ops, o)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, rows.Err())
 	return ops
 }
 

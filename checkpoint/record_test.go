@@ -9,6 +9,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -60,9 +61,7 @@ func TestRecordedWithThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
-	if len(c.Requests) != 0 {
-		t.Errorf("%d requests are left to be written again", len(c.Requests))
-	}
+	storetest.Equal(t, "requests left to be written again", len(c.Requests), 0)
 	if a := c.Attempt; a.Pages != 1 || a.Listings != 2 || a.Upserted != 2 || a.Changed != 2 || len(a.Trace.Steps) != 1 || a.Trace.Steps[0].Event != "committed" {
 		t.Errorf("the attempt is %+v", a)
 	}
@@ -117,9 +116,7 @@ func TestRecordedOfALostClaim(t *testing.T) {
 			same(t, "requests", table(t, b.DB(), requestRows), nil)
 			same(t, "attempts", table(t, b.DB(), `SELECT claim_token, ended, error_code, pages FROM crawl_attempts ORDER BY id`), []string{"1|recovered||0", "2|running||"})
 			same(t, "the source", table(t, b.DB(), `SELECT consecutive_failures FROM sources`), []string{"0"})
-			if len(c.Requests) != 2 {
-				t.Fatalf("%d requests are in hand, want both", len(c.Requests))
-			}
+			storetest.Equal(t, "requests in hand", len(c.Requests), 2)
 			noErr(t, b.Record(bg, c.Requests))
 			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
 			if err := b.Release(bg, again, ""); err != nil {

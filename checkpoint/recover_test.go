@@ -61,9 +61,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	same(t, "attempts", table(t, b.DB(), endedRows), []string{"1|worker_0_pid_1|running|||", "2|other|recovered||2|"})
 	same(t, "workers", table(t, b.DB(), workerRows), []string{someWorkerID + "|Ada|" + at + "||0|1|1048576", "other|Bob|" + at + "|" + at + "|2|1|5242880"})
 	same(t, "v_workers", table(t, b.DB(), `SELECT worker_id, name, target_id, page, claims FROM v_workers`), []string{someWorkerID + "|Ada|1|1|1"})
-	if err := b.Release(bg, mine, "stop"); err != nil {
-		t.Error(err)
-	}
+	noErr(t, b.Release(bg, mine, "stop"))
 	t.Run("stale ones too, but their worker may live", func(t *testing.T) {
 		b.claim(t, 0)
 		clock.Move(2 * time.Hour)
@@ -71,9 +69,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 			t.Fatalf("%+v (%v)", rec, err)
 		}
 		same(t, "attempt", table(t, b.DB(), endedRows)[2:], []string{"1|worker_0_pid_1|recovered||0|"})
-		if got := table(t, b.DB(), `SELECT worker_id FROM v_workers`); len(got) != 1 {
-			t.Errorf("workers: %v", got)
-		}
+		storetest.Equal(t, "workers", len(table(t, b.DB(), `SELECT worker_id FROM v_workers`)), 1)
 	})
 	t.Run("given up is closed as well", func(t *testing.T) {
 		b.claim(t, 0)
@@ -224,13 +220,9 @@ func TestTwoProcesses(t *testing.T) {
 		}
 	}
 	for line, n := range seen {
-		if n != 1 {
-			t.Errorf("%s %d times", line, n)
-		}
+		storetest.Equal(t, "times "+line, n, 1)
 	}
-	if len(seen) != 2000 {
-		t.Errorf("%d targets claimed, want 2000", len(seen))
-	}
+	storetest.Equal(t, "targets claimed", len(seen), 2000)
 	same(t, "targets", table(t, b.DB(), `SELECT status, claim_token, total_attempts, count(*) FROM targets GROUP BY 1, 2, 3`), []string{"DONE|1|1|2000"})
 	recount(t, b.DB())
 }
@@ -259,9 +251,7 @@ func TestRecoverDead(t *testing.T) {
 	want := []string{fmt.Sprintf("%d|1", b.run.ID), fmt.Sprintf("%d|3", alive), "900|1"}
 	same(t, "still held", table(t, b.DB(), `SELECT run_id, count(*) FROM targets WHERE status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 1`), want)
 	same(t, "the killed run", table(t, b.DB(), `SELECT outcome FROM runs WHERE id = ?`, dead), []string{"dead"})
-	if err := b.SweepLocks(); err != nil {
-		t.Error(err)
-	}
+	noErr(t, b.SweepLocks())
 	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
 		t.Errorf("again, after a sweep: %+v (%v), want nothing", rec, err)
 	}
@@ -295,12 +285,8 @@ func TestExclusive(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after it was killed: %v", err)
 	}
-	if err := r.Finish(ctx, checkpoint.OutcomeDone, 0); err != nil {
-		t.Error(err)
-	}
-	if n := table(t, b.DB(), `SELECT count(*) FROM runs`); n[0] != "4" {
-		t.Errorf("%s runs are registered, want the 4 that were let in", n)
-	}
+	noErr(t, r.Finish(ctx, checkpoint.OutcomeDone, 0))
+	storetest.Equal(t, "runs registered, those that were let in,", table(t, b.DB(), `SELECT count(*) FROM runs`)[0], "4")
 }
 
 // TestStale: what has no heartbeat, or one from the future, is stale; what beats is not.
@@ -356,15 +342,10 @@ func TestRunHolders(t *testing.T) {
 		}
 		return out
 	}
-	if got := fmt.Sprint(look()); got != "map[false with 3:alive true, dead false far:alive false, dead false silent:alive false, dead true true with 1:alive true, dead false]" {
-		t.Errorf("while it lives: %s", got)
-	}
+	storetest.Equal(t, "while it lives",
+		fmt.Sprint(look()), "map[false with 3:alive true, dead false far:alive false, dead false silent:alive false, dead true true with 1:alive true, dead false]")
 	dying.Kill(t)
-	if got := look()["false with 3"]; got != "alive false, dead true" {
-		t.Errorf("after the kill: %s", got)
-	}
+	storetest.Equal(t, "after the kill", look()["false with 3"], "alive false, dead true")
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
-	if len(look()) != 3 {
-		t.Error("a run that ended well holds the database")
-	}
+	storetest.Equal(t, "runs that hold the database, none that ended well,", len(look()), 3)
 }

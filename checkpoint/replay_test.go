@@ -371,9 +371,7 @@ func TestReplayHealth(t *testing.T) {
 			}
 			want := strings.Split(original, "|")
 			want[6], want[7] = yp.FormatTime(failed), until
-			if replayed != strings.Join(want, "|") {
-				t.Errorf("after %d failures the log makes it\n%s\nwant\n%s", n, replayed, strings.Join(want, "|"))
-			}
+			storetest.Equal(t, fmt.Sprintf("after %d failures the log makes it", n), replayed, strings.Join(want, "|"))
 			recount(t, k.DB())
 		}
 	}
@@ -482,9 +480,7 @@ func TestReplayTellsWhatItSkips(t *testing.T) {
 		t.Helper()
 		got := g.replay(t, k, events)
 		got.Events, got.Listings, got.New, got.Targets = 0, 0, 0, 0
-		if got != want {
-			t.Errorf("told %+v, want %+v", got, want)
-		}
+		storetest.Equal(t, "told", got, want)
 	}
 	t.Run("pages that come late, and those of a later claim alone", func(t *testing.T) {
 		k := checkpoint.New(storetest.Open(t))

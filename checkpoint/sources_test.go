@@ -138,9 +138,7 @@ func boxed(t *testing.T, n int) *bundle {
 	})
 	noErr(t, err)
 	b.scope.SourceID = 1
-	if got := planSome(t, b, 20, n); got != n {
-		t.Fatalf("%d targets planned, want %d", got, n)
-	}
+	storetest.Equal(t, "targets planned", planSome(t, b, 20, n), n)
 	execute(t, b.DB(),
 		`UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, finished_at = '2026-11-20T12:00:00.000Z'`)
 	return b
@@ -233,9 +231,7 @@ func TestPlanTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if n := table(t, b.DB(), `SELECT count(*) FROM targets`)[0]; n != fmt.Sprint(checkpoint.SandboxTargets) {
-			t.Fatalf("%s targets are planned, want %d", n, checkpoint.SandboxTargets)
-		}
+		storetest.Equal(t, "targets planned", table(t, b.DB(), `SELECT count(*) FROM targets`)[0], fmt.Sprint(checkpoint.SandboxTargets))
 	}
 }
 
@@ -248,12 +244,8 @@ func TestFullSandboxTakesNoCities(t *testing.T) {
 	if _, err := b.AddSource(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}
-	if got := planSome(t, b, 1200, 0); got != checkpoint.SandboxTargets {
-		t.Errorf("planned %d targets", got)
-	}
-	if got := storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`); got[0] != "500" {
-		t.Errorf("%s cities are stored, want those of one transaction", got[0])
-	}
+	storetest.Equal(t, "targets planned", planSome(t, b, 1200, 0), checkpoint.SandboxTargets)
+	storetest.Equal(t, "cities stored, those of one transaction,", storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`)[0], "500")
 }
 
 func TestPlanLimit(t *testing.T) {
@@ -271,27 +263,19 @@ func TestPlanLimit(t *testing.T) {
 		}
 	}
 	limit(10)
-	if got := planSome(t, b, 3, 0); got != 3 {
-		t.Errorf("planned %d of 3", got)
-	}
+	storetest.Equal(t, "planned", planSome(t, b, 3, 0), 3)
 	limit(7)
 	if got := planSome(t, b, 5, 0); got != 2 { // three of them are there
 		t.Errorf("planned %d new ones of 5, want 2", got)
 	}
-	if got := planSome(t, b, 50, 0); got != 5 {
-		t.Errorf("planned %d, want the 5 there is room for", got)
-	}
+	storetest.Equal(t, "planned, for which there is room,", planSome(t, b, 50, 0), 5)
 	limit(0)
-	if got := planSome(t, b, 50, 0); got != 0 {
-		t.Errorf("planned %d in a full sandbox", got)
-	}
+	storetest.Equal(t, "planned in a full sandbox", planSome(t, b, 50, 0), 0)
 	if before, err := b.Promote(t.Context(), "demo"); err != nil || before != checkpoint.StageSandbox {
 		t.Error(before, err)
 	}
 	limit(-1)
-	if got := planSome(t, b, 50, 0); got != 40 {
-		t.Errorf("planned %d of an active source, want 40", got)
-	}
+	storetest.Equal(t, "planned of an active source", planSome(t, b, 50, 0), 40)
 	if _, err := b.PlanLimit(t.Context(), 99); err == nil {
 		t.Error("a source that is not there has a limit")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -57,18 +58,14 @@ func TestCutPages(t *testing.T) {
 			w.on(target, inTurn(closed(part), closed(whole)))
 			w.on(target+"?page=2", ok(page("", shops(10, 2)...)))
 			w.done()
-			if r := w.is(1, yp.Done, 2, ""); r.Accepted != 11 {
-				t.Errorf("counted %+v", r)
-			}
+			storetest.Equal(t, "listings accepted", w.is(1, yp.Done, 2, "").Accepted, 11)
 			w.requested(target, target, target+"?page=2")
 		})
 		inBubble(t, name+", for ever", func(t *testing.T) {
 			w := setupInBubble(t, layout{})
 			w.on(target, closed(part))
 			w.done()
-			if r := w.is(1, waiting, 0, yp.CodeParseError); r.Accepted != 0 {
-				t.Errorf("counted %+v", r)
-			}
+			storetest.Equal(t, "listings accepted", w.is(1, waiting, 0, yp.CodeParseError).Accepted, 0)
 			w.onRecord(times(2, "parse_error 200, unread")...)
 			w.attempted("failed PARSE_ERROR 200: retry")
 		})
@@ -126,10 +123,9 @@ func TestEndsEarly(t *testing.T) {
 				return
 			}
 			w.is(1, waiting, tt.pages, yp.CodeParseError)
-			w.counts("the reason does not stand with the target", 1, "SELECT count(*) FROM targets WHERE last_error LIKE '%but the site counts%and has shown%'")
-			if asked := w.asked(); len(asked) != tt.pages+2 {
-				t.Errorf("asked for %q", asked)
-			}
+			w.counts("the reason does not stand with the target",
+				1, "SELECT count(*) FROM targets WHERE last_error LIKE '%but the site counts%and has shown%'")
+			w.askedTimes(tt.pages + 2)
 		})
 	}
 	inBubble(t, "a full page is doubted once", func(t *testing.T) {
@@ -139,7 +135,8 @@ func TestEndsEarly(t *testing.T) {
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested(target, target, target+"?page=2")
-		w.counts("that one is missing is not told", 1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%with 11 of the 12 listings that the site counts%'")
+		w.counts("that one is missing is not told",
+			1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%with 11 of the 12 listings that the site counts%'")
 	})
 	parallel(t, "what was seen before a restart counts", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -166,6 +163,7 @@ func TestLeftOut(t *testing.T) {
 			t.Errorf("the log does not say %q", text)
 		}
 	}
-	w.counts("the trace does not tell of it", 1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%beyond the first 1,000%elsewhere.example%'")
+	w.counts("the trace does not tell of it",
+		1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%beyond the first 1,000%elsewhere.example%'")
 	w.counts("the crawl passes for complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL")
 }

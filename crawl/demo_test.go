@@ -99,12 +99,8 @@ func (w *world) holds(truth demo.Truth) {
 		names = append(names, truth.Listings[i].ID+" "+truth.Listings[i].Name)
 	}
 	w.same("names", w.table("SELECT listing_id, name FROM listings ORDER BY listing_id"), names)
-	if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE'"); n != int64(truth.Targets) {
-		w.t.Errorf("%d targets are DONE, want %d", n, truth.Targets)
-	}
-	if n := w.number("SELECT sum(page_current) FROM targets"); n != int64(truth.Pages) {
-		w.t.Errorf("%d pages, want %d", n, truth.Pages)
-	}
+	w.counts("targets are DONE", int64(truth.Targets), "SELECT count(*) FROM targets WHERE status = 'DONE'")
+	w.counts("pages", int64(truth.Pages), "SELECT sum(page_current) FROM targets")
 }
 
 // TestTwoEngines: two processes on one database share the work. Neither begins before
@@ -161,18 +157,15 @@ func TestTrouble(t *testing.T) {
 				GROUP BY t.id HAVING count(r.id) <> 2 * t.page_current OR count(DISTINCT r.page) <> t.page_current`), nil)
 			w.same("empty targets that do not say so", w.table(`SELECT t.id FROM targets t WHERE t.page_current = 0 AND (t.last_error_code IS NOT 'NO_LISTINGS'
 				OR NOT EXISTS (SELECT 1 FROM requests r WHERE r.target_id = t.id AND r.outcome = 'success' AND r.result_count = 0))`), nil)
-			if n := w.number("SELECT count(*) FROM targets WHERE page_current = 0"); n != int64(truth.Empty) {
-				t.Errorf("%d targets are empty, want %d", n, truth.Empty)
-			}
+			w.counts("targets are empty", int64(truth.Empty), "SELECT count(*) FROM targets WHERE page_current = 0")
 			failures := dir.Stats().ByFailure
 			for _, kind := range []string{"429", "503", "challenge", "timeout", "truncate", "cut"} {
 				if failures[kind] == 0 {
 					t.Errorf("the test is too tame: no %s in %v", kind, failures)
 				}
 			}
-			if made := w.number("SELECT count(*) FROM requests WHERE error_class IS NOT 'rate_limited'"); made != int64(dir.Stats().Requests) {
-				t.Errorf("%d requests on record, the directory counted %d", made, dir.Stats().Requests)
-			}
+			w.counts("requests on record, of those that the directory counted", int64(dir.Stats().Requests),
+				"SELECT count(*) FROM requests WHERE error_class IS NOT 'rate_limited'")
 			if again := w.number("SELECT count(*) FROM crawl_attempts WHERE ended = 'failed'"); again == 0 {
 				t.Error("the test is too tame: no target had to be tried again")
 			}
@@ -215,16 +208,13 @@ func TestStats(t *testing.T) {
 			{"bytes", st.Bytes, w.number("SELECT sum(bytes) FROM requests")},
 			{"busy", st.Busy, 0},
 		} {
-			if c.got != c.want {
-				t.Errorf("%s: the stats say %d, the truth is %d", c.name, c.got, c.want)
-			}
+			storetest.Equal(t, "the stats say of "+c.name, c.got, c.want)
 		}
 		if st.Waiting == 0 || st.Retries == 0 || st.Raw <= st.Accepted || st.Bytes == 0 || st.Elapsed <= 0 {
 			t.Errorf("the test is too tame: %+v", st)
 		}
-		if got := w.number("SELECT targets FROM runs") + w.number("SELECT pages FROM runs"); got != st.Targets+st.Pages {
-			t.Errorf("the run's row counts %d targets and pages, want %d", got, st.Targets+st.Pages)
-		}
+		storetest.Equal(t, "the run's row counts targets and pages",
+			w.number("SELECT targets FROM runs")+w.number("SELECT pages FROM runs"), st.Targets+st.Pages)
 		w.tidy()
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -100,12 +101,8 @@ func TestDetailLayout(t *testing.T) {
 		w.on(shop(i+1), ok(shell("<p>Hello</p>")))
 	}
 	st := w.done(detailed)
-	if st.DetailsFailed != 3 {
-		t.Errorf("%d failed, want 3", st.DetailsFailed)
-	}
-	if got := w.source(); got != "3 pages kept" {
-		t.Errorf("in force: %q, want the samples alone", got)
-	}
+	storetest.Equal(t, "details failed", st.DetailsFailed, 3)
+	w.inForce("3 pages kept")
 }
 
 // TestChain: indexes come first and plan the searches of their cities, searches plan the
@@ -178,9 +175,7 @@ func TestDetailsFallDueAgain(t *testing.T) {
 		done int64
 	}{{6 * 24 * time.Hour, 0}, {25 * time.Hour, 2}, {6 * 24 * time.Hour, 0}, {25 * time.Hour, 2}} {
 		c.add(step.wait)
-		if st := w.done(weekly, only); st.Details != step.done {
-			t.Errorf("%s later: %d details, want %d", step.wait, st.Details, step.done)
-		}
+		storetest.Equal(t, fmt.Sprintf("%s later, details", step.wait), w.done(weekly, only).Details, step.done)
 	}
 }
 
@@ -199,9 +194,7 @@ func TestDetailBudgets(t *testing.T) {
 			endedBy(t, w.crawl(w.engine(detailed, func(c *crawl.Config) { c.Budget = tt.budget })), crawl.ErrBudget)
 			w.counts("details are done", tt.done, "SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'DONE'")
 			w.start()
-			if n := w.done(detailed).Details; n != 5-tt.done {
-				t.Errorf("the next run did %d", n)
-			}
+			storetest.Equal(t, "details of the next run", w.done(detailed).Details, 5-tt.done)
 			w.tidy()
 			w.counts("pages were asked for", 5, "SELECT count(*) FROM requests WHERE type = 'detail'")
 		})

@@ -11,6 +11,7 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/kept"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -81,9 +82,7 @@ func TestDisabledSource(t *testing.T) {
 		done := w.begin(t.Context(), e)
 		time.Sleep(3 * time.Hour)
 		w.requested()
-		if got := e.Waiting(); got != "the source is disabled: disabled by an operator" {
-			t.Errorf("it says %q", got)
-		}
+		storetest.Equal(t, "it says", e.Waiting(), "the source is disabled: disabled by an operator")
 		w.write("UPDATE sources SET enabled = 1")
 		w.untilDone(e, done)
 	})
@@ -107,9 +106,7 @@ func TestLayoutAlarm(t *testing.T) {
 			t.Errorf("it says %q", err)
 		}
 		w.requested(city(0), city(1), city(2))
-		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 pages kept" {
-			t.Errorf("in force: %s", got)
-		}
+		w.inForce("paused HTML_CHANGED, 3 strikes, 3 pages kept")
 		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "3 pages in a row")
 		w.requested(city(0), city(1), city(2))
 		w.kept(func(n int) string { return changed(n) }, 3)
@@ -133,12 +130,8 @@ func TestLayoutAlarm(t *testing.T) {
 			t.Errorf("it says %q", err)
 		}
 		w.requested(city(0), city(1), city(2))
-		if got := w.source(); got != "paused HTML_CHANGED, 3 strikes, 3 pages kept" {
-			t.Errorf("in force: %s", got)
-		}
-		if r := w.is(1, yp.Done, 1, ""); r.Accepted != 2 {
-			t.Errorf("counted %+v", r)
-		}
+		w.inForce("paused HTML_CHANGED, 3 strikes, 3 pages kept")
+		storetest.Equal(t, "listings accepted", w.is(1, yp.Done, 1, "").Accepted, 2)
 		w.counts("crawls are complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL")
 	})
 	parallel(t, "not of pages that show half of what they count", func(t *testing.T) {
@@ -147,9 +140,7 @@ func TestLayoutAlarm(t *testing.T) {
 			w.on(city(n), ok(counting(10, city(n)+"?page=2", shops(10*n+1, 5)...)))
 		}
 		w.done()
-		if got := w.source(); got != "" {
-			t.Errorf("in force: %s", got)
-		}
+		w.inForce("")
 	})
 	parallel(t, "not when a good page comes between", func(t *testing.T) {
 		w := setup(t, layout{cities: 7})
@@ -161,9 +152,7 @@ func TestLayoutAlarm(t *testing.T) {
 			}
 		}
 		w.done()
-		if got := w.source(); got != "1 strikes, 5 pages kept" {
-			t.Errorf("in force: %s", got)
-		}
+		w.inForce("1 strikes, 5 pages kept")
 	})
 	parallel(t, "also when a restart comes between", func(t *testing.T) {
 		w := setup(t, layout{cities: 4})
@@ -204,9 +193,7 @@ func (w *world) kept(body func(n int) string, n int) {
 		w.t.Fatalf("%d pages are kept, want %d", got, n)
 	}
 	r, err := kept.OpenReader(w.db.Path() + ".pages")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	defer func() { _ = r.Close() }()
 	for i := range n {
 		p, got, err := r.Read(w.t.Context(), int64(i+1))
@@ -241,12 +228,8 @@ func TestFieldAlarm(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "missing: phone (") || strings.Contains(err.Error(), "street") {
 		t.Errorf("it says %v, want the phone alone to be named", err)
 	}
-	if n := len(w.asked()) - good; n != 3 {
-		t.Errorf("the alarm came after %d pages without phones, want 3", n)
-	}
-	if got := w.source(); got != "paused HTML_CHANGED" {
-		t.Errorf("in force: %s", got)
-	}
+	storetest.Equal(t, "pages without phones before the alarm", len(w.asked())-good, 3)
+	w.inForce("paused HTML_CHANGED")
 	w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "missing: phone (")
 	w.counts("targets failed for it", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0")
 }

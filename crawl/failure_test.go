@@ -16,6 +16,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/site"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -55,9 +56,7 @@ func TestTroubleThatPasses(t *testing.T) {
 		w.is(1, waiting, 0, yp.CodeRateLimited)
 		w.onRecord(times(6, "http_429 429")...)
 		w.attempted("failed RATE_LIMITED 429: retry retry retry retry retry")
-		if took := time.Since(began); took != 5*yp.DefaultRetryAfter {
-			t.Errorf("it took %s, want five times 30 s", took)
-		}
+		storetest.Equal(t, "it took", time.Since(began), 5*yp.DefaultRetryAfter)
 	})
 	parallel(t, "a failure on page 2 keeps page 1", func(t *testing.T) {
 		c := newClock()
@@ -153,9 +152,7 @@ func TestPanics(t *testing.T) {
 				t.Errorf("last_error %q", r.Error)
 			}
 		}
-		if st.Waiting != 2 {
-			t.Errorf("stats %+v", st)
-		}
+		storetest.Equal(t, "targets waiting", st.Waiting, 2)
 		if !strings.Contains(log.String(), "failure_test.go") {
 			t.Error("no stack in the log")
 		}
@@ -168,9 +165,7 @@ func TestPanics(t *testing.T) {
 				panic("a bug")
 			}
 		}))
-		if r := w.is(1, waiting, 1, yp.CodeUnknown); r.Accepted != 3 {
-			t.Errorf("counted %+v", r)
-		}
+		storetest.Equal(t, "listings accepted", w.is(1, waiting, 1, yp.CodeUnknown).Accepted, 3)
 	})
 }
 
@@ -183,7 +178,5 @@ func TestBadCards(t *testing.T) {
 	if r.Raw != 2 || r.Accepted != 2 || r.Bad != 2 || st.Bad != 2 {
 		t.Errorf("raw %d, accepted %d, bad %d (stats %d); want 2, 2, 2", r.Raw, r.Accepted, r.Bad, st.Bad)
 	}
-	if w.ids() != "1 3" {
-		t.Errorf("stored %q", w.ids())
-	}
+	w.stored("1 3")
 }

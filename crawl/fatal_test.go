@@ -73,9 +73,7 @@ func TestLogErrors(t *testing.T) {
 			w.is(1, tt.status, tt.pages, "")
 			w.is(2, yp.Planned, 0, "")
 			nothingHeld(w)
-			if w.ids() != tt.ids {
-				t.Errorf("stored %q, want %q", w.ids(), tt.ids)
-			}
+			w.stored(tt.ids)
 		})
 	}
 	parallel(t, "of a log that can't be opened end the run", func(t *testing.T) {
@@ -130,9 +128,7 @@ func TestLogErrors(t *testing.T) {
 		w.is(1, yp.Planned, 1, "")
 		w.is(2, yp.Planned, 0, "")
 		nothingHeld(w)
-		if n := len(w.asked()); n != 2 {
-			t.Errorf("%d requests, want 2", n)
-		}
+		w.askedTimes(2)
 	})
 }
 
@@ -212,9 +208,7 @@ func TestDatabaseErrors(t *testing.T) {
 			t.Errorf("last_error %q", r.Error)
 		}
 		w.is(2, yp.Done, 1, "")
-		if w.ids() != "10 11 12" {
-			t.Errorf("stored %q", w.ids())
-		}
+		w.stored("10 11 12")
 	})
 }
 

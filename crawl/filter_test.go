@@ -1,9 +1,11 @@
 package crawl_test
 
 import (
+	"fmt"
 	"testing"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -50,9 +52,7 @@ func TestFilter(t *testing.T) {
 			w.on(target, ok(pageWithAds("", ads, cards...)))
 			st := w.done(func(c *crawl.Config) { c.Filter = tt.filter })
 			r := w.is(1, yp.Done, 1, "")
-			if w.ids() != tt.ids {
-				t.Errorf("kept %q, want %q", w.ids(), tt.ids)
-			}
+			w.stored(tt.ids)
 			n := int(w.number("SELECT count(*) FROM listings"))
 			if r.Raw != tt.raw || r.Accepted != n || int(st.Raw) != tt.raw || int(st.Accepted) != n {
 				t.Errorf("raw %d, accepted %d (stats %d, %d), want %d, %d", r.Raw, r.Accepted, st.Raw, st.Accepted, tt.raw, n)
@@ -94,8 +94,6 @@ func TestFilterFault(t *testing.T) {
 		"none of its categories is allowed":     {crawl.Filter{Allow: []string{"Diners"}}, bar},
 		"one of its categories is blocked":      {crawl.Filter{Block: []string{"bars"}, Sponsored: true}, ad},
 	} {
-		if got := c.filter.Fault(&c.l); got != want {
-			t.Errorf("%+v: got %q, want %q", c.filter, got, want)
-		}
+		storetest.Equal(t, fmt.Sprintf("%+v", c.filter), c.filter.Fault(&c.l), want)
 	}
 }

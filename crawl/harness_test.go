@@ -103,9 +103,7 @@ func newWorld(t testing.TB, d *town, l layout) *world {
 func (w *world) keepPages() {
 	w.t.Helper()
 	pages, err := kept.Open(kept.Config{Path: w.db.Path() + ".pages", MaxBytes: 1 << 30})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = pages.Close() })
 	w.pages = pages
 }
@@ -117,9 +115,7 @@ func (w *world) unknown() (n int) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	defer func() { _ = r.Close() }()
 	for id := int64(1); ; id++ {
 		switch p, _, err := r.Read(w.t.Context(), id); {
@@ -319,6 +315,25 @@ func (w *world) counts(what string, want int64, query string, args ...any) {
 	if n := w.number(query, args...); n != want {
 		w.t.Errorf("%s: %d, want %d", what, n, want)
 	}
+}
+
+// askedTimes compares how often the directory was asked for a page.
+func (w *world) askedTimes(want int) {
+	w.t.Helper()
+	if got := w.asked(); len(got) != want {
+		w.t.Errorf("asked %d times, want %d: %q", len(got), want, got)
+	}
+}
+
+// stored compares the ids of the listings stored, and logged what the logs tell.
+func (w *world) stored(want string) {
+	w.t.Helper()
+	storetest.Equal(w.t, "stored", w.ids(), want)
+}
+
+func (w *world) logged(want string) {
+	w.t.Helper()
+	storetest.Equal(w.t, "the log tells", w.story(), want)
 }
 
 func (w *world) write(query string, args ...any) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
@@ -63,7 +64,5 @@ func TestLogs(t *testing.T) {
 			t.Errorf("page %+v", e.Page)
 		}
 	}
-	if len(names) != 3 {
-		t.Errorf("logs of %v, want three workers", names)
-	}
+	storetest.Equal(t, "workers with logs", len(names), 3)
 }

@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -87,9 +88,7 @@ func TestHold(t *testing.T) {
 		})
 		w.on("/city-2-ca/plumbers", ok(page("", shops(7, 3)...)))
 		st := w.done(workers(2), func(c *crawl.Config) { c.Patience = 2 * time.Second })
-		if st.Done != 3 {
-			t.Errorf("stats %+v", st)
-		}
+		storetest.Equal(t, "targets done", st.Done, 3)
 	})
 }
 

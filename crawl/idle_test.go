@@ -53,9 +53,7 @@ func TestMaxPerState(t *testing.T) {
 	if want := map[string]int{"ca": 5, "tx": 5}; !maps.Equal(highest, want) {
 		t.Errorf("at most %v requests of a state at once, want %v", highest, want)
 	}
-	if st := e.Stats(); st.Done != 24 {
-		t.Errorf("stats %+v", st)
-	}
+	storetest.Equal(t, "targets done", e.Stats().Done, 24)
 }
 
 func TestIdleWorkersEndWithTheRun(t *testing.T) {
@@ -67,9 +65,7 @@ func TestIdleWorkersEndWithTheRun(t *testing.T) {
 	e := w.engine(workers(8), func(c *crawl.Config) { c.MaxPerState = 1 })
 	e.SetLook(time.Hour)
 	storetest.NoError(t, w.crawl(e))
-	if st := e.Stats(); st.Done != 3 {
-		t.Errorf("stats %+v", st)
-	}
+	storetest.Equal(t, "targets done", e.Stats().Done, 3)
 }
 
 // TestLinger: a run waits for what falls due soon, be it a backoff or a crawl.
@@ -102,9 +98,7 @@ func TestLinger(t *testing.T) {
 				t.Errorf("it took %s, want %s to %s", took, tt.took[0], tt.took[1])
 			}
 			w.requested(times(tt.asked, target)...)
-			if r := w.row(1); r.Status != tt.status {
-				t.Errorf("the target is %s, want %s", r.Status, tt.status)
-			}
+			storetest.Equal(t, "the target is", w.row(1).Status, tt.status)
 		})
 	}
 	for _, tt := range []struct {
@@ -162,9 +156,7 @@ func TestWaiting(t *testing.T) {
 			t.Errorf("it says %q", got)
 		}
 		storetest.NoError(t, w.wait(done))
-		if e.Waiting() != "" {
-			t.Errorf("it is over, and says %q", e.Waiting())
-		}
+		storetest.Equal(t, "it is over", e.Waiting(), "")
 		w.is(1, yp.Done, 1, "")
 		w.is(2, yp.Done, 1, "")
 	})

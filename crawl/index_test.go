@@ -165,9 +165,7 @@ func TestIndexFailures(t *testing.T) {
 					asks++
 				}
 			}
-			if asks != tt.asks {
-				t.Errorf("the page was asked for %d times, want %d", asks, tt.asks)
-			}
+			storetest.Equal(t, "requests for the page", asks, tt.asks)
 			if n := w.number(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`) + w.number(`SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`); n != 0 {
 				t.Errorf("%d cities or targets are gone after a crawl of the index that failed", n)
 			}

@@ -82,9 +82,7 @@ func TestClosedSource(t *testing.T) {
 				if err := w.crawl(w.engine(prepared)); !errors.As(err, new(*crawl.BlockedError)) {
 					t.Fatalf("ended with %v", err)
 				}
-				if n := w.fetched(k); n != 0 {
-					t.Errorf("the page was asked for %d times", n)
-				}
+				storetest.Equal(t, "requests for the page", w.fetched(k), 0)
 				w.stands(k, "PLANNED, 0 pages, 0 attempts, 0 failures")
 			})
 		}
@@ -107,9 +105,7 @@ func TestTakenAway(t *testing.T) {
 				}
 				good(rw, r)
 			})
-			if st := w.done(change); st.Lost != 1 {
-				t.Errorf("%d claims lost, want 1", st.Lost)
-			}
+			storetest.Equal(t, "claims lost", w.done(change).Lost, 1)
 			w.stands(k, fmt.Sprintf("DONE, %d pages, 2 attempts, 0 failures", k.pages))
 			if n := w.number("SELECT count(*) FROM requests r JOIN targets t ON t.id = r.target_id WHERE t.kind = ? AND r.page = 1", k.kind); n != 2 || w.fetched(k) != 2 {
 				t.Errorf("%d requests for the page on record, %d asked", n, w.fetched(k))
@@ -143,9 +139,7 @@ func TestStopOfEveryKind(t *testing.T) {
 			w.start()
 			w.done(change)
 			w.stands(k, fmt.Sprintf("DONE, %d pages, %d attempts, 0 failures", k.pages, attempts))
-			if n := len(w.asked()) - before; n != k.pages {
-				t.Errorf("%d pages were asked for, want each of the %d once", n, k.pages)
-			}
+			storetest.Equal(t, "pages asked for", len(w.asked())-before, k.pages)
 		})
 	}
 }
@@ -167,7 +161,8 @@ func TestDeadProxies(t *testing.T) {
 			}
 			w.start()
 			w.done(change, s.through(fetch.PolicyPrefer, way(t, 1, nil, 0)))
-			w.counts("targets are not done, or failed", 0, "SELECT count(*) FROM targets WHERE status <> 'DONE' AND kind = ? OR consecutive_failures > 0", k.kind)
+			w.counts("targets are not done, or failed",
+				0, "SELECT count(*) FROM targets WHERE status <> 'DONE' AND kind = ? OR consecutive_failures > 0", k.kind)
 		})
 	}
 }

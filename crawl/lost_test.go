@@ -55,9 +55,7 @@ func TestClaimLost(t *testing.T) {
 			} else if err != nil {
 				t.Errorf("the run ended with %v", err)
 			}
-			if got := w.story(); got != tt.story {
-				t.Errorf("the log tells %q, want %q", got, tt.story)
-			}
+			w.logged(tt.story)
 			r := w.is(1, yp.InProgress, 0, "")
 			if r.Token != theirs.Token || r.Token != 2 || r.Accepted != 0 {
 				t.Errorf("the late worker wrote: %+v", r)
@@ -67,9 +65,8 @@ func TestClaimLost(t *testing.T) {
 				t.Errorf("stats %+v", st)
 			}
 			asked := slices.DeleteFunc(w.asked(), func(uri string) bool { return uri == city(1) })
-			if n := w.number("SELECT count(*) FROM requests WHERE target_id = 1 AND claim_token = 1"); n != int64(len(asked)) {
-				t.Errorf("%d requests of the lost claim are on record, %d were made", n, len(asked))
-			}
+			w.counts("requests of the lost claim on record", int64(len(asked)),
+				"SELECT count(*) FROM requests WHERE target_id = 1 AND claim_token = 1")
 			w.attempted("recovered", "running")
 			w.tidy()
 			if _, err := other.keeper.CommitPage(t.Context(), theirs, yp.Page{Number: 1, Last: true}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -28,9 +29,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("counted %+v", r)
 		}
 		w.requested(target, target+"?page=2", target+"?page=3")
-		if got := w.story(); got != "start page:1 page:2 page:3 complete" {
-			t.Errorf("the log tells %q", got)
-		}
+		w.logged("start page:1 page:2 page:3 complete")
 		if st.Pages != 3 || st.Done != 1 || st.New != 8 || st.Requests != 4 {
 			t.Errorf("stats %+v", st)
 		}
@@ -39,9 +38,7 @@ func TestPages(t *testing.T) {
 		w := setup(t, layout{pages: 2})
 		threePages(w)
 		w.done()
-		if r := w.is(1, yp.Done, 2, ""); r.Next != target+"?page=3" {
-			t.Errorf("next_page_url %q", r.Next)
-		}
+		storetest.Equal(t, "next_page_url", w.is(1, yp.Done, 2, "").Next, target+"?page=3")
 		w.requested(target, target+"?page=2")
 		for _, e := range w.events() {
 			if e.Page != nil && e.Page.Last != (e.Page.Number == 2) {
@@ -69,9 +66,7 @@ func TestPages(t *testing.T) {
 			w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
 			w.on(target+"?page=2", beyond)
 			w.done()
-			if r := w.is(1, yp.Done, 1, ""); r.Accepted != 3 {
-				t.Errorf("counted %+v", r)
-			}
+			storetest.Equal(t, "listings accepted", w.is(1, yp.Done, 1, "").Accepted, 3)
 			w.requested(target, target+"?page=2")
 		})
 	}
@@ -127,9 +122,7 @@ func TestRepeatedLastPage(t *testing.T) {
 		w.on(target+"?page=2", ok(pageWithAds("", shops(3, 2))))
 		w.done(func(c *crawl.Config) { c.Filter.Sponsored = true })
 		w.is(1, yp.Done, 2, "")
-		if w.ids() != "1 2 3 4" {
-			t.Errorf("stored %q", w.ids())
-		}
+		w.stored("1 2 3 4")
 	})
 }
 
@@ -141,15 +134,11 @@ func TestResume(t *testing.T) {
 		w.on(target+"?page=2&s=distance", ok(page("", shops(4, 3)...)))
 		e := w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })
 		endedBy(t, w.crawl(e), crawl.ErrBudget)
-		if r := w.is(1, yp.Planned, 1, ""); r.Next != target+"?page=2&s=distance" {
-			t.Errorf("next_page_url %q is not relative to the source", r.Next)
-		}
+		storetest.Equal(t, "next_page_url, relative to the source,", w.is(1, yp.Planned, 1, "").Next, target+"?page=2&s=distance")
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested(target, target+"?page=2&s=distance")
-		if got := w.story(); got != "start page:1 stop start page:2 complete" {
-			t.Errorf("the log tells %q", got)
-		}
+		w.logged("start page:1 stop start page:2 complete")
 	})
 	parallel(t, "goes on where the source is now", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -162,9 +151,7 @@ func TestResume(t *testing.T) {
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested(target + "?page=2")
-		if n := len(old.asked()); n != 1 {
-			t.Errorf("the old place was asked %d times", n)
-		}
+		storetest.Equal(t, "requests at the old place", len(old.asked()), 1)
 	})
 	parallel(t, "forms the address itself when none was given", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -229,9 +216,7 @@ func TestEmpty(t *testing.T) {
 			w.on(search, ok(page(search+"&page=2", shops(1, 3)...)))
 			w.on(search+"&page=2", ok(page("", shops(4, 3)...)))
 			w.done()
-			if r := w.is(1, yp.Done, 2, ""); r.Raw != 6 {
-				t.Errorf("counted %+v", r)
-			}
+			storetest.Equal(t, "cards", w.is(1, yp.Done, 2, "").Raw, 6)
 			w.requested(target, search, search+"&page=2")
 		})
 	}

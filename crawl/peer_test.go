@@ -91,9 +91,7 @@ func TestDeadPeer(t *testing.T) {
 		w.requested()
 		die()
 		storetest.NoError(t, w.wait(done))
-		if st := e.Stats(); st.Done != 3 {
-			t.Errorf("stats %+v", st)
-		}
+		storetest.Equal(t, "targets done", e.Stats().Done, 3)
 	})
 	parallel(t, "is succeeded at a heartbeat while all workers are busy", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
@@ -127,9 +125,7 @@ func TestDeadPeer(t *testing.T) {
 		if err := w.crawl(w.engine(workers(2))); !errors.Is(err, store.ErrReplaced) {
 			t.Errorf("the run ended with %v", err)
 		}
-		if asked := w.asked(); len(asked) != 2 {
-			t.Errorf("it asked for %q", asked)
-		}
+		w.askedTimes(2)
 	})
 	parallel(t, "that lives keeps its target", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})

@@ -196,9 +196,7 @@ func TestProxies(t *testing.T) {
 			if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} || s.last[1].Consecutive != 1 {
 				t.Errorf("scores %v", s.sum)
 			}
-			if got := w.table("SELECT status, samples_1h FROM connectivity_profiles")[0]; got != "healthy 1" {
-				t.Errorf("the source is %s: it is not to blame", got)
-			}
+			storetest.Equal(t, "the source, which is not to blame,", w.table("SELECT status, samples_1h FROM connectivity_profiles")[0], "healthy 1")
 			w.discreet("")
 		})
 		parallel(t, fmt.Sprintf("that are required and all dead end the run, robots.txt wanted: %v", robots), func(t *testing.T) {
@@ -235,9 +233,7 @@ func TestProxies(t *testing.T) {
 		w.same("how the attempts ended", w.table("SELECT ended || ' ' || ifnull(error_code, '') || ' ' || count(*) FROM crawl_attempts GROUP BY ended ORDER BY 1"), []string{
 			"done SUCCESS 3", fmt.Sprintf("released  %d", fetch.ProxyFailures),
 		})
-		if n := w.number("SELECT sum(consecutive_failures) FROM sources"); n != 0 {
-			t.Errorf("the source is charged with %d failures", n)
-		}
+		w.counts("failures charged to the source", 0, "SELECT sum(consecutive_failures) FROM sources")
 	})
 	parallel(t, "that accept and never answer are blamed, not the source", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -265,9 +261,7 @@ func TestProxies(t *testing.T) {
 		var s scores
 		w.done(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 3)))
 		w.is(1, waiting, 0, yp.CodeTimeout)
-		if len(s.sum) != 0 {
-			t.Errorf("scores %v", s.sum)
-		}
+		storetest.Equal(t, "proxies with a score", len(s.sum), 0)
 	})
 }
 

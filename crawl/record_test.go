@@ -44,7 +44,8 @@ func TestRecord(t *testing.T) {
 	if len(robots) != 1 || !strings.HasPrefix(robots[0], "robots - - - robots.") || !strings.HasSuffix(robots[0], " 0 /robots.txt success - 200 1 0 honest none - 0") {
 		t.Errorf("robots.txt: %v", robots)
 	}
-	w.counts("rows with impossible times or sizes", 0, "SELECT count(*) FROM requests WHERE started_at < ? OR finished_at > ? OR bytes <= 0 OR latency_ms > 60000", began, yp.FormatTime(time.Now()))
+	w.counts("rows with impossible times or sizes",
+		0, "SELECT count(*) FROM requests WHERE started_at < ? OR finished_at > ? OR bytes <= 0 OR latency_ms > 60000", began, yp.FormatTime(time.Now()))
 	w.tidy()
 	all := w.attempted("done SUCCESS 200: committed retry committed")
 	if a := all[0]; a.Pages != 2 || a.Listings != 5 || a.Identity != "honest" || a.UserAgent != fetch.DefaultUserAgent || int64(a.Bytes) != w.number("SELECT sum(bytes) FROM requests WHERE target_id = 1") {
@@ -156,9 +157,7 @@ func TestDeferrals(t *testing.T) {
 		if took := time.Since(began); took > 15*time.Second {
 			t.Errorf("it took %s", took)
 		}
-		if n := len(w.asked()); n != 1 {
-			t.Errorf("it was asked %d times, want once", n)
-		}
+		w.askedTimes(1)
 		if want := began.Add(902 * time.Second); blocked.Availability.Until.Sub(want).Abs() > time.Second {
 			t.Errorf("until %s, want %s", blocked.Availability.Until, want)
 		}
@@ -180,9 +179,8 @@ func TestDeferrals(t *testing.T) {
 		}
 		slices.Sort(ends)
 		w.same("attempts", ends, []string{"released", "released", "released 429: retry"})
-		if got := w.table("SELECT samples_1h, dominant_class, status FROM connectivity_profiles")[0]; got != "1 - failing" {
-			t.Errorf("the roll-up says %q: a deferral is no sample", got)
-		}
+		storetest.Equal(t, "the roll-up, for which a deferral is no sample,",
+			w.table("SELECT samples_1h, dominant_class, status FROM connectivity_profiles")[0], "1 - failing")
 		w.tidy()
 		time.Sleep(10 * time.Minute)
 		w.done() // waits for the five minutes left

@@ -27,8 +27,6 @@ func TestRestartLoop(t *testing.T) {
 		c.add(time.Second)
 	}
 	// In 40 s: the first block is free, the second rests the host for 30 s, the third for 60 s.
-	if n := len(w.asked()); n != 3 {
-		t.Errorf("asked %d times in 40 s, want 3", n)
-	}
+	w.askedTimes(3)
 	w.counts("blocks in a row are stored", 3, `SELECT blocks FROM hosts`)
 }

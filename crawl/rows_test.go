@@ -178,5 +178,11 @@ func (w *world) source() string {
 	return strings.Join(words, ", ")
 }
 
+// inForce compares what is in force against the source.
+func (w *world) inForce(want string) {
+	w.t.Helper()
+	storetest.Equal(w.t, "in force against the source", w.source(), want)
+}
+
 // times repeats a word.
 func times(n int, word string) []string { return slices.Repeat([]string{word}, n) }

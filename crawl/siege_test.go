@@ -133,9 +133,7 @@ func (w *world) restarted(e *crawl.Engine, done <-chan error) *world {
 	w.t.Helper()
 	e.Stop(crawl.ErrInterrupted)
 	endedBy(w.t, w.wait(done), crawl.ErrInterrupted)
-	if err := errors.Join(w.run.Finish(w.t.Context(), checkpoint.OutcomeInterrupted, 0), w.db.Close()); err != nil {
-		w.t.Error(err)
-	}
+	storetest.NoError(w.t, errors.Join(w.run.Finish(w.t.Context(), checkpoint.OutcomeInterrupted, 0), w.db.Close()))
 	return w.peer()
 }
 
@@ -221,15 +219,10 @@ func redirectHome(w http.ResponseWriter, r *http.Request) {
 // whole checks that every page of every target is there once.
 func (s *siege) whole(w *world, targets int) {
 	w.t.Helper()
-	if n := w.number("SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 2 AND accepted_count = 6 AND paused = 0 AND backoff_level = 0"); n != int64(targets) {
-		w.t.Errorf("%d targets are whole, want %d", n, targets)
-	}
-	if n := w.number("SELECT count(*) FROM listings"); n != int64(6*targets) {
-		w.t.Errorf("%d listings, want %d", n, 6*targets)
-	}
-	if n := w.number("SELECT count(*) FROM requests WHERE error_class IS NULL AND type = 'listing'"); n != int64(2*targets) {
-		w.t.Errorf("%d good pages were fetched, want %d: none twice", n, 2*targets)
-	}
+	w.counts("targets are whole", int64(targets),
+		"SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 2 AND accepted_count = 6 AND paused = 0 AND backoff_level = 0")
+	w.counts("listings", int64(6*targets), "SELECT count(*) FROM listings")
+	w.counts("good pages were fetched", int64(2*targets), "SELECT count(*) FROM requests WHERE error_class IS NULL AND type = 'listing'")
 	w.tidy()
 }
 
@@ -244,9 +237,8 @@ func TestQuarantine(t *testing.T) {
 		e := w.watching(30 * time.Minute)
 		done := w.begin(t.Context(), e)
 		time.Sleep(36 * time.Minute) // failing since the roll-up at 5 minutes: quarantined by that at 35
-		if got := w.table("SELECT status, error_class FROM connectivity_profiles")[0]; got != "quarantined cf_challenge" {
-			t.Errorf("after 36 minutes the source is %s", got)
-		}
+		storetest.Equal(t, "after 36 minutes the source is",
+			w.table("SELECT status, error_class FROM connectivity_profiles")[0], "quarantined cf_challenge")
 		w.counts("targets are held in quarantine", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS'")
 		w = w.restarted(e, done)
 		e = w.watching(30 * time.Minute)
@@ -276,7 +268,5 @@ func (s *siege) probed(t *testing.T, w *world, to time.Duration) {
 		"1h5m0s cf_challenge", "2h5m0s cf_challenge", "4h5m0s cf_challenge", "8h5m0s cf_challenge", "14h5m0s ok",
 	}
 	w.same("probes", probes, want)
-	if all := len(s.during(35*time.Minute, to)) + 1; all != asked+1 {
-		t.Errorf("%d requests in quarantine, the last probe among them, want the %d probes and robots.txt by the new process", all, asked)
-	}
+	storetest.Equal(t, "requests in quarantine, the probes and robots.txt by the new process,", len(s.during(35*time.Minute, to))+1, asked+1)
 }

@@ -157,9 +157,8 @@ func (h *sourcesWorld) hasAll(b *demoSource) {
 	if !slices.Equal(got, want) {
 		h.t.Errorf("%s: %d listings, want %d", b.config.Source.Name(), len(got), len(want))
 	}
-	if n := len(h.table("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)); n != b.truth.Targets {
-		h.t.Errorf("%s: %d targets are done, want %d", b.config.Source.Name(), n, b.truth.Targets)
-	}
+	storetest.Equal(h.t, "targets done of "+b.config.Source.Name(),
+		len(h.table("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)), b.truth.Targets)
 }
 
 // berthDelay is the pace of the hosts, and slack what the network may take from a
@@ -267,9 +266,7 @@ func TestSources(t *testing.T) {
 // that was asked; no two workers had a number at once.
 func (h *sourcesWorld) apart() {
 	h.t.Helper()
-	if n := len(h.table("SELECT source_id FROM connectivity_profiles")); n != len(h.demos) {
-		h.t.Errorf("%d sources have a health, want %d", n, len(h.demos))
-	}
+	storetest.Equal(h.t, "sources with a health", len(h.table("SELECT source_id FROM connectivity_profiles")), len(h.demos))
 	if got := h.table(`SELECT r.url FROM requests r JOIN sources s ON s.id = r.source_id WHERE substr(r.url, 1, length(s.base_url)) <> s.base_url`); got != nil {
 		h.t.Errorf("requests on record under another source: %s", strings.Join(got, " "))
 	}
@@ -320,17 +317,13 @@ func TestSourcesStop(t *testing.T) {
 		h := newSourcesWorld(t, 5)
 		f := h.sources(func(c *crawl.Config) { c.Budget.Requests = 7 })
 		endedBy(t, h.wait(h.begin(t.Context(), f)), crawl.ErrBudget)
-		if n := len(h.table("SELECT id FROM requests WHERE type = 'listing'")); n != 7 {
-			t.Errorf("%d requests for pages, want 7", n)
-		}
+		storetest.Equal(t, "requests for pages", len(h.table("SELECT id FROM requests WHERE type = 'listing'")), 7)
 	})
 	parallel(t, "a budget of targets is one for all", func(t *testing.T) {
 		h := newSourcesWorld(t, 5)
 		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
 		endedBy(t, h.wait(h.begin(t.Context(), f)), crawl.ErrBudget)
-		if st := f.Stats(); st.Targets != 4 {
-			t.Errorf("%d targets, want 4", st.Targets)
-		}
+		storetest.Equal(t, "targets", f.Stats().Targets, 4)
 	})
 	parallel(t, "a budget that is just enough is none", func(t *testing.T) {
 		h := newSourcesWorld(t, 2)

@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -79,9 +80,7 @@ func TestStopWaiting(t *testing.T) {
 				t.Errorf("the rest took %s, want %s: a restart lifts no hold", took, tt.later)
 			}
 			w.is(1, yp.Done, 3, "")
-			if w.ids() != "1 2 3 4 5 6 7 8" {
-				t.Errorf("stored %q", w.ids())
-			}
+			w.stored("1 2 3 4 5 6 7 8")
 		})
 	}
 }
@@ -108,13 +107,12 @@ func TestStop(t *testing.T) {
 		close(answer)
 		endedBy(t, w.wait(done), crawl.ErrInterrupted)
 		nothingHeld(w)
-		w.counts("pages in hand were committed", 3, "SELECT count(*) FROM targets WHERE page_current = 1 AND accepted_count = 3 AND status = 'PLANNED'")
+		w.counts("pages in hand were committed",
+			3, "SELECT count(*) FROM targets WHERE page_current = 1 AND accepted_count = 3 AND status = 'PLANNED'")
 		if st := e.Stats(); st.Released != 3 || st.Pages != 3 || st.Targets != 0 {
 			t.Errorf("stats %+v", st)
 		}
-		if n := len(w.asked()); n != 3 {
-			t.Errorf("%d requests, want 3: nothing new is begun after a stop", n)
-		}
+		w.askedTimes(3)
 		for id := range int64(3) {
 			if a := w.attempts(id + 1); len(a) != 1 || a[0].String() != "released 200: committed" || a[0].Message != "the run stops" {
 				t.Errorf("attempts at target %d: %v", id+1, a)
@@ -234,10 +232,9 @@ func TestBudget(t *testing.T) {
 	rest := func(w *world) {
 		w.t.Helper()
 		w.done(workers(3))
-		w.counts("targets are whole after resuming", 6, "SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 3 AND accepted_count = 9")
-		if n := len(w.asked()); n != 18 {
-			w.t.Errorf("%d requests in all, want 18: no page twice", n)
-		}
+		w.counts("targets are whole after resuming",
+			6, "SELECT count(*) FROM targets WHERE status = 'DONE' AND page_current = 3 AND accepted_count = 9")
+		w.askedTimes(18)
 	}
 	for _, n := range []int64{1, 2, 4, 5} {
 		parallel(t, fmt.Sprintf("of %d targets claims exactly so many and finishes them", n), func(t *testing.T) {
@@ -248,9 +245,7 @@ func TestBudget(t *testing.T) {
 			if st := e.Stats(); st.Done != n || st.Released != 0 {
 				t.Errorf("%d targets done, %d handed back, want %d and 0", st.Done, st.Released, n)
 			}
-			if got := w.number("SELECT sum(total_attempts) FROM targets"); got != n {
-				t.Errorf("%d claims, want %d", got, n)
-			}
+			w.counts("claims", n, "SELECT sum(total_attempts) FROM targets")
 			rest(w)
 		})
 	}
@@ -259,9 +254,7 @@ func TestBudget(t *testing.T) {
 		e := w.engine(workers(4), func(c *crawl.Config) { c.Budget.Targets, c.MaxPerState = 5, 1 })
 		e.SetLook(time.Hour)
 		endedBy(t, w.crawl(e), crawl.ErrBudget)
-		if st := e.Stats(); st.Done != 5 {
-			t.Errorf("%d targets done, want 5", st.Done)
-		}
+		storetest.Equal(t, "targets done", e.Stats().Done, 5)
 		rest(w)
 	})
 	parallel(t, "that is just enough is no early end", func(t *testing.T) {
@@ -274,12 +267,8 @@ func TestBudget(t *testing.T) {
 			w := six(t)
 			e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = n })
 			endedBy(t, w.crawl(e), crawl.ErrBudget)
-			if got := int64(len(w.asked())); got != n {
-				t.Errorf("%d requests at the server, want %d", got, n)
-			}
-			if st := e.Stats(); st.Pages != n {
-				t.Errorf("%d pages committed, want %d", st.Pages, n)
-			}
+			storetest.Equal(t, "requests at the server", int64(len(w.asked())), n)
+			storetest.Equal(t, "pages committed", e.Stats().Pages, n)
 			nothingHeld(w)
 			rest(w)
 		})
@@ -300,9 +289,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("the run ended with %v, want to its end", err)
 		}
 		w.is(1, yp.Parked, 0, yp.CodeUnknown)
-		if n := len(w.asked()); n != 15 {
-			t.Errorf("%d requests at the server, want 15", n)
-		}
+		w.askedTimes(15)
 	})
 	inBubble(t, "of requests does not count those that the host holds", func(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 3})
@@ -332,9 +319,7 @@ func TestBudget(t *testing.T) {
 		w.fetch.DelayMin = 20 * time.Millisecond // so that the others still wait when it is used up
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = 4 })
 		endedBy(t, w.crawl(e), crawl.ErrBudget)
-		if n := len(w.asked()); n != 4 {
-			t.Errorf("%d requests at the server, want 4", n)
-		}
+		w.askedTimes(4)
 		w.fetch.DelayMin = 0
 		rest(w)
 	})

@@ -57,9 +57,7 @@ func (tt trouble) check(t *testing.T) {
 	w.onRecord(tt.made...)
 	tt.counted(w)
 	tt.ended(w, clock, e.Stats())
-	if got := w.source(); got != tt.source {
-		t.Errorf("in force against the source: %q, want %q", got, tt.source)
-	}
+	w.inForce(tt.source)
 }
 
 // counted compares the rows with what the server saw.

@@ -69,9 +69,7 @@ func TestGrowth(t *testing.T) {
 		w.write("DELETE FROM targets")
 		w.wantIndexes("CA")
 		storetest.NoError(t, w.crawl(w.engine(workers(4), w.reads(), func(c *crawl.Config) { c.Index.Only = false })))
-		if c.most() != 4 {
-			t.Errorf("%d pages at once, want 4", c.most())
-		}
+		storetest.Equal(t, "pages at once", c.most(), 4)
 	})
 	inBubble(t, "a page plans details", func(t *testing.T) {
 		w, c := setupInBubble(t, layout{yaml: shopPages}), &crowd{}
@@ -80,9 +78,7 @@ func TestGrowth(t *testing.T) {
 			w.on(shop(i+1), c.slowly(ok(own(i+1))))
 		}
 		storetest.NoError(t, w.crawl(w.engine(workers(4), detailed)))
-		if c.most() != 4 {
-			t.Errorf("%d pages at once, want 4", c.most())
-		}
+		storetest.Equal(t, "pages at once", c.most(), 4)
 	})
 	inBubble(t, "falls due", func(t *testing.T) {
 		w, c := towns(t, 40)
@@ -91,18 +87,12 @@ func TestGrowth(t *testing.T) {
 		e := w.engine(workers(4), func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 2*time.Minute })
 		done := w.begin(t.Context(), e)
 		time.Sleep(10 * time.Minute)
-		if c.most() != 1 {
-			t.Errorf("%d pages at once", c.most())
-		}
+		storetest.Equal(t, "pages at once", c.most(), 1)
 		time.Sleep(15 * time.Minute)
-		if c.most() != 4 {
-			t.Errorf("%d pages at once, want 4", c.most())
-		}
+		storetest.Equal(t, "pages at once", c.most(), 4)
 		e.Stop(crawl.ErrInterrupted)
 		endedBy(t, w.wait(done), crawl.ErrInterrupted)
-		if st := e.Stats(); st.Done != 40 {
-			t.Errorf("stats %+v", st)
-		}
+		storetest.Equal(t, "targets done", e.Stats().Done, 40)
 		w.tidy()
 	})
 }
@@ -139,9 +129,7 @@ func TestRegistry(t *testing.T) {
 			{"impossible", "SELECT count(*) FROM workers WHERE stopped_at < started_at OR heartbeat_at < started_at", "0"},
 			{"pages of the run", "SELECT pages, targets, listings_new FROM runs", "7 6 21"},
 		} {
-			if got := w.table(c.query)[0]; got != c.want {
-				t.Errorf("%s: %s, want %s", c.what, got, c.want)
-			}
+			storetest.Equal(t, c.what, w.table(c.query)[0], c.want)
 		}
 	})
 }
@@ -160,13 +148,10 @@ func TestWatch(t *testing.T) {
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Watch = true })
 		done := w.begin(t.Context(), e)
 		time.Sleep(30 * time.Minute)
-		if got := e.Waiting(); got != "nothing is due" {
-			t.Errorf("it says %q", got)
-		}
+		storetest.Equal(t, "it says", e.Waiting(), "nothing is due")
 		time.Sleep(45 * time.Minute) // within the hour that it looks ahead
-		if got := e.Waiting(); got != "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": no target is due before that" {
-			t.Errorf("it says %q", got)
-		}
+		storetest.Equal(t, "it says",
+			e.Waiting(), "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": no target is due before that")
 		time.Sleep(time.Until(began.Add(6*time.Hour + time.Minute)))
 		w.requested(times(4, target)...) // every 2 hours, a tenth sooner
 		var at []string
@@ -188,8 +173,6 @@ func TestWatch(t *testing.T) {
 		if took := time.Since(stopped); took > 0 {
 			t.Errorf("it took %s to end", took)
 		}
-		if w.number("SELECT count(*) FROM workers WHERE stopped_at IS NULL") != 0 {
-			t.Error("workers stayed")
-		}
+		w.counts("workers stayed", 0, "SELECT count(*) FROM workers WHERE stopped_at IS NULL")
 	})
 }

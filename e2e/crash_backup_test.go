@@ -29,17 +29,13 @@ func TestBackupBesideCrawl(t *testing.T) {
 	w := newWorld(t, 3)
 	w.counter.latency.Store(int64(100 * time.Millisecond))
 	cmd := command(w.dir, nil, w.crawlArgs()...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, cmd.Start())
 	times := []int{1, 2}
 	for _, n := range times {
 		w.counter.waitFor(t, w.truth.Pages/5) // more
 		w.must("backup", fmt.Sprintf("b%d.db", n))
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, cmd.Process.Kill())
 	if !killed(cmd.Wait()) {
 		t.Fatal("the crawl had ended before the last backup: nothing was shown")
 	}
@@ -99,9 +95,7 @@ func TestBackupKilled(t *testing.T) {
 	w := newWorld(t, 2)
 	w.cut(12)
 	rnd := rand.New(rand.NewPCG(4, 4))
-	if err := os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700))
 	args := []string{"backup", "copies/mine.db", "--overwrite"}
 	w.must(args...)
 	for i, step := range slices.Concat([]string{"backup_frozen", "backup_copied", "backup_named"}, make([]string, 20)) {
@@ -109,9 +103,7 @@ func TestBackupKilled(t *testing.T) {
 			w.dies(crawl.Point(step), 1, args...)
 		} else {
 			cmd := command(w.dir, nil, args...)
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, cmd.Start())
 			time.Sleep(time.Duration(rnd.IntN(120)) * time.Millisecond) // a random moment is what is tested
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
@@ -169,9 +161,7 @@ func TestRestoreKilled(t *testing.T) {
 		} {
 			t.Run(old+"/"+step, func(t *testing.T) {
 				w := late.elsewhere(t)
-				if err := os.CopyFS(w.dir, os.DirFS(late.dir)); err != nil {
-					t.Fatal(err)
-				}
+				storetest.NoError(t, os.CopyFS(w.dir, os.DirFS(late.dir)))
 				db := filepath.Join(w.dir, "ypcrawl.db")
 				var err error
 				switch old {
@@ -180,9 +170,7 @@ func TestRestoreKilled(t *testing.T) {
 				case "only a -wal":
 					err = os.Remove(db)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				storetest.NoError(t, err)
 				w.dies(crawl.Point(step), 1, "restore", "--yes", from)
 				out, err := command(w.dir, nil, "progress").CombinedOutput()
 				if untouched := step == "restore_staged"; !untouched && (err == nil || !strings.Contains(string(out), "restore "+from)) {
@@ -243,9 +231,7 @@ func (w *world) logs() map[string]string {
 func fileSize(t *testing.T, path string) int {
 	t.Helper()
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return int(info.Size())
 }
 
@@ -284,9 +270,7 @@ func TestRestoreEndsAlone(t *testing.T) {
 	w.cut(8)
 	w.must("backup", "b.db")
 	w.dies("restore_marked", 1, "restore", "--yes", "b.db")
-	if err := os.Remove(filepath.Join(w.dir, "b.db")); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, os.Remove(filepath.Join(w.dir, "b.db")))
 	if out := w.must("restore", "b.db"); !strings.Contains(out, "this finished the interrupted restore") {
 		t.Errorf("%s", out)
 	}
@@ -309,31 +293,23 @@ func TestRestoreRefuses(t *testing.T) {
 	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "another process has this database open") {
 		t.Errorf("beside a reader: %v\n%s", err, out)
 	}
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, reader.Close())
 	there := w.elsewhere(t) // and not beside one that reads what was restored, into which nothing was crawled yet
 	there.must("restore", filepath.Join(w.dir, "b.db"))
 	reader = hold(there)
 	if out, err := command(there.dir, nil, "restore", "--yes", filepath.Join(w.dir, "b.db")).CombinedOutput(); exitCode(t, err) != 11 {
 		t.Errorf("beside a reader of what was restored: %v\n%s", err, out)
 	}
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, reader.Close())
 	w.counter.latency.Store(int64(20 * time.Millisecond))
 	cmd := command(w.dir, nil, w.crawlArgs()...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, cmd.Start())
 	w.counter.waitFor(t, 3)
 	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "a run works on this database") {
 		t.Errorf("beside a run: %v\n%s", err, out)
 	}
 	w.counter.latency.Store(0)
-	if code := exitCode(t, cmd.Wait()); code != 0 {
-		t.Errorf("the run exited with %d", code)
-	}
+	storetest.Equal(t, "exit code", exitCode(t, cmd.Wait()), 0)
 	w.checkTruth()
 	if left, err := filepath.Glob(filepath.Join(w.dir, "*restor*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)

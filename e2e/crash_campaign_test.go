@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 // TestCrashCampaign kills whatever an operator may run on one file, in any order: crawls, details, exports under a name, backups,
@@ -17,9 +19,7 @@ func TestCrashCampaign(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
 	w.only("Plumbers", "Dentists")
-	if err := os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700))
 	restore := []string{"restore", "copies/mine.db", "--yes"}
 	export := []string{"export", "-o", "week.csv", "--as", "boss", "--since", "last-export", "--overwrite"}
 	others := [][]string{w.detailArgs(), export, {"backup", "copies/mine.db", "--overwrite"}, {"reparse"}, restore}
@@ -39,9 +39,7 @@ func TestCrashCampaign(t *testing.T) {
 			continue
 		}
 		cmd := command(w.dir, nil, others[i]...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, cmd.Start())
 		time.Sleep(time.Duration(rnd.IntN(250)) * time.Millisecond) // a random moment is what is tested
 		_ = cmd.Process.Kill()
 		if killed(cmd.Wait()) {
@@ -75,9 +73,7 @@ func (w *world) restored(args []string) {
 		for _, path := range aside {
 			err = errors.Join(err, os.RemoveAll(path))
 		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 )
 
 // TestCrashDeliveries kills exports under a name in the transaction that makes them count, when the file has its
@@ -25,16 +26,12 @@ func TestCrashDeliveries(t *testing.T) {
 	read := func(file string) string {
 		t.Helper()
 		data, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		return string(data)
 	}
 	w.must("run", "--source", "demo", "--states", "DC", "--max-cities", "1", "--categories", "Plumbers", "--max-pages", "2", "--delay", "0")
 	db, err := sql.Open("sqlite", filepath.Join(dir, "ypcrawl.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	defer func() { _ = db.Close() }()
 	change := func(statement string) {
 		t.Helper()

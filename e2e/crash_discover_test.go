@@ -8,6 +8,7 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
+	"ypcrawl/store/storetest"
 )
 
 // indexStates are those whose indexes are read.
@@ -36,13 +37,10 @@ func TestDiscoverEpochs(t *testing.T) {
 	w := newIndexWorld(t)
 	w.discover()
 	before := w.site.Cities(indexStates...)
-	if err := w.site.SetEpoch(2); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.site.SetEpoch(2))
 	w.dies(crawl.PointCommitted, 20, w.discoverArgs()...)
-	if n := w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`); n != 0 {
-		t.Errorf("%d cities are gone before the first index is read", n)
-	}
+	storetest.Equal(t, "cities gone before the first index is read",
+		w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`), 0)
 	w.dies(crawl.PointEnded, 1, w.discoverArgs()...)
 	w.discover()
 	w.checkCities(indexStates...)
@@ -60,15 +58,9 @@ func TestDiscoverEpochs(t *testing.T) {
 	}
 	const wrong = `SELECT count(*) FROM targets t JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
 		WHERE (x.removed_at IS NULL) <> (t.retired_at IS NULL)`
-	if n := w.count(wrong); n != 0 {
-		t.Errorf("%d targets are retired and their city is not gone, or the other way round", n)
-	}
-	if err := w.site.SetEpoch(0); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Equal(t, "targets retired whose city is not gone, or the other way round,", w.count(wrong), 0)
+	storetest.NoError(t, w.site.SetEpoch(0))
 	w.discover()
 	w.checkCities(indexStates...)
-	if n := w.count(wrong); n != 0 {
-		t.Errorf("%d targets did not come back with their cities", n)
-	}
+	storetest.Equal(t, "targets that did not come back with their cities", w.count(wrong), 0)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ypcrawl/crawl/demo"
+	"ypcrawl/store/storetest"
 )
 
 // TestPaceOfProcesses: whatever asks a host, however many processes and of which kind,
@@ -19,9 +20,7 @@ func TestPaceOfProcesses(t *testing.T) {
 	w := siteWorld(t, demo.Config{Places: 5})
 	start := func(name string, args ...string) *exec.Cmd {
 		cmd := command(w.dir, nil, append(args, "--source", "demo", "--base-url", w.url, "--delay", delay.String(), "--user-agent", name, "--quiet")...)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, cmd.Start())
 		return cmd
 	}
 	came := func(n int) { w.counter.waitFor(t, n-w.counter.all()) } // so many since the test began

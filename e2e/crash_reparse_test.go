@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
 )
 
 const brokenDemo = `extends: demo
@@ -26,9 +27,7 @@ func TestCrashReparse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 1)
 	for name, text := range map[string]string{"broken.yaml": brokenDemo, "mended.yaml": "extends: demo\nname: demo\n"} {
-		if err := os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, os.WriteFile(filepath.Join(w.dir, name), []byte(text), 0o600))
 	}
 	w.args = []string{
 		"run", "--keep-pages", "30", "--source-file", "broken.yaml", "--base-url", w.url, "--states", "CA", "TX", "--delay", "0", "--workers", "5", "--log-level", "warn", "--max-cities", "1",
@@ -51,17 +50,12 @@ func TestCrashReparse(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(rebuilt+".pages", pages, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	w.must(append([]string{"--db", rebuilt}, reparse...)...)
 	w.checkRows(rebuilt)
 	events := w.count(`SELECT count(*) FROM listing_events`)
 	w.must(reparse...)
-	if n := w.count(`SELECT count(*) FROM listing_events`); n != events {
-		t.Errorf("reparse once more brings %d events", n-events)
-	}
-	if n := w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`) - w.count(`SELECT count(*) FROM listings`); n != 0 {
-		t.Errorf("%d more listings are new by the events than there are", n)
-	}
+	storetest.Equal(t, "events after one more reparse", w.count(`SELECT count(*) FROM listing_events`), events)
+	storetest.Equal(t, "listings that are new by the events alone",
+		w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`)-w.count(`SELECT count(*) FROM listings`), 0)
 }

@@ -82,9 +82,7 @@ func TestReplayOfEverything(t *testing.T) {
 	w.dies("committed", 9, crawl...)
 	w.dies("appended", 20, crawl...)
 	w.run(crawl...)
-	if err := w.site.SetEpoch(2); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, w.site.SetEpoch(2))
 	w.dies("committed", 2, discover...)
 	w.run(discover...)
 	w.run(crawl...)
@@ -114,19 +112,13 @@ func TestReplayOfManyWorkers(t *testing.T) {
 	w := siteWorld(t, demo.Config{Places: 2})
 	crawled := filepath.Join(w.dir, "ypcrawl.db")
 	for epoch := range 2 {
-		if err := w.site.SetEpoch(epoch); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, w.site.SetEpoch(epoch))
 		w.run("run", "--source", "demo", "--base-url", w.url, "--states", "UT", "NV", "--categories", "Plumbers", "Dentists", "Restaurants",
 			"--log-level", "warn", "--delay", "0", "--workers", "8", "--linger", "0")
 		db, err := sql.Open("sqlite", crawled)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		_, err = db.ExecContext(t.Context(), `UPDATE targets SET not_before = '2020-01-01T00:00:00.000Z', crawl_started_at = '2020-01-01T00:00:00.000Z' WHERE status = 'DONE'`)
-		if err := errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, errors.Join(err, db.Close()))
 	}
 	rebuilt := filepath.Join(t.TempDir(), "rebuilt.db")
 	w.run("--db", rebuilt, "wal", "replay", "logs/yp_wal")
@@ -164,7 +156,5 @@ func (w *world) compare(path, rebuilt, what string, but ...string) {
 			w.t.Errorf("%s: %s differ (-crawled +replayed):\n%s", what, table, head(diff))
 		}
 	}
-	if err := got.IntegrityCheck(w.t.Context()); err != nil {
-		w.t.Error(err)
-	}
+	storetest.NoError(w.t, got.IntegrityCheck(w.t.Context()))
 }

@@ -14,6 +14,7 @@ import (
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 // sourcesWorld is a world of several demo directories, each behind a counter of its own and
@@ -53,9 +54,7 @@ func newSourcesWorld(t *testing.T) *sourcesWorld {
 func (c *sourcesWorld) store(rows []any) {
 	c.t.Helper()
 	db, err := store.Open(c.t.Context(), store.Config{Path: filepath.Join(c.dir, "ypcrawl.db"), Schema: schema})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	storetest.NoError(c.t, err)
 	err = db.Write(c.t.Context(), func(tx *store.Tx) error {
 		for ; len(rows) > 0; rows = rows[3:] {
 			_, err := tx.Exec("INSERT INTO sources (name, base_url, definition, created_at, updated_at) VALUES (?, ?, ?, ?, ?)", append(rows[:3:3], tx.Now, tx.Now)...)
@@ -65,12 +64,8 @@ func (c *sourcesWorld) store(rows []any) {
 		}
 		return nil
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		c.t.Fatal(err)
-	}
+	storetest.NoError(c.t, err)
+	storetest.NoError(c.t, db.Close())
 }
 
 // checkSources: of every source, the file holds exactly what a complete crawl finds, but for so many searches
@@ -81,9 +76,7 @@ func (c *sourcesWorld) checkSources(path string, untold int) {
 	for i, name := range c.names {
 		truth := demo.Truth{Listings: c.truths[i].Listings, Searches: c.truths[i].Searches}
 		found, err := selftest.Compare(context.WithoutCancel(c.t.Context()), db, name, &truth)
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		storetest.NoError(c.t, err)
 		for _, s := range truth.Searches {
 			id := "search " + s.City + "/" + s.Category
 			planned, done := id+` is in the database alone: {"pages":0,"status":"PLANNED"}`, id+` is in the truth alone: {"pages":0,"status":"DONE"}`

@@ -19,6 +19,7 @@ import (
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/store/storetest"
 )
 
 // crashKills is how many times each crash test kills; `make crash` asks for 1,000.
@@ -148,9 +149,7 @@ func (w *world) killBeside(times int, delay time.Duration) {
 		}
 		began, before := time.Now(), w.counter.all()
 		steady := command(w.dir, nil, w.crawlArgs("--user-agent", "steady", "--delay", delay.String())...)
-		if err := steady.Start(); err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, steady.Start())
 		for kills < times && w.killAfter(rnd.IntN(8)+1, "--user-agent", "unlucky", "--delay", delay.String()) {
 			kills++
 			w.kills++
@@ -180,9 +179,7 @@ func (w *world) killBeside(times int, delay time.Duration) {
 func TestCrashInTrouble(t *testing.T) {
 	t.Parallel()
 	w := troubledWorld(t, 4, map[string]float64{"429": 0.05, "503": 0.02, "challenge": 0.01, "timeout": 0.01, "truncate": 0.01})
-	if err := os.WriteFile(filepath.Join(w.dir, "hasty.yaml"), []byte("{extends: demo, name: demo, request_timeout: 1s}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, os.WriteFile(filepath.Join(w.dir, "hasty.yaml"), []byte("{extends: demo, name: demo, request_timeout: 1s}"), 0o600))
 	hasty := []string{"--source-file", "hasty.yaml", "--linger", "0"}
 	rnd := rand.New(rand.NewPCG(3, 3))
 	for range orLong(troubleKills) {
@@ -214,9 +211,7 @@ func (w *world) checkRecords() {
 		`SELECT count(*) FROM crawl_attempts WHERE ended = 'done' AND error_code NOT IN ('SUCCESS', 'NO_LISTINGS')`:        "attempts done on an error",
 		`SELECT count(*) FROM workers WHERE stopped_at IS NULL`:                                                            "workers that never stopped",
 	} {
-		if n := w.count(query); n != 0 {
-			w.t.Errorf("%d %s", n, what)
-		}
+		storetest.Equal(w.t, what, w.count(query), 0)
 	}
 }
 
@@ -231,15 +226,11 @@ func TestStop(t *testing.T) {
 			cmd := command(w.dir, nil, w.crawlArgs()...)
 			var out strings.Builder
 			cmd.Stderr = &out
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, cmd.Start())
 			w.counter.waitFor(t, 12)
 			sent := time.Now()
 			for range 2 { // as timeout(1) does: one act, two signals
-				if err := cmd.Process.Signal(sig); err != nil {
-					t.Fatal(err)
-				}
+				storetest.NoError(t, cmd.Process.Signal(sig))
 			}
 			if code := exitCode(t, cmd.Wait()); code != 130 {
 				t.Errorf("exit code %d, want 130\n%s", code, out.String())
@@ -269,9 +260,7 @@ func (w *world) killAfter(n int, more ...string) bool {
 	var out strings.Builder
 	cmd.Stderr = &out
 	reached := w.counter.after(n)
-	if err := cmd.Start(); err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, cmd.Start())
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	select {
@@ -369,9 +358,7 @@ func (w *world) again() {
 	w.files++
 	w.kills = 0
 	for _, name := range []string{"ypcrawl.db", "ypcrawl.db-wal", "ypcrawl.db-shm", "ypcrawl.db.locks", "logs"} {
-		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
-			w.t.Fatal(err)
-		}
+		storetest.NoError(w.t, os.RemoveAll(filepath.Join(w.dir, name)))
 	}
 	w.counter.reset()
 }

@@ -24,18 +24,14 @@ func TestDatabaseDoc(t *testing.T) {
 	t.Parallel()
 	const path = "docs/database.md"
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	head, got, ok := strings.Cut(string(data), belowMark)
 	if !ok {
 		t.Fatalf("%s has no line %s", path, belowMark)
 	}
 	want := describeSchema(t)
 	if *update {
-		if err := os.WriteFile(path, []byte(head+belowMark+want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, os.WriteFile(path, []byte(head+belowMark+want), 0o644))
 	} else if diff := gocmp.Diff(got, want); diff != "" {
 		t.Errorf("%s is old: make manual (-has +schema.sql):\n%s", path, diff)
 	}

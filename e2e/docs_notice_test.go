@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 // Every module that is linked into the program stands in NOTICE with a licence, and
@@ -21,13 +23,9 @@ func TestNotice(t *testing.T) {
 	slices.Sort(linked)
 	linked = slices.Compact(linked)
 	notice, err := os.ReadFile("NOTICE")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	mod, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	named := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^([a-z][^ ]*/[^ ]*) \((?:MIT|BSD-[23]-Clause|MIT and Apache-2\.0|Apache-2\.0)\)\n    Copyright `).FindAllStringSubmatch(string(notice), -1) {
 		named[m[1]] = true

@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 // block is a fenced block of a document.
@@ -33,9 +35,7 @@ type block struct {
 func blocksOf(t *testing.T, path string) (all []block) {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	mark := regexp.MustCompile(`^<!-- (file|not run|later|needs): (.+) -->$`)
 	var open *block
 	above := ""
@@ -97,9 +97,7 @@ func TestDocs(t *testing.T) {
 				at, text := fmt.Sprintf("%s:%d", doc, b.line), strings.Join(b.text, "\n")
 				switch b.mark {
 				case "file":
-					if err := os.WriteFile(filepath.Join(sh.dir, b.words), []byte(sh.ports.Replace(text)+"\n"), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					storetest.NoError(t, os.WriteFile(filepath.Join(sh.dir, b.words), []byte(sh.ports.Replace(text)+"\n"), 0o600))
 					continue
 				case "not run":
 					t.Logf("%s: not run: %s", at, b.words)
@@ -142,9 +140,7 @@ func newTerminal(t *testing.T) *terminal {
 	s := &terminal{t: t, dir: t.TempDir(), out: newSignalBuffer(), ended: make(chan struct{})}
 	for i := range s.free {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		defer func() { _ = l.Close() }()
 		_, s.free[i], _ = net.SplitHostPort(l.Addr().String())
 	}
@@ -160,9 +156,7 @@ func newTerminal(t *testing.T) *terminal {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	s.in = in
 	go func() {
 		defer close(s.ended)
@@ -279,9 +273,7 @@ func (s *terminal) database(mode string, use func(db *sql.DB) error) {
 	if err == nil {
 		err = errors.Join(use(db), db.Close())
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	storetest.NoError(s.t, err)
 }
 
 // later makes every search that is done due, as a week does.
@@ -317,14 +309,10 @@ func TestDocLinks(t *testing.T) {
 	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^)#\s]*)(#[^)\s]*)?\)`)
 	index, err := os.ReadFile("docs/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for _, doc := range documents(t) {
 		data, err := os.ReadFile(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		if lines := bytes.Count(data, []byte("\n")); doc == "README.md" && lines > 150 {
 			t.Errorf("README.md has %d lines, want 150 or fewer", lines)
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"ypcrawl/store/storetest"
 )
 
 // closed has listings of the file dropped, restored and rejected.
@@ -45,9 +47,7 @@ func TestBrowserQueue(t *testing.T) {
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	b.do(chromedp.Navigate(p.url+"/queue"), chromedp.SetValue(chromedp.CSS("#by-error"), "TIMEOUT"))
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
-	if v := eval[string](b, `document.querySelector("#by-error").value`); v != "TIMEOUT" {
-		t.Errorf("what was chosen has become %q", v)
-	}
+	storetest.Equal(t, "chosen", eval[string](b, `document.querySelector("#by-error").value`), "TIMEOUT")
 	b.click("#filters button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#rows tbody tr").length === 1`)
 	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
 	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl reset 3` changes that") {
@@ -67,9 +67,8 @@ func TestBrowserWorkers(t *testing.T) {
 	b.wait(`document.querySelectorAll("#rows tbody tr a").length > 0`)
 	for _, name := range []string{"amber", "birch", "cedar"} {
 		name = fmt.Sprintf("%s (%d)", name, run.cmd.Process.Pid)
-		if n := eval[int](b, fmt.Sprintf(`[...document.querySelectorAll(".hub .who, #rows tbody td")].filter(e => e.textContent === %q).length`, name)); n != 2 {
-			t.Errorf("%s is named %d times, want once in the picture and once in the table", name, n)
-		}
+		const named = `[...document.querySelectorAll(".hub .who, #rows tbody td")].filter(e => e.textContent === %q).length`
+		storetest.Equal(t, name+" in the picture and in the table", eval[int](b, fmt.Sprintf(named, name)), 2)
 	}
 	_ = run.cmd.Process.Kill()
 	<-run.done

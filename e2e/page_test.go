@@ -199,12 +199,8 @@ func startPage(t testing.TB, dir string, args ...string) *dashboard {
 	t.Helper()
 	p := &dashboard{cmd: command(dir, nil, args...), done: make(chan struct{})}
 	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
+	storetest.NoError(t, p.cmd.Start())
 	found := make(chan string, 1)
 	var said bytes.Buffer
 	go func() {
@@ -245,13 +241,9 @@ func crawled(t testing.TB) string {
 func alter(t testing.TB, dir string, statements ...string) {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(dir, "ypcrawl.db"), Schema: schema})
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	storetest.Execute(t, db, statements...)
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, db.Close())
 }
 
 // TestBrowserLive: the numbers follow a crawl, and its end is told.
@@ -269,15 +261,12 @@ func TestBrowserLive(t *testing.T) {
 		t.Errorf("the sentence is %q", text)
 	}
 	b.wait(`document.getElementById("connection").dataset.state === "ended"`)
-	if text := eval[string](b, `document.getElementById("connection").textContent`); text != "the run has ended: nothing more was due" {
-		t.Errorf("at the end: %q", text)
-	}
+	storetest.Equal(t, "at the end the page says",
+		eval[string](b, `document.getElementById("connection").textContent`), "the run has ended: nothing more was due")
 	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: nothing more was due. What follows is of ") {
 		t.Errorf("when the run has ended, the sentence is %q", text)
 	}
-	if loads := eval[int](b, `performance.getEntriesByType("navigation").length`); loads != 1 {
-		t.Errorf("the page was loaded %d times", loads)
-	}
+	storetest.Equal(t, "times that the page was loaded", eval[int](b, `performance.getEntriesByType("navigation").length`), 1)
 }
 
 // TestBrowserLost: a program that is killed is seen to be lost, and found again.
@@ -322,9 +311,8 @@ func TestBrowserMap(t *testing.T) {
 	b.do(chromedp.Navigate(p.url + "/states?a=TX&b=CA"))
 	const box = `document.querySelector("#rows-scroll")`
 	b.wait(box + `.scrollWidth > ` + box + `.clientWidth + 40`)
-	if sign := eval[string](b, `getComputedStyle(`+box+`).backgroundImage`); strings.Count(sign, "linear-gradient") != 4 {
-		t.Errorf("the box has the sign %q", sign)
-	}
+	storetest.Equal(t, "gradients in the sign of the box",
+		strings.Count(eval[string](b, `getComputedStyle(`+box+`).backgroundImage`), "linear-gradient"), 4)
 	for _, column := range []string{".totals thead th:last-child", "#rows-scroll thead th:last-child"} {
 		inside := eval[bool](b, `(() => { `+box+`.scrollTo(1e6, 0); const r = document.querySelector("`+column+`").getBoundingClientRect(); return r.left >= 0 && r.right <= 390; })()`)
 		if !inside {
@@ -348,9 +336,7 @@ func TestBrowserHostile(t *testing.T) {
 	for _, path := range browserViews() {
 		b.do(chromedp.Navigate(p.url + path))
 		b.wait(`document.getElementById("connection").dataset.state === "live" || !document.querySelector("[data-part]")`)
-		if n := eval[int](b, `document.querySelectorAll("main script, main img").length`); n != 0 {
-			t.Errorf("%s: %d elements came from names", path, n)
-		}
+		storetest.Equal(t, "elements that came from names in "+path, eval[int](b, `document.querySelectorAll("main script, main img").length`), 0)
 	}
 	b.do(chromedp.Navigate(p.url + "/listings"))
 	if w := eval[int64](b, `document.querySelector("#rows-scroll tbody td:nth-child(2)").offsetWidth`); w > 500 {
@@ -372,9 +358,7 @@ func TestBrowserWithoutScript(t *testing.T) {
 	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "3", "--delay", "400ms", "--web", "0")
 	count := func() string {
 		text, err := chromedp.Run(b, chromedp.TextContent(chromedp.CSS(".bar-count")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		return text
 	}
 	b.do(chromedp.Navigate("about:blank"))
@@ -407,18 +391,12 @@ func browserViews() []string {
 func axe(t *testing.T) string {
 	t.Helper()
 	f, err := os.Open("cli/web/testdata/axe.min.js.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	text, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	return string(text)
 }
 
@@ -448,9 +426,7 @@ func TestBrowserAxe(t *testing.T) {
 			found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations.filter(v => v.impact === "serious" || v.impact === "critical")
 				.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`)
 			var violations []json.RawMessage
-			if err := json.Unmarshal([]byte(found), &violations); err != nil {
-				t.Fatal(err)
-			}
+			storetest.NoError(t, json.Unmarshal([]byte(found), &violations))
 			for _, v := range violations {
 				t.Errorf("%s, %s, %d wide: %s", path, look.scheme, look.width, v)
 			}
@@ -488,15 +464,11 @@ func TestBrowserPictures(t *testing.T) {
 		b.do(chromedp.Navigate(p.url + look.path))
 		b.wait(`document.getElementById("connection").dataset.state === "live"`)
 		png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, err)
 		if len(png) < 10_000 {
 			t.Errorf("the picture %s has %d bytes", look.name, len(png))
 		}
-		if err := os.WriteFile(filepath.Join(dir, look.name+".png"), png, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		storetest.NoError(t, os.WriteFile(filepath.Join(dir, look.name+".png"), png, 0o644))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -30,9 +31,7 @@ func newDesk(t *testing.T) *desk {
 		t.Fatal("tmux is missing: apt-get install --no-install-recommends tmux")
 	}
 	d := &desk{t: t, dir: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(d.dir, "work"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, os.Mkdir(filepath.Join(d.dir, "work"), 0o755))
 	program := fmt.Sprintf("#!/bin/sh\n%s=main exec '%s' \"$@\"\n", asMain, os.Args[0])
 	if err := os.WriteFile(filepath.Join(d.dir, "ypcrawl"), []byte(program), 0o755); err != nil { //nolint:gosec // it is to be run
 		t.Fatal(err)
@@ -115,9 +114,7 @@ func (d *desk) matches(name string, width int, screen string) {
 		}
 	}
 	host, err := os.Hostname()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	storetest.NoError(d.t, err)
 	got := regexp.MustCompile(`\b`+regexp.QuoteMeta(host)+`\b`).ReplaceAllString(written, "HOST")
 	for _, m := range masks {
 		if strings.Contains(name, "help") {
@@ -133,9 +130,7 @@ func (d *desk) matches(name string, width int, screen string) {
 		return
 	}
 	want, err := os.ReadFile(file)
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	storetest.NoError(d.t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		d.t.Errorf("%s: %s\nas it stood there:\n%s\nlook at it, then: make screens SCREENS=-update", file, diff, screen)
 	}

@@ -76,9 +76,7 @@ func (w *world) only(categories ...string) {
 func sites(t *testing.T, cfg demo.Config, n int) []*demo.Directory {
 	t.Helper()
 	g, err := gazetteer.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	all := make([]*demo.Directory, n)
 	for i := range all {
 		if all[i], err = demo.New(cfg, g); err != nil {
@@ -98,9 +96,7 @@ func serveSite(t *testing.T, h http.Handler) (base string) {
 func (w *world) base() *url.URL {
 	w.t.Helper()
 	u, err := url.Parse(w.url)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	return u
 }
 
@@ -284,9 +280,7 @@ func (w *world) checkRefetched(kills int) {
 func (w *world) open(path string) *store.DB {
 	w.t.Helper()
 	db, err := store.Open(w.t.Context(), store.Config{Path: path, Schema: schema, ReadOnly: true})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	storetest.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -353,9 +347,7 @@ const demoSource = "demo"
 func compare(t testing.TB, db *store.DB, source string, truth *demo.Truth) {
 	t.Helper()
 	found, err := selftest.Compare(context.WithoutCancel(t.Context()), db, source, truth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	storetest.NoError(t, err)
 	for _, d := range found[:min(len(found), 10)] {
 		t.Error(d)
 	}

@@ -43,6 +43,14 @@ func NoError(t Tester, err error) {
 	}
 }
 
+// Equal compares what came with what is wanted.
+func Equal[T comparable](t Tester, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
 // Same compares rows with those that are wanted.
 func Same(t Tester, what string, got, want []string) {
 	t.Helper()
