@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ type Meter struct {
 	cfg      Config
 	measures kept[*report.Measures]
 	slow     kept[report.SlowMeasures]
-	beat     kept[report.Beat]
+	runs     kept[[]report.RunHolder]
 }
 
 // New returns a meter.
@@ -94,12 +95,14 @@ func (m *Meter) Measures() (*report.Measures, error) {
 
 // well tells why this process, or its database, is not well; nil = it is.
 func (m *Meter) well() error {
-	b, err := m.beat.get(m, m.cfg.Every, m.cfg.Reader.OwnBeat)
+	runs, err := m.runs.get(m, m.cfg.Every, m.cfg.Reader.RunHolders)
 	if err != nil {
 		return fmt.Errorf("the database can't be read: %w", err)
 	}
-	if age := b.Now.Sub(b.At); m.cfg.Run && !b.At.IsZero() && age > store.SilentElsewhere {
-		return fmt.Errorf("the run of this process has sent no heartbeat for %s", yp.Lasting(age))
+	for _, r := range runs {
+		if age := m.cfg.Now().Sub(r.Heartbeat); m.cfg.Run && r.Alive && r.PID == os.Getpid() && age > store.SilentElsewhere {
+			return fmt.Errorf("the run of this process has sent no heartbeat for %s", yp.Lasting(age))
+		}
 	}
 	return nil
 }

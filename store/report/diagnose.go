@@ -28,8 +28,11 @@ const runHolders = `
 	FROM runs r INDEXED BY runs_alive LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS' LEFT JOIN v_source_availability o ON o.source_id = t.source_id
 	WHERE r.outcome = 'running' GROUP BY r.id ORDER BY r.id DESC LIMIT 1000`
 
-// RunHolders lists them.
+// RunHolders lists them. That they can be asked for shows that the database is where it was, and can be read.
 func (k *Reader) RunHolders(ctx context.Context) ([]RunHolder, error) {
+	if err := k.db.InPlace(); err != nil {
+		return nil, err
+	}
 	silent := k.db.Now().Add(-store.SilentElsewhere)
 	all, err := list(ctx, k, "list runs", runHolders, nil, func(r *RunHolder) []any {
 		return []any{&r.UUID, &r.PID, &r.Host, at(&r.Started), at(&r.Heartbeat), &r.Held, at(&r.HeldSince)}

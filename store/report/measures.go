@@ -194,35 +194,13 @@ func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) 
 	return s, nil
 }
 
-// Beat is the last heartbeat of a run; zero = there is no such run under way.
-type Beat struct {
-	Now, At time.Time
-}
-
-const ownBeat = `SELECT heartbeat_at FROM runs WHERE outcome = 'running' AND host = ? AND pid = ? ORDER BY id DESC LIMIT 1`
-
-// OwnBeat returns the last heartbeat of the run of this process. That it can be asked shows
-// that the database can be read.
-func (k *Reader) OwnBeat(ctx context.Context) (b Beat, err error) {
-	if err = k.db.InPlace(); err != nil {
-		return b, err
-	}
-	b.Now = k.db.Now()
-	_, err = k.one(ctx, "look for the run of this process", ownBeat, []any{k.host, os.Getpid()}, at(&b.At))
-	return b, err
-}
-
 // fileSize is nil where it is not known.
 func fileSize(path string) *float64 {
 	info, err := os.Stat(path)
-	return known(sizeOf(info), err == nil)
-}
-
-func sizeOf(info fs.FileInfo) int64 {
-	if info == nil {
-		return 0
+	if err != nil {
+		return nil
 	}
-	return info.Size()
+	return known(info.Size(), true)
 }
 
 // folderSize adds up the files of a folder, which has no folders of its own; one that is not

@@ -38,9 +38,6 @@ func TestMeasureNothing(t *testing.T) {
 	if v := measure(t, k, "").Value("log_bytes"); v != nil {
 		t.Errorf("the size of no folder is %v", *v)
 	}
-	if b, err := k.OwnBeat(t.Context()); err != nil || !b.At.IsZero() || b.Now.IsZero() {
-		t.Errorf("heartbeat of no run: %+v, %v", b, err)
-	}
 }
 
 // figures compares metrics, by their names with labels; "" = not known.
@@ -64,7 +61,7 @@ func TestReplacedFile(t *testing.T) {
 	db := storetest.Open(t)
 	k := report.New(db)
 	asked := func() [3]error {
-		_, beat := k.OwnBeat(t.Context())
+		_, beat := k.RunHolders(t.Context())
 		_, measures := k.Measure(t.Context(), "")
 		_, standing := k.Standing(t.Context(), store.Scope{})
 		return [3]error{beat, measures, standing}
@@ -175,9 +172,6 @@ func TestMeasure(t *testing.T) {
 	figures(t, &report.Measures{Metrics: slow.Metrics}, map[string]string{
 		"site_listings": "30", "site_listings_seen": "3", "pass_running source demo": "1", "pass_listings source demo change new": "3",
 	})
-	if b, err := b.OwnBeat(t.Context()); err != nil || b.At.IsZero() {
-		t.Errorf("own heartbeat %+v, %v", b, err)
-	}
 
 	// The host's hold is over, and the run holds what it had.
 	execute(t, b.DB(), `DELETE FROM hosts`)

@@ -74,10 +74,9 @@ func TestQueryPlans(t *testing.T) {
 		"time left: pages": {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
 		"time left: work":  {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
 
-		"closings: count":    {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
-		"measures: runs":     {runHolders, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
-		"metrics":            {metrics, nil, []string{"requests_rollup (source_id=? AND finished_at<?)", "requests_rollup (source_id=? AND finished_at>? AND finished_at<?)", "INDEX targets_ready", "INDEX targets_waiting"}, ""},
-		"measures: own beat": {ownBeat, nil, nil, "TEMP B-TREE"},
+		"closings: count": {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
+		"measures: runs":  {runHolders, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
+		"metrics":         {metrics, nil, []string{"requests_rollup (source_id=? AND finished_at<?)", "requests_rollup (source_id=? AND finished_at>? AND finished_at<?)", "INDEX targets_ready", "INDEX targets_waiting"}, ""},
 
 		"list: changes":       {asked("changes", "kind", "new"), nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", "(source_id=? AND listing_id=?)"}, ""},
 		"changes: count":      {countChanges, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
