@@ -176,7 +176,7 @@ func (a *announcer) end(err error) {
 			break
 		}
 		body, jerr := notify.Message{ // without the database it can't be kept
-			Event: notify.RunEnded, At: yp.Stamp{Time: time.Now()}, Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: %s", a.c.Command.Name, exitText(code)),
+			Event: notify.RunEnded, At: yp.Stamp{Time: time.Now()}, Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: exit code %d", a.c.Command.Name, code),
 			Text: a.p.hideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
 		}.JSON()
 		if jerr == nil {
@@ -197,21 +197,9 @@ func (a *announcer) end(err error) {
 	case ExitInterrupted, ExitLocked:
 		under = "log"
 	}
-	lines := append([]string{fmt.Sprintf("ypcrawl %s on %s: %s (exit code %d)", a.c.Command.Name, a.database(), exitText(code), code)}, a.facts...)
+	lines := append([]string{fmt.Sprintf("ypcrawl %s on %s: exit code %d", a.c.Command.Name, a.database(), code)}, a.facts...)
 	if err != nil && err.Error() != "" {
 		lines = append(lines, "error: "+a.p.hideAll(err.Error()))
 	}
 	send(a.ping, notify.Ping(under, strings.Join(lines, "\n")+"\n"), max(a.left(), pingWait))
-}
-
-// exitText says what an exit code means.
-func exitText(code int) string {
-	text, ok := map[int]string{
-		ExitOK: "it succeeded", ExitError: "it failed", ExitUsage: "its command line is wrong", ExitFailures: "some of it failed", ExitBudget: "a budget is used up, with work left",
-		ExitBlocked: "the source is closed", ExitNoProxies: "no proxy is left", ExitLayout: "layout alarm", ExitLocked: "another run holds the database", ExitInterrupted: "interrupted",
-	}[code]
-	if !ok {
-		return "it ended"
-	}
-	return text
 }
