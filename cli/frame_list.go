@@ -358,8 +358,5 @@ func (r *tableRows) laid() *table {
 	for i, name := range r.t.header {
 		r.t.header[i] = report.Title(name)
 	}
-	for _, name := range slices.Backward(r.t.header[min(2, len(r.t.header)):]) { // the last ones go first where it is narrow
-		r.t.least = append(r.t.least, name)
-	}
 	return r.t
 }

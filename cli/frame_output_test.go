@@ -124,12 +124,12 @@ func TestConfirmEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestTableFits: on a terminal the widest text gets shorter, then the least important columns go; in a pipe and a
+// TestTableFits: on a terminal the widest text gets shorter, then columns go from the end; in a pipe and a
 // file nothing does.
 func TestTableFits(t *testing.T) {
 	t.Parallel()
 	fresh := func() *table {
-		tab := newTable("id", "name", "pages", "note").without("note", "pages")
+		tab := newTable("id", "name", "pages", "note")
 		tab.row(idText(12), "東京都の水道工事の店", 1234, "a note that is longer than all else")
 		tab.row(idText(7), "Jose\u0301", 5, "-")
 		return tab

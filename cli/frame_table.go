@@ -20,19 +20,12 @@ import (
 type table struct {
 	header []string
 	rows   [][]string
-	number []bool   // column holds numbers
-	least  []string // columns that a narrow terminal does without, the least important first
-	folds  bool     // the last column goes on below itself, where others are cut
+	number []bool // column holds numbers
+	folds  bool   // the last column goes on below itself, where others are cut
 }
 
 func newTable(header ...string) *table {
 	return &table{header: header, number: make([]bool, len(header))}
-}
-
-// without names columns that a narrow terminal may do without, the least important first.
-func (t *table) without(columns ...string) *table {
-	t.least = columns
-	return t
 }
 
 // tableOf is a table with a row for each item.
@@ -171,39 +164,19 @@ func (t *table) widths() []int {
 	return widths
 }
 
-// fit makes the table at most width columns wide: the widest texts are shortened, then the columns in
-// t.least go, one after another, then texts are shortened further, and columns go from the end. more stands
-// behind the header where columns went.
+// fit makes the table at most width columns wide: the widest texts are shortened, then columns go from the end, where the least
+// important stand, until two are left, which are shortened further. more stands behind the header where columns went.
 func (t *table) fit(width int) (widths []int, more string) {
 	const readable, shortest, called = 20, 4, 12
-	least := t.least
-	for {
-		first, others := width, readable // the first column, by which a row is called, stays as it is
-		if len(least) == 0 {
-			first, others = called, shortest
-		}
-		widths = t.shrink(width-yp.Columns(more), first, others)
-		switch {
-		case total(widths) <= width-yp.Columns(more) || len(t.header) == 1 || t.folds:
+	for len(t.header) > 2 && !t.folds {
+		// The first column, by which a row is called, stays as it is.
+		if widths = t.shrink(width-yp.Columns(more), width, readable); total(widths) <= width-yp.Columns(more) {
 			return widths, more
-		case len(least) == 0:
-			t.leave(len(t.header) - 1)
-		default:
-			name := least[0]
-			least = least[1:]
-			if !slices.Contains(t.header, name) { // nothing was counted in it
-				continue
-			}
-			t.leave(slices.Index(t.header, name))
 		}
+		t.remove(len(t.header) - 1)
 		more = "  …"
 	}
-}
-
-// leave takes a column out, and rows that said something in it alone.
-func (t *table) leave(column int) {
-	t.remove(column)
-	t.rows = slices.DeleteFunc(t.rows, func(row []string) bool { return strings.Join(row[1:], "") == "" && len(row) > 1 })
+	return t.shrink(width-yp.Columns(more), called, shortest), more
 }
 
 // total is the width of a table with columns of these widths.

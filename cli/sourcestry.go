@@ -78,7 +78,7 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 	}
 	w.table(tableOf(page.Listings, func(l yp.Listing) []any {
 		return []any{l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored}
-	}, "id", "name", "phone", "street", "city", "ZIP", "website", "ad").without("website", "street", "ZIP"))
+	}, "id", "name", "phone", "street", "city", "ZIP", "website", "ad"))
 	switch {
 	case w.err != nil:
 		return w.err
