@@ -130,8 +130,8 @@ func TestTableFits(t *testing.T) {
 	t.Parallel()
 	fresh := func() *table {
 		tab := newTable("id", "name", "pages", "note")
-		tab.row(idText(12), "東京都の水道工事の店", 1234, "a note that is longer than all else")
-		tab.row(idText(7), "Jose\u0301", 5, "-")
+		tab.row(idText(12), "東京都の水道工事の店", int64(1234), "a note that is longer than all else")
+		tab.row(idText(7), "Jose\u0301", int64(5), "-")
 		return tab
 	}
 	for width, want := range map[int]string{
@@ -230,25 +230,23 @@ func TestWriteJSON(t *testing.T) {
 	})
 }
 
-// TestTable: numbers stand to the right, what is not known is a dash, and nothing in a cell acts on a terminal; a column goes by its
-// name, or because nothing was counted in it.
+// TestTable: numbers stand to the right, what is not known is a dash, and nothing in a cell acts on a terminal.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	tab := newTable("state", "targets", "done", "failed", "stuck", "name", "note")
-	tab.row("CA", 200, percent(50), 0, 0, "San José", "x")
-	tab.row("TX", int64(12345), 0.25, 0, 3, "\x1b[31mred\u202e")
-	tab.row("WY", nil, percent(100))
-	tab.hide("note")
-	tab.hideZeros("failed", "stuck")
+	tab := newTable("state", "targets", "note", "name")
+	tab.row("CA", int64(200), "x", "San José")
+	tab.row("TX", int64(12345), "y", "\x1b[31mred\u202e")
+	tab.row("WY", nil)
+	tab.remove(2)
 	for _, out := range []shown{&bytes.Buffer{}, &tty{width: defaultWidth}} {
-		head := "state  targets    done  stuck  name"
+		head := "state  targets  name"
 		if _, terminal := out.(*tty); terminal {
 			head = "\x1b[1m" + head + "\x1b[0m"
 		}
 		want := head + `
-CA         200   50.0%      0  San José
-TX      12,345     0.2      3  \x1b[31mred\u202e
-WY           –  100.0%
+CA         200  San José
+TX      12,345  \x1b[31mred\u202e
+WY           –
 `
 		if err := tab.flush(&Streams{Out: out, Getenv: env(nil)}, out); err != nil || out.String() != want {
 			t.Errorf("%v: got\n%s\nwant\n%s", err, out, want)

@@ -3,14 +3,14 @@ package cli
 import (
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	pretty "github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -28,15 +28,6 @@ func newTable(header ...string) *table {
 	return &table{header: header, number: make([]bool, len(header))}
 }
 
-// tableOf is a table with a row for each item.
-func tableOf[T any](items []T, cells func(T) []any, columns ...string) *table {
-	t := newTable(columns...)
-	for _, x := range items {
-		t.row(cells(x)...)
-	}
-	return t
-}
-
 // facts tells of one thing line by line, names and texts in turn; what is empty is left out.
 func facts(title, name string, lines ...string) *table {
 	t := newTable(title, yp.Printable(name))
@@ -49,63 +40,23 @@ func facts(title, name string, lines ...string) *table {
 	return t
 }
 
-// row adds a row: one cell a column, missing ones stay empty. Integers get
-// thousands separators, floats one decimal; nil is shown as "–".
+// row adds a row: one cell a column, missing ones stay empty. Numbers are int64; nil is shown as "–".
 func (t *table) row(cells ...any) {
 	if len(cells) > len(t.header) {
 		panic(fmt.Sprintf("table: %d cells for %d columns", len(cells), len(t.header)))
 	}
 	row := make([]string, len(t.header))
 	for i, c := range cells {
-		text, number := cell(c)
-		row[i] = text
-		t.number[i] = t.number[i] || number
+		row[i], t.number[i] = report.Cell(time.Time{}, "", c), t.number[i] || report.IsNumber("", c)
 	}
 	t.rows = append(t.rows, row)
 }
 
-// cell writes one value as text and tells whether it is a number.
-func cell(v any) (text string, number bool) {
-	r := reflect.ValueOf(v)
-	if !r.IsValid() || r.Kind() == reflect.Pointer && r.IsNil() {
-		return "–", false
-	}
-	switch r = reflect.Indirect(r); {
-	case r.CanInt():
-		return thousands(r.Int()), true
-	case r.CanFloat():
-		if _, ok := v.(percent); ok {
-			return yp.Share(r.Float()), true
-		}
-		return strconv.FormatFloat(r.Float(), 'f', 1, 64), true
-	}
-	return yp.Printable(fmt.Sprint(v)), false
-}
-
-// percent is a cell shown as "12.5%"; 100 is the whole.
-type percent float64
-
-// hide takes columns out.
-func (t *table) hide(names ...string) {
-	for _, name := range names {
-		t.remove(slices.Index(t.header, name))
-	}
-}
-
+// remove takes a column out.
 func (t *table) remove(column int) {
 	t.header, t.number = slices.Delete(t.header, column, column+1), slices.Delete(t.number, column, column+1)
 	for n, row := range t.rows {
 		t.rows[n] = slices.Delete(row, column, column+1)
-	}
-}
-
-// hideZeros takes out those of the columns in which nothing was counted.
-func (t *table) hideZeros(names ...string) {
-	for _, name := range names {
-		i := slices.Index(t.header, name)
-		if !slices.ContainsFunc(t.rows, func(row []string) bool { return row[i] != "0" && row[i] != "" }) {
-			t.hide(name)
-		}
 	}
 }
 

@@ -411,7 +411,7 @@ func (r *run) print(s summary, left error) error {
 		case r.onlyIndexes:
 			w.keep(r.showIndexes())
 		case r.several():
-			w.table(severalTable(s))
+			w.part(time.Time{}, severalTable(s))
 		default:
 			w.table(runTable(s, false))
 		}
@@ -492,21 +492,21 @@ func runTable(s summary, onlyDetails bool) *table {
 		t.row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))
 	}
 	if onlyDetails {
-		t.hide("this selection")
+		t.remove(2) // of the selection
 	}
 	return t
 }
 
 // severalTable is the summary of a run over several sources, a line for each. A rejection counts on each page that shows the listing;
 // what `changes` calls rejected counts once.
-func severalTable(s summary) *table {
-	total := sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}
-	t := tableOf(append(s.Sources, total), func(o sourceSummary) []any {
-		return []any{
-			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Rejected, o.Dropped, o.Restored, yp.Millis(o.Elapsed.Milliseconds()),
-		}
-	}, "source", "ended", "done", "to do", "failed", "pages", "requests", "new", "rejections", "dropped", "restored", "time")
-	t.hideZeros("rejections", "dropped", "restored")
+func severalTable(s summary) *report.Table {
+	t := &report.Table{Part: report.Part{Show: "source ended done to_do failed pages requests new rejections dropped restored time_ms", Zeros: "rejections dropped restored"}}
+	t.Columns = strings.Fields(t.Show)
+	for _, o := range append(s.Sources, sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}) {
+		t.Rows = append(t.Rows, []any{
+			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
+		})
+	}
 	return t
 }
 

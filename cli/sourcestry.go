@@ -76,9 +76,11 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 			rejected++
 		}
 	}
-	w.table(tableOf(page.Listings, func(l yp.Listing) []any {
-		return []any{l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored}
-	}, "id", "name", "phone", "street", "city", "ZIP", "website", "ad"))
+	t := newTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
+	for _, l := range page.Listings {
+		t.row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
+	}
+	w.table(t)
 	switch {
 	case w.err != nil:
 		return w.err
