@@ -94,15 +94,12 @@ func (r *run) whose(format string, e ending) string {
 
 // noteClosed says which sources were left, and what opens them.
 func (r *run) noteClosed(all []ending) {
-	verb, named := "Stopped", 0
+	verb := "Stopped"
 	if r.several() {
 		verb = "Left"
 	}
 	for _, e := range all {
 		if !e.closed() {
-			continue
-		}
-		if named++; named > report.MostNamed {
 			continue
 		}
 		text := yp.Printable(e.Err.Error())
@@ -118,9 +115,6 @@ func (r *run) noteClosed(all []ending) {
 				r.whose("source %s: ", e), text)
 		}
 		r.p.note("%s: %s", verb, text)
-	}
-	if named > report.MostNamed {
-		r.p.note("Left: %s; `ypcrawl sources list` shows them.", plural(int64(named-report.MostNamed), "more source"))
 	}
 }
 

@@ -262,16 +262,10 @@ func (p Pass) Sentence() string {
 	return sentence(text)
 }
 
-// MostNamed is how many sources are named one by one.
-const MostNamed = 10
-
 // PassLines tell of passes, a line each.
 func PassLines(passes []Pass) (lines []string) {
-	for _, pass := range passes[:min(len(passes), MostNamed)] {
+	for _, pass := range passes {
 		lines = append(lines, pass.Sentence())
-	}
-	if n := len(passes) - MostNamed; n > 0 {
-		lines = append(lines, fmt.Sprintf("And the passes of %s.", yp.Plural(n, "more source")))
 	}
 	return lines
 }
