@@ -108,23 +108,14 @@ func (r *run) noteClosed(all []ending) {
 		case errors.As(e.Err, &blocked):
 			text += ". " + r.opening(blocked)
 		case errors.Is(e.Err, crawl.ErrLayout):
-			text = fmt.Sprintf("%s%s.\nFix the definition%s, then: `ypcrawl sources enable %s`.",
-				r.whose("source %s: ", e), text, r.mending(e.Source), e.Source)
+			text = fmt.Sprintf("%s%s.\nFix the definition (`ypcrawl sources show %s` prints it, `ypcrawl sources try FILE.yaml URL` says what it reads), then: `ypcrawl sources enable %[3]s`.",
+				r.whose("source %s: ", e), text, e.Source)
 		default:
 			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` shows why; add others or wait for the end of their cooldown, then type the same command again.",
 				r.whose("source %s: ", e), text)
 		}
 		r.p.note("%s: %s", verb, text)
 	}
-}
-
-// mending tells where a source's definition is mended: one that the database holds is
-// taken out of it and put back.
-func (r *run) mending(name string) string {
-	if isBuiltin(name) || !r.several() && r.c.String("source-file") != "" {
-		return " (--source-file)"
-	}
-	return fmt.Sprintf(" (`ypcrawl sources show %s --yaml` prints it, `ypcrawl sources try FILE.yaml URL` says what it reads, `ypcrawl sources add FILE.yaml` replaces it)", name)
 }
 
 // opening is what opens a source again.
