@@ -309,10 +309,10 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 	switch code := closedCodes()[outcomeOf(left)]; {
 	case errors.Is(left, crawl.ErrInterrupted):
-		r.p.note("Interrupted. Everything committed is kept; go on with%s:\n  %s", secretsLeftOut(s.Resume), s.Resume)
+		r.p.note("Interrupted. Everything committed is kept; go on with:\n  %s", s.Resume)
 		return &exitError{code: ExitInterrupted}
 	case errors.Is(left, crawl.ErrBudget):
-		r.tell(true, "Stopped: %v. Go on with%s:\n  %s", left, secretsLeftOut(s.Resume), s.Resume)
+		r.tell(true, "Stopped: %v. Go on with:\n  %s", left, s.Resume)
 		return &exitError{code: ExitBudget}
 	case left != nil && code == 0:
 		return left
@@ -327,14 +327,6 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 		}
 		return nil
 	}
-}
-
-// secretsLeftOut says so of a command that is printed.
-func secretsLeftOut(command string) string {
-	if strings.Contains(command, hidden) {
-		return " this, its secrets in place of " + hidden
-	}
-	return ""
 }
 
 // figures reads how much was seen of the selection, and of which passes this run is a part.
