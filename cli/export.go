@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -220,7 +219,7 @@ func (d *delivery) readName() (err error) {
 	}
 	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
-			if sameFile(d.name, d.c.String("db")+part) {
+			if store.RealPath(d.name) == store.RealPath(d.c.String("db"))+part {
 				return Usagef("--output %q is the database itself: name another file", d.name)
 			}
 		}
@@ -408,18 +407,6 @@ func (d *delivery) filters() map[string]string {
 		}
 	}
 	return asked
-}
-
-// sameFile tells whether two names are of one file, which need not be there.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	if errX == nil && errY == nil {
-		return os.SameFile(x, y)
-	}
-	a, errX = filepath.Abs(a)
-	b, errY = filepath.Abs(b)
-	return errX == nil && errY == nil && a == b
 }
 
 // formatNames are the formats, and the endings of their files.
