@@ -1,11 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -52,16 +48,6 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 	})
 }
 
-// choiceText writes filters as they are typed.
-func choiceText(filters map[string]string) string {
-	var words []string
-	for name, value := range filters {
-		words = append(words, "--"+name+" "+value)
-	}
-	slices.Sort(words)
-	return strings.Join(words, " ")
-}
-
 // beginDelivery begins what --as remembers, and tells what the difference is told to.
 func (d *delivery) beginDelivery() (err error) {
 	name := d.c.String("as")
@@ -78,8 +64,5 @@ func (d *delivery) beginDelivery() (err error) {
 		return nil
 	}
 	d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
-	if !maps.Equal(last.Filters, d.filters()) {
-		d.p.note("The last delivery to %s had another selection, %s: listings that are no longer selected are reported as left, newly selected ones as new.", name, cmp.Or(choiceText(last.Filters), "all listings"))
-	}
 	return nil
 }
