@@ -245,10 +245,7 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 			return w, nil
 		}
 	}
-	if near, ok := yp.Nearest(s, names); ok {
-		return "", fmt.Errorf("unknown change %q: did you mean %s?", s, near)
-	}
-	return "", fmt.Errorf("unknown change %q: want one of %s", s, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown change %q: %s", s, report.Meant(s, names))
 }
 
 // readSince finds out since when changes are told. Listings that closed since belong to the

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"ypcrawl/yp"
+	"ypcrawl/store/report"
 )
 
 // Format is the kind of a file.
@@ -31,10 +31,7 @@ func ParseFormat(s string) (Format, error) {
 			return f, nil
 		}
 	}
-	if near, ok := yp.Nearest(s, names); ok {
-		return "", fmt.Errorf("unknown format %q: did you mean %s?", s, near)
-	}
-	return "", fmt.Errorf("unknown format %q: want one of %s", s, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown format %q: %s", s, report.Meant(s, names))
 }
 
 // Options say how rows are written.
