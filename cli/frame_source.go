@@ -12,7 +12,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/yp"
+	"ypcrawl/store/report"
 )
 
 // How a source is named, found and loaded: built in, stored in the database, or from a file.
@@ -130,7 +130,7 @@ func (p *Program) namedSource(c *cli.Context, name string) (*site.Source, error)
 		return nil, err
 	}
 	if s, ok := stored.find(name); ok && !s.Enabled {
-		return nil, closedSource(s)
+		return nil, &exitError{code: ExitBlocked, err: fmt.Errorf("source %[1]s is disabled: `ypcrawl sources enable %[1]s` enables it", name)}
 	}
 	return stored.load("--source: ", name)
 }
@@ -180,35 +180,12 @@ func movedTo(src *site.Source, s checkpoint.StoredSource) (*site.Source, error) 
 	return src.WithBaseURL(u), nil
 }
 
-// closedSource refuses a source that an operator has disabled.
-func closedSource(s checkpoint.StoredSource) error {
-	return &exitError{code: ExitBlocked, err: fmt.Errorf("source %s is disabled: `ypcrawl sources enable %s` enables it", s.Name, s.Name)}
-}
-
-// unknown names the sources that there are, or the nearest.
+// unknown names the source that was probably meant, or those that there are.
 func (l storedList) unknown(what, name string) error {
-	var names []string
+	known := site.Builtins()
 	for _, s := range l {
-		names = append(names, s.Name)
+		known = append(known, s.Name)
 	}
-	hint := ""
-	if what != "" { // of a flag, beside which --source-file may stand
-		hint = " (use --source-file for a definition of your own)"
-	}
-	return Usagef("%s%s%s", what, unknownSource(name, names), hint)
-}
-
-// unknownSource says which sources there are, built in and of these names.
-func unknownSource(name string, names []string) string {
-	known := append(site.Builtins(), names...)
 	slices.Sort(known)
-	known = slices.Compact(known)
-	hint := "there are " + strings.Join(known, " and ")
-	if len(known) > 2 {
-		hint = "there are " + strings.Join(known, ", ")
-	}
-	if near, ok := yp.Nearest(name, known); ok {
-		hint = "did you mean " + near + "? " + hint
-	}
-	return fmt.Sprintf("unknown source %q: %s", name, hint)
+	return Usagef("%sunknown source %q: %s", what, name, report.Meant(name, slices.Compact(known)))
 }
