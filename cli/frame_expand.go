@@ -119,9 +119,6 @@ func typedWords(at commandPath, f cli.Flag, arg string, in []string) (words, res
 	switch kind := kindOf(f); {
 	case kind == multiFlag:
 		if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !isFlag(in[0]) && at.takesNone() {
-			if name == "notify" { // its values are secrets
-				return nil, nil, Usagef("unexpected argument after --notify=...: repeat --notify before it")
-			}
 			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%[2]s %[3]q %[1]q, or repeat --%[2]s", in[0], f.Names()[0], value)
 		}
 	case kind != valueFlag || hasValue:
@@ -357,19 +354,12 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 
 // wanted says what a flag takes where the flag package says only that it could not read it.
 func wanted(f cli.Flag, why string) string {
-	if why != "parse error" && why != "value out of range" {
+	_, isSwitch := f.(*cli.BoolFlag)
+	switch {
+	case why != "parse error" && why != "value out of range":
 		return why
-	}
-	switch f.(type) {
-	case *cli.BoolFlag:
+	case isSwitch:
 		return "want true or false"
-	case *cli.IntFlag, *cli.Int64Flag:
-		if why == "parse error" {
-			return "want a whole number, without a unit"
-		}
-		return "want a smaller number"
-	case *cli.Float64Flag:
-		return "want a number"
 	}
-	return why
+	return "want a number"
 }

@@ -65,7 +65,7 @@ func TestConfigErrors(t *testing.T) {
 		"flag of the program":      {"run:\n  db: x", "FILE:2: run db: unknown key; see `ypcrawl help settings`"},
 		"config in the file":       {"config: x", "FILE:1: config: unknown key; see `ypcrawl help settings`"},
 		"twice":                    {"workers: 3\nworkers: 4", "FILE: yaml: unmarshal errors:\n  line 2: mapping key \"workers\" already defined at line 1"},
-		"no number":                {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a whole number, without a unit`},
+		"no number":                {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a number`},
 		"impossible value":         {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
 		"list for one value":       {"workers: [1, 2]", `FILE:1: workers takes one value, not a list`},
 		"nothing":                  {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
