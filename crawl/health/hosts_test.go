@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -62,7 +64,9 @@ type pacing struct {
 func newPacing(t *testing.T, w *world) *pacing {
 	t.Helper()
 	p := &pacing{world: w, tape: &tape{}}
-	p.load(t, delay)
+	var err error
+	p.hosts, err = p.Hosts(t.Context(), demo, delay, p.tape)
+	ok(t, err)
 	return p
 }
 
@@ -72,19 +76,12 @@ func whilePacing(t *testing.T, name string, test func(t *testing.T, p *pacing)) 
 	inWorld(t, name, func(t *testing.T, w *world) { test(t, newPacing(t, w)) })
 }
 
-func (p *pacing) load(t *testing.T, configured time.Duration) {
-	t.Helper()
-	h, err := p.Hosts(t.Context(), demo, configured, p.tape)
-	ok(t, err)
-	p.hosts = h
-}
-
 // see observes requests to the host "a" that start and end now.
 func (p *pacing) see(t *testing.T, n int, seen Seen) {
 	t.Helper()
-	seen.Host = orDefault(seen.Host, "a")
+	seen.Host = cmp.Or(seen.Host, "a")
 	if seen.Started.IsZero() {
-		seen.Started = p.clock.now()
+		seen.Started = p.clock.Now()
 	}
 	for range n {
 		ok(t, p.hosts.Observed(t.Context(), seen))
@@ -106,8 +103,8 @@ func TestObservedPenalties(t *testing.T) {
 		p.want(t)
 		wantRows(t, p.db, storedHosts, "a|0|1||") // a process that is started again and again must come to a penalty
 		for i, want := range []string{"30s", "1m0s", "2m0s", "4m0s", "8m0s", "16m0s", "30m0s", "30m0s"} {
-			p.clock.move(time.Second)
-			p.clock.move(p.held)
+			p.clock.Move(time.Second)
+			p.clock.Move(p.held)
 			p.see(t, 1, blocked)
 			p.lines = slices.DeleteFunc(p.lines, func(s string) bool { return s[:7] == "a delay" })
 			p.want(t, fmt.Sprintf("a hold %s penalty: %d blocks in a row", want, i+2))
@@ -116,7 +113,7 @@ func TestObservedPenalties(t *testing.T) {
 	})
 	whilePacing(t, "blocks of requests that were on their way are one incident", func(t *testing.T, p *pacing) {
 		p.see(t, 1, blocked)
-		p.clock.move(time.Second)
+		p.clock.Move(time.Second)
 		p.see(t, 3, Seen{Block: true, Class: yp.ClassHTTP403, Started: noon.Add(-time.Millisecond)})
 		p.want(t)
 		p.see(t, 1, Seen{Block: true, Class: yp.ClassHTTP403, Started: noon})
@@ -124,7 +121,7 @@ func TestObservedPenalties(t *testing.T) {
 	})
 	whilePacing(t, "a success ends the row, one that was on its way does not", func(t *testing.T, p *pacing) {
 		p.see(t, 2, blocked)
-		p.clock.move(time.Minute)
+		p.clock.Move(time.Minute)
 		p.see(t, 1, Seen{Started: noon.Add(-1)})
 		wantRows(t, p.db, `SELECT blocks FROM hosts`, "2")
 		p.see(t, 1, fine)
@@ -150,7 +147,7 @@ func TestObservedPenalties(t *testing.T) {
 	whilePacing(t, "a clock that was set back makes no incident last", func(t *testing.T, p *pacing) {
 		p.see(t, 3, blocked)
 		p.want(t, "a hold 30s penalty: 2 blocks in a row", "a hold 1m0s penalty: 3 blocks in a row")
-		p.clock.move(-24 * time.Hour)
+		p.clock.Move(-24 * time.Hour)
 		p.see(t, 1, blocked)
 		p.want(t, "a hold 2m0s penalty: 4 blocks in a row")
 		wantRows(t, p.db, storedHosts, "a|0|4|12:02:00|penalty") // no longer than itself
@@ -229,9 +226,7 @@ func TestObservedWrites(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	writes := 0
-	db, err := store.Open(t.Context(), store.Config{Path: w.path, MustExist: true, BeforeCommit: func() { writes++ }})
-	ok(t, err)
-	defer db.Close()
+	db := storetest.OpenConfig(t, store.Config{Path: w.path, MustExist: true, BeforeCommit: func() { writes++ }})
 	h, err := New(db).Hosts(t.Context(), demo, delay, &tape{})
 	ok(t, err)
 	for i := range 1000 {
@@ -291,25 +286,23 @@ func TestClockIsSetBack(t *testing.T) {
 		{"by a roll-up", func(ctx context.Context, m *Monitor) error { _, err := m.RollUp(ctx); return err }},
 		{"by a run's next look", func(ctx context.Context, m *Monitor) error { return m.MendClock(ctx) }},
 	} {
-		t.Run(mend.name, func(t *testing.T) {
-			t.Parallel()
-			w := inQuarantine(t)
-			p, other := newPacing(t, w), newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
-			back := -w.clock.now().Sub(noon) - year // inQuarantine took its time
-			w.clock.move(year)
+		quarantined(t, mend.name, func(t *testing.T, w *world) {
+			p, other := newPacing(t, w), newPacing(t, w.again(t))
+			back := -w.clock.Now().Sub(noon) - year // inQuarantine took its time
+			w.clock.Move(year)
 			must(t, w.db, `UPDATE connectivity_profiles SET quarantine_until = strftime('%Y-%m-%dT%H:%M:%fZ', quarantine_until, '+365 days')`)
 			p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
 			p.see(t, 3, Seen{Host: "b", Block: true})
 			ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "401"))
 			p.want(t, "a hold 1m0s Retry-After", "b hold 30s penalty: 2 blocks in a row", "b hold 1m0s penalty: 3 blocks in a row")
-			w.clock.move(back)
+			w.clock.Move(back)
 			other.want(t)
 			ok(t, other.hosts.Refresh(t.Context())) // reads what nobody has mended yet
 			other.want(t, "a hold 1m0s Retry-After", "b hold 1m0s penalty: 3 blocks in a row")
 			ok(t, mend.by(t.Context(), w.Monitor))
 			wantRows(t, w.db, ends, "2026-11-20T12:01:00|2026-11-20T12:01:00|2026-11-20T12:30:00|2026-11-20T12:30:00")
 			for range 3 {
-				w.clock.move(time.Second)
+				w.clock.Move(time.Second)
 				ok(t, mend.by(t.Context(), w.Monitor))
 				ok(t, p.hosts.Refresh(t.Context()))
 			}
@@ -318,7 +311,7 @@ func TestClockIsSetBack(t *testing.T) {
 			if len(p.released) > 0 {
 				t.Errorf("released %q: nobody has taken the holds back", p.released)
 			}
-			w.clock.move(time.Minute)
+			w.clock.Move(time.Minute)
 			fresh := newPacing(t, w)
 			fresh.want(t)
 		})
@@ -326,19 +319,19 @@ func TestClockIsSetBack(t *testing.T) {
 	t.Run("the rest of a proxy", func(t *testing.T) {
 		t.Parallel()
 		w := withProxies(t)
-		w.clock.move(year)
-		ok(t, w.countProxy(t, 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.now().Add(ProxyRest)}))
-		w.clock.move(-year)
+		w.clock.Move(year)
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.Now().Add(ProxyRest)}))
+		w.clock.Move(-year)
 		for range 2 {
 			ok(t, w.MendClock(t.Context()))
 			wantRows(t, w.db, `SELECT cooldown_until FROM proxies ORDER BY id`, "2026-11-20T13:00:00.000Z", "")
-			w.clock.move(time.Minute)
+			w.clock.Move(time.Minute)
 		}
 	})
 	inWorld(t, "by less than a hold", func(t *testing.T, w *world) {
 		p := newPacing(t, w)
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
-		w.clock.move(-time.Second)
+		w.clock.Move(-time.Second)
 		ok(t, w.MendClock(t.Context()))
 		wantRows(t, w.db, storedHosts, "a|0|0|12:00:59|Retry-After")
 		ok(t, p.hosts.Refresh(t.Context()))
@@ -356,9 +349,8 @@ func TestHoldIsReplaced(t *testing.T) {
 	p := newPacing(t, w)
 	p.see(t, 4, blocked)
 	p.want(t, "a hold 30s penalty: 2 blocks in a row", "a hold 1m0s penalty: 3 blocks in a row", "a hold 2m0s penalty: 4 blocks in a row")
-	_, err := w.SetEnabled(t.Context(), "demo", true)
-	ok(t, err)
-	other := newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
+	w.enable(t)
+	other := newPacing(t, w.again(t))
 	other.see(t, 1, Seen{HostFault: true, RetryAfter: 10 * time.Second})
 	ok(t, p.hosts.Refresh(t.Context()))
 	p.want(t, "a hold 10s Retry-After")
@@ -371,7 +363,7 @@ func TestHoldIsReplaced(t *testing.T) {
 func TestHostsOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	a, b := newPacing(t, w), newPacing(t, &world{Monitor: w.open(t), path: w.path, clock: w.clock})
+	a, b := newPacing(t, w), newPacing(t, w.again(t))
 	a.see(t, 1, Seen{HostFault: true, RetryAfter: 10 * time.Minute})
 	ok(t, b.hosts.Refresh(t.Context()))
 	b.want(t, "a hold 10m0s Retry-After")
@@ -379,7 +371,7 @@ func TestHostsOfTwoProcesses(t *testing.T) {
 	b.see(t, 2, blocked) // hears of the three with its first
 	b.want(t, "a hold 2m0s penalty: 4 blocks in a row")
 	wantRows(t, w.db, storedHosts, "a|0|4|12:10:00|Retry-After")
-	b.clock.move(time.Hour)
+	b.clock.Move(time.Hour)
 	b.see(t, 1, blocked)
 	b.want(t, "a hold 4m0s penalty: 5 blocks in a row")
 	a.see(t, 1, fine)
@@ -399,8 +391,7 @@ func TestHostsReset(t *testing.T) {
 	for range 20 {
 		a.see(t, 1, timeout)
 	}
-	_, err := w.SetEnabled(t.Context(), "demo", true)
-	ok(t, err)
+	w.enable(t)
 	ok(t, a.hosts.Refresh(t.Context()))
 	if a.released == nil {
 		t.Error("the pacer still holds the host")

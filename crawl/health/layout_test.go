@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -40,18 +41,16 @@ func TestLayoutThresholds(t *testing.T) {
 		{"every third page has phones", share{1000, 1000}, 30, 1, func(p int) bool { return p%3 == 2 }, 0},
 		{"every fourth page has phones", share{1000, 1000}, 30, 1, func(p int) bool { return p%4 == 0 }, 4},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			l, at := newLayout(), 0
-			l.category(1)[phone] = c.usual
-			for i := 0; i < 20 && at == 0; i++ {
-				if len(l.add(int64(i/c.ofTarget), 1, pageOf(c.listings, c.phones != nil && c.phones(i)))) > 0 {
-					at = i + 1
-				}
+		l, at := newLayout(), 0
+		l.category(1)[phone] = c.usual
+		for i := 0; i < 20 && at == 0; i++ {
+			if len(l.add(int64(i/c.ofTarget), 1, pageOf(c.listings, c.phones != nil && c.phones(i)))) > 0 {
+				at = i + 1
 			}
-			if at != c.want {
-				t.Errorf("alarm at page %d, want %d", at, c.want)
-			}
-		})
+		}
+		if at != c.want {
+			t.Errorf("%s: alarm at page %d, want %d", c.name, at, c.want)
+		}
 	}
 }
 
@@ -135,8 +134,7 @@ func TestLayoutAlarm(t *testing.T) {
 		wantRows(t, w.db, sharesOf, "street|300|300")
 	})
 	t.Run("an operator who enables the source accepts its pages", func(t *testing.T) {
-		_, err := w.SetEnabled(t.Context(), "demo", true)
-		ok(t, err)
+		w.enable(t)
 		l := w.layout(t)
 		if at, alarm := feed(t, l, 100, false); at != 0 {
 			t.Errorf("%q after %d pages", alarm, at)
@@ -190,8 +188,7 @@ func TestStrikes(t *testing.T) {
 		l := w.layout(t)
 		strike(t, l, false)
 		strike(t, l, false)
-		_, err := w.SetEnabled(t.Context(), "demo", true)
-		ok(t, err)
+		w.enable(t)
 		strike(t, l, false)
 	})
 }
@@ -243,9 +240,7 @@ func TestLayoutWrites(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
 	writes := 0
-	db, err := store.Open(t.Context(), store.Config{Path: w.path, MustExist: true, BeforeCommit: func() { writes++ }})
-	ok(t, err)
-	defer db.Close()
+	db := storetest.OpenConfig(t, store.Config{Path: w.path, MustExist: true, BeforeCommit: func() { writes++ }})
 	l, err := New(db).Layout(t.Context(), demo)
 	ok(t, err)
 	feed(t, l, 200, true)

@@ -19,10 +19,10 @@ func TestPause(t *testing.T) {
 	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "401"))
 	wantRows(t, w.db, pauseOfDemo, "0|12:30|AUTH_FAILED|401")
 	wantRows(t, w.db, `SELECT auto_disabled, paused_until FROM sources WHERE id = 2`, "0|")
-	w.clock.move(-time.Minute)
+	w.clock.Move(-time.Minute)
 	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "407")) // would be shorter
 	wantRows(t, w.db, pauseOfDemo, "0|12:30|AUTH_FAILED|401")
-	w.clock.move(time.Hour)
+	w.clock.Move(time.Hour)
 	ok(t, w.Pause(t.Context(), demo, yp.CodeAuthFailed, "407"))
 	wantRows(t, w.db, pauseOfDemo, "0|13:29|AUTH_FAILED|407")
 	for _, why := range []string{"first", "second"} {

@@ -7,6 +7,7 @@ import (
 
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 func TestNextDelay(t *testing.T) {
@@ -37,12 +38,10 @@ func TestNextDelay(t *testing.T) {
 		{"back to none", 500 * ms, 0, 0, fine, ""},
 		{"nearly back to none", s, 0, 500 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			next, reason := NextDelay(c.current, c.configured, c.w)
-			if next != c.want || reason != c.reason {
-				t.Errorf("%s %q, want %s %q", next, reason, c.want, c.reason)
-			}
-		})
+		next, reason := NextDelay(c.current, c.configured, c.w)
+		if next != c.want || reason != c.reason {
+			t.Errorf("%s: %s %q, want %s %q", c.name, next, reason, c.want, c.reason)
+		}
 	}
 }
 
@@ -85,12 +84,12 @@ func TestTake(t *testing.T) {
 	take(t, one, "a", gap, all)
 	take(t, two, "a", gap, all)
 	take(t, two, "b", gap, 0) // another host
-	w.clock.move(all - time.Millisecond)
+	w.clock.Move(all - time.Millisecond)
 	take(t, two, "a", time.Minute, time.Millisecond)
-	w.clock.move(time.Millisecond)
+	w.clock.Move(time.Millisecond)
 	take(t, two, "a", time.Minute, 0)
 	take(t, one, "a", gap, time.Minute+turnSlack)
-	w.clock.move(time.Hour)
+	w.clock.Move(time.Hour)
 	take(t, one, "a", gap, 0)
 	t.Run("a process that dies leaves no more than its own turn behind", func(t *testing.T) {
 		for range 10 {
@@ -110,18 +109,18 @@ func TestTakeAndTheClock(t *testing.T) {
 	for _, jump := range []time.Duration{-time.Second, -time.Minute, -365 * 24 * time.Hour} {
 		inWorld(t, "set back by "+(-jump).String(), func(t *testing.T, w *world) {
 			take(t, w.Monitor, "a", gap, 0)
-			w.clock.move(jump)
+			w.clock.Move(jump)
 			take(t, w.Monitor, "a", time.Minute, all) // no longer than the delay in force
-			w.clock.move(all)
+			w.clock.Move(all)
 			take(t, w.Monitor, "a", gap, 0)
 		})
 	}
 	inWorld(t, "a year ahead and back", func(t *testing.T, w *world) {
-		w.clock.move(365 * 24 * time.Hour)
+		w.clock.Move(365 * 24 * time.Hour)
 		take(t, w.Monitor, "a", gap, 0)
-		w.clock.move(-365 * 24 * time.Hour)
+		w.clock.Move(-365 * 24 * time.Hour)
 		take(t, w.Monitor, "a", gap, all)
-		w.clock.move(all)
+		w.clock.Move(all)
 		take(t, w.Monitor, "a", gap, 0)
 	})
 }
@@ -133,19 +132,19 @@ func TestTakeIsSlow(t *testing.T) {
 	const gap = 2 * time.Second
 	commit := time.Duration(0)
 	db, err := store.Open(t.Context(), store.Config{
-		Path: w.path, MustExist: true, Now: w.clock.now, BeforeCommit: func() { w.clock.move(commit) },
+		Path: w.path, MustExist: true, Now: w.clock.Now, BeforeCommit: func() { w.clock.Move(commit) },
 	})
 	ok(t, err)
 	defer db.Close()
 	for _, commit = range []time.Duration{turnSlack, turnSlack + time.Millisecond, 300 * time.Millisecond, gap} {
-		w.clock.move(time.Hour)
+		w.clock.Move(time.Hour)
 		take(t, New(db), "a", gap, 0)
-		began := w.clock.now()
+		began := w.clock.Now()
 		commit = 0
 		wait, err := w.Take(t.Context(), "a", gap)
 		ok(t, err)
 		if wait < gap || wait > 2*gap {
-			t.Errorf("%s after the turn began, %s are left of it", w.clock.now().Sub(began), wait)
+			t.Errorf("%s after the turn began, %s are left of it", w.clock.Now().Sub(began), wait)
 		}
 	}
 }
@@ -153,9 +152,7 @@ func TestTakeIsSlow(t *testing.T) {
 func TestTakeFromABusyFile(t *testing.T) {
 	t.Parallel()
 	w := setup(t)
-	db, err := store.Open(t.Context(), store.Config{Path: w.path, MustExist: true, BusyTimeout: time.Millisecond})
-	ok(t, err)
-	defer db.Close()
+	db := storetest.OpenConfig(t, store.Config{Path: w.path, MustExist: true, BusyTimeout: time.Millisecond})
 	ok(t, w.db.Write(t.Context(), func(*store.Tx) error {
 		take(t, New(db), "a", time.Second, turnBusy)
 		return nil
@@ -191,6 +188,6 @@ func TestTakeTogether(t *testing.T) {
 		if taken != 1 {
 			t.Errorf("%d turns were taken", taken)
 		}
-		w.clock.move(2 * time.Second)
+		w.clock.Move(2 * time.Second)
 	}
 }

@@ -90,8 +90,8 @@ func TestRolled(t *testing.T) {
 	})
 }
 
-// quarantined is a source quarantined at noon for auth errors.
-func quarantined() Profile {
+// inCooldown is a source quarantined at noon for auth errors.
+func inCooldown() Profile {
 	return Profile{}.Rolled(forbidden, noon.Add(-30*time.Minute)).Rolled(forbidden, noon)
 }
 
@@ -111,16 +111,16 @@ func TestRolledInQuarantine(t *testing.T) {
 		"failing of other causes": {Counts{Samples1h: 4, OK1h: 1}, over, Quarantined},
 	} {
 		t.Run(name, func(t *testing.T) {
-			step(t, quarantined(), c.counts, c.at, c.want, yp.ClassAuthError)
+			step(t, inCooldown(), c.counts, c.at, c.want, yp.ClassAuthError)
 		})
 	}
 	t.Run("degraded keeps its class, also in a burst that is healthy", func(t *testing.T) {
 		lively := Counts{Samples1h: 1000, OK1h: 990, Failures: classes{yp.ClassHTTP429: 10}, Samples10m: 300, Limited10m: 10}
-		p := step(t, quarantined(), lively, over, Degraded, yp.ClassAuthError)
+		p := step(t, inCooldown(), lively, over, Degraded, yp.ClassAuthError)
 		step(t, p, lively, over.Add(5*time.Minute), Healthy, "")
 	})
 	t.Run("its end is not moved, its class is", func(t *testing.T) {
-		p := step(t, quarantined(), Counts{Samples1h: 10, OK1h: 1, Failures: classes{yp.ClassChallenge: 9}}, noon.Add(10*time.Minute), Quarantined, yp.ClassChallenge)
+		p := step(t, inCooldown(), Counts{Samples1h: 10, OK1h: 1, Failures: classes{yp.ClassChallenge: 9}}, noon.Add(10*time.Minute), Quarantined, yp.ClassChallenge)
 		if !p.QuarantineUntil.Equal(over) {
 			t.Errorf("until %s, want %s", p.QuarantineUntil, over)
 		}
@@ -129,10 +129,10 @@ func TestRolledInQuarantine(t *testing.T) {
 
 func TestProbed(t *testing.T) {
 	t.Run("success", func(t *testing.T) {
-		p := quarantined()
+		p := inCooldown()
 		p.Cooldown, p.ProbeUntil = 2*time.Hour, noon.Add(time.Hour)
 		p = p.Probed(true, "", noon.Add(31*time.Minute))
-		want := quarantined()
+		want := inCooldown()
 		want.Status, want.Cooldown, want.UpdatedAt = Degraded, Cooldown, noon.Add(31*time.Minute)
 		want.FailingSince, want.QuarantineUntil = time.Time{}, time.Time{}
 		if d := cmp.Diff(want, p); d != "" {
@@ -147,7 +147,7 @@ func TestProbed(t *testing.T) {
 		}
 	})
 	t.Run("failures double the cooldown, at most to 6 hours", func(t *testing.T) {
-		p := quarantined()
+		p := inCooldown()
 		for _, want := range []time.Duration{time.Hour, 2 * time.Hour, 4 * time.Hour, 6 * time.Hour, 6 * time.Hour} {
 			at := p.QuarantineUntil
 			p = p.Probed(false, yp.ClassTimeout, at)
@@ -157,7 +157,7 @@ func TestProbed(t *testing.T) {
 		}
 	})
 	t.Run("a failure without a class keeps the last", func(t *testing.T) {
-		if p := quarantined().Probed(false, "", noon); p.Class != yp.ClassAuthError {
+		if p := inCooldown().Probed(false, "", noon); p.Class != yp.ClassAuthError {
 			t.Errorf("class %s, want %s", p.Class, yp.ClassAuthError)
 		}
 	})
@@ -166,7 +166,7 @@ func TestProbed(t *testing.T) {
 func TestClockSetBack(t *testing.T) {
 	past := noon.Add(-48 * time.Hour)
 	t.Run("a quarantine lasts no longer than its cooldown", func(t *testing.T) {
-		p := step(t, quarantined(), forbidden, past, Quarantined, yp.ClassAuthError)
+		p := step(t, inCooldown(), forbidden, past, Quarantined, yp.ClassAuthError)
 		if want := past.Add(Cooldown); !p.QuarantineUntil.Equal(want) || p.FailingSince.After(past) {
 			t.Errorf("until %s, failing since %s, want at most %s", p.QuarantineUntil, p.FailingSince, want)
 		}
@@ -210,11 +210,9 @@ func TestBase(t *testing.T) {
 		{"pages that can't be parsed have no class", counts(100, 11, nil), Failing},
 		{"healthy comes before the dominant class", Counts{Samples1h: 25, OK1h: 25, Failures: classes{yp.ClassTLS: 5}}, Healthy},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := c.c.Base(); got != c.want {
-				t.Errorf("%s, want %s", got, c.want)
-			}
-		})
+		if got := c.c.Base(); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
 	}
 	// A class that is dominant takes 20 %, and the rate with it under 0.90; only what was
 	// parsed after all can leave it above.
@@ -258,24 +256,14 @@ func TestDominant(t *testing.T) {
 }
 
 func TestBurst(t *testing.T) {
-	for _, c := range []struct {
-		samples, limited int
-		want             bool
-	}{
-		{0, 0, false},
-		{9, 9, false},
-		{10, 10, true},
-		{1000, 9, false},
-		{1000, 10, true},
-		{19, 9, false},
-		{20, 5, false},
-		{20, 6, true},
-		{30, 8, false},
-		{30, 9, true},
-		{31, 9, false},
+	for want, all := range map[bool][][2]int{ // limited of samples
+		false: {{0, 0}, {9, 9}, {9, 1000}, {9, 19}, {5, 20}, {8, 30}, {9, 31}},
+		true:  {{10, 10}, {10, 1000}, {6, 20}, {9, 30}},
 	} {
-		if got := (Counts{Samples10m: c.samples, Limited10m: c.limited}).Burst(); got != c.want {
-			t.Errorf("%d of %d: %v, want %v", c.limited, c.samples, got, c.want)
+		for _, c := range all {
+			if got := (Counts{Limited10m: c[0], Samples10m: c[1]}).Burst(); got != want {
+				t.Errorf("%d of %d: %v, want %v", c[0], c[1], got, want)
+			}
 		}
 	}
 }

@@ -83,7 +83,7 @@ func TestCountProxy(t *testing.T) {
 	rest := noon.Add(ProxyRest)
 	w := withProxies(t)
 	ok(t, w.countProxy(t, 10, ProxyUse{Successes: 5, Failures: 12, Consecutive: 10, CooldownUntil: rest, LastError: "refused"}))
-	w.clock.move(time.Minute)
+	w.clock.Move(time.Minute)
 	ok(t, w.countProxy(t, 10, ProxyUse{Failures: 1, Consecutive: 1})) // another process, which knows of no rest
 	wantRows(t, w.db, `SELECT successes, failures, consecutive_failures, substr(last_used_at, 12, 8), last_error, substr(cooldown_until, 12, 8) FROM proxies ORDER BY id`,
 		"5|13|11|12:01:00|refused|13:00:00", "0|0|0|||")

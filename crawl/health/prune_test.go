@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 const day = 24 * time.Hour
@@ -139,7 +140,7 @@ func TestNights(t *testing.T) {
 		if night == 124 {
 			space = pages()
 		}
-		w.clock.move(day)
+		w.clock.Move(day)
 	}
 	// 15 nights of requests; 31 of attempts that went well, 91 of the others; 91 of the rest.
 	wantRows(t, w.db, sizes, "600|680|91|91|91|91")
@@ -159,13 +160,11 @@ func TestPruneStops(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	commits := 0
-	db, err := store.Open(t.Context(), store.Config{Path: w.path, Now: w.clock.now, BeforeCommit: func() {
+	db := storetest.OpenConfig(t, store.Config{Path: w.path, Now: w.clock.Now, BeforeCommit: func() {
 		if commits++; commits == 2 {
 			stop()
 		}
 	}})
-	ok(t, err)
-	defer db.Close()
 	if err := New(db).Prune(ctx, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
@@ -181,13 +180,11 @@ func TestPruneYields(t *testing.T) {
 	pruned := make(chan error, 1)
 	first := make(chan struct{})
 	commits := 0
-	db, err := store.Open(t.Context(), store.Config{Path: w.path, Now: w.clock.now, BeforeCommit: func() {
+	db := storetest.OpenConfig(t, store.Config{Path: w.path, Now: w.clock.Now, BeforeCommit: func() {
 		if commits++; commits == 1 {
 			close(first)
 		}
 	}})
-	ok(t, err)
-	defer db.Close()
 	go func() {
 		pruned <- New(db).Prune(t.Context(), 0)
 	}()

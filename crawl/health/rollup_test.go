@@ -3,6 +3,7 @@ package health
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,10 +20,8 @@ func authFailures(t *testing.T, w *world) Profile {
 	t.Helper()
 	for range 6 {
 		w.requests(t, req{n: 10, class: yp.ClassAuthError})
-		if p := w.rollUp(t, demo); p.Status != Failing {
-			t.Fatalf("at %s: %s, want failing", w.clock.now(), p.Status)
-		}
-		w.clock.move(5 * time.Minute)
+		w.rolls(t, Failing, yp.ClassAuthError)
+		w.clock.Move(5 * time.Minute)
 	}
 	return w.rollUp(t, demo)
 }
@@ -43,42 +42,27 @@ func TestScenarioAfterCooldownIsDegraded(t *testing.T) {
 	t.Parallel()
 	inWorld(t, "by its probe", func(t *testing.T, w *world) {
 		authFailures(t, w)
-		w.clock.move(30 * time.Minute)
-		probe, begun, err := w.BeginProbe(t.Context(), demo)
-		if err != nil || !begun {
-			t.Fatal(begun, err)
-		}
-		p, err := w.EndProbe(t.Context(), probe, true, "")
-		if err != nil || p.Status != Degraded || p.Class != yp.ClassAuthError {
-			t.Errorf("%s (%s), %v, want degraded (auth_error)", p.Status, p.Class, err)
+		w.clock.Move(30 * time.Minute)
+		if p := w.ends(t, w.begin(t, true), nil); p.Status != Degraded || p.Class != yp.ClassAuthError {
+			t.Errorf("%s (%s), want degraded (auth_error)", p.Status, p.Class)
 		}
 	})
 	inWorld(t, "by a healthy roll-up", func(t *testing.T, w *world) {
 		authFailures(t, w)
-		w.clock.move(61 * time.Minute) // the failures are out of the hour
+		w.clock.Move(61 * time.Minute) // the failures are out of the hour
 		w.requests(t, req{n: 100, kind: "probe"})
-		if p := w.rollUp(t, demo); p.Status != Degraded || p.Class != yp.ClassAuthError {
-			t.Errorf("%s (%s), want degraded (auth_error)", p.Status, p.Class)
-		}
-		w.clock.move(5 * time.Minute)
-		if p := w.rollUp(t, demo); p.Status != Healthy || p.Class != "" {
-			t.Errorf("%s (%s), want healthy", p.Status, p.Class)
-		}
+		w.rolls(t, Degraded, yp.ClassAuthError)
+		w.clock.Move(5 * time.Minute)
+		w.rolls(t, Healthy, "")
 	})
 }
 
 // counted returns what a source's requests say now.
 func (w *world) counted(t *testing.T, source int64) Counts {
 	t.Helper()
-	all, err := w.counts(t.Context(), w.clock.now())
+	all, err := w.counts(t.Context(), w.clock.Now())
 	ok(t, err)
-	for _, c := range all {
-		if c.source == source {
-			return c.Counts
-		}
-	}
-	t.Fatalf("source %d is not counted", source)
-	return Counts{}
+	return all[slices.IndexFunc(all, func(c sourceCounts) bool { return c.source == source })].Counts
 }
 
 func TestCounts(t *testing.T) {
@@ -178,21 +162,19 @@ func TestRollUp(t *testing.T) {
 	t.Parallel()
 	inWorld(t, "what is returned is what is stored, with the counts", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 50, latency: 120}, req{n: 50, class: yp.ClassChallenge, latency: 80}, req{n: 100, ago: 2 * time.Hour})
-		w.clock.move(1234567) // not a whole millisecond
+		w.clock.Move(1234567) // not a whole millisecond
 		rolled, err := w.RollUp(t.Context())
 		ok(t, err)
-		var stored []Profile
 		ok(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
 			for _, p := range rolled {
-				same, err := loadProfile(tx, p.SourceID)
+				stored, err := loadProfile(tx, p.SourceID)
 				ok(t, err)
-				stored = append(stored, same)
+				if d := cmp.Diff(p, stored); d != "" || len(rolled) != 2 {
+					t.Error(d)
+				}
 			}
 			return nil
 		}))
-		if d := cmp.Diff(rolled, stored); d != "" || len(stored) != 2 {
-			t.Error(d)
-		}
 		wantRows(t, w.db, `SELECT samples_1h, success_rate_1h, samples_24h, success_rate_24h, latency_p50_ms, latency_p95_ms, dominant_class, burst_429 FROM connectivity_profiles`,
 			"100|0.5|200|0.75|80|120|cf_challenge|0", "0||0|||||0") // without samples nothing is known
 	})
@@ -203,7 +185,7 @@ func TestRollUp(t *testing.T) {
 				t.Fatal(name, found, err)
 			}
 		}
-		w.clock.move(time.Hour)
+		w.clock.Move(time.Hour)
 		all, err := w.RollUp(t.Context())
 		if err != nil || len(all) != 1 {
 			t.Errorf("%d sources rolled up, %v", len(all), err)
@@ -212,26 +194,22 @@ func TestRollUp(t *testing.T) {
 	})
 	inWorld(t, "a reading that another has overtaken is dropped", func(t *testing.T, w *world) {
 		authFailures(t, w)
-		w.clock.move(61 * time.Minute)
+		w.clock.Move(61 * time.Minute)
 		w.requests(t, req{n: 100, kind: "probe"})
-		readAt := w.clock.now()
+		readAt := w.clock.Now()
 		early, err := w.counts(t.Context(), readAt) // two processes read
 		ok(t, err)
-		w.clock.move(time.Second)
-		if p := w.rollUp(t, demo); p.Status != Degraded { // one of them is through
-			t.Fatalf("%s, want degraded", p.Status)
-		}
-		w.clock.move(time.Second)
+		w.clock.Move(time.Second)
+		w.rolls(t, Degraded, yp.ClassAuthError) // one of them is through
+		w.clock.Move(time.Second)
 		_, err = w.roll(t.Context(), early, readAt) // the other comes late
 		ok(t, err)
 		wantRows(t, w.db, `SELECT status, updated_at FROM connectivity_profiles WHERE source_id = 1`, "degraded|2026-11-20T13:31:01.000Z")
-		if p := w.rollUp(t, demo); p.Status != Healthy { // the next reading counts again
-			t.Errorf("%s, want healthy", p.Status)
-		}
+		w.rolls(t, Healthy, "") // the next reading counts again
 	})
 	inWorld(t, "a row from before the clock was set back does not stop it", func(t *testing.T, w *world) {
 		w.rollUp(t, demo)
-		w.clock.move(-48 * time.Hour)
+		w.clock.Move(-48 * time.Hour)
 		w.requests(t, req{n: 10})
 		if p := w.rollUp(t, demo); p.Status != Healthy || !p.UpdatedAt.Equal(noon.Add(-48*time.Hour)) {
 			t.Errorf("%s at %s, want healthy now", p.Status, p.UpdatedAt)
@@ -272,8 +250,35 @@ func inQuarantine(t *testing.T) *world {
 	t.Helper()
 	w := setup(t)
 	authFailures(t, w)
-	w.clock.move(Cooldown)
+	w.clock.Move(Cooldown)
 	return w
+}
+
+// quarantined is a subtest with a world of its own in which it is so, beside others.
+func quarantined(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		test(t, inQuarantine(t))
+	})
+}
+
+// ends ends a probe that has found the source well.
+func (w *world) ends(t *testing.T, probe Probe, want error) Profile {
+	t.Helper()
+	p, err := w.EndProbe(t.Context(), probe, true, "")
+	if !errors.Is(err, want) {
+		t.Errorf("%v, want %v", err, want)
+	}
+	return p
+}
+
+// lost ends a probe that is another's by now.
+func (w *world) lost(t *testing.T, probe Probe, want Status) {
+	t.Helper()
+	if p := w.ends(t, probe, ErrProbeLost); p.Status != want {
+		t.Errorf("%s, want %s", p.Status, want)
+	}
 }
 
 // begin begins a probe and checks whether it may.
@@ -288,12 +293,10 @@ func (w *world) begin(t *testing.T, want bool) Probe {
 
 func TestProbeBegins(t *testing.T) {
 	t.Parallel()
-	t.Run("not before the cooldown is over", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
-		w.clock.move(-time.Millisecond)
+	quarantined(t, "not before the cooldown is over", func(t *testing.T, w *world) {
+		w.clock.Move(-time.Millisecond)
 		w.begin(t, false)
-		w.clock.move(time.Millisecond)
+		w.clock.Move(time.Millisecond)
 		w.begin(t, true)
 	})
 	inWorld(t, "not of a source that is not quarantined", func(t *testing.T, w *world) {
@@ -312,16 +315,12 @@ func TestProbeBegins(t *testing.T) {
 		"stopped by an alarm":  `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED'`,
 		"held by its own host": `INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'x', '2026-11-20T13:30:00.000Z', 'Retry-After', 'x')`,
 	} {
-		t.Run("not of a source that is "+name, func(t *testing.T) {
-			t.Parallel()
-			w := inQuarantine(t)
+		quarantined(t, "not of a source that is "+name, func(t *testing.T, w *world) {
 			must(t, w.db, set)
 			w.begin(t, false)
 		})
 	}
-	t.Run("one, of all workers of all processes", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "one, of all workers of all processes", func(t *testing.T, w *world) {
 		second := w.open(t)
 		var begun atomic.Int32
 		var wg sync.WaitGroup
@@ -342,93 +341,67 @@ func TestProbeBegins(t *testing.T) {
 			t.Errorf("%d probes began, want 1", n)
 		}
 	})
-	t.Run("another after 5 minutes", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "another after 5 minutes", func(t *testing.T, w *world) {
 		w.begin(t, true)
-		w.clock.move(5*time.Minute - time.Millisecond)
+		w.clock.Move(5*time.Minute - time.Millisecond)
 		w.begin(t, false)
-		w.clock.move(time.Millisecond)
+		w.clock.Move(time.Millisecond)
 		w.begin(t, true)
 	})
-	t.Run("after its cooldown, though the clock was set back", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "after its cooldown, though the clock was set back", func(t *testing.T, w *world) {
 		w.begin(t, true)
-		w.clock.move(-72 * time.Hour)
+		w.clock.Move(-72 * time.Hour)
 		w.begin(t, false)
-		w.clock.move(Cooldown - time.Millisecond)
+		w.clock.Move(Cooldown - time.Millisecond)
 		w.begin(t, false)
-		w.clock.move(time.Millisecond)
+		w.clock.Move(time.Millisecond)
 		w.begin(t, true)
 	})
 }
 
 func TestProbeEnds(t *testing.T) {
 	t.Parallel()
-	t.Run("failed: quarantined for twice as long", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "failed: quarantined for twice as long", func(t *testing.T, w *world) {
 		p, err := w.EndProbe(t.Context(), w.begin(t, true), false, yp.ClassChallenge)
 		if err != nil || p.Status != Quarantined || p.Class != yp.ClassChallenge || p.Cooldown != time.Hour {
 			t.Errorf("%+v, %v", p, err)
 		}
-		w.clock.move(time.Hour - time.Millisecond)
+		w.clock.Move(time.Hour - time.Millisecond)
 		w.begin(t, false)
-		w.clock.move(time.Millisecond)
+		w.clock.Move(time.Millisecond)
 		w.begin(t, true)
 	})
-	lost := func(t *testing.T, w *world, probe Probe, want Status) {
-		t.Helper()
-		p, err := w.EndProbe(t.Context(), probe, true, "")
-		if !errors.Is(err, ErrProbeLost) || p.Status != want {
-			t.Errorf("%s, %v, want %s and ErrProbeLost", p.Status, err, want)
-		}
-	}
-	t.Run("not once another has begun", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "not once another has begun", func(t *testing.T, w *world) {
 		first := w.begin(t, true)
-		w.clock.move(ProbeTime)
+		w.clock.Move(ProbeTime)
 		second := w.begin(t, true)
-		lost(t, w, first, Quarantined)
-		if _, err := w.EndProbe(t.Context(), second, true, ""); err != nil {
-			t.Error(err)
-		}
+		w.lost(t, first, Quarantined)
+		w.ends(t, second, nil)
 	})
-	t.Run("late, while no other has begun", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "late, while no other has begun", func(t *testing.T, w *world) {
 		probe := w.begin(t, true)
-		w.clock.move(2 * ProbeTime)
-		if p, err := w.EndProbe(t.Context(), probe, true, ""); err != nil || p.Status != Degraded {
-			t.Errorf("%s, %v", p.Status, err)
+		w.clock.Move(2 * ProbeTime)
+		if p := w.ends(t, probe, nil); p.Status != Degraded {
+			t.Errorf("%s, want degraded", p.Status)
 		}
 	})
-	t.Run("not twice", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "not twice", func(t *testing.T, w *world) {
 		probe := w.begin(t, true)
 		_, err := w.EndProbe(t.Context(), probe, false, yp.ClassAuthError)
 		ok(t, err)
-		lost(t, w, probe, Quarantined)
+		w.lost(t, probe, Quarantined)
 	})
-	t.Run("not after an operator has let the source out", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "not after an operator has let the source out", func(t *testing.T, w *world) {
 		probe := w.begin(t, true)
-		_, err := w.SetEnabled(t.Context(), "demo", true)
-		ok(t, err)
-		lost(t, w, probe, Degraded)
+		w.enable(t)
+		w.lost(t, probe, Degraded)
 	})
-	t.Run("a roll-up leaves a probe under way alone", func(t *testing.T) {
-		t.Parallel()
-		w := inQuarantine(t)
+	quarantined(t, "a roll-up leaves a probe under way alone", func(t *testing.T, w *world) {
 		probe := w.begin(t, true)
 		w.rollUp(t, demo)
 		w.begin(t, false)
-		if p, err := w.EndProbe(t.Context(), probe, true, ""); err != nil || p.Status != Degraded {
-			t.Errorf("%s, %v", p.Status, err)
+		if p := w.ends(t, probe, nil); p.Status != Degraded {
+			t.Errorf("%s, want degraded", p.Status)
 		}
 	})
 }

@@ -1,9 +1,9 @@
 package health
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,29 +17,11 @@ var table, must, ok = storetest.Table, storetest.Execute, storetest.NoError
 // noon is when every test begins.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// fakeClock stands still until it is moved.
-type fakeClock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *fakeClock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *fakeClock) move(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
 // world is a database with two sources, some categories and a target of the first.
 type world struct {
 	*Monitor
 	path  string
-	clock *fakeClock
+	clock *storetest.Clock
 }
 
 const (
@@ -49,7 +31,7 @@ const (
 
 func setup(t testing.TB) *world {
 	t.Helper()
-	w := &world{path: filepath.Join(t.TempDir(), "test.db"), clock: &fakeClock{at: noon}}
+	w := &world{path: filepath.Join(t.TempDir(), "test.db"), clock: &storetest.Clock{}}
 	w.Monitor = w.open(t)
 	must(t, w.db,
 		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://one', 'x', 'x'), (2, 'other', 'http://two', 'x', 'x')`,
@@ -72,23 +54,31 @@ func inWorld(t *testing.T, name string, test func(t *testing.T, w *world)) {
 // open opens the world's file once more, as another process does.
 func (w *world) open(t testing.TB) *Monitor {
 	t.Helper()
-	return New(storetest.OpenConfig(t, store.Config{Path: w.path, Now: w.clock.now, Synchronous: "OFF"}))
+	return New(storetest.OpenConfig(t, store.Config{Path: w.path, Now: w.clock.Now, Synchronous: "OFF"}))
+}
+
+// again is the same world, as another process has it.
+func (w *world) again(t testing.TB) *world {
+	return &world{Monitor: w.open(t), path: w.path, clock: w.clock}
 }
 
 // restart is a new process after this one has ended.
 func (w *world) restart(t testing.TB) {
 	t.Helper()
-	if err := w.db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	ok(t, w.db.Close())
 	w.Monitor = w.open(t)
+}
+
+// enable is an operator who enables the first source.
+func (w *world) enable(t testing.TB) {
+	t.Helper()
+	_, err := w.SetEnabled(t.Context(), "demo", true)
+	ok(t, err)
 }
 
 func wantRows(t testing.TB, db *store.DB, query string, want ...string) {
 	t.Helper()
-	if got := table(t, db, query); !slices.Equal(got, want) {
-		t.Errorf("%s\n got %q\nwant %q", query, got, want)
-	}
+	storetest.Same(t, query, table(t, db, query), want)
 }
 
 // req is n requests that ended some time ago.
@@ -110,45 +100,34 @@ const insertRequests = `
 
 func (w *world) requests(t testing.TB, all ...req) {
 	t.Helper()
-	err := w.db.Write(t.Context(), func(tx *store.Tx) error {
+	ok(t, w.db.Write(t.Context(), func(tx *store.Tx) error {
 		for _, r := range all {
 			at := yp.FormatTime(tx.At.Add(-r.ago))
 			outcome, parsed, results := "success", any(flag(!r.unread)), any(0)
 			if r.class != "" {
 				outcome, parsed, results = "failure", nil, nil
 			}
-			err := tx.Run(insertRequests, max(r.n, 1), max(r.source, demo), orDefault(r.kind, "listing"), at, at, outcome,
-				store.Text(string(r.class)), r.latency, parsed, results, flag(r.proxy))
-			if err != nil {
+			if err := tx.Run(insertRequests, max(r.n, 1), max(r.source, demo), cmp.Or(r.kind, "listing"), at, at, outcome,
+				store.Text(string(r.class)), r.latency, parsed, results, flag(r.proxy)); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
+	}))
 }
 
 // rollUp rolls up and returns the profile of a source.
 func (w *world) rollUp(t testing.TB, source int64) Profile {
 	t.Helper()
 	all, err := w.RollUp(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	ok(t, err)
+	return all[slices.IndexFunc(all, func(p Profile) bool { return p.SourceID == source })]
+}
+
+// rolls rolls up and checks status and class of the first source.
+func (w *world) rolls(t testing.TB, status Status, class yp.ErrorClass) {
+	t.Helper()
+	if p := w.rollUp(t, demo); p.Status != status || p.Class != class {
+		t.Errorf("%s (%s), want %s (%s)", p.Status, p.Class, status, class)
 	}
-	for _, p := range all {
-		if p.SourceID == source {
-			return p
-		}
-	}
-	t.Fatalf("source %d was not rolled up", source)
-	return Profile{}
 }
