@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,19 +32,14 @@ func compress(t testing.TB, encoding string, body []byte) []byte {
 		w = brotli.NewWriter(&b)
 	case "zstd":
 		z, err := zstd.NewWriter(&b, zstd.WithEncoderConcurrency(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		w = z
 	default:
 		return body
 	}
-	if _, err := w.Write(body); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.Write(body)
+	noErr(t, err)
+	noErr(t, w.Close())
 	return b.Bytes()
 }
 
@@ -56,11 +52,27 @@ func htmlPage(size int) []byte {
 	return b.Bytes()
 }
 
+// sends answers with a body of an encoding, and tells from where it was asked.
+func sends(encoding string, wire []byte, chunked bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-From", r.RemoteAddr)
+		w.Header().Set("Content-Encoding", encoding)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if chunked {
+			w.(http.Flusher).Flush()
+		} else {
+			w.Header().Set("Content-Length", strconv.Itoa(len(wire)))
+		}
+		_, _ = w.Write(wire)
+	}
+}
+
+// A page comes as it was before it was encoded, and is no reason to open a new connection for the next one.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	page := htmlPage(200_000)
 	twice := append(compress(t, "gzip", page[:1000]), compress(t, "gzip", page[1000:])...)
-	tests := []struct {
+	for _, tt := range []struct {
 		name, encoding string
 		wire           []byte
 		want           []byte
@@ -73,25 +85,17 @@ func TestEncodings(t *testing.T) {
 		{"zstd", "zstd", compress(t, "zstd", page), page},
 		{"brotli", "br", compress(t, "br", page), page},
 		{"gzip without a body", "gzip", nil, nil},
-	}
-	for _, tt := range tests {
+	} {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
 				t.Parallel()
-				s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Content-Encoding", tt.encoding)
-					w.Header().Set("Content-Type", "text/html; charset=utf-8")
-					if chunked {
-						w.(http.Flusher).Flush()
-					} else {
-						w.Header().Set("Content-Length", strconv.Itoa(len(tt.wire)))
-					}
-					_, _ = w.Write(tt.wire)
-				})
+				s := newSite(t, noRobots(), sends(tt.encoding, tt.wire, chunked))
+				from := ""
 				for range 3 { // with pooled decoders too
 					r, err := s.get(t, "/")
-					if err != nil {
-						t.Fatal(err)
+					noErr(t, err)
+					if from = cmp.Or(from, r.Header.Get("X-From")); r.Header.Get("X-From") != from {
+						t.Error("a new connection")
 					}
 					if !bytes.Equal(r.Body, tt.want) {
 						t.Errorf("got %d bytes, want %d", len(r.Body), len(tt.want))
@@ -106,35 +110,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// A page is no reason to open a new connection for the next one.
-func TestKeepAlive(t *testing.T) {
-	t.Parallel()
-	for _, enc := range []string{"", "gzip", "zstd", "br"} {
-		t.Run("encoding "+enc, func(t *testing.T) {
-			t.Parallel()
-			s := newSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
-				w.Header().Set("X-From", r.RemoteAddr)
-				w.Header().Set("Content-Encoding", enc)
-				w.(http.Flusher).Flush()
-				_, _ = w.Write(compress(t, enc, htmlPage(50_000)))
-			})
-			var from string
-			for i := range 3 {
-				r, err := s.get(t, "/")
-				if err != nil {
-					t.Fatal(err)
-				}
-				if i > 0 && r.Header.Get("X-From") != from {
-					t.Error("a new connection")
-				}
-				from = r.Header.Get("X-From")
-				r.Release()
-			}
-		})
-	}
-}
-
-// Nor is an error page that is longer than what we look at.
+// An error page that is longer than what we look at is no reason to open a new connection, either.
 func TestKeepAliveAfterError(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -165,7 +141,7 @@ func TestBodyFailures(t *testing.T) {
 	flipped[len(flipped)/2] ^= 0xff
 	badSum := bytes.Clone(gz)
 	badSum[len(badSum)-5] ^= 0xff
-	tests := []struct {
+	for _, tt := range []struct {
 		name, encoding string
 		wire           []byte
 		want           error
@@ -185,20 +161,11 @@ func TestBodyFailures(t *testing.T) {
 		{"gzip cut in two", "gzip", gz[:len(gz)/2], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
 		{"gzip cut in its header", "gzip", gz[:5], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
 		{"zstd cut in two", "zstd", compress(t, "zstd", page)[:1000], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
-	}
-	for _, tt := range tests {
+	} {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
 				t.Parallel()
-				s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Content-Encoding", tt.encoding)
-					if chunked {
-						w.(http.Flusher).Flush()
-					} else {
-						w.Header().Set("Content-Length", strconv.Itoa(len(tt.wire)))
-					}
-					_, _ = w.Write(tt.wire)
-				})
+				s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, sends(tt.encoding, tt.wire, chunked))
 				e := s.failure(t, "/")
 				if !errors.Is(e, tt.want) || e.Class != tt.class || e.Code() != tt.code || e.Retryable() != tt.retryable || e.Status != 200 {
 					t.Errorf("error %v, code %s, retryable %v", e, e.Code(), e.Retryable())
@@ -217,10 +184,7 @@ func TestBodyAtTheCap(t *testing.T) {
 	const limit = 100_000
 	body := htmlPage(limit)[:limit]
 	for _, enc := range []string{"", "gzip", "zstd", "br"} {
-		s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Encoding", enc)
-			_, _ = w.Write(compress(t, enc, body))
-		})
+		s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, sends(enc, compress(t, enc, body), false))
 		if got := s.page(t, "/"); got != string(body) {
 			t.Errorf("%q: %d bytes", enc, len(got))
 		}
@@ -230,7 +194,7 @@ func TestBodyAtTheCap(t *testing.T) {
 // The status of an error page counts, not the state of its body.
 func TestErrorPageBody(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name, encoding string
 		wire           []byte
 	}{
@@ -238,8 +202,7 @@ func TestErrorPageBody(t *testing.T) {
 		{"bomb", "gzip", compress(t, "gzip", make([]byte, 20<<20))},
 		{"damaged", "gzip", []byte("no gzip")},
 		{"wrong charset", "", []byte("\xff\xfe\xfd caf\xe9")},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, Config{IgnoreRobots: true, MaxBody: 1 << 20}, func(w http.ResponseWriter, _ *http.Request) {
@@ -273,9 +236,7 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%d bytes, over the cap", len(b.b))
 		}
 		b, err = p.toUTF8(b, "text/html", limit{max: 4 * limit64})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		checkUTF8(t, b.b)
 		p.putBuffer(b)
 	})
@@ -291,7 +252,7 @@ func checkUTF8(t *testing.T, b []byte) {
 func TestCharset(t *testing.T) {
 	t.Parallel()
 	far := strings.Repeat("x", 2000) // beyond what the library's sniffing sees
-	tests := []struct{ name, contentType, body, want string }{
+	for _, tt := range []struct{ name, contentType, body, want string }{
 		{"UTF-8", "text/html; charset=utf-8", "caf\u00e9", "café"},
 		{"UTF-8 undeclared, first seen late", "text/html", far + "caf\u00e9", far + "café"},
 		{"UTF-8 that says it is Latin-1", "text/html; charset=iso-8859-1", "caf\u00e9", "café"},
@@ -313,8 +274,7 @@ func TestCharset(t *testing.T) {
 		{"ISO-2022-JP by header", "text/html; charset=iso-2022-jp", "\x1b$BF|K\\\x1b(B", "日本"},
 		{"unknown charset", "text/html; charset=klingon", "caf\xe9", "café"},
 		{"nothing", "", "", ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {

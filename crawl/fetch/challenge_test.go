@@ -22,7 +22,7 @@ func TestChallenge(t *testing.T) {
 	one := `<html><title>Plumbers | The Real Yellow Pages</title><div class="result"><a class="business-name" href="/x/mip/a-1">Ace</a> (217) 555-0100</div>`
 	imperva, kasada := `<script src="/_Incapsula_Resource?SWJIYLWA=1"></script>`, `<script>window.KPSDK={}</script>`
 	captcha := `<script src="https://www.google.com/recaptcha/api.js"></script>`
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		status int
 		header http.Header
@@ -111,20 +111,17 @@ func TestChallenge(t *testing.T) {
 		{"a robots.txt that names a path", 200, none, "User-agent: *\nDisallow: /_Incapsula_Resource\n", ""},
 		{"a redirect", 301, none, "_cf_chl_opt", ""},
 		{"nothing", 200, none, "", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := challenge(tt.status, tt.header, []byte(tt.body)); got != tt.want {
-				t.Errorf("vendor %q, want %q", got, tt.want)
-			}
-		})
+	} {
+		if got := challenge(tt.status, tt.header, []byte(tt.body)); got != tt.want {
+			t.Errorf("%s: vendor %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
 // Through the client: headers and body as sent, compressed too.
 func TestChallengeIsABlock(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name, header, value, body string
 		status                    int
 	}{
@@ -132,8 +129,7 @@ func TestChallengeIsABlock(t *testing.T) {
 		{"403 page", "X", "y", "<title>Just a moment...</title>", 403},
 		{"200 page", "X", "y", "<title>Just a moment...</title>", 200},
 		{"202 challenge", "x-amzn-waf-action", "challenge", "", 202},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {

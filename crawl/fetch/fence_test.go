@@ -14,7 +14,7 @@ import (
 )
 
 func TestFence(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, from, location, want string // want "" = refused
 	}{
 		{"same host", "https://www.acme.com/a", "/b", "https://www.acme.com/b"},
@@ -52,18 +52,15 @@ func TestFence(t *testing.T) {
 		{"loopback by another name", "http://127.0.0.1/", "http://localhost/", ""},
 		{"malformed", "https://acme.com/", "https://acme.com:port/", ""},
 		{"control character", "https://acme.com/", "/\x01", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			from := parse(t, tt.from)
-			got, err := newFence(from, false).follow(from, tt.location)
-			switch {
-			case tt.want == "" && !errors.Is(err, ErrRedirectedAway):
-				t.Errorf("got %v, %v; want it refused", got, err)
-			case tt.want != "" && (err != nil || got.String() != tt.want):
-				t.Errorf("got %v, %v; want %s", got, err, tt.want)
-			}
-		})
+	} {
+		from := parse(t, tt.from)
+		got, err := newFence(from, false).follow(from, tt.location)
+		switch {
+		case tt.want == "" && !errors.Is(err, ErrRedirectedAway):
+			t.Errorf("%s: got %v, %v; want it refused", tt.name, got, err)
+		case tt.want != "" && (err != nil || got.String() != tt.want):
+			t.Errorf("%s: got %v, %v; want %s", tt.name, got, err, tt.want)
+		}
 	}
 }
 
@@ -83,7 +80,7 @@ func TestHostKey(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	const no, yes = false, true
-	tests := []struct {
+	for _, tt := range []struct {
 		addr                string
 		public              bool
 		intranet, literally bool // may demo.local be there; may a base URL name it
@@ -117,8 +114,7 @@ func TestAddress(t *testing.T) {
 		{"2002:5db8:d822::1", yes, yes, yes},
 		{"2001:0:1::1", no, no, yes},
 		{"2001:db8::1", no, no, yes},
-	}
-	for _, tt := range tests {
+	} {
 		a := netip.MustParseAddr(tt.addr)
 		for host, want := range map[string]bool{"acme.com": tt.public, "a.github.io": tt.public, "demo.local": tt.intranet, "localhost": tt.intranet, tt.addr: tt.literally} {
 			err := dialGuard{host: host}.check(a)
@@ -164,7 +160,7 @@ func TestRedirects(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("%d requests", len(seen))
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		path string
 		want error
 	}{
@@ -174,8 +170,7 @@ func TestRedirects(t *testing.T) {
 		{"/to?https://other.com/", ErrRedirectedAway},
 		{"/to?http://169.254.169.254/latest/meta-data/", ErrRedirectedAway},
 		{"/to?" + other.URL, ErrRedirectedAway},
-	}
-	for _, tt := range tests {
+	} {
 		if e := s.failure(t, tt.path); !errors.Is(e, tt.want) || e.Class != yp.ClassUnknown || e.Status != 302 && e.Status != 301 {
 			t.Errorf("%s: error %v, status %d", tt.path, e, e.Status)
 		}
@@ -184,7 +179,7 @@ func TestRedirects(t *testing.T) {
 
 // A proxy must not become a way into a private network.
 func TestFenceThroughProxy(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, base, url string
 		direct, proxied bool // within the fence
 	}{
@@ -203,25 +198,22 @@ func TestFenceThroughProxy(t *testing.T) {
 		{"an address in other digits", "http://acme.com/", "http://2130706433/", false, false},
 		{"an address in fewer parts", "http://acme.com/", "http://127.1/", false, false},
 		{"a URL of its own", "", "http://192.168.1.1/", true, true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			req := Request{URL: tt.url}
-			if tt.base != "" {
-				req.Base = parse(t, tt.base)
+	} {
+		req := Request{URL: tt.url}
+		if tt.base != "" {
+			req.Base = parse(t, tt.base)
+		}
+		for proxied, want := range map[bool]bool{false: tt.direct, true: tt.proxied} {
+			_, f, err := resolve(req, proxied)
+			if (err == nil) != want || (err != nil && !errors.Is(err, ErrRedirectedAway)) {
+				t.Errorf("%s: proxied %v: %v", tt.name, proxied, err)
 			}
-			for proxied, want := range map[bool]bool{false: tt.direct, true: tt.proxied} {
-				_, f, err := resolve(req, proxied)
-				if (err == nil) != want || (err != nil && !errors.Is(err, ErrRedirectedAway)) {
-					t.Errorf("proxied %v: %v", proxied, err)
-				}
-				if req.Base != nil { // a redirect is judged like a request, but for its port
-					samePort := yp.OwnPort(req.Base.ResolveReference(parse(t, tt.url))) == yp.OwnPort(req.Base)
-					if _, err := f.follow(req.Base, tt.url); (err == nil) != (want && samePort) {
-						t.Errorf("redirect, proxied %v: %v", proxied, err)
-					}
+			if req.Base != nil { // a redirect is judged like a request, but for its port
+				samePort := yp.OwnPort(req.Base.ResolveReference(parse(t, tt.url))) == yp.OwnPort(req.Base)
+				if _, err := f.follow(req.Base, tt.url); (err == nil) != (want && samePort) {
+					t.Errorf("%s: redirect, proxied %v: %v", tt.name, proxied, err)
 				}
 			}
-		})
+		}
 	}
 }

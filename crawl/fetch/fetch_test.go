@@ -16,8 +16,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
+
+var noErr = storetest.NoError
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -65,9 +68,7 @@ func (s *site) start(t *testing.T, cfg Config) {
 func parse(t testing.TB, raw string) *url.URL {
 	t.Helper()
 	u, err := url.Parse(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return u
 }
 
@@ -79,9 +80,7 @@ func (s *site) get(t *testing.T, path string) (*Response, error) {
 func (s *site) page(t *testing.T, path string) string {
 	t.Helper()
 	r, err := s.get(t, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer r.Release()
 	return string(r.Body)
 }
@@ -107,9 +106,7 @@ func (s *site) failure(t *testing.T, path string) *Error {
 func mustGet(t *testing.T, c *Client, req Request) {
 	t.Helper()
 	r, err := c.Get(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	r.Release()
 }
 
@@ -129,6 +126,13 @@ func asError(t *testing.T, err error) *Error {
 	return e
 }
 
+// newClient is a client that is closed with the test.
+func newClient(t testing.TB, cfg Config) *Client {
+	c := New(cfg)
+	t.Cleanup(c.Close)
+	return c
+}
+
 // noRobots is the configuration of tests that are not about robots.txt.
 func noRobots() Config { return Config{IgnoreRobots: true} }
 
@@ -146,9 +150,7 @@ func TestPage(t *testing.T) {
 		_, _ = io.WriteString(w, "<p>hello</p>")
 	})
 	r, err := s.get(t, "/a?b=c#d")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if string(r.Body) != "<p>hello</p>" || r.Status != 200 || r.WireBytes != 12 || r.Header.Get("X-Kept") != "yes" {
 		t.Errorf("response %+v", r)
 	}
@@ -170,7 +172,7 @@ func TestPage(t *testing.T) {
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 200)
-	tests := []struct {
+	for _, tt := range []struct {
 		status    int
 		body      string
 		class     yp.ErrorClass // "" = a page
@@ -196,8 +198,7 @@ func TestStatus(t *testing.T) {
 		{500, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
 		{503, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
 		{522, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(fmt.Sprintf("%d of %d bytes", tt.status, len(tt.body)), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
@@ -224,10 +225,9 @@ func TestStatus(t *testing.T) {
 }
 
 func TestBadURL(t *testing.T) {
-	c := New(Config{})
-	defer c.Close()
+	c := newClient(t, Config{})
 	base := parse(t, "https://acme.com/")
-	tests := []struct {
+	for _, tt := range []struct {
 		name, url string
 		base      *url.URL
 		want      error
@@ -240,13 +240,10 @@ func TestBadURL(t *testing.T) {
 		{"off the base's domain", "https://other.com/", base, ErrRedirectedAway},
 		{"look-alike", "https://notacme.com/", base, ErrRedirectedAway},
 		{"look-alike below", "https://acme.com.evil.net/", base, ErrRedirectedAway},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if e := mustFail(t, c, Request{URL: tt.url, Base: tt.base}); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
-				t.Errorf("error %v, retryable %v", e, e.Retryable())
-			}
-		})
+	} {
+		if e := mustFail(t, c, Request{URL: tt.url, Base: tt.base}); !errors.Is(e, tt.want) || e.Retryable() || e.Code() != yp.CodeUnknown {
+			t.Errorf("%s: error %v, retryable %v", tt.name, e, e.Retryable())
+		}
 	}
 }
 

@@ -34,12 +34,8 @@ func TestHoldIsShown(t *testing.T) {
 		s.client.Hold("Acme.com:443", time.Hour, "penalty: 3 blocks in a row")
 		s.client.Hold("acme.com", time.Minute, "Retry-After") // shortens nothing
 		until(time.Hour, "penalty: 3 blocks in a row")
-		if d, why := s.client.Waiting("acme.com"); d != time.Hour || why != "penalty: 3 blocks in a row" {
-			t.Errorf("waiting %s, %q", d, why)
-		}
-		if err := s.get(t.Context(), "/a"); err != nil {
-			t.Error(err)
-		}
+		wantWait(t, waitOf(s.client.Waiting("acme.com")), wait{time.Hour, "penalty: 3 blocks in a row"})
+		noErr(t, s.get(t.Context(), "/a"))
 		until(0, "")
 		s.expect(t, "1h0m0s /a")
 	})
@@ -49,7 +45,7 @@ func TestHoldIsShown(t *testing.T) {
 func TestMaxHold(t *testing.T) {
 	t.Parallel()
 	const limit = time.Minute
-	tests := []struct {
+	for _, tt := range []struct {
 		name       string
 		hold, max  time.Duration
 		waits      bool
@@ -61,34 +57,31 @@ func TestMaxHold(t *testing.T) {
 		{name: "longer", hold: limit + 1, max: limit},
 		{name: "shorter, robots.txt first", hold: limit - 1, max: limit, waits: true, withRobots: true},
 		{name: "longer, robots.txt first", hold: limit + 1, max: limit, withRobots: true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				s := newPipeSite(t, Config{IgnoreRobots: !tt.withRobots}, script(text("")))
-				s.client.Hold("acme.com", tt.hold, "penalty")
-				_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: tt.max})
-				if tt.waits {
-					if err != nil || time.Since(s.start) != tt.hold {
-						t.Errorf("after %s: %v", time.Since(s.start), err)
-					}
-					return
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			s := newPipeSite(t, Config{IgnoreRobots: !tt.withRobots}, script(text("")))
+			s.client.Hold("acme.com", tt.hold, "penalty")
+			_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", MaxHold: tt.max})
+			if tt.waits {
+				if err != nil || time.Since(s.start) != tt.hold {
+					t.Errorf("after %s: %v", time.Since(s.start), err)
 				}
-				e := asError(t, err)
-				if !errors.Is(e, ErrHeld) || e.Class != yp.ClassRateLimited || e.Code() != yp.CodeRateLimited || e.Retryable() ||
-					e.RetryAfter != tt.hold || e.Status != 0 || e.Proxy {
-					t.Errorf("error %v, retry after %s", e, e.RetryAfter)
-				}
-				if want := "fetch http://acme.com/a: rate_limited: the host allows no request yet: penalty (retry after 1m0s)"; e.Error() != want {
-					t.Errorf("text %q", e)
-				}
-				if time.Since(s.start) != 0 {
-					t.Errorf("returned after %s", time.Since(s.start))
-				}
-				s.expect(t)
-				time.Sleep(2 * tt.hold)
-				s.expect(t) // and nothing is sent later
-			})
+				return
+			}
+			e := asError(t, err)
+			if !errors.Is(e, ErrHeld) || e.Class != yp.ClassRateLimited || e.Code() != yp.CodeRateLimited || e.Retryable() ||
+				e.RetryAfter != tt.hold || e.Status != 0 || e.Proxy {
+				t.Errorf("error %v, retry after %s", e, e.RetryAfter)
+			}
+			if want := "fetch http://acme.com/a: rate_limited: the host allows no request yet: penalty (retry after 1m0s)"; e.Error() != want {
+				t.Errorf("text %q", e)
+			}
+			if time.Since(s.start) != 0 {
+				t.Errorf("returned after %s", time.Since(s.start))
+			}
+			s.expect(t)
+			time.Sleep(2 * tt.hold)
+			s.expect(t) // and nothing is sent later
 		})
 	}
 }
@@ -150,57 +143,42 @@ func TestHoldComesWhileWaiting(t *testing.T) {
 // What stood in the way for the longest part.
 func TestWaitReason(t *testing.T) {
 	t.Parallel()
-	type seen struct {
-		long time.Duration
-		why  string
-	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name  string
 		cfg   Config
 		while func(t *testing.T, c *Client) // after the first request, while the second waits
-		want  seen
+		want  wait
 	}{
-		{"nothing", Config{}, nil, seen{}},
-		{"the pace", Config{DelayMin: 2 * time.Second}, nil, seen{2 * time.Second, reasonDelay}},
+		{"nothing", Config{}, nil, wait{}},
+		{"the pace", Config{DelayMin: 2 * time.Second}, nil, wait{2 * time.Second, reasonDelay}},
 		{"a hold in the pace", Config{DelayMin: 2 * time.Second}, func(_ *testing.T, c *Client) {
 			time.Sleep(time.Second)
 			c.Hold("acme.com", 42*time.Second, "Retry-After")
-		}, seen{43 * time.Second, "Retry-After"}},
+		}, wait{43 * time.Second, "Retry-After"}},
 		{"a short hold in a long pace", Config{DelayMin: time.Minute}, func(_ *testing.T, c *Client) {
 			time.Sleep(50 * time.Second)
 			c.Hold("acme.com", 20*time.Second, "Retry-After")
-		}, seen{70 * time.Second, reasonDelay}},
+		}, wait{70 * time.Second, reasonDelay}},
 		{"slowed down", Config{DelayMin: time.Second}, func(_ *testing.T, c *Client) {
 			c.SetDelay("acme.com", time.Minute, "30 % of the last requests failed")
-		}, seen{time.Minute, "30 % of the last requests failed"}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				var got seen
-				tt.cfg.IgnoreRobots = true
-				s := newPipeSite(t, tt.cfg, text("page"))
-				if err := s.get(t.Context(), "/a"); err != nil {
-					t.Error(err)
-				}
-				done := make(chan struct{})
-				go func() {
-					defer close(done)
-					r, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/b", Observe: func(o Observation) { got = seen{o.Waited, o.WaitReason} }})
-					if err != nil {
-						t.Error(err)
-					}
-					r.Release()
-				}()
-				synctest.Wait()
-				if tt.while != nil {
-					tt.while(t, s.client)
-				}
-				<-done
-				if got != tt.want {
-					t.Errorf("waited %+v, want %+v", got, tt.want)
-				}
-			})
+		}, wait{time.Minute, "30 % of the last requests failed"}},
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			var got wait
+			tt.cfg.IgnoreRobots = true
+			s := newPipeSite(t, tt.cfg, text("page"))
+			noErr(t, s.get(t.Context(), "/a"))
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				mustGet(t, s.client, Request{URL: "http://acme.com/b", Observe: func(o Observation) { got = wait{o.Waited, o.WaitReason} }})
+			}()
+			synctest.Wait()
+			if tt.while != nil {
+				tt.while(t, s.client)
+			}
+			<-done
+			wantWait(t, got, tt.want)
 		})
 	}
 }
@@ -224,7 +202,7 @@ func TestObservePerRequest(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	date := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
-	tests := []struct {
+	for _, tt := range []struct {
 		name, value, date string
 		want              time.Duration
 		ok                bool
@@ -247,15 +225,12 @@ func TestRetryAfter(t *testing.T) {
 		{"date by the server's own clock", date(26 * time.Hour), date(26*time.Hour - 10*time.Second), 10 * time.Second, true},
 		{"bad Date beside it", date(10 * time.Second), "yesterday", 10 * time.Second, true},
 		{"broken date", "Fri, 99 Foo 2026 12:00:00 GMT", "", 0, false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			h := http.Header{"Retry-After": {tt.value}, "Date": {tt.date}}
-			got, ok := retryAfter(h, now)
-			if got != tt.want || ok != tt.ok {
-				t.Errorf("%q: %s, %v; want %s, %v", tt.value, got, ok, tt.want, tt.ok)
-			}
-		})
+	} {
+		h := http.Header{"Retry-After": {tt.value}, "Date": {tt.date}}
+		got, ok := retryAfter(h, now)
+		if got != tt.want || ok != tt.ok {
+			t.Errorf("%s: %q: %s, %v; want %s, %v", tt.name, tt.value, got, ok, tt.want, tt.ok)
+		}
 	}
 }
 

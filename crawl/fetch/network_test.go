@@ -105,9 +105,8 @@ func TestPrivateAddressByName(t *testing.T) {
 		"inner.demo.internal": {"169.254.169.254"},
 		"demo":                {"127.0.0.1"},
 	}}
-	c := New(Config{IgnoreRobots: true, resolver: dns.resolver()})
-	t.Cleanup(c.Close)
-	tests := []struct {
+	c := newClient(t, Config{IgnoreRobots: true, resolver: dns.resolver()})
+	for _, tt := range []struct {
 		name, url string
 		refused   bool
 	}{
@@ -117,15 +116,12 @@ func TestPrivateAddressByName(t *testing.T) {
 		{"private name at loopback", "http://www.demo.internal:" + port + "/", false},
 		{"single word", "http://demo:" + port + "/", false},
 		{"redirect to a name at the metadata address", "http://www.demo.internal:" + port + "/away", true},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r, err := c.Get(t.Context(), Request{URL: tt.url})
 			if !tt.refused {
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				r.Release()
 				return
 			}
@@ -151,9 +147,7 @@ func newTLSSite(t *testing.T, h http.HandlerFunc) *site {
 func rawServer(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -183,7 +177,7 @@ func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
 	member := string(compress(t, "gzip", htmlPage(2000)))
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-	tests := []struct {
+	for _, tt := range []struct {
 		name, answer string
 		reset        bool
 	}{
@@ -200,8 +194,7 @@ func TestBrokenConnections(t *testing.T) {
 		{"closed between chunks of a gzip body", head + "Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(member), false},
 		{"closed between chunks of a brotli body", head + "Content-Encoding: br\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(string(compress(t, "br", htmlPage(2000)))), false},
 		{"closed between chunks of a zstd body", head + "Content-Encoding: zstd\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(string(compress(t, "zstd", htmlPage(2000)))), false},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := rawServer(t, func(conn net.Conn) {
@@ -211,8 +204,7 @@ func TestBrokenConnections(t *testing.T) {
 					_ = conn.(*net.TCPConn).SetLinger(0)
 				}
 			})
-			c := New(patiently(noRobots()))
-			t.Cleanup(c.Close)
+			c := newClient(t, patiently(noRobots()))
 			e := mustFail(t, c, Request{URL: url})
 			if e.Class != yp.ClassUnknown || e.Code() != yp.CodeNetworkError || !e.Retryable() {
 				t.Errorf("error %v, code %s", e, e.Code())
@@ -245,7 +237,7 @@ func TestTimeouts(t *testing.T) {
 			silent(conn)
 		}
 	}
-	tests := []struct {
+	for _, tt := range []struct {
 		name, scheme string
 		cfg          Config
 		serve        func(net.Conn)
@@ -257,14 +249,12 @@ func TestTimeouts(t *testing.T) {
 		{"silence in the body", "http", Config{StallTimeout: soon}, stall(head + "some"), "stopped arriving"},
 		{"slow loris", "http", Config{Timeout: 2 * soon}, drip, "too long"},
 		{"all of it", "http", Config{Timeout: soon, HeaderTimeout: time.Hour}, silent, ""},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := rawServer(t, tt.serve)
 			tt.cfg.IgnoreRobots = true
-			c := New(tt.cfg)
-			t.Cleanup(c.Close)
+			c := newClient(t, tt.cfg)
 			e := mustFail(t, c, Request{URL: strings.Replace(url, "http", tt.scheme, 1)})
 			if e.Class != yp.ClassTimeout || e.Code() != yp.CodeTimeout || !e.Retryable() || !strings.Contains(e.Error(), tt.says) {
 				t.Errorf("error %v", e)
@@ -280,8 +270,7 @@ func TestDialTimeout(t *testing.T) {
 		d := net.Dialer{Timeout: time.Nanosecond}
 		return d.DialContext(ctx, "tcp", "127.0.0.1:1")
 	}
-	c := New(Config{IgnoreRobots: true, Dial: dial})
-	defer c.Close()
+	c := newClient(t, Config{IgnoreRobots: true, Dial: dial})
 	if e := mustFail(t, c, Request{URL: "http://acme.com/"}); e.Class != yp.ClassTimeout || !e.Retryable() {
 		t.Errorf("error %v", e)
 	}

@@ -18,10 +18,32 @@ func limiterOf(cfg Config) *hostLimiter {
 // enterAt takes a turn and tells when it began, counted from start.
 func enterAt(t *testing.T, ts *hostLimiter, start time.Time) time.Duration {
 	t.Helper()
-	if _, err := ts.enter(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
+	_, err := ts.enter(t.Context(), 0)
+	noErr(t, err)
 	return time.Since(start)
+}
+
+// startsAt takes a turn that must begin then, counted from start.
+func startsAt(t *testing.T, ts *hostLimiter, start time.Time, want time.Duration) {
+	t.Helper()
+	if at := enterAt(t, ts, start); at != want {
+		t.Errorf("started at %s, want %s", at, want)
+	}
+}
+
+// wait is for how long somebody waits, and for what.
+type wait struct {
+	long time.Duration
+	why  string
+}
+
+func waitOf(long time.Duration, why string) wait { return wait{long, why} }
+
+func wantWait(t *testing.T, got, want wait) {
+	t.Helper()
+	if got != want {
+		t.Errorf("waits %+v, want %+v", got, want)
+	}
 }
 
 // counts tells how many wait and how many are in flight.
@@ -44,18 +66,16 @@ func TestStarts(t *testing.T) {
 		{"2 s, slow answers", 2 * time.Second, 3 * time.Second, []time.Duration{0, 3 * time.Second, 6 * time.Second}},
 		{"no delay", 0, 0, make([]time.Duration, 100)},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				ts := limiterOf(Config{DelayMin: tt.delay})
-				start := time.Now()
-				for i, want := range tt.want {
-					if at := enterAt(t, ts, start); at != want {
-						t.Errorf("start %d at %s, want %s", i, at, want)
-					}
-					time.Sleep(tt.takes)
-					ts.leave()
+		inBubble(t, tt.name, func(t *testing.T) {
+			ts := limiterOf(Config{DelayMin: tt.delay})
+			start := time.Now()
+			for i, want := range tt.want {
+				if at := enterAt(t, ts, start); at != want {
+					t.Errorf("start %d at %s, want %s", i, at, want)
 				}
-			})
+				time.Sleep(tt.takes)
+				ts.leave()
+			}
 		})
 	}
 }
@@ -105,9 +125,7 @@ func TestInFlightCap(t *testing.T) {
 		}
 		start := time.Now()
 		synctest.Wait()
-		if d, why := ts.waiting(); d != 0 || why != "3 requests in flight" {
-			t.Errorf("waiting %s, %q", d, why)
-		}
+		wantWait(t, waitOf(ts.waiting()), wait{0, "3 requests in flight"})
 		wg.Wait()
 		if most != 3 || time.Since(start) != 10*time.Second {
 			t.Errorf("%d at once, %s in all", most, time.Since(start))
@@ -160,9 +178,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 			synctest.Wait()
 		}
 		wg.Go(func() {
-			if at := enterAt(t, ts, start); at != 10*time.Second {
-				t.Errorf("started at %s", at)
-			}
+			startsAt(t, ts, start, 10*time.Second)
 			ts.leave()
 		})
 		synctest.Wait()
@@ -182,7 +198,7 @@ func TestCancelWhileWaiting(t *testing.T) {
 
 func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name                string
 		crawl, slowed, want time.Duration
 		reason              string
@@ -194,24 +210,17 @@ func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 		{"slowed down less than configured", 0, time.Second, 2 * time.Second, reasonDelay},
 		{"slowed down below Crawl-delay", 5 * time.Second, 3 * time.Second, 5 * time.Second, reasonCrawlDelay},
 		{"slowed down above Crawl-delay", 5 * time.Second, 9 * time.Second, 9 * time.Second, reasonSlowed},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				ts := limiterOf(Config{DelayMin: 2 * time.Second})
-				start := time.Now()
-				enterAt(t, ts, start)
-				ts.leave()
-				ts.setCrawlDelay(tt.crawl) // robots.txt has just been read
-				ts.setDelay(tt.slowed, "")
-				if d, why := ts.waiting(); d != tt.want || why != tt.reason {
-					t.Errorf("waiting %s, %q", d, why)
-				}
-				if at := enterAt(t, ts, start); at != tt.want {
-					t.Errorf("started at %s, want %s", at, tt.want)
-				}
-				ts.leave()
-			})
+	} {
+		inBubble(t, tt.name, func(t *testing.T) {
+			ts := limiterOf(Config{DelayMin: 2 * time.Second})
+			start := time.Now()
+			enterAt(t, ts, start)
+			ts.leave()
+			ts.setCrawlDelay(tt.crawl) // robots.txt has just been read
+			ts.setDelay(tt.slowed, "")
+			wantWait(t, waitOf(ts.waiting()), wait{tt.want, tt.reason})
+			startsAt(t, ts, start, tt.want)
+			ts.leave()
 		})
 	}
 }
@@ -219,8 +228,7 @@ func TestCrawlDelayRaisesTheDelay(t *testing.T) {
 // A changed delay reaches those who wait already.
 func TestSetDelayWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		c := New(Config{DelayMin: time.Second})
-		defer c.Close()
+		c := newClient(t, Config{DelayMin: time.Second})
 		ts := c.pacer.host("acme.com")
 		start := time.Now()
 		enterAt(t, ts, start)
@@ -228,29 +236,19 @@ func TestSetDelayWhileWaiting(t *testing.T) {
 		c.SetDelay("ACME.com:443", time.Minute, "30 % of the last requests failed")
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if at := enterAt(t, ts, start); at != 4*time.Second {
-				t.Errorf("started at %s", at)
-			}
+			startsAt(t, ts, start, 4*time.Second)
 			ts.leave()
 		})
 		time.Sleep(3 * time.Second)
-		if d, why := c.Waiting("acme.com"); d != 57*time.Second || why != "30 % of the last requests failed" {
-			t.Errorf("waiting %s, %q", d, why)
-		}
+		wantWait(t, waitOf(c.Waiting("acme.com")), wait{57 * time.Second, "30 % of the last requests failed"})
 		c.SetDelay("acme.com", 4*time.Second, "")
 		wg.Wait()
 		c.SetDelay("acme.com", 0, "")
-		if at := enterAt(t, ts, start); at != 5*time.Second {
-			t.Errorf("started at %s", at)
-		}
+		startsAt(t, ts, start, 5*time.Second)
 		ts.leave()
 		time.Sleep(time.Hour)
-		if d, why := c.Waiting("acme.com"); d != 0 || why != "" {
-			t.Errorf("waiting %s, %q", d, why)
-		}
-		if d, why := c.Waiting("never-seen.com"); d != 0 || why != "" {
-			t.Errorf("waiting %s, %q", d, why)
-		}
+		wantWait(t, waitOf(c.Waiting("acme.com")), wait{0, ""})
+		wantWait(t, waitOf(c.Waiting("never-seen.com")), wait{0, ""})
 	})
 }
 
@@ -329,40 +327,34 @@ func TestTurnsAreAskedFor(t *testing.T) {
 		{"without the jitter", Config{DelayMin: time.Second, DelayMax: time.Minute}, 0, []time.Duration{time.Second}},
 		{"for a learned delay", Config{}, 3 * time.Second, []time.Duration{3 * time.Second}},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				turns := &sharedTurns{}
-				tt.cfg.Turns = turns
-				ts := limiterOf(tt.cfg)
-				ts.setDelay(tt.slow, "")
-				if at := enterAt(t, ts, time.Now()); at != 0 {
-					t.Errorf("started after %s", at)
-				}
-				ts.leave()
-				if !slices.Equal(turns.asked, tt.want) {
-					t.Errorf("asked for %s, want %s", turns.asked, tt.want)
-				}
-			})
+		inBubble(t, tt.name, func(t *testing.T) {
+			turns := &sharedTurns{}
+			tt.cfg.Turns = turns
+			ts := limiterOf(tt.cfg)
+			ts.setDelay(tt.slow, "")
+			if at := enterAt(t, ts, time.Now()); at != 0 {
+				t.Errorf("started after %s", at)
+			}
+			ts.leave()
+			if !slices.Equal(turns.asked, tt.want) {
+				t.Errorf("asked for %s, want %s", turns.asked, tt.want)
+			}
 		})
 	}
-	t.Run("for robots.txt, redirects and a Crawl-delay", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			turns := &sharedTurns{}
-			s := newPipeSite(t, Config{DelayMin: time.Second, Turns: turns}, func(w http.ResponseWriter, r *http.Request) {
-				switch r.URL.Path {
-				case "/robots.txt":
-					text("User-agent: *\nCrawl-delay: 5")(w, r)
-				case "/a":
-					http.Redirect(w, r, "/b", http.StatusFound)
-				}
-			})
-			if err := s.get(t.Context(), "/a"); err != nil {
-				t.Error(err)
-			}
-			if want := []time.Duration{time.Second, 5 * time.Second, 5 * time.Second}; !slices.Equal(turns.asked, want) {
-				t.Errorf("asked for %s, want %s", turns.asked, want)
+	inBubble(t, "for robots.txt, redirects and a Crawl-delay", func(t *testing.T) {
+		turns := &sharedTurns{}
+		s := newPipeSite(t, Config{DelayMin: time.Second, Turns: turns}, func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/robots.txt":
+				text("User-agent: *\nCrawl-delay: 5")(w, r)
+			case "/a":
+				http.Redirect(w, r, "/b", http.StatusFound)
 			}
 		})
+		noErr(t, s.get(t.Context(), "/a"))
+		if want := []time.Duration{time.Second, 5 * time.Second, 5 * time.Second}; !slices.Equal(turns.asked, want) {
+			t.Errorf("asked for %s, want %s", turns.asked, want)
+		}
 	})
 }
 
@@ -374,9 +366,7 @@ func TestHoldComesWithTheTurn(t *testing.T) {
 		start := time.Now()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if at := enterAt(t, ts, start); at != 31*time.Second {
-				t.Errorf("started at %s", at)
-			}
+			startsAt(t, ts, start, 31*time.Second)
 			ts.leave()
 		})
 		time.Sleep(time.Millisecond)

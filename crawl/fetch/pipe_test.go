@@ -95,6 +95,12 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	synctest.Test(t, test)
 }
 
+// inBubble is a subtest with a clock of its own, beside others.
+func inBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { bubble(t, test) })
+}
+
 // atOnce runs f n times together and waits for all.
 func atOnce(n int, f func(i int)) {
 	var wg sync.WaitGroup

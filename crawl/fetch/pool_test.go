@@ -17,20 +17,23 @@ type poolOf struct {
 	changes []ProxyState
 }
 
+func proxiesOf(t *testing.T, n int) []Proxy {
+	t.Helper()
+	proxies := make([]Proxy, n)
+	for i := range proxies {
+		u, name, err := ParseProxy(fmt.Sprintf("scout:pw@proxy%d:1", i))
+		noErr(t, err)
+		proxies[i] = Proxy{ID: int64(i + 1), URL: u, Name: name}
+	}
+	return proxies
+}
+
 func newPoolOf(t *testing.T, policy Policy, n int, ids ...Identity) *poolOf {
 	t.Helper()
 	p := &poolOf{client: New(Config{}), now: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	t.Cleanup(p.client.Close)
-	var proxies []Proxy
-	for i := range n {
-		u, name, err := ParseProxy(fmt.Sprintf("scout:pw@proxy%d:1", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		proxies = append(proxies, Proxy{ID: int64(i + 1), URL: u, Name: name})
-	}
 	p.Pool = NewPool(p.client, PoolConfig{
-		Policy: policy, Proxies: proxies, Identities: ids,
+		Policy: policy, Proxies: proxiesOf(t, n), Identities: ids,
 		Now: func() time.Time { return p.now }, Changed: func(s ProxyState) { p.changes = append(p.changes, s) },
 	})
 	return p
@@ -39,10 +42,24 @@ func newPoolOf(t *testing.T, policy Policy, n int, ids ...Identity) *poolOf {
 func (p *poolOf) take(t *testing.T) *Session {
 	t.Helper()
 	s, err := p.Keep(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return s
+}
+
+// keeps checks that a session may be gone on with.
+func (p *poolOf) keeps(t *testing.T, s *Session) {
+	t.Helper()
+	if kept, err := p.Keep(s); kept != s || err != nil {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+}
+
+// rotatesNot checks that there is no other way for a page.
+func (p *poolOf) rotatesNot(t *testing.T, s *Session) {
+	t.Helper()
+	if _, err := p.Rotate(s); !errors.Is(err, ErrNoProxy) {
+		t.Errorf("rotated: %v", err)
+	}
 }
 
 // number is which proxy a session has; -1 = none.
@@ -75,12 +92,8 @@ func directly(t *testing.T, p *poolOf) {
 	if s != p.client.direct || p.Active() != 0 {
 		t.Errorf("%v, %d active", s, p.Active())
 	}
-	if kept, err := p.Keep(s); kept != s || err != nil {
-		t.Errorf("kept %v, %v", kept, err)
-	}
-	if _, err := p.Rotate(s); !errors.Is(err, ErrNoProxy) {
-		t.Errorf("rotated: %v", err)
-	}
+	p.keeps(t, s)
+	p.rotatesNot(t, s)
 	s.Close() // the client's own stays
 	if s.closed.Load() {
 		t.Error("the direct session was closed")
@@ -93,9 +106,7 @@ func TestPolicyOffAsBrowsers(t *testing.T) {
 	if a == b || a.Identity() == b.Identity() || a.Via() != ViaBrowser || a.jar == b.jar {
 		t.Errorf("%v and %v", a, b)
 	}
-	if _, err := p.Rotate(a); !errors.Is(err, ErrNoProxy) {
-		t.Errorf("rotated: %v", err)
-	}
+	p.rotatesNot(t, a)
 }
 
 func TestPolicyPrefer(t *testing.T) {
@@ -107,15 +118,11 @@ func TestPolicyPrefer(t *testing.T) {
 		t.Fatalf("kept %v, %v", s, err)
 	}
 	p.rest(s)
-	if _, err := p.Rotate(s); !errors.Is(err, ErrNoProxy) { // a block is no reason to go directly
-		t.Errorf("rotated: %v", err)
-	}
+	p.rotatesNot(t, s) // a block is no reason to go directly
 	if s, err = p.Keep(s); err != nil || s != p.client.direct {
 		t.Errorf("with all at rest: %v, %v", s, err)
 	}
-	if again, err := p.Keep(s); again != s || err != nil {
-		t.Errorf("kept %v, %v", again, err)
-	}
+	p.keeps(t, s)
 	p.now = p.now.Add(ProxyRest)
 	if s, err = p.Keep(s); err != nil || number(s) == -1 {
 		t.Errorf("with proxies back: %v, %v", s, err)
@@ -128,10 +135,9 @@ func TestPolicyRequire(t *testing.T) {
 	p.rest(a)
 	p.now = p.now.Add(time.Minute)
 	p.rest(b)
-	for name, f := range map[string]func() (*Session, error){"a first one": func() (*Session, error) { return p.Keep(nil) }, "another": func() (*Session, error) { return p.Keep(a) }} {
-		_, err := f()
-		if !errors.Is(err, ErrNoProxies) || !strings.Contains(err.Error(), "all 2 are in cooldown") {
-			t.Errorf("%s: %v", name, err)
+	for _, s := range []*Session{nil, a} { // a first one, and another
+		if _, err := p.Keep(s); !errors.Is(err, ErrNoProxies) || !strings.Contains(err.Error(), "all 2 are in cooldown") {
+			t.Errorf("after %v: %v", s, err)
 		}
 	}
 	if a.closed.Load() { // it is the caller's to close
@@ -180,9 +186,7 @@ func TestRotate(t *testing.T) {
 	for range 3 {
 		p.take(t).Close() // so that the next identity's turn is that of s again
 		next, err := p.Rotate(s, tried...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		if slices.ContainsFunc(tried, func(old *Session) bool { return old.Proxy() == next.Proxy() }) {
 			t.Errorf("%v was tried", next)
 		}
@@ -197,27 +201,16 @@ func TestRotate(t *testing.T) {
 	if _, err := p.Rotate(s, tried...); !errors.Is(err, ErrNoProxy) {
 		t.Errorf("error %v", err)
 	}
-	if kept, err := p.Keep(s); kept != s || err != nil { // for the next page it will do
-		t.Errorf("kept %v, %v", kept, err)
-	}
+	p.keeps(t, s)                                                          // for the next page it will do
 	if next, err := p.Rotate(s); err != nil || next.Proxy() == s.Proxy() { // another page, nothing tried
 		t.Errorf("rotated to %v, %v", next, err)
 	}
 }
 
 func TestPoolConcurrently(t *testing.T) {
-	c := New(Config{})
-	t.Cleanup(c.Close)
-	var proxies []Proxy
-	for i := range 5 {
-		u, name, err := ParseProxy(fmt.Sprintf("proxy%d:1", i))
-		if err != nil {
-			t.Fatal(err)
-		}
-		proxies = append(proxies, Proxy{URL: u, Name: name})
-	}
+	c := newClient(t, Config{})
 	total := ProxyState{}
-	p := NewPool(c, PoolConfig{Policy: PolicyPrefer, Proxies: proxies, Identities: Browsers(), Changed: func(s ProxyState) {
+	p := NewPool(c, PoolConfig{Policy: PolicyPrefer, Proxies: proxiesOf(t, 5), Identities: Browsers(), Changed: func(s ProxyState) {
 		total.Successes += s.Successes
 		total.Failures += s.Failures
 	}})

@@ -10,7 +10,7 @@ import (
 )
 
 func TestParseProxy(t *testing.T) {
-	tests := []struct{ text, want, name string }{ // want "" = refused
+	for _, tt := range []struct{ text, want, name string }{ // want "" = refused
 		{"http://proxy.com:8080", "http://proxy.com:8080", ""},
 		{"proxy.com:8080", "http://proxy.com:8080", ""},
 		{"proxy.com", "", ""},
@@ -53,8 +53,7 @@ func TestParseProxy(t *testing.T) {
 		{"http://a%3Ab:pw@proxy.com", "", ""},
 		{"socks5://:pw@proxy.com", "", ""},
 		{"socks5://scout:" + strings.Repeat("p", 256) + "@proxy.com", "", ""},
-	}
-	for _, tt := range tests {
+	} {
 		u, name, err := ParseProxy(tt.text)
 		if tt.want == "" {
 			if !errors.Is(err, ErrBadProxy) || u != nil || name != "" {
@@ -73,9 +72,7 @@ func TestParseProxy(t *testing.T) {
 
 func TestParseProxies(t *testing.T) {
 	list, err := ParseProxies(strings.NewReader("\ufeff# ours\r\n\r\nproxy.com:1 # the first\r\n  socks5://scout:pw@b.com\t# the second\n\n#http://c.com\nPROXY.com:1\nhttps://d.com"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var got []string
 	for _, p := range list {
 		got = append(got, p.URL.String()+" "+p.Name)

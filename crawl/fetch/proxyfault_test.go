@@ -44,7 +44,7 @@ func TestProxyFailure(t *testing.T) {
 	t.Parallel()
 	const ours, hosts = true, false
 	basic := base64.StdEncoding.EncodeToString([]byte("scout:" + secret))
-	tests := []struct {
+	for _, tt := range []struct {
 		name        string
 		proxy       *proxyServer
 		schemes, to string // "" = all
@@ -73,8 +73,7 @@ func TestProxyFailure(t *testing.T) {
 		{name: "no TLS", proxy: &proxyServer{says: "HTTP/1.1 400 Bad Request\r\n\r\n"}, schemes: "https", blame: ours, class: yp.ClassTLS},
 		{name: "no SOCKS5", proxy: &proxyServer{says: "HTTP/1.1 400 Bad Request\r\n\r\n"}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
 		{name: "socks: not allowed", proxy: &proxyServer{socksCode: 2}, schemes: "socks5 socks5h", blame: ours, class: yp.ClassUnknown},
-	}
-	for _, tt := range tests {
+	} {
 		eachWay(t, func(t *testing.T, scheme, to string) {
 			if (tt.schemes != "" && !slices.Contains(strings.Fields(tt.schemes), scheme)) || (tt.to != "" && tt.to != to) {
 				return
@@ -131,8 +130,7 @@ func newProxy(p *proxyServer, site *target) *proxyServer {
 func TestProxyNameUnknown(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range proxySchemes {
-		c := New(Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
-		t.Cleanup(c.Close)
+		c := newClient(t, Config{IgnoreRobots: true, resolver: (&fakeDNS{}).resolver()})
 		s := open(t, c, parse(t, scheme+"://proxy.invalid:1"), Honest(""))
 		if e := mustFail(t, c, Request{URL: "http://acme.com/", Session: s}); !e.Proxy || e.Class != yp.ClassDNS {
 			t.Errorf("%s: blame %v: %v", scheme, e.Proxy, e)
@@ -143,8 +141,7 @@ func TestProxyNameUnknown(t *testing.T) {
 func TestProxyCertificateUnknown(t *testing.T) {
 	t.Parallel()
 	p := (&proxyServer{}).start(t, "https")
-	c := New(Config{IgnoreRobots: true})
-	t.Cleanup(c.Close)
+	c := newClient(t, Config{IgnoreRobots: true})
 	if e := mustFail(t, c, Request{URL: "http://acme.com/", Session: session(t, c, p)}); !e.Proxy || e.Class != yp.ClassTLS {
 		t.Errorf("blame %v: %v", e.Proxy, e)
 	}
@@ -167,7 +164,7 @@ func TestHostFailureThroughProxy(t *testing.T) {
 				"wrong.name.com:443": site.Listener.Addr().String(), "www.example.com:443": site.Listener.Addr().String(),
 			}
 			p := (&proxyServer{hosts: hosts}).start(t, scheme)
-			tests := []struct {
+			for _, tt := range []struct {
 				host, limit string
 				class       yp.ErrorClass
 				status      int
@@ -177,8 +174,7 @@ func TestHostFailureThroughProxy(t *testing.T) {
 				{"plain.example.com", "", yp.ClassTLS, 0},
 				{"wrong.name.com", "", yp.ClassTLS, 0},
 				{"www.example.com", "", yp.ClassAuthError, 407},
-			}
-			for _, tt := range tests {
+			} {
 				if scheme == "https" && tt.limit != "" {
 					continue // its own handshake would be the first to end
 				}
@@ -327,16 +323,12 @@ func TestPasswordIsNowhere(t *testing.T) {
 			}
 			c := newProxied(t, Config{Logger: zerolog.New(&out).Level(zerolog.TraceLevel), Observe: tell})
 			u, name, err := ParseProxy(scheme + "://scout:" + url.QueryEscape(secret) + "@" + p.ln.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			proxy := Proxy{ID: 7, URL: u, Name: name}
 			s := open(t, c, u, Browsers()[0])
 			pool := NewPool(c, PoolConfig{Policy: PolicyRequire, Proxies: []Proxy{proxy}, Changed: func(st ProxyState) { fmt.Fprintf(&out, "%+v %#v\n", st, st) }})
 			taken, err := pool.Keep(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			for _, path := range []string{"/200", "/away", "/429", "/held"} {
 				_, err := c.Get(t.Context(), Request{URL: path, Base: site.base, Session: s, MaxHold: time.Millisecond})
 				fmt.Fprintf(&out, "%v %+v %#v\n", err, err, err)

@@ -50,9 +50,7 @@ type proxyServer struct {
 func (p *proxyServer) start(t testing.TB, scheme string) *proxyServer {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	p.scheme, p.ln, p.conns, p.changed.L = scheme, ln, map[net.Conn]bool{}, &p.mu
 	p.wg.Go(p.accept)
 	t.Cleanup(p.kill)
@@ -310,9 +308,7 @@ var certificate = sync.OnceValue(func() tls.Certificate {
 func roots(t testing.TB) *x509.CertPool {
 	t.Helper()
 	cert, err := x509.ParseCertificate(certificate().Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(cert)
 	return pool
@@ -378,8 +374,7 @@ func noDNS(t testing.TB) *net.Resolver {
 func newProxied(t testing.TB, cfg Config) *Client {
 	t.Helper()
 	cfg.resolver, cfg.Roots = noDNS(t), roots(t)
-	c := New(cfg)
-	t.Cleanup(c.Close)
+	c := newClient(t, cfg)
 	return c
 }
 
@@ -396,9 +391,7 @@ func open(t testing.TB, c *Client, proxy *url.URL, id Identity) *Session {
 		m = &member{Proxy: Proxy{URL: proxy, Name: proxy.Redacted()}}
 	}
 	s, err := c.open(m, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return s
 }
 

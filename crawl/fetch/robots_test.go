@@ -46,7 +46,7 @@ func status(code int, header ...string) http.HandlerFunc {
 
 func TestRobotsAnswer(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
 		want   error // nil = the page is fetched
@@ -77,16 +77,13 @@ func TestRobotsAnswer(t *testing.T) {
 			_, _ = io.WriteString(w, "User-agent: *")
 		}, ErrRobotsUnavailable},
 		{"breaks off", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ErrRobotsUnavailable},
-	}
-	for _, tt := range tests {
+	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, Config{}, script(tt.answer))
 			r, err := s.get(t, "/a")
 			if tt.want == nil {
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				r.Release()
 				return
 			}
@@ -120,8 +117,7 @@ func TestRobotsCutShort(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rules, page := robotsThatBreakOff(t, tt.answer)
-			c := New(patiently(Config{}))
-			t.Cleanup(c.Close)
+			c := newClient(t, patiently(Config{}))
 			if e := mustFail(t, c, Request{URL: rules + "/a"}); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
 				t.Errorf("error %v", e)
 			}
@@ -133,8 +129,7 @@ func TestRobotsCutShort(t *testing.T) {
 	t.Run("a 404 that breaks off is one", func(t *testing.T) {
 		t.Parallel()
 		rules, pages := robotsThatBreakOff(t, "HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n<html>")
-		c := New(patiently(Config{}))
-		t.Cleanup(c.Close)
+		c := newClient(t, patiently(Config{}))
 		_, err := c.Get(t.Context(), Request{URL: rules + "/a"})
 		if errors.Is(err, ErrRobotsUnavailable) || pages.Load() == 0 {
 			t.Errorf("error %v, %d pages", err, pages.Load())
@@ -202,19 +197,6 @@ func TestRobotsOfRedirectTarget(t *testing.T) {
 	}
 }
 
-func TestRobotsIgnored(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, noRobots(), script(text("User-agent: *\nDisallow: /\nCrawl-delay: 100")))
-	for range 2 {
-		if got := s.page(t, "/a"); got != "page" {
-			t.Errorf("got %q", got)
-		}
-	}
-	if seen := s.observed(); len(seen) != 2 {
-		t.Errorf("%d requests", len(seen))
-	}
-}
-
 // Sixteen workers at once need one robots.txt, and the first one's giving up
 // takes it from nobody.
 func TestRobotsFetchedOnce(t *testing.T) {
@@ -261,9 +243,7 @@ func TestRobotsCachedForADay(t *testing.T) {
 		s := newPipeSite(t, Config{}, script(text("User-agent: *\nDisallow: /x"), text("User-agent: *\nDisallow: /a"), status(500), text("")))
 		ctx := t.Context()
 		for range 2 {
-			if err := s.get(ctx, "/a"); err != nil {
-				t.Error(err)
-			}
+			noErr(t, s.get(ctx, "/a"))
 		}
 		time.Sleep(robotsTTL)
 		if err := s.get(ctx, "/a"); !errors.Is(err, ErrDisallowed) {
@@ -304,27 +284,25 @@ func TestCloseWhileRobotsWait(t *testing.T) {
 func TestStopEndsWaits(t *testing.T) {
 	t.Parallel()
 	for wait, robots := range map[string]http.HandlerFunc{"turn": text(""), "robots.txt": status(503)} {
-		t.Run(wait, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				s := newPipeSite(t, Config{DelayMin: time.Hour}, script(robots))
-				if wait == "robots.txt" {
-					if err := s.get(t.Context(), "/a"); !errors.Is(err, ErrRobotsUnavailable) {
-						t.Errorf("error %v", err)
-					}
-				}
-				stop, cancel := context.WithCancel(t.Context())
-				done := make(chan error)
-				go func() {
-					_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", Stop: stop})
-					done <- err
-				}()
-				synctest.Wait()
-				cancel()
-				if err := <-done; !errors.Is(err, context.Canceled) {
+		inBubble(t, wait, func(t *testing.T) {
+			s := newPipeSite(t, Config{DelayMin: time.Hour}, script(robots))
+			if wait == "robots.txt" {
+				if err := s.get(t.Context(), "/a"); !errors.Is(err, ErrRobotsUnavailable) {
 					t.Errorf("error %v", err)
 				}
-				s.expect(t, "0s /robots.txt")
-			})
+			}
+			stop, cancel := context.WithCancel(t.Context())
+			done := make(chan error)
+			go func() {
+				_, err := s.client.Get(t.Context(), Request{URL: "http://acme.com/a", Stop: stop})
+				done <- err
+			}()
+			synctest.Wait()
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("error %v", err)
+			}
+			s.expect(t, "0s /robots.txt")
 		})
 	}
 }
@@ -337,9 +315,7 @@ func TestRedirectsArePaced(t *testing.T) {
 				http.Redirect(w, r, "/b", http.StatusFound)
 			}
 		})
-		if err := s.get(t.Context(), "/a"); err != nil {
-			t.Error(err)
-		}
+		noErr(t, s.get(t.Context(), "/a"))
 		s.expect(t, "0s /robots.txt", "2s /a", "4s /b")
 	})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestRobotsRules(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, robots, path string
 		want               bool
 	}{
@@ -61,17 +61,12 @@ func TestRobotsRules(t *testing.T) {
 		{"a page of HTML", "<!doctype html><html><body>Not found: sorry</body></html>", "/a", true},
 		{"just within 500 KiB", pad("User-agent: *\n", "\nDisallow: /a", robotsMax), "/a", false},
 		{"beyond 500 KiB", pad("User-agent: *\n", "\nDisallow: /a", robotsMax+len("Disallow: /a")), "/a", true},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			u, err := url.Parse("https://acme.com" + tt.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := parseRobots([]byte(tt.robots), "ypcrawl").allowed(u); got != tt.want {
-				t.Errorf("%s allowed: %v, want %v, by\n%.300s", tt.path, got, tt.want, tt.robots)
-			}
-		})
+	} {
+		u, err := url.Parse("https://acme.com" + tt.path)
+		noErr(t, err)
+		if got := parseRobots([]byte(tt.robots), "ypcrawl").allowed(u); got != tt.want {
+			t.Errorf("%s: %s allowed: %v, want %v, by\n%.300s", tt.name, tt.path, got, tt.want, tt.robots)
+		}
 	}
 }
 
@@ -81,7 +76,7 @@ func pad(head, tail string, size int) string {
 }
 
 func TestCrawlDelay(t *testing.T) {
-	tests := []struct {
+	for _, tt := range []struct {
 		name, robots string
 		want         time.Duration
 	}{
@@ -97,13 +92,10 @@ func TestCrawlDelay(t *testing.T) {
 		{"negative", "User-agent: *\nCrawl-delay: -5", 0},
 		{"a word", "User-agent: *\nCrawl-delay: slow", 0},
 		{"before any agent", "Crawl-delay: 5\nUser-agent: *\nDisallow: /a", 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := parseRobots([]byte(tt.robots), "ypcrawl").crawlDelay; got != tt.want {
-				t.Errorf("got %s, want %s", got, tt.want)
-			}
-		})
+	} {
+		if got := parseRobots([]byte(tt.robots), "ypcrawl").crawlDelay; got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }
 

@@ -119,15 +119,14 @@ func TestDirectSessions(t *testing.T) {
 	})
 	browser := open(t, s.client, nil, Browsers()[0])
 	honest := open(t, s.client, nil, Honest(""))
-	tests := []struct {
+	for _, tt := range []struct {
 		name, identity, via, agent, cookie string
 		session                            *Session
 	}{
 		{"none", "honest", ViaNone, "ypcrawl", "", nil},
 		{"honest", "honest", ViaNone, "ypcrawl", "", honest},
 		{"browser", "chrome-154-windows", ViaBrowser, Browsers()[0].header.Get("User-Agent"), "a=b", browser},
-	}
-	for _, tt := range tests {
+	} {
 		var seen []Observation
 		for range 2 {
 			mustGet(t, s.client, Request{URL: s.URL, Session: tt.session, Observe: func(o Observation) { seen = append(seen, o) }})
@@ -188,9 +187,8 @@ func TestSessionClose(t *testing.T) {
 		p := (&proxyServer{hosts: site.hosts()}).start(t, scheme)
 		c := newProxied(t, Config{})
 		s := session(t, c, p)
-		if _, err := fetchVia(t, c, s, site, "/quick"); err != nil {
-			t.Fatal(err)
-		}
+		_, err := fetchVia(t, c, s, site, "/quick")
+		noErr(t, err)
 		done := make(chan error)
 		go func() {
 			got, err := fetchVia(t, c, s, site, "/slow")
@@ -222,9 +220,8 @@ func TestClientClosesSessions(t *testing.T) {
 	p := (&proxyServer{hosts: site.hosts()}).start(t, "http")
 	c := newProxied(t, Config{})
 	s := session(t, c, p)
-	if _, err := fetchVia(t, c, s, site, "/"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fetchVia(t, c, s, site, "/")
+	noErr(t, err)
 	c.Close()
 	if _, err := fetchVia(t, c, s, site, "/"); !errors.Is(err, ErrClosed) {
 		t.Errorf("error %v", err)
@@ -242,9 +239,8 @@ func TestPaceIsTheHosts(t *testing.T) {
 	site := newTarget(t, "http", func(http.ResponseWriter, *http.Request) {})
 	p := (&proxyServer{hosts: site.hosts()}).start(t, "http")
 	c := newProxied(t, Config{IgnoreRobots: true, DelayMin: time.Hour})
-	if _, err := fetchVia(t, c, session(t, c, p), site, "/"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fetchVia(t, c, session(t, c, p), site, "/")
+	noErr(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
 	for _, s := range []*Session{nil, session(t, c, p)} {
