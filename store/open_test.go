@@ -62,7 +62,7 @@ func foreign(t *testing.T, path string, statements ...string) {
 func TestOpenFile(t *testing.T) {
 	t.Parallel()
 	schema := storetest.Schema(t)
-	cases := []struct {
+	for _, c := range []struct {
 		name string
 		make func(t *testing.T, path string)
 		cfg  store.Config
@@ -149,8 +149,7 @@ func TestOpenFile(t *testing.T) {
 			write(t, p, whole)
 		}},
 		{name: "an undamaged copy", make: func(t *testing.T, p string) { write(t, p, read(t, filled(t))) }},
-	}
-	for _, c := range cases {
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

@@ -9,84 +9,62 @@ import (
 // TestTakeApart: which elements in a card are cards, and what stays with whom.
 func TestTakeApart(t *testing.T) {
 	s := builtin(t, "yellowpages")
+	const end = "</div>"
+	card := func(id string) string { return `<div class="result" data-ypid="` + id + `">` }
+	ad := func(id string) string { return `<div class="paid-listing" ` + id + `>` }
+	name := func(name string) string { return `<a class="business-name">` + name + `</a>` }
+	phone := func(n string) string { return `<div class="phone">217 555 000` + n + `</div>` }
 	for _, c := range []struct {
 		name, body string
 		raw, bad   int
 		want       string // id, name and phone of each listing
 	}{
+		{"an unclosed card holds the next one", card("1") + name("A") + card("2") + name("B") + phone("2"), 2, 0, "1 A , 2 B 217 555 0002"},
+		{"a bad card that is not closed is no part of the next one", card("1") + card("2") + name("B") + end, 2, 1, "2 B "},
+		{"nor is the next one, when it is bad", card("1") + name("A") + card("2") + phone("2"), 2, 1, "1 A "},
 		{
-			"an unclosed card holds the next one", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="result" data-ypid="2"><a class="business-name">B</a><div class="phone">217 555 0002</div></div>`,
-			2, 0, "1 A , 2 B 217 555 0002",
+			"what follows the next card is not the first one's",
+			card("1") + name("A") + card("2") + name("B") + end + phone("9"), 2, 0, "1 A , 2 B ",
 		},
 		{
-			"a bad card that is not closed is no part of the next one", `<div class="result" data-ypid="1">` +
-				`<div class="result" data-ypid="2"><a class="business-name">B</a></div>`,
-			2, 1, "2 B ",
+			"an ad in a card is an insertion",
+			card("1") + name("A") + ad(`data-ypid="2"`) + name("B") + end + phone("1") + end, 2, 0, "1 A 217 555 0001, 2 B  ad",
 		},
 		{
-			"nor is the next one, when it is bad", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="result" data-ypid="2"><div class="phone">217 555 0002</div></div>`,
-			2, 1, "1 A ",
-		},
-		{
-			"what follows the next card is not the first one's", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="result" data-ypid="2"><a class="business-name">B</a></div><div class="phone">217 555 0009</div>`,
-			2, 0, "1 A , 2 B ",
-		},
-		{
-			"an ad in a card is an insertion", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="paid-listing" data-ypid="2"><a class="business-name">B</a></div><div class="phone">217 555 0001</div></div>`,
-			2, 0, "1 A 217 555 0001, 2 B  ad",
-		},
-		{
-			"an ad that tells its id in another way is one, too", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="paid-listing" data-analytics='{"ypid":"2"}'><a class="business-name">B</a><div class="phone">217 555 0002</div></div></div>` +
-				`<div class="result" data-ypid="3"><a class="business-name">C</a>` +
-				`<article class="srp-listing diamond-listing" data-ypid="4"><a class="business-name">D</a><div class="phone">217 555 0004</div></article></div>`,
+			"an ad that tells its id in another way is one, too", card("1") + name("A") + ad(`data-analytics='{"ypid":"2"}'`) + name("B") + phone("2") + end + end +
+				card("3") + name("C") + `<article class="srp-listing diamond-listing" data-ypid="4">` + name("D") + phone("4") + "</article>" + end,
 			4, 0, "1 A , 2 B 217 555 0002 ad, 3 C , 4 D 217 555 0004 ad",
 		},
 		{
-			"an element of a card's name in it, without id and name, is its content", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="result"><div class="phone">217 555 0001</div></div></div>`,
-			1, 0, "1 A 217 555 0001",
+			"an element of a card's name in it, without id and name, is its content",
+			card("1") + name("A") + `<div class="result">` + phone("1") + end + end, 1, 0, "1 A 217 555 0001",
+		},
+		{"a wrapper of the same id is the card", card("1") + phone("1") + card("1") + name("A") + end + end, 1, 0, "1 A 217 555 0001"},
+		{
+			"a wrapper without id and name is none",
+			`<div class="result">` + card("1") + name("A") + end + card("2") + name("B") + end + end, 2, 0, "1 A , 2 B ",
 		},
 		{
-			"a wrapper of the same id is the card", `<div class="result" data-ypid="1"><div class="phone">217 555 0001</div>` +
-				`<div class="result" data-ypid="1"><a class="business-name">A</a></div></div>`,
-			1, 0, "1 A 217 555 0001",
+			"an inner box of the same id, without a name, is the card's content", card("1") + name("A") +
+				`<div class="srp-listing" data-ypid="1">` + phone("1") + end + card("1") + `<div class="adr">1 Main St</div>` + end + end, 1, 0, "1 A 217 555 0001",
 		},
 		{
-			"a wrapper without id and name is none", `<div class="result"><div class="result" data-ypid="1"><a class="business-name">A</a></div>` +
-				`<div class="result" data-ypid="2"><a class="business-name">B</a></div></div>`,
-			2, 0, "1 A , 2 B ",
-		},
-		{
-			"an inner box of the same id, without a name, is the card's content", `<div class="result" data-ypid="1"><a class="business-name">A</a>` +
-				`<div class="srp-listing" data-ypid="1"><div class="phone">217 555 0001</div></div>` +
-				`<div class="result" data-ypid="1"><div class="adr">1 Main St</div></div></div>`,
-			1, 0, "1 A 217 555 0001",
-		},
-		{
-			"an ad's inner box is no second card", `<section class="featured-listings"><div class="result" data-ypid="1"><div class="srp-listing">` +
-				`<a class="business-name">A</a><div class="phone">217 555 0001</div></div></div></section>`,
-			1, 0, "1 A 217 555 0001 ad",
+			"an ad's inner box is no second card", `<section class="featured-listings">` + card("1") + `<div class="srp-listing">` +
+				name("A") + phone("1") + end + end + "</section>", 1, 0, "1 A 217 555 0001 ad",
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := parse(t, s, siteHTML(`<div id="main-content"><div class="search-results organic">`+c.body+"</div></div>"), srp, 200)
-			var got []string
-			for _, l := range p.Listings {
-				text := l.ID + " " + l.Name + " " + l.Phone
-				if l.Sponsored {
-					text += " ad"
-				}
-				got = append(got, text)
+		p := parse(t, s, siteHTML(`<div id="main-content"><div class="search-results organic">`+c.body+"</div></div>"), srp, 200)
+		var got []string
+		for _, l := range p.Listings {
+			text := l.ID + " " + l.Name + " " + l.Phone
+			if l.Sponsored {
+				text += " ad"
 			}
-			if all := strings.Join(got, ", "); all != c.want || p.Raw != c.raw || p.Bad != c.bad {
-				t.Errorf("got %q in %d cards, %d bad; want %q in %d, %d", all, p.Raw, p.Bad, c.want, c.raw, c.bad)
-			}
-		})
+			got = append(got, text)
+		}
+		if all := strings.Join(got, ", "); all != c.want || p.Raw != c.raw || p.Bad != c.bad {
+			t.Errorf("%s: got %q in %d cards, %d bad; want %q in %d, %d", c.name, all, p.Raw, p.Bad, c.want, c.raw, c.bad)
+		}
 	}
 	t.Run("thirty cards behind an unclosed one", func(t *testing.T) {
 		whole := resultsPage(30, 1)
@@ -103,8 +81,7 @@ func TestTakeApart(t *testing.T) {
 		}
 	})
 	t.Run("cards that are no more than a tag", func(t *testing.T) {
-		own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\ncards: {organic: [li], sponsored: [], sponsored_marks: []}\n"))
-		noError(t, err)
+		own := yellowWith(t, "cards: {organic: [li], sponsored: [], sponsored_marks: []}")
 		p := parse(t, own, siteHTML(`<ul class="search-results"><li data-ypid="1"><a class="business-name">A</a><ul class="categories"><li><a>Plumbers</a></li><li><a>Drains</a></li></ul></li></ul>`), srp, 200)
 		if p.Raw != 1 || len(p.Listings) != 1 || len(p.Listings[0].Categories) != 2 {
 			t.Errorf("got %d cards, %+v", p.Raw, p.Listings)

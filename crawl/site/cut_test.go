@@ -84,9 +84,7 @@ func TestEndTags(t *testing.T) {
 		"a site without end tags, within a tag": {"<html><body>" + card + "<div", "no_end_tags: true\n", true},
 		"a script of no length, open":           {card + `<script>`, "", true},
 	} {
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\n"+c.more))
-		noError(t, err)
-		p, err := s.ParsePage([]byte(c.page), finalURL(t), 200)
+		p, err := yellowWith(t, c.more).ParsePage([]byte(c.page), finalURL(t), 200)
 		if errors.Is(err, ErrCut) != c.cut || !c.cut && (err != nil || p.Outcome != OK) {
 			t.Errorf("%s: %v, want cut %v", name, err, c.cut)
 		}

@@ -111,21 +111,18 @@ func TestSectionsOfADefinition(t *testing.T) {
 		}
 	}
 	t.Run("the city in a named group", func(t *testing.T) {
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}\n"))
-		noError(t, err)
+		s := yellowWith(t, "base_url: https://x.example\nindex: {path: '^/(c|town)/(?P<city>[a-z-]+)$'}")
 		if x := parseIndex(t, s, column(`<a href="/town/mesa-az">Mesa</a>`), "https://x.example/state-az", 200, "AZ"); slugs(x) != "mesa-az" {
 			t.Errorf("got %v: %s", x.Cities, x.Reason)
 		}
 	})
 	t.Run("no index", func(t *testing.T) {
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nurls: {state_index: ''}\n"))
-		if err != nil || s.HasIndex() {
-			t.Errorf("got %v", err)
+		if yellowWith(t, "urls: {state_index: ''}").HasIndex() {
+			t.Error("it has one")
 		}
 	})
 	t.Run("a rule of its own replaces one", func(t *testing.T) {
-		s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nbase_url: https://x.example\nrules: {required: [phone], formats: {id: '^[a-z]+$'}}\n"))
-		noError(t, err)
+		s := yellowWith(t, "base_url: https://x.example\nrules: {required: [phone], formats: {id: '^[a-z]+$'}}")
 		got := fmt.Sprint(s.Check(&yp.Listing{ID: "abc", Name: "!", ProfileURL: "https://x.example/mip/1"}))
 		if want := `[phone: is missing name: "!" does not match [\pL\pN]]`; got != want {
 			t.Errorf("got %s, want %s", got, want)
@@ -241,11 +238,7 @@ func TestWebsite(t *testing.T) {
 func FuzzParseDefinition(f *testing.F) {
 	f.Add(smallDef)
 	for _, name := range Builtins() {
-		text, err := builtinYAML(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(text))
+		f.Add(string(builtin(f, name).YAML()))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse("f.yaml", []byte(text))

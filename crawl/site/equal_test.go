@@ -12,22 +12,20 @@ import (
 
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/region/regiontest"
+	"ypcrawl/store/storetest"
 )
 
-// noError ends the test with an error that there must not be.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = storetest.NoError
 
 // finalURL is where the test pages are said to come from.
-func finalURL(t testing.TB) *url.URL {
+func finalURL(t testing.TB) *url.URL { return urlOf(t, srp) }
+
+// yellowWith is the built-in source of that name with more in its definition.
+func yellowWith(t testing.TB, more string) *Source {
 	t.Helper()
-	u, err := url.Parse("https://www.yellowpages.com/springfield-il/plumbers")
+	s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\n"+more+"\n"))
 	noError(t, err)
-	return u
+	return s
 }
 
 func builtin(t testing.TB, name string) *Source {
@@ -116,8 +114,7 @@ func TestNextOutsideRegions(t *testing.T) {
 	} {
 		t.Run(css, func(t *testing.T) {
 			t.Parallel()
-			s, err := Parse("x.yaml", []byte("extends: yellowpages\nname: x\nnext: [{css: '"+css+"', attr: href}, {css: .pagination .far, attr: href}]\n"))
-			noError(t, err)
+			s := yellowWith(t, "next: [{css: '"+css+"', attr: href}, {css: .pagination .far, attr: href}]")
 			asked, spared := 0, 0
 			rapid.Check(t, func(rt *rapid.T) {
 				page := []byte(nextPage(func(what string, all ...string) string { return rapid.SampledFrom(all).Draw(rt, what) }))

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ypcrawl/yp"
 )
 
@@ -21,13 +23,11 @@ func resultsMain(x string) string {
 func bothWays(t *testing.T, body string, check func(*testing.T, *Page)) {
 	t.Helper()
 	for via, text := range map[string]string{"region": body, "whole": strings.Replace(body, "</body>", "</p></body>", 1)} {
-		t.Run(via, func(t *testing.T) {
-			p := parse(t, builtin(t, "yellowpages"), text, srp, 200)
-			if p.Via != via {
-				t.Errorf("read by %s, want %s", p.Via, via)
-			}
-			check(t, p)
-		})
+		p := parse(t, builtin(t, "yellowpages"), text, srp, 200)
+		if p.Via != via {
+			t.Errorf("%s: read by %s, want %s", via, p.Via, via)
+		}
+		check(t, p)
 	}
 }
 
@@ -75,8 +75,7 @@ func TestHeadLinkAtEnd(t *testing.T) {
 }
 
 func TestPageInPath(t *testing.T) {
-	s, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nurls: {target: '/{city_slug}/{category_slug}/page-{page}'}\n"))
-	noError(t, err)
+	s := yellowWith(t, "urls: {target: '/{city_slug}/{category_slug}/page-{page}'}")
 	const at = "https://www.yellowpages.com/springfield-il/plumbers/page-2"
 	for link, want := range map[string]string{"page-3": at[:len(at)-1] + "3", "page-1": "", "/reno-nv/plumbers/page-3": ""} {
 		p := parse(t, s, resultsMain(`<div class="organic">`+resultCard("")+`</div><a rel="next" href="`+link+`">x</a>`), at, 200)
@@ -115,9 +114,8 @@ func TestCardParts(t *testing.T) {
 			bothWays(t, resultsMain(`<div class="organic">`+resultCard(c.html)+`</div>`), func(t *testing.T, p *Page) {
 				l := p.Listings[0]
 				got := yp.Listing{Street: l.Street, City: l.City, State: l.State, PostalCode: l.PostalCode, ServiceArea: l.ServiceArea, Phone: l.Phone, ReviewCount: l.ReviewCount}
-				if got.Street != c.want.Street || got.City != c.want.City || got.State != c.want.State || got.PostalCode != c.want.PostalCode ||
-					got.ServiceArea != c.want.ServiceArea || got.Phone != c.want.Phone || got.ReviewCount != c.want.ReviewCount {
-					t.Errorf("got %+v, want %+v", got, c.want)
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Error(diff)
 				}
 			})
 		})

@@ -1,52 +1,103 @@
 package site
 
 import (
+	"cmp"
+	"encoding/json"
 	"flag"
 	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/yp"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden is what a golden file holds of a page.
+// golden is what a golden file holds of a page: of results, of a listing's own page or of an index.
 type golden struct {
 	Outcome  string       `json:"outcome"`
 	Code     yp.ErrorCode `json:"code"`
 	Reason   string       `json:"reason"`
 	Via      string       `json:"via,omitempty"`
+	Regions  bool         `json:"regions,omitempty"` // the regions of a listing's own page were enough
 	Raw      int          `json:"raw"`
 	Bad      int          `json:"bad"`
 	Total    int          `json:"total,omitempty"`
 	NextURL  string       `json:"next_url,omitempty"`
 	NotFound bool         `json:"not_found,omitempty"`
 	Listings []yp.Listing `json:"listings,omitempty"`
+	Detail   *yp.Detail   `json:"detail,omitempty"`
+	Cities   []goldenCity `json:"cities,omitempty"`
 }
 
-// answers tells for which pages the URL or the status is not the usual one.
-func answer(t *testing.T, name string) (final *url.URL, status int) {
-	t.Helper()
-	final, status = finalURL(t), 200
-	switch name {
-	case "homepage":
-		final = &url.URL{Scheme: "https", Host: "www.yellowpages.com", Path: "/"}
-	case "not_found", "block_not_found", "block_in_chrome":
-		status = 404
-	}
-	return final, status
+type goldenCity struct {
+	Slug  string `json:"slug"`
+	Name  string `json:"name"`
+	State string `json:"state"`
 }
 
+// TestGoldenPages compares what is read of every page with its golden file.
 func TestGoldenPages(t *testing.T) {
-	s := builtin(t, "yellowpages")
-	goldenPages(t, "", 20, func(t *testing.T, name string, page []byte) any {
-		final, status := answer(t, name)
-		p, err := s.ParsePage(page, final, status)
-		noError(t, err)
-		return goldenOf(p)
-	})
+	yellow, demo, own := builtin(t, "yellowpages"), builtin(t, "demo"), prairie(t)
+	status := map[string]int{"not_found": 404, "block_not_found": 404, "block_in_chrome": 404, "missing": 404}
+	ids := map[string]string{"current": "467123456", "hidden_email": "12", "demo": "11732592"}
+	for folder, least := range map[string]int{"": 20, "detail": 9, "index": 8, "structured": 17} {
+		pages := regiontest.Golden(t, filepath.Join(pagesDir, folder))
+		if delete(pages, "empty"); len(pages) < least {
+			t.Errorf("%s: found %d pages", folder, len(pages))
+		}
+		for file, page := range pages {
+			name := strings.TrimSuffix(file, ".html")
+			t.Run(name, func(t *testing.T) {
+				s, status, body := yellow, cmp.Or(status[name], 200), []byte(page)
+				if name == "demo" {
+					s = demo
+				}
+				at := func(path string) *url.URL { return urlOf(t, strings.TrimSuffix(s.BaseURL().String(), "/")+path) }
+				var p *Page
+				var err error
+				regions := false
+				switch folder {
+				case "detail":
+					final := at("/springfield-il/mip/some-name-" + cmp.Or(ids[name], "400001"))
+					p, err = s.ParseDetail(body, final, status)
+					regions = s.detailRegions(body, final, status) != nil
+				case "index":
+					p, err = s.ParseIndex(body, at("/state-az?page=a"), status, "AZ")
+				case "structured":
+					p, err = own.ParsePage(body, urlOf(t, prairieList), status)
+				default:
+					p, err = s.ParsePage(body, at(map[bool]string{true: "/", false: "/springfield-il/plumbers"}[name == "homepage"]), status)
+				}
+				noError(t, err)
+				got := golden{
+					p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, regions, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound,
+					p.Listings, p.Detail, nil,
+				}
+				for _, c := range p.Cities {
+					got.Cities = append(got.Cities, goldenCity{c.Address, c.Shown, c.State})
+				}
+				compareGolden(t, filepath.Join(pagesDir, folder, name+".golden.json"), got)
+			})
+		}
+	}
 }
 
-func goldenOf(p *Page) golden {
-	return golden{p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound, p.Listings}
+func compareGolden(t *testing.T, file string, page golden) {
+	t.Helper()
+	got, err := json.MarshalIndent(page, "", "  ")
+	noError(t, err)
+	if *update {
+		noError(t, os.WriteFile(file, append(got, '\n'), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	noError(t, err)
+	if diff := gocmp.Diff(strings.TrimSpace(string(want)), string(got)); diff != "" {
+		t.Errorf("%s (-want +got; -update writes the file anew)\n%s", file, diff)
+	}
 }

@@ -26,15 +26,13 @@ func TestFillFromJSONLD(t *testing.T) {
 		"hours":         {`<script type="application/ld+json">` + acme + `,"openingHours":["Mo-Fr 08:00-17:00"],` + hours + `}</script>`, "Mo-Fr 08:00-17:00"},
 		"hours by days": {`<script type="application/ld+json">` + acme + `,` + hours + `}</script>`, "Mo,Tu 9:00 AM-5:00 PM"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			page := siteHTML(card + c.script)
-			l := parse(t, s, page, srp, 200).Listings[0]
-			got := []string{l.Phone, l.PhoneE164, l.Street, l.City, l.State, l.PostalCode, strings.Join(l.Hours, ";")}
-			if diff := cmp.Diff([]string{"217-555-0301", "+12175550301", "1 Main St", "Springfield", "IL", "62701", c.hours}, got); diff != "" {
-				t.Error(diff)
-			}
-			checkResults(t, s, []byte(page))
-		})
+		page := siteHTML(card + c.script)
+		l := parse(t, s, page, srp, 200).Listings[0]
+		got := []string{l.Phone, l.PhoneE164, l.Street, l.City, l.State, l.PostalCode, strings.Join(l.Hours, ";")}
+		if diff := cmp.Diff([]string{"217-555-0301", "+12175550301", "1 Main St", "Springfield", "IL", "62701", c.hours}, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		checkResults(t, s, []byte(page))
 	}
 }
 

@@ -67,15 +67,13 @@ func TestOutcomes(t *testing.T) {
 		{"7 nor does chrome in a template", `<html><body><template><title>x | The Real Yellow Pages</title><div id="main-header"></div></template></body></html>`, srp, 200, Unrecognised},
 		{"8 no sign", main("<div>?</div>"), srp, 200, HTMLChanged},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			p := parse(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
-			if p.Outcome != c.want || p.Reason == "" {
-				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
-			}
-			if want := c.want == NoListings && c.status >= 400; p.NotFound != want {
-				t.Errorf("NotFound = %t, want %t", p.NotFound, want)
-			}
-		})
+		p := parse(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
+		if p.Outcome != c.want || p.Reason == "" {
+			t.Errorf("%s: got %v (%q), want %v", c.name, p.Outcome, p.Reason, c.want)
+		}
+		if want := c.want == NoListings && c.status >= 400; p.NotFound != want {
+			t.Errorf("%s: NotFound = %t, want %t", c.name, p.NotFound, want)
+		}
 	}
 	t.Run("Code", func(t *testing.T) {
 		want := map[Outcome]yp.ErrorCode{
@@ -99,8 +97,7 @@ func adSaying(words string) string {
 // TestTitleIsTheSites checks what a page without the site's ids can be known by. A definition that
 // writes a title in lower case means it in any.
 func TestTitleIsTheSites(t *testing.T) {
-	own, err := Parse("own.yaml", []byte("extends: yellowpages\nname: own\nchrome: {selectors: [], titles: [yellow pages]}\n"))
-	noError(t, err)
+	own := yellowWith(t, "chrome: {selectors: [], titles: [yellow pages]}")
 	for s, titles := range map[*Source]map[bool][]string{
 		builtin(t, "yellowpages"): {
 			true: {
@@ -166,10 +163,13 @@ func TestHostilePages(t *testing.T) {
 	t.Run("NestingBomb", func(t *testing.T) {
 		t.Parallel()
 		for _, n := range []int{600, 100_000} {
-			_, err := s.ParsePage([]byte(siteHTML(strings.Repeat("<div>", n)+aCard+strings.Repeat("</div>", n))), finalURL(t), 200)
-			var pe *ParseError
-			if !errors.As(err, &pe) || !errors.Is(err, region.ErrTooDeep) || !pe.Permanent() {
-				t.Errorf("%d: got %v, want a permanent ErrTooDeep", n, err)
+			body := []byte(siteHTML(strings.Repeat("<div>", n) + aCard + strings.Repeat("</div>", n)))
+			for kind, read := range readers(t) {
+				err := read(body)
+				var pe *ParseError
+				if !errors.As(err, &pe) || !errors.Is(err, region.ErrTooDeep) || !pe.Permanent() {
+					t.Errorf("%s, %d: got %v, want a permanent ErrTooDeep", kind, n, err)
+				}
 			}
 		}
 	})

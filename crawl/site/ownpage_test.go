@@ -78,12 +78,10 @@ func TestOwnPages(t *testing.T) {
 		"microdata":                {"", `<div itemscope itemtype="https://schema.org/Plumber"><h1 itemprop="name">Business 3</h1><b itemprop="telephone">217-555-0103</b><a itemprop="email" href="mailto:info@business3.com">m</a></div>`, "info@business3.com"},
 		"named by its title alone": {`<meta property="og:title" content="Business 3 | Prairie Directory">` + ldOf(`{"@type":"Plumber","telephone":"(217) 555-0103","email":"info@business3.com"}`), "", "info@business3.com"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := parseDetail(t, s, ownPageOf(c.head, c.main), ownURL, 200)
-			if p.Outcome != OK || p.Detail.Email != c.email || p.Detail.Name != "Business 3" || p.Detail.ID != "400003" || p.Detail.Social != nil {
-				t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.Detail)
-			}
-		})
+		p := parseDetail(t, s, ownPageOf(c.head, c.main), ownURL, 200)
+		if p.Outcome != OK || p.Detail.Email != c.email || p.Detail.Name != "Business 3" || p.Detail.ID != "400003" || p.Detail.Social != nil {
+			t.Errorf("%s: %v (%s): %+v", name, p.Outcome, p.Reason, p.Detail)
+		}
 	}
 }
 
@@ -110,11 +108,9 @@ func TestOwnPagesWithoutData(t *testing.T) {
 		"another host":            {ownPageOf(ldOf(ownBusiness), ""), "https://other.example.org/biz/business-3-400003", 200, Redirected},
 		"a list":                  {listPage(9, 9, ""), prairieList, 200, Redirected},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
-				t.Errorf("%v (%s): %+v, want %v", p.Outcome, p.Reason, p.Detail, c.want)
-			}
-		})
+		if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
+			t.Errorf("%s: %v (%s): %+v, want %v", name, p.Outcome, p.Reason, p.Detail, c.want)
+		}
 	}
 }
 

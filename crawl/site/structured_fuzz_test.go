@@ -1,39 +1,25 @@
 package site
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
-
-func addStructuredSeeds(f *testing.F) {
-	f.Helper()
-	files, err := filepath.Glob(filepath.Join(structuredDir, "*.html"))
-	if err != nil || len(files) == 0 {
-		f.Fatal(err)
-	}
-	for _, file := range files {
-		body, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(body)
-	}
-}
 
 // FuzzStructured checks that any page is read without a panic, the same way
 // twice, and that its listings have ids and names, each id once, within their
 // bounds.
 func FuzzStructured(f *testing.F) {
-	addStructuredSeeds(f)
-	s, final := prairie(f), prairieURL(f)
+	for _, page := range regiontest.Golden(f, structuredDir) {
+		f.Add([]byte(page))
+	}
+	s, final := prairie(f), urlOf(f, prairieList)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p, err := s.ParsePage(body, final, 200)
 		if err != nil {

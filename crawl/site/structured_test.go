@@ -2,7 +2,6 @@ package site
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"testing"
 )
@@ -26,22 +25,6 @@ func prairie(t testing.TB) *Source {
 	s, err := Parse("prairie.yaml", []byte(prairieDef))
 	noError(t, err)
 	return s
-}
-
-func prairieURL(t testing.TB) *url.URL {
-	t.Helper()
-	u, err := url.Parse("https://dir.example.com/springfield-il/plumbers")
-	noError(t, err)
-	return u
-}
-
-func TestStructuredGolden(t *testing.T) {
-	s := prairie(t)
-	goldenPages(t, "structured", 17, func(t *testing.T, _ string, page []byte) any {
-		p, err := s.ParsePage(page, prairieURL(t), 200)
-		noError(t, err)
-		return goldenOf(p)
-	})
 }
 
 // listPage writes a page with n businesses in JSON-LD: of those the first
