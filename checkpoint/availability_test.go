@@ -173,9 +173,7 @@ func TestAvailable(t *testing.T) {
 		if odd := table(rt, db, `SELECT v.id, schedule_status FROM v_crawler_status v JOIN targets_available a ON a.id = v.id WHERE schedule_status <> 'DUE'`); len(odd) > 0 {
 			rt.Fatalf("available, and yet %v", odd)
 		}
-		if _, err := b.Wake(t.Context(), b.scope); err != nil {
-			rt.Fatalf("%v", err)
-		}
+		b.wake(rt, b.scope)
 		o, err := b.Look(t.Context(), b.scope, 100, 0)
 		if err != nil || o.Availability.Open() && o.Ready != len(want) {
 			rt.Fatalf("the outlook is %+v (%v), the view has %d", o, err, len(want))

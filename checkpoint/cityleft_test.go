@@ -17,8 +17,7 @@ func (b *bundle) searches(t *testing.T, clock *clock, shown map[string]string) {
 	t.Helper()
 	clock.Move(8 * 24 * 3600e9)
 	scope := store.Scope{SourceID: b.scope.SourceID, States: []string{"AZ"}}
-	_, err := b.Wake(t.Context(), scope)
-	noErr(t, err)
+	b.wake(t, scope)
 	for {
 		c, err := b.Claim(t.Context(), b.worker(0), scope, 5)
 		if err != nil {
@@ -29,8 +28,7 @@ func (b *bundle) searches(t *testing.T, clock *clock, shown map[string]string) {
 			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + p.Listings[i].ID
 		}
 		p.Raw = len(p.Listings)
-		_, err = b.CommitPage(t.Context(), c, p)
-		noErr(t, err)
+		b.save(t, c, p)
 	}
 }
 
@@ -38,8 +36,7 @@ func (b *bundle) searches(t *testing.T, clock *clock, shown map[string]string) {
 func (b *bundle) readsIndex(t *testing.T, clock *clock, slugs ...string) {
 	t.Helper()
 	clock.Move(8 * 24 * time.Hour)
-	_, err := b.Wake(t.Context(), b.indexes("AZ"))
-	noErr(t, err)
+	b.wake(t, b.indexes("AZ"))
 	b.readIndex(t, slugs...)
 }
 

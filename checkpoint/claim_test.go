@@ -1,11 +1,13 @@
 package checkpoint_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
@@ -82,43 +84,44 @@ func (b *bundle) claim(t testing.TB, n int) *checkpoint.Claim {
 	return c
 }
 
+// wake plans what is due, and says how much.
+func (b *bundle) wake(t tester, s store.Scope) int {
+	t.Helper()
+	n, err := b.Wake(context.Background(), s)
+	noErr(t, err)
+	return n
+}
+
+// save commits a page that must be taken.
+func (b *bundle) save(t tester, c *checkpoint.Claim, p yp.Page) checkpoint.Committed {
+	t.Helper()
+	out, err := b.CommitPage(context.Background(), c, p)
+	noErr(t, err)
+	return out
+}
+
+// orphan takes back whatever is held, as of a worker whose heartbeat has stopped.
+func (b *bundle) orphan(t tester) checkpoint.Recovered {
+	t.Helper()
+	execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
+	rec, err := b.RecoverStale(context.Background(), store.Scope{}, time.Hour)
+	noErr(t, err)
+	return rec
+}
+
+// TestClaim: what is claimed is of the scope, and tells all of its target. (In which order, the model says.)
 func TestClaim(t *testing.T) {
 	t.Parallel()
-	t.Run("takes by priority then id, at most maxPerState of a state", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 6, "CA", "TX")
-		var last [2]int64
-		for i := range 4 {
-			c, err := b.Claim(t.Context(), b.worker(i), b.scope, 2)
-			noErr(t, err)
-			now := [2]int64{int64(c.Priority), c.TargetID}
-			if now[0] < last[0] || now[0] == last[0] && now[1] <= last[1] {
-				t.Errorf("claim %d: (priority, id) %v after %v", i, now, last)
-			}
-			last = now
-			if c.Token != 1 || c.PageCurrent != 0 || c.Place.City == "" || c.Place.CategorySlug == "" {
-				t.Errorf("claim is not filled: %+v", c)
-			}
-		}
-		if _, err := b.Claim(t.Context(), b.worker(9), b.scope, 2); !errors.Is(err, checkpoint.ErrNothing) {
-			t.Errorf("both states are full: got %v, want ErrNothing", err)
-		}
-	})
-	t.Run("category and city filters", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 3, "CA")
-		b.scope.CategoryIDs = b.cats[1:]
-		c := b.claim(t, 0)
-		storetest.Equal(t, "got category", c.Place.Category, "Dentists")
-		b.scope.CityIDs = []int64{3}
-		c = b.claim(t, 1)
-		if c.Place.City != "City 2" || c.Place.Category != "Dentists" {
-			t.Errorf("got %+v, want Dentists in City 2", c.Place)
-		}
-		if _, err := b.Claim(t.Context(), b.worker(2), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
-			t.Errorf("got %v, want ErrNothing", err)
-		}
-	})
+	b := setup(t, 3, "CA")
+	b.scope.CategoryIDs, b.scope.CityIDs = b.cats[1:], []int64{3}
+	c := b.claim(t, 0)
+	want := yp.Place{City: "City 2", CitySlug: "city-2-CA", State: "CA", Category: "Dentists", CategorySlug: "dentists"}
+	if c.Place != want || c.Token != 1 || c.PageCurrent != 0 {
+		t.Errorf("claimed %+v, want %+v", c, want)
+	}
+	if _, err := b.Claim(t.Context(), b.worker(1), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
+		t.Errorf("got %v, want ErrNothing", err)
+	}
 }
 
 // TestPlacesInAState: at most so many searches of a state are in progress at once; other

@@ -30,9 +30,7 @@ func cards(ids ...string) []yp.Listing {
 func (b *bundle) due(t *testing.T) {
 	t.Helper()
 	execute(t, b.DB(), `UPDATE targets SET wait_reason = 'recrawl', not_before = '2026-01-01T00:00:00.000Z' WHERE status = 'DONE' AND kind = 'search'`)
-	if _, err := b.Wake(t.Context(), b.scope); err != nil {
-		t.Fatal(err)
-	}
+	b.wake(t, b.scope)
 }
 
 // again makes the target due at once and commits one page of its next crawl.
@@ -89,9 +87,7 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 		for range 2 {
 			b.due(t)
 			c := b.claim(t, 0)
-			if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")}); err != nil {
-				t.Fatal(err)
-			}
+			b.save(t, c, yp.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")})
 			noErr(t, b.Complete(t.Context(), c, "", "", confirmed))
 		}
 		storetest.Equal(t, "b is gone", table(t, b.DB(), goneRows)[0] == "b", confirmed)
@@ -112,9 +108,7 @@ func TestCompleteInOneGo(t *testing.T) {
 			b.again(t, yp.Page{NextURL: "/2", Last: true, Listings: cards("a")})
 			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE status = 'DONE'`)
 			clock.Move(rest)
-			if _, err := b.CommitPage(t.Context(), b.claim(t, 0), yp.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")}); err != nil {
-				t.Fatal(err)
-			}
+			b.save(t, b.claim(t, 0), yp.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")})
 		}
 		if gone, want := table(t, b.DB(), goneRows)[0] == "b", rest < checkpoint.IndexRest; gone != want {
 			t.Errorf("after a rest of %v: b is gone: %v, want %v", rest, gone, want)

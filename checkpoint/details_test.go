@@ -30,9 +30,7 @@ func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Cl
 		}
 		p.Listings = append(p.Listings, l)
 	}
-	if _, err := b.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	b.save(t, c, p)
 	return c
 }
 
@@ -51,9 +49,7 @@ func (b *bundle) details(states ...string) store.Scope {
 // take plans what is due and claims, and returns the listing's id, "" for nothing.
 func (b *bundle) take(t *testing.T, s store.Scope) (*checkpoint.Claim, string) {
 	t.Helper()
-	if _, err := b.Wake(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	b.wake(t, s)
 	c, err := b.Claim(t.Context(), b.worker(0), s, 5)
 	if errors.Is(err, checkpoint.ErrNothing) {
 		return nil, ""
@@ -70,9 +66,7 @@ func (b *bundle) readAll(t *testing.T, s store.Scope) (ids string) {
 		if c == nil {
 			return strings.TrimSpace(ids)
 		}
-		if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}}); err != nil {
-			t.Fatal(err)
-		}
+		b.save(t, c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}})
 		ids += id + " "
 	}
 }

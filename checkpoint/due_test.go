@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,60 +50,31 @@ func TestLook(t *testing.T) {
 	})
 }
 
-// TestNextDue: the first that falls due by itself, on both sides of the horizon.
+// TestNextDue: the earliest that falls due by itself, on both sides of the horizon.
 func TestNextDue(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, set string }{
-		{"a short backoff", `wait_reason = 'backoff', not_before = %s`},
-		{"a rest", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = %s`},
-		{"a crawl that is due again", `status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = %s`},
-		{"a crawl that is due, in its gap", `status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = %s`},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			b, clock := setupClock(t, 1, "CA") // 2 targets
-			b.claim(t, 0)
-			clock.Move(3 * time.Minute)
-			at := clock.Now().Add(90 * time.Second)
-			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set+` WHERE id = 2`, "'"+yp.FormatTime(at)+"'"))
-			for _, s := range []struct {
-				horizon time.Duration
-				want    time.Time
-			}{{0, time.Time{}}, {90*time.Second - time.Millisecond, time.Time{}}, {90 * time.Second, at}, {time.Hour, at}} {
-				if o := b.outlook(t, 1, s.horizon); o.Ready != 0 || !o.Next.Equal(s.want) {
-					t.Errorf("horizon %s: %+v, want next %s", s.horizon, o, stamp(s.want))
-				}
+	b, clock := setupClock(t, 2, "CA") // 4 targets
+	at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.Now().Add(d)) + "'" }
+	execute(t, b.DB(), `UPDATE targets SET wait_reason = 'backoff', not_before = `+at(3*time.Minute)+` WHERE id = 1`,
+		`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = `+at(2*time.Minute)+` WHERE id = 2`,
+		`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute)+` WHERE id = 3`,
+		`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+at(30*time.Second)+` WHERE id = 4`)
+	for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute} {
+		for horizon, next := range map[time.Duration]time.Time{0: {}, want - time.Millisecond: {}, want: clock.Now().Add(want), time.Hour: clock.Now().Add(want)} {
+			if o := b.outlook(t, 1, horizon); o.Ready != 0 || !o.Next.Equal(next) {
+				t.Errorf("with %d gone, horizon %s: %+v, want next %s", i, horizon, o, stamp(next))
 			}
-			for i, early := range []time.Duration{time.Millisecond, 0} {
-				clock.Move(at.Add(-early).Sub(clock.Now()))
-				if n, err := b.Wake(t.Context(), b.scope); err != nil || n != i {
-					t.Errorf("%s early: woke %d (%v), want %d", early, n, err, i)
-				}
-			}
-			b.claim(t, 1)
-		})
-	}
-	t.Run("the earliest of all", func(t *testing.T) {
-		t.Parallel()
-		b, clock := setupClock(t, 2, "CA") // 4 targets
-		at := func(d time.Duration) string { return "'" + yp.FormatTime(clock.Now().Add(d)) + "'" }
-		execute(t, b.DB(), `UPDATE targets SET wait_reason = 'backoff', not_before = `+at(3*time.Minute)+` WHERE id = 1`,
-			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = `+at(2*time.Minute)+` WHERE id = 2`,
-			`UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = `+at(time.Minute)+` WHERE id = 3`,
-			`UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+at(30*time.Second)+` WHERE id = 4`)
-		for i, want := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 3 * time.Minute} {
-			if o := b.outlook(t, 1, time.Hour); !o.Next.Equal(clock.Now().Add(want)) {
-				t.Errorf("with %d gone: next %s, want in %s", i, stamp(o.Next), want)
-			}
-			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET enabled = 0 WHERE id = %d`, []int{4, 3, 2, 1}[i]))
 		}
-	})
+		execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET enabled = 0 WHERE id = %d`, []int{4, 3, 2, 1}[i]))
+	}
 }
 
 // TestClockSetBack: a wait that no rule could have set is the mark of a clock that
 // was set back since, and over.
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
+	b, clock := setupClock(t, 1, "CA")
+	b.scope.CategoryIDs = b.cats[:1]
 	for _, c := range []struct {
 		name  string
 		set   string
@@ -120,20 +92,14 @@ func TestClockSetBack(t *testing.T) {
 		{"a month, of one that is crawled monthly", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, wait_reason = 'recrawl', not_before = %s`, 31 * 24 * time.Hour, false},
 		{"no month that there is", `status = 'DONE', finished_at = 'x', crawl_frequency_minutes = 43200, wait_reason = 'recrawl', not_before = %s`, 31*24*time.Hour + time.Millisecond, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			b, clock := setupClock(t, 1, "CA")
-			b.scope.CategoryIDs = b.cats[:1]
-			execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET `+c.set, "'"+yp.FormatTime(clock.Now().Add(c.ahead))+"'"))
-			if _, err := b.Wake(t.Context(), b.scope); err != nil {
-				t.Fatal(err)
-			}
-			storetest.Equal(t, "it is ready", b.outlook(t, 1, 0).Ready == 1, c.free)
-			_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
-			if c.free && err != nil || !c.free && !errors.Is(err, checkpoint.ErrNothing) {
-				t.Errorf("claimed: %v", err)
-			}
-		})
+		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, wait_reason = NULL, not_before = NULL, backoff_level = 0, crawl_frequency_minutes = 10080`,
+			fmt.Sprintf(`UPDATE targets SET `+c.set, "'"+yp.FormatTime(clock.Now().Add(c.ahead))+"'"))
+		b.wake(t, b.scope)
+		storetest.Equal(t, c.name+": it is ready", b.outlook(t, 1, 0).Ready == 1, c.free)
+		if id := strings.Join(b.claimAll(t), " "); (id == "1") != c.free {
+			t.Errorf("%s: claimed %q", c.name, id)
+		}
+		execute(t, b.DB(), `UPDATE targets SET status = 'STUCK', wait_reason = NULL, not_before = NULL, claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL`)
 	}
 }
 
@@ -151,18 +117,14 @@ func TestWake(t *testing.T) {
 		`UPDATE targets SET status = 'FAILED', paused = 1, last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+past+` WHERE id = 4`,
 		`UPDATE targets SET enabled = 0, wait_reason = 'backoff', not_before = `+past+` WHERE id = 5`,
 		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 6`)
-	if n, err := b.Wake(t.Context(), b.scope); err != nil || n != 5 {
-		t.Errorf("woke %d (%v), want 5", n, err)
-	}
+	storetest.Equal(t, "targets woken", b.wake(t, b.scope), 5)
 	const q = `SELECT status, crawl_status, enabled, consecutive_failures, backoff_level, not_before, page_current, raw_count, next_page_url, recoveries, wait_reason
 		FROM targets JOIN (SELECT id, crawl_status FROM v_crawler_status) USING (id) ORDER BY id`
 	same(t, "targets", table(t, b.DB(), q), []string{
 		"PLANNED|degraded|1|3|1||2|60|/3|0|", "PLANNED|active|1|1|0||2|60|/3|0|", "PLANNED|active|1|0|0||0|0||0|",
 		"PLANNED|paused|1|0|1||2|60|/3|0|", "PLANNED|active|0|0|0||2|60|/3|0|", "PARKED|failed|1|0|0||2|60|/3|2|",
 	})
-	if n, err := b.Wake(t.Context(), b.scope); err != nil || n != 0 {
-		t.Errorf("again: woke %d (%v)", n, err)
-	}
+	storetest.Equal(t, "targets woken", b.wake(t, b.scope), 0)
 	for _, want := range []int64{1, 2, 3} {
 		c, err := b.Claim(t.Context(), b.worker(int(want)), b.scope, 5)
 		if err != nil || c.TargetID != want {
@@ -171,44 +133,6 @@ func TestWake(t *testing.T) {
 	}
 	if c, err := b.Claim(t.Context(), b.worker(9), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
 		t.Errorf("claimed %+v (%v), want nothing", c, err)
-	}
-}
-
-// TestResuming: whoever goes on with an interrupted crawl waits for nothing.
-func TestResuming(t *testing.T) {
-	t.Parallel()
-	for name, interrupt := range map[string]func(t *testing.T, b *bundle, c *checkpoint.Claim){
-		"released": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
-			noErr(t, b.Release(t.Context(), c, "stop"))
-		},
-		"recovered": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
-			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-			if _, err := b.RecoverStale(t.Context(), store.Scope{}, time.Hour); err != nil {
-				t.Fatal(err)
-			}
-		},
-		"its run is over": func(t *testing.T, b *bundle, _ *checkpoint.Claim) {
-			noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
-			var err error
-			b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "again", false)
-			noErr(t, err)
-		},
-		"failed, and reset": func(t *testing.T, b *bundle, c *checkpoint.Claim) {
-			if _, err := b.Fail(t.Context(), c, yp.CodeTimeout, ""); err != nil {
-				t.Fatal(err)
-			}
-			if n, err := b.Operate(t.Context(), checkpoint.Reset, checkpoint.Chosen{}); err != nil || n != 1 {
-				t.Fatalf("reset %d (%v)", n, err)
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b, _ := setupClock(t, 1, "CA")
-			b.scope.CategoryIDs = b.cats[:1]
-			interrupt(t, b, b.claim(t, 0))
-			b.claim(t, 1)
-		})
 	}
 }
 

@@ -63,9 +63,7 @@ func (b *bundle) commitIndex(t *testing.T, c *checkpoint.Claim, cities ...yp.Fou
 func (b *bundle) readIndex(t *testing.T, slugs ...string) checkpoint.IndexEnd {
 	t.Helper()
 	execute(t, b.DB(), `UPDATE targets SET not_before = '2000-01-01T00:00:00.000Z' WHERE kind = 'index' AND not_before IS NOT NULL`)
-	if _, err := b.Wake(t.Context(), b.indexes("AZ")); err != nil {
-		t.Fatal(err)
-	}
+	b.wake(t, b.indexes("AZ"))
 	c := b.index(t, 1)
 	return b.commitIndex(t, c, found(slugs...)...)
 }
@@ -214,9 +212,7 @@ func TestIndexResume(t *testing.T) {
 		set, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
 		noErr(t, err)
 		clock.Move(set.Wait)
-		if n, err := b.Wake(t.Context(), b.indexes("AZ")); n != 1 || err != nil {
-			t.Fatalf("woke %d (%v)", n, err)
-		}
+		storetest.Equal(t, "targets woken", b.wake(t, b.indexes("AZ")), 1)
 		if c = b.index(t, 3); c.PageCurrent != 1 || c.StartedAt != began {
 			t.Errorf("one that failed was not resumed: %+v", c)
 		}
@@ -283,9 +279,7 @@ func TestIndexPass(t *testing.T) {
 		t.Helper()
 		p, err := b.run.BeginPass(t.Context(), scope, &none)
 		noErr(t, err)
-		if _, err := b.Wake(t.Context(), scope); err != nil {
-			t.Fatal(err)
-		}
+		b.wake(t, scope)
 		for range most {
 			c, err := b.Claim(t.Context(), b.worker(0), scope, 1)
 			if err != nil {

@@ -100,10 +100,7 @@ func TestFenceOfKinds(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, k *kindOf) {
 		old := k.claim(t)
-		execute(t, k.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if _, err := k.RecoverStale(bg, store.Scope{}, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		k.orphan(t)
 		mine := k.claim(t)
 		if mine.Token != old.Token+1 || mine.TargetID != old.TargetID {
 			t.Fatalf("claimed %+v after %+v, want the next token", mine, old)
@@ -136,6 +133,8 @@ func TestFenceOfKinds(t *testing.T) {
 			}
 			storetest.Equal(t, "requests in hand of "+who, len(c.Requests), 1)
 		}
+		noErr(t, k.Record(bg, old.Requests))
+		same(t, "its requests", table(t, k.DB(), `SELECT target_id, claim_token, correlation_id FROM requests WHERE correlation_id = 'x'`), []string{"||x"})
 		skip := *mine
 		skip.PageCurrent++
 		if err := k.commit(&skip); !errors.Is(err, checkpoint.ErrClaimLost) {
@@ -144,6 +143,9 @@ func TestFenceOfKinds(t *testing.T) {
 		k.read(t, mine)
 	})
 }
+
+const healthRow = `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, last_error_code, last_error,
+	total_attempts, total_successes, page_current, claimed_by, (SELECT run_id FROM targets t WHERE t.id = v.id) FROM v_crawler_status v WHERE `
 
 // TestFailuresOfKinds: the ladder of failures is one, what is done is kept on it, and an
 // operator takes the target back from its foot.
@@ -191,9 +193,7 @@ func TestFailuresOfKinds(t *testing.T) {
 				t.Fatalf("failure %d: taken again before its time", i+1)
 			}
 			k.clock.Move(time.Millisecond)
-			if n, err := k.Wake(bg, k.of); err != nil || n != 1-dead {
-				t.Errorf("failure %d: woke %d (%v)", i+1, n, err)
-			}
+			storetest.Equal(t, "targets woken", k.wake(t, k.of), 1-dead)
 		}
 		same(t, "v_dead_letters", table(t, k.DB(), `SELECT last_error_code, consecutive_failures, auto_disabled FROM v_dead_letters`), []string{"TIMEOUT|8|1"})
 		same(t, "the source", table(t, k.DB(), `SELECT consecutive_failures FROM sources`), []string{"8"})
@@ -207,9 +207,7 @@ func TestFailuresOfKinds(t *testing.T) {
 			t.Errorf("after it was enabled: %+v (%v), want it to begin anew", set, err)
 		}
 		k.clock.Move(set.Wait)
-		if _, err := k.Wake(bg, k.of); err != nil {
-			t.Error(err)
-		}
+		k.wake(t, k.of)
 		noErr(t, k.Park(bg, k.claim(t), yp.CodeTimeout, "slow"))
 		which := checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
 		if n, err := k.CountChosen(bg, checkpoint.Reset, which); err != nil || n != 1 {
@@ -224,9 +222,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		storetest.Equal(t, "it goes on behind page", c.PageCurrent, pages)
 		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
-		if n, err := k.Operate(bg, checkpoint.ResetFromPage1, checkpoint.Chosen{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
-			t.Errorf("%d requeued by id (%v), want 1", n, err)
-		}
+		storetest.Equal(t, "targets changed", k.operate(t, checkpoint.ResetFromPage1, checkpoint.Chosen{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}}), 1)
 		c = k.claim(t)
 		storetest.Equal(t, "it goes on behind page", c.PageCurrent, 0)
 		k.read(t, c)
@@ -284,9 +280,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			same(t, "its attempt", table(t, k.DB(), `SELECT ended FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID), []string{"recovered"})
 		}
 		same(t, "after three", table(t, k.DB(), status), []string{"STUCK|3"})
-		if n, err := k.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}); err != nil || n != 1 {
-			t.Fatalf("%d taken back (%v), want 1", n, err)
-		}
+		storetest.Equal(t, "targets changed", k.operate(t, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}), 1)
 		c := k.claim(t)
 		k.clock.Move(time.Hour)
 		if held, err := k.run.Heartbeat(bg, 0, checkpoint.Usage{}); err != nil || held != 1 {
@@ -467,9 +461,7 @@ func TestIndexInNarrowScope(t *testing.T) {
 			}
 			execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
 				wait_reason = 'recrawl', not_before = 'x' WHERE kind = 'index'`)
-			if n, err := b.Wake(t.Context(), s); err != nil || n != 2 {
-				t.Errorf("woke %d (%v), want the two indexes", n, err)
-			}
+			storetest.Equal(t, "targets woken", b.wake(t, s), 2)
 		})
 	}
 }

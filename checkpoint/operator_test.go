@@ -1,7 +1,6 @@
 package checkpoint_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -73,17 +72,13 @@ func TestOperations(t *testing.T) {
 func TestResetNamed(t *testing.T) {
 	t.Parallel()
 	all := []yp.Status{yp.Failed, yp.Stuck, yp.Parked}
-	for o, want := range map[checkpoint.Operation]string{checkpoint.Reset: "2|u", checkpoint.ResetFromPage1: "0|"} {
+	for o, want := range map[checkpoint.Operation]string{checkpoint.Reset: "2|60|u", checkpoint.ResetFromPage1: "0|0|"} {
 		b := mixed(t)
-		execute(t, b.DB(), `UPDATE targets SET page_current = 2, next_page_url = 'u' WHERE id = 4`)
-		if n, err := b.Operate(t.Context(), o, checkpoint.Chosen{IDs: []int64{4, 11}, Statuses: all}); err != nil || n != 1 {
-			t.Errorf("%d reset (%v), want the dead letter alone", n, err)
-		}
-		same(t, "page", table(t, b.DB(), `SELECT page_current, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
+		execute(t, b.DB(), `UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = 'u' WHERE id = 4`)
+		storetest.Equal(t, "targets changed", b.operate(t, o, checkpoint.Chosen{IDs: []int64{4, 11}, Statuses: all}), 1)
+		same(t, "page", table(t, b.DB(), `SELECT page_current, raw_count, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
 		same(t, "target", table(t, b.DB(), standingRows, 4), []string{"4|PLANNED|active|1|0|0|0|1|" + want[:1] + "|TIMEOUT"})
-		if n, err := b.Operate(t.Context(), checkpoint.Reset, checkpoint.Chosen{IDs: []int64{3, 5}, Statuses: all}); err != nil || n != 2 {
-			t.Errorf("%d reset (%v), want 2", n, err)
-		}
+		storetest.Equal(t, "targets changed", b.operate(t, checkpoint.Reset, checkpoint.Chosen{IDs: []int64{3, 5}, Statuses: all}), 2)
 	}
 }
 
@@ -110,40 +105,5 @@ func TestChosen(t *testing.T) {
 	}
 	if _, err := mixed(t).Operate(t.Context(), "explode", checkpoint.Chosen{}); err == nil || !strings.Contains(err.Error(), "no such operation") {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestPauseInProgress: a crawl under way is finished, and what comes of it leaves
-// the pause as it is.
-func TestPauseInProgress(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(*bundle, *checkpoint.Claim) error{
-		"done": func(b *bundle, c *checkpoint.Claim) error {
-			return b.Complete(t.Context(), c, yp.CodeNoListings, "none", true)
-		},
-		"failed": func(b *bundle, c *checkpoint.Claim) error {
-			_, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
-			return err
-		},
-		"released": func(b *bundle, c *checkpoint.Claim) error { return b.Release(t.Context(), c, "stop") },
-		"parked":   func(b *bundle, c *checkpoint.Claim) error { return b.Park(t.Context(), c, yp.CodeUnknown, "robots") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := setup(t, 2, "CA")
-			c := b.claim(t, 0)
-			storetest.Equal(t, "paused", b.operate(t, checkpoint.Pause, one(c.TargetID)), 1)
-			noErr(t, end(b, c))
-			same(t, "health", table(t, b.DB(), `SELECT crawl_status FROM v_crawler_status WHERE id = ?`, c.TargetID), []string{"paused"})
-			for {
-				next, err := b.Claim(t.Context(), b.worker(1), b.scope, 5)
-				if errors.Is(err, checkpoint.ErrNothing) {
-					break
-				}
-				noErr(t, err)
-				if next.TargetID == c.TargetID {
-					t.Fatal("a paused target was claimed")
-				}
-			}
-		})
 	}
 }

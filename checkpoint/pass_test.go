@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,9 +39,7 @@ func TestRecrawlKeepsTheGap(t *testing.T) {
 	storetest.Equal(t, "targets crawled again", b.recrawl(t).Recrawl, 1)
 	claimable := func(want bool) {
 		t.Helper()
-		if _, err := b.Wake(t.Context(), b.scope); err != nil {
-			t.Fatal(err)
-		}
+		b.wake(t, b.scope)
 		_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
 		if want && err != nil || !want && !errors.Is(err, checkpoint.ErrNothing) {
 			t.Errorf("%s after the last crawl began: claimed with %v", clock.Now().Sub(began), err)
@@ -74,9 +73,7 @@ func TestGap(t *testing.T) {
 // crawl finishes up to n targets of the scope, a minute each, and returns how many there were.
 func (b *bundle) crawl(t *testing.T, clock *clock, scope store.Scope, n int) (done int) {
 	t.Helper()
-	if _, err := b.Wake(t.Context(), scope); err != nil {
-		t.Fatal(err)
-	}
+	b.wake(t, scope)
 	for ; done < n; done++ {
 		c, err := b.Claim(t.Context(), b.worker(0), scope, 100)
 		if errors.Is(err, checkpoint.ErrNothing) {
@@ -178,44 +175,25 @@ func TestPassOfAge(t *testing.T) {
 func TestPassIsOver(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name   string
-		set    func(b *bundle, now string) string // of the last target, that is planned
-		goesOn bool
+		name, set string // of the last target, that is planned; NOW is the time
+		goesOn    bool
 	}{
-		{"planned", func(*bundle, string) string { return `UPDATE targets SET enabled = 1` }, true},
-		{"never crawled, and planned before", func(*bundle, string) string { return `UPDATE targets SET last_success_at = NULL WHERE id = 4` }, true},
-		{"planned while its run lived", func(_ *bundle, now string) string {
-			return `UPDATE targets SET last_success_at = NULL, created_at = '` + now + `' WHERE id = 4`
-		}, true},
-		{"planned when its run had ended", func(_ *bundle, now string) string {
-			return `UPDATE targets SET last_success_at = NULL, created_at = '` + now + `' WHERE id = 4`
-		}, false},
-		{"due again since", func(_ *bundle, now string) string {
-			return `UPDATE targets SET last_success_at = '` + now + `' WHERE id = 4`
-		}, false},
-		{"a dead letter", func(*bundle, string) string {
-			return `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 4`
-		}, false},
-		{"stuck", func(*bundle, string) string { return `UPDATE targets SET status = 'STUCK' WHERE id = 4` }, false},
-		{"a first failure that waits", func(_ *bundle, now string) string {
-			return `UPDATE targets SET wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
-		}, true},
-		{"a first failure that waits, paused", func(_ *bundle, now string) string {
-			return `UPDATE targets SET paused = 1, wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
-		}, false},
-		{"failed", func(_ *bundle, now string) string {
-			return `UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = '` + now + `' WHERE id = 4`
-		}, false},
-		{"paused", func(*bundle, string) string { return `UPDATE targets SET paused = 1 WHERE id = 4` }, false},
-		{"disabled", func(*bundle, string) string { return `UPDATE targets SET enabled = 0 WHERE id = 4` }, false},
-		{"retired", func(*bundle, string) string { return `UPDATE targets SET retired_at = 'x' WHERE id = 4` }, false},
-		{"held by a run", func(b *bundle, now string) string {
-			return fmt.Sprintf(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = '%s', heartbeat_at = '%[1]s', run_id = %d WHERE id = 4`, now, b.run.ID)
-		}, true},
-		{"in the gap", func(_ *bundle, now string) string {
-			return `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = '` + now + `' WHERE id = 4`
-		}, true},
-		{"a clock set back before it began", func(*bundle, string) string { return `UPDATE passes SET began_at = '2030-01-01T00:00:00.000Z'` }, false},
+		{"planned", `enabled = 1`, true},
+		{"never crawled, and planned before", `last_success_at = NULL`, true},
+		{"planned while its run lived", `last_success_at = NULL, created_at = 'NOW'`, true},
+		{"planned when its run had ended", `last_success_at = NULL, created_at = 'NOW'`, false},
+		{"due again since", `last_success_at = 'NOW'`, false},
+		{"a dead letter", `status = 'PARKED', last_error_code = 'TIMEOUT'`, false},
+		{"stuck", `status = 'STUCK'`, false},
+		{"a first failure that waits", `wait_reason = 'backoff', not_before = 'NOW'`, true},
+		{"a first failure that waits, paused", `paused = 1, wait_reason = 'backoff', not_before = 'NOW'`, false},
+		{"failed", `status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = 'NOW'`, false},
+		{"paused", `paused = 1`, false},
+		{"disabled", `enabled = 0`, false},
+		{"retired", `retired_at = 'x'`, false},
+		{"held by a run", `status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'NOW', heartbeat_at = 'NOW', run_id = (SELECT max(id) FROM runs)`, true},
+		{"in the gap", `status = 'DONE', finished_at = 'x', wait_reason = 'gap', not_before = 'NOW'`, true},
+		{"planned, and a clock set back before the pass began", `enabled = 1`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -234,7 +212,10 @@ func TestPassIsOver(t *testing.T) {
 				clock.Move(time.Second)
 				now = yp.FormatTime(clock.Now())
 			}
-			execute(t, b.DB(), c.set(b, now))
+			execute(t, b.DB(), `UPDATE targets SET `+strings.ReplaceAll(c.set, "NOW", now)+` WHERE id = 4`)
+			if strings.Contains(c.name, "set back") {
+				execute(t, b.DB(), `UPDATE passes SET began_at = '2030-01-01T00:00:00.000Z'`)
+			}
 			clock.Move(time.Minute)
 			storetest.Equal(t, "it goes on", b.recrawl(t).GoesOn, c.goesOn)
 		})
@@ -259,8 +240,7 @@ func TestPassOfDetails(t *testing.T) {
 			c, err := b.Claim(t.Context(), b.worker(0), of, 5)
 			noErr(t, err)
 			clock.Move(time.Minute)
-			_, err = b.CommitPage(t.Context(), c, p)
-			noErr(t, err)
+			b.save(t, c, p)
 		}
 	}
 	goesOn := func(what string, scope store.Scope, again *time.Duration, want bool, recrawl int) {
@@ -270,8 +250,7 @@ func TestPassOfDetails(t *testing.T) {
 		if p := b.pass(t, scope, again); p.GoesOn != want || p.Recrawl != recrawl {
 			t.Errorf("%s: %+v, want that it goes on: %t", what, p, want)
 		}
-		_, err := b.Wake(t.Context(), scope)
-		noErr(t, err)
+		b.wake(t, scope)
 	}
 	search := func(ids ...string) yp.Page {
 		p := yp.Page{Number: 1, Last: true, End: true, Raw: len(ids), Listings: cards(ids...)}
@@ -350,9 +329,7 @@ func TestEveryWeek(t *testing.T) {
 	for week := range 52 {
 		clock.Move(start.Add(time.Duration(week) * 7 * 24 * time.Hour).Sub(clock.Now()))
 		p := b.pass(t, b.scope, nil)
-		if _, err := b.Wake(t.Context(), b.scope); err != nil {
-			t.Fatal(err)
-		}
+		b.wake(t, b.scope)
 		for n := 0; ; n++ {
 			c, err := b.Claim(t.Context(), b.worker(0), b.scope, 100)
 			if errors.Is(err, checkpoint.ErrNothing) {

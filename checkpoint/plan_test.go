@@ -87,14 +87,6 @@ func TestPlan(t *testing.T) {
 		planned(t, k, planOf(id, 4, 2))
 		storetest.Equal(t, "added", planned(t, k, planOf(id, 6, 3)).Added, 18-8)
 	})
-	t.Run("the whole country, small", func(t *testing.T) {
-		t.Parallel()
-		k, id := newKeeper(t)
-		p := countryPlan()
-		p.SourceID, p.Cities = id, p.Cities[:510]
-		storetest.Equal(t, "added", planned(t, k, p).Added, 5100)
-		same(t, "states", table(t, k.DB(), `SELECT count(DISTINCT state), min(n), max(n) FROM (SELECT state, count(*) n FROM targets GROUP BY 1)`), []string{"51|100|100"})
-	})
 }
 
 func TestDeepen(t *testing.T) {
@@ -102,16 +94,10 @@ func TestDeepen(t *testing.T) {
 	b := setup(t, 2, "CA") // 4 targets
 	ctx := t.Context()
 	more, done := b.claim(t, 0), b.claim(t, 1)
-	if _, err := b.CommitPage(ctx, more, yp.Page{Number: 1, NextURL: "/2", Last: true}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.CommitPage(ctx, done, yp.Page{Number: 1, Last: true}); err != nil {
-		t.Fatal(err)
-	}
+	b.save(t, more, yp.Page{Number: 1, NextURL: "/2", Last: true})
+	b.save(t, done, yp.Page{Number: 1, Last: true})
 	ended := b.claim(t, 2)
-	if _, err := b.CommitPage(ctx, ended, yp.Page{Number: 1, NextURL: "/2"}); err != nil {
-		t.Fatal(err)
-	}
+	b.save(t, ended, yp.Page{Number: 1, NextURL: "/2"})
 	if err := b.Complete(ctx, ended, "", "", false); err != nil { // page 2 said that there is nothing
 		t.Fatal(err)
 	}
@@ -135,46 +121,18 @@ func TestDeepen(t *testing.T) {
 	}
 }
 
-func TestPages(t *testing.T) {
+// TestPageCounts: what was kept counts, whatever the page claims.
+func TestPageCounts(t *testing.T) {
 	t.Parallel()
-	ctx := t.Context()
-	ls := func(ids ...string) (out []yp.Listing) {
-		for _, id := range ids {
-			out = append(out, yp.Listing{ID: id, Name: "N" + id})
-		}
-		return out
+	b := setup(t, 1, "CA")
+	c := b.claim(t, 0)
+	out := b.save(t, c, yp.Page{Number: 1, NextURL: "/next", Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(cards("a", "b", "a"), yp.Listing{ID: "x"})})
+	if out.New != 2 || out.Dropped != 2 || out.Done {
+		t.Errorf("%+v, want 2 new and 2 dropped", out)
 	}
-	commit := func(t *testing.T, b *bundle, c *checkpoint.Claim, p yp.Page) checkpoint.Committed {
-		t.Helper()
-		p.Number, p.NextURL = c.PageCurrent+1, "/next"
-		out, err := b.CommitPage(ctx, c, p)
-		noErr(t, err)
-		return out
-	}
-	t.Run("counts what was kept, whatever the page claims", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 1, "CA")
-		c := b.claim(t, 0)
-		p := yp.Page{Raw: 1, Bad: 2, SiteTotal: 1108, Listings: append(ls("a", "b", "a"), yp.Listing{ID: "x"})}
-		if out := commit(t, b, c, p); out.New != 2 || out.Dropped != 2 || out.Done {
-			t.Errorf("%+v, want 2 new and 2 dropped", out)
-		}
-		const q = `SELECT page_current, raw_count, accepted_count, bad_count, site_total FROM targets WHERE id = ?`
-		same(t, "target", table(t, b.DB(), q, c.TargetID), []string{"1|2|2|4|1108"})
-		same(t, "run", table(t, b.DB(), `SELECT pages, listings_new, targets FROM runs`), []string{"1|2|0"})
-	})
-	t.Run("a page that can't be saved leaves the target where it was", func(t *testing.T) {
-		t.Parallel()
-		b := setup(t, 1, "CA")
-		c := b.claim(t, 0)
-		before := table(t, b.DB(), `SELECT * FROM targets`)
-		if _, err := b.CommitPage(ctx, c, yp.Page{Number: 1, Raw: 1, Bad: -1, Listings: ls("a")}); err == nil {
-			t.Error("a negative count was taken")
-		}
-		same(t, "targets", table(t, b.DB(), `SELECT * FROM targets`), before)
-		same(t, "listings", table(t, b.DB(), `SELECT * FROM listings`), nil)
-		commit(t, b, c, yp.Page{Raw: 1, Listings: ls("a")})
-	})
+	const q = `SELECT page_current, raw_count, accepted_count, bad_count, site_total FROM targets WHERE id = ?`
+	same(t, "target", table(t, b.DB(), q, c.TargetID), []string{"1|2|2|4|1108"})
+	same(t, "run", table(t, b.DB(), `SELECT pages, listings_new, targets FROM runs`), []string{"1|2|0"})
 }
 
 func TestScopes(t *testing.T) {
@@ -275,17 +233,4 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	}
 	p.Listed = nil
 	storetest.Equal(t, "planned of named cities, those that are not gone,", planned(p), names[0]+" "+names[2])
-}
-
-// countryPlan is as large as the whole country times ten categories.
-func countryPlan() checkpoint.Plan {
-	p := checkpoint.Plan{SourceID: 1, TierPages: [4]int{0, 3, 2, 1}}
-	for i := range 10 {
-		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
-	}
-	for i := range 15_900 {
-		st := yp.States()[i%51].Code
-		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: "City", State: st, Population: 1_000_000 - i, Tier: 1 + i%3, Lat: 1.5, Lon: -1.5})
-	}
-	return p
 }

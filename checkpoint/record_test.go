@@ -57,9 +57,7 @@ func TestRecordedWithThePage(t *testing.T) {
 		t.Errorf("a page that rolled back left\n%s\nof\n%s\nwith %d requests in hand, attempt %+v", after, before, len(c.Requests), c.Attempt)
 	}
 	clock.Move(time.Second)
-	if _, err := b.CommitPage(ctx, c, page(1, false, "a", "b")); err != nil {
-		t.Fatal(err)
-	}
+	b.save(t, c, page(1, false, "a", "b"))
 	same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
 	storetest.Equal(t, "requests left to be written again", len(c.Requests), 0)
 	if a := c.Attempt; a.Pages != 1 || a.Listings != 2 || a.Upserted != 2 || a.Changed != 2 || len(a.Trace.Steps) != 1 || a.Trace.Steps[0].Event != "committed" {
@@ -76,53 +74,6 @@ func TestRecordedWithThePage(t *testing.T) {
 	same(t, "worker", table(t, b.DB(), `SELECT pages, listings, claims FROM workers`), []string{"2|4|0"}) // it was enlisted after its claim
 	if _, err := b.CommitPage(ctx, c, page(3, true)); !errors.Is(err, checkpoint.ErrClaimLost) {
 		t.Errorf("after the end: %v", err)
-	}
-}
-
-// TestRecordedOfALostClaim: what a worker did under a claim that it lost is told by
-// Record alone.
-func TestRecordedOfALostClaim(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]func(b *bundle, c *checkpoint.Claim) error{
-		"page": func(b *bundle, c *checkpoint.Claim) error {
-			_, err := b.CommitPage(bg, c, page(1, false, "a"))
-			return err
-		},
-		"last": func(b *bundle, c *checkpoint.Claim) error {
-			_, err := b.CommitPage(bg, c, page(1, true, "a"))
-			return err
-		},
-		"complete": func(b *bundle, c *checkpoint.Claim) error { return b.Complete(bg, c, yp.CodeNoListings, "none", true) },
-		"fail": func(b *bundle, c *checkpoint.Claim) error {
-			_, err := b.Fail(bg, c, yp.CodeTimeout, "slow")
-			return err
-		},
-		"park":    func(b *bundle, c *checkpoint.Claim) error { return b.Park(bg, c, yp.CodeTimeout, "slow") },
-		"release": func(b *bundle, c *checkpoint.Claim) error { return b.Release(bg, c, "stop") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := setup(t, 1, "CA")
-			c := b.claim(t, 0)
-			c.Requests = append(c.Requests, b.asks(c, 0, yp.ClassTimeout), b.asks(c, 1, ""))
-			execute(t, b.DB(), `UPDATE targets SET heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-			if _, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil {
-				t.Fatal(err)
-			}
-			again := b.claim(t, 1)
-			if err := end(b, c); !errors.Is(err, checkpoint.ErrClaimLost) {
-				t.Fatalf("got %v, want ErrClaimLost", err)
-			}
-			same(t, "requests", table(t, b.DB(), requestRows), nil)
-			same(t, "attempts", table(t, b.DB(), `SELECT claim_token, ended, error_code, pages FROM crawl_attempts ORDER BY id`), []string{"1|recovered||0", "2|running||"})
-			same(t, "the source", table(t, b.DB(), `SELECT consecutive_failures FROM sources`), []string{"0"})
-			storetest.Equal(t, "requests in hand", len(c.Requests), 2)
-			noErr(t, b.Record(bg, c.Requests))
-			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
-			if err := b.Release(bg, again, ""); err != nil {
-				t.Errorf("the claim of the other: %v", err)
-			}
-		})
 	}
 }
 
@@ -162,7 +113,7 @@ func TestEveryEndIsRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setup(t, 1, "CA")
-			execute(t, b.DB(), `UPDATE sources SET consecutive_failures = 5`)
+			execute(t, b.DB(), `UPDATE sources SET consecutive_failures = 5`, `UPDATE targets SET consecutive_failures = 4, backoff_level = 1`)
 			claim := b.claim(t, 0)
 			claim.Requests = append(claim.Requests, b.asks(claim, 0, yp.ClassTimeout))
 			noErr(t, c.end(b, claim))
@@ -170,6 +121,10 @@ func TestEveryEndIsRecorded(t *testing.T) {
 			same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout"})
 			same(t, "source", table(t, b.DB(), `SELECT consecutive_failures FROM sources`), []string{c.source})
 			same(t, "run", table(t, b.DB(), `SELECT targets FROM runs`), []string{c.run})
+			if c.source == "0" { // a success makes all good
+				target := table(t, b.DB(), `SELECT status, crawl_status, consecutive_failures, backoff_level, backoff_until, auto_disabled, total_successes FROM v_crawler_status WHERE id = 1`)
+				same(t, "target", target, []string{"DONE|active|0|0||0|1"})
+			}
 			if len(claim.Requests) > 0 {
 				t.Error("its requests are still in hand")
 			}

@@ -48,9 +48,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	mine := b.claim(t, 0)
 	dead, c := b.second(t)
 	for n := range 2 {
-		if _, err := b.CommitPage(bg, c, page(n+1, false, fmt.Sprint("l", n))); err != nil {
-			t.Fatal(err)
-		}
+		b.save(t, c, page(n+1, false, fmt.Sprint("l", n)))
 	}
 	at := yp.FormatTime(clock.Now())
 	b.kill(t, dead)
@@ -121,11 +119,12 @@ func TestWorkers(t *testing.T) {
 	must(err)
 	must(other.Enlist(bg, "w1", "Eve", checkpoint.Usage{Memory: 1})) // a worker's id is its run's own
 	_, err = b.Claim(bg, checkpoint.Worker{ID: "nobody", RunID: other.ID}, b.scope, 5)
-	must(err) // one that is not in the registry may claim all the same
+	must(err)                                                  // one that is not in the registry may claim all the same
+	must(r.Dismiss(bg, "w2", checkpoint.Usage{Memory: 12345})) // it keeps its own end
 	clock.Move(time.Second)
 	must(r.Finish(bg, checkpoint.OutcomeDone, 0))
 	last := yp.FormatTime(clock.Now())
-	same(t, "the run is over", table(t, b.DB(), workerRows), []string{"w1|Ada|" + last + "|" + last + "|0|2|99", "w2|Bob|" + last + "|" + last + "|0|0|12345", "w1|Eve|" + later + "||0|0|1"})
+	same(t, "the run is over", table(t, b.DB(), workerRows), []string{"w1|Ada|" + last + "|" + last + "|0|2|99", "w2|Bob|" + later + "|" + later + "|0|0|12345", "w1|Eve|" + later + "||0|0|1"})
 	same(t, "what it held", table(t, b.DB(), `SELECT worker_id, ended, finished_at FROM crawl_attempts ORDER BY id`), []string{"w1|recovered|" + last, "w1|recovered|" + last, "nobody|running|"})
 	must(other.Finish(bg, checkpoint.OutcomeDone, 0))
 }
@@ -147,17 +146,6 @@ func TestProcessorTime(t *testing.T) {
 		noErr(t, err)
 		same(t, "heartbeat", table(t, b.DB(), cpu), []string{"w1|" + c.want, "w2|" + c.want})
 	}
-}
-
-// TestFinishKeepsWorkersThatEnded: a worker that was dismissed keeps its own end.
-func TestFinishKeepsWorkersThatEnded(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	noErr(t, errors.Join(b.run.Enlist(bg, "w1", "Ada", checkpoint.Usage{}), b.run.Dismiss(bg, "w1", checkpoint.Usage{})))
-	before := table(t, b.DB(), workerRows)
-	clock.Move(time.Hour)
-	noErr(t, b.run.Finish(bg, checkpoint.OutcomeDone, 0))
-	same(t, "workers", table(t, b.DB(), workerRows), before)
 }
 
 // TestOutcomes: every outcome that the program knows has its place in the schema.

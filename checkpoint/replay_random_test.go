@@ -95,7 +95,7 @@ func (s *story) begin(n int) {
 	if s.is(30) { // what is done is due again, whatever rests is over
 		execute(s.t, s.DB(), `UPDATE targets SET not_before = '2020-01-01T00:00:00.000Z' WHERE wait_reason = 'backoff'`,
 			`UPDATE targets SET wait_reason = 'recrawl', not_before = '2020-01-01T00:00:00.000Z' WHERE status = 'DONE'`)
-		s.wake(s.t)
+		s.wake(s.t, s.scope)
 	}
 	if s.is(10) { // more pages are wanted of what the limit of pages alone has ended
 		execute(s.t, s.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE kind = 'search' AND status = 'DONE' AND next_page_url IS NOT NULL`)
@@ -201,7 +201,7 @@ func (s *story) settle() {
 	for id := range s.open {
 		execute(s.t, s.DB(), fmt.Sprintf(`UPDATE targets SET wait_reason = 'recrawl', not_before = '2020-01-01T00:00:00.000Z' WHERE status = 'DONE' AND id = %d`, id))
 	}
-	s.wake(s.t)
+	s.wake(s.t, s.scope)
 	for n := 10; ; n++ {
 		if s.take(n, yp.Kinds()...); s.claims[n] == nil {
 			break

@@ -55,9 +55,7 @@ func (g *logged) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...int) 
 		p.Listings = append(p.Listings, l)
 	}
 	g.log(wal.PageComplete, c, &yp.Page{Number: p.Number, NextURL: p.NextURL, Raw: p.Raw, Accepted: len(ids), Bad: 1, Last: last, Listings: p.Listings}, "", yp.InProgress)
-	if _, err := g.CommitPage(t.Context(), c, p); err != nil {
-		t.Fatal(err)
-	}
+	g.save(t, c, p)
 }
 
 func (g *logged) take(t *testing.T, n int) *checkpoint.Claim {
@@ -77,16 +75,9 @@ func (g *logged) fail(t *testing.T, c *checkpoint.Claim) yp.Setback {
 	g.log(wal.TargetError, c, nil, yp.CodeTimeout, status)
 	if set.Event == yp.EventBackOff {
 		g.clock.Move(set.Wait)
-		g.wake(t)
+		g.wake(t, g.scope)
 	}
 	return set
-}
-
-func (g *logged) wake(t *testing.T) {
-	t.Helper()
-	if _, err := g.Wake(t.Context(), g.scope); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // logOfOne is a target alone, with its log.
@@ -102,7 +93,7 @@ func (g *logged) anew(t *testing.T) *checkpoint.Claim {
 	t.Helper()
 	g.clock.Move(time.Hour)
 	g.recrawl(t)
-	g.wake(t)
+	g.wake(t, g.scope)
 	return g.take(t, 0)
 }
 
@@ -380,14 +371,12 @@ func TestReplayHealth(t *testing.T) {
 		compare(n, yp.Fail(n, max(0, n-3), 0))
 		if set.Event == yp.EventFail {
 			clock.Move(set.Wait)
-			g.wake(t)
+			g.wake(t, g.scope)
 		}
 	}
 	same(t, "the original", table(t, g.DB(), `SELECT status, auto_disabled FROM v_crawler_status WHERE id = 1`), []string{"PARKED|1"})
 	t.Run("an operator takes it back, and it ends well", func(t *testing.T) {
-		if n, err := g.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}); err != nil || n != 1 {
-			t.Fatal(n, err)
-		}
+		storetest.Equal(t, "targets changed", g.operate(t, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}), 1)
 		g.fail(t, g.take(t, 0))
 		compare(9, yp.Fail(1, 0, 0))
 		g.page(t, g.take(t, 0), true, 1, 2, 3)

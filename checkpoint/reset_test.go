@@ -6,6 +6,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -57,43 +58,8 @@ func TestResetFilters(t *testing.T) {
 			t.Errorf("%s was reset", s)
 		}
 	}
-	if n, err := b.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Error: yp.CodeTimeout}); err != nil || n != 3 {
-		t.Errorf("reset %d (%v), want 3", n, err)
-	}
+	storetest.Equal(t, "targets changed", b.operate(t, checkpoint.Reset, checkpoint.Chosen{Error: yp.CodeTimeout}), 3)
 	if n, err := b.CountChosen(ctx, checkpoint.Reset, checkpoint.Chosen{}); err != nil || n != 2 {
 		t.Errorf("left are %d (%v), want 2", n, err)
-	}
-}
-
-// TestResetEndsEveryWait: an operator's word ends the short backoff, the rest
-// and the count; a pause is another word of the operator's.
-func TestResetEndsEveryWait(t *testing.T) {
-	t.Parallel()
-	for _, o := range []checkpoint.Operation{checkpoint.Reset, checkpoint.ResetFromPage1} {
-		b, clock := setupClock(t, 3, "CA") // 6 targets
-		until := "'" + yp.FormatTime(clock.Now().Add(time.Minute)) + "'"
-		execute(t, b.DB(),
-			`UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = '/3', recoveries = 2, consecutive_failures = 1, last_error_code = 'TIMEOUT', finished_at = 'x'`,
-			`UPDATE targets SET wait_reason = 'backoff', not_before = `+until+` WHERE id = 1`,
-			`UPDATE targets SET wait_reason = 'backoff', not_before = `+until+`, paused = 1 WHERE id = 2`,
-			`UPDATE targets SET status = 'FAILED', backoff_level = 3, wait_reason = 'backoff', not_before = `+until+` WHERE id = 3`,
-			`UPDATE targets SET status = 'PARKED', backoff_level = 5 WHERE id = 4`,
-			`UPDATE targets SET status = 'STUCK' WHERE id = 5`)
-		n, err := b.Operate(t.Context(), o, checkpoint.Chosen{Statuses: []yp.Status{yp.Failed, yp.Stuck, yp.Parked}})
-		if err != nil || n != 5 {
-			t.Errorf("reset %d (%v), want 5", n, err)
-		}
-		progress := "2|60|/3"
-		if o == checkpoint.ResetFromPage1 {
-			progress = "0|0|"
-		}
-		const q = `SELECT status, crawl_status, consecutive_failures, backoff_level, not_before, auto_disabled, wait_reason, finished_at, recoveries, page_current, raw_count, next_page_url
-			FROM targets JOIN (SELECT id, crawl_status, auto_disabled FROM v_crawler_status) USING (id) WHERE id < 6 ORDER BY id`
-		row := "|0|0||0|||0|" + progress
-		same(t, "targets", table(t, b.DB(), q), []string{"PLANNED|active" + row, "PLANNED|paused" + row, "PLANNED|active" + row, "PLANNED|active" + row, "PLANNED|active" + row})
-		same(t, "who waits for nothing is no failure", table(t, b.DB(), `SELECT page_current FROM targets WHERE id = 6`), []string{"2"})
-		for range 4 {
-			b.claim(t, 0)
-		}
 	}
 }

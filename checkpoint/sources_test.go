@@ -129,15 +129,18 @@ func TestPromote(t *testing.T) {
 	}
 }
 
+// sandbox is a new source.
+func sandbox(t *testing.T) *bundle {
+	t.Helper()
+	b := &bundle{Keeper: emptyKeeper(t), scope: store.Scope{SourceID: 1}}
+	addSource(t, b.Keeper, sourceAt("demo", "http://127.0.0.1:1"))
+	return b
+}
+
 // boxed is a source in the sandbox with n targets planned, all done with listings.
 func boxed(t *testing.T, n int) *bundle {
 	t.Helper()
-	b := &bundle{Keeper: emptyKeeper(t)}
-	_, err := b.AddSource(t.Context(), checkpoint.NewSource{
-		Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n",
-	})
-	noErr(t, err)
-	b.scope.SourceID = 1
+	b := sandbox(t)
 	storetest.Equal(t, "targets planned", planSome(t, b, 20, n), n)
 	execute(t, b.DB(),
 		`UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, finished_at = '2026-11-20T12:00:00.000Z'`)
@@ -238,24 +241,14 @@ func TestPlanTogether(t *testing.T) {
 // TestFullSandboxTakesNoCities: a plan of the whole country for a sandbox stores few cities.
 func TestFullSandboxTakesNoCities(t *testing.T) {
 	t.Parallel()
-	b := &bundle{Keeper: emptyKeeper(t)}
-	b.scope.SourceID = 1
-	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n"}
-	if _, err := b.AddSource(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	b := sandbox(t)
 	storetest.Equal(t, "targets planned", planSome(t, b, 1200, 0), checkpoint.SandboxTargets)
 	storetest.Equal(t, "cities stored, those of one transaction,", storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`)[0], "500")
 }
 
 func TestPlanLimit(t *testing.T) {
 	t.Parallel()
-	b := &bundle{Keeper: emptyKeeper(t)}
-	b.scope.SourceID = 1
-	n := checkpoint.NewSource{Name: "demo", BaseURL: "http://127.0.0.1:1", Definition: "name: demo\n"}
-	if _, err := b.AddSource(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	b := sandbox(t)
 	limit := func(want int) {
 		t.Helper()
 		if got, err := b.PlanLimit(t.Context(), 1); err != nil || got != want {
