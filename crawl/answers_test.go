@@ -114,14 +114,6 @@ func challenge(w http.ResponseWriter, r *http.Request) {
 	with(status(http.StatusForbidden, "<html><title>Just a moment...</title></html>"), "cf-mitigated: challenge")(w, r)
 }
 
-// hardBlock is the page of a firewall, some 5 KB of it.
-func hardBlock() string {
-	return `<!DOCTYPE html><html lang="en-US"><head><title>Attention Required! | Cloudflare</title></head><body>
-<div id="cf-wrapper"><div class="cf-alert cf-alert-error" id="cookie-alert">Please enable cookies.</div>
-<div id="cf-error-details" class="cf-error-details-wrapper"><h1>Sorry, you have been blocked</h1>` +
-		strings.Repeat("<p>You are unable to access this directory.</p>", 110) + `</div></div></body></html>`
-}
-
 // loginPage wants to know who asks; nothing on it is the directory's.
 func loginPage() string {
 	return `<!DOCTYPE html><html><head><title>Sign in</title></head><body><h1>Please sign in</h1>

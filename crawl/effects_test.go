@@ -24,9 +24,6 @@ func TestAuthPause(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 3})
 		w.on(target, inTurn(status(401, shell("who are you?")), ok(page("", shops(1, 3)...))))
-		for n := 1; n < 3; n++ {
-			w.on(city(n), ok(page("", shops(10*n, 3)...)))
-		}
 		began := time.Now()
 		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "401")
 		w.is(1, waiting, 0, yp.CodeAuthFailed)
@@ -42,22 +39,6 @@ func TestAuthPause(t *testing.T) {
 		if got := w.source(); got != "" && !strings.HasPrefix(got, "paused -") {
 			t.Errorf("in force: %s", got)
 		}
-	})
-	inBubble(t, "is waited for by a run with the patience", func(t *testing.T) {
-		w := setupInBubble(t, layout{cities: 2})
-		w.on(target, inTurn(status(407, shell("no")), ok(page("", shops(1, 3)...))))
-		w.on(city(1), ok(page("", shops(10, 3)...)))
-		began := time.Now()
-		e := w.engine(func(c *crawl.Config) { c.Patience = time.Hour })
-		done := w.begin(t.Context(), e)
-		time.Sleep(10 * time.Minute)
-		if got := e.Waiting(); !strings.HasPrefix(got, "waiting until "+yp.ClockTime(began, began.Add(health.AuthPause))+": ") || !strings.Contains(got, "the source is paused: ") {
-			t.Errorf("it says %q", got)
-		}
-		if err := w.wait(done); err != nil || time.Since(began) < health.AuthPause {
-			t.Errorf("it ended with %v after %s", err, time.Since(began))
-		}
-		w.requested(target, target, city(1))
 	})
 }
 
@@ -76,7 +57,6 @@ func TestDisabledSource(t *testing.T) {
 	})
 	inBubble(t, "and enabled while a run watches: it goes on", func(t *testing.T) {
 		w := setupInBubble(t, layout{})
-		w.on(target, ok(page("", shops(1, 3)...)))
 		w.write("UPDATE sources SET enabled = 0")
 		e := w.watching(10 * time.Minute)
 		done := w.begin(t.Context(), e)

@@ -75,41 +75,6 @@ func TestTroubleThatPasses(t *testing.T) {
 	})
 }
 
-// TestSetbacks: a target that fails again and again is tried after 2 and 4 minutes,
-// then after 2, 4, 8, 16 and 32 hours, and then put aside.
-func TestSetbacks(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := setupInBubble(t, layout{})
-		w.on(target, status(418, shell("no")))
-		e := w.watching(time.Hour)
-		w.until("SELECT count(*) FROM targets WHERE status <> 'PARKED'", e, w.begin(t.Context(), e))
-		hours := func(n int) [2]time.Duration {
-			return [2]time.Duration{time.Duration(n) * time.Hour, time.Duration(n) * time.Hour}
-		}
-		want := [][2]time.Duration{
-			{2 * time.Minute, 150 * time.Second}, {4 * time.Minute, 5 * time.Minute}, hours(2), hours(4), hours(8), hours(16), hours(32), hours(0),
-		}
-		all := w.attempts(1)
-		if len(all) != len(want) {
-			t.Fatalf("%d attempts, want %d: %v", len(all), len(want), all)
-		}
-		for i, a := range all {
-			ended := "failed"
-			if i == len(want)-1 {
-				ended = "parked"
-			}
-			if a.Ended != ended || a.Backoff < want[i][0] || a.Backoff > want[i][1] {
-				t.Errorf("attempt %d %s, and the target waits %s, want %s", i+1, a.Ended, a.Backoff, want[i])
-			}
-		}
-		w.same("the target", w.table("SELECT status, crawl_status, auto_disabled, backoff_level, consecutive_failures, last_error_code FROM v_crawler_status"),
-			[]string{"PARKED failed 1 5 8 UNKNOWN_ERROR"})
-		if st := e.Stats(); st.Waiting != 2 || st.Failed != 5 || st.Parked != 1 {
-			t.Errorf("stats %+v", st)
-		}
-	})
-}
-
 // scripted is a Fetcher that has one answer.
 type scripted struct {
 	unpaced

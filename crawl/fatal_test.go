@@ -116,7 +116,7 @@ func TestLogErrors(t *testing.T) {
 			}
 			ok(page(target+"?page=2", shops(1, 3)...))(rw, r)
 		})
-		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
 			<-inHand
 			ok(page("", shops(4, 3)...))(rw, r)
 		})
@@ -150,8 +150,8 @@ func TestDatabaseErrors(t *testing.T) {
 				w.full()
 			}
 		}))
-		w.on("/city-1-ca/plumbers", ok(page("", many(300)...)))
-		w.on("/city-2-ca/plumbers", ok(page("", many(400)...)))
+		w.on(city(1), ok(page("", many(300)...)))
+		w.on(city(2), ok(page("", many(400)...)))
 		endedBy(t, w.crawl(e), store.ErrDiskFull)
 		pages, listings := w.number("SELECT sum(page_current) FROM targets"), w.number("SELECT count(*) FROM listings")
 		if pages < 1 || listings != 30*pages || e.Stats().Pages != pages {
@@ -197,18 +197,6 @@ func TestDatabaseErrors(t *testing.T) {
 		})
 		endedBy(t, w.crawl(w.engine()), store.ErrClosed)
 		w.requested(target)
-	})
-	parallel(t, "a page that the database refuses fails its target alone", func(t *testing.T) {
-		w := setup(t, layout{cities: 2})
-		w.write("CREATE TRIGGER no_sevens BEFORE INSERT ON listings WHEN new.listing_id = '7' BEGIN SELECT raise(ABORT, 'no sevens'); END")
-		w.on(target, ok(page("", shops(6, 3)...)))
-		w.on("/city-1-ca/plumbers", ok(page("", shops(10, 3)...)))
-		w.done()
-		if r := w.is(1, waiting, 0, yp.CodeUnknown); !strings.Contains(r.Error, "no sevens") {
-			t.Errorf("last_error %q", r.Error)
-		}
-		w.is(2, yp.Done, 1, "")
-		w.stored("10 11 12")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,7 @@ const (
 	search = "/search?search_terms=Plumbers&geo_location_terms=City+0%2C+CA"
 )
 
+// setup plans targets, each of which has one page of three shops until a test says something else.
 func setup(t testing.TB, l layout) *world {
 	t.Helper()
 	return newWorld(t, newTown(t), l)
@@ -161,9 +163,15 @@ func (w *world) plan(l layout) {
 			})
 		}
 	}
-	if _, err := w.keeper.Plan(w.t.Context(), p); err != nil {
-		w.t.Fatal(err)
+	_, err = w.keeper.Plan(w.t.Context(), p)
+	storetest.NoError(w.t, err)
+	usual := map[string]http.HandlerFunc{}
+	for i, c := range p.Cities {
+		usual["/"+c.Slug+"/plumbers"] = ok(page("", shops(10*(i/len(l.states))+1, 3)...))
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.usual = usual
 }
 
 // start registers a run of the world's keeper.

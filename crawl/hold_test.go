@@ -41,7 +41,6 @@ func TestHold(t *testing.T) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := setupInBubble(t, layout{cities: 2})
 			w.on(target, inTurn(tooMany(tt.seconds), good))
-			w.on("/city-1-ca/plumbers", ok(page("", shops(4, 3)...)))
 			began := time.Now()
 			err := w.crawl(w.engine(func(c *crawl.Config) { c.Patience = tt.patience }))
 			if tt.took == 0 {
@@ -53,7 +52,7 @@ func TestHold(t *testing.T) {
 			if took := time.Since(began); err != nil || took < tt.took || took > tt.took+5*time.Second {
 				t.Errorf("it took %s and ended with %v, want %s", took, err, tt.took)
 			}
-			w.requested(target, target, "/city-1-ca/plumbers")
+			w.requested(target, target, city(1))
 		})
 	}
 	inBubble(t, "too short to be written down is no reason to claim again and again", func(t *testing.T) {
@@ -67,7 +66,6 @@ func TestHold(t *testing.T) {
 	})
 	inBubble(t, "of a source with nothing to do ends no run", func(t *testing.T) {
 		w := setupInBubble(t, layout{})
-		w.on(target, good)
 		w.done()
 		now := time.Now()
 		w.write("INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (?, 'directory.test', ?, 'Retry-After', ?)",
@@ -81,12 +79,11 @@ func TestHold(t *testing.T) {
 			<-busy
 			tooMany("9")(rw, r)
 		}, good))
-		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
 			close(busy)
 			time.Sleep(15 * time.Second)
 			ok(page("", shops(4, 3)...))(rw, r)
 		})
-		w.on("/city-2-ca/plumbers", ok(page("", shops(7, 3)...)))
 		st := w.done(workers(2), func(c *crawl.Config) { c.Patience = 2 * time.Second })
 		storetest.Equal(t, "targets done", st.Done, 3)
 	})
@@ -112,7 +109,6 @@ func TestRobotsHold(t *testing.T) {
 	inBubble(t, "for a while: it is waited for", func(t *testing.T) {
 		w := setupInBubble(t, layout{})
 		w.rules = inTurn(status(503, ""), status(503, ""), ok(""))
-		w.on(target, ok(page("", shops(1, 3)...)))
 		began := time.Now()
 		w.done()
 		if took := time.Since(began); took < 15*time.Second || took > 40*time.Second {
@@ -149,7 +145,7 @@ func TestHoldOfAnother(t *testing.T) {
 			_, _ = fmt.Sscan(r.URL.Query().Get("page"), &n)
 			ok(page(fmt.Sprintf("%s?page=%d", target, n+1), shops(10*n, 3)...))(rw, r)
 		})
-		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
 			time.Sleep(10 * time.Second)
 			told <- time.Now()
 			tooMany("3600")(rw, r)
@@ -177,7 +173,6 @@ func TestProbeWithNothingToAsk(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := setupInBubble(t, layout{})
 		now := time.Now()
-		w.on(target, ok(page("", shops(1, 3)...)))
 		w.write("UPDATE targets SET wait_reason = 'backoff', not_before = ?", yp.FormatTime(now.Add(40*time.Minute)))
 		w.write(`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 			VALUES (?, 'quarantined', 'cf_challenge', ?, ?, ?)`, w.scope.SourceID, yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(10*time.Minute)), yp.FormatTime(now))

@@ -59,9 +59,6 @@ func TestMaxPerState(t *testing.T) {
 func TestIdleWorkersEndWithTheRun(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{cities: 3})
-	for i := range 3 {
-		w.on(city(i), ok(page("", shops(i+1, 1)...)))
-	}
 	e := w.engine(workers(8), func(c *crawl.Config) { c.MaxPerState = 1 })
 	e.SetLook(time.Hour)
 	storetest.NoError(t, w.crawl(e))
@@ -112,7 +109,6 @@ func TestLinger(t *testing.T) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := setupInBubble(t, layout{})
 			w.look = 10 * time.Minute
-			w.on(target, good)
 			w.done()
 			w.write("UPDATE targets SET not_before = ?", yp.FormatTime(time.Now().Add(tt.due)))
 			e := w.engine(func(c *crawl.Config) { c.Linger = 5 * time.Minute })
@@ -129,11 +125,10 @@ func TestWakeFirst(t *testing.T) {
 	c := newClock()
 	w := setup(t, layout{cities: 2, now: c.Now})
 	w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(1, 3)...))))
-	w.on("/city-1-ca/plumbers", ok(page("", shops(4, 3)...)))
 	endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Targets = 1 })), crawl.ErrBudget)
 	c.add(3 * time.Hour)
 	w.done()
-	w.requested(target, target, "/city-1-ca/plumbers")
+	w.requested(target, target, city(1))
 }
 
 // TestWaiting: a run that works does not wait, whatever its idle workers do; one that
@@ -143,7 +138,7 @@ func TestWaiting(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 2})
 		e := w.engine(workers(2), func(c *crawl.Config) { c.Linger = 3 * time.Minute })
 		w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(4, 3)...))))
-		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
 			time.Sleep(15 * time.Second)
 			if s := e.Stats(); e.Waiting() != "" || s.Busy != 1 || s.Waiting != 1 || w.row(1).Status != waiting {
 				t.Errorf("it works with %d busy workers, and says %q", s.Busy, e.Waiting())

@@ -9,7 +9,6 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
-	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -86,31 +85,6 @@ func TestClosedSource(t *testing.T) {
 				w.stands(k, "PLANNED, 0 pages, 0 attempts, 0 failures")
 			})
 		}
-	}
-}
-
-// TestTakenAway: a worker whose target is taken back while it has a page in hand writes nothing
-// of it; what was asked stands on record, and the page is asked for again by who claims it next.
-func TestTakenAway(t *testing.T) {
-	t.Parallel()
-	for _, k := range eachKind() {
-		parallel(t, string(k.kind), func(t *testing.T) {
-			w := setup(t, layout{yaml: shopPages})
-			change := k.prepare(w)
-			good := w.route(k.first)
-			w.on(k.first, func(rw http.ResponseWriter, r *http.Request) {
-				w.on(k.first, good)
-				if rec, err := w.keeper.RecoverStale(r.Context(), store.Scope{}, -1e12); err != nil || rec.Total() != 1 {
-					t.Errorf("recovered %+v (%v)", rec, err)
-				}
-				good(rw, r)
-			})
-			storetest.Equal(t, "claims lost", w.done(change).Lost, 1)
-			w.stands(k, fmt.Sprintf("DONE, %d pages, 2 attempts, 0 failures", k.pages))
-			if n := w.number("SELECT count(*) FROM requests r JOIN targets t ON t.id = r.target_id WHERE t.kind = ? AND r.page = 1", k.kind); n != 2 || w.fetched(k) != 2 {
-				t.Errorf("%d requests for the page on record, %d asked", n, w.fetched(k))
-			}
-		})
 	}
 }
 

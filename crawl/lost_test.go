@@ -30,7 +30,6 @@ func TestClaimLost(t *testing.T) {
 	} {
 		parallel(t, "is noticed "+tt.name, func(t *testing.T) {
 			w := setup(t, layout{cities: 2})
-			w.on("/city-1-ca/plumbers", ok(page("", shops(10, 3)...)))
 			other := w.peer()
 			var theirs *checkpoint.Claim
 			e := w.engine()

@@ -241,12 +241,4 @@ func TestEmpty(t *testing.T) {
 			w.requested(target)
 		})
 	}
-	parallel(t, "a redirect to the homepage is never empty", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) { http.Redirect(rw, r, "/", http.StatusFound) })
-		w.on("/", none)
-		w.done()
-		w.is(1, waiting, 0, yp.CodeBlockedProxy)
-		w.requested(target, "/")
-	})
 }

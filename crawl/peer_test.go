@@ -46,16 +46,13 @@ func TestDeadPeer(t *testing.T) {
 			die()
 			good(rw, r)
 		})
-		w.on("/city-1-ca/plumbers", good)
 		w.done()
 		w.is(2, yp.Done, 1, "")
-		w.requested(target, "/city-1-ca/plumbers")
+		w.requested(target, city(1))
 	})
 	parallel(t, "that fills a state is succeeded", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		die := w.held(2)
-		w.on(target, good)
-		w.on("/city-1-ca/plumbers", good)
 		e := w.engine(func(c *crawl.Config) { c.MaxPerState = 1 })
 		e.SetLook(time.Millisecond)
 		done := w.begin(t.Context(), e)
@@ -79,7 +76,7 @@ func TestDeadPeer(t *testing.T) {
 			good(rw, r)
 		}
 		w.on(target, meet)
-		w.on("/city-1-ca/plumbers", meet)
+		w.on(city(1), meet)
 		w.write("INSERT INTO categories (slug, name) VALUES ('dentists', 'Dentists')") // one more target, so that the workers stay
 		w.write(`INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 			SELECT source_id, city_id, 2, state, population, 9, max_pages, created_at FROM targets WHERE id = 1`)
@@ -100,7 +97,6 @@ func TestDeadPeer(t *testing.T) {
 			waitFor(t, func() bool { return w.row(2).Status == yp.Planned })
 			good(rw, r)
 		})
-		w.on("/city-1-ca/plumbers", good)
 		w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 		w.is(2, yp.Done, 1, "")
 	})
@@ -118,7 +114,7 @@ func TestDeadPeer(t *testing.T) {
 			}
 			good(rw, r)
 		})
-		w.on("/city-1-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
 			signalled(t, "the first request", both)
 			good(rw, r)
 		})
@@ -130,7 +126,6 @@ func TestDeadPeer(t *testing.T) {
 	parallel(t, "that lives keeps its target", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		w.held(2)
-		w.on(target, good)
 		w.done()
 		w.is(2, yp.InProgress, 0, "")
 		w.requested(target)

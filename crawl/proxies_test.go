@@ -126,7 +126,6 @@ func TestProxies(t *testing.T) {
 	good := ok(page("", shops(1, 3)...))
 	parallel(t, "rotate with the identity on a 403", func(t *testing.T) {
 		w := setup(t, layout{})
-		w.on(target, good)
 		blocked, works := newProxy(t, 403), newProxy(t, 0)
 		a, b := way(t, 1, blocked, 0), way(t, 2, works, 0)
 		var s scores
@@ -183,7 +182,6 @@ func TestProxies(t *testing.T) {
 		parallel(t, fmt.Sprintf("that are dead are passed over and blamed, robots.txt wanted: %v", robots), func(t *testing.T) {
 			w := setup(t, layout{})
 			w.fetch.IgnoreRobots = !robots
-			w.on(target, good)
 			dead, works := way(t, 1, nil, 0), way(t, 2, newProxy(t, 0), 0)
 			var s scores
 			w.done(s.through(fetch.PolicyPrefer, dead, works))
@@ -202,7 +200,6 @@ func TestProxies(t *testing.T) {
 		parallel(t, fmt.Sprintf("that are required and all dead end the run, robots.txt wanted: %v", robots), func(t *testing.T) {
 			w := setup(t, layout{cities: 3})
 			w.fetch.IgnoreRobots = !robots
-			w.on(target, good)
 			var s scores
 			err := w.crawl(w.engine(s.through(fetch.PolicyRequire, way(t, 1, nil, 9), way(t, 2, nil, 9))))
 			endedBy(t, err, crawl.ErrNoProxies)
@@ -218,9 +215,6 @@ func TestProxies(t *testing.T) {
 	}
 	parallel(t, "that are preferred and all dead: the crawl goes on directly", func(t *testing.T) {
 		w := setup(t, layout{cities: 3})
-		for n := range 3 {
-			w.on(city(n), ok(page("", shops(10*n+1, 3)...)))
-		}
 		var s scores
 		w.done(s.through(fetch.PolicyPrefer, way(t, 1, nil, 0), way(t, 2, nil, 0)))
 		for id := range 3 {

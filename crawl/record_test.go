@@ -26,7 +26,7 @@ func TestRecord(t *testing.T) {
 	w.robots = "User-agent: *\nAllow: /\n"
 	w.on(target, ok(page(target+"?page=2&s=distance", shops(1, 3)...)))
 	w.on(target+"?page=2&s=distance", inTurn(status(500, "oops"), ok(page("", shops(4, 2)...))))
-	w.on("/city-1-ca/plumbers", redirectTo("/city-1-ca/plumbers?moved=1"))
+	w.on(city(1), redirectTo("/city-1-ca/plumbers?moved=1"))
 	w.on("/city-1-ca/plumbers?moved=1", ok(page("", shops(7, 1)...)))
 	began := yp.FormatTime(time.Now())
 	w.done()
@@ -73,7 +73,6 @@ func TestRobotsRecord(t *testing.T) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := setupInBubble(t, layout{})
 			w.rules = tt.robots
-			w.on(target, ok(page("", shops(1, 3)...)))
 			w.done()
 			w.is(1, yp.Done, 1, "")
 			w.same("robots.txt", w.table(requestRow+"WHERE type = 'robots' ORDER BY id"), tt.rows)
@@ -242,8 +241,7 @@ func TestWaits(t *testing.T) {
 	inBubble(t, "a penalty", func(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 3})
 		w.on(target, status(403, ""))
-		w.on("/city-1-ca/plumbers", status(403, ""))
-		w.on("/city-2-ca/plumbers", ok(page("", shops(1, 3)...)))
+		w.on(city(1), status(403, ""))
 		e := w.engine()
 		done := w.begin(t.Context(), e)
 		time.Sleep(10 * time.Second)

@@ -17,6 +17,7 @@ type town struct {
 
 	mu     sync.Mutex
 	routes map[string]http.HandlerFunc // by path and query, else by path and "*"
+	usual  map[string]http.HandlerFunc // by path and query, where there is no route
 	seen   []string                    // path and query, robots.txt left out
 	robots string
 	rules  http.HandlerFunc // answers for robots.txt; nil = with robots
@@ -56,7 +57,10 @@ func (d *town) find(r *http.Request) http.HandlerFunc {
 	if h := d.routes[uri]; h != nil {
 		return h
 	}
-	return d.routes[r.URL.Path+"*"]
+	if h := d.routes[r.URL.Path+"*"]; h != nil {
+		return h
+	}
+	return d.usual[uri]
 }
 
 func (d *town) on(uri string, h http.HandlerFunc) {

@@ -139,7 +139,6 @@ func TestRegistry(t *testing.T) {
 func TestWatch(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 2})
-		w.on(target, ok(page("", shops(1, 3)...)))
 		w.on(city(1), inTurn(status(404, shell("x")), ok(page("", shops(4, 3)...))))
 		w.write("UPDATE targets SET crawl_frequency_minutes = 120 WHERE id = 1")
 		w.write("UPDATE targets SET enabled = 0 WHERE id = 2")
