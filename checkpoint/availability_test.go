@@ -159,10 +159,11 @@ func TestAvailable(t *testing.T) {
 	b.planIndexes(t, 1, "CA", "TX")
 	b.scope.Kinds = yp.Kinds()
 	rapid.Check(t, func(rt *rapid.T) {
-		execute(rt, db, `DELETE FROM crawl_attempts`, `UPDATE sources SET enabled = 1`, `UPDATE targets SET enabled = 1, wait_reason = NULL, not_before = NULL,
+		execute(rt, db, `DELETE FROM crawl_attempts`, `UPDATE sources SET enabled = 1`, `UPDATE targets SET enabled = 1, retired_at = NULL, wait_reason = NULL, not_before = NULL,
 			status = 'STUCK', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL`)
 		b.mix(rt, 32)
 		execute(rt, db, `UPDATE targets SET enabled = 0 WHERE id % `+fmt.Sprint(rapid.IntRange(2, 9).Draw(rt, "disabled"))+` = 0`)
+		execute(rt, db, `UPDATE targets SET retired_at = 'x' WHERE id % `+fmt.Sprint(rapid.IntRange(5, 20).Draw(rt, "retired"))+` = 1`)
 		if rapid.IntRange(0, 9).Draw(rt, "closed") == 0 {
 			execute(rt, db, `UPDATE sources SET enabled = 0`)
 		}

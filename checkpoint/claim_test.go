@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
@@ -121,27 +120,6 @@ func TestClaim(t *testing.T) {
 	}
 	if _, err := b.Claim(t.Context(), b.worker(1), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
 		t.Errorf("got %v, want ErrNothing", err)
-	}
-}
-
-// TestPlacesInAState: at most so many searches of a state are in progress at once; other
-// kinds take no place.
-func TestPlacesInAState(t *testing.T) {
-	t.Parallel()
-	b := mixedKinds(t)
-	s := b.scope
-	s.Kinds, s.States = yp.Kinds(), []string{"CA"}
-	var kinds []yp.Kind
-	for {
-		c, err := b.Claim(t.Context(), b.worker(0), s, 2)
-		if errors.Is(err, checkpoint.ErrNothing) {
-			break
-		}
-		noErr(t, err)
-		kinds = append(kinds, c.Kind)
-	}
-	if want := []yp.Kind{yp.KindIndex, yp.KindSearch, yp.KindSearch, yp.KindDetail, yp.KindDetail}; !slices.Equal(kinds, want) {
-		t.Errorf("took %v, want %v", kinds, want)
 	}
 }
 

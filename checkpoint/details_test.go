@@ -106,23 +106,6 @@ func TestDetailsSweptInSteps(t *testing.T) {
 	recount(t, b.DB())
 }
 
-// TestDetailsInOrder: those never read first, then those that were; each again nine tenths
-// of a month after its last reading began.
-func TestDetailsInOrder(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 4, "CA")
-	b.want(t, "CA")
-	b.found(t, "CA", "1", "2", "3")
-	s := b.details("CA")
-	storetest.Equal(t, "took", b.readAll(t, s), "1 2 3")
-	same(t, "due", table(t, b.DB(), `SELECT DISTINCT not_before, wait_reason, priority FROM targets WHERE kind = 'detail'`), []string{"2026-12-17T12:00:00.000Z|recrawl|101"})
-	clock.Move(month*9/10 - time.Millisecond)
-	storetest.Equal(t, "took before they are due", b.readAll(t, s), "")
-	b.found(t, "CA", "4")
-	clock.Move(time.Millisecond)
-	storetest.Equal(t, "took", b.readAll(t, s), "4 1 2 3")
-}
-
 // TestDetailsEvery: a run that says how long a page stays good says it of those that it reads.
 func TestDetailsEvery(t *testing.T) {
 	t.Parallel()

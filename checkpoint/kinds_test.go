@@ -3,7 +3,6 @@ package checkpoint_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -336,41 +335,6 @@ func TestDueOfKinds(t *testing.T) {
 	})
 }
 
-// TestNotClaimed: what nobody may take, of whatever kind.
-func TestNotClaimed(t *testing.T) {
-	t.Parallel()
-	eachKind(t, func(t *testing.T, k *kindOf) {
-		for name, set := range map[string][2]string{
-			"paused":             {`UPDATE targets SET paused = 1`, `UPDATE targets SET paused = 0`},
-			"disabled":           {`UPDATE targets SET enabled = 0`, `UPDATE targets SET enabled = 1`},
-			"retired":            {`UPDATE targets SET retired_at = 'x'`, `UPDATE targets SET retired_at = NULL`},
-			"of a closed source": {`UPDATE sources SET enabled = 0`, `UPDATE sources SET enabled = 1`},
-		} {
-			execute(t, k.DB(), set[0])
-			if c, _ := k.take(t, k.of); c != nil {
-				t.Errorf("took one that is %s", name)
-			}
-			execute(t, k.DB(), set[1])
-		}
-		for name, change := range map[string]func(s *store.Scope){
-			"another state":  func(s *store.Scope) { s.States = []string{"TX"} },
-			"another source": func(s *store.Scope) { s.SourceID = 9 },
-			"other kinds": func(s *store.Scope) {
-				s.Kinds = slices.DeleteFunc(yp.Kinds(), func(x yp.Kind) bool { return x == k.kind || x == yp.KindSearch })
-			},
-		} {
-			s := k.of
-			if change(&s); len(s.Kinds) == 0 {
-				continue
-			}
-			if c, _ := k.take(t, s); c != nil {
-				t.Errorf("%s: took %+v", name, c)
-			}
-		}
-		k.claim(t)
-	})
-}
-
 // mixedKinds is a database with two indexes, six searches and four details that can be
 // claimed, of two states.
 func mixedKinds(t *testing.T) *bundle {
@@ -381,49 +345,6 @@ func mixedKinds(t *testing.T) *bundle {
 	b.found(t, "TX", "3", "4")
 	b.planIndexes(t, 1, "CA", "TX")
 	return b
-}
-
-// TestKindsInOrder: indexes first, then searches, then details; a scope that names no kinds
-// is one of searches.
-func TestKindsInOrder(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		kinds []yp.Kind
-		want  string
-	}{
-		{nil, "6 search"},
-		{yp.Kinds(), "2 index 6 search 4 detail"},
-		{[]yp.Kind{yp.KindDetail, yp.KindIndex}, "2 index 4 detail"},
-		{[]yp.Kind{yp.KindDetail}, "4 detail"},
-	} {
-		b := mixedKinds(t)
-		s := b.scope
-		s.Kinds = c.kinds
-		o, err := b.Look(t.Context(), s, 99, time.Hour)
-		noErr(t, err)
-		if p, err := b.Peek(t.Context(), s); err != nil || p == nil || !s.Has(p.Kind) {
-			t.Errorf("%v: peeked at %+v (%v)", c.kinds, p, err)
-		}
-		got, n, last, total := "", 0, yp.Kind(""), 0
-		for {
-			claim, err := b.Claim(t.Context(), b.worker(0), s, 99)
-			if err == nil && (claim.Kind == last || last == "") {
-				last = claim.Kind
-				n++
-				continue
-			}
-			got += fmt.Sprintf(" %d %s", n, last)
-			total += n
-			if errors.Is(err, checkpoint.ErrNothing) {
-				break
-			}
-			noErr(t, err)
-			last, n = claim.Kind, 1
-		}
-		if got[1:] != c.want || o.Ready != total {
-			t.Errorf("%v: took%s of %d that were ready, want %s", c.kinds, got, o.Ready, c.want)
-		}
-	}
 }
 
 // TestIndexInNarrowScope: an index is of all cities of its state: no city, category or size

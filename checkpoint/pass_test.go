@@ -26,35 +26,6 @@ func (b *bundle) pass(t *testing.T, scope store.Scope, again *time.Duration) che
 	return p
 }
 
-// TestRecrawlKeepsTheGap: what is crawled again on demand starts two minutes after its
-// last crawl did, and not a millisecond earlier; it is counted meanwhile, and nothing
-// else has to be said for it to be crawled then.
-func TestRecrawlKeepsTheGap(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	b.scope.CategoryIDs = b.cats[:1]
-	began := clock.Now()
-	b.again(t, yp.Page{Last: true, End: true, Listings: cards("a")})
-	clock.Move(3 * time.Second)
-	storetest.Equal(t, "targets crawled again", b.recrawl(t).Recrawl, 1)
-	claimable := func(want bool) {
-		t.Helper()
-		b.wake(t, b.scope)
-		_, err := b.Claim(t.Context(), b.worker(0), b.scope, 5)
-		if want && err != nil || !want && !errors.Is(err, checkpoint.ErrNothing) {
-			t.Errorf("%s after the last crawl began: claimed with %v", clock.Now().Sub(began), err)
-		}
-	}
-	claimable(false)
-	if o := b.outlook(t, 1, 5*time.Minute); !o.Next.Equal(began.Add(yp.MinCrawlGap)) {
-		t.Errorf("the next falls due %s", stamp(o.Next))
-	}
-	clock.Move(yp.MinCrawlGap - 3*time.Second - time.Millisecond)
-	claimable(false)
-	clock.Move(time.Millisecond)
-	claimable(true)
-}
-
 // TestGap: only what waits for the gap and for nothing else is counted.
 func TestGap(t *testing.T) {
 	t.Parallel()
@@ -154,21 +125,6 @@ func TestPassOfDue(t *testing.T) {
 		t.Errorf("a week later: %+v", p)
 	}
 	storetest.Equal(t, "crawled a week later", b.crawl(t, clock, b.scope, 9), 6)
-}
-
-// TestPassOfAge: what was done longer ago than so is measured from when the pass began.
-func TestPassOfAge(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 2, "CA") // 4 targets, done at one, two, three and four minutes
-	b.crawl(t, clock, b.scope, 9)
-	clock.Move(time.Hour - 3*time.Minute)
-	storetest.Equal(t, "crawled again", b.pass(t, b.scope, new(time.Hour)).Recrawl, 2-1)
-	clock.Move(30 * time.Minute) // meanwhile all of them are older than an hour
-	b.next(t, true)
-	if p := b.pass(t, b.scope, new(time.Hour)); !p.GoesOn || p.Recrawl != 1 {
-		t.Errorf("half an hour later: %+v, want the same", p)
-	}
-	storetest.Equal(t, "crawled", b.crawl(t, clock, b.scope, 9), 1)
 }
 
 // TestPassIsOver: what keeps a pass from its end, and what does not.

@@ -60,25 +60,6 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	same(t, "workers", table(t, b.DB(), workerRows), []string{someWorkerID + "|Ada|" + at + "||0|1|1048576", "other|Bob|" + at + "|" + at + "|2|1|5242880"})
 	same(t, "v_workers", table(t, b.DB(), `SELECT worker_id, name, target_id, page, claims FROM v_workers`), []string{someWorkerID + "|Ada|1|1|1"})
 	noErr(t, b.Release(bg, mine, "stop"))
-	t.Run("stale ones too, but their worker may live", func(t *testing.T) {
-		b.claim(t, 0)
-		clock.Move(2 * time.Hour)
-		if rec, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil || rec.Planned != 1 {
-			t.Fatalf("%+v (%v)", rec, err)
-		}
-		same(t, "attempt", table(t, b.DB(), endedRows)[2:], []string{"1|worker_0_pid_1|recovered||0|"})
-		storetest.Equal(t, "workers", len(table(t, b.DB(), `SELECT worker_id FROM v_workers`)), 1)
-	})
-	t.Run("given up is closed as well", func(t *testing.T) {
-		b.claim(t, 0)
-		execute(t, b.DB(), `UPDATE targets SET recoveries = 2, heartbeat_at = NULL WHERE status = 'IN_PROGRESS'`)
-		if rec, err := b.RecoverStale(bg, store.Scope{}, time.Hour); err != nil || rec.Stuck != 1 {
-			t.Fatalf("%+v (%v)", rec, err)
-		}
-		if open := table(t, b.DB(), `SELECT * FROM crawl_attempts WHERE ended = 'running'`); len(open) > 0 {
-			t.Errorf("still open: %v", open)
-		}
-	})
 }
 
 func TestWorkers(t *testing.T) {
