@@ -29,6 +29,22 @@ func (p *Program) changes(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.IsSet("listing") {
+		for _, other := range []string{"since", "run", "source", "states", "kind", "summary"} {
+			if c.IsSet(other) {
+				return Usagef("--listing shows the whole history of one listing: leave out --%s", other)
+			}
+		}
+		if strings.HasPrefix(c.String("listing"), "/") {
+			return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
+		}
+		return p.with(c, reading, func(k *database, _ store.Scope) error {
+			if choice.Values["listing"], err = historyOf(c, k); err != nil {
+				return err
+			}
+			return p.listTo(c, k, l, choice, p.rowsTo(c, k.DB().Now()))
+		})
+	}
 	if c.Bool("summary") && c.Bool("csv") {
 		return Usagef("--summary and --csv: a summary is not a list of rows; use --json, or neither")
 	}
@@ -56,6 +72,24 @@ func (p *Program) changes(c *cli.Context) error {
 		}
 		return p.listTo(c, k, l, choice, p.rowsTo(c, k.DB().Now()))
 	})
+}
+
+// historyOf finds the listing of --listing.
+func historyOf(c *cli.Context, k *database) (any, error) {
+	word := c.String("listing")
+	source, id, of := strings.Cut(word, "/")
+	if !of {
+		l, err := listingOf(c.Context, k, 0, word)
+		if err != nil {
+			return nil, fmt.Errorf("--listing: %w", err)
+		}
+		source, id = l.Source, l.ID
+	}
+	history, err := k.History(c.Context, source, id)
+	if err != nil {
+		return nil, asUsage(fmt.Errorf("--listing: %w", err))
+	}
+	return settled(history), nil
 }
 
 // changeSummary says what a list of changes is of, and what it can't tell.

@@ -135,7 +135,7 @@ func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice repo
 	switch {
 	case err != nil:
 		return asUsage(err)
-	case rows.n == 0 && l.Headed:
+	case rows.n == 0 && l.Headed && !c.IsSet("listing"):
 	case rows.n == 0 && !slices.ContainsFunc(l.Narrows(), func(f report.ListFilter) bool { return c.IsSet(f.Name) }):
 		p.note("%s", cmp.Or(l.None, "There is no "+l.Noun+"."))
 	case rows.n == 0:

@@ -26,7 +26,7 @@ var jsonLines = []string{
 	"run --source demo --states CA --max-cities 1 --categories Plumbers --max-pages 1 --workers 2 --details --keep-pages 30",
 	"plan --source demo --states CA --max-cities 3 --categories Plumbers", "details --source demo --states TX",
 	"run --source demo --states CA TX --dry-run --delay 2s", "plan --source demo --states NV --max-cities 1", "discover --source demo --states NV --categories Plumbers", "progress", "status", "status --check", "workers --all", "targets list --limit 5", "targets list --kind index",
-	"targets show 1 2", "coverage", "changes --limit 5", "changes --summary",
+	"targets show 1 2", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
 	"listings list --limit 3", "listings list --search rooter", "query --file {dir}/ask.sql", "listings show {listing}", "details stats", "discover stats",
 	"companies list --limit 2", "companies show 1",
 	"sources list", "sources disable demo", "sources enable demo", "sources add {dir}/copy.yaml",

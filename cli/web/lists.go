@@ -39,7 +39,7 @@ func (s *Server) listViews() (all []View) {
 // narrows are the filters of a list that a form has: what names a moment, a run or a target is asked of commands.
 func narrows(l report.List) (all []report.ListFilter) {
 	for _, f := range l.Narrows() {
-		if f.Kind != report.Moment && !slices.Contains([]string{"run", "target", "has"}, f.Name) {
+		if f.Kind != report.Moment && !slices.Contains([]string{"run", "target", "listing", "has"}, f.Name) {
 			all = append(all, f)
 		}
 	}

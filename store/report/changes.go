@@ -146,3 +146,19 @@ func (k *Reader) countBySource(ctx context.Context, f ChangeFilter) (map[int64]m
 	}
 	return counts, nil
 }
+
+// History is the value of the filter "listing" of changes that asks for all that became of the listing that a source knows by id. The
+// error is a *NotFoundError when none was ever seen.
+func (k *Reader) History(ctx context.Context, source, id string) (of string, err error) {
+	src, err := k.SourceID(ctx, source)
+	if err != nil {
+		return "", err
+	}
+	var row int64 // 0 = none: it was rejected ever since
+	known, err := k.one(ctx, "look for a listing", `SELECT id FROM listings WHERE source_id = ?1 AND listing_id = ?2
+		UNION ALL SELECT 0 FROM (SELECT 1 FROM listing_events WHERE listing IS NULL AND source_id = ?1 AND listing_id = ?2 LIMIT 1) LIMIT 1`, []any{src, id}, &row)
+	if err == nil && !known {
+		err = &NotFoundError{What: fmt.Sprintf("no listing %q of %s was ever seen", id, source)}
+	}
+	return store.JSON(map[string]any{"row": row, "source": src, "id": id}), err
+}

@@ -89,7 +89,7 @@ var Lists = []List{
 		None: "No page of a target was read yet: --all shows them all.",
 	},
 	{
-		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind",
+		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
 		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
 		Help: "--since takes an age, a date or a run: a RUN is its number, or last, and counts from its beginning;\n" +
 			"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50. Without it they are those since the last\n" +
@@ -146,9 +146,16 @@ const (
 	listingOfCategory = `(id IN (SELECT g.listing FROM categories k CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search' CROSS JOIN sightings g ON g.target_id = t.id
 			WHERE lower(k.name) IN (SELECT lower(value) FROM json_each(?)) OR k.slug IN (SELECT lower(value) FROM json_each(?)))
 		OR EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE l.id = v_listings.id AND lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
+	historyOf = `listing_id = %[3]s AND event IN (
+			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= %[1]s AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+			UNION ALL SELECT id FROM listing_events WHERE listing = %[1]s AND kind <> 'new'
+			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = %[2]s AND listing_id = %[3]s)`
 	listingStatus = `(status = iif(? = 'restored', 'open', ?) AND (? <> 'restored' OR id IN (SELECT listing FROM listing_events INDEXED BY listing_events_closings
 		WHERE kind IN ('dropped', 'restored', 'rejected') AND kind = 'restored')))`
 )
+
+// {"row": number, "source": number, "id": text}
+var listingHistory = fmt.Sprintf(historyOf, `? ->> 'row'`, `? ->> 'source'`, `? ->> 'id'`)
 
 // FilterKind says what a filter takes.
 type FilterKind int
@@ -183,6 +190,7 @@ var ListFilters = []ListFilter{
 	{"since@v_changes", "changes since `last-pass|7d|DATE|RUN`", `at >= ? ->> '$.all' AND at >= ifnull(? ->> ('$."' || source || '"'), '')`, Moment, nil, ""},
 	{"states@v_changes", "", `found_state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
 	{"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), ""},
+	{"listing", "the whole history of one listing, `SOURCE/ID`", listingHistory, OneWord, nil, ""},
 
 	// Of a listing its own place and categories count, and those that it was searched under.
 	{"states@v_listings", "", `ifnull(state, searched_state) IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},

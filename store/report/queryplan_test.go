@@ -83,6 +83,7 @@ func TestQueryPlans(t *testing.T) {
 		"changes: count fast": {countPlain, f.args(), []string{"listing_events_by_time (at>?)"}, ""},
 		"changes: count one":  {countOfOne, f.args(), []string{"listing_events_by_time (at>?)"}, "TEMP B-TREE"},
 		"history":             {showListing.parts[2].Query, []any{1}, []string{"listing_events_by_listing (listing<?)", "listing_events_by_listing (listing=?)"}, "SCAN e"},
+		"history: of a list":  {asked("changes", "listing", `{"row": 1, "source": 1, "id": "a"}`), nil, []string{"listing_events_by_listing (listing=?)"}, "SCAN e"},
 		"listing":             {showListing.row, []any{1}, []string{"SEARCH l USING INTEGER PRIMARY KEY"}, ""},
 		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},
 
