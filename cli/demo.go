@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 const demoSource = "demo"
@@ -66,7 +66,11 @@ func newDirectory(cfg demo.Config) (*demo.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return demo.New(cfg, g)
+	dir, err := demo.New(cfg, g)
+	if err != nil {
+		err = Usagef("%w", err)
+	}
+	return dir, err
 }
 
 func (p *Program) demoCommand() *cli.Command {
@@ -107,23 +111,13 @@ func (p *Program) demoCommand() *cli.Command {
 }
 
 // directoryConfig reads the flags that both commands have.
-func directoryConfig(c *cli.Context) (demo.Config, error) {
-	cfg := demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: countOf(c, "places")}
-	return cfg, checkEpoch("epoch", cfg.Epoch)
-}
-
-func checkEpoch(flag string, n int) error {
-	if n < 0 || n > demo.MaxEpoch {
-		return Usagef("--%s %d: want an epoch from 0 to %d", flag, n, demo.MaxEpoch)
-	}
-	return nil
+func directoryConfig(c *cli.Context) demo.Config {
+	return demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: countOf(c, "places")}
 }
 
 func (p *Program) demoServe(c *cli.Context) error {
-	cfg, err := directoryConfig(c)
-	if err != nil {
-		return err
-	}
+	var err error
+	cfg := directoryConfig(c)
 	cfg.Latency, cfg.Fail = timeOf(c, "latency"), map[string]float64{}
 	for _, item := range SplitList(c.StringSlice("fail")) {
 		kind, share, _ := strings.Cut(item, "=")
@@ -136,42 +130,20 @@ func (p *Program) demoServe(c *cli.Context) error {
 	}
 	dir, err := newDirectory(cfg)
 	if err != nil {
-		return Usagef("%w", err)
+		return err
 	}
 	server, err := demo.Serve(context.WithoutCancel(c.Context), c.String("addr"), dir)
 	if err != nil {
 		return fmt.Errorf("%w: choose another --addr; port 0 takes a free one", err)
 	}
-	address := reachable(server.URL())
+	// Of all addresses, the one under which this machine reaches it.
+	address := strings.NewReplacer("//[::]:", "//127.0.0.1:", "//0.0.0.0:", "//127.0.0.1:").Replace(server.URL())
 	if _, err := fmt.Fprintln(p.Out, address); err != nil { // once it listens
 		return errors.Join(err, server.Close())
 	}
 	p.note("Serving until Ctrl-C. Crawl it:  %s", p.command("run", "--source", "demo", "--base-url", address, "--states", "CA", "TX"))
 	<-c.Context.Done()
 	return server.Close()
-}
-
-// reachable is the address under which this machine reaches a server that
-// listens on all of its addresses.
-func reachable(raw string) string {
-	u, err := url.Parse(raw)
-	if err != nil {
-		return raw
-	}
-	if ip := net.ParseIP(u.Hostname()); ip != nil && ip.IsUnspecified() {
-		u.Host = net.JoinHostPort("127.0.0.1", u.Port())
-	}
-	return u.String()
-}
-
-// checked is what `demo check` tells.
-type checked struct {
-	Database    string   `json:"database"`
-	Targets     int      `json:"targets"` // these and the next are those of the truth
-	Listings    int      `json:"listings"`
-	Details     int      `json:"details"`
-	Cities      int      `json:"cities"`
-	Differences []string `json:"differences"` // rows that one side alone has
 }
 
 func (p *Program) demoCheck(c *cli.Context) error {
@@ -193,8 +165,22 @@ func (p *Program) demoCheck(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	out := checked{path, len(truth.Searches), len(truth.Listings), len(truth.Details), len(truth.Cities), append([]string{}, found...)}
-	err = p.tell(c, out, func(w *sections) { out.text(w) })
+	verdict := "the database holds exactly that"
+	if len(found) > 0 {
+		verdict = "the database differs"
+	}
+	searches, listings, details, cities := len(truth.Searches), len(truth.Listings), len(truth.Details), len(truth.Cities)
+	err = p.tell(c, report.Object{
+		{Name: "database", Value: path},
+		{Name: "targets", Value: searches},
+		{Name: "listings", Value: listings},
+		{Name: "details", Value: details},
+		{Name: "cities", Value: cities},
+		{Name: "differences", Value: append([]string{}, found...)},
+	}, func(w *sections) {
+		w.lines(fmt.Sprintf("A complete crawl ends with %s, %s, %s, %s: %s", plural(searches, "target"), plural(listings, "listing"), plural(details, "detail page"), plural(cities, "city"), verdict))
+		w.more(found[:min(len(found), mostDifferences)]...)
+	})
 	if err != nil || len(found) == 0 {
 		return err
 	}
@@ -211,15 +197,11 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	if err != nil {
 		return nil, err
 	}
-	since, err := sinceEpochs(c)
+	since, err := wordsOf(c, "since", strconv.Atoi)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := directoryConfig(c)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := newDirectory(cfg)
+	dir, err := newDirectory(directoryConfig(c))
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +211,7 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	if len(since) > 0 {
 		changes, err := dir.Changes(want, since...)
 		if err != nil {
-			return nil, err
+			return nil, Usagef("--since: %w", err)
 		}
 		truth.Changes = &changes
 	} else if crawled.Details { // those that were read in earlier epochs are not known
@@ -241,39 +223,5 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	return &truth, nil
 }
 
-// mostDifferences is how many differences are printed for people.
+// mostDifferences is how many differences are printed for people; --json has all.
 const mostDifferences = 20
-
-func (x *checked) text(w *sections) {
-	parts := []string{plural(x.Targets, "target"), plural(x.Listings, "listing")}
-	if x.Details > 0 {
-		parts = append(parts, plural(x.Details, "detail page"))
-	}
-	if x.Cities > 0 {
-		parts = append(parts, plural(x.Cities, "city"))
-	}
-	verdict := "the database holds exactly that"
-	if len(x.Differences) > 0 {
-		verdict = "the database differs"
-	}
-	w.more(fmt.Sprintf("A complete crawl ends with %s: %s", strings.Join(parts, ", "), verdict))
-	w.more(x.Differences[:min(len(x.Differences), mostDifferences)]...)
-	if left := len(x.Differences) - mostDifferences; left > 0 {
-		w.more(fmt.Sprintf("... and %s more; --json has all", thousands(int64(left))))
-	}
-}
-
-// sinceEpochs is what was crawled before --epoch.
-func sinceEpochs(c *cli.Context) (all []int, err error) {
-	for _, word := range SplitList(c.StringSlice("since")) {
-		n, err := strconv.Atoi(word)
-		if err != nil {
-			return nil, Usagef("--since %q: want an epoch from 0 to %d", word, demo.MaxEpoch)
-		}
-		if err := checkEpoch("since", n); err != nil {
-			return nil, err
-		}
-		all = append(all, n)
-	}
-	return all, nil
-}
