@@ -182,11 +182,6 @@ func (p *Program) checkLine(c *cli.Context, line []string) error {
 			p.note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
 		}
 	}
-	for _, pair := range os.Environ() {
-		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, envPrefix) && value != "" {
-			p.note("%s is set here, but not for the scheduled crawl: write it into ypcrawl.yaml.", yp.Printable(name))
-		}
-	}
 	q := &Program{Streams: Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Schema: p.Schema, args: line}
 	app := q.app()
 	app.ErrWriter = io.Discard // variables that set nothing were named before
