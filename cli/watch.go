@@ -45,7 +45,6 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 	shown := r.display.Follow(r.log, func() Snapshot {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
 			w.countTargets()
-			w.countDetails()
 			w.askTimeLeft()
 			w.next = now.Add(max(countEvery, 20*time.Since(now)))
 		}
@@ -58,30 +57,8 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 	}
 }
 
-// countEvery is how often the details that are due are counted: pages add to them all the
-// time. Where that takes long, it is done less often.
+// countEvery is how often what is due is counted: pages add details all the time. Where that takes long, it is done less often.
 const countEvery = 2 * time.Second
-
-// countDetails counts the details of this run, done and due. Where it fails, here and in
-// countTargets, what was counted last stands.
-func (w *watcher) countDetails() {
-	if !w.r.details().Wanted {
-		return
-	}
-	st := w.sources.Stats()
-	total := st.Details + st.DetailsFailed + st.DetailsMissing
-	for _, c := range w.r.sources {
-		if !c.src.HasDetails() {
-			continue
-		}
-		t, err := w.r.keeper.DetailTotals(context.WithoutCancel(w.r.c.Context), c.scope.SourceID, c.scope.States)
-		if err != nil {
-			return
-		}
-		total += t.Due + t.Held
-	}
-	w.total = total
-}
 
 // countTargets counts the targets of the run where indexes may have planned more.
 func (w *watcher) countTargets() {
@@ -124,9 +101,11 @@ func (w *watcher) snapshot() Snapshot {
 	return s
 }
 
-// askTimeLeft asks for the time left, as `progress` does, for what this run is about.
+// askTimeLeft asks for the time left, as `progress` does, for what this run is about, and counts its details, done and due. Where it
+// fails, here and in countTargets, what was known last stands.
 func (w *watcher) askTimeLeft() {
-	ctx, results := context.WithoutCancel(w.r.c.Context), w.sources.Results()
+	ctx, results, st := context.WithoutCancel(w.r.c.Context), w.sources.Results(), w.sources.Stats()
+	total := st.Details + st.DetailsFailed + st.DetailsMissing
 	var all []report.Work
 	for i, c := range w.r.sources {
 		st := results[i].Stats
@@ -144,9 +123,11 @@ func (w *watcher) askTimeLeft() {
 			if !w.r.details().Wanted || !c.src.HasDetails() {
 				x.Details, x.Brings = 0, report.Rate{}
 			}
+			total += x.Details
 			all = append(all, x)
 		}
 	}
+	w.total = total
 	if left, err := w.r.keeper.TimeLeft(ctx, w.r.began, all); err == nil {
 		w.left, w.asked = left, w.r.keeper.DB().Now()
 	}
