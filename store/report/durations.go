@@ -12,11 +12,9 @@ import (
 type Seconds float64
 
 // MarshalJSON implements json.Marshaler.
-func (s Seconds) MarshalJSON() ([]byte, error) { return orNull(float64(s), s >= 0) }
-
-func orNull(n float64, known bool) ([]byte, error) {
-	if !known {
+func (s Seconds) MarshalJSON() ([]byte, error) {
+	if s < 0 {
 		return []byte("null"), nil
 	}
-	return json.Marshal(math.Round(1000*n) / 1000)
+	return json.Marshal(math.Round(1000*float64(s)) / 1000)
 }

@@ -41,14 +41,14 @@ func (t *Table) Row(values []any) error {
 
 // table asks a part.
 func (k *Reader) table(ctx context.Context, p Part, scope store.Scope) (*Table, error) {
-	args := placesOf(scope)
+	return k.ask(ctx, p, placesOf(scope)...)
+}
+
+// ask asks a part with arguments, of which it may use the first ones alone.
+func (k *Reader) ask(ctx context.Context, p Part, args ...any) (*Table, error) {
 	for len(args) > 0 && !strings.Contains(p.Query, fmt.Sprint("?", len(args))) {
 		args = args[:len(args)-1]
 	}
-	return k.ask(ctx, p, args...)
-}
-
-func (k *Reader) ask(ctx context.Context, p Part, args ...any) (*Table, error) {
 	t := &Table{Part: p}
 	to := Rows(t)
 	if p.Lives {
@@ -110,11 +110,15 @@ func (t *Table) MarshalJSON() ([]byte, error) {
 
 // RowJSON is a row as a JSON object.
 func RowJSON(columns []string, values []any) ([]byte, error) {
+	return rowObject(columns, values).MarshalJSON()
+}
+
+func rowObject(columns []string, values []any) Object {
 	object := make(Object, len(values))
 	for i, v := range values {
 		object[i] = Named{columns[i], JSONOf(columns[i], v)}
 	}
-	return object.MarshalJSON()
+	return object
 }
 
 // Object is a JSON object whose names keep their order.

@@ -29,17 +29,13 @@ type thing struct {
 // record reads a thing. nil = there is none with that id.
 func (k *Reader) record(ctx context.Context, t thing, args ...any) (*Record, error) {
 	l := Find(t.list)
-	row, err := k.ask(ctx, Part{Name: l.Noun, Query: t.row, Show: t.named, Lives: l.Lives}, args[:1]...)
+	row, err := k.ask(ctx, Part{Name: l.Noun, Query: t.row, Show: t.named, Lives: l.Lives}, args...)
 	if err != nil || len(row.Rows) == 0 {
 		return nil, err
 	}
 	r := &Record{Table: *row, Noun: l.Noun}
 	for _, p := range t.parts {
-		n := len(args)
-		for n > 1 && !strings.Contains(p.Query, fmt.Sprint("?", n)) {
-			n--
-		}
-		part, err := k.ask(ctx, p, args[:n]...)
+		part, err := k.ask(ctx, p, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -100,10 +96,7 @@ func (r *Record) Facts(now time.Time) (all []Fact) {
 
 // MarshalJSON implements json.Marshaler.
 func (r *Record) MarshalJSON() ([]byte, error) {
-	var o Object
-	for i, v := range r.Rows[0] {
-		o = append(o, Named{r.Columns[i], JSONOf(r.Columns[i], v)})
-	}
+	o := rowObject(r.Columns, r.Rows[0])
 	for _, p := range r.Parts {
 		o = append(o, Named{p.Name, p})
 	}
