@@ -328,17 +328,7 @@ func (t CoverageTotals) Lines(of string) []string {
 	if t.Percent != nil {
 		text = yp.Thousands(t.SeenOfKnown) + " of " + yp.Plural(t.SiteTotal, "listing") + " seen"
 	}
-	text += ", counted by city and category: one that two searches show counts twice. "
-	text += yp.Plural(t.Targets, "target") + " crawled, " + yp.Thousands(t.NeverCrawled) + " never"
-	if t.Again > 0 {
-		text += ", " + yp.Thousands(t.Again) + " waiting for the next crawl"
-	}
-	verb := "were"
-	if t.Complete == 1 {
-		verb = "was"
-	}
-	text += fmt.Sprintf("; %s %s seen to a confirmed end once or more.", yp.Thousands(t.Complete), verb)
-	return append(lines, text)
+	return append(lines, text+", counted by city and category: one that two searches show counts twice.")
 }
 
 // ReasonText is the reason of a closed source or a held host as people are told it:
