@@ -79,23 +79,6 @@ func TestSentence(t *testing.T) {
 	says("Nothing is planned, and nothing was crawled yet.")
 }
 
-// TestSentenceOfOwnPages: who fetches nothing but listings' own pages is said to do that.
-func TestSentenceOfOwnPages(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 1, "CA")
-	b.want(t, "CA")
-	b.found(t, "CA", "a")
-	b.ofKind(t, yp.KindDetail, "CA")
-	s, err := b.Standing(t.Context(), b.scope)
-	noErr(t, err)
-	if text := s.Sentence(); !strings.HasPrefix(text, "A run fetches listings' own pages of demo, since ") {
-		t.Errorf("it says %q", text)
-	}
-	if s.Details == nil || s.Details.Held != 1 {
-		t.Errorf("details %+v", s.Details)
-	}
-}
-
 // TestMap: each figure of a state by what stands in its rows, and none that is not known.
 func TestMap(t *testing.T) {
 	t.Parallel()

@@ -88,7 +88,7 @@ func TestQueryPlans(t *testing.T) {
 		"run":                 {runByID, []any{1}, []string{"INTEGER PRIMARY KEY"}, ""},
 
 		"page: runs":           {liveRuns, []any{0}, []string{"INDEX runs_alive", "sqlite_autoindex_workers_1 (run_id=?)"}, ""},
-		"page: held":           {heldKinds, []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
+		"page: held":           {anyHeld, []any{0, "[]"}, []string{"INDEX targets_held"}, ""},
 		"page: anything ready": {anyReady, []any{0, "[]"}, []string{"INDEX targets_ready"}, ""},
 		"page: first due":      {firstDue, []any{0, "[]"}, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, "TEMP B-TREE FOR ORDER BY"},
 		"page: requests":       {hourOfRequests, []any{0, "x", "x"}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},

@@ -14,7 +14,6 @@ import (
 // targets are.
 type Standing struct {
 	Progress            // without States, Workers and Errors
-	OwnPages bool       // what they hold are listings' own pages alone
 	NextDue  time.Time  // when something falls due by itself, where nothing is due now; zero = never
 	Last     *RunEnding // of the runs that have ended, or died
 }
@@ -37,8 +36,7 @@ type RunEnding struct {
 }
 
 const (
-	heldKinds = `
-	SELECT count(*), ifnull(sum(t.kind = 'detail'), 0) FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
+	anyHeld  = `SELECT EXISTS (SELECT 1 FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn + `)`
 	anyReady = `
 	SELECT EXISTS (SELECT 1 FROM targets t WHERE t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0
 		AND t.not_before IS NULL AND t.retired_at IS NULL AND ` + placesOn + `)`
@@ -100,14 +98,11 @@ func (k *Reader) lastEnding(ctx context.Context, scope store.Scope) (*RunEnding,
 
 // waits reads what keeps those who could work from it.
 func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error) {
-	var held, own, ready int64
-	if _, err = k.one(ctx, "count what is held", heldKinds, args, &held, &own); err != nil {
+	var held, ready bool
+	if _, err = k.one(ctx, "look for what is held", anyHeld, args, &held); err != nil || held {
 		return err
 	}
-	if s.OwnPages = held > 0 && own == held; held > 0 {
-		return nil
-	}
-	if _, err = k.one(ctx, "look for work", anyReady, args, &ready); err == nil && ready == 0 {
+	if _, err = k.one(ctx, "look for work", anyReady, args, &ready); err == nil && !ready {
 		_, err = k.one(ctx, "look for what is due next", firstDue, args, at(&s.NextDue))
 	}
 	return err

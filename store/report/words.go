@@ -88,13 +88,9 @@ func (s *Standing) Sentence() string {
 	case !s.NextDue.IsZero() && s.NextDue.After(s.Now.Time):
 		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
-	one, several := "A run crawls ", "runs crawl "
-	if s.OwnPages {
-		one, several = "A run fetches listings' own pages of ", "runs fetch listings' own pages of "
-	}
-	text := one
+	text := "A run crawls "
 	if s.Live > 1 {
-		text = fmt.Sprintf("%d %s", s.Live, several)
+		text = fmt.Sprintf("%d runs crawl ", s.Live)
 	}
 	if len(s.Sources) == 0 {
 		text += "several sources"
