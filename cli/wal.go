@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	"context"
 	_ "embed" // the example of a log
 	"errors"
 	"fmt"
@@ -76,38 +75,6 @@ func walPaths(c *cli.Context, most int) ([]string, error) {
 	return paths, nil
 }
 
-// eventPrinter writes events: whole JSON lines for programs, a line each for people.
-type eventPrinter struct {
-	p    *Program
-	out  *bufio.Writer
-	json bool
-	bad  int
-}
-
-func (ep *eventPrinter) print(e *wal.Event, err error) error {
-	damage, ok := errors.AsType[*wal.CorruptError](err)
-	switch {
-	case ok && errors.Is(err, wal.ErrDevelopment):
-		return fmt.Errorf("%s is a log of a development version of ypcrawl, which this version can't read", yp.Printable(damage.File))
-	case err != nil:
-		ep.bad++
-		ep.p.note("ypcrawl: %s", yp.Printable(err.Error()))
-	case ep.json:
-		text, err := e.MarshalJSON()
-		if err == nil {
-			_, err = ep.out.Write(append(text, '\n'))
-		}
-		if err != nil {
-			return err
-		}
-	default:
-		if _, err := fmt.Fprintln(ep.out, yp.Printable(describe(e))); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // describe is an event in a line for people.
 func describe(e *wal.Event) string {
 	s := fmt.Sprintf("%s  %s  %-15s", yp.FormatTime(e.Timestamp), yp.WorkerText(e.WorkerID), e.Type)
@@ -140,39 +107,49 @@ func describe(e *wal.Event) string {
 	return s
 }
 
+// walRead writes events: whole JSON lines for programs, a line each for people.
 func (p *Program) walRead(c *cli.Context) error {
 	paths, err := walPaths(c, 1)
 	if err != nil {
 		return err
 	}
-	ep := &eventPrinter{p: p, out: bufio.NewWriter(p.Out), json: c.Bool("json") || !isTerminal(p.Out)}
-	err = p.readLogs(c.Context, paths[0], wal.Options{SkipListings: !ep.json}, ep.print)
-	if err == nil {
-		err = ep.out.Flush()
-	}
-	if err == nil && ep.bad > 0 {
-		err = damaged(ep.bad)
-	}
-	return err
-}
-
-// readLogs hands over what logs have, until ctx is done.
-func (p *Program) readLogs(ctx context.Context, path string, opts wal.Options, print func(*wal.Event, error) error) error {
-	r, err := wal.OpenReader(path, opts)
+	asJSON := c.Bool("json") || !isTerminal(p.Out)
+	r, err := wal.OpenReader(paths[0], wal.Options{SkipListings: !asJSON})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = r.Close() }()
+	out, bad := bufio.NewWriter(p.Out), 0
 	for e, err := range r.Events() {
-		if ctx.Err() != nil {
+		if c.Context.Err() != nil {
 			break
 		}
-		if err := print(e, err); err != nil {
+		if damage, ok := errors.AsType[*wal.CorruptError](err); ok && errors.Is(err, wal.ErrDevelopment) {
+			return fmt.Errorf("%s is a log of a development version of ypcrawl, which this version can't read", yp.Printable(damage.File))
+		}
+		if err != nil {
+			bad++
+			p.note("ypcrawl: %s", yp.Printable(err.Error()))
+			continue
+		}
+		var text []byte
+		if asJSON {
+			text, err = e.MarshalJSON()
+		} else {
+			text = []byte(yp.Printable(describe(e)))
+		}
+		if err == nil {
+			_, err = out.Write(append(text, '\n'))
+		}
+		if err != nil {
 			return err
 		}
 	}
 	p.noteTorn(r)
-	return nil
+	if err := out.Flush(); err != nil || bad == 0 {
+		return err
+	}
+	return damaged(bad)
 }
 
 func (p *Program) noteTorn(r *wal.Reader) {
