@@ -57,7 +57,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 	defer page.close()
 	err = p.with(c, watching, func(k *database, scope store.Scope) error {
 		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
-		page.announce(p)
+		p.note("The page: http://%s/   (Ctrl-C ends it)", page.listener.Addr())
 		return page.serve(c.Context, k, scope, false)
 	})
 	if c.Context.Err() != nil && errors.Is(err, context.Canceled) {
@@ -127,10 +127,6 @@ func listenAddress(s string) (netip.AddrPort, error) {
 		return netip.AddrPort{}, fmt.Errorf("port %q: want a number from 0 to 65,535", port)
 	}
 	return netip.AddrPortFrom(ip, uint16(n)), nil
-}
-
-func (g *page) announce(p *Program) {
-	p.note("The page: http://%s/   (Ctrl-C ends it)", g.listener.Addr())
 }
 
 func (g *page) close() { _ = g.listener.Close() }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 )
 
 func (p *Program) deliveriesCommand() *cli.Command {
@@ -15,13 +16,6 @@ func (p *Program) deliveriesCommand() *cli.Command {
 		Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.forgetDelivery,
 	}}
 	return cmd
-}
-
-// forgotten is what `export deliveries forget` tells.
-type forgotten struct {
-	Name       string `json:"name"`
-	Deliveries int64  `json:"deliveries"`
-	Listings   int64  `json:"listings"` // that the name had got, also those that closed or left
 }
 
 func (p *Program) forgetDelivery(c *cli.Context) error {
@@ -39,12 +33,12 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 		if ok, err := p.confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
 			return err
 		}
-		out := forgotten{Name: name}
-		var err error
-		if out.Deliveries, out.Listings, err = k.DB().ForgetDelivery(c.Context, name); err != nil {
+		deliveries, listings, err := k.DB().ForgetDelivery(c.Context, name) // listings that closed or left, too
+		if err != nil {
 			return err
 		}
-		return p.answer(c, out, "Forgot %s: %s, %s. Its files stay.", name, plural(out.Deliveries, "delivery"), plural(out.Listings, "listing"))
+		return p.answer(c, report.Object{{Name: "name", Value: name}, {Name: "deliveries", Value: deliveries}, {Name: "listings", Value: listings}},
+			"Forgot %s: %s, %s. Its files stay.", name, plural(deliveries, "delivery"), plural(listings, "listing"))
 	})
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,13 +19,8 @@ func lasting(d time.Duration) string { return yp.Lasting(d) }
 
 func ago(now, t time.Time) string { return yp.Ago(now, t) }
 
-func moment(now, t time.Time) string { return yp.Moment(now, t) }
-
 // orDash is a text, and "–" for one that is not known, as report.Cell has it.
 func orDash(s string) string { return cmp.Or(s, "–") }
-
-// idText is an id as a cell: a name, with no separators, so that it can be typed.
-func idText(id int64) string { return strconv.FormatInt(id, 10) }
 
 // fold writes text behind lead. What is too long for the terminal w goes on below the text's beginning, or
 // where that leaves little width, below the line's; elsewhere it stays one line.

@@ -151,14 +151,6 @@ func (s *sections) write(text string) {
 
 func (s *sections) keep(err error) { s.err = cmp.Or(s.err, err) }
 
-// writeRows writes rows as a JSON array, never null.
-func writeRows[T any](w io.Writer, rows []T) error {
-	if rows == nil {
-		rows = []T{}
-	}
-	return writeJSON(w, rows)
-}
-
 // writeJSON writes v to w: indented for a person's terminal, on one line for a
 // program.
 func writeJSON(w io.Writer, v any) error {

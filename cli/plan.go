@@ -134,7 +134,7 @@ func (e dryRow) facts() *table {
 // dryRun tells what `plan`, or a run, would cost.
 func (p *Program) dryRun(c *cli.Context, rows []dryRow, several bool) error {
 	if c.Bool("json") && several {
-		return writeRows(p.Out, rows)
+		return writeJSON(p.Out, rows)
 	}
 	targets := 0
 	err := p.tell(c, rows[0], func(w *sections) {

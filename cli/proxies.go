@@ -167,7 +167,7 @@ func namedProxy(all []health.Proxy, word string) (found health.Proxy, err error)
 	}
 	n := 0
 	for _, x := range all {
-		if idText(x.ID) == word {
+		if fmt.Sprint(x.ID) == word {
 			return x, nil
 		}
 		if x.Name == name {

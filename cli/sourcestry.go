@@ -134,7 +134,7 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 		how.Turns = health.New(k.DB())
 		held, err := k.HostAvailability(c.Context, fetch.HostKey(address))
 		if err == nil && !held.Open() {
-			err = &exitError{code: ExitBlocked, err: fmt.Errorf("%s is held until %s: %s", address.Host, moment(k.DB().Now(), held.Until), held.Reason)}
+			err = &exitError{code: ExitBlocked, err: fmt.Errorf("%s is held until %s: %s", address.Host, yp.Moment(k.DB().Now(), held.Until), held.Reason)}
 		}
 		if err != nil {
 			return nil, nil, err

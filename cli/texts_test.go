@@ -16,7 +16,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 // TestTexts: how numbers, times, ends and addresses are written for people, and how lists that they write are read.
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	after := func(d time.Duration) string { return moment(noon, noon.Add(d)) }
+	after := func(d time.Duration) string { return yp.Moment(noon, noon.Add(d)) }
 	before := func(d time.Duration) string { return ago(noon, noon.Add(-d)) }
 	next := func(n report.Next) string { return n.Text(noon) }
 	todo := func(is store.SourceState, until time.Time, reason string) string {
