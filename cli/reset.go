@@ -71,14 +71,10 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Chosen) 
 	if err != nil {
 		return err
 	}
-	within := ""
-	if len(r.Scope.States) > 0 || r.Scope.SourceID != 0 {
-		within = " in the states and the source named"
-	}
 	if text := trouble.Text(); text != "" {
-		p.note("No target matches%s: %s; choose with --status, and with fewer filters.", within, text)
+		p.note("No target matches: %s; choose with --status, and with fewer filters.", text)
 	} else {
-		p.note("No target%s is in trouble.", within)
+		p.note("No target of those chosen is in trouble.")
 	}
 	return nil
 }
