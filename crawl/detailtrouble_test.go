@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -144,16 +143,9 @@ func TestChain(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	w := shopTown(t, 2)
-	both := make(chan struct{})
-	var n atomic.Int64
+	both := meeting(t, 2)
 	for i := range 2 {
-		w.on(shop(i+1), func(rw http.ResponseWriter, r *http.Request) {
-			if n.Add(1) == 2 {
-				close(both)
-			}
-			signalled(t, "the other request", both)
-			ok(own(i+1))(rw, r)
-		})
+		w.on(shop(i+1), after(both, ok(own(i+1))))
 	}
 	w.done()
 	w.done(detailsOnly, workers(2), func(c *crawl.Config) { c.MaxPerState = 1 })

@@ -2,7 +2,6 @@ package crawl_test
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -47,10 +46,7 @@ func TestDisabledSource(t *testing.T) {
 	t.Parallel()
 	parallel(t, "meanwhile: the target in hand is the last", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
-			w.write("UPDATE sources SET enabled = 0")
-			ok(page("", shops(1, 3)...))(rw, r)
-		})
+		w.on(target, after(func() { w.write("UPDATE sources SET enabled = 0") }, ok(page("", shops(1, 3)...))))
 		w.isBlocked(w.crawl(w.engine()), store.SourceDisabled, "operator")
 		w.is(1, yp.Done, 1, "")
 		w.requested(target)
@@ -147,18 +143,16 @@ func TestLayoutAlarm(t *testing.T) {
 		w := setup(t, layout{cities: 5})
 		alarm := make(chan struct{})
 		e := w.engine(workers(2))
-		w.on(city(0), func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(0), after(func() {
 			<-alarm
 			waitFor(t, e.Stopping)
-			ok(page(city(0)+"?page=2", shops(1, 3)...))(rw, r)
-		})
+		}, ok(page(city(0)+"?page=2", shops(1, 3)...))))
 		for n := 1; n < 5; n++ {
-			w.on(city(n), func(rw http.ResponseWriter, r *http.Request) {
+			w.on(city(n), after(func() {
 				if n == 3 {
 					close(alarm)
 				}
-				ok(changed(n))(rw, r)
-			})
+			}, ok(changed(n))))
 		}
 		endedBy(t, w.crawl(e), crawl.ErrLayout)
 		w.is(1, yp.Planned, 1, "")

@@ -116,10 +116,7 @@ func TestLogErrors(t *testing.T) {
 			}
 			ok(page(target+"?page=2", shops(1, 3)...))(rw, r)
 		})
-		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
-			<-inHand
-			ok(page("", shops(4, 3)...))(rw, r)
-		})
+		w.on(city(1), after(func() { <-inHand }, ok(page("", shops(4, 3)...))))
 		var once sync.Once
 		e := w.engine(workers(2), brokenLog(func() { once.Do(func() { close(failed) }) }, func(e *wal.Event) bool {
 			return e.Type == wal.PageComplete && e.Target.ID == 2
@@ -191,10 +188,7 @@ func TestDatabaseErrors(t *testing.T) {
 	})
 	inBubble(t, "a hold that can't be written down ends the run: the page is not asked for again", func(t *testing.T) {
 		w := setupInBubble(t, layout{})
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
-			_ = w.db.Close()
-			with(status(503, "later"), "Retry-After: 60")(rw, r)
-		})
+		w.on(target, after(func() { _ = w.db.Close() }, with(status(503, "later"), "Retry-After: 60")))
 		endedBy(t, w.crawl(w.engine()), store.ErrClosed)
 		w.requested(target)
 	})

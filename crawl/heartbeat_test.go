@@ -2,7 +2,6 @@ package crawl_test
 
 import (
 	"net/http"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,16 +41,9 @@ func TestHeartbeat(t *testing.T) {
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{cities: 6})
-	var n atomic.Int64
-	all := make(chan struct{})
+	all := meeting(t, 3)
 	for i := range 6 {
-		w.on(city(i), func(rw http.ResponseWriter, r *http.Request) {
-			if n.Add(1) == 3 {
-				close(all)
-			}
-			<-all
-			ok(page("", shops(i+1, 1)...))(rw, r)
-		})
+		w.on(city(i), after(all, ok(page("", shops(i+1, 1)...))))
 	}
 	w.done(workers(3))
 	names := map[string]int{}

@@ -79,11 +79,10 @@ func TestHold(t *testing.T) {
 			<-busy
 			tooMany("9")(rw, r)
 		}, good))
-		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), after(func() {
 			close(busy)
 			time.Sleep(15 * time.Second)
-			ok(page("", shops(4, 3)...))(rw, r)
-		})
+		}, ok(page("", shops(4, 3)...))))
 		st := w.done(workers(2), func(c *crawl.Config) { c.Patience = 2 * time.Second })
 		storetest.Equal(t, "targets done", st.Done, 3)
 	})
@@ -145,11 +144,10 @@ func TestHoldOfAnother(t *testing.T) {
 			_, _ = fmt.Sscan(r.URL.Query().Get("page"), &n)
 			ok(page(fmt.Sprintf("%s?page=%d", target, n+1), shops(10*n, 3)...))(rw, r)
 		})
-		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), after(func() {
 			time.Sleep(10 * time.Second)
 			told <- time.Now()
-			tooMany("3600")(rw, r)
-		})
+		}, tooMany("3600")))
 		w.fetch.DelayMin = 2 * time.Second
 		w.look = 2 * time.Second
 		p := w.peer()

@@ -25,7 +25,7 @@ func TestMaxPerState(t *testing.T) {
 	total := 0
 	for i := range 12 {
 		for _, st := range []string{"ca", "tx"} {
-			w.on(fmt.Sprintf("/city-%d-%s/plumbers", i, st), func(rw http.ResponseWriter, r *http.Request) {
+			w.on(fmt.Sprintf("/city-%d-%s/plumbers", i, st), after(func() {
 				mu.Lock()
 				flying[st]++
 				highest[st] = max(highest[st], flying[st])
@@ -37,8 +37,7 @@ func TestMaxPerState(t *testing.T) {
 				mu.Lock()
 				flying[st]--
 				mu.Unlock()
-				ok(page("", shops(1+i, 1)...))(rw, r)
-			})
+			}, ok(page("", shops(1+i, 1)...))))
 		}
 	}
 	e := w.engine(workers(16), reached(func(p crawl.Point) {
@@ -119,18 +118,6 @@ func TestLinger(t *testing.T) {
 	}
 }
 
-// TestWakeFirst: what has fallen due competes with what is planned from the start.
-func TestWakeFirst(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	w := setup(t, layout{cities: 2, now: c.Now})
-	w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(1, 3)...))))
-	endedBy(t, w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Targets = 1 })), crawl.ErrBudget)
-	c.add(3 * time.Hour)
-	w.done()
-	w.requested(target, target, city(1))
-}
-
 // TestWaiting: a run that works does not wait, whatever its idle workers do; one that
 // waits says for what.
 func TestWaiting(t *testing.T) {
@@ -138,13 +125,12 @@ func TestWaiting(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 2})
 		e := w.engine(workers(2), func(c *crawl.Config) { c.Linger = 3 * time.Minute })
 		w.on(target, inTurn(status(403, shell("no")), ok(page("", shops(4, 3)...))))
-		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
+		w.on(city(1), after(func() {
 			time.Sleep(15 * time.Second)
 			if s := e.Stats(); e.Waiting() != "" || s.Busy != 1 || s.Waiting != 1 || w.row(1).Status != waiting {
 				t.Errorf("it works with %d busy workers, and says %q", s.Busy, e.Waiting())
 			}
-			ok(page("", shops(1, 3)...))(rw, r)
-		})
+		}, ok(page("", shops(1, 3)...))))
 		done := w.begin(t.Context(), e)
 		time.Sleep(30*time.Second + time.Millisecond)
 		if got := e.Waiting(); !regexp.MustCompile(`^waiting until 00:0[23]:\d\dZ: no target is due before that$`).MatchString(got) {

@@ -98,10 +98,7 @@ func TestStopOfEveryKind(t *testing.T) {
 			change := k.prepare(w)
 			good := w.route(k.first)
 			var e *crawl.Engine
-			w.on(k.first, func(rw http.ResponseWriter, r *http.Request) {
-				e.Stop(crawl.ErrInterrupted)
-				good(rw, r)
-			})
+			w.on(k.first, after(func() { e.Stop(crawl.ErrInterrupted) }, good))
 			before := len(w.asked())
 			e = w.engine(change)
 			endedBy(t, w.crawl(e), crawl.ErrInterrupted)

@@ -2,10 +2,8 @@ package crawl_test
 
 import (
 	"errors"
-	"net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,10 +40,7 @@ func TestDeadPeer(t *testing.T) {
 	parallel(t, "that dies during the run is succeeded", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		die := w.held(2)
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
-			die()
-			good(rw, r)
-		})
+		w.on(target, after(die, good))
 		w.done()
 		w.is(2, yp.Done, 1, "")
 		w.requested(target, city(1))
@@ -66,15 +61,7 @@ func TestDeadPeer(t *testing.T) {
 	parallel(t, "that held several is succeeded by as many workers at once", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		die := w.held(1, 2)
-		var n atomic.Int64
-		both := make(chan struct{})
-		meet := func(rw http.ResponseWriter, r *http.Request) {
-			if n.Add(1) == 2 {
-				close(both)
-			}
-			signalled(t, "the other request", both)
-			good(rw, r)
-		}
+		meet := after(meeting(t, 2), good)
 		w.on(target, meet)
 		w.on(city(1), meet)
 		w.write("INSERT INTO categories (slug, name) VALUES ('dentists', 'Dentists')") // one more target, so that the workers stay
@@ -93,10 +80,9 @@ func TestDeadPeer(t *testing.T) {
 	parallel(t, "is succeeded at a heartbeat while all workers are busy", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		w.held(2)()
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+		w.on(target, after(func() {
 			waitFor(t, func() bool { return w.row(2).Status == yp.Planned })
-			good(rw, r)
-		})
+		}, good))
 		w.done(func(c *crawl.Config) { c.Heartbeat = time.Millisecond })
 		w.is(2, yp.Done, 1, "")
 	})
@@ -105,19 +91,15 @@ func TestDeadPeer(t *testing.T) {
 		w.look = time.Millisecond
 		var once sync.Once
 		both := make(chan struct{})
-		w.on(target, func(rw http.ResponseWriter, r *http.Request) {
+		w.on(target, after(func() {
 			storetest.NoError(t, os.RemoveAll(store.LockDir(w.db.Path())))
 			once.Do(func() { close(both) })
 			waitFor(t, func() bool { return w.row(2).Status == yp.Done })
 			for n := 0; n < 50 && len(w.asked()) < 3; n++ { // meanwhile the other worker looks for work
 				time.Sleep(time.Millisecond)
 			}
-			good(rw, r)
-		})
-		w.on(city(1), func(rw http.ResponseWriter, r *http.Request) {
-			signalled(t, "the first request", both)
-			good(rw, r)
-		})
+		}, good))
+		w.on(city(1), after(func() { signalled(t, "the first request", both) }, good))
 		if err := w.crawl(w.engine(workers(2))); !errors.Is(err, store.ErrReplaced) {
 			t.Errorf("the run ended with %v", err)
 		}

@@ -4,11 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -81,61 +78,8 @@ func TestRobotsRecord(t *testing.T) {
 	}
 }
 
-// TestRecordWithPage: the requests that brought a page, and the attempt's count of it,
-// are committed with the page: a process killed inside that transaction leaves none
-// of them, one killed behind it all.
-func TestRecordWithPage(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	var mu sync.Mutex // the writer and the worker take turns
-	taken := map[string]string{}
-	snapshot := func(after, name string) {
-		mu.Lock()
-		defer mu.Unlock()
-		if _, done := taken[name]; !done && (after == "" || taken[after] != "") {
-			taken[name] = copied(t, path)
-		}
-	}
-	w := setup(t, layout{path: path, beforeCommit: func() { snapshot("before", "in the transaction") }})
-	w.on(target, inTurn(status(500, ""), ok(page(target+"?page=2", shops(1, 3)...))))
-	w.on(target+"?page=2", ok(page("", shops(4, 3)...)))
-	w.done(reached(func(p crawl.Point) {
-		switch p {
-		case crawl.PointAppended:
-			snapshot("", "before")
-		case crawl.PointCommitted:
-			snapshot("in the transaction", "behind")
-		}
-	}))
-	const query = `SELECT (SELECT count(*) FROM requests), (SELECT count(*) FROM listings), (SELECT page_current FROM targets),
-		(SELECT ended FROM crawl_attempts), (SELECT ifnull(pages, 'unknown') FROM crawl_attempts)`
-	for name, want := range map[string]string{
-		"before": "0 0 0 running unknown", "in the transaction": "0 0 0 running unknown", "behind": "2 3 1 running unknown",
-	} {
-		db := storetest.OpenConfig(t, store.Config{Path: taken[name]})
-		killed := &world{t: t, db: db}
-		killed.same(name, killed.table(query), []string{want})
-	}
-	w.same("at the end", w.table(query), []string{"4 6 2 done 2"}) // and robots.txt
-}
-
-// copied is what a kill would leave of a database now.
-func copied(t *testing.T, path string) string {
-	to := filepath.Join(t.TempDir(), "copy.db")
-	for _, suffix := range []string{"", "-wal"} {
-		b, err := os.ReadFile(path + suffix)
-		if err == nil {
-			err = os.WriteFile(to+suffix, b, 0o600)
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	return to
-}
-
 // TestDeferrals: whoever finds the host held for longer than the run waits gives its
-// target back, and a row tells of the request that was not made.
+// target back, and a row tells of the request that was not made. No budget counts it.
 func TestDeferrals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := setupInBubble(t, layout{cities: 3})
@@ -146,7 +90,7 @@ func TestDeferrals(t *testing.T) {
 		}
 		var blocked *crawl.BlockedError
 		began := time.Now()
-		err := w.crawl(w.engine(workers(3)))
+		err := w.crawl(w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests = 3 })) // one is made
 		if !errors.As(err, &blocked) || blocked.Availability.State != store.SourceHeld || blocked.Availability.Reason != "Retry-After" || blocked.Source != "test" {
 			t.Fatalf("the run ended with %v", err)
 		}

@@ -2,7 +2,6 @@ package crawl_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -189,10 +188,7 @@ func TestCancel(t *testing.T) {
 		w := setup(t, layout{})
 		threePages(w)
 		ctx, cancel := context.WithCancel(t.Context())
-		w.on(target+"?page=2", func(rw http.ResponseWriter, r *http.Request) {
-			cancel()
-			hang(rw, r)
-		})
+		w.on(target+"?page=2", after(cancel, hang))
 		endedBy(t, w.wait(w.begin(ctx, w.engine())), context.Canceled)
 		w.is(1, yp.Planned, 1, "")
 		nothingHeld(w)
@@ -290,20 +286,6 @@ func TestBudget(t *testing.T) {
 		}
 		w.is(1, yp.Parked, 0, yp.CodeUnknown)
 		w.askedTimes(15)
-	})
-	inBubble(t, "of requests does not count those that the host holds", func(t *testing.T) {
-		w := setupInBubble(t, layout{cities: 3})
-		w.fetch.DelayMin = 2 * time.Second
-		first := inTurn(tooMany("900"), ok(page("", shops(1, 3)...)))
-		for n := range 3 {
-			w.on(city(n), first)
-		}
-		e := w.engine(workers(3), func(c *crawl.Config) { c.Budget.Requests, c.Patience = 3, time.Minute }) // one is made, three are not
-		var blocked *crawl.BlockedError
-		if err := w.crawl(e); !errors.As(err, &blocked) {
-			t.Errorf("the run ended with %v, want that the source is held", err)
-		}
-		w.tidy()
 	})
 	parallel(t, "of time stops resumable", func(t *testing.T) {
 		w := six(t)

@@ -97,6 +97,26 @@ func status(code int, body string) http.HandlerFunc {
 
 func ok(body string) http.HandlerFunc { return status(http.StatusOK, body) }
 
+// after does something before it answers.
+func after(do func(), h http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		do()
+		h(w, r)
+	}
+}
+
+// meeting makes requests wait until n of them have come.
+func meeting(t testing.TB, n int64) func() {
+	var came atomic.Int64
+	all := make(chan struct{})
+	return func() {
+		if came.Add(1) == n {
+			close(all)
+		}
+		signalled(t, "the other request", all)
+	}
+}
+
 // inTurn answers the n-th request with the n-th handler, the last one for ever.
 func inTurn(hs ...http.HandlerFunc) http.HandlerFunc {
 	var n atomic.Int64

@@ -102,10 +102,7 @@ func TestRegistry(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, _ := towns(t, 6)
 		w.on(city(0), ok(page(city(0)+"?page=2", shops(1000, 4)...)))
-		w.on(city(0)+"?page=2", func(rw http.ResponseWriter, r *http.Request) {
-			time.Sleep(15 * time.Second)
-			ok(page("", shops(2000, 2)...))(rw, r)
-		})
+		w.on(city(0)+"?page=2", after(func() { time.Sleep(15 * time.Second) }, ok(page("", shops(2000, 2)...))))
 		began := time.Now()
 		e := w.engine(workers(2), func(c *crawl.Config) { c.Heartbeat = 5 * time.Second })
 		done := w.begin(t.Context(), e)
