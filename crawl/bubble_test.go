@@ -87,6 +87,14 @@ func (p *pipes) serve(t testing.TB, h http.Handler) *httptest.Server {
 	return s
 }
 
+// took fails the test unless so much time has passed since then.
+func took(t testing.TB, since time.Time, least, most time.Duration) {
+	t.Helper()
+	if d := time.Since(since); d < least || d > most {
+		t.Errorf("it took %s, want %s to %s", d, least, most)
+	}
+}
+
 // setupInBubble is setup in a bubble: the town is reached through pipes.
 func setupInBubble(t testing.TB, l layout) *world {
 	t.Helper()

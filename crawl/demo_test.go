@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -101,39 +100,6 @@ func (w *world) holds(truth demo.Truth) {
 	w.same("names", w.table("SELECT listing_id, name FROM listings ORDER BY listing_id"), names)
 	w.counts("targets are DONE", int64(truth.Targets), "SELECT count(*) FROM targets WHERE status = 'DONE'")
 	w.counts("pages", int64(truth.Pages), "SELECT sum(page_current) FROM targets")
-}
-
-// TestTwoEngines: two processes on one database share the work. Neither begins before
-// the other has, since the one that writes without a pause keeps the other out.
-func TestTwoEngines(t *testing.T) {
-	t.Parallel()
-	w, dir, truth := demoWorld(t, demo.Config{Places: 3}, "CA", "TX")
-	p := w.peer()
-	var both sync.WaitGroup
-	both.Add(2)
-	meet := func() func(*crawl.Config) {
-		var once sync.Once
-		return reached(func(at crawl.Point) {
-			if at == crawl.PointClaimed {
-				once.Do(both.Done)
-				both.Wait()
-			}
-		})
-	}
-	a, b := w.engine(workers(4), meet()), p.engine(workers(4), meet())
-	first, second := w.begin(t.Context(), a), p.begin(t.Context(), b)
-	storetest.NoError(t, w.wait(first))
-	storetest.NoError(t, w.wait(second))
-	w.holds(truth)
-	for u, n := range dir.Stats().URLs {
-		if n > 1 && u != "/robots.txt" {
-			t.Errorf("%s was asked for %d times", u, n)
-		}
-	}
-	sa, sb := a.Stats(), b.Stats()
-	if sa.Pages == 0 || sb.Pages == 0 || sa.Pages+sb.Pages != int64(truth.Pages) {
-		t.Errorf("the engines took %d and %d pages of %d", sa.Pages, sb.Pages, truth.Pages)
-	}
 }
 
 var seeds = flag.Int64("seeds", 1, "how many directories are crawled by the tests that take long")

@@ -233,9 +233,7 @@ func TestUnreleasedClaims(t *testing.T) {
 				}
 			}
 		})
-		if err := w.crawl(e); !errors.Is(err, store.ErrClosed) {
-			t.Fatalf("the run ended with %v", err)
-		}
+		endedBy(t, w.crawl(e), store.ErrClosed)
 		if err := run.Finish(t.Context(), checkpoint.OutcomeError, 0); err == nil {
 			t.Fatal("the run could be finished")
 		}

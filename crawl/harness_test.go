@@ -428,11 +428,16 @@ func reached(f func(crawl.Point)) func(*crawl.Config) {
 	return func(c *crawl.Config) { c.Reached = f }
 }
 
-// endedBy fails the test unless the run ended with cause.
-func endedBy(t testing.TB, got, cause error) {
+// endedBy fails the test unless the run ended with cause, and says so in these words.
+func endedBy(t testing.TB, got, cause error, words ...string) {
 	t.Helper()
 	if !errors.Is(got, cause) {
 		t.Errorf("the run ended with %v, want %v", got, cause)
+	}
+	for _, w := range words {
+		if !strings.Contains(fmt.Sprint(got), w) {
+			t.Errorf("it says %v, and not %q", got, w)
+		}
 	}
 }
 

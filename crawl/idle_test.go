@@ -90,9 +90,7 @@ func TestLinger(t *testing.T) {
 			began := time.Now()
 			e := w.engine(func(c *crawl.Config) { c.Linger = tt.linger })
 			storetest.NoError(t, w.crawl(e))
-			if took := time.Since(began); took < tt.took[0] || took > tt.took[1] {
-				t.Errorf("it took %s, want %s to %s", took, tt.took[0], tt.took[1])
-			}
+			took(t, began, tt.took[0], tt.took[1])
 			w.requested(times(tt.asked, target)...)
 			storetest.Equal(t, "the target is", w.row(1).Status, tt.status)
 		})

@@ -124,13 +124,6 @@ func TestIndex(t *testing.T) {
 		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
 		w.discovered([]string{"AZ"}, "AZ DONE 27/27 2 ")
 	})
-	parallel(t, "a page that comes at the second try", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.indexes("az")
-		w.on("/state-az?page=q", inTurn(status(http.StatusServiceUnavailable, shell("down")), ok(indexPage("az", "quebec-az"))))
-		w.discovered([]string{"AZ"}, "AZ DONE 27/27 3 ")
-		w.counts("requests for the page on record", 2, `SELECT count(*) FROM requests WHERE type = 'state_index' AND page = 18`)
-	})
 	parallel(t, "a state that the source does not have", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("nv")
@@ -184,26 +177,6 @@ func TestIndexFailures(t *testing.T) {
 type unheld struct{ crawl.Fetcher }
 
 func (unheld) Hold(string, time.Duration, string) {}
-
-// TestIndexBacksOff: an index that fails waits like any target, and a run takes it when its
-// time has come; `discover` typed again takes it at once (TestIndexFailures).
-func TestIndexBacksOff(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	w := newWorld(t, newTown(t), layout{now: c.Now})
-	w.indexes("az")
-	w.on("/state-az?page=c", inTurn(ok(shell("<p>Welcome to our new look.</p>")), ok(indexPage("az"))))
-	w.wantIndexes("AZ")
-	for _, step := range []struct {
-		wait          time.Duration
-		pages, failed int64
-	}{{0, 3, 1}, {time.Minute, 0, 0}, {2 * time.Minute, 24, 0}, {0, 0, 0}} {
-		c.add(step.wait)
-		if st := w.done(w.reads()); st.IndexPages != step.pages || st.IndexesFailed != step.failed {
-			t.Errorf("%s later: %d pages, %d indexes failed; want %d, %d", step.wait, st.IndexPages, st.IndexesFailed, step.pages, step.failed)
-		}
-	}
-}
 
 // TestIndexFlood: an index without end makes no targets without end.
 func TestIndexFlood(t *testing.T) {

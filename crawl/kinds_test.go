@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/fetch"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -111,29 +110,6 @@ func TestStopOfEveryKind(t *testing.T) {
 			w.done(change)
 			w.stands(k, fmt.Sprintf("DONE, %d pages, %d attempts, 0 failures", k.pages, attempts))
 			storetest.Equal(t, "pages asked for", len(w.asked())-before, k.pages)
-		})
-	}
-}
-
-// TestDeadProxies: proxies that are all dead cost a target of no kind anything: it is fetched
-// without them, or handed back where they are required.
-func TestDeadProxies(t *testing.T) {
-	t.Parallel()
-	for _, k := range eachKind() {
-		parallel(t, string(k.kind), func(t *testing.T) {
-			w := setup(t, layout{yaml: shopPages})
-			change := k.prepare(w)
-			before := len(w.asked())
-			var s scores
-			endedBy(t, w.crawl(w.engine(change, s.through(fetch.PolicyRequire, way(t, 1, nil, 9)))), crawl.ErrNoProxies)
-			const left = "SELECT count(*) FROM targets WHERE kind = ? AND status = 'PLANNED' AND consecutive_failures = 0"
-			if n := w.number(left, k.kind); n != 1 || len(w.asked()) != before {
-				t.Errorf("%d targets are planned, want 1; %d pages came", n, len(w.asked())-before)
-			}
-			w.start()
-			w.done(change, s.through(fetch.PolicyPrefer, way(t, 1, nil, 0)))
-			w.counts("targets are not done, or failed",
-				0, "SELECT count(*) FROM targets WHERE status <> 'DONE' AND kind = ? OR consecutive_failures > 0", k.kind)
 		})
 	}
 }

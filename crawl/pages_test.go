@@ -46,13 +46,6 @@ func TestPages(t *testing.T) {
 			}
 		}
 	})
-	parallel(t, "stops at the page cap of the source", func(t *testing.T) {
-		w := setup(t, layout{yaml: "page_cap: 2"})
-		threePages(w)
-		w.done()
-		w.is(1, yp.Done, 2, "")
-		w.requested(target, target+"?page=2")
-	})
 	parallel(t, "a cap that shrank below the pages done completes without a request", func(t *testing.T) {
 		w := setup(t, layout{pages: 2})
 		w.write("UPDATE targets SET page_current = 2, next_page_url = ? WHERE id = 1", target+"?page=3")

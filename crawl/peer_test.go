@@ -1,7 +1,6 @@
 package crawl_test
 
 import (
-	"errors"
 	"os"
 	"sync"
 	"testing"
@@ -100,9 +99,7 @@ func TestDeadPeer(t *testing.T) {
 			}
 		}, good))
 		w.on(city(1), after(func() { signalled(t, "the first request", both) }, good))
-		if err := w.crawl(w.engine(workers(2))); !errors.Is(err, store.ErrReplaced) {
-			t.Errorf("the run ended with %v", err)
-		}
+		endedBy(t, w.crawl(w.engine(workers(2))), store.ErrReplaced)
 		w.askedTimes(2)
 	})
 	parallel(t, "that lives keeps its target", func(t *testing.T) {

@@ -123,7 +123,6 @@ const proxyRow = `SELECT CASE outcome WHEN 'success' THEN 'ok' ELSE error_class 
 // the attempt; with none left to go, that is the end of the attempt, or of the run.
 func TestProxies(t *testing.T) {
 	t.Parallel()
-	good := ok(page("", shops(1, 3)...))
 	parallel(t, "rotate with the identity on a 403", func(t *testing.T) {
 		w := setup(t, layout{})
 		blocked, works := newProxy(t, 403), newProxy(t, 0)
@@ -143,25 +142,12 @@ func TestProxies(t *testing.T) {
 		if ids := w.table("SELECT identity FROM requests WHERE type = 'listing' ORDER BY id"); ids[0] == ids[1] || ids[1] != all[0].Identity || ids[0] == "honest" {
 			t.Errorf("identities %v", ids)
 		}
-		if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} {
-			t.Errorf("scores %v", s.sum)
-		}
+		storetest.Equal(t, "scores", fmt.Sprint(s.sum), "map[1:[0 1] 2:[1 0]]")
 		if w.source() != "" || len(w.asked()) != 1 {
 			t.Errorf("in force %q after %v", w.source(), w.asked())
 		}
 		w.discreet(log.String())
 		w.tidy()
-	})
-	parallel(t, "on a redirect to the homepage, too", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.on(target, inTurn(redirectTo("/"), good))
-		w.on("/", ok(noResults()))
-		var s scores
-		w.done(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 0), way(t, 2, newProxy(t, 0), 0)))
-		w.attempted("done SUCCESS 200: rotated retry committed")
-		if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} {
-			t.Errorf("scores %v", s.sum)
-		}
 	})
 	parallel(t, "that all meet a 403: the attempt fails", func(t *testing.T) {
 		w := setup(t, layout{})

@@ -227,9 +227,7 @@ func TestSources(t *testing.T) {
 		t.Error("the source that hangs has ended")
 	}
 	close(release)
-	if err := h.wait(done); err != nil {
-		t.Fatalf("the run ended with %v", err)
-	}
+	storetest.NoError(t, h.wait(done))
 	results := f.Results()
 	for i, b := range h.demos {
 		switch i {
@@ -313,25 +311,24 @@ func TestSourcesStop(t *testing.T) {
 			}
 		}
 	})
-	parallel(t, "a budget of requests is one for all", func(t *testing.T) {
-		h := newSourcesWorld(t, 5)
-		f := h.sources(func(c *crawl.Config) { c.Budget.Requests = 7 })
-		endedBy(t, h.wait(h.begin(t.Context(), f)), crawl.ErrBudget)
-		storetest.Equal(t, "requests for pages", len(h.table("SELECT id FROM requests WHERE type = 'listing'")), 7)
-	})
-	parallel(t, "a budget of targets is one for all", func(t *testing.T) {
-		h := newSourcesWorld(t, 5)
-		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
-		endedBy(t, h.wait(h.begin(t.Context(), f)), crawl.ErrBudget)
-		storetest.Equal(t, "targets", f.Stats().Targets, 4)
-	})
-	parallel(t, "a budget that is just enough is none", func(t *testing.T) {
-		h := newSourcesWorld(t, 2)
-		f := h.sources(func(c *crawl.Config) { c.Budget.Targets = 4 })
-		if err := h.wait(h.begin(t.Context(), f)); err != nil {
-			t.Errorf("the run ended with %v", err)
-		}
-	})
+	for name, tt := range map[string]struct {
+		sources int
+		budget  crawl.Budget
+		ends    error
+		done    string // whether it is as much
+	}{
+		"a budget of requests is one for all":  {5, crawl.Budget{Requests: 7}, crawl.ErrBudget, `SELECT count(*) = 7 FROM requests WHERE type = 'listing'`},
+		"a budget of targets is one for all":   {5, crawl.Budget{Targets: 4}, crawl.ErrBudget, `SELECT count(*) = 4 FROM targets WHERE status = 'DONE'`},
+		"a budget that is just enough is none": {2, crawl.Budget{Targets: 4}, nil, `SELECT count(*) = 0 FROM targets WHERE status <> 'DONE'`},
+	} {
+		parallel(t, name, func(t *testing.T) {
+			h := newSourcesWorld(t, tt.sources)
+			f := h.sources(func(c *crawl.Config) { c.Budget = tt.budget })
+			endedBy(t, h.wait(h.begin(t.Context(), f)), tt.ends)
+			h.counts("it is as much as the budget says", 1, tt.done)
+			h.counts("targets done, by the run's own count", f.Stats().Done, "SELECT count(*) FROM targets WHERE status = 'DONE'")
+		})
+	}
 	parallel(t, "a log that can't be written ends all", func(t *testing.T) {
 		h, asked, release := held(t, 3)
 		full := errors.New("no room")
@@ -359,9 +356,7 @@ func TestSourcesStop(t *testing.T) {
 		}()
 		endedBy(t, h.wait(done), full)
 		close(ended)
-		if n := len(h.table("SELECT id FROM targets WHERE status = 'IN_PROGRESS'")); n > 0 {
-			t.Errorf("%d targets are still held", n)
-		}
+		nothingHeld(h.world)
 	})
 	parallel(t, "a layout alarm ends its source alone", func(t *testing.T) {
 		h := newSourcesWorld(t, 3)
@@ -371,9 +366,7 @@ func TestSourcesStop(t *testing.T) {
 		h.demos[1].fetch.IgnoreRobots = true
 		h.write("UPDATE sources SET layout_strikes = 1 WHERE name = 'source-1'")
 		f := h.sources(workers(1))
-		if err := h.wait(h.begin(t.Context(), f)); err != nil {
-			t.Errorf("the run ended with %v", err)
-		}
+		storetest.NoError(t, h.wait(h.begin(t.Context(), f)))
 		results := f.Results()
 		endedBy(t, results[1].Err, crawl.ErrLayout)
 		for _, i := range []int{0, 2} {

@@ -50,13 +50,6 @@ func (l *lines) reported(t *testing.T, text string, fields ...string) (out []str
 	return out
 }
 
-func same(t *testing.T, what string, got []string, want ...string) {
-	t.Helper()
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%s: got\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-}
-
 // TestSteps: the log says how many workers start for how many targets, and what they begin, but
 // not more than a line a second, and nothing where it is for warnings.
 func TestSteps(t *testing.T) {
@@ -69,12 +62,11 @@ func TestSteps(t *testing.T) {
 		begun int
 	}{{zerolog.InfoLevel, time.Nanosecond, []string{started}, 3}, {zerolog.InfoLevel, time.Hour, []string{started}, 1}, {zerolog.WarnLevel, time.Nanosecond, nil, 0}} {
 		w := setup(t, layout{cities: 3, pages: 1})
-		shopsEverywhere(w, 3)
 		log := &lines{}
 		e := w.engine(func(c *crawl.Config) { c.Logger = zerolog.New(log).Level(tt.level) })
 		e.SetStepEvery(tt.every)
 		storetest.NoError(t, w.crawl(e))
-		same(t, "start", log.reported(t, "starting", "level", "component", "source", "due"), tt.start...)
+		w.same("start", log.reported(t, "starting", "level", "component", "source", "due"), tt.start)
 		got := log.reported(t, "crawling ", "level", "component", "source", "state")
 		if len(got) != tt.begun || tt.begun > 0 && got[0] != "crawling Plumbers in City 0 level=info component=crawl source=test state=CA" {
 			t.Errorf("%s, each %s: %q", tt.level, tt.every, got)
@@ -86,7 +78,6 @@ func TestSteps(t *testing.T) {
 func TestClaimBusy(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{cities: 2, pages: 1, busy: 20 * time.Millisecond})
-	shopsEverywhere(w, 2)
 	other := storetest.OpenConfig(t, store.Config{Path: w.db.Path()})
 	release := make(chan struct{})
 	var once, hold sync.Once
@@ -136,14 +127,5 @@ func TestIndexSteps(t *testing.T) {
 	if len(got) != 27 || got[0] != "page 1 of the index of az, 2 cities so far level=info component=crawl state=az page=1 pages=27 cities=2" ||
 		got[26] != "page 27 of the index of az, 2 cities so far level=info component=crawl state=az page=27 pages=27 cities=2" {
 		t.Errorf("%d lines: %q", len(got), got)
-	}
-}
-
-// shopsEverywhere serves a page of listings for every search of a world with so many cities.
-func shopsEverywhere(w *world, cities int) {
-	for i := range cities {
-		for _, category := range []string{"plumbers", "dentists"} {
-			w.on(fmt.Sprintf("/city-%d-ca/%s*", i, category), ok(page("", shops(1, 3)...)))
-		}
 	}
 }
