@@ -99,6 +99,38 @@ func (b *bundle) save(t tester, c *checkpoint.Claim, p yp.Page) checkpoint.Commi
 	return out
 }
 
+// nothing fails the test if a worker can claim something.
+func (b *bundle) nothing(t tester, s store.Scope) {
+	t.Helper()
+	if c, err := b.Claim(context.Background(), b.worker(9), s, 5); !errors.Is(err, checkpoint.ErrNothing) {
+		t.Errorf("claimed %+v (%v), want nothing", c, err)
+	}
+}
+
+// recovers compares what is taken back of dead runs.
+func (b *bundle) recovers(t tester, s store.Scope, want checkpoint.Recovered) {
+	t.Helper()
+	got, err := b.RecoverDead(context.Background(), s)
+	noErr(t, err)
+	storetest.Equal(t, "recovered", got, want)
+}
+
+// chosen is how many targets an operation would change.
+func (b *bundle) chosen(t tester, o checkpoint.Operation, c checkpoint.Chosen) int {
+	t.Helper()
+	n, err := b.CountChosen(context.Background(), o, c)
+	noErr(t, err)
+	return n
+}
+
+// ready is how many targets of a scope can be claimed, up to a limit.
+func (b *bundle) ready(t tester, s store.Scope, limit int) int {
+	t.Helper()
+	o, err := b.Look(context.Background(), s, limit, time.Hour)
+	noErr(t, err)
+	return o.Ready
+}
+
 // orphan takes back whatever is held, as of a worker whose heartbeat has stopped.
 func (b *bundle) orphan(t tester) checkpoint.Recovered {
 	t.Helper()
@@ -118,9 +150,7 @@ func TestClaim(t *testing.T) {
 	if c.Place != want || c.Token != 1 || c.PageCurrent != 0 {
 		t.Errorf("claimed %+v, want %+v", c, want)
 	}
-	if _, err := b.Claim(t.Context(), b.worker(1), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
-		t.Errorf("got %v, want ErrNothing", err)
-	}
+	b.nothing(t, b.scope)
 }
 
 type (

@@ -148,9 +148,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	show("c")
 	same(t, "gone", table(t, b.DB(), goneRows), []string{"a b"})
 	same(t, "their details", table(t, b.DB(), `SELECT l.listing_id, t.retired_at IS NOT NULL FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`), []string{"a|1", "b|1", "c|0"})
-	if o, err := b.Look(t.Context(), s, 9, time.Hour); err != nil || o.Ready != 1 {
-		t.Errorf("%d are ready (%v), want that of c", o.Ready, err)
-	}
+	storetest.Equal(t, "ready, that of c,", b.ready(t, s, 9), 1)
 	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
 		t.Errorf("one in hand is carried through: %v", err)
 	}
@@ -200,9 +198,7 @@ func TestDetailsOfASelection(t *testing.T) {
 					want++
 				}
 			}
-			if o, err := b.Look(t.Context(), s, 99, time.Hour); err != nil || o.Ready != want {
-				t.Errorf("%d are ready (%v), want %d", o.Ready, err, want)
-			}
+			storetest.Equal(t, "ready", b.ready(t, s, 99), want)
 			var held []*checkpoint.Claim
 			for {
 				claim, id := b.take(t, s)

@@ -1,7 +1,6 @@
 package checkpoint_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -64,6 +63,9 @@ func TestNextDue(t *testing.T) {
 			if o := b.outlook(t, 1, horizon); o.Ready != 0 || !o.Next.Equal(next) {
 				t.Errorf("with %d gone, horizon %s: %+v, want next %s", i, horizon, o, stamp(next))
 			}
+		}
+		if next, err := b.NextDue(t.Context(), b.scope, clock.Now().Add(want)); err != nil || !next.Equal(clock.Now().Add(want)) {
+			t.Errorf("with %d gone, the next falls due %s (%v)", i, stamp(next), err)
 		}
 		execute(t, b.DB(), fmt.Sprintf(`UPDATE targets SET enabled = 0 WHERE id = %d`, []int{4, 3, 2, 1}[i]))
 	}
@@ -131,9 +133,7 @@ func TestWake(t *testing.T) {
 			t.Errorf("claimed %+v (%v), want target %d", c, err, want)
 		}
 	}
-	if c, err := b.Claim(t.Context(), b.worker(9), b.scope, 5); !errors.Is(err, checkpoint.ErrNothing) {
-		t.Errorf("claimed %+v (%v), want nothing", c, err)
-	}
+	b.nothing(t, b.scope)
 }
 
 // TestPeek: the place of some target that could be claimed if its source were open.

@@ -132,7 +132,7 @@ func TestFenceOfKinds(t *testing.T) {
 			}
 			storetest.Equal(t, "requests in hand of "+who, len(c.Requests), 1)
 		}
-		noErr(t, k.Record(bg, old.Requests))
+		noErr(t, errors.Join(k.Record(bg, nil), k.Record(bg, old.Requests)))
 		same(t, "its requests", table(t, k.DB(), `SELECT target_id, claim_token, correlation_id FROM requests WHERE correlation_id = 'x'`), []string{"||x"})
 		skip := *mine
 		skip.PageCurrent++
@@ -209,9 +209,7 @@ func TestFailuresOfKinds(t *testing.T) {
 		k.wake(t, k.of)
 		noErr(t, k.Park(bg, k.claim(t), yp.CodeTimeout, "slow"))
 		which := checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
-		if n, err := k.CountChosen(bg, checkpoint.Reset, which); err != nil || n != 1 {
-			t.Errorf("%d to be taken back (%v), want 1", n, err)
-		}
+		storetest.Equal(t, "to be taken back", k.chosen(t, checkpoint.Reset, which), 1)
 		for _, other := range yp.Kinds() {
 			if n, err := k.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
 				t.Errorf("reset of kind %s: %d taken back (%v)", other, n, err)
@@ -270,9 +268,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			} else {
 				want.Planned = 1
 			}
-			if rec, err := k.RecoverDead(bg, store.Scope{}); err != nil || rec != want {
-				t.Errorf("recovered %+v (%v), want %+v", rec, err, want)
-			}
+			k.recovers(t, store.Scope{}, want)
 			if err := k.Release(bg, c, "late"); !errors.Is(err, checkpoint.ErrClaimLost) {
 				t.Errorf("the dead run's claim: %v", err)
 			}
@@ -301,37 +297,6 @@ func TestRecoveryOfKinds(t *testing.T) {
 		}
 		same(t, "at its end", table(t, k.DB(), status), []string{want})
 		recount(t, k.DB())
-	})
-}
-
-// TestDueOfKinds: each kind is due again nine tenths of its own time after it began.
-func TestDueOfKinds(t *testing.T) {
-	t.Parallel()
-	every := map[yp.Kind]time.Duration{yp.KindIndex: checkpoint.IndexAgain, yp.KindSearch: yp.RecrawlAfter, yp.KindDetail: checkpoint.DetailsEvery}
-	eachKind(t, func(t *testing.T, k *kindOf) {
-		began := k.clock.Now()
-		c := k.claim(t)
-		k.clock.Move(time.Hour)
-		k.read(t, c)
-		due := began.Add(every[k.kind] * 9 / 10)
-		same(t, "due", table(t, k.DB(), `SELECT not_before, wait_reason FROM targets WHERE `+k.row), []string{stamp(due) + "|recrawl"})
-		k.clock.Move(due.Sub(k.clock.Now()) - time.Millisecond)
-		if c, _ := k.take(t, k.of); c != nil {
-			t.Error("taken before its time")
-		}
-		if next, err := k.NextDue(bg, k.of, due); err != nil || !next.Equal(due) {
-			t.Errorf("the next falls due %s (%v), want %s", stamp(next), err, stamp(due))
-		}
-		k.clock.Move(time.Millisecond)
-		if c, _ := k.take(t, k.of); c == nil || c.PageCurrent != 0 || c.Crawl != 2 || c.Token != 2 {
-			t.Errorf("when it is due: %+v, want it from page 1", c)
-		}
-		k.clock.Move(-400 * 24 * time.Hour) // what a clock that was set back left far ahead is due
-		execute(t, k.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
-			wait_reason = 'recrawl', not_before = '`+stamp(due)+`' WHERE `+k.row)
-		if c, _ := k.take(t, k.of); c == nil {
-			t.Error("it waits for a time of another clock")
-		}
 	})
 }
 
@@ -364,18 +329,13 @@ func TestIndexInNarrowScope(t *testing.T) {
 			narrow(b, &s)
 			rest := s
 			rest.Kinds = []yp.Kind{yp.KindSearch, yp.KindDetail}
-			all, err := b.Look(t.Context(), s, 99, 0)
-			noErr(t, err)
-			if others, err := b.Look(t.Context(), rest, 99, 0); err != nil || all.Ready != others.Ready+2 {
-				t.Errorf("%d are ready, %d of them no indexes (%v): want two indexes", all.Ready, others.Ready, err)
-			}
-			if some, err := b.Look(t.Context(), s, 1, 0); err != nil || some.Ready != 1 {
-				t.Errorf("%d counted (%v), want no more than asked for", some.Ready, err)
-			}
+			all := b.ready(t, s, 99)
+			storetest.Equal(t, "ready that are no indexes", b.ready(t, rest, 99), all-2)
+			storetest.Equal(t, "counted, no more than asked for,", b.ready(t, s, 1), 1)
 			if p, err := b.Peek(t.Context(), s); err != nil || p == nil || p.Kind != yp.KindIndex {
 				t.Errorf("peeked at %+v (%v)", p, err)
 			}
-			for i := range all.Ready {
+			for i := range all {
 				if c, err := b.Claim(t.Context(), b.worker(0), s, 99); err != nil || (c.Kind == yp.KindIndex) != (i < 2) {
 					t.Fatalf("claim %d: %+v (%v)", i+1, c, err)
 				}

@@ -102,31 +102,6 @@ func TestPassOverRuns(t *testing.T) {
 	same(t, "runs", table(t, b.DB(), `SELECT count(*), count(DISTINCT began_at) FROM run_passes`), []string{"6|2"})
 }
 
-// TestPassOfDue: without --recrawl a run is part of a pass as well: all that was planned or
-// due when it began.
-func TestPassOfDue(t *testing.T) {
-	t.Parallel()
-	b, clock := setupClock(t, 3, "CA") // 6 targets
-	clock.Move(time.Second)
-	began := clock.Now()
-	for i := range 3 {
-		if p := b.pass(t, b.scope, nil); p.GoesOn != (i > 0) || !p.Began.Equal(began) || p.Recrawl != 0 {
-			t.Errorf("run %d: %+v", i+1, p)
-		}
-		b.crawl(t, clock, b.scope, 2)
-		b.next(t, false)
-		clock.Move(time.Hour)
-	}
-	if p := b.pass(t, b.scope, nil); p.GoesOn {
-		t.Errorf("with nothing left: %+v", p)
-	}
-	clock.Move(yp.RecrawlAfter)
-	if p := b.pass(t, b.scope, nil); p.GoesOn {
-		t.Errorf("a week later: %+v", p)
-	}
-	storetest.Equal(t, "crawled a week later", b.crawl(t, clock, b.scope, 9), 6)
-}
-
 // TestPassIsOver: what keeps a pass from its end, and what does not.
 func TestPassIsOver(t *testing.T) {
 	t.Parallel()

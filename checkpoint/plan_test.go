@@ -81,12 +81,6 @@ func TestPlan(t *testing.T) {
 			recount(t, k.DB())
 		}
 	})
-	t.Run("a wider plan adds what is missing", func(t *testing.T) {
-		t.Parallel()
-		k, id := newKeeper(t)
-		planned(t, k, planOf(id, 4, 2))
-		storetest.Equal(t, "added", planned(t, k, planOf(id, 6, 3)).Added, 18-8)
-	})
 }
 
 func TestDeepen(t *testing.T) {

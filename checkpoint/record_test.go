@@ -143,9 +143,6 @@ func TestBadRequestTakesThePage(t *testing.T) {
 	}
 	same(t, "targets", table(t, b.DB(), `SELECT status, page_current FROM targets WHERE id = 1`), []string{"IN_PROGRESS|0"})
 	same(t, "listings", table(t, b.DB(), `SELECT * FROM listings`), nil)
-	if err := b.Record(bg, nil); err != nil {
-		t.Errorf("nothing to record: %v", err)
-	}
 }
 
 // TestCrawlerStatus: the view tells what became of a target's last attempts, and by which way.

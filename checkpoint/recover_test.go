@@ -53,9 +53,7 @@ func TestRecoverClosesAttempts(t *testing.T) {
 	at := yp.FormatTime(clock.Now())
 	b.kill(t, dead)
 	clock.Move(time.Minute)
-	if rec, err := b.RecoverDead(bg, store.Scope{}); err != nil || rec != (checkpoint.Recovered{Planned: 1, Dead: 1}) {
-		t.Fatalf("%+v (%v), want one", rec, err)
-	}
+	b.recovers(t, store.Scope{}, checkpoint.Recovered{Planned: 1, Dead: 1})
 	same(t, "attempts", table(t, b.DB(), endedRows), []string{"1|worker_0_pid_1|running|||", "2|other|recovered||2|"})
 	same(t, "workers", table(t, b.DB(), workerRows), []string{someWorkerID + "|Ada|" + at + "||0|1|1048576", "other|Bob|" + at + "|" + at + "|2|1|5242880"})
 	same(t, "v_workers", table(t, b.DB(), `SELECT worker_id, name, target_id, page, claims FROM v_workers`), []string{someWorkerID + "|Ada|1|1|1"})
@@ -206,24 +204,15 @@ func TestRecoverDead(t *testing.T) {
 	execute(t, b.DB(), `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (900, 'far', 'elsewhere', 1, 1, 'run', 'x', strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))`,
 		`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = 'x', run_id = 900 WHERE id = (SELECT max(id) FROM targets WHERE status = 'PLANNED')`,
 		`UPDATE targets SET heartbeat_at = '2000-01-01T00:00:00.000Z' WHERE status = 'IN_PROGRESS'`)
-	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec.Total() != 0 {
-		t.Errorf("while all live: %+v (%v), want nothing, however old their heartbeats", rec, err)
-	}
+	b.recovers(t, store.Scope{}, checkpoint.Recovered{}) // while all live, however old their heartbeats
 	dying.Kill(t)
-	if rec, err := b.RecoverDead(ctx, store.Scope{States: []string{"CA"}}); err != nil || rec.Total() != 0 {
-		t.Errorf("in another state: %+v (%v), want nothing", rec, err)
-	}
-	rec, err := b.RecoverDead(ctx, store.Scope{})
-	if err != nil || rec != (checkpoint.Recovered{Planned: 3, Dead: 1}) {
-		t.Errorf("after the kill: %+v (%v), want its 3 targets and one dead run", rec, err)
-	}
+	b.recovers(t, store.Scope{States: []string{"CA"}}, checkpoint.Recovered{Dead: 1}) // in another state none of its targets is
+	b.recovers(t, store.Scope{}, checkpoint.Recovered{Planned: 3, Dead: 1})
 	want := []string{fmt.Sprintf("%d|1", b.run.ID), fmt.Sprintf("%d|3", alive), "900|1"}
 	same(t, "still held", table(t, b.DB(), `SELECT run_id, count(*) FROM targets WHERE status = 'IN_PROGRESS' GROUP BY 1 ORDER BY 1`), want)
 	same(t, "the killed run", table(t, b.DB(), `SELECT outcome FROM runs WHERE id = ?`, dead), []string{"dead"})
 	noErr(t, b.SweepLocks())
-	if rec, err := b.RecoverDead(ctx, store.Scope{}); err != nil || rec != (checkpoint.Recovered{}) {
-		t.Errorf("again, after a sweep: %+v (%v), want nothing", rec, err)
-	}
+	b.recovers(t, store.Scope{}, checkpoint.Recovered{})
 	if err := b.Release(ctx, mine, "stop"); err != nil {
 		t.Errorf("a claim of the living: %v", err)
 	}

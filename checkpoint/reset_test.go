@@ -49,9 +49,7 @@ func TestResetFilters(t *testing.T) {
 		{"in a city", checkpoint.Chosen{Scope: store.Scope{CityIDs: []int64{1}}}, 2},
 		{"elsewhere", checkpoint.Chosen{Scope: store.Scope{States: []string{"TX"}}}, 0},
 	} {
-		if n, err := b.CountChosen(ctx, checkpoint.Reset, c.reset); err != nil || n != c.want {
-			t.Errorf("%s: %d (%v), want %d", c.name, n, err, c.want)
-		}
+		storetest.Equal(t, c.name, b.chosen(t, checkpoint.Reset, c.reset), c.want)
 	}
 	for _, s := range []yp.Status{yp.Done, yp.InProgress, yp.Planned} {
 		if _, err := b.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{s}}); err == nil {
@@ -59,7 +57,5 @@ func TestResetFilters(t *testing.T) {
 		}
 	}
 	storetest.Equal(t, "targets changed", b.operate(t, checkpoint.Reset, checkpoint.Chosen{Error: yp.CodeTimeout}), 3)
-	if n, err := b.CountChosen(ctx, checkpoint.Reset, checkpoint.Chosen{}); err != nil || n != 2 {
-		t.Errorf("left are %d (%v), want 2", n, err)
-	}
+	storetest.Equal(t, "left", b.chosen(t, checkpoint.Reset, checkpoint.Chosen{}), 2)
 }

@@ -56,17 +56,15 @@ func TestClaimPerSource(t *testing.T) {
 		Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}},
 	})
 	noErr(t, err)
-	claim := func(n int, scope store.Scope) error {
-		_, err := b.Claim(t.Context(), b.worker(n), scope, 1)
+	claim := func(scope store.Scope) error {
+		_, err := b.Claim(t.Context(), b.worker(0), scope, 1)
 		return err
 	}
-	noErr(t, claim(0, b.scope))
-	if err := claim(1, b.scope); !errors.Is(err, checkpoint.ErrNothing) {
+	noErr(t, claim(b.scope))
+	if err := claim(b.scope); !errors.Is(err, checkpoint.ErrNothing) {
 		t.Errorf("the state is full: got %v, want ErrNothing", err)
 	}
-	if err := claim(2, store.Scope{SourceID: other, States: []string{"CA"}}); err != nil {
-		t.Errorf("the other source is full too: %v", err)
-	}
+	noErr(t, claim(store.Scope{SourceID: other, States: []string{"CA"}}))
 }
 
 func emptyKeeper(t *testing.T) *checkpoint.Keeper {
@@ -109,17 +107,21 @@ func TestAddSource(t *testing.T) {
 	}
 }
 
+// promotes compares the stage that a source was in before it is promoted.
+func promotes(t *testing.T, k *checkpoint.Keeper, name string, want checkpoint.Stage) {
+	t.Helper()
+	before, err := k.Promote(t.Context(), name)
+	noErr(t, err)
+	storetest.Equal(t, "stage before", before, want)
+}
+
 func TestPromote(t *testing.T) {
 	t.Parallel()
 	k := emptyKeeper(t)
 	addSource(t, k, sourceAt("acme", "https://acme.com"))
-	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageSandbox {
-		t.Error(before, err)
-	}
+	promotes(t, k, "acme", checkpoint.StageSandbox)
 	same(t, "rows", table(t, k.DB(), `SELECT stage, enabled FROM sources`), []string{`active|1`})
-	if before, err := k.Promote(t.Context(), "acme"); err != nil || before != checkpoint.StageActive {
-		t.Errorf("twice: %s, %v", before, err)
-	}
+	promotes(t, k, "acme", checkpoint.StageActive)
 	execute(t, k.DB(), `UPDATE sources SET definition = NULL`)
 	if _, err := k.Promote(t.Context(), "acme"); !errors.Is(err, checkpoint.ErrNotStaged) {
 		t.Error(err)
@@ -264,9 +266,7 @@ func TestPlanLimit(t *testing.T) {
 	storetest.Equal(t, "planned, for which there is room,", planSome(t, b, 50, 0), 5)
 	limit(0)
 	storetest.Equal(t, "planned in a full sandbox", planSome(t, b, 50, 0), 0)
-	if before, err := b.Promote(t.Context(), "demo"); err != nil || before != checkpoint.StageSandbox {
-		t.Error(before, err)
-	}
+	promotes(t, b.Keeper, "demo", checkpoint.StageSandbox)
 	limit(-1)
 	storetest.Equal(t, "planned of an active source", planSome(t, b, 50, 0), 40)
 	if _, err := b.PlanLimit(t.Context(), 99); err == nil {
