@@ -8,7 +8,6 @@ import (
 
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/health"
-	"ypcrawl/crawl/kept"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -81,7 +80,6 @@ func TestLayoutAlarm(t *testing.T) {
 		w.inForce("paused HTML_CHANGED, 3 strikes, 3 pages kept")
 		w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "3 pages in a row")
 		w.requested(city(0), city(1), city(2))
-		w.kept(func(n int) string { return changed(n) }, 3)
 		if found, err := health.New(w.db).SetEnabled(t.Context(), "test", true); err != nil || !found {
 			t.Error(err)
 		}
@@ -150,23 +148,6 @@ func TestLayoutAlarm(t *testing.T) {
 		w.is(1, yp.Planned, 1, "")
 		nothingHeld(w)
 	})
-}
-
-// kept compares the pages that were kept with those of the cities from the first on.
-func (w *world) kept(body func(n int) string, n int) {
-	w.t.Helper()
-	if got := w.unknown(); got != n {
-		w.t.Fatalf("%d pages are kept, want %d", got, n)
-	}
-	r, err := kept.OpenReader(w.db.Path() + ".pages")
-	storetest.NoError(w.t, err)
-	defer func() { _ = r.Close() }()
-	for i := range n {
-		p, got, err := r.Read(w.t.Context(), int64(i+1))
-		if err != nil || string(got) != body(i) || p.URL != w.URL+city(i) || p.ID != int64(i+1) || !strings.Contains(p.Unknown, "links") {
-			w.t.Errorf("page %d of %s (target %d, %s): %v, %d bytes", i+1, p.URL, p.ID, p.Unknown, err, len(got))
-		}
-	}
 }
 
 // TestFieldAlarm: a field that goes missing in mid-crawl ends the run and is named, at the

@@ -132,48 +132,32 @@ func TestDeferrals(t *testing.T) {
 // TestWaits: a row says how long its request waited for the host's turn, and why.
 func TestWaits(t *testing.T) {
 	const rows = "SELECT waited_ms, wait_reason FROM requests WHERE type = 'listing' ORDER BY id"
+	second := ok(page(target+"?page=3", shops(4, 3)...))
 	for _, tt := range []struct {
 		name  string
 		world func(*world)
-		cfg   func(*crawl.Config)
+		delay time.Duration
 		want  []string
 	}{
+		{"the pace", func(w *world) { w.fetch.DelayMin = 3 * time.Second }, 0, times(3, "3000 delay between requests")},
+		{"Crawl-delay", func(w *world) { w.robots = "User-agent: *\nCrawl-delay: 7\n" }, 0, times(3, "7000 Crawl-delay")},
+		{"Retry-After", func(w *world) { w.on(target+"?page=2", inTurn(tooMany("90"), second)) }, 0, []string{"0 -", "0 -", "90000 Retry-After", "0 -"}},
 		{
-			"the pace", func(w *world) { w.fetch.DelayMin = 3 * time.Second }, nil,
-			[]string{"3000 delay between requests", "3000 delay between requests", "3000 delay between requests"},
-		},
-		{
-			"Crawl-delay", func(w *world) { w.robots = "User-agent: *\nCrawl-delay: 7\n" }, nil,
-			[]string{"7000 Crawl-delay", "7000 Crawl-delay", "7000 Crawl-delay"},
-		},
-		{
-			"Retry-After", func(w *world) {
-				w.on(target+"?page=2", inTurn(tooMany("90"), ok(page(target+"?page=3", shops(4, 3)...))))
-			}, nil,
-			[]string{"0 -", "0 -", "90000 Retry-After", "0 -"},
-		},
-		{
-			"a 429 without", func(w *world) {
-				w.on(target+"?page=2", inTurn(status(429, ""), ok(page(target+"?page=3", shops(4, 3)...))))
-			}, nil,
+			"a 429 without", func(w *world) { w.on(target+"?page=2", inTurn(status(429, ""), second)) }, 0,
 			[]string{"0 -", "0 -", "30000 429 without Retry-After", "0 -"},
 		},
 		{
 			"what was learned before", func(w *world) {
 				w.write(`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (?, 'directory.test', 5000, 'slowed down: 9 of the last 20 requests failed', ?)`,
 					w.scope.SourceID, yp.FormatTime(time.Now()))
-			}, func(c *crawl.Config) { c.Delay = time.Second },
-			[]string{"5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed", "5000 slowed down: 9 of the last 20 requests failed"},
+			}, time.Second, times(3, "5000 slowed down: 9 of the last 20 requests failed"),
 		},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := setupInBubble(t, layout{})
 			threePages(w)
 			tt.world(w)
-			if tt.cfg == nil {
-				tt.cfg = func(*crawl.Config) {}
-			}
-			w.done(tt.cfg)
+			w.done(func(c *crawl.Config) { c.Delay = tt.delay })
 			w.same("waits", w.table(rows), tt.want)
 			w.tidy()
 		})
