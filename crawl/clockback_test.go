@@ -14,7 +14,7 @@ import (
 
 // TestReplayAfterAClockThatWentBack: a crawl by four workers, stopped and gone on with again
 // and again while the clock is set back ten seconds every few lines, is rebuilt from its logs
-// whole.
+// whole, with the order and the times of what happened.
 func TestReplayAfterAClockThatWentBack(t *testing.T) {
 	t.Parallel()
 	w, _, truth := demoWorld(t, demo.Config{Places: 1}, "CA", "TX")
@@ -48,4 +48,11 @@ func TestReplayAfterAClockThatWentBack(t *testing.T) {
 	rebuilt := *w
 	rebuilt.db = db
 	rebuilt.holds(truth)
+	for what, query := range map[string]string{
+		"events":    `SELECT e.at, kind, ifnull(e.listing_id, l.listing_id), what FROM listing_events e LEFT JOIN listings l ON l.id = e.listing ORDER BY e.id`,
+		"listings":  `SELECT listing_id, first_seen_at, last_seen_at FROM listings ORDER BY 1`,
+		"sightings": `SELECT l.listing_id, m.page, m.rank, m.seen_at FROM sightings m JOIN listings l ON l.id = m.listing ORDER BY 1, 4, 2, 3`,
+	} {
+		rebuilt.same(what, rebuilt.table(query), w.table(query))
+	}
 }

@@ -106,7 +106,7 @@ func TestDetailLayout(t *testing.T) {
 
 // TestChain: indexes come first and plan the searches of their cities, searches plan the
 // details of their listings, and no detail is asked for while a results page can be had. Each
-// is due again by itself: an index and a search a week after it began, a tenth sooner.
+// is due again by itself: an index and a search a week after it began, a tenth sooner, and a detail when the run says.
 func TestChain(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -120,7 +120,7 @@ func TestChain(t *testing.T) {
 	w.wantIndexes("CA")
 	chain := func(c *crawl.Config) {
 		w.reads()(c)
-		c.Index.Only, c.Details.Wanted = false, true
+		c.Index.Only, c.Details = false, crawl.Details{Wanted: true, Every: 14 * 24 * time.Hour}
 	}
 	if st := w.done(chain); st.IndexPages != 27 || st.Done != 2 || st.Details != 2 {
 		t.Errorf("stats: %+v", st)
@@ -131,7 +131,7 @@ func TestChain(t *testing.T) {
 	for _, step := range []struct {
 		wait                     time.Duration
 		index, searches, details int64
-	}{{6 * 24 * time.Hour, 0, 0, 0}, {8 * time.Hour, 27, 2, 0}, {20*24*time.Hour + 17*time.Hour, 27, 2, 2}} {
+	}{{6 * 24 * time.Hour, 0, 0, 0}, {8 * time.Hour, 27, 2, 0}, {6 * 24 * time.Hour, 0, 0, 0}, {8 * time.Hour, 27, 2, 2}} {
 		c.add(step.wait)
 		if st := w.done(chain); st.IndexPages != step.index || st.Done != step.searches || st.Details != step.details {
 			t.Errorf("%s later: %d pages of indexes, %d searches, %d details; want %d, %d, %d", step.wait, st.IndexPages, st.Done, st.Details, step.index, step.searches, step.details)
@@ -149,26 +149,6 @@ func TestPlaces(t *testing.T) {
 	}
 	w.done()
 	w.done(detailsOnly, workers(2), func(c *crawl.Config) { c.MaxPerState = 1 })
-}
-
-// TestDetailsFallDueAgain: after Details.Every, and not before.
-func TestDetailsFallDueAgain(t *testing.T) {
-	t.Parallel()
-	c := newClock()
-	w := newWorld(t, newTown(t), layout{yaml: shopPages, now: c.Now})
-	w.on(target, ok(page("", shops(1, 2)...)))
-	w.on(shop(1), ok(own(1)))
-	w.on(shop(2), ok(own(2)))
-	weekly := func(cfg *crawl.Config) { cfg.Details = crawl.Details{Wanted: true, Every: 7 * 24 * time.Hour} }
-	w.done(weekly)
-	only := func(cfg *crawl.Config) { cfg.Details.Only = true }
-	for _, step := range []struct {
-		wait time.Duration
-		done int64
-	}{{6 * 24 * time.Hour, 0}, {25 * time.Hour, 2}, {6 * 24 * time.Hour, 0}, {25 * time.Hour, 2}} {
-		c.add(step.wait)
-		storetest.Equal(t, fmt.Sprintf("%s later, details", step.wait), w.done(weekly, only).Details, step.done)
-	}
 }
 
 func TestDetailBudgets(t *testing.T) {

@@ -83,27 +83,6 @@ func TestLogErrors(t *testing.T) {
 		})), errLog)
 		w.requested()
 	})
-	parallel(t, "of a real log that was closed end the run before the commit", func(t *testing.T) {
-		w := setup(t, layout{})
-		threePages(w)
-		var real crawl.Log
-		e := w.engine(func(c *crawl.Config) {
-			open := c.OpenLog
-			c.OpenLog = func(id string) (crawl.Log, error) {
-				var err error
-				real, err = open(id)
-				return real, err
-			}
-			c.Reached = func(p crawl.Point) {
-				if p == crawl.PointParsed {
-					_ = real.Close()
-				}
-			}
-		})
-		endedBy(t, w.crawl(e), wal.ErrClosed)
-		w.is(1, yp.Planned, 0, "")
-		nothingHeld(w)
-	})
 	parallel(t, "of one worker do not cut the others' pages", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
 		inHand, failed := make(chan struct{}), make(chan struct{})

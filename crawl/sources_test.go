@@ -360,9 +360,7 @@ func TestSourcesStop(t *testing.T) {
 	})
 	parallel(t, "a layout alarm ends its source alone", func(t *testing.T) {
 		h := newSourcesWorld(t, 3)
-		h.demos[1].answer = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = fmt.Fprint(w, hollow)
-		})
+		h.demos[1].answer = ok(layoutChanged())
 		h.demos[1].fetch.IgnoreRobots = true
 		h.write("UPDATE sources SET layout_strikes = 1 WHERE name = 'source-1'")
 		f := h.sources(workers(1))
@@ -377,7 +375,3 @@ func TestSourcesStop(t *testing.T) {
 		}
 	})
 }
-
-// hollow is a page of the site that is none of those we know.
-const hollow = `<html><head><title>Plumbers - The Real Yellow Pages</title></head><body><div id="main-header"></div>
-<div id="main-content"><p>1,234 results</p><a href="/x/mip/acme-123456">Acme</a> (310) 555-0123</div></body></html>`
