@@ -346,9 +346,7 @@ func TestReplayFull(t *testing.T) {
 func TestReplayHealth(t *testing.T) {
 	t.Parallel()
 	const rows = `SELECT status, crawl_status, consecutive_failures, backoff_level, auto_disabled, last_error_code, finished_at, backoff_until FROM v_crawler_status WHERE consecutive_failures > 0`
-	b, clock := setupClock(t, 1, "CA")
-	b.scope.CategoryIDs = b.cats[:1]
-	g := &logged{bundle: b, clock: clock}
+	g := logOfOne(t)
 	compare := func(n int, least yp.Setback) {
 		t.Helper()
 		k := checkpoint.New(storetest.Open(t))
@@ -370,7 +368,7 @@ func TestReplayHealth(t *testing.T) {
 		set := g.fail(t, g.take(t, 0))
 		compare(n, yp.Fail(n, max(0, n-3), 0))
 		if set.Event == yp.EventFail {
-			clock.Move(set.Wait)
+			g.clock.Move(set.Wait)
 			g.wake(t, g.scope)
 		}
 	}
@@ -391,9 +389,7 @@ func TestReplayHealth(t *testing.T) {
 // crawl that begins in a log takes a dead letter back.
 func TestReplayLeavesTheOperator(t *testing.T) {
 	t.Parallel()
-	b, clock := setupClock(t, 1, "CA")
-	b.scope.CategoryIDs = b.cats[:1]
-	g := &logged{bundle: b, clock: clock}
+	g := logOfOne(t)
 	k := checkpoint.New(storetest.Open(t))
 	const q = `SELECT status, crawl_status, enabled, page_current FROM v_crawler_status`
 	c := g.take(t, 0)
@@ -409,8 +405,8 @@ func TestReplayLeavesTheOperator(t *testing.T) {
 	g.replay(t, k, g.events)
 	same(t, "crawled while paused", table(t, k.DB(), q), []string{"PLANNED|paused|0|1"})
 	// Parked here by a run of this database; the log tells of a crawl since, from page 1.
-	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', paused = 0, not_before = NULL, wait_reason = NULL, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(clock.Now())+`'`)
-	clock.Move(time.Hour)
+	execute(t, k.DB(), `UPDATE targets SET status = 'PARKED', paused = 0, not_before = NULL, wait_reason = NULL, backoff_level = 5, total_attempts = 8, finished_at = '`+yp.FormatTime(g.clock.Now())+`'`)
+	g.clock.Move(time.Hour)
 	c.PageCurrent, c.Token, c.Crawl = 0, c.Token+1, c.Crawl+1
 	g.log(wal.PageComplete, c, &yp.Page{Number: 1, NextURL: "/2", Raw: 1, Accepted: 1, Listings: []yp.Listing{{ID: "l1", Name: "N1"}}}, "", yp.InProgress)
 	g.replay(t, k, g.events)
