@@ -284,30 +284,26 @@ func TestRestoreRefuses(t *testing.T) {
 	w := newWorld(t, 2)
 	w.cut(8)
 	w.must("backup", "b.db")
-	hold := func(w *world) *store.DB { // as a reader
+	from := filepath.Join(w.dir, "b.db")
+	refuses := func(w *world, why string) {
+		t.Helper()
+		if out, err := command(w.dir, nil, "restore", "--yes", from).CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), why) {
+			t.Errorf("%v, want that it says %q\n%s", err, why, out)
+		}
+	}
+	there := w.elsewhere(t) // nothing was crawled into it yet
+	there.must("restore", from)
+	for _, w := range []*world{w, there} {
 		reader := w.open(filepath.Join(w.dir, "ypcrawl.db"))
 		storetest.Table(t, reader, "SELECT count(*) FROM targets")
-		return reader
+		refuses(w, "another process has this database open")
+		storetest.NoError(t, reader.Close())
 	}
-	reader := hold(w)
-	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "another process has this database open") {
-		t.Errorf("beside a reader: %v\n%s", err, out)
-	}
-	storetest.NoError(t, reader.Close())
-	there := w.elsewhere(t) // and not beside one that reads what was restored, into which nothing was crawled yet
-	there.must("restore", filepath.Join(w.dir, "b.db"))
-	reader = hold(there)
-	if out, err := command(there.dir, nil, "restore", "--yes", filepath.Join(w.dir, "b.db")).CombinedOutput(); exitCode(t, err) != 11 {
-		t.Errorf("beside a reader of what was restored: %v\n%s", err, out)
-	}
-	storetest.NoError(t, reader.Close())
 	w.counter.latency.Store(int64(20 * time.Millisecond))
 	cmd := command(w.dir, nil, w.crawlArgs()...)
 	storetest.NoError(t, cmd.Start())
 	w.counter.waitFor(t, 3)
-	if out, err := command(w.dir, nil, "restore", "--yes", "b.db").CombinedOutput(); exitCode(t, err) != 11 || !strings.Contains(string(out), "a run works on this database") {
-		t.Errorf("beside a run: %v\n%s", err, out)
-	}
+	refuses(w, "a run works on this database")
 	w.counter.latency.Store(0)
 	storetest.Equal(t, "exit code", exitCode(t, cmd.Wait()), 0)
 	w.checkTruth()
