@@ -133,15 +133,3 @@ func TestPanics(t *testing.T) {
 		storetest.Equal(t, "listings accepted", w.is(1, waiting, 1, yp.CodeUnknown).Accepted, 3)
 	})
 }
-
-func TestBadCards(t *testing.T) {
-	t.Parallel()
-	w := setup(t, layout{})
-	w.on(target, ok(page("", biz{id: "1", name: "Shop"}, biz{id: "2"}, biz{name: "No id"}, biz{id: "3", name: "Shop"})))
-	st := w.done()
-	r := w.is(1, yp.Done, 1, "")
-	if r.Raw != 2 || r.Accepted != 2 || r.Bad != 2 || st.Bad != 2 {
-		t.Errorf("raw %d, accepted %d, bad %d (stats %d); want 2, 2, 2", r.Raw, r.Accepted, r.Bad, st.Bad)
-	}
-	w.stored("1 3")
-}

@@ -58,7 +58,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// TestFiltered: what a filter leaves out counts as seen, not as accepted.
+// TestFiltered: what a filter leaves out counts as seen, not as accepted; a card without an id or a name as bad.
 func TestFiltered(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -72,12 +72,13 @@ func TestFiltered(t *testing.T) {
 		w := setup(t, layout{})
 		bars, diners := []string{"Bars"}, []string{"Diners"}
 		ads := []biz{{id: "90", name: "Joe's Ad", cats: bars}, {id: "1", name: "Joe's Bar", cats: bars}}
-		w.on(target, ok(pageWithAds("", ads, biz{id: "1", name: "Joe's Bar", cats: bars}, biz{id: "2", name: "Joe's Diner", cats: diners}, biz{id: "3", name: "Joe's"})))
+		w.on(target, ok(pageWithAds("", ads, biz{id: "1", name: "Joe's Bar", cats: bars}, biz{id: "2", name: "Joe's Diner", cats: diners},
+			biz{id: "3", name: "Joe's"}, biz{id: "4"}, biz{name: "No id"})))
 		st := w.done(func(c *crawl.Config) { c.Filter = tt.filter })
 		w.stored(tt.ids)
 		r, n := w.is(1, yp.Done, 1, ""), int64(len(strings.Fields(tt.ids)))
-		if int64(r.Raw) != tt.raw || int64(r.Accepted) != n || st.Raw != tt.raw || st.Accepted != n {
-			t.Errorf("raw %d, accepted %d (stats %d, %d), want %d, %d", r.Raw, r.Accepted, st.Raw, st.Accepted, tt.raw, n)
+		if int64(r.Raw) != tt.raw || int64(r.Accepted) != n || st.Raw != tt.raw || st.Accepted != n || r.Bad != 2 || st.Bad != 2 {
+			t.Errorf("raw %d, accepted %d, bad %d (stats %+v), want %d, %d, 2", r.Raw, r.Accepted, r.Bad, st, tt.raw, n)
 		}
 	}
 }

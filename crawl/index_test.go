@@ -118,15 +118,10 @@ func TestIndex(t *testing.T) {
 			}
 		}
 	})
-	parallel(t, "a letter that does not exist has no cities", func(t *testing.T) {
-		w := setup(t, layout{})
-		w.indexes("az")
-		w.on("/state-az?page=q", status(http.StatusNotFound, shell("No such page")))
-		w.discovered([]string{"AZ"}, "AZ DONE 27/27 2 ")
-	})
-	parallel(t, "a state that the source does not have", func(t *testing.T) {
+	parallel(t, "a state that the source does not have, and a letter, have no cities", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("nv")
+		w.on("/state-nv?page=q", status(http.StatusNotFound, shell("No such page")))
 		w.discovered([]string{"AZ", "NV"}, "AZ PARKED 0/27 0 NO_LISTINGS", "NV DONE 27/27 2 ")
 	})
 }

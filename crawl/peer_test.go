@@ -102,11 +102,4 @@ func TestDeadPeer(t *testing.T) {
 		endedBy(t, w.crawl(w.engine(workers(2))), store.ErrReplaced)
 		w.askedTimes(2)
 	})
-	parallel(t, "that lives keeps its target", func(t *testing.T) {
-		w := setup(t, layout{cities: 2})
-		w.held(2)
-		w.done()
-		w.is(2, yp.InProgress, 0, "")
-		w.requested(target)
-	})
 }

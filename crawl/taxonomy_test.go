@@ -207,7 +207,7 @@ func blocks() (all []trouble) {
 	}
 	return append(all,
 		trouble{
-			name: "a challenge that says when to come back", cause: yp.CauseBlocked, page: with(challenge429, "Retry-After: 120"),
+			name: "a challenge that says when to come back", cause: yp.CauseBlocked, page: with(status(429, "x"), "cf-mitigated: challenge", "Retry-After: 120"),
 			made: []string{"cf_challenge 429"}, attempt: "failed BLOCKED_PROXY 429", status: waiting, source: "held 2m0s: Retry-After",
 		},
 		trouble{
@@ -223,10 +223,6 @@ func blocks() (all []trouble) {
 			name: "a redirect to another domain", cause: yp.CauseBlocked, page: redirectTo("http://elsewhere.example/"),
 			made: []string{"unknown 302"}, attempt: "failed BLOCKED_PROXY 302", status: waiting, says: "leads to another site",
 		})
-}
-
-func challenge429(w http.ResponseWriter, r *http.Request) {
-	with(status(429, "x"), "cf-mitigated: challenge")(w, r)
 }
 
 func refusals() (all []trouble) {
