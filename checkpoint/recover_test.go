@@ -64,13 +64,9 @@ func TestWorkers(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 3, "CA", "TX")
 	r := b.run
-	must := func(err error) {
-		t.Helper()
-		noErr(t, err)
-	}
 	begun := yp.FormatTime(clock.Now())
-	must(r.Enlist(bg, "w1", "Ada", checkpoint.Usage{}))
-	must(r.Enlist(bg, "w2", "Bob", checkpoint.Usage{Memory: 100}))
+	noErr(t, r.Enlist(bg, "w1", "Ada", checkpoint.Usage{}))
+	noErr(t, r.Enlist(bg, "w2", "Bob", checkpoint.Usage{Memory: 100}))
 	for range 2 {
 		if _, err := b.Claim(bg, checkpoint.Worker{ID: "w1", RunID: r.ID}, b.scope, 5); err != nil {
 			t.Fatal(err)
@@ -79,33 +75,33 @@ func TestWorkers(t *testing.T) {
 	same(t, "enlisted", table(t, b.DB(), workerRows), []string{"w1|Ada|" + begun + "||0|2|0", "w2|Bob|" + begun + "||0|0|100"})
 	clock.Move(30 * time.Second)
 	held, err := r.Heartbeat(bg, 7, checkpoint.Usage{Memory: 12345})
-	if must(err); held != 2 {
+	if noErr(t, err); held != 2 {
 		t.Errorf("%d held, want 2", held)
 	}
 	beat := yp.FormatTime(clock.Now())
 	same(t, "they beat", table(t, b.DB(), workerRows), []string{"w1|Ada|" + beat + "||0|2|12345", "w2|Bob|" + beat + "||0|0|12345"})
 	clock.Move(time.Second)
-	must(r.Dismiss(bg, "w2", checkpoint.Usage{}))
+	noErr(t, r.Dismiss(bg, "w2", checkpoint.Usage{}))
 	end := yp.FormatTime(clock.Now())
 	clock.Move(time.Second)
 	_, err = r.Heartbeat(bg, 8, checkpoint.Usage{Memory: 99})
-	must(err)
+	noErr(t, err)
 	later := yp.FormatTime(clock.Now())
 	same(t, "who was dismissed beats no more", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + end + "|" + end + "|0|0|12345"})
-	must(r.Enlist(bg, "w2", "Bob", checkpoint.Usage{Memory: 1}))
+	noErr(t, r.Enlist(bg, "w2", "Bob", checkpoint.Usage{Memory: 1}))
 	same(t, "hired again", table(t, b.DB(), workerRows), []string{"w1|Ada|" + later + "||0|2|99", "w2|Bob|" + later + "||0|0|12345"})
 	other, err := b.StartRun(bg, b.scope.SourceID, "other", false)
-	must(err)
-	must(other.Enlist(bg, "w1", "Eve", checkpoint.Usage{Memory: 1})) // a worker's id is its run's own
+	noErr(t, err)
+	noErr(t, other.Enlist(bg, "w1", "Eve", checkpoint.Usage{Memory: 1})) // a worker's id is its run's own
 	_, err = b.Claim(bg, checkpoint.Worker{ID: "nobody", RunID: other.ID}, b.scope, 5)
-	must(err)                                                  // one that is not in the registry may claim all the same
-	must(r.Dismiss(bg, "w2", checkpoint.Usage{Memory: 12345})) // it keeps its own end
+	noErr(t, err)                                                  // one that is not in the registry may claim all the same
+	noErr(t, r.Dismiss(bg, "w2", checkpoint.Usage{Memory: 12345})) // it keeps its own end
 	clock.Move(time.Second)
-	must(r.Finish(bg, checkpoint.OutcomeDone, 0))
+	noErr(t, r.Finish(bg, checkpoint.OutcomeDone, 0))
 	last := yp.FormatTime(clock.Now())
 	same(t, "the run is over", table(t, b.DB(), workerRows), []string{"w1|Ada|" + last + "|" + last + "|0|2|99", "w2|Bob|" + later + "|" + later + "|0|0|12345", "w1|Eve|" + later + "||0|0|1"})
 	same(t, "what it held", table(t, b.DB(), `SELECT worker_id, ended, finished_at FROM crawl_attempts ORDER BY id`), []string{"w1|recovered|" + last, "w1|recovered|" + last, "nobody|running|"})
-	must(other.Finish(bg, checkpoint.OutcomeDone, 0))
+	noErr(t, other.Finish(bg, checkpoint.OutcomeDone, 0))
 }
 
 // TestProcessorTime: what a process takes of the processors is kept as it was told; unknown is

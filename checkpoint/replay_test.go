@@ -102,16 +102,12 @@ func crawl(t *testing.T) *logged {
 	t.Helper()
 	b, clock := setupClock(t, 4, "CA")
 	g := &logged{bundle: b, clock: clock}
-	must := func(err error) {
-		t.Helper()
-		noErr(t, err)
-	}
 	ctx := t.Context()
 	a, z := g.take(t, 0), g.take(t, 1)
 	g.page(t, a, false, 1, 2, 3)
 	g.page(t, z, false, 3, 4)
 	g.page(t, a, false, 4, 5, 6)
-	must(g.Release(ctx, a, "stop")) // a stop; another worker goes on
+	noErr(t, g.Release(ctx, a, "stop")) // a stop; another worker goes on
 	g.log(wal.Stop, a, nil, "", yp.Planned)
 	a = g.take(t, 2)
 	g.page(t, a, true, 7, 8, 9)
@@ -120,17 +116,17 @@ func crawl(t *testing.T) *logged {
 	g.fail(t, g.take(t, 1))
 	g.fail(t, g.take(t, 1)) // three in a row
 	e := g.take(t, 0)
-	must(g.Complete(ctx, e, yp.CodeNoListings, "none", true))
+	noErr(t, g.Complete(ctx, e, yp.CodeNoListings, "none", true))
 	g.log(wal.TargetComplete, e, nil, yp.CodeNoListings, yp.Done)
 	p := g.take(t, 0)
-	must(g.Park(ctx, p, yp.CodeBlockedProxy, "no"))
+	noErr(t, g.Park(ctx, p, yp.CodeBlockedProxy, "no"))
 	g.log(wal.TargetError, p, nil, yp.CodeBlockedProxy, yp.Parked)
 	r := g.take(t, 3) // logged, killed before its commit, and read again
 	g.log(wal.PageComplete, r, &yp.Page{Number: 1, NextURL: "/x", Raw: 2, Accepted: 1, Listings: []yp.Listing{{ID: "l10", Name: "N10", Phone: "10"}}}, "", yp.InProgress)
-	must(g.Release(ctx, r, "stop"))
+	noErr(t, g.Release(ctx, r, "stop"))
 	r = g.take(t, 4)
 	g.page(t, r, false, 10)
-	must(g.Release(ctx, r, "stop"))
+	noErr(t, g.Release(ctx, r, "stop"))
 	return g
 }
 
