@@ -12,8 +12,6 @@ import (
 	"ypcrawl/yp"
 )
 
-const month = checkpoint.DetailsEvery
-
 // found commits a last page with listings that have a page of their own; an id that
 // begins with "-" has none. It returns the target that found them.
 func (b *bundle) found(t *testing.T, state string, ids ...string) *checkpoint.Claim {
