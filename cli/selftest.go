@@ -131,7 +131,7 @@ func (l *countedLog) Close() error {
 	return l.Log.Close()
 }
 
-// selftestFacts tell the verdict in lines of at most 80 columns.
+// selftestFacts tell the verdict.
 func selftestFacts(v *selftest.Result) *table {
 	b := ownBuild()
 	stopped, verdict := "not tried: no process can be stopped here", "all is well: every database holds the truth"
@@ -142,14 +142,8 @@ func selftestFacts(v *selftest.Result) *table {
 		verdict = "failed: " + plural(len(v.Problems), "problem")
 	}
 	return facts("verdict", verdict,
-		"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), shortVersion(b.Version), b.SQLite),
+		"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), b.Version, b.SQLite),
 		"crawl", fmt.Sprintf("%s, %s", plural(v.Pages, "page"), plural(v.Listings, "listing")),
 		"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page")),
 		"kills", fmt.Sprintf("%d at random", v.Kills), "stopped", stopped)
-}
-
-// shortVersion is a module's version without the commit in it, which would not fit.
-func shortVersion(v string) string {
-	short, _, _ := strings.Cut(v, "-0.")
-	return short[:min(len(short), 16)]
 }
