@@ -143,7 +143,6 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 			if err := export.Free(d.name, c.Bool("overwrite")); err != nil {
 				return d.explain(err)
 			}
-			export.RemoveParts(filepath.Dir(d.name))
 		}
 		if err := d.beginDelivery(); err != nil {
 			return err
