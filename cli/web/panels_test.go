@@ -191,17 +191,17 @@ func TestSpokes(t *testing.T) {
 	for _, n := range []int{1, 2, 5, 8, 9, 16, spokes, spokes + 6} {
 		m := &hub{}
 		for i := range n {
-			m.Workers = append(m.Workers, worker{Name: yp.WorkerText(yp.WorkerID(i, 1)), State: "running"})
+			m.Workers = append(m.Workers, spoke{Name: yp.WorkerText(yp.WorkerID(i, 1)), State: "running"})
 		}
 		m.draw()
-		if len(m.Drawn) != min(n, spokes) || m.More != max(0, n-spokes) || m.Sum != strconv.Itoa(n)+" running" {
-			t.Errorf("%d workers: %d drawn, %d more: %s", n, len(m.Drawn), m.More, m.Sum)
+		if len(m.Workers) != min(n, spokes) || m.More != max(0, n-spokes) || m.Sum != strconv.Itoa(n)+" running" {
+			t.Errorf("%d workers: %d drawn, %d more: %s", n, len(m.Workers), m.More, m.Sum)
 		}
-		for i, p := range m.Drawn {
+		for i, p := range m.Workers {
 			if p.X < 8 || p.X > m.Width-8 || p.Y < 8 || p.Y > m.Height-8 || p.TY < 12 || p.TY+15 > m.Height-2 {
 				t.Errorf("%d workers: %s is outside of %d x %d: %+v", n, p.Name, m.Width, m.Height, p)
 			}
-			for _, o := range m.Drawn[:i] {
+			for _, o := range m.Workers[:i] {
 				if dx, dy := p.X-o.X, p.Y-o.Y; dx*dx+dy*dy < 18*18 {
 					t.Errorf("%d workers: %s stands on %s", n, p.Name, o.Name)
 				}

@@ -17,13 +17,10 @@ const spokes = 24 // that are drawn; the table has the rest
 type hub struct {
 	Run                   string
 	Sum                   string
-	Workers               []worker
-	Drawn                 []spoke
-	More                  int // workers that are not drawn
+	Workers               []spoke // that are drawn
+	More                  int     // that are not
 	Width, Height, CX, CY int
 }
-
-type worker struct{ Name, State, Rate, Use string }
 
 // spoke is a worker as it is drawn around its run.
 type spoke struct {
@@ -48,12 +45,16 @@ func (h *hubs) Row(v []any) error {
 		h.All = append(h.All, &hub{Run: run})
 	}
 	last := h.All[len(h.All)-1]
-	w := worker{Name: text("worker", 1), State: text("state", 2), Rate: "just begun", Use: "memory and processor time unknown"}
-	if v[3] != nil {
-		w.Rate = text("pages_per_second", 3) + " pages/s"
+	w := spoke{Name: text("worker", 1), State: text("state", 2), Anchor: "middle", Tip: "memory and processor time unknown"}
+	switch w.Note = w.State; {
+	case w.State != "running":
+	case v[3] != nil:
+		w.Note = text("pages_per_second", 3) + " pages/s"
+	default:
+		w.Note = "just begun"
 	}
 	if v[4] != nil && v[5] != nil {
-		w.Use = text("memory_bytes", 4) + " of memory, " + text("cpu_ms", 5) + " of processor time"
+		w.Tip = text("memory_bytes", 4) + " of memory, " + text("cpu_ms", 5) + " of processor time"
 	}
 	last.Workers = append(last.Workers, w)
 	return nil
@@ -83,23 +84,19 @@ func (m *hub) draw() {
 		order[i] = fmt.Sprintf("%d %s", counts[state], state)
 	}
 	m.Sum = strings.Join(order, ", ")
-	rows := m.Workers
-	if len(rows) > spokes {
-		rows, m.More = rows[:spokes], len(rows)-spokes
-	}
+	m.More = max(0, len(m.Workers)-spokes)
+	m.Workers = m.Workers[:len(m.Workers)-m.More]
 	rx, ry := 112.0, 78.0
-	if len(rows) > 8 {
+	if len(m.Workers) > 8 {
 		rx, ry = 125, 130
 	}
 	m.Width, m.Height = 540, int(2*ry)+104
 	m.CX, m.CY = m.Width/2, m.Height/2
-	for i, w := range rows {
-		angle := 2*math.Pi*float64(i)/float64(len(rows)) - math.Pi/2
+	for i := range m.Workers {
+		p := &m.Workers[i]
+		angle := 2*math.Pi*float64(i)/float64(len(m.Workers)) - math.Pi/2
 		x, y := math.Cos(angle), math.Sin(angle)
-		p := spoke{X: m.CX + int(math.Round(rx*x)), Y: m.CY + int(math.Round(ry*y)), Name: w.Name, State: w.State, Note: w.State, Tip: w.Use, Anchor: "middle"}
-		if w.State == "running" {
-			p.Note = w.Rate
-		}
+		p.X, p.Y = m.CX+int(math.Round(rx*x)), m.CY+int(math.Round(ry*y))
 		p.TX, p.TY = p.X, p.Y-27
 		switch {
 		case x > 0.3:
@@ -109,6 +106,5 @@ func (m *hub) draw() {
 		case y > 0:
 			p.TY = p.Y + 24
 		}
-		m.Drawn = append(m.Drawn, p)
 	}
 }
