@@ -105,8 +105,8 @@ func TestCityLeftIndex(t *testing.T) {
 			}
 			same(t, "log", table(t, b.DB(), log), tt.log)
 			retired := slices.DeleteFunc(table(t, b.DB(), details), func(row string) bool { return strings.HasSuffix(row, "|0") })
-			storetest.Equal(t, "listings whose pages are not asked for any more",
-				strings.ReplaceAll(strings.Join(retired, " "), "|1", ""), table(t, b.DB(), dropped)[0])
+			storetest.Equal(t, strings.ReplaceAll(strings.Join(retired, " "), "|1", ""), table(t, b.DB(), dropped)[0], "listings whose pages are not asked for any more")
+
 			same(t, "counted with the run", table(t, b.DB(), `SELECT sum(listings_dropped), sum(listings_restored) FROM runs`), table(t, b.DB(), `SELECT ifnull(sum(kind = 'dropped'), 0), ifnull(sum(kind = 'restored'), 0) FROM listing_events`))
 		})
 	}

@@ -112,7 +112,7 @@ func (b *bundle) recovers(t tester, s store.Scope, want checkpoint.Recovered) {
 	t.Helper()
 	got, err := b.RecoverDead(context.Background(), s)
 	noErr(t, err)
-	storetest.Equal(t, "recovered", got, want)
+	storetest.Equal(t, got, want, "recovered")
 }
 
 // chosen is how many targets an operation would change.

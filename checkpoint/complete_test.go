@@ -70,9 +70,9 @@ func TestCompleteCrawls(t *testing.T) {
 				}
 			}
 			gone := table(t, b.DB(), goneRows)[0]
-			storetest.Equal(t, "b is gone", strings.Contains(gone, "b"), c.complete)
-			storetest.Equal(t, "complete_at is that of the last crawl",
-				table(t, b.DB(), `SELECT complete_at IS NOT NULL AND complete_at = finished_at FROM targets WHERE claim_token > 0`)[0] == "1", c.complete)
+			storetest.Equal(t, strings.Contains(gone, "b"), c.complete, "b is gone")
+			storetest.Equal(t, table(t, b.DB(), `SELECT complete_at IS NOT NULL AND complete_at = finished_at FROM targets WHERE claim_token > 0`)[0] == "1", c.complete, "complete_at is that of the last crawl")
+
 		})
 	}
 }
@@ -90,7 +90,7 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 			b.save(t, c, yp.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")})
 			noErr(t, b.Complete(t.Context(), c, "", "", confirmed))
 		}
-		storetest.Equal(t, "b is gone", table(t, b.DB(), goneRows)[0] == "b", confirmed)
+		storetest.Equal(t, table(t, b.DB(), goneRows)[0] == "b", confirmed, "b is gone")
 		same(t, "counted with the run", table(t, b.DB(), `SELECT sum(listings_dropped) FROM runs`), table(t, b.DB(), `SELECT sum(action = 'dropped') FROM promotion_log`))
 	}
 }

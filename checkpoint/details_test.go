@@ -77,13 +77,13 @@ func TestDetailsPlanned(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 3, "CA", "TX")
 	first := b.found(t, "CA", "1", "-2", "3")
-	storetest.Equal(t, "details that nobody wants", len(table(t, b.DB(), detailStatus)), 0)
-	storetest.Equal(t, "planned of older listings, those with a page of their own,", b.want(t, "CA"), 2)
+	storetest.Equal(t, len(table(t, b.DB(), detailStatus)), 0, "details that nobody wants")
+	storetest.Equal(t, b.want(t, "CA"), 2, "planned of older listings, those with a page of their own,")
 	second := b.found(t, "CA", "3", "4")
 	b.found(t, "TX", "5")
 	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED", "3|PLANNED", "4|PLANNED"})
-	storetest.Equal(t, "more planned, that of 5,", b.want(t, "CA", "TX"), 1)
-	storetest.Equal(t, "more were planned the second time", b.want(t, "CA", "TX"), 0)
+	storetest.Equal(t, b.want(t, "CA", "TX"), 1, "more planned, that of 5,")
+	storetest.Equal(t, b.want(t, "CA", "TX"), 0, "more were planned the second time")
 	b.found(t, "TX", "2") // met again, with a page of its own now
 	same(t, "planned", table(t, b.DB(), detailStatus), []string{"1|PLANNED", "2|PLANNED", "3|PLANNED", "4|PLANNED", "5|PLANNED"})
 	// A detail belongs to the place and the category of the search that met its listing first.
@@ -100,7 +100,7 @@ func TestDetailsSweptInSteps(t *testing.T) {
 	b.found(t, "CA", "x")
 	execute(t, b.DB(), upTo(5000)+`INSERT INTO listings (source_id, listing_id, company_id, name, profile_url, found_state, fingerprint, first_seen_at, last_seen_at)
 		SELECT 1, 'y' || value, 1, 'N', 'http://x', iif(value % 2, 'CA', 'TX'), 0, 'x', 'x' FROM s`)
-	storetest.Equal(t, "details were planned", b.want(t, "CA"), 2501)
+	storetest.Equal(t, b.want(t, "CA"), 2501, "details were planned")
 	recount(t, b.DB())
 }
 
@@ -120,7 +120,7 @@ func TestDetailsEvery(t *testing.T) {
 	clock.Move(90 * day)
 	s.DetailsEvery = 10 * day
 	again := clock.Now()
-	storetest.Equal(t, "took", b.readAll(t, s), "1")
+	storetest.Equal(t, b.readAll(t, s), "1", "took")
 	same(t, "the next reading", table(t, b.DB(), due), []string{stamp(again.Add(9 * day))})
 }
 
@@ -141,19 +141,19 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	show("a", "b", "c")
 	s := b.details("CA")
 	c, id := b.take(t, s)
-	storetest.Equal(t, "took", id, "a")
+	storetest.Equal(t, id, "a", "took")
 	show("c")
 	show("c")
 	same(t, "gone", table(t, b.DB(), goneRows), []string{"a b"})
 	same(t, "their details", table(t, b.DB(), `SELECT l.listing_id, t.retired_at IS NOT NULL FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`), []string{"a|1", "b|1", "c|0"})
-	storetest.Equal(t, "ready, that of c,", b.ready(t, s, 9), 1)
+	storetest.Equal(t, b.ready(t, s, 9), 1, "ready, that of c,")
 	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
 		t.Errorf("one in hand is carried through: %v", err)
 	}
-	storetest.Equal(t, "took", b.readAll(t, s), "c")
+	storetest.Equal(t, b.readAll(t, s), "c", "took")
 	recount(t, b.DB())
 	show("a", "b", "c")
-	storetest.Equal(t, "took when they were back", b.readAll(t, s), "b")
+	storetest.Equal(t, b.readAll(t, s), "b", "took when they were back")
 	recount(t, b.DB())
 }
 
@@ -196,7 +196,7 @@ func TestDetailsOfASelection(t *testing.T) {
 					want++
 				}
 			}
-			storetest.Equal(t, "ready", b.ready(t, s, 99), want)
+			storetest.Equal(t, b.ready(t, s, 99), want, "ready")
 			var held []*checkpoint.Claim
 			for {
 				claim, id := b.take(t, s)
@@ -208,7 +208,7 @@ func TestDetailsOfASelection(t *testing.T) {
 				}
 				held = append(held, claim)
 			}
-			storetest.Equal(t, "took "+got, len(held), want)
+			storetest.Equal(t, len(held), want, "took "+got)
 			for _, claim := range held {
 				noErr(t, b.Release(t.Context(), claim, "stop"))
 			}

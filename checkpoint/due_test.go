@@ -32,12 +32,12 @@ func TestLook(t *testing.T) {
 		}
 		b.scope.States = []string{"TX"}
 		b.scope.CategoryIDs = b.cats[:1]
-		storetest.Equal(t, "plumbers in TX", b.outlook(t, 100, 0).Ready, 3)
+		storetest.Equal(t, b.outlook(t, 100, 0).Ready, 3, "plumbers in TX")
 		for i := range 3 { // the state is full for one worker more, and its targets are ready all the same
 			b.claim(t, i)
 		}
 		b.scope.CategoryIDs = nil
-		storetest.Equal(t, "with three held", b.outlook(t, 100, 0).Ready, 3)
+		storetest.Equal(t, b.outlook(t, 100, 0).Ready, 3, "with three held")
 	})
 	t.Run("no such source", func(t *testing.T) {
 		t.Parallel()
@@ -97,7 +97,7 @@ func TestClockSetBack(t *testing.T) {
 		execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, wait_reason = NULL, not_before = NULL, backoff_level = 0, crawl_frequency_minutes = 10080`,
 			fmt.Sprintf(`UPDATE targets SET `+c.set, "'"+yp.FormatTime(clock.Now().Add(c.ahead))+"'"))
 		b.wake(t, b.scope)
-		storetest.Equal(t, c.name+": it is ready", b.outlook(t, 1, 0).Ready == 1, c.free)
+		storetest.Equal(t, b.outlook(t, 1, 0).Ready == 1, c.free, c.name+": it is ready")
 		if id := strings.Join(b.claimAll(t), " "); (id == "1") != c.free {
 			t.Errorf("%s: claimed %q", c.name, id)
 		}
@@ -119,14 +119,14 @@ func TestWake(t *testing.T) {
 		`UPDATE targets SET status = 'FAILED', paused = 1, last_error_code = 'TIMEOUT', backoff_level = 1, wait_reason = 'backoff', not_before = `+past+` WHERE id = 4`,
 		`UPDATE targets SET enabled = 0, wait_reason = 'backoff', not_before = `+past+` WHERE id = 5`,
 		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT' WHERE id = 6`)
-	storetest.Equal(t, "targets woken", b.wake(t, b.scope), 5)
+	storetest.Equal(t, b.wake(t, b.scope), 5, "targets woken")
 	const q = `SELECT status, crawl_status, enabled, consecutive_failures, backoff_level, not_before, page_current, raw_count, next_page_url, recoveries, wait_reason
 		FROM targets JOIN (SELECT id, crawl_status FROM v_crawler_status) USING (id) ORDER BY id`
 	same(t, "targets", table(t, b.DB(), q), []string{
 		"PLANNED|degraded|1|3|1||2|60|/3|0|", "PLANNED|active|1|1|0||2|60|/3|0|", "PLANNED|active|1|0|0||0|0||0|",
 		"PLANNED|paused|1|0|1||2|60|/3|0|", "PLANNED|active|0|0|0||2|60|/3|0|", "PARKED|failed|1|0|0||2|60|/3|2|",
 	})
-	storetest.Equal(t, "targets woken", b.wake(t, b.scope), 0)
+	storetest.Equal(t, b.wake(t, b.scope), 0, "targets woken")
 	for _, want := range []int64{1, 2, 3} {
 		c, err := b.Claim(t.Context(), b.worker(int(want)), b.scope, 5)
 		if err != nil || c.TargetID != want {
@@ -185,7 +185,7 @@ func TestLookInScopes(t *testing.T) {
 				noErr(t, err)
 				return o
 			}
-			storetest.Equal(t, "ready", look().Ready, c.want)
+			storetest.Equal(t, look().Ready, c.want, "ready")
 			if c, err := b.Peek(t.Context(), s); err != nil || c == nil {
 				t.Errorf("peek: %+v (%v)", c, err)
 			}

@@ -37,7 +37,7 @@ func TestHolds(t *testing.T) {
 	t.Run("AnUnknownEvent", func(t *testing.T) {
 		e := *g.events[0]
 		e.Type = "of_a_later_version"
-		storetest.Equal(t, "events that are not held", len(lacks(t, g.Keeper, []*wal.Event{&e})), 1)
+		storetest.Equal(t, len(lacks(t, g.Keeper, []*wal.Event{&e})), 1, "events that are not held")
 	})
 	// An older copy of the database, whatever it is missing: the logs that it does not
 	// hold bring it to where the crawl was.
@@ -68,6 +68,6 @@ func TestHolds(t *testing.T) {
 				pages = append(pages, e.Page.Listings[0].ID)
 			}
 		}
-		storetest.Equal(t, "pages missing, before and after", fmt.Sprint(before, pages), "0 [l4]")
+		storetest.Equal(t, fmt.Sprint(before, pages), "0 [l4]", "pages missing, before and after")
 	})
 }

@@ -92,7 +92,7 @@ func TestIndexGone(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 0)
 	t.Run("a city that is gone keeps its row, and its searches are retired", func(t *testing.T) {
-		storetest.Equal(t, "planned", b.readIndex(t, "a-az", "b-az", "c-az").Planned, 3)
+		storetest.Equal(t, b.readIndex(t, "a-az", "b-az", "c-az").Planned, 3, "planned")
 		if end := b.readIndex(t, "a-az", "b-az", "d-az"); end.Removed != 1 || end.Retired != 1 || end.Planned != 1 {
 			t.Errorf("%+v", end)
 		}
@@ -111,7 +111,7 @@ func TestIndexGone(t *testing.T) {
 		want(t, b.DB(), `SELECT count(*), sum(retired_at IS NOT NULL) FROM targets t JOIN cities c ON c.id = t.city_id WHERE c.slug = 'c-az'`, "1|1")
 	})
 	t.Run("its searches come back with it", func(t *testing.T) {
-		storetest.Equal(t, "removed", b.readIndex(t, "a-az", "b-az", "c-az", "d-az").Removed, 0)
+		storetest.Equal(t, b.readIndex(t, "a-az", "b-az", "c-az", "d-az").Removed, 0, "removed")
 		want(t, b.DB(), indexRow, "DONE|1|4|1")
 		want(t, b.DB(), `SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`, "0")
 	})
@@ -183,7 +183,7 @@ func TestIndexLacksMany(t *testing.T) {
 	})
 	t.Run("nothing before and nothing now is a state without cities", func(t *testing.T) {
 		t.Parallel()
-		storetest.Equal(t, "suspect", setup(t, 0).readIndex(t).Suspect, "")
+		storetest.Equal(t, setup(t, 0).readIndex(t).Suspect, "", "suspect")
 	})
 }
 
@@ -212,7 +212,7 @@ func TestIndexResume(t *testing.T) {
 		set, err := b.Fail(t.Context(), c, yp.CodeTimeout, "slow")
 		noErr(t, err)
 		clock.Move(set.Wait)
-		storetest.Equal(t, "targets woken", b.wake(t, b.indexes("AZ")), 1)
+		storetest.Equal(t, b.wake(t, b.indexes("AZ")), 1, "targets woken")
 		if c = b.index(t, 3); c.PageCurrent != 1 || c.StartedAt != began {
 			t.Errorf("one that failed was not resumed: %+v", c)
 		}
@@ -241,7 +241,7 @@ func TestIndexResume(t *testing.T) {
 		c := b.index(t, 2)
 		b.commitIndex(t, c, found("a-az")...)
 		clock.Move(-time.Hour)
-		storetest.Equal(t, "removed", b.commitIndex(t, c, found("b-az")...).Removed, 1)
+		storetest.Equal(t, b.commitIndex(t, c, found("b-az")...).Removed, 1, "removed")
 		want(t, b.DB(), cityRows, "a-az|0", "b-az|0", "c-az|1")
 	})
 }
@@ -330,7 +330,7 @@ func TestIndexTwoAddresses(t *testing.T) {
 				execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL, page_current = 0, raw_count = 0, accepted_count = 0 WHERE kind = 'index'`)
 				c := b.index(t, 1)
 				b.commitIndex(t, c, tt.cities...)
-				storetest.Equal(t, "cities", c.Seen, 1)
+				storetest.Equal(t, c.Seen, 1, "cities")
 				want(t, b.DB(), `SELECT slug, matched FROM source_cities`, tt.want)
 			}
 		})

@@ -130,7 +130,7 @@ func TestFenceOfKinds(t *testing.T) {
 					t.Errorf("%s, %s changed\n%s\nto\n%s", who, name, before, after)
 				}
 			}
-			storetest.Equal(t, "requests in hand of "+who, len(c.Requests), 1)
+			storetest.Equal(t, len(c.Requests), 1, "requests in hand of "+who)
 		}
 		noErr(t, errors.Join(k.Record(bg, nil), k.Record(bg, old.Requests)))
 		same(t, "its requests", table(t, k.DB(), `SELECT target_id, claim_token, correlation_id FROM requests WHERE correlation_id = 'x'`), []string{"||x"})
@@ -192,7 +192,7 @@ func TestFailuresOfKinds(t *testing.T) {
 				t.Fatalf("failure %d: taken again before its time", i+1)
 			}
 			k.clock.Move(time.Millisecond)
-			storetest.Equal(t, "targets woken", k.wake(t, k.of), 1-dead)
+			storetest.Equal(t, k.wake(t, k.of), 1-dead, "targets woken")
 		}
 		same(t, "v_dead_letters", table(t, k.DB(), `SELECT last_error_code, consecutive_failures, auto_disabled FROM v_dead_letters`), []string{"TIMEOUT|8|1"})
 		same(t, "the source", table(t, k.DB(), `SELECT consecutive_failures FROM sources`), []string{"8"})
@@ -209,19 +209,19 @@ func TestFailuresOfKinds(t *testing.T) {
 		k.wake(t, k.of)
 		noErr(t, k.Park(bg, k.claim(t), yp.CodeTimeout, "slow"))
 		which := checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Parked}}
-		storetest.Equal(t, "to be taken back", k.chosen(t, checkpoint.Reset, which), 1)
+		storetest.Equal(t, k.chosen(t, checkpoint.Reset, which), 1, "to be taken back")
 		for _, other := range yp.Kinds() {
 			if n, err := k.Operate(bg, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{other}}, Statuses: which.Statuses}); err != nil || (n == 1) != (other == k.kind) {
 				t.Errorf("reset of kind %s: %d taken back (%v)", other, n, err)
 			}
 		}
 		c := k.claim(t)
-		storetest.Equal(t, "it goes on behind page", c.PageCurrent, pages)
+		storetest.Equal(t, c.PageCurrent, pages, "it goes on behind page")
 		noErr(t, k.Park(bg, c, yp.CodeNoListings, "404"))
 		same(t, "parked", table(t, k.DB(), `SELECT status, backoff_level, last_error_code FROM targets WHERE `+k.row), []string{"PARKED|0|NO_LISTINGS"})
-		storetest.Equal(t, "targets changed", k.operate(t, checkpoint.ResetFromPage1, checkpoint.Chosen{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}}), 1)
+		storetest.Equal(t, k.operate(t, checkpoint.ResetFromPage1, checkpoint.Chosen{IDs: []int64{c.TargetID}, Statuses: []yp.Status{yp.Parked}}), 1, "targets changed")
 		c = k.claim(t)
-		storetest.Equal(t, "it goes on behind page", c.PageCurrent, 0)
+		storetest.Equal(t, c.PageCurrent, 0, "it goes on behind page")
 		k.read(t, c)
 		same(t, "done", table(t, k.DB(), `SELECT status, backoff_level, consecutive_failures, last_error FROM targets WHERE `+k.row), []string{"DONE|0|0|"})
 		recount(t, k.DB())
@@ -275,7 +275,7 @@ func TestRecoveryOfKinds(t *testing.T) {
 			same(t, "its attempt", table(t, k.DB(), `SELECT ended FROM crawl_attempts WHERE target_id = ? ORDER BY id DESC LIMIT 1`, c.TargetID), []string{"recovered"})
 		}
 		same(t, "after three", table(t, k.DB(), status), []string{"STUCK|3"})
-		storetest.Equal(t, "targets changed", k.operate(t, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}), 1)
+		storetest.Equal(t, k.operate(t, checkpoint.Reset, checkpoint.Chosen{Scope: store.Scope{Kinds: []yp.Kind{k.kind}}, Statuses: []yp.Status{yp.Stuck}}), 1, "targets changed")
 		c := k.claim(t)
 		k.clock.Move(time.Hour)
 		if held, err := k.run.Heartbeat(bg, 0, checkpoint.Usage{}); err != nil || held != 1 {
@@ -330,8 +330,8 @@ func TestIndexInNarrowScope(t *testing.T) {
 			rest := s
 			rest.Kinds = []yp.Kind{yp.KindSearch, yp.KindDetail}
 			all := b.ready(t, s, 99)
-			storetest.Equal(t, "ready that are no indexes", b.ready(t, rest, 99), all-2)
-			storetest.Equal(t, "counted, no more than asked for,", b.ready(t, s, 1), 1)
+			storetest.Equal(t, b.ready(t, rest, 99), all-2, "ready that are no indexes")
+			storetest.Equal(t, b.ready(t, s, 1), 1, "counted, no more than asked for,")
 			if p, err := b.Peek(t.Context(), s); err != nil || p == nil || p.Kind != yp.KindIndex {
 				t.Errorf("peeked at %+v (%v)", p, err)
 			}
@@ -342,7 +342,7 @@ func TestIndexInNarrowScope(t *testing.T) {
 			}
 			execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
 				wait_reason = 'recrawl', not_before = 'x' WHERE kind = 'index'`)
-			storetest.Equal(t, "targets woken", b.wake(t, s), 2)
+			storetest.Equal(t, b.wake(t, s), 2, "targets woken")
 		})
 	}
 }

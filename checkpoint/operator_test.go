@@ -19,7 +19,7 @@ func (b *bundle) operate(t *testing.T, o checkpoint.Operation, c checkpoint.Chos
 	want := b.chosen(t, o, c)
 	got, err := b.Operate(t.Context(), o, c)
 	noErr(t, err)
-	storetest.Equal(t, fmt.Sprintf("%s changed", o), got, want)
+	storetest.Equal(t, got, want, fmt.Sprintf("%s changed", o))
 	recount(t, b.DB())
 	return got
 }
@@ -58,11 +58,11 @@ func TestOperations(t *testing.T) {
 			t.Parallel()
 			b := mixed(t)
 			for _, o := range tc.do {
-				storetest.Equal(t, fmt.Sprint("targets changed by ", o), b.operate(t, o, one(tc.id)), 1)
+				storetest.Equal(t, b.operate(t, o, one(tc.id)), 1, fmt.Sprint("targets changed by ", o))
 			}
 			same(t, "target", table(t, b.DB(), standingRows, tc.id), []string{tc.want})
 			last := tc.do[len(tc.do)-1]
-			storetest.Equal(t, fmt.Sprint("targets changed again by ", last), b.operate(t, last, one(tc.id)), 0)
+			storetest.Equal(t, b.operate(t, last, one(tc.id)), 0, fmt.Sprint("targets changed again by ", last))
 		})
 	}
 }
@@ -74,10 +74,10 @@ func TestResetNamed(t *testing.T) {
 	for o, want := range map[checkpoint.Operation]string{checkpoint.Reset: "2|60|u", checkpoint.ResetFromPage1: "0|0|"} {
 		b := mixed(t)
 		execute(t, b.DB(), `UPDATE targets SET page_current = 2, raw_count = 60, next_page_url = 'u' WHERE id = 4`)
-		storetest.Equal(t, "targets changed", b.operate(t, o, checkpoint.Chosen{IDs: []int64{4, 11}, Statuses: all}), 1)
+		storetest.Equal(t, b.operate(t, o, checkpoint.Chosen{IDs: []int64{4, 11}, Statuses: all}), 1, "targets changed")
 		same(t, "page", table(t, b.DB(), `SELECT page_current, raw_count, next_page_url FROM targets WHERE id = 4 AND not_before IS NULL AND finished_at IS NULL`), []string{want})
 		same(t, "target", table(t, b.DB(), standingRows, 4), []string{"4|PLANNED|active|1|0|0|0|1|" + want[:1] + "|TIMEOUT"})
-		storetest.Equal(t, "targets changed", b.operate(t, checkpoint.Reset, checkpoint.Chosen{IDs: []int64{3, 5}, Statuses: all}), 2)
+		storetest.Equal(t, b.operate(t, checkpoint.Reset, checkpoint.Chosen{IDs: []int64{3, 5}, Statuses: all}), 2, "targets changed")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestChosen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storetest.Equal(t, "targets", mixed(t).operate(t, tc.o, tc.c), tc.want)
+			storetest.Equal(t, mixed(t).operate(t, tc.o, tc.c), tc.want, "targets")
 		})
 	}
 	if _, err := mixed(t).Operate(t.Context(), "explode", checkpoint.Chosen{}); err == nil || !strings.Contains(err.Error(), "no such operation") {

@@ -79,7 +79,7 @@ const doneRows = `SELECT total_successes, count(*) FROM targets GROUP BY 1 ORDER
 func TestPassOverRuns(t *testing.T) {
 	t.Parallel()
 	b, clock := setupClock(t, 6, "CA", "TX") // 24 targets
-	storetest.Equal(t, "crawled at first", b.crawl(t, clock, b.scope, 100), 24)
+	storetest.Equal(t, b.crawl(t, clock, b.scope, 100), 24, "crawled at first")
 	clock.Move(time.Hour)
 	began := clock.Now()
 	for i, want := range []int{5, 5, 5, 5, 4} {
@@ -90,7 +90,7 @@ func TestPassOverRuns(t *testing.T) {
 		if i == 2 { // killed in the middle of a crawl, which goes on where it was
 			b.claim(t, 1)
 		}
-		storetest.Equal(t, fmt.Sprintf("run %d crawled", i+1), b.crawl(t, clock, b.scope, 5), want)
+		storetest.Equal(t, b.crawl(t, clock, b.scope, 5), want, fmt.Sprintf("run %d crawled", i+1))
 		b.next(t, i == 2)
 		clock.Move(time.Hour)
 	}
@@ -132,7 +132,7 @@ func TestPassIsOver(t *testing.T) {
 			b.crawl(t, clock, b.scope, 9)
 			clock.Move(time.Hour)
 			b.recrawl(t)
-			storetest.Equal(t, "crawled", b.crawl(t, clock, b.scope, 3), 3)
+			storetest.Equal(t, b.crawl(t, clock, b.scope, 3), 3, "crawled")
 			now := yp.FormatTime(clock.Now())
 			if c.name == "in the gap" {
 				now = table(t, b.DB(), `SELECT began_at FROM passes`)[0]
@@ -148,7 +148,7 @@ func TestPassIsOver(t *testing.T) {
 				execute(t, b.DB(), `UPDATE passes SET began_at = '2030-01-01T00:00:00.000Z'`)
 			}
 			clock.Move(time.Minute)
-			storetest.Equal(t, "it goes on", b.recrawl(t).GoesOn, c.goesOn)
+			storetest.Equal(t, b.recrawl(t).GoesOn, c.goesOn, "it goes on")
 		})
 	}
 }

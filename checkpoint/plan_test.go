@@ -48,20 +48,20 @@ func TestPlan(t *testing.T) {
 		k, id := newKeeper(t)
 		p := planOf(id, 2, 2)
 		p.Cities, p.Categories = append(p.Cities, p.Cities[0]), append(p.Categories, p.Categories[1])
-		storetest.Equal(t, "planned", planned(t, k, p), checkpoint.Planned{Selected: 9, Added: 4})
+		storetest.Equal(t, planned(t, k, p), checkpoint.Planned{Selected: 9, Added: 4}, "planned")
 	})
 	t.Run("order, pages by tier, and nothing the second time", func(t *testing.T) {
 		t.Parallel()
 		k, id := newKeeper(t)
 		p := planOf(id, 4, 2)
-		storetest.Equal(t, "first", planned(t, k, p), checkpoint.Planned{Selected: 8, Added: 8})
+		storetest.Equal(t, planned(t, k, p), checkpoint.Planned{Selected: 8, Added: 8}, "first")
 		rows := table(t, k.DB(), plannedRows)
 		want := []string{
 			"c0|k0|CA|5000|1|3|PLANNED", "c0|k1|CA|5000|1|3|PLANNED", "c1|k0|TX|4999|2|2|PLANNED", "c1|k1|TX|4999|2|2|PLANNED",
 			"c2|k0|CA|4998|3|1|PLANNED", "c2|k1|CA|4998|3|1|PLANNED", "c3|k0|TX|4997|1|3|PLANNED", "c3|k1|TX|4997|1|3|PLANNED",
 		}
 		same(t, "targets", rows, want)
-		storetest.Equal(t, "second", planned(t, k, p), checkpoint.Planned{Selected: 8})
+		storetest.Equal(t, planned(t, k, p), checkpoint.Planned{Selected: 8}, "second")
 		same(t, "targets the second time", table(t, k.DB(), plannedRows), want)
 	})
 	t.Run("chunks and the limit across them", func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestPlan(t *testing.T) {
 					t.Errorf("limit %d: %+v, want %d added of %d", limit, out, added, want)
 				}
 			}
-			storetest.Equal(t, fmt.Sprintf("limit %d: targets", limit),
-				table(t, k.DB(), `SELECT count(*), max(id) FROM targets`)[0], fmt.Sprintf("%d|%d", want, want))
+			storetest.Equal(t, table(t, k.DB(), `SELECT count(*), max(id) FROM targets`)[0], fmt.Sprintf("%d|%d", want, want), fmt.Sprintf("limit %d: targets", limit))
+
 			recount(t, k.DB())
 		}
 	})
@@ -104,10 +104,10 @@ func TestDeepen(t *testing.T) {
 		return planned(t, b.Keeper, p)
 	}
 	const state = `SELECT status, page_current, max_pages FROM targets ORDER BY id`
-	storetest.Equal(t, "deepened for no more pages than done", deeper(1, 0).Deepened, 0)
-	storetest.Equal(t, "deepened with a limit of 1", deeper(5, 1).Deepened, 1)
+	storetest.Equal(t, deeper(1, 0).Deepened, 0, "deepened for no more pages than done")
+	storetest.Equal(t, deeper(5, 1).Deepened, 1, "deepened with a limit of 1")
 	same(t, "targets", table(t, b.DB(), state), []string{"PLANNED|1|5", "DONE|1|1", "DONE|1|1", "PLANNED|0|1"})
-	storetest.Equal(t, "deepened for all pages, no other having a next page,", deeper(0, 0).Deepened, 0)
+	storetest.Equal(t, deeper(0, 0).Deepened, 0, "deepened for all pages, no other having a next page,")
 	same(t, "targets", table(t, b.DB(), state), []string{"PLANNED|1|0", "DONE|1|0", "DONE|1|0", "PLANNED|0|0"})
 	c := b.claim(t, 0)
 	if c.TargetID != more.TargetID || c.PageCurrent != 1 || c.NextPageURL != "/2" || c.MaxPages != 0 {
@@ -177,7 +177,7 @@ func TestProgress(t *testing.T) {
 	if s := p.States; len(s.Rows) != 1 || s.Rows[0][0] != "CA" || s.Value(s.Rows[0], "targets") != o.Targets || s.Value(s.Rows[0], "listings") != o.Listings {
 		t.Errorf("states: %+v", s)
 	}
-	storetest.Equal(t, "errors", fmt.Sprint(p.Errors.Rows), "[[BLOCKED_PROXY PARKED 1 no] [TIMEOUT FAILED 1 slow]]")
+	storetest.Equal(t, fmt.Sprint(p.Errors.Rows), "[[BLOCKED_PROXY PARKED 1 no] [TIMEOUT FAILED 1 slow]]", "errors")
 	if p.Rate <= 0 || p.Seconds != -1 { // these commits came without requests, which tell the time left
 		t.Errorf("rate %f, ETA %f: want a rate, and an unknown ETA", p.Rate, p.Seconds)
 	}
@@ -216,7 +216,7 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	listed(0, "NULL")
 	listed(1, "'x'")
 	listed(3, "NULL")
-	storetest.Equal(t, "planned before an index is read to its end, those that are not gone,", planned(p), names[0]+" "+names[2])
+	storetest.Equal(t, planned(p), names[0]+" "+names[2], "planned before an index is read to its end, those that are not gone,")
 	execute(t, k.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, complete_at, created_at) SELECT s.id, 'index', (SELECT state FROM cities LIMIT 1), 0, 0, 2, 'x', 'x' FROM sources s`)
 	if got, want := planned(p), names[0]+" only-listed"; got != want {
 		t.Errorf("after that: %q, want %q", got, want)
@@ -226,5 +226,5 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 		t.Errorf("%q: a city without a known population is not above any", got)
 	}
 	p.Listed = nil
-	storetest.Equal(t, "planned of named cities, those that are not gone,", planned(p), names[0]+" "+names[2])
+	storetest.Equal(t, planned(p), names[0]+" "+names[2], "planned of named cities, those that are not gone,")
 }

@@ -59,7 +59,7 @@ func TestRecordedWithThePage(t *testing.T) {
 	clock.Move(time.Second)
 	b.save(t, c, page(1, false, "a", "b"))
 	same(t, "requests", table(t, b.DB(), requestRows), []string{"1|1|1|c1|0|failure|timeout", "1|1|1|c1|1|success|"})
-	storetest.Equal(t, "requests left to be written again", len(c.Requests), 0)
+	storetest.Equal(t, len(c.Requests), 0, "requests left to be written again")
 	if a := c.Attempt; a.Pages != 1 || a.Listings != 2 || a.Upserted != 2 || a.Changed != 2 || len(a.Trace.Steps) != 1 || a.Trace.Steps[0].Event != "committed" {
 		t.Errorf("the attempt is %+v", a)
 	}

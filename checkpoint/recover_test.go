@@ -183,9 +183,9 @@ func TestTwoProcesses(t *testing.T) {
 		}
 	}
 	for line, n := range seen {
-		storetest.Equal(t, "times "+line, n, 1)
+		storetest.Equal(t, n, 1, "times "+line)
 	}
-	storetest.Equal(t, "targets claimed", len(seen), 2000)
+	storetest.Equal(t, len(seen), 2000, "targets claimed")
 	same(t, "targets", table(t, b.DB(), `SELECT status, claim_token, total_attempts, count(*) FROM targets GROUP BY 1, 2, 3`), []string{"DONE|1|1|2000"})
 	recount(t, b.DB())
 }
@@ -240,7 +240,7 @@ func TestExclusive(t *testing.T) {
 		t.Fatalf("after it was killed: %v", err)
 	}
 	noErr(t, r.Finish(ctx, checkpoint.OutcomeDone, 0))
-	storetest.Equal(t, "runs registered, those that were let in,", table(t, b.DB(), `SELECT count(*) FROM runs`)[0], "4")
+	storetest.Equal(t, table(t, b.DB(), `SELECT count(*) FROM runs`)[0], "4", "runs registered, those that were let in,")
 }
 
 // TestStale: what has no heartbeat, or one from the future, is stale; what beats is not.
@@ -296,10 +296,10 @@ func TestRunHolders(t *testing.T) {
 		}
 		return out
 	}
-	storetest.Equal(t, "while it lives",
-		fmt.Sprint(look()), "map[false with 3:alive true, dead false far:alive false, dead false silent:alive false, dead true true with 1:alive true, dead false]")
+	storetest.Equal(t, fmt.Sprint(look()), "map[false with 3:alive true, dead false far:alive false, dead false silent:alive false, dead true true with 1:alive true, dead false]", "while it lives")
+
 	dying.Kill(t)
-	storetest.Equal(t, "after the kill", look()["false with 3"], "alive false, dead true")
+	storetest.Equal(t, look()["false with 3"], "alive false, dead true", "after the kill")
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0))
-	storetest.Equal(t, "runs that hold the database, none that ended well,", len(look()), 3)
+	storetest.Equal(t, len(look()), 3, "runs that hold the database, none that ended well,")
 }

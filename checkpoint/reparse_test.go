@@ -32,12 +32,12 @@ func TestStoreAgain(t *testing.T) {
 	const events = `SELECT kind, reparsed, listing, listings FROM listing_events ORDER BY id`
 	targets, before := storetest.Table(t, g.DB(), `SELECT * FROM targets`), storetest.Table(t, g.DB(), events)
 	first := checkpoint.Reparsed{Stored: 1, New: 1, Changed: 1}
-	storetest.Equal(t, "a dry run", again(true, "7", "l1", "l3"), first)
+	storetest.Equal(t, again(true, "7", "l1", "l3"), first, "a dry run")
 	storetest.Same(t, "events after a dry run", storetest.Table(t, g.DB(), events), before)
-	storetest.Equal(t, "stored again", again(false, "7", "l1", "l3"), first)
+	storetest.Equal(t, again(false, "7", "l1", "l3"), first, "stored again")
 	again(false, "8", "l1", "l3")
 	rows, before := storetest.Table(t, g.DB(), foundRows), storetest.Table(t, g.DB(), events)
-	storetest.Equal(t, "once more", again(false, "8", "l1", "l3"), checkpoint.Reparsed{Same: 1})
+	storetest.Equal(t, again(false, "8", "l1", "l3"), checkpoint.Reparsed{Same: 1}, "once more")
 	for _, e := range g.events {
 		if held, err := g.Holds(t.Context(), e); err != nil || !held {
 			t.Errorf("%s is not held (%v)", e.Type, err)

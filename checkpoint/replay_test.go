@@ -356,7 +356,7 @@ func TestReplayHealth(t *testing.T) {
 			}
 			want := strings.Split(original, "|")
 			want[6], want[7] = yp.FormatTime(failed), until
-			storetest.Equal(t, fmt.Sprintf("after %d failures the log makes it", n), replayed, strings.Join(want, "|"))
+			storetest.Equal(t, replayed, strings.Join(want, "|"), fmt.Sprintf("after %d failures the log makes it", n))
 			recount(t, k.DB())
 		}
 	}
@@ -370,7 +370,7 @@ func TestReplayHealth(t *testing.T) {
 	}
 	same(t, "the original", table(t, g.DB(), `SELECT status, auto_disabled FROM v_crawler_status WHERE id = 1`), []string{"PARKED|1"})
 	t.Run("an operator takes it back, and it ends well", func(t *testing.T) {
-		storetest.Equal(t, "targets changed", g.operate(t, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}), 1)
+		storetest.Equal(t, g.operate(t, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{yp.Parked}}), 1, "targets changed")
 		g.fail(t, g.take(t, 0))
 		compare(9, yp.Fail(1, 0, 0))
 		g.page(t, g.take(t, 0), true, 1, 2, 3)
@@ -461,7 +461,7 @@ func TestReplayTellsWhatItSkips(t *testing.T) {
 		t.Helper()
 		got := g.replay(t, k, events)
 		got.Events, got.Listings, got.New, got.Targets = 0, 0, 0, 0
-		storetest.Equal(t, "told", got, want)
+		storetest.Equal(t, got, want, "told")
 	}
 	t.Run("pages that come late, and those of a later claim alone", func(t *testing.T) {
 		k := checkpoint.New(storetest.Open(t))

@@ -49,13 +49,13 @@ func TestResetFilters(t *testing.T) {
 		{"in a city", checkpoint.Chosen{Scope: store.Scope{CityIDs: []int64{1}}}, 2},
 		{"elsewhere", checkpoint.Chosen{Scope: store.Scope{States: []string{"TX"}}}, 0},
 	} {
-		storetest.Equal(t, c.name, b.chosen(t, checkpoint.Reset, c.reset), c.want)
+		storetest.Equal(t, b.chosen(t, checkpoint.Reset, c.reset), c.want, c.name)
 	}
 	for _, s := range []yp.Status{yp.Done, yp.InProgress, yp.Planned} {
 		if _, err := b.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Statuses: []yp.Status{s}}); err == nil {
 			t.Errorf("%s was reset", s)
 		}
 	}
-	storetest.Equal(t, "targets changed", b.operate(t, checkpoint.Reset, checkpoint.Chosen{Error: yp.CodeTimeout}), 3)
-	storetest.Equal(t, "left", b.chosen(t, checkpoint.Reset, checkpoint.Chosen{}), 2)
+	storetest.Equal(t, b.operate(t, checkpoint.Reset, checkpoint.Chosen{Error: yp.CodeTimeout}), 3, "targets changed")
+	storetest.Equal(t, b.chosen(t, checkpoint.Reset, checkpoint.Chosen{}), 2, "left")
 }

@@ -112,7 +112,7 @@ func promotes(t *testing.T, k *checkpoint.Keeper, name string, want checkpoint.S
 	t.Helper()
 	before, err := k.Promote(t.Context(), name)
 	noErr(t, err)
-	storetest.Equal(t, "stage before", before, want)
+	storetest.Equal(t, before, want, "stage before")
 }
 
 func TestPromote(t *testing.T) {
@@ -143,7 +143,7 @@ func sandbox(t *testing.T) *bundle {
 func boxed(t *testing.T, n int) *bundle {
 	t.Helper()
 	b := sandbox(t)
-	storetest.Equal(t, "targets planned", planSome(t, b, 20, n), n)
+	storetest.Equal(t, planSome(t, b, 20, n), n, "targets planned")
 	execute(t, b.DB(),
 		`UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, finished_at = '2026-11-20T12:00:00.000Z'`)
 	return b
@@ -236,7 +236,7 @@ func TestPlanTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		storetest.Equal(t, "targets planned", table(t, b.DB(), `SELECT count(*) FROM targets`)[0], fmt.Sprint(checkpoint.SandboxTargets))
+		storetest.Equal(t, table(t, b.DB(), `SELECT count(*) FROM targets`)[0], fmt.Sprint(checkpoint.SandboxTargets), "targets planned")
 	}
 }
 
@@ -244,8 +244,8 @@ func TestPlanTogether(t *testing.T) {
 func TestFullSandboxTakesNoCities(t *testing.T) {
 	t.Parallel()
 	b := sandbox(t)
-	storetest.Equal(t, "targets planned", planSome(t, b, 1200, 0), checkpoint.SandboxTargets)
-	storetest.Equal(t, "cities stored, those of one transaction,", storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`)[0], "500")
+	storetest.Equal(t, planSome(t, b, 1200, 0), checkpoint.SandboxTargets, "targets planned")
+	storetest.Equal(t, storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`)[0], "500", "cities stored, those of one transaction,")
 }
 
 func TestPlanLimit(t *testing.T) {
@@ -258,17 +258,17 @@ func TestPlanLimit(t *testing.T) {
 		}
 	}
 	limit(10)
-	storetest.Equal(t, "planned", planSome(t, b, 3, 0), 3)
+	storetest.Equal(t, planSome(t, b, 3, 0), 3, "planned")
 	limit(7)
 	if got := planSome(t, b, 5, 0); got != 2 { // three of them are there
 		t.Errorf("planned %d new ones of 5, want 2", got)
 	}
-	storetest.Equal(t, "planned, for which there is room,", planSome(t, b, 50, 0), 5)
+	storetest.Equal(t, planSome(t, b, 50, 0), 5, "planned, for which there is room,")
 	limit(0)
-	storetest.Equal(t, "planned in a full sandbox", planSome(t, b, 50, 0), 0)
+	storetest.Equal(t, planSome(t, b, 50, 0), 0, "planned in a full sandbox")
 	promotes(t, b.Keeper, "demo", checkpoint.StageSandbox)
 	limit(-1)
-	storetest.Equal(t, "planned of an active source", planSome(t, b, 50, 0), 40)
+	storetest.Equal(t, planSome(t, b, 50, 0), 40, "planned of an active source")
 	if _, err := b.PlanLimit(t.Context(), 99); err == nil {
 		t.Error("a source that is not there has a limit")
 	}

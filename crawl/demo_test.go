@@ -163,13 +163,13 @@ func TestStats(t *testing.T) {
 			{"bytes", st.Bytes, w.number("SELECT sum(bytes) FROM requests")},
 			{"busy", st.Busy, 0},
 		} {
-			storetest.Equal(t, "the stats say of "+c.name, c.got, c.want)
+			storetest.Equal(t, c.got, c.want, "the stats say of "+c.name)
 		}
 		if st.Waiting == 0 || st.Retries == 0 || st.Raw <= st.Accepted || st.Bytes == 0 || st.Elapsed <= 0 {
 			t.Errorf("the test is too tame: %+v", st)
 		}
-		storetest.Equal(t, "the run's row counts targets and pages",
-			w.number("SELECT targets FROM runs")+w.number("SELECT pages FROM runs"), st.Targets+st.Pages)
+		storetest.Equal(t, w.number("SELECT targets FROM runs")+w.number("SELECT pages FROM runs"), st.Targets+st.Pages, "the run's row counts targets and pages")
+
 		w.tidy()
 	})
 }

@@ -100,7 +100,7 @@ func TestDetailLayout(t *testing.T) {
 		w.on(shop(i+1), ok(shell("<p>Hello</p>")))
 	}
 	st := w.done(detailed)
-	storetest.Equal(t, "details failed", st.DetailsFailed, 3)
+	storetest.Equal(t, st.DetailsFailed, 3, "details failed")
 	w.inForce("3 pages kept")
 }
 
@@ -166,7 +166,7 @@ func TestDetailBudgets(t *testing.T) {
 			endedBy(t, w.crawl(w.engine(detailed, func(c *crawl.Config) { c.Budget = tt.budget })), crawl.ErrBudget)
 			w.counts("details are done", tt.done, "SELECT count(*) FROM targets WHERE kind = 'detail' AND status = 'DONE'")
 			w.start()
-			storetest.Equal(t, "details of the next run", w.done(detailed).Details, 5-tt.done)
+			storetest.Equal(t, w.done(detailed).Details, 5-tt.done, "details of the next run")
 			w.tidy()
 			w.counts("pages were asked for", 5, "SELECT count(*) FROM requests WHERE type = 'detail'")
 		})

@@ -57,7 +57,7 @@ func TestDisabledSource(t *testing.T) {
 		done := w.begin(t.Context(), e)
 		time.Sleep(3 * time.Hour)
 		w.requested()
-		storetest.Equal(t, "it says", e.Waiting(), "the source is disabled: disabled by an operator")
+		storetest.Equal(t, e.Waiting(), "the source is disabled: disabled by an operator", "it says")
 		w.write("UPDATE sources SET enabled = 1")
 		w.untilDone(e, done)
 	})
@@ -97,7 +97,7 @@ func TestLayoutAlarm(t *testing.T) {
 		endedBy(t, w.crawl(w.engine()), crawl.ErrLayout, "counts 7 listings more than it shows")
 		w.requested(city(0), city(1), city(2))
 		w.inForce("paused HTML_CHANGED, 3 strikes, 3 pages kept")
-		storetest.Equal(t, "listings accepted", w.is(1, yp.Done, 1, "").Accepted, 2)
+		storetest.Equal(t, w.is(1, yp.Done, 1, "").Accepted, 2, "listings accepted")
 		w.counts("crawls are complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL")
 	})
 	parallel(t, "not of pages that show half of what they count", func(t *testing.T) {
@@ -175,7 +175,7 @@ func TestFieldAlarm(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "missing: phone (") || strings.Contains(err.Error(), "street") {
 		t.Errorf("it says %v, want the phone alone to be named", err)
 	}
-	storetest.Equal(t, "pages without phones before the alarm", len(w.asked())-good, 3)
+	storetest.Equal(t, len(w.asked())-good, 3, "pages without phones before the alarm")
 	w.inForce("paused HTML_CHANGED")
 	w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "missing: phone (")
 	w.counts("targets failed for it", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0")

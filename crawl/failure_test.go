@@ -56,7 +56,7 @@ func TestTroubleThatPasses(t *testing.T) {
 		w.is(1, waiting, 0, yp.CodeRateLimited)
 		w.onRecord(times(6, "http_429 429")...)
 		w.attempted("failed RATE_LIMITED 429: retry retry retry retry retry")
-		storetest.Equal(t, "it took", time.Since(began), 5*yp.DefaultRetryAfter)
+		storetest.Equal(t, time.Since(began), 5*yp.DefaultRetryAfter, "it took")
 	})
 	parallel(t, "a failure on page 2 keeps page 1", func(t *testing.T) {
 		c := newClock()
@@ -117,7 +117,7 @@ func TestPanics(t *testing.T) {
 				t.Errorf("last_error %q", r.Error)
 			}
 		}
-		storetest.Equal(t, "targets waiting", st.Waiting, 2)
+		storetest.Equal(t, st.Waiting, 2, "targets waiting")
 		if !strings.Contains(log.String(), "failure_test.go") {
 			t.Error("no stack in the log")
 		}
@@ -130,6 +130,6 @@ func TestPanics(t *testing.T) {
 				panic("a bug")
 			}
 		}))
-		storetest.Equal(t, "listings accepted", w.is(1, waiting, 1, yp.CodeUnknown).Accepted, 3)
+		storetest.Equal(t, w.is(1, waiting, 1, yp.CodeUnknown).Accepted, 3, "listings accepted")
 	})
 }

@@ -54,7 +54,7 @@ func TestFilter(t *testing.T) {
 				kept += " " + all[i].ID
 			}
 		}
-		storetest.Equal(t, tt.name+": kept", strings.TrimSpace(kept), tt.ids)
+		storetest.Equal(t, strings.TrimSpace(kept), tt.ids, tt.name+": kept")
 	}
 }
 
@@ -113,6 +113,6 @@ func TestFilterFault(t *testing.T) {
 		"none of its categories is allowed":     {crawl.Filter{Allow: []string{"Diners"}}, bar},
 		"one of its categories is blocked":      {crawl.Filter{Block: []string{"bars"}, Sponsored: true}, ad},
 	} {
-		storetest.Equal(t, fmt.Sprintf("%+v", c.filter), c.filter.Fault(&c.l), want)
+		storetest.Equal(t, c.filter.Fault(&c.l), want, fmt.Sprintf("%+v", c.filter))
 	}
 }

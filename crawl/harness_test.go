@@ -336,12 +336,12 @@ func (w *world) askedTimes(want int) {
 // stored compares the ids of the listings stored, and logged what the logs tell.
 func (w *world) stored(want string) {
 	w.t.Helper()
-	storetest.Equal(w.t, "stored", w.ids(), want)
+	storetest.Equal(w.t, w.ids(), want, "stored")
 }
 
 func (w *world) logged(want string) {
 	w.t.Helper()
-	storetest.Equal(w.t, "the log tells", w.story(), want)
+	storetest.Equal(w.t, w.story(), want, "the log tells")
 }
 
 func (w *world) write(query string, args ...any) {

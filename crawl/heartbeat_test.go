@@ -56,5 +56,5 @@ func TestLogs(t *testing.T) {
 			t.Errorf("page %+v", e.Page)
 		}
 	}
-	storetest.Equal(t, "workers with logs", len(names), 3)
+	storetest.Equal(t, len(names), 3, "workers with logs")
 }

@@ -84,7 +84,7 @@ func TestHold(t *testing.T) {
 			time.Sleep(15 * time.Second)
 		}, ok(page("", shops(4, 3)...))))
 		st := w.done(workers(2), func(c *crawl.Config) { c.Patience = 2 * time.Second })
-		storetest.Equal(t, "targets done", st.Done, 3)
+		storetest.Equal(t, st.Done, 3, "targets done")
 	})
 }
 

@@ -52,7 +52,7 @@ func TestMaxPerState(t *testing.T) {
 	if want := map[string]int{"ca": 5, "tx": 5}; !maps.Equal(highest, want) {
 		t.Errorf("at most %v requests of a state at once, want %v", highest, want)
 	}
-	storetest.Equal(t, "targets done", e.Stats().Done, 24)
+	storetest.Equal(t, e.Stats().Done, 24, "targets done")
 }
 
 // TestLinger: a run waits for what falls due soon, be it a backoff or a crawl.
@@ -83,7 +83,7 @@ func TestLinger(t *testing.T) {
 			storetest.NoError(t, w.crawl(e))
 			took(t, began, tt.took[0], tt.took[1])
 			w.requested(times(tt.asked, target)...)
-			storetest.Equal(t, "the target is", w.row(1).Status, tt.status)
+			storetest.Equal(t, w.row(1).Status, tt.status, "the target is")
 		})
 	}
 	for _, tt := range []struct {
@@ -126,7 +126,7 @@ func TestWaiting(t *testing.T) {
 			t.Errorf("it says %q", got)
 		}
 		storetest.NoError(t, w.wait(done))
-		storetest.Equal(t, "it is over", e.Waiting(), "")
+		storetest.Equal(t, e.Waiting(), "", "it is over")
 		w.is(1, yp.Done, 1, "")
 		w.is(2, yp.Done, 1, "")
 	})

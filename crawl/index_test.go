@@ -153,7 +153,7 @@ func TestIndexFailures(t *testing.T) {
 					asks++
 				}
 			}
-			storetest.Equal(t, "requests for the page", asks, tt.asks)
+			storetest.Equal(t, asks, tt.asks, "requests for the page")
 			if n := w.number(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`) + w.number(`SELECT count(*) FROM targets WHERE retired_at IS NOT NULL`); n != 0 {
 				t.Errorf("%d cities or targets are gone after a crawl of the index that failed", n)
 			}

@@ -80,7 +80,7 @@ func TestClosedSource(t *testing.T) {
 				if err := w.crawl(w.engine(prepared)); !errors.As(err, new(*crawl.BlockedError)) {
 					t.Fatalf("ended with %v", err)
 				}
-				storetest.Equal(t, "requests for the page", w.fetched(k), 0)
+				storetest.Equal(t, w.fetched(k), 0, "requests for the page")
 				w.stands(k, "PLANNED, 0 pages, 0 attempts, 0 failures")
 			})
 		}
@@ -109,7 +109,7 @@ func TestStopOfEveryKind(t *testing.T) {
 			w.start()
 			w.done(change)
 			w.stands(k, fmt.Sprintf("DONE, %d pages, %d attempts, 0 failures", k.pages, attempts))
-			storetest.Equal(t, "pages asked for", len(w.asked())-before, k.pages)
+			storetest.Equal(t, len(w.asked())-before, k.pages, "pages asked for")
 		})
 	}
 }

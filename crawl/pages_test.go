@@ -38,7 +38,7 @@ func TestPages(t *testing.T) {
 		w := setup(t, layout{pages: 2})
 		threePages(w)
 		w.done()
-		storetest.Equal(t, "next_page_url", w.is(1, yp.Done, 2, "").Next, target+"?page=3")
+		storetest.Equal(t, w.is(1, yp.Done, 2, "").Next, target+"?page=3", "next_page_url")
 		w.requested(target, target+"?page=2")
 		for _, e := range w.events() {
 			if e.Page != nil && e.Page.Last != (e.Page.Number == 2) {
@@ -59,7 +59,7 @@ func TestPages(t *testing.T) {
 			w.on(target, ok(page(target+"?page=2", shops(1, 3)...)))
 			w.on(target+"?page=2", beyond)
 			w.done()
-			storetest.Equal(t, "listings accepted", w.is(1, yp.Done, 1, "").Accepted, 3)
+			storetest.Equal(t, w.is(1, yp.Done, 1, "").Accepted, 3, "listings accepted")
 			w.requested(target, target+"?page=2")
 		})
 	}
@@ -127,7 +127,7 @@ func TestResume(t *testing.T) {
 		w.on(target+"?page=2&s=distance", ok(page("", shops(4, 3)...)))
 		e := w.engine(func(c *crawl.Config) { c.Budget.Requests = 1 })
 		endedBy(t, w.crawl(e), crawl.ErrBudget)
-		storetest.Equal(t, "next_page_url, relative to the source,", w.is(1, yp.Planned, 1, "").Next, target+"?page=2&s=distance")
+		storetest.Equal(t, w.is(1, yp.Planned, 1, "").Next, target+"?page=2&s=distance", "next_page_url, relative to the source,")
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested(target, target+"?page=2&s=distance")
@@ -144,7 +144,7 @@ func TestResume(t *testing.T) {
 		w.done()
 		w.is(1, yp.Done, 2, "")
 		w.requested(target + "?page=2")
-		storetest.Equal(t, "requests at the old place", len(old.asked()), 1)
+		storetest.Equal(t, len(old.asked()), 1, "requests at the old place")
 	})
 	parallel(t, "forms the address itself when none was given", func(t *testing.T) {
 		w := setup(t, layout{})
@@ -209,7 +209,7 @@ func TestEmpty(t *testing.T) {
 			w.on(search, ok(page(search+"&page=2", shops(1, 3)...)))
 			w.on(search+"&page=2", ok(page("", shops(4, 3)...)))
 			w.done()
-			storetest.Equal(t, "cards", w.is(1, yp.Done, 2, "").Raw, 6)
+			storetest.Equal(t, w.is(1, yp.Done, 2, "").Raw, 6, "cards")
 			w.requested(target, search, search+"&page=2")
 		})
 	}

@@ -74,7 +74,7 @@ func TestDeadPeer(t *testing.T) {
 		w.requested()
 		die()
 		storetest.NoError(t, w.wait(done))
-		storetest.Equal(t, "targets done", e.Stats().Done, 3)
+		storetest.Equal(t, e.Stats().Done, 3, "targets done")
 	})
 	parallel(t, "is succeeded at a heartbeat while all workers are busy", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})

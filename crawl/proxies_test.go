@@ -142,7 +142,7 @@ func TestProxies(t *testing.T) {
 		if ids := w.table("SELECT identity FROM requests WHERE type = 'listing' ORDER BY id"); ids[0] == ids[1] || ids[1] != all[0].Identity || ids[0] == "honest" {
 			t.Errorf("identities %v", ids)
 		}
-		storetest.Equal(t, "scores", fmt.Sprint(s.sum), "map[1:[0 1] 2:[1 0]]")
+		storetest.Equal(t, fmt.Sprint(s.sum), "map[1:[0 1] 2:[1 0]]", "scores")
 		if w.source() != "" || len(w.asked()) != 1 {
 			t.Errorf("in force %q after %v", w.source(), w.asked())
 		}
@@ -180,7 +180,7 @@ func TestProxies(t *testing.T) {
 			if s.sum[1] != [2]int{0, 1} || s.sum[2] != [2]int{1, 0} || s.last[1].Consecutive != 1 {
 				t.Errorf("scores %v", s.sum)
 			}
-			storetest.Equal(t, "the source, which is not to blame,", w.table("SELECT status, samples_1h FROM connectivity_profiles")[0], "healthy 1")
+			storetest.Equal(t, w.table("SELECT status, samples_1h FROM connectivity_profiles")[0], "healthy 1", "the source, which is not to blame,")
 			w.discreet("")
 		})
 		parallel(t, fmt.Sprintf("that are required and all dead end the run, robots.txt wanted: %v", robots), func(t *testing.T) {
@@ -241,7 +241,7 @@ func TestProxies(t *testing.T) {
 		var s scores
 		w.done(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 3)))
 		w.is(1, waiting, 0, yp.CodeTimeout)
-		storetest.Equal(t, "proxies with a score", len(s.sum), 0)
+		storetest.Equal(t, len(s.sum), 0, "proxies with a score")
 	})
 }
 

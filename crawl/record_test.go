@@ -120,8 +120,8 @@ func TestDeferrals(t *testing.T) {
 		}
 		slices.Sort(ends)
 		w.same("attempts", ends, []string{"released", "released", "released 429: retry"})
-		storetest.Equal(t, "the roll-up, for which a deferral is no sample,",
-			w.table("SELECT samples_1h, dominant_class, status FROM connectivity_profiles")[0], "1 - failing")
+		storetest.Equal(t, w.table("SELECT samples_1h, dominant_class, status FROM connectivity_profiles")[0], "1 - failing", "the roll-up, for which a deferral is no sample,")
+
 		w.tidy()
 		time.Sleep(10 * time.Minute)
 		w.done() // waits for the five minutes left

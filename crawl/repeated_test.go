@@ -74,7 +74,7 @@ func (w *world) nothingClosed(wantEnd string) {
 	c, err := report.New(w.db).CoverageTotals(w.t.Context(), w.scope)
 	storetest.NoError(w.t, err)
 	u := c.Unread
-	storetest.Equal(w.t, "coverage says", fmt.Sprintf("%d unread: %d unconfirmed, %d failed", u.Targets, u.Unconfirmed, u.Failed), wantEnd)
+	storetest.Equal(w.t, fmt.Sprintf("%d unread: %d unconfirmed, %d failed", u.Targets, u.Unconfirmed, u.Failed), wantEnd, "coverage says")
 }
 
 // TestRepeatedPages: a page that repeats an earlier one of its target ends it and confirms

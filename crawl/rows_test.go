@@ -181,7 +181,7 @@ func (w *world) source() string {
 // inForce compares what is in force against the source.
 func (w *world) inForce(want string) {
 	w.t.Helper()
-	storetest.Equal(w.t, "in force against the source", w.source(), want)
+	storetest.Equal(w.t, w.source(), want, "in force against the source")
 }
 
 // times repeats a word.

@@ -237,8 +237,8 @@ func TestQuarantine(t *testing.T) {
 		e := w.watching(30 * time.Minute)
 		done := w.begin(t.Context(), e)
 		time.Sleep(36 * time.Minute) // failing since the roll-up at 5 minutes: quarantined by that at 35
-		storetest.Equal(t, "after 36 minutes the source is",
-			w.table("SELECT status, error_class FROM connectivity_profiles")[0], "quarantined cf_challenge")
+		storetest.Equal(t, w.table("SELECT status, error_class FROM connectivity_profiles")[0], "quarantined cf_challenge", "after 36 minutes the source is")
+
 		w.counts("targets are held in quarantine", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS'")
 		w = w.restarted(e, done)
 		e = w.watching(30 * time.Minute)
@@ -268,5 +268,5 @@ func (s *siege) probed(t *testing.T, w *world, to time.Duration) {
 		"1h5m0s cf_challenge", "2h5m0s cf_challenge", "4h5m0s cf_challenge", "8h5m0s cf_challenge", "14h5m0s ok",
 	}
 	w.same("probes", probes, want)
-	storetest.Equal(t, "requests in quarantine, the probes and robots.txt by the new process,", len(s.during(35*time.Minute, to))+1, asked+1)
+	storetest.Equal(t, len(s.during(35*time.Minute, to))+1, asked+1, "requests in quarantine, the probes and robots.txt by the new process,")
 }

@@ -157,8 +157,8 @@ func (h *sourcesWorld) hasAll(b *demoSource) {
 	if !slices.Equal(got, want) {
 		h.t.Errorf("%s: %d listings, want %d", b.config.Source.Name(), len(got), len(want))
 	}
-	storetest.Equal(h.t, "targets done of "+b.config.Source.Name(),
-		len(h.table("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)), b.truth.Targets)
+	storetest.Equal(h.t, len(h.table("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)), b.truth.Targets, "targets done of "+b.config.Source.Name())
+
 }
 
 // berthDelay is the pace of the hosts, and slack what the network may take from a
@@ -264,7 +264,7 @@ func TestSources(t *testing.T) {
 // that was asked; no two workers had a number at once.
 func (h *sourcesWorld) apart() {
 	h.t.Helper()
-	storetest.Equal(h.t, "sources with a health", len(h.table("SELECT source_id FROM connectivity_profiles")), len(h.demos))
+	storetest.Equal(h.t, len(h.table("SELECT source_id FROM connectivity_profiles")), len(h.demos), "sources with a health")
 	if got := h.table(`SELECT r.url FROM requests r JOIN sources s ON s.id = r.source_id WHERE substr(r.url, 1, length(s.base_url)) <> s.base_url`); got != nil {
 		h.t.Errorf("requests on record under another source: %s", strings.Join(got, " "))
 	}

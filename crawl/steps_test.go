@@ -110,7 +110,7 @@ func TestClaimBusy(t *testing.T) {
 	if st.Done != 2 || st.Claims != 2 || st.BusyTries != int64(len(got)) {
 		t.Errorf("%d done, %d claims, %d tries more, %d reported", st.Done, st.Claims, st.BusyTries, len(got))
 	}
-	storetest.Equal(t, "stored", w.table("SELECT sum(claims), sum(claim_retries) FROM workers")[0], fmt.Sprintf("2 %d", len(got)))
+	storetest.Equal(t, w.table("SELECT sum(claims), sum(claim_retries) FROM workers")[0], fmt.Sprintf("2 %d", len(got)), "stored")
 }
 
 // TestIndexSteps: each page of an index is reported with the cities so far.

@@ -69,7 +69,7 @@ func TestGrowth(t *testing.T) {
 		w.write("DELETE FROM targets")
 		w.wantIndexes("CA")
 		storetest.NoError(t, w.crawl(w.engine(workers(4), w.reads(), func(c *crawl.Config) { c.Index.Only = false })))
-		storetest.Equal(t, "pages at once", c.most(), 4)
+		storetest.Equal(t, c.most(), 4, "pages at once")
 	})
 	inBubble(t, "a page plans details", func(t *testing.T) {
 		w, c := setupInBubble(t, layout{yaml: shopPages}), &crowd{}
@@ -78,7 +78,7 @@ func TestGrowth(t *testing.T) {
 			w.on(shop(i+1), c.slowly(ok(own(i+1))))
 		}
 		storetest.NoError(t, w.crawl(w.engine(workers(4), detailed)))
-		storetest.Equal(t, "pages at once", c.most(), 4)
+		storetest.Equal(t, c.most(), 4, "pages at once")
 	})
 	inBubble(t, "falls due", func(t *testing.T) {
 		w, c := towns(t, 40)
@@ -87,12 +87,12 @@ func TestGrowth(t *testing.T) {
 		e := w.engine(workers(4), func(c *crawl.Config) { c.Watch, c.Heartbeat = true, 2*time.Minute })
 		done := w.begin(t.Context(), e)
 		time.Sleep(10 * time.Minute)
-		storetest.Equal(t, "pages at once", c.most(), 1)
+		storetest.Equal(t, c.most(), 1, "pages at once")
 		time.Sleep(15 * time.Minute)
-		storetest.Equal(t, "pages at once", c.most(), 4)
+		storetest.Equal(t, c.most(), 4, "pages at once")
 		e.Stop(crawl.ErrInterrupted)
 		endedBy(t, w.wait(done), crawl.ErrInterrupted)
-		storetest.Equal(t, "targets done", e.Stats().Done, 40)
+		storetest.Equal(t, e.Stats().Done, 40, "targets done")
 		w.tidy()
 	})
 }
@@ -126,7 +126,7 @@ func TestRegistry(t *testing.T) {
 			{"impossible", "SELECT count(*) FROM workers WHERE stopped_at < started_at OR heartbeat_at < started_at", "0"},
 			{"pages of the run", "SELECT pages, targets, listings_new FROM runs", "7 6 21"},
 		} {
-			storetest.Equal(t, c.what, w.table(c.query)[0], c.want)
+			storetest.Equal(t, w.table(c.query)[0], c.want, c.what)
 		}
 	})
 }
@@ -144,10 +144,10 @@ func TestWatch(t *testing.T) {
 		e := w.engine(workers(3), func(c *crawl.Config) { c.Watch = true })
 		done := w.begin(t.Context(), e)
 		time.Sleep(30 * time.Minute)
-		storetest.Equal(t, "it says", e.Waiting(), "nothing is due")
+		storetest.Equal(t, e.Waiting(), "nothing is due", "it says")
 		time.Sleep(45 * time.Minute) // within the hour that it looks ahead
-		storetest.Equal(t, "it says",
-			e.Waiting(), "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": no target is due before that")
+		storetest.Equal(t, e.Waiting(), "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": no target is due before that", "it says")
+
 		time.Sleep(time.Until(began.Add(6*time.Hour + time.Minute)))
 		w.requested(times(4, target)...) // every 2 hours, a tenth sooner
 		var at []string

@@ -298,7 +298,7 @@ func TestRestoreRefuses(t *testing.T) {
 	w.counter.waitFor(t, 3)
 	refuses(w, "a run works on this database")
 	w.counter.latency.Store(0)
-	storetest.Equal(t, "exit code", exitCode(t, cmd.Wait()), 0)
+	storetest.Equal(t, exitCode(t, cmd.Wait()), 0, "exit code")
 	w.checkTruth()
 	if left, err := filepath.Glob(filepath.Join(w.dir, "*restor*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)

@@ -39,8 +39,8 @@ func TestDiscoverEpochs(t *testing.T) {
 	before := w.site.Cities(indexStates...)
 	storetest.NoError(t, w.site.SetEpoch(2))
 	w.dies(crawl.PointCommitted, 20, w.discoverArgs()...)
-	storetest.Equal(t, "cities gone before the first index is read",
-		w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`), 0)
+	storetest.Equal(t, w.count(`SELECT count(*) FROM source_cities WHERE removed_at IS NOT NULL`), 0, "cities gone before the first index is read")
+
 	w.dies(crawl.PointEnded, 1, w.discoverArgs()...)
 	w.discover()
 	w.checkCities(indexStates...)
@@ -58,9 +58,9 @@ func TestDiscoverEpochs(t *testing.T) {
 	}
 	const wrong = `SELECT count(*) FROM targets t JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
 		WHERE (x.removed_at IS NULL) <> (t.retired_at IS NULL)`
-	storetest.Equal(t, "targets retired whose city is not gone, or the other way round,", w.count(wrong), 0)
+	storetest.Equal(t, w.count(wrong), 0, "targets retired whose city is not gone, or the other way round,")
 	storetest.NoError(t, w.site.SetEpoch(0))
 	w.discover()
 	w.checkCities(indexStates...)
-	storetest.Equal(t, "targets that did not come back with their cities", w.count(wrong), 0)
+	storetest.Equal(t, w.count(wrong), 0, "targets that did not come back with their cities")
 }

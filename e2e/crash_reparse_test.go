@@ -55,7 +55,7 @@ func TestCrashReparse(t *testing.T) {
 	w.checkRows(rebuilt)
 	events := w.count(`SELECT count(*) FROM listing_events`)
 	w.must(reparse...)
-	storetest.Equal(t, "events after one more reparse", w.count(`SELECT count(*) FROM listing_events`), events)
-	storetest.Equal(t, "listings that are new by the events alone",
-		w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`)-w.count(`SELECT count(*) FROM listings`), 0)
+	storetest.Equal(t, w.count(`SELECT count(*) FROM listing_events`), events, "events after one more reparse")
+	storetest.Equal(t, w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`)-w.count(`SELECT count(*) FROM listings`), 0, "listings that are new by the events alone")
+
 }

@@ -211,7 +211,7 @@ func (w *world) checkRecords() {
 		`SELECT count(*) FROM crawl_attempts WHERE ended = 'done' AND error_code NOT IN ('SUCCESS', 'NO_LISTINGS')`:        "attempts done on an error",
 		`SELECT count(*) FROM workers WHERE stopped_at IS NULL`:                                                            "workers that never stopped",
 	} {
-		storetest.Equal(w.t, what, w.count(query), 0)
+		storetest.Equal(w.t, w.count(query), 0, what)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestBrowserQueue(t *testing.T) {
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	b.do(chromedp.Navigate(p.url+"/queue"), chromedp.SetValue(chromedp.CSS("#by-error"), "TIMEOUT"))
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
-	storetest.Equal(t, "chosen", eval[string](b, `document.querySelector("#by-error").value`), "TIMEOUT")
+	storetest.Equal(t, eval[string](b, `document.querySelector("#by-error").value`), "TIMEOUT", "chosen")
 	b.click("#filters button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#rows tbody tr").length === 1`)
 	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
 	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl reset 3` changes that") {
@@ -68,7 +68,7 @@ func TestBrowserWorkers(t *testing.T) {
 	for _, name := range []string{"amber", "birch", "cedar"} {
 		name = fmt.Sprintf("%s (%d)", name, run.cmd.Process.Pid)
 		const named = `[...document.querySelectorAll(".hub .who, #rows tbody td")].filter(e => e.textContent === %q).length`
-		storetest.Equal(t, name+" in the picture and in the table", eval[int](b, fmt.Sprintf(named, name)), 2)
+		storetest.Equal(t, eval[int](b, fmt.Sprintf(named, name)), 2, name+" in the picture and in the table")
 	}
 	_ = run.cmd.Process.Kill()
 	<-run.done

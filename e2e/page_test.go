@@ -261,12 +261,12 @@ func TestBrowserLive(t *testing.T) {
 		t.Errorf("the sentence is %q", text)
 	}
 	b.wait(`document.getElementById("connection").dataset.state === "ended"`)
-	storetest.Equal(t, "at the end the page says",
-		eval[string](b, `document.getElementById("connection").textContent`), "the run has ended: nothing more was due")
+	storetest.Equal(t, eval[string](b, `document.getElementById("connection").textContent`), "the run has ended: nothing more was due", "at the end the page says")
+
 	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: nothing more was due. What follows is of ") {
 		t.Errorf("when the run has ended, the sentence is %q", text)
 	}
-	storetest.Equal(t, "times that the page was loaded", eval[int](b, `performance.getEntriesByType("navigation").length`), 1)
+	storetest.Equal(t, eval[int](b, `performance.getEntriesByType("navigation").length`), 1, "times that the page was loaded")
 }
 
 // TestBrowserLost: a program that is killed is seen to be lost, and found again.
@@ -311,8 +311,8 @@ func TestBrowserMap(t *testing.T) {
 	b.do(chromedp.Navigate(p.url + "/states?a=TX&b=CA"))
 	const box = `document.querySelector("#rows-scroll")`
 	b.wait(box + `.scrollWidth > ` + box + `.clientWidth + 40`)
-	storetest.Equal(t, "gradients in the sign of the box",
-		strings.Count(eval[string](b, `getComputedStyle(`+box+`).backgroundImage`), "linear-gradient"), 4)
+	storetest.Equal(t, strings.Count(eval[string](b, `getComputedStyle(`+box+`).backgroundImage`), "linear-gradient"), 4, "gradients in the sign of the box")
+
 	for _, column := range []string{".totals thead th:last-child", "#rows-scroll thead th:last-child"} {
 		inside := eval[bool](b, `(() => { `+box+`.scrollTo(1e6, 0); const r = document.querySelector("`+column+`").getBoundingClientRect(); return r.left >= 0 && r.right <= 390; })()`)
 		if !inside {
@@ -336,7 +336,7 @@ func TestBrowserHostile(t *testing.T) {
 	for _, path := range browserViews() {
 		b.do(chromedp.Navigate(p.url + path))
 		b.wait(`document.getElementById("connection").dataset.state === "live" || !document.querySelector("[data-part]")`)
-		storetest.Equal(t, "elements that came from names in "+path, eval[int](b, `document.querySelectorAll("main script, main img").length`), 0)
+		storetest.Equal(t, eval[int](b, `document.querySelectorAll("main script, main img").length`), 0, "elements that came from names in "+path)
 	}
 	b.do(chromedp.Navigate(p.url + "/listings"))
 	if w := eval[int64](b, `document.querySelector("#rows-scroll tbody td:nth-child(2)").offsetWidth`); w > 500 {

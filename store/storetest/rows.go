@@ -43,11 +43,11 @@ func NoError(t Tester, err error) {
 	}
 }
 
-// Equal compares what came with what is wanted.
-func Equal[T comparable](t Tester, what string, got, want T) {
+// Equal compares what is with what is wanted; the words say of what.
+func Equal[T comparable](t Tester, got, want T, words ...any) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s: %v, want %v", what, got, want)
+		t.Errorf("%sgot  %+v\nwant %+v", fmt.Sprintln(words...), got, want)
 	}
 }
 
