@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -10,14 +9,14 @@ import (
 	"ypcrawl/yp"
 )
 
-// again stores a kept page of a crawl of a target that was fetched then.
-func (w *world) again(t *testing.T, target, page int, crawl int64, fetched string, listings ...yp.Listing) (saved store.Saved, older int) {
+// again stores what a page of a crawl of a target says that was fetched then and kept.
+func (w *world) again(t *testing.T, target int, crawl int64, fetched string, page *yp.Page) (saved store.Saved, older int) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, fetched)
 	noErr(t, err)
 	noErr(t, w.Write(context.Background(), func(tx *store.Tx) error {
 		of := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Crawl: crawl, Fetched: at}
-		p, n, err := store.PrepareAgain(tx, of, &yp.Page{Number: page, Listings: listings})
+		p, n, err := store.PrepareAgain(tx, of, page)
 		if err != nil {
 			return err
 		}
@@ -41,145 +40,116 @@ func TestKeptPages(t *testing.T) {
 		return l
 	}
 	// Target 1 has shown it in its crawl 1, committed at t2, a little after it was fetched.
-	shown := func(t *testing.T, stored yp.Listing) *world {
-		w := newWorld(t)
-		_, err := w.save(1, 1, 1, stored)
-		noErr(t, err)
+	shown := func(t *testing.T, w *world, stored yp.Listing) {
+		card(t, w, stored)
 		w.must(t, `UPDATE listings SET first_seen_at = '`+t2+`', last_seen_at = '`+t2+`'`, `UPDATE sightings SET seen_at = '`+t2+`'`, `UPDATE targets SET crawls = 1 WHERE id = 1`,
 			`DELETE FROM listing_events`)
-		return w
+	}
+	// one is a page of one listing.
+	one := func(number int, l yp.Listing) *yp.Page { return &yp.Page{Number: number, Listings: []yp.Listing{l}} }
+	nothing := func(t *testing.T, w *world, page *yp.Page, fetched string) {
+		t.Helper()
+		if saved, _ := w.again(t, 1, 1, fetched, page); saved.Rows != 0 {
+			t.Errorf("once more it brings %d rows", saved.Rows)
+		}
 	}
 	const listing = `SELECT ifnull(phone, ''), ifnull(snippet, ''), first_seen_at, last_seen_at, dropped_at IS NULL FROM listings`
 	const events = `SELECT kind, reparsed, what ->> '$.changes[0].field', what ->> '$.completed[0]', run_id IS NULL FROM listing_events ORDER BY id`
-	is := func(t *testing.T, w *world, query string, want ...string) {
-		t.Helper()
-		if got := rows(t, w.DB, query); !slices.Equal(got, want) {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-
-	t.Run("the page that was the last to show it", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("5125550123", "wrong"))
-		saved, older := w.again(t, 1, 1, 1, t1, acme("", "right"))
+	inWorld(t, "the page that was the last to show it", func(t *testing.T, w *world) {
+		shown(t, w, acme("5125550123", "wrong"))
+		saved, older := w.again(t, 1, 1, t1, one(1, acme("", "right")))
 		if saved.Changed != 1 || saved.Rows != 1 || older != 0 {
 			t.Errorf("%+v, %d older", saved, older)
 		}
-		is(t, w, listing, "5125550123|right|"+t2+"|"+t2+"|1")
-		is(t, w, events, "changed|1|snippet||1")
-		if saved, _ := w.again(t, 1, 1, 1, t1, acme("", "right")); saved.Rows != 0 {
-			t.Errorf("once more it brings %d rows", saved.Rows)
-		}
-		is(t, w, events, "changed|1|snippet||1")
+		w.is(t, listing, "5125550123|right|"+t2+"|"+t2+"|1")
+		w.is(t, events, "changed|1|snippet||1")
+		nothing(t, w, one(1, acme("", "right")), t1)
+		w.is(t, events, "changed|1|snippet||1")
 		w.sound(t)
 	})
-	t.Run("what it finds more is completed, and no later crawl tells it as a change", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("", "text"))
-		w.again(t, 1, 1, 1, t1, acme("5125550123", "text"))
-		is(t, w, events, "completed|1||phone|1")
+	inWorld(t, "what it finds more is completed, and no later crawl tells it as a change", func(t *testing.T, w *world) {
+		shown(t, w, acme("", "text"))
+		w.again(t, 1, 1, t1, one(1, acme("5125550123", "text")))
+		w.is(t, events, "completed|1||phone|1")
 		_, err := w.save(1, 1, 2, acme("5125550123", "text"))
 		noErr(t, err)
-		is(t, w, events, "completed|1||phone|1")
+		w.is(t, events, "completed|1||phone|1")
 		w.sound(t)
 	})
-	t.Run("another target has shown it since", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("", "first"))
+	inWorld(t, "another target has shown it since", func(t *testing.T, w *world) {
+		shown(t, w, acme("", "first"))
 		_, err := w.save(3, 1, 1, acme("", "newer"))
 		noErr(t, err)
 		w.must(t, `DELETE FROM listing_events`)
-		saved, older := w.again(t, 1, 1, 1, t1, acme("5125550123", "mended"))
+		saved, older := w.again(t, 1, 1, t1, one(1, acme("5125550123", "mended")))
 		if older != 1 || saved.Changed != 0 || saved.Rows == 0 {
 			t.Errorf("%+v, %d older", saved, older)
 		}
-		is(t, w, `SELECT phone, phone_e164, snippet FROM listings`, "5125550123|+15125550123|newer")
-		is(t, w, events, "completed|1||phone|1")
-		if saved, _ := w.again(t, 1, 1, 1, t1, acme("5125550123", "mended")); saved.Rows != 0 {
-			t.Errorf("once more it brings %d rows", saved.Rows)
-		}
+		w.is(t, `SELECT phone, phone_e164, snippet FROM listings`, "5125550123|+15125550123|newer")
+		w.is(t, events, "completed|1||phone|1")
+		nothing(t, w, one(1, acme("5125550123", "mended")), t1)
 		w.sound(t)
 	})
-	t.Run("a phone and its canonical form are taken together", func(t *testing.T) {
-		t.Parallel()
+	inWorld(t, "a phone and its canonical form are taken together", func(t *testing.T, w *world) {
 		stored := acme("", "first")
 		stored.Phone = "call us"
-		w := shown(t, stored)
+		shown(t, w, stored)
 		w.must(t, `UPDATE listings SET last_seen_at = '`+t3+`'`)
-		w.again(t, 1, 1, 1, t1, acme("5125550123", "mended"))
-		is(t, w, `SELECT phone, phone_e164, snippet FROM listings`, "call us||first")
+		w.again(t, 1, 1, t1, one(1, acme("5125550123", "mended")))
+		w.is(t, `SELECT phone, phone_e164, snippet FROM listings`, "call us||first")
 	})
-	t.Run("a later crawl of the same target", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("", "first"))
+	inWorld(t, "a later crawl of the same target", func(t *testing.T, w *world) {
+		shown(t, w, acme("", "first"))
 		_, err := w.save(1, 1, 2, acme("", "newer"))
 		noErr(t, err)
 		before := rows(t, w.DB, `SELECT * FROM sightings`)
-		if _, older := w.again(t, 1, 1, 1, t1, acme("", "mended")); older != 1 {
+		if _, older := w.again(t, 1, 1, t1, one(1, acme("", "mended"))); older != 1 {
 			t.Errorf("%d older", older)
 		}
-		is(t, w, `SELECT snippet FROM listings`, "newer")
-		is(t, w, `SELECT * FROM sightings`, before...)
+		w.is(t, `SELECT snippet FROM listings`, "newer")
+		w.is(t, `SELECT * FROM sightings`, before...)
 	})
-	t.Run("a later page of the same crawl", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("", "first"))
+	inWorld(t, "a later page of the same crawl", func(t *testing.T, w *world) {
+		shown(t, w, acme("", "first"))
 		_, err := w.save(1, 2, 1, acme("", "second"))
 		noErr(t, err)
 		w.must(t, `UPDATE listings SET last_seen_at = '`+t3+`'`, `UPDATE sightings SET seen_at = '`+t3+`'`, `DELETE FROM listing_events`)
-		if _, older := w.again(t, 1, 1, 1, t1, acme("", "mended")); older != 1 {
+		if _, older := w.again(t, 1, 1, t1, one(1, acme("", "mended"))); older != 1 {
 			t.Errorf("%d older", older)
 		}
-		is(t, w, `SELECT snippet FROM listings`, "second")
-		if saved, _ := w.again(t, 1, 2, 1, t2, acme("", "second")); saved.Rows != 0 {
-			t.Errorf("the later page brings %d rows", saved.Rows)
-		}
-		is(t, w, events)
+		w.is(t, `SELECT snippet FROM listings`, "second")
+		nothing(t, w, one(2, acme("", "second")), t2)
+		w.is(t, events)
 	})
-	t.Run("a listing that nobody had found", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("", "first"))
+	inWorld(t, "a listing that nobody had found", func(t *testing.T, w *world) {
+		shown(t, w, acme("", "first"))
 		b := yp.Listing{ID: "b", Name: "Bee", Rank: 2}
-		if saved, _ := w.again(t, 1, 1, 1, t1, acme("", "first"), b); saved.New != 1 {
+		if saved, _ := w.again(t, 1, 1, t1, &yp.Page{Number: 1, Listings: []yp.Listing{acme("", "first"), b}}); saved.New != 1 {
 			t.Errorf("%+v", saved)
 		}
-		is(t, w, `SELECT first_seen_at, last_seen_at FROM listings WHERE listing_id = 'b'`, t1+"|"+t1)
-		is(t, w, `SELECT page, rank, seen_at, since, crawl FROM sightings WHERE rank = 2`, "1|2|"+t1+"|1|1")
-		is(t, w, events, "new|1|||1")
+		w.is(t, `SELECT first_seen_at, last_seen_at FROM listings WHERE listing_id = 'b'`, t1+"|"+t1)
+		w.is(t, `SELECT page, rank, seen_at, since, crawl FROM sightings WHERE rank = 2`, "1|2|"+t1+"|1|1")
+		w.is(t, events, "new|1|||1")
 		w.sound(t)
 	})
 	t.Run("dropped", func(t *testing.T) {
-		t.Parallel()
 		for crawls, want := range map[string]string{"1": "1", "3": "0"} { // of the target until now
-			w := shown(t, acme("", "first"))
+			w := newWorld(t)
+			shown(t, w, acme("", "first"))
 			w.must(t, `UPDATE listings SET dropped_at = '`+t3+`'`, `UPDATE targets SET crawls = `+crawls+` WHERE id = 1`)
-			w.again(t, 1, 1, 1, t1, acme("", "first"))
-			is(t, w, `SELECT dropped_at IS NULL FROM listings`, want)
+			w.again(t, 1, 1, t1, one(1, acme("", "first")))
+			w.is(t, `SELECT dropped_at IS NULL FROM listings`, want)
 			w.sound(t)
 		}
 	})
-	t.Run("rejected", func(t *testing.T) {
-		t.Parallel()
-		w := shown(t, acme("", "first"))
-		reject := func() (saved store.Saved) {
-			noErr(t, w.Write(context.Background(), func(tx *store.Tx) error {
-				at, _ := time.Parse(time.RFC3339Nano, t1)
-				of := store.PageOf{SourceID: 1, TargetID: 1, State: "TX", Crawl: 1, Fetched: at}
-				p, _, err := store.PrepareAgain(tx, of, &yp.Page{Number: 1, Rejected: []yp.Rejection{{Listing: yp.Listing{ID: "r", Name: "R", Rank: 7}, Reasons: []string{"bad"}}}})
-				if err == nil {
-					saved, err = store.SaveListings(tx, of, p)
-				}
-				return err
-			}))
-			return saved
-		}
-		if saved := reject(); saved.Rejected != 1 || saved.Rows != 1 {
+	inWorld(t, "rejected", func(t *testing.T, w *world) {
+		shown(t, w, acme("", "first"))
+		bad := []yp.Rejection{{Listing: yp.Listing{ID: "r", Name: "R", Rank: 7}, Reasons: []string{"bad"}}}
+		if saved, _ := w.again(t, 1, 1, t1, &yp.Page{Number: 1, Rejected: bad}); saved.Rejected != 1 || saved.Rows != 1 {
 			t.Errorf("%+v", saved)
 		}
-		is(t, w, events, "rejected|1|||1")
-		is(t, w, `SELECT last_seen_at FROM staged_listings`, t1)
-		if saved := reject(); saved.Rows != 0 {
-			t.Errorf("once more it brings %d rows", saved.Rows)
-		}
+		w.is(t, events, "rejected|1|||1")
+		w.is(t, `SELECT last_seen_at FROM staged_listings`, t1)
+		nothing(t, w, &yp.Page{Number: 1, Rejected: bad}, t1)
 	})
 }

@@ -36,11 +36,10 @@ func newTried(t *testing.T) *tried {
 // hold claims a target under a token and begins its attempt.
 func (x *tried) hold(t *testing.T, target, token int64) {
 	t.Helper()
-	err := x.Write(bg, func(tx *store.Tx) error {
+	noErr(t, x.Write(bg, func(tx *store.Tx) error {
 		_, err := tx.Exec(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', claimed_at = ?, run_id = 1, claim_token = ?, page_current = 2 WHERE id = ?`, tx.Now, token, target)
 		return errors.Join(err, store.BeginAttempt(tx, store.AttemptKey{TargetID: target, Token: token}, 1, "w", 3, 2))
-	})
-	noErr(t, err)
+	}))
 }
 
 func (x *tried) drop(t *testing.T, target string) {
@@ -60,49 +59,29 @@ func TestAttempt(t *testing.T) {
 	}
 	a.Trace.Add(noon.Add(time.Second), "asked", 3, "because\x1b[31m")
 	const trace = `{"steps":[{"at":"2026-11-20T12:00:01.000Z","event":"asked","page":3,"detail":"because[31m"}],"dropped":0}`
+	idle := store.Attempt{StartedAt: noon, Trace: a.Trace}
+	setBack := store.Attempt{StartedAt: noon.Add(time.Hour), Trace: a.Trace}
+	const by, did = "|503|http://p:1|firefox|Mozilla/5.0", "|2|60|58|9|1048576|"
 	for _, c := range []struct {
 		name string
 		a    store.Attempt
 		end  store.AttemptEnd
-		want string
+		want string // how long it took, and what it was
 	}{
-		{
-			"failed", a,
-			store.AttemptEnd{Ended: store.EndedFailed, Code: yp.CodeNetworkError, Message: "503", Backoff: 2 * time.Hour},
-			"2026-11-20T12:01:00.250Z|60250|failed|NETWORK_ERROR|503|503|http://p:1|firefox|Mozilla/5.0|2|60|58|9|1048576|7200000|",
-		},
-		{"done", a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, "2026-11-20T12:01:00.250Z|60250|done|SUCCESS||503|http://p:1|firefox|Mozilla/5.0|2|60|58|9|1048576||"},
-		{
-			"parked", a,
-			store.AttemptEnd{Ended: store.EndedParked, Code: yp.CodeNoListings, Message: "404"},
-			"2026-11-20T12:01:00.250Z|60250|parked|NO_LISTINGS|404|503|http://p:1|firefox|Mozilla/5.0|2|60|58|9|1048576||",
-		},
-		{
-			"released, having done nothing",
-			store.Attempt{StartedAt: noon, Trace: a.Trace},
-			store.AttemptEnd{Ended: store.EndedReleased, Message: "stop"},
-			"2026-11-20T12:01:00.250Z|60250|released||stop|||||0|0|0|0|0||",
-		},
-		{
-			"a clock set back meanwhile",
-			store.Attempt{StartedAt: noon.Add(time.Hour), Trace: a.Trace},
-			store.AttemptEnd{Ended: store.EndedReleased},
-			"2026-11-20T12:01:00.250Z|0|released|||||||0|0|0|0|0||",
-		},
+		{"failed", a, store.AttemptEnd{Ended: store.EndedFailed, Code: yp.CodeNetworkError, Message: "503", Backoff: 2 * time.Hour}, "60250|failed|NETWORK_ERROR|503" + by + did + "7200000|"},
+		{"done", a, store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}, "60250|done|SUCCESS|" + by + did + "|"},
+		{"parked", a, store.AttemptEnd{Ended: store.EndedParked, Code: yp.CodeNoListings, Message: "404"}, "60250|parked|NO_LISTINGS|404" + by + did + "|"},
+		{"released, having done nothing", idle, store.AttemptEnd{Ended: store.EndedReleased, Message: "stop"}, "60250|released||stop|||||0|0|0|0|0||"},
+		{"a clock set back meanwhile", setBack, store.AttemptEnd{Ended: store.EndedReleased}, "0|released|||||||0|0|0|0|0||"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			x := newTried(t)
-			if got := rows(t, x.DB, attemptRows); !slices.Equal(got, []string{begun + "||running|||||||||||||"}) {
-				t.Fatalf("begun: %q", got)
-			}
+			same(t, "begun", rows(t, x.DB, attemptRows), []string{begun + "||running|||||||||||||"})
 			x.at = noon.Add(time.Minute + 250*time.Millisecond)
 			noErr(t, x.end(key, c.a, c.end))
-			want := []string{begun + c.want + trace}
+			want := []string{begun + "2026-11-20T12:01:00.250Z|" + c.want + trace}
 			same(t, "ended", rows(t, x.DB, attemptRows), want)
-			if err := x.end(key, store.Attempt{}, store.AttemptEnd{Ended: store.EndedReleased}); err != nil {
-				t.Errorf("again: %v", err)
-			}
+			noErr(t, x.end(key, store.Attempt{}, store.AttemptEnd{Ended: store.EndedReleased}))
 			same(t, "the row of an attempt that was over was written again", rows(t, x.DB, attemptRows), want)
 		})
 	}
@@ -141,9 +120,7 @@ func TestAttemptRules(t *testing.T) {
 		t.Errorf("a second row of one claim: %v", err)
 	}
 	for _, code := range yp.ErrorCodes() {
-		if err := x.try(`UPDATE crawl_attempts SET error_code = ?`, string(code)); err != nil {
-			t.Errorf("%s: %v", code, err)
-		}
+		noErr(t, x.try(`UPDATE crawl_attempts SET error_code = ?`, string(code)))
 	}
 }
 
@@ -162,10 +139,7 @@ func TestCloseAttempts(t *testing.T) {
 	x.drop(t, "4")
 	noErr(t, x.end(store.AttemptKey{TargetID: 5, Token: 1}, store.Attempt{StartedAt: noon}, store.AttemptEnd{Ended: store.EndedReleased}))
 	x.drop(t, "5") // its claim is gone, its attempt was ended before
-	closing := func() {
-		t.Helper()
-		noErr(t, x.Write(bg, store.CloseAttempts))
-	}
+	closing := func() { noErr(t, x.Write(bg, store.CloseAttempts)) }
 	x.at = noon.Add(90*time.Second + time.Millisecond)
 	closing()
 	const q = `SELECT target_id, ended, finished_at, duration_ms, error_code, pages, listings, bytes, metadata FROM crawl_attempts ORDER BY id`
@@ -225,52 +199,39 @@ const requestRow = `SELECT source_id, target_id, claim_token, page, correlation_
 func TestSaveRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const head = "1|1|7|2|c1|1|listing|http://x/2|2026-11-20T12:00:00.000Z|"
+	const head, end = "1|1|7|2|c1|1|listing|http://x/2|2026-11-20T12:00:00.000Z|", "2026-11-20T12:00:01.234Z|2000|pace|"
+	const by = "|http://p:1|0|firefox|proxy"
+	bare := store.Request{SourceID: 2, Correlation: "c2", Type: yp.RequestRobots, URL: "/robots.txt", Started: noon}
+	late := store.Request{SourceID: 1, TargetID: 1, ClaimToken: 7, Page: 2, Correlation: "c1", Type: yp.RequestListing, URL: "http://x/2", Latency: time.Hour}
 	for _, c := range []struct {
 		name   string
 		change func(*store.Request)
 		want   string
 	}{
-		{"success", func(*store.Request) {}, head + "2026-11-20T12:00:01.234Z|2000|pace|success||200|1234|1|30|4096|http://p:1|0|firefox|proxy"},
-		{
-			"an empty result is a success with 0", func(r *store.Request) { r.Results = 0 },
-			head + "2026-11-20T12:00:01.234Z|2000|pace|success||200|1234|1|0|4096|http://p:1|0|firefox|proxy",
-		},
-		{
-			"a page that could not be read", func(r *store.Request) { r.Class = yp.ClassParseError },
-			head + "2026-11-20T12:00:01.234Z|2000|pace|failure|parse_error|200|1234|0||4096|http://p:1|0|firefox|proxy",
-		},
+		{"success", func(*store.Request) {}, head + end + "success||200|1234|1|30|4096" + by},
+		{"an empty result is a success with 0", func(r *store.Request) { r.Results = 0 }, head + end + "success||200|1234|1|0|4096" + by},
+		{"a page that could not be read", func(r *store.Request) { r.Class = yp.ClassParseError }, head + end + "failure|parse_error|200|1234|0||4096" + by},
 		{
 			"no answer", func(r *store.Request) { r.Class, r.Status, r.Bytes, r.Latency = yp.ClassConnectionRefused, 0, 0, 0 },
-			head + "2026-11-20T12:00:00.000Z|2000|pace|failure|connection_refused||0|||0|http://p:1|0|firefox|proxy",
+			head + "2026-11-20T12:00:00.000Z|2000|pace|failure|connection_refused||0|||0" + by,
 		},
 		{
 			"the proxy's own fault", func(r *store.Request) { r.Class, r.Status, r.ProxyFailed = yp.ClassUnknown, 0, true },
-			head + "2026-11-20T12:00:01.234Z|2000|pace|failure|unknown||1234|||4096|http://p:1|1|firefox|proxy",
+			head + end + "failure|unknown||1234|||4096|http://p:1|1|firefox|proxy",
 		},
 		{
-			"of no target, by no proxy, without a wait", func(r *store.Request) {
-				*r = store.Request{SourceID: 2, Correlation: "c2", Type: yp.RequestRobots, URL: "/robots.txt", Started: noon}
-			},
+			"of no target, by no proxy, without a wait", func(r *store.Request) { *r = bare },
 			"2||||c2|0|robots|/robots.txt|2026-11-20T12:00:00.000Z|2026-11-20T12:00:00.000Z|0||success|||0|1|0|0||0||none",
 		},
 		{
-			"a deferral", func(r *store.Request) {
-				*r = store.Request{SourceID: 1, TargetID: 1, ClaimToken: 7, Page: 2, Correlation: "c1", Type: yp.RequestListing, URL: "http://x/2", Latency: time.Hour}.
-					Deferral(noon.Add(time.Second), "Retry-After")
-			},
+			"a deferral", func(r *store.Request) { *r = late.Deferral(noon.Add(time.Second), "Retry-After") },
 			"1|1|7|2|c1|0|listing|http://x/2|2026-11-20T12:00:01.000Z|2026-11-20T12:00:01.000Z|0|Retry-After|failure|rate_limited||0|||0||0||none",
 		},
 	} {
 		r := someRequest()
 		c.change(&r)
-		if err := w.record(r); err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
-		if got := rows(t, w.DB, requestRow); got[0] != c.want {
-			t.Errorf("%s:\n%s\nwant\n%s", c.name, got[0], c.want)
-		}
+		noErr(t, w.record(r))
+		same(t, c.name, rows(t, w.DB, requestRow), []string{c.want})
 	}
 }
 
@@ -319,9 +280,7 @@ func TestRequestRules(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if got := rows(t, w.DB, `SELECT * FROM requests`); len(got) > 0 {
-		t.Errorf("%d rows are there", len(got))
-	}
+	w.is(t, `SELECT count(*) FROM requests`, "0")
 	for name, set := range map[string]string{
 		"a failure without a class": `outcome = 'failure'`, "a success with one": `error_class = 'dns'`, "a success without a count": `result_count = NULL`,
 	} {

@@ -24,7 +24,7 @@ func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(dir, "a.db")})
-	storetest.NoError(t, db.Write(t.Context(), func(tx *store.Tx) error { return addMeta(tx, "before") }))
+	noErr(t, db.Write(t.Context(), func(tx *store.Tx) error { return addMeta(tx, "before") }))
 	committed := make(chan error, 1)
 	snap, err := store.TakeSnapshot(t.Context(), db.Path(), func() error {
 		go func() {
@@ -37,21 +37,21 @@ func TestSnapshot(t *testing.T) {
 			return nil
 		}
 	})
-	storetest.NoError(t, err)
+	noErr(t, err)
 	defer snap.Close()
-	storetest.NoError(t, <-committed) // beside the snapshot, which is still open
+	noErr(t, <-committed) // beside the snapshot, which is still open
 	to := filepath.Join(dir, "copy.db")
 	log := filepath.Join(dir, "a.jsonl")
-	storetest.NoError(t, errors.Join(os.WriteFile(log, []byte("{}\n"), 0o600), os.Chtimes(log, time.UnixMilli(5), time.UnixMilli(5))))
+	noErr(t, errors.Join(os.WriteFile(log, []byte("{}\n"), 0o600), os.Chtimes(log, time.UnixMilli(5), time.UnixMilli(5))))
 	f, err := os.OpenFile(log, os.O_RDWR|os.O_APPEND, 0)
-	storetest.NoError(t, err)
+	noErr(t, err)
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
-	storetest.NoError(t, err)
+	noErr(t, err)
 	_, err = f.WriteString("later\n")
-	storetest.NoError(t, err)
-	storetest.NoError(t, snap.CopyTo(t.Context(), to, []store.CopiedLog{{File: f, Info: info}}))
-	storetest.NoError(t, store.CheckCopy(t.Context(), to))
+	noErr(t, err)
+	noErr(t, snap.CopyTo(t.Context(), to, []store.CopiedLog{{File: f, Info: info}}))
+	noErr(t, store.CheckCopy(t.Context(), to))
 	for _, ending := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Stat(to + ending); err == nil {
 			t.Errorf("the copy needs %s", ending)
@@ -63,7 +63,7 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("the copy has %v (%v)", keys, err)
 	}
 	back, err := store.TakeSnapshot(t.Context(), to, nil)
-	storetest.NoError(t, err)
+	noErr(t, err)
 	defer back.Close()
 	restored := filepath.Join(dir, "restored.db")
 	at, err := back.RestoreTo(t.Context(), restored, func(name string, changed time.Time, piece []byte) error {
@@ -89,7 +89,7 @@ func TestSnapshotRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	text := filepath.Join(dir, "text.db")
-	storetest.NoError(t, os.WriteFile(text, []byte("no database, but a text of some length\n"), 0o600))
+	noErr(t, os.WriteFile(text, []byte("no database, but a text of some length\n"), 0o600))
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(dir, "newer.db")})
 	storetest.Execute(t, db, `PRAGMA user_version = 99`)
 	for path, want := range map[string]func(error) bool{
@@ -114,15 +114,15 @@ func TestCheckCopy(t *testing.T) {
 	dir := t.TempDir()
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(dir, "a.db")})
 	snap, err := store.TakeSnapshot(t.Context(), db.Path(), nil)
-	storetest.NoError(t, err)
+	noErr(t, err)
 	defer snap.Close()
 	to := filepath.Join(dir, "copy.db")
-	storetest.NoError(t, snap.CopyTo(t.Context(), to, nil))
-	storetest.NoError(t, store.CheckCopy(t.Context(), to))
+	noErr(t, snap.CopyTo(t.Context(), to, nil))
+	noErr(t, store.CheckCopy(t.Context(), to))
 	data, err := os.ReadFile(to)
-	storetest.NoError(t, err)
+	noErr(t, err)
 	copy(data[4096*3:], strings.Repeat("x", 4096))
-	storetest.NoError(t, os.WriteFile(to, data, 0o600))
+	noErr(t, os.WriteFile(to, data, 0o600))
 	if err := store.CheckCopy(t.Context(), to); !store.Corrupt(err) {
 		t.Errorf("an overwritten page: %v", err)
 	}
@@ -136,12 +136,12 @@ func TestFoldIn(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	db, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
-	storetest.NoError(t, err)
+	noErr(t, err)
 	if err := store.FoldIn(t.Context(), path); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("while it is open: %v, want ErrBusy", err)
 	}
-	storetest.NoError(t, db.Close())
-	storetest.NoError(t, store.FoldIn(t.Context(), path))
+	noErr(t, db.Close())
+	noErr(t, store.FoldIn(t.Context(), path))
 	if _, err := os.Stat(path + "-wal"); err == nil {
 		t.Error("the -wal is left")
 	}
@@ -152,7 +152,7 @@ func TestRestoring(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.db")
 	cfg := store.Config{Path: path, Schema: storetest.Schema(t)}
-	storetest.NoError(t, os.WriteFile(store.RestoreMark(path), nil, 0o600))
+	noErr(t, os.WriteFile(store.RestoreMark(path), nil, 0o600))
 	for _, cfg.ReadOnly = range []bool{false, true} {
 		if _, err := store.Open(t.Context(), cfg); !errors.Is(err, store.ErrRestoring) {
 			t.Errorf("read only %v: %v, want ErrRestoring", cfg.ReadOnly, err)

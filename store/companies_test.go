@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -123,16 +124,10 @@ func companiesProperty(t *testing.T, w *world) {
 			}
 		}
 		want := oracle(known)
-		if got := w.partition(rt); !slices.Equal(got, want) {
-			rt.Fatalf("companies:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-		}
-		if companies != len(want) {
-			rt.Errorf("pages told of %d companies, there are %d", companies, len(want))
-		}
+		storetest.Diff(rt, w.partition(rt), want, "companies")
+		storetest.Equal(rt, companies, len(want), "companies that the pages told of")
 		for key, l := range known {
-			if got, want := storedListing(rt, w, key), fmt.Sprintf("%s|%s|%s|%s|%s|%s", l.Name, l.PhoneE164, l.Website, l.Street, l.PostalCode, l.State); got != want {
-				rt.Errorf("listing %s is stored as %s, want all that was said of it: %s", key, got, want)
-			}
+			storetest.Equal(rt, storedListing(rt, w, key), fmt.Sprintf("%s|%s|%s|%s|%s|%s", l.Name, l.PhoneE164, l.Website, l.Street, l.PostalCode, l.State), "all that was said of listing", key)
 		}
 		w.sound(rt)
 	})
@@ -163,9 +158,8 @@ func companiesChange(t *testing.T, w *world) {
 					p = append(p, drawPart(rt, drawMaster(rt, fmt.Sprint(i))))
 				}
 			}
-			if _, err := w.save(target, n+1, 0, p...); err != nil {
-				rt.Fatal(err)
-			}
+			_, err := w.save(target, n+1, 0, p...)
+			noErr(rt, err)
 			w.sound(rt)
 			w.remembers(rt, given)
 		}
@@ -189,9 +183,8 @@ func (w *world) remembers(t tester, given map[string]string) {
 		c := companies[row]
 		if keys[c] == nil {
 			var err error
-			if keys[c], err = store.KeysOf(context.Background(), w.DB, c); err != nil {
-				t.Fatalf("keys of company %d: %v", c, err)
-			}
+			keys[c], err = store.KeysOf(context.Background(), w.DB, c)
+			noErr(t, err)
 		}
 		if !slices.Contains(keys[c], k) {
 			t.Fatalf("company %d of listing %s has the keys %q, it has lost %q", c, row, keys[c], k)

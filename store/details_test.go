@@ -21,7 +21,7 @@ func (w *world) detail(t testing.TB, listing string, d yp.Detail) {
 	}))
 }
 
-const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = ?`
+const completedRow = `SELECT phone, phone_e164, website_url, website, domain, hours, years_in_business FROM listings WHERE listing_id = 'a'`
 
 func TestDetailCompletesListing(t *testing.T) {
 	t.Parallel()
@@ -29,75 +29,53 @@ func TestDetailCompletesListing(t *testing.T) {
 		ID: "a", Phone: "(310) 555-0100", PhoneE164: "+13105550100", WebsiteURL: "http://acme.com/?utm_source=x", Website: "https://acme.com", Domain: "acme.com",
 		Hours: []string{"Mo 09:00-10:00"}, Years: 7,
 	}
-	t.Run("what its cards lack", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
+	inWorld(t, "what its cards lack", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
 		w.detail(t, "a", full)
-		sameRows(t, rows(t, w.DB, completedRow, "a"), `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
-		sameRows(t, rows(t, w.DB, `SELECT website, phone_e164 FROM companies`), "https://acme.com|+13105550100")
+		w.is(t, completedRow, `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
+		w.is(t, `SELECT website, phone_e164 FROM companies`, "https://acme.com|+13105550100")
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"}) // the same card again
 		card(t, w, yp.Listing{ID: "a", Name: "Acme", City: "Springfield"})
-		sameRows(t, rows(t, w.DB, completedRow, "a"), `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
-		if n := rows(t, w.DB, `SELECT field FROM listing_changes WHERE field NOT IN ('city')`); len(n) > 0 {
-			t.Errorf("what was completed counts as changed: %v", n)
-		}
+		w.is(t, completedRow, `(310) 555-0100|+13105550100|http://acme.com/?utm_source=x|https://acme.com|acme.com|["Mo 09:00-10:00"]|7`)
+		w.is(t, `SELECT field FROM listing_changes WHERE field NOT IN ('city')`) // what was completed is no change
 		w.sound(t)
 	})
-	t.Run("and nothing that they say", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
+	inWorld(t, "and nothing that they say", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme", Phone: "1", WebsiteURL: "http://other.com", Website: "https://other.com", Domain: "other.com", Hours: []string{"Su"}, YearsInBusiness: 3})
 		w.detail(t, "a", full)
-		sameRows(t, rows(t, w.DB, completedRow, "a"), `1||http://other.com|https://other.com|other.com|["Su"]|3`)
+		w.is(t, completedRow, `1||http://other.com|https://other.com|other.com|["Su"]|3`)
 		w.sound(t)
 	})
-	t.Run("a card that says it later wins", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
+	inWorld(t, "a card that says it later wins", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
 		w.detail(t, "a", full)
 		card(t, w, yp.Listing{ID: "a", Name: "Acme", WebsiteURL: "http://new.com", Website: "https://new.com", Domain: "new.com"})
-		sameRows(t, rows(t, w.DB, `SELECT website FROM listings`), "https://new.com")
-		sameRows(t, rows(t, w.DB, `SELECT website FROM companies`), "https://new.com")
+		w.is(t, `SELECT website FROM listings`, "https://new.com")
+		w.is(t, `SELECT website FROM companies`, "https://new.com")
 		w.sound(t)
 	})
-	t.Run("by its new keys it finds its company", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
+	inWorld(t, "by its new keys it finds its company", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "b", Name: "Acme Plumbing", Website: "https://acme.com", Domain: "acme.com"}, yp.Listing{ID: "a", Name: "Acme"})
-		if n := rows(t, w.DB, `SELECT id FROM companies`); len(n) != 2 {
-			t.Fatalf("%d companies, want 2", len(n))
-		}
+		w.is(t, `SELECT count(*) FROM companies`, "2")
 		w.detail(t, "a", full)
-		sameRows(t, rows(t, w.DB, `SELECT count(DISTINCT company_id), count(*) FROM listings`), "1|2")
-		sameRows(t, rows(t, w.DB, `SELECT count(*), min(lead_listing), min(phone_e164) FROM companies`), "1|a|+13105550100")
+		w.is(t, `SELECT count(DISTINCT company_id), count(*) FROM listings`, "1|2")
+		w.is(t, `SELECT count(*), min(lead_listing), min(phone_e164) FROM companies`, "1|a|+13105550100")
 		w.sound(t)
 	})
-	t.Run("what a later page does not give keeps the old value, and a place off the globe is none", func(t *testing.T) {
-		t.Parallel()
-		w := newWorld(t)
+	inWorld(t, "what a later page does not give keeps the old value, and a place off the globe is none", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
 		w.detail(t, "a", yp.Detail{ID: "a", Email: "a@x.example", Hours: []string{"Mo 9:00-10:00"}, Lat: 1.5, Lon: -2.5, Payment: []string{"cash"}, Founded: 1990})
 		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Lat: 91, Lon: 3})
 		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Hours: []string{"Mo 9:00-10:00"}})
-		sameRows(t, rows(t, w.DB, `SELECT field, old, new FROM listing_changes`), `email|a@x.example|b@x.example`)
-		sameRows(t, rows(t, w.DB, `SELECT email, hours, lat, lon, payment, founded FROM details`), `b@x.example|["Mo 9:00-10:00"]|1.5|-2.5|["cash"]|1990`)
+		w.is(t, `SELECT field, old, new FROM listing_changes`, `email|a@x.example|b@x.example`)
+		w.is(t, `SELECT email, hours, lat, lon, payment, founded FROM details`, `b@x.example|["Mo 9:00-10:00"]|1.5|-2.5|["cash"]|1990`)
 	})
 }
 
 func card(t testing.TB, w *world, listings ...yp.Listing) {
 	t.Helper()
-	if _, err := w.save(1, 1, 1, listings...); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func sameRows(t testing.TB, got []string, want string) {
-	t.Helper()
-	if len(got) != 1 || got[0] != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
+	_, err := w.save(1, 1, 1, listings...)
+	noErr(t, err)
 }
 
 // TestDetailsProperty: whatever the order of cards and details, companies stay sound.
@@ -134,7 +112,7 @@ func TestDetailHistory(t *testing.T) {
 	read := func(d yp.Detail, want string) {
 		t.Helper()
 		w.detail(t, "a", d)
-		sameRows(t, rows(t, w.DB, `SELECT group_concat(concat_ws(' ', kind, what)) FROM listing_events WHERE id > ?`, last), want)
+		same(t, "events", rows(t, w.DB, `SELECT group_concat(concat_ws(' ', kind, what)) FROM listing_events WHERE id > ?`, last), []string{want})
 		last = intOf(t, w.DB, `SELECT max(id) FROM listing_events`)
 	}
 	first := yp.Detail{ID: "a", Email: "a@acme.com", Phone: "2", Website: "https://acme.com", WebsiteURL: "https://acme.com", Domain: "acme.com", Hours: []string{"Mo"}}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
@@ -39,23 +38,19 @@ func fill(ctx context.Context, db *store.DB, prefix string) (done int, err error
 // wholeJobs fails the test unless the rows of prefix are those of exactly done jobs.
 func wholeJobs(t *testing.T, db *store.DB, prefix string, done int) {
 	t.Helper()
-	if n := metaKeys(t, db, prefix); n != 100*done {
-		t.Errorf("%d rows are there, want the %d of what was acknowledged", n, 100*done)
-	}
+	storetest.Equal(t, metaKeys(t, db, prefix), 100*done, "rows are there")
 	noErr(t, db.IntegrityCheck(t.Context()))
 }
 
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite may not grow the file", func(t *testing.T) {
-		t.Parallel()
 		db := storetest.Open(t)
 		limit := func(pages int) {
-			err := db.Write(t.Context(), func(tx *store.Tx) error {
+			noErr(t, db.Write(t.Context(), func(tx *store.Tx) error {
 				var n int
 				return tx.Get(fmt.Sprintf("PRAGMA max_page_count = %d", pages), nil, &n)
-			})
-			noErr(t, err)
+			}))
 		}
 		limit(200)
 		done, err := fill(t.Context(), db, "a")
@@ -64,16 +59,10 @@ func TestDiskFull(t *testing.T) {
 		}
 		wholeJobs(t, db, "a", done)
 		limit(1 << 30)
-		if err := db.Write(t.Context(), put("later")); err != nil {
-			t.Errorf("after room was made: %v", err)
-		}
+		noErr(t, db.Write(t.Context(), put("later"))) // after room was made
 	})
-	t.Run("a whole batch is refused together, none half there", func(t *testing.T) {
-		t.Parallel()
-		fullBatch(t)
-	})
+	t.Run("a whole batch is refused together, none half there", fullBatch)
 	t.Run("the disk refuses to grow the journal", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		schema := filepath.Join(t.TempDir(), "schema.sql")
 		write(t, schema, []byte(storetest.Schema(t)))
@@ -85,9 +74,7 @@ func TestDiskFull(t *testing.T) {
 		if n := metaKeys(t, db, "a"); n == 0 || n%100 != 0 {
 			t.Errorf("%d rows are there, want whole jobs of 100", n)
 		}
-		if metaKeys(t, db, "later") != 1 {
-			t.Error("what was written after room was made is not there")
-		}
+		storetest.Equal(t, metaKeys(t, db, "later"), 1, "what was written after room was made is not there")
 		noErr(t, db.IntegrityCheck(t.Context()))
 	})
 }
@@ -95,12 +82,8 @@ func TestDiskFull(t *testing.T) {
 // fullChild fills a database up to a limit on the size of files, then lifts it.
 // The kernel refuses the write itself, as it does on a full disk.
 func fullChild(args []string) error {
-	schema, err := os.ReadFile(args[1])
-	if err != nil {
-		return err
-	}
 	ctx := context.Background()
-	db, err := store.Open(ctx, store.Config{Path: args[0], Schema: string(schema)})
+	db, err := openChild(args)
 	if err != nil {
 		return err
 	}

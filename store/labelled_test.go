@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -94,43 +95,39 @@ func savePages(t *testing.T, w *world, all []sighting) {
 	}
 }
 
-// verdicts compares a partition with the labels, pair by pair.
-type verdicts struct {
-	right, wrong, missed int
-	pairs                []string // the misjudged ones
-}
-
-func (v *verdicts) precision() float64 { return float64(v.right) / float64(v.right+v.wrong) }
-func (v *verdicts) recall() float64    { return float64(v.right) / float64(v.right+v.missed) }
-
-func judge(all []sighting, company map[string]string) verdicts {
-	var v verdicts
-	first := map[string]sighting{}
+// judge compares the companies with the labels, pair by pair: of the pairs that are joined this part at least must
+// belong together, and of those that belong together this part be joined.
+func (w *world) judge(t *testing.T, all []sighting, leastPrecision, leastRecall float64) {
+	t.Helper()
+	var right, wrong, missed float64
+	var misjudged []string
+	first, company := map[string]sighting{}, w.companyOfEach(t)
 	for _, s := range all {
 		first[s.key()] = s
 	}
-	var keys []string
-	for k := range first {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(first))
 	for i, a := range keys {
 		for _, b := range keys[i+1:] {
 			x, y := first[a], first[b]
 			same, joined := x.Business == y.Business, company[a] == company[b]
 			switch {
 			case same && joined:
-				v.right++
+				right++
 			case joined:
-				v.wrong++
-				v.pairs = append(v.pairs, fmt.Sprintf("wrongly joined: %s %q and %s %q (%s)", a, x.Name, b, y.Name, x.Case))
+				wrong++
+				misjudged = append(misjudged, fmt.Sprintf("wrongly joined: %s %q and %s %q (%s)", a, x.Name, b, y.Name, x.Case))
 			case same:
-				v.missed++
-				v.pairs = append(v.pairs, fmt.Sprintf("missed: %s %q and %s %q (%s)", a, x.Name, b, y.Name, x.Case))
+				missed++
+				misjudged = append(misjudged, fmt.Sprintf("missed: %s %q and %s %q (%s)", a, x.Name, b, y.Name, x.Case))
 			}
 		}
 	}
-	return v
+	precision, recall := right/(right+wrong), right/(right+missed)
+	t.Logf("%d sightings of %d listings: precision %.4f, recall %.4f (%g pairs right, %g wrong, %g missed), misjudged:\n%s",
+		len(all), len(company), precision, recall, right, wrong, missed, strings.Join(misjudged, "\n"))
+	if precision < leastPrecision || recall < leastRecall {
+		t.Errorf("precision %.4f, recall %.4f, want %g and %g at least", precision, recall, leastPrecision, leastRecall)
+	}
 }
 
 // companyOfEach maps "source/id" of each listing to its company.
@@ -165,17 +162,7 @@ func TestLabelledCompanies(t *testing.T) {
 			r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		}
 		savePages(t, w, order)
-		company := w.companyOfEach(t)
-		v := judge(all, company)
-		if round == 0 {
-			t.Logf("%d sightings of %d listings: precision %.4f, recall %.4f (%d pairs right, %d wrong, %d missed)",
-				len(all), len(company), v.precision(), v.recall(), v.right, v.wrong, v.missed)
-			t.Logf("misjudged:\n%s", strings.Join(v.pairs, "\n"))
-		}
-		if v.precision() < 0.99 || v.recall() < 0.95 {
-			t.Errorf("round %d: precision %.4f, recall %.4f, want 0.99 and 0.95 at least; misjudged:\n%s",
-				round, v.precision(), v.recall(), strings.Join(v.pairs, "\n"))
-		}
+		w.judge(t, all, 0.99, 0.95)
 		got := w.partition(t)
 		if before != nil && !slices.Equal(got, before) {
 			t.Errorf("round %d: the companies depend on the order of pages", round)
@@ -189,13 +176,8 @@ func TestLabelledCompanies(t *testing.T) {
 // write another one then. The floors only keep them from getting worse unseen.
 func TestUnseenCompanies(t *testing.T) {
 	t.Parallel()
-	all := labelled(t, "companies_unseen.jsonl")
 	w := newWorld(t)
+	all := labelled(t, "companies_unseen.jsonl")
 	savePages(t, w, all)
-	v := judge(all, w.companyOfEach(t))
-	t.Logf("%d sightings: precision %.3f, recall %.3f (%d pairs right, %d wrong, %d missed); misjudged:\n%s",
-		len(all), v.precision(), v.recall(), v.right, v.wrong, v.missed, strings.Join(v.pairs, "\n"))
-	if v.precision() < 0.9 || v.recall() < 0.5 {
-		t.Errorf("precision %.3f, recall %.3f, want 0.9 and 0.5 at least", v.precision(), v.recall())
-	}
+	w.judge(t, all, 0.9, 0.5)
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
@@ -17,10 +15,7 @@ import (
 
 func mustSave(t *testing.T, w *world, target, page int, crawl int64, ls ...yp.Listing) store.Saved {
 	t.Helper()
-	saved, err := w.save(target, page, crawl, ls...)
-	noErr(t, err)
-	w.sound(t)
-	return saved
+	return w.place(t, pageAt{TargetID: int64(target), Page: page, Crawl: crawl}, ls...)
 }
 
 func named(ids ...string) []yp.Listing {
@@ -50,11 +45,9 @@ func TestSaveCounts(t *testing.T) {
 		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1}},
 	} {
 		step.change()
-		if got := w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: int64(crawl + 1)}, p...); got != step.want {
-			t.Errorf("%s: %+v, want %+v", step.what, got, step.want)
-		}
+		storetest.Equal(t, w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: int64(crawl + 1)}, p...), step.want, step.what)
 	}
-	same(t, "rank of the last sighting", rows(t, w.DB, `SELECT rank FROM sightings s JOIN listings l ON l.id = s.listing WHERE listing_id = 'a'`), []string{"9"})
+	w.is(t, `SELECT rank FROM sightings s JOIN listings l ON l.id = s.listing WHERE listing_id = 'a'`, "9")
 	t.Run("the same id at another source is another listing", func(t *testing.T) {
 		if got := mustSave(t, w, 2, 1, 0, named("a")...); got.New != 1 {
 			t.Errorf("%+v, want a new one", got)
@@ -79,11 +72,9 @@ func TestSaveDropped(t *testing.T) {
 	if got.New != 2 || got.Dropped != 4 || got.Kept() != 2 {
 		t.Errorf("%+v, want 2 new and 4 dropped", got)
 	}
-	same(t, "stored", rows(t, w.DB, `SELECT listing_id, name FROM listings ORDER BY 1`), []string{"a|Name a", "c|Name c"})
+	w.is(t, `SELECT listing_id, name FROM listings ORDER BY 1`, "a|Name a", "c|Name c")
 	for i := range p {
-		if p[i].ID != before[i].ID {
-			t.Error("the caller's page was changed")
-		}
+		storetest.Equal(t, p[i].ID, before[i].ID, "the caller's page was changed")
 	}
 	for _, id := range []string{"", "a\x00b"} { // twice: one that is not found again must not be there twice
 		for range 2 {
@@ -107,15 +98,13 @@ func TestSaveOddValues(t *testing.T) {
 	}
 	want := []string{"", "", "", "0.5", "5", "", "", ""}
 	same(t, "ratings", rows(t, w.DB, `SELECT rating FROM listings ORDER BY listing_id`), want)
-	same(t, "lists", rows(t, w.DB, `SELECT DISTINCT categories ->> 0, categories ->> 1, categories ->> 2, hours ->> 0, claimed FROM listings`), []string{`"quoted"|a,b|✓|Mo 9-5|1`})
+	w.is(t, `SELECT DISTINCT categories ->> 0, categories ->> 1, categories ->> 2, hours ->> 0, claimed FROM listings`, `"quoted"|a,b|✓|Mo 9-5|1`)
 	t.Run("keys and ids through JSON", func(t *testing.T) {
 		odd := []string{`"`, `\`, `'`, "\n", "\t\x01", "✓ 日本", "\u2028", "<&>", `\u0041`, "null", "[1]", "0", "💥"}
 		for _, s := range odd {
 			l := yp.Listing{ID: "odd" + s, Name: "Same " + s + " name", PhoneE164: "+1310555" + s, Website: ""}
 			saved := mustSave(t, w, 1, 1, 0, l)
-			if saved.New != 1 {
-				t.Errorf("%q: %+v, want it new", s, saved)
-			}
+			storetest.Equal(t, saved.New, 1, "new of", s)
 			l.ID += " twin"
 			if saved = mustSave(t, w, 1, 2, 0, l); saved.New != 1 || saved.Companies != 0 {
 				t.Errorf("its twin %q: %+v, want it new and of the same company", s, saved)
@@ -153,25 +142,20 @@ func TestSaveCoalesces(t *testing.T) {
 			YearsInBusiness: 2, PriceRange: "$", Snippet: "2", ImageURL: "2", Hours: []string{"2"}, Claimed: &yes, Sponsored: true,
 		})
 		want := `Acme 2|2|2|+12|2 Main St|SF|NV|90002|2|2|https://b.com|b.com|["2"]|2|2|2|$|2|2|["2"]|1|0`
-		same(t, "rows", rows(t, w.DB, all), []string{want})
-		same(t, "company", rows(t, w.DB, `SELECT name, website, domain, state FROM companies`), []string{"Acme 2|https://b.com|b.com|NV"})
+		w.is(t, all, want)
+		w.is(t, `SELECT name, website, domain, state FROM companies`, "Acme 2|https://b.com|b.com|NV")
 	})
 	t.Run("sponsored only while every sighting was an ad", func(t *testing.T) {
 		ad := yp.Listing{ID: "ad", Name: "Ad", Sponsored: true}
-		for i, step := range []struct {
-			sponsored bool
-			want      string
-		}{{true, "1"}, {false, "0"}, {true, "0"}} {
-			ad.Sponsored = step.sponsored
+		for i, want := range []string{"1", "0", "0"} {
+			ad.Sponsored = i != 1
 			mustSave(t, w, 1, 1, 0, ad)
-			if got := rows(t, w.DB, `SELECT sponsored FROM listings WHERE listing_id = 'ad'`); !slices.Equal(got, []string{step.want}) {
-				t.Errorf("after sighting %d: %v, want %s", i, got, step.want)
-			}
+			w.is(t, `SELECT sponsored FROM listings WHERE listing_id = 'ad'`, want)
 		}
 	})
 	t.Run("a shared host is no website of the company", func(t *testing.T) {
 		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "fb", Name: "Fb", Website: "https://facebook.com/fb", Domain: "facebook.com"})
-		same(t, "company", rows(t, w.DB, `SELECT website, domain FROM companies WHERE name = 'Fb'`), []string{"|"})
+		w.is(t, `SELECT website, domain FROM companies WHERE name = 'Fb'`, "|")
 	})
 	t.Run("a website met later makes no second company", func(t *testing.T) {
 		mustSave(t, w, 1, 1, 0, yp.Listing{ID: "w", Name: "W", PhoneE164: "+13105550999"})
@@ -183,29 +167,21 @@ func TestSaveCoalesces(t *testing.T) {
 
 func TestSeenTimes(t *testing.T) {
 	t.Parallel()
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	w := newWorld(t)
-	db := storetest.OpenConfig(t, store.Config{Path: w.Path(), Now: func() time.Time { return now }})
-	w = &world{DB: db, targets: w.targets}
-	seen := func() string {
-		return rows(t, db, `SELECT first_seen_at, last_seen_at, (SELECT first_seen_at FROM companies), (SELECT seen_at FROM sightings) FROM listings`)[0]
+	x := newTried(t)
+	seen := func(want string) {
+		t.Helper()
+		x.is(t, `SELECT concat_ws(' ', substr(first_seen_at, 12, 5), substr(last_seen_at, 12, 5), substr((SELECT first_seen_at FROM companies), 12, 5),
+			substr((SELECT seen_at FROM sightings), 12, 5)) FROM listings`, want)
 	}
-	mustSave(t, w, 1, 1, 0, named("a")...)
-	at := []string{yp.FormatTime(now)}
-	now = now.Add(time.Hour)
-	mustSave(t, w, 1, 1, 0, named("a")...)
-	at = append(at, yp.FormatTime(now))
-	if want := at[0] + "|" + at[1] + "|" + at[0] + "|" + at[1]; seen() != want {
-		t.Errorf("unchanged: %s, want %s", seen(), want)
-	}
-	now = now.Add(time.Hour)
+	mustSave(t, x.world, 1, 1, 0, named("a")...)
+	x.at = x.at.Add(time.Hour)
+	mustSave(t, x.world, 1, 1, 0, named("a")...)
+	seen("12:00 13:00 12:00 13:00")
+	x.at = x.at.Add(time.Hour)
 	l := named("a")[0]
 	l.Phone = "1"
-	mustSave(t, w, 1, 1, 0, l)
-	at = append(at, yp.FormatTime(now))
-	if want := at[0] + "|" + at[2] + "|" + at[0] + "|" + at[2]; seen() != want {
-		t.Errorf("changed: %s, want %s", seen(), want)
-	}
+	mustSave(t, x.world, 1, 1, 0, l)
+	seen("12:00 14:00 12:00 14:00")
 }
 
 // TestSaveIsWhole: a page that can't be saved leaves nothing of itself.
@@ -230,9 +206,7 @@ func TestSaveIsWhole(t *testing.T) {
 		t.Error("page 0 was taken")
 	}
 	w.sound(t)
-	if n := intOf(t, w.DB, `SELECT count(*) FROM listings`); n != 1 {
-		t.Errorf("%d listings, want 1", n)
-	}
+	storetest.Equal(t, intOf(t, w.DB, `SELECT count(*) FROM listings`), 1, "listings")
 }
 
 // TestListingColumns holds schema.sql to the table of fields: one column for each, in
@@ -249,7 +223,5 @@ func TestListingColumns(t *testing.T) {
 	got := slices.DeleteFunc(rows(t, newWorld(t).DB, `SELECT name FROM pragma_table_info('listings') ORDER BY cid`), func(c string) bool {
 		return slices.Contains(own, c)
 	})
-	if diff := gocmp.Diff(want, got); diff != "" {
-		t.Errorf("columns of listings (-yp.ListingFields +schema.sql):\n%s", diff)
-	}
+	storetest.Diff(t, got, want, "columns of listings in schema.sql, against yp.ListingFields")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 // lockChild takes a lock and holds it until it is killed.
@@ -27,6 +28,14 @@ func alive(t *testing.T, path, name string) bool {
 	ok, err := store.Alive(path, name)
 	noErr(t, err)
 	return ok
+}
+
+// locked checks that nobody else may have a lock now.
+func locked(t *testing.T, path, name string, shared bool) {
+	t.Helper()
+	if _, err := store.TakeLock(path, name, shared); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("taken, shared %t: %v, want ErrLocked", shared, err)
+	}
 }
 
 func exists(path string) bool {
@@ -47,53 +56,41 @@ func TestAlive(t *testing.T) {
 	if !alive(t, path, "owner") {
 		t.Error("a living owner counts as dead")
 	}
-	if _, err := store.TakeLock(path, "owner", true); !errors.Is(err, store.ErrLocked) {
-		t.Errorf("its lock: %v, want ErrLocked", err)
-	}
+	locked(t, path, "owner", true)
 	file := filepath.Join(store.LockDir(path), "owner.lock")
-	if err := store.SweepLocks(path, none); err != nil || !exists(file) {
-		t.Errorf("sweep: %v, and the living owner's file is there: %v", err, exists(file))
+	sweep := func(left bool, keep func(string) bool) {
+		t.Helper()
+		if err := store.SweepLocks(path, keep); err != nil || exists(file) != left {
+			t.Errorf("sweep: %v, and its file is there: %v, want %v", err, exists(file), left)
+		}
 	}
-	noErr(t, p.Process.Kill())
-	_ = p.Wait()
+	sweep(true, none)
+	p.Kill(t)
 	if alive(t, path, "owner") {
 		t.Error("a killed owner counts as alive")
 	}
-	if err := store.SweepLocks(path, func(n string) bool { return n == "owner" }); err != nil || !exists(file) {
-		t.Errorf("sweep: %v, and the file to keep is there: %v", err, exists(file))
-	}
-	if err := store.SweepLocks(path, none); err != nil || exists(file) {
-		t.Errorf("sweep: %v, and the dead owner's file is there: %v", err, exists(file))
-	}
+	sweep(true, func(n string) bool { return n == "owner" })
+	sweep(false, none)
 }
 
 func TestLock(t *testing.T) {
 	t.Parallel()
 	t.Run("shared ones stand together and keep an exclusive one out", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		a, errA := store.TakeLock(path, "run", true)
 		b, errB := store.TakeLock(path, "run", true)
 		noErr(t, errors.Join(errA, errB))
-		if _, err := store.TakeLock(path, "run", false); !errors.Is(err, store.ErrLocked) {
-			t.Errorf("beside two shared ones: %v, want ErrLocked", err)
-		}
+		locked(t, path, "run", false)
 		noErr(t, errors.Join(a.Release(), b.Release()))
 		c, err := store.TakeLock(path, "run", false)
 		noErr(t, err)
-		if _, err := store.TakeLock(path, "run", true); !errors.Is(err, store.ErrLocked) {
-			t.Errorf("beside an exclusive one: %v, want ErrLocked", err)
-		}
+		locked(t, path, "run", true)
 		noErr(t, c.Remove())
 	})
 	t.Run("sweeping where nothing is", func(t *testing.T) {
-		t.Parallel()
-		if err := store.SweepLocks(filepath.Join(t.TempDir(), "a.db"), none); err != nil {
-			t.Error(err)
-		}
+		noErr(t, store.SweepLocks(filepath.Join(t.TempDir(), "a.db"), none))
 	})
 	t.Run("never two holders, whatever is removed and swept meanwhile", func(t *testing.T) {
-		t.Parallel()
 		r := lockRace{path: filepath.Join(t.TempDir(), "a.db")}
 		var wg sync.WaitGroup
 		for n := range 6 {
@@ -142,13 +139,11 @@ func TestLockDir(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "real", "a.db")
-	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644),
+	noErr(t, errors.Join(os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, nil, 0o644),
 		os.Symlink(file, filepath.Join(dir, "link.db")),
 		os.Symlink("real", filepath.Join(dir, "folder")),
 		os.Symlink("folder/later.db", filepath.Join(dir, "later.db")),
-		os.Symlink("loop.db", filepath.Join(dir, "loop.db"))); err != nil {
-		t.Fatal(err)
-	}
+		os.Symlink("loop.db", filepath.Join(dir, "loop.db"))))
 	wd, err := os.Getwd()
 	noErr(t, err)
 	relative, err := filepath.Rel(wd, file)
@@ -165,9 +160,7 @@ func TestLockDir(t *testing.T) {
 		{"a link to a file not yet there", filepath.Join(dir, "later.db"), later},
 		{"a loop of links", filepath.Join(dir, "loop.db"), filepath.Join(base, "loop.db.locks")},
 	} {
-		if got := store.LockDir(c.path); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		storetest.Equal(t, store.LockDir(c.path), c.want, c.name)
 	}
 	l, err := store.TakeLock(filepath.Join(dir, "link.db"), "owner", false)
 	noErr(t, err)

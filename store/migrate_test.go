@@ -75,9 +75,7 @@ func mustOpen(t *testing.T, cfg Config) *DB {
 	db, err := Open(t.Context(), cfg)
 	noError(t, err)
 	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
+		noError(t, db.Close())
 	})
 	return db
 }
@@ -104,9 +102,7 @@ func must(t *testing.T, c *sql.Conn, queries ...string) {
 
 func ask(t *testing.T, c *sql.Conn, query string) (answer string) {
 	t.Helper()
-	if err := c.QueryRowContext(t.Context(), query).Scan(&answer); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	noError(t, c.QueryRowContext(t.Context(), query).Scan(&answer))
 	return answer
 }
 
@@ -206,7 +202,6 @@ func isUpgraded(t *testing.T, c *sql.Conn) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	t.Run("gives the schema of a fresh file, and keeps the rows", func(t *testing.T) {
-		t.Parallel()
 		c, cfg := older(t)
 		noError(t, migrateTo(t.Context(), c, cfg, time.Now(), last, steps()))
 		cfg = Config{Path: filepath.Join(t.TempDir(), "fresh.db"), Schema: schemaLast}
@@ -216,7 +211,6 @@ func TestUpgrade(t *testing.T) {
 		isUpgraded(t, c)
 	})
 	t.Run("a step that is missing, or there twice", func(t *testing.T) {
-		t.Parallel()
 		for _, change := range []func(fstest.MapFS){
 			func(m fstest.MapFS) { delete(m, kindStep) },
 			func(m fstest.MapFS) { m[strings.Replace(kindStep, "kind", "again", 1)] = m[kindStep] },
@@ -230,7 +224,6 @@ func TestUpgrade(t *testing.T) {
 		}
 	})
 	t.Run("a newer file is refused", func(t *testing.T) {
-		t.Parallel()
 		c, cfg := older(t)
 		must(t, c, fmt.Sprintf("PRAGMA user_version = %d", last+1))
 		var version *VersionError
@@ -258,7 +251,6 @@ func TestUpgradeBreaks(t *testing.T) {
 	}
 	for name, text := range broken {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			c, cfg := older(t)
 			before := anatomy(t, c)
 			bad := steps()
@@ -292,9 +284,7 @@ func TestUpgradeRace(t *testing.T) {
 			go func() { errs <- migrateTo(context.Background(), c, cfg, time.Now(), last, steps()) }()
 		}
 		for range cap(errs) {
-			if err := <-errs; err != nil {
-				t.Error(err)
-			}
+			noError(t, <-errs)
 		}
 		isUpgraded(t, c)
 	}
@@ -344,9 +334,7 @@ func TestUpgradeByAnother(t *testing.T) {
 	case <-time.After(300 * time.Millisecond):
 	}
 	noError(t, other.Release())
-	if err := <-opened; err != nil {
-		t.Errorf("who waited: %v", err)
-	}
+	noError(t, <-opened) // who waited
 	noError(t, run.Release())
 }
 
@@ -371,9 +359,7 @@ func TestOlderForAReader(t *testing.T) {
 	if file(t, cfg.Path) != before {
 		t.Error("the file was changed")
 	}
-	if err := checkVersion(t.Context(), db.read, cfg.Path, first); err != nil {
-		t.Errorf("of the program's own version: %v", err)
-	}
+	noError(t, checkVersion(t.Context(), db.read, cfg.Path, first)) // of the program's own version
 	t.Run("another program's file is not told to be upgraded", func(t *testing.T) {
 		must(t, c, "PRAGMA application_id = 7")
 		for who, err := range map[string]error{

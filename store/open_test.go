@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -61,10 +62,20 @@ func foreign(t *testing.T, path string, statements ...string) {
 
 func TestOpenFile(t *testing.T) {
 	t.Parallel()
-	schema := storetest.Schema(t)
+	schema, current, frames := storetest.Schema(t), fmt.Sprintf("PRAGMA user_version = %d", store.SchemaVersion), strings.Repeat("frame ", 2000)
+	reader, version := store.Config{ReadOnly: true}, &store.VersionError{}
+	type maker = func(t *testing.T, path string)
+	bytesOf := func(b []byte) maker { return func(t *testing.T, p string) { write(t, p, b) } }
+	file := func(statements ...string) maker { return func(t *testing.T, p string) { foreign(t, p, statements...) } }
+	changed := func(change func(whole []byte) []byte) maker {
+		return func(t *testing.T, p string) { write(t, p, change(read(t, filled(t)))) }
+	}
+	beside := func(file, journal string) maker {
+		return func(t *testing.T, p string) { write(t, p, []byte(file)); write(t, p+"-wal", []byte(journal)) }
+	}
 	for _, c := range []struct {
 		name string
-		make func(t *testing.T, path string)
+		make maker
 		cfg  store.Config
 		want error // nil = opens
 	}{
@@ -72,91 +83,39 @@ func TestOpenFile(t *testing.T) {
 		{name: "a new file in new folders", cfg: store.Config{Path: "x/y/z.db"}},
 		{name: "missing where it must exist", cfg: store.Config{MustExist: true}, want: store.ErrNotFound},
 		{name: "missing for a reader", cfg: store.Config{ReadOnly: true}, want: store.ErrNotFound},
-		{name: "a zero-byte file becomes a database", make: func(t *testing.T, p string) { write(t, p, nil) }},
-		{
-			name: "a zero-byte file for a reader", cfg: store.Config{ReadOnly: true}, want: store.ErrNotFound,
-			make: func(t *testing.T, p string) { write(t, p, nil) },
-		},
-		{
-			name: "a file without tables for a reader", cfg: store.Config{ReadOnly: true}, want: store.ErrNotFound,
-			make: func(t *testing.T, p string) { foreign(t, p, "PRAGMA journal_mode = WAL") },
-		},
-		{name: "garbage", want: store.ErrCorrupt, make: func(t *testing.T, p string) { write(t, p, bytes.Repeat([]byte("garbage "), 2000)) }},
-		{name: "a short text", want: store.ErrCorrupt, make: func(t *testing.T, p string) { write(t, p, []byte("id,name\n1,x\n")) }},
-		{
-			name: "another program's file", want: &store.VersionError{},
-			make: func(t *testing.T, p string) { foreign(t, p, "CREATE TABLE notes (x)", "INSERT INTO notes VALUES (1)") },
-		},
-		{
-			name: "another program's file of the same version", want: &store.VersionError{},
-			make: func(t *testing.T, p string) {
-				foreign(t, p, "CREATE TABLE notes (x)", fmt.Sprintf("PRAGMA user_version = %d", store.SchemaVersion))
-			},
-		},
-		{
-			name: "another program's file for a reader", want: &store.VersionError{}, cfg: store.Config{ReadOnly: true},
-			make: func(t *testing.T, p string) {
-				foreign(t, p, "CREATE TABLE notes (x)", fmt.Sprintf("PRAGMA user_version = %d", store.SchemaVersion))
-			},
-		},
-		{
-			name: "a development version's file", want: &store.VersionError{},
-			make: func(t *testing.T, p string) {
-				write(t, p, read(t, filled(t)))
-				foreign(t, p, "PRAGMA application_id = 0x79706372", "PRAGMA user_version = 8")
-			},
-		},
-		{
-			name: "a newer version", want: &store.VersionError{},
-			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") },
-		},
-		{
-			name: "a newer version for a reader", want: &store.VersionError{}, cfg: store.Config{ReadOnly: true},
-			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = 99") },
-		},
-		{
-			name: "a negative version", want: &store.VersionError{},
-			make: func(t *testing.T, p string) { foreign(t, p, schema, "PRAGMA user_version = -1") },
-		},
-		{name: "cut in half", want: store.ErrCorrupt, make: func(t *testing.T, p string) {
-			whole := read(t, filled(t))
-			write(t, p, whole[:len(whole)/2])
+		{name: "a zero-byte file becomes a database", make: bytesOf(nil)},
+		{name: "a zero-byte file for a reader", cfg: reader, want: store.ErrNotFound, make: bytesOf(nil)},
+		{name: "a file without tables for a reader", cfg: reader, want: store.ErrNotFound, make: file("PRAGMA journal_mode = WAL")},
+		{name: "garbage", want: store.ErrCorrupt, make: bytesOf(bytes.Repeat([]byte("garbage "), 2000))},
+		{name: "a short text", want: store.ErrCorrupt, make: bytesOf([]byte("id,name\n1,x\n"))},
+		{name: "another program's file", want: version, make: file("CREATE TABLE notes (x)", "INSERT INTO notes VALUES (1)")},
+		{name: "another program's file of the same version", want: version, make: file("CREATE TABLE notes (x)", current)},
+		{name: "another program's file for a reader", want: version, cfg: reader, make: file("CREATE TABLE notes (x)", current)},
+		{name: "a development version's file", want: version, make: func(t *testing.T, p string) {
+			write(t, p, read(t, filled(t)))
+			foreign(t, p, "PRAGMA application_id = 0x79706372", "PRAGMA user_version = 8")
 		}},
-		{name: "cut in its last page", want: store.ErrCorrupt, make: func(t *testing.T, p string) {
-			whole := read(t, filled(t))
-			write(t, p, whole[:len(whole)-1])
-		}},
-		{name: "cut in its last page, for a reader", want: store.ErrCorrupt, cfg: store.Config{ReadOnly: true}, make: func(t *testing.T, p string) {
-			whole := read(t, filled(t))
-			write(t, p, whole[:len(whole)-2000])
-		}},
-		{name: "empty beside its journal", want: store.ErrCorrupt, make: func(t *testing.T, p string) {
-			write(t, p, nil)
-			write(t, p+"-wal", bytes.Repeat([]byte("frame "), 2000))
-		}},
-		{name: "one byte beside its journal, for a reader", want: store.ErrCorrupt, cfg: store.Config{ReadOnly: true}, make: func(t *testing.T, p string) {
-			write(t, p, []byte("S"))
-			write(t, p+"-wal", bytes.Repeat([]byte("frame "), 2000))
-		}},
-		{name: "empty beside an empty journal", make: func(t *testing.T, p string) {
-			write(t, p, nil)
-			write(t, p+"-wal", nil)
-		}},
-		{name: "cut in its first page", want: store.ErrCorrupt, make: func(t *testing.T, p string) { write(t, p, read(t, filled(t))[:700]) }},
-		{name: "a damaged page", want: store.ErrCorrupt, make: func(t *testing.T, p string) {
-			whole := read(t, filled(t))
+		{name: "a newer version", want: version, make: file(schema, "PRAGMA user_version = 99")},
+		{name: "a newer version for a reader", want: version, cfg: reader, make: file(schema, "PRAGMA user_version = 99")},
+		{name: "a negative version", want: version, make: file(schema, "PRAGMA user_version = -1")},
+		{name: "cut in half", want: store.ErrCorrupt, make: changed(func(whole []byte) []byte { return whole[:len(whole)/2] })},
+		{name: "cut in its last page", want: store.ErrCorrupt, make: changed(func(whole []byte) []byte { return whole[:len(whole)-1] })},
+		{
+			name: "cut in its last page, for a reader", want: store.ErrCorrupt, cfg: reader,
+			make: changed(func(whole []byte) []byte { return whole[:len(whole)-2000] }),
+		},
+		{name: "empty beside its journal", want: store.ErrCorrupt, make: beside("", frames)},
+		{name: "one byte beside its journal, for a reader", want: store.ErrCorrupt, cfg: reader, make: beside("S", frames)},
+		{name: "empty beside an empty journal", make: beside("", "")},
+		{name: "cut in its first page", want: store.ErrCorrupt, make: changed(func(whole []byte) []byte { return whole[:700] })},
+		{name: "a damaged page", want: store.ErrCorrupt, make: changed(func(whole []byte) []byte {
 			copy(whole[len(whole)-2*4096:], bytes.Repeat([]byte{0xa5}, 4096))
-			write(t, p, whole)
-		}},
-		{name: "an undamaged copy", make: func(t *testing.T, p string) { write(t, p, read(t, filled(t))) }},
+			return whole
+		})},
+		{name: "an undamaged copy", make: changed(func(whole []byte) []byte { return whole })},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			if c.cfg.Path == "" {
-				c.cfg.Path = "a.db"
-			}
-			c.cfg.Path = filepath.Join(dir, c.cfg.Path)
+			c.cfg.Path = filepath.Join(t.TempDir(), cmp.Or(c.cfg.Path, "a.db"))
 			var before []byte
 			if c.make != nil {
 				c.make(t, c.cfg.Path)
@@ -184,14 +143,12 @@ func TestOpenFile(t *testing.T) {
 		})
 	}
 	t.Run("a folder", func(t *testing.T) {
-		t.Parallel()
 		dir := t.TempDir()
 		if err := open(t, store.Config{Path: dir}); err == nil || !strings.Contains(err.Error(), "is a folder") {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("below a file", func(t *testing.T) {
-		t.Parallel()
 		file := filepath.Join(t.TempDir(), "file")
 		write(t, file, nil)
 		if err := open(t, store.Config{Path: filepath.Join(file, "a.db")}); err == nil {
@@ -199,14 +156,11 @@ func TestOpenFile(t *testing.T) {
 		}
 	})
 	t.Run("no schema", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		if _, err := store.Open(t.Context(), store.Config{Path: path}); err == nil {
 			t.Fatal("opened")
 		}
-		if err := open(t, store.Config{Path: path}); err != nil {
-			t.Errorf("the file that was left is no use: %v", err)
-		}
+		noErr(t, open(t, store.Config{Path: path})) // the file that was left is of use
 	})
 }
 
@@ -228,7 +182,6 @@ func TestOpenPath(t *testing.T) {
 		"with space.db", "a?b.db", "a#b.db", "100%.db", "%20.db", "a&b=c.db", "a+b.db", "naïve ✓.db", "a;b.db", "'quoted\".db", "file:x.db", "a?mode=memory.db",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			dir := filepath.Join(t.TempDir(), name)
 			path := filepath.Join(dir, name)
 			noErr(t, open(t, store.Config{Path: path}))
@@ -236,9 +189,7 @@ func TestOpenPath(t *testing.T) {
 			if err != nil || len(entries) != 1 || entries[0].Name() != name {
 				t.Errorf("the folder holds %v (%v), want the file alone", entries, err)
 			}
-			if err := open(t, store.Config{Path: path, ReadOnly: true}); err != nil {
-				t.Errorf("read-only: %v", err)
-			}
+			noErr(t, open(t, store.Config{Path: path, ReadOnly: true})) // read-only
 		})
 	}
 	t.Run("relative", func(t *testing.T) {
@@ -253,17 +204,22 @@ func TestOpenPath(t *testing.T) {
 	})
 }
 
-// createChild opens a database that may be new, and says so.
-func createChild(args []string) error {
+// openChild opens the database of a part, with the schema in a file.
+func openChild(args []string) (*store.DB, error) {
 	schema, err := os.ReadFile(args[1])
 	if err != nil {
-		return err
+		return nil, err
 	}
+	return store.Open(context.Background(), store.Config{Path: args[0], Schema: string(schema)})
+}
+
+// createChild opens a database that may be new, and says so.
+func createChild(args []string) error {
 	fmt.Println("ready")
 	if _, err := io.ReadAll(os.Stdin); err != nil {
 		return err
 	}
-	db, err := store.Open(context.Background(), store.Config{Path: args[0], Schema: string(schema)})
+	db, err := openChild(args)
 	if err != nil {
 		return err
 	}
@@ -288,17 +244,13 @@ func TestOpenRace(t *testing.T) {
 		racers[i].Begin(t)
 		racers[i].Await(t, "ready")
 	}
-	if err := errors.Join(gate.Close(), opener.Close()); err != nil { // the start shot: all see the end of their input
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(gate.Close(), opener.Close())) // the start shot: all see the end of their input
 	for _, p := range racers {
 		p.Await(t, "made")
 		noErr(t, p.Wait())
 	}
 	db := storetest.OpenConfig(t, store.Config{Path: path})
-	if n := metaKeys(t, db, "k"); n != len(racers) {
-		t.Errorf("%d rows, want one of each process", n)
-	}
+	storetest.Equal(t, metaKeys(t, db, "k"), len(racers), "rows")
 	noErr(t, db.IntegrityCheck(t.Context()))
 }
 
@@ -333,30 +285,26 @@ func TestOpenUnwritable(t *testing.T) {
 	write(t, program, read(t, self))
 	syscall.ForkLock.RUnlock()
 	noErr(t, errors.Join(os.Chmod(program, 0o755), os.Chmod(path, 0o444), os.Chmod(dir, 0o555)))
-	p := storetest.Command(t, "modes", path)
-	p.Path = program
-	p.SysProcAttr = asNobody()
-	p.Begin(t)
-	p.Await(t, "refused")
+	try := func(path string) *process {
+		p := storetest.Command(t, "modes", path)
+		p.Path, p.SysProcAttr = program, asNobody()
+		p.Begin(t).Await(t, "refused")
+		return p
+	}
+	p := try(path)
 	p.Await(t, "opened <nil> <nil>")
 	noErr(t, p.Wait())
-	p = storetest.Command(t, "modes", filepath.Join(dir, "new.db"))
-	p.Path = program
-	p.SysProcAttr = asNobody()
-	noErr(t, os.Chmod(dir, 0o555))
-	p.Begin(t)
-	p.Await(t, "refused")
+	try(filepath.Join(dir, "new.db"))
 }
 
 func TestPragmas(t *testing.T) {
 	t.Parallel()
 	db := storetest.Open(t)
 	want := map[string]string{"busy_timeout": "10000", "query_only": "1", "cache_size": "-1000", "journal_mode": "wal"}
-	var conns []*sql.Conn
 	for range 4 { // every connection of the pool, held at once
 		c, err := db.Read().Conn(t.Context())
 		noErr(t, err)
-		conns = append(conns, c)
+		defer func() { noErr(t, c.Close()) }()
 		for pragma, value := range want {
 			var got string
 			if err := c.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != value {
@@ -365,11 +313,6 @@ func TestPragmas(t *testing.T) {
 		}
 		if _, err := c.ExecContext(t.Context(), `SELECT "no such column"`); err == nil {
 			t.Error("reader: a name in double quotes passes for a text")
-		}
-	}
-	for _, c := range conns {
-		if err := c.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 	writer := map[string]string{

@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -37,17 +36,15 @@ func TestWait(t *testing.T) {
 			`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'v', claimed_at = '2026-11-20T12:00:30.000Z' WHERE id = 1`, // one that goes on
 			`UPDATE targets SET status = 'DONE', claimed_by = NULL, claimed_at = NULL, run_id = NULL, finished_at = 'x', wait_reason = 'recrawl', not_before = 'x' WHERE id = 1`,
 		} {
-			if err := x.try(q); err != nil {
-				t.Errorf("%s: %v", q, err)
-			}
+			x.must(t, q)
 		}
 	})
 	t.Run("a statement over many fails whole", func(t *testing.T) {
 		x.must(t, `UPDATE targets SET status = 'PLANNED', finished_at = NULL, wait_reason = iif(id = 4, 'backoff', NULL), not_before = iif(id = 4, 'x', NULL)`)
-		err := x.try(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', run_id = 1, claimed_at = '2026-11-20T12:00:00.000Z'`)
-		if got := rows(t, x.DB, `SELECT DISTINCT status FROM targets`); err == nil || !slices.Equal(got, []string{"PLANNED"}) {
-			t.Errorf("%v: the targets are %v", err, got)
+		if x.try(`UPDATE targets SET status = 'IN_PROGRESS', claimed_by = 'w', run_id = 1, claimed_at = '2026-11-20T12:00:00.000Z'`) == nil {
+			t.Error("it was taken")
 		}
+		x.is(t, `SELECT DISTINCT status FROM targets`, "PLANNED")
 	})
 }
 
@@ -58,22 +55,13 @@ func TestTargetEnabled(t *testing.T) {
 	const columns = `status, paused, consecutive_failures, backoff_level, not_before, wait_reason, finished_at,
 		last_error_code, page_current, claimed_by`
 	for _, c := range []struct{ name, before, after string }{
-		{
-			"waiting after a first failure", `'PLANNED', 0, 1, 0, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`,
-			"PLANNED|0|0|0|||ended|TIMEOUT|2|",
-		},
+		{"waiting after a first failure", `'PLANNED', 0, 1, 0, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0|||ended|TIMEOUT|2|"},
 		{"failed", `'FAILED', 0, 7, 5, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0||||TIMEOUT|2|"},
-		{
-			"failed and paused: the pause is the operator's", `'FAILED', 1, 3, 1, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`,
-			"PLANNED|1|0|0||||TIMEOUT|2|",
-		},
+		{"failed and paused by an operator", `'FAILED', 1, 3, 1, 'later', 'backoff', 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|1|0|0||||TIMEOUT|2|"},
 		{"planned and degraded: its rest is over", `'PLANNED', 0, 3, 1, NULL, NULL, 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0|||ended|TIMEOUT|2|"},
 		{"parked because it failed too often", `'PARKED', 0, 8, 5, NULL, NULL, 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|0|0|0||||TIMEOUT|2|"},
 		{"the same, and paused", `'PARKED', 1, 8, 5, NULL, NULL, 'ended', 'TIMEOUT', 2, NULL`, "PLANNED|1|0|0||||TIMEOUT|2|"},
-		{
-			"parked for a permanent cause: for dead requeue", `'PARKED', 0, 1, 0, NULL, NULL, 'ended', 'NO_LISTINGS', 0, NULL`,
-			"PARKED|0|0|0|||ended|NO_LISTINGS|0|",
-		},
+		{"parked for a permanent cause", `'PARKED', 0, 1, 0, NULL, NULL, 'ended', 'NO_LISTINGS', 0, NULL`, "PARKED|0|0|0|||ended|NO_LISTINGS|0|"},
 		{"done", `'DONE', 0, 0, 0, NULL, NULL, 'ended', NULL, 3, NULL`, "DONE|0|0|0|||ended||3|"},
 		{"done, and due again later", `'DONE', 0, 0, 0, 'later', 'recrawl', 'ended', NULL, 3, NULL`, "DONE|0|0|0|later|recrawl|ended||3|"},
 		{"in the gap between two crawls", `'DONE', 0, 0, 0, 'later', 'gap', 'ended', NULL, 3, NULL`, "DONE|0|0|0|later|gap|ended||3|"},
@@ -83,7 +71,6 @@ func TestTargetEnabled(t *testing.T) {
 	} {
 		for was := range 2 { // to enable one that is enabled is an operator's word as well
 			t.Run(fmt.Sprintf("%s, enabled = %d", c.name, was), func(t *testing.T) {
-				t.Parallel()
 				x := newTried(t)
 				x.drop(t, "1")
 				x.must(t, `UPDATE targets SET recoveries = 2, raw_count = 9, crawl_started_at = 'begun'`) // and it stays
@@ -95,16 +82,12 @@ func TestTargetEnabled(t *testing.T) {
 				before, others := rows(t, x.DB, `SELECT `+columns+` FROM targets WHERE id = 1`), rows(t, x.DB, `SELECT * FROM targets WHERE id <> 1`)
 				if was == 0 {
 					x.must(t, `UPDATE targets SET enabled = 0 WHERE id = 1`)
-					if got := rows(t, x.DB, `SELECT `+columns+` FROM targets WHERE id = 1`); got[0] != before[0] {
-						t.Errorf("disabling it made it\n%s\nof\n%s", got[0], before[0])
-					}
+					x.is(t, `SELECT `+columns+` FROM targets WHERE id = 1`, before...)
 				}
 				x.must(t, `UPDATE targets SET enabled = 1 WHERE id = 1`)
-				if got := rows(t, x.DB, `SELECT `+columns+`, enabled FROM targets WHERE id = 1`); got[0] != c.after+"|1" {
-					t.Errorf("enabled:\n%s\nwant\n%s|1", got[0], c.after)
-				}
-				same(t, "its progress", rows(t, x.DB, `SELECT recoveries, raw_count, crawl_started_at FROM targets WHERE id = 1`), []string{"2|9|begun"})
-				same(t, "other targets were changed", rows(t, x.DB, `SELECT * FROM targets WHERE id <> 1`), others)
+				x.is(t, `SELECT `+columns+`, enabled FROM targets WHERE id = 1`, c.after+"|1")
+				x.is(t, `SELECT recoveries, raw_count, crawl_started_at FROM targets WHERE id = 1`, "2|9|begun") // its progress
+				x.is(t, `SELECT * FROM targets WHERE id <> 1`, others...)
 				x.recount(t)
 			})
 		}
@@ -116,9 +99,7 @@ func (w *world) recount(t *testing.T) {
 	t.Helper()
 	const kept = `SELECT source_id, kind, state, status, targets, pages, raw FROM target_totals WHERE targets <> 0 ORDER BY 1, 2, 3, 4`
 	const real = `SELECT source_id, kind, state, iif(retired_at IS NULL, status, 'RETIRED'), count(*), sum(page_current), sum(raw_count) FROM targets GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`
-	if a, b := rows(t, w.DB, kept), rows(t, w.DB, real); !slices.Equal(a, b) {
-		t.Errorf("the totals say %v, the targets are %v", a, b)
-	}
+	w.is(t, kept, rows(t, w.DB, real)...)
 }
 
 // TestListingGone: the page of a listing that is gone is not asked for, and is again when the
@@ -136,9 +117,7 @@ func TestListingGone(t *testing.T) {
 		{`name = 'Acme 2'`, "a|"},
 	} {
 		w.must(t, `UPDATE listings SET `+c.set+` WHERE listing_id = 'a'`)
-		if got := rows(t, w.DB, retired); !slices.Equal(got, []string{c.a, "b|"}) {
-			t.Errorf("%s: %v", c.set, got)
-		}
+		w.is(t, retired, c.a, "b|")
 		w.recount(t)
 	}
 	same(t, "rows", rows(t, w.DB, `SELECT count(*) FROM targets WHERE kind = 'search' AND retired_at IS NOT NULL`), []string{"0"})
@@ -171,15 +150,9 @@ func TestSourceEnabled(t *testing.T) {
 	bad := []string{"1|1|later|HTML_CHANGED|r|9|3", "quarantined|cf_challenge|since|later|240|soon|9", "a|9000|5|later|penalty"}
 	check := func(when, s, p string, h ...string) {
 		t.Helper()
-		if got := rows(t, x.DB, source); !slices.Equal(got, []string{s, bad[0]}) {
-			t.Errorf("%s: sources %q", when, got)
-		}
-		if got := rows(t, x.DB, profile); !slices.Equal(got, []string{p, bad[1]}) {
-			t.Errorf("%s: profiles %q", when, got)
-		}
-		if got := rows(t, x.DB, hosts); !slices.Equal(got, append(h, bad[2])) {
-			t.Errorf("%s: hosts %q", when, got)
-		}
+		same(t, when+": sources", rows(t, x.DB, source), []string{s, bad[0]})
+		same(t, when+": profiles", rows(t, x.DB, profile), []string{p, bad[1]})
+		same(t, when+": hosts", rows(t, x.DB, hosts), append(h, bad[2]))
 	}
 	before := []string{"a|9000|5|later|penalty", "b|2000|2|later|Retry-After", "c|0|0||"}
 	x.must(t, `UPDATE sources SET enabled = 0 WHERE id = 1`)
@@ -194,9 +167,7 @@ func TestSourceEnabled(t *testing.T) {
 		{"healthy", `status = 'healthy', error_class = NULL`, "healthy||||30||9"},
 	} {
 		x.must(t, `UPDATE connectivity_profiles SET `+c.set+` WHERE source_id = 1`, `UPDATE sources SET enabled = 1 WHERE id = 1`)
-		if got := rows(t, x.DB, profile); got[0] != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got[0], c.want)
-		}
+		same(t, c.name, rows(t, x.DB, profile), []string{c.want, bad[1]})
 	}
 }
 

@@ -29,14 +29,20 @@ func newWorld(t testing.TB) *world {
 	return worldOn(t, storetest.Open(t))
 }
 
+// inWorld is a subtest with a world of its own, beside others.
+func inWorld(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		test(t, newWorld(t))
+	})
+}
+
 // worlds runs a test in an ordinary world, and in one in which most keys of companies
 // have the number of another.
 func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
-	t.Run("numbers of keys", func(t *testing.T) {
-		t.Parallel()
-		test(t, newWorld(t))
-	})
+	inWorld(t, "numbers of keys", test)
 	t.Run("numbers that collide", func(t *testing.T) {
 		t.Parallel()
 		cfg := store.Config{Path: filepath.Join(t.TempDir(), "test.db"), KeyHash: func(key string) int64 { return int64(len(key) % 3) }}
@@ -65,6 +71,12 @@ func (w *world) state(target int) string { return []string{"CA", "TX", "NY"}[tar
 func (w *world) must(t tester, queries ...string) {
 	t.Helper()
 	storetest.Execute(t, w.DB, queries...)
+}
+
+// is checks the rows that a query gives.
+func (w *world) is(t tester, query string, want ...string) {
+	t.Helper()
+	same(t, query, rows(t, w.DB, query), want)
 }
 
 // empty removes all that was found, so that one file serves many rounds; the
@@ -144,9 +156,7 @@ func (w *world) soundCompanies(t tester) {
 		id, web, _ := strings.Cut(r, "|")
 		var company int
 		_, _ = fmt.Sscan(id, &company)
-		if web != website[company] {
-			t.Errorf("company %d has the website %q, its listings' smallest is %q", company, web, website[company])
-		}
+		storetest.Equal(t, web, website[company], "website, the smallest of its listings', of company", company)
 	}
 }
 

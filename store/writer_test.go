@@ -31,11 +31,22 @@ func metaKeys(t *testing.T, db *store.DB, prefix string) int {
 
 func intOf(t testing.TB, db *store.DB, query string, args ...any) (n int) {
 	t.Helper()
-	if err := db.Read().QueryRowContext(context.WithoutCancel(t.Context()), query, args...).Scan(&n); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	noErr(t, db.Read().QueryRowContext(context.WithoutCancel(t.Context()), query, args...).Scan(&n))
 	return n
 }
+
+// writeAll begins n writes; the function that it returns waits for them, and has what each said.
+func writeAll(ctx context.Context, db *store.DB, n int, job func(i int) func(*store.Tx) error) (wait func() []error) {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() { errs[i] = db.Write(ctx, job(i)) })
+	}
+	return func() []error { wg.Wait(); return errs }
+}
+
+// key is the job of the write of a number.
+func key(i int) func(*store.Tx) error { return put(fmt.Sprintf("k%03d", i)) }
 
 // held is a database whose writer is busy with one job until release is called.
 func held(t *testing.T) (db *store.DB, release func()) {
@@ -55,43 +66,27 @@ func held(t *testing.T) (db *store.DB, release func()) {
 
 func TestGroupCommit(t *testing.T) {
 	t.Parallel()
-	t.Run("what waits shares a transaction", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, sharedTransactions)
-	})
-	t.Run("where callers come together, one waits for the others, and nobody for long", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, waitsForOthers)
-	})
-	t.Run("a failing job fails alone", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, failsAlone)
-	})
+	t.Run("what waits shares a transaction", func(t *testing.T) { synctest.Test(t, sharedTransactions) })
+	t.Run("where callers come together, one waits for the others, and nobody for long", func(t *testing.T) { synctest.Test(t, waitsForOthers) })
+	t.Run("a failing job fails alone", func(t *testing.T) { synctest.Test(t, failsAlone) })
 	t.Run("a failing job by itself leaves nothing", func(t *testing.T) {
-		t.Parallel()
 		db := storetest.Open(t)
 		own := errors.New("own")
 		err := db.Write(t.Context(), func(tx *store.Tx) error { return errors.Join(put("k")(tx), own) })
 		if !errors.Is(err, own) || metaKeys(t, db, "k") != 0 {
 			t.Errorf("got %v and %d rows, want its own error and none", err, metaKeys(t, db, "k"))
 		}
-		if err := db.Write(t.Context(), put("k")); err != nil {
-			t.Errorf("the next write: %v", err)
-		}
+		noErr(t, db.Write(t.Context(), put("k")))
 	})
 	t.Run("one now a transaction, from the clock", func(t *testing.T) {
-		t.Parallel()
 		at := time.Date(2026, 11, 20, 23, 50, 0, 123456789, time.FixedZone("x", 3600))
 		db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: func() time.Time { return at }})
-		err := db.Write(t.Context(), func(tx *store.Tx) error {
+		noErr(t, db.Write(t.Context(), func(tx *store.Tx) error {
 			if tx.Now != "2026-11-20T22:50:00.123Z" || !tx.At.Equal(at.Truncate(time.Millisecond)) {
 				return fmt.Errorf("now is %s, %s", tx.Now, tx.At)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 	})
 }
 
@@ -99,21 +94,12 @@ func sharedTransactions(t *testing.T) {
 	db, release := held(t)
 	const n = 100
 	txs := make([]*store.Tx, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() {
-			err := db.Write(t.Context(), func(tx *store.Tx) error {
-				txs[i] = tx
-				return put(fmt.Sprint("k", i))(tx)
-			})
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	wait := writeAll(t.Context(), db, n, func(i int) func(*store.Tx) error {
+		return func(tx *store.Tx) error { txs[i] = tx; return key(i)(tx) }
+	})
 	synctest.Wait()
 	release()
-	wg.Wait()
+	noErr(t, errors.Join(wait()...))
 	shared := map[*store.Tx]int{}
 	for _, tx := range txs {
 		shared[tx]++
@@ -121,9 +107,7 @@ func sharedTransactions(t *testing.T) {
 	if len(shared) > 4 {
 		t.Errorf("%d callers took %d transactions, want at most 4", n, len(shared))
 	}
-	if got := metaKeys(t, db, "k"); got != n {
-		t.Errorf("%d rows are there, want %d", got, n)
-	}
+	storetest.Equal(t, metaKeys(t, db, "k"), n, "rows are there")
 }
 
 func waitsForOthers(t *testing.T) {
@@ -165,28 +149,21 @@ func waitsForOthers(t *testing.T) {
 func failsAlone(t *testing.T) {
 	db, release := held(t)
 	own := errors.New("own")
-	errs := make([]error, 30)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() {
-			errs[i] = db.Write(t.Context(), func(tx *store.Tx) error {
-				if err := put(fmt.Sprint("k", i))(tx); err != nil {
-					return err
-				}
-				switch i % 3 {
-				case 1:
-					return own
-				case 2: // a constraint, broken after a row was written
-					return put("created_at")(tx)
-				}
-				return nil
-			})
-		})
-	}
+	wait := writeAll(t.Context(), db, 30, func(i int) func(*store.Tx) error {
+		return func(tx *store.Tx) error {
+			err := key(i)(tx)
+			switch i % 3 {
+			case 1:
+				return errors.Join(err, own)
+			case 2: // a constraint, broken after a row was written
+				return errors.Join(err, put("created_at")(tx))
+			}
+			return err
+		}
+	})
 	synctest.Wait()
 	release()
-	wg.Wait()
-	for i, err := range errs {
+	for i, err := range wait() {
 		switch {
 		case i%3 == 0 && err != nil:
 			t.Errorf("job %d: %v, want nil", i, err)
@@ -196,43 +173,28 @@ func failsAlone(t *testing.T) {
 			t.Errorf("job %d: %v, want a constraint error that is not fatal", i, err)
 		}
 	}
-	if got := metaKeys(t, db, "k"); got != 10 {
-		t.Errorf("%d rows are there, want the 10 of the jobs that succeeded", got)
-	}
+	storetest.Equal(t, metaKeys(t, db, "k"), 10, "rows are there")
 }
 
 func TestWriteBesideClose(t *testing.T) {
 	t.Parallel()
 	t.Run("close carries out what is queued", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		synctest.Test(t, func(t *testing.T) { drained(t, path) })
-		if got := metaKeys(t, storetest.OpenConfig(t, store.Config{Path: path}), "k"); got != 20 {
-			t.Errorf("%d rows are there, want 20", got)
-		}
+		storetest.Equal(t, metaKeys(t, storetest.OpenConfig(t, store.Config{Path: path}), "k"), 20, "rows are there")
 	})
 	t.Run("a write is there or refused", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		db, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
 		noErr(t, err)
-		var wg sync.WaitGroup
-		errs := make([]error, 200)
-		for i := range errs {
-			wg.Go(func() { errs[i] = db.Write(t.Context(), put(fmt.Sprintf("k%03d", i))) })
-		}
-		if err := errors.Join(db.Close(), db.Close()); err != nil {
-			t.Error(err)
-		}
-		wg.Wait()
-		again := storetest.OpenConfig(t, store.Config{Path: path})
+		wait := writeAll(t.Context(), db, 200, key)
+		noErr(t, errors.Join(db.Close(), db.Close()))
+		errs, again := wait(), storetest.OpenConfig(t, store.Config{Path: path})
 		for i, err := range errs {
 			if err != nil && !errors.Is(err, store.ErrClosed) {
 				t.Errorf("write %d: %v, want nil or ErrClosed", i, err)
 			}
-			if got := metaKeys(t, again, fmt.Sprintf("k%03d", i)) == 1; got != (err == nil) {
-				t.Errorf("write %d said %v, its row is there: %v", i, err, got)
-			}
+			storetest.Equal(t, metaKeys(t, again, fmt.Sprintf("k%03d", i)) == 1, err == nil, "there is the row of write", i, "which said", err)
 		}
 	})
 }
@@ -246,20 +208,13 @@ func drained(t *testing.T, path string) {
 		_ = db.Write(t.Context(), func(*store.Tx) error { close(taken); <-free; return nil })
 	}()
 	<-taken
-	errs := make([]error, 20)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { errs[i] = db.Write(t.Context(), put(fmt.Sprint("k", i))) })
-	}
+	wait := writeAll(t.Context(), db, 20, key)
 	synctest.Wait()
 	closed := make(chan error, 1)
 	go func() { closed <- db.Close() }()
 	synctest.Wait()
 	close(free)
-	wg.Wait()
-	if err := errors.Join(append(errs, <-closed)...); err != nil {
-		t.Error(err)
-	}
+	noErr(t, errors.Join(append(wait(), <-closed)...))
 	if err := db.Write(t.Context(), put("late")); !errors.Is(err, store.ErrClosed) || !store.Fatal(err) {
 		t.Errorf("after close: %v, want ErrClosed, fatal", err)
 	}
@@ -268,7 +223,6 @@ func drained(t *testing.T, path string) {
 func TestWriteContext(t *testing.T) {
 	t.Parallel()
 	t.Run("cancelled before is refused", func(t *testing.T) {
-		t.Parallel()
 		db := storetest.Open(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -277,12 +231,9 @@ func TestWriteContext(t *testing.T) {
 				t.Fatalf("got %v, want context.Canceled", err)
 			}
 		}
-		if metaKeys(t, db, "k") != 0 {
-			t.Error("its row is there")
-		}
+		storetest.Equal(t, metaKeys(t, db, "k"), 0, "its row is there")
 	})
 	t.Run("cancelled after is carried through", func(t *testing.T) {
-		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
 			db, release := held(t)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -296,26 +247,18 @@ func TestWriteContext(t *testing.T) {
 			}
 		})
 	})
-	t.Run("cancelled before a full queue took it is refused", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, leaveFullQueue)
-	})
+	t.Run("cancelled before a full queue took it is refused", func(t *testing.T) { synctest.Test(t, leaveFullQueue) })
 }
 
 func leaveFullQueue(t *testing.T) {
 	db, release := held(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	errs := make([]error, 200)
-	var wg sync.WaitGroup
-	for i := range errs {
-		wg.Go(func() { errs[i] = db.Write(ctx, put(fmt.Sprint("k", i))) })
-	}
+	wait := writeAll(ctx, db, 200, key)
 	synctest.Wait()
 	cancel()
 	synctest.Wait()
 	release()
-	wg.Wait()
-	done := 0
+	done, errs := 0, wait()
 	for i, err := range errs {
 		if err == nil {
 			done++
@@ -331,7 +274,6 @@ func leaveFullQueue(t *testing.T) {
 func TestWriteRefused(t *testing.T) {
 	t.Parallel()
 	t.Run("by a read-only database", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		storetest.OpenConfig(t, store.Config{Path: path})
 		db := storetest.OpenConfig(t, store.Config{Path: path, ReadOnly: true})
@@ -343,22 +285,16 @@ func TestWriteRefused(t *testing.T) {
 		}
 	})
 	t.Run("while another process holds the database too long", func(t *testing.T) {
-		t.Parallel()
 		path := filepath.Join(t.TempDir(), "a.db")
 		one := storetest.OpenConfig(t, store.Config{Path: path})
 		two := storetest.OpenConfig(t, store.Config{Path: path, BusyTimeout: time.Millisecond})
-		err := one.Write(t.Context(), func(*store.Tx) error {
+		noErr(t, one.Write(t.Context(), func(*store.Tx) error {
 			if err := two.Write(t.Context(), put("k")); !errors.Is(err, store.ErrBusy) || store.Fatal(err) {
 				return fmt.Errorf("got %w, want ErrBusy, not fatal", err)
 			}
 			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
-		if err := two.Write(t.Context(), put("k")); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
+		}))
+		noErr(t, two.Write(t.Context(), put("k"))) // afterwards
 	})
 }
 
@@ -367,36 +303,28 @@ func TestWriteRefused(t *testing.T) {
 func fullBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, release := held(t)
-		errs := make([]error, 40)
-		var wg sync.WaitGroup
-		for i := range errs {
-			wg.Go(func() {
-				errs[i] = db.Write(t.Context(), func(tx *store.Tx) error {
-					if i%10 == 5 {
-						var n int
-						if err := tx.Get("PRAGMA max_page_count = 1", nil, &n); err != nil {
-							return err
-						}
+		wait := writeAll(t.Context(), db, 40, func(i int) func(*store.Tx) error {
+			return func(tx *store.Tx) error {
+				if n := 0; i%10 == 5 {
+					if err := tx.Get("PRAGMA max_page_count = 1", nil, &n); err != nil {
+						return err
 					}
-					_, err := tx.Exec(putMeta, fmt.Sprintf("k%02d", i), strings.Repeat("v", 9000))
-					return err
-				})
-			})
-		}
+				}
+				_, err := tx.Exec(putMeta, fmt.Sprintf("k%02d", i), strings.Repeat("v", 9000))
+				return err
+			}
+		})
 		synctest.Wait()
 		release()
-		wg.Wait()
 		failed := 0
-		for i, err := range errs {
+		for i, err := range wait() {
 			if err != nil {
 				failed++
 			}
 			if err != nil && !errors.Is(err, store.ErrDiskFull) {
 				t.Errorf("job %d: %v, want nil or ErrDiskFull", i, err)
 			}
-			if there := metaKeys(t, db, fmt.Sprintf("k%02d", i)) == 1; there != (err == nil) {
-				t.Errorf("job %d said %v, its row is there: %v", i, err, there)
-			}
+			storetest.Equal(t, metaKeys(t, db, fmt.Sprintf("k%02d", i)) == 1, err == nil, "there is the row of job", i, "which said", err)
 		}
 		if failed == 0 {
 			t.Error("nothing failed: the file was never full")
@@ -418,10 +346,6 @@ func TestPanic(t *testing.T) {
 		t.Errorf("got %v, want the panic as an error that is not fatal", err)
 	}
 	noErr(t, db.Write(t.Context(), put("after")))
-	if n := metaKeys(t, db, "panicked"); n != 0 {
-		t.Error("what the function wrote before it panicked is there")
-	}
-	if n := metaKeys(t, db, "after"); n != 1 {
-		t.Error("the writer does not go on")
-	}
+	storetest.Equal(t, metaKeys(t, db, "panicked"), 0, "what the function wrote before it panicked is there")
+	storetest.Equal(t, metaKeys(t, db, "after"), 1, "the writer does not go on")
 }

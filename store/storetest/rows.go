@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -51,6 +53,14 @@ func Equal[T comparable](t Tester, got, want T, words ...any) {
 	}
 }
 
+// Diff compares values of any type as Equal does.
+func Diff[T any](t Tester, got, want T, words ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s(-want +got)\n%s", fmt.Sprintln(words...), diff)
+	}
+}
+
 // Same compares rows with those that are wanted.
 func Same(t Tester, what string, got, want []string) {
 	t.Helper()
@@ -85,18 +95,14 @@ func TableOf(t Tester, db *store.DB, separator, null, query string, args ...any)
 	}
 	defer func() { _ = rs.Close() }()
 	cols, err := rs.Columns()
-	if err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	NoError(t, err)
 	var out []string
 	for rs.Next() {
 		cells, into := make([]sql.NullString, len(cols)), make([]any, len(cols))
 		for i := range cells {
 			into[i] = &cells[i]
 		}
-		if err := rs.Scan(into...); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
+		NoError(t, rs.Scan(into...))
 		row := make([]string, len(cols))
 		for i, c := range cells {
 			if row[i] = c.String; !c.Valid {
@@ -105,26 +111,21 @@ func TableOf(t Tester, db *store.DB, separator, null, query string, args ...any)
 		}
 		out = append(out, strings.Join(row, separator))
 	}
-	if err := rs.Err(); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
+	NoError(t, rs.Err())
 	return out
 }
 
 // Execute runs statements that write, in one transaction.
 func Execute(t Tester, db *store.DB, queries ...string) {
 	t.Helper()
-	err := db.Write(context.Background(), func(tx *store.Tx) error {
+	NoError(t, db.Write(context.Background(), func(tx *store.Tx) error {
 		for _, q := range queries {
 			if _, err := tx.Exec(q); err != nil {
 				return fmt.Errorf("%s: %w", q, err)
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	}))
 }
 
 var numbered = regexp.MustCompile(`\?(\d+)`)
@@ -143,21 +144,15 @@ func Parameters(query string) int {
 func Explain(t *testing.T, pool *sql.DB, query string, args []any) (lines []string) {
 	t.Helper()
 	rows, err := pool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, err)
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var id, parent, unused int
 		var line string
-		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
-			t.Fatal(err)
-		}
+		NoError(t, rows.Scan(&id, &parent, &unused, &line))
 		lines = append(lines, line)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	NoError(t, rows.Err())
 	return lines
 }
 

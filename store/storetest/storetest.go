@@ -23,9 +23,7 @@ import (
 func Schema(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
 			break
@@ -36,9 +34,7 @@ func Schema(tb testing.TB) string {
 		dir = filepath.Dir(dir)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "schema.sql"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	NoError(tb, err)
 	return string(text)
 }
 
@@ -57,11 +53,7 @@ func OpenConfig(tb testing.TB, cfg store.Config) *store.DB {
 	}
 	db, err := store.Open(tb.Context(), cfg)
 	NoError(tb, err)
-	tb.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	tb.Cleanup(func() { NoError(tb, db.Close()) })
 	return db
 }
 
