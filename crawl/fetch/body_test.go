@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -88,7 +89,6 @@ func TestEncodings(t *testing.T) {
 	} {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
-				t.Parallel()
 				s := newSite(t, noRobots(), sends(tt.encoding, tt.wire, chunked))
 				from := ""
 				for range 3 { // with pooled decoders too
@@ -100,9 +100,7 @@ func TestEncodings(t *testing.T) {
 					if !bytes.Equal(r.Body, tt.want) {
 						t.Errorf("got %d bytes, want %d", len(r.Body), len(tt.want))
 					}
-					if r.WireBytes != int64(len(tt.wire)) {
-						t.Errorf("wire bytes %d, want %d", r.WireBytes, len(tt.wire))
-					}
+					storetest.Equal(t, r.WireBytes, int64(len(tt.wire)), "wire bytes")
 					r.Release()
 				}
 			})
@@ -125,9 +123,7 @@ func TestKeepAliveAfterError(t *testing.T) {
 	for range 3 {
 		_ = s.failure(t, "/")
 	}
-	if len(from) != 1 {
-		t.Errorf("%d connections", len(from))
-	}
+	storetest.Equal(t, len(from), 1, "connections")
 }
 
 func TestBodyFailures(t *testing.T) {
@@ -164,7 +160,6 @@ func TestBodyFailures(t *testing.T) {
 	} {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
-				t.Parallel()
 				s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, sends(tt.encoding, tt.wire, chunked))
 				e := s.failure(t, "/")
 				if !errors.Is(e, tt.want) || e.Class != tt.class || e.Code() != tt.code || e.Retryable() != tt.retryable || e.Status != 200 {
@@ -185,9 +180,7 @@ func TestBodyAtTheCap(t *testing.T) {
 	body := htmlPage(limit)[:limit]
 	for _, enc := range []string{"", "gzip", "zstd", "br"} {
 		s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, sends(enc, compress(t, enc, body), false))
-		if got := s.page(t, "/"); got != string(body) {
-			t.Errorf("%q: %d bytes", enc, len(got))
-		}
+		storetest.Equal(t, s.page(t, "/") == string(body), true, "all of the body by", enc)
 	}
 }
 
@@ -204,7 +197,6 @@ func TestErrorPageBody(t *testing.T) {
 		{"wrong charset", "", []byte("\xff\xfe\xfd caf\xe9")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			s := newSite(t, Config{IgnoreRobots: true, MaxBody: 1 << 20}, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", tt.encoding)
 				w.WriteHeader(http.StatusBadGateway)
@@ -276,7 +268,6 @@ func TestCharset(t *testing.T) {
 		{"nothing", "", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", tt.contentType)
 				_, _ = io.WriteString(w, tt.body)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -112,9 +113,7 @@ func TestChallenge(t *testing.T) {
 		{"a redirect", 301, none, "_cf_chl_opt", ""},
 		{"nothing", 200, none, "", ""},
 	} {
-		if got := challenge(tt.status, tt.header, []byte(tt.body)); got != tt.want {
-			t.Errorf("%s: vendor %q, want %q", tt.name, got, tt.want)
-		}
+		storetest.Equal(t, challenge(tt.status, tt.header, []byte(tt.body)), tt.want, "vendor", tt.name)
 	}
 }
 
@@ -131,7 +130,6 @@ func TestChallengeIsABlock(t *testing.T) {
 		{"202 challenge", "x-amzn-waf-action", "challenge", "", 202},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set(tt.header, tt.value)
 				w.Header().Set("Content-Encoding", "gzip")
@@ -142,9 +140,7 @@ func TestChallengeIsABlock(t *testing.T) {
 			if e.Class != yp.ClassChallenge || e.Code() != yp.CodeBlockedProxy || !errors.Is(e, ErrChallenge) || e.Retryable() || e.Status != tt.status {
 				t.Errorf("error %v", e)
 			}
-			if e.RetryAfter != 0 {
-				t.Errorf("a challenge is no rate limit: hold of %s", e.RetryAfter)
-			}
+			storetest.Equal(t, e.RetryAfter, 0, "hold of a challenge, which is no rate limit")
 		})
 	}
 }
@@ -159,9 +155,7 @@ func FuzzChallenge(f *testing.F) {
 		if got != "" && status >= 300 && status < 400 && challengeHeader(status, h) == "" && find(asTitle, skim([]byte(body), false).title) == "" {
 			t.Errorf("a redirect is %q", got)
 		}
-		if again := challenge(status, h, []byte(body)); again != got {
-			t.Errorf("%q, then %q", got, again)
-		}
+		storetest.Equal(t, challenge(status, h, []byte(body)), got, "the same again")
 		// Large pages are judged by their start alone.
 		if page := body + strings.Repeat(" ", smallPage); ordinary(status) &&
 			challenge(status, h, []byte(page)) != challenge(status, h, []byte(page+"_cf_chl_opt px-captcha <title>Just a moment...</title>")) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -69,12 +70,8 @@ func TestHostKey(t *testing.T) {
 		"Acme.com": "acme.com", "acme.com:80": "acme.com", "acme.com:443": "acme.com", "acme.com.": "acme.com",
 		"acme.com:8080": "acme.com:8080", "[::1]:80": "[::1]", "[::1]:8080": "[::1]:8080", "münchen.de": "xn--mnchen-3ya.de",
 	} {
-		if got := keyOf(host); got != want {
-			t.Errorf("%s: %s, want %s", host, got, want)
-		}
-		if again := keyOf(want); again != want {
-			t.Errorf("%s: not stable: %s", want, again)
-		}
+		storetest.Equal(t, keyOf(host), want, host)
+		storetest.Equal(t, keyOf(want), want, "again", want)
 	}
 }
 
@@ -157,9 +154,7 @@ func TestRedirects(t *testing.T) {
 			t.Errorf("hop %d: observed %+v", i, o)
 		}
 	}
-	if len(seen) != 6 {
-		t.Errorf("%d requests", len(seen))
-	}
+	storetest.Equal(t, len(seen), 6, "requests")
 	for _, tt := range []struct {
 		path string
 		want error

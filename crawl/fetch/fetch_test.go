@@ -154,9 +154,7 @@ func TestPage(t *testing.T) {
 	if string(r.Body) != "<p>hello</p>" || r.Status != 200 || r.WireBytes != 12 || r.Header.Get("X-Kept") != "yes" {
 		t.Errorf("response %+v", r)
 	}
-	if got := r.URL.String(); got != s.URL+"/a?b=c" {
-		t.Errorf("final URL %s", got)
-	}
+	storetest.Equal(t, r.URL.String(), s.URL+"/a?b=c", "final URL")
 	r.Release()
 	r.Release() // harmless
 	if r.Body != nil {
@@ -200,7 +198,6 @@ func TestStatus(t *testing.T) {
 		{522, long, yp.ClassHTTP5xx, yp.CodeNetworkError, true},
 	} {
 		t.Run(fmt.Sprintf("%d of %d bytes", tt.status, len(tt.body)), func(t *testing.T) {
-			t.Parallel()
 			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tt.status)
 				_, _ = io.WriteString(w, tt.body)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -76,9 +77,7 @@ func TestMaxHold(t *testing.T) {
 			if want := "fetch http://acme.com/a: rate_limited: the host allows no request yet: penalty (retry after 1m0s)"; e.Error() != want {
 				t.Errorf("text %q", e)
 			}
-			if time.Since(s.start) != 0 {
-				t.Errorf("returned after %s", time.Since(s.start))
-			}
+			storetest.Equal(t, time.Since(s.start), 0, "returned after")
 			s.expect(t)
 			time.Sleep(2 * tt.hold)
 			s.expect(t) // and nothing is sent later
@@ -133,9 +132,7 @@ func TestHoldComesWhileWaiting(t *testing.T) {
 			} else {
 				s.expect(t, "0s /a", "3h20m0s /b")
 			}
-			if patient != 1 {
-				t.Error("nobody waited")
-			}
+			storetest.Equal(t, patient, 1, "who waited")
 		})
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 // Each profile is one that somebody could have, and no two are one.
@@ -83,9 +85,7 @@ func TestIdentityHeaders(t *testing.T) {
 			}
 		}
 	}
-	if n := len(Honest("").inTheClear()); n != 4 {
-		t.Errorf("honest: %d headers in the clear", n)
-	}
+	storetest.Equal(t, len(Honest("").inTheClear()), 4, "honest headers in the clear")
 }
 
 // A browser's identity is bound by the rules for our own name.

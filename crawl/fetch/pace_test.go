@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 func limiterOf(cfg Config) *hostLimiter {
@@ -26,9 +28,7 @@ func enterAt(t *testing.T, ts *hostLimiter, start time.Time) time.Duration {
 // startsAt takes a turn that must begin then, counted from start.
 func startsAt(t *testing.T, ts *hostLimiter, start time.Time, want time.Duration) {
 	t.Helper()
-	if at := enterAt(t, ts, start); at != want {
-		t.Errorf("started at %s, want %s", at, want)
-	}
+	storetest.Equal(t, enterAt(t, ts, start), want, "started at")
 }
 
 // wait is for how long somebody waits, and for what.
@@ -41,9 +41,7 @@ func waitOf(long time.Duration, why string) wait { return wait{long, why} }
 
 func wantWait(t *testing.T, got, want wait) {
 	t.Helper()
-	if got != want {
-		t.Errorf("waits %+v, want %+v", got, want)
-	}
+	storetest.Equal(t, got, want, "waits")
 }
 
 // counts tells how many wait and how many are in flight.
@@ -70,9 +68,7 @@ func TestStarts(t *testing.T) {
 			ts := limiterOf(Config{DelayMin: tt.delay})
 			start := time.Now()
 			for i, want := range tt.want {
-				if at := enterAt(t, ts, start); at != want {
-					t.Errorf("start %d at %s, want %s", i, at, want)
-				}
+				storetest.Equal(t, enterAt(t, ts, start), want, "start at", i)
 				time.Sleep(tt.takes)
 				ts.leave()
 			}
@@ -332,13 +328,9 @@ func TestTurnsAreAskedFor(t *testing.T) {
 			tt.cfg.Turns = turns
 			ts := limiterOf(tt.cfg)
 			ts.setDelay(tt.slow, "")
-			if at := enterAt(t, ts, time.Now()); at != 0 {
-				t.Errorf("started after %s", at)
-			}
+			storetest.Equal(t, enterAt(t, ts, time.Now()), 0, "started after")
 			ts.leave()
-			if !slices.Equal(turns.asked, tt.want) {
-				t.Errorf("asked for %s, want %s", turns.asked, tt.want)
-			}
+			storetest.Diff(t, turns.asked, tt.want, "asked for")
 		})
 	}
 	inBubble(t, "for robots.txt, redirects and a Crawl-delay", func(t *testing.T) {
@@ -352,9 +344,7 @@ func TestTurnsAreAskedFor(t *testing.T) {
 			}
 		})
 		noErr(t, s.get(t.Context(), "/a"))
-		if want := []time.Duration{time.Second, 5 * time.Second, 5 * time.Second}; !slices.Equal(turns.asked, want) {
-			t.Errorf("asked for %s, want %s", turns.asked, want)
-		}
+		storetest.Diff(t, turns.asked, []time.Duration{time.Second, 5 * time.Second, 5 * time.Second}, "asked for")
 	})
 }
 

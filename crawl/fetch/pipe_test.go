@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 // pipeSite is a web server without a network, for tests in a synctest bubble:
@@ -83,9 +83,7 @@ func (s *pipeSite) expect(t *testing.T, want ...string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Equal(s.hits, want) {
-		t.Errorf("requests\n%s\nwant\n%s", strings.Join(s.hits, "\n"), strings.Join(want, "\n"))
-	}
+	storetest.Diff(t, s.hits, want, "requests")
 }
 
 // bubble runs a test with a clock of its own, beside others.

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 // poolOf makes a pool with n proxies that nobody asks, and a clock.
@@ -164,9 +166,7 @@ func TestTakeSpreads(t *testing.T) {
 		s := p.take(t)
 		order = append(order, number(s))
 		names[s.Identity()] = true
-		if s.Via() != ViaProxy {
-			t.Errorf("via %s", s.Via())
-		}
+		storetest.Equal(t, s.Via(), ViaProxy, "via")
 	}
 	first := p.take(t)
 	p.rest(p.take(t))

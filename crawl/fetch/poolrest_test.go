@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -89,9 +88,7 @@ func TestUpdate(t *testing.T) {
 				t.Errorf("took %v", s)
 			}
 		}
-		if p.Active() != 1 {
-			t.Errorf("%d active", p.Active())
-		}
+		storetest.Equal(t, p.Active(), 1, "active")
 	})
 	t.Run("all gone", func(t *testing.T) {
 		p := newPoolOf(t, PolicyRequire, 1)
@@ -146,9 +143,7 @@ func TestUpdate(t *testing.T) {
 		p.rest(s)
 		p.Update(p.as(nil, 1)) // an operator has enabled it
 		p.Report(s, errBroken)
-		if p.Active() != 1 {
-			t.Error("it rests on, or is on probation")
-		}
+		storetest.Equal(t, p.Active(), 1, "active: it neither rests on nor is on probation")
 	})
 	t.Run("without a policy", func(t *testing.T) {
 		p := newPoolOf(t, PolicyOff, 0)
@@ -177,7 +172,5 @@ func TestChanged(t *testing.T) {
 		{ID: 1, Successes: 1},
 		{ID: 1, Failures: 1, Consecutive: 10, CooldownUntil: p.now.Add(ProxyRest), LastError: "timeout"},
 	}
-	if diff := cmp.Diff(want, []ProxyState{p.changes[0], p.changes[1], p.changes[11]}); diff != "" {
-		t.Error(diff)
-	}
+	storetest.Diff(t, []ProxyState{p.changes[0], p.changes[1], p.changes[11]}, want)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"ypcrawl/store/storetest"
 )
 
 func TestParseProxy(t *testing.T) {
@@ -80,9 +80,7 @@ func TestParseProxies(t *testing.T) {
 	want := []string{
 		"http://proxy.com:1 http://proxy.com:1", "socks5://scout:pw@b.com:1080 socks5://scout:xxxxx@b.com:1080", "https://d.com:443 https://d.com:443",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	storetest.Diff(t, got, want)
 	list, err = ParseProxies(strings.NewReader("a.com:1\nftp://scout:" + "hunter2@b.com\n\nhttp://scout:hunt/er2@c.com\nd.com:1"))
 	if len(list) != 2 || !errors.Is(err, ErrBadProxy) || !strings.Contains(err.Error(), "line 2: ") || !strings.Contains(err.Error(), "line 4: ") || strings.Contains(err.Error(), "hunt") {
 		t.Errorf("%v, %v", list, err)
@@ -131,9 +129,7 @@ func FuzzParseProxy(f *testing.F) {
 		if _, ok := u.User.Password(); ok {
 			without := *u
 			without.User = url.UserPassword(u.User.Username(), "xxxxx")
-			if name != without.String() {
-				t.Errorf("%q: the name %q has more than %q", text, name, without.String())
-			}
+			storetest.Equal(t, name, without.String(), "the name of", text)
 		} else if name != u.String() {
 			t.Errorf("%q: name %q of %q", text, name, u)
 		}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -260,9 +261,7 @@ func TestRobotsBehindBrokenProxy(t *testing.T) {
 		if _, err := fetchVia(t, c, session(t, c, good), site, "/a"); err != nil {
 			t.Errorf("%d: through a good proxy: %v", code, err)
 		}
-		if hits := site.seen(); !slices.Equal(hits, []string{"/a", "/robots.txt"}) {
-			t.Errorf("%d: hits %v", code, hits)
-		}
+		storetest.Diff(t, site.seen(), []string{"/a", "/robots.txt"}, "hits", code)
 	}
 }
 
@@ -294,9 +293,7 @@ func TestRobotsAskedAgainOnesOwnWay(t *testing.T) {
 	if e := asError(t, <-first); !e.Proxy {
 		t.Errorf("first: %v", e)
 	}
-	if err := <-second; err != nil {
-		t.Errorf("second: %v", err)
-	}
+	noErr(t, <-second)
 }
 
 // The password is nowhere: not in errors, sessions, observations, nor in a log

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -79,7 +80,6 @@ func TestRobotsAnswer(t *testing.T) {
 		{"breaks off", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }, ErrRobotsUnavailable},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			s := newSite(t, Config{}, script(tt.answer))
 			r, err := s.get(t, "/a")
 			if tt.want == nil {
@@ -115,7 +115,6 @@ func TestRobotsCutShort(t *testing.T) {
 		{"206", strings.Replace(head, "200 OK", "206 Partial Content", 1) + fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(half), half)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
 			rules, page := robotsThatBreakOff(t, tt.answer)
 			c := newClient(t, patiently(Config{}))
 			if e := mustFail(t, c, Request{URL: rules + "/a"}); !errors.Is(e, ErrRobotsUnavailable) || !e.Retryable() || e.RetryAfter <= 0 {
@@ -127,7 +126,6 @@ func TestRobotsCutShort(t *testing.T) {
 		})
 	}
 	t.Run("a 404 that breaks off is one", func(t *testing.T) {
-		t.Parallel()
 		rules, pages := robotsThatBreakOff(t, "HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n<html>")
 		c := newClient(t, patiently(Config{}))
 		_, err := c.Get(t.Context(), Request{URL: rules + "/a"})
@@ -233,9 +231,7 @@ func TestRobotsFetchedOnce(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
-	if robots.Load() != 1 {
-		t.Errorf("robots.txt was fetched %d times", robots.Load())
-	}
+	storetest.Equal(t, robots.Load(), 1, "requests for robots.txt")
 }
 
 func TestRobotsCachedForADay(t *testing.T) {
@@ -256,9 +252,7 @@ func TestRobotsCachedForADay(t *testing.T) {
 			}
 		}
 		time.Sleep(robotsStale)
-		if err := s.get(ctx, "/a"); err != nil {
-			t.Errorf("once renewed: %v", err)
-		}
+		noErr(t, s.get(ctx, "/a")) // once renewed
 		s.expect(t, "0s /robots.txt", "0s /a", "0s /a", "24h0m0s /robots.txt", "48h0m0s /robots.txt", "48h10m0s /robots.txt", "48h10m0s /a")
 	})
 }

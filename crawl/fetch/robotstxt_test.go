@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 func TestRobotsRules(t *testing.T) {
@@ -64,9 +66,7 @@ func TestRobotsRules(t *testing.T) {
 	} {
 		u, err := url.Parse("https://acme.com" + tt.path)
 		noErr(t, err)
-		if got := parseRobots([]byte(tt.robots), "ypcrawl").allowed(u); got != tt.want {
-			t.Errorf("%s: %s allowed: %v, want %v, by\n%.300s", tt.name, tt.path, got, tt.want, tt.robots)
-		}
+		storetest.Equal(t, parseRobots([]byte(tt.robots), "ypcrawl").allowed(u), tt.want, "allowed", tt.name, tt.path)
 	}
 }
 
@@ -93,9 +93,7 @@ func TestCrawlDelay(t *testing.T) {
 		{"a word", "User-agent: *\nCrawl-delay: slow", 0},
 		{"before any agent", "Crawl-delay: 5\nUser-agent: *\nDisallow: /a", 0},
 	} {
-		if got := parseRobots([]byte(tt.robots), "ypcrawl").crawlDelay; got != tt.want {
-			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
-		}
+		storetest.Equal(t, parseRobots([]byte(tt.robots), "ypcrawl").crawlDelay, tt.want, tt.name)
 	}
 }
 
@@ -103,9 +101,7 @@ func TestProductToken(t *testing.T) {
 	for ua, want := range map[string]string{
 		"ypcrawl": "ypcrawl", "ypcrawl/1.0 (+https://a.com)": "ypcrawl", "my_bot-x 2": "my_bot-x", "": "", "2bot": "",
 	} {
-		if got := productToken(ua); got != want {
-			t.Errorf("%q: %q, want %q", ua, got, want)
-		}
+		storetest.Equal(t, productToken(ua), want, ua)
 	}
 }
 

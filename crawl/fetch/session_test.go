@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
@@ -61,17 +62,13 @@ func TestEveryByteThroughTheProxy(t *testing.T) {
 				}
 			})
 			want := []string{"/0", "/1", "/2", "/3", "/4", "/5", "/moved", "/robots.txt", "/robots.txt"}
-			if hits := site.seen(); !slices.Equal(hits, want) {
-				t.Errorf("user %q: hits %v", user, hits)
-			}
+			storetest.Diff(t, site.seen(), want, "hits of user", user)
 			for _, o := range seen {
 				if o.Proxy != s.Proxy() || o.Via != ViaProxy || o.Identity != "honest" || o.ProxyFailed || o.Status >= 400 {
 					t.Errorf("observed %+v", o)
 				}
 			}
-			if len(seen) != len(want) {
-				t.Errorf("observed %d requests, the host %d", len(seen), len(want))
-			}
+			storetest.Equal(t, len(seen), len(want), "observed requests, beside the host's")
 		}
 	})
 }
@@ -101,9 +98,7 @@ func TestWhatTheProxyIsAsked(t *testing.T) {
 			t.Errorf("asked %v on %d connections, want %q on one", p.asked, p.accepted, want)
 		}
 		for _, agent := range p.agents {
-			if agent != "ypcrawl/1.0" {
-				t.Errorf("User-Agent %q", agent)
-			}
+			storetest.Equal(t, agent, "ypcrawl/1.0", "User-Agent")
 		}
 	})
 }
@@ -139,9 +134,7 @@ func TestDirectSessions(t *testing.T) {
 				t.Errorf("%s: observed %+v", tt.name, o)
 			}
 		}
-		if len(seen) != 2 {
-			t.Errorf("%s: observed %d requests", tt.name, len(seen))
-		}
+		storetest.Equal(t, len(seen), 2, "observed requests", tt.name)
 	}
 	want := http.Header{
 		"User-Agent": {"ypcrawl"}, "Accept-Encoding": {acceptEncoding}, "Accept-Language": {"en-US,en;q=0.8"},
@@ -204,13 +197,9 @@ func TestSessionClose(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 		close(release)
-		if err := <-done; err != nil {
-			t.Errorf("under way: %v", err)
-		}
+		noErr(t, <-done) // under way
 		p.until(0)
-		if len(c.sessions) != 0 {
-			t.Errorf("%d sessions are still known", len(c.sessions))
-		}
+		storetest.Equal(t, len(c.sessions), 0, "sessions are still known")
 	})
 }
 
@@ -290,9 +279,7 @@ func TestCookiesAreBounded(t *testing.T) {
 	for range maxCookies + 20 {
 		mustGet(t, s.client, Request{URL: s.URL, Session: browser})
 	}
-	if sent != maxCookies {
-		t.Errorf("%d cookies sent", sent)
-	}
+	storetest.Equal(t, sent, maxCookies, "cookies sent")
 }
 
 // What a proxy sets with its refusal is no cookie of the site.
