@@ -46,9 +46,7 @@ func (p *tape) want(t *testing.T, want ...string) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !slices.Equal(p.lines, want) {
-		t.Errorf("the pacer was told\n %q, want\n %q", p.lines, want)
-	}
+	storetest.Diff(t, p.lines, want, "the pacer was told")
 	p.lines = nil
 }
 
@@ -354,9 +352,7 @@ func TestHoldIsReplaced(t *testing.T) {
 	other.see(t, 1, Seen{HostFault: true, RetryAfter: 10 * time.Second})
 	ok(t, p.hosts.Refresh(t.Context()))
 	p.want(t, "a hold 10s Retry-After")
-	if len(p.released) != 1 {
-		t.Errorf("released %q", p.released)
-	}
+	storetest.Equal(t, len(p.released), 1, "released", p.released)
 }
 
 // TestHostsOfTwoProcesses: what one process has met, the other keeps to.

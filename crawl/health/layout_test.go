@@ -48,9 +48,7 @@ func TestLayoutThresholds(t *testing.T) {
 				at = i + 1
 			}
 		}
-		if at != c.want {
-			t.Errorf("%s: alarm at page %d, want %d", c.name, at, c.want)
-		}
+		storetest.Equal(t, at, c.want, "alarm at page", c.name)
 	}
 }
 
@@ -244,13 +242,9 @@ func TestLayoutWrites(t *testing.T) {
 	l, err := New(db).Layout(t.Context(), demo)
 	ok(t, err)
 	feed(t, l, 200, true)
-	if writes != 0 {
-		t.Errorf("%d writes for 200 pages", writes)
-	}
+	storetest.Equal(t, writes, 0, "writes for 200 pages")
 	_, err = l.Unknown(t.Context(), "no list")
 	ok(t, err)
 	feed(t, l, 200, true)
-	if writes != 2 {
-		t.Errorf("%d writes for a strike and 200 good pages, want 2", writes)
-	}
+	storetest.Equal(t, writes, 2, "writes for a strike and 200 good pages")
 }

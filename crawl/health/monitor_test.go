@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -57,29 +58,23 @@ func TestQueryPlans(t *testing.T) {
 		{"next requests", nextRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>?)", false},
 		{"prune requests", pruneRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
 		{"prune attempts", pruneAttempts, "SEARCH crawl_attempts USING COVERING INDEX crawl_attempts_by_end (finished_at<?)", false},
+		{
+			"prune attempts that went well",
+			`SELECT id FROM crawl_attempts WHERE finished_at < ? AND error_code IN ('SUCCESS', 'NO_LISTINGS') ORDER BY finished_at LIMIT 500`,
+			"COVERING INDEX crawl_attempts_by_end", true,
+		},
 		{"prune workers", pruneWorkers, "SEARCH r USING INTEGER PRIMARY KEY", false},
 		{"hosts", selectHosts, "SEARCH hosts USING PRIMARY KEY (source_id=?)", true},
 		{"shares", selectShares, "SEARCH field_shares USING PRIMARY KEY (source_id=?)", true},
 		{"profile", selectProfile, "SEARCH p USING INTEGER PRIMARY KEY", false},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			var plan []string
-			for _, line := range table(t, w.db, "EXPLAIN QUERY PLAN "+literal(c.query)) {
-				fields := strings.SplitN(line, "|", 4)
-				plan = append(plan, fields[len(fields)-1])
-			}
-			all := strings.Join(plan, "\n")
-			if !strings.Contains(all, c.want) {
-				t.Errorf("the plan lacks %q:\n%s", c.want, all)
-			}
-			if scanned.MatchString(all) {
-				t.Errorf("reads a whole table:\n%s", all)
-			}
-			if n := strings.Count(all, "SEARCH") + strings.Count(all, "SCAN"); c.only && n != 1 {
-				t.Errorf("reads more than that:\n%s", all)
-			}
-		})
+		all := strings.Join(storetest.Explain(t, w.db.Read(), literal(c.query), nil), "\n")
+		if !strings.Contains(all, c.want) {
+			t.Errorf("%s: the plan lacks %q:\n%s", c.name, c.want, all)
+		}
+		if n := strings.Count(all, "SEARCH") + strings.Count(all, "SCAN"); scanned.MatchString(all) || c.only && n != 1 {
+			t.Errorf("%s: reads a whole table, or more than that:\n%s", c.name, all)
+		}
 	}
 }
 

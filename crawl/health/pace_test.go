@@ -48,9 +48,7 @@ func TestNextDelay(t *testing.T) {
 func TestPenalty(t *testing.T) {
 	want := []time.Duration{0, 0, 30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 30 * time.Minute, 30 * time.Minute}
 	for n, d := range want {
-		if got := Penalty(n); got != d {
-			t.Errorf("block %d: %s, want %s", n, got, d)
-		}
+		storetest.Equal(t, Penalty(n), d, "block", n)
 	}
 	for _, n := range []int{-1, 100, 1 << 40} {
 		if got := Penalty(n); got < 0 || got > MaxPenalty {
@@ -67,9 +65,7 @@ func take(t *testing.T, m *Monitor, host string, gap, want time.Duration) {
 	t.Helper()
 	wait, err := m.Take(t.Context(), host, gap)
 	ok(t, err)
-	if wait != want {
-		t.Errorf("%s: wait %s, want %s", host, wait, want)
-	}
+	storetest.Equal(t, wait, want, "wait", host)
 }
 
 // TestTake: of two processes on one file, one has the turn and the other waits for it,
@@ -185,9 +181,7 @@ func TestTakeTogether(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		if taken != 1 {
-			t.Errorf("%d turns were taken", taken)
-		}
+		storetest.Equal(t, taken, 1, "turns were taken")
 		w.clock.Move(2 * time.Second)
 	}
 }

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -135,16 +134,12 @@ func TestProbed(t *testing.T) {
 		want := inCooldown()
 		want.Status, want.Cooldown, want.UpdatedAt = Degraded, Cooldown, noon.Add(31*time.Minute)
 		want.FailingSince, want.QuarantineUntil = time.Time{}, time.Time{}
-		if d := cmp.Diff(want, p); d != "" {
-			t.Error(d)
-		}
+		storetest.Diff(t, p, want)
 		// The hour's failures are still there: it takes another 30 minutes of them.
 		p = step(t, p, forbidden, noon.Add(32*time.Minute), Failing, yp.ClassAuthError)
 		p = step(t, p, forbidden, noon.Add(61*time.Minute), Failing, yp.ClassAuthError)
 		p = step(t, p, forbidden, noon.Add(62*time.Minute), Quarantined, yp.ClassAuthError)
-		if p.Cooldown != Cooldown {
-			t.Errorf("the cooldown is %s, want %s again", p.Cooldown, Cooldown)
-		}
+		storetest.Equal(t, p.Cooldown, Cooldown, "the cooldown is")
 	})
 	t.Run("failures double the cooldown, at most to 6 hours", func(t *testing.T) {
 		p := inCooldown()
@@ -210,9 +205,7 @@ func TestBase(t *testing.T) {
 		{"pages that can't be parsed have no class", counts(100, 11, nil), Failing},
 		{"healthy comes before the dominant class", Counts{Samples1h: 25, OK1h: 25, Failures: classes{yp.ClassTLS: 5}}, Healthy},
 	} {
-		if got := c.c.Base(); got != c.want {
-			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
+		storetest.Equal(t, c.c.Base(), c.want, c.name)
 	}
 	// A class that is dominant takes 20 %, and the rate with it under 0.90; only what was
 	// parsed after all can leave it above.
@@ -221,9 +214,7 @@ func TestBase(t *testing.T) {
 		if slices.Contains([]yp.ErrorClass{yp.ClassTLS, yp.ClassDNS, yp.ClassAuthError, yp.ClassChallenge}, class) {
 			want = Failing
 		}
-		if got := (Counts{Samples1h: 25, OK1h: 24, Failures: classes{class: 5}}).Base(); got != want {
-			t.Errorf("dominant %s: %s, want %s", class, got, want)
-		}
+		storetest.Equal(t, (Counts{Samples1h: 25, OK1h: 24, Failures: classes{class: 5}}).Base(), want, "dominant", class)
 	}
 }
 
@@ -261,17 +252,13 @@ func TestBurst(t *testing.T) {
 		true:  {{10, 10}, {10, 1000}, {6, 20}, {9, 30}},
 	} {
 		for _, c := range all {
-			if got := (Counts{Limited10m: c[0], Samples10m: c[1]}).Burst(); got != want {
-				t.Errorf("%d of %d: %v, want %v", c[0], c[1], got, want)
-			}
+			storetest.Equal(t, (Counts{Limited10m: c[0], Samples10m: c[1]}).Burst(), want, c[0], c[1])
 		}
 	}
 }
 
 func TestLatency(t *testing.T) {
 	for samples, want := range map[int]time.Duration{0: 0, 4: 0, 5: 50, 19: 50, 20: 95, 1000: 95} {
-		if got := (Counts{Samples1h: samples, P50: 50, P95: 95}).Latency(); got != want {
-			t.Errorf("of %d samples %d counts, want %d", samples, got, want)
-		}
+		storetest.Equal(t, (Counts{Samples1h: samples, P50: 50, P95: 95}).Latency(), want, "latency of samples", samples)
 	}
 }

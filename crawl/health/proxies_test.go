@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 )
 
 const (
@@ -54,9 +53,7 @@ func TestProxies(t *testing.T) {
 			{ID: 10, URL: urlA, Name: nameA, Enabled: true},
 			{ID: 20, URL: urlB, Name: nameB, Enabled: true},
 		}
-		if d := cmp.Diff(want, []Proxy{a, b}); d != "" {
-			t.Error(d)
-		}
+		storetest.Diff(t, []Proxy{a, b}, want)
 	})
 	t.Run("disabled and removed", func(t *testing.T) {
 		t.Parallel()
@@ -167,7 +164,5 @@ func TestProxyUseThen(t *testing.T) {
 	if want := (ProxyUse{Successes: 1, Failures: 10, Consecutive: 10, CooldownUntil: noon, LastError: "first"}); got != want {
 		t.Errorf("got %+v", got)
 	}
-	if got := first.Then(ProxyUse{LastError: "second"}).LastError; got != "second" {
-		t.Errorf("the last error: %s", got)
-	}
+	storetest.Equal(t, first.Then(ProxyUse{LastError: "second"}).LastError, "second", "the last error")
 }

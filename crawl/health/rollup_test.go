@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/store"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -117,9 +118,7 @@ func TestCounts(t *testing.T) {
 			if c.want.Failures == nil {
 				c.want.Failures = classes{}
 			}
-			if d := cmp.Diff(c.want, w.counted(t, demo)); d != "" {
-				t.Error(d)
-			}
+			storetest.Diff(t, w.counted(t, demo), c.want)
 		})
 	}
 }
@@ -337,9 +336,7 @@ func TestProbeBegins(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := begun.Load(); n != 1 {
-			t.Errorf("%d probes began, want 1", n)
-		}
+		storetest.Equal(t, begun.Load(), 1, "probes began")
 	})
 	quarantined(t, "another after 5 minutes", func(t *testing.T, w *world) {
 		w.begin(t, true)
