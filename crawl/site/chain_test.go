@@ -8,6 +8,7 @@ import (
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl/site/region"
+	"ypcrawl/store/storetest"
 )
 
 // odd are selectors by which an element is asked for in other ways than those of the built-in source.
@@ -49,9 +50,7 @@ func TestChainEqualsCascadia(t *testing.T) {
 					continue
 				}
 				for i := range want {
-					if found[id][i] != want[i] {
-						t.Errorf("%s: %q: element %d differs", name, text, i)
-					}
+					storetest.Equal(t, found[id][i], want[i], "element of", name, text, i)
 				}
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -152,9 +153,7 @@ func TestSource(t *testing.T) {
 	t.Run("TargetURL", func(t *testing.T) {
 		const dir = "https://dir.example.com/us/c/auto-repair-service/"
 		for page, want := range map[int]string{0: dir + "1/saint-louis-mo?s=1", 1: dir + "1/saint-louis-mo?s=1", 2: dir + "2/saint-louis-mo?p=2&s=1"} {
-			if got := s.TargetURL(pl, page); got != want {
-				t.Errorf("page %d: got %s, want %s", page, got, want)
-			}
+			storetest.Equal(t, s.TargetURL(pl, page), want, "page", page)
 		}
 		if u, ok := s.SearchURL(pl, 1); ok {
 			t.Errorf("a search URL from nowhere: %s", u)
@@ -206,9 +205,7 @@ func TestSource(t *testing.T) {
 	})
 	t.Run("Builtins", func(t *testing.T) {
 		for _, name := range Builtins() {
-			if got := builtin(t, name).Name(); got != name {
-				t.Errorf("%s calls itself %s", name, got)
-			}
+			storetest.Equal(t, builtin(t, name).Name(), name, "calls itself")
 		}
 		if _, err := Builtin("../x"); !errors.Is(err, ErrNoSource) {
 			t.Errorf("got %v, want ErrNoSource", err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ypcrawl/crawl/site/region/regiontest"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -54,9 +55,7 @@ func TestDetailOutcomes(t *testing.T) {
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
 			}
-			if ok := p.Detail != nil && p.Detail.ID == "400001" && p.Detail.Name != ""; ok != (c.want == OK) {
-				t.Errorf("%v with %+v", p.Outcome, p.Detail)
-			}
+			storetest.Equal(t, p.Detail != nil && p.Detail.ID == "400001" && p.Detail.Name != "", c.want == OK, p.Outcome, p.Detail)
 		})
 	}
 	t.Run("FinalUnknown", func(t *testing.T) {
@@ -197,9 +196,7 @@ func TestDetailJSONLD(t *testing.T) {
 		if c.want != "" {
 			want = "https://x.com/" + c.want
 		}
-		if got := strings.Join(p.Detail.Social, " "); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
+		storetest.Equal(t, strings.Join(p.Detail.Social, " "), want, name)
 	}
 }
 

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -20,14 +19,14 @@ func resultsMain(x string) string {
 }
 
 // bothWays parses a page from its regions and, with a stray end tag, as a whole.
-func bothWays(t *testing.T, body string, check func(*testing.T, *Page)) {
+func bothWays(t *testing.T, name, body string, check func(*testing.T, *Page)) {
 	t.Helper()
 	for via, text := range map[string]string{"region": body, "whole": strings.Replace(body, "</body>", "</p></body>", 1)} {
-		p := parse(t, builtin(t, "yellowpages"), text, srp, 200)
-		if p.Via != via {
-			t.Errorf("%s: read by %s, want %s", via, p.Via, via)
-		}
-		check(t, p)
+		t.Run(name+", "+via, func(t *testing.T) {
+			p := parse(t, builtin(t, "yellowpages"), text, srp, 200)
+			storetest.Equal(t, p.Via, via, "read by")
+			check(t, p)
+		})
 	}
 }
 
@@ -45,20 +44,16 @@ func TestNextOutsidePagination(t *testing.T) {
 		"DisabledItem":    {`<div class="pagination"><ul><li class="next disabled"><a rel="next" href="?page=2">x</a></li></ul></div>`, ""},
 		"Pagination":      {`<div class="pagination"><a class="next" href="/springfield-il/plumber?page=2">x</a></div>`, "https://www.yellowpages.com/springfield-il/plumber?page=2"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWays(t, resultsMain(`<div class="organic">`+resultCard("")+`</div>`+c.link), func(t *testing.T, p *Page) {
-				if p.NextURL != c.want {
-					t.Errorf("got %q, want %q", p.NextURL, c.want)
-				}
-			})
-		})
-	}
-	t.Run("InCard", func(t *testing.T) {
-		bothWays(t, resultsMain(`<div class="organic">`+resultCard(`<a rel="nofollow next" href="/photos/2">more</a>`)+`</div>`), func(t *testing.T, p *Page) {
-			if p.NextURL != "" || len(p.Listings) != 1 {
-				t.Errorf("got %q, %d listings", p.NextURL, len(p.Listings))
+		bothWays(t, name, resultsMain(`<div class="organic">`+resultCard("")+`</div>`+c.link), func(t *testing.T, p *Page) {
+			if p.NextURL != c.want {
+				t.Errorf("got %q, want %q", p.NextURL, c.want)
 			}
 		})
+	}
+	bothWays(t, "InCard", resultsMain(`<div class="organic">`+resultCard(`<a rel="nofollow next" href="/photos/2">more</a>`)+`</div>`), func(t *testing.T, p *Page) {
+		if p.NextURL != "" || len(p.Listings) != 1 {
+			t.Errorf("got %q, %d listings", p.NextURL, len(p.Listings))
+		}
 	})
 }
 
@@ -66,10 +61,8 @@ func TestHeadLinkAtEnd(t *testing.T) {
 	for count, want := range map[string]string{"1-1 of 1": "", "1-1 of 2": "https://www.yellowpages.com/springfield-il/plumbers?page=2"} {
 		body := resultsMain(`<span class="showing-count">Showing ` + count + `</span><div class="organic">` + resultCard("") + `</div>`)
 		body = strings.Replace(body, "<title>", `<link rel="next" href="/springfield-il/plumbers?page=2"><title>`, 1)
-		bothWays(t, body, func(t *testing.T, p *Page) {
-			if p.NextURL != want {
-				t.Errorf("%s: got %q, want %q", count, p.NextURL, want)
-			}
+		bothWays(t, count, body, func(t *testing.T, p *Page) {
+			storetest.Equal(t, p.NextURL, want, count)
 		})
 	}
 }
@@ -79,9 +72,7 @@ func TestPageInPath(t *testing.T) {
 	const at = "https://www.yellowpages.com/springfield-il/plumbers/page-2"
 	for link, want := range map[string]string{"page-3": at[:len(at)-1] + "3", "page-1": "", "/reno-nv/plumbers/page-3": ""} {
 		p := parse(t, s, resultsMain(`<div class="organic">`+resultCard("")+`</div><a rel="next" href="`+link+`">x</a>`), at, 200)
-		if p.NextURL != want {
-			t.Errorf("%s: got %q, want %q", link, p.NextURL, want)
-		}
+		storetest.Equal(t, p.NextURL, want, link)
 	}
 }
 
@@ -110,14 +101,10 @@ func TestCardParts(t *testing.T) {
 		"TripAdvisorBox": {`<div class="ratings"><div data-tripadvisor="{}"><b class="count">(903)</b></div><span class="count">(7)</span></div>`, yp.Listing{ReviewCount: 7}},
 		"BesideRating":   {`<i class="result-rating"></i><span class="count">(9)</span>`, yp.Listing{ReviewCount: 9}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWays(t, resultsMain(`<div class="organic">`+resultCard(c.html)+`</div>`), func(t *testing.T, p *Page) {
-				l := p.Listings[0]
-				got := yp.Listing{Street: l.Street, City: l.City, State: l.State, PostalCode: l.PostalCode, ServiceArea: l.ServiceArea, Phone: l.Phone, ReviewCount: l.ReviewCount}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Error(diff)
-				}
-			})
+		bothWays(t, name, resultsMain(`<div class="organic">`+resultCard(c.html)+`</div>`), func(t *testing.T, p *Page) {
+			l := p.Listings[0]
+			got := yp.Listing{Street: l.Street, City: l.City, State: l.State, PostalCode: l.PostalCode, ServiceArea: l.ServiceArea, Phone: l.Phone, ReviewCount: l.ReviewCount}
+			storetest.Diff(t, got, c.want)
 		})
 	}
 }
@@ -134,7 +121,7 @@ func TestTotalsInGroups(t *testing.T) {
 		"1-1 of 1.108": 1108, "1-1 of 1 108": 1108, "1-1 of 1&nbsp;108": 1108, "1-1 of 1,108 results": 1108, "1-1 of 1.108.200": 1108200,
 		"1-1 of 53. 108 more": 53, "1-1 of 30 10 miles": 30,
 	} {
-		bothWays(t, resultsMain(`<span class="showing-count">Showing `+text+`</span><div class="organic">`+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
+		bothWays(t, text, resultsMain(`<span class="showing-count">Showing `+text+`</span><div class="organic">`+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
 			if p.SiteTotal != want || p.Missing != 0 {
 				t.Errorf("%s: got %d, %d missing; want %d", text, p.SiteTotal, p.Missing, want)
 			}
@@ -145,7 +132,7 @@ func TestTotalsInGroups(t *testing.T) {
 			t.Errorf("%s: %d announced, want %d", text, p.Announced, want)
 		}
 	}
-	bothWays(t, resultsMain(`<span class="showing-count">Showing 1.108-1.109 of 1.109</span><div class="organic">`+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
+	bothWays(t, "with thousands", resultsMain(`<span class="showing-count">Showing 1.108-1.109 of 1.109</span><div class="organic">`+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
 		if p.Missing != 1 || !p.atEnd {
 			t.Errorf("%d missing, at the end: %t; want 1, true", p.Missing, p.atEnd)
 		}

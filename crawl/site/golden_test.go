@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"ypcrawl/crawl/site/region/regiontest"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -97,7 +96,5 @@ func compareGolden(t *testing.T, file string, page golden) {
 	}
 	want, err := os.ReadFile(file)
 	noError(t, err)
-	if diff := gocmp.Diff(strings.TrimSpace(string(want)), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes the file anew)\n%s", file, diff)
-	}
+	storetest.Diff(t, string(got), strings.TrimSpace(string(want)), file, "(-update writes it anew)")
 }

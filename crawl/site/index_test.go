@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -119,22 +120,16 @@ func TestIndexLinks(t *testing.T) {
 		var got []string
 		for _, l := range x.Cities {
 			got = append(got, l.Address+"|"+l.Shown)
-			if l.State != "AZ" {
-				t.Errorf("%s: got %+v", name, l)
-			}
+			storetest.Equal(t, l.State, "AZ", name, l)
 		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
+		storetest.Equal(t, strings.Join(got, " "), c.want, name)
 	}
 	for name, body := range map[string]string{
 		"section.column":  `<section class="column"><a href="/a-az">A</a></section>`,
 		"ul.cities-list":  `<ul class="cities-list"><li><a href="/a-az">A</a></ul>`,
 		"damaged nesting": `<section class="column"><li><b><a href="/a-az">A</b><li></section></div></ul>`,
 	} {
-		if got := slugs(parseIndex(t, s, siteHTML(body), azIndex, 200, "AZ")); got != "a-az" {
-			t.Errorf("%s: got %q", name, got)
-		}
+		storetest.Equal(t, slugs(parseIndex(t, s, siteHTML(body), azIndex, 200, "AZ")), "a-az", name)
 	}
 }
 
@@ -171,9 +166,7 @@ func TestIndexPages(t *testing.T) {
 		"/s/{state_lower}/{letter}":     "/s/az/a /s/az/b",
 	} {
 		s := yellowWith(t, "base_url: https://x.example\nurls: {state_index: '"+text+"'}\nindex: {letters: ab}")
-		if got := strings.ReplaceAll(strings.Join(s.IndexPages("AZ"), " "), "https://x.example", ""); got != want {
-			t.Errorf("%s: got %s, want %s", text, got, want)
-		}
+		storetest.Equal(t, strings.ReplaceAll(strings.Join(s.IndexPages("AZ"), " "), "https://x.example", ""), want, text)
 	}
 }
 

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -29,9 +28,7 @@ func TestFillFromJSONLD(t *testing.T) {
 		page := siteHTML(card + c.script)
 		l := parse(t, s, page, srp, 200).Listings[0]
 		got := []string{l.Phone, l.PhoneE164, l.Street, l.City, l.State, l.PostalCode, strings.Join(l.Hours, ";")}
-		if diff := cmp.Diff([]string{"217-555-0301", "+12175550301", "1 Main St", "Springfield", "IL", "62701", c.hours}, got); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		storetest.Diff(t, got, []string{"217-555-0301", "+12175550301", "1 Main St", "Springfield", "IL", "62701", c.hours}, name)
 		checkResults(t, s, []byte(page))
 	}
 }

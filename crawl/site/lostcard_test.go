@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 var cardTag = regexp.MustCompile(`<(?:div|article|li) class="(?:result|srp-listing)[^>]*>`)
@@ -62,18 +64,16 @@ func TestLinksOutsideCards(t *testing.T) {
 		"NoBusiness":    {`<a class="business-name" href="/plumbers">All plumbers</a>`, 0},
 		"OtherHost":     {`<a class="business-name" href="https://other.example/x-il/mip/n-802">N802</a>`, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWays(t, resultsMain(`<div class="organic">`+resultCard("")+`</div>`+c.more), func(t *testing.T, p *Page) {
-				if p.Bad != c.bad || len(p.Listings) != 1 {
-					t.Errorf("%d bad, %d listings; want %d and 1", p.Bad, len(p.Listings), c.bad)
-				}
-			})
-			counted := `<span class="showing-count">Showing 1-2 of 2</span>`
-			bothWays(t, resultsMain(counted+`<div class="organic">`+resultCard("")+`</div>`+c.more), func(t *testing.T, p *Page) {
-				if p.Bad != 1 || p.Missing != 1 {
-					t.Errorf("of two that are counted: %d bad, %d missing; want 1 and 1", p.Bad, p.Missing)
-				}
-			})
+		bothWays(t, name, resultsMain(`<div class="organic">`+resultCard("")+`</div>`+c.more), func(t *testing.T, p *Page) {
+			if p.Bad != c.bad || len(p.Listings) != 1 {
+				t.Errorf("%d bad, %d listings; want %d and 1", p.Bad, len(p.Listings), c.bad)
+			}
+		})
+		counted := `<span class="showing-count">Showing 1-2 of 2</span>`
+		bothWays(t, name+", counted", resultsMain(counted+`<div class="organic">`+resultCard("")+`</div>`+c.more), func(t *testing.T, p *Page) {
+			if p.Bad != 1 || p.Missing != 1 {
+				t.Errorf("of two that are counted: %d bad, %d missing; want 1 and 1", p.Bad, p.Missing)
+			}
 		})
 	}
 }
@@ -87,24 +87,20 @@ func TestMarkOfAnAd(t *testing.T) {
 	}
 	const pill = `<span class="ad-pill">Ad</span>`
 	body := resultsMain(`<div class="center-ads">` + ad("803", pill) + ad("801", "") + `</div><div class="organic">` + resultCard("") + `</div>`)
-	bothWays(t, body, func(t *testing.T, p *Page) {
+	bothWays(t, "of its own id", body, func(t *testing.T, p *Page) {
 		var got []string
 		for _, l := range p.Listings {
 			if got = append(got, l.ID+" "+l.Name); l.Sponsored != (l.ID == "803") {
 				t.Errorf("%s: sponsored %t", l.ID, l.Sponsored)
 			}
 		}
-		if text := strings.Join(got, ", "); text != "803 Ad 803, 801 N801" {
-			t.Error(text)
-		}
+		storetest.Equal(t, strings.Join(got, ", "), "803 Ad 803, 801 N801", "listings")
 	})
-	t.Run("flash-endt", func(t *testing.T) {
-		flash := strings.NewReplacer(`"result"`, `"result flash-endt"`, "801", "802").Replace(resultCard(""))
-		bothWays(t, resultsMain(`<div class="organic">`+flash+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
-			if len(p.Listings) != 2 || !p.Listings[0].Sponsored || p.Listings[1].Sponsored {
-				t.Errorf("%+v", p.Listings)
-			}
-		})
+	flash := strings.NewReplacer(`"result"`, `"result flash-endt"`, "801", "802").Replace(resultCard(""))
+	bothWays(t, "flash-endt", resultsMain(`<div class="organic">`+flash+resultCard("")+`</div>`), func(t *testing.T, p *Page) {
+		if len(p.Listings) != 2 || !p.Listings[0].Sponsored || p.Listings[1].Sponsored {
+			t.Errorf("%+v", p.Listings)
+		}
 	})
 }
 
@@ -119,15 +115,13 @@ func TestLastRules(t *testing.T) {
 		"CountInRating":  {`<h2 class="n">Acme</h2><div class="result-rating four"><span class="count">(1,012)</span></div>`, "Acme", 1012},
 		"BadgeInRating":  {`<h2 class="n">Acme</h2><div class="result-rating four"><span class="count">25 Years</span></div>`, "Acme", 0},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bothWays(t, resultsMain(`<div class="organic"><div class="result" data-ypid="801">`+c.html+`</div></div>`), func(t *testing.T, p *Page) {
-				if len(p.Listings) != 1 {
-					t.Fatalf("%d listings, %d bad", len(p.Listings), p.Bad)
-				}
-				if l := p.Listings[0]; l.Name != c.name || l.ReviewCount != c.reviews {
-					t.Errorf("got %q, %d reviews; want %q, %d", l.Name, l.ReviewCount, c.name, c.reviews)
-				}
-			})
+		bothWays(t, name, resultsMain(`<div class="organic"><div class="result" data-ypid="801">`+c.html+`</div></div>`), func(t *testing.T, p *Page) {
+			if len(p.Listings) != 1 {
+				t.Fatalf("%d listings, %d bad", len(p.Listings), p.Bad)
+			}
+			if l := p.Listings[0]; l.Name != c.name || l.ReviewCount != c.reviews {
+				t.Errorf("got %q, %d reviews; want %q, %d", l.Name, l.ReviewCount, c.name, c.reviews)
+			}
 		})
 	}
 	p := parse(t, builtin(t, "yellowpages"), resultsMain(`<div class="organic"><div class="result" data-ypid="801"><h2 class="n">3.</h2></div></div>`), srp, 200)

@@ -11,6 +11,7 @@ import (
 
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/region/regiontest"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -81,9 +82,7 @@ func TestOutcomes(t *testing.T) {
 			Redirected: yp.CodeBlockedProxy, Unrecognised: yp.CodeBlockedProxy, 99: yp.CodeUnknown,
 		}
 		for o, code := range want {
-			if o.Code() != code {
-				t.Errorf("%v: %v, want %v", o, o.Code(), code)
-			}
+			storetest.Equal(t, o.Code(), code, o)
 		}
 	})
 }
@@ -116,9 +115,7 @@ func TestTitleIsTheSites(t *testing.T) {
 	} {
 		for want, list := range titles {
 			for _, title := range list {
-				if got := s.chrome.partOfTitle(title); got != want {
-					t.Errorf("%s: %q: got %t, want %t", s.Name(), title, got, want)
-				}
+				storetest.Equal(t, s.chrome.partOfTitle(title), want, s.Name(), title)
 			}
 		}
 	}
@@ -151,9 +148,7 @@ func TestNextURL(t *testing.T) {
 		srp:                                          "",
 		"/a?b=" + strings.Repeat("x", maxURL):        "",
 	} {
-		if got := s.nextURL(finalURL(t), ref); got != want {
-			t.Errorf("%q: got %q, want %q", yp.Clip(ref, 80), got, want)
-		}
+		storetest.Equal(t, s.nextURL(finalURL(t), ref), want, yp.Clip(ref, 80))
 	}
 }
 
@@ -187,9 +182,7 @@ func TestHostilePages(t *testing.T) {
 			fmt.Fprintf(&b, `<div class="result" data-ypid="%d"><a class="business-name">A</a></div>`, i)
 		}
 		p := parse(t, s, siteHTML(b.String()), srp, 200)
-		if len(p.Listings) != region.MaxHits {
-			t.Errorf("got %d listings, want %d", len(p.Listings), region.MaxHits)
-		}
+		storetest.Equal(t, len(p.Listings), region.MaxHits, "listings")
 	})
 	t.Run("LongTexts", func(t *testing.T) {
 		t.Parallel()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -47,9 +48,7 @@ func TestCheck(t *testing.T) {
 	} {
 		l := soundListing()
 		c.change(&l)
-		if got := strings.Join(s.Check(&l), " | "); got != c.want {
-			t.Errorf("%s: got  %s\nwant %s", name, got, c.want)
-		}
+		storetest.Equal(t, strings.Join(s.Check(&l), " | "), c.want, name)
 	}
 	t.Run("WithoutRules", func(t *testing.T) {
 		small, err := Parse("small.yaml", []byte(smallDef))
@@ -70,9 +69,7 @@ func TestPublicURL(t *testing.T) {
 		},
 	} {
 		for _, u := range all {
-			if got := publicURL(u); got != want {
-				t.Errorf("%s: got %t", u, got)
-			}
+			storetest.Equal(t, publicURL(u), want, u)
 		}
 	}
 }

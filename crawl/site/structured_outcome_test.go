@@ -3,6 +3,8 @@ package site
 import (
 	"strings"
 	"testing"
+
+	"ypcrawl/store/storetest"
 )
 
 // TestStructuredOutcomes checks that the rules of outcome.go hold for sources
@@ -49,9 +51,7 @@ func TestStructuredDefinition(t *testing.T) {
 			for _, l := range parse(t, s, ld, prairieList, 200).Listings {
 				ids = append(ids, l.ID)
 			}
-			if got := strings.Join(ids, " "); got != want {
-				t.Errorf("%s: got %s, want %s", def, got, want)
-			}
+			storetest.Equal(t, strings.Join(ids, " "), want, def)
 		}
 	})
 	t.Run("ExtendsAndSwitchedOff", func(t *testing.T) {
@@ -127,9 +127,7 @@ func TestNextLeadsOn(t *testing.T) {
 		s, err := Parse("x", []byte(strings.Replace(prairieDef, "/{city_slug}/{category_slug}?page={page}", c.target, 1)))
 		noError(t, err)
 		p := parse(t, s, `<a rel="next" href="`+c.next+`">n</a>`, host+c.at, 200)
-		if got := p.NextURL == host+c.next; got != c.want {
-			t.Errorf("%s of %s: %q (%s)", c.next, c.at, p.NextURL, p.Reason)
-		}
+		storetest.Equal(t, p.NextURL == host+c.next, c.want, c.next, c.at, p.NextURL, p.Reason)
 	}
 }
 
@@ -152,8 +150,6 @@ func TestStructuredBounds(t *testing.T) {
 	} {
 		p := parse(t, prairie(t), c.body, prairieList, 200)
 		checkStructured(t, p)
-		if len(p.Listings) != c.want {
-			t.Errorf("%s: got %d listings, want %d", name, len(p.Listings), c.want)
-		}
+		storetest.Equal(t, len(p.Listings), c.want, "listings", name)
 	}
 }
