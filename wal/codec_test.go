@@ -10,8 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -49,9 +48,7 @@ func TestCodecRoundTrip(t *testing.T) {
 			ErrorCode: yp.CodeTimeout, Error: "fetch page 2:\n\ttime out \"now\" \\ \u2028 \x1b[31m \u202e \x7f \u009b",
 		},
 	} {
-		if diff := cmp.Diff(e, decode(t, lineOf(stamped(e)))); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		storetest.Diff(t, decode(t, lineOf(stamped(e))), e, name)
 	}
 }
 
@@ -74,9 +71,7 @@ func TestEveryFieldRoundTrip(t *testing.T) {
 				v.Elem().Set(all)
 			}
 			e := stamped(&Event{Type: PageComplete, Page: page})
-			if diff := cmp.Diff(e, decode(t, lineOf(e))); diff != "" {
-				t.Fatal(diff)
-			}
+			storetest.Diff(t, decode(t, lineOf(e)), e)
 		}
 	}
 }
@@ -123,9 +118,7 @@ func TestLineKeys(t *testing.T) {
 			`"city":"","city_slug":"","state":"CA","category":"","category_slug":"","priority":100,"max_pages":1,"page_number":1,` +
 			`"raw_count":1,"accepted_count":1,"bad_count":0,"last":true,"listings":[],"detail":{"id":"7","email":"a@x.example"}}`: detail,
 	} {
-		if diff := cmp.Diff(want, string(lineOf(stamped(e)))); diff != "" {
-			t.Error(diff)
-		}
+		storetest.Diff(t, string(lineOf(stamped(e))), want)
 	}
 }
 
@@ -192,9 +185,7 @@ func FuzzCodec(f *testing.F) {
 			t.Fatalf("got  %s\nwant %s", line, want)
 		}
 		want := fuzzEvent(replaceInvalid(a), replaceInvalid(b), n, rating, flag, shape)
-		if diff := cmp.Diff(want, decode(t, line)); diff != "" {
-			t.Fatal(diff)
-		}
+		storetest.Diff(t, decode(t, line), want)
 	})
 }
 

@@ -77,9 +77,7 @@ func TestDiskFull(t *testing.T) {
 				if !errors.Is(err, syscall.ENOSPC) {
 					t.Fatalf("not a full disk: %v", err)
 				}
-				if got := len(readFile(t, log.Path())); got != size {
-					t.Fatalf("%d bytes, want %d", got, size)
-				}
+				storetest.Equal(t, len(readFile(t, log.Path())), size, "bytes")
 			}
 			f.full = false
 			appendN(t, log, 2)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"ypcrawl/store/storetest"
 )
 
 func TestCreate(t *testing.T) {
@@ -100,9 +100,7 @@ func TestAppend(t *testing.T) {
 			t.Fatalf("%+v %+v", first, second)
 		}
 		events, _, _ := readAll(t, dir, Options{})
-		if diff := cmp.Diff([]*Event{first, second}, events); diff != "" {
-			t.Fatal(diff)
-		}
+		storetest.Diff(t, events, []*Event{first, second})
 	})
 	t.Run("ErrClosed", func(t *testing.T) {
 		log := create(t, Config{Dir: t.TempDir()})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"ypcrawl/store/storetest"
 )
 
 func TestPrune(t *testing.T) {
@@ -50,9 +52,7 @@ func TestPrune(t *testing.T) {
 			noErr(t, os.Chtimes(filepath.Join(dir, name), noon.Add(-9*day), noon.Add(-9*day)))
 		}
 		prune(t, dir, PruneConfig{Before: noon, Held: all})
-		if got := names(t, dir); !slices.Equal(got, before) {
-			t.Fatalf("left %v of %v", got, before)
-		}
+		storetest.Diff(t, names(t, dir), before, "left of")
 	})
 	t.Run("stops at what is not held", func(t *testing.T) {
 		dir := old(t)

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
+
+	"ypcrawl/store/storetest"
 )
 
 // line is one line of a log, at a second after noon.
@@ -92,9 +94,7 @@ func TestOpenReader(t *testing.T) {
 			}
 			noErr(t, err)
 		}
-		if n != 1 {
-			t.Fatalf("%d events", n)
-		}
+		storetest.Equal(t, n, 1, "events")
 	})
 }
 
@@ -149,9 +149,7 @@ func TestReaderTakesEachPartOnce(t *testing.T) {
 				t.Fatal(e, err)
 			}
 		}
-		if want != 2 {
-			t.Fatalf("%d events", want)
-		}
+		storetest.Equal(t, want, 2, "events")
 	})
 }
 
@@ -269,9 +267,7 @@ func TestDamagedCompressedFile(t *testing.T) {
 			if at := corrupt(t, damage[0]).Position; filepath.Base(at.File) != "w.jsonl.zst" || at.Line != len(events) || at.Offset != int64(len(given)) {
 				t.Fatalf("%+v: want the place behind the last line that was read", at)
 			}
-			if events[len(events)-1].Seq != 9999 {
-				t.Fatal("the next file was not read")
-			}
+			storetest.Equal(t, events[len(events)-1].Seq, 9999, "the next file")
 			if n := len(events) - 1; n < c.min || n > c.max {
 				t.Fatalf("%d events, damage %v", n, damage)
 			}
