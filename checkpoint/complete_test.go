@@ -72,7 +72,6 @@ func TestCompleteCrawls(t *testing.T) {
 			gone := table(t, b.DB(), goneRows)[0]
 			storetest.Equal(t, strings.Contains(gone, "b"), c.complete, "b is gone")
 			storetest.Equal(t, table(t, b.DB(), `SELECT complete_at IS NOT NULL AND complete_at = finished_at FROM targets WHERE claim_token > 0`)[0] == "1", c.complete, "complete_at is that of the last crawl")
-
 		})
 	}
 }

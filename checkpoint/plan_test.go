@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"ypcrawl/checkpoint"
-	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -127,64 +126,6 @@ func TestPageCounts(t *testing.T) {
 	const q = `SELECT page_current, raw_count, accepted_count, bad_count, site_total FROM targets WHERE id = ?`
 	same(t, "target", table(t, b.DB(), q, c.TargetID), []string{"1|2|2|4|1108"})
 	same(t, "run", table(t, b.DB(), `SELECT pages, listings_new, targets FROM runs`), []string{"1|2|0"})
-}
-
-func TestScopes(t *testing.T) {
-	t.Parallel()
-	b := setup(t, 3, "CA", "TX") // 12 targets, of 6 cities
-	ctx := t.Context()
-	for range 3 {
-		if _, err := b.Fail(ctx, b.claim(t, 0), yp.CodeTimeout, "slow"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	all := b.scope
-	for _, c := range []struct {
-		name   string
-		change func(*store.Scope)
-		want   int64
-	}{
-		{"all", func(*store.Scope) {}, 12},
-		{"none", func(s *store.Scope) { *s = store.Scope{} }, 12},
-		{"another source", func(s *store.Scope) { s.SourceID = 9 }, 0},
-		{"a state", func(s *store.Scope) { s.States = []string{"TX"} }, 6},
-		{"a category", func(s *store.Scope) { s.CategoryIDs = b.cats[:1] }, 6},
-		{"a city", func(s *store.Scope) { s.CityIDs = []int64{1} }, 2},
-		{"a city, a category", func(s *store.Scope) { s.CityIDs, s.CategoryIDs = []int64{1, 2}, b.cats[1:] }, 2},
-		{"a population", func(s *store.Scope) { s.MinPopulation = 999_999 }, 8},
-	} {
-		s := all
-		c.change(&s)
-		got, err := b.Count(ctx, s)
-		if err != nil || got.Targets != c.want || got.Planned+got.Failed != c.want {
-			t.Errorf("%s: %+v (%v), want %d targets", c.name, got, err, c.want)
-		}
-	}
-}
-
-func TestProgress(t *testing.T) {
-	t.Parallel()
-	g := crawl(t)
-	g.take(t, 5)
-	g.clock.Move(10e9)
-	p, err := g.Progress(t.Context(), store.Scope{})
-	noErr(t, err)
-	const counts = `SELECT count(*), sum(status = 'PLANNED'), sum(status = 'IN_PROGRESS'), sum(status = 'DONE'), sum(status = 'FAILED'), sum(status = 'STUCK'),
-		sum(status = 'PARKED'), sum(page_current), sum(raw_count), sum(accepted_count), (SELECT count(*) FROM listings), (SELECT count(*) FROM companies) FROM targets`
-	o := p.Overall
-	got := fmt.Sprintf("%d|%d|%d|%d|%d|%d|%d|%d|%d|%d|%d|%d", o.Targets, o.Planned, o.InProgress, o.Done, o.Failed, o.Stuck, o.Parked, o.Pages, o.Raw, o.Accepted, o.Listings, *o.Companies)
-	same(t, "overall", []string{got}, table(t, g.DB(), counts))
-	if s := p.States; len(s.Rows) != 1 || s.Rows[0][0] != "CA" || s.Value(s.Rows[0], "targets") != o.Targets || s.Value(s.Rows[0], "listings") != o.Listings {
-		t.Errorf("states: %+v", s)
-	}
-	storetest.Equal(t, fmt.Sprint(p.Errors.Rows), "[[BLOCKED_PROXY PARKED 1 no] [TIMEOUT FAILED 1 slow]]", "errors")
-	if p.Rate <= 0 || p.Seconds != -1 { // these commits came without requests, which tell the time left
-		t.Errorf("rate %f, ETA %f: want a rate, and an unknown ETA", p.Rate, p.Seconds)
-	}
-	elsewhere, err := g.Progress(t.Context(), store.Scope{States: []string{"TX"}})
-	if err != nil || elsewhere.Overall.Targets != 0 || len(elsewhere.Workers.Rows) != 0 || len(elsewhere.Errors.Rows) != 0 {
-		t.Errorf("elsewhere: %+v (%v)", elsewhere, err)
-	}
 }
 
 // TestPlanFollowsTheIndex: where a source's index of a state was read to its end, whole

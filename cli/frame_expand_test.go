@@ -171,50 +171,6 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-// FuzzExpand gives a list of values in any mix of the three forms, between
-// other flags, and wants exactly that list back.
-func FuzzExpand(f *testing.F) {
-	f.Add("CA\nTX", uint64(0))
-	f.Add("CA,TX\nreal estate\n-\n", uint64(0b10110))
-	f.Add("run\nwal\nhelp\n--x", uint64(7))
-	f.Fuzz(func(t *testing.T, list string, forms uint64) {
-		// Between a flag's names the library copies values as JSON.
-		values := strings.Split(strings.ToValidUTF8(list, "?"), "\n")
-		for i, v := range values {
-			values[i] = strings.TrimSpace(v) // as the library does
-		}
-		args := lineFor(values, forms)
-		got, err := runShaped(t, args...)
-		if err != nil {
-			t.Fatalf("%q: %v", args, err)
-		}
-		if !slices.Equal(got.states, values) || !got.json || got.workers != 9 {
-			t.Fatalf("%q gave %+v", args, got)
-		}
-	})
-}
-
-// lineFor writes a command line that gives values; two bits of forms choose
-// how each is written.
-func lineFor(values []string, forms uint64) []string {
-	args := []string{"run", "--workers", "9"}
-	open := false // bare values may follow
-	for i, v := range values {
-		form := forms >> (2 * (i % 32)) & 3
-		switch {
-		case form == 0 || isFlag(v): // a dash in front needs the equals sign
-			args, open = append(args, "--states="+v), false
-		case form == 1 && open:
-			args = append(args, v)
-		case form == 2:
-			args, open = append(args, "-s", v), true
-		default:
-			args, open = append(args, "--states", v), true
-		}
-	}
-	return append(args, "--json")
-}
-
 // FuzzExpandAny wants no crash, and no argument lost, from any command line.
 func FuzzExpandAny(f *testing.F) {
 	f.Add("run\n--states\nCA\nTX")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -70,24 +69,4 @@ func textsForPeople(file *ast.File) (texts []string) {
 		return true
 	})
 	return texts
-}
-
-// TestHintsAreWritten: what goes to people goes through it, on either stream, and in an error.
-func TestHintsAreWritten(t *testing.T) {
-	t.Parallel()
-	for db, want := range map[string]string{"my file.db": "`./ypcrawl --db 'my file.db' run` x", defaultDB: "`./ypcrawl run` x"} {
-		var out, errs bytes.Buffer
-		p := &Program{Streams: Streams{Out: &out, Err: &errs, Getenv: env(nil)}, args: []string{"./ypcrawl"}, db: db}
-		const text = "`ypcrawl run` x"
-		p.note("%s", text)
-		p.exit(t.Context(), Usagef("%s", text))
-		w := &sections{p: p, w: &out}
-		w.lines(text)
-		w.more(text)
-		w.item("- ", text)
-		got := out.String() + errs.String()
-		if n := strings.Count(got, want); n != 5 || strings.Contains(got, "`ypcrawl") {
-			t.Errorf("%d times in %q", n, got)
-		}
-	}
 }

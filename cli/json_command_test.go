@@ -208,17 +208,3 @@ func faultsOf(key string, v any) (faults []string) {
 	}
 	return faults
 }
-
-func TestFaultsOf(t *testing.T) {
-	t.Parallel()
-	for text, good := range map[string]bool{
-		`{"age_seconds":1}`: true, `{"age":1}`: false, `{"eta_seconds":null}`: true, `{"eta_seconds":-1}`: false, `{"delay":"2s"}`: false,
-		`[{"seen_at":""}]`: false, `{"seen_at":"2026-11-20T23:50:00.000Z"}`: true, `{"seen":"2026-11-20T23:50:00Z"}`: false, `{"x":[{"worker":"amber"}]}`: false,
-	} {
-		var v any
-		storetest.NoError(t, json.Unmarshal([]byte(text), &v))
-		if faults := faultsOf("", v); (faults == nil) != good {
-			t.Errorf("%s: %q", text, faults)
-		}
-	}
-}

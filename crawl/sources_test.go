@@ -158,7 +158,6 @@ func (h *sourcesWorld) hasAll(b *demoSource) {
 		h.t.Errorf("%s: %d listings, want %d", b.config.Source.Name(), len(got), len(want))
 	}
 	storetest.Equal(h.t, len(h.table("SELECT id FROM targets WHERE source_id = ? AND status = 'DONE'", b.config.Scope.SourceID)), b.truth.Targets, "targets done of "+b.config.Source.Name())
-
 }
 
 // berthDelay is the pace of the hosts, and slack what the network may take from a

@@ -57,5 +57,4 @@ func TestCrashReparse(t *testing.T) {
 	w.must(reparse...)
 	storetest.Equal(t, w.count(`SELECT count(*) FROM listing_events`), events, "events after one more reparse")
 	storetest.Equal(t, w.count(`SELECT sum(listings) FROM listing_events WHERE kind = 'new'`)-w.count(`SELECT count(*) FROM listings`), 0, "listings that are new by the events alone")
-
 }
