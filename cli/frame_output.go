@@ -65,6 +65,16 @@ func widthOf(v any) int {
 	return defaultWidth
 }
 
+// heightOf returns the number of rows of a terminal.
+func heightOf(v any) int {
+	if f, ok := v.(*os.File); ok {
+		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
+			return h
+		}
+	}
+	return 24
+}
+
 // getenv reads the environment.
 func (s *Streams) getenv(name string) string {
 	if s.Getenv != nil {

@@ -47,7 +47,6 @@ func TestSettingsFile(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			ran(t, tt.want, append([]string{"--config", configure(t, tt.file)}, strings.Split(tt.line, "|")...)...)
 		})
 	}

@@ -125,6 +125,7 @@ func (t *table) fit(width int) (widths []int, more string) {
 			return widths, more
 		}
 		t.remove(len(t.header) - 1)
+		t.rows = slices.DeleteFunc(t.rows, func(row []string) bool { return strings.Join(row[1:], "") == "" }) // it said something there alone
 		more = "  …"
 	}
 	return t.shrink(width-yp.Columns(more), called, shortest), more

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -97,15 +100,23 @@ func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	case c.Bool("json"):
 		return writeJSON(p.Out, pr)
 	case p.live(p.Out):
-		_, err := fmt.Fprintf(p.Out, "%s%s", clearScreen, &text) // in one write
+		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), heightOf(p.Out)-1)
+		_, err := io.WriteString(p.Out, "\x1b[H"+strings.Join(lines, "\x1b[K\r\n")+"\x1b[J") // over what stands there, so that nothing flickers
 		return err
 	}
 	_, err := fmt.Fprintf(p.Out, "%s\n", &text)
 	return err
 }
 
-// clearScreen empties the terminal, and puts the cursor on top.
-const clearScreen = "\x1b[H\x1b[2J"
+// fitHeight leaves lines out that a terminal has no room for: of the states, which follow the first line, before
+// anything else. A longer text would push the top out, and fill what can be scrolled back to with every look.
+func fitHeight(lines []string, states, height int) []string {
+	if over := len(lines) - height; over > 0 && states > 0 {
+		left := min(over+1, states) // and a line that says so
+		lines = slices.Replace(lines, 1+states-left, 1+states, fmt.Sprintf("+%d more", left))
+	}
+	return lines[:min(len(lines), max(height, 1))]
+}
 
 func (p *Program) progressText(w *sections, pr *report.Progress) {
 	w.part(pr.Now.Time, pr.StatesShown())

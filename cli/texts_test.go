@@ -24,6 +24,9 @@ func TestTexts(t *testing.T) {
 	}
 	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
 	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
+	fits := func(height int) string {
+		return strings.Join(fitHeight(strings.Fields("head CA NY TX all end"), 3, height), " ")
+	}
 	for _, x := range []struct{ got, want string }{
 		{thousands(0), "0"},
 		{thousands(7), "7"},
@@ -84,6 +87,11 @@ func TestTexts(t *testing.T) {
 		{report.Cause("fetch http://h/a/b: unknown: disallowed by robots.txt"), "disallowed by robots.txt"},
 		{report.Cause("no listing could be read"), "no listing could be read"},
 		{report.Cause("fetch http://h/a"), "fetch http://h/a"},
+
+		{fits(6), "head CA NY TX all end"},
+		{fits(5), "head CA +2 more all end"},
+		{fits(4), "head +3 more all end"},
+		{fits(2), "head +3 more"},
 
 		{cities("Austin,Dallas"), "Austin|Dallas"},
 		{cities("Austin, TX"), "Austin TX"},

@@ -30,12 +30,9 @@ func TestReadBuild(t *testing.T) {
 		"without build info":      {nil, "ypcrawl devel " + runtime.Version() + " " + platform},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var out bytes.Buffer
-			if err := readBuild(tt.info).print(&out, "ypcrawl"); err != nil || out.String() != tt.want+"\n" {
-				t.Errorf("got %q, %v; want %q", out.String(), err, tt.want)
-			}
-		})
+		var out bytes.Buffer
+		if err := readBuild(tt.info).print(&out, "ypcrawl"); err != nil || out.String() != tt.want+"\n" {
+			t.Errorf("%s: got %q, %v; want %q", name, out.String(), err, tt.want)
+		}
 	}
 }
