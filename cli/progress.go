@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -101,7 +100,7 @@ func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 		return writeJSON(p.Out, pr)
 	case p.live(p.Out):
 		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), heightOf(p.Out)-1)
-		_, err := io.WriteString(p.Out, "\x1b[H"+strings.Join(lines, "\x1b[K\r\n")+"\x1b[J") // over what stands there, so that nothing flickers
+		_, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[K\r\n\x1b[J", strings.Join(lines, "\x1b[K\r\n")) // over what stands there, so that nothing flickers
 		return err
 	}
 	_, err := fmt.Fprintf(p.Out, "%s\n", &text)
