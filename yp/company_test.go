@@ -125,3 +125,12 @@ func FuzzCompanyKeys(f *testing.F) {
 		}
 	})
 }
+
+// Databases hold the keys of names: they stay as they were written.
+func TestNamesKeepTheirKeys(t *testing.T) {
+	for name, want := range map[string]string{"한국 식당 LA": "한국 식당 la", "Cañon ＡＢ": "canon ab"} {
+		if got := string(appendWords(nil, name)); got != want {
+			t.Errorf("%q has the words %q, want %q", name, got, want)
+		}
+	}
+}

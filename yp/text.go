@@ -220,8 +220,14 @@ func foldAccents(s string) string {
 		return s
 	}
 	dst := make([]byte, 0, len(s)+8)
-	for _, r := range norm.NFKD.String(strings.ToValidUTF8(s, "")) {
-		dst = appendBase(dst, r)
+	for _, letter := range strings.ToValidUTF8(s, "") {
+		if '가' <= letter && letter <= '힣' { // a syllable of Hangul: the keys in the database have it whole
+			dst = utf8.AppendRune(dst, letter)
+			continue
+		}
+		for _, r := range norm.NFKD.String(string(letter)) {
+			dst = appendBase(dst, r)
+		}
 	}
 	return string(dst)
 }
