@@ -406,6 +406,13 @@ CREATE TABLE targets (
     crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
     complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
 
+    -- How the last crawl came to its end: a word of the site that proves it (the first five), or why there is none.
+    ending               TEXT CHECK (ending IN
+        ('total', 'said', 'pagination', 'short_page', 'next_none', 'max_pages', 'no_word', 'unfollowed', 'later_page', 'too_few',
+         'unreadable', 'order', 'repeats', 'gone', 'shrunk', 'other_list', 'other_name', 'says_both')),
+    end_text             TEXT,                                                  -- why, for people
+    shrunk               INTEGER NOT NULL DEFAULT 0 CHECK (shrunk >= 0),         -- crawls in a row that ended on a short page although the last complete one went further
+
     -- When it may be crawled. Not before not_before; a target that waits is planned again by
     -- the first run that finds its time come. enabled and paused are the operator's; see the
     -- trigger targets_enabled.
@@ -534,6 +541,30 @@ CREATE TABLE listings (
     UNIQUE (source_id, listing_id)
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
+
+-- What the pages of a crawl under way have shown, until it ends: JSON arrays of listings' ids, by which a page is known
+-- that repeats another, and what is counted against the site's total.
+CREATE TABLE crawl_pages (
+    target_id INTEGER NOT NULL REFERENCES targets (id) ON DELETE CASCADE,
+    page      INTEGER NOT NULL CHECK (page >= 1),
+    crawl     INTEGER NOT NULL CHECK (crawl >= 0),   -- of the target (targets.crawls); rows of another one are of no use
+    organic   TEXT NOT NULL CHECK (json_valid(organic)),
+    ads       TEXT NOT NULL CHECK (json_valid(ads)), -- shown as ads alone
+    PRIMARY KEY (target_id, page)
+) STRICT, WITHOUT ROWID;
+
+-- What a source has shown of its lists in a pass: by this a page is known that is not full, and a number of pages that
+-- may be a cap.
+CREATE TABLE pass_pages (
+    source_id      INTEGER NOT NULL REFERENCES sources (id),
+    pass           TEXT NOT NULL,                              -- when it began (run_passes.began_at); of a run without one its number
+    next_pages     INTEGER NOT NULL CHECK (next_pages >= 0),   -- pages with a next link that could be followed
+    fewest         INTEGER CHECK (fewest >= 0),                -- fewest organic cards on one of these
+    deepest        INTEGER NOT NULL CHECK (deepest >= 1),      -- highest number of a page
+    deepest_target INTEGER NOT NULL,                           -- and whose it is (targets.id)
+    second         INTEGER NOT NULL CHECK (second >= 0),       -- highest number of a page of another target
+    PRIMARY KEY (source_id, pass)
+) STRICT, WITHOUT ROWID;
 
 -- Which target showed which listing, and where on its pages: the searched place beside the
 -- listing's own, and the proof that a page brought something new.

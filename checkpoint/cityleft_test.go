@@ -23,7 +23,7 @@ func (b *bundle) searches(t *testing.T, clock *clock, shown map[string]string) {
 		if err != nil {
 			return
 		}
-		p := yp.Page{Number: 1, Last: true, End: true, Listings: cards(strings.Fields(shown[c.Place.CitySlug])...)}
+		p := yp.Page{Number: 1, Last: true, Ending: yp.EndSaid, Listings: cards(strings.Fields(shown[c.Place.CitySlug])...)}
 		for i := range p.Listings {
 			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + p.Listings[i].ID
 		}

@@ -24,7 +24,7 @@ const (
 	claimTail = `
 	RETURNING id, claim_token, kind, source_id, priority, max_pages, page_current,
 		coalesce(next_page_url, (SELECT l.profile_url FROM listings l WHERE l.id = listing), ''),
-		crawl_started_at, crawls, accepted_count, raw_count + bad_count, ifnull(site_total, 0), state, max_retries, total_attempts, ifnull(category_id, 0),
+		crawl_started_at, crawls, accepted_count, raw_count + bad_count, bad_count, shrunk, ifnull(site_total, 0), state, max_retries, total_attempts, ifnull(category_id, 0),
 		ifnull((SELECT name FROM cities WHERE id = city_id), ''),
 		coalesce((SELECT sc.slug FROM source_cities sc WHERE sc.source_id = ?4 AND sc.city_id = targets.city_id), (SELECT slug FROM cities WHERE id = city_id), ''),
 		ifnull((SELECT name FROM categories WHERE id = category_id), ''), ifnull((SELECT slug FROM categories WHERE id = category_id), ''),
@@ -93,7 +93,7 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, max
 		for _, part := range scope.Parts() {
 			query, args := claimStatement(part, maxPerState)
 			err = tx.Get(query, append([]any{w.ID, w.RunID, tx.Now}, args...), &c.TargetID, &c.Token, &c.Kind, &c.SourceID, &c.Priority, &c.MaxPages, &c.PageCurrent,
-				&c.NextPageURL, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
+				&c.NextPageURL, &c.StartedAt, &c.Crawl, &c.Accepted, &c.Seen, &c.Bad, &c.Shrunk, &c.SiteTotal, &p.State, &c.MaxRetries, &attempt, &c.CategoryID,
 				&p.City, &p.CitySlug, &p.Category, &p.CategorySlug, &c.listing, &c.ListingID, &c.Committed, &c.Behind)
 			if !errors.Is(err, sql.ErrNoRows) {
 				break

@@ -52,18 +52,18 @@ func TestCompleteCrawls(t *testing.T) {
 		page     yp.Page
 		complete bool
 	}{
-		"the site ends the list":               {yp.Page{Last: true, End: true, Listings: cards("a")}, true},
+		"the site ends the list":               {yp.Page{Last: true, Ending: yp.EndSaid, Listings: cards("a")}, true},
 		"the limit of pages ends it":           {yp.Page{Last: true, Listings: cards("a")}, false},
-		"all that the site says it has":        {yp.Page{Last: true, End: true, SiteTotal: 20, Raw: 19, Listings: cards("a")}, true},
-		"the site says that it has more":       {yp.Page{Last: true, End: true, SiteTotal: 20, Raw: 18, Listings: cards("a")}, false},
-		"a card could not be read":             {yp.Page{Last: true, End: true, Bad: 1, Listings: cards("a")}, false},
-		"a card breaks a rule and is no other": {yp.Page{Last: true, End: true, Listings: cards("a"), Rejected: []yp.Rejection{{Listing: cards("x")[0], Reasons: []string{"id"}}}}, true},
-		"the page that no link leads on from":  {yp.Page{Last: true, End: true}, true},
+		"all that the site says it has":        {yp.Page{Last: true, Ending: yp.EndSaid, SiteTotal: 20, Raw: 19, Listings: cards("a")}, true},
+		"the site says that it has more":       {yp.Page{Last: true, Ending: yp.EndTooFew, SiteTotal: 20, Raw: 18, Listings: cards("a")}, false},
+		"a card could not be read":             {yp.Page{Last: true, Ending: yp.EndSaid, Bad: 1, Listings: cards("a")}, false},
+		"a card breaks a rule and is no other": {yp.Page{Last: true, Ending: yp.EndSaid, Listings: cards("a"), Rejected: []yp.Rejection{{Listing: cards("x")[0], Reasons: []string{"id"}}}}, true},
+		"the page that no link leads on from":  {yp.Page{Last: true, Ending: yp.EndSaid}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := oneTarget(t)
-			b.again(t, yp.Page{Last: true, End: true, Listings: cards("a", "b")})
+			b.again(t, yp.Page{Last: true, Ending: yp.EndSaid, Listings: cards("a", "b")})
 			for range 2 {
 				if out := b.again(t, c.page); !out.Done {
 					t.Fatal("the crawl is not done")
@@ -82,12 +82,12 @@ func TestCompleteByAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	for _, confirmed := range []bool{true, false} {
 		b := oneTarget(t)
-		b.again(t, yp.Page{Last: true, End: true, Listings: cards("a", "b")})
+		b.again(t, yp.Page{Last: true, Ending: yp.EndSaid, Listings: cards("a", "b")})
 		for range 2 {
 			b.due(t)
 			c := b.claim(t, 0)
 			b.save(t, c, yp.Page{Number: 1, NextURL: "/2", Raw: 1, Listings: cards("a")})
-			noErr(t, b.Complete(t.Context(), c, "", "", confirmed))
+			noErr(t, b.Complete(t.Context(), c, "", "", checkpoint.End{How: map[bool]yp.Ending{true: yp.EndSaid, false: yp.EndNoWord}[confirmed]}))
 		}
 		storetest.Equal(t, table(t, b.DB(), goneRows)[0] == "b", confirmed, "b is gone")
 		same(t, "counted with the run", table(t, b.DB(), `SELECT sum(listings_dropped) FROM runs`), table(t, b.DB(), `SELECT sum(action = 'dropped') FROM promotion_log`))
@@ -101,13 +101,13 @@ func TestCompleteInOneGo(t *testing.T) {
 	for _, rest := range []time.Duration{time.Hour, checkpoint.IndexRest + time.Hour} {
 		b, clock := setupClock(t, 1, "CA")
 		b.scope.CategoryIDs = b.cats[:1]
-		b.again(t, yp.Page{Last: true, End: true, Listings: cards("a", "b")})
+		b.again(t, yp.Page{Last: true, Ending: yp.EndSaid, Listings: cards("a", "b")})
 		for range 2 {
 			clock.Move(time.Hour)
 			b.again(t, yp.Page{NextURL: "/2", Last: true, Listings: cards("a")})
 			execute(t, b.DB(), `UPDATE targets SET status = 'PLANNED', finished_at = NULL, not_before = NULL, wait_reason = NULL WHERE status = 'DONE'`)
 			clock.Move(rest)
-			b.save(t, b.claim(t, 0), yp.Page{Number: 2, Last: true, End: true, Raw: 1, Listings: cards("c")})
+			b.save(t, b.claim(t, 0), yp.Page{Number: 2, Last: true, Ending: yp.EndSaid, Raw: 1, Listings: cards("c")})
 		}
 		if gone, want := table(t, b.DB(), goneRows)[0] == "b", rest < checkpoint.IndexRest; gone != want {
 			t.Errorf("after a rest of %v: b is gone: %v, want %v", rest, gone, want)

@@ -132,7 +132,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	b.want(t, "CA")
 	show := func(ids ...string) {
 		t.Helper()
-		p := yp.Page{Last: true, End: true, Listings: cards(ids...)}
+		p := yp.Page{Last: true, Ending: yp.EndSaid, Listings: cards(ids...)}
 		for i := range p.Listings {
 			p.Listings[i].ProfileURL = "http://127.0.0.1:1/mip/" + ids[i]
 		}

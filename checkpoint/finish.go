@@ -30,27 +30,26 @@ const (
 
 // Complete marks the target DONE without a further page: the site said that
 // there is nothing (code NO_LISTINGS with its reason), or that the last page
-// committed was the end (code empty). confirmed says that the site itself said so,
-// and not the limit of pages.
-func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, confirmed bool) error {
+// committed was the end (code empty). how says whether the site itself confirms it.
+func (k *Keeper) Complete(ctx context.Context, c *Claim, code yp.ErrorCode, reason string, how End) error {
 	return k.end(ctx, c, "complete", func(tx *store.Tx) (store.AttemptEnd, error) {
-		return c.finish(tx, code, reason, confirmed)
+		return c.finish(tx, code, reason, how)
 	})
 }
 
-func (c *Claim) finish(tx *store.Tx, code yp.ErrorCode, reason string, confirmed bool) (store.AttemptEnd, error) {
+func (c *Claim) finish(tx *store.Tx, code yp.ErrorCode, reason string, how End) (store.AttemptEnd, error) {
 	end := store.AttemptEnd{Ended: store.EndedDone, Code: cmp.Or(code, yp.CodeSuccess), Message: clip(reason)}
-	if err := c.complete(tx, code, end.Message); err != nil {
+	if err := c.complete(tx, code, end.Message, how); err != nil {
 		return end, err
 	}
-	return end, c.endCrawl(tx, confirmed)
+	return end, c.endCrawl(tx, true, how.How)
 }
 
-func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string) error {
+func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string, how End) error {
 	if err := tx.Run(sourceSucceeded, c.SourceID); err != nil {
 		return err
 	}
-	return c.change(tx, completeTarget, append([]any{c.number}, doneArgs(tx, code, reason)...))
+	return c.change(tx, completeTarget, append([]any{c.number}, doneArgs(tx, code, reason, how)...))
 }
 
 // Release hands the target back, PLANNED, with its pages kept: a graceful stop,

@@ -155,7 +155,7 @@ func (c *Claim) completeIndex(tx *store.Tx, p *yp.Page, out *Committed) (end sto
 		}
 		return end, tx.Run(startOver, c.TargetID)
 	}
-	if err := c.complete(tx, "", x.Warning); err != nil {
+	if err := c.complete(tx, "", x.Warning, End{}); err != nil {
 		return end, err
 	}
 	return store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess, Message: x.Warning}, tx.Run(indexWhole, tx.Now, c.TargetID)

@@ -60,6 +60,8 @@ type Claim struct {
 	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl; cities new to the source
 	Seen        int    // listings and bad cards on its pages so far; cities met
+	Bad         int    // of them, cards that could not be read
+	Shrunk      int    // crawls in a row that ended on a short page although the last complete one went further
 	SiteTotal   int    // what the site said last that it has; 0 = nothing
 	MaxRetries  int    // of one page within an attempt
 	Dropped     int    // listings that the end of this crawl showed to be gone

@@ -80,7 +80,7 @@ func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 		noErr(t, k.commit(c))
 	}
 	if k.kind == yp.KindSearch {
-		noErr(t, k.Complete(bg, c, "", "", true))
+		noErr(t, k.Complete(bg, c, "", "", checkpoint.End{How: yp.EndSaid}))
 	}
 }
 
@@ -117,7 +117,7 @@ func TestFenceOfKinds(t *testing.T) {
 				},
 				"complete": func(c checkpoint.Claim) error {
 					c.PageCurrent = c.MaxPages
-					return k.Complete(bg, &c, yp.CodeNoListings, "late", true)
+					return k.Complete(bg, &c, yp.CodeNoListings, "late", checkpoint.End{How: yp.EndSaid})
 				},
 				"release": func(c checkpoint.Claim) error { return k.Release(bg, &c, "late") },
 				"park":    func(c checkpoint.Claim) error { return k.Park(bg, &c, yp.CodeNoListings, "late") },

@@ -55,7 +55,7 @@ func child(part, path, states string) error {
 		if _, err := io.ReadAll(os.Stdin); err != nil {
 			return err
 		}
-		err = errors.Join(finishAll(ctx, k, run, scope), k.Complete(ctx, c, yp.CodeNoListings, "none", true))
+		err = errors.Join(finishAll(ctx, k, run, scope), k.Complete(ctx, c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid}))
 		return errors.Join(err, run.Finish(ctx, checkpoint.OutcomeDone, 0), db.Close())
 	}
 	return fmt.Errorf("no such part: %s", part)
@@ -74,7 +74,7 @@ func finishAll(ctx context.Context, k *checkpoint.Keeper, run *checkpoint.Run, s
 				}
 				if err == nil {
 					fmt.Println("claimed", c.TargetID)
-					err = k.Complete(ctx, c, yp.CodeNoListings, "none", true)
+					err = k.Complete(ctx, c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid})
 				}
 				if err != nil {
 					errs <- err

@@ -282,7 +282,7 @@ func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, 
 	case yp.EventPark:
 		err = m.k.Park(ctx, c, yp.CodeBlockedProxy, "no")
 	case "complete":
-		err = m.k.Complete(ctx, c, yp.CodeNoListings, "none", true)
+		err = m.k.Complete(ctx, c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid})
 	}
 	return set, err
 }

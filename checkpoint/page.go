@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -34,7 +33,7 @@ const (
 	// A detail that was read waits behind those that never were.
 	doneSet = unclaim + `status = 'DONE', priority = iif(kind = 'detail', ` + readDetail + `, priority), finished_at = ?, last_success_at = ?, ` + dueSet + `
 		consecutive_failures = 0, backoff_level = 0,
-		last_error_code = ?, last_error = ?, total_successes = total_successes + 1`
+		last_error_code = ?, last_error = ?, total_successes = total_successes + 1, ending = ?, end_text = ?, shrunk = iif(? = 'shrunk', shrunk + 1, 0)`
 
 	// A crawl is due its frequency after it began, a tenth sooner: who starts a run at the
 	// same minute of every week is to find the work. 0 = never by itself.
@@ -74,6 +73,7 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 		c.Accepted += out.Kept()
 		c.SiteTotal = cmp.Or(p.SiteTotal, c.SiteTotal)
 		c.Seen += max(p.Raw, out.Kept()) + p.Bad + out.Dropped
+		c.Bad += p.Bad + out.Dropped
 	}
 	return out, nil
 }
@@ -89,12 +89,12 @@ func (c *Claim) commit(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out 
 	out.Done = p.Last
 	end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}
 	if progress := c.progress(p, out); out.Done && c.Kind != yp.KindIndex {
-		err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "")...), p.Number)
+		err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "", End{p.Ending, p.EndText})...), p.Number)
 	} else {
 		err = c.change(tx, advancePage, append(progress, c.beat(tx)), p.Number)
 	}
 	if err == nil {
-		err = c.endCrawl(tx, out.Done && p.End)
+		err = c.endCrawl(tx, out.Done, p.Ending)
 	}
 	if err == nil && out.Done && c.Kind == yp.KindIndex {
 		end, err = c.completeIndex(tx, p, &out)
@@ -142,6 +142,9 @@ func (c *Claim) save(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
 		}
+		if err == nil {
+			err = c.notePage(tx, p)
+		}
 	}
 	return out, err
 }
@@ -182,56 +185,40 @@ func (c *Claim) progress(p *yp.Page, out Committed) []any {
 	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0))), c.number}
 }
 
-func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string) []any {
-	return []any{tx.Now, tx.Now, tx.Now, store.Text(string(code)), store.Text(reason)}
+func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string, how End) []any {
+	ending := store.Text(string(how.How))
+	return []any{tx.Now, tx.Now, tx.Now, store.Text(string(code)), store.Text(reason), ending, store.Text(how.Why), ending}
 }
 
 func (c *Claim) pageOf() store.PageOf {
 	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID, Fetched: c.fetched}
 }
 
-const (
-	selectShown = `
-	SELECT l.listing_id, s.page FROM sightings s CROSS JOIN listings l ON l.id = s.listing
-	WHERE s.target_id = ?1 AND s.crawl = ?2 AND s.since <= ?2`
-	showedMore = `
+const showedMore = `
 	SELECT EXISTS (SELECT 1 FROM targets t CROSS JOIN sightings s ON s.target_id = t.id
-		WHERE t.id = ?1 AND t.complete_at IS NOT NULL AND s.crawl < ?2 AND s.missed = 0 AND s.page >= ?3)`
-)
-
-// Shown adds the listings that this crawl of the target has stored so far, and the page that
-// showed each.
-func (k *Keeper) Shown(ctx context.Context, c *Claim, into map[string]int) error {
-	return store.Each(k.db.Reader(ctx), selectShown, []any{c.TargetID, c.Crawl}, func(rows *sql.Rows) error {
-		var id string
-		var page int
-		err := rows.Scan(&id, &page)
-		into[id] = page
-		return err
-	})
-}
+		WHERE t.id = ?1 AND t.complete_at IS NOT NULL AND s.crawl < ?2 AND s.missed = 0 AND s.page >= ?3
+			AND NOT EXISTS (SELECT 1 FROM listings l WHERE l.id = s.listing AND l.listing_id IN (SELECT value FROM json_each(?4))))`
 
 // ShowedMore reports whether the last complete crawl of the target, or one since, found
-// listings on the page or behind it that this one has not yet seen.
-func (k *Keeper) ShowedMore(ctx context.Context, c *Claim, page int) (more bool, err error) {
-	err = k.row(ctx, showedMore, []any{c.TargetID, c.Crawl, page}, &more)
+// listings on the page or behind it that this one has not yet seen; ids are those of the page in hand.
+func (k *Keeper) ShowedMore(ctx context.Context, c *Claim, page int, ids []string) (more bool, err error) {
+	err = k.row(ctx, showedMore, []any{c.TargetID, c.Crawl, page, store.JSONTexts(ids)}, &more)
 	return more, err
 }
 
-// A crawl is complete when the site itself said that nothing follows and, if it said
-// how many listings it has, nearly all of them were seen (sites count some twice); a
-// card that could not be read may be the one that is missed. One that was interrupted for
-// long, or went on deeper days later, saw two states of its source (see IndexRest).
+// A crawl is complete when a word of the site proves its end (see yp.Ending). One that was
+// interrupted for long, or went on deeper days later, saw two states of its source (see IndexRest).
 const markComplete = `
-	UPDATE targets SET complete_at = ?1
-	WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND (site_total IS NULL OR 20 * raw_count >= 19 * site_total)
-		AND ifnull(crawl_started_at, ?1) >= ?3`
+	UPDATE targets SET complete_at = ?1 WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND ifnull(crawl_started_at, ?1) >= ?3`
 
-// endCrawl ends a crawl that came to an end that the site confirmed: what it did not
+// endCrawl ends the crawl of a search: where the site confirmed the end, what it did not
 // meet is missing once more. Its transaction must have made the target DONE.
-func (c *Claim) endCrawl(tx *store.Tx, confirmed bool) error {
-	if c.Dropped = 0; !confirmed || c.Kind != yp.KindSearch {
+func (c *Claim) endCrawl(tx *store.Tx, done bool, how yp.Ending) error {
+	if c.Dropped = 0; !done || c.Kind != yp.KindSearch {
 		return nil
+	}
+	if err := tx.Run(forgetPages, c.TargetID); err != nil || !how.Confirmed() {
+		return err
 	}
 	n, err := tx.Changed(markComplete, tx.Now, c.TargetID, yp.FormatTime(tx.At.Add(-IndexRest)))
 	if err == nil && n > 0 {

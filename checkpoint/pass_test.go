@@ -52,7 +52,7 @@ func (b *bundle) crawl(t *testing.T, clock *clock, scope store.Scope, n int) (do
 		}
 		noErr(t, err)
 		clock.Move(time.Minute)
-		noErr(t, b.Complete(t.Context(), c, "", "", true))
+		noErr(t, b.Complete(t.Context(), c, "", "", checkpoint.End{How: yp.EndSaid}))
 	}
 	return done
 }
@@ -184,7 +184,7 @@ func TestPassOfDetails(t *testing.T) {
 		b.wake(t, scope)
 	}
 	search := func(ids ...string) yp.Page {
-		p := yp.Page{Number: 1, Last: true, End: true, Raw: len(ids), Listings: cards(ids...)}
+		p := yp.Page{Number: 1, Last: true, Ending: yp.EndSaid, Raw: len(ids), Listings: cards(ids...)}
 		for i := range p.Listings {
 			p.Listings[i].ProfileURL = "http://x/" + p.Listings[i].ID
 		}
@@ -271,7 +271,7 @@ func TestEveryWeek(t *testing.T) {
 			}
 			noErr(t, err)
 			clock.Move(time.Hour)
-			noErr(t, b.Complete(t.Context(), c, "", "", true))
+			noErr(t, b.Complete(t.Context(), c, "", "", checkpoint.End{How: yp.EndSaid}))
 		}
 	}
 	same(t, "crawls", table(t, b.DB(), doneRows), []string{"52|6"})
@@ -299,7 +299,7 @@ func TestDueFromTheBegin(t *testing.T) {
 			began := clock.Now()
 			c := b.claim(t, 0)
 			clock.Move(time.Hour)
-			noErr(t, b.Complete(t.Context(), c, "", "", true))
+			noErr(t, b.Complete(t.Context(), c, "", "", checkpoint.End{How: yp.EndSaid}))
 			if !first {
 				set()
 			}

@@ -91,7 +91,7 @@ func TestDeepen(t *testing.T) {
 	b.save(t, done, yp.Page{Number: 1, Last: true})
 	ended := b.claim(t, 2)
 	b.save(t, ended, yp.Page{Number: 1, NextURL: "/2"})
-	if err := b.Complete(ctx, ended, "", "", false); err != nil { // page 2 said that there is nothing
+	if err := b.Complete(ctx, ended, "", "", checkpoint.End{How: yp.EndNoWord}); err != nil { // page 2 said that there is nothing
 		t.Fatal(err)
 	}
 	deeper := func(pages, limit int) checkpoint.Planned {

@@ -239,7 +239,7 @@ func (r *replayer) commit(tx *store.Tx, e *wal.Event, c *Claim) (err error) {
 			r.out.New += out.New
 		}
 	case wal.TargetComplete:
-		_, err = c.finish(tx, e.ErrorCode, e.Error, e.Complete)
+		_, err = c.finish(tx, e.ErrorCode, e.Error, End{e.How, e.Why})
 	case wal.TargetError:
 		err = c.failAgain(tx, e)
 	}
@@ -278,7 +278,7 @@ const (
 	WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
 	beginLogged = `UPDATE targets SET ` + anew + `, crawls = ?2, crawl_started_at = ?3 WHERE id = ?1 AND crawls < ?2`
 	heldLogged  = `
-	SELECT page_current, crawls, accepted_count, raw_count + bad_count, committed, state, ifnull(listing, 0), status = 'PLANNED' AND claim_token = ?2 AND crawl_started_at IS NOT NULL
+	SELECT page_current, crawls, accepted_count, raw_count + bad_count, bad_count, committed, state, ifnull(listing, 0), status = 'PLANNED' AND claim_token = ?2 AND crawl_started_at IS NOT NULL
 	FROM targets WHERE id = ?1`
 )
 
@@ -305,7 +305,7 @@ func (c *Claim) hold(tx *store.Tx, e *wal.Event, base int64) (fresh bool, err er
 
 // stands reads where the target stands, and whether it is the claim's.
 func (c *Claim) stands(tx *store.Tx) error {
-	return tx.Get(heldLogged, []any{c.TargetID, c.Token}, &c.PageCurrent, &c.Crawl, &c.Accepted, &c.Seen, &c.Committed, &c.Place.State, &c.listing, &c.logged)
+	return tx.Get(heldLogged, []any{c.TargetID, c.Token}, &c.PageCurrent, &c.Crawl, &c.Accepted, &c.Seen, &c.Bad, &c.Committed, &c.Place.State, &c.listing, &c.logged)
 }
 
 // base is what is added to the numbers of another database's commits, claims and crawls: they come

@@ -63,7 +63,7 @@ func (s *story) step(n int) {
 		if c.PageCurrent == 0 {
 			code = yp.CodeNoListings
 		}
-		err = s.Complete(s.t.Context(), c, code, "", s.is(50))
+		err = s.Complete(s.t.Context(), c, code, "", checkpoint.End{How: []yp.Ending{yp.EndSaid, yp.EndNoWord, yp.EndShrunk}[s.IntN(3)], Why: "why"})
 		s.end(n, c, err, wal.TargetComplete, code, yp.Done)
 	case x < 80:
 		err = s.Park(s.t.Context(), c, yp.CodeBlockedProxy, "no")
@@ -85,7 +85,8 @@ func (s *story) end(n int, c *checkpoint.Claim, err error, typ wal.EventType, co
 	noErr(s.t, err)
 	s.log(typ, c, nil, code, status)
 	if e := s.events[len(s.events)-1]; typ == wal.TargetComplete {
-		e.Complete = table(s.t, s.DB(), `SELECT complete_at IS finished_at FROM targets WHERE id = ?`, c.TargetID)[0] == "1"
+		e.How = yp.Ending(table(s.t, s.DB(), `SELECT ending FROM targets WHERE id = ?`, c.TargetID)[0])
+		e.Why = table(s.t, s.DB(), `SELECT ifnull(end_text, '') FROM targets WHERE id = ?`, c.TargetID)[0]
 	}
 	delete(s.claims, n)
 }
@@ -145,7 +146,13 @@ func (s *story) page(n int, c *checkpoint.Claim) {
 	case yp.KindDetail:
 		p.Last, p.Raw, p.Detail = true, 1, &yp.Detail{ID: c.ListingID, Email: fmt.Sprint(s.IntN(3), "@x.example")}
 	case yp.KindSearch:
-		if p.End = p.Last && s.is(70); !p.End {
+		switch {
+		case p.Last && s.is(70):
+			p.Ending = yp.EndSaid
+		case p.Last:
+			p.Ending, p.EndText = yp.EndLimit, "the limit of pages"
+			fallthrough
+		default:
 			p.NextURL = fmt.Sprint("/page/", p.Number+1)
 		}
 		of := "l%d"

@@ -116,7 +116,7 @@ func crawl(t *testing.T) *logged {
 	g.fail(t, g.take(t, 1))
 	g.fail(t, g.take(t, 1)) // three in a row
 	e := g.take(t, 0)
-	noErr(t, g.Complete(ctx, e, yp.CodeNoListings, "none", true))
+	noErr(t, g.Complete(ctx, e, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid}))
 	g.log(wal.TargetComplete, e, nil, yp.CodeNoListings, yp.Done)
 	p := g.take(t, 0)
 	noErr(t, g.Park(ctx, p, yp.CodeBlockedProxy, "no"))
@@ -420,7 +420,7 @@ func TestReplayWithoutAPage(t *testing.T) {
 		g.page(t, c, false, 3, 4)
 		g.page(t, c, byPage, 5, 6)
 		if !byPage {
-			noErr(t, g.Complete(t.Context(), c, "", "", true))
+			noErr(t, g.Complete(t.Context(), c, "", "", checkpoint.End{How: yp.EndSaid}))
 		}
 		g.log(wal.TargetComplete, c, nil, "", yp.Done)
 		at := slices.IndexFunc(g.events, func(e *wal.Event) bool { return e.Page != nil && e.Page.Number == 2 })

@@ -56,7 +56,7 @@ func (w *worker) indexTask(c *checkpoint.Claim, kind yp.RequestType, number int)
 
 // prepareIndexPage matches the cities of a page to the gazetteer; the last page says what
 // is to be planned.
-func (w *worker) prepareIndexPage(ctx context.Context, c *checkpoint.Claim, page *site.Page, number int) error {
+func (w *worker) prepareIndexPage(ctx context.Context, c *checkpoint.Claim, page *site.Page, number int, shown *seen) error {
 	state := c.Place.State
 	if number == 1 && page.NotFound {
 		return &attemptError{cause: yp.CauseMissing, err: fmt.Errorf("the source has no index of %s: %s", state, page.Reason)}
@@ -74,7 +74,7 @@ func (w *worker) prepareIndexPage(ctx context.Context, c *checkpoint.Claim, page
 	if u, err := url.Parse(page.Path); err == nil {
 		page.Path = u.RequestURI()
 	}
-	if err := w.checkRepeatedIndex(ctx, c, page, number); err != nil {
+	if err := w.checkRepeatedIndex(ctx, c, page, number, shown); err != nil {
 		return err
 	}
 	if page.Last {
@@ -87,7 +87,7 @@ func (w *worker) prepareIndexPage(ctx context.Context, c *checkpoint.Claim, page
 // read of the index found others on it: a cache that drops the query serves one page under every address,
 // and the cities of the others have not left the index. Of the pages that an earlier attempt read, only
 // the cities are known.
-func (w *worker) checkRepeatedIndex(ctx context.Context, c *checkpoint.Claim, page *site.Page, number int) error {
+func (w *worker) checkRepeatedIndex(ctx context.Context, c *checkpoint.Claim, page *site.Page, number int, shown *seen) error {
 	if len(page.Cities) == 0 {
 		return nil
 	}
@@ -97,11 +97,11 @@ func (w *worker) checkRepeatedIndex(ctx context.Context, c *checkpoint.Claim, pa
 	}
 	slices.Sort(slugs)
 	all := strings.Join(slugs, " ")
-	earlier := w.shown[all]
-	w.shown[all] = number
+	earlier := shown.slugs[all]
+	shown.slugs[all] = number
 	what := fmt.Sprintf("repeats page %d", earlier)
 	if earlier == 0 {
-		if what = "shows only cities of other pages"; !w.resumed || len(slugs) < 2 {
+		if what = "shows only cities of other pages"; !shown.again || len(slugs) < 2 {
 			return nil
 		}
 	}
@@ -114,15 +114,14 @@ func (w *worker) checkRepeatedIndex(ctx context.Context, c *checkpoint.Claim, pa
 
 // endIndex is the outcome of an index whose last page is committed: see checkpoint.IndexEnd.
 func (w *worker) endIndex(c *checkpoint.Claim, end *checkpoint.IndexEnd) outcome {
-	w.ended = *end
 	w.count.update(func(s *Stats) { s.Dropped += int64(end.Dropped) })
 	if end.Suspect != "" {
-		return outcome{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: end.Setback.Wait}
+		return outcome{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: end.Setback.Wait, index: *end}
 	}
 	if end.Warning != "" {
 		w.logger.Warn().Str("state", c.Place.State).Str("reason", end.Warning).Msg("the index lacks many cities")
 	}
-	return outcome{event: yp.EventLastPage, saved: true}
+	return outcome{event: yp.EventLastPage, saved: true, index: *end}
 }
 
 // Details says what a run is to do about the listings' own pages. They come after all

@@ -19,7 +19,7 @@ import (
 // fetchPage brings the page of a task, asking again where the policy of what went wrong
 // says so. It returns a page whose outcome is OK or NoListings, or an *attemptError,
 // errHeld or errStopped.
-func (w *worker) fetchPage(ctx context.Context, t *task) (*site.Page, error) {
+func (w *worker) fetchPage(ctx context.Context, t *task) (*loaded, error) {
 	var failed failures
 	for {
 		page, err := w.request(ctx, t)
@@ -33,6 +33,11 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*site.Page, error) {
 			return nil, err // nothing can be noted any more: nothing more is asked for
 		case errors.Is(err, fetch.ErrHeld):
 			return nil, fmt.Errorf("%w: %w", errHeld, err)
+		}
+		if odd, ok := errors.AsType[*errAgain](err); ok {
+			w.count.update(func(s *Stats) { s.Retries++ })
+			w.step(t, "again", "page %d is asked for once more: %s", t.number, odd.why)
+			continue
 		}
 		cause := causeOf(err)
 		if final := w.prepareRetry(ctx, t, cause, err, failed.add(cause)); final != nil {
@@ -79,7 +84,7 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 }
 
 // request makes one request for the page, reads the answer and keeps the record of both.
-func (w *worker) request(ctx context.Context, t *task) (page *site.Page, err error) {
+func (w *worker) request(ctx context.Context, t *task) (page *loaded, err error) {
 	defer func() {
 		if err != nil {
 			w.inHand(nil)
@@ -156,7 +161,7 @@ func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Res
 
 // answer parses an answer as the task wants it read; a page that says nothing, and does
 // not say so itself, is a *pageError.
-func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*site.Page, error) {
+func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*loaded, error) {
 	read := t.read
 	if read == nil {
 		read = w.cfg.Source.ParsePage
@@ -171,20 +176,30 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*si
 	if page.Outcome != site.OK && page.Outcome != site.NoListings {
 		return nil, &pageError{page: page}
 	}
+	out := &loaded{Page: page}
 	if t.read == nil {
-		if err := w.checkEnd(ctx, t, page); err != nil {
-			return nil, err
-		}
+		out.end, out.repeats, err = w.judgePage(ctx, t, page)
 	}
-	return page, nil
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// loaded is a page with what it means for the crawl of its target.
+type loaded struct {
+	*site.Page
+	end     verdict // of a results page
+	repeats int     // the earlier page of the crawl that it repeats, 0 = none
+	ownGone bool    // the target's own page is not there: what is known comes from the search
 }
 
 // unknownLayout says what is wrong with the layout of an answer: "" = nothing.
-func unknownLayout(t *task, page *site.Page, err error) string {
+func unknownLayout(t *task, page *loaded, err error) string {
 	if pe, ok := errors.AsType[*pageError](err); ok && pe.page.Outcome == site.HTMLChanged {
 		return pe.Error()
 	}
-	if err == nil && t.read == nil && incomplete(page) {
+	if err == nil && t.read == nil && incomplete(page.Page) {
 		return page.Reason
 	}
 	return ""
@@ -193,7 +208,7 @@ func unknownLayout(t *task, page *site.Page, err error) string {
 // record notes what one call of the fetcher did: in the requests (redirects are part of
 // the one that led to them), in the pace of the host, in the scores of the proxies. Its
 // error is the database's.
-func (w *worker) record(ctx context.Context, t *task, x *exchange, page *site.Page, err error) error {
+func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded, err error) error {
 	if x.hops == 0 {
 		return w.notRequested(ctx, t, err)
 	}
@@ -272,9 +287,10 @@ type task struct {
 	tried  []*fetch.Session // in vain
 	rows   []store.Request
 
-	read parser // nil = that of results pages
+	read  parser // nil = that of results pages
+	shown *seen  // of a results page: what its crawl has shown so far
 
-	doubted bool   // its list ended before the site's own count did, and it was asked for again
+	doubted bool   // it was odd, and was asked for again
 	unknown string // why the layout of the last answer is not known; "" = it is
 	kept    int64  // id of that answer among the kept pages, 0 = it is not kept
 }
@@ -291,6 +307,13 @@ func (t *task) target() int64 {
 // started again has the name and number of one that ended.
 func (w *worker) task(c *checkpoint.Claim, kind yp.RequestType, url string, number int) *task {
 	return &task{claim: c, kind: kind, url: url, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.shared.fetches.Add(1))}
+}
+
+// resultsTask is the fetch of a results page.
+func (w *worker) resultsTask(c *checkpoint.Claim, url string, number int, shown *seen) *task {
+	t := w.task(c, yp.RequestListing, url, number)
+	t.shown = shown
+	return t
 }
 
 // exchange is what one call of the fetcher did on the wire: a request, and perhaps

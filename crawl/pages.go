@@ -20,22 +20,24 @@ import (
 // pages crawls the pages of a target, of whatever kind, from the one after the last
 // committed.
 func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) outcome {
-	w.repeated, w.resumed = 0, c.PageCurrent > 0
-	clear(w.shown)
+	shown := newSeen()
 	switch {
 	case c.Kind == yp.KindIndex:
 		if o, ok := w.beginIndex(c); !ok {
 			return o
 		}
-	case c.Kind == yp.KindSearch && w.resumed:
-		if err := w.cfg.Keeper.Shown(ctx, c, w.shown); err != nil {
+		shown.again = c.PageCurrent > 0
+	case c.Kind == yp.KindSearch && c.PageCurrent > 0:
+		pages, err := w.cfg.Keeper.SeenPages(ctx, c)
+		if err != nil {
 			return w.judge(ctx, err)
 		}
+		shown.resume(pages)
 	}
 	for {
 		number, last := c.PageCurrent+1, w.lastPage(c)
 		if last > 0 && number > last {
-			return outcome{event: yp.EventLastPage}
+			return outcome{event: yp.EventLastPage, how: yp.EndLimit, why: "the limit of pages"}
 		}
 		if w.stopCtx.Err() != nil || ctx.Err() != nil {
 			return outcome{event: yp.EventRelease, reason: "the run stops"}
@@ -49,18 +51,17 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 				return outcome{event: yp.EventRelease, reason: w.unavailableText(g)}
 			}
 		}
-		page, err := w.read(ctx, c, number)
+		page, err := w.read(ctx, c, number, shown)
 		if err != nil {
 			return w.judge(ctx, err)
 		}
 		if page.Outcome == site.NoListings && c.Kind != yp.KindIndex {
 			return w.nothing(ctx, c, page)
 		}
-		if w.repeated > 0 {
-			c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("it repeats page %d, which ends the target and confirms nothing", w.repeated))
-			return outcome{event: yp.EventLastPage}
+		if page.repeats > 0 {
+			return w.endWithout(c, page, number)
 		}
-		res, err := w.commit(ctx, c, t, page, number)
+		res, err := w.commit(ctx, c, t, page, number, shown)
 		switch {
 		case err != nil:
 			return w.judge(ctx, err)
@@ -85,7 +86,7 @@ func (w *worker) lastPage(c *checkpoint.Claim) int {
 }
 
 // read fetches and parses page number of the claim.
-func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
+func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int, shown *seen) (*loaded, error) {
 	switch c.Kind {
 	case yp.KindIndex:
 		return w.fetchPage(ctx, w.indexTask(c, yp.RequestStateIndex, number))
@@ -102,27 +103,27 @@ func (w *worker) read(ctx context.Context, c *checkpoint.Claim, number int) (*si
 		}
 		return page, err
 	}
-	return w.readResults(ctx, c, number)
+	return w.readResults(ctx, c, number, shown)
 }
 
 // readResults reads a results page. On page 1, what looks empty or missing is asked for
 // once more by search: a wrong slug is no empty result.
-func (w *worker) readResults(ctx context.Context, c *checkpoint.Claim, number int) (*site.Page, error) {
+func (w *worker) readResults(ctx context.Context, c *checkpoint.Claim, number int, shown *seen) (*loaded, error) {
 	src := w.cfg.Source
 	address := c.NextPageURL
 	if address == "" || number == 1 {
 		address = src.TargetURL(c.Place, number)
 	}
-	page, err := w.fetchPage(ctx, w.task(c, yp.RequestListing, address, number))
-	w.noPage = err == nil && page.NotFound
+	page, err := w.fetchPage(ctx, w.resultsTask(c, address, number, shown))
 	if err != nil || number > 1 || page.Outcome != site.NoListings {
 		return page, err
 	}
+	page.ownGone = page.NotFound
 	search, ok := src.SearchURL(c.Place, 1)
 	if !ok || search == address {
 		return page, nil
 	}
-	found, err := w.fetchPage(ctx, w.task(c, yp.RequestListing, search, number))
+	found, err := w.fetchPage(ctx, w.resultsTask(c, search, number, shown))
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
 		return page, nil // robots.txt keeps us from asking: the first answer stands
@@ -131,12 +132,13 @@ func (w *worker) readResults(ctx context.Context, c *checkpoint.Claim, number in
 	case found.NotFound && !page.NotFound:
 		return page, nil // the target's own page has already said it
 	}
+	found.ownGone = page.ownGone
 	return found, nil
 }
 
 // nothing ends a target whose page has no listings: past the last page, on a
 // page that says so, or at an address that does not exist.
-func (w *worker) nothing(ctx context.Context, c *checkpoint.Claim, page *site.Page) outcome {
+func (w *worker) nothing(ctx context.Context, c *checkpoint.Claim, page *loaded) outcome {
 	if c.Kind == yp.KindSearch {
 		if err := w.watchLayout(ctx, c, nil); err != nil { // a page that is known, too
 			return outcome{err: err}
@@ -144,13 +146,35 @@ func (w *worker) nothing(ctx context.Context, c *checkpoint.Claim, page *site.Pa
 	}
 	switch {
 	case c.PageCurrent > 0:
-		return outcome{event: yp.EventLastPage, end: true}
+		return w.endWithout(c, page, c.PageCurrent+1)
 	case page.NotFound:
 		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
 	}
 	o := settled(yp.CauseEmpty, page.Reason)
-	o.end = !w.noPage // that its page is gone says nothing of the businesses that were on it
+	if o.how = yp.EndSaid; page.ownGone { // that says nothing of the businesses that were on it
+		o.how = yp.EndGone
+	}
 	return o
+}
+
+// endWithout ends a target by a page that is not stored: it says that nothing follows, is not there, or repeats
+// an earlier one.
+func (w *worker) endWithout(c *checkpoint.Claim, page *loaded, number int) outcome {
+	w.tellEnd(c, page.end, number)
+	return outcome{event: yp.EventLastPage, how: page.end.how, why: page.end.text}
+}
+
+// tellEnd says in the trace of the target why its crawl came to an end that the site does not confirm.
+func (w *worker) tellEnd(c *checkpoint.Claim, v verdict, number int) {
+	switch v.how {
+	case yp.EndNoWord, yp.EndLimit: // as lists end: the target's row tells it
+	default:
+		if v.how.Confirmed() {
+			return
+		}
+		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, "without a confirmed end: "+v.text)
+		w.logger.Debug().Int64("target", c.TargetID).Int("page", number).Str("ending", string(v.how)).Msg("the list ends without a confirmed end: " + v.text)
+	}
 }
 
 func settled(cause yp.Cause, reason string) outcome {
@@ -159,22 +183,22 @@ func settled(cause yp.Cause, reason string) outcome {
 }
 
 // commit makes of a page what is to be stored, logs it, and checkpoints it.
-func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *site.Page, number int) (res checkpoint.Committed, err error) {
-	var shown []yp.Listing
+func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target, page *loaded, number int, shown *seen) (res checkpoint.Committed, err error) {
+	var all []yp.Listing
 	known := false // the page's layout is what the definition says
 	switch c.Kind {
 	case yp.KindIndex:
-		err = w.prepareIndexPage(ctx, c, page, number)
+		err = w.prepareIndexPage(ctx, c, page.Page, number, shown)
 	case yp.KindDetail:
 		page.Last, page.Raw, page.Accepted = true, 1, 1
 	default:
-		shown, known = w.prepareResults(c, page, number)
+		all, known = w.prepareResults(c, page, number, shown)
 	}
 	if err != nil {
 		return res, err
 	}
 	page.Number = number
-	if res, err = w.save(ctx, c, t, &page.Page); err != nil {
+	if res, err = w.save(ctx, c, t, &page.Page.Page); err != nil {
 		return res, err
 	}
 	switch c.Kind {
@@ -184,9 +208,9 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		w.steps.Info().Str("source", w.cfg.Source.Name()).Str("state", c.Place.State).Int("page", number).Int("pages", c.MaxPages).Int("cities", c.Seen).
 			Msgf("page %d of the index of %s, %s so far", number, c.Place.State, yp.Plural(c.Seen, "city"))
 	case yp.KindSearch:
-		w.countResults(c, &page.Page, res)
+		w.countResults(c, &page.Page.Page, res)
 		if known {
-			err = w.watchLayout(ctx, c, shown)
+			err = w.watchLayout(ctx, c, all)
 		}
 	}
 	return res, err
@@ -194,19 +218,20 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 
 // prepareResults filters a results page and says whether it is the last. It returns all
 // listings that the page shows, and whether its layout is known.
-func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int) (shown []yp.Listing, known bool) {
-	listings := w.filter.shown(page.Listings)
-	for _, l := range listings {
-		w.shown[l.ID] = number
+func (w *worker) prepareResults(c *checkpoint.Claim, page *loaded, number int, shown *seen) (all []yp.Listing, known bool) {
+	organic, ads := idsOf(page.Listings)
+	if len(organic) == 0 && !w.filter.sponsored {
+		organic = []string{onlyAds}
 	}
-	if len(listings) == 0 {
-		w.shown[noListing] = number
+	shown.page(number, page.Organic, organic, ads)
+	page.Ads = ads
+	w.logLeftOut(c, page.Page, number)
+	all, known = page.Listings, !incomplete(page.Page)
+	w.filter.apply(&page.Page.Page, w.cfg.Source.Check)
+	if page.end.step == end {
+		page.Last, page.Ending, page.EndText = true, page.end.how, page.end.text
+		w.tellEnd(c, page.end, number)
 	}
-	w.logLeftOut(c, page, number)
-	shown, known = page.Listings, !incomplete(page)
-	w.filter.apply(&page.Page, w.cfg.Source.Check)
-	page.Last = page.NextURL == "" || number == w.lastPage(c)
-	page.End = page.NextURL == "" && page.NextHost == "" && page.LeftOut == 0
 	// The address without scheme and host, unless that would name another host: a source that
 	// moves (--base-url, another port) is resumed where it is now.
 	if u, err := url.Parse(page.NextURL); err == nil && u.Host == w.cfg.Source.BaseURL().Host {
@@ -214,109 +239,72 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *site.Page, number int
 			page.NextURL = path
 		}
 	}
-	return shown, known
+	return all, known
 }
 
-// noListing stands in worker.shown for a page that shows ads alone, where they are not wanted.
-const noListing = ""
+// errAgain is what is odd about a page that is asked for once more, and taken as it is then.
+type errAgain struct{ why string }
 
-// repeats returns the earlier page of its target's crawl that a page repeats, 0 = none: past
-// their end sites serve their last page or their first again and again, each time with a next
-// link, and a cache that drops the query serves the first one under every address. All listings
-// of such a page were shown before; ads count only where they are wanted and nothing else is
-// there. A last page that is shorter than the others is none, even if nothing on it is new.
-func (w *worker) repeats(t *task, page *site.Page) (earlier int) {
-	if t.number == 1 || page.Outcome != site.OK || page.NextURL == "" && !asFull(t.claim, page) {
-		return 0
-	}
-	listings, unknown := w.filter.shown(page.Listings), 0
-	if len(listings) == 0 {
-		return w.shown[noListing]
-	}
-	for _, l := range listings {
-		switch n := w.shown[l.ID]; {
-		case n > 0:
-			earlier = max(earlier, n)
-		case w.resumed && (!w.filter.keeps(l) || len(w.cfg.Source.Check(l)) > 0):
-			unknown++ // another attempt may have seen it, and did not store it
-		default:
-			return 0
-		}
-	}
-	// Where filters let but a few listings through, those may be the ones that a site shows on
-	// every page, and the others new.
-	if 2*unknown > len(listings) {
-		return 0
-	}
-	return earlier
-}
+func (e *errAgain) Error() string { return e.why }
 
-// asFull reports whether a page has about as many listings as those before it.
-func asFull(c *checkpoint.Claim, page *site.Page) bool { return page.Raw*c.PageCurrent*10 >= c.Seen*9 }
-
-// checkEnd returns an error when a page leads no further although more follows by the site's
-// own count or, where it repeats another page, by an earlier complete crawl: it was cut short,
-// its next link is not where it was, or the site shows nothing or something else just now.
-// Asked for again it may be whole; a target must not be DONE with a part of its listings.
-// Where too few are missing to fail, but the page is as full as those before it, it is asked
-// for again once. It notes which page the page repeats.
-func (w *worker) checkEnd(ctx context.Context, t *task, page *site.Page) error {
+// judgePage decides what follows a results page: see judgeEnd. Its error says why the page is asked for once more,
+// or why the attempt fails.
+func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page) (v verdict, repeats int, err error) {
 	c := t.claim
 	if c == nil {
-		return nil
+		return verdict{}, 0, nil
 	}
-	w.repeated = w.repeats(t, page)
-	why, seen := "has no link to a next page", c.Seen+page.Raw+page.LeftOut
-	switch {
-	case w.repeated > 0:
-		why, seen = fmt.Sprintf("repeats page %d", w.repeated), c.Seen
-		if more, err := w.cfg.Keeper.ShowedMore(ctx, c, t.number); err != nil {
-			return fatalError{err}
-		} else if more {
-			return fmt.Errorf("page %d %s, but the last complete crawl found other listings on it", t.number, why)
+	repeats = t.shown.repeats(t.number, page, w.filter.sponsored)
+	p := w.says(t, page, repeats)
+	if p.number == 1 && page.Outcome == site.NoListings || repeats == 0 && p.next && !p.limit {
+		return verdict{step: goOn}, 0, nil
+	}
+	known, err := w.cfg.Keeper.PassShown(ctx, c, t.number)
+	if err != nil {
+		return v, 0, fatalError{err}
+	}
+	organic, ads := idsOf(page.Listings)
+	so := t.shown.with(t.number, p.cards, organic, ads)
+	so.bad, so.shrunk = c.Bad+page.Bad, c.Shrunk
+	so.more = func(behind bool) (bool, error) {
+		from := t.number
+		if behind {
+			from++
 		}
-	case page.NextURL != "" || t.number == w.lastPage(c):
-		return nil
-	}
-	// Nor when the list may have reached the number of pages that the site shows at most: near
-	// what the definition says, or, when it says nothing, from the tenth on; there sites show their
-	// last page again, but not an earlier one.
-	limit := w.cfg.Source.PageCap()
-	if limit == 0 && t.number >= 10 && (w.repeated == 0 || w.repeated == t.number-1) || limit > 0 && t.number*10 >= limit*9 {
-		return nil
-	}
-	total := cmp.Or(page.SiteTotal, c.SiteTotal)
-	doubtful := seen < total && !t.doubted && (w.repeated > 0 || asFull(c, page))
-	switch {
-	case page.Outcome == site.NoListings:
-		if c.PageCurrent == 0 {
-			return nil
+		more, err := w.cfg.Keeper.ShowedMore(ctx, c, from, organic)
+		if err != nil {
+			err = fatalError{err}
 		}
-		why, doubtful = "shows nothing", false
-	case page.NextHost != "":
-		why = "links to its next page on " + yp.Printable(page.NextHost) + ", which is not the source's"
+		return more, err
 	}
-	if !doubtful && !muchMissing(seen, total) {
-		return nil
+	if v, err = judgeEnd(p, so, passShown(known)); err != nil {
+		return v, 0, err
 	}
-	if page.NextHost != "" && !t.doubted {
-		w.count.update(func(s *Stats) { s.Elsewhere++ })
+	switch v.step {
+	case askAgain:
+		t.doubted = true
+		return v, 0, &errAgain{v.text}
+	case cutShort:
+		return v, 0, errors.New(v.text)
 	}
-	t.doubted = true
-	err := fmt.Errorf("page %d %s, but the site counts %d listings and has shown %d; if it never shows more, set page_cap in the source's definition; if the count means something else, remove total from it",
-		t.number, why, total, seen)
-	if w.repeated == 0 {
-		err = fmt.Errorf("%w: %w", site.ErrCut, err)
-	}
-	return err
+	return v, repeats, nil
 }
 
-// muchMissing reports whether a list that ends with seen of total listings did not
-// come to its end. Sites count some listings twice and ads along, so a tenth may be
-// missing, and a few of a short list.
-func muchMissing(seen, total int) bool {
-	missing := total - seen
-	return missing > 5 && missing*10 > total
+// says is what a results page says of its place in its list.
+func (w *worker) says(t *task, page *site.Page, repeats int) pageSays {
+	c, src := t.claim, w.cfg.Source
+	limit := src.PageCap()
+	p := pageSays{
+		number: t.number, next: page.NextURL != "", limit: t.number == w.lastPage(c), atCap: limit > 0 && t.number >= limit,
+		empty: page.Outcome == site.NoListings && !page.NotFound, gone: page.NotFound, repeats: repeats,
+		cards: page.Organic, leftOut: page.LeftOut, total: cmp.Or(page.SiteTotal, c.SiteTotal), rangeEnd: page.RangeEnd, last: page.LastMark,
+		nextHost: page.NextHost, paging: page.Paging, onePage: src.OnePage(),
+	}
+	// A list may have reached the number of pages that the site shows at most: near what the definition says, or, when it
+	// says nothing, from the tenth on. Nor is a page asked for again of a target that is to be asked for once.
+	nearCap := limit == 0 && t.number >= 10 && (repeats == 0 || repeats == t.number-1) || limit > 0 && t.number*10 >= limit*9
+	p.asked = t.doubted || nearCap || c.MaxRetries == 0
+	return p
 }
 
 // incomplete reports whether fewer than half of the cards that a page announces could be read:
@@ -337,9 +325,6 @@ func (w *worker) logLeftOut(c *checkpoint.Claim, page *site.Page, number int) {
 	if page.NextHost != "" {
 		w.count.update(func(s *Stats) { s.Elsewhere++ })
 		tell("not followed", "the next link leads to another site and was not followed: "+yp.Printable(page.NextHost))
-	}
-	if seen, total := c.Seen+page.Raw+page.LeftOut, cmp.Or(page.SiteTotal, c.SiteTotal); page.NextURL == "" && seen < total {
-		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, fmt.Sprintf("with %d of the %d listings that the site counts", seen, total))
 	}
 }
 

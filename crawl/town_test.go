@@ -182,6 +182,15 @@ func pageWithAds(next string, ads []biz, cards ...biz) string {
 	return shell(s)
 }
 
+// lastPage is page number of a target of so many, with a pagination that leads back alone.
+func lastPage(number int, cards ...biz) string {
+	s := `<div class="pagination"><ul>`
+	for n := 1; n < number; n++ {
+		s += fmt.Sprintf(`<li><a href="%s?page=%d">%d</a></li>`, target, n, n)
+	}
+	return strings.Replace(page("", cards...), `<div class="center-ads">`, fmt.Sprintf(`%s<li><span>%d</span></li></ul></div><div class="center-ads">`, s, number), 1)
+}
+
 // shops are n cards with ids from first on.
 func shops(first, n int) []biz {
 	out := make([]biz, n)

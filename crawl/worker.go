@@ -34,13 +34,8 @@ type worker struct {
 	// say so: a hold of a few seconds is not written down.
 	heldFor time.Duration
 
-	shown    map[string]int      // of the target in hand: ids on its pages so far, and on which; of an index all slugs of a page, and which page
-	repeated int                 // the earlier page that the one in hand repeats, 0 = none
-	resumed  bool                // an earlier attempt began the crawl: shown lacks what was not stored
-	noPage   bool                // its own page is not there: what is known of it comes from the search
-	ended    checkpoint.IndexEnd // of the last index that was read to its end
-	matcher  *discover.Matcher   // of its cities
-	hand     atomic.Pointer[wal.Target]
+	matcher *discover.Matcher // of the cities of the index in hand
+	hand    atomic.Pointer[wal.Target]
 }
 
 // run claims and crawls until there is nothing more to do or the run stops. An
@@ -159,9 +154,11 @@ func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p
 
 // outcome is how a target's crawl ended.
 type outcome struct {
-	event  yp.Event // EventLastPage, EventRelease, EventFail, EventPark
-	saved  bool     // the last page's commit has done it already
-	end    bool     // EventLastPage: the site says that nothing follows, not our limit of pages
+	event  yp.Event            // EventLastPage, EventRelease, EventFail, EventPark
+	saved  bool                // the last page's commit has done it already
+	how    yp.Ending           // EventLastPage without a page: how the crawl came to its end,
+	why    string              // and why, for people
+	index  checkpoint.IndexEnd // of an index that was read to its end
 	code   yp.ErrorCode
 	reason string
 	wait   time.Duration // after a failure: until the target may be claimed again
@@ -181,8 +178,8 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 	case o.event == yp.EventLastPage:
 		e.Type, e.Status = wal.TargetComplete, yp.Done
 		if !o.saved {
-			e.Complete = o.end
-			err = k.Complete(keep, c, o.code, o.reason, o.end)
+			e.How, e.Why = o.how, o.why
+			err = k.Complete(keep, c, o.code, o.reason, checkpoint.End{How: o.how, Why: o.why})
 		}
 	case o.saved:
 	case o.event == yp.EventRelease:
@@ -285,7 +282,7 @@ func (w *worker) tallySearch(c *checkpoint.Claim, o outcome) {
 }
 
 func (w *worker) tallyIndex(c *checkpoint.Claim, o outcome) {
-	switch x := &w.ended; o.event {
+	switch x := &o.index; o.event {
 	case yp.EventRelease:
 	case yp.EventLastPage:
 		w.count.update(func(s *Stats) { s.Indexes++ })

@@ -48,7 +48,7 @@ func (e *Engine) workAs(ctx context.Context, n int) (err error) {
 		return errors.Join(err, e.cfg.Run.Dismiss(keep, id, usage()))
 	}
 	w := &worker{
-		Engine: e, number: n, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log, shown: map[string]int{},
+		Engine: e, number: n, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
 		logger: e.cfg.Logger.With().Str("component", "crawl").Str("worker", yp.WorkerText(id)).Logger(),
 	}
 	w.me.Busy, w.steps = w.claimBusy, w.logger.Sample(e.steps)

@@ -404,6 +404,7 @@ func TestEnumerations(t *testing.T) {
 		"targets.enabled":                   flag,
 		"targets.paused":                    flag,
 		"targets.wait_reason":               {"backoff", "recrawl", "gap"},
+		"targets.ending":                    texts(yp.Endings()),
 		"targets.last_error_code":           slices.DeleteFunc(slices.Clone(codes), func(c string) bool { return c == string(yp.CodeSuccess) }),
 		"listings.claimed":                  flag,
 		"listings.sponsored":                flag,

@@ -43,8 +43,9 @@ type Event struct {
 	Status    yp.Status    `json:"status,omitempty"`   // the target has after the event; empty when it has none
 	*Target                // nil when the event is about no target
 	ErrorCode yp.ErrorCode `json:"error_code,omitempty"`
-	Error     string       `json:"error,omitempty"`    // for people
-	Complete  bool         `json:"complete,omitempty"` // a target_complete whose crawl saw every page to a confirmed end
+	Error     string       `json:"error,omitempty"` // for people
+	How       yp.Ending    `json:"how,omitempty"`   // of a target_complete that no page's commit brought: how the crawl came to its end,
+	Why       string       `json:"why,omitempty"`   // and why, for people
 	*yp.Page               // nil unless the event is about a page
 
 	// The number of the target's last commit before this line, as meta 'committed' gave it: that of

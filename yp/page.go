@@ -1,5 +1,7 @@
 package yp
 
+import "slices"
+
 import (
 	"encoding/json"
 	"fmt"
@@ -21,15 +23,31 @@ type Page struct {
 	NextURL  string    `json:"next_page_url,omitempty"`
 	Listings []Listing `json:"listings"` // those that passed the filters
 
-	SiteTotal int         `json:"site_total,omitempty"` // listings that the site says it has for the target; 0 = it does not say
-	End       bool        `json:"end,omitempty"`        // the last page, and the site itself says so: not the limit of pages
-	Others    []string    `json:"others,omitempty"`     // ids of listings that were there and are not kept: filtered out, or ads
-	Rejected  []Rejection `json:"rejected,omitempty"`   // staged, not promoted: they break a rule of the source
+	Organic   int         `json:"organic_count,omitempty"` // cards in the place of organic listings, the unreadable among them
+	Ads       []string    `json:"ads,omitempty"`           // ids of listings that it shows as ads alone
+	Ending    Ending      `json:"ending,omitempty"`        // of the last page: how the crawl came to its end
+	EndText   string      `json:"end_text,omitempty"`      // and why, for people
+	SiteTotal int         `json:"site_total,omitempty"`    // listings that the site says it has for the target; 0 = it does not say
+	Others    []string    `json:"others,omitempty"`        // ids of listings that were there and are not kept: filtered out, or ads
+	Rejected  []Rejection `json:"rejected,omitempty"`      // staged, not promoted: they break a rule of the source
 
 	Path   string      `json:"path,omitempty"`   // of a page of an index: its address, without the host
 	Cities []FoundCity `json:"cities,omitempty"` // of a page of an index
 	Plan   *SearchPlan `json:"plan,omitempty"`   // of the last page of an index: what is planned for the cities that it has shown
 	Detail *Detail     `json:"detail,omitempty"` // of a listing's own page
+}
+
+// OrganicIDs returns the ids of the organic listings that the page shows, those that are not kept among them.
+func (p *Page) OrganicIDs() []string {
+	ids := make([]string, 0, len(p.Listings)+len(p.Others)+len(p.Rejected))
+	for i := range p.Listings {
+		ids = append(ids, p.Listings[i].ID)
+	}
+	ids = append(ids, p.Others...)
+	for i := range p.Rejected {
+		ids = append(ids, p.Rejected[i].Listing.ID)
+	}
+	return slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(p.Ads, id) })
 }
 
 // SearchPlan says which searches are planned for cities.

@@ -102,7 +102,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	}
 	for i := range cards {
 		if !cards[i].sponsored {
-			p.organic++
+			p.Organic++
 		}
 	}
 	if len(list) > 0 {

@@ -51,8 +51,10 @@ func (c *compiled) compile(f *faults) *url.URL {
 	}
 	c.compileURLs(f)
 	c.regions = regions(d.Regions, "regions", f)
+	c.regions.WatchPaging(region.PagingWords{Place: namesPagination, Label: labelLeadsOn})
 	c.chrome = compileMarks(d.Chrome, "chrome", f)
 	c.empty = compileMarks(d.Empty, "empty", f)
+	c.last = compileMarks(d.Last, "last", f)
 	if len(d.Chrome.Selectors)+len(d.Chrome.Texts)+len(d.Chrome.Titles) == 0 {
 		f.lacks("chrome")
 	}
@@ -164,9 +166,11 @@ func (c *compiled) compileCards(f *faults) {
 		group, _ := region.Compile(text) // what is wrong with it is told by now
 		c.marksOf = append(c.marksOf, group...)
 	}
-	c.next = rules(&c.page, c.def.Next, "next", f)
-	for _, d := range c.def.Next {
-		c.regions.Watch(d.CSS)
+	if !c.def.Next.isNone() {
+		c.next = rules(&c.page, c.def.Next, "next", f)
+		for _, d := range c.def.Next {
+			c.regions.Watch(d.CSS)
+		}
 	}
 	c.total = rules(&c.page, c.def.Total, "total", f)
 	c.shown = rules(&c.page, c.def.Shown, "shown", f)

@@ -27,7 +27,8 @@ type definition struct {
 	Evidence       []string           `yaml:"evidence"`
 	Structured     structuredDef      `yaml:"structured"`
 	Cards          cardDef            `yaml:"cards"`
-	Next           []ruleDef          `yaml:"next"`
+	Next           ruleSet            `yaml:"next"`
+	Last           markDef            `yaml:"last"`
 	Total          []ruleDef          `yaml:"total"`
 	Shown          []ruleDef          `yaml:"shown"`
 	Fields         map[string]ruleSet `yaml:"fields"`
@@ -128,6 +129,12 @@ func (d *formatDef) UnmarshalYAML(n *yaml.Node) error {
 
 // ruleSet is one rule or a list of them.
 type ruleSet []ruleDef
+
+// noRules is what the word alone says in the place of rules for the next link: lists have one page.
+const noRules = "none"
+
+// isNone reports whether a set of rules is the word none.
+func (s ruleSet) isNone() bool { return len(s) == 1 && s[0] == ruleDef{CSS: noRules} }
 
 // UnmarshalYAML reads one rule or a list.
 func (s *ruleSet) UnmarshalYAML(n *yaml.Node) error {

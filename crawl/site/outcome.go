@@ -173,6 +173,51 @@ func (s *Source) sign(p *Page, e *evidence) string {
 // phoneForm is (ddd) ddd-dddd, or the same with other separators.
 var phoneForm = regexp.MustCompile(`(?:^|\D)\d{3}[). -]{1,3}\d{3}[). -]{1,3}\d{4}(?:\D|$)`)
 
+// none reports whether there are no signs.
+func (m *marks) none() bool { return len(m.texts)+len(m.titles) == 0 && len(m.selectors.Texts()) == 0 }
+
+// on returns the first of the signs that a page bears, "" = it bears none: an element, words in its title, or
+// words that it shows outside of the cards. In words {n} is a number, the same one each time: "page {n} of {n}".
+func (m *marks) on(doc *html.Node, cards []card) string {
+	switch {
+	case m.none():
+		return ""
+	case m.selectors.In(doc):
+		return "an element that the definition names"
+	case m.inTitle(doc):
+		return "the title"
+	}
+	text := ""
+	for _, t := range m.texts {
+		if text == "" {
+			text = strings.ToLower(pageText(cards, doc))
+		}
+		if containsNumbered(text, t) {
+			return fmt.Sprintf("the words %q", t)
+		}
+	}
+	return ""
+}
+
+// containsNumbered reports whether a text holds words in which {n} is a number, the same one each time.
+func containsNumbered(text, words string) bool {
+	parts := strings.Split(words, "{n}")
+	if len(parts) == 1 {
+		return strings.Contains(text, words)
+	}
+	form := regexp.QuoteMeta(parts[0])
+	for _, part := range parts[1:] {
+		form += `(\d+)` + regexp.QuoteMeta(part)
+	}
+	numbered, err := regexp.Compile(`(?:^|\D)` + form + `(?:\D|$)`)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(numbered.FindAllStringSubmatch(text, maxTries), func(m []string) bool {
+		return !slices.ContainsFunc(m[2:], func(n string) bool { return n != m[1] })
+	})
+}
+
 func (m *marks) inTitle(doc *html.Node) bool {
 	title := strings.ToLower(titleOf(doc))
 	return slices.ContainsFunc(m.titles, func(t string) bool { return strings.Contains(title, strings.ToLower(t)) })

@@ -31,12 +31,15 @@ type Page struct {
 	Announced int
 	NextHost  string // host of a next link that leads to another host, and is not followed
 	NotFound  bool   // NoListings because the site answered 404: the slug may be wrong
+	Paging    Paging // where the definition's rules find no next link
+	RangeEnd  int    // number of the last listing on it, as the page says: 30 of "1-30 of 93"; 0 = it does not say
+	LastMark  string // what says that no page follows, of the definition's last: "" = nothing
+	Whole     bool   // its end tags are there
 	Via       string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
-	zero    bool // the page says explicitly that there are 0 listings
-	organic int  // cards in the place of organic ones
-	lost    int  // businesses with a link and without a card; they are part of Bad
-	atEnd   bool // by its own count the page shows the last listing
+	zero  bool // the page says explicitly that there are 0 listings
+	lost  int  // businesses with a link and without a card; they are part of Bad
+	atEnd bool // by its own count the page shows the last listing
 }
 
 // ParsePage reads a results page. final is the URL that answered (after
@@ -52,7 +55,7 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 		return s.parseStructured(body, final, status)
 	}
 	if p, more := s.parseRegions(body, final); p != nil {
-		if more {
+		if p.Whole = true; more {
 			s.findNext(p, body, final)
 		}
 		return p, nil
@@ -111,8 +114,12 @@ func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bo
 	}
 	p.Via = "region"
 	unsettled := func(r rule) bool { return r.sel >= 0 && len(w.pageHits[r.sel]) > 0 } // by what is around the regions, it may be one
-	moreNext = w.parser.Outside() || p.LeftOut > 0 || slices.ContainsFunc(s.next, unsettled)
-	return p, moreNext && p.NextURL == "" && p.NextHost == "" && !p.atEnd
+	moreNext = w.parser.Outside() || p.LeftOut > 0 || slices.ContainsFunc(s.next, unsettled) || !s.last.none()
+	if p.atEnd || p.NextURL != "" || p.NextHost != "" {
+		return p, false
+	}
+	s.readPaging(p, doc, final, w.cards)
+	return p, p.NextURL == "" && (moreNext || w.parser.Paging())
 }
 
 // readText says what was read of a page: "1 listing in 3 cards, 2 unreadable".
@@ -151,7 +158,8 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	defer s.release(w)
 	scripts, roots := region.Scripts(doc), s.regions.Find(doc)
 	p := s.extract(w, doc, scripts, final, false)
-	p.Via = "whole"
+	p.Via, p.Whole = "whole", end == region.EndClosed
+	s.readEnd(p, w, doc, final)
 	if onlyAds(p.Listings) {
 		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0, status: status})
 	}
@@ -194,10 +202,10 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *
 	}
 	p.Outcome, p.Reason = OK, readText(p, "card")
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
-	p.atEnd = p.SiteTotal > 0 && p.SiteTotal == max(last, p.organic)
+	p.RangeEnd, p.atEnd = last, p.SiteTotal > 0 && p.SiteTotal == max(last, p.Organic)
 	s.readNext(p, w.pageHits, doc, final)
-	if shown > p.organic+p.LeftOut {
-		p.Missing, p.Announced = shown-p.organic-p.LeftOut, shown-p.LeftOut
+	if shown > p.Organic+p.LeftOut {
+		p.Missing, p.Announced = shown-p.Organic-p.LeftOut, shown-p.LeftOut
 		p.Bad += max(p.Missing-p.lost, 0)
 		p.Reason += fmt.Sprintf("; the page counts %s more than it shows", yp.Plural(p.Missing, "listing"))
 	}
@@ -229,8 +237,15 @@ func readRange(s string, all int) (shown, last int) {
 	return last - first + 1, last
 }
 
+// readEnd reads what a page without a next link says of what follows it.
+func (s *Source) readEnd(p *Page, w *workspace, doc *html.Node, final *url.URL) {
+	if s.readPaging(p, doc, final, w.cards); p.NextURL == "" && p.NextHost == "" {
+		p.LastMark = s.last.on(doc, w.cards)
+	}
+}
+
 // findNext looks for the next link outside the regions, where the page does not say that
-// it is the last.
+// it is the last; without one, for what the page says of its end.
 func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
 	doc, _, err := region.Parse(body)
 	if err != nil {
@@ -238,8 +253,11 @@ func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
 	}
 	w := s.workspace()
 	defer s.release(w)
+	w.cards, _ = s.cardsOf(doc, w.pageHits, false)
+	w.pageHits.Reset()
 	s.page.Find(doc, w.pageHits, nil)
 	s.readNext(p, w.pageHits, doc, final)
+	s.readEnd(p, w, doc, final)
 }
 
 // readNext reads the next link. One in the pagination may lead anywhere on the host; any

@@ -81,8 +81,8 @@ type compiled struct {
 	detail *detailRules // nil = the source has no detail pages
 	rules  rulebook
 
-	chrome, empty marks
-	evidence      region.Selectors
+	chrome, empty, last marks
+	evidence            region.Selectors
 
 	work sync.Pool // of *workspace
 }
@@ -145,6 +145,9 @@ func bareHost(u *url.URL) string { return strings.TrimPrefix(strings.ToLower(u.H
 // PageCap returns how many pages the site serves for one target at most; 0 is
 // no cap.
 func (s *Source) PageCap() int { return s.def.PageCap }
+
+// OnePage reports whether the definition says that each list has one page (next: none).
+func (s *Source) OnePage() bool { return s.def.Next.isNone() }
 
 // YAML returns the definition as it was given.
 func (s *Source) YAML() []byte { return slices.Clone(s.yaml) }

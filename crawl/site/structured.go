@@ -54,6 +54,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	r := businessReader{src: s, final: final, doc: doc}
 	p.LeftOut = r.read(scripts)
 	r.finish(p)
+	p.Whole, p.Organic = end == region.EndClosed, p.Raw
 	s.readAround(p, doc, final)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, readText(p, "entry")
@@ -71,13 +72,16 @@ func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
 	s.page.Find(doc, w.pageHits, nil)
 	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
+	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
+	p.RangeEnd, p.Organic = last, max(p.Organic, shown)
 	next := s.next.first(&around)
 	if p.NextURL = s.nextURL(final, next); p.NextURL != "" {
 		return
 	}
-	if p.NextHost = s.otherHost(final, next); p.NextHost == "" {
+	if p.NextHost = s.otherHost(final, next); p.NextHost == "" && !s.OnePage() {
 		p.NextURL, p.NextHost = s.genericNext(doc, final)
 	}
+	s.readEnd(p, w, doc, final)
 }
 
 // genericNext finds the link to the next page as most sites mark it. In this
@@ -145,14 +149,16 @@ func (s *Source) leadsOn(final *url.URL, next string) bool {
 	return below && (alike || s.search != nil && s.search.matches(path))
 }
 
-// saysNext reports whether a label leads to the next page.
+// saysNext reports whether a label leads to the next page: words, or nothing but an arrow, one of those that are no
+// step to the end.
 func saysNext(s string) bool {
-	switch strings.ToLower(strings.Trim(s, " \u00a0>›»→")) {
-	case "next", "next page":
+	var c control
+	if c.read(yp.Clean(s)); c.label != "" {
+		return nextWords()[c.label]
+	}
+	switch c.arrow {
+	case "›", "»", ">", "→":
 		return true
-	case "": // nothing but the arrow, one of those that are no step to the end
-		s = strings.TrimSpace(s)
-		return s == "›" || s == "»" || s == ">" || s == "→"
 	}
 	return false
 }
@@ -160,9 +166,25 @@ func saysNext(s string) bool {
 // isPagination reports whether an element is what holds the links to a list's
 // pages.
 func isPagination(n *html.Node) bool {
-	for _, key := range [...]string{"class", "id", "aria-label"} {
-		s := strings.ToLower(region.Attr(n, key))
-		if strings.Contains(s, "pagination") || strings.Contains(s, "pager") || strings.Contains(s, "paging") || strings.Contains(s, "page-nav") {
+	for i := range n.Attr {
+		switch n.Attr[i].Key {
+		case "class", "id", "aria-label":
+			if namesPagination(n.Attr[i].Val) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// namesPagination reports whether a name or a label is that of a pagination.
+func namesPagination(s string) bool {
+	if !strings.Contains(s, "ag") && !strings.Contains(s, "AG") && !strings.Contains(s, "eiten") {
+		return false // as nearly all
+	}
+	s = strings.ToLower(s)
+	for _, word := range [...]string{"paginat", "pager", "paging", "page-nav", "pagenav", "page_nav", "page-numbers", "pagenum", "page-links", "paginac", "paginaç", "paginaz", "seitennav", "seitennummer"} {
+		if strings.Contains(s, word) {
 			return true
 		}
 	}

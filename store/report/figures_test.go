@@ -34,7 +34,7 @@ func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
 		for n := c.PageCurrent + 1; ; n++ {
 			p := yp.Page{Number: n, NextURL: "/next", SiteTotal: total, Last: n >= c.MaxPages || rnd.IntN(4) == 0}
 			if p.Last && rnd.IntN(2) == 0 {
-				p.End, p.NextURL = true, ""
+				p.Ending, p.NextURL = yp.EndSaid, ""
 			}
 			for range rnd.IntN(5) {
 				l := yp.Listing{ID: fmt.Sprint(rnd.IntN(40)), Name: "Name", State: []string{"CA", "TX", "NV", ""}[rnd.IntN(4)]}

@@ -60,7 +60,7 @@ func TestSentence(t *testing.T) {
 	}
 	execute(t, b.DB(), `UPDATE sources SET auto_disabled = 0, paused_code = NULL, paused_reason = NULL`)
 
-	noErr(t, b.Complete(t.Context(), c, yp.CodeNoListings, "none", true))
+	noErr(t, b.Complete(t.Context(), c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid}))
 	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+ahead(time.Hour)+`'`)
 	begins("Waiting until ", ": no target is due before that.")
 	execute(t, b.DB(), `UPDATE targets SET wait_reason = NULL, not_before = NULL`)

@@ -71,7 +71,7 @@ func (w *passWorld) crawl(t *testing.T, name string, states []string, n int, ids
 		w.Move(time.Minute)
 		c, err := w.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: w.run.ID}, store.Scope{SourceID: w.sources[name], States: states}, 5)
 		noErr(t, err)
-		p := yp.Page{Number: 1, Last: true, End: true}
+		p := yp.Page{Number: 1, Last: true, Ending: yp.EndSaid}
 		p.Listings = []yp.Listing{{ID: fmt.Sprintf("own-%d", c.TargetID), Name: "Own", State: c.Place.State}}
 		for _, id := range ids {
 			p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id, State: "CA"})

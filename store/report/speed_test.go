@@ -35,7 +35,9 @@ func (w *timeWorld) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...st
 	for i := range p.Listings {
 		p.Listings[i].ProfileURL = "/" + ids[i]
 	}
-	p.Number, p.End = c.PageCurrent+1, last
+	if p.Number = c.PageCurrent + 1; last {
+		p.Ending = yp.EndSaid
+	}
 	kind := yp.RequestListing
 	if c.Kind == yp.KindDetail {
 		kind, p.Raw, p.Detail = yp.RequestDetail, 1, &yp.Detail{ID: c.ListingID}

@@ -19,6 +19,8 @@ type Containers struct {
 
 	watched  []mark
 	watchAll bool // a watched selector does not say what its outermost element must have
+
+	paging PagingWords
 }
 
 // mark is what an element must have for a selector to match it or anything in it: a word in an attribute.

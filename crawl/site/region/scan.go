@@ -36,6 +36,10 @@ func (p *Parser) Parse(page string, in *Containers) (doc *html.Node, scripts []s
 // Outside reports whether what Containers.Watch was told of may find more in the whole of the page parsed last.
 func (p *Parser) Outside() bool { return p.outside || p.in.watchAll }
 
+// Paging reports whether what stands outside of the containers of the page parsed last may lead to another page:
+// see Containers.WatchPaging.
+func (p *Parser) Paging() bool { return p.paging }
+
 // scanner is the reading of one page.
 type scanner struct {
 	s     string
@@ -52,10 +56,19 @@ type scanner struct {
 	roots   []*html.Node
 	scripts []string // contents of the JSON-LD scripts, in order
 	outside bool     // a tag outside of the containers has a mark that is watched for
+
+	paging  bool // what stands outside of the containers may lead to another page: see Containers.WatchPaging
+	labelAt int  // where the content of the link or button outside of them begins that is open
 }
 
 // pass notes a tag outside of the containers.
-func (c *scanner) pass() { c.outside = c.outside || c.in.watches(&c.tag) }
+func (c *scanner) pass() {
+	c.outside = c.outside || c.in.watches(&c.tag)
+	c.paging = c.paging || c.in.pages(&c.tag)
+	if c.tag.name == "a" || c.tag.name == "button" {
+		c.labelAt = c.i
+	}
+}
 
 // open is an open element.
 type open struct {
@@ -254,6 +267,7 @@ func (c *scanner) pop() {
 	c.opened[top.kind]--
 	c.open = c.open[:len(c.open)-1]
 	if c.root < 0 {
+		c.label(top)
 		return
 	}
 	c.cur = top.node.Parent
@@ -353,6 +367,9 @@ func (c *scanner) raw(n *html.Node) bool {
 		c.i += 2
 	}
 	content := c.s[start:c.i]
+	if n == nil && name == "noscript" && c.in.hidesLinks(content) {
+		c.paging = true
+	}
 	if name == "script" && hidesEnd(content) || !c.end(name) {
 		return false
 	}

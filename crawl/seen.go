@@ -1,0 +1,125 @@
+package crawl
+
+import (
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/site"
+	"ypcrawl/yp"
+)
+
+// seen is what the crawl of a target has shown so far, or the read of an index.
+type seen struct {
+	ids     map[string]sighting
+	pages   int // with listings
+	fullest int // most organic cards on one of them
+	// of an index: all its slugs that a page showed, and which page
+	slugs map[string]int
+	again bool // an earlier attempt began the read of the index: slugs lacks its pages
+}
+
+// sighting says where an id was shown.
+type sighting struct {
+	page    int // last
+	times   int // on how many pages
+	organic bool
+}
+
+// onlyAds stands among the ids for a page that shows ads alone, where they are not wanted.
+const onlyAds = ""
+
+func newSeen() *seen { return &seen{ids: map[string]sighting{}, slugs: map[string]int{}} }
+
+// page takes in the ids of a page: those of organic listings, and those that it shows as ads alone.
+func (s *seen) page(number, cards int, organic, ads []string) {
+	s.pages++
+	s.fullest = max(s.fullest, cards)
+	for i, list := range [...][]string{organic, ads} {
+		for _, id := range list {
+			at := s.ids[id]
+			if at.page != number {
+				at.times++
+			}
+			at.page, at.organic = number, at.organic || i == 0
+			s.ids[id] = at
+		}
+	}
+}
+
+// resume takes in the pages that earlier attempts of the crawl have committed.
+func (s *seen) resume(pages []checkpoint.SeenPage) {
+	for i := range pages {
+		p := &pages[i]
+		if len(p.Organic) == 0 {
+			p.Organic = []string{onlyAds}
+		}
+		s.page(p.Page, len(p.Organic), p.Organic, p.Ads)
+	}
+}
+
+// with sums up the crawl with one page more.
+func (s *seen) with(number, cards int, organic, ads []string) crawlSeen {
+	sum := newSeen()
+	for id, at := range s.ids {
+		sum.ids[id] = at
+	}
+	sum.pages, sum.fullest = s.pages, s.fullest
+	sum.page(number, cards, organic, ads)
+	return sum.sum()
+}
+
+// sum counts the ids. An organic one that is on each of three pages or more is a promotion, and does not count as
+// one that came again.
+func (s *seen) sum() (c crawlSeen) {
+	for id, at := range s.ids {
+		if id == onlyAds {
+			continue
+		}
+		c.all++
+		if !at.organic {
+			continue
+		}
+		c.organic++
+		if at.times > 1 && (s.pages < 3 || at.times < s.pages) {
+			c.again++
+		}
+	}
+	return c
+}
+
+// idsOf returns the ids of a page: of organic listings, and of those that it shows as ads alone.
+func idsOf(listings []yp.Listing) (organic, ads []string) {
+	organic = make([]string, 0, len(listings))
+	for i := range listings {
+		if l := &listings[i]; l.Sponsored {
+			ads = append(ads, l.ID)
+		} else {
+			organic = append(organic, l.ID)
+		}
+	}
+	return organic, ads
+}
+
+// repeats returns the earlier page of its target's crawl that a page repeats, 0 = none: past
+// their end sites serve their last page or their first again and again, each time with a next
+// link, and a cache that drops the query serves the first one under every address. All listings
+// of such a page were shown before; ads count only where they are wanted and nothing else is
+// there. A last page that is shorter than the others is none, even if nothing on it is new.
+func (s *seen) repeats(number int, page *site.Page, wantAds bool) (earlier int) {
+	if number == 1 || page.Outcome != site.OK || page.NextURL == "" && 10*page.Organic < 9*s.fullest {
+		return 0
+	}
+	ids, ads := idsOf(page.Listings)
+	if len(ids) == 0 && wantAds {
+		ids = ads
+	}
+	if len(ids) == 0 {
+		return s.ids[onlyAds].page
+	}
+	for _, id := range ids {
+		at, known := s.ids[id]
+		if !known {
+			return 0
+		}
+		earlier = max(earlier, at.page)
+	}
+	return earlier
+}
