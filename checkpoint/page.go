@@ -217,6 +217,9 @@ func (c *Claim) endCrawl(tx *store.Tx, done bool, how yp.Ending) error {
 	if c.Dropped = 0; !done || c.Kind != yp.KindSearch {
 		return nil
 	}
+	if how == yp.EndLimit {
+		return nil // it can go deeper
+	}
 	if err := tx.Run(forgetPages, c.TargetID); err != nil || !how.Confirmed() {
 		return err
 	}

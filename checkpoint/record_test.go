@@ -95,8 +95,12 @@ func TestEveryEndIsRecorded(t *testing.T) {
 			_, err := b.CommitPage(bg, c, page(1, false, "a"))
 			return err
 		}, "running||", "5", "0"},
-		"empty":    {func(b *bundle, c *checkpoint.Claim) error { return b.Complete(bg, c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid}) }, "done|NO_LISTINGS|none", "0", "1"},
-		"complete": {func(b *bundle, c *checkpoint.Claim) error { return b.Complete(bg, c, "", "", checkpoint.End{How: yp.EndNoWord}) }, "done|SUCCESS|", "0", "1"},
+		"empty": {func(b *bundle, c *checkpoint.Claim) error {
+			return b.Complete(bg, c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid})
+		}, "done|NO_LISTINGS|none", "0", "1"},
+		"complete": {func(b *bundle, c *checkpoint.Claim) error {
+			return b.Complete(bg, c, "", "", checkpoint.End{How: yp.EndNoWord})
+		}, "done|SUCCESS|", "0", "1"},
 		"fail": {func(b *bundle, c *checkpoint.Claim) error {
 			_, err := b.Fail(bg, c, yp.CodeTimeout, "slow")
 			return err

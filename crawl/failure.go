@@ -112,6 +112,15 @@ func (w *worker) watchLayout(ctx context.Context, c *checkpoint.Claim, listings 
 	return w.stopOnAlarm(w.layout.Page(context.WithoutCancel(ctx), c.TargetID, c.CategoryID, listings))
 }
 
+// watchEnd shows the end of a target's list to the layout alarm, or a page that leads on.
+func (w *worker) watchEnd(ctx context.Context, c *checkpoint.Claim, page *loaded) error {
+	keep := context.WithoutCancel(ctx)
+	if v := page.end; v.step != end || v.how != yp.EndUnfollowed || !page.Whole {
+		return fatalOrNil(w.layout.Ended(keep, v.step == goOn && page.NextURL != ""))
+	}
+	return w.stopOnAlarm(w.layout.Unfollowed(keep, c.TargetID, page.end.text))
+}
+
 // stopOnAlarm ends the run on a layout alarm, which has paused the source: every page more
 // would be one more that nobody can read.
 func (w *worker) stopOnAlarm(alarm string, err error) error {

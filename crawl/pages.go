@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/rs/zerolog"
+
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
@@ -173,7 +175,15 @@ func (w *worker) tellEnd(c *checkpoint.Claim, v verdict, number int) {
 			return
 		}
 		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "ends", number, "without a confirmed end: "+v.text)
-		w.logger.Debug().Int64("target", c.TargetID).Int("page", number).Str("ending", string(v.how)).Msg("the list ends without a confirmed end: " + v.text)
+		level := zerolog.DebugLevel
+		switch v.how {
+		case yp.EndUnfollowed, yp.EndElsewhere, yp.EndAlias, yp.EndBoth: // of each the first of a source
+			if _, told := w.told.LoadOrStore(v.how, true); !told {
+				level = zerolog.WarnLevel
+			}
+		}
+		w.logger.WithLevel(level).Str("source", w.cfg.Source.Name()).Int64("target", c.TargetID).Int("page", number).Str("ending", string(v.how)).
+			Msg("the list ends without a confirmed end: " + v.text)
 	}
 }
 
@@ -211,6 +221,9 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		w.countResults(c, &page.Page.Page, res)
 		if known {
 			err = w.watchLayout(ctx, c, all)
+		}
+		if err == nil {
+			err = w.watchEnd(ctx, c, page)
 		}
 	}
 	return res, err

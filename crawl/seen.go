@@ -18,9 +18,9 @@ type seen struct {
 
 // sighting says where an id was shown.
 type sighting struct {
-	page    int // last
-	times   int // on how many pages
-	organic bool
+	page    int // the last one
+	organic int // the last one that showed it as an organic listing, 0 = none
+	times   int // on how many it was organic
 }
 
 // onlyAds stands among the ids for a page that shows ads alone, where they are not wanted.
@@ -35,10 +35,10 @@ func (s *seen) page(number, cards int, organic, ads []string) {
 	for i, list := range [...][]string{organic, ads} {
 		for _, id := range list {
 			at := s.ids[id]
-			if at.page != number {
+			if at.page = number; i == 0 && at.organic != number {
+				at.organic = number
 				at.times++
 			}
-			at.page, at.organic = number, at.organic || i == 0
 			s.ids[id] = at
 		}
 	}
@@ -74,7 +74,7 @@ func (s *seen) sum() (c crawlSeen) {
 			continue
 		}
 		c.all++
-		if !at.organic {
+		if at.organic == 0 {
 			continue
 		}
 		c.organic++

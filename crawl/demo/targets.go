@@ -109,7 +109,7 @@ func (d *Directory) at(t *target, p, start int) key {
 		}
 	case r < 92:
 		return d.lend(t.place, (t.cat+1+int(h>>8%uint64(len(trades())-1)))%len(trades()), from, own)
-	case r < 95 && start > 0:
+	case r < 94 && start > 0:
 		return key{t.place.index, t.cat, from % start}
 	}
 	return own

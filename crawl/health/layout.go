@@ -49,6 +49,9 @@ type Layout struct {
 	changed map[int64]bool    // categories of which there is something to store
 	missing [][]int64         // of each field: the targets of the pages in a row that lack it
 	strikes int               // pages running whose layout was not known; stored in sources
+
+	unfollowed []int64 // the targets in a row whose list leads on by nothing that can be followed
+	accepted   bool    // an operator let the source go on after the alarm for that; stored in meta
 }
 
 const (
@@ -57,6 +60,9 @@ const (
 	// An alarm in force keeps its number.
 	clearStrikes = `UPDATE sources SET layout_strikes = 0, updated_at = ? WHERE id = ? AND auto_disabled = 0`
 	addStrike    = `UPDATE sources SET layout_strikes = layout_strikes + 1, updated_at = ? WHERE id = ? RETURNING layout_strikes`
+	nextAccepted = `SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'next_alarm:' || ?)`
+	acceptNext   = `INSERT INTO meta (key, value) VALUES ('next_alarm:' || ?, '1') ON CONFLICT DO NOTHING`
+	expectNext   = `DELETE FROM meta WHERE key = 'next_alarm:' || ?`
 	forgetField  = `DELETE FROM field_shares WHERE source_id = ? AND field = ?`
 	saveShares   = `
 	INSERT INTO field_shares (source_id, category_id, field, listings, having_it)
@@ -71,6 +77,9 @@ func (m *Monitor) Layout(ctx context.Context, sourceID int64) (*Layout, error) {
 	rows, err := store.All(m.db.Reader(ctx), selectShares, []any{sourceID}, store.Fields[row])
 	if err == nil {
 		err = m.db.Read().QueryRowContext(ctx, selectStrikes, sourceID).Scan(&l.strikes)
+	}
+	if err == nil {
+		err = m.db.Read().QueryRowContext(ctx, nextAccepted, sourceID).Scan(&l.accepted)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read field shares of source %d: %w", sourceID, err)
@@ -165,6 +174,46 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 		raised = fmt.Errorf("raise the layout alarm (%s): %w", alarm, raised)
 	}
 	return alarm, errors.Join(err, raised)
+}
+
+// Unfollowed takes in a target whose list leads on by nothing that can be followed; why says what is there. The third
+// target in a row pauses the source until an operator enables it, and alarm says so: the layout lacks the field
+// next. An operator who lets the source go on is not told again until a next link was followed.
+func (l *Layout) Unfollowed(ctx context.Context, targetID int64, why string) (alarm string, err error) {
+	l.mu.Lock()
+	if !slices.Contains(l.unfollowed, targetID) {
+		l.unfollowed = append(l.unfollowed, targetID)
+	}
+	raise := len(l.unfollowed) >= alarmPages && !l.accepted
+	if raise {
+		l.unfollowed, l.accepted = nil, true
+	}
+	l.mu.Unlock()
+	if !raise {
+		return "", nil
+	}
+	alarm = fmt.Sprintf("fields are missing: next (the lists of the last %d targets lead on by nothing that can be followed: %s)", alarmPages, why)
+	err = l.m.db.Write(ctx, func(tx *store.Tx) error {
+		return errors.Join(tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source), tx.Run(acceptNext, l.source))
+	})
+	if err != nil {
+		err = fmt.Errorf("raise the layout alarm (%s): %w", alarm, err)
+	}
+	return alarm, err
+}
+
+// Ended takes in a target whose list came to another end; followed tells that a next link was followed on the way.
+func (l *Layout) Ended(ctx context.Context, followed bool) error {
+	l.mu.Lock()
+	l.unfollowed = l.unfollowed[:0]
+	expect := followed && l.accepted
+	l.accepted = l.accepted && !followed
+	l.mu.Unlock()
+	if !expect {
+		return nil
+	}
+	_, err := l.m.change(ctx, expectNext, l.source)
+	return err
 }
 
 // Unknown takes in a page of the site whose layout is not known (HTML_CHANGED); why

@@ -51,9 +51,9 @@ func (r *Containers) hidesLinks(content string) bool {
 	return r.paging.Place != nil && (strings.Contains(content, "<a") || strings.Contains(content, "<A") || strings.Contains(content, "<form"))
 }
 
-// label reads what an element outside of the containers says that has just ended, where that is all it holds.
-func (c *scanner) label(of *open) {
-	if c.paging || c.in.paging.Label == nil || of.name != "a" && of.name != "button" {
+// label reads what the element outside of the containers says that has just ended, where it is a control.
+func (c *scanner) label() {
+	if c.paging || c.labelAt == 0 || c.control != len(c.open) {
 		return
 	}
 	end := strings.LastIndex(c.s[:c.i], "</")
@@ -61,6 +61,20 @@ func (c *scanner) label(of *open) {
 		return
 	}
 	c.paging = c.in.paging.Label(textIn(c.s[c.labelAt:end]))
+	c.labelAt = 0
+}
+
+// isControl reports whether a tag begins a control with a content: a link, a button, or what acts as one.
+func isControl(t *tag) bool {
+	if t.name == "a" || t.name == "button" {
+		return true
+	}
+	for i := range t.attrs {
+		if a := &t.attrs[i]; a.key == "onclick" || a.key == "role" && (a.val == "button" || a.val == "link") {
+			return true
+		}
+	}
+	return false
 }
 
 // textIn returns the text of a piece of HTML without its tags.

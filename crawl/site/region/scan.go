@@ -58,15 +58,16 @@ type scanner struct {
 	outside bool     // a tag outside of the containers has a mark that is watched for
 
 	paging  bool // what stands outside of the containers may lead to another page: see Containers.WatchPaging
-	labelAt int  // where the content of the link or button outside of them begins that is open
+	labelAt int  // where the content of the innermost control outside of them begins
+	control int  // and its place in open
 }
 
 // pass notes a tag outside of the containers.
 func (c *scanner) pass() {
 	c.outside = c.outside || c.in.watches(&c.tag)
 	c.paging = c.paging || c.in.pages(&c.tag)
-	if c.tag.name == "a" || c.tag.name == "button" {
-		c.labelAt = c.i
+	if c.in.paging.Label != nil && isControl(&c.tag) {
+		c.labelAt, c.control = c.i, len(c.open)
 	}
 }
 
@@ -267,7 +268,7 @@ func (c *scanner) pop() {
 	c.opened[top.kind]--
 	c.open = c.open[:len(c.open)-1]
 	if c.root < 0 {
-		c.label(top)
+		c.label()
 		return
 	}
 	c.cur = top.node.Parent
