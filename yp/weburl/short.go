@@ -1,0 +1,135 @@
+package weburl
+
+import "strings"
+
+// short resolves the references that nearly all links are: a path from the root, one beside
+// the page, a query, or a plain absolute address, in characters that stay as they are. ok is
+// false for all others. (30 links of a page cost the parser 93 µs, and this 3.)
+func (b *Base) short(ref string) (a Address, ok bool) {
+	if ref == "" || len(ref) > MaxLen/2 { // with what is put before it, it is an address
+		return Address{}, false
+	}
+	known := b.address.Text != "" && len(b.address.Text) < MaxLen/2
+	switch c := ref[0]; {
+	case c == 'h' && (strings.HasPrefix(ref, "https://") || strings.HasPrefix(ref, "http://")):
+		return shortAbsolute(ref)
+	case !known:
+		return Address{}, false
+	case c == '/':
+		if len(ref) > 1 && slash(ref[1]) || !plain(ref) {
+			return Address{}, false
+		}
+		return b.joined(b.address.path, ref), true
+	case c == '?':
+		if !plainBehind(ref, 0) {
+			return Address{}, false
+		}
+		return b.joined(b.file, ref), true
+	case class[c]&inName != 0:
+		end := strings.IndexAny(ref, ":/")
+		if end >= 0 && ref[end] == ':' || !plain(ref) {
+			return Address{}, false
+		}
+		return b.joined(b.dir, ref), true
+	}
+	return Address{}, false
+}
+
+// joined returns the first n bytes of the base with a reference behind them.
+func (b *Base) joined(n int, ref string) Address {
+	return Address{Text: b.address.Text[:n] + ref, host: b.address.host, path: b.address.path}
+}
+
+// shortAbsolute takes an absolute address with a plain host.
+func shortAbsolute(ref string) (a Address, ok bool) {
+	host := strings.IndexByte(ref, ':') + len("://")
+	end := plainHost(ref, host)
+	switch {
+	case end < 0 || end < len(ref) && (ref[end] != '/' || !plain(ref[end:])):
+		return Address{}, false
+	case end == len(ref):
+		ref += "/"
+	}
+	return Address{Text: ref, host: host, path: end}, true
+}
+
+// plainHost returns where the host that begins at start ends, or -1 when it is not plain:
+// labels of lower-case letters, digits and single hyphens within, the last of which begins with a
+// letter, so that it is no number.
+func plainHost(s string, start int) int {
+	label, i := start, start
+	for ; i < len(s) && s[i] != '/'; i++ {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
+		case i == label || s[i-1] == '-': // empty label, leading hyphen, "xn--"
+			return -1
+		case c == '.':
+			label = i + 1
+		case c != '-':
+			return -1
+		}
+	}
+	if i == label || s[i-1] == '-' || s[label] < 'a' {
+		return -1
+	}
+	return i
+}
+
+// Classes of bytes.
+const (
+	inName  = 1 << iota // begins a relative path
+	inPath              // stays as it is in a path
+	inQuery             // likewise
+	inFragment
+)
+
+var class = func() (t [256]byte) {
+	for c := '!'; c <= '~'; c++ {
+		if !strings.ContainsRune(`"#<>'`, c) {
+			t[c] |= inQuery
+		}
+		if !strings.ContainsRune("\"<>`", c) {
+			t[c] |= inFragment
+		}
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if letter || '0' <= c && c <= '9' {
+			t[c] |= inName | inPath
+		}
+		if strings.ContainsRune("-_~!$&'()*+,;=:@/", c) {
+			t[c] |= inPath
+		}
+	}
+	return t
+}()
+
+// plain reports whether a path, with the query and the fragment behind it, stays as it is:
+// it needs no encoding and has no dot segments.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case class[c]&inPath != 0:
+		case c == '.' && i > 0 && s[i-1] != '/':
+		case c == '%' && i+2 < len(s) && hex(s[i+1]) && hex(s[i+2]) && (s[i+1] != '2' || s[i+2]|0x20 != 'e'):
+		case c == '?' || c == '#':
+			return plainBehind(s, i)
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// plainBehind reports the same of a query and a fragment that begin at i.
+func plainBehind(s string, i int) bool {
+	in := byte(inQuery)
+	for ; i < len(s); i++ {
+		if c := s[i]; c == '#' && in == inQuery {
+			in = inFragment
+		} else if class[c]&in == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func hex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
