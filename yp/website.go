@@ -262,6 +262,9 @@ func CanonicalURL(base *url.URL, ref string) (string, bool) {
 	if ref == "" {
 		return "", false
 	}
+	if base == nil && plainAddress(ref) {
+		return ref, true
+	}
 	if s, ok := rootRelative(base, ref); ok {
 		return s, true
 	}
@@ -300,6 +303,25 @@ func rootRelative(base *url.URL, path string) (string, bool) {
 		return "", false
 	}
 	return base.Scheme + "://" + canonicalHostPort(base, base.Scheme) + path, true
+}
+
+// plainAddress reports whether an absolute address is in its canonical form, as far as that is
+// seen at once.
+func plainAddress(s string) bool {
+	rest, ok := strings.CutPrefix(s, "https://")
+	if !ok {
+		rest, ok = strings.CutPrefix(s, "http://")
+	}
+	slash := strings.IndexByte(rest, '/')
+	if !ok || slash <= 0 || !plainPath(rest[slash:]) {
+		return false
+	}
+	for i := range slash {
+		if c := rest[i]; c != '.' && c != '-' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // plainPath reports whether path stays as it is when it is resolved: it begins

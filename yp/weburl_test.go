@@ -57,7 +57,7 @@ func TestCanonicalURL(t *testing.T) {
 
 func FuzzCanonicalURL(f *testing.F) {
 	base := mustURL(f, "https://www.yellowpages.com/los-angeles-ca/plumbers?page=2")
-	for _, s := range []string{"/a/b-1?lid=2", "../x", "//h/y", "http://H:80/%2f", "/100%", "/a\x00", "a:b", "/.", "/a/..", "/a/.b"} {
+	for _, s := range []string{"/a/b-1?lid=2", "../x", "//h/y", "http://H:80/%2f", "/100%", "/a\x00", "a:b", "/.", "/a/..", "/a/.b", "http://a.b/c", "https://a/"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -70,6 +70,9 @@ func FuzzCanonicalURL(f *testing.F) {
 		}
 		if strings.ContainsAny(got, "?#") || Clean(got) != got {
 			t.Errorf("%q: %q", s, got)
+		}
+		if again, err := url.Parse(s); plainAddress(s) && (err != nil || again.String() != s || !strings.HasPrefix(again.Path, "/")) {
+			t.Errorf("%q is no plain address: %v, %v", s, again, err)
 		}
 		if fast, ok := rootRelative(base, s); ok {
 			if slow := base.ResolveReference(mustURL(t, s)).String(); slow != fast {

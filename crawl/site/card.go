@@ -1,7 +1,6 @@
 package site
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,13 +22,13 @@ const (
 
 // cardReader reads cards, one at a time.
 type cardReader struct {
-	src   *Source
-	final *url.URL
-	card  *html.Node
-	self  [1]*html.Node // card
-	hits  region.Hits
-	buf   []byte
-	work  int // nodes looked at to take the cards of this page apart
+	src  *Source
+	at   *pageLinks
+	card *html.Node
+	self [1]*html.Node // card
+	hits region.Hits
+	buf  []byte
+	work int // nodes looked at to take the cards of this page apart
 }
 
 // read reads one card. Its listing has no id or no name when the card is bad.
@@ -98,11 +97,20 @@ func setterOf(to *yp.ListingField) setter {
 	}
 }
 
+// profile returns the address of a business's page on the directory, without query and fragment. What
+// leads back to this page is none.
 func (c *cardReader) profile(href string) string {
-	if href == "" || len(href) > maxURL {
+	if end := strings.IndexAny(href, "?#"); end >= 0 {
+		href = href[:end]
+	}
+	if len(href) > maxURL {
 		return ""
 	}
-	u, _ := yp.CanonicalURL(c.final, href)
+	a, _ := c.at.base.Resolve(href)
+	if len(a.Text) == len(href) { // it may be the same memory
+		a.Text = strings.Clone(a.Text)
+	}
+	u, _ := yp.CanonicalURL(nil, a.Text)
 	return u
 }
 
@@ -112,18 +120,17 @@ func setPhone(l *yp.Listing, text string) {
 	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
 }
 
-// website keeps a link to the business's own site: absolute, and not the
+// website keeps a link to the business's own site, which names a host that is not the
 // directory's.
-func (c *cardReader) website(l *yp.Listing, href string) {
-	if len(href) > maxURL || !yp.AbsoluteURL(href) {
+func (c *cardReader) website(l *yp.Listing, ref string) {
+	if len(ref) > maxURL {
 		return
 	}
-	href = strings.Clone(href) // the canonical form may share its memory
-	w, ok := yp.CanonicalWebsite(href)
+	linked, w, ok := c.at.site(ref)
 	if !ok || c.src.ownHost(w.Host) {
 		return
 	}
-	l.WebsiteURL, l.Website, l.Domain = href, w.URL, w.Domain
+	l.WebsiteURL, l.Website, l.Domain = linked, w.URL, w.Domain
 }
 
 // image returns the first image that is none of the site's stand-ins.
@@ -133,11 +140,9 @@ func (c *cardReader) image(f field) string {
 		if src == "" || len(src) > maxURL || c.src.standIn(src) {
 			continue
 		}
-		u, err := c.final.Parse(src)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			continue
+		if a, reason := c.at.base.Resolve(src); reason == "" {
+			return strings.Clone(a.Text)
 		}
-		return u.String()
 	}
 	return ""
 }

@@ -107,7 +107,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	}
 	if len(list) > 0 {
 		p.Listings = list
-		fillFromJSONLD(list, scripts)
+		fillFromJSONLD(list, scripts, w.card.at)
 	}
 }
 
@@ -143,9 +143,9 @@ func (s *Source) lostCards(c *cardReader, found region.Hits, cards []card, list 
 		for _, link := range found[r.sel] {
 			id, page := "", "" // an ad's link may be empty
 			if ref := r.take(c, link); ref != "" {
-				u, own := s.resolve(c.final, ref)
+				a, own, _ := s.resolve(c.at, ref)
 				if own {
-					id, page = s.detail.pathID(s.belowBase(u)), c.profile(ref)
+					id, page = s.detail.pathID(s.cutBase(a.Path())), c.profile(ref)
 				}
 				if id == "" {
 					continue // it leads elsewhere

@@ -201,10 +201,12 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 	return ids, in
 }
 
-// rules compiles the rules of a field.
+// rules compiles the rules of a field, whose name ends at.
 func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
+	address := slices.Contains(addressFields, at[strings.LastIndexByte(at, '.')+1:])
 	for i, d := range list {
 		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own}
+		r.address, r.link = address && r.attr != "", r.attr == "href" || r.attr == "src"
 		var err error
 		switch {
 		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":

@@ -91,7 +91,7 @@ func (s *Source) detailRegions(body []byte, final *url.URL, status int) *Page {
 	if !ok {
 		return nil
 	}
-	p, r := &Page{}, s.readDetail(doc, scripts, final)
+	p, r := &Page{}, s.readDetail(doc, scripts, linksAt(final).within(w.parser.Base()))
 	if !r.ok(p, r.marked) {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, scripts := &Page{}, region.Scripts(doc)
+	p, scripts, at := &Page{}, region.Scripts(doc), linksAt(final).within(region.Base(doc))
 	chrome := s.hasChrome(doc)
 	if gone(status) {
 		p.missing(chrome, status)
@@ -113,13 +113,13 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 	}
 	if roots := s.detail.regions.Find(doc); len(roots) > 0 {
 		regions, undo := region.Graft(roots)
-		r := s.readDetail(regions, scripts, final)
+		r := s.readDetail(regions, scripts, at)
 		undo()
 		if r.ok(p, r.marked || chrome) {
 			return p, s.cut(p.Outcome, end, final)
 		}
 	}
-	r := s.readDetail(doc, scripts, final)
+	r := s.readDetail(doc, scripts, at)
 	if !r.ok(p, r.marked || chrome) {
 		r.decide(p, chrome, len(body) == 0)
 	}
@@ -177,7 +177,7 @@ func (r *detailRules) pathID(path string) string {
 type detailReader struct {
 	yp.Detail
 	src     *Source
-	final   *url.URL
+	at      *pageLinks
 	page    cardReader              // the page, as a card
 	under   map[string][]*html.Node // what stands under the labels of each field
 	ld      structured.Business     // what the JSON-LD says of the business
@@ -186,13 +186,13 @@ type detailReader struct {
 }
 
 // readDetail reads all that the tree and the scripts say.
-func (s *Source) readDetail(root *html.Node, scripts []string, final *url.URL) *detailReader {
+func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *detailReader {
 	d := s.detail
-	r := &detailReader{src: s, final: final, page: cardReader{src: s, final: final, card: root, hits: d.page.NewHits()}}
+	r := &detailReader{src: s, at: at, page: cardReader{src: s, at: at, card: root, hits: d.page.NewHits()}}
 	d.page.Find(root, r.page.hits, nil)
 	r.marked = d.marks.selectors.In(root)
 	r.labelled()
-	r.ID = d.pathID(final.Path)
+	r.ID = d.pathID(at.page.Path)
 	if id := yp.Identifier(d.fields["id"].first(&r.page)); r.ID == "" {
 		r.ID = id
 	} else if id != "" && id != r.ID {

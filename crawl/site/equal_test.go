@@ -52,9 +52,9 @@ func checkResults(t testing.TB, s *Source, page []byte) (read bool) {
 	if err != nil {
 		t.Fatalf("regions parsed, the whole page not: %v", err)
 	}
-	scripts := region.Scripts(doc)
+	scripts, at := region.Scripts(doc), linksAt(final).within(region.Base(doc))
 	regions, _ := region.Graft(s.regions.Find(doc))
-	whole := s.extract(s.workspace(), regions, scripts, final, false)
+	whole := s.extract(s.workspace(), regions, scripts, at, false)
 	opts := cmp.Options{cmpopts.IgnoreFields(Page{}, "Via"), cmp.AllowUnexported(Page{})}
 	if diff := cmp.Diff(whole, got, opts); diff != "" {
 		t.Fatalf("results differ (-whole +region):\n%s", diff)

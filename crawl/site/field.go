@@ -10,6 +10,7 @@ import (
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 // A rule takes a text out of a card: the text, the own text, or an attribute
@@ -22,7 +23,13 @@ type rule struct {
 	json  string
 	own   bool
 	match *regexp.Regexp
+
+	address bool // what the attribute holds is kept as an address, and stays as it stands
+	link    bool // the attribute is one that holds addresses
 }
+
+// addressFields are the fields, and lists of links, that hold addresses.
+var addressFields = []string{"next", "profile_url", "website", "image_url", "social"}
 
 // A field is a list of rules: the first that yields something wins.
 type field []rule
@@ -102,10 +109,13 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 	default:
 		s = c.text(n)
 	}
-	if len(s) > maxText {
-		s = s[:maxText]
+	if r.address {
+		if s = weburl.Tidy(s); r.match != nil && len(s) > 2*weburl.MaxLen { // a part of an address is another one
+			return ""
+		}
+	} else {
+		s = r.clean(s)
 	}
-	s = yp.Clean(s)
 	if r.match == nil || s == "" {
 		return s
 	}
@@ -114,6 +124,18 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 		return ""
 	}
 	return strings.TrimSpace(m[len(m)-1])
+}
+
+// clean makes a text fit to keep. A line break in an attribute that holds an address is no blank.
+func (r *rule) clean(s string) string {
+	if len(s) > maxText {
+		s = s[:maxText]
+	}
+	clean := yp.Clean(s)
+	if r.link && clean != s {
+		return yp.Clean(weburl.Tidy(s))
+	}
+	return clean
 }
 
 // text returns the text of n and all below it, as it reads: a line break or

@@ -70,9 +70,9 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	if s.states == nil || !ok {
 		return nil, fmt.Errorf("read the index of %q at %s: %w", state, s.Name(), ErrNoIndex)
 	}
-	r := indexReader{src: s, state: st.Code, final: final, seen: map[string]bool{}}
+	r := indexReader{src: s, state: st.Code, seen: map[string]bool{}}
 	if final == nil {
-		r.final = s.base
+		final = s.base
 	} else {
 		path, reason := s.below(final)
 		if reason == "" && s.states.paths[indexPath(path)] != st.Code {
@@ -84,12 +84,13 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	}
 	doc, end, err := region.Parse(body)
 	if err != nil {
-		return nil, s.parseError(r.final, err)
+		return nil, s.parseError(final, err)
 	}
+	r.at = linksAt(final).within(region.Base(doc))
 	r.walk(doc, false)
 	x := &Page{Page: yp.Page{Cities: r.cities}}
 	r.decide(x, doc, len(body) == 0, status)
-	return x, s.cut(x.Outcome, end, r.final)
+	return x, s.cut(x.Outcome, end, final)
 }
 
 // indexPath is the form in which the paths of index pages are compared.
@@ -99,7 +100,7 @@ func indexPath(path string) string { return strings.ToLower(strings.Trim(path, "
 type indexReader struct {
 	src    *Source
 	state  string
-	final  *url.URL
+	at     *pageLinks
 	cities []yp.FoundCity
 	seen   map[string]bool
 	other  int      // links to cities of other states
@@ -123,10 +124,11 @@ func (r *indexReader) walk(n *html.Node, framed bool) {
 }
 
 func (r *indexReader) link(a *html.Node, framed bool) {
-	u, own := r.src.resolve(r.final, strings.TrimSpace(region.Attr(a, "href")))
-	if !own || u.User != nil {
+	to, _, reason := r.src.resolve(r.at, region.Attr(a, "href"))
+	if reason != "" {
 		return
 	}
+	u := to.URL()
 	path, reason := r.src.below(u)
 	if reason != "" {
 		return

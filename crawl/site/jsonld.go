@@ -11,11 +11,11 @@ import (
 
 // fillFromJSONLD gives listings what their cards lack and the page's JSON-LD
 // has. The two are matched by the path of the profile URL.
-func fillFromJSONLD(list []yp.Listing, scripts []string) {
+func fillFromJSONLD(list []yp.Listing, scripts []string, at *pageLinks) {
 	all := structured.ReadScripts(scripts)
 	byPath := make(map[string]*structured.Business, len(all))
 	for i := range all {
-		switch path := urlPath(all[i].URL); {
+		switch path := at.path(all[i].URL); {
 		case path == "":
 		case byPath[path] == nil:
 			byPath[path] = &all[i]
@@ -30,19 +30,17 @@ func fillFromJSONLD(list []yp.Listing, scripts []string) {
 	}
 }
 
-// urlPath returns the path of an absolute or site-relative URL, without the
-// slash at its end; "" when there is none to match by.
+// urlPath returns the path of an address, without the slash at its end; "" when there is
+// none to match by.
 func urlPath(u string) string {
-	if _, rest, ok := strings.Cut(u, "://"); ok {
-		_, path, _ := strings.Cut(rest, "/")
-		u = "/" + path
-	}
+	_, u, _ = strings.Cut(u, "://")
 	u, _, _ = strings.Cut(u, "?")
 	u, _, _ = strings.Cut(u, "#")
-	if !strings.HasPrefix(u, "/") {
+	slash := strings.IndexByte(u, '/')
+	if slash < 0 {
 		return ""
 	}
-	return strings.TrimRight(u, "/")
+	return strings.TrimRight(u[slash:], "/")
 }
 
 // fillFrom gives a listing what its card lacks and a business has; hours are the business's. An address is taken when
@@ -120,11 +118,11 @@ func (r *detailReader) leadsHere(ref string) int {
 	if len(ref) > maxURL || !yp.AbsoluteURL(ref) && !strings.HasPrefix(ref, "/") {
 		return linkOut // "acme.com" is meant as a host here
 	}
-	u, err := r.final.Parse(ref)
-	if err != nil || !r.src.ownHost(u.Hostname()) {
+	a, reason := r.at.base.Resolve(ref)
+	if reason != "" || !r.src.ownHost(a.Hostname()) {
 		return linkOut
 	}
-	if id := r.src.detail.pathID(u.Path); id != "" && id == r.ID {
+	if id := r.src.detail.pathID(a.Path()); id != "" && id == r.ID {
 		return linkHere
 	}
 	return linkElsewhere

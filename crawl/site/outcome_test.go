@@ -13,6 +13,7 @@ import (
 	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 func parse(t *testing.T, s *Source, body, final string, status int) *Page {
@@ -146,9 +147,11 @@ func TestNextURL(t *testing.T) {
 		"#":                                          "",
 		"":                                           "",
 		srp:                                          "",
-		"/a?b=" + strings.Repeat("x", maxURL):        "",
+		"/a?b=" + strings.Repeat("x", weburl.MaxLen): "",
 	} {
-		storetest.Equal(t, s.nextURL(finalURL(t), ref), want, yp.Clip(ref, 80))
+		next, _, reason := s.nextURL(linksAt(finalURL(t)), ref)
+		storetest.Equal(t, next, want, yp.Clip(ref, 80))
+		storetest.Equal(t, reason == "", want != "", yp.Clip(ref, 80), reason)
 	}
 }
 

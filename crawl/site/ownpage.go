@@ -51,8 +51,9 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 		p.missing(chrome, status)
 		return p, s.cut(p.Outcome, end, final)
 	}
-	o := &ownPageReader{businessReader: businessReader{src: s, final: final, doc: doc, ownPage: true}}
-	o.key, _ = o.ownKey(final.String())
+	at := linksAt(final).within(region.Base(doc))
+	o := &ownPageReader{businessReader: businessReader{src: s, at: at, doc: doc, ownPage: true}}
+	o.key, _ = o.ownKey(at.self.Text)
 	o.title = pageTitle(doc)
 	o.read(region.Scripts(doc))
 	ours := o.ours()
@@ -115,7 +116,7 @@ func (o *ownPageReader) ours() (ours []sighting) {
 // those of results pages are, and not as those of the listings it has. In doubt
 // it is not, so that a new layout is never taken for a redirect.
 func (o *ownPageReader) isList() bool {
-	path, _ := o.src.below(o.final)
+	path, _ := o.src.below(o.at.page)
 	if len(o.others) < 2 || !o.src.target.matches(path) || trailingID(o.key, "") != "" {
 		return false
 	}
@@ -134,7 +135,7 @@ func (o *ownPageReader) same(s sighting) bool {
 
 // detail makes one detail of all that was said of the listing.
 func (o *ownPageReader) detail(ours []sighting) *detailReader {
-	r := &detailReader{src: o.src, final: o.final}
+	r := &detailReader{src: o.src, at: o.at}
 	all := sighting{key: o.key}
 	for i := range ours {
 		s := &ours[i]
@@ -177,8 +178,8 @@ func (o *ownPageReader) onlyEmail() string {
 // offOwnPage says why a URL can't be that of a listing's own page, or "".
 func (s *Source) offOwnPage(final *url.URL) string {
 	path, reason := s.below(final)
-	r := businessReader{src: s, final: final, ownPage: true}
-	if key, _ := r.ownKey(final.String()); reason == "" && key == "" {
+	r := businessReader{src: s, at: linksAt(final), ownPage: true}
+	if key, _ := r.ownKey(r.at.self.Text); reason == "" && key == "" {
 		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
 	}
 	return reason

@@ -13,6 +13,7 @@ import (
 
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 // Page is what a page says, and what is to be made of it.
@@ -37,9 +38,10 @@ type Page struct {
 	Whole     bool   // its end tags are there
 	Via       string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
-	zero  bool // the page says explicitly that there are 0 listings
-	lost  int  // businesses with a link and without a card; they are part of Bad
-	atEnd bool // by its own count the page shows the last listing
+	zero    bool   // the page says explicitly that there are 0 listings
+	lost    int    // businesses with a link and without a card; they are part of Bad
+	refused string // the next link of the definition, where it can not be followed: its label and why
+	atEnd   bool   // by its own count the page shows the last listing
 }
 
 // ParsePage reads a results page. final is the URL that answered (after
@@ -108,7 +110,7 @@ func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bo
 	if !ok {
 		return nil, false
 	}
-	p = s.extract(w, doc, scripts, final, true)
+	p = s.extract(w, doc, scripts, linksAt(final).within(w.parser.Base()), true)
 	if onlyAds(p.Listings) {
 		return nil, false
 	}
@@ -118,7 +120,7 @@ func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bo
 	if p.atEnd || p.NextURL != "" || p.NextHost != "" {
 		return p, false
 	}
-	s.readPaging(p, doc, final, w.cards)
+	s.readPaging(p, doc, w.card.at, w.cards)
 	return p, p.NextURL == "" && (moreNext || w.parser.Paging())
 }
 
@@ -157,9 +159,10 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	w := s.workspace()
 	defer s.release(w)
 	scripts, roots := region.Scripts(doc), s.regions.Find(doc)
-	p := s.extract(w, doc, scripts, final, false)
+	at := linksAt(final).within(region.Base(doc))
+	p := s.extract(w, doc, scripts, at, false)
 	p.Via, p.Whole = "whole", end == region.EndClosed
-	s.readEnd(p, w, doc, final)
+	s.readEnd(p, w, doc, at)
 	if onlyAds(p.Listings) {
 		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0, status: status})
 	}
@@ -190,20 +193,20 @@ func (s *Source) cut(o Outcome, end region.End, final *url.URL) error {
 
 // extract reads cards, total and next link from a tree. ordered says that the page's tags
 // are in good order.
-func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, final *url.URL, ordered bool) *Page {
-	w.card.src, w.card.final = s, final
+func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pageLinks, ordered bool) *Page {
+	w.card.src, w.card.at = s, at
 	p := &Page{}
 	s.readCards(p, w, doc, scripts, ordered)
-	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
+	around := cardReader{src: s, at: at, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	if len(p.Listings) == 0 {
-		s.readNext(p, w.pageHits, doc, final)
+		s.readNext(p, w.pageHits, doc, at)
 		return p
 	}
 	p.Outcome, p.Reason = OK, readText(p, "card")
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.RangeEnd, p.atEnd = last, p.SiteTotal > 0 && p.SiteTotal == max(last, p.Organic)
-	s.readNext(p, w.pageHits, doc, final)
+	s.readNext(p, w.pageHits, doc, at)
 	if shown > p.Organic+p.LeftOut {
 		p.Missing, p.Announced = shown-p.Organic-p.LeftOut, shown-p.LeftOut
 		p.Bad += max(p.Missing-p.lost, 0)
@@ -238,8 +241,8 @@ func readRange(s string, all int) (shown, last int) {
 }
 
 // readEnd reads what a page without a next link says of what follows it.
-func (s *Source) readEnd(p *Page, w *workspace, doc *html.Node, final *url.URL) {
-	if s.readPaging(p, doc, final, w.cards); p.NextURL == "" && p.NextHost == "" {
+func (s *Source) readEnd(p *Page, w *workspace, doc *html.Node, at *pageLinks) {
+	if s.readPaging(p, doc, at, w.cards); p.NextURL == "" && p.NextHost == "" {
 		p.LastMark = s.last.on(doc, w.cards)
 	}
 }
@@ -256,15 +259,16 @@ func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
 	w.cards, _ = s.cardsOf(doc, w.pageHits, false)
 	w.pageHits.Reset()
 	s.page.Find(doc, w.pageHits, nil)
-	s.readNext(p, w.pageHits, doc, final)
-	s.readEnd(p, w, doc, final)
+	at := linksAt(final).within(region.Base(doc))
+	s.readNext(p, w.pageHits, doc, at)
+	s.readEnd(p, w, doc, at)
 }
 
 // readNext reads the next link. One in the pagination may lead anywhere on the host; any
 // other one only to a later page of the same list, and only where the page does not say
 // that it is the last: "next" may be an article, a photo or another list.
-func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, final *url.URL) {
-	page := cardReader{src: s, final: final, hits: found, card: doc}
+func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, at *pageLinks) {
+	page := cardReader{src: s, at: at, hits: found, card: doc}
 	for i := range s.next {
 		r := &s.next[i]
 		for _, n := range r.nodes(&page) {
@@ -272,16 +276,31 @@ func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, final *url
 			if ref == "" || disabled(n) {
 				continue
 			}
-			next, paging := s.nextURL(final, ref), inPagination(n)
-			if next != "" && (paging || !p.atEnd && s.later(final, next)) {
+			next, host, reason := s.nextURL(at, ref)
+			paging := inPagination(n)
+			if p.refused == "" && host == "" && next == "" {
+				p.refused = refused(n, ref, reason)
+			}
+			if next != "" && (paging || !p.atEnd && s.later(at.page, next)) {
 				p.NextURL, p.NextHost = next, ""
 				return
 			}
 			if p.NextHost == "" && (paging || !p.atEnd) {
-				p.NextHost = s.otherHost(final, ref)
+				p.NextHost = host
 			}
 		}
 	}
+}
+
+// refused says what a next link of the definition's is that can't be followed, "" where it leads to this very page.
+func refused(n *html.Node, ref, reason string) string {
+	switch {
+	case strings.HasPrefix(weburl.Tidy(ref), "#"):
+		reason = "a script"
+	case reason == "" || reason == samePageReason:
+		return ""
+	}
+	return unfollowed(n, reason)
 }
 
 func inPagination(n *html.Node) bool {
@@ -318,49 +337,13 @@ func (s *Source) listPage(u *url.URL) (list string, page int) {
 	}
 	segments := strings.Split(list, "/")
 	if i := t.pageSegment; i >= 0 && i < len(segments) {
-		page, _ = yp.FirstInt(segments[i])
-		segments[i] = ""
+		segments[i], page = t.cutPage(segments[i])
 		list = strings.Join(segments, "/")
 	}
 	if t.pageParam != "" {
 		page, _ = yp.FirstInt(u.Query().Get(t.pageParam))
 	}
 	return list, max(page, 1)
-}
-
-// nextURL returns the absolute form of a next link, or "" when it leads off
-// the source's host or back to the same page.
-func (s *Source) nextURL(final *url.URL, ref string) string {
-	u, own := s.resolve(final, ref)
-	if !own || u.User != nil {
-		return ""
-	}
-	u.Fragment, u.RawFragment = "", ""
-	if next := u.String(); next != final.String() && !strings.HasPrefix(ref, "#") {
-		return next
-	}
-	return ""
-}
-
-// otherHost returns the host that a next link leads to when it is not the source's.
-func (s *Source) otherHost(final *url.URL, ref string) string {
-	if u, own := s.resolve(final, ref); u != nil && !own {
-		return strings.Clone(u.Host)
-	}
-	return ""
-}
-
-// resolve returns the http(s) URL of a link, nil if it is none, and whether it is on the
-// source's host and port.
-func (s *Source) resolve(final *url.URL, ref string) (u *url.URL, own bool) {
-	if ref == "" || len(ref) > maxURL {
-		return nil, false
-	}
-	u, err := final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, false
-	}
-	return u, bareHost(u) == s.host && yp.OwnPort(u) == yp.OwnPort(s.base)
 }
 
 // gone reports whether a status says that there is no such page.

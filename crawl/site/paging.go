@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 // Paging is what a page without a next link of the definition's says of the pages around it,
@@ -30,7 +32,7 @@ const maxLabel = 60
 // pagingReader reads the pagination of a page in one walk of its tree.
 type pagingReader struct {
 	s     *Source
-	final *url.URL
+	where *pageLinks
 	cards map[*html.Node]bool
 
 	at       int // number of this page: see place
@@ -50,11 +52,11 @@ type control struct {
 
 // readPaging reads the pagination of a page on which the definition's rules find no next link. Where it
 // leads to the next page of the same list by an address of the definition's, that is the next link.
-func (s *Source) readPaging(p *Page, doc *html.Node, final *url.URL, cards []card) {
+func (s *Source) readPaging(p *Page, doc *html.Node, at *pageLinks, cards []card) {
 	if p.NextURL != "" || p.NextHost != "" || p.atEnd || len(p.Listings) == 0 {
 		return
 	}
-	r := pagingReader{s: s, final: final}
+	r := pagingReader{s: s, where: at}
 	if len(cards) > 0 {
 		r.cards = make(map[*html.Node]bool, len(cards))
 		for i := range cards {
@@ -64,15 +66,18 @@ func (s *Source) readPaging(p *Page, doc *html.Node, final *url.URL, cards []car
 	r.walk(doc, false)
 	here := r.place()
 	p.Paging = Paging{}
-	if p.NextURL = r.sum(&p.Paging, here); p.NextURL != "" {
+	switch p.NextURL = r.sum(&p.Paging, here); {
+	case p.NextURL != "":
 		p.Paging = Paging{}
+	case p.refused != "":
+		p.Paging.There, p.Paging.Whole, p.Paging.Unfollowed = true, false, cmp.Or(p.Paging.Unfollowed, p.refused)
 	}
 }
 
 // place finds out which page of its list this is: what its address says, else the number without a link beside
 // those of its neighbours. It reports whether the pagination itself shows it.
 func (r *pagingReader) place() (shown bool) {
-	_, r.at = r.s.listPage(r.final)
+	_, r.at = r.s.listPage(r.where.page)
 	beside := map[int]bool{1: len(r.controls) == 0}
 	for i := range r.controls {
 		if n := r.controls[i].number; n > 0 {
@@ -320,7 +325,7 @@ func (r *pagingReader) sum(p *Paging, here bool) (next string) {
 			}
 			p.Later = p.Later || c.number > 0
 			if p.Unfollowed == "" {
-				p.Unfollowed = fmt.Sprintf("%q: %s", yp.Printable(c.shown()), why)
+				p.Unfollowed = unfollowed(c.n, why)
 			}
 		case astray:
 			odd = true
@@ -331,12 +336,13 @@ func (r *pagingReader) sum(p *Paging, here bool) (next string) {
 	return ""
 }
 
-// shown is what a reader sees of a control.
-func (c *control) shown() string {
-	if text := labelOf(c.n); text != "" {
-		return yp.Clip(text, maxLabel)
+// unfollowed names a control by what a reader sees of it, with why it can't be followed.
+func unfollowed(n *html.Node, why string) string {
+	text := yp.Clip(labelOf(n), maxLabel)
+	if text == "" {
+		text = "<" + n.Data + ">"
 	}
-	return "<" + c.n.Data + ">"
+	return fmt.Sprintf("%q: %s", yp.Printable(text), why)
 }
 
 // where is to what a control leads.
@@ -351,31 +357,37 @@ const (
 // leads tells to what a control leads. Of one that leads on, address is that of the next page of
 // the same list, or why says what keeps it from being followed.
 func (r *pagingReader) leads(c *control) (to where, address, why string) {
-	u, why := r.target(c)
+	address, why = r.target(c)
 	page := 0 // of the list, by the address
-	if u != nil {
-		page = r.listed(u)
+	if address != "" {
+		page = r.listed(address)
 	}
 	switch {
 	case page > 0 && page <= r.at && !(c.number > r.at):
 		return back, "", ""
 	case page == r.at+1 && (c.number == 0 || c.number == page):
-		return onward, u.String(), ""
+		return onward, address, ""
 	case page > r.at:
 		return onward, "", fmt.Sprintf("it leads to page %d, and this is page %d", page, r.at)
 	case c.number > 0 && c.number <= r.at, c.leadsBack():
 		return back, "", ""
 	case c.number > 0, c.leadsOn(), lastWords()[c.label]:
-		if u != nil && why == "" {
-			why = "its address is none of urls.target or urls.search: " + yp.Printable(yp.Clip(u.RequestURI(), 200))
+		if why == samePageReason && c.number == 0 {
+			return back, "", ""
 		}
-		return onward, "", why
-	case u != nil && why == "" && u.Path == r.final.Path && u.RawQuery == r.final.RawQuery:
-		return back, "", "" // this very page
+		return onward, "", cmp.Or(why, "its address is none of urls.target or urls.search: "+yp.Printable(yp.Clip(r.path(address), 200)))
+	case why == samePageReason:
+		return back, "", ""
 	case c.n.Data == "select", c.href != "":
 		return astray, "", ""
 	}
 	return r.button(c)
+}
+
+// path is what of an address follows its host.
+func (r *pagingReader) path(address string) string {
+	a, _ := r.where.base.Resolve(address)
+	return strings.TrimPrefix(address[min(len(address), strings.Index(address, "//")+2):], a.Host())
 }
 
 // button judges a control of a pagination that says nothing that is known.
@@ -386,45 +398,43 @@ func (r *pagingReader) button(c *control) (to where, address, why string) {
 	return astray, "", ""
 }
 
-// target returns the address of a control; else why says what there is instead.
-func (r *pagingReader) target(c *control) (u *url.URL, why string) {
-	switch ref := strings.TrimSpace(c.href); {
+// target returns the address of a control that may be followed; else why says what there is instead.
+func (r *pagingReader) target(c *control) (address, why string) {
+	ref := weburl.Tidy(c.href)
+	switch {
 	case c.n.Data != "a", ref == "" && has(c.n, "onclick"):
 		if inForm(c.n) {
-			return nil, "a form"
+			return "", "a form"
 		}
-		return nil, "a script"
-	case ref == "" || strings.HasPrefix(ref, "#"):
-		if c.leadsOn() || c.number > r.at || has(c.n, "onclick") {
-			return nil, "a script"
+		return "", "a script"
+	case ref == "", strings.HasPrefix(ref, "#"):
+		if has(c.n, "onclick") || ref != "" && c.leadsOn() || c.number > r.at {
+			return "", "a script"
 		}
-		return r.final, ""
-	default:
-		u, own := r.s.resolve(r.final, ref)
-		switch {
-		case strings.HasPrefix(strings.ToLower(ref), "javascript:"):
-			return nil, "a script"
-		case u == nil:
-			return nil, "its address can't be read: " + yp.Printable(yp.Clip(ref, 200))
-		case !own:
-			return u, "it leads to another site, " + yp.Printable(u.Host)
-		case u.User != nil:
-			return u, "its address holds a user's name"
-		}
-		return u, ""
+		return "", samePageReason
 	}
+	a, _, why := r.s.resolve(r.where, ref)
+	address, _, _ = strings.Cut(a.Text, "#")
+	switch {
+	case why != "":
+		return "", why
+	case address == r.where.self.Text:
+		return "", samePageReason
+	}
+	return strings.Clone(address), ""
 }
 
 // listed returns the number of the page of this list, or of the search for the same, that an
 // address leads to; 0 = it leads elsewhere.
-func (r *pagingReader) listed(u *url.URL) int {
+func (r *pagingReader) listed(address string) int {
 	s := r.s
-	if u.User != nil || bareHost(u) != s.host {
+	u, err := url.Parse(address)
+	if err != nil {
 		return 0
 	}
-	from, _ := s.listPage(r.final)
+	from, _ := s.listPage(r.where.page)
 	list, page := s.listPage(u)
-	if strings.EqualFold(list, from) || s.search != nil && s.search.matches(s.belowBase(u)) || r.final == s.base && s.target.matches(s.belowBase(u)) {
+	if strings.EqualFold(list, from) || s.search != nil && s.search.matches(s.belowBase(u)) || r.where.page == s.base && s.target.matches(s.belowBase(u)) {
 		return page
 	}
 	return 0

@@ -44,8 +44,14 @@ func TestPaging(t *testing.T) {
 		"a submit":                      {`<form method="post"><input type="submit" value="Mehr Ergebnisse"></form>`, `"Mehr Ergebnisse": a form`},
 		"a role":                        {`<div role="button" tabindex="0">Load more</div>`, `"Load more": a script`},
 		"an icon":                       {`<div class="pagination"><a href="?page=1">1</a><b>2</b><a href="javascript:void(0)"><i aria-label="Next"></i></a></div>`, `"Next": a script`},
-		"another site":                  {`<div class="pagination"><a href="https://other.example/?page=3">Next</a></div>`, `"Next": it leads to another site, other.example`},
+		"another site":                  {`<div class="pagination"><a href="https://other.example/?page=3">Next</a></div>`, `"Next": another host: other.example`},
 		"a block of pages and a script": {`<div class="pagination"><a href="?page=1">1</a><strong>2</strong><a href="javascript:block(2)">»</a></div>`, `"»": a script`},
+		"the rule's own, a script":      {`<a class="renamed" href="javascript:next()">›</a>`, `"›": a script`},
+		"the rule's own, with a user":   {`<a class="renamed" href="https://me@www.yellowpages.com/springfield-il/plumbers?page=3">›</a>`, `"›": a user name in the address`},
+		"the rule's own, behind #":      {`<a class="renamed" href="#">›</a>`, `"›": a script`},
+		"the rule's own, this page":     {`<a class="renamed" href="?page=2">›</a>`, "none"},
+		"the rule's own, disabled":      {`<a class="renamed disabled" href="javascript:next()">›</a>`, "none"},
+		"the rule's own, page 3":        {`<a class="renamed" href="?page=3">›</a>`, "page=3"},
 		"a button for a gallery":        {`<div class="carousel"><button>Next</button></div><header><button>More results</button></header>`, "none"},
 		"hidden":                        {`<div style="display: none"><button>Load more</button></div><button hidden>Load more</button>`, "none"},
 		"more of something":             {`<a href="/about">More info</a><a href="/springfield-il/mip/a-1">Read more</a>`, "none"},
@@ -144,7 +150,7 @@ func FuzzPaging(f *testing.F) {
 		}
 		p := &Page{}
 		p.Listings = []yp.Listing{{ID: "1", Name: "A"}}
-		s.readPaging(p, doc, urlOf(t, list2), nil)
+		s.readPaging(p, doc, linksAt(urlOf(t, list2)), nil)
 		if p.NextURL != "" && !strings.HasPrefix(p.NextURL, "https://www.yellowpages.com/") && !strings.HasPrefix(p.NextURL, "http") {
 			t.Errorf("next link %q", p.NextURL)
 		}

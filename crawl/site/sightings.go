@@ -12,6 +12,7 @@ import (
 
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 // maxPathID is the longest path, in bytes, that is an id as it is.
@@ -20,7 +21,7 @@ const maxPathID = 200
 // businessReader turns what the structured data of a page says into listings.
 type businessReader struct {
 	src   *Source
-	final *url.URL
+	at    *pageLinks
 	doc   *html.Node
 	found []sighting // in the order of the forms, then of the page
 
@@ -60,12 +61,13 @@ func (r *businessReader) fill(s *sighting) {
 	l.Snippet = keep(r.src.snippet(s.Description()), maxSnippet)
 	l.Categories = clones(s.Categories())
 	for _, src := range s.Images() { // the first that is none of the site's stand-ins
-		u, err := r.final.Parse(src)
-		if err != nil || len(src) > maxURL || r.src.standIn(src) || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		if len(src) > maxURL || r.src.standIn(src) {
 			continue
 		}
-		l.ImageURL = u.String()
-		break
+		if a, reason := r.at.base.Resolve(src); reason == "" {
+			l.ImageURL = strings.Clone(a.Text)
+			break
+		}
 	}
 }
 
@@ -98,17 +100,17 @@ func writtenHours(b *structured.Business) []string {
 // homepage or this very page.
 func (r *businessReader) addresses(s *sighting) (home bool) {
 	var shared string
-	c := cardReader{src: r.src, final: r.final}
+	c := cardReader{src: r.src, at: r.at}
 	for _, ref := range s.Refs() {
-		if ref = webAddress(yp.Clean(ref)); ref == "" || len(ref) > maxURL {
+		if ref = webAddress(ref); ref == "" || len(ref) > maxURL {
 			continue
 		}
-		u, err := r.final.Parse(ref)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		a, reason := r.at.base.Resolve(ref)
+		if reason != "" {
 			continue
 		}
-		if !r.src.ownHost(u.Hostname()) {
-			if w, ok := yp.CanonicalWebsite(ref); !ok || s.l.WebsiteURL != "" || !yp.AbsoluteURL(ref) {
+		if !r.src.ownHost(a.Hostname()) {
+			if _, w, ok := r.at.site(ref); !ok || s.l.WebsiteURL != "" {
 				continue
 			} else if w.Shared { // of those on shared hosts the first, for want of a better
 				shared = cmp.Or(shared, ref)
@@ -119,7 +121,7 @@ func (r *businessReader) addresses(s *sighting) (home bool) {
 		}
 		if key, profile := r.ownKey(ref); key != "" && s.key == "" {
 			s.key, s.l.ProfileURL = key, profile
-		} else if key == "" && u.Fragment == "" {
+		} else if key == "" && (!strings.Contains(a.Text, "#") || strings.HasSuffix(a.Text, "#")) {
 			home = true
 		}
 	}
@@ -132,6 +134,7 @@ func (r *businessReader) addresses(s *sighting) (home bool) {
 // webAddress tidies an address: people write "www.acme.com" and "acme.com"
 // where a link to a page of that name would have to be.
 func webAddress(s string) string {
+	s = weburl.Tidy(s)
 	if s == "" || strings.IndexByte("/#?.", s[0]) >= 0 || strings.Contains(s, ":") {
 		return s
 	}
@@ -150,22 +153,21 @@ var queryIDs = strings.Fields("id bid lid listing listing_id listingid business 
 // one; and its canonical URL. Both are "" for other hosts, the homepage and
 // this very page.
 func (r *businessReader) ownKey(ref string) (key, profile string) {
-	ref = webAddress(strings.TrimSpace(ref))
-	if ref == "" || len(ref) > maxURL || strings.HasPrefix(ref, "#") {
+	if ref = webAddress(ref); len(ref) > maxURL || strings.HasPrefix(ref, "#") {
 		return "", ""
 	}
-	u, err := r.final.Parse(ref)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || bareHost(u) != r.src.host || u.User != nil {
+	a, reason := r.at.base.Resolve(ref)
+	if reason != "" || a.User || bare(a.Hostname()) != r.src.host {
 		return "", ""
 	}
-	key = strings.TrimRight(u.EscapedPath(), "/")
-	query := queryID(u)
+	key = strings.TrimRight(a.EscapedPath(), "/")
+	query := queryID(a.URL())
 	base := strings.TrimRight(r.src.base.EscapedPath(), "/")
-	if query == "" && (key == base || key == "" || !r.ownPage && key == strings.TrimRight(r.final.EscapedPath(), "/")) {
+	if query == "" && (key == base || key == "" || !r.ownPage && key == strings.TrimRight(r.at.self.EscapedPath(), "/")) {
 		return "", ""
 	}
-	if profile, ok := yp.CanonicalURL(r.final, ref); ok {
-		return strings.Clone(yp.Clean(key + query)), strings.Clone(profile)
+	if profile, ok := yp.CanonicalURL(nil, a.Text); ok && !strings.HasPrefix(ref, "?") {
+		return strings.Clone(key + query), strings.Clone(profile)
 	}
 	return "", ""
 }

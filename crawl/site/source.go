@@ -13,6 +13,7 @@ import (
 
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 //go:embed *.yaml
@@ -51,7 +52,8 @@ func builtinYAML(name string) ([]byte, error) {
 type Source struct {
 	*compiled
 	base *url.URL
-	host string // of base, without "www."
+	host string // of base, without "www.", as the URL Standard writes it
+	port string // of base, "" for those of http and https
 	site string // registered domain of base, "" for an address
 }
 
@@ -132,15 +134,26 @@ func (s *Source) BaseURL() *url.URL { u := *s.base; return &u }
 // and the path of u count.
 func (s *Source) WithBaseURL(u *url.URL) *Source {
 	base := &url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}
-	moved := &Source{compiled: s.compiled, base: base, host: bareHost(base)}
+	moved := &Source{compiled: s.compiled, base: base, host: bareHost(base), port: yp.OwnPort(base)}
 	if w, ok := yp.CanonicalWebsite(base.Scheme + "://" + base.Host); ok {
 		moved.site = w.Domain
 	}
 	return moved
 }
 
-// bareHost returns the host of u in lower case, without port and "www.".
-func bareHost(u *url.URL) string { return strings.TrimPrefix(strings.ToLower(u.Hostname()), "www.") }
+// bareHost returns the host of u as the URL Standard writes it, without port and "www.".
+func bareHost(u *url.URL) string { return bare(weburl.Hostname(u)) }
+
+// bare returns a host without "www.".
+func bare(host string) string { return strings.TrimPrefix(host, "www.") }
+
+// ownPort is yp.OwnPort of a port alone.
+func ownPort(port string) string {
+	if port == "80" || port == "443" {
+		return ""
+	}
+	return port
+}
 
 // PageCap returns how many pages the site serves for one target at most; 0 is
 // no cap.
@@ -203,8 +216,11 @@ func (s *Source) below(u *url.URL) (path, reason string) {
 	return path, ""
 }
 
-func (s *Source) belowBase(u *url.URL) string {
-	return strings.TrimPrefix(u.Path, strings.TrimSuffix(s.base.Path, "/"))
+func (s *Source) belowBase(u *url.URL) string { return s.cutBase(u.Path) }
+
+// cutBase returns a path without that of the source's base.
+func (s *Source) cutBase(path string) string {
+	return strings.TrimPrefix(path, strings.TrimSuffix(s.base.Path, "/"))
 }
 
 // A template forms URLs: a path and a query in which placeholders stand for
@@ -216,6 +232,7 @@ type template struct {
 	kind  []string // path segments; "" matches any (see matches)
 
 	pageSegment int    // of the path, that holds {page}; -1 = none
+	pageTail    string // what follows {page} in that segment
 	pageParam   string // name of the query parameter that holds it; "" = none
 }
 
@@ -241,8 +258,8 @@ func parseTemplate(s string) (*template, error) {
 	path, query, _ := strings.Cut(s, "?")
 	t := &template{path: path, pageSegment: -1}
 	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if strings.Contains(seg, "{page}") {
-			t.pageSegment = len(t.kind)
+		if _, tail, ok := strings.Cut(seg, "{page}"); ok {
+			t.pageSegment, t.pageTail = len(t.kind), tail
 		}
 		if strings.Contains(seg, "{") {
 			seg = ""
@@ -314,6 +331,22 @@ func (t *template) matches(path string) bool {
 		i++
 	}
 	return i == len(t.kind)
+}
+
+// cutPage cuts the number of the page out of the segment that holds it: what is left is the list's.
+func (t *template) cutPage(segment string) (rest string, page int) {
+	tail := t.pageTail
+	if strings.Contains(tail, "{") { // whatever is first
+		page, _ = yp.FirstInt(segment)
+		return "", page
+	}
+	head, ok := strings.CutSuffix(segment, tail)
+	if !ok {
+		return segment, 0
+	}
+	rest = strings.TrimRight(head, "0123456789")
+	page, _ = yp.FirstInt(head[len(rest):])
+	return rest, page
 }
 
 // stateSlug is a state's name as addresses write it: "new-mexico".

@@ -51,11 +51,12 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	}
 	scripts := region.Scripts(doc)
 	p := &Page{Via: "structured"}
-	r := businessReader{src: s, final: final, doc: doc}
+	at := linksAt(final).within(region.Base(doc))
+	r := businessReader{src: s, at: at, doc: doc}
 	p.LeftOut = r.read(scripts)
 	r.finish(p)
 	p.Whole, p.Organic = end == region.EndClosed, p.Raw
-	s.readAround(p, doc, final)
+	s.readAround(p, doc, at)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, readText(p, "entry")
 	} else {
@@ -66,29 +67,26 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 
 // readAround reads the total and the next link: by the definition's rules,
 // then the next link as most sites mark it.
-func (s *Source) readAround(p *Page, doc *html.Node, final *url.URL) {
+func (s *Source) readAround(p *Page, doc *html.Node, at *pageLinks) {
 	w := s.workspace()
 	defer s.release(w)
 	s.page.Find(doc, w.pageHits, nil)
-	around := cardReader{src: s, final: final, hits: w.pageHits, card: doc}
+	around := cardReader{src: s, at: at, hits: w.pageHits, card: doc}
 	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.RangeEnd, p.Organic = last, max(p.Organic, shown)
-	next := s.next.first(&around)
-	if p.NextURL = s.nextURL(final, next); p.NextURL != "" {
-		return
+	p.NextURL, p.NextHost, _ = s.nextURL(at, s.next.first(&around))
+	if p.NextURL == "" && p.NextHost == "" && !s.OnePage() {
+		p.NextURL, p.NextHost = s.genericNext(doc, at)
 	}
-	if p.NextHost = s.otherHost(final, next); p.NextHost == "" && !s.OnePage() {
-		p.NextURL, p.NextHost = s.genericNext(doc, final)
-	}
-	s.readEnd(p, w, doc, final)
+	s.readEnd(p, w, doc, at)
 }
 
 // genericNext finds the link to the next page as most sites mark it. In this
 // order: link rel=next, a rel=next, a link of class next, one labelled "Next",
 // and, within a pagination, one that reads "Next", "›" or "»". It stays on the
 // source's host and leads on from where the page is, or is ""; host is then the one that such a link leads to.
-func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string) {
+func (s *Source) genericNext(doc *html.Node, at *pageLinks) (next, host string) {
 	var found [5][]string // by how sure it is that they lead on
 	var walk func(n *html.Node, paging bool)
 	walk = func(n *html.Node, paging bool) {
@@ -99,7 +97,7 @@ func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string)
 			in := paging || isPagination(c)
 			if href := region.Attr(c, "href"); href != "" && !disabled(c) {
 				if rank := nextRank(c, in); rank >= 0 && len(found[rank]) < maxTries {
-					found[rank] = append(found[rank], yp.Clean(href))
+					found[rank] = append(found[rank], href)
 				}
 			}
 			walk(c, in)
@@ -107,10 +105,11 @@ func (s *Source) genericNext(doc *html.Node, final *url.URL) (next, host string)
 	}
 	walk(doc, false)
 	for _, ref := range slices.Concat(found[:]...) {
-		if next = s.nextURL(final, ref); next != "" && s.leadsOn(final, next) {
+		next, other, _ := s.nextURL(at, ref)
+		if next != "" && s.leadsOn(at.page, next) {
 			return next, ""
 		}
-		host = cmp.Or(host, s.otherHost(final, ref))
+		host = cmp.Or(host, other)
 	}
 	return "", host
 }

@@ -60,8 +60,8 @@ func (b *Base) at(a Address) Base {
 	return Base{address: a, file: file, dir: strings.LastIndexByte(text[:file], '/') + 1, charset: b.charset}
 }
 
-// String returns the address of the base; "" = it is not known.
-func (b *Base) String() string { return b.address.Text }
+// Address returns the base itself; it is the zero Address when it is not known.
+func (b *Base) Address() Address { return b.address }
 
 // Address is an http or https address.
 type Address struct {
@@ -73,6 +73,54 @@ type Address struct {
 
 // Host returns the host, with its port if that is not the scheme's own.
 func (a *Address) Host() string { return a.Text[a.host:a.path] }
+
+// Hostname returns the host alone, an IPv6 address without its brackets.
+func (a *Address) Hostname() string {
+	host, _ := a.splitHost()
+	return strings.Trim(host, "[]")
+}
+
+// Port returns the port, "" for the scheme's own.
+func (a *Address) Port() string {
+	_, port := a.splitHost()
+	return port
+}
+
+func (a *Address) splitHost() (host, port string) {
+	host = a.Host()
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && host[len(host)-1] != ']' {
+		return host[:i], host[i+1:]
+	}
+	return host, ""
+}
+
+// EscapedPath returns the path as it is written.
+func (a *Address) EscapedPath() string {
+	path := a.Text[a.path:]
+	if end := strings.IndexAny(path, "?#"); end >= 0 {
+		return path[:end]
+	}
+	return path
+}
+
+// Path returns the path with its escapes undone, as net/url has it.
+func (a *Address) Path() string {
+	path := a.EscapedPath()
+	if plain, err := url.PathUnescape(path); err == nil {
+		return plain
+	}
+	return path
+}
+
+// Hostname returns the host of an address as the standard writes it: in ASCII and lower case,
+// without the brackets of an IPv6 address.
+func Hostname(u *url.URL) string {
+	b := NewBase(&url.URL{Scheme: u.Scheme, Host: u.Host}, "")
+	if b.address.Text == "" {
+		return strings.ToLower(u.Hostname())
+	}
+	return b.address.Hostname()
+}
 
 // URL returns the address in the form of net/url, without a fragment.
 func (a *Address) URL() *url.URL {

@@ -72,7 +72,7 @@ var elements = func() (known elementTable) {
 		kindOption:    "option",
 		kindOptgroup:  "optgroup",
 		kindPre:       "pre",
-		kindVoid:      "area br img link meta param source track wbr",
+		kindVoid:      "area base br img link meta param source track wbr",
 		kindInput:     "input",
 		kindRule:      "hr",
 		kindRaw:       "iframe noscript script style",

@@ -47,6 +47,10 @@ func checkEqual(t testing.TB, in *Containers, page []byte) (scanned bool) {
 	if want := Scripts(doc); !slices.Equal(scripts, want) {
 		t.Fatalf("scripts:\ngot  %q\nwant %q", scripts, want)
 	}
+	href, based := p.Base()
+	if want, ok := Base(doc); href != want || based != ok {
+		t.Fatalf("base: got %q, %t, want %q, %t", href, based, want, ok)
+	}
 	roots := in.Find(doc)
 	if len(p.roots) != len(roots) {
 		t.Fatalf("containers: got %d, want %d", len(p.roots), len(roots))
@@ -115,7 +119,9 @@ func TestRegionEqualsWhole(t *testing.T) {
 	t.Run("WithoutHead", func(t *testing.T) {
 		for head, plain := range map[string]bool{
 			"": true, "<title>x | The Real Yellow Pages</title>": true, "<noscript><img></noscript>": true,
-			"<!-- c --><meta charset=utf-8>\n<title>t</title><script>1<2</script>": true, "<head></head>": true, "<HEAD><title>t</title></HEAD>": true,
+			"<!-- c --><meta charset=utf-8>\n<title>t</title><script>1<2</script>": true, "<head></head>": true,
+			"<base><BASE target=x href='/a?b&amp;c'><base href=/d>": true, "<head><base href=/a></head>": true, "<noscript><base href=/a></noscript>": true,
+			"<head></head><base href=/a>": false, "<template><base href=/a></template>": false, "<HEAD><title>t</title></HEAD>": true,
 			"</head>": false, "x": false, "<div></div>": false, "<header></header>": false, "<title>t</title></head>": false, "<svg><title>t</title></svg>": false,
 		} {
 			page := []byte("<!DOCTYPE html><html>" + head + `<body><div id="main-content"><p>x</p></div></body></html>`)
@@ -166,4 +172,33 @@ func FuzzAttrText(f *testing.F) {
 			t.Errorf("%q: got %q, want %q", s, got, want)
 		}
 	})
+}
+
+func TestBase(t *testing.T) {
+	t.Parallel()
+	const main = `<div id="main-content"><p>x</p></div>`
+	for page, want := range map[string]string{
+		`<head><base target="_top"><base href="/a&amp;b"><base href="/c"></head><body>` + main: "/a&b",
+		`<body><base href="/a">` + main:                                                      "/a",
+		`<body>` + main + `<base href="">` + `<base href="/b">`:                              "",
+		`<body><template><base href="/a"></template>` + main:                                 "none",
+		`<body><svg><base href="/a"></base></svg>` + main:                                    "none",
+		`<head><noscript><base href="/a"></noscript></head>` + main:                          "none",
+		`<head><!-- <base href="/a"> --><title><base href="/b"></title></head><body>` + main: "none",
+		`<body><table><base href="/a"><tr><td>x</table>` + main:                              "/a",
+		"<head><base href=\"/a\nb\"></head><body>" + main:                                    "/a\nb",
+	} {
+		doc, err := html.Parse(strings.NewReader("<!DOCTYPE html><html>" + page + "</body></html>"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := Base(doc)
+		if !ok {
+			got = "none"
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", page, got, want)
+		}
+		checkEqual(t, yellow(t), []byte("<!DOCTYPE html><html>"+page+"</body></html>"))
+	}
 }

@@ -40,6 +40,9 @@ func (p *Parser) Outside() bool { return p.outside || p.in.watchAll }
 // see Containers.WatchPaging.
 func (p *Parser) Paging() bool { return p.paging }
 
+// Base returns the href of the page parsed last, as Base does of a tree.
+func (p *Parser) Base() (href string, ok bool) { return p.base, p.based }
+
 // scanner is the reading of one page.
 type scanner struct {
 	s     string
@@ -56,6 +59,8 @@ type scanner struct {
 	roots   []*html.Node
 	scripts []string // contents of the JSON-LD scripts, in order
 	outside bool     // a tag outside of the containers has a mark that is watched for
+	base    string   // href of the first base that has one
+	based   bool     // there is such a base
 
 	paging  bool // what stands outside of the containers may lead to another page: see Containers.WatchPaging
 	labelAt int  // where the content of the innermost control outside of them begins
@@ -112,6 +117,7 @@ func (c *scanner) head() bool {
 		if !c.startTag() || !headOnly(&c.tag) || c.in.match(&c.tag) {
 			return false
 		}
+		c.noteBase()
 		if c.pass(); c.tag.el.kind.raw() && !c.raw(nil) {
 			return false
 		}
@@ -191,11 +197,24 @@ func (c *scanner) element() bool {
 	}
 	switch k := t.el.kind; {
 	case k.void():
+		c.noteBase()
 		return true
 	case k.raw():
 		return c.raw(n)
 	}
 	return c.push(n)
+}
+
+// noteBase keeps the href of the start tag just read, if it is that of the page's base.
+func (c *scanner) noteBase() {
+	if c.based || c.tag.el.atom != atom.Base {
+		return
+	}
+	for _, at := range c.tag.attrs {
+		if at.key == "href" {
+			c.base, c.based = attrText(at.val), true
+		}
+	}
 }
 
 func (c *scanner) inSVG() bool { return c.opened[kindSVG] > 0 }

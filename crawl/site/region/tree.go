@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // An arena hands out nodes and attributes from blocks that are used again for
@@ -107,6 +108,26 @@ func Graft(roots []*html.Node) (doc *html.Node, undo func()) {
 			n.Parent, n.PrevSibling, n.NextSibling = places[i].parent, places[i].prev, places[i].next
 		}
 	}
+}
+
+// Base returns the href of the first base element of a tree that has one: what the page's links are
+// resolved against. What stands in a template is no part of the page.
+// (https://html.spec.whatwg.org/#the-base-element)
+func Base(n *html.Node) (href string, ok bool) {
+	for c := n.FirstChild; c != nil && !ok; c = c.NextSibling {
+		switch {
+		case c.Type != html.ElementNode || c.Data == "template":
+		case c.DataAtom == atom.Base && c.Namespace == "":
+			for i := range c.Attr {
+				if c.Attr[i].Key == "href" {
+					return c.Attr[i].Val, true
+				}
+			}
+		default:
+			href, ok = Base(c)
+		}
+	}
+	return href, ok
 }
 
 // Scripts returns the contents of the JSON-LD scripts of a tree.

@@ -55,6 +55,7 @@ var Fragments = []string{
 	`<div class="pagination"><a class="next" href="?page=3&amp;s=1&x=2&copy=3&lt;">n</a></div>`, `<div class=pagination>`, `<div CLASS="search-results">`,
 	`<div class="search-results&#32;x">`, `<div id=main-content/>`, `<div class=a class=search-results>`, `<div a=1 a=2 A=3>`, `<div a='"'>`, `<div a="x"b="y">`,
 	`<div "a">`, `<div a=">">`, `<div a=b=c>`, `<div =a>`, `<div a = b>`, `<div / a>`, `<div a/>`, `<DIV>`, `</DIV>`, `</div >`, `</div x>`, `<x-y>`, `</x-y>`,
+	"<base>", "<base href=/a>", "<base HREF='/b&amp;c'/>", "<base href='' href=/d>", "<noscript><base href=/e></noscript>", "<template><base href=/f></template>", "<svg><base href=/g></svg>",
 	"<marquee>", "<object>", "<applet>", "<image>", "<keygen>", "<menuitem>", "<search></search>", "<dialog></dialog>", "<center>", "<address>",
 }
 
