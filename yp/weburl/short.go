@@ -1,6 +1,10 @@
 package weburl
 
-import "strings"
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
 
 // short resolves the references that nearly all links are: a path from the root, one beside
 // the page, a query, or a plain absolute address, in characters that stay as they are. ok is
@@ -11,12 +15,18 @@ func (b *Base) short(ref string) (a Address, ok bool) {
 	}
 	known := b.address.Text != "" && len(b.address.Text) < MaxLen/2
 	switch c := ref[0]; {
-	case c == 'h' && (strings.HasPrefix(ref, "https://") || strings.HasPrefix(ref, "http://")):
-		return shortAbsolute(ref)
+	case strings.HasPrefix(ref, "https://"):
+		return shortAbsolute(ref, len("https://"))
+	case strings.HasPrefix(ref, "http://"):
+		return shortAbsolute(ref, len("http://"))
 	case !known:
 		return Address{}, false
 	case c == '/':
-		if len(ref) > 1 && slash(ref[1]) || !plain(ref) {
+		if len(ref) > 1 && ref[1] == '/' {
+			scheme := b.address.Text[:b.address.host-len("//")]
+			return shortAbsolute(scheme+ref, len(scheme)+len("//"))
+		}
+		if !plain(ref) {
 			return Address{}, false
 		}
 		return b.joined(b.address.path, ref), true
@@ -40,39 +50,52 @@ func (b *Base) joined(n int, ref string) Address {
 	return Address{Text: b.address.Text[:n] + ref, host: b.address.host, path: b.address.path}
 }
 
-// shortAbsolute takes an absolute address with a plain host.
-func shortAbsolute(ref string) (a Address, ok bool) {
-	host := strings.IndexByte(ref, ':') + len("://")
-	end := plainHost(ref, host)
-	switch {
-	case end < 0 || end < len(ref) && (ref[end] != '/' || !plain(ref[end:])):
+// shortAbsolute takes an absolute address whose plain host begins at a place.
+func shortAbsolute(ref string, host int) (a Address, ok bool) {
+	path := strings.IndexByte(ref[host:], '/') + host
+	if path < host {
+		path = len(ref)
+	}
+	if !plainHost(ref[host:path]) || path < len(ref) && !plain(ref[path:]) {
 		return Address{}, false
-	case end == len(ref):
+	}
+	if path == len(ref) {
 		ref += "/"
 	}
-	return Address{Text: ref, host: host, path: end}, true
+	return Address{Text: ref, host: host, path: path}, true
 }
 
-// plainHost returns where the host that begins at start ends, or -1 when it is not plain:
-// labels of lower-case letters, digits and single hyphens within, the last of which begins with a
-// letter, so that it is no number.
-func plainHost(s string, start int) int {
-	label, i := start, start
-	for ; i < len(s) && s[i] != '/'; i++ {
+// plainHost reports whether a host stays as it is: labels of lower-case letters, digits and single hyphens
+// within, the last of which begins with a letter, so that it is no number; or an IPv4 address, as
+// net/netip writes it. A port is one that no scheme has for its own.
+func plainHost(s string) bool {
+	if i := strings.IndexByte(s, ':'); i >= 0 {
+		port, err := strconv.ParseUint(s[i+1:], 10, 16)
+		if err != nil || port == 80 || port == 443 || s[i+1] == '0' {
+			return false
+		}
+		s = s[:i]
+	}
+	label := 0
+	for i := range len(s) {
 		switch c := s[i]; {
 		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9':
 		case i == label || s[i-1] == '-': // empty label, leading hyphen, "xn--"
-			return -1
+			return false
 		case c == '.':
 			label = i + 1
 		case c != '-':
-			return -1
+			return false
 		}
 	}
-	if i == label || s[i-1] == '-' || s[label] < 'a' {
-		return -1
+	if label == len(s) || s[len(s)-1] == '-' {
+		return false
 	}
-	return i
+	if s[label] >= 'a' {
+		return true
+	}
+	addr, err := netip.ParseAddr(s)
+	return err == nil && addr.Is4()
 }
 
 // Classes of bytes.

@@ -178,7 +178,7 @@ func TestCharset(t *testing.T) {
 func FuzzResolve(f *testing.F) {
 	for _, s := range []string{
 		"/a/b-1?lid=2", "../x", "//h/y", "http://H:80/%2f", "/100%", "/a\x00", "a:b", "/.", "/a/..", "/a/.b", "?a'b", "#", "a.b", "...", ".a", "%2e",
-		"https://a.b-c.example", "https://a.0x1/", "https://a--b.c/", "https:a", "https:\\\\a@b", "//@", "//a@:80", "http://-1", "/a%2e/", "/;a=|^`{}",
+		"https://a.b-c.example", "https://a.0x1/", "https://a--b.c/", "https:a", "https:\\\\a@b", "//@", "//a@:80", "http://-1", "/a%2e/", "/;a=|^`{}", "//i.example/a?b", "//i.example:8080", "http://127.0.0.1:8080/a", "//1.2.3", "http://a:+8/", "http://a:08/", "http://a:/", "http://-a.b", "//a", "//a.", "//",
 	} {
 		f.Add(s, "https://www.example.com/austin-tx/plumbers?page=2")
 		f.Add(s, "http://127.0.0.1:8080/")
