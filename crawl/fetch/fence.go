@@ -5,11 +5,13 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 // MaxRedirects is how many redirects of one request are followed.
@@ -58,12 +60,14 @@ func inside(host string) bool {
 	return privateName(host)
 }
 
-// follow resolves the Location of a redirect from one URL to the next.
+// follow resolves the Location of a redirect from one URL to the next, as a browser does.
 func (f fence) follow(from *url.URL, location string) (*url.URL, error) {
-	to, err := from.Parse(location)
-	if err != nil {
-		return nil, fmt.Errorf("%w: bad Location: %w", ErrRedirectedAway, err)
+	base := weburl.NewBase(from, "")
+	a, reason := base.Resolve(escapeBytes(location))
+	if reason != "" {
+		return nil, fmt.Errorf("%w: bad Location: %s", ErrRedirectedAway, reason)
 	}
+	to := a.URL()
 	if err := f.check(to); err != nil {
 		return nil, err
 	}
@@ -73,8 +77,21 @@ func (f fence) follow(from *url.URL, location string) (*url.URL, error) {
 	if from.Scheme == "https" && to.Scheme == "http" {
 		return nil, fmt.Errorf("%w: from https down to %s", ErrRedirectedAway, to.Redacted())
 	}
-	to.User, to.Fragment, to.RawFragment = nil, "", ""
 	return to, nil
+}
+
+// escapeBytes escapes what a Location holds beyond ASCII, byte by byte: a server that sends such bytes means
+// its own address by them, in whichever charset (as Chrome's HttpResponseHeaders::IsRedirect does).
+func escapeBytes(location string) string {
+	var b []byte
+	for i := range len(location) {
+		if c := location[i]; c < utf8.RuneSelf {
+			b = append(b, c)
+		} else {
+			b = fmt.Appendf(b, "%%%02X", c)
+		}
+	}
+	return string(b)
 }
 
 // hostname is the host of u in the one form that is compared: ASCII, lower

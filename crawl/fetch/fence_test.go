@@ -12,6 +12,7 @@ import (
 
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 func TestFence(t *testing.T) {
@@ -24,13 +25,13 @@ func TestFence(t *testing.T) {
 		{"subdomain", "https://acme.com/", "https://m.acme.com/", "https://m.acme.com/"},
 		{"up to https", "http://acme.com/", "https://acme.com/", "https://acme.com/"},
 		{"http stays http", "http://acme.com/", "http://www.acme.com/", "http://www.acme.com/"},
-		{"capitals and final dot", "https://acme.com/", "https://WWW.ACME.COM./", "https://WWW.ACME.COM./"},
-		{"unicode name", "https://xn--mnchen-3ya.de/", "https://www.münchen.de/", "https://www.m%C3%BCnchen.de/"},
+		{"capitals and final dot", "https://acme.com/", "https://WWW.ACME.COM./", "https://www.acme.com./"},
+		{"unicode name", "https://xn--mnchen-3ya.de/", "https://www.münchen.de/", "https://www.xn--mnchen-3ya.de/"},
 		{"user and password dropped", "https://acme.com/", "https://u:p@acme.com/", "https://acme.com/"},
 		{"private host, same", "http://127.0.0.1:8080/", "/b", "http://127.0.0.1:8080/b"},
 		{"localhost, same", "http://localhost:8080/", "http://localhost:8080/b", "http://localhost:8080/b"},
 
-		{"up to https, ports named", "http://acme.com:80/", "https://acme.com:443/", "https://acme.com:443/"},
+		{"up to https, ports named", "http://acme.com:80/", "https://acme.com:443/", "https://acme.com/"},
 
 		{"another port", "http://127.0.0.1:8080/", "http://127.0.0.1:8081/", ""},
 		{"another port of the name", "https://acme.com/", "https://acme.com:8443/", ""},
@@ -52,7 +53,18 @@ func TestFence(t *testing.T) {
 		{"loopback to metadata", "http://127.0.0.1/", "http://169.254.169.254/", ""},
 		{"loopback by another name", "http://127.0.0.1/", "http://localhost/", ""},
 		{"malformed", "https://acme.com/", "https://acme.com:port/", ""},
-		{"control character", "https://acme.com/", "/\x01", ""},
+		{"control character", "https://acme.com/", "/a\x01b\x01", "https://acme.com/a%01b"},
+		{"blank", "https://acme.com/", "/a b?geo=New York", "https://acme.com/a%20b?geo=New%20York"},
+		{"line break", "https://acme.com/", "/a\tb", "https://acme.com/ab"},
+		{"backslashes", "https://acme.com/a", `\b\c`, "https://acme.com/b/c"},
+		{"backslashes before a host", "https://acme.com/a", `\\other.com/b`, ""},
+		{"stray percent", "https://acme.com/", "/100%?q=5%", "https://acme.com/100%25?q=5%"},
+		{"UTF-8", "https://acme.com/", "/café?q=é", "https://acme.com/caf%C3%A9?q=%C3%A9"},
+		{"Latin-1", "https://acme.com/", "/caf\xe9?q=\xe9", "https://acme.com/caf%E9?q=%E9"},
+		{"loopback written in hexadecimal", "http://127.0.0.1:8080/", "http://0x7f.1:8080/b", "http://127.0.0.1:8080/b"},
+		{"loopback written in hexadecimal, elsewhere", "https://acme.com/", "https://0x7f.1/", ""},
+		{"metadata address as a number", "http://127.0.0.1/", "http://2852039166/", ""},
+		{"too long", "https://acme.com/", "/" + strings.Repeat("a", weburl.MaxLen), ""},
 	} {
 		from := parse(t, tt.from)
 		got, err := newFence(from, false).follow(from, tt.location)
