@@ -162,7 +162,10 @@ func challenge(status int, h http.Header, body []byte) string {
 		if kind == inHeading {
 			text = shown.headings
 		}
-		if v := find(kind, text); v != "" {
+		if find(kind, text) == "" {
+			continue
+		}
+		if v := find(kind, withoutNoscript(text)); v != "" {
 			return v
 		}
 	}
@@ -228,6 +231,28 @@ func skim(page []byte, titleOnly bool) (s shown) {
 		}
 		if titleOnly && s.title != nil {
 			return s
+		}
+	}
+}
+
+// withoutNoscript returns a page without what stands in its noscripts: a site may load there what proves a challenge
+// elsewhere, or tell people without scripts of it.
+func withoutNoscript(page []byte) []byte {
+	var out []byte
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for in := false; ; {
+		switch kind := z.Next(); {
+		case kind == html.ErrorToken:
+			return append(out, z.Raw()...)
+		case kind == html.TextToken && in:
+			in = false
+		default:
+			out = append(out, z.Raw()...)
+			in = false
+			if kind == html.StartTagToken {
+				tag, _ := z.TagName()
+				in = string(tag) == "noscript"
+			}
 		}
 	}
 }

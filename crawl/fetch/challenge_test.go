@@ -77,6 +77,11 @@ func TestChallenge(t *testing.T) {
 		{"headline with a tag in it", 200, none, `<html><h1 class="x"><span>Sorry, you have been blocked</span></h1>` + some, "cloudflare"},
 		{"words of a block, 503", 503, none, "<p>Sorry, you have been blocked</p>" + some, "cloudflare"},
 
+		{"a mark in noscript", 200, none, chrome + `<noscript><div id="px-captcha">x</div></noscript>`, ""},
+		{"words in noscript, 403", 403, none, some + "<NOSCRIPT>Verify you are human</noscript>", ""},
+		{"a mark in noscript, another outside", 403, none, `<noscript>Just a moment</noscript><div class="g-recaptcha"></div>`, "recaptcha"},
+		{"a script that writes noscript", 200, none, `<script>document.write("<noscript>"); window.rbzns={}</script>`, "reblaze"},
+
 		{"nothing found, Imperva's script", 200, none, nothing + imperva, ""},
 		{"nothing found, reCAPTCHA", 200, none, nothing + captcha, ""},
 		{"nothing found, reCAPTCHA, 404", 404, none, "<html><p>Not here</p>" + captcha, ""},

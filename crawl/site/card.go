@@ -29,16 +29,39 @@ type cardReader struct {
 	hits region.Hits
 	buf  []byte
 	work int // nodes looked at to take the cards of this page apart
+
+	parts bool // the tree is that of the regions alone
+	shut  bool // what a card lacks may stand in a noscript, and the page must be parsed whole
 }
 
 // read reads one card. Its listing has no id or no name when the card is bad.
+//
+// What stands in noscript in a card is another form of what the card shows, and stays out; but for the address of its
+// page, and for a card that lacks an id or a name without it.
 func (c *cardReader) read(at card, l *yp.Listing) {
 	c.find(at.n)
-	f := &c.src.fields
-	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), yp.MaxName)}
+	c.identify(l)
+	if (l.ID == "" || l.Name == "") && c.findOpen(at.n) {
+		c.identify(l)
+	}
 	if l.ID == "" || l.Name == "" {
 		return
 	}
+	c.readRest(at, l)
+	if l.ProfileURL == "" && c.src.fields.profile != nil && c.findOpen(at.n) {
+		l.ProfileURL = c.profile(c.src.fields.profile.first(c))
+		c.find(at.n)
+	}
+}
+
+func (c *cardReader) identify(l *yp.Listing) {
+	f := &c.src.fields
+	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), yp.MaxName)}
+}
+
+// readRest reads all but the id and the name.
+func (c *cardReader) readRest(at card, l *yp.Listing) {
+	f := &c.src.fields
 	l.Sponsored = at.sponsored || c.marked()
 	c.place(l)
 	for i := range f.others {
@@ -52,6 +75,21 @@ func (c *cardReader) find(card *html.Node) {
 	c.card = card
 	c.hits.Reset()
 	c.src.cards.Find(card, c.hits, nil)
+}
+
+// findOpen finds the elements of all fields in a card again, those in its noscripts among them. It reports whether
+// there are such. They are opened in trees of whole pages alone.
+func (c *cardReader) findOpen(card *html.Node) bool {
+	if !region.HoldsNoscript(card) {
+		return false
+	}
+	if c.parts {
+		c.shut = true
+		return false
+	}
+	c.hits.Reset()
+	c.src.cardsOpen.Find(card, c.hits, nil)
+	return true
 }
 
 // holds reports whether the card read last holds what one of the selectors finds.

@@ -90,7 +90,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	if torn {
 		w.pageHits.Reset()
 		cards, beyond = s.cardsOf(doc, w.pageHits, true)
-		cards = w.card.takeApart(cards)
+		cards = w.card.takeApart(w.card.dropCopies(cards))
 		dropClones(doc, cards)
 		s.organicInAds(&w.card, cards)
 		list, _ = s.readListings(p, w, cards)
@@ -211,6 +211,46 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 		}
 	}
 	return kept, torn
+}
+
+// dropCopies leaves out the cards in noscript of which there is one outside, too, and, where the list stands outside,
+// those that can't be read: a list that scripts load stands in noscript a second time.
+func (c *cardReader) dropCopies(cards []card) []card {
+	in := make([]bool, len(cards))
+	for i := range cards {
+		in[i] = region.InNoscript(cards[i].n)
+	}
+	if !slices.Contains(in, true) {
+		return cards
+	}
+	c.work = 0
+	known, organic := map[string]bool{}, false // known: whether a card outside, of the id, is organic
+	for i, one := range cards {
+		if !in[i] && c.work <= maxWork {
+			id, _ := c.identity(one.n)
+			known[id] = known[id] || !one.sponsored
+			organic = organic || !one.sponsored
+		}
+	}
+	kept := cards[:0]
+	for i, one := range cards {
+		if !in[i] || !c.isCopy(one, known, organic) {
+			kept = append(kept, one)
+		}
+	}
+	return kept
+}
+
+func (c *cardReader) isCopy(in card, known map[string]bool, organic bool) bool {
+	if c.work > maxWork {
+		return false
+	}
+	id, name := c.identity(in.n)
+	if id == "" || name == "" {
+		return organic
+	}
+	isOrganic, again := known[id]
+	return again && (isOrganic || in.sponsored)
 }
 
 // maxWork bounds the nodes that are looked at to take the cards of a page apart: some

@@ -67,6 +67,7 @@ func (c *compiled) compile(f *faults) *url.URL {
 		c.profile = rules(&c.page, d.Fields["profile_url"], "fields.profile_url", f)
 	}
 	c.compileRules(f)
+	c.countNoscript()
 	return base
 }
 
@@ -181,6 +182,20 @@ func (c *compiled) compileCards(f *faults) {
 	}
 }
 
+// countNoscript says what counts in noscript: cards and links. What else stands there is said to nobody
+// who reads the page.
+func (c *compiled) countNoscript() {
+	in := slices.Concat(c.organic, c.sponsored)
+	for _, r := range slices.Concat(c.next, c.profile) {
+		if r.sel >= 0 {
+			in = append(in, r.sel)
+		}
+	}
+	c.page.InNoscript(in...)
+	c.regions.InNoscript(&c.page)
+	c.cardsOpen = c.cards.AllInNoscript()
+}
+
 // cardSelectors adds the selectors of cards, and returns with their numbers what they say
 // about where such cards stand.
 func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int, in []region.Selector) {
@@ -256,6 +271,9 @@ func (c *compiled) compileFields(f *faults) {
 		if at, ok := together[name]; ok {
 			*at = compiled
 			continue
+		}
+		if name == "profile_url" {
+			fs.profile = compiled
 		}
 		fs.others = append(fs.others, cardField{compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
 	}

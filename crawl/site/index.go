@@ -113,7 +113,7 @@ type indexReader struct {
 // the site's header, footer or navigation: its links are no list of cities.
 func (r *indexReader) walk(n *html.Node, framed bool) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || c.Data == "template" {
+		if c.Type != html.ElementNode || c.Data == "template" || c.Data == "noscript" && !region.NoscriptLinks(c) {
 			continue
 		}
 		if c.Data == "a" {
@@ -223,5 +223,5 @@ func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
 // names.
 func (r *indexReader) framed(doc *html.Node) bool {
 	f := &r.src.states.frame
-	return len(r.pages) >= 2 || f.selectors.In(doc) || f.inTitle(doc) || f.inText(nil, doc) != ""
+	return len(r.pages) >= 2 || f.selectors.In(doc) || f.inTitle(titleOf(doc)) != "" || f.inText(nil, doc) != ""
 }

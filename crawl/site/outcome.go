@@ -128,27 +128,39 @@ func (s *Source) hasChrome(doc *html.Node) bool {
 
 // saysNothing says in which words the page says that there is nothing, or "".
 func (s *Source) saysNothing(p *Page, e *evidence) string {
-	within := e.roots
-	if len(within) == 0 {
-		within = []*html.Node{e.doc}
-	}
 	switch {
 	case gone(e.status):
 		return fmt.Sprintf("status %d", e.status)
-	case s.empty.selectors.In(e.doc):
+	case s.empty.shown(e.doc):
 		return "the page has the empty-result marker"
 	case p.zero:
 		return "the page counts 0 listings"
-	case s.empty.inTitle(e.doc):
+	case s.empty.inTitle(titleOf(e.doc)) != "":
 		return "the title says that there are no results"
 	}
 	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" {
 		return "" // words of someone else: the page has listings
 	}
-	if text := s.empty.inText(e.cards, within...); text != "" {
-		return fmt.Sprintf("the page says %q", text)
+	if len(s.empty.texts) > 0 {
+		w := s.workspace()
+		defer s.release(w)
+		if texts := s.empty.in(s.readSpoken(w, e.cards, e.doc, e.roots).text); len(texts) > 0 {
+			return fmt.Sprintf("the page says %q", texts[0])
+		}
 	}
 	return ""
+}
+
+// shown reports whether one of the elements is there, and not hidden.
+func (m *marks) shown(doc *html.Node) bool {
+	found := m.selectors.NewHits()
+	m.selectors.Find(doc, found, nil)
+	for _, nodes := range found {
+		if slices.ContainsFunc(nodes, func(n *html.Node) bool { return !region.HiddenAround(n) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // sign names a sign of listings on the page, or "".
@@ -184,7 +196,7 @@ func (m *marks) on(doc *html.Node, cards []card) string {
 		return ""
 	case m.selectors.In(doc):
 		return "an element that the definition names"
-	case m.inTitle(doc):
+	case m.inTitle(titleOf(doc)) != "":
 		return "the title"
 	}
 	text := ""
@@ -218,9 +230,15 @@ func containsNumbered(text, words string) bool {
 	})
 }
 
-func (m *marks) inTitle(doc *html.Node) bool {
-	title := strings.ToLower(titleOf(doc))
-	return slices.ContainsFunc(m.titles, func(t string) bool { return strings.Contains(title, strings.ToLower(t)) })
+// inTitle returns the first of the titles that a title holds, in any letter case.
+func (m *marks) inTitle(title string) string {
+	title = strings.ToLower(title)
+	for _, t := range m.titles {
+		if strings.Contains(title, strings.ToLower(t)) {
+			return t
+		}
+	}
+	return ""
 }
 
 // partOfTitle reports whether a title is one of the site's: all of it, its last part or,
@@ -259,7 +277,7 @@ func titleOf(n *html.Node) string {
 	if n.Type == html.ElementNode && n.Data == "title" && n.Namespace == "" {
 		return yp.Clean(string(region.AppendText(nil, n, maxText)))
 	}
-	for c := n.FirstChild; c != nil && n.Data != "template"; c = c.NextSibling {
+	for c := n.FirstChild; c != nil && n.Data != "template" && n.Data != "noscript"; c = c.NextSibling {
 		if title := titleOf(c); title != "" {
 			return title
 		}

@@ -36,7 +36,10 @@ type Page struct {
 	RangeEnd  int    // number of the last listing on it, as the page says: 30 of "1-30 of 93"; 0 = it does not say
 	LastMark  string // what says that no page follows, of the definition's last: "" = nothing
 	Whole     bool   // its end tags are there
-	Via       string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
+	// Nothing is, of a page of results with organic listings, in which signs of the definition's empty it says that
+	// nothing was found, whatever its total says, each to be read behind "the page": see SaysBoth.
+	Nothing []string
+	Via     string // "region" or "whole": how much of the page was parsed; "structured": listings are from structured data
 
 	zero    bool   // the page says explicitly that there are 0 listings
 	lost    int    // businesses with a link and without a card; they are part of Bad
@@ -84,18 +87,21 @@ type workspace struct {
 	pageHits region.Hits
 	card     cardReader
 	cards    []card // of the page read last
+	said     []byte
+	signs    region.Hits // of the selectors of empty
 }
 
 func (s *Source) workspace() *workspace {
 	if w, ok := s.work.Get().(*workspace); ok {
 		return w
 	}
-	return &workspace{pageHits: s.page.NewHits(), card: cardReader{hits: s.cards.NewHits()}}
+	return &workspace{pageHits: s.page.NewHits(), card: cardReader{hits: s.cards.NewHits()}, signs: s.empty.selectors.NewHits()}
 }
 
 func (s *Source) release(w *workspace) {
 	w.pageHits.Reset()
 	w.card.hits.Reset()
+	w.signs.Reset()
 	w.card.card, w.cards = nil, nil
 	s.work.Put(w)
 }
@@ -111,10 +117,11 @@ func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bo
 		return nil, false
 	}
 	p = s.extract(w, doc, scripts, linksAt(final).within(w.parser.Base()), true)
-	if onlyAds(p.Listings) {
+	if onlyAds(p.Listings) || w.card.shut {
 		return nil, false
 	}
 	p.Via = "region"
+	p.Nothing = s.nothing(p, w, doc, slices.Collect(doc.ChildNodes()), w.parser.Title())
 	unsettled := func(r rule) bool { return r.sel >= 0 && len(w.pageHits[r.sel]) > 0 } // by what is around the regions, it may be one
 	moreNext = w.parser.Outside() || p.LeftOut > 0 || slices.ContainsFunc(s.next, unsettled) || !s.last.none()
 	if p.atEnd || p.NextURL != "" || p.NextHost != "" {
@@ -165,6 +172,8 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	s.readEnd(p, w, doc, at)
 	if onlyAds(p.Listings) {
 		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0, status: status})
+	} else {
+		p.Nothing = s.nothing(p, w, doc, roots, titleOf(doc))
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
@@ -194,11 +203,11 @@ func (s *Source) cut(o Outcome, end region.End, final *url.URL) error {
 // extract reads cards, total and next link from a tree. ordered says that the page's tags
 // are in good order.
 func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pageLinks, ordered bool) *Page {
-	w.card.src, w.card.at = s, at
+	w.card.src, w.card.at, w.card.parts, w.card.shut = s, at, ordered, false
 	p := &Page{}
 	s.readCards(p, w, doc, scripts, ordered)
 	around := cardReader{src: s, at: at, hits: w.pageHits, card: doc}
-	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
+	p.SiteTotal, p.zero = s.readTotal(&around)
 	if len(p.Listings) == 0 {
 		s.readNext(p, w.pageHits, doc, at)
 		return p
@@ -215,10 +224,24 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pag
 	return p
 }
 
-// readTotal reads the site's count of listings. zero tells "0" from nothing.
-func readTotal(s string) (n int, zero bool) {
-	n, ok := total(s)
-	return n, ok && n == 0
+// readTotal reads the site's count of listings. zero tells "0" from nothing; one that the page hides
+// stands there for a script to fill in.
+func (s *Source) readTotal(page *cardReader) (n int, zero bool) {
+	for i := range s.total {
+		r := &s.total[i]
+		for _, at := range r.nodes(page) {
+			text := r.take(page, at)
+			if text == "" {
+				continue
+			}
+			n, ok := total(text)
+			if zero = ok && n == 0; zero && region.HiddenAround(at) {
+				continue
+			}
+			return n, zero
+		}
+	}
+	return 0, false
 }
 
 // readRange reads how many listings a page says that it shows, as "1-30" or

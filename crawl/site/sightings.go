@@ -41,6 +41,15 @@ type sighting struct {
 func (r *businessReader) read(scripts []string) (leftOut int) {
 	d := r.src.def
 	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea}
+	leftOut = r.take(&reader, scripts)
+	if len(r.found) == 0 && !r.ownPage { // the list may stand in noscript
+		reader.Noscript = true
+		leftOut = r.take(&reader, nil)
+	}
+	return leftOut
+}
+
+func (r *businessReader) take(reader *structured.Reader, scripts []string) (leftOut int) {
 	found, leftOut := reader.Read(r.doc, scripts)
 	for i := range found {
 		s := sighting{Business: &found[i], ident: found[i].ID()}

@@ -70,6 +70,8 @@ type compiled struct {
 	page    region.Selectors // cards, next link, total
 	cards   region.Selectors // fields of a card
 
+	cardsOpen *region.Selectors // the same, found in noscript, too
+
 	organic, sponsored     []int             // in page
 	organicIn, sponsoredIn []region.Selector // containers of such cards
 	next, total, shown     field             // in page
@@ -101,6 +103,7 @@ type fields struct {
 	id, name                                       field
 	street, locality, city, state, postal, address field
 	others                                         []cardField
+	profile                                        field // one of others
 }
 
 // cardField is a field that stands on a card by itself.

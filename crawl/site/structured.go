@@ -57,10 +57,14 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	r.finish(p)
 	p.Whole, p.Organic = end == region.EndClosed, p.Raw
 	s.readAround(p, doc, at)
+	roots := s.regions.Find(doc)
 	if len(p.Listings) > 0 {
 		p.Outcome, p.Reason = OK, readText(p, "entry")
+		w := s.workspace()
+		defer s.release(w)
+		p.Nothing = s.nothing(p, w, doc, roots, titleOf(doc))
 	} else {
-		s.decide(p, &evidence{doc: doc, roots: s.regions.Find(doc), scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
@@ -72,7 +76,7 @@ func (s *Source) readAround(p *Page, doc *html.Node, at *pageLinks) {
 	defer s.release(w)
 	s.page.Find(doc, w.pageHits, nil)
 	around := cardReader{src: s, at: at, hits: w.pageHits, card: doc}
-	p.SiteTotal, p.zero = readTotal(s.total.first(&around))
+	p.SiteTotal, p.zero = s.readTotal(&around)
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.RangeEnd, p.Organic = last, max(p.Organic, shown)
 	p.NextURL, p.NextHost, _ = s.nextURL(at, s.next.first(&around))
@@ -91,7 +95,7 @@ func (s *Source) genericNext(doc *html.Node, at *pageLinks) (next, host string) 
 	var walk func(n *html.Node, paging bool)
 	walk = func(n *html.Node, paging bool) {
 		for c := range n.ChildNodes() {
-			if c.Type != html.ElementNode || region.Unseen(c.Data) {
+			if c.Type != html.ElementNode || region.Unseen(c.Data) && !(c.Data == "noscript" && region.NoscriptLinks(c)) {
 				continue
 			}
 			in := paging || isPagination(c)

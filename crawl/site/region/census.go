@@ -51,11 +51,7 @@ func Parse(body []byte) (doc *html.Node, end End, err error) {
 	if doc, err = html.Parse(bytes.NewReader(c.body)); err != nil {
 		return nil, EndUnknown, ErrTooDeep
 	}
-	for n := range doc.Descendants() {
-		for i := range n.Attr {
-			n.Attr[i].Val = bounded(n.Attr[i].Key, n.Attr[i].Val)
-		}
-	}
+	boundClasses(doc)
 	switch {
 	case c.closed:
 		end = EndClosed
@@ -72,6 +68,20 @@ func Parse(body []byte) (doc *html.Node, end End, err error) {
 // maxClass bounds a class attribute: selectors look for words in those of an element and
 // of all elements around it, for every element again. Pages have some hundred bytes.
 const maxClass = 4 << 10
+
+// boundClasses cuts the class attributes below n that are too long, and that of n.
+func boundClasses(n *html.Node) {
+	boundClass(n)
+	for n := range n.Descendants() {
+		boundClass(n)
+	}
+}
+
+func boundClass(n *html.Node) {
+	for i := range n.Attr {
+		n.Attr[i].Val = bounded(n.Attr[i].Key, n.Attr[i].Val)
+	}
+}
 
 // bounded cuts the value of a class attribute that is too long.
 func bounded(key, value string) string {
@@ -104,6 +114,9 @@ type census struct {
 	links  int            // that may be in the list; the parser opens one of them anew at most
 	link   int            // of the heaviest of them
 	lost   bool           // svg or math may be open without standing in open
+
+	around int  // noscripts that the body is the text of
+	hidden bool // the raw text at hand is that of a noscript
 }
 
 // openTag is a tag that may be open. There may be fewer.
@@ -145,6 +158,9 @@ func (c *census) take() error {
 		case html.TextToken:
 			if raw {
 				c.blank(at, len(token))
+			}
+			if raw && c.hidden && c.noscript(token) != nil {
+				return ErrTooBig
 			}
 			c.broken = raw && at+len(token) == len(c.body)
 			raw = false
@@ -231,6 +247,7 @@ func (c *census) start(z *html.Tokenizer, token []byte, selfClosing bool) (raw b
 	if len(c.open) >= 2*maxOpen { // more than the parser takes, if they are open
 		c.open, c.lost = c.open[:0], c.foreign()
 	}
+	c.hidden = t.name == "noscript"
 	if raw = rawTags[t.name]; !selfClosing || t.kind != kindSVG && t.name != "math" {
 		c.open = append(c.open, t)
 	}

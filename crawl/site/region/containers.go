@@ -20,7 +20,8 @@ type Containers struct {
 	watched  []mark
 	watchAll bool // a watched selector does not say what its outermost element must have
 
-	paging PagingWords
+	paging   PagingWords
+	noscript *Selectors // what counts in noscript; nil = nothing
 }
 
 // mark is what an element must have for a selector to match it or anything in it: a word in an attribute.
@@ -66,6 +67,11 @@ func (r *Containers) Watch(text string) {
 	}
 }
 
+// InNoscript has a Parser leave pages to Parse in which a noscript may hold a container, or in a container what
+// these selectors find in noscript (Selectors.InNoscript). Outside of the containers such a noscript counts as
+// what is watched for.
+func (r *Containers) InNoscript(x *Selectors) { r.noscript = x.noscript }
+
 // onlyNot are pseudo-classes whose match hangs on the element alone, and not on what stands beside it.
 var onlyNot = regexp.MustCompile(`^(?::not\([^\s>+~:()]*\))*$`)
 
@@ -110,7 +116,7 @@ func (r *Containers) watches(t *tag) bool {
 	return false
 }
 
-// Find returns the containers in the tree of a whole page. A template shows nothing.
+// Find returns the containers in the tree of a whole page. A template shows nothing, and a noscript holds none.
 func (r *Containers) Find(n *html.Node) []*html.Node { return r.find(n, nil) }
 
 func (r *Containers) find(n *html.Node, found []*html.Node) []*html.Node {
@@ -119,7 +125,7 @@ func (r *Containers) find(n *html.Node, found []*html.Node) []*html.Node {
 		case c.Type != html.ElementNode || c.Data == "template":
 		case c.Namespace == "" && r.matches(c.Data, Attr(c, "id"), Attr(c, "class")):
 			found = append(found, c)
-		default:
+		case c.Data != "noscript":
 			found = r.find(c, found)
 		}
 	}
@@ -153,6 +159,15 @@ func parseCompound(sel string) (c compound, err error) {
 // match reports whether the start tag opens a container.
 func (r *Containers) match(t *tag) bool {
 	return (t.id != "" || t.class != "" || r.anyTag) && r.matches(t.name, t.id, t.class)
+}
+
+// namedIn reports whether elements written in text may be containers.
+func (r *Containers) namedIn(text string) bool {
+	if strings.Contains(text, "&#") {
+		return true
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(r.list, func(c compound) bool { return hasAll(text, c.words()) })
 }
 
 func (r *Containers) matches(tag, id, class string) bool {

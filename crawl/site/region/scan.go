@@ -43,6 +43,9 @@ func (p *Parser) Paging() bool { return p.paging }
 // Base returns the href of the page parsed last, as Base does of a tree.
 func (p *Parser) Base() (href string, ok bool) { return p.base, p.based }
 
+// Title returns the text of the first title with one in the page parsed last.
+func (p *Parser) Title() string { return html.UnescapeString(newlines(p.title)) }
+
 // scanner is the reading of one page.
 type scanner struct {
 	s     string
@@ -62,9 +65,10 @@ type scanner struct {
 	base    string   // href of the first base that has one
 	based   bool     // there is such a base
 
-	paging  bool // what stands outside of the containers may lead to another page: see Containers.WatchPaging
-	labelAt int  // where the content of the innermost control outside of them begins
-	control int  // and its place in open
+	paging  bool   // what stands outside of the containers may lead to another page: see Containers.WatchPaging
+	labelAt int    // where the content of the innermost control outside of them begins
+	control int    // and its place in open
+	title   string // as written
 }
 
 // pass notes a tag outside of the containers.
@@ -390,7 +394,7 @@ func (c *scanner) raw(n *html.Node) bool {
 	if n == nil && name == "noscript" && c.in.hidesLinks(content) {
 		c.paging = true
 	}
-	if name == "script" && hidesEnd(content) || !c.end(name) {
+	if name == "script" && hidesEnd(content) || !c.end(name) || name == "noscript" && !c.noscript(content) {
 		return false
 	}
 	if content == "" {
@@ -401,10 +405,26 @@ func (c *scanner) raw(n *html.Node) bool {
 		text.Type, text.Data = html.TextNode, newlines(content)
 		appendChild(n, text)
 	}
+	if name == "title" && strings.TrimSpace(c.title) == "" {
+		c.title = content
+	}
 	if jsonLD {
 		c.scripts = append(c.scripts, newlines(content))
 	}
 	return true
+}
+
+// noscript reports whether a noscript may stay a text.
+func (c *scanner) noscript(content string) bool {
+	if c.in.noscript == nil || !holdsElements(content) {
+		return true
+	}
+	named := c.in.noscript.namedIn(content)
+	if c.root >= 0 {
+		return !named
+	}
+	c.outside = c.outside || named
+	return !c.in.namedIn(content)
 }
 
 // starts reports whether a start tag of name is at hand.

@@ -166,6 +166,9 @@ type Selectors struct {
 	any          []int                       // the same, of those that demand nothing
 	mask         [64]uint64                  // of by[byAttr]: bit (first byte) of word (length)
 	ids          map[string]int              // of a selector's text
+
+	noscript *Selectors // those that are found in noscript, too; nil = none
+	words    [][]string // of alternatives, in those that are found there: see words
 }
 
 // alternative is one of a group, and the number of the group.
@@ -194,26 +197,33 @@ func (x *Selectors) Add(text string) (id int, err error) {
 	}
 	if x.ids == nil {
 		x.ids = map[string]int{}
-		for i := range x.by {
-			x.by[i] = map[string][]int{}
-		}
 	}
 	id = len(x.ids)
 	x.ids[text] = id
 	for i := range group {
-		at := len(x.alternatives)
-		x.alternatives = append(x.alternatives, alternative{group[i], id, group[i].plain()})
-		by, word := group[i].demand()
-		if by == byNothing {
-			x.any = append(x.any, at)
-			continue
-		}
-		x.by[by][word] = append(x.by[by][word], at)
-		if by == byAttr {
-			x.mask[len(word)&63] |= 1 << (word[0] & 63)
-		}
+		x.put(alternative{group[i], id, group[i].plain()})
 	}
 	return id, nil
+}
+
+// put adds one of a group.
+func (x *Selectors) put(alt alternative) {
+	if x.by[0] == nil {
+		for i := range x.by {
+			x.by[i] = map[string][]int{}
+		}
+	}
+	at := len(x.alternatives)
+	x.alternatives = append(x.alternatives, alt)
+	by, word := alt.demand()
+	if by == byNothing {
+		x.any = append(x.any, at)
+		return
+	}
+	x.by[by][word] = append(x.by[by][word], at)
+	if by == byAttr {
+		x.mask[len(word)&63] |= 1 << (word[0] & 63)
+	}
 }
 
 // Texts returns the selectors that were added, by number.
@@ -237,7 +247,7 @@ func (h Hits) Reset() {
 }
 
 // Find adds to out what all selectors match below root, in document order, but for what
-// stands in a template, which shows nothing. enter, unless nil, is asked about each
+// stands in a template, which shows nothing, or in a noscript (see InNoscript). enter, unless nil, is asked about each
 // element that some selector matched: when it returns false, the walk does not go into
 // the element.
 func (x *Selectors) Find(root *html.Node, out Hits, enter func(*html.Node) bool) {
@@ -248,11 +258,18 @@ func (x *Selectors) Find(root *html.Node, out Hits, enter func(*html.Node) bool)
 		if x.try(n, out) && enter != nil && !enter(n) {
 			continue
 		}
-		if n.FirstChild != nil {
+		switch {
+		case n.FirstChild == nil:
+		case n.Data != "noscript":
 			x.Find(n, out, enter)
+		case x.noscript != nil:
+			x.noscript.enterNoscript(n, out, enter)
 		}
 	}
 }
+
+// Try adds n to out for all selectors that match it.
+func (x *Selectors) Try(n *html.Node, out Hits) { x.try(n, out) }
 
 // In reports whether any of the selectors matches below root, as Find does.
 func (x *Selectors) In(root *html.Node) bool {

@@ -47,6 +47,8 @@ type graph struct {
 	top   item // its values are the items that belong to no other
 	byID  map[string]*item
 	count int
+
+	noscript bool // what stands in noscript is part of it
 }
 
 // newItem returns room for one more item, or nil when there are too many.

@@ -17,7 +17,7 @@ const linkProp = "~link"
 // part of, or nil. A footer's items are the directory's own.
 func (g *graph) addMicrodata(n *html.Node, cur *item) {
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || region.Unseen(c.Data) || cur == nil && c.Data == "footer" {
+		if c.Type != html.ElementNode || region.Unseen(c.Data) && !g.entersNoscript(c) || cur == nil && c.Data == "footer" {
 			continue
 		}
 		names := strings.Fields(region.Attr(c, "itemprop"))
@@ -52,6 +52,10 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 			cur.add(schemaWord(name), v)
 		}
 	}
+}
+
+func (g *graph) entersNoscript(n *html.Node) bool {
+	return g.noscript && n.Data == "noscript" && region.OpenNoscript(n)
 }
 
 // microValue returns the value of a property: the attribute that holds it, or

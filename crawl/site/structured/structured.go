@@ -46,6 +46,8 @@ type Reader struct {
 	Forms []string // left out = all
 	Types []string // types of schema.org that are businesses, beside those that always are
 	Areas []string // how a text begins, in any letter case, that tells the area which is served instead of an address
+
+	Noscript bool // microdata in noscript counts, too
 }
 
 // Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
@@ -70,7 +72,7 @@ func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftO
 		if len(r.Forms) > 0 && !slices.Contains(r.Forms, form) {
 			continue
 		}
-		w.form, w.graph, w.seen = form, &graph{}, map[*item]bool{}
+		w.form, w.graph, w.seen = form, &graph{noscript: r.Noscript}, map[*item]bool{}
 		switch form {
 		case JSONLD:
 			for _, script := range scripts[:min(len(scripts), maxScripts)] {
