@@ -29,7 +29,7 @@ var jsonLines = []string{
 	"targets show 1 2", "coverage", "changes --limit 5", "changes --summary", "changes --listing {listing}",
 	"listings list --limit 3", "listings list --search rooter", "query --file {dir}/ask.sql", "listings show {listing}", "details stats", "discover stats",
 	"companies list --limit 2", "companies show 1",
-	"sources list", "sources disable demo", "sources enable demo", "sources add {dir}/copy.yaml",
+	"sources list", "sources disable demo", "sources enable demo", "sources add {dir}/copy.yaml", "sources try {dir}/copy.yaml --page 1",
 	"proxies add http://127.0.0.1:9", "proxies list", "proxies disable 1", "proxies enable 1", "proxies remove 1 --yes", "proxies add --file {dir}/proxies.txt",
 	"targets pause 1 --yes", "targets resume 1 --yes", "targets disable 1 --yes", "targets enable 1 --yes", "reset --yes", "reset --kind detail --yes",
 	"recover --timeout 120", "doctor", "export -o {dir}/out.csv", "export deliveries", "version",

@@ -25,10 +25,12 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 	return &cli.Command{
 		Name: "try", Usage: "Read one page with a definition: its listings, empty fields, and what was taken for next, total and end", ArgsUsage: "FILE.yaml [URL]", Args: true,
 		Description: "A URL is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
+			"A page that shows listings and says that nothing was found is told as such: what it shows may be suggestions.\n" +
 			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
 			"its cards are unread or rejected; 5 a block page or a redirect; 7 an unknown layout.",
 		Flags: append(asSettings(egressFlags()...),
 			&cli.Int64Flag{Name: "page", DefaultText: "none", Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers"},
+			jsonFlag(),
 		),
 		Action: p.sourcesTry,
 	}
@@ -51,47 +53,95 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	total, end := "", "no"
-	if page.SiteTotal > 0 {
-		total = thousands(int64(page.SiteTotal))
+	t := triedPageOf(src, page)
+	if err := p.tell(c, t, t.text); err != nil {
+		return err
 	}
-	if page.NextURL == "" {
-		end = "yes: no page follows"
-	}
-	var empty []string // fields
-	for _, f := range yp.ListingFields {
-		if f.Is(yp.Defined) && !slices.ContainsFunc(page.Listings, func(l yp.Listing) bool { return f.Text(&l) != "" }) {
-			empty = append(empty, f.Name)
-		}
-	}
-	w := &sections{p: p, w: p.Out}
-	w.lines(string(page.Outcome.Code())+": "+page.Reason, "next:  "+orDash(page.NextURL), "total: "+orDash(total), "end:   "+end)
-	if len(page.Listings) > 0 && len(empty) > 0 {
-		w.more("on no card: " + strings.Join(empty, ", "))
-	}
-	rejected := 0
-	for i := range page.Listings {
-		if l := &page.Listings[i]; !l.Sponsored && len(src.Check(l)) > 0 {
-			w.item("rejected ", l.ID+": "+strings.Join(src.Check(l), "; "))
-			rejected++
-		}
-	}
-	t := newTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
-	for _, l := range page.Listings {
-		t.row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
-	}
-	w.table(t)
 	switch {
-	case w.err != nil:
-		return w.err
 	case page.Outcome == site.HTMLChanged:
 		return &exitError{code: ExitLayout}
 	case page.Outcome != site.OK && page.Outcome != site.NoListings:
 		return &exitError{code: ExitBlocked}
-	case 2*(rejected+page.Bad) > len(page.Listings)+page.Bad:
+	case 2*(len(t.Rejected)+page.Bad) > len(page.Listings)+page.Bad:
 		return &exitError{code: ExitFailures}
 	}
 	return nil
+}
+
+// triedPage is what a definition makes of a page.
+type triedPage struct {
+	Code     yp.ErrorCode  `json:"code"`
+	Reason   string        `json:"reason"`
+	NextURL  *string       `json:"next_url"`
+	Total    *int          `json:"total"`
+	Both     bool          `json:"says_both"`      // it shows listings and says that nothing was found
+	Nothing  []string      `json:"nothing_found"`  // how a page with organic listings says that nothing was found
+	OnNoCard []string      `json:"fields_missing"` // of every listing
+	Cards    int           `json:"cards"`
+	Unread   int           `json:"unread"` // cards
+	Rejected []rejected    `json:"rejected"`
+	Listings []*yp.Listing `json:"listings"`
+}
+
+// rejected is a listing that the definition's rules do not let pass.
+type rejected struct {
+	ID      string   `json:"id"`
+	Reasons []string `json:"reasons"`
+}
+
+func triedPageOf(src *site.Source, page *site.Page) *triedPage {
+	t := &triedPage{
+		Code: page.Outcome.Code(), Reason: page.Reason, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad,
+		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
+	}
+	if page.NextURL != "" {
+		t.NextURL = &page.NextURL
+	}
+	if page.SiteTotal > 0 {
+		t.Total = &page.SiteTotal
+	}
+	for i := range page.Listings {
+		l := &page.Listings[i]
+		t.Listings = append(t.Listings, l)
+		if reasons := src.Check(l); !l.Sponsored && len(reasons) > 0 {
+			t.Rejected = append(t.Rejected, rejected{l.ID, reasons})
+		}
+	}
+	for _, f := range yp.ListingFields {
+		if f.Is(yp.Defined) && len(t.Listings) > 0 && !slices.ContainsFunc(t.Listings, func(l *yp.Listing) bool { return f.Text(l) != "" }) {
+			t.OnNoCard = append(t.OnNoCard, f.Name)
+		}
+	}
+	return t
+}
+
+// text tells it to people.
+func (t *triedPage) text(w *sections) {
+	next, total, end := "", "", "yes: no page follows"
+	if t.NextURL != nil {
+		next, end = *t.NextURL, "no"
+	}
+	if t.Total != nil {
+		total = thousands(int64(*t.Total))
+	}
+	w.lines(string(t.Code)+": "+t.Reason, "next:  "+orDash(next), "total: "+orDash(total), "end:   "+end)
+	switch {
+	case t.Both:
+		w.more("both:  listings, which may be suggestions, and that nothing was found: the page " + strings.Join(t.Nothing, ", "))
+	case len(t.Nothing) > 0:
+		w.more("also:  the page " + strings.Join(t.Nothing, ", ") + ", which its total gainsays")
+	}
+	if len(t.OnNoCard) > 0 {
+		w.more("on no card: " + strings.Join(t.OnNoCard, ", "))
+	}
+	for _, r := range t.Rejected {
+		w.item("rejected ", r.ID+": "+strings.Join(r.Reasons, "; "))
+	}
+	rows := newTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
+	for _, l := range t.Listings {
+		rows.row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
+	}
+	w.table(rows)
 }
 
 // tryKept reads a page that a crawl has kept. The source stands where its page is.
