@@ -54,8 +54,10 @@ func checkResults(t testing.TB, s *Source, page []byte) (read bool) {
 	}
 	scripts, at := region.Scripts(doc), linksAt(final).within(region.Base(doc))
 	regions, _ := region.Graft(s.regions.Find(doc))
-	whole := s.extract(s.workspace(), regions, scripts, at, false)
-	opts := cmp.Options{cmpopts.IgnoreFields(Page{}, "Via"), cmp.AllowUnexported(Page{})}
+	w := s.workspace()
+	whole := s.extract(w, regions, scripts, at, false)
+	s.readPaging(whole, regions, at, w.cards)
+	opts := cmp.Options{cmpopts.IgnoreFields(Page{}, "Via", "Nothing"), cmp.AllowUnexported(Page{})}
 	if diff := cmp.Diff(whole, got, opts); diff != "" {
 		t.Fatalf("results differ (-whole +region):\n%s", diff)
 	}
@@ -168,7 +170,10 @@ func FuzzResultsRegionEqualsWhole(f *testing.F) {
 	for _, fragment := range regiontest.Fragments {
 		f.Add([]byte(regiontest.Shell(fragment)))
 	}
+	f.Add([]byte(regiontest.Shell(`<div class="result" data-ypid="1"><b class="business-name">A</b></div><p hidden>no results found</p>did not match`)))
+	f.Add([]byte(regiontest.Shell(`<noscript><div class="result" data-ypid="1"><b class="business-name">A</b></div></noscript>`)))
 	f.Fuzz(func(t *testing.T, page []byte) {
 		checkResults(t, s, page)
+		checkNothing(t, s, page)
 	})
 }

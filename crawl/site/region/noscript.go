@@ -13,8 +13,10 @@ import (
 // has one child, a text. Sites put there what a reader without scripts needs: the list, or the links to its pages.
 // Selectors find what they are told to find there (InNoscript), in a tree that OpenNoscript adds to the element.
 
-// maxNoscript is how deep one noscript may stand in another.
-const maxNoscript = 2
+const (
+	maxNoscript     = 2         // how deep one noscript may stand in another
+	maxNoscriptText = 512 << 10 // bytes: a list has a tenth of it
+)
 
 // InNoscript has Find look into noscript for the selectors of these numbers, and for no others. Every selector must
 // have been added before.
@@ -157,9 +159,9 @@ func HoldsNoscript(n *html.Node) bool {
 var showsOnly = wordSet("img iframe picture source style video br")
 
 // holdsElements reports whether a text holds the start tag of an element with attributes that is more than an image
-// or the like: a link or a card has some.
+// or the like: a link or a card has some. One that is too long holds none.
 func holdsElements(text string) bool {
-	for {
+	for len(text) <= maxNoscriptText {
 		j := strings.IndexByte(text, '<')
 		if j < 0 {
 			return false
@@ -174,6 +176,7 @@ func holdsElements(text string) bool {
 		}
 		text = text[end:]
 	}
+	return false
 }
 
 // containsFold reports whether s contains a word of lower-case letters in any letter case.
@@ -181,7 +184,7 @@ func containsFold(s, word string) bool { return strings.Contains(strings.ToLower
 
 // noscript counts what OpenNoscript may make of the text of a noscript.
 func (c *census) noscript(text []byte) error {
-	if c.around >= maxNoscript || !holdsElements(string(text)) {
+	if c.around >= maxNoscript || len(text) > maxNoscriptText || !holdsElements(string(text)) {
 		return nil
 	}
 	in := census{body: text, around: c.around + 1}
