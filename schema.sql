@@ -406,8 +406,7 @@ CREATE TABLE targets (
     crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
     complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
 
-    -- How the last crawl came to its end: a word of the site that proves it (the first five), or why there is none.
-    ending               TEXT CHECK (ending IN
+    ending               TEXT CHECK (ending IN                                  -- how the last crawl came to its end: a word of the site that proves it (the first five), or why there is none
         ('total', 'said', 'pagination', 'short_page', 'next_none', 'max_pages', 'no_word', 'unfollowed', 'later_page', 'too_few',
          'unreadable', 'order', 'repeats', 'gone', 'shrunk', 'other_list', 'other_name', 'says_both')),
     end_text             TEXT,                                                  -- why, for people
@@ -548,7 +547,7 @@ CREATE TABLE crawl_pages (
     target_id INTEGER NOT NULL REFERENCES targets (id) ON DELETE CASCADE,
     page      INTEGER NOT NULL CHECK (page >= 1),
     crawl     INTEGER NOT NULL CHECK (crawl >= 0),   -- of the target (targets.crawls); rows of another one are of no use
-    organic   TEXT NOT NULL CHECK (json_valid(organic)),
+    organic   TEXT NOT NULL CHECK (json_valid(organic)), -- shown as results
     ads       TEXT NOT NULL CHECK (json_valid(ads)), -- shown as ads alone
     PRIMARY KEY (target_id, page)
 ) STRICT, WITHOUT ROWID;
@@ -564,6 +563,26 @@ CREATE TABLE pass_pages (
     deepest_target INTEGER NOT NULL,                           -- and whose it is (targets.id)
     second         INTEGER NOT NULL CHECK (second >= 0),       -- highest number of a page of another target
     PRIMARY KEY (source_id, pass)
+) STRICT, WITHOUT ROWID;
+
+-- Addresses of results pages that are another search's than was asked for: where a source led a target. An address to
+-- which two were led is nobody's own.
+CREATE TABLE led_to (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    address   TEXT NOT NULL,                             -- path and query
+    target_id INTEGER NOT NULL,                          -- the first that was led there (targets.id)
+    others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- and others were
+    PRIMARY KEY (source_id, address)
+) STRICT, WITHOUT ROWID;
+
+-- Words by which pages say that nothing was found, met beside listings and a total or a next link: what pages of
+-- another target have, too, is furniture and says nothing.
+CREATE TABLE nothing_words (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    words     TEXT NOT NULL,                             -- as the log says them: says "no results found"
+    target_id INTEGER NOT NULL,                          -- the first whose page has them (targets.id)
+    others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- and those of others have
+    PRIMARY KEY (source_id, words)
 ) STRICT, WITHOUT ROWID;
 
 -- Which target showed which listing, and where on its pages: the searched place beside the
@@ -1094,7 +1113,9 @@ SELECT t.id, (SELECT name FROM sources WHERE id = t.source_id) AS source, (SELEC
        CASE WHEN t.site_total > 0 THEN iif(t.seen >= t.site_total, 100.0, min(99.9, round(100.0 * t.seen / t.site_total, 1))) END AS percent,
        t.page_current AS pages, t.max_pages, t.pages_left,
        t.crawled,                              -- 0 = no page of it was read yet, or the next crawl has brought none
-       t.complete_at, t.finished_at
+       t.complete_at, t.finished_at,
+       t.ending,                               -- how the last crawl came to its end: total, said, pagination, short_page, next_none are words of the site that prove it
+       t.end_text                              -- why, where the site does not confirm it
 FROM targets_and_coverage t;
 
 -- The searches, and what was seen by the last crawl of each.

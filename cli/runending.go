@@ -314,6 +314,9 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	case errors.Is(left, crawl.ErrBudget):
 		r.tell(true, "Stopped: %v. Go on with:\n  %s", left, s.Resume)
 		return &exitError{code: ExitBudget}
+	case errors.Is(left, crawl.ErrElsewhere) && st.PagesRead() > 0:
+		r.p.note("Stopped: %s.", yp.Printable(left.Error()))
+		return &exitError{code: ExitFailures}
 	case left != nil && code == 0:
 		return left
 	default:

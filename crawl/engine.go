@@ -41,6 +41,7 @@ type Engine struct {
 	hands   atomic.Int32          // workers that have a target, or are claiming one
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
+	led               led            // targets in a row that were led elsewhere
 	told              sync.Map       // what was told once: endings of lists
 	unreadableDetails atomic.Int32   // listings' own pages in a row whose layout is not known
 	robots            robotsRequests // made and not yet written

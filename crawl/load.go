@@ -124,7 +124,11 @@ func (w *worker) request(ctx context.Context, t *task) (page *loaded, err error)
 			}
 		}
 	}
-	if recorded := w.record(ctx, t, &x, page, err); recorded != nil {
+	asRead := err
+	if errors.As(err, new(*errAgain)) {
+		asRead = nil // it came and was read
+	}
+	if recorded := w.record(ctx, t, &x, page, asRead); recorded != nil {
 		return nil, recorded
 	}
 	return page, err
@@ -177,8 +181,13 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 		return nil, &pageError{page: page}
 	}
 	out := &loaded{Page: page}
-	if t.read == nil {
-		out.end, out.repeats, err = w.judgePage(ctx, t, page)
+	if t.read != nil || t.claim == nil {
+		return out, nil
+	}
+	if out.end, out.alias, err = w.setAside(ctx, t.claim, page, resp.URL); err == nil {
+		if out.unstored = out.end.step == end; !out.unstored {
+			out.end, out.repeats, err = w.judgePage(ctx, t, page, out.alias)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -189,9 +198,11 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 // loaded is a page with what it means for the crawl of its target.
 type loaded struct {
 	*site.Page
-	end     verdict // of a results page
-	repeats int     // the earlier page of the crawl that it repeats, 0 = none
-	ownGone bool    // the target's own page is not there: what is known comes from the search
+	end      verdict // of a results page
+	repeats  int     // the earlier page of the crawl that it repeats, 0 = none
+	unstored bool    // it is not that of the search: see setAside
+	alias    string  // where it leads, when the search has another name there
+	ownGone  bool    // the target's own page is not there: what is known comes from the search
 }
 
 // unknownLayout says what is wrong with the layout of an answer: "" = nothing.
@@ -227,7 +238,7 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 	default:
 		r.Class = yp.ClassParseError // it came, and could not be read
 	}
-	if page != nil {
+	if page != nil && !page.unstored {
 		r.Results = len(page.Listings) + len(page.Cities)
 		if page.Detail != nil {
 			r.Results++

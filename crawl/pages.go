@@ -57,11 +57,11 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 		if err != nil {
 			return w.judge(ctx, err)
 		}
-		if page.Outcome == site.NoListings && c.Kind != yp.KindIndex {
-			return w.nothing(ctx, c, page)
-		}
-		if page.repeats > 0 {
+		switch {
+		case page.unstored, page.repeats > 0:
 			return w.endWithout(c, page, number)
+		case page.Outcome == site.NoListings && c.Kind != yp.KindIndex:
+			return w.nothing(ctx, c, page)
 		}
 		res, err := w.commit(ctx, c, t, page, number, shown)
 		switch {
@@ -117,7 +117,7 @@ func (w *worker) readResults(ctx context.Context, c *checkpoint.Claim, number in
 		address = src.TargetURL(c.Place, number)
 	}
 	page, err := w.fetchPage(ctx, w.resultsTask(c, address, number, shown))
-	if err != nil || number > 1 || page.Outcome != site.NoListings {
+	if err != nil || number > 1 || page.Outcome != site.NoListings || page.unstored {
 		return page, err
 	}
 	page.ownGone = page.NotFound
@@ -153,8 +153,11 @@ func (w *worker) nothing(ctx context.Context, c *checkpoint.Claim, page *loaded)
 		return settled(yp.CauseMissing, "the source has no such page: "+page.Reason)
 	}
 	o := settled(yp.CauseEmpty, page.Reason)
-	if o.how = yp.EndSaid; page.ownGone { // that says nothing of the businesses that were on it
+	switch o.how = yp.EndSaid; {
+	case page.ownGone: // that says nothing of the businesses that were on it
 		o.how = yp.EndGone
+	case page.alias != "":
+		o.how, o.why = yp.EndAlias, page.alias
 	}
 	return o
 }
@@ -218,6 +221,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 		w.steps.Info().Str("source", w.cfg.Source.Name()).Str("state", c.Place.State).Int("page", number).Int("pages", c.MaxPages).Int("cities", c.Seen).
 			Msgf("page %d of the index of %s, %s so far", number, c.Place.State, yp.Plural(c.Seen, "city"))
 	case yp.KindSearch:
+		w.led.read()
 		w.countResults(c, &page.Page.Page, res)
 		if known {
 			err = w.watchLayout(ctx, c, all)
@@ -261,12 +265,9 @@ type errAgain struct{ why string }
 func (e *errAgain) Error() string { return e.why }
 
 // judgePage decides what follows a results page: see judgeEnd. Its error says why the page is asked for once more,
-// or why the attempt fails.
-func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page) (v verdict, repeats int, err error) {
+// or why the attempt fails. alias says that the search has another name where it leads.
+func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page, alias string) (v verdict, repeats int, err error) {
 	c := t.claim
-	if c == nil {
-		return verdict{}, 0, nil
-	}
 	repeats = t.shown.repeats(t.number, page, w.filter.sponsored)
 	p := w.says(t, page, repeats)
 	if p.number == 1 && page.Outcome == site.NoListings || repeats == 0 && p.next && !p.limit {
@@ -292,6 +293,13 @@ func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page) (v ver
 	}
 	if v, err = judgeEnd(p, so, passShown(known)); err != nil {
 		return v, 0, err
+	}
+	if v.how.Confirmed() && alias != "" {
+		if most, err := w.cfg.Keeper.MostlyMet(ctx, c, organic); err != nil {
+			return v, 0, fatalError{err}
+		} else if !most {
+			v = ended(yp.EndAlias, alias+", and most of what this search showed before is not there")
+		}
 	}
 	switch v.step {
 	case askAgain:

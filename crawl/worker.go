@@ -201,7 +201,10 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 		e.Ended, e.Timestamp = c.Ended, c.EndedAt
 	}
 	w.tally(c, o)
-	return w.tell(c, e)
+	if o.how == yp.EndElsewhere {
+		err = w.ledElsewhere(ctx, c, o.why)
+	}
+	return errors.Join(w.tell(c, e), err)
 }
 
 // abandon hands a target back before the run ends with err; what can't be

@@ -129,9 +129,6 @@ func (s *Source) nothing(p *Page, w *workspace, doc *html.Node, regions []*html.
 			signs = append(signs, fmt.Sprintf("says %q", text))
 		}
 	}
-	if p.zero {
-		signs = append(signs, "counts 0 listings")
-	}
 	if text := s.empty.inTitle(title); text != "" {
 		signs = append(signs, fmt.Sprintf("is titled %q", text))
 	}

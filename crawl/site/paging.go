@@ -96,7 +96,7 @@ func (r *pagingReader) place() (shown bool) {
 // walk gathers the controls below n. inside tells that n is part of a pagination.
 func (r *pagingReader) walk(n *html.Node, inside bool) {
 	for c := range n.ChildNodes() {
-		if c.Type != html.ElementNode || region.Unseen(c.Data) && c.Data != "noscript" || r.cards[c] || !inside && elsewhere(c) || notShown(c) {
+		if c.Type != html.ElementNode || region.Unseen(c.Data) && c.Data != "noscript" || r.cards[c] || !inside && elsewhere(c) || region.Hidden(c) {
 			continue
 		}
 		within := inside || isPagination(c)
@@ -153,19 +153,6 @@ func elsewhere(n *html.Node) bool {
 		}
 	}
 	return false
-}
-
-// notShown reports whether an element is hidden by its own attributes.
-func notShown(n *html.Node) bool {
-	if has(n, "hidden") {
-		return true
-	}
-	style := region.Attr(n, "style")
-	if style == "" {
-		return false
-	}
-	style = strings.ToLower(strings.ReplaceAll(style, " ", ""))
-	return strings.Contains(style, "display:none") || strings.Contains(style, "visibility:hidden")
 }
 
 // number takes in the number of a page that is no link: it is that of this page.

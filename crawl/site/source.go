@@ -237,6 +237,9 @@ type template struct {
 	pageSegment int    // of the path, that holds {page}; -1 = none
 	pageTail    string // what follows {page} in that segment
 	pageParam   string // name of the query parameter that holds it; "" = none
+
+	segmentForms map[int]valueForm    // of the path, by the segment's number
+	paramForms   map[string]valueForm // of the query, by the parameter's name
 }
 
 // placeholders are the names that templates may use.
@@ -269,15 +272,15 @@ func parseTemplate(s string) (*template, error) {
 		}
 		t.kind = append(t.kind, seg)
 	}
-	if query == "" {
-		return t, nil
+	if query != "" {
+		t.query = strings.Split(query, "&")
 	}
-	t.query = strings.Split(query, "&")
 	for _, param := range t.query {
 		if strings.Contains(param, "{page}") {
 			t.pageParam, _, _ = strings.Cut(param, "=")
 		}
 	}
+	t.segmentForms, t.paramForms = t.forms()
 	return t, nil
 }
 

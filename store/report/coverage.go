@@ -1,10 +1,13 @@
 package report
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // CoverageTotals is how much of what sites list was seen of a selection: the searches of a
@@ -37,6 +40,25 @@ type Unread struct {
 	Failed      int64 `json:"failed"`      // failed, parked, stuck, or to be tried again in minutes
 	Again       int64 `json:"again"`       // read before, and about to be read again
 	Never       int64 `json:"never"`
+	// Ends tell of the unconfirmed how their lists ended, the most frequent first.
+	Ends []EndCount `json:"ends"`
+}
+
+// EndCount is how often lists came to an end in one way that the site does not confirm (yp.Ending).
+type EndCount struct {
+	Ending  yp.Ending `json:"ending"`
+	Targets int64     `json:"targets"`
+	Example string    `json:"example"` // why, of one of them, for people
+}
+
+// noWord counts the unconfirmed of which the site does not say where its lists end.
+func (u *Unread) noWord() (n int64) {
+	for _, e := range u.Ends {
+		if e.Ending == yp.EndNoWord {
+			n += e.Targets
+		}
+	}
+	return n
 }
 
 // seen is what was seen of what the site says, of a target t.
@@ -51,11 +73,23 @@ const sumCoverage = `
 		ifnull(sum(unread = 'again'), 0), ifnull(sum(unread = 'never'), 0)
 	FROM (SELECT crawled, crawled_before, complete_at, site_total, seen, pages_left, unread FROM targets_and_coverage t WHERE ` + where + ` LIMIT -1)`
 
+const countEnds = `
+	SELECT ending, count(*), ifnull(max(end_text), '') FROM targets_and_coverage t
+	WHERE unread = 'unconfirmed' AND ending IS NOT NULL AND ` + where + ` GROUP BY ending ORDER BY count(*) DESC, ending`
+
 // CoverageTotals adds up all searches of the scope. It reads them all.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {
 	scope.Kinds = nil // searches
 	_, err = k.one(ctx, "add up coverage", sumCoverage, scope.Args(), t.numbers()...)
 	t.setPercent()
+	if t.Unread.Ends = []EndCount{}; err == nil && t.Unread.Unconfirmed > 0 {
+		err = k.each(ctx, countEnds, scope.Args(), func(rows *sql.Rows) error {
+			var e EndCount
+			err := rows.Scan(&e.Ending, &e.Targets, &e.Example)
+			t.Unread.Ends = append(t.Unread.Ends, e)
+			return err
+		})
+	}
 	return t, err
 }
 
@@ -82,7 +116,20 @@ func (t *CoverageTotals) Add(o CoverageTotals) {
 	for i, n := range t.numbers() {
 		*n.(*int64) += *more[i].(*int64)
 	}
+	t.Unread.addEnds(o.Unread.Ends)
 	t.setPercent()
+}
+
+func (u *Unread) addEnds(more []EndCount) {
+	u.Ends = slices.Clone(u.Ends)
+	for _, e := range more {
+		if i := slices.IndexFunc(u.Ends, func(have EndCount) bool { return have.Ending == e.Ending }); i >= 0 {
+			u.Ends[i].Targets += e.Targets
+		} else {
+			u.Ends = append(u.Ends, e)
+		}
+	}
+	slices.SortStableFunc(u.Ends, func(a, b EndCount) int { return cmp.Compare(b.Targets, a.Targets) })
 }
 
 // All is how many targets the selection has.

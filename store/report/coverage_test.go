@@ -64,13 +64,13 @@ func TestCoverageTotals(t *testing.T) {
 	share := 100 * 234.0 / 1552
 	want := report.CoverageTotals{
 		Targets: 7, Again: 1, AgainWhole: 1, NeverCrawled: 7, Complete: 4, Known: 6, SiteTotal: 1552, SeenOfKnown: 90 + 42 + 42 + 30 + 30, Seen: 272, Percent: &share, PagesLeft: 44,
-		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7},
+		NoTotal: 1, Untold: 8, Unread: report.Unread{Targets: 12, MaxPages: 3, Begun: 1, Again: 1, Never: 7, Ends: []report.EndCount{}},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 	none, err := b.CoverageTotals(t.Context(), store.Scope{SourceID: 9})
-	if diff := cmp.Diff(report.CoverageTotals{}, none); err != nil || diff != "" {
+	if diff := cmp.Diff(report.CoverageTotals{Unread: report.Unread{Ends: []report.EndCount{}}}, none); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
 }

@@ -80,7 +80,7 @@ var Lists = []List{
 	},
 	{
 		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "target", Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
-		Show: "city category state site_total seen percent pages_left complete_at source", Filters: "states categories source all", Unless: "crawled",
+		Show: "city category state site_total seen percent pages_left complete_at ending end_text source", Filters: "states categories source all", Unless: "crawled",
 		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
 		Help: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
 			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out;\n" +

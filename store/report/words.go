@@ -287,11 +287,41 @@ func (t CoverageTotals) Text() string {
 // Line is what commands say beside their own answer; `coverage` says more. of says what is
 // counted: "this selection".
 func (t CoverageTotals) Line(of string) string {
-	text := t.Text() + " (" + of + ")"
-	if n := t.Unread.Targets; n > 0 && t.Targets+t.Again > 0 {
+	text, open := t.Text()+" ("+of+")", t.Unread.noWord()
+	if n := t.Unread.Targets - open; n > 0 && t.Targets+t.Again > 0 {
 		text += fmt.Sprintf("; %s of %s not read to the end", yp.Thousands(n), yp.Plural(t.All(), "target"))
 	}
-	return sentence(text)
+	if text = sentence(text); open > 0 {
+		text += " " + NoWord
+	}
+	return text
+}
+
+// NoWord is said once of sources whose lists end without a word of the site.
+const NoWord = "Lists were read as far as the site leads; it does not say where they end, so nothing is closed by them: `last:` or `next: none` in its definition would."
+
+// endWords say how lists ended that the site does not confirm.
+var endWords = map[yp.Ending]string{
+	yp.EndLimit: "at page_cap", yp.EndUnfollowed: "lead on by nothing that can be followed", yp.EndLaterPage: "name a later page that nothing leads to",
+	yp.EndTooFew: "show fewer than the site counts", yp.EndUnreadable: "have cards that could not be read", yp.EndOrder: "changed their order meanwhile",
+	yp.EndRepeats: "repeat an earlier page", yp.EndGone: "lead to a page that is not there", yp.EndShrunk: "are shorter than before",
+	yp.EndElsewhere: "lead to the list of another place or category", yp.EndAlias: "have another name, and few of their listings", yp.EndBoth: "say that nothing was found, and show listings",
+}
+
+// lines say how the lists ended that the site does not confirm, a line each.
+func (u *Unread) lines() (lines []string) {
+	for _, e := range u.Ends {
+		words := endWords[e.Ending]
+		if words == "" {
+			continue
+		}
+		line := yp.Plural(e.Targets, "list") + " " + words
+		if e.Example != "" {
+			line += ", as: " + yp.Printable(e.Example)
+		}
+		lines = append(lines, sentence(line))
+	}
+	return lines
 }
 
 // Lines say more than Line: why something was not seen, and how it is counted.
@@ -308,7 +338,7 @@ func (t CoverageTotals) Lines(of string) []string {
 		{u.Begun, "begun"},
 		{u.Never, "not yet crawled"},
 		{u.Again, "waiting for the next crawl"},
-		{u.Unconfirmed, "without a confirmed end"},
+		{u.Unconfirmed - u.noWord(), "without a confirmed end"},
 	} {
 		if part.n > 0 {
 			why = append(why, yp.Thousands(part.n)+" "+part.text)
@@ -317,6 +347,7 @@ func (t CoverageTotals) Lines(of string) []string {
 	if len(why) > 0 {
 		lines = append(lines, "Not read to the end: "+strings.Join(why, ", ")+".")
 	}
+	lines = append(lines, u.lines()...)
 	if t.PagesLeft > 0 {
 		lines = append(lines, "About "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages.")
 	}

@@ -1,0 +1,83 @@
+package checkpoint
+
+import (
+	"context"
+	"slices"
+
+	"ypcrawl/store"
+)
+
+const (
+	// The targets of a source that were led to an address that is not theirs: the first, and whether there were others.
+	saveLed    = `INSERT INTO led_to (source_id, address, target_id) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`
+	ledOthers  = `SELECT EXISTS (SELECT 1 FROM led_to WHERE source_id = ?1 AND address = ?2 AND (target_id <> ?3 OR others))`
+	knowsTopic = `SELECT EXISTS (SELECT 1 FROM categories WHERE slug = ?1)`
+	knowsCity  = `SELECT EXISTS (SELECT 1 FROM cities WHERE slug = ?2) OR EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND slug = ?2)`
+	saveSaid   = `INSERT INTO nothing_words (source_id, words, target_id) SELECT ?1, value, ?3 FROM json_each(?2) WHERE true ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`
+	selectSaid = `SELECT value FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM nothing_words w WHERE w.source_id = ?1 AND w.words = value AND (w.target_id <> ?3 OR w.others))`
+	savedSaid  = `SELECT NOT EXISTS (SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM nothing_words w WHERE w.source_id = ?1 AND w.words = value AND (w.target_id = ?3 OR w.others)))`
+	countMet   = `SELECT count(*) FROM listings l JOIN sightings s ON s.target_id = ?1 AND s.listing = l.id WHERE l.source_id = ?2 AND l.listing_id IN (SELECT value FROM json_each(?3))`
+	mostlyMet  = `SELECT count(*), ifnull(sum(crawl = ?2 OR listing IN (SELECT l.id FROM listings l WHERE l.source_id = ?3 AND l.listing_id IN (SELECT value FROM json_each(?4)))), 0)
+		FROM sightings WHERE target_id = ?1 AND since < ?2 AND missed = 0`
+	planLed = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + anew + ` WHERE status = 'DONE' AND ending = 'other_list' AND id IN (SELECT value FROM json_each(?))`
+)
+
+// Led notes that the claim's target was led to an address that is not its own, and reports whether another one was, too.
+func (k *Keeper) Led(ctx context.Context, c *Claim, address string) (others bool, err error) {
+	of := []any{c.SourceID, address, c.TargetID}
+	if err := k.write(ctx, "note where a search is led", func(tx *store.Tx) error { return tx.Run(saveLed, of...) }); err != nil {
+		return false, err
+	}
+	err = k.row(ctx, ledOthers, of, &others)
+	return others, err
+}
+
+// KnowsCategory reports whether a category of that slug was ever planned.
+func (k *Keeper) KnowsCategory(ctx context.Context, slug string) (known bool, err error) {
+	err = k.row(ctx, knowsTopic, []any{slug}, &known)
+	return known, err
+}
+
+// KnowsCity reports whether a city of that slug was ever planned, or stands in the source's index.
+func (k *Keeper) KnowsCity(ctx context.Context, source int64, slug string) (known bool, err error) {
+	err = k.row(ctx, knowsCity, []any{source, slug}, &known)
+	return known, err
+}
+
+// Said returns which of the words that say that nothing was found are not furniture: no page of another target
+// of the source has shown them beside listings and a total or a next link. proper says that this page is such a
+// one, and its words are noted.
+func (k *Keeper) Said(ctx context.Context, c *Claim, words []string, proper bool) (left []string, err error) {
+	of := []any{c.SourceID, store.JSONTexts(words), c.TargetID}
+	if proper {
+		var noted bool
+		if err = k.row(ctx, savedSaid, of, &noted); err == nil && !noted {
+			err = k.write(ctx, "note words of a page", func(tx *store.Tx) error { return tx.Run(saveSaid, of...) })
+		}
+	}
+	if err == nil {
+		left, err = store.Column[string](k.db.Reader(ctx), selectSaid, of...)
+	}
+	return left, err
+}
+
+// Met counts those of the listings that this target has shown before.
+func (k *Keeper) Met(ctx context.Context, c *Claim, ids []string) (n int, err error) {
+	err = k.row(ctx, countMet, []any{c.TargetID, c.SourceID, store.JSONTexts(ids)}, &n)
+	return n, err
+}
+
+// MostlyMet reports whether this crawl of the target, with the listings of the page in hand, has met most of those that
+// it showed before; also when it showed none.
+func (k *Keeper) MostlyMet(ctx context.Context, c *Claim, ids []string) (bool, error) {
+	var before, met int
+	err := k.row(ctx, mostlyMet, []any{c.TargetID, c.Crawl, c.SourceID, store.JSONTexts(ids)}, &before, &met)
+	return before == 0 || 2*met > before, err
+}
+
+// PlanLed plans targets again that ended at the lists of others.
+func (k *Keeper) PlanLed(ctx context.Context, targets []int64) error {
+	return k.write(ctx, "plan again what was led elsewhere", func(tx *store.Tx) error {
+		return tx.Run(planLed, store.JSONInts(slices.Clone(targets)))
+	})
+}
