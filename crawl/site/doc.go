@@ -14,7 +14,8 @@
 // order written down at Source.decide. A page whose tags are in good order is read
 // from the containers that the source names and from nothing else (package region),
 // and the result equals, byte for byte, that of taking them from the whole page; any
-// other page is parsed whole and read from everywhere. Detail pages have regions of
+// other page is parsed whole and read from everywhere. In noscript
+// cards and links of a results page count, and nothing that is said. Detail pages have regions of
 // their own. A page that breaks off is an error (docs/decisions/0026). Of the
 // businesses in a detail page's JSON-LD only one that is plainly that of the page
 // counts. What stands in a template counts as little as a script. Everything kept from

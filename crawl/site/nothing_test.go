@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ypcrawl/crawl/site/region"
+	"ypcrawl/crawl/site/region/regiontest"
 	"ypcrawl/store/storetest"
 )
 
@@ -199,4 +200,16 @@ func checkNothing(t testing.TB, s *Source, page []byte) int {
 		t.Fatalf("signs differ (-whole +region):\n%s\n%s", diff, page)
 	}
 	return len(want)
+}
+
+func FuzzNothing(f *testing.F) {
+	s := builtin(f, "yellowpages")
+	card := `<div class="result" data-ypid="1"><b class="business-name">A</b></div>`
+	for _, sign := range []string{"<p hidden>no results found</p>did not match", `<i class="no-results-main" style="display:none">x</i>`, `<noscript><i class="x">no results found</i></noscript>`} {
+		f.Add([]byte(regiontest.Shell(card + sign)))
+	}
+	for _, page := range seedPages(f) {
+		f.Add([]byte(page))
+	}
+	f.Fuzz(func(t *testing.T, page []byte) { checkNothing(t, s, page) })
 }

