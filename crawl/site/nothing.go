@@ -98,11 +98,8 @@ func item(n *html.Node) bool {
 
 // readSpoken reads what the regions of a page say outside of the cards, or where none is known the page.
 func (s *Source) readSpoken(w *workspace, cards []card, doc *html.Node, regions []*html.Node) *spoken {
-	for _, c := range cards {
-		was := c.n.Type
-		c.n.Type = html.CommentNode // which is passed over
-		defer func() { c.n.Type = was }()
-	}
+	setType(cards, html.CommentNode) // which is passed over
+	defer setType(cards, html.ElementNode)
 	said := &spoken{text: w.said[:0], found: w.signs, marker: &s.empty.selectors, items: s.def.Structured.On}
 	if said.bare = len(regions) == 0; said.bare {
 		regions = []*html.Node{doc}
@@ -113,6 +110,12 @@ func (s *Source) readSpoken(w *workspace, cards []card, doc *html.Node, regions 
 	}
 	w.said = said.text
 	return said
+}
+
+func setType(cards []card, t html.NodeType) {
+	for i := range cards {
+		cards[i].n.Type = t
+	}
 }
 
 // nothing returns in which signs a page with organic listings says that nothing was found. regions is nil where the
