@@ -235,7 +235,7 @@ func skim(page []byte, titleOnly bool) (s shown) {
 	}
 }
 
-// withoutNoscript returns a page without what stands in its noscripts: a site may load there what proves a challenge
+// withoutNoscript returns a page without what is in its noscripts: a site may load there what proves a challenge
 // elsewhere, or tell people without scripts of it.
 func withoutNoscript(page []byte) []byte {
 	var out []byte

@@ -36,7 +36,7 @@ type cardReader struct {
 
 // read reads one card. Its listing has no id or no name when the card is bad.
 //
-// What stands in noscript in a card is another form of what the card shows, and stays out; but for the address of its
+// What is in noscript in a card is another form of what the card shows, and stays out; but for the address of its
 // page, and for a card that lacks an id or a name without it.
 func (c *cardReader) read(at card, l *yp.Listing) {
 	c.find(at.n)

@@ -213,12 +213,12 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 	return kept, torn
 }
 
-// dropCopies leaves out the cards in noscript of which there is one outside, too, and, where the list stands outside,
-// those that can't be read: a list that scripts load stands in noscript a second time.
+// dropCopies leaves out the cards in noscript of which there is one outside, too, and, where the list is outside,
+// those that can't be read: a list that scripts load is in noscript a second time.
 func (c *cardReader) dropCopies(cards []card) []card {
 	in := make([]bool, len(cards))
 	for i := range cards {
-		in[i] = region.InNoscript(cards[i].n)
+		in[i] = region.WithinNoscript(cards[i].n)
 	}
 	if !slices.Contains(in, true) {
 		return cards

@@ -182,7 +182,7 @@ func (c *compiled) compileCards(f *faults) {
 	}
 }
 
-// countNoscript says what counts in noscript: cards and links. What else stands there is said to nobody
+// countNoscript says what counts in noscript: cards and links. What else is there is said to nobody
 // who reads the page.
 func (c *compiled) countNoscript() {
 	in := slices.Concat(c.organic, c.sponsored)

@@ -34,7 +34,7 @@ func namedCard(id, more string) string {
 	return `<div class="result" data-ypid="` + id + `"><a class="business-name" href="/x-il/mip/n-` + id + `"><span>N` + id + `</span></a>` + more + `</div>`
 }
 
-// TestNoscriptLinks: a next link counts wherever a noscript with it stands.
+// TestNoscriptLinks: a next link counts wherever a noscript with it is.
 func TestNoscriptLinks(t *testing.T) {
 	list := `<div class="organic">` + namedCard("1", "") + `</div>`
 	for name, page := range map[string]string{
@@ -105,7 +105,7 @@ func TestNoscriptCards(t *testing.T) {
 	}
 }
 
-// TestNoscriptInCards: what a card shows wins over what stands in its noscripts, of which the link to its page counts alone.
+// TestNoscriptInCards: what a card shows wins over what is in its noscripts, of which the link to its page counts alone.
 func TestNoscriptInCards(t *testing.T) {
 	const card = `<div class="result" data-ypid="1">%s<div class="media-thumbnail">%s</div>%s</div>`
 	name := `<a class="business-name" href="/x-il/mip/n-1">N1</a>`

@@ -50,7 +50,7 @@ func (s *spoken) read(n *html.Node) {
 	}
 }
 
-// frame reports whether an element frames the results of a page, or stands before them: its header, footer and
+// frame reports whether an element frames the results of a page, or is in front of them: its header, footer and
 // navigation, what is told aside, forms and dialogs. A header in main is that of the results; a form that holds the
 // page's own parts, as each page of some servers is, is no form of it.
 func frame(n *html.Node) bool {

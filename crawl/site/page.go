@@ -225,7 +225,7 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pag
 }
 
 // readTotal reads the site's count of listings. zero tells "0" from nothing; one that the page hides
-// stands there for a script to fill in.
+// is there for a script to fill in.
 func (s *Source) readTotal(page *cardReader) (n int, zero bool) {
 	for i := range s.total {
 		r := &s.total[i]

@@ -22,7 +22,7 @@ func Hidden(n *html.Node) bool {
 	return false
 }
 
-// HiddenAround reports whether n, or an element that n stands in, is Hidden.
+// HiddenAround reports whether n, or an element around n, is Hidden.
 func HiddenAround(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		if n.Type == html.ElementNode && Hidden(n) {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Whoever runs scripts takes what stands in a noscript for text, and so do html.Parse and a Parser: the element
+// Whoever runs scripts takes what is in a noscript for text, and so do html.Parse and a Parser: the element
 // has one child, a text. Sites put there what a reader without scripts needs: the list, or the links to its pages.
 // Selectors find what they are told to find there (InNoscript), in a tree that OpenNoscript adds to the element.
 
@@ -67,7 +67,7 @@ func hasAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-// words returns what is written, in lower case, where an element stands that the selector matches.
+// words returns what is written, in lower case, where there is an element that the selector matches.
 func (s *Selector) words() []string {
 	if s.css == nil {
 		return s.chain[len(s.chain)-1].words()
@@ -101,7 +101,7 @@ func NoscriptLinks(n *html.Node) bool {
 }
 
 // OpenNoscript adds to a noscript, behind its text, the elements that a reader without scripts sees, once, and
-// reports whether they are there. One that holds images and the like alone stays as it is: it stands beside what a
+// reports whether they are there. One that holds images and the like alone stays as it is: it is beside what a
 // script loads, in every card of many sites. So does one whose elements are too many or nest too deep; of a page's
 // together Parse has counted them.
 func OpenNoscript(n *html.Node) bool {
@@ -129,7 +129,7 @@ func OpenNoscript(n *html.Node) bool {
 // opened reports whether a noscript holds elements.
 func opened(n *html.Node) bool { return n.FirstChild != n.LastChild }
 
-// noscriptsAround counts the noscripts that n stands in.
+// noscriptsAround counts the noscripts around n.
 func noscriptsAround(n *html.Node) (count int) {
 	for n = n.Parent; n != nil; n = n.Parent {
 		if n.Type == html.ElementNode && n.Data == "noscript" {
@@ -139,8 +139,8 @@ func noscriptsAround(n *html.Node) (count int) {
 	return count
 }
 
-// InNoscript reports whether n stands in a noscript.
-func InNoscript(n *html.Node) bool { return noscriptsAround(n) > 0 }
+// WithinNoscript reports whether n is in a noscript.
+func WithinNoscript(n *html.Node) bool { return noscriptsAround(n) > 0 }
 
 // HoldsNoscript reports whether there is a noscript below n that OpenNoscript may open.
 func HoldsNoscript(n *html.Node) bool {

@@ -247,7 +247,7 @@ func (h Hits) Reset() {
 }
 
 // Find adds to out what all selectors match below root, in document order, but for what
-// stands in a template, which shows nothing, or in a noscript (see InNoscript). enter, unless nil, is asked about each
+// is in a template, which shows nothing, or in a noscript (see InNoscript). enter, unless nil, is asked about each
 // element that some selector matched: when it returns false, the walk does not go into
 // the element.
 func (x *Selectors) Find(root *html.Node, out Hits, enter func(*html.Node) bool) {

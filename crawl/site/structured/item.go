@@ -48,7 +48,7 @@ type graph struct {
 	byID  map[string]*item
 	count int
 
-	noscript bool // what stands in noscript is part of it
+	noscript bool // what is in noscript is part of it
 }
 
 // newItem returns room for one more item, or nil when there are too many.
