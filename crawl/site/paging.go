@@ -96,7 +96,7 @@ func (r *pagingReader) place() (shown bool) {
 // walk gathers the controls below n. inside tells that n is part of a pagination.
 func (r *pagingReader) walk(n *html.Node, inside bool) {
 	for c := range n.ChildNodes() {
-		if c.Type != html.ElementNode || region.Unseen(c.Data) && c.Data != "noscript" || r.cards[c] || !inside && elsewhere(c) || region.Hidden(c) {
+		if c.Type != html.ElementNode || unseen(c) || r.cards[c] || !inside && elsewhere(c) || region.Hidden(c) {
 			continue
 		}
 		within := inside || isPagination(c)
@@ -109,6 +109,11 @@ func (r *pagingReader) walk(n *html.Node, inside bool) {
 		}
 		r.walk(c, within)
 	}
+}
+
+// unseen reports whether a reader sees nothing of an element; the links of a noscript are followed.
+func unseen(n *html.Node) bool {
+	return region.Unseen(n.Data) && (n.Data != "noscript" || !region.NoscriptLinks(n))
 }
 
 // isControl reports whether an element is one that leads somewhere. A link without an address
