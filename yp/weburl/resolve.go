@@ -48,19 +48,36 @@ func (b *Base) Resolve(ref string) (a Address, reason string) {
 	if !ok {
 		return Address{}, isNone
 	}
-	return b.parse(ref, user)
+	ref = inCharset(ref, b.charset)
+	if a, ok = b.short(encoded(ref)); !ok {
+		a, reason = b.parse(ref)
+	}
+	a.User = user && reason == ""
+	return a, reason
 }
 
 func tooLong() string { return fmt.Sprintf("longer than %d bytes", MaxLen) }
 
+// maxSlashes bounds the folders that the parser is given, of a reference and its base together: it takes a
+// time that grows with the square of their number.
+const maxSlashes = 300
+
+func slashes(s string) int { return strings.Count(s, "/") + strings.Count(s, `\\`) }
+
 // parse has the parser resolve a reference without user information.
-func (b *Base) parse(ref string, user bool) (Address, string) {
-	u, err := parser.BasicParser(inCharset(ref, b.charset), b.standard(), nil, whatwg.NoState)
+func (b *Base) parse(ref string) (Address, string) {
+	if slashes(ref)+slashes(b.address.Text) > maxSlashes {
+		return Address{}, fmt.Sprintf("more than %d slashes", maxSlashes)
+	}
+	if b.here(ref) {
+		ref = b.address.Text + ref[strings.IndexByte(ref+"#", '#'):]
+	}
+	u, err := parser.BasicParser(ref, b.standard(), nil, whatwg.NoState)
 	if err != nil || u.Hostname() == "" {
 		return Address{}, isNone
 	}
 	host := len(u.Scheme()) + len("://")
-	a := Address{Text: u.Href(false), User: user, host: host, path: host + len(u.Host())}
+	a := Address{Text: u.Href(false), host: host, path: host + len(u.Host())}
 	if len(a.Text) > MaxLen {
 		return Address{}, tooLong()
 	}
@@ -71,10 +88,23 @@ func (b *Base) parse(ref string, user bool) (Address, string) {
 	return a, ""
 }
 
-// standard returns the base as the parser knows it, nil = there is none.
+// here reports whether a reference leads to the base itself, as "#top" and "https:" do.
+func (b *Base) here(ref string) bool {
+	if ref[0] == '#' {
+		return b.address.Text != ""
+	}
+	rest, own := strings.CutPrefix(strings.ToLower(ref[:min(len(ref), len("https:#"))]), b.scheme()+":")
+	return own && (rest == "" || rest[0] == '#')
+}
+
+// scheme returns that of the base, "" when it is not known.
+func (b *Base) scheme() string { return b.address.Text[:max(0, b.address.host-len("://"))] }
+
+// standard returns the base as the parser knows it, nil = there is none. It is without its query, which counts
+// only for what leads here, and of which the parser makes a copy for each reference.
 func (b *Base) standard() *whatwg.Url {
 	if b.parsed == nil && b.address.Text != "" {
-		b.parsed, _ = parser.Parse(b.address.Text) // it is an address
+		b.parsed, _ = parser.Parse(b.address.Text[:b.file]) // it is an address
 	}
 	return b.parsed
 }
@@ -115,15 +145,14 @@ func (b *Base) cutUser(ref, scheme string) (rest string, user, ok bool) {
 	if scheme != "" {
 		start = len(scheme) + 1
 	}
-	slashes := 0
-	for start+slashes < len(ref) && slash(ref[start+slashes]) {
-		slashes++
+	host := start
+	for host < len(ref) && slash(ref[host]) {
+		host++
 	}
-	own := b.address.Text != "" && b.address.Text[:b.address.host-len("://")] == scheme
-	if slashes < 2 && (scheme == "" || own) {
+	if host-start < 2 && (scheme == "" || scheme == b.scheme()) {
 		return ref, false, true // "https:page" is a relative path on a page with https
 	}
-	start += slashes
+	start = host
 	end := strings.IndexAny(ref[start:], `/\?#`)
 	if end < 0 {
 		end = len(ref) - start
