@@ -59,7 +59,8 @@ func spent(t *testing.T) time.Duration {
 
 // aims tells which pages aim at another reader than that of results.
 var aims = map[string]string{
-	"links to cities": "index", "detail, lists": "detail", "detail, one list": "detail", "cards deep in long classes": "detail",
+	"links to cities": "index", "links of percent signs": "index", "links in letters": "index", "links in folders": "index", "links below a long base": "index", "links to users": "index",
+	"links of cards": "results", "detail, lists": "detail", "detail, one list": "detail", "cards deep in long classes": "detail",
 	"microdata, deep": "own page", "deep and wide": "results",
 }
 

@@ -155,7 +155,7 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 		}
 	}
 	for _, href := range more.Social {
-		r.Social = yp.AppendSocial(r.Social, href)
+		r.social(href)
 	}
 	for _, at := range more.Positions {
 		r.position(at[0], at[1])
@@ -243,11 +243,18 @@ func (r *detailReader) lists() {
 	r.AKA = r.list("aka", names)
 	r.Payment = lowered(r.list("payment", words))
 	take := func(href string) bool { // from everywhere: each may know some
-		r.Social = yp.AppendSocial(r.Social, href)
+		r.social(href)
 		return false
 	}
 	r.linksUnder("social", take)
 	r.src.detail.fields["social"].each(&r.page, take)
+}
+
+// social keeps a link if it leads to a page on a social network.
+func (r *detailReader) social(ref string) {
+	if linked, _, ok := r.at.site(ref); ok {
+		r.Social = yp.AppendSocial(r.Social, linked)
+	}
 }
 
 // list reads the items under a field's labels, else by its rules.

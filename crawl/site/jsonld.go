@@ -115,8 +115,8 @@ const (
 
 // leadsHere says where the url of a business leads.
 func (r *detailReader) leadsHere(ref string) int {
-	if len(ref) > maxURL || !yp.AbsoluteURL(ref) && !strings.HasPrefix(ref, "/") {
-		return linkOut // "acme.com" is meant as a host here
+	if len(ref) > maxURL {
+		return linkOut
 	}
 	a, reason := r.at.base.Resolve(ref)
 	if reason != "" || !r.src.ownHost(a.Hostname()) {
@@ -124,6 +124,9 @@ func (r *detailReader) leadsHere(ref string) int {
 	}
 	if id := r.src.detail.pathID(a.Path()); id != "" && id == r.ID {
 		return linkHere
+	}
+	if !yp.AbsoluteURL(ref) && !strings.HasPrefix(ref, "/") {
+		return linkOut // "acme.com" is meant as a host here
 	}
 	return linkElsewhere
 }

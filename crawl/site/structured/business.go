@@ -17,6 +17,7 @@ const (
 	maxHours      = 21
 	maxCategories = 30
 	maxNames      = 50  // in each list of More
+	maxRefs       = 100 // web addresses
 	maxOffered    = 100 // things in catalogues and offers that are looked at
 )
 
@@ -36,15 +37,16 @@ func (b *Business) Description() string { return b.graph.text(&b.item, "descript
 // PriceRange returns "$" to "$$$$", or "".
 func (b *Business) PriceRange() string { return yp.PriceRange(b.graph.text(&b.item, "priceRange")) }
 
-// Refs returns all web addresses, as written: those that most likely lead to the business's own page on the
+// Refs returns its web addresses, at most 100, as written: those that most likely lead to the business's own page on the
 // directory come first.
 func (b *Business) Refs() []string {
-	refs := append(b.graph.texts(&b.item, "url"), b.listURL)
-	refs = append(refs, b.graph.texts(&b.item, "mainEntityOfPage")...)
-	if id := b.item.id; yp.AbsoluteURL(id) || strings.HasPrefix(id, "/") { // others are names within the page
+	refs := append(slices.Collect(b.graph.addresses(&b.item, "url")), b.listURL)
+	refs = slices.AppendSeq(refs, b.graph.addresses(&b.item, "mainEntityOfPage"))
+	if id := addressText(b.item.id); yp.AbsoluteURL(id) || strings.HasPrefix(id, "/") { // others are names within the page
 		refs = append(refs, id)
 	}
-	return append(refs, b.graph.texts(&b.item, "sameAs", linkProp)...)
+	refs = slices.AppendSeq(refs, b.graph.addresses(&b.item, "sameAs", linkProp))
+	return refs[:min(len(refs), maxRefs)]
 }
 
 // Categories returns what the business is found under, each once.
@@ -63,9 +65,9 @@ func (b *Business) Images() (out []string) {
 		if p.name != "image" && p.name != "photo" || len(out) >= maxImages {
 			continue
 		}
-		src := plainText(p.text)
+		src := addressText(p.text)
 		if v := b.graph.resolve(p.value); v.item != nil {
-			src = cmp.Or(b.graph.text(v.item, "url", "contentUrl"), clean(v.item.id))
+			src = cmp.Or(b.graph.address(v.item, "url", "contentUrl"), addressText(v.item.id))
 		}
 		if src != "" {
 			out = append(out, src)
@@ -265,8 +267,9 @@ func (b *Business) More() More {
 	}
 	m := More{
 		Emails: list("email"), Founded: g.text(it, "foundingDate"), Payment: list("paymentAccepted"),
-		Languages: list("knowsLanguage"), Social: list("sameAs", linkProp),
+		Languages: list("knowsLanguage"), Social: slices.Collect(g.addresses(it, "sameAs", linkProp)),
 	}
+	m.Social = m.Social[:min(len(m.Social), maxNames)]
 	looks := 0
 	m.Services = g.offered(it, &looks)
 	for _, v := range append(g.values(it, "geo"), value{item: it}) { // itself: older pages have no geo around them

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/weburl"
 )
 
 // Bounds on structured data: pages of 30 businesses carry some 300 items and
@@ -186,6 +187,60 @@ func (g *graph) textOf(v value) string {
 		}
 	}
 	return plainText(v.text)
+}
+
+// addresses returns the web addresses that the named properties hold, in the order of the names, as a
+// browser would read them: yp.Clean would make others of some. An item counts as its own address.
+func (g *graph) addresses(it *item, names ...string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, name := range names {
+			for _, p := range it.props {
+				if p.name != name {
+					continue
+				}
+				if s := g.addressIn(p.value); s != "" && !yield(s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// address returns the first of them, or "".
+func (g *graph) address(it *item, names ...string) string {
+	for s := range g.addresses(it, names...) {
+		return s
+	}
+	return ""
+}
+
+func (g *graph) addressIn(v value) string {
+	if v.item != nil {
+		v = g.resolve(v)
+		for _, name := range [...]string{"url", "contentUrl", "value"} {
+			for _, p := range v.item.props {
+				if s := addressText(p.text); p.name == name && s != "" {
+					return s
+				}
+			}
+		}
+	}
+	return addressText(v.text)
+}
+
+// reference is a character reference with its end. One without may be a parameter: "?id=1&copy=2".
+var reference = regexp.MustCompile(`&#?[0-9A-Za-z]+;`)
+
+// addressText reads an address as it is written, but for what an HTML escaper has done to it. One that is too
+// long is none: a part of it would be another one.
+func addressText(s string) string {
+	if s = weburl.Tidy(s); len(s) > maxText {
+		return ""
+	}
+	if strings.IndexByte(s, '&') < 0 {
+		return s
+	}
+	return reference.ReplaceAllStringFunc(s, html.UnescapeString)
 }
 
 // plainText makes a value fit to keep. Texts in JSON-LD often went through an

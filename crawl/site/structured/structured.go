@@ -151,7 +151,7 @@ func (w *walker) item(it *item, at entry, depth int) {
 		w.listItem(it, depth)
 	case w.isBusiness(it):
 		w.add(Business{
-			Name: cmp.Or(g.text(it, "name", "legalName", "alternateName"), at.name), Rank: at.rank, URL: g.text(it, "url"),
+			Name: cmp.Or(g.text(it, "name", "legalName", "alternateName"), at.name), Rank: at.rank, URL: g.address(it, "url"),
 			listURL: at.url, item: *it,
 		})
 	default:
@@ -168,7 +168,7 @@ func (w *walker) item(it *item, at entry, depth int) {
 // listItem follows a ListItem to its item.
 func (w *walker) listItem(it *item, depth int) {
 	g := w.graph
-	at := entry{url: cmp.Or(g.text(it, "url"), it.id), name: g.text(it, "name")}
+	at := entry{url: cmp.Or(g.address(it, "url"), addressText(it.id)), name: g.text(it, "name")}
 	at.rank, _ = yp.FirstInt(g.text(it, "position"))
 	for _, p := range it.props {
 		if p.name == "item" {
