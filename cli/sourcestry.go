@@ -203,6 +203,6 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	defer res.Release()
 	p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
-	page, err := src.ParsePage(slices.Clone(res.Body), res.URL, res.Status)
+	page, err := src.WithCharset(res.Charset).ParsePage(slices.Clone(res.Body), res.URL, res.Status)
 	return src, page, err
 }

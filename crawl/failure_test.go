@@ -100,7 +100,7 @@ func TestPanics(t *testing.T) {
 	t.Parallel()
 	parallel(t, "of the parser become an error", func(t *testing.T) {
 		var broken *site.Source
-		_, err := crawl.Parse(broken.ParsePage, &fetch.Response{URL: &url.URL{Host: "a.example"}})
+		_, err := crawl.Parse(broken, (*site.Source).ParsePage, &fetch.Response{URL: &url.URL{Host: "a.example"}})
 		if err == nil || !strings.Contains(err.Error(), "panicked") {
 			t.Errorf("got %v", err)
 		}

@@ -48,8 +48,8 @@ func (w *worker) indexTask(c *checkpoint.Claim, kind yp.RequestType, number int)
 		claim = nil
 	}
 	t := w.task(claim, kind, w.cfg.Source.IndexPages(state)[number-1], number)
-	t.read = func(body []byte, final *url.URL, status int) (*site.Page, error) {
-		return w.cfg.Source.ParseIndex(body, final, status, state)
+	t.read = func(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error) {
+		return src.ParseIndex(body, final, status, state)
 	}
 	return t
 }
@@ -150,13 +150,13 @@ func (w *worker) detailTask(c *checkpoint.Claim, kind yp.RequestType) *task {
 		}
 	}
 	t := w.task(claim, kind, address, 1)
-	t.read = detailParser(w.cfg.Source, listing)
+	t.read = detailParser(listing)
 	return t
 }
 
 // detailParser reads the own page of a listing; "" = of any.
-func detailParser(src *site.Source, listing string) parser {
-	return func(body []byte, final *url.URL, status int) (*site.Page, error) {
+func detailParser(listing string) parser {
+	return func(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error) {
 		page, err := src.ParseDetail(body, final, status)
 		if err == nil && page.Outcome == site.OK && page.Detail.ID != listing && listing != "" {
 			page = &site.Page{Outcome: site.NoListings, Reason: "the site shows listing " + page.Detail.ID + " in its place"}

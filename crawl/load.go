@@ -168,10 +168,10 @@ func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Res
 func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*loaded, error) {
 	read := t.read
 	if read == nil {
-		read = w.cfg.Source.ParsePage
+		read = (*site.Source).ParsePage
 	}
 	leave := w.shared.parsing.enter(len(resp.Body))
-	page, err := parse(read, resp)
+	page, err := parse(w.cfg.Source, read, resp)
 	leave()
 	if err != nil {
 		return nil, err
@@ -257,18 +257,18 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 
 func isFetchError(err error) bool { return errors.As(err, new(*fetch.Error)) }
 
-// parser reads a page: see site.Source.ParsePage.
-type parser func(body []byte, final *url.URL, status int) (*site.Page, error)
+// parser reads a page of a source: see site.Source.ParsePage.
+type parser func(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error)
 
 // parse guards the worker against a page that makes the parser panic: one page
 // must not take the whole run down.
-func parse(read parser, resp *fetch.Response) (page *site.Page, err error) {
+func parse(src *site.Source, read parser, resp *fetch.Response) (page *site.Page, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("parser panicked on %s: %v", resp.URL.Redacted(), p)
 		}
 	}()
-	return read(resp.Body, resp.URL, resp.Status)
+	return read(src.WithCharset(resp.Charset), resp.Body, resp.URL, resp.Status)
 }
 
 // sleep waits for d, or until somebody sends on wake; false when end or ctx ends first.

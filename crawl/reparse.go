@@ -109,10 +109,10 @@ func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site
 		return nil, nil, err
 	}
 	src = src.WithBaseURL(base)
-	parser := src.ParsePage
+	parser := (*site.Source).ParsePage
 	if p.Kind == yp.KindDetail {
-		parser = detailParser(src, p.Listing)
+		parser = detailParser(p.Listing)
 	}
-	page, err := parse(parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
+	page, err := parse(src, parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
 	return src, page, err
 }

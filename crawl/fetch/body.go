@@ -72,7 +72,10 @@ type limit struct {
 func (l limit) reached(b *buffer) bool { return l.cut && int64(len(b.b)) >= l.max }
 
 // buffer is a body's pooled memory.
-type buffer struct{ b []byte }
+type buffer struct {
+	b       []byte
+	charset string // see Response.Charset
+}
 
 // grow makes room for hint more bytes, as far as the limit allows any.
 func (b *buffer) grow(hint int64, lim limit) {
@@ -235,19 +238,20 @@ func (p *pools) gunzip(dst *buffer, br *bufio.Reader, lim limit) error {
 // sees 1,024 bytes only.)
 func (p *pools) toUTF8(b *buffer, contentType string, lim limit) (*buffer, error) {
 	if utf8.Valid(b.b) && !looksASCII(contentType) {
+		b.charset = declared(b.b, contentType)
 		b.b = trimBOM(b.b)
 		return b, nil
 	}
 	enc, name, certain := charset.DetermineEncoding(b.b, contentType)
 	switch {
 	case name == "utf-8" && !marked(b.b) && !mostlyUTF8(b.b):
-		enc = charmap.Windows1252 // says that it is UTF-8, and is Latin-1
+		enc, name = charmap.Windows1252, "windows-1252" // says that it is UTF-8, and is Latin-1
 	case name == "utf-8", enc == encoding.Nop, !certain && mostlyUTF8(b.b):
 		enc = nil
 	}
 	out := p.buffer()
-	if enc == nil {
-		out.b = appendValid(out.b, trimBOM(b.b))
+	if out.charset = name; enc == nil {
+		out.charset, out.b = "", appendValid(out.b, trimBOM(b.b))
 	} else if err := out.fill(transform.NewReader(bytes.NewReader(b.b), enc.NewDecoder()), lim); err != nil {
 		p.putBuffer(out)
 		return b, fmt.Errorf("convert to UTF-8: %w", err)
@@ -255,6 +259,21 @@ func (p *pools) toUTF8(b *buffer, contentType string, lim limit) (*buffer, error
 	out.b = trimBOM(out.b)
 	p.putBuffer(b)
 	return out, nil
+}
+
+// declared returns the charset of a page in ASCII, whose entities may say more: browsers write its links
+// in the charset that it says it has. "" is UTF-8, which other pages are if their bytes say so.
+func declared(body []byte, contentType string) string {
+	_, name, _ := charset.DetermineEncoding(body, contentType)
+	if name == "utf-8" {
+		return ""
+	}
+	for _, c := range body {
+		if c >= utf8.RuneSelf {
+			return ""
+		}
+	}
+	return name
 }
 
 const mark = "\xef\xbb\xbf" // of UTF-8, at the beginning

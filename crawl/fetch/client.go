@@ -244,6 +244,7 @@ type Response struct {
 	URL       *url.URL // the final one, after redirects
 	Header    http.Header
 	Body      []byte // UTF-8; not to be used after Release
+	Charset   string // of the page, in which its links write their queries, by its name in the Encoding Standard; "" = UTF-8
 	WireBytes int64  // body bytes received, compressed as they were
 
 	location string // of a redirect; "" otherwise

@@ -215,7 +215,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 		r.buf, err = c.pools.toUTF8(r.buf, resp.Header.Get("Content-Type"), lim)
 	}
 	if r.WireBytes = wire.n; r.buf != nil {
-		r.Body = r.buf.b
+		r.Body, r.Charset = r.buf.b, r.buf.charset
 	}
 	if j.ctx.Err() != nil && wire.err != nil {
 		err = wire.err // of an error page, too: it was not the host who ended it

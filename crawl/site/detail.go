@@ -91,7 +91,7 @@ func (s *Source) detailRegions(body []byte, final *url.URL, status int) *Page {
 	if !ok {
 		return nil
 	}
-	p, r := &Page{}, s.readDetail(doc, scripts, linksAt(final).within(w.parser.Base()))
+	p, r := &Page{}, s.readDetail(doc, scripts, s.linksAt(final).within(w.parser.Base()))
 	if !r.ok(p, r.marked) {
 		return nil
 	}
@@ -105,7 +105,7 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, scripts, at := &Page{}, region.Scripts(doc), linksAt(final).within(region.Base(doc))
+	p, scripts, at := &Page{}, region.Scripts(doc), s.linksAt(final).within(region.Base(doc))
 	chrome := s.hasChrome(doc)
 	if gone(status) {
 		p.missing(chrome, status)

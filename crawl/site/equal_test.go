@@ -52,7 +52,7 @@ func checkResults(t testing.TB, s *Source, page []byte) (read bool) {
 	if err != nil {
 		t.Fatalf("regions parsed, the whole page not: %v", err)
 	}
-	scripts, at := region.Scripts(doc), linksAt(final).within(region.Base(doc))
+	scripts, at := region.Scripts(doc), s.linksAt(final).within(region.Base(doc))
 	regions, _ := region.Graft(s.regions.Find(doc))
 	w := s.workspace()
 	whole := s.extract(w, regions, scripts, at, false)

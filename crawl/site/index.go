@@ -86,7 +86,7 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	r.at = linksAt(final).within(region.Base(doc))
+	r.at = s.linksAt(final).within(region.Base(doc))
 	r.walk(doc, false)
 	x := &Page{Page: yp.Page{Cities: r.cities}}
 	r.decide(x, doc, len(body) == 0, status)
@@ -124,7 +124,11 @@ func (r *indexReader) walk(n *html.Node, framed bool) {
 }
 
 func (r *indexReader) link(a *html.Node, framed bool) {
-	to, _, reason := r.src.resolve(r.at, region.Attr(a, "href"))
+	href := region.Attr(a, "href")
+	if len(href) > maxURL {
+		return
+	}
+	to, _, reason := r.src.resolve(r.at, href)
 	if reason != "" {
 		return
 	}

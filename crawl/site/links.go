@@ -16,8 +16,8 @@ type pageLinks struct {
 }
 
 // linksAt returns the links of a page.
-func linksAt(page *url.URL) *pageLinks {
-	l := &pageLinks{page: page, base: weburl.NewBase(page, "")}
+func (s *Source) linksAt(page *url.URL) *pageLinks {
+	l := &pageLinks{page: page, base: weburl.NewBase(page, s.charset)}
 	l.self = l.base.Address()
 	return l
 }

@@ -194,7 +194,7 @@ func checkNothing(t testing.TB, s *Source, page []byte) int {
 	title, scripts := titleOf(doc), region.Scripts(doc)
 	regions, _ := region.Graft(s.regions.Find(doc))
 	w := s.workspace()
-	whole := s.extract(w, regions, scripts, linksAt(finalURL(t)), false)
+	whole := s.extract(w, regions, scripts, s.linksAt(finalURL(t)), false)
 	want := s.nothing(whole, w, regions, slices.Collect(regions.ChildNodes()), title)
 	if diff := cmp.Diff(want, got.Nothing); diff != "" {
 		t.Fatalf("signs differ (-whole +region):\n%s\n%s", diff, page)

@@ -152,7 +152,7 @@ func TestNextURL(t *testing.T) {
 		srp:                                          "",
 		"/a?b=" + strings.Repeat("x", weburl.MaxLen): "",
 	} {
-		next, _, reason := s.nextURL(linksAt(finalURL(t)), ref)
+		next, _, reason := s.nextURL(s.linksAt(finalURL(t)), ref)
 		storetest.Equal(t, next, want, yp.Clip(ref, 80))
 		storetest.Equal(t, reason == "", want != "", yp.Clip(ref, 80), reason)
 	}

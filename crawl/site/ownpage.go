@@ -51,7 +51,7 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 		p.missing(chrome, status)
 		return p, s.cut(p.Outcome, end, final)
 	}
-	at := linksAt(final).within(region.Base(doc))
+	at := s.linksAt(final).within(region.Base(doc))
 	o := &ownPageReader{businessReader: businessReader{src: s, at: at, doc: doc, ownPage: true}}
 	o.key, _ = o.ownKey(at.self.Text)
 	o.title = pageTitle(doc)
@@ -178,7 +178,7 @@ func (o *ownPageReader) onlyEmail() string {
 // offOwnPage says why a URL can't be that of a listing's own page, or "".
 func (s *Source) offOwnPage(final *url.URL) string {
 	path, reason := s.below(final)
-	r := businessReader{src: s, at: linksAt(final), ownPage: true}
+	r := businessReader{src: s, at: s.linksAt(final), ownPage: true}
 	if key, _ := r.ownKey(r.at.self.Text); reason == "" && key == "" {
 		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
 	}

@@ -116,7 +116,7 @@ func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bo
 	if !ok {
 		return nil, false
 	}
-	p = s.extract(w, doc, scripts, linksAt(final).within(w.parser.Base()), true)
+	p = s.extract(w, doc, scripts, s.linksAt(final).within(w.parser.Base()), true)
 	if onlyAds(p.Listings) || w.card.shut {
 		return nil, false
 	}
@@ -166,7 +166,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	w := s.workspace()
 	defer s.release(w)
 	scripts, roots := region.Scripts(doc), s.regions.Find(doc)
-	at := linksAt(final).within(region.Base(doc))
+	at := s.linksAt(final).within(region.Base(doc))
 	p := s.extract(w, doc, scripts, at, false)
 	p.Via, p.Whole = "whole", end == region.EndClosed
 	s.readEnd(p, w, doc, at)
@@ -282,7 +282,7 @@ func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
 	w.cards, _ = s.cardsOf(doc, w.pageHits, false)
 	w.pageHits.Reset()
 	s.page.Find(doc, w.pageHits, nil)
-	at := linksAt(final).within(region.Base(doc))
+	at := s.linksAt(final).within(region.Base(doc))
 	s.readNext(p, w.pageHits, doc, at)
 	s.readEnd(p, w, doc, at)
 }

@@ -150,7 +150,7 @@ func FuzzPaging(f *testing.F) {
 		}
 		p := &Page{}
 		p.Listings = []yp.Listing{{ID: "1", Name: "A"}}
-		s.readPaging(p, doc, linksAt(urlOf(t, list2)), nil)
+		s.readPaging(p, doc, s.linksAt(urlOf(t, list2)), nil)
 		if p.NextURL != "" && !strings.HasPrefix(p.NextURL, "https://www.yellowpages.com/") && !strings.HasPrefix(p.NextURL, "http") {
 			t.Errorf("next link %q", p.NextURL)
 		}

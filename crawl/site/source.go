@@ -55,6 +55,8 @@ type Source struct {
 	host string // of base, without "www.", as the URL Standard writes it
 	port string // of base, "" for those of http and https
 	site string // registered domain of base, "" for an address
+
+	charset string // of the pages, "" = UTF-8
 }
 
 // compiled is a definition, checked and ready for use.
@@ -142,6 +144,17 @@ func (s *Source) WithBaseURL(u *url.URL) *Source {
 		moved.site = w.Domain
 	}
 	return moved
+}
+
+// WithCharset returns the source as it reads a page that came in a charset, named as the Encoding Standard
+// does: the queries of its links are written in it. "" is UTF-8.
+func (s *Source) WithCharset(charset string) *Source {
+	if charset == s.charset {
+		return s
+	}
+	read := *s
+	read.charset = charset
+	return &read
 }
 
 // bareHost returns the host of u as the URL Standard writes it, without port and "www.".

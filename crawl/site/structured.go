@@ -51,7 +51,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	}
 	scripts := region.Scripts(doc)
 	p := &Page{Via: "structured"}
-	at := linksAt(final).within(region.Base(doc))
+	at := s.linksAt(final).within(region.Base(doc))
 	r := businessReader{src: s, at: at, doc: doc}
 	p.LeftOut = r.read(scripts)
 	r.finish(p)
