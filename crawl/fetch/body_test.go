@@ -281,6 +281,36 @@ func TestCharset(t *testing.T) {
 	}
 }
 
+// TestCharsetOfLinks: in which charset a page writes the queries of its links.
+func TestCharsetOfLinks(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, contentType, body, want string }{
+		{"UTF-8", "text/html; charset=utf-8", "caf\u00e9", ""},
+		{"UTF-8 that says it is Latin-1", "text/html; charset=iso-8859-1", "caf\u00e9", ""},
+		{"ASCII of UTF-8", "text/html; charset=utf-8", "cafe", ""},
+		{"ASCII of UTF-8 by meta", "text/html", `<meta charset="utf-8">cafe`, ""},
+		{"ASCII that says it is Latin-1", "text/html; charset=iso-8859-1", "caf&eacute;", "windows-1252"},
+		{"ASCII that says it is Cyrillic, by meta", "text/html", `<meta charset="windows-1251">caf`, "windows-1251"},
+		{"Latin-1", "text/html; charset=ISO-8859-1", "caf\xe9", "windows-1252"},
+		{"Latin-1 that says it is UTF-8", "text/html; charset=utf-8", "caf\xe9!", "windows-1252"},
+		{"Latin-1 names in a page of UTF-8", "text/html; charset=utf-8", "café café © Jos\xe9 Pe\xf1a", ""},
+		{"Shift-JIS", "text/html; charset=shift_jis", "\x93\xfa\x96\x7b", "shift_jis"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tt.contentType)
+				_, _ = io.WriteString(w, tt.body)
+			})
+			for range 2 { // the second time in pooled memory
+				r, err := s.get(t, "/")
+				noErr(t, err)
+				storetest.Equal(t, r.Charset, tt.want)
+				r.Release()
+			}
+		})
+	}
+}
+
 // TestNoReplacementCharacter puts every stray byte between letters.
 func TestNoReplacementCharacter(t *testing.T) {
 	for b := utf8.RuneSelf; b < 256; b++ {

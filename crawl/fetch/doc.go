@@ -30,7 +30,7 @@
 // robots.txt again. Holds, delays and proxies' failures of an earlier one are the
 // caller's to keep and to give back (Hold, SetDelay, Proxy).
 //
-// Imports: yp, the standard library, golang.org/x/net, x/text and
+// Imports: yp, yp/weburl, the standard library, golang.org/x/net, x/text and
 // x/sync, klauspost/compress, andybalholm/brotli and zerolog. No SQL, no HTML structure.
 //
 // Tests: real local HTTP and HTTPS servers for every row of the failure table,
