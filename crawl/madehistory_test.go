@@ -1,0 +1,496 @@
+package crawl_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/fetch"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+var (
+	madeSeed      = flag.Uint64("madesite.seed", 0, "crawl the made site of this `seed` alone, and tell its story")
+	madeHistories = flag.Int("madesite.histories", 300, "crawl so `many` made sites, of the seeds from 1 on")
+)
+
+// fault is what a crawl of a made site did wrong.
+type fault struct{ kind, text string }
+
+// The kinds of faults.
+const (
+	closedShown  = "closed although the site shows it"
+	saidComplete = "called read to its end although nobody can know"
+	notComplete  = "not called read to its end although the site says so"
+	notClosed    = "not closed although it is gone"
+	askedTooMuch = "a page was asked for more than twice"
+	storedWrong  = "stored under a search that does not have it"
+	coverageOff  = "coverage does not agree"
+	summaryOff   = "the summary does not agree"
+	runEnded     = "a run ended with an error"
+)
+
+// history is the crawl of a made site in several passes.
+type history struct {
+	*world
+	site   *madeSite
+	began  [passes]time.Time
+	faults []fault
+	story  strings.Builder
+
+	failing [passes]map[int]bool // lists that stood failed as a pass began
+}
+
+// TestMadeSite: whatever a site's pagination is and becomes, no listing that it shows is closed, no
+// list is called read to its end where nobody can know, and what is gone is closed where the site
+// says where its lists end.
+//
+//	go test ./crawl -run TestMadeSite -madesite.histories=10000
+//	go test ./crawl -run TestMadeSite -madesite.seed=17 -v
+func TestMadeSite(t *testing.T) {
+	t.Parallel()
+	if *madeSeed > 0 {
+		h := crawlMade(t, *madeSeed)
+		t.Logf("%s", h.story.String())
+		h.tell(t)
+		return
+	}
+	var all tally
+	t.Run("histories", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(fmt.Sprint(shard), func(t *testing.T) {
+				t.Parallel()
+				for seed := 1 + shard; seed <= *madeHistories; seed += shards {
+					all.add(t, crawlMade(t, uint64(seed))) //nolint:gosec // it is positive
+				}
+			})
+		}
+	})
+	all.tell(t)
+}
+
+// shards are crawled beside one another.
+const shards = 4
+
+// tally counts the faults of all histories.
+type tally struct {
+	mu      sync.Mutex
+	failed  int
+	told    int
+	kinds   map[string]int // histories with such a fault
+	seeds   map[string][]uint64
+}
+
+const mostStories = 3
+
+func (a *tally) add(t *testing.T, h *history) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.kinds == nil {
+		a.kinds, a.seeds = map[string]int{}, map[string][]uint64{}
+	}
+	if len(h.faults) == 0 {
+		return
+	}
+	a.failed++
+	kinds := map[string]bool{}
+	for _, f := range h.faults {
+		kinds[f.kind] = true
+	}
+	for kind := range kinds {
+		a.kinds[kind]++
+		a.seeds[kind] = append(a.seeds[kind], h.site.Seed)
+	}
+	if a.told++; a.told <= mostStories {
+		t.Logf("%s", h.story.String())
+		h.tell(t)
+	}
+}
+
+func (a *tally) tell(t *testing.T) {
+	for _, kind := range slices.Sorted(maps.Keys(a.kinds)) {
+		seeds := a.seeds[kind]
+		slices.Sort(seeds)
+		t.Errorf("%d histories: %s; seeds %v", a.kinds[kind], kind, seeds[:min(len(seeds), 12)])
+	}
+	if a.failed > 0 {
+		t.Errorf("%d of %d histories failed: tell one with -madesite.seed=N -v", a.failed, *madeHistories)
+	}
+}
+
+func (h *history) tell(t *testing.T) {
+	for _, f := range h.faults {
+		t.Errorf("seed %d: %s: %s", h.site.Seed, f.kind, f.text)
+	}
+}
+
+func (h *history) fault(kind, format string, args ...any) {
+	f := fault{kind, fmt.Sprintf(format, args...)}
+	h.faults = append(h.faults, f)
+	h.say("  WRONG: %s: %s", f.kind, f.text)
+}
+
+func (h *history) say(format string, args ...any) { fmt.Fprintf(&h.story, format+"\n", args...) }
+
+// crawlMade crawls the made site of a seed, in a bubble.
+func crawlMade(t *testing.T, seed uint64) (h *history) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h = newHistory(t, drawSite(seed))
+		h.tellSite()
+		for pass := range passes {
+			h.crawlPass(pass)
+			h.checkPass(pass)
+			time.Sleep(8 * 24 * time.Hour)
+		}
+		h.checkGone()
+	})
+	return h
+}
+
+func newHistory(t *testing.T, s *madeSite) *history {
+	p := newPipes()
+	d := &town{routes: map[string]http.HandlerFunc{}}
+	d.Server = p.serve(t, s)
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "made.db"), Synchronous: unsafe})
+	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir(), fetch: fetch.Config{Dial: p.dial}, limit: ages, look: seldom}
+	w.src = source(t, d.URL, s.definition())
+	w.plan(layout{cities: s.Cities, categories: madeCategories[:s.Categories]})
+	return &history{world: w, site: s}
+}
+
+// runsOfPass is how often a run is started in a pass while there is something to crawl.
+const runsOfPass = 3
+
+// crawlPass crawls what is due. Whoever runs it lets a source go on that an alarm has paused, and
+// starts once more when what failed may be tried again.
+func (h *history) crawlPass(pass int) {
+	h.site.enter(pass)
+	h.began[pass] = time.Now()
+	h.failing[pass] = map[int]bool{}
+	for _, l := range h.site.Lists {
+		h.failing[pass][l.Number] = h.number(`SELECT status IN ('FAILED', 'PARKED', 'STUCK') OR status = 'PLANNED' AND page_current > 0 FROM targets WHERE id = ?`, h.target(l.Number)) > 0
+	}
+	h.say("pass %d: %s", pass+1, h.site.Looks[pass].String())
+	var sum crawl.Stats
+	for range runsOfPass {
+		sum.Add(h.runOnce())
+		if h.number(`SELECT count(*) FROM targets WHERE status IN ('PLANNED', 'FAILED')`) == 0 {
+			break
+		}
+		time.Sleep(3 * time.Hour)
+	}
+	h.checkSummary(pass, sum)
+}
+
+func (h *history) runOnce() crawl.Stats {
+	h.write(`UPDATE sources SET enabled = 1`)
+	h.start()
+	_, err := h.run.BeginPass(h.t.Context(), h.scope, nil)
+	storetest.NoError(h.t, err)
+	e := h.engine(func(c *crawl.Config) { c.LazyLogs = true })
+	var blocked *crawl.BlockedError
+	switch err := h.crawl(e); {
+	case err == nil:
+	case errors.Is(err, crawl.ErrLayout), errors.As(err, &blocked):
+		h.say("  the run ended: %v", err)
+	default:
+		h.fault(runEnded, "%v", err)
+	}
+	storetest.NoError(h.t, h.run.Finish(context.Background(), checkpoint.OutcomeDone, 0))
+	return e.Stats()
+}
+
+// enter lets the site become what it is in a pass.
+func (s *madeSite) enter(pass int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pass, s.hand, s.sent = pass, -1, -1
+}
+
+// target is the row of a list's target.
+func (h *history) target(list int) (id int64) {
+	l := h.site.Lists[list]
+	return h.number(`SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+		WHERE c.name = ? AND k.name = ?`, fmt.Sprintf("City %d", l.City), madeCategories[l.Category])
+}
+
+// complete reports whether a crawl of the list was called read to its end in a pass.
+func (h *history) complete(pass, list int) bool {
+	return h.number(`SELECT count(*) FROM targets WHERE id = ? AND complete_at >= ?`, h.target(list), yp.FormatTime(h.began[pass])) > 0
+}
+
+// checkPass holds what the database says after a pass against what the site is.
+func (h *history) checkPass(pass int) {
+	all := h.site.Lists
+	ended := map[int]bool{}
+	for _, l := range all {
+		ended[l.Number] = h.complete(pass, l.Number)
+		h.checkList(pass, l, ended[l.Number])
+	}
+	h.checkAsked(pass)
+	h.checkClosed(pass)
+	h.checkStored(pass)
+	h.checkCoverage(pass, ended)
+}
+
+func (h *history) checkList(pass int, l *madeList, complete bool) {
+	r := h.row(h.target(l.Number))
+	verdict := "without a confirmed end"
+	if complete {
+		verdict = "read to its end"
+	}
+	h.say("  %s: %s, %s%s", l, r.Status, verdict, strings.TrimRight(", "+r.Code+" "+r.Error, ", "))
+	for _, v := range h.site.served {
+		if v.pass == pass && v.asked == l.Number {
+			h.say("    %s", v.String())
+		}
+	}
+	why, word := h.site.mayNot(pass, l.Number), h.mustEnd(pass, l.Number)
+	switch {
+	case complete && why != "":
+		h.fault(saidComplete, "%s in pass %d: %s", l, pass+1, why)
+	case !complete && word != "":
+		h.fault(notComplete, "%s in pass %d: %s", l, pass+1, word)
+	}
+}
+
+// mustEnd says by which word a crawl has to call a list read to its end; "" = it need not.
+func (h *history) mustEnd(pass, list int) string {
+	if h.failing[pass][list] || h.site.resting(pass) {
+		return ""
+	}
+	return h.site.must(pass, list)
+}
+
+// resting reports whether so many lists lead elsewhere that the source may be let rest.
+func (s *madeSite) resting(pass int) bool {
+	n := 0
+	for _, l := range s.Lists {
+		if l.Passes[pass].Sends >= 0 {
+			n++
+		}
+	}
+	return n >= 3
+}
+
+// checkAsked: for lack of a next link no page is asked for more than twice.
+func (h *history) checkAsked(pass int) {
+	type key struct {
+		list int
+		uri  string
+	}
+	asked := map[key]int{}
+	for _, v := range h.site.served {
+		if v.pass == pass && v.what == "page" && v.list == v.asked && len(v.ids) > 0 {
+			k := key{v.asked, v.uri}
+			if asked[k]++; asked[k] == 3 {
+				h.fault(askedTooMuch, "%s in pass %d: %s", h.site.Lists[v.asked], pass+1, v.uri)
+			}
+		}
+	}
+}
+
+// listings are ids of the database's listings.
+func (h *history) listings(query string, args ...any) []int {
+	h.t.Helper()
+	ids, err := store.Column[int](h.db.Reader(h.t.Context()), query, args...)
+	storetest.NoError(h.t, err)
+	return ids
+}
+
+// checkClosed: nothing is closed that the site has.
+func (h *history) checkClosed(pass int) {
+	var wrong []int
+	closed := h.listings(`SELECT CAST(listing_id AS INTEGER) FROM listings WHERE dropped_at >= ? ORDER BY 1`, yp.FormatTime(h.began[pass]))
+	for _, id := range closed {
+		if h.site.shows(pass, id) {
+			wrong = append(wrong, id)
+		}
+	}
+	if len(closed) > 0 {
+		h.say("  closed: %v", closed)
+	}
+	if len(wrong) > 0 {
+		h.fault(closedShown, "in pass %d: %v", pass+1, wrong)
+	}
+}
+
+// checkGone: what is gone is closed after two passes that were read to their ends.
+func (h *history) checkGone() {
+	var open []int
+	must := func(pass, list int) bool { return h.mustEnd(pass, list) != "" }
+	for _, id := range h.site.gone(must) {
+		if h.number(`SELECT count(*) FROM listings WHERE listing_id = ? AND dropped_at IS NULL`, fmt.Sprint(id)) > 0 {
+			open = append(open, id)
+		}
+	}
+	if len(open) > 0 {
+		h.fault(notClosed, "%v", open)
+	}
+}
+
+// checkStored: a search holds listings of its own alone.
+func (h *history) checkStored(pass int) {
+	for _, l := range h.site.Lists {
+		has := map[int]bool{}
+		for p := range pass + 1 {
+			for _, id := range slices.Concat(l.Passes[p].IDs, l.Passes[p].Ads) {
+				has[id] = true
+			}
+		}
+		found := h.listings(`SELECT CAST(l.listing_id AS INTEGER) FROM sightings s JOIN listings l ON l.id = s.listing WHERE s.target_id = ? AND s.seen_at >= ?`,
+			h.target(l.Number), yp.FormatTime(h.began[pass]))
+		found = slices.DeleteFunc(found, func(id int) bool { return has[id] })
+		if len(found) > 0 {
+			h.fault(storedWrong, "%s in pass %d: %v", l, pass+1, found)
+		}
+	}
+}
+
+// checkCoverage: coverage counts as ended what was, and as seen no more than was shown.
+func (h *history) checkCoverage(pass int, ended map[int]bool) {
+	c, err := report.New(h.db).CoverageTotals(h.t.Context(), h.scope)
+	storetest.NoError(h.t, err)
+	var unread, sum, seen int64
+	for _, l := range h.site.Lists {
+		f := h.site.facts(pass, l.Number)
+		if !ended[l.Number] {
+			unread++
+		}
+		if f.odd != "" || h.failing[pass][l.Number] || len(f.pages) == 0 {
+			sum = -1
+		}
+		if sum >= 0 {
+			sum += int64(f.total)
+		}
+		seen += int64(min(f.total, len(union(f.seen, f.ads))+f.unreadable))
+	}
+	if c.Unread.Targets != unread {
+		h.fault(coverageOff, "in pass %d it counts %d targets not read to their ends, and %d are", pass+1, c.Unread.Targets, unread)
+	}
+	if sum >= 0 && c.SiteTotal != sum {
+		h.fault(coverageOff, "in pass %d it says that the site counts %d, and it counts %d", pass+1, c.SiteTotal, sum)
+	}
+	if sum >= 0 && c.SeenOfKnown > seen {
+		h.fault(coverageOff, "in pass %d it says that %d of %d were seen, and the site has shown %d", pass+1, c.SeenOfKnown, c.SiteTotal, seen)
+	}
+}
+
+func union(a, b map[int]bool) map[int]bool {
+	out := maps.Clone(a)
+	maps.Copy(out, b)
+	return out
+}
+
+// checkSummary: the summary counts what was.
+func (h *history) checkSummary(pass int, sum crawl.Stats) {
+	began := yp.FormatTime(h.began[pass])
+	empty, unreadable := 0, false
+	for _, l := range h.site.Lists {
+		f := h.site.facts(pass, l.Number)
+		if f.served("empty") && f.last() == nil {
+			empty++
+		}
+		unreadable = unreadable || f.unreadable > 0
+	}
+	for _, c := range []struct {
+		what      string
+		got, want int64
+		wrong     bool
+	}{
+		{"closed", sum.Dropped, h.number(`SELECT count(*) FROM listings WHERE dropped_at >= ?`, began), false},
+		{"done", sum.Done, h.number(`SELECT count(*) FROM targets WHERE status = 'DONE' AND finished_at >= ?`, began), false},
+		{"empty", sum.Empty, int64(empty), sum.Empty <= int64(empty)},
+		{"unreadable", sum.Bad, 0, unreadable},
+	} {
+		if c.got != c.want && !c.wrong {
+			h.fault(summaryOff, "in pass %d it counts %d %s, want %d", pass+1, c.got, c.what, c.want)
+		}
+	}
+}
+
+// ---- the story
+
+func (h *history) tellSite() {
+	h.say("seed %d: %d cities, %d categories; definition %q", h.site.Seed, h.site.Cities, h.site.Categories, h.site.definition())
+	for _, l := range h.site.Lists {
+		h.say("  list %d, %s", l.Number, l)
+		for p, st := range l.Passes {
+			h.say("    pass %d: %d listings %v; ads %v%s", p+1, len(st.IDs), st.IDs, st.Ads, st.String())
+		}
+	}
+}
+
+func (st *state) String() (text string) {
+	if len(st.Unreadable) > 0 {
+		text += fmt.Sprintf("; unreadable %v", st.Unreadable)
+	}
+	if st.Sends >= 0 {
+		text += fmt.Sprintf("; redirects to list %d", st.Sends)
+	}
+	if st.Alias {
+		text += "; redirects to another writing of its address"
+	}
+	if st.Both != "" {
+		text += fmt.Sprintf("; says by %s that nothing was found, and shows %v", st.Both, st.Others)
+	}
+	return text
+}
+
+func (lk *look) String() string {
+	text := fmt.Sprintf("%s, %d a page, %s", lk.Form, lk.Size, lk.Sum)
+	for _, part := range []struct {
+		on   bool
+		text string
+	}{
+		{lk.Form == formBlocks, fmt.Sprintf("blocks of %d", lk.Block)},
+		{lk.Cap > 0, fmt.Sprintf("%d pages at most", lk.Cap)},
+		{lk.Range && lk.Sum != sumNone, "with a range"},
+		{lk.Bare, "no pagination on a last page"},
+		{lk.Mark, "a mark on a last page"},
+		{lk.Endless, "a next link on a last page, and behind it " + string(lk.Behind)},
+		{lk.Anew, "in another order each time"},
+		{lk.Promos > 0, fmt.Sprintf("%d promoted on every page", lk.Promos)},
+	} {
+		if part.on {
+			text += ", " + part.text
+		}
+	}
+	return text
+}
+
+func (v *view) String() string {
+	text := v.uri + ": " + v.what
+	if v.list != v.asked {
+		text += fmt.Sprintf(" of list %d", v.list)
+	}
+	if v.cards > 0 {
+		text += fmt.Sprintf(", %d cards %v", v.cards, v.ids)
+	}
+	if v.unreadable > 0 {
+		text += fmt.Sprintf(", %d unreadable", v.unreadable)
+	}
+	if len(v.ads) > 0 {
+		text += fmt.Sprintf(", ads %v", v.ads)
+	}
+	if v.total > 0 {
+		text += fmt.Sprintf(", of %d", v.total)
+	}
+	return text + []string{"", ", leads on by no address", ", may lead on", ", leads on"}[v.leads]
+}
