@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
@@ -53,6 +55,8 @@ type history struct {
 	faults []fault
 	story  strings.Builder
 
+	due     map[string]int       // verdicts that were due, by why
+	targets []int64              // rows of the lists
 	failing [passes]map[int]bool // lists that stood failed as a pass began
 }
 
@@ -64,8 +68,9 @@ type history struct {
 //	go test ./crawl -run TestMadeSite -madesite.seed=17 -v
 func TestMadeSite(t *testing.T) {
 	t.Parallel()
+	src := madeSources(t)
 	if *madeSeed > 0 {
-		h := crawlMade(t, *madeSeed)
+		h := crawlMade(t, *madeSeed, src)
 		t.Logf("%s", h.story.String())
 		h.tell(t)
 		return
@@ -76,7 +81,7 @@ func TestMadeSite(t *testing.T) {
 			t.Run(fmt.Sprint(shard), func(t *testing.T) {
 				t.Parallel()
 				for seed := 1 + shard; seed <= *madeHistories; seed += shards {
-					all.add(t, crawlMade(t, uint64(seed))) //nolint:gosec // it is positive
+					all.add(t, crawlMade(t, uint64(seed), src)) //nolint:gosec // it is positive
 				}
 			})
 		}
@@ -89,11 +94,11 @@ const shards = 4
 
 // tally counts the faults of all histories.
 type tally struct {
-	mu      sync.Mutex
-	failed  int
-	told    int
-	kinds   map[string]int // histories with such a fault
-	seeds   map[string][]uint64
+	mu     sync.Mutex
+	failed int
+	told   int
+	seeds  map[string][]uint64 // histories with such a fault
+	counts map[string]int      // verdicts that were due
 }
 
 const mostStories = 3
@@ -101,8 +106,11 @@ const mostStories = 3
 func (a *tally) add(t *testing.T, h *history) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.kinds == nil {
-		a.kinds, a.seeds = map[string]int{}, map[string][]uint64{}
+	if a.seeds == nil {
+		a.seeds, a.counts = map[string][]uint64{}, map[string]int{}
+	}
+	for what, n := range h.due {
+		a.counts[what] += n
 	}
 	if len(h.faults) == 0 {
 		return
@@ -113,7 +121,6 @@ func (a *tally) add(t *testing.T, h *history) {
 		kinds[f.kind] = true
 	}
 	for kind := range kinds {
-		a.kinds[kind]++
 		a.seeds[kind] = append(a.seeds[kind], h.site.Seed)
 	}
 	if a.told++; a.told <= mostStories {
@@ -123,10 +130,13 @@ func (a *tally) add(t *testing.T, h *history) {
 }
 
 func (a *tally) tell(t *testing.T) {
-	for _, kind := range slices.Sorted(maps.Keys(a.kinds)) {
+	for _, what := range slices.Sorted(maps.Keys(a.counts)) {
+		t.Logf("%6d × %s", a.counts[what], what)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(a.seeds)) {
 		seeds := a.seeds[kind]
 		slices.Sort(seeds)
-		t.Errorf("%d histories: %s; seeds %v", a.kinds[kind], kind, seeds[:min(len(seeds), 12)])
+		t.Errorf("%d histories: %s; seeds %v", len(seeds), kind, seeds[:min(len(seeds), 12)])
 	}
 	if a.failed > 0 {
 		t.Errorf("%d of %d histories failed: tell one with -madesite.seed=N -v", a.failed, *madeHistories)
@@ -147,11 +157,23 @@ func (h *history) fault(kind, format string, args ...any) {
 
 func (h *history) say(format string, args ...any) { fmt.Fprintf(&h.story, format+"\n", args...) }
 
+// madeSources are the sources of made sites, by what their definitions have besides those of others:
+// to read one takes as long as a pass.
+func madeSources(t *testing.T) map[string]*site.Source {
+	t.Helper()
+	all := map[string]*site.Source{}
+	for _, yaml := range madeDefinitions() {
+		all[yaml] = source(t, "http://directory.test", yaml)
+	}
+	return all
+}
+
 // crawlMade crawls the made site of a seed, in a bubble.
-func crawlMade(t *testing.T, seed uint64) (h *history) {
+func crawlMade(t *testing.T, seed uint64, src map[string]*site.Source) (h *history) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h = newHistory(t, drawSite(seed))
+		s := drawSite(seed)
+		h = newHistory(t, s, src[s.definition()])
 		h.tellSite()
 		for pass := range passes {
 			h.crawlPass(pass)
@@ -163,15 +185,20 @@ func crawlMade(t *testing.T, seed uint64) (h *history) {
 	return h
 }
 
-func newHistory(t *testing.T, s *madeSite) *history {
+func newHistory(t *testing.T, s *madeSite, src *site.Source) *history {
 	p := newPipes()
 	d := &town{routes: map[string]http.HandlerFunc{}}
 	d.Server = p.serve(t, s)
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "made.db"), Synchronous: unsafe})
 	w := &world{town: d, t: t, db: db, keeper: checkpoint.New(db), walDir: t.TempDir(), fetch: fetch.Config{Dial: p.dial}, limit: ages, look: seldom}
-	w.src = source(t, d.URL, s.definition())
-	w.plan(layout{cities: s.Cities, categories: madeCategories[:s.Categories]})
-	return &history{world: w, site: s}
+	w.src = src
+	w.plan(layout{cities: s.Cities, pages: s.MaxPages, categories: madeCategories[:s.Categories]})
+	h := &history{world: w, site: s, due: map[string]int{}}
+	for _, l := range s.Lists {
+		h.targets = append(h.targets, h.number(`SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+			WHERE c.name = ? AND k.name = ?`, fmt.Sprintf("City %d", l.City), madeCategories[l.Category]))
+	}
+	return h
 }
 
 // runsOfPass is how often a run is started in a pass while there is something to crawl.
@@ -184,7 +211,7 @@ func (h *history) crawlPass(pass int) {
 	h.began[pass] = time.Now()
 	h.failing[pass] = map[int]bool{}
 	for _, l := range h.site.Lists {
-		h.failing[pass][l.Number] = h.number(`SELECT status IN ('FAILED', 'PARKED', 'STUCK') OR status = 'PLANNED' AND page_current > 0 FROM targets WHERE id = ?`, h.target(l.Number)) > 0
+		h.failing[pass][l.Number] = h.number(`SELECT status IN ('FAILED', 'PARKED', 'STUCK') OR status = 'PLANNED' AND page_current > 0 FROM targets WHERE id = ?`, h.targets[l.Number]) > 0
 	}
 	h.say("pass %d: %s", pass+1, h.site.Looks[pass].String())
 	var sum crawl.Stats
@@ -223,16 +250,9 @@ func (s *madeSite) enter(pass int) {
 	s.pass, s.hand, s.sent = pass, -1, -1
 }
 
-// target is the row of a list's target.
-func (h *history) target(list int) (id int64) {
-	l := h.site.Lists[list]
-	return h.number(`SELECT t.id FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-		WHERE c.name = ? AND k.name = ?`, fmt.Sprintf("City %d", l.City), madeCategories[l.Category])
-}
-
 // complete reports whether a crawl of the list was called read to its end in a pass.
 func (h *history) complete(pass, list int) bool {
-	return h.number(`SELECT count(*) FROM targets WHERE id = ? AND complete_at >= ?`, h.target(list), yp.FormatTime(h.began[pass])) > 0
+	return h.number(`SELECT count(*) FROM targets WHERE id = ? AND complete_at >= ?`, h.targets[list], yp.FormatTime(h.began[pass])) > 0
 }
 
 // checkPass holds what the database says after a pass against what the site is.
@@ -250,7 +270,7 @@ func (h *history) checkPass(pass int) {
 }
 
 func (h *history) checkList(pass int, l *madeList, complete bool) {
-	r := h.row(h.target(l.Number))
+	r := h.row(h.targets[l.Number])
 	verdict := "without a confirmed end"
 	if complete {
 		verdict = "read to its end"
@@ -263,12 +283,22 @@ func (h *history) checkList(pass int, l *madeList, complete bool) {
 	}
 	why, word := h.site.mayNot(pass, l.Number), h.mustEnd(pass, l.Number)
 	switch {
+	case why != "":
+		h.due["must not: "+digits.ReplaceAllString(why, "n")]++
+	case word != "":
+		h.due["must: "+word]++
+	default:
+		h.due["either"]++
+	}
+	switch {
 	case complete && why != "":
 		h.fault(saidComplete, "%s in pass %d: %s", l, pass+1, why)
 	case !complete && word != "":
 		h.fault(notComplete, "%s in pass %d: %s", l, pass+1, word)
 	}
 }
+
+var digits = regexp.MustCompile(`\d+`)
 
 // mustEnd says by which word a crawl has to call a list read to its end; "" = it need not.
 func (h *history) mustEnd(pass, list int) string {
@@ -314,10 +344,13 @@ func (h *history) listings(query string, args ...any) []int {
 	return ids
 }
 
+// closings are the listings closed since a time, those among them that were found again.
+const closings = `SELECT CAST(l.listing_id AS INTEGER) FROM listing_events e JOIN listings l ON l.id = e.listing WHERE e.kind = 'dropped' AND e.at >= ? ORDER BY 1`
+
 // checkClosed: nothing is closed that the site has.
 func (h *history) checkClosed(pass int) {
 	var wrong []int
-	closed := h.listings(`SELECT CAST(listing_id AS INTEGER) FROM listings WHERE dropped_at >= ? ORDER BY 1`, yp.FormatTime(h.began[pass]))
+	closed := h.listings(closings, yp.FormatTime(h.began[pass]))
 	for _, id := range closed {
 		if h.site.shows(pass, id) {
 			wrong = append(wrong, id)
@@ -336,6 +369,7 @@ func (h *history) checkGone() {
 	var open []int
 	must := func(pass, list int) bool { return h.mustEnd(pass, list) != "" }
 	for _, id := range h.site.gone(must) {
+		h.due["listings that are gone"]++
 		if h.number(`SELECT count(*) FROM listings WHERE listing_id = ? AND dropped_at IS NULL`, fmt.Sprint(id)) > 0 {
 			open = append(open, id)
 		}
@@ -355,7 +389,7 @@ func (h *history) checkStored(pass int) {
 			}
 		}
 		found := h.listings(`SELECT CAST(l.listing_id AS INTEGER) FROM sightings s JOIN listings l ON l.id = s.listing WHERE s.target_id = ? AND s.seen_at >= ?`,
-			h.target(l.Number), yp.FormatTime(h.began[pass]))
+			h.targets[l.Number], yp.FormatTime(h.began[pass]))
 		found = slices.DeleteFunc(found, func(id int) bool { return has[id] })
 		if len(found) > 0 {
 			h.fault(storedWrong, "%s in pass %d: %v", l, pass+1, found)
@@ -373,7 +407,7 @@ func (h *history) checkCoverage(pass int, ended map[int]bool) {
 		if !ended[l.Number] {
 			unread++
 		}
-		if f.odd != "" || h.failing[pass][l.Number] || len(f.pages) == 0 {
+		if f.odd != "" || h.failing[pass][l.Number] || h.row(h.targets[l.Number]).Status != yp.Done {
 			sum = -1
 		}
 		if sum >= 0 {
@@ -414,7 +448,7 @@ func (h *history) checkSummary(pass int, sum crawl.Stats) {
 		got, want int64
 		wrong     bool
 	}{
-		{"closed", sum.Dropped, h.number(`SELECT count(*) FROM listings WHERE dropped_at >= ?`, began), false},
+		{"closed", sum.Dropped, h.number(`SELECT count(*) FROM listing_events WHERE kind = 'dropped' AND at >= ?`, began), false},
 		{"done", sum.Done, h.number(`SELECT count(*) FROM targets WHERE status = 'DONE' AND finished_at >= ?`, began), false},
 		{"empty", sum.Empty, int64(empty), sum.Empty <= int64(empty)},
 		{"unreadable", sum.Bad, 0, unreadable},
@@ -428,7 +462,9 @@ func (h *history) checkSummary(pass int, sum crawl.Stats) {
 // ---- the story
 
 func (h *history) tellSite() {
-	h.say("seed %d: %d cities, %d categories; definition %q", h.site.Seed, h.site.Cities, h.site.Categories, h.site.definition())
+	s := h.site
+	h.say("seed %d: %d cities, %d categories; definition %q; pages asked for at most: %d (0 = all); words of an empty result on every page: %t",
+		s.Seed, s.Cities, s.Categories, s.definition(), s.MaxPages, s.Words)
 	for _, l := range h.site.Lists {
 		h.say("  list %d, %s", l.Number, l)
 		for p, st := range l.Passes {

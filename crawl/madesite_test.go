@@ -116,13 +116,13 @@ type madeList struct {
 
 // state is a list in a pass.
 type state struct {
-	IDs        []int // organic listings, in their order
-	Ads        []int // ids; some are listings of the list, too
-	Unreadable []int // listings whose cards have neither id nor name
-	Sends      int   // number of the list to which it redirects; -1 = none
-	Alias      bool  // it redirects to another writing of its own address
+	IDs        []int  // organic listings, in their order
+	Ads        []int  // ids; some are listings of the list, too
+	Unreadable []int  // listings whose cards have neither id nor name
+	Sends      int    // number of the list to which it redirects; -1 = none
+	Alias      bool   // it redirects to another writing of its own address
 	Both       string // it says so, and shows listings of others; "" = it doesn't
-	Others     []int // these
+	Others     []int  // these
 }
 
 // passes is how often a made site is crawled.
@@ -134,14 +134,16 @@ type madeSite struct {
 	Cities     int
 	Categories int
 	Looks      [passes]look
+	MaxPages   int  // that a crawl asks for; 0 = all
+	Words      bool // every page asks whether nothing was found
 	NextNone   bool // its definition says that its lists are one page each
 	Lists      []*madeList
 
 	mu     sync.Mutex
 	rnd    *rand.Rand // of the orders that change
 	pass   int
-	hand   int   // the list for which it was asked last
-	sent   int   // the list to which that has redirected; -1 = none
+	hand   int // the list for which it was asked last
+	sent   int // the list to which that has redirected; -1 = none
 	served []view
 }
 
@@ -178,6 +180,10 @@ type view struct {
 func drawSite(seed uint64) *madeSite {
 	r := rand.New(rand.NewPCG(seed, 35)) //nolint:gosec // no secret hangs on it
 	s := &madeSite{Seed: seed, Cities: 1 + r.IntN(3), Categories: 1 + r.IntN(2), rnd: r, sent: -1}
+	if chance(r, 8) {
+		s.MaxPages = 1 + r.IntN(4)
+	}
+	s.Words = chance(r, 4)
 	s.drawLooks(r)
 	s.drawKeys(r)
 	next := 0 // ids so far
@@ -227,6 +233,14 @@ func (s *madeSite) drawKeys(r *rand.Rand) {
 	for p := range s.Looks {
 		s.Looks[p] = look{Form: formNone, Size: 2 * mostListings, Sum: oneOf(r, sumNone, sumOrganic), Ads: r.IntN(3), Block: 2, Behind: behindLast}
 	}
+}
+
+// madeDefinitions are all that definition may return.
+func madeDefinitions() []string {
+	if !withEndKeys {
+		return []string{""}
+	}
+	return []string{(&madeSite{}).definition(), (&madeSite{NextNone: true}).definition()}
 }
 
 // definition is what its definition has besides that of the Yellow Pages.
@@ -346,7 +360,9 @@ func (s *madeSite) drawOdd(r *rand.Rand) {
 				st.Both = []string{"the mark", "the text", "the title"}[kind%3]
 				others := to.Passes[p].IDs
 				st.Others = others[:min(len(others), 1+r.IntN(8))]
-				if chance(r, 50) {
+				if len(others) == 0 {
+					st.Both = ""
+				} else if chance(r, 50) {
 					st.IDs = nil // it is true
 				}
 			}
@@ -476,6 +492,9 @@ func (s *madeSite) html(v *view, base string) string {
 	var b strings.Builder
 	if v.what == "empty" {
 		return madeShell(title, head, `<div class="no-results-main"><h1>No results found</h1></div>`)
+	}
+	if s.Words {
+		b.WriteString(`<p class="hint">No results found? Try another word.</p>`)
 	}
 	if v.what == "both" {
 		switch s.Lists[v.list].Passes[v.pass].Both {

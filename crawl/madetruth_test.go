@@ -130,7 +130,7 @@ func (s *madeSite) higher(pass, list, page int) bool {
 func (s *madeSite) must(pass, list int) string {
 	lk, st := &s.Looks[pass], &s.Lists[list].Passes[pass]
 	switch {
-	case st.Sends >= 0, st.Alias, st.Both != "", lk.Anew, len(st.Unreadable) > 0:
+	case st.Sends >= 0, st.Alias, st.Both != "", lk.Anew, len(st.Unreadable) > 0, s.Words:
 		return ""
 	case len(st.IDs) == 0:
 		return "it says that nothing is there"
@@ -139,7 +139,9 @@ func (s *madeSite) must(pass, list int) string {
 	end := f.pages[len(f.pages)-1]
 	last := f.last()
 	switch {
-	case len(s.unseen(pass, list, &f)) > 0, last.opaque && last.leads != leadsOn:
+	case len(s.unseen(pass, list, &f)) > 0, last.opaque && last.leads != leadsOn, 20*len(union(f.seen, f.ads)) < 19*f.total:
+		return ""
+	case end.page == s.MaxPages && end.leads != leadsNowhere: // our own limit
 		return ""
 	case lk.Promos > 0 && last.page < 3: // twice may be by chance
 		return ""
@@ -153,7 +155,7 @@ func (s *madeSite) must(pass, list int) string {
 		return "the page has the mark of a last one"
 	case s.NextNone:
 		return "the definition says that there is one page"
-	case last.page > 1 && last.bar && last.cards < f.pages[0].cards:
+	case lk.Form != formNoscript && last.page > 1 && last.bar && last.cards < f.pages[0].cards:
 		return "the pagination leads to no later page"
 	}
 	return ""
@@ -166,7 +168,7 @@ func (s *madeSite) walk(pass, list int) facts {
 	for page := 1; ; page++ {
 		v := s.view(r, list, pass, page)
 		f.add(&v)
-		if v.leads != leadsOn || v.what != "page" {
+		if v.leads != leadsOn || v.what != "page" || page == s.MaxPages {
 			return f
 		}
 	}
