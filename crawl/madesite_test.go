@@ -302,6 +302,7 @@ func (l look) sound() look {
 		l.Behind = behindLast
 	}
 	l.Mark = l.Mark && l.Cap == 0
+	l.Promos = min(l.Promos, l.Size-1) // a page with nothing but promotions repeats the one before it
 	if l.Form.follow(1, 2) != leadsOn {
 		l.Endless = false
 	}

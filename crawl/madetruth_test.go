@@ -65,6 +65,21 @@ func (f *facts) served(what string) bool {
 	return slices.ContainsFunc(f.pages, func(v view) bool { return v.what == what })
 }
 
+// repeated reports whether a page has shown nothing that those before it had not.
+func (f *facts) repeated() bool {
+	seen := map[int]bool{}
+	for _, v := range f.pages {
+		n := len(seen)
+		for _, id := range v.ids {
+			seen[id] = true
+		}
+		if v.what == "page" && len(seen) == n {
+			return true
+		}
+	}
+	return false
+}
+
 // unseen are the listings of a list that no page served has shown, as an ad or otherwise.
 func (s *madeSite) unseen(pass, list int, f *facts) (ids []int) {
 	for _, id := range s.Lists[list].Passes[pass].IDs {
@@ -96,7 +111,7 @@ func (s *madeSite) mayNot(pass, list int) string {
 // noWord says that no page says that nothing follows; "" = one may say so.
 func (s *madeSite) noWord(pass, list int, f *facts) string {
 	lk, last := &s.Looks[pass], f.last()
-	full := lk.Size + len(s.promos(list, pass))
+	full := lk.Size + lk.Promos
 	switch {
 	case f.served("empty"), last == nil:
 		return ""
@@ -145,9 +160,11 @@ func (s *madeSite) must(pass, list int) string {
 		return ""
 	case lk.Promos > 0 && last.page < 3: // twice may be by chance
 		return ""
+	case lk.Promos > 0 && f.repeated(): // by nothing but promotions
+		return ""
 	case end.what == "empty":
 		return "the page behind the last is empty"
-	case lk.Sum == sumOrganic:
+	case lk.Sum == sumOrganic && len(f.seen) >= f.total:
 		return "the total is reached"
 	case end.what != "page":
 		return ""
