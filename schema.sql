@@ -401,6 +401,7 @@ CREATE TABLE targets (
     raw_count            INTEGER NOT NULL DEFAULT 0 CHECK (raw_count >= 0),
     accepted_count       INTEGER NOT NULL DEFAULT 0 CHECK (accepted_count >= 0),
     bad_count            INTEGER NOT NULL DEFAULT 0 CHECK (bad_count >= 0),
+    seen_ids             INTEGER CHECK (seen_ids >= 0),                          -- search: distinct listings that its pages showed, ads among them; sites show some twice
     crawl_started_at     TEXT,
     finished_at          TEXT,
     crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
@@ -1120,7 +1121,7 @@ FROM targets_and_coverage t;
 
 -- The searches, and what was seen by the last crawl of each.
 CREATE VIEW targets_and_coverage AS
-SELECT t.*, t.raw_count + t.bad_count AS seen, t.page_current > 0 OR t.status = 'DONE' AS crawled,
+SELECT t.*, ifnull(t.seen_ids, t.raw_count) + t.bad_count AS seen, t.page_current > 0 OR t.status = 'DONE' AS crawled,
        t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before,
        CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
             WHEN t.site_total IS NULL THEN 1

@@ -24,7 +24,7 @@ const (
 	wakeLost = wake + ` WHERE t.wait_reason = 'recrawl' AND t.not_before > ?8 AND t.retired_at IS NULL
 			AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', ?7, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') AND ` + where
 
-	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, ending = NULL, end_text = NULL,
+	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL, ending = NULL, end_text = NULL,
 		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
 
 	planSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL`

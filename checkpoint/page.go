@@ -23,7 +23,7 @@ type Committed struct {
 const (
 	pageSet = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
-		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
+		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, seen_ids = ifnull(?, seen_ids),
 		site_total = ifnull(?, site_total), recoveries = 0, committed = ?`
 	advancePage  = pageSet + `, heartbeat_at = ?` + fence + isNext
 	completePage = pageSet + `, ` + doneSet + fence + isNext
@@ -182,7 +182,7 @@ func (c *Claim) progress(p *yp.Page, out Committed) []any {
 	if n := len(p.Listings); n > 0 {
 		last = p.Listings[n-1].ID
 	}
-	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(max(p.SiteTotal, 0))), c.number}
+	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(p.Seen)), store.Number(int64(max(p.SiteTotal, 0))), c.number}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string, how End) []any {

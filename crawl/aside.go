@@ -147,6 +147,10 @@ func (w *worker) ledElsewhere(ctx context.Context, c *checkpoint.Claim, why stri
 	if all == nil {
 		return nil
 	}
+	w.count.update(func(s *Stats) {
+		n := int64(len(all))
+		s.Targets, s.Done, s.Released = s.Targets-n, s.Done-n, s.Released+n
+	})
 	w.stop(fmt.Errorf("%w: %d in a row, the last: %s. Open it in a browser: the site may do so for a while, or urls.target of the definition is not right", ErrElsewhere, len(all), why))
 	return w.cfg.Keeper.PlanLed(context.WithoutCancel(ctx), all) // after the stop: nobody is to claim them
 }

@@ -33,6 +33,7 @@ type pageSays struct {
 type crawlSeen struct {
 	all     int // distinct ids, ads among them
 	organic int // distinct ids of organic listings
+	ads     int // distinct ids of listings that were ads, also of those that are organic
 	again   int // of them, those that came again on a later page, but for those that are on every page
 	bad     int // cards that could not be read
 
@@ -130,7 +131,7 @@ func (p *pageSays) unfollowed() string {
 // forbids says why a crawl that ends here can't be complete, whatever else the page says. reached
 // tells that as many organic listings were seen as the site counts, short that the page has fewer cards than those with a next link.
 func forbids(p pageSays, c crawlSeen, reached, short bool) (verdict, bool) {
-	switch ads := c.all - c.organic; {
+	switch {
 	case p.total > 0 && 100*c.all < seenShare*p.total:
 		few := short && !muchMissing(c.all, p.total)
 		return again(p.asked || p.limit || few, yp.EndTooFew, fmt.Sprintf("with %d of the %d listings that the site counts", c.all, p.total)), true
@@ -142,7 +143,7 @@ func forbids(p pageSays, c crawlSeen, reached, short bool) (verdict, bool) {
 			how = yp.EndLimit
 		}
 		return again(p.asked || p.limit, how, "a later page is named, which nothing leads to"), true
-	case p.rangeEnd > 0 && p.rangeEnd+ads < p.total && !reached && !p.empty:
+	case p.rangeEnd > 0 && p.rangeEnd+c.ads < p.total && !reached && !p.empty:
 		return again(p.asked, yp.EndLaterPage, fmt.Sprintf("the page ends with listing %d of %d", p.rangeEnd, p.total)), true
 	case c.bad > 0:
 		return ended(yp.EndUnreadable, yp.Plural(c.bad, "card")+" could not be read"), true

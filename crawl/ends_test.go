@@ -390,7 +390,7 @@ func linkEndings() []ending {
 		{"a script", `<div class="pagination"><a class="next" href="javascript:go(NUMBER)">Next</a></div>`, "unconfirmed, 1 page"},
 		{"a form with POST", `<form class="pagination" method="post" action="/more"><input name="page" value="NUMBER"><button>Load more</button></form>`, "unconfirmed, 1 page"},
 		{"a button", `<div class="feed"><button data-page="NUMBER">Show more</button></div>`, "unconfirmed, 1 page"},
-		{"an address of 3,000 bytes", `<div class="pagination"><a class="next" href="NEXT&amp;seen=` + strings.Repeat("0123456789", 300) + `">Next</a></div>`, "unconfirmed, 1 page"},
+		{"an address of 9,000 bytes", `<div class="pagination"><a class="next" href="NEXT&amp;seen=` + strings.Repeat("0123456789", 900) + `">Next</a></div>`, "unconfirmed, 1 page"},
 		{"an address with a user", `<div class="pagination"><a class="next" href="//user@directory.testNEXT">Next</a></div>`, "unconfirmed, 1 page"},
 		{"a class that no rule has", `<div class="leaf"><a class="fwd" href="javascript:go(NUMBER)"></a></div>`, "unconfirmed, 1 page"},
 	} {

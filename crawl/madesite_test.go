@@ -256,7 +256,7 @@ func (s *madeSite) definition() string {
 
 // withEndKeys says whether definitions have the keys by which a site says where its lists end:
 // last, and next: none.
-const withEndKeys = false
+const withEndKeys = true
 
 func drawLook(r *rand.Rand) look {
 	l := look{

@@ -237,14 +237,14 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 // listings that the page shows, and whether its layout is known.
 func (w *worker) prepareResults(c *checkpoint.Claim, page *loaded, number int, shown *seen) (all []yp.Listing, known bool) {
 	organic, ads := idsOf(page.Listings)
-	if len(organic) == 0 && !w.filter.sponsored {
-		organic = []string{onlyAds}
-	}
-	shown.page(number, page.Organic, organic, ads)
-	page.Ads = ads
+	shown.page(number, page.Organic, orOnlyAds(organic), ads)
+	page.Ads, page.Seen = ads, shown.sum().all
 	w.logLeftOut(c, page.Page, number)
 	all, known = page.Listings, !incomplete(page.Page)
 	w.filter.apply(&page.Page.Page, w.cfg.Source.Check)
+	if page.Accepted < len(all)-len(ads) {
+		page.Shown = organic
+	}
 	if page.end.step == end {
 		page.Last, page.Ending, page.EndText = true, page.end.how, page.end.text
 		w.tellEnd(c, page.end, number)
@@ -278,7 +278,10 @@ func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 		return v, 0, fatalError{err}
 	}
 	organic, ads := idsOf(page.Listings)
-	so := t.shown.with(t.number, p.cards, organic, ads)
+	so := t.shown.sum()
+	if repeats == 0 {
+		so = t.shown.with(t.number, p.cards, organic, ads)
+	}
 	so.bad, so.shrunk = c.Bad+page.Bad, c.Shrunk
 	so.more = func(behind bool) (bool, error) {
 		from := t.number

@@ -1,6 +1,8 @@
 package crawl
 
 import (
+	"cmp"
+
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
@@ -9,8 +11,9 @@ import (
 // seen is what the crawl of a target has shown so far, or the read of an index.
 type seen struct {
 	ids     map[string]sighting
-	pages   int // with listings
-	fullest int // most organic cards on one of them
+	pages   int  // with listings
+	fullest int  // most organic cards on one of them
+	idle    bool // the last one brought no organic listing that was new
 	// of an index: all its slugs that a page showed, and which page
 	slugs map[string]int
 	again bool // an earlier attempt began the read of the index: slugs lacks its pages
@@ -21,6 +24,8 @@ type sighting struct {
 	page    int // the last one
 	organic int // the last one that showed it as an organic listing, 0 = none
 	times   int // on how many it was organic
+	place   int // among the organic ones of a page, from 1; 0 = it has changed
+	ad      bool
 }
 
 // onlyAds stands among the ids for a page that shows ads alone, where they are not wanted.
@@ -31,11 +36,20 @@ func newSeen() *seen { return &seen{ids: map[string]sighting{}, slugs: map[strin
 // page takes in the ids of a page: those of organic listings, and those that it shows as ads alone.
 func (s *seen) page(number, cards int, organic, ads []string) {
 	s.pages++
-	s.fullest = max(s.fullest, cards)
+	s.fullest, s.idle = max(s.fullest, cards), true
 	for i, list := range [...][]string{organic, ads} {
-		for _, id := range list {
+		for n, id := range list {
 			at := s.ids[id]
-			if at.page = number; i == 0 && at.organic != number {
+			switch at.page = number; {
+			case i > 0:
+				at.ad = true
+			case at.organic != number:
+				s.idle = s.idle && at.organic > 0
+				if at.times == 0 {
+					at.place = n + 1
+				} else if at.place != n+1 {
+					at.place = 0
+				}
 				at.organic = number
 				at.times++
 			}
@@ -48,11 +62,15 @@ func (s *seen) page(number, cards int, organic, ads []string) {
 func (s *seen) resume(pages []checkpoint.SeenPage) {
 	for i := range pages {
 		p := &pages[i]
-		if len(p.Organic) == 0 {
-			p.Organic = []string{onlyAds}
-		}
-		s.page(p.Page, len(p.Organic), p.Organic, p.Ads)
+		s.page(p.Page, len(p.Organic), orOnlyAds(p.Organic), p.Ads)
 	}
+}
+
+func orOnlyAds(organic []string) []string {
+	if len(organic) == 0 {
+		return []string{onlyAds}
+	}
+	return organic
 }
 
 // with sums up the crawl with one page more.
@@ -66,19 +84,21 @@ func (s *seen) with(number, cards int, organic, ads []string) crawlSeen {
 	return sum.sum()
 }
 
-// sum counts the ids. An organic one that is on each of three pages or more is a promotion, and does not count as
-// one that came again.
+// sum counts the ids. An organic one that is on each of three pages or more, in the same place, is a promotion, and
+// does not count as one that came again: in an order that changes, too, some are met on every page.
 func (s *seen) sum() (c crawlSeen) {
 	for id, at := range s.ids {
 		if id == onlyAds {
 			continue
 		}
-		c.all++
+		if c.all++; at.ad {
+			c.ads++
+		}
 		if at.organic == 0 {
 			continue
 		}
 		c.organic++
-		if at.times > 1 && (s.pages < 3 || at.times < s.pages) {
+		if at.times > 1 && (s.pages < 3 || at.times < s.pages || at.place == 0) {
 			c.again++
 		}
 	}
@@ -102,7 +122,8 @@ func idsOf(listings []yp.Listing) (organic, ads []string) {
 // their end sites serve their last page or their first again and again, each time with a next
 // link, and a cache that drops the query serves the first one under every address. All listings
 // of such a page were shown before; ads count only where they are wanted and nothing else is
-// there. A last page that is shorter than the others is none, even if nothing on it is new.
+// there. A last page that is shorter than the others is none, even if nothing on it is new, nor is one that shows
+// nothing but what is on every page.
 func (s *seen) repeats(number int, page *site.Page, wantAds bool) (earlier int) {
 	if number == 1 || page.Outcome != site.OK || page.NextURL == "" && 10*page.Organic < 9*s.fullest {
 		return 0
@@ -114,12 +135,17 @@ func (s *seen) repeats(number int, page *site.Page, wantAds bool) (earlier int) 
 	if len(ids) == 0 {
 		return s.ids[onlyAds].page
 	}
+	promoted := s.pages > 1 && !s.idle
 	for _, id := range ids {
-		at, known := s.ids[id]
-		if !known {
+		at := s.ids[id]
+		if at.organic == 0 && !wantAds || at.page == 0 {
 			return 0
 		}
-		earlier = max(earlier, at.page)
+		promoted = promoted && at.times == s.pages
+		earlier = max(earlier, cmp.Or(at.organic, at.page))
+	}
+	if promoted {
+		return 0
 	}
 	return earlier
 }

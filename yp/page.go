@@ -25,6 +25,8 @@ type Page struct {
 
 	Organic   int         `json:"organic_count,omitempty"` // cards in the place of organic listings, the unreadable among them
 	Ads       []string    `json:"ads,omitempty"`           // ids of listings that it shows as ads alone
+	Shown     []string    `json:"shown,omitempty"`         // ids of its organic listings in their order, where some are not in Listings
+	Seen      int         `json:"seen_count,omitempty"`    // distinct ids of listings that the crawl of the target has shown so far, ads among them
 	Ending    Ending      `json:"ending,omitempty"`        // of the last page: how the crawl came to its end
 	EndText   string      `json:"end_text,omitempty"`      // and why, for people
 	SiteTotal int         `json:"site_total,omitempty"`    // listings that the site says it has for the target; 0 = it does not say
@@ -37,15 +39,14 @@ type Page struct {
 	Detail *Detail     `json:"detail,omitempty"` // of a listing's own page
 }
 
-// OrganicIDs returns the ids of the organic listings that the page shows, those that are not kept among them.
+// OrganicIDs returns the ids of the organic listings that the page shows, in their order.
 func (p *Page) OrganicIDs() []string {
-	ids := make([]string, 0, len(p.Listings)+len(p.Others)+len(p.Rejected))
-	for i := range p.Listings {
-		ids = append(ids, p.Listings[i].ID)
+	if len(p.Shown) > 0 {
+		return p.Shown
 	}
-	ids = append(ids, p.Others...)
-	for i := range p.Rejected {
-		ids = append(ids, p.Rejected[i].Listing.ID)
+	ids := make([]string, len(p.Listings))
+	for i := range p.Listings {
+		ids[i] = p.Listings[i].ID
 	}
 	return slices.DeleteFunc(ids, func(id string) bool { return slices.Contains(p.Ads, id) })
 }
