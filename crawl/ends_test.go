@@ -1,7 +1,6 @@
 package crawl_test
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -22,9 +21,9 @@ import (
 type leaf struct {
 	cards, ads []biz
 	count      string // "Showing 1-30 of 93"
-	bar        string // what stands behind the cards
+	bar        string // what follows the cards
 	bad        int    // cards without id and name
-	above      string // what stands before the cards
+	above      string // what precedes the cards
 }
 
 func (l leaf) html() string {
@@ -44,10 +43,10 @@ func (l leaf) html() string {
 	return shell(s + `</div>` + l.bar)
 }
 
-// barOf makes what stands behind the cards of page at of last of a list.
+// barOf makes what follows the cards of page at of last of a list.
 type barOf func(path string, at, last int) string
 
-// nextBar is the pagination of the Yellow Pages; it stands on the last page, too.
+// nextBar is the pagination of the Yellow Pages, which the last page has, too.
 func nextBar(path string, at, last int) string {
 	s := `<div class="pagination"><ul>`
 	if at > 1 {
@@ -237,7 +236,7 @@ func repeating(all []leaf, page int, again ...biz) []leaf {
 // TestEnds: what proves that a list was read to its end, and what forbids to say so.
 func TestEnds(t *testing.T) {
 	t.Parallel()
-	for _, tt := range slices.Concat(totalEndings(), pageEndings(), linkEndings()) {
+	for _, tt := range slices.Concat(totalEndings(), pageEndings(), linkEndings(), keyEndings()) {
 		inBubble(t, tt.name, func(t *testing.T) {
 			w := setupInBubble(t, tt.layout)
 			tt.site(w)
@@ -403,6 +402,38 @@ func linkEndings() []ending {
 	return all
 }
 
+// keyEndings are about what a definition says of the ends of lists.
+func keyEndings() []ending {
+	if !withEndKeys {
+		return nil
+	}
+	one, last := layout{yaml: "next: none\n"}, layout{yaml: "last: {selectors: [.list-end], texts: [page 3 of 3]}\n"}
+	page := func(total int, bar barOf) func(w *world) {
+		return func(w *world) {
+			all := leaves(big, 30, shops(1, 30), bar)
+			if total > 0 {
+				all = ofTotal(total, all)
+			}
+			w.shows(big, all...)
+		}
+	}
+	marked := func(mark string) func(w *world) {
+		return func(w *world) {
+			all := leaves(big, 30, shops(1, 90), nextAlone)
+			all[2].bar = mark
+			w.shows(big, all...)
+		}
+	}
+	return []ending{
+		{"next: none", one, page(0, without), []string{"complete, 1 page"}},
+		{"next: none, and a total that says otherwise", one, page(93, without), []string{"unconfirmed, 1 page"}},
+		{"next: none, and a pagination that says otherwise", one, page(0, endless), []string{"unconfirmed"}},
+		{"the mark of a last page", last, marked(`<p class="list-end"></p>`), []string{"complete, 3 pages"}},
+		{"the words of a last page", last, marked(`<p>Page 3 of 3</p>`), []string{"complete, 3 pages"}},
+		{"neither", last, marked(`<p>Page 3 of 4</p>`), []string{"unconfirmed, 3 pages"}},
+	}
+}
+
 // linked is a list of three pages, with such a link on but on the last page.
 func linked(bar string, total bool) []leaf {
 	all := leaves(big, 30, shops(1, 80), likeThis(strings.Replace(bar, "NE\tXT", big+"?pa\tge=NUMBER", 1)))
@@ -410,185 +441,4 @@ func linked(bar string, total bool) []leaf {
 		all = ofTotal(80, all)
 	}
 	return all
-}
-
-// closing is what becomes of a site, and what is closed then.
-type closing struct {
-	name          string
-	layout        layout
-	before, after func(w *world)
-	passes        int    // after the first; 0 = 2
-	want          string // the listings closed
-	verdicts      []string
-}
-
-// TestEndsClose: after two crawls that were read to their ends what is gone is closed, and
-// nothing that the site has.
-func TestEndsClose(t *testing.T) {
-	t.Parallel()
-	for _, tt := range slices.Concat(closings3(), oddClosings()) {
-		inBubble(t, tt.name, func(t *testing.T) {
-			w := setupInBubble(t, tt.layout)
-			tt.before(w)
-			w.pass()
-			tt.after(w)
-			for range cmp.Or(tt.passes, 2) {
-				nextWeek()
-				w.pass()
-			}
-			storetest.Equal(w.t, strings.Join(w.table(`SELECT listing_id FROM listings WHERE dropped_at IS NOT NULL ORDER BY CAST(listing_id AS INTEGER)`), " "), tt.want, "closed")
-			if tt.verdicts != nil {
-				w.verdicts(tt.verdicts...)
-			}
-		})
-	}
-}
-
-// threePagesOf80 is a list of 80 listings on three pages of 30.
-func threePagesOf80(w *world) { w.shows(big, leaves(big, 30, shops(1, 80), nextBar)...) }
-
-// closings3 are about lists that lose listings, or their links.
-func closings3() []closing {
-	ids := func(from, to int) string {
-		var all []string
-		for n := from; n <= to; n++ {
-			all = append(all, fmt.Sprint(n))
-		}
-		return strings.Join(all, " ")
-	}
-	script := likeThis(`<div class="pagination"><a class="next" href="javascript:go(NUMBER)">Next</a></div>`)
-	long := func(w *world) { w.shows(big, ofTotal(110, leaves(big, 30, shops(5001, 110), nextBar))...) }
-	relaunched := func(w *world) {
-		w.shows(big, leaves(big, 50, shops(5001, 190), nextBar)...)
-		w.shows(small, leaves(small, 30, shops(1, 30), without)...)
-	}
-	before := func(w *world) {
-		w.shows(big, leaves(big, 50, shops(5001, 190), nextBar)...)
-		w.shows(small, leaves(small, 50, shops(1, 130), nextBar)...)
-	}
-	return []closing{
-		{name: "two left, the pagination ends", before: threePagesOf80, after: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(3, 78), nextBar)...)
-		}, want: ids(1, 2), verdicts: []string{"complete, 3 pages"}},
-		{name: "one crawl that misses them is not enough", before: threePagesOf80, after: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(3, 78), nextBar)...)
-		}, passes: 1},
-		{name: "two of four left a small town", layout: layout{cities: 2}, before: func(w *world) {
-			long(w)
-			w.shows(small, leaves(small, 30, shops(1, 4), without)...)
-		}, after: func(w *world) { w.shows(small, leaves(small, 30, shops(1, 2), without)...) }, want: ids(3, 4)},
-		{name: "two of four left a small town that stands alone", before: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(1, 4), without)...)
-		}, after: func(w *world) { w.shows(big, leaves(big, 30, shops(1, 2), without)...) }},
-		{name: "all left, the site says that nothing is there", before: threePagesOf80, after: func(w *world) {
-			w.forget(big)
-			w.on(big, ok(noResults()))
-			w.on(search, ok(noResults()))
-		}, want: ids(1, 80)},
-		{name: "the next link becomes a script", before: threePagesOf80, after: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(1, 80), script)...)
-		}, verdicts: []string{"unconfirmed, 1 page"}},
-		{name: "the pagination is gone", before: threePagesOf80, after: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(1, 80), without)...)
-		}, verdicts: []string{"unconfirmed, 1 page"}},
-		{name: "a cap of one page, with its pagination", before: threePagesOf80, after: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(1, 30), nextBar)...)
-		}, verdicts: []string{"unconfirmed, 1 page"}},
-		{
-			name: "pages of 30 instead of 50 behind an unknown link, beside a list that has kept its own", layout: layout{cities: 2}, before: before, after: relaunched,
-			verdicts: []string{"complete, 4 pages", "unconfirmed, 1 page"},
-		},
-		{
-			name: "the same, from the third crawl on that shows no more", layout: layout{cities: 2}, before: before, after: relaunched, passes: 3,
-			verdicts: []string{"complete, 4 pages", "complete, 1 page"},
-		},
-		{name: "the same, once more", layout: layout{cities: 2}, before: before, after: relaunched, passes: 4, want: ids(31, 130)},
-	}
-}
-
-// oddClosings are about pages of another search, and those that say two things.
-func oddClosings() []closing {
-	two := func(w *world) {
-		w.shows(big, leaves(big, 30, shops(1, 16), nextBar)...)
-		w.shows(small, leaves(small, 30, shops(101, 16), nextBar)...)
-	}
-	both := func(main, title string) func(w *world) {
-		return func(w *world) {
-			html := leaf{above: main, cards: shops(201, 8)}.html()
-			w.on(big, ok(strings.Replace(html, "<title>Plumbers", "<title>"+title, 1)))
-			w.on(search, w.route(big))
-		}
-	}
-	return []closing{
-		{name: "a city is led to the list of another one", layout: layout{cities: 2}, before: two, after: func(w *world) {
-			w.forget(small)
-			w.on(small, redirectTo(big))
-		}},
-		{name: "a category is led to another one's list", layout: layout{categories: []string{"Plumbers", "Roofers"}}, before: func(w *world) {
-			w.shows(big, leaves(big, 30, shops(1, 16), nextBar)...)
-			w.shows("/city-0-ca/roofers", leaves("/city-0-ca/roofers", 30, shops(101, 16), nextBar)...)
-		}, after: func(w *world) {
-			w.forget("/city-0-ca/roofers")
-			w.on("/city-0-ca/roofers", redirectTo(big))
-		}},
-		{name: "five cities are led to one list", layout: layout{cities: 6}, before: func(w *world) {
-			for n := range 6 {
-				w.shows(city(n), leaves(city(n), 30, shops(100*n+1, 16), nextBar)...)
-			}
-		}, after: func(w *world) {
-			for n := 1; n < 6; n++ {
-				w.forget(city(n))
-				w.on(city(n), redirectTo(city(0)))
-			}
-		}},
-		{name: "the mark of an empty result, and others' listings", before: threePagesOf80, after: both(`<div class="no-results-main"><h1>Nothing here</h1></div>`, "Plumbers"), verdicts: []string{"unconfirmed"}},
-		{name: "the words of an empty result, and others' listings", before: threePagesOf80, after: both(`<h1>No results found</h1>`, "Plumbers"), verdicts: []string{"unconfirmed"}},
-		{name: "the title of an empty result, and others' listings", before: threePagesOf80, after: both("", "No results found"), verdicts: []string{"unconfirmed"}},
-	}
-}
-
-// TestBothStoresNothing: a page that says that nothing was found shows nothing of this search.
-func TestBothStoresNothing(t *testing.T) {
-	t.Parallel()
-	inBubble(t, "suggestions", func(t *testing.T) {
-		w := setupInBubble(t, layout{})
-		html := leaf{above: `<div class="no-results-main"><h1>No results found</h1></div><h2>Popular near you</h2>`, cards: shops(201, 8)}.html()
-		w.on(big, ok(html))
-		w.on(search, ok(html))
-		w.pass()
-		w.stored("")
-		w.verdicts("unconfirmed")
-		w.same("rows", w.table(`SELECT DISTINCT outcome, ifnull(result_count, '-') FROM requests WHERE type = 'listing'`), []string{"success 0"})
-	})
-	inBubble(t, "ads alone", func(t *testing.T) {
-		w := setupInBubble(t, layout{})
-		html := leaf{above: `<div class="no-results-main"><h1>No results found</h1></div>`, ads: shops(201, 2)}.html()
-		w.on(big, ok(html))
-		w.on(search, ok(html))
-		w.pass()
-		w.stored("")
-		w.verdicts("complete, 0 pages NO_LISTINGS")
-	})
-}
-
-// TestLedElsewhere: what redirects to another search is stored under none but that one.
-func TestLedElsewhere(t *testing.T) {
-	t.Parallel()
-	inBubble(t, "one city", func(t *testing.T) {
-		w := setupInBubble(t, layout{cities: 2})
-		w.shows(big, ofTotal(16, leaves(big, 30, shops(1, 16), nextBar))...)
-		w.on(small, redirectTo(big))
-		w.pass()
-		w.same("sightings", w.table(`SELECT target_id, count(*) FROM sightings GROUP BY 1`), []string{"1 16"})
-		w.verdicts("complete, 1 page", "unconfirmed")
-	})
-	inBubble(t, "a challenge stays one", func(t *testing.T) {
-		w := setupInBubble(t, layout{})
-		w.on(big, redirectTo("/captcha/verify"))
-		w.on("/captcha/verify", status(http.StatusOK, loginPage()))
-		_ = w.crawl(w.engine())
-		if r := w.row(1); r.Status == "DONE" || r.Code != "BLOCKED_PROXY" {
-			t.Errorf("it is %s %s", r.Status, r.Code)
-		}
-	})
 }

@@ -3,18 +3,18 @@ package crawl_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
+	"testing"
+
+	"ypcrawl/crawl/site"
+	"ypcrawl/store/storetest"
 )
 
 // A made site is a directory whose parameters are drawn from a seed: which businesses its lists
 // have in each of three passes, and in which form it leads from page to page. It serves pages and
-// notes what it has served; made_truth_test.go says what follows from that, made_history_test.go
+// notes what it has served; madetruth_test.go says what follows from that, madehistory_test.go
 // crawls it.
 
 // form is how a list leads from one page to the next.
@@ -104,7 +104,7 @@ type look struct {
 	Endless bool   // the last page has a next link, too
 	Behind  behind //
 	Anew    bool   // the order is another one at each request
-	Promos  int    // listings that stand on top of every page of their list
+	Promos  int    // listings on top of every page of their list, and nowhere else
 	Ads     int    // on each page
 }
 
@@ -136,6 +136,7 @@ type madeSite struct {
 	Looks      [passes]look
 	MaxPages   int  // that a crawl asks for; 0 = all
 	Words      bool // every page asks whether nothing was found
+	Data       bool // its listings are read from structured data
 	NextNone   bool // its definition says that its lists are one page each
 	Lists      []*madeList
 
@@ -167,14 +168,12 @@ type view struct {
 	unreadable int
 	cards      int // organic ones
 	leads      leads
-	bar        bool // a pagination stands there
+	bar        bool // it has a pagination
 	opaque     bool // something enabled in it leads nowhere that is known
 	total      int  // 0 = not said
 	rangeEnd   bool // the range shown ends at the total
 	mark       bool // it has the mark that the definition names
 }
-
-// ---- drawing a site
 
 // drawSite draws a site from a seed.
 func drawSite(seed uint64) *madeSite {
@@ -183,7 +182,7 @@ func drawSite(seed uint64) *madeSite {
 	if chance(r, 8) {
 		s.MaxPages = 1 + r.IntN(4)
 	}
-	s.Words = chance(r, 4)
+	s.Words, s.Data = chance(r, 4), chance(r, 15)
 	s.drawLooks(r)
 	s.drawKeys(r)
 	next := 0 // ids so far
@@ -195,6 +194,9 @@ func drawSite(seed uint64) *madeSite {
 		}
 	}
 	s.drawOdd(r)
+	if s.Data {
+		s.plain()
+	}
 	for _, l := range s.Lists {
 		for p := range l.Passes {
 			s.drawAds(r, l, p)
@@ -235,23 +237,45 @@ func (s *madeSite) drawKeys(r *rand.Rand) {
 	}
 }
 
-// madeDefinitions are all that definition may return.
-func madeDefinitions() []string {
-	if !withEndKeys {
-		return []string{""}
+// madeSources are the sources of made sites, by the texts of their definitions: to read one takes
+// as long as a pass.
+func madeSources(t testing.TB) map[string]*site.Source {
+	t.Helper()
+	all := map[string]*site.Source{}
+	for _, data := range []bool{false, true} {
+		for _, none := range []bool{false, withEndKeys} {
+			text := (&madeSite{Data: data, NextNone: none}).definition()
+			src, err := site.Parse("made.yaml", []byte(text))
+			storetest.NoError(t, err)
+			all[text] = src
+		}
 	}
-	return []string{(&madeSite{}).definition(), (&madeSite{NextNone: true}).definition()}
+	return all
 }
 
-// definition is what its definition has besides that of the Yellow Pages.
+// definition is that of the Yellow Pages or, of structured data, one of few lines, with what says where lists end.
 func (s *madeSite) definition() string {
+	text := "extends: yellowpages\nname: test\nbase_url: http://directory.test\ndelay: 0s\n"
+	if s.Data {
+		text = `name: test
+base_url: http://directory.test
+delay: 0s
+structured: true
+urls:
+  target: /{city_slug}/{category_slug}?page={page}
+  search: /search?search_terms={category}&geo_location_terms={city}%2C+{state}&page={page}
+chrome: {selectors: ["#main-header"]}
+empty: {selectors: [.no-results-main], texts: [no results found], titles: [no results found]}
+total: [{css: .showing-count, match: 'of (\d+)'}]
+`
+	}
 	switch {
 	case !withEndKeys:
-		return ""
+		return text
 	case s.NextNone:
-		return "next: none\n"
+		return text + "next: none\n"
 	}
-	return "last: {selectors: [.list-end]}\n"
+	return text + "last: {selectors: [.list-end]}\n"
 }
 
 // withEndKeys says whether definitions have the keys by which a site says where its lists end:
@@ -273,12 +297,13 @@ func drawLook(r *rand.Rand) look {
 	if chance(r, 40) || l.Sum == sumAds {
 		l.Ads = 1 + r.IntN(3)
 	}
-	return l.sound()
+	l.sound()
+	return l
 }
 
 // changed is what becomes of a look between two passes.
-func (l look) changed(r *rand.Rand) look {
-	other := drawLook(r)
+func (lk *look) changed(r *rand.Rand) look {
+	l, other := *lk, drawLook(r)
 	l.Form = other.Form
 	for _, change := range []func(){
 		func() { l.Size = other.Size },
@@ -292,21 +317,21 @@ func (l look) changed(r *rand.Rand) look {
 			change()
 		}
 	}
-	return l.sound()
+	l.sound()
+	return l
 }
 
 // sound takes from a look what would be a lie: a site that shows a few pages of a list only must
 // not say behind them that nothing more is there.
-func (l look) sound() look {
-	if l.Cap > 0 && l.Behind == behindEmpty {
-		l.Behind = behindLast
+func (lk *look) sound() {
+	if lk.Cap > 0 && lk.Behind == behindEmpty {
+		lk.Behind = behindLast
 	}
-	l.Mark = l.Mark && l.Cap == 0
-	l.Promos = min(l.Promos, l.Size-1) // a page with nothing but promotions repeats the one before it
-	if l.Form.follow(1, 2) != leadsOn {
-		l.Endless = false
+	lk.Mark = lk.Mark && lk.Cap == 0
+	lk.Promos = min(lk.Promos, lk.Size-1) // a page with nothing but promotions repeats the one before it
+	if lk.Form.follow(1, 2) != leadsOn {
+		lk.Endless = false
 	}
-	return l
 }
 
 // mostListings bounds a list, so that a history takes little time.
@@ -371,6 +396,19 @@ func (s *madeSite) drawOdd(r *rand.Rand) {
 	}
 }
 
+// plain takes away what structured data does not tell apart: ads, and entries that can't be read.
+func (s *madeSite) plain() {
+	for p := range passes {
+		lk := &s.Looks[p]
+		if lk.Ads = 0; lk.Sum == sumAds {
+			lk.Sum = sumOrganic
+		}
+		for _, l := range s.Lists {
+			l.Passes[p].Unreadable = nil
+		}
+	}
+}
+
 func (s *madeSite) otherList(r *rand.Rand, l *madeList) *madeList {
 	if len(s.Lists) < 2 {
 		return nil
@@ -395,351 +433,4 @@ func (s *madeSite) drawAds(r *rand.Rand, l *madeList, pass int) {
 			st.Ads = append(st.Ads, id)
 		}
 	}
-}
-
-// ---- what a page has
-
-// pagesOf is how many pages a list shows in a pass.
-func (s *madeSite) pagesOf(list, pass int) int {
-	lk := &s.Looks[pass]
-	n := (len(s.Lists[list].Passes[pass].IDs) + lk.Size - 1) / lk.Size
-	if lk.Cap > 0 {
-		n = min(n, lk.Cap)
-	}
-	return n
-}
-
-// total is what the site says of the length of a list.
-func (s *madeSite) total(list, pass int) int {
-	st := &s.Lists[list].Passes[pass]
-	switch s.Looks[pass].Sum {
-	case sumOrganic:
-		return len(st.IDs)
-	case sumAds:
-		return len(st.IDs) + len(st.Ads)
-	}
-	return 0
-}
-
-// promos are the listings that stand on every page.
-func (s *madeSite) promos(list, pass int) []int {
-	ids := slices.Sorted(slices.Values(s.Lists[list].Passes[pass].IDs))
-	return ids[:min(len(ids), s.Looks[pass].Promos)]
-}
-
-// view makes a page of a list. r draws its order where that changes.
-func (s *madeSite) view(r *rand.Rand, list, pass, page int) view {
-	lk, st := &s.Looks[pass], &s.Lists[list].Passes[pass]
-	v := view{pass: pass, asked: list, list: list, page: page, what: "page"}
-	if st.Both != "" {
-		v.what, v.ids, v.cards = "both", st.Others, len(st.Others)
-		return v
-	}
-	last := s.pagesOf(list, pass)
-	at := page
-	if page > last {
-		switch {
-		case last == 0 || lk.Behind == behindEmpty:
-			v.what = "empty"
-			return v
-		case lk.Behind == behindGone:
-			v.what = "gone"
-			return v
-		case lk.Behind == behindFirst:
-			at = 1
-		default:
-			at = last
-		}
-		v.what = "again"
-	}
-	ids := st.IDs
-	if lk.Anew {
-		ids = slices.Clone(ids)
-		r.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
-	}
-	begin, end := (at-1)*lk.Size, min(at*lk.Size, len(ids))
-	shown := slices.Concat(s.promos(list, pass), ids[begin:end])
-	v.cards = len(shown)
-	for _, id := range shown {
-		if slices.Contains(st.Unreadable, id) {
-			v.unreadable++
-		} else {
-			v.ids = append(v.ids, id)
-		}
-	}
-	v.ads, v.total = st.Ads, s.total(list, pass)
-	v.rangeEnd = lk.Range && v.total > 0 && end == v.total
-	more := at < last
-	v.mark = lk.Mark && !more
-	switch {
-	case more:
-		v.leads, v.bar = lk.Form.follow(at, lk.Block), lk.Form != formNone && lk.Form != formHead && lk.Form != formRenamed
-		v.opaque = v.leads != leadsOn || lk.Form == formBlocks && (last-1)/lk.Block > (at-1)/lk.Block
-	case lk.Endless:
-		v.leads, v.bar = leadsOn, lk.Form != formHead
-	default:
-		v.bar = !lk.Bare && (lk.Form != formNone && lk.Form != formHead && lk.Form != formRenamed)
-		v.opaque = lk.Form == formBlocks && at > lk.Block || lk.Form == formScript && at > 1
-	}
-	return v
-}
-
-// ---- its HTML
-
-// html is the page.
-func (s *madeSite) html(v *view, base string) string {
-	lk := &s.Looks[v.pass]
-	title, head := "Plumbers | The Real Yellow Pages", ""
-	var b strings.Builder
-	if v.what == "empty" {
-		return madeShell(title, head, `<div class="no-results-main"><h1>No results found</h1></div>`)
-	}
-	if s.Words {
-		b.WriteString(`<p class="hint">No results found? Try another word.</p>`)
-	}
-	if v.what == "both" {
-		switch s.Lists[v.list].Passes[v.pass].Both {
-		case "the mark":
-			b.WriteString(`<div class="no-results-main"><h1>Nothing here</h1></div><h2>Popular near you</h2>`)
-		case "the text":
-			b.WriteString(`<h1>No results found for this search</h1><h2>Popular near you</h2>`)
-		default:
-			title = "No results found | The Real Yellow Pages"
-		}
-	}
-	s.writeSum(&b, v)
-	s.writeCards(&b, v)
-	if v.mark {
-		b.WriteString(`<p class="list-end">That is all.</p>`)
-	}
-	at, last := min(v.page, s.pagesOf(v.list, v.pass)), s.pagesOf(v.list, v.pass)
-	if v.what != "both" {
-		if lk.Form == formHead && v.leads == leadsOn {
-			head = `<link rel="next" href="` + pageURL(base, v.page+1) + `">`
-		} else {
-			b.WriteString(lk.bar(base, v, at, last))
-		}
-	}
-	return madeShell(title, head, b.String())
-}
-
-func madeShell(title, head, main string) string {
-	return `<!DOCTYPE html><html lang="en-US"><head><meta charset="utf-8"><title>` + title + `</title>` + head + `</head>
-<body><header id="main-header"><a class="logo" href="/">The Real Yellow Pages</a></header>
-<div id="main-content">` + main + `</div>
-<footer id="main-footer"><p>All names on this page are made up.</p><!--` + strings.Repeat("-x", 300) + `--></footer></body></html>`
-}
-
-func (s *madeSite) writeSum(b *strings.Builder, v *view) {
-	if v.total == 0 {
-		return
-	}
-	lk := &s.Looks[v.pass]
-	if !lk.Range {
-		fmt.Fprintf(b, `<div class="showing-count">of %d</div>`, v.total)
-		return
-	}
-	at := min(v.page, s.pagesOf(v.list, v.pass))
-	if v.what == "again" && lk.Behind == behindFirst {
-		at = 1
-	}
-	first := (at-1)*lk.Size + 1
-	fmt.Fprintf(b, `<div class="showing-count">Showing %d-%d of %d</div>`, first, min(at*lk.Size, len(s.Lists[v.list].Passes[v.pass].IDs)), v.total)
-}
-
-func (s *madeSite) writeCards(b *strings.Builder, v *view) {
-	b.WriteString(`<div class="center-ads">`)
-	for _, id := range v.ads {
-		b.WriteString(madeBiz(id).html())
-	}
-	b.WriteString(`</div><div class="search-results organic">`)
-	for _, id := range v.ids {
-		b.WriteString(madeBiz(id).html())
-	}
-	for range v.unreadable {
-		b.WriteString(`<div class="result"><div class="v-card"><h2 class="n"></h2><div class="phones phone primary">(217) 555-0100</div></div></div>`)
-	}
-	b.WriteString(`</div>`)
-}
-
-func madeBiz(id int) biz { return biz{id: strconv.Itoa(id), name: "Shop " + strconv.Itoa(id)} }
-
-func pageURL(base string, page int) string {
-	if page == 1 {
-		return base
-	}
-	return base + "?page=" + strconv.Itoa(page)
-}
-
-// bar is the pagination of page at of last.
-func (lk *look) bar(base string, v *view, at, last int) string {
-	on := v.leads != leadsNowhere
-	if !on && !v.bar {
-		return ""
-	}
-	prev, next := "", pageURL(base, v.page+1)
-	if at > 1 {
-		prev = `<li><a class="prev" href="` + pageURL(base, at-1) + `">Previous</a></li>`
-	}
-	link := func(href string) string {
-		if !on {
-			return `<div class="pagination"><ul>` + prev + `<li class="disabled"><span class="next">Next</span></li></ul></div>`
-		}
-		return `<div class="pagination"><ul>` + prev + `<li><a class="next ajax-page" href="` + href + `">Next</a></li></ul></div>`
-	}
-	switch lk.Form {
-	case formHead, formNone:
-		return ""
-	case formNumbers, formBlocks:
-		return lk.numbers(base, v, at, last)
-	case formNoscript:
-		return `<noscript>` + link(next) + `</noscript>`
-	case formTab:
-		return link("\n\t" + strings.Replace(next, "?pa", "?p\n\ta", 1) + "\n")
-	case formBlank:
-		return link(next + "&amp;near=old town")
-	case formStray:
-		return link(next + "&amp;sale=100%&amp;off=5%")
-	case formSlash:
-		return link(strings.ReplaceAll(next, "/", `\`))
-	case formLong:
-		return link(next + "&amp;seen=" + strings.Repeat("0123456789", 300))
-	case formUser:
-		return link("//user@directory.test" + next)
-	case formScript:
-		if prev != "" {
-			prev = `<li><a class="prev" href="javascript:go(` + strconv.Itoa(at-1) + `)">Previous</a></li>`
-		}
-		return link("javascript:go(" + strconv.Itoa(v.page+1) + ")")
-	case formRenamed:
-		return `<div class="leaf"><a class="fwd" href="` + next + `">` + []string{`<img alt="" src="/fwd.svg">`, "Next"}[lk.Block%2] + `</a></div>`
-	case formPost:
-		if !on {
-			return `<div class="pagination"><p>That is all</p></div>`
-		}
-		return `<form class="pagination" method="post" action="/more"><input type="hidden" name="page" value="` + strconv.Itoa(v.page+1) + `"><button>Show more</button></form>`
-	case formMore:
-		if !on {
-			return `<div class="more"><button class="load-more" disabled>Load more</button></div>`
-		}
-		return `<div class="more"><button class="load-more" data-page="` + strconv.Itoa(v.page+1) + `">Load more</button></div>`
-	}
-	return link(next)
-}
-
-// numbers is a pagination with the numbers of all pages, or of those of a block.
-func (lk *look) numbers(base string, v *view, at, last int) string {
-	first, end := 1, last
-	before, after := "", ""
-	if lk.Form == formBlocks {
-		first = (at-1)/lk.Block*lk.Block + 1
-		end = min(first+lk.Block-1, last)
-		if first > 1 {
-			before = `<li><a href="javascript:block(` + strconv.Itoa(first-1) + `)">«</a></li>`
-		}
-		if end < last {
-			after = `<li><a href="javascript:block(` + strconv.Itoa(end+1) + `)">»</a></li>`
-		}
-	}
-	if lk.Endless && v.leads == leadsOn && at == last {
-		end = max(end, v.page+1)
-	}
-	b := `<div class="pagination"><ul>` + before
-	for n := first; n <= end; n++ {
-		if n == at {
-			b += `<li class="active"><span>` + strconv.Itoa(n) + `</span></li>`
-		} else {
-			b += `<li><a href="` + pageURL(base, n) + `">` + strconv.Itoa(n) + `</a></li>`
-		}
-	}
-	return b + after + `</ul></div>`
-}
-
-// ---- its server
-
-var madePath = regexp.MustCompile(`^/city-(\d+)-ca/(plumbers|roofers)(-anew)?$`)
-
-// find says which list, and which page of it, an address names; -1 = none.
-func (s *madeSite) find(u *url.URL) (list, page int, alias bool) {
-	q := u.Query()
-	page, _ = strconv.Atoi(q.Get("page"))
-	page = max(page, 1)
-	if u.Path == "/search" {
-		for _, l := range s.Lists {
-			if q.Get("search_terms") == madeCategories[l.Category] && q.Get("geo_location_terms") == fmt.Sprintf("City %d, CA", l.City) {
-				return l.Number, page, false
-			}
-		}
-		return -1, 0, false
-	}
-	m := madePath.FindStringSubmatch(u.Path)
-	if m == nil {
-		return -1, 0, false
-	}
-	for _, l := range s.Lists {
-		if strconv.Itoa(l.City) == m[1] && strings.ToLower(madeCategories[l.Category]) == m[2] {
-			return l.Number, page, m[3] != ""
-		}
-	}
-	return -1, 0, false
-}
-
-// ServeHTTP answers as the site does in its present pass.
-func (s *madeSite) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/robots.txt" {
-		status(http.StatusOK, "")(w, r)
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list, page, alias := s.find(r.URL)
-	if list < 0 {
-		status(http.StatusNotFound, shell("No such page"))(w, r)
-		return
-	}
-	l := s.Lists[list]
-	st := &l.Passes[s.pass]
-	asked := s.attribute(list, page)
-	to, base := "", l.path()
-	switch {
-	case st.Sends >= 0:
-		to = pageURL(s.Lists[st.Sends].path(), page)
-		s.sent = st.Sends
-	case st.Alias && !alias:
-		to = pageURL(l.path()+"-anew", page)
-	case alias:
-		base += "-anew"
-	}
-	v := view{pass: s.pass, list: list, page: page, what: "sent"}
-	switch {
-	case to == "":
-		v = s.view(s.rnd, list, s.pass, page)
-	case st.Sends < 0:
-		v.what = "alias"
-	}
-	v.asked, v.uri = asked, r.URL.RequestURI()
-	s.served = append(s.served, v)
-	switch {
-	case to != "":
-		redirectTo(to)(w, r)
-	case v.what == "gone":
-		status(http.StatusNotFound, shell("No such page"))(w, r)
-	default:
-		ok(s.html(&v, base))(w, r)
-	}
-}
-
-// attribute says for which list a request was made: a crawl with one worker brings one to its end
-// before it begins another.
-func (s *madeSite) attribute(list, page int) int {
-	if s.sent == list && (s.hand != list) && (page > 1 || s.redirecting()) {
-		return s.hand
-	}
-	s.hand, s.sent = list, -1
-	return list
-}
-
-// redirecting reports whether the last answer was a redirect.
-func (s *madeSite) redirecting() bool {
-	return len(s.served) > 0 && s.served[len(s.served)-1].what == "sent"
 }
