@@ -74,6 +74,7 @@ type triedPage struct {
 	Reason   string        `json:"reason"`
 	NextURL  *string       `json:"next_url"`
 	Total    *int          `json:"total"`
+	End      string        `json:"end"`            // what the page says of the end of its list
 	Both     bool          `json:"says_both"`      // it shows listings and says that nothing was found
 	Nothing  []string      `json:"nothing_found"`  // how a page with organic listings says that nothing was found
 	OnNoCard []string      `json:"fields_missing"` // of every listing
@@ -94,7 +95,7 @@ func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 		Code: page.Outcome.Code(), Reason: page.Reason, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad,
 		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
 	}
-	if page.NextURL != "" {
+	if t.End = endOf(src, page); page.NextURL != "" {
 		t.NextURL = &page.NextURL
 	}
 	if page.SiteTotal > 0 {
@@ -115,16 +116,49 @@ func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 	return t
 }
 
+// endOf says what a page says of the end of its list: yes, no, or that it is not known, and by what.
+func endOf(src *site.Source, page *site.Page) string {
+	organic := 0
+	for i := range page.Listings {
+		if !page.Listings[i].Sponsored {
+			organic++
+		}
+	}
+	switch g := page.Paging; {
+	case page.NextURL != "":
+		return "no"
+	case page.Outcome == site.NoListings:
+		return "yes: the page says that nothing is there"
+	case page.Outcome != site.OK:
+		return "not known"
+	case g.Unfollowed != "":
+		return "not known: something leads on that can't be followed, " + g.Unfollowed
+	case page.NextHost != "":
+		return "not known: the next link leads to another site, " + yp.Printable(page.NextHost)
+	case g.Later:
+		return "no: a later page is named, which nothing leads to"
+	case page.LastMark != "":
+		return "yes: " + page.LastMark + " says so"
+	case page.SiteTotal > 0 && (page.RangeEnd == page.SiteTotal || organic >= page.SiteTotal):
+		return "yes: by its own count the page shows the last listing"
+	case g.Whole:
+		return "yes, if the page is not full or other lists go further: its pagination names no later page"
+	case src.OnePage():
+		return "yes: the definition says next: none"
+	}
+	return "not known: no next link, and nothing says that the list ends here (last: or next: none in the definition would)"
+}
+
 // text tells it to people.
 func (t *triedPage) text(w *sections) {
-	next, total, end := "", "", "yes: no page follows"
+	next, total := "", ""
 	if t.NextURL != nil {
-		next, end = *t.NextURL, "no"
+		next = *t.NextURL
 	}
 	if t.Total != nil {
 		total = thousands(int64(*t.Total))
 	}
-	w.lines(string(t.Code)+": "+t.Reason, "next:  "+orDash(next), "total: "+orDash(total), "end:   "+end)
+	w.lines(string(t.Code)+": "+t.Reason, "next:  "+orDash(next), "total: "+orDash(total), "end:   "+t.End)
 	switch {
 	case t.Both:
 		w.more("both:  listings, which may be suggestions, and that nothing was found: the page " + strings.Join(t.Nothing, ", "))
