@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net/http"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -18,6 +19,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/transform"
+
+	"ypcrawl/yp"
 )
 
 const (
@@ -153,7 +156,8 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 	}
 	dst := p.buffer()
 	dst.grow(hint, lim)
-	err := p.decode(dst, w, strings.ToLower(strings.TrimSpace(encoding)), lim)
+	err := p.decode(dst, w, encoding, lim)
+	encoding = yp.Clip(encoding, 40) // for the messages
 	switch {
 	case err == nil && (w.err == nil || lim.reached(dst)):
 		return dst, nil
@@ -171,8 +175,42 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 	return nil, err
 }
 
+// codings are the registered names of content codings (IANA, HTTP Content Coding Registry) and
+// those of compressions that servers use unregistered. Other names say nothing of a body.
+var codings = map[string]bool{
+	"aes128gcm": true, "br": true, "compress": true, "x-compress": true, "dcb": true, "dcz": true, "deflate": true,
+	"exi": true, "gzip": true, "x-gzip": true, "pack200-gzip": true, "zstd": true,
+	"bzip": true, "bzip2": true, "x-bzip": true, "x-bzip2": true, "lz4": true, "lzma": true, "sdch": true, "snappy": true, "xz": true, "zlib": true,
+}
+
+// coding finds the coding in a Content-Encoding; "" = none, so the body is sent as it is. What
+// is no coding ("none", "utf-8", "8bit") counts for nothing, as in browsers, but is reported as
+// odd: it may also be another name for a coding.
+func coding(header string) (name string, odd bool) {
+	for part := range strings.SplitSeq(strings.ToLower(header), ",") {
+		switch part = strings.TrimSpace(part); {
+		case part == "", part == "identity":
+		case !codings[part]:
+			odd = true
+		case name != "":
+			return name + ", " + part, odd // encoded twice, which nobody does: no name that we decode
+		default:
+			name = part
+		}
+	}
+	return name, odd
+}
+
+// isText reports whether a body begins as text does, by the MIME Sniffing Standard.
+func isText(br *bufio.Reader) bool {
+	const looksAt = 512 // bytes
+	begin, _ := br.Peek(looksAt)
+	return strings.HasPrefix(http.DetectContentType(begin), "text/")
+}
+
 func (p *pools) decode(dst *buffer, w *wireReader, encoding string, lim limit) error {
-	if encoding == "" || encoding == "identity" {
+	name, odd := coding(encoding)
+	if name == "" && !odd {
 		return dst.fill(w, lim)
 	}
 	br := p.wires.Get().(*bufio.Reader)
@@ -187,7 +225,11 @@ func (p *pools) decode(dst *buffer, w *wireReader, encoding string, lim limit) e
 		}
 		return err
 	}
-	switch encoding {
+	switch name {
+	case "":
+		if isText(br) {
+			return dst.fill(br, lim)
+		}
 	case "gzip", "x-gzip":
 		return p.gunzip(dst, br, lim)
 	case "zstd":

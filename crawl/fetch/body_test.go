@@ -86,6 +86,20 @@ func TestEncodings(t *testing.T) {
 		{"zstd", "zstd", compress(t, "zstd", page), page},
 		{"brotli", "br", compress(t, "br", page), page},
 		{"gzip without a body", "gzip", nil, nil},
+		{"none, which is no coding", "none", page, page},
+		{"a charset", "UTF-8", page, page},
+		{"a charset of old", "iso-8859-1", page, page},
+		{"a transfer encoding of mail", "8bit", page, page},
+		{"binary", "binary", page, page},
+		{"a media type", "text/html; charset=utf-8", page, page},
+		{"identity twice", "identity, Identity", page, page},
+		{"a comma", ",", page, page},
+		{"blanks", "  ", page, page},
+		{"no coding and no body", "none", nil, nil},
+		{"no coding beside Windows-1252", "none", []byte("<p>caf\xe9 \x93x\x94"), []byte("<p>café “x”")},
+		{"no coding beside a byte order mark", "none", []byte("\xef\xbb\xbf<p>x"), []byte("<p>x")},
+		{"gzip and no coding", "gzip, utf-8", compress(t, "gzip", page), page},
+		{"identity and brotli", "identity,br", compress(t, "br", page), page},
 	} {
 		for _, chunked := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, chunked %v", tt.name, chunked), func(t *testing.T) {
@@ -154,6 +168,14 @@ func TestBodyFailures(t *testing.T) {
 		{"damaged gzip", "gzip", flipped, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"gzip with a wrong checksum", "gzip", badSum, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"unknown encoding", "lzma", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"compress beside a plain body", "compress", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"brotli beside a plain body", "br", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"deflate", "identity, deflate", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"encoded twice", "gzip, gzip", gz, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"no coding beside gzip", "none", gz, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"no coding beside zstd", "utf-8", compress(t, "zstd", page), ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"no coding beside bytes that are no text", "binary", zeros[:1000], ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"no coding beside too much", "none", bytes.Repeat([]byte("x"), limit+1), ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
 		{"gzip cut in two", "gzip", gz[:len(gz)/2], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
 		{"gzip cut in its header", "gzip", gz[:5], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
 		{"zstd cut in two", "zstd", compress(t, "zstd", page)[:1000], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
@@ -211,16 +233,16 @@ func TestErrorPageBody(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	page := htmlPage(2000)
-	for i, enc := range []string{"", "gzip", "zstd", "br"} {
+	for i, enc := range []string{"", "gzip", "zstd", "br", "none"} {
 		f.Add(byte(i), compress(f, enc, page))
 		f.Add(byte(i), compress(f, enc, make([]byte, 1<<16)))
 	}
 	p := newPools()
 	f.Fuzz(func(t *testing.T, which byte, wire []byte) {
-		encodings := []string{"", "gzip", "zstd", "br"}
+		encodings := []string{"", "gzip", "zstd", "br", "none"}
 		const limit64 = 10_000
 		w := &wireReader{r: bytes.NewReader(wire), max: limit64, progress: func() {}}
-		b, err := p.readBody(w, encodings[which%4], int64(len(wire)), limit{max: limit64})
+		b, err := p.readBody(w, encodings[which%5], int64(len(wire)), limit{max: limit64})
 		if err != nil {
 			return
 		}
@@ -320,4 +342,15 @@ func TestNoReplacementCharacter(t *testing.T) {
 			t.Errorf("%x: got %q", b, got)
 		}
 	}
+}
+
+// Several lines of a header are one list (RFC 9110, 5.3).
+func TestEncodingLines(t *testing.T) {
+	t.Parallel()
+	page := htmlPage(5000)
+	s := newSite(t, noRobots(), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Encoding"] = []string{"identity", "gzip"}
+		_, _ = w.Write(compress(t, "gzip", page))
+	})
+	storetest.Equal(t, s.page(t, "/"), string(page), "page")
 }

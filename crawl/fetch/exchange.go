@@ -206,7 +206,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 	}
 	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, progress: w.progress}
 	w.progress() // from here on silence counts
-	r.buf, err = c.pools.readBody(wire, resp.Header.Get("Content-Encoding"), resp.ContentLength, lim)
+	r.buf, err = c.pools.readBody(wire, strings.Join(resp.Header.Values("Content-Encoding"), ","), resp.ContentLength, lim)
 	if err == nil {
 		err = drain(wire, lim.part || lim.reached(r.buf))
 	}
