@@ -221,7 +221,7 @@ type Request struct {
 
 	// Session says who asks and through which proxy, for robots.txt too: with a proxy,
 	// nothing is asked directly, not even for a host's address. nil = the
-	// client's own: honest, direct, without cookies.
+	// client's own: honest, direct, without cookies but those of the page's own redirects.
 	Session *Session
 
 	// MaxHold, when set, is how long a hold of the host may last to be waited
@@ -286,7 +286,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		defer context.AfterFunc(req.Stop, cancel)()
 		waits = both
 	}
-	j := job{session: s, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin}
+	j := job{session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin}
 	return c.follow(&j, f, u)
 }
 
@@ -299,6 +299,7 @@ func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
 				return nil, inFetch(u, err)
 			}
 		}
+		sent := j.cookies(u)
 		r, err := c.turn(j, at)
 		if err != nil {
 			return nil, inFetch(u, err)
@@ -311,7 +312,7 @@ func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
 		case err != nil:
 		case number >= MaxRedirects:
 			err = fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
-		case *next == *u:
+		case *next == *u && !j.leadsOn(sent, j.cookies(u)):
 			err = fmt.Errorf("%w: to itself", ErrTooManyRedirects)
 		}
 		if err != nil {

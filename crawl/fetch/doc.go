@@ -7,7 +7,8 @@
 // goes wrong into an *Error with the class of docs/health.md, section 1. Where the
 // operator wants it, requests go through proxies (HTTP, HTTPS, SOCKS5) and with a
 // browser's headers: a Session is one identity, direct or through one proxy, with its own
-// cookies and connections, and a Pool says who gets which (section 6).
+// cookies and connections, and a Pool says who gets which (section 6). The honest direct
+// one keeps cookies for the redirects of one page only.
 //
 // Invariants: no request starts before the host's turn (delay, in-flight cap,
 // Crawl-delay, Retry-After, Hold), redirect hops and robots.txt included, whatever

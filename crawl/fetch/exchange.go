@@ -23,6 +23,9 @@ type job struct {
 	lim     limit
 	observe func(Observation) // may be nil
 	begin   func()            // likewise
+
+	jar http.CookieJar // the session's, or one of the job's own; nil = no cookie yet
+	led []string       // names of the cookies for which an address that redirects to itself was asked again
 }
 
 // hop is one request of a job, with its turn.
@@ -184,7 +187,7 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 // headers.
 func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*Response, error) {
 	req := (&http.Request{
-		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u),
+		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u, j.cookies(u)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
 	resp, err := j.session.transport.RoundTrip(req)
@@ -192,7 +195,6 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
-	j.session.remember(u, resp)
 	lim, r := j.lim, &Response{Status: resp.StatusCode, URL: u, Header: resp.Header, pools: c.pools}
 	if !carriesPage(r.Status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
@@ -201,6 +203,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		r.location = resp.Header.Get("Location")
 	}
+	j.remember(u, resp, r.location != "")
 	if !lim.cut && resp.ContentLength > c.cfg.MaxBody {
 		return r, tooLarge("announced", c.cfg.MaxBody)
 	}

@@ -141,7 +141,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	}
 	defer c.pending.Done()
 	defer s.leave()
-	j := job{session: s, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax, cut: true}}
+	j := job{session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax, cut: true}}
 	file, err := c.follow(&j, newFence(origin, s.proxy != ""), origin)
 	e, ok := errors.AsType[*Error](err)
 	switch {

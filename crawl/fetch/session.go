@@ -7,14 +7,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/http/cookiejar"
 	"net/netip"
 	"net/url"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/net/publicsuffix"
 )
 
 // How a request left, as in the requests table.
@@ -23,11 +20,6 @@ const (
 	ViaProxy   = "proxy"   // through a proxy, whatever the identity
 	ViaBrowser = "browser" // directly, with a browser's headers
 )
-
-// maxCookies is how many cookies go with a request: browsers keep fewer than
-// 200 of a site, and a site that sets a new one with every page would make the
-// header grow without end.
-const maxCookies = 100
 
 // Session is one identity, direct or through one proxy, with connections of its own: see
 // Pool. One with a proxy or a browser's identity keeps its own
@@ -42,7 +34,7 @@ type Session struct {
 	gateway   *gateway       // nil = direct
 	secure    http.Header    // of every https request; never changed
 	plain     http.Header    // of every http request; never changed
-	jar       http.CookieJar // nil = keeps none
+	jar       http.CookieJar // nil = keeps none, but for the redirects of one page: see job
 	member    *member        // its proxy in the Pool that made it; nil = direct
 	closed    atomic.Bool
 }
@@ -71,7 +63,7 @@ func (c *Client) newSession(m *member, id Identity) *Session {
 	}
 	if s.via != ViaNone {
 		s.transport.MaxIdleConns, s.transport.MaxIdleConnsPerHost, s.transport.IdleConnTimeout = sessionIdle, sessionIdlePerHost, sessionIdleTime
-		s.jar, _ = cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List}) // never an error
+		s.jar = newJar()
 	}
 	return s
 }
@@ -130,34 +122,20 @@ func (s *Session) leave() {
 	}
 }
 
-// header returns what a request for u carries; it must not be changed.
-func (s *Session) header(u *url.URL) http.Header {
+// header returns what a request for u carries, with these cookies; it must not be changed.
+func (s *Session) header(u *url.URL, cookies []*http.Cookie) http.Header {
 	h := s.plain
 	if u.Scheme == "https" {
 		h = s.secure
 	}
-	if s.jar == nil {
-		return h
-	}
-	cookies := s.jar.Cookies(u)
 	if len(cookies) == 0 {
 		return h
 	}
 	r := http.Request{Header: maps.Clone(h)}
-	for _, c := range cookies[:min(len(cookies), maxCookies)] {
+	for _, c := range cookies {
 		r.AddCookie(c)
 	}
 	return r.Header
-}
-
-// remember keeps the cookies of an answer, unless it is the proxy's own.
-func (s *Session) remember(u *url.URL, resp *http.Response) {
-	if s.jar == nil || s.isProxys(u, resp.StatusCode) {
-		return
-	}
-	if cookies := resp.Cookies(); len(cookies) > 0 {
-		s.jar.SetCookies(u, cookies)
-	}
 }
 
 // isProxys reports whether an answer must be the proxy's own: no web server wants
