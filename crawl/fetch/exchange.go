@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -94,39 +93,6 @@ func (c *Client) holdBack(host *hostLimiter, r *Response, e *Error) {
 	e.RetryAfter = d
 	host.hold(d, reason)
 	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("a request waits for its host")
-}
-
-// Bounds of a Retry-After that we honour, and what a 429 without one costs
-// (docs/health.md, section 2).
-const (
-	minRetryAfter     = time.Second
-	maxRetryAfter     = time.Hour
-	defaultRetryAfter = 30 * time.Second
-)
-
-// retryAfter reads the Retry-After of an answer: seconds or an HTTP date,
-// clamped to [1 s, 1 h]. ok is false when there is none or it makes no sense.
-// A date is measured against the server's own Date when it sends one, so that
-// a wrong clock here does no harm.
-func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if v == "" {
-		return 0, false
-	}
-	// Delta-seconds have no sign and no fraction (RFC 9110); any number of digits will do.
-	if secs, err := strconv.ParseUint(v, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
-		d = time.Duration(secs) * time.Second
-	} else {
-		at, err := http.ParseTime(v)
-		if err != nil {
-			return 0, false
-		}
-		if sent, err := http.ParseTime(h.Get("Date")); err == nil {
-			now = sent
-		}
-		d = at.Sub(now)
-	}
-	return min(max(d, minRetryAfter), maxRetryAfter), true
 }
 
 // report tells whoever wants to know of a request that was made.

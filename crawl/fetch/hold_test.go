@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -211,9 +212,71 @@ func TestRetryAfter(t *testing.T) {
 		{"an hour and more", "7200", "", time.Hour, true},
 		{"absurd", "99999999999999999999999999", "", time.Hour, true},
 		{"negative", "-5", "", 0, false},
-		{"signed", "+5", "", 0, false},
-		{"fraction", "1.5", "", 0, false},
+		{"negative with a unit", "-5s", "", 0, false},
+		{"signed", "+5", "", 5 * time.Second, true},
+		{"signed twice", "+-5", "", 0, false},
+		{"fraction", "120.5", "", 120*time.Second + 500*time.Millisecond, true},
+		{"fraction of a second", "0.25", "", time.Second, true},
+		{"fraction, and much of it", "1.99999999999999999999999999", "", 2 * time.Second, true},
+		{"unit", "120s", "", 2 * time.Minute, true},
+		{"unit in a word", "120 Seconds", "", 2 * time.Minute, true},
+		{"minutes", "2 min", "", 2 * time.Minute, true},
+		{"an hour", "1h", "", time.Hour, true},
+		{"milliseconds", "90000ms", "", 90 * time.Second, true},
+		{"units joined", "2m30s", "", 150 * time.Second, true},
+		{"ISO 8601 span", "PT2M", "", 2 * time.Minute, true},
+		{"unit of nothing", "120 apples", "", 0, false},
+		{"quoted", `"120"`, "", 2 * time.Minute, true},
+		{"list", "120, 60", "", 2 * time.Minute, true},
+		{"list, the last one longer", "60,120", "", 2 * time.Minute, true},
+		{"list of dates", date(time.Minute) + ", " + date(2*time.Minute), "", 2 * time.Minute, true},
+		{"list of a date and seconds", date(time.Minute) + ", 90", "", 90 * time.Second, true},
+		{"list that can't be read to its end", "120, soon", "", 0, false},
+		{"date with commas that is no list", "Nov 20, 2026, 12:05:00 PM", "", 0, false},
+		{"commas", ", ,", "", 0, false},
+		{"weekday alone", "Friday", "", 0, false},
 		{"a word", "soon", "", 0, false},
+		{"exponent", "1e3", "", 0, false},
+		{"hexadecimal", "0x10", "", 0, false},
+		{"not a number", "NaN", "", 0, false},
+		{"infinite", "Inf", "", 0, false},
+		{"digits without end", strings.Repeat("9", 5000), "", time.Hour, true},
+		{"text without end", strings.Repeat("1, ", 5000), "", 0, false},
+		{"epoch seconds", fmt.Sprint(now.Add(5 * time.Minute).Unix()), "", 5 * time.Minute, true},
+		{"epoch milliseconds", fmt.Sprint(now.Add(5 * time.Minute).UnixMilli()), "", 5 * time.Minute, true},
+		{"epoch seconds with a fraction", fmt.Sprint(now.Add(5*time.Minute).Unix()) + ".5", "", 5*time.Minute + 500*time.Millisecond, true},
+		{"epoch seconds gone by", fmt.Sprint(now.Add(-time.Minute).Unix()), "", time.Second, true},
+		{"epoch seconds by the server's own clock", fmt.Sprint(now.Add(26 * time.Hour).Unix()), date(26*time.Hour - 10*time.Second), 10 * time.Second, true},
+		{"epoch seconds of another age", "1000000000", "", time.Hour, true},
+		{"UTC", strings.Replace(date(5*time.Minute), "GMT", "UTC", 1), "", 5 * time.Minute, true},
+		{"numeric zone", strings.Replace(date(5*time.Minute), "GMT", "+0000", 1), "", 5 * time.Minute, true},
+		{"numeric zone of mail", strings.Replace(date(5*time.Minute), "GMT", "-0000", 1), "", 5 * time.Minute, true},
+		{"a zone ahead", "Fri, 20 Nov 2026 14:05:00 +0200", "", 5 * time.Minute, true},
+		{"a zone behind", "Fri, 20 Nov 2026 07:05:00 -0500", "", 5 * time.Minute, true},
+		{"a zone that there is not", "Fri, 20 Nov 2026 12:05:00 +9900", "", 0, false},
+		{"a zone by another name", "Fri, 20 Nov 2026 12:05:00 EST", "", 0, false},
+		{"no weekday", "20 Nov 2026 12:05:00 GMT", "", 5 * time.Minute, true},
+		{"a whole weekday", "Friday, 20 Nov 2026 12:05:00 GMT", "", 5 * time.Minute, true},
+		{"a wrong weekday", "Mon, 20 Nov 2026 12:05:00 GMT", "", 5 * time.Minute, true},
+		{"no comma, doubled blanks", "Fri 20  Nov 2026  12:05:00 gmt", "", 5 * time.Minute, true},
+		{"no zone", "Fri, 20 Nov 2026 12:05:00", "", 5 * time.Minute, true},
+		{"one digit of the day", "Wed, 2 Dec 2026 12:00:00 GMT", "", time.Hour, true},
+		{"ISO 8601", "2026-11-20T12:05:00Z", "", 5 * time.Minute, true},
+		{"ISO 8601 in small letters", "2026-11-20t12:05:00z", "", 5 * time.Minute, true},
+		{"ISO 8601 with a fraction", "2026-11-20T12:05:00.250Z", "", 5*time.Minute + 250*time.Millisecond, true},
+		{"ISO 8601 with a zone", "2026-11-20T14:05:00+02:00", "", 5 * time.Minute, true},
+		{"ISO 8601 with a zone of hours", "2026-11-20T07:05:00-05", "", 5 * time.Minute, true},
+		{"ISO 8601 without a zone", "2026-11-20T12:05:00", "", 5 * time.Minute, true},
+		{"ISO 8601 with a blank", "2026-11-20 12:05:00 UTC", "", 5 * time.Minute, true},
+		{"ISO 8601 without seconds", "2026-11-20T12:05Z", "", 5 * time.Minute, true},
+		{"ISO 8601 without signs", "20261120T120500Z", "", 5 * time.Minute, true},
+		{"a day alone", "2026-11-20", "", 0, false},
+		{"an hour alone", "12:05:00", "", 0, false},
+		{"as Go prints it", "2026-11-20 12:05:00 +0000 UTC", "", 5 * time.Minute, true},
+		{"as JavaScript prints it", "Fri Nov 20 2026 14:05:00 GMT+0200 (Central European Summer Time)", "", 5 * time.Minute, true},
+		{"as date(1) prints it", "Fri Nov 20 12:05:00 UTC 2026", "", 5 * time.Minute, true},
+		{"RFC 850 with four digits", "Friday, 20-Nov-2026 12:05:00 GMT", "", 5 * time.Minute, true},
+		{"Date beside it in another form", date(26 * time.Hour), "2026-11-21T13:59:50Z", 10 * time.Second, true},
 		{"date", date(90 * time.Second), "", 90 * time.Second, true},
 		{"RFC 850 date", now.Add(time.Minute).Format("Monday, 02-Jan-06 15:04:05 GMT"), "", time.Minute, true},
 		{"asctime date", now.Add(time.Minute).Format(time.ANSIC), "", time.Minute, true},
@@ -231,8 +294,39 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// A header that comes twice: the longest wait that can be read.
+func TestRetryAfterTwice(t *testing.T) {
+	got, ok := retryAfter(http.Header{"Retry-After": {"30", "soon", "-7", "90"}}, time.Now())
+	if got != 90*time.Second || !ok {
+		t.Errorf("%s, %v", got, ok)
+	}
+}
+
+// Every status that a Retry-After counts for holds the host back, whatever its form.
+func TestRetryAfterHolds(t *testing.T) {
+	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
+		for _, value := range []string{"120.5", "120s", "+120", "120, 60", "2000-01-01T00:02:00Z", "946684920"} {
+			inBubble(t, fmt.Sprint(code, " ", value), func(t *testing.T) { // a bubble begins at midnight of 1 January 2000
+				s := newPipeSite(t, noRobots(), status(code, "Retry-After", value))
+				for range 2 {
+					_ = s.get(t.Context(), "/a")
+				}
+				if _, why := s.client.HeldUntil("acme.com"); why != reasonRetryAfter {
+					t.Errorf("held for %q", why)
+				}
+				if waited := time.Since(s.start).Round(time.Second); waited != 2*time.Minute && waited != 121*time.Second {
+					t.Errorf("waited %s", waited)
+				}
+			})
+		}
+	}
+}
+
 func FuzzRetryAfter(f *testing.F) {
-	for _, v := range []string{"120", "-1", "1e9", "Fri, 20 Nov 2026 12:00:00 GMT", "99999999999999999999"} {
+	for _, v := range []string{
+		"120", "-1", "1e9", "Fri, 20 Nov 2026 12:00:00 GMT", "99999999999999999999", "120.5", "120s", "120, 60", "+120", "1700000300",
+		"2023-11-14T22:20:00Z", "Fri Nov 20 2026 14:05:00 GMT+0200 (X)", "PT1H30M", "20 Nov 2026 12:00:00 +0000", "Friday,", "\"1\"",
+	} {
 		f.Add(v, "")
 		f.Add(v, "Fri, 20 Nov 2026 11:00:00 GMT")
 	}
@@ -240,6 +334,13 @@ func FuzzRetryAfter(f *testing.F) {
 		d, ok := retryAfter(http.Header{"Retry-After": {value}, "Date": {date}}, time.Unix(1_700_000_000, 0))
 		if ok && (d < minRetryAfter || d > maxRetryAfter) || !ok && d != 0 {
 			t.Errorf("%q: %s, %v", value, d, ok)
+		}
+		padded, okPadded := retryAfter(http.Header{"Retry-After": {" " + value + "\t"}, "Date": {date}}, time.Unix(1_700_000_000, 0))
+		if padded != d || okPadded != ok {
+			t.Errorf("%q: with blanks around it %s, %v; without %s, %v", value, padded, okPadded, d, ok)
+		}
+		if ok && strings.HasPrefix(strings.TrimSpace(value), "-") {
+			t.Errorf("%q: a negative one is %s", value, d)
 		}
 	})
 }
