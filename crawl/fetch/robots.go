@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"ypcrawl/yp"
 )
 
 const (
@@ -125,8 +129,8 @@ func (c *Client) permitted(j *job, at hop) error {
 	if err != nil {
 		return err
 	}
-	if !rules.allowed(at.url) {
-		return unasked(at.url, ErrDisallowed)
+	if r := rules.forbids(at.url); r != nil {
+		return unasked(at.url, fmt.Errorf("%w %s", ErrDisallowed, r))
 	}
 	return nil
 }
@@ -141,15 +145,18 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	}
 	defer c.pending.Done()
 	defer s.leave()
-	j := job{session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax, cut: true}}
+	j := job{session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax + 1, cut: true}}
 	file, err := c.follow(&j, newFence(origin, s.proxy != ""), origin)
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
 		defer file.Release()
 		text := file.Body
-		if file.Status >= 400 { // a 404 or 410 is a page to Get, but no rules
+		switch {
+		case file.Status >= 400: // a 404 or 410 is a page to Get, but no rules
 			text = nil
+		case file.size > robotsMax: // the byte behind the limit tells whether it cuts a line
+			text = wholeLines(text)
 		}
 		r := parseRobots(text, productToken(c.cfg.UserAgent))
 		c.pacer.host(HostKey(origin)).setCrawlDelay(r.crawlDelay)
@@ -195,17 +202,44 @@ type rule struct {
 	parts    []string // the pattern, cut at its stars
 	anchored bool     // it ended in $
 	length   int      // octets of the pattern: the longest match wins
+
+	text   string // "Disallow: /", as it stands in the file, without a comment
+	line   int    // of text, from 1
+	agents agents // whose group it is in
+}
+
+// agents is where a group says whom it is for.
+type agents struct {
+	name string // "*", or our own as it is written there
+	line int
+}
+
+// String tells where the rule stands, on one line: `line 5: Disallow: / (User-agent: * on line 1)`.
+func (r *rule) String() string {
+	const most = 80 // bytes of each: what a site writes may be long
+	return fmt.Sprintf("line %d: %s (User-agent: %s on line %d)",
+		r.line, yp.Printable(yp.Clip(r.text, most)), yp.Printable(yp.Clip(r.agents.name, most)), r.agents.line)
+}
+
+// group is what robots.txt says to those whom one name means, with the line that names them
+// last: groups that name them are one.
+type group struct {
+	rules
+	agents agents
 }
 
 // parseRobots reads robots.txt for the crawler with this product token. Groups that name
 // it are one, and so are those that name everybody; all others are read past. It can't
-// fail: lines that make no sense are passed over.
+// fail: lines that make no sense are passed over. What is behind 500 KiB does not count,
+// and a line that the limit cuts does not either: the rest may say something else.
 func parseRobots(text []byte, token string) *rules {
-	var ours, everyone rules
-	var groups []*rules // that the lines are for
+	var ours, everyone group
+	var groups []*group // that the lines are for
 	named, inRules := false, false
-	text = trimBOM(text[:min(len(text), robotsMax)])
-	for line := range bytes.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == '\r' }) {
+	if len(text) > robotsMax {
+		text = wholeLines(text[:robotsMax+1])
+	}
+	for number, line := range lines(trimBOM(text)) {
 		line, _, _ = bytes.Cut(line, []byte("#"))
 		k, v, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
@@ -219,17 +253,19 @@ func parseRobots(text []byte, token string) *rules {
 			}
 			switch {
 			case value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t"):
-				groups = append(groups, &everyone)
+				groups = everyone.named(groups, value, number)
 			case token != "" && strings.EqualFold(productToken(value), token):
-				groups, named = append(groups, &ours), true
+				groups, named = ours.named(groups, value, number), true
 			}
 		case "allow", "disallow":
 			inRules = true
-			if value == "" {
+			if value == "" || len(groups) == 0 {
 				continue // "Disallow:" forbids nothing
 			}
 			r := compileRule(key == "allow", value)
+			r.text, r.line = string(bytes.TrimSpace(line)), number
 			for _, g := range groups {
+				r.agents = g.agents
 				g.list = append(g.list, r)
 			}
 		case "crawl-delay": // no rule, so it ends no list of user-agents (RFC 9309, 2.2.4)
@@ -243,9 +279,40 @@ func parseRobots(text []byte, token string) *rules {
 		}
 	}
 	if named {
-		return &ours
+		return &ours.rules
 	}
-	return &everyone
+	return &everyone.rules
+}
+
+// named adds the group to those that the next lines are for, once.
+func (g *group) named(groups []*group, name string, line int) []*group {
+	g.agents = agents{name, line}
+	if slices.Contains(groups, g) {
+		return groups
+	}
+	return append(groups, g)
+}
+
+// wholeLines leaves out a last line that has no end.
+func wholeLines(text []byte) []byte { return text[:bytes.LastIndexAny(text, "\r\n")+1] }
+
+// lines yields the lines of a text that are not empty, with their numbers as editors
+// count them: one ends in a line feed, a carriage return, or both (RFC 9309, 2.2).
+func lines(text []byte) iter.Seq2[int, []byte] {
+	return func(yield func(int, []byte) bool) {
+		for number := 1; len(text) > 0; number++ {
+			line, rest := text, []byte(nil)
+			if end := bytes.IndexAny(text, "\r\n"); end >= 0 {
+				line, rest = text[:end], text[end+1:]
+				if text[end] == '\r' {
+					rest = bytes.TrimPrefix(rest, []byte("\n"))
+				}
+			}
+			if text = rest; len(line) > 0 && !yield(number, line) {
+				return
+			}
+		}
+	}
 }
 
 // productToken is the leading word of a user agent: "ypcrawl" of
@@ -298,32 +365,35 @@ func (r *rule) matches(path string) bool {
 	return strings.Contains(rest, last)
 }
 
-// allowed reports whether u may be fetched: the longest matching rule decides,
-// Allow at a tie, and no match allows. robots.txt itself always may.
-func (rs *rules) allowed(u *url.URL) bool {
+// forbids returns the rule that forbids u, nil = it may be fetched: the longest matching
+// rule decides, Allow at a tie, and no match allows. robots.txt itself always may.
+func (rs *rules) forbids(u *url.URL) *rule {
 	if len(rs.list) == 0 {
-		return true
+		return nil
 	}
 	target := u.EscapedPath()
 	if target == "" {
 		target = "/"
 	}
 	if target == "/robots.txt" {
-		return true
+		return nil
 	}
 	if u.ForceQuery || u.RawQuery != "" {
 		target += "?" + u.RawQuery
 	}
 	target = normalPath(target)
-	longest, allow := -1, true
+	var decides *rule
 	for i := range rs.list {
 		r := &rs.list[i]
-		if r.length < longest || (r.length == longest && allow) || !r.matches(target) {
-			continue
+		beaten := decides != nil && (r.length < decides.length || r.length == decides.length && !r.allow)
+		if !beaten && r.matches(target) {
+			decides = r
 		}
-		longest, allow = r.length, r.allow
 	}
-	return allow
+	if decides == nil || decides.allow {
+		return nil
+	}
+	return decides
 }
 
 // normalPath brings rules and URLs into one percent-encoded form (RFC 9309,

@@ -58,6 +58,14 @@ func TestRobotsAnswer(t *testing.T) {
 		{"is HTML", text("<!doctype html><title>Home</title>"), nil},
 		{"names a vendor's path", text("User-agent: *\nDisallow: /_Incapsula_Resource"), nil},
 		{"forbids beyond 500 KiB", text(pad("User-agent: *\n", "\nDisallow: /a", 700<<10)), nil},
+		{"is cut at 500 KiB within a rule", text(pad("User-agent: *\n", "\nDisallow: /", robotsMax) + "b\nAllow: /"), nil},
+		{"forbids in the last line within 500 KiB", text(pad("User-agent: *\n", "\nDisallow: /a", robotsMax) + "\nAllow: /"), ErrDisallowed},
+		{"is cut at 500 KiB within a rule, with a mark", text("\xef\xbb\xbf" + pad("User-agent: *\n", "\nDisallow: /", robotsMax-3) + "b"), nil},
+		{"is cut at 500 KiB within a rule, in UTF-16", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-16le")
+			file := pad("User-agent: *\n", "\nDisallow: /", robotsMax/2) + "b\nAllow: /"
+			_, _ = io.WriteString(w, strings.Join(strings.Split(file, ""), "\x00")+"\x00")
+		}, nil},
 		{"is endless", text("User-agent: *\nDisallow: /a\n" + strings.Repeat("#", 20<<20)), ErrDisallowed},
 		{"400", status(400), nil},
 		{"401", status(401), nil},

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -62,11 +63,19 @@ func TestRobotsRules(t *testing.T) {
 		{"Crawl-delay interferes with nothing", "User-agent: *\nCrawl-delay: 5\nDisallow: /a", "/a", false},
 		{"a page of HTML", "<!doctype html><html><body>Not found: sorry</body></html>", "/a", true},
 		{"just within 500 KiB", pad("User-agent: *\n", "\nDisallow: /a", robotsMax), "/a", false},
+		{"at 500 KiB, and more follows", pad("User-agent: *\n", "\nDisallow: /a", robotsMax) + "\nAllow: /", "/a", false},
+		{"cut at 500 KiB within the path", pad("User-agent: *\n", "\nDisallow: /", robotsMax) + "private\n", "/a", true},
+		{"cut at 500 KiB within the path, to the last byte", pad("User-agent: *\n", "\nDisallow: /a", robotsMax) + "/", "/a", true},
+		{"cut at 500 KiB before CRLF", pad("User-agent: *\n", "\nDisallow: /a", robotsMax) + "\r\n", "/a", false},
+		{"cut at 500 KiB between CR and LF", pad("User-agent: *\n", "\nDisallow: /a\r", robotsMax) + "\n", "/a", false},
+		{"cut at 500 KiB within an Allow", "User-agent: *\nDisallow: /private\n" + pad("", "\nAllow: /", robotsMax-33) + "private/b\n", "/private/a", false},
+		{"cut at 500 KiB within a name", pad("User-agent: *\nDisallow: /a\n", "\nUser-agent: ypcrawl", robotsMax) + "er\n", "/a", false},
+		{"one line of more than 500 KiB", "Disallow: /" + strings.Repeat("a", robotsMax), "/a", true},
 		{"beyond 500 KiB", pad("User-agent: *\n", "\nDisallow: /a", robotsMax+len("Disallow: /a")), "/a", true},
 	} {
 		u, err := url.Parse("https://acme.com" + tt.path)
 		noErr(t, err)
-		storetest.Equal(t, parseRobots([]byte(tt.robots), "ypcrawl").allowed(u), tt.want, "allowed", tt.name, tt.path)
+		storetest.Equal(t, parseRobots([]byte(tt.robots), "ypcrawl").forbids(u) == nil, tt.want, "allowed", tt.name, tt.path)
 	}
 }
 
@@ -105,8 +114,51 @@ func TestProductToken(t *testing.T) {
 	}
 }
 
+var lineEnd = regexp.MustCompile(`\r\n|\r|\n`)
+
+// checkRule tests that a rule stands where it says it does: on that line, below the name that it is for.
+func checkRule(t *testing.T, robots string, r *rule) {
+	t.Helper()
+	all := lineEnd.Split(robots, -1)
+	if !strings.Contains(all[r.line-1], r.text) || !strings.Contains(all[r.agents.line-1], r.agents.name) || r.agents.line >= r.line {
+		t.Errorf("the rule %q is not on its lines of %q", r, robots)
+	}
+	if strings.ContainsAny(r.String(), "\r\n\x1b") {
+		t.Errorf("not one safe line: %q", r)
+	}
+}
+
+// What forbids a page is named with its line.
+func TestRuleThatForbids(t *testing.T) {
+	for _, tt := range []struct{ name, robots, want string }{
+		{"everybody", "User-agent: *\nDisallow: /", "line 2: Disallow: / (User-agent: * on line 1)"},
+		{"a group of two names", "User-agent: *\nCrawl-delay: 1\n\nUser-agent: BadBot\nDisallow: /\n", "line 5: Disallow: / (User-agent: * on line 1)"},
+		{"our own group", "User-agent: *\nDisallow: /b\n\nUser-agent: YPcrawl/2.0\nDisallow: /a # why", "line 5: Disallow: /a (User-agent: YPcrawl/2.0 on line 4)"},
+		{"groups that are one", "User-agent: *\nDisallow: /\n\nUser-agent: *\nAllow: /b\nDisallow: /a", "line 6: Disallow: /a (User-agent: * on line 4)"},
+		{"the longest", "User-agent: *\nDisallow: /\nDisallow: /a\nDisallow: /*", "line 3: Disallow: /a (User-agent: * on line 1)"},
+		{"the first of two", "User-agent: *\nDisallow: /a\nDisallow: /%61", "line 2: Disallow: /a (User-agent: * on line 1)"},
+		{"CRLF", "# hi\r\n\r\nUser-agent: *\r\nDisallow: /\r\n", "line 4: Disallow: / (User-agent: * on line 3)"},
+		{"CR", "# hi\r\rUser-agent: *\rDisallow: /", "line 4: Disallow: / (User-agent: * on line 3)"},
+		{"byte order mark", "\xef\xbb\xbfUser-agent: *\n  DISALLOW :\t/", "line 2: DISALLOW :\\t/ (User-agent: * on line 1)"},
+		{"a long one", "User-agent: *\nDisallow: /" + strings.Repeat("*", 5000), "line 2: Disallow: /" + strings.Repeat("*", 69) + " (User-agent: * on line 1)"},
+	} {
+		u, err := url.Parse("https://acme.com/a")
+		noErr(t, err)
+		if r := parseRobots([]byte(tt.robots), "ypcrawl").forbids(u); r == nil || r.String() != tt.want {
+			t.Errorf("%s: %v, want %s", tt.name, r, tt.want)
+		}
+	}
+}
+
+// Names that come again and again are one group, and cost no more than their lines.
+func TestRobotsOfManyNames(t *testing.T) {
+	robots := strings.Repeat("User-agent: *\n", 18_000) + strings.Repeat("Allow: /\n", 25_000)
+	storetest.Equal(t, len(parseRobots([]byte(robots), "ypcrawl").list), 25_000, "rules")
+}
+
 func FuzzRobots(f *testing.F) {
 	f.Add("User-agent: *\nDisallow: /a*b$\nAllow: /%61%zz\nCrawl-delay: 1", "/a/b?c=%2F")
+	f.Add("User-agent: ypcrawl\x1b\r\rUser-agent: *\r\nDisallow: /\u2028*\nDisallow: /a", "a")
 	f.Add("\xef\xbb\xbfuser-agent:ypcrawl\r\ndisallow:/*/*/**$", "//")
 	f.Fuzz(func(t *testing.T, robots, path string) {
 		r := parseRobots([]byte(robots), "ypcrawl")
@@ -114,13 +166,15 @@ func FuzzRobots(f *testing.F) {
 			t.Errorf("Crawl-delay %s", r.crawlDelay)
 		}
 		u := &url.URL{Scheme: "https", Host: "acme.com", Path: "/" + path}
-		_ = r.allowed(u)
+		if by := r.forbids(u); by != nil {
+			checkRule(t, robots, by)
+		}
 		if n := normalPath(path); normalPath(n) != n {
 			t.Errorf("normal form of %q is not stable: %q, %q", path, n, normalPath(n))
 		}
 		// A rule that is the path itself, encoded, always matches it.
 		own := parseRobots([]byte("User-agent: *\nDisallow: "+u.EscapedPath()+"$"), "ypcrawl")
-		if own.allowed(u) && u.EscapedPath() != "/robots.txt" {
+		if own.forbids(u) == nil && u.EscapedPath() != "/robots.txt" {
 			t.Errorf("its own rule does not match %q", u.EscapedPath())
 		}
 	})
