@@ -1,11 +1,13 @@
 package export_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -134,6 +136,51 @@ func TestXLSX(t *testing.T) {
 	}
 }
 
+// sheetText is the first cell below the header of a book, as a spreadsheet shows it.
+func sheetText(t *testing.T, data []byte) string {
+	t.Helper()
+	book, err := excelize.OpenReader(bytes.NewReader(data))
+	storetest.NoError(t, err)
+	defer func() { _ = book.Close() }()
+	text, err := book.GetCellValue("Listings", "A2")
+	storetest.NoError(t, err)
+	return text
+}
+
+// A text that looks like Excel's escape of a character is shown as it is.
+func TestXLSXEscapes(t *testing.T) {
+	for _, tt := range []struct{ text, stored string }{
+		{"Unit_x0041_ Plumbing", "Unit_x005F_x0041_ Plumbing"},
+		{"_x000D_ Spa", "_x005F_x000D_ Spa"},
+		{"_x000d_", "_x005F_x000d_"},
+		{"_x005F_", "_x005F_x005F_"},
+		{"_x005F_x0041_", "_x005F_x005F_x005F_x0041_"},
+		{"_x0041_x0042_", "_x005F_x0041_x005F_x0042_"},
+		{"__x0041__", "__x005F_x0041__"},
+		{"_x_x0041_", "_x_x005F_x0041_"},
+		{"_xD83D__xDE00_", "_x005F_xD83D__x005F_xDE00_"},
+		{"_x0041", "_x0041"},
+		{"_x004_", "_x004_"},
+		{"_x00G1_", "_x00G1_"},
+		{"_x00é_", "_x00é_"},
+		{"_X0041_", "_X0041_"},
+		{"x0041_", "x0041_"},
+		{"_x", "_x"},
+	} {
+		data := write(t, export.XLSX, export.Options{Columns: columns[:1]}, []any{tt.text})
+		if got := sheetText(t, data); got != tt.text {
+			t.Errorf("%q is shown as %q", tt.text, got)
+		}
+		archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+		storetest.NoError(t, err)
+		sheet, err := fs.ReadFile(archive, "xl/worksheets/sheet1.xml")
+		storetest.NoError(t, err)
+		if !strings.Contains(string(sheet), ">"+tt.stored+"<") {
+			t.Errorf("%q is not stored as %q: %s", tt.text, tt.stored, sheet)
+		}
+	}
+}
+
 // A sheet of Excel has an end: what is more goes on the next one.
 func TestXLSXManySheets(t *testing.T) {
 	if testing.Short() {
@@ -192,6 +239,7 @@ func FuzzCells(f *testing.F) {
 		f.Add(row[0].(string), "x")
 	}
 	f.Add("'=1", "\t=1")
+	f.Add("_x0041_x005F_x0042_", "_x_x0041_")
 	f.Fuzz(func(t *testing.T, name, about string) {
 		cols := []string{"name", "about"}
 		for _, format := range []export.Format{export.CSV, export.TSV, export.JSONL, export.XLSX} {
@@ -217,9 +265,9 @@ func FuzzCells(f *testing.F) {
 					t.Errorf("no JSON: %q", buf.Bytes())
 				}
 			case export.XLSX:
-				book, err := excelize.OpenReader(buf)
-				storetest.NoError(t, err)
-				_ = book.Close()
+				if got := sheetText(t, buf.Bytes()); got != yp.Printable(name) && len(name) < 1000 {
+					t.Errorf("%q is shown as %q", name, got)
+				}
 			}
 		}
 	})

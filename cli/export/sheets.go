@@ -3,6 +3,7 @@ package export
 import (
 	"archive/zip"
 	"bufio"
+	"encoding/hex"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -111,7 +112,7 @@ func (s *sheets) line(row []any, style string) error {
 				text = shorten(plain(s.opts.Columns[i], v))
 			}
 			_, _ = s.sheet.WriteString(ref + ` t="inlineStr"><is><t xml:space="preserve">`)
-			if err := xml.EscapeText(s.sheet, []byte(text)); err != nil {
+			if err := xml.EscapeText(s.sheet, []byte(literal(text))); err != nil {
 				return err
 			}
 			_, _ = s.sheet.WriteString("</t></is></c>")
@@ -123,6 +124,39 @@ func (s *sheets) line(row []any, style string) error {
 	}
 	_, err := s.sheet.WriteString("</row>")
 	return err
+}
+
+// literal keeps a text as it is: in a cell, "_x0041_" is the letter A (ISO/IEC 29500-1, 22.9.2.19,
+// ST_Xstring), so an underscore that begins such a form is written as "_x005F_". Forms may share one:
+// "_x0041_x0042_" has two.
+func literal(text string) string {
+	at := strings.Index(text, "_x")
+	if at < 0 {
+		return text
+	}
+	var b strings.Builder
+	for done := 0; ; {
+		if isEscape(text[at:]) {
+			b.WriteString(text[done:at] + "_x005F")
+			done = at
+		}
+		next := strings.Index(text[at+1:], "_x")
+		if next < 0 {
+			b.WriteString(text[done:])
+			break
+		}
+		at += 1 + next
+	}
+	return b.String()
+}
+
+// isEscape reports whether a text begins with _xHHHH_.
+func isEscape(text string) bool {
+	if len(text) < len("_xHHHH_") || text[6] != '_' {
+		return false
+	}
+	_, err := hex.DecodeString(text[2:6])
+	return err == nil
 }
 
 func shorten(text string) string {
