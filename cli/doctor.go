@@ -78,7 +78,7 @@ func (p *Program) doctor(c *cli.Context) error {
 		for _, check := range []struct {
 			name     string
 			examines func(context.Context) error
-		}{{"logs", d.logs}, {"integrity", d.integrity}, {"runs", d.holders}} {
+		}{{"journal", d.journal}, {"logs", d.logs}, {"integrity", d.integrity}, {"runs", d.holders}} {
 			if err := check.examines(c.Context); err != nil {
 				d.failed(check.name, err)
 			}
@@ -139,6 +139,22 @@ func (d *diagnosis) integrity(ctx context.Context) error {
 		return err
 	}
 	d.add("integrity", fine, "", "every page of the database can be read")
+	return nil
+}
+
+// journal looks whether the database's journal is folded into it as it grows.
+func (d *diagnosis) journal(ctx context.Context) error {
+	j, err := d.k.DB().Journal(ctx)
+	switch {
+	case err != nil:
+		return err
+	case j.Held:
+		d.add("journal", dubious, store.HeldFix, "%s", j.HeldText())
+	case j.Bytes == 0:
+		d.add("journal", fine, "", "the database has none now")
+	default:
+		d.add("journal", fine, "", "%s has %s", j.Name, bytesText(j.Bytes))
+	}
 	return nil
 }
 

@@ -66,6 +66,9 @@ func (p *Program) statusText(w *sections, s *report.Status) {
 		lines = append(lines, "Time left: "+s.Left.Text()+".")
 	}
 	w.lines(append(lines, report.PassLines(s.Passes)...)...)
+	for _, line := range s.JournalLines() {
+		w.lines(p.hints(line))
+	}
 	if !s.RolledUp {
 		w.lines("The database could not be written: the figures of sources are not updated, see their times.")
 	}

@@ -38,7 +38,7 @@ func (s *Sources) heartbeats(ctx context.Context) {
 				s.stop(err)
 			}
 		case <-refresh.C:
-			errs := []error{s.cfg.Monitor.MendClock(ctx), s.cfg.Refresh(ctx)}
+			errs := []error{s.cfg.Monitor.MendClock(ctx), s.cfg.Refresh(ctx), s.journal(ctx)}
 			for _, e := range s.active() {
 				errs = append(errs, e.hosts.Refresh(ctx)) // what other processes have been told by the hosts
 			}
@@ -73,6 +73,22 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 		errs = append(errs, e.workers.heartbeat(), e.hosts.Refresh(ctx), e.wake(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// journal says once a run that the database's journal grows because another program keeps it from
+// being folded in.
+func (s *Sources) journal(ctx context.Context) error {
+	if s.journalTold {
+		return nil
+	}
+	j, err := s.cfg.Keeper.DB().Journal(ctx)
+	if err != nil || !j.Held {
+		return err
+	}
+	s.journalTold = true
+	s.cfg.Logger.Warn().Str("component", "crawl").Int64("journal_bytes", j.Bytes).Int64("database_bytes", j.Database).
+		Str("fix", store.HeldFix).Msg(j.HeldText())
+	return nil
 }
 
 // recoverDead takes back what dead processes held, and lets idle workers look again. A run that would take itself

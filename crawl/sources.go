@@ -46,6 +46,8 @@ type Sources struct {
 	requests  budget
 	targets   budget
 	recovered lastTime // when dead processes were last looked for
+
+	journalTold bool // that the journal is held; of the heartbeats
 }
 
 // NewSources returns the engines of a run over several sources. Of cfg, Source, Scope,

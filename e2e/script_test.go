@@ -49,6 +49,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"log-of":       cmdLogOf,
 		"no-controls":  cmdNoControls,
 		"alter-sqlite": cmdAlterSQLite,
+		"read-on":      cmdReadOn,
 		"grep-all":     cmdGrepAll,
 		"private":      cmdPrivate,
 	}
@@ -75,7 +76,7 @@ func scriptParams() testscript.Params {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv(schemaFile, schemaPath)
 			e.Setenv("PLATFORM", runtime.GOOS+"/"+runtime.GOARCH)
-			e.Values[stateKey{}] = &scriptState{vars: e.Vars, running: map[string]*process{}, request: make(chan struct{}, 1)}
+			e.Values[stateKey{}] = &scriptState{vars: e.Vars, running: map[string]*process{}, readers: map[string]func(){}, request: make(chan struct{}, 1)}
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
@@ -93,7 +94,8 @@ type stateKey struct{}
 type scriptState struct {
 	vars    []string
 	running map[string]*process
-	asked   atomic.Int64 // requests for pages since the last look
+	readers map[string]func() // what ends a transaction of cmdReadOn, by its file
+	asked   atomic.Int64      // requests for pages since the last look
 	request chan struct{}
 }
 
@@ -285,6 +287,23 @@ func cmdAlterSQLite(ts *testscript.TestScript, neg bool, args []string) {
 	db := openSQLite(ts, args[0], "rwc")
 	_, err := db.ExecContext(context.Background(), unescape(args[1]))
 	ts.Check(errors.Join(err, db.Close()))
+}
+
+// cmdReadOn is `[!] read-on FILE`: a transaction reads the database until it is ended by the form with !.
+func cmdReadOn(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, false, len(args) == 1, "[!] read-on FILE")
+	readers := stateOf(ts).readers
+	if neg {
+		readers[args[0]]()
+		return
+	}
+	db := openSQLite(ts, args[0], "ro")
+	tx, err := db.BeginTx(context.Background(), nil)
+	ts.Check(err)
+	ts.Check(tx.QueryRowContext(context.Background(), "SELECT count(*) FROM sqlite_schema").Scan(new(int)))
+	readers[args[0]] = sync.OnceFunc(func() { _, _ = tx.Rollback(), db.Close() })
+	ts.Defer(readers[args[0]])
+	ts.Setenv("READER", strconv.Itoa(os.Getpid()))
 }
 
 // unescape turns \xNN and \uNNNN into what no script can hold.

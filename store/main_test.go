@@ -12,6 +12,7 @@ func TestMain(m *testing.M) {
 		"create": createChild,
 		"full":   fullChild,
 		"modes":  modesChild,
+		"read":   readChild,
 	})
 }
 

@@ -18,6 +18,7 @@ type Status struct {
 	Left     *Left    // nil = no run reads anything now
 	Passes   []Pass
 	RolledUp bool // the figures of sources are of now; else of their rated_at
+	Journal  store.Journal
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -26,7 +27,7 @@ func (s *Status) MarshalJSON() ([]byte, error) {
 	for _, t := range s.Parts {
 		all = append(all, Named{t.Name, t})
 	}
-	return append(all, Named{"time_left", s.Left}, Named{"passes", s.Passes}).MarshalJSON()
+	return append(all, Named{"time_left", s.Left}, Named{"passes", s.Passes}, Named{"journal", s.Journal}).MarshalJSON()
 }
 
 // workersNow are the workers that have not stopped.
@@ -126,10 +127,21 @@ func (k *Reader) Status(ctx context.Context, scope store.Scope) (*Status, error)
 		s.Passes, err = k.Passes(ctx, scope)
 		return err
 	})
+	if err == nil {
+		s.Journal, err = k.db.Journal(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read status: %w", err)
 	}
 	return s, nil
+}
+
+// JournalLines say that the journal is held, by whom, and what to do; none where it isn't.
+func (s *Status) JournalLines() []string {
+	if !s.Journal.Held {
+		return nil
+	}
+	return []string{sentence(s.Journal.HeldText()), sentence(store.HeldFix)}
 }
 
 // SourceStatus is whether one source may be asked.

@@ -1,0 +1,96 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// readChild keeps a read transaction of a database open until its input ends.
+func readChild(args []string) error {
+	db, err := sql.Open("sqlite", "file:"+args[0]+"?mode=ro")
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(context.Background(), &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	if err := tx.QueryRowContext(context.Background(), "SELECT count(*) FROM listings").Scan(new(int)); err != nil {
+		return err
+	}
+	fmt.Println("reading")
+	_, _ = os.Stdin.Read(make([]byte, 1))
+	return tx.Rollback()
+}
+
+// much is more than a journal has before it is folded in.
+const much = "INSERT INTO blobs VALUES (zeroblob(85000000))"
+
+func journal(t *testing.T, db *store.DB) store.Journal {
+	t.Helper()
+	j, err := db.Journal(t.Context())
+	noErr(t, err)
+	return j
+}
+
+// A journal that grows because a reader keeps an old state is told from one that is only large, and the reader is named.
+func TestJournal(t *testing.T) {
+	t.Parallel()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Synchronous: "OFF"})
+	if j := journal(t, db); j.Held || j.Name != "a.db-wal" || j.Database == 0 {
+		t.Errorf("a new one: %+v", j)
+	}
+	storetest.Execute(t, db, "CREATE TABLE blobs (b)", much)
+	if j := journal(t, db); j.Held || j.Bytes < 85_000_000 || j.Pages < 20_000 || j.Folded != j.Pages {
+		t.Errorf("a large commit that was folded in: %+v", j)
+	}
+	p := start(t, "read", db.Path())
+	p.Await(t, "reading")
+	storetest.Execute(t, db, "DELETE FROM blobs", much)
+	j := journal(t, db)
+	if !j.Held || j.Pages < 20_000 || j.Folded >= j.Pages {
+		t.Errorf("beside a reader: %+v", j)
+	}
+	if text := j.HeldText(); !strings.Contains(text, "a.db-wal has grown to ") || !strings.Contains(text, " MB beside a database of ") {
+		t.Error(text)
+	}
+	if reader := fmt.Sprintf("(process %d)", p.Process.Pid); runtime.GOOS == "linux" && !strings.HasSuffix(j.HeldText(), reader+" keeps an old state of it open") {
+		t.Errorf("%s: want %s", j.HeldText(), reader)
+	}
+	noErr(t, p.In.Close())
+	noErr(t, p.Wait())
+	storetest.Execute(t, db, "DELETE FROM blobs")
+	if j := journal(t, db); j.Held {
+		t.Errorf("after the reader: %+v", j)
+	}
+}
+
+func TestJournalText(t *testing.T) {
+	many := make([]store.Process, 7)
+	for i := range many {
+		many[i] = store.Process{PID: i + 1, Name: "a\x1b"}
+	}
+	const head = "the journal a.db-wal has grown to 171.5 MB beside a database of 0.4 MB, and can't be folded into it: "
+	for _, tt := range []struct {
+		readers, openers []store.Process
+		want             string
+	}{
+		{nil, nil, "another program keeps an old state of it open (Datasette, DB Browser, a query in a shell)"},
+		{[]store.Process{{PID: 7}}, nil, "process 7 keeps an old state of it open"},
+		{[]store.Process{{7, "python3"}, {8, "sqlite3"}}, nil, "python3 (process 7), sqlite3 (process 8) keep old states of it open"},
+		{nil, []store.Process{{7, "datasette"}}, "another program keeps an old state of it open; those that have the file open are datasette (process 7)"},
+		{many, nil, `a\x1b (process 1), a\x1b (process 2), a\x1b (process 3), a\x1b (process 4), a\x1b (process 5), 2 more keep old states of it open`},
+	} {
+		j := store.Journal{Name: "a.db-wal", Bytes: 171_500_000, Database: 420_000, Held: true, Readers: tt.readers, Openers: tt.openers}
+		storetest.Equal(t, j.HeldText(), head+tt.want, "text")
+	}
+}
