@@ -1,17 +1,27 @@
 package yp
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // TrimPlace drops the comma that older markup leaves behind a part.
 func TrimPlace(s string) string { return strings.Trim(s, ", ") }
 
 // SplitLocality splits "City, ST 12345": the ZIP code, or it and the state, may be
-// missing. What does not look like a state or a ZIP code stays with the city.
+// missing, and the country may follow. What does not look like a state or a ZIP code stays with the city.
 func SplitLocality(s string) (city, state, zip string) {
 	s = TrimPlace(s)
-	if i := strings.LastIndexByte(s, ' '); PostalCode(s[i+1:]) != "" {
-		s, zip = TrimPlace(s[:max(i, 0)]), PostalCode(s[i+1:])
+	if bare := WithoutCountry(s); bare != s {
+		if city, state, zip = splitLocality(bare); zip != "" || knownState(state) {
+			return city, state, zip
+		}
 	}
+	return splitLocality(s)
+}
+
+func splitLocality(s string) (city, state, zip string) {
+	s, zip = cutZIP(s)
 	if i := strings.LastIndexByte(s, ','); i >= 0 {
 		if code := StateCode(strings.TrimSpace(s[i+1:])); code != "" {
 			return TrimPlace(s[:i]), code, zip
@@ -23,6 +33,37 @@ func SplitLocality(s string) (city, state, zip string) {
 		}
 	}
 	return s, "", zip
+}
+
+// cutZIP takes a ZIP code from the end of a text: its last word, or more of them ("02134 - 1234").
+func cutZIP(s string) (rest, zip string) {
+	var starts [3]int // of the last words, the last one first
+	n, end := 0, len(s)
+	for ; n < len(starts) && end > 0; n++ {
+		end = strings.LastIndexByte(s[:end], ' ')
+		starts[n] = end + 1
+	}
+	for ; n > 0; n-- {
+		if zip = zipDigits(s[starts[n-1]:]); zip != "" {
+			return TrimPlace(s[:starts[n-1]]), zip
+		}
+	}
+	return s, ""
+}
+
+// countryNames end addresses that are written in one line.
+var countryNames = [...]string{"United States of America", "United States", "U.S.A.", "USA", "U.S.", "US", "Canada"}
+
+// WithoutCountry returns an address without the name of the country at its end.
+func WithoutCountry(s string) string {
+	s = TrimPlace(s)
+	for _, c := range countryNames {
+		rest := len(s) - len(c)
+		if rest > 1 && strings.EqualFold(s[rest:], c) && (s[rest-1] == ' ' || s[rest-1] == ',') {
+			return TrimPlace(s[:rest])
+		}
+	}
+	return s
 }
 
 // SplitAddress splits "street, City, ST 12345" from the right. Without a state or
@@ -41,6 +82,26 @@ func SplitAddress(s string) (street, city, state, zip string) {
 	return TrimPlace(rest[:i]), TrimPlace(rest[i+1:]), state, zip
 }
 
+// SplitLine splits an address that a source in a country writes in one line, as SplitAddress does. ok is false where it
+// can't be done surely: in a country whose addresses are written in another order, for a state that there is not, for a city with
+// digits, and for a line without state and ZIP code that is not plainly a street.
+func SplitLine(s, country string) (street, city, state, zip string, ok bool) {
+	if !InNANP(country) {
+		return "", "", "", "", false
+	}
+	street, city, state, zip = SplitAddress(s)
+	switch {
+	case state == "" && zip == "":
+		ok = isStreet(street)
+	default:
+		ok = !strings.ContainsAny(city, "0123456789") && (state == "" || knownState(state))
+	}
+	if !ok {
+		return "", "", "", "", false
+	}
+	return street, city, state, zip, true
+}
+
 // StateCode returns the two letters of a state. Territories and provinces,
 // which the gazetteer does not know, count when they look like a code.
 func StateCode(s string) string {
@@ -56,21 +117,74 @@ func StateCode(s string) string {
 	return ""
 }
 
-// PostalCode returns a ZIP or ZIP+4 code, or "".
+// territories have codes of the US Postal Service beside the states and DC (Publication 28, appendix B), and provinces those of Canada Post.
+var territories = strings.Fields("AS GU MP PR VI FM MH PW AA AE AP AB BC MB NB NL NS NT NU ON PE QC SK YT")
+
+// knownState reports whether there is such a state, territory or province.
+func knownState(code string) bool {
+	if _, ok := LookupState(code); ok {
+		return true
+	}
+	return slices.Contains(territories, code)
+}
+
+// PostalCode returns a ZIP code, "02134", or a ZIP+4 code, "02134-1234", or "". It may be written without its hyphen, behind a
+// state or its label, and before the country: "021341234", "MA 02134", "Zip: 02134", "02134 USA".
 func PostalCode(s string) string {
-	s = TrimPlace(s)
-	if len(s) < 5 || !AllDigits(s[:5]) {
+	s, ok := plain(TrimPlace(s))
+	if !ok || len(s) > maxZIP {
 		return ""
 	}
-	switch {
-	case len(s) == 5:
-		return s
-	case len(s) == 10 && s[5] == '-' && AllDigits(s[6:]):
-		return s
-	case s[5:] == "-":
-		return s[:5]
+	if zip := zipDigits(s); zip != "" {
+		return zip
+	}
+	before, zip := cutZIP(WithoutCountry(s))
+	if zip == "" {
+		if before, zip = cutGluedZIP(s); zip == "" {
+			return ""
+		}
+	}
+	label := strings.ToLower(strings.Trim(before, " .:,-"))
+	if _, state, _ := splitLocality(before); label == "" || zipLabels[label] || knownState(before) || state != "" && knownState(state) {
+		return zip
 	}
 	return ""
+}
+
+// maxZIP is the longest text that a ZIP code is looked for in.
+const maxZIP = 100
+
+// zipLabels stand before a ZIP code.
+var zipLabels = map[string]bool{"zip": true, "zip code": true, "zipcode": true, "postal code": true, "postcode": true, "us": true, "usa": true}
+
+// cutGluedZIP takes a ZIP code from the end of a text where no blank stands before it: "MA02134", "US-02134".
+func cutGluedZIP(s string) (before, zip string) {
+	s = WithoutCountry(s)
+	at := strings.IndexAny(s, "0123456789")
+	if at < 0 {
+		return s, ""
+	}
+	return strings.TrimRight(s[:at], " .:,-"), zipDigits(s[at:])
+}
+
+// zipDigits returns a ZIP code of which a text holds nothing but the digits, and perhaps a hyphen or a blank.
+func zipDigits(s string) string {
+	s, ok := plain(s)
+	if !ok || len(s) < 5 || digitsAt(s[:5]) < 5 {
+		return ""
+	}
+	more := s[5:]
+	switch {
+	case more == "", more == "-":
+		return s[:5]
+	case len(more) == 5 && more[0] == '-' && AllDigits(more[1:]):
+		return s
+	}
+	plus := strings.TrimLeft(more, " -")
+	if len(plus) != 4 || !AllDigits(plus) || len(more)-len(plus) > 3 || strings.Count(more, "-") > 1 {
+		return ""
+	}
+	return s[:5] + "-" + plus
 }
 
 // AllDigits reports whether a text holds nothing but digits; an empty one does.

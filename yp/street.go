@@ -2,6 +2,7 @@ package yp
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -53,6 +54,27 @@ func hasDigit[T ~string | ~[]byte](s T) bool {
 	}
 	return false
 }
+
+// isStreet reports whether a text is plainly a street and nothing else: a house number, words that end in one for a street, perhaps
+// a direction and a unit behind them; or a corner of two. "80331 München" is none, nor is "12 Elm St, Springfield".
+func isStreet(s string) bool {
+	if len(s) > 7 && strings.EqualFold(s[:7], "corner ") && strings.IndexByte(s, ',') < 0 && !hasDigit(s) {
+		return true
+	}
+	words := bytes.Fields(appendStreet(nil, s))
+	for n := len(words); n > 2 && slices.Contains(directions[:], string(words[n-1])); n = len(words) {
+		words = words[:n-1]
+	}
+	return len(words) > 1 && '0' <= words[0][0] && words[0][0] <= '9' && slices.Contains(streetEnds, string(words[len(words)-1]))
+}
+
+var directions = [...]string{"n", "s", "e", "w", "ne", "nw", "se", "sw"}
+
+// streetEnds are words that end the name of a street, as appendStreet writes them.
+var streetEnds = strings.Fields("st ave blvd rd dr ln ct pl hwy pkwy tpke ter cir sq trl plz expy fwy xing aly way loop row run pike walk broadway")
+
+// IsAddress reports whether a text may be an address: not that there is none.
+func IsAddress(s string) bool { return len(appendStreet(nil, s)) > 0 }
 
 // notStreets are what people write where they have no address.
 var notStreets = map[string]bool{
