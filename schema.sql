@@ -18,6 +18,7 @@
 --   accepted_count       listings kept by the current crawl
 --   action               new, changed, completed, dropped, restored or rejected
 --   active               that are neither degraded, paused nor failed
+--   address              where it is, in one line, where that could not be split surely
 --   again_after_seconds  from the begin of a crawl to the next one's; 0 = once only
 --   aka                  other names of the business
 --   alive                listings of it that their source still shows
@@ -133,7 +134,7 @@
 --   payment              ways to pay
 --   percent              seen, in percent of site_total; NULL = the site does not say how many there are
 --   phone                as the source writes it
---   phone_e164           the same as "+13105550123"
+--   phone_e164           the same as "+13105550123"; NULL = its country is not known
 --   pid                  number of its process
 --   planned              targets of status PLANNED
 --   population           people of the city; 0 = not known
@@ -143,7 +144,7 @@
 --   proxy                proxy that was used, without its password; NULL = none
 --   rank                 place in an order, the smallest first
 --   rated_at             when the source was rated last
---   rating               1 to 5 stars
+--   rating               0.5 to 5 stars, with two decimals at most
 --   raw                  listings found by the current crawls
 --   raw_count            listings found by the current crawl
 --   reason               why, for people
@@ -524,7 +525,7 @@ CREATE TABLE listings (
     website           TEXT,
     domain            TEXT,
     categories        TEXT CHECK (categories IS NULL OR json_valid(categories)),
-    rating            REAL CHECK (rating BETWEEN 0.5 AND 5),
+    rating            REAL CHECK (rating BETWEEN 0.5 AND 5),   -- on the scale of 5, as the source says it, with two decimals at most
     review_count      INTEGER CHECK (review_count >= 0),
     years_in_business INTEGER CHECK (years_in_business >= 0),
     price_range       TEXT,
@@ -538,6 +539,7 @@ CREATE TABLE listings (
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
     dropped_at        TEXT,                          -- every target that showed it was crawled to its end twice without it, or its city is missing from two reads of the index
+    address           TEXT,                          -- in one line as the source shows it, where it could not be split surely: then street, or all parts, are missing
     UNIQUE (source_id, listing_id)
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
@@ -1003,7 +1005,7 @@ END;
 --   name             of the business
 CREATE VIEW v_listings AS
 SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
-       l.street, l.city, l.state, l.postal_code, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
+       l.street, l.city, l.state, l.postal_code, l.address, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
        ifnull(l.categories ->> 0, k.name) AS category,   -- the first, or the searched one
        l.categories, l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
        ifnull(d.hours, l.hours) AS hours, d.payment, d.social, d.services, d.languages, d.neighborhoods, d.aka, d.founded, d.about,

@@ -29,7 +29,7 @@ type Listing struct {
 	Website         string   `json:"website,omitempty"`           // canonical, see CanonicalWebsite
 	Domain          string   `json:"domain,omitempty"`            // registered domain, "acme.com"
 	Categories      []string `json:"categories,omitempty"`        // as shown, de-duplicated, order kept
-	Rating          float64  `json:"rating,omitempty"`            // 0.5 to 5 in halves; 0 = unrated
+	Rating          float64  `json:"rating,omitempty"`            // 0.5 to 5, with two decimals at most; 0 = unrated
 	ReviewCount     int      `json:"review_count,omitempty"`      //
 	YearsInBusiness int      `json:"years_in_business,omitempty"` //
 	PriceRange      string   `json:"price_range,omitempty"`       // "$" to "$$$$"
@@ -38,6 +38,7 @@ type Listing struct {
 	Hours           []string `json:"hours,omitempty"`             // schema.org forms: "Mo-Th 11:00-21:30"
 	Claimed         *bool    `json:"claimed,omitempty"`           // nil = the page does not say
 	Sponsored       bool     `json:"sponsored,omitempty"`         // an ad, not an organic result
+	Address         string   `json:"address,omitempty"`           // in one line, where it could not be split surely, see SplitLine
 }
 
 // ListingFields is the table of a listing's fields, in their order. What treats all
@@ -69,6 +70,7 @@ var ListingFields = [...]ListingField{
 	{Name: "hours", Uses: Counted | Watched, At: func(l *Listing) any { return &l.Hours }},
 	{Name: "claimed", Uses: Defined | Counted, At: func(l *Listing) any { return &l.Claimed }},
 	{Name: "sponsored", Absent: Overrules, At: func(l *Listing) any { return &l.Sponsored }},
+	{Name: "address", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Address }},
 }
 
 // ListingField is a row of ListingFields.
@@ -302,7 +304,7 @@ type Place struct {
 // Score says how complete a listing is, from 0 to 100, for the setting min-score:
 //
 //	name 10 · phone 20 (10 when it has no E.164 form) · street 15 (service
-//	area instead: 10) · city and state 5 · postal code 5 · website 15 ·
+//	area or an address in one line instead: 10) · city and state 5 · postal code 5 · website 15 ·
 //	categories 10 · rating 5 · hours 5 · years in business 3 · snippet 3 ·
 //	image 2 · price range 2
 //
@@ -318,7 +320,7 @@ func Score(l *Listing) int {
 		{l.PhoneE164 != "", 20},
 		{l.PhoneE164 == "" && l.Phone != "", 10},
 		{l.Street != "", 15},
-		{l.Street == "" && l.ServiceArea != "", 10},
+		{l.Street == "" && l.ServiceArea+l.Address != "", 10},
 		{l.City != "" && l.State != "", 5},
 		{l.PostalCode != "", 5},
 		{l.Website != "" || l.WebsiteURL != "", 15},

@@ -22,12 +22,17 @@ func CanonicalPhone(s string) (e164 string, ok bool) {
 	if len(s) > maxPhone {
 		return "", false
 	}
-	var d dialed
-	if plain, err := url.PathUnescape(s); err == nil { // of a tel: address
-		d.read(plain)
-	} else {
-		d.read(s)
+	text, ok := dialText(s)
+	if !ok {
+		return "", false
 	}
+	if rest, ok := cutDialled(text, "001"); ok && rest[0] != '1' { // the prefix of most of the world, and the country code of the plan
+		if _, plus := cutPlus(text); !plus {
+			text = rest
+		}
+	}
+	var d dialed
+	d.read(text)
 	national, ok := d.national()
 	if !ok {
 		return "", false
@@ -40,23 +45,154 @@ func CanonicalPhone(s string) (e164 string, ok bool) {
 	return string(buf[:]), true
 }
 
-// ShownPhone returns a phone number as a page shows it, without what stands before it, such as
-// "Phone:", and its E.164 form, if it has one. Both are "" for a text with too few digits
-// to be a number.
-func ShownPhone(s string) (shown, e164 string) {
-	s = s[max(0, strings.IndexAny(s, "+(0123456789")):]
-	digits := 0
-	for i := range len(s) {
-		if isDigit(s[i]) {
-			digits++
+// dialText returns a phone number in ASCII, and as it reads when it is part of a tel: address.
+func dialText(s string) (string, bool) {
+	if plain, err := url.PathUnescape(s); err == nil {
+		s = plain
+	}
+	return plain(s)
+}
+
+// E164 returns the E.164 form of a phone number on a page of a source in a country (ISO 3166, "US"). A number
+// behind "+", or behind what is dialled there for a call to another country, has the form that it names itself, in whichever
+// country. Any other number has one in the North American Numbering Plan alone, see CanonicalPhone: elsewhere
+// a page does not say where the area code ends, or whether there is one.
+func E164(s, country string) (e164 string, ok bool) {
+	if len(s) > maxPhone {
+		return "", false
+	}
+	text, ok := dialText(s)
+	if !ok {
+		return "", false
+	}
+	abroad, ok := cutPlus(text)
+	if !ok {
+		if prefix := dialledAbroad(country); prefix != "" {
+			abroad, ok = cutDialled(text, prefix)
 		}
 	}
-	if digits < 7 {
+	switch {
+	case ok && abroad[0] == '1':
+		return CanonicalPhone("+" + abroad)
+	case ok:
+		return international(abroad)
+	case InNANP(country):
+		return CanonicalPhone(s)
+	}
+	return "", false
+}
+
+// cutPlus returns what follows a plus sign before the first digit, from the first digit on.
+func cutPlus(s string) (rest string, ok bool) {
+	first := strings.IndexAny(s, "0123456789")
+	if first < 0 || strings.IndexByte(s[:first], '+') < 0 {
+		return "", false
+	}
+	return s[first:], true
+}
+
+// cutDialled returns what follows the digits with which a number begins, from the next digit on.
+func cutDialled(s, digits string) (rest string, ok bool) {
+	for s = s[max(0, strings.IndexAny(s, "0123456789")):]; s != ""; s = s[1:] {
+		switch {
+		case !isDigit(s[0]):
+			if strings.IndexByte(betweenDigits, s[0]) < 0 {
+				return "", false
+			}
+		case digits == "":
+			return s, true
+		case s[0] != digits[0]:
+			return "", false
+		default:
+			digits = digits[1:]
+		}
+	}
+	return "", false
+}
+
+// betweenDigits are the signs that people write between the digits of one number.
+const betweenDigits = " ()-./"
+
+// international reads a number from its country code on, up to an extension, other words or a second number. A sign
+// that nobody writes in a number may stand for digits that the page hides: then there is none.
+func international(s string) (e164 string, ok bool) {
+	code := countryCode(s)
+	if code == "" {
+		return "", false
+	}
+	buf, zeros := append(make([]byte, 0, 1+maxE164), '+'), keepsZero[code]
+	for ; s != "" && !endsPhone(s, len(buf)-1-len(code)); s = s[1:] {
+		switch c := s[0]; {
+		case isDigit(c) && len(buf) > maxE164, !isDigit(c) && strings.IndexByte(betweenDigits, c) < 0, strings.HasPrefix(s, ".."):
+			return "", false
+		case isDigit(c):
+			buf = append(buf, c)
+		case !zeros && strings.HasPrefix(s, "(0)"): // dialled within the country alone
+			s = s[2:]
+		}
+	}
+	national := buf[1+len(code):]
+	if len(national) < max(4, 7-len(code)) || national[0] == '0' && !zeros {
+		return "", false
+	}
+	return string(buf), true
+}
+
+// maxE164 is how many digits the longest number has (ITU-T E.164, section 6).
+const maxE164 = 15
+
+// endsPhone reports whether what follows the digits of a number, so many behind its country code, is no part of it. A
+// slash stands behind an area code, too.
+func endsPhone(s string, digits int) bool {
+	switch s[0] {
+	case '+', ',', ';', '|', '#', '=', '?', '&':
+		return true
+	case '/':
+		return digits > 5
+	case ' ', '(':
+		s = strings.TrimLeft(s, " (")
+		word := s[:max(0, len(s)-len(strings.TrimLeftFunc(s, unicode.IsLetter)))]
+		if strings.Trim(word, "xX") != "" {
+			return true
+		}
+	}
+	return extension(s)
+}
+
+// extension reports whether a text begins with the number of an extension: "x4", "ext. 12".
+func extension(s string) bool {
+	for _, word := range [...]string{"extension", "ext", "x"} {
+		if len(s) > len(word) && strings.EqualFold(s[:len(word)], word) && digitsAt(strings.TrimLeft(s[len(word):], ". :")) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// ShownPhone returns a phone number as a page of a source in a country shows it, without what stands before it, such as
+// "Phone:", and its E.164 form, if it has one, see E164. Both are "" for a text with too few digits
+// to be a number.
+func ShownPhone(s, country string) (shown, e164 string) {
+	begin, digits := len(s), 0
+	for i, r := range s {
+		_, digit := zeroOf(r)
+		if digit {
+			digits++
+		}
+		if (digit || strings.ContainsRune("+(＋（", r)) && begin > i {
+			begin = i
+		}
+	}
+	if digits < leastPhone {
 		return "", ""
 	}
-	e164, _ = CanonicalPhone(s)
+	s = s[begin:]
+	e164, _ = E164(s, country)
 	return s, e164
 }
+
+// leastPhone is how many digits a number has that people can dial.
+const leastPhone = 6
 
 // dialed gathers the digits of a number as it is read.
 type dialed struct {

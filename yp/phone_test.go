@@ -1,6 +1,9 @@
 package yp
 
 import (
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +18,7 @@ func TestCanonicalPhone(t *testing.T) {
 		"tel:+1-310-555-0123", "tel:3105550123", "tel:%28310%29%20555-0123", "tel:%2B13105550123", "  (310)\u00a0555–0123 ",
 		"310/555-0123", "310 555 0123 x4", "310-555-0123 ext. 99", "310-555-0123,,99", "310-555-0123;ext=99", "310-555-0123 #9",
 		"Phone: (310) 555-0123", "(310) 555-0123 or (310) 555-0124", "310-555-0123 / 310-555-0124", "(310)555-0123 Fax",
+		"３１０-555-0123", "（３１０）５５５－０１２３", "+１ 310 555 0123", "٣١٠٥٥٥٠١٢٣", "310‑555‑0123", "001-310-555-0123", "001 (310) 555-0123", "0013105550123",
 	} {
 		t.Run(in, func(t *testing.T) {
 			if got, ok := CanonicalPhone(in); got != want || !ok {
@@ -34,6 +38,173 @@ func TestCanonicalPhone(t *testing.T) {
 				t.Errorf("CanonicalPhone(%q) = %q", in, got)
 			}
 		})
+	}
+}
+
+// TestE164 has numbers on pages of sources in several countries.
+func TestE164(t *testing.T) {
+	for _, c := range []struct{ in, country, want string }{
+		{"(347) 234-5678", "US", "+13472345678"},
+		{"347 234 5678", "CA", "+13472345678"},
+		{"(787) 234-5678", "PR", "+17872345678"},
+		{"1-876-234-5678", "JM", "+18762345678"},
+		{"347 234 5678", "IT", ""},
+		{"98765 43210", "IN", ""},
+		{"030 123456", "DE", ""},
+		{"202-555-0123", "MX", ""},
+		{"1 347 234 5678", "IT", ""},
+		{"+49 30 123456", "US", "+4930123456"},
+		{"+49 30 123456", "DE", "+4930123456"},
+		{"+49 (0)30 / 12 34-56", "IT", "+4930123456"},
+		{"(+49) 30 123456", "US", "+4930123456"},
+		{"Tel.: +49.30.123456", "US", "+4930123456"},
+		{"tel:+49-30-123456;ext=5", "US", "+4930123456"},
+		{"tel:%2B49%2030%20123456", "US", "+4930123456"},
+		{"＋４９ ３０ １２３４５６", "US", "+4930123456"},
+		{"+1 347 234 5678", "IT", "+13472345678"},
+		{"001 347 234 5678", "IT", "+13472345678"},
+		{"001-202-555-0123", "US", "+12025550123"},
+		{"011 1 202 555 0123", "US", "+12025550123"},
+		{"00 49 30 123456", "IT", "+4930123456"},
+		{"0049 (0)30 123456", "AT", "+4930123456"},
+		{"(00) 49 30 123456", "IT", "+4930123456"},
+		{"011 49 30 123456", "US", "+4930123456"},
+		{"011-49-30-123456", "CA", "+4930123456"},
+		{"0011 49 30 123456", "AU", "+4930123456"},
+		{"010 49 30 123456", "JP", "+4930123456"},
+		{"8~10 49 30 123456", "RU", ""},
+		{"00 49 30 123456", "US", ""},
+		{"011 49 30 123456", "DE", ""},
+		{"00 49 30 123456", "BR", ""},
+		{"0011 202 555 0123", "US", ""},
+		{"+001 202 555 0123", "US", ""},
+		{"+39 06 1234 5678", "US", "+390612345678"},
+		{"+39 (0)6 1234 5678", "IT", "+390612345678"},
+		{"+49 030 123456", "DE", ""},
+		{"+310 555 0123", "US", ""},
+		{"+44 20 7946 0958 x12", "GB", "+442079460958"},
+		{"+44 20 7946 0958 ext. 12", "GB", "+442079460958"},
+		{"+44 20 7946 0958x12", "GB", "+442079460958"},
+		{"+44 20 7946 0958 (office)", "GB", "+442079460958"},
+		{"+44 20 7946 0958 or 020 7946 0959", "GB", "+442079460958"},
+		{"+44 20 7946 0958, 020 7946 0959", "GB", "+442079460958"},
+		{"+44 20 7946 0958 / 020 7946 0959", "GB", "+442079460958"},
+		{"+49 30 1234567/8", "DE", "+49301234567"},
+		{"+49 30/1234567", "DE", "+49301234567"},
+		{"+44 20 7946 0958 +44 20 7946 0959", "GB", "+442079460958"},
+		{"+91 98765 43210", "IN", "+919876543210"},
+		{"+49 30 123***", "DE", ""},
+		{"+49 30 123xxx", "DE", ""},
+		{"+49 30 123 XXX", "DE", ""},
+		{"+49 30 123 xxx call", "DE", ""},
+		{"+49 30 123...", "DE", ""},
+		{"+49 30 123456…", "DE", ""},
+		{"+49 30 123456abc", "DE", ""},
+		{"+999 123456", "US", ""},
+		{"+210 1234567", "US", ""},
+		{"+49 30", "DE", ""},
+		{"+49 30 1234567890123", "DE", ""},
+		{"+", "US", ""},
+		{"+49", "DE", ""},
+		{"+1 555", "DE", ""},
+		{"+1 110 555 0123", "DE", ""},
+		{"", "DE", ""},
+		{"123456", "US", ""},
+		{"123456", "DE", ""},
+		{strings.Repeat("+49 30 123456 ", 20), "DE", ""},
+	} {
+		if got, ok := E164(c.in, c.country); got != c.want || ok != (c.want != "") {
+			t.Errorf("%q in %s: got %q, %t, want %q", c.in, c.country, got, ok, c.want)
+		}
+	}
+}
+
+func TestShownPhone(t *testing.T) {
+	for _, c := range []struct{ in, country, shown, e164 string }{
+		{"Phone: (310) 555-0123", "US", "(310) 555-0123", "+13105550123"},
+		{"Tel. 347 234 5678", "IT", "347 234 5678", ""},
+		{"98765 43210", "IN", "98765 43210", ""},
+		{"123456", "DE", "123456", ""},
+		{"12 34 56", "US", "12 34 56", ""},
+		{"12345", "US", "", ""},
+		{"call us", "US", "", ""},
+		{"電話：０３-１２３４-５６７８", "JP", "０３-１２３４-５６７８", ""},
+		{"２０２-555-0123", "US", "２０２-555-0123", "+12025550123"},
+		{"Fon （030）123456", "DE", "（030）123456", ""},
+		{"+49 30 123456", "US", "+49 30 123456", "+4930123456"},
+	} {
+		if shown, e164 := ShownPhone(c.in, c.country); shown != c.shown || e164 != c.e164 {
+			t.Errorf("%q in %s: got %q, %q, want %q, %q", c.in, c.country, shown, e164, c.shown, c.e164)
+		}
+	}
+}
+
+// TestE164Oracle dials each country's example number from every other country, as libphonenumber writes it.
+func TestE164Oracle(t *testing.T) {
+	examples := map[string]*phonenumbers.PhoneNumber{}
+	for region := range phonenumbers.GetSupportedRegions() {
+		if n := phonenumbers.GetExampleNumber(region); n != nil {
+			examples[region] = n
+		}
+	}
+	for region, n := range examples {
+		want := phonenumbers.Format(n, phonenumbers.E164)
+		for _, s := range []string{want, phonenumbers.Format(n, phonenumbers.INTERNATIONAL), phonenumbers.Format(n, phonenumbers.RFC3966)} {
+			if got, _ := E164(s, "US"); got != want {
+				t.Errorf("%s: %q is read as %q, want %q", region, s, got, want)
+			}
+		}
+		for _, country := range countries {
+			prefix := dialledAbroad(country)
+			if prefix == "" || phonenumbers.GetCountryCodeForRegion(country) == 0 || InNANP(country) && n.GetCountryCode() == 1 {
+				continue
+			}
+			s := prefix + " " + strings.TrimPrefix(phonenumbers.Format(n, phonenumbers.INTERNATIONAL), "+")
+			if got, _ := E164(s, country); got != want {
+				t.Errorf("%q dialled in %s is read as %q, want %q", s, country, got, want)
+			}
+			if number, err := phonenumbers.Parse(s, country); err != nil || phonenumbers.Format(number, phonenumbers.E164) != want {
+				t.Errorf("%q dialled in %s: the oracle does not read it as %s", s, country, want)
+			}
+		}
+	}
+}
+
+// TestCountries holds the tables of countries to those of libphonenumber, which has three regions that are no countries,
+// and lacks those that nobody lives in.
+func TestCountries(t *testing.T) {
+	regions := phonenumbers.GetSupportedRegions()
+	for region := range regions {
+		if !slices.Contains(countries, region) && !slices.Contains([]string{"AC", "TA", "XK"}, region) {
+			t.Errorf("%s is no country", region)
+		}
+		if InNANP(region) != (phonenumbers.GetCountryCodeForRegion(region) == 1) {
+			t.Errorf("%s: of the plan %t", region, InNANP(region))
+		}
+	}
+	if len(countries) != 249 || !slices.IsSorted(countries) {
+		t.Errorf("%d countries", len(countries))
+	}
+	codes := phonenumbers.GetSupportedGlobalNetworkCallingCodes()
+	for region := range regions {
+		codes[phonenumbers.GetCountryCodeForRegion(region)] = true
+	}
+	delete(codes, 1)
+	if len(codes) != len(callingCodes) {
+		t.Errorf("%d country codes, want %d", len(callingCodes), len(codes))
+	}
+	for _, code := range callingCodes {
+		if n, err := strconv.Atoi(code); err != nil || !codes[n] {
+			t.Errorf("%s is no country code", code)
+		}
+	}
+	for in, want := range map[string]string{
+		"": "US", "DE": "DE", "de": `did you mean "DE"?`, "UK": `did you mean "GB"?`, "USA": `did you mean "US"?`, "Germany": `did you mean "DE"?`, "XX": "ISO 3166", "Narnia": "ISO 3166",
+	} {
+		code, err := ParseCountry(in)
+		if len(want) == 2 && (code != want || err != nil) || len(want) > 2 && (err == nil || code != "" || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: got %q, %v", in, code, err)
+		}
 	}
 }
 
@@ -84,6 +255,27 @@ func FuzzCanonicalPhone(f *testing.F) {
 		number, err := phonenumbers.Parse(got, "US")
 		if err != nil || !phonenumbers.IsPossibleNumber(number) || number.GetCountryCode() != 1 {
 			t.Errorf("CanonicalPhone(%q) = %q: not possible (%v)", s, got, err)
+		}
+	})
+}
+
+func FuzzE164(f *testing.F) {
+	for _, s := range []string{"(310) 555-0123", "+49 (0)30 123456", "00 49 30/123456-0", "011 44 20 7946 0958 x4", "8~10 49", "+39 06 1", "00", "+٤٩ 30", "\xff", "+49 30 1234567/8"} {
+		f.Add(s, "US")
+		f.Add(s, "IT")
+	}
+	form := regexp.MustCompile(`^\+[1-9]\d{6,14}$`)
+	f.Fuzz(func(t *testing.T, s, country string) {
+		got, ok := E164(s, country)
+		if ok != (got != "") || ok && !form.MatchString(got) {
+			t.Fatalf("E164(%q, %q) = %q, %t", s, country, got, ok)
+		}
+		if again, _ := E164(got, "DE"); again != got {
+			t.Errorf("E164(%q, %q) = %q, then %q", s, country, got, again)
+		}
+		shown, e164 := ShownPhone(s, country)
+		if shown == "" && e164 != "" || !strings.HasSuffix(s, shown) {
+			t.Errorf("ShownPhone(%q, %q) = %q, %q", s, country, shown, e164)
 		}
 	})
 }

@@ -1,9 +1,6 @@
 package yp
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // FirstInt reads the first whole number of a text: "Showing 1,108" is 1108,
 // "(12)" is 12, "25 Years" is 25. ok is false when there is none, or one too
@@ -34,41 +31,6 @@ func thousands(s string) bool {
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
-
-// Rating reads a rating from 0.5 to 5: a number, or the words of a class,
-// "result-rating four half". 0 = none.
-func Rating(s string) float64 {
-	if r, err := strconv.ParseFloat(s, 64); err == nil {
-		return Stars(r)
-	}
-	r := 0.0
-	for w := range strings.FieldsSeq(s) {
-		switch w {
-		case "one":
-			r++
-		case "two":
-			r += 2
-		case "three":
-			r += 3
-		case "four":
-			r += 4
-		case "five":
-			r += 5
-		case "half":
-			r += 0.5
-		}
-	}
-	return Stars(r)
-}
-
-// Stars returns a rating on the scale of 5, rounded to the halves that sites show; 0 when it
-// is out of the scale.
-func Stars(r float64) float64 {
-	if !(r >= 0.25 && r <= 5) {
-		return 0
-	}
-	return float64(int(r*2+0.5)) / 2
-}
 
 // PriceRange returns "$" to "$$$$", or "".
 func PriceRange(s string) string {

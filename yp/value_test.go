@@ -1,6 +1,7 @@
 package yp
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,18 @@ func TestSplitLocality(t *testing.T) {
 		"Washington, DC, 20001":       {"Washington", "DC", "20001"},
 		"Indiana, PA 15701":           {"Indiana", "PA", "15701"},
 		"Truth or Consequences, NM":   {"Truth or Consequences", "NM", ""},
+		"Boston, MA 021341234":        {"Boston", "MA", "02134-1234"},
+		"Boston, MA 02134 1234":       {"Boston", "MA", "02134-1234"},
+		"Boston, MA 02134 - 1234":     {"Boston", "MA", "02134-1234"},
+		"Boston, MA 02134‑1234":       {"Boston", "MA", "02134-1234"},
+		"Boston, MA 02134–1234":       {"Boston", "MA", "02134-1234"},
+		"Boston, MA ０２１３４":            {"Boston", "MA", "02134"},
+		"Boston, MA 02134 USA":        {"Boston", "MA", "02134"},
+		"Boston, MA 02134, US":        {"Boston", "MA", "02134"},
+		"Boston, MA, United States":   {"Boston", "MA", ""},
+		"Boston, MA 0213412345":       {"Boston, MA 0213412345", "", ""},
+		"Boston, MA 021341":           {"Boston, MA 021341", "", ""},
+		"80331 München":               {"80331 München", "", ""},
 		"":                            {"", "", ""},
 		", ":                          {"", "", ""},
 	} {
@@ -48,6 +61,60 @@ func TestSplitAddress(t *testing.T) {
 	}
 }
 
+func TestPostalCode(t *testing.T) {
+	for in, want := range map[string]string{
+		"02134": "02134", "02134-1234": "02134-1234", "02134-": "02134", "021341234": "02134-1234", "02134 1234": "02134-1234", "02134 - 1234": "02134-1234",
+		"02134\u20111234": "02134-1234", "02134\u20131234": "02134-1234", "02134\u22121234": "02134-1234", "０２１３４": "02134", "０２１３４－１２３４": "02134-1234", "٠٢١٣٤": "02134",
+		"MA 02134": "02134", "MA, 02134": "02134", "ma 02134-1234": "02134-1234", "Massachusetts 02134": "02134", "Boston, MA 02134": "02134", "MA02134": "02134", "PR 00901": "00901",
+		"02134 USA": "02134", "02134, US": "02134", "02134-1234 United States": "02134-1234", "MA 02134 USA": "02134", "US-02134": "02134", "Zip: 02134": "02134", "ZIP Code 02134": "02134",
+		", 02134,": "02134", "MA\u00a002134": "02134",
+		"": "", "2134": "", "021341": "", "0213412": "", "02134123": "", "0213412345": "", "02134-123": "", "02134-12345": "", "02134--1234": "", "02134 12": "", "BP 12345": "", "P.O. Box 12345": "", "Box 12345": "",
+		"Suite 12345": "", "12345 Main St": "", "0213４١": "", "D-80331": "", "SW1A 2AA": "", "ZZ 02134": "", "02134 02135": "", "a": "", "MA": "", "12-345": "", "123-45-6789": "", "(02134)": "",
+	} {
+		if got := PostalCode(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestSplitLine: a line is split where that is sure.
+func TestSplitLine(t *testing.T) {
+	for in, want := range map[string]string{
+		"12 Elm St, Springfield, IL 62701": "12 Elm St|Springfield|IL|62701", "12 Elm St, Ste 4, Springfield, IL 62701-1234, USA": "12 Elm St, Ste 4|Springfield|IL|62701-1234",
+		"12 Elm St, Springfield IL 62701": "12 Elm St|Springfield|IL|62701", "Weight House, Reno, NV": "Weight House|Reno|NV|", "Springfield, IL": "|Springfield|IL|", "1 Calle Sol, San Juan, PR 00901": "1 Calle Sol|San Juan|PR|00901",
+		"12 Elm St": "12 Elm St|||", "12 N. Elm Street NW, Suite 4": "12 N. Elm Street NW, Suite 4|||", "12 Broadway": "12 Broadway|||", "Corner of Main and Fifth": "Corner of Main and Fifth|||",
+		"Hauptstr. 5, 80331 München": "", "Hauptstr. 5 80331 München": "", "Hauptstr. 5": "", "Hauptstr. 5, 80331 München, DE": "", "80331 München": "", "Marktplatz, 80331 München": "", "1010 Wien": "",
+		"Via Roma 5, 00184 Roma RM": "", "Via Roma 5, 20121 Milano MI": "", "12 rue de la Paix, 75002 Paris": "", "12 rue de la Paix 75002 Paris": "", "Calle Mayor 5, 28013 Madrid": "", "5 Main Rd, Sydney NSW 2000": "",
+		"10 Downing Street, London SW1A 2AA": "", "12 Elm St, Springfield": "", "123 Main St Springfield IL 62701": "", "Hauptstr. 5 80331": "", "12 Elm St, Springfield, ZZ 62701": "", "By appointment only": "", "": "",
+		"12 Elm St, Springfield, IL 0213412345": "",
+	} {
+		street, city, state, zip, ok := SplitLine(in, "US")
+		got := strings.Join([]string{street, city, state, zip}, "|")
+		if ok != (want != "") || ok && got != want || !ok && got != "|||" {
+			t.Errorf("%q: got %q, %t, want %q", in, got, ok, want)
+		}
+		if _, _, _, _, ok = SplitLine(in, "DE"); ok {
+			t.Errorf("%q: split in Germany", in)
+		}
+	}
+}
+
+func FuzzSplitLine(f *testing.F) {
+	for _, s := range []string{"12 Elm St, Springfield, IL 62701", "Hauptstr. 5, 80331 München", "Boston, MA 02134 - 1234 USA", "٠٢١٣٤", "MA02134", "corner ", "\xff 02134", ", , ,", "1 st"} {
+		f.Add(s)
+	}
+	zip := regexp.MustCompile(`^(\d{5}(-\d{4})?)?$`)
+	f.Fuzz(func(t *testing.T, s string) {
+		street, city, state, code, ok := SplitLine(s, "US")
+		if !ok && street+city+state+code != "" || ok && street+city+state+code == "" || !zip.MatchString(code) {
+			t.Errorf("SplitLine(%q) = %q, %q, %q, %q, %t", s, street, city, state, code, ok)
+		}
+		if code = PostalCode(s); !zip.MatchString(code) || PostalCode(code) != code {
+			t.Errorf("PostalCode(%q) = %q", s, code)
+		}
+	})
+}
+
 func TestValues(t *testing.T) {
 	t.Run("FirstInt", func(t *testing.T) {
 		for in, want := range map[string]int{
@@ -62,7 +129,7 @@ func TestValues(t *testing.T) {
 	t.Run("Rating", func(t *testing.T) {
 		for in, want := range map[string]float64{
 			"result-rating four half ": 4.5, "result-rating five": 5, "result-rating half": 0.5, "result-rating": 0, "": 0, "4.5": 4.5,
-			"4.4": 4.5, "6": 0, "-1": 0, "NaN": 0, "Inf": 0, "five five": 0, "0": 0,
+			"4.4": 4.4, "6": 0, "-1": 0, "NaN": 0, "Inf": 0, "five five": 0, "0": 0,
 		} {
 			if got := Rating(in); got != want {
 				t.Errorf("%q: got %v, want %v", in, got, want)

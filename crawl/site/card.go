@@ -107,13 +107,15 @@ type setter func(c *cardReader, l *yp.Listing, rules field)
 
 // setters are those of the fields that take more than what setterOf does.
 var setters = map[string]setter{
-	"profile_url": func(c *cardReader, l *yp.Listing, f field) { l.ProfileURL = c.profile(f.first(c)) },
-	"phone":       func(c *cardReader, l *yp.Listing, f field) { setPhone(l, f.first(c)) },
-	"website":     func(c *cardReader, l *yp.Listing, f field) { c.website(l, f.first(c)) },
-	"price_range": func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = yp.PriceRange(f.first(c)) },
-	"snippet":     func(c *cardReader, l *yp.Listing, f field) { l.Snippet = keep(c.src.snippet(f.first(c)), maxSnippet) },
-	"image_url":   func(c *cardReader, l *yp.Listing, f field) { l.ImageURL = c.image(f) },
-	"claimed":     func(c *cardReader, l *yp.Listing, f field) { l.Claimed = c.src.claimed(f.first(c)) },
+	"profile_url":  func(c *cardReader, l *yp.Listing, f field) { l.ProfileURL = c.profile(f.first(c)) },
+	"phone":        func(c *cardReader, l *yp.Listing, f field) { setPhone(l, f.first(c), c.src.country) },
+	"website":      func(c *cardReader, l *yp.Listing, f field) { c.website(l, f.first(c)) },
+	"price_range":  func(c *cardReader, l *yp.Listing, f field) { l.PriceRange = yp.PriceRange(f.first(c)) },
+	"snippet":      func(c *cardReader, l *yp.Listing, f field) { l.Snippet = keep(c.src.snippet(f.first(c)), maxSnippet) },
+	"image_url":    func(c *cardReader, l *yp.Listing, f field) { l.ImageURL = c.image(f) },
+	"rating":       func(c *cardReader, l *yp.Listing, f field) { l.Rating = c.rating(f) },
+	"review_count": func(c *cardReader, l *yp.Listing, f field) { l.ReviewCount, _, _ = yp.Count(f.first(c)) },
+	"claimed":      func(c *cardReader, l *yp.Listing, f field) { l.Claimed = c.src.claimed(f.first(c)) },
 }
 
 // setterOf returns what reads a field: its own, or that of all fields of its type.
@@ -127,8 +129,6 @@ func setterOf(to *yp.ListingField) setter {
 			*v = keep(f.first(c), maxLine)
 		case *int:
 			*v, _ = yp.FirstInt(f.first(c))
-		case *float64:
-			*v = yp.Rating(f.first(c))
 		case *[]string:
 			*v = clones(f.all(c, maxCategories))
 		}
@@ -152,9 +152,9 @@ func (c *cardReader) profile(href string) string {
 	return u
 }
 
-// setPhone keeps a phone number, see yp.ShownPhone.
-func setPhone(l *yp.Listing, text string) {
-	shown, e164 := yp.ShownPhone(text)
+// setPhone keeps a phone number of a country, see yp.ShownPhone.
+func setPhone(l *yp.Listing, text, country string) {
+	shown, e164 := yp.ShownPhone(text, country)
 	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
 }
 
@@ -169,6 +169,16 @@ func (c *cardReader) website(l *yp.Listing, ref string) {
 		return
 	}
 	l.WebsiteURL, l.Website, l.Domain = linked, w.URL, w.Domain
+}
+
+// rating returns the rating, by the scale of the rule that yields it.
+func (c *cardReader) rating(f field) float64 {
+	for i := range f {
+		if text := f[i : i+1].first(c); text != "" {
+			return yp.RatingOf(text, f[i].scale)
+		}
+	}
+	return 0
 }
 
 // image returns the first image that is none of the site's stand-ins.
@@ -222,7 +232,7 @@ func clones(list []string) []string {
 
 // place reads where the business is. Sites write it as street and locality, as
 // separate parts, or in one line; "Serving the Austin Area" is a service area
-// and no address.
+// and no address. A line that can't be split surely is kept as it is, and so is one whose street has no number.
 func (c *cardReader) place(l *yp.Listing) {
 	f := &c.src.fields
 	street := c.part(f.street)
@@ -242,8 +252,9 @@ func (c *cardReader) place(l *yp.Listing) {
 			l.ServiceArea = keep(line, maxLine)
 			return
 		}
-		if street, city, state, zip = yp.SplitAddress(line); !numbered(street) {
-			street = ""
+		split := false
+		if street, city, state, zip, split = c.src.splitLine(line, state); !split && yp.IsAddress(line) {
+			l.Address = keep(line, maxLine)
 		}
 	}
 	if c.src.serviceArea(street) {
@@ -291,6 +302,19 @@ func hasText(n *html.Node) bool {
 		}
 	}
 	return false
+}
+
+// splitLine splits an address in one line, see yp.SplitLine; state is what the page says beside it. ok is false
+// where a part of it is missing.
+func (s *Source) splitLine(line, stated string) (street, city, state, zip string, ok bool) {
+	street, city, state, zip, ok = yp.SplitLine(line, s.country)
+	if !ok {
+		return "", "", stated, "", false
+	}
+	if street != "" && !numbered(street) {
+		return "", city, state, zip, false
+	}
+	return street, city, state, zip, true
 }
 
 func (s *Source) serviceArea(text string) bool {

@@ -107,7 +107,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	}
 	if len(list) > 0 {
 		p.Listings = list
-		fillFromJSONLD(list, scripts, w.card.at)
+		s.fillFromJSONLD(list, scripts, w.card.at)
 	}
 }
 

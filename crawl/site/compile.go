@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -36,6 +37,10 @@ func (c *compiled) compile(f *faults) *url.URL {
 		f.add("name", fmt.Errorf("name %q: want lower-case letters, digits, - and _", d.Name))
 	}
 	base := compileBase(d.BaseURL, f)
+	var err error
+	c.country, err = yp.ParseCountry(d.Country)
+	f.add("country", err)
+	f.add("structured.scale", checkScale(d.Structured.Scale))
 	c.delay = length("delay", d.Delay, "2s or 500ms", defaultDelay, 0, f)
 	c.timeout = length("request_timeout", d.RequestTimeout, "30s", 0, time.Millisecond, f)
 	c.detailsEvery = length("detail.every", d.Detail.Every, "30d or 12h", 0, time.Minute, f)
@@ -220,12 +225,17 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
 	address := slices.Contains(addressFields, at[strings.LastIndexByte(at, '.')+1:])
 	for i, d := range list {
-		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own}
+		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own, scale: cmp.Or(d.Scale, 5)}
+		r.count = slices.Contains(countFields, at)
 		r.address, r.link = address && r.attr != "", r.attr == "href" || r.attr == "src"
 		var err error
 		switch {
 		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
 			err = errNoRule
+		case d.Scale != 0 && at != "fields.rating":
+			err = errors.New("scale: only a rule of the field rating has one")
+		case checkScale(d.Scale) != nil:
+			err = checkScale(d.Scale)
 		case d.Match != "":
 			if r.match, err = regexp.Compile(d.Match); err != nil {
 				err = fmt.Errorf("match: %w", err)
@@ -243,10 +253,21 @@ func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field
 	return out
 }
 
+// countFields are those whose texts are read as counts.
+var countFields = []string{"total", "shown", "fields.review_count"}
+
+// checkScale says what is wrong with the end of a scale of ratings; 0 = the definition names none.
+func checkScale(best float64) error {
+	if best == 0 || best >= 1 && best <= 1000 {
+		return nil
+	}
+	return fmt.Errorf("scale %v: want the best rating that the site gives, such as 10", best)
+}
+
 // fieldNames are the names that a definition may use: those of yp.ListingFields that say
-// so, and the two that are split into others.
+// so, and one that is split into others.
 var fieldNames = func() []string {
-	names := []string{"locality", "address"}
+	names := []string{"locality"}
 	for i := range yp.ListingFields {
 		if f := &yp.ListingFields[i]; f.Is(yp.Defined) {
 			names = append(names, f.Name)

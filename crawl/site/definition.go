@@ -14,6 +14,7 @@ type definition struct {
 	Extends        string             `yaml:"extends"`
 	Name           string             `yaml:"name"`
 	BaseURL        string             `yaml:"base_url"`
+	Country        string             `yaml:"country"`
 	Delay          string             `yaml:"delay"`
 	RequestTimeout string             `yaml:"request_timeout"`
 	PageCap        int                `yaml:"page_cap"`
@@ -92,11 +93,12 @@ type rulesDef struct {
 
 // ruleDef is a rule: a selector alone, or a mapping.
 type ruleDef struct {
-	CSS   string `yaml:"css"`
-	Attr  string `yaml:"attr"`
-	JSON  string `yaml:"json"`
-	Match string `yaml:"match"`
-	Own   bool   `yaml:"own_text"`
+	CSS   string  `yaml:"css"`
+	Attr  string  `yaml:"attr"`
+	JSON  string  `yaml:"json"`
+	Match string  `yaml:"match"`
+	Own   bool    `yaml:"own_text"`
+	Scale float64 `yaml:"scale"`
 }
 
 // UnmarshalYAML reads a rule in either form.

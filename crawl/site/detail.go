@@ -199,7 +199,8 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 		r.otherID = id
 	}
 	r.Name = keep(d.fields["name"].first(&r.page), yp.MaxName)
-	r.ld = r.pick(structured.ReadScripts(scripts))
+	reader := structured.Reader{Country: s.country}
+	r.ld = r.pick(reader.Scripts(scripts))
 	if r.Name == "" && r.marked {
 		r.Name = keep(r.ld.Name, yp.MaxName)
 	}

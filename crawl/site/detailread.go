@@ -46,7 +46,7 @@ func (r *detailReader) contacts() {
 	}
 	var l yp.Listing
 	setsPhone := func(s string) bool {
-		setPhone(&l, strings.TrimPrefix(s, "tel:"))
+		setPhone(&l, strings.TrimPrefix(s, "tel:"), r.src.country)
 		return l.Phone != ""
 	}
 	if !f["phone"].each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {

@@ -23,6 +23,8 @@ type rule struct {
 	json  string
 	own   bool
 	match *regexp.Regexp
+	scale float64 // where ratings end that name no scale
+	count bool    // what it yields is read as a count
 
 	address bool // what the attribute holds is kept as an address, and stays as it stands
 	link    bool // the attribute is one that holds addresses
@@ -119,11 +121,15 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 	if r.match == nil || s == "" {
 		return s
 	}
-	m := r.match.FindStringSubmatch(s)
-	if m == nil {
+	m := r.match.FindStringSubmatchIndex(s)
+	if m == nil || m[len(m)-1] < 0 {
 		return ""
 	}
-	return strings.TrimSpace(m[len(m)-1])
+	part, behind := s[m[len(m)-2]:m[len(m)-1]], s[m[len(m)-1]:]
+	if r.count {
+		part = yp.WholeCount(part, behind)
+	}
+	return strings.TrimSpace(part)
 }
 
 // clean makes a text fit to keep. A line break in an attribute that holds an address is no blank.

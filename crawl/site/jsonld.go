@@ -11,8 +11,9 @@ import (
 
 // fillFromJSONLD gives listings what their cards lack and the page's JSON-LD
 // has. The two are matched by the path of the profile URL.
-func fillFromJSONLD(list []yp.Listing, scripts []string, at *pageLinks) {
-	all := structured.ReadScripts(scripts)
+func (s *Source) fillFromJSONLD(list []yp.Listing, scripts []string, at *pageLinks) {
+	reader := structured.Reader{Country: s.country}
+	all := reader.Scripts(scripts)
 	byPath := make(map[string]*structured.Business, len(all))
 	for i := range all {
 		switch path := at.path(all[i].URL); {
@@ -44,12 +45,16 @@ func urlPath(u string) string {
 }
 
 // fillFrom gives a listing what its card lacks and a business has; hours are the business's. An address is taken when
-// the card has none, or only the same city: half of one from here and half from there would be nobody's.
+// the card has none, or only the same city: half of one from here and half from there would be nobody's. One in parts
+// replaces a line that could not be split.
 func fillFrom(l *yp.Listing, b *structured.Business) {
 	var said yp.Listing
 	setFields(&said, b)
 	if l.Street == "" && l.PostalCode == "" && l.ServiceArea == "" && (l.City == "" || strings.EqualFold(said.City, l.City)) {
 		l.Street, l.City, l.State, l.PostalCode = said.Street, cmp.Or(l.City, said.City), cmp.Or(l.State, said.State), said.PostalCode
+		if l.Address = cmp.Or(l.Address, said.Address); l.Street != "" {
+			l.Address = ""
+		}
 	}
 	setAddress(&said, structured.Address{})
 	if l.Phone != "" { // also one that nobody can dial

@@ -68,7 +68,8 @@ func TestFillFrom(t *testing.T) {
 	card := func(change func(*yp.Listing)) yp.Listing {
 		l := []yp.Listing{{ProfileURL: "https://example.com/mip/a-1"}}
 		change(&l[0])
-		fillFromJSONLD(l, said, builtin(t, "yellowpages").linksAt(urlOf(t, "https://example.com/austin-tx/plumbers")))
+		s := builtin(t, "yellowpages")
+		s.fillFromJSONLD(l, said, s.linksAt(urlOf(t, "https://example.com/austin-tx/plumbers")))
 		return l[0]
 	}
 	empty := card(func(*yp.Listing) {})

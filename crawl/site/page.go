@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unsafe"
@@ -372,13 +371,10 @@ func (s *Source) listPage(u *url.URL) (list string, page int) {
 // gone reports whether a status says that there is no such page.
 func gone(status int) bool { return status == http.StatusNotFound || status == http.StatusGone }
 
-// grouped is a number in groups of three, apart by dots or blanks.
-var grouped = regexp.MustCompile(`^\d{1,3}(?:[. \x{a0}\x{202f}]\d{3})+$`)
-
-// total reads a number of listings: as yp.FirstInt does, and "1.108" and "1 108" are 1108.
+// total reads a number of listings, see yp.Count. One that only says about how many there are is none: it proves nothing.
 func total(s string) (n int, ok bool) {
-	if s = strings.TrimSpace(s); grouped.MatchString(s) {
-		s = strings.NewReplacer(".", "", " ", "", "\u00a0", "", "\u202f", "").Replace(s)
+	if n, exact, ok := yp.Count(s); ok && exact {
+		return n, true
 	}
-	return yp.FirstInt(s)
+	return 0, false
 }

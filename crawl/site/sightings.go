@@ -40,7 +40,7 @@ type sighting struct {
 // first 1,000 are left out.
 func (r *businessReader) read(scripts []string) (leftOut int) {
 	d := r.src.def
-	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea}
+	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea, Country: r.src.country, Best: d.Structured.Scale}
 	leftOut = r.take(&reader, scripts)
 	if len(r.found) == 0 && !r.ownPage { // the list may stand in noscript
 		reader.Noscript = true
@@ -91,7 +91,7 @@ func setFields(l *yp.Listing, b *structured.Business) {
 }
 
 func setAddress(l *yp.Listing, a structured.Address) {
-	l.Street, l.City, l.ServiceArea = keep(a.Street, maxLine), keep(a.City, maxLine), keep(a.Area, maxLine)
+	l.Street, l.City, l.Address, l.ServiceArea = keep(a.Street, maxLine), keep(a.City, maxLine), keep(a.Line, maxLine), keep(a.Area, maxLine)
 	l.State, l.PostalCode = strings.Clone(a.State), strings.Clone(a.PostalCode)
 }
 
@@ -312,13 +312,18 @@ func (m *merger) is(key string, s *sighting) bool {
 }
 
 // fillListing gives a listing what it lacks and another has. An address is
-// taken whole or not at all; so are a phone and a website with their other forms.
+// taken whole or not at all, and one in parts replaces a line that could not be split; so are a phone and a website with their other forms.
 func fillListing(l, from *yp.Listing) {
 	if l.Phone == "" || l.PhoneE164 == "" && from.PhoneE164 != "" {
 		l.Phone, l.PhoneE164 = from.Phone, from.PhoneE164
 	}
 	if l.Street == "" && l.PostalCode == "" && (l.City == "" || from.Street != "") && from.City+from.Street+from.PostalCode != "" {
 		l.Street, l.City, l.State, l.PostalCode = from.Street, from.City, from.State, from.PostalCode
+	}
+	if l.Street != "" {
+		l.Address = ""
+	} else if l.City == "" && l.PostalCode == "" {
+		l.Address = cmp.Or(l.Address, from.Address)
 	}
 	if l.WebsiteURL == "" {
 		l.WebsiteURL, l.Website, l.Domain = from.WebsiteURL, from.Website, from.Domain
@@ -333,7 +338,7 @@ func fillListing(l, from *yp.Listing) {
 // wholes are the fields that are not filled by themselves: the id and the own page are the
 // merger's.
 var wholes = []string{
-	"id", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "website_url", "website", "domain", "sponsored",
+	"id", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "address", "website_url", "website", "domain", "sponsored",
 }
 
 // listings puts the businesses on the page. An id that two of them have is

@@ -64,6 +64,8 @@ type compiled struct {
 	def  *definition
 	yaml []byte
 
+	country string // see yp.ParseCountry
+
 	delay, timeout, detailsEvery time.Duration // what the definition says; 0 of the last two = nothing
 
 	target, search *template

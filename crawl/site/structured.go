@@ -20,6 +20,7 @@ import (
 //
 //	forms  forms to read, of jsonld and microdata; left out = all
 //	types  further schema.org types that are businesses
+//	scale  the best rating that the site gives, where its data does not say (bestRating); left out = 5
 //
 // The listings' own pages are read from theirs, too, unless the block detail
 // says how else. It may say where the id of such a page stands, ids: page (the
@@ -28,6 +29,7 @@ type structuredDef struct {
 	On    bool     `yaml:"-"`
 	Forms []string `yaml:"forms"`
 	Types []string `yaml:"types"`
+	Scale float64  `yaml:"scale"`
 }
 
 // UnmarshalYAML reads true, false or the mapping.

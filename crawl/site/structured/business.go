@@ -91,7 +91,7 @@ func (b *Business) Phone() (shown, e164 string) {
 				s = clean(plain)
 			}
 		}
-		switch number, dialled := yp.ShownPhone(s); {
+		switch number, dialled := yp.ShownPhone(s, b.country()); {
 		case dialled != "":
 			return number, dialled
 		case shown == "":
@@ -101,8 +101,9 @@ func (b *Business) Phone() (shown, e164 string) {
 	return shown, ""
 }
 
-// Address is where a business is, or which area it serves.
-type Address struct{ Street, City, State, PostalCode, Area string }
+// Address is where a business is, or which area it serves. Line is an address in one line that can't be split surely:
+// then the parts are not known.
+type Address struct{ Street, City, State, PostalCode, Line, Area string }
 
 func (a *Address) some() bool { return a.Street != "" || a.City != "" || a.PostalCode != "" }
 
@@ -116,28 +117,38 @@ func (b *Business) Address() (a Address) {
 			all = append(all, g.values(v.item, "address")...)
 		}
 	}
-	state := ""                                           // may stand alone
+	state, raw := "", ""                                  // the first may stand alone
 	for _, v := range append(all, value{item: &b.item}) { // itself: the parts may stand in it
 		if v.item != nil {
 			a = g.addressOf(v.item, a.Area)
 			state = cmp.Or(state, a.State)
 		}
 		if line := g.textOf(v); !a.some() && v.item != &b.item {
-			if slices.ContainsFunc(b.reader.Areas, func(area string) bool {
-				return len(line) >= len(area) && strings.EqualFold(line[:len(area)], area)
-			}) {
-				a.Area = line
-			} else {
-				a.Street, a.City, a.State, a.PostalCode = yp.SplitAddress(withoutCountry(line))
+			var split bool
+			switch a.Street, a.City, a.State, a.PostalCode, split = yp.SplitLine(yp.WithoutCountry(line), b.country()); {
+			case b.isArea(line):
+				a = Address{Area: line}
+			case !split && raw == "" && yp.IsAddress(line):
+				raw = line
 			}
 		}
 		if a.some() {
 			return a
 		}
 	}
-	a.State = cmp.Or(a.State, state)
+	if a.State = cmp.Or(a.State, state); raw != "" {
+		a.Line = raw
+		return a
+	}
 	a.Area = cmp.Or(a.Area, g.text(&b.item, "areaServed", "serviceArea"))
 	return a
+}
+
+// isArea reports whether a text names the area that is served.
+func (b *Business) isArea(line string) bool {
+	return slices.ContainsFunc(b.reader.Areas, func(area string) bool {
+		return len(line) >= len(area) && strings.EqualFold(line[:len(area)], area)
+	})
 }
 
 // addressOf reads an address in parts.
@@ -148,7 +159,7 @@ func (g *graph) addressOf(it *item, area string) Address {
 			street = append(street, s)
 		}
 	}
-	city, state, zip := yp.SplitLocality(withoutCountry(g.text(it, "addressLocality")))
+	city, state, zip := yp.SplitLocality(yp.WithoutCountry(g.text(it, "addressLocality")))
 	region := yp.StateCode(yp.TrimPlace(strings.TrimPrefix(g.text(it, "addressRegion"), "US-")))
 	return Address{
 		Street: yp.TrimPlace(strings.Join(street, ", ")), City: city, State: cmp.Or(region, state),
@@ -156,50 +167,52 @@ func (g *graph) addressOf(it *item, area string) Address {
 	}
 }
 
-// countries end addresses that are written in one line.
-var countries = [...]string{"United States of America", "United States", "U.S.A.", "USA", "U.S.", "US", "Canada"}
-
-func withoutCountry(s string) string {
-	s = yp.TrimPlace(s)
-	for _, c := range countries {
-		rest := len(s) - len(c)
-		if rest > 1 && strings.EqualFold(s[rest:], c) && (s[rest-1] == ' ' || s[rest-1] == ',') {
-			return yp.TrimPlace(s[:rest])
-		}
-	}
-	return s
-}
-
 // Rating returns aggregateRating, from 0.5 to 5 by the scale that it names, and the number of reviews.
 func (b *Business) Rating() (rating float64, reviews int) {
 	g := b.graph
 	all := g.values(&b.item, "aggregateRating", "starRating")
 	if len(all) == 0 {
-		reviews, _ = yp.FirstInt(g.text(&b.item, "reviewCount"))
+		reviews, _, _ = yp.Count(g.text(&b.item, "reviewCount"))
 		return 0, reviews
 	}
 	for _, v := range all {
-		if r, n := g.ratingOf(v); r > 0 || n > 0 {
+		if r, n := b.ratingOf(v); r > 0 || n > 0 {
 			return r, n
 		}
 	}
 	return 0, 0
 }
 
-func (g *graph) ratingOf(v value) (rating float64, reviews int) {
-	it := v.item
-	if it == nil {
-		return yp.Rating(plainText(v.text)), 0
+func (b *Business) ratingOf(v value) (rating float64, reviews int) {
+	g, it, best := b.graph, v.item, 5.0
+	if b.reader != nil {
+		best = cmp.Or(b.reader.Best, best)
 	}
-	reviews, _ = yp.FirstInt(g.text(it, "reviewCount", "ratingCount"))
-	n, err := strconv.ParseFloat(strings.Replace(g.text(it, "ratingValue"), ",", ".", 1), 64)
-	if err != nil {
+	if it == nil {
+		return yp.RatingOf(plainText(v.text), best), 0
+	}
+	reviews, _, _ = yp.Count(g.text(it, "reviewCount", "ratingCount"))
+	said := yp.ReadRating(g.text(it, "ratingValue"))
+	if text := g.text(it, "bestRating"); text != "" {
+		best = yp.ReadRating(text).Value // 0 where it can't be read
+	}
+	if said.Best > 0 {
+		best = said.Best
+	}
+	if !scaleUp(g.text(it, "worstRating"), said.Value, best) {
 		return 0, reviews
 	}
-	if best, err := strconv.ParseFloat(g.text(it, "bestRating"), 64); err == nil && best > 0 && best <= 100 {
-		n *= 5 / best
+	return yp.Stars(said.Value, best), reviews
+}
+
+// scaleUp reports whether a scale begins at nothing or at a value up to the rating, and ends above it. On one that
+// begins below nothing, or whose best is the least, such as that of school marks, a rating is no share of the best.
+func scaleUp(worstText string, value, best float64) bool {
+	if worstText == "" {
+		return true
 	}
-	return yp.Stars(n), reviews
+	worst, err := strconv.ParseFloat(strings.Replace(worstText, ",", ".", 1), 64)
+	return err == nil && 0 <= worst && worst < best && worst <= value
 }
 
 // Hours returns openingHours as they stand, and each openingHoursSpecification written so, but for those for some

@@ -48,6 +48,9 @@ type Reader struct {
 	Areas []string // how a text begins, in any letter case, that tells the area which is served instead of an address
 
 	Noscript bool // microdata in noscript counts, too
+
+	Country string  // of the source, see yp.E164; "" = yp.DefaultCountry
+	Best    float64 // the end of the scale of ratings that name none; 0 = 5 (https://schema.org/bestRating)
 }
 
 // Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
@@ -89,10 +92,22 @@ func (r *Reader) Read(doc *html.Node, scripts []string) (found []Business, leftO
 }
 
 // ReadScripts returns the businesses of JSON-LD scripts.
-func ReadScripts(scripts []string) []Business {
-	r := Reader{Forms: []string{JSONLD}}
-	found, _ := r.Read(nil, scripts)
+func ReadScripts(scripts []string) []Business { return (&Reader{}).Scripts(scripts) }
+
+// Scripts returns the businesses of JSON-LD scripts.
+func (r *Reader) Scripts(scripts []string) []Business {
+	only := *r
+	only.Forms = []string{JSONLD}
+	found, _ := only.Read(nil, scripts)
 	return found
+}
+
+// country returns where the numbers and addresses of a page are.
+func (b *Business) country() string {
+	if b.reader == nil {
+		return yp.DefaultCountry
+	}
+	return cmp.Or(b.reader.Country, yp.DefaultCountry)
 }
 
 // Merge gives a business the properties that it lacks and another one of the same page has. One that says much
