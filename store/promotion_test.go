@@ -84,6 +84,17 @@ func TestPromotionLog(t *testing.T) {
 	w.is(t, `SELECT field, old, new FROM listing_changes`, "name|Acme|Acme Plumbing", "rating|4|4.5")
 }
 
+// TestRatingKept: a rating is kept with its decimals, and another one is a change like any other. So is an address in one line.
+func TestRatingKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for crawl, rating := range []float64{4.5, 4.7, 4.73, 4.73} {
+		mustSave(t, w, 1, 1, int64(crawl+1), yp.Listing{ID: "a", Name: "Acme", Rating: rating, Address: "Hauptstr. 5, 80331 München"})
+	}
+	w.is(t, `SELECT rating, address FROM listings`, "4.73|Hauptstr. 5, 80331 München")
+	w.is(t, `SELECT field, old, new FROM listing_changes ORDER BY new`, "rating|4.5|4.7", "rating|4.7|4.73")
+}
+
 // TestCompleted: what other markup shows more is no change; what the same target did not
 // show before is one.
 func TestCompleted(t *testing.T) {

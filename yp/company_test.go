@@ -47,6 +47,7 @@ func TestCompanyKeys(t *testing.T) {
 		want   []string
 	}{
 		{"All", func(*Listing) {}, []string{web, tel, adr}},
+		{"OtherCountry", func(l *Listing) { l.PhoneE164 = "+4930123456" }, []string{web, "tel:+4930123456|acme plumbing", adr}},
 		{"NoWebsite", func(l *Listing) { l.Website = "" }, []string{tel, adr}},
 		{"SharedHost", func(l *Listing) { l.Website = "https://facebook.com/acme" }, []string{tel, adr}},
 		{"BuilderHost", func(l *Listing) { l.Website = "https://acme.wixsite.com" }, []string{"web:acme.wixsite.com", tel, adr}},
