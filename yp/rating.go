@@ -46,8 +46,10 @@ const leastRating = 0.5
 // of reviews; with its scale ("9.2/10", "4.7 out of 5", "92%"); or the words of a class, "result-rating four half".
 // A number before anything else is no rating: of "4 reviews" nobody knows what it counts.
 func ReadRating(s string) (r RatingText) {
-	if v, err := strconv.ParseFloat(s, 64); err == nil {
-		return RatingText{Value: v}
+	if s != "" && isDigit(s[len(s)-1]) {
+		if v, err := strconv.ParseFloat(s, 64); err == nil {
+			return RatingText{Value: v}
+		}
 	}
 	s, ok := plain(s)
 	at := wordOfDigits(s)
