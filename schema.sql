@@ -79,7 +79,7 @@
 --   health               active, degraded, paused, failed or disabled
 --   heartbeat_at         when the worker or run last said that it lives
 --   host                 name of the machine, or of the web server
---   hours                opening hours, a list of "Mo 9:00-17:00"
+--   hours                opening hours, a list of "Mo 09:00-17:00"; days that are closed are left out, [] = always closed
 --   id                   number of the row; never given again
 --   identity             set of headers that was sent; NULL = the honest one
 --   image_url            address of the listing's picture

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -237,6 +238,6 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	defer res.Release()
 	p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
-	page, err := src.WithCharset(res.Charset).ParsePage(slices.Clone(res.Body), res.URL, res.Status)
+	page, err := src.WithCharset(res.Charset).On(time.Now()).ParsePage(slices.Clone(res.Body), res.URL, res.Status)
 	return src, page, err
 }

@@ -171,7 +171,7 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 		read = (*site.Source).ParsePage
 	}
 	leave := w.shared.parsing.enter(len(resp.Body))
-	page, err := parse(w.cfg.Source, read, resp)
+	page, err := parse(w.cfg.Source.On(w.cfg.Keeper.DB().Now()), read, resp)
 	leave()
 	if err != nil {
 		return nil, err

@@ -113,6 +113,6 @@ func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site
 	if p.Kind == yp.KindDetail {
 		parser = detailParser(p.Listing)
 	}
-	page, err := parse(src, parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
+	page, err := parse(src.On(p.FetchedAt), parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
 	return src, page, err
 }

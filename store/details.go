@@ -43,7 +43,7 @@ func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) (rows int64, err
 	if err := tx.Get(beforeDetail, []any{listing}, &email, &hours, &readBefore); err != nil {
 		return 0, fmt.Errorf("look for details: %w", err)
 	}
-	now, _ := list(d.Hours).(string)
+	now, _ := said(d.Hours).(string)
 	for _, c := range []FieldChange{changeOf("email", email, d.Email), changeOf("hours", hours, now)} {
 		switch {
 		case *c.New == "" || c.Old != nil && *c.Old == *c.New:
@@ -64,7 +64,7 @@ func SaveDetail(tx *Tx, at PageOf, listing int64, d *yp.Detail) (rows int64, err
 		query = detailAgain
 	}
 	rows, err = tx.Changed(query, listing, at.seen(tx), Text(d.Email), Text(d.Phone), Text(d.PhoneE164), Text(d.WebsiteURL), Text(d.Website), Text(d.Domain),
-		list(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
+		said(d.Hours), lat, lon, list(d.Payment), list(d.Social), list(d.Services), list(d.Languages), list(d.Neighborhoods), list(d.AKA),
 		count(d.Founded), count(d.Years), Text(d.About))
 	if err == nil && rows > 0 {
 		var known []string
@@ -123,10 +123,10 @@ func complete(tx *Tx, row int64, d *yp.Detail) (fields []string, err error) {
 		add.YearsInBusiness = d.Years
 		fields = append(fields, "years_in_business")
 	}
-	if len(fields) == 0 && len(add.Hours) == 0 {
+	if len(fields) == 0 && add.Hours == nil {
 		return nil, nil
 	}
-	err = tx.Run(completeListing, Text(add.Phone), Text(add.PhoneE164), Text(add.WebsiteURL), Text(add.Website), Text(add.Domain), list(add.Hours),
+	err = tx.Run(completeListing, Text(add.Phone), Text(add.PhoneE164), Text(add.WebsiteURL), Text(add.Website), Text(add.Domain), said(add.Hours),
 		count(add.YearsInBusiness), row)
 	if err != nil || add.PhoneE164 == "" && add.Website == "" {
 		return fields, err

@@ -146,6 +146,14 @@ func list(items []string) any {
 	return JSON(items)
 }
 
+// said binds a list of which an empty one says something: NULL is nil alone.
+func said(items []string) any {
+	if items == nil {
+		return nil
+	}
+	return JSON(items)
+}
+
 func count(n int) any {
 	if n <= 0 {
 		return nil

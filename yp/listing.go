@@ -35,7 +35,7 @@ type Listing struct {
 	PriceRange      string   `json:"price_range,omitempty"`       // "$" to "$$$$"
 	Snippet         string   `json:"snippet,omitempty"`           //
 	ImageURL        string   `json:"image_url,omitempty"`         // absolute
-	Hours           []string `json:"hours,omitempty"`             // schema.org forms: "Mo-Th 11:00-21:30"
+	Hours           []string `json:"hours,omitzero"`              // schema.org forms: "Mo-Th 11:00-21:30"; closed days are left out: empty, not nil = always closed
 	Claimed         *bool    `json:"claimed,omitempty"`           // nil = the page does not say
 	Sponsored       bool     `json:"sponsored,omitempty"`         // an ad, not an organic result
 	Address         string   `json:"address,omitempty"`           // in one line, where it could not be split surely, see SplitLine
@@ -67,7 +67,7 @@ var ListingFields = [...]ListingField{
 	{Name: "price_range", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.PriceRange }},
 	{Name: "snippet", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Snippet }},
 	{Name: "image_url", Uses: Defined | Watched, At: func(l *Listing) any { return &l.ImageURL }},
-	{Name: "hours", Uses: Counted | Watched, At: func(l *Listing) any { return &l.Hours }},
+	{Name: "hours", Uses: Counted | Watched | Emptied, At: func(l *Listing) any { return &l.Hours }},
 	{Name: "claimed", Uses: Defined | Counted, At: func(l *Listing) any { return &l.Claimed }},
 	{Name: "sponsored", Absent: Overrules, At: func(l *Listing) any { return &l.Sponsored }},
 	{Name: "address", Uses: Defined | Counted | Watched, At: func(l *Listing) any { return &l.Address }},
@@ -107,10 +107,16 @@ const (
 	Counted Use = 1 << iota // another value is a change of the listing
 	Watched                 // the layout alarm watches it: a page may say it or not
 	Defined                 // a definition says where on a card it stands
+	Emptied                 // of a list: an empty one says something, nil alone says nothing
 )
 
 // Is reports whether the field is used so.
 func (f *ListingField) Is(u Use) bool { return f.Uses&u != 0 }
+
+// said reports whether a list says something.
+func (f *ListingField) said(list []string) bool {
+	return len(list) > 0 || list != nil && f.Is(Emptied)
+}
 
 // ColumnName returns the field's column in the table listings, "" when it has none.
 func (f *ListingField) ColumnName() string {
@@ -147,7 +153,7 @@ func (f *ListingField) Value(l *Listing) any {
 			return *v
 		}
 	case *[]string:
-		if len(*v) > 0 {
+		if f.said(*v) {
 			return string(appendList(make([]byte, 0, 128), *v))
 		}
 	case *bool:
@@ -185,7 +191,7 @@ func (f *ListingField) Has(l *Listing) bool {
 	case *float64:
 		return *v > 0
 	case *[]string:
-		return len(*v) > 0
+		return f.said(*v)
 	case *bool:
 		return *v
 	case **bool:
@@ -206,6 +212,9 @@ func (f *ListingField) AppendKey(b []byte, l *Listing) []byte {
 	case *[]string:
 		for _, s := range *v {
 			b = append(append(b, s...), 1)
+		}
+		if len(*v) == 0 && f.said(*v) {
+			b = append(b, 2)
 		}
 	case *bool:
 		b = strconv.AppendBool(b, *v)
@@ -231,7 +240,7 @@ func (l *Listing) AppendJSON(b []byte) ([]byte, error) {
 	for i := range ListingFields {
 		f := &ListingFields[i]
 		at := f.At(l)
-		if f.Absent != Refused && omitted(at) {
+		if f.Absent != Refused && f.omitted(at) {
 			continue
 		}
 		if i > 0 {
@@ -264,8 +273,11 @@ func (l *Listing) AppendJSON(b []byte) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// appendList appends texts, of which there are some, as a JSON array.
+// appendList appends texts as a JSON array.
 func appendList(b []byte, texts []string) []byte {
+	if len(texts) == 0 {
+		b = append(b, '[')
+	}
 	for i, s := range texts {
 		b = AppendJSON(append(b, "[,"[min(i, 1)]), s)
 	}
@@ -273,7 +285,7 @@ func appendList(b []byte, texts []string) []byte {
 }
 
 // omitted reports whether JSON leaves a field out: unlike Has, what is below zero is there.
-func omitted(at any) bool {
+func (f *ListingField) omitted(at any) bool {
 	switch v := at.(type) {
 	case *string:
 		return *v == ""
@@ -282,7 +294,7 @@ func omitted(at any) bool {
 	case *float64:
 		return *v == 0
 	case *[]string:
-		return len(*v) == 0
+		return !f.said(*v)
 	case *bool:
 		return !*v
 	case **bool:
@@ -326,7 +338,7 @@ func Score(l *Listing) int {
 		{l.Website != "" || l.WebsiteURL != "", 15},
 		{len(l.Categories) > 0, 10},
 		{l.Rating > 0, 5},
-		{len(l.Hours) > 0, 5},
+		{l.Hours != nil, 5},
 		{l.YearsInBusiness > 0, 3},
 		{l.Snippet != "", 3},
 		{l.ImageURL != "", 2},

@@ -21,8 +21,11 @@ func TestListingFields(t *testing.T) {
 			t.Errorf("%s: At points elsewhere than to Listing.%s", f.Name, field.Name)
 		}
 		want := f.Name + ",omitempty"
-		if f.Absent == Refused {
+		switch {
+		case f.Absent == Refused:
 			want = f.Name
+		case f.Is(Emptied):
+			want = f.Name + ",omitzero"
 		}
 		if tag := field.Tag.Get("json"); tag != want {
 			t.Errorf("Listing.%s has the JSON tag %q, want %q", field.Name, tag, want)
@@ -92,6 +95,10 @@ func TestListingFieldValues(t *testing.T) {
 				t.Errorf("%+v: %s is %v", l, f.Name, f.Value(&l))
 			}
 		}
+	}
+	closed, hours := Listing{Hours: []string{}}, &ListingFields[ListingFieldAt("hours")]
+	if !hours.Has(&closed) || hours.Text(&closed) != "[]" || string(hours.AppendKey(nil, &closed)) == string(hours.AppendKey(nil, &none)) {
+		t.Errorf("a business that is always closed says %q of its hours", hours.Text(&closed))
 	}
 	if got := ListingFields[ListingFieldAt("categories")].Text(&some); !slices.Contains([]string{`["x & y","z"]`, `["x \u0026 y","z"]`}, got) {
 		t.Error(got)

@@ -106,7 +106,7 @@ type Detail struct {
 	WebsiteURL    string   `json:"website_url,omitempty"`   // as linked; never an address of the directory itself
 	Website       string   `json:"website,omitempty"`       // canonical, see CanonicalWebsite
 	Domain        string   `json:"domain,omitempty"`        // registered domain
-	Hours         []string `json:"hours,omitempty"`         // schema.org forms: "Mo-Th 11:00-21:30"; "Su" alone = closed or unknown
+	Hours         []string `json:"hours,omitzero"`          // schema.org forms: "Mo-Th 11:00-21:30"; closed days are left out: empty, not nil = always closed
 	Lat           float64  `json:"lat,omitempty"`           // degrees north; 0 with Lon 0 = unknown
 	Lon           float64  `json:"lon,omitempty"`           // degrees east
 	Payment       []string `json:"payment,omitempty"`       // "visa", "cash"; lower case, de-duplicated, order kept

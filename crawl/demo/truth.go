@@ -161,7 +161,7 @@ func (b *business) detail(base *url.URL) yp.Detail {
 	l := b.listing(base, viewOrganic)
 	det := yp.Detail{
 		ID: l.ID, Name: l.Name, Email: pr.Email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
-		Hours: pr.Opens, Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
+		Hours: openDays(pr.Opens, ""), Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
 		Years: b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
@@ -178,6 +178,19 @@ func (b *business) detail(base *url.URL) yp.Detail {
 		det.Lon, _ = strconv.ParseFloat(pr.lon, 64)
 	}
 	return det
+}
+
+// openDays returns hours as a crawl keeps them: days without hours, which own pages show as closed, are left out, but for results pages, whose
+// JSON-LD has these days alone, which is all day by the words of schema.org.
+func openDays(hours []string, allDay string) (kept []string) {
+	for _, h := range hours {
+		if strings.Contains(h, " ") {
+			kept = append(kept, h)
+		} else if allDay != "" {
+			kept = append(kept, h+allDay)
+		}
+	}
+	return kept
 }
 
 // views says in which kinds of markup a listing was seen, one bit each: what a
@@ -215,7 +228,7 @@ func (b *business) listing(base *url.URL, seen views) yp.Listing {
 			l.ImageURL = absolute(base, b.Image)
 		}
 		l.PriceRange = b.Price
-		l.Hours = b.Hours
+		l.Hours = openDays(b.Hours, " 00:00-24:00")
 		if b.Claim != "" {
 			yes := b.Claim == "mip_claimed"
 			l.Claimed = &yes

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -199,7 +200,7 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 		r.otherID = id
 	}
 	r.Name = keep(d.fields["name"].first(&r.page), yp.MaxName)
-	reader := structured.Reader{Country: s.country}
+	reader := structured.Reader{Country: s.country, Day: s.day}
 	r.ld = r.pick(reader.Scripts(scripts))
 	if r.Name == "" && r.marked {
 		r.Name = keep(r.ld.Name, yp.MaxName)
@@ -208,8 +209,8 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 	r.facts()
 	r.lists()
 	r.fillFrom(&r.ld)
-	if len(r.Hours) == 0 {
-		r.Hours = r.hours()
+	if r.Hours == nil || slices.ContainsFunc(r.Hours, allDay) {
+		r.shownHours()
 	}
 	return r
 }

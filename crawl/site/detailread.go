@@ -148,11 +148,13 @@ func (r *detailReader) fillFrom(b *structured.Business) {
 		{&r.Payment, lowered(payment.items)},
 		{&r.Languages, languages.items},
 		{&r.Services, services.items},
-		{&r.Hours, readHours(b)},
 	} {
 		if len(*list.of) == 0 {
 			*list.of = list.said
 		}
+	}
+	if r.Hours == nil {
+		r.Hours = readHours(b)
 	}
 	for _, href := range more.Social {
 		r.social(href)
@@ -185,8 +187,23 @@ func (r *detailReader) position(latText, lonText string) {
 	}
 }
 
+// allDay reports whether an entry is one for which a page may have named the days alone, which sites
+// also do for closed ones: what the page shows people tells.
+func allDay(entry string) bool { return strings.HasSuffix(entry, " 00:00-24:00") }
+
+// shownHours takes the hours that the page shows people: where there are no others, or where they are the same but for
+// days that are open all day.
+func (r *detailReader) shownHours() {
+	shown := r.hours()
+	differs := func(entry string) bool { return !allDay(entry) && !slices.Contains(shown, entry) }
+	if r.Hours == nil || shown != nil && !slices.ContainsFunc(r.Hours, differs) {
+		r.Hours = shown
+	}
+}
+
 // hours reads the table of opening hours: the first, since a page may repeat
-// it. Without one, what stands under the label counts.
+// it. Without one, what stands under the label counts. It is nil where the page does not say, or says
+// the hours of some day in a way that can't be read.
 func (r *detailReader) hours() []string {
 	var out []string
 	var table *html.Node
@@ -195,26 +212,34 @@ func (r *detailReader) hours() []string {
 			if table == nil {
 				table = row.Parent
 			}
-			if row.Parent == table && len(out) < maxHours {
-				out = rowHours(out, row)
+			if row.Parent != table || len(out) >= maxHours {
+				continue
+			}
+			var ok bool
+			if out, ok = rowHours(out, row); !ok {
+				return nil
 			}
 		}
 	}
-	if len(out) == 0 {
+	if out == nil {
 		out, _ = yp.AppendHours(nil, r.text("hours"))
 	}
 	return boundHours(out)
 }
 
 // rowHours appends the hours of a row: those in the form for machines, if it
-// has it, else those for people.
-func rowHours(out []string, row *html.Node) []string {
-	for _, text := range [...]string{datetimes(row), string(region.AppendText(nil, row, maxText))} {
-		if more, ok := yp.AppendHours(out, yp.Clean(text)); ok {
-			return more
-		}
+// has it, else those for people; where the first names days alone, the second tells whether they are
+// closed. A row that names no day, as the head of a table, adds nothing; ok is false for one that can't be read.
+func rowHours(out []string, row *html.Node) (hours []string, ok bool) {
+	machine, people := yp.Clean(datetimes(row)), yp.Clean(string(region.AppendText(nil, row, maxText)))
+	hours, ok = yp.AppendHours(out, machine)
+	if ok && !slices.ContainsFunc(hours[len(out):], allDay) {
+		return hours, true
 	}
-	return out
+	if shown, ok := yp.AppendHours(out, people); ok {
+		return shown, true
+	}
+	return hours, ok || !yp.BeginsWithDay(people)
 }
 
 // datetimes returns the datetime attributes in a row, with blanks between.

@@ -10,9 +10,9 @@ import (
 )
 
 // fillFromJSONLD gives listings what their cards lack and the page's JSON-LD
-// has. The two are matched by the path of the profile URL.
+// has; hours for some dates must hold on the source's day. The two are matched by the path of the profile URL.
 func (s *Source) fillFromJSONLD(list []yp.Listing, scripts []string, at *pageLinks) {
-	reader := structured.Reader{Country: s.country}
+	reader := structured.Reader{Country: s.country, Day: s.day}
 	all := reader.Scripts(scripts)
 	byPath := make(map[string]*structured.Business, len(all))
 	for i := range all {
@@ -60,7 +60,7 @@ func fillFrom(l *yp.Listing, b *structured.Business) {
 	if l.Phone != "" { // also one that nobody can dial
 		said.Phone, said.PhoneE164 = "", ""
 	}
-	if len(said.Hours) > 0 {
+	if said.Hours != nil {
 		l.Hours = said.Hours
 	}
 	fillListing(l, &said)
@@ -143,20 +143,23 @@ func alike(a, b string) bool {
 	return a == "" || b == "" || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
-// readHours returns the opening hours of a business as yp.AppendHours writes them.
+// readHours returns the opening hours of a business as yp.AppendHours writes them; nil when it says none.
 func readHours(b *structured.Business) []string {
 	var out []string
-	for _, h := range slices.Concat(b.Hours()) {
+	for _, h := range b.Hours() {
 		if len(out) < maxHours {
 			out, _ = yp.AppendHours(out, h)
 		}
 	}
+	if out == nil {
+		return b.Hours()
+	}
 	return boundHours(out)
 }
 
-// boundHours joins single days, and leaves out what is said twice.
+// boundHours joins single days, and leaves out what is said twice; nil stays nil.
 func boundHours(hours []string) []string {
-	var out []string
+	out := hours[:0:0]
 	for _, h := range yp.JoinDays(hours) {
 		if len(out) < maxHours && !slices.Contains(out, h) {
 			out = append(out, h)

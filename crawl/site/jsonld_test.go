@@ -23,7 +23,7 @@ func TestFillFromJSONLD(t *testing.T) {
 		"charset":       {`<script type="application/ld+json; charset=utf-8">` + acme + `}</script>`, ""},
 		"in a list":     {`<script type="application/ld+json">{"@type":"WebPage","mainEntity":{"@type":"ItemList","itemListElement":[{"@type":"ListItem","item":` + acme + `}}]}}</script>`, ""},
 		"hours":         {`<script type="application/ld+json">` + acme + `,"openingHours":["Mo-Fr 08:00-17:00"],` + hours + `}</script>`, "Mo-Fr 08:00-17:00"},
-		"hours by days": {`<script type="application/ld+json">` + acme + `,` + hours + `}</script>`, "Mo,Tu 9:00 AM-5:00 PM"},
+		"hours by days": {`<script type="application/ld+json">` + acme + `,` + hours + `}</script>`, "Mo,Tu 09:00-17:00"},
 	} {
 		page := siteHTML(card + c.script)
 		l := parse(t, s, page, srp, 200).Listings[0]

@@ -40,7 +40,7 @@ type sighting struct {
 // first 1,000 are left out.
 func (r *businessReader) read(scripts []string) (leftOut int) {
 	d := r.src.def
-	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea, Country: r.src.country, Best: d.Structured.Scale}
+	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea, Country: r.src.country, Best: d.Structured.Scale, Day: r.src.day}
 	leftOut = r.take(&reader, scripts)
 	if len(r.found) == 0 && !r.ownPage { // the list may stand in noscript
 		reader.Noscript = true
@@ -87,21 +87,12 @@ func setFields(l *yp.Listing, b *structured.Business) {
 	setAddress(l, b.Address())
 	l.Rating, l.ReviewCount = b.Rating()
 	l.PriceRange = b.PriceRange()
-	l.Hours = writtenHours(b)
+	l.Hours = clones(b.Hours())
 }
 
 func setAddress(l *yp.Listing, a structured.Address) {
 	l.Street, l.City, l.Address, l.ServiceArea = keep(a.Street, maxLine), keep(a.City, maxLine), keep(a.Line, maxLine), keep(a.Area, maxLine)
 	l.State, l.PostalCode = strings.Clone(a.State), strings.Clone(a.PostalCode)
-}
-
-// writtenHours returns the opening hours of a business as they are written.
-func writtenHours(b *structured.Business) []string {
-	written, specified := b.Hours()
-	if len(written) == 0 {
-		written = specified
-	}
-	return clones(written)
 }
 
 // addresses sorts the web addresses of a business into its own page on the

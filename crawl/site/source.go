@@ -56,7 +56,16 @@ type Source struct {
 	port string // of base, "" for those of http and https
 	site string // registered domain of base, "" for an address
 
-	charset string // of the pages, "" = UTF-8
+	charset string    // of the pages, "" = UTF-8
+	day     time.Time // see On
+}
+
+// On returns the source for pages that were fetched on a day: of opening hours that a page gives for some dates those
+// count that hold then. Without it, none does.
+func (s *Source) On(day time.Time) *Source {
+	on := *s
+	on.day = day
+	return &on
 }
 
 // compiled is a definition, checked and ready for use.

@@ -215,51 +215,6 @@ func scaleUp(worstText string, value, best float64) bool {
 	return err == nil && 0 <= worst && worst < best && worst <= value
 }
 
-// Hours returns openingHours as they stand, and each openingHoursSpecification written so, but for those for some
-// dates only, which are holidays. Days alone are those on which the business is closed: "The
-// place is open if the opens property is specified, and closed otherwise"
-// (https://schema.org/OpeningHoursSpecification), and closed if it closes at the same time
-// (https://developers.google.com/search/docs/appearance/structured-data/local-business).
-func (b *Business) Hours() (written, specified []string) {
-	g := b.graph
-	for s := range g.each(&b.item, "openingHours") {
-		if len(written) < maxHours {
-			written = append(written, s)
-		}
-	}
-	for _, v := range g.values(&b.item, "openingHoursSpecification") {
-		if v.item == nil || g.text(v.item, "validFrom", "validThrough") != "" || len(specified) >= maxHours {
-			continue
-		}
-		var days []string
-		for day := range g.each(v.item, "dayOfWeek") {
-			if named, ok := yp.Days(schemaWord(day)); ok {
-				days = append(days, named)
-			}
-		}
-		text := strings.Join(days, ",")
-		opens, closes := clockTime(g.text(v.item, "opens")), clockTime(g.text(v.item, "closes"))
-		switch {
-		case len(days) == 0 || opens != "" && closes == "": // nobody says on which, or until when
-			continue
-		case opens != closes && opens != "":
-			text += " " + opens + "-" + closes
-		}
-		specified = append(specified, text)
-	}
-	return written, specified
-}
-
-// clockTime returns "hh:mm" of a time that may have a date, seconds and a zone; what is written in another
-// way stays as it is.
-func clockTime(s string) string {
-	t := s[strings.IndexByte(s, 'T')+1:]
-	if len(t) < 5 || !yp.AllDigits(t[:2]) || t[2] != ':' || !yp.AllDigits(t[3:5]) {
-		return s
-	}
-	return t[:5]
-}
-
 // More is what only the page of one business is asked for.
 type More struct {
 	Emails    []string

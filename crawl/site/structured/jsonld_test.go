@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"ypcrawl/yp"
@@ -145,14 +146,14 @@ func TestBounds(t *testing.T) {
 func TestHours(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{"dayOfWeek":["https://schema.org/Monday","Tuesday"],"opens":"08:00:00","closes":"17:00"}`: "Mo,Tu 08:00-17:00",
-		`{"dayOfWeek":"Su","opens":"00:00","closes":"00:00"}`:                                       "Su",
+		`{"dayOfWeek":"Su","opens":"00:00","closes":"00:00"}`:                                       "closed",
 		`{"dayOfWeek":"schema.org/Monday","opens":"08:00","closes":"17:00"}`:                        "Mo 08:00-17:00",
 		`{"dayOfWeek":"schema:Monday","opens":"08:00","closes":"17:00"}`:                            "Mo 08:00-17:00",
 		`{"dayOfWeek":"Monday, Tuesday","opens":"08:00","closes":"17:00"}`:                          "Mo-Tu 08:00-17:00",
 		`{"dayOfWeek":"by appointment","opens":"08:00","closes":"17:00"}`:                           "",
-		`{"dayOfWeek":"Sunday"}`:                                                           "Su",
-		`{"dayOfWeek":"Fri","opens":"9:00 AM","closes":"5:00 PM"}`:                         "Fr 9:00 AM-5:00 PM",
-		`{"dayOfWeek":"Friday","opens":"2026-01-01T09:00","closes":"noon"}`:                "Fr 09:00-noon",
+		`{"dayOfWeek":"Sunday"}`:                                                           "closed",
+		`{"dayOfWeek":"Fri","opens":"9:00 AM","closes":"5:00 PM"}`:                         "Fr 09:00-17:00",
+		`{"dayOfWeek":"Friday","opens":"2026-01-01T09:00","closes":"noon"}`:                "Fr 09:00-12:00",
 		`{"dayOfWeek":"Friday","opens":"09:00"}`:                                           "",
 		`{"dayOfWeek":"PublicHolidays","opens":"09:00","closes":"12:00"}`:                  "",
 		`{"opens":"09:00","closes":"12:00"}`:                                               "",
@@ -160,9 +161,68 @@ func TestHours(t *testing.T) {
 
 		`{"dayOfWeek":"Friday","opens":"09:00","closes":"12:00","validFrom":"","validThrough":""}`: "Fr 09:00-12:00",
 	} {
-		got := ReadScripts([]string{`{"@type":"Plumber","openingHoursSpecification":` + spec + `}`})
-		if _, specified := got[0].Hours(); strings.Join(specified, ";") != want {
-			t.Errorf("%s: got %q, want %q", spec, specified, want)
+		if got := hoursText(t, `"openingHoursSpecification":`+spec); got != want {
+			t.Errorf("%s: got %q, want %q", spec, got, want)
+		}
+	}
+}
+
+// hoursText returns the hours of a business as one text: "closed" for an empty list, "" for none.
+func hoursText(t *testing.T, said string) string {
+	t.Helper()
+	reader := Reader{Day: time.Date(2026, 11, 28, 23, 0, 0, 0, time.UTC)}
+	got := reader.Scripts([]string{`{"@type":"Plumber",` + said + `}`})
+	if len(got) != 1 {
+		t.Fatalf("%s: %d businesses", said, len(got))
+	}
+	hours := got[0].Hours()
+	if hours != nil && len(hours) == 0 {
+		return "closed"
+	}
+	return strings.Join(hours, ";")
+}
+
+// TestHoursTogether: what one part of a business's hours makes of the others.
+func TestHoursTogether(t *testing.T) {
+	const (
+		monday  = `{"dayOfWeek":"Monday","opens":"09:00","closes":"17:00"}`
+		always  = `{"dayOfWeek":"Monday","opens":"09:00","closes":"17:00","validFrom":"2020-01-01","validThrough":"2099-12-31"}`
+		special = `{"dayOfWeek":["Monday","Saturday"],"opens":"00:00","closes":"00:00","validFrom":"2026-11-20","validThrough":"2026-12-05"}`
+	)
+	for said, want := range map[string]string{
+		`"openingHours":"Mo-Su"`:                                                "Mo-Su 00:00-24:00",
+		`"openingHours":["Mo-Fr 09:00-17:00","Sa"]`:                             "Mo-Fr 09:00-17:00;Sa 00:00-24:00",
+		`"openingHours":["Mo-Fr 9:00 am - 5:00 pm","Sa-Su Closed"]`:             "Mo-Fr 09:00-17:00",
+		`"openingHours":"Mo-Su Closed"`:                                         "closed",
+		`"openingHours":"Mo,Tu 09:00-17:00"`:                                    "Mo,Tu 09:00-17:00",
+		`"openingHours":["Mo-Fr 09:00-17:00","Sa by appointment"]`:              "",
+		`"openingHours":"by appointment","openingHoursSpecification":` + monday: "Mo 09:00-17:00",
+		`"openingHours":""`:                                                     "",
+		`"openingHours":[]`:                                                     "",
+
+		`"openingHoursSpecification":[` + monday + `,{"dayOfWeek":"Tuesday","opens":"9ish","closes":"17:00"}]`:                     "",
+		`"openingHoursSpecification":[` + monday + `,{"dayOfWeek":"Someday","opens":"09:00","closes":"17:00"}]`:                    "",
+		`"openingHoursSpecification":[` + monday + `,{"dayOfWeek":"Sunday","opens":"00:00","closes":"00:00"}]`:                     "Mo 09:00-17:00",
+		`"openingHoursSpecification":[` + monday + `,{"dayOfWeek":"PublicHolidays","opens":"10:00","closes":"11:00"}]`:             "Mo 09:00-17:00",
+		`"openingHoursSpecification":[` + monday + `,{"dayOfWeek":["Friday","PublicHolidays"],"opens":"10:00","closes":"11:00"}]`:  "Mo 09:00-17:00;Fr 10:00-11:00",
+		`"openingHoursSpecification":{"dayOfWeek":"http://purl.org/goodrelations/v1#Monday","opens":"08:00","closes":"17:00"}`:     "Mo 08:00-17:00",
+		`"openingHoursSpecification":{"dayOfWeek":{"@id":"https://schema.org/Monday"},"opens":"09:00","closes":"17:00"}`:           "Mo 09:00-17:00",
+		`"openingHoursSpecification":{"dayOfWeek":[{"@id":"schema:Monday"},{"@id":"gr:Friday"}],"opens":"09:00","closes":"17:00"}`: "Mo,Fr 09:00-17:00",
+
+		`"openingHoursSpecification":` + always:                                                                     "Mo 09:00-17:00",
+		`"openingHoursSpecification":[` + always + `,` + special + `]`:                                              "Mo 09:00-17:00",
+		`"openingHoursSpecification":[` + monday + `,` + special + `]`:                                              "Mo 09:00-17:00",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, "2099", "2025"):                                 "",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, "2020", "2027"):                                 "",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, "2099-12-31", "2026-11-28"):                     "Mo 09:00-17:00",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, "2020-01-01", "2026-11-28"):                     "Mo 09:00-17:00",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, "2020-01-01", "2020-01-01T00:00:00Z"):           "Mo 09:00-17:00",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, "2020-01-01", "1.1.2020"):                       "",
+		`"openingHoursSpecification":` + strings.ReplaceAll(always, `,"validThrough":"2099-12-31"`, ""):             "Mo 09:00-17:00",
+		`"openingHoursSpecification":{"dayOfWeek":"Saturday","validFrom":"2026-11-28","validThrough":"2026-11-28"}`: "",
+	} {
+		if got := hoursText(t, said); got != want {
+			t.Errorf("%s: got %q, want %q", said, got, want)
 		}
 	}
 }

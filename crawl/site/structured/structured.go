@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/net/html"
 
@@ -49,8 +50,9 @@ type Reader struct {
 
 	Noscript bool // microdata in noscript counts, too
 
-	Country string  // of the source, see yp.E164; "" = yp.DefaultCountry
-	Best    float64 // the end of the scale of ratings that name none; 0 = 5 (https://schema.org/bestRating)
+	Country string    // of the source, see yp.E164; "" = yp.DefaultCountry
+	Best    float64   // the end of the scale of ratings that name none; 0 = 5 (https://schema.org/bestRating)
+	Day     time.Time // on which hours for some dates must hold; zero = none of them counts
 }
 
 // Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
