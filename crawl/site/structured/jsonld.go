@@ -161,11 +161,16 @@ func (r *jsonReader) object(to *item, name string, depth int) {
 			r.value(to, name, depth)
 		case "@context":
 			r.value(nil, "", depth)
-		case "type":
+		case "type", "Type", "TYPE":
 			r.value(it, "@type", depth)
 		default:
-			name := schemaWord(key)
-			it.forget(name)
+			name, exact := property(schemaWord(key))
+			switch {
+			case exact:
+				it.forget(name)
+			case it != nil && (it.has(name) || name == "@type" && it.types != nil || name == "@id" && it.id != ""):
+				name = key // the name in its own letters counts
+			}
 			r.value(it, name, depth)
 		}
 	}

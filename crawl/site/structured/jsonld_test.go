@@ -227,6 +227,63 @@ func TestHoursTogether(t *testing.T) {
 	}
 }
 
+// TestNamesInOtherLetters: properties are read in any letter case, and the one in schema.org's own counts.
+func TestNamesInOtherLetters(t *testing.T) {
+	for script, want := range map[string]string{
+		`{"@type":"Plumber","Name":"Acme","Url":"/biz/1","Telephone":"(202) 555-0123"}`:                       "Acme|/biz/1|(202) 555-0123|",
+		`{"@TYPE":"Plumber","NAME":"Acme","URL":"/biz/1","TELEPHONE":"(202) 555-0123"}`:                       "Acme|/biz/1|(202) 555-0123|",
+		`{"Type":"Plumber","name":"Acme","Address":{"StreetAddress":"1 Main St","addresslocality":"Austin"}}`: "Acme||||1 Main St|Austin",
+		`{"@type":"Plumber","NAME":"ACME","name":"Acme"}`:                                                     "Acme|||",
+		`{"@type":"Plumber","name":"Acme","NAME":"ACME"}`:                                                     "Acme|||",
+		`{"@Graph":[{"@Type":"Plumber","Name":"Acme"}]}`:                                                      "Acme|||",
+		`{"@type":"Plumber","http://schema.org/Name":"Acme"}`:                                                 "Acme|||",
+		`{"@type":"Plumber","name":"Acme","` + strings.Repeat("N", 5000) + `":"x"}`:                           "Acme|||",
+	} {
+		got := ReadScripts([]string{script})
+		if len(got) != 1 {
+			t.Errorf("%.60s: %d businesses", script, len(got))
+			continue
+		}
+		phone, _ := got[0].Phone()
+		a := got[0].Address()
+		text := strings.Join([]string{got[0].Name, got[0].URL, phone, "", a.Street, a.City}, "|")
+		if !strings.HasPrefix(text, want) {
+			t.Errorf("%.60s: got %s, want %s", script, text, want)
+		}
+	}
+}
+
+// TestWrappers: businesses are found in what a site made up around them, and nothing that only has to do with one is.
+func TestWrappers(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, 2000) + `{"@type":"Plumber","name":"A"}` + strings.Repeat("}", 2000)
+	for script, want := range map[string]string{
+		`{"localBusiness":{"name":"A","telephone":"1"}}`:                                           "A",
+		`{"localBusiness":[{"name":"A"},{"name":"B"}]}`:                                            "A,B",
+		`{"LocalBusiness":{"@type":"Plumber","name":"A"}}`:                                         "A",
+		`{"localBusinesses":[{"name":"A"},{"name":"B"}]}`:                                          "A,B",
+		`{"restaurants":[{"name":"A"}],"bookStore":{"name":"B"}}`:                                  "A,B",
+		`{"data":{"results":[{"@type":"Plumber","name":"A"},{"@type":"Plumber","name":"B"}]}}`:     "A,B",
+		`{"data":{"results":[{"name":"A","telephone":"1"}]}}`:                                      "",
+		`[{"localBusiness":{"name":"A"}},{"localBusiness":{"name":"B"}}]`:                          "A,B",
+		`{"@type":"WebPage","localBusiness":{"name":"A"}}`:                                         "A",
+		`{"@type":"WebPage","publisher":{"@type":"LocalBusiness","name":"A"}}`:                     "",
+		`{"publisher":{"@type":"LocalBusiness","name":"A"},"Author":{"@type":"Store","name":"B"}}`: "",
+		`{"localBusiness":"A"}`:                           "",
+		`{"localBusiness":{"telephone":"1"}}`:             "",
+		`{"localBusiness":{"@type":"Person","name":"A"}}`: "",
+		`{"store":{"name":"A","store":{"name":"B"}}}`:     "A",
+		deep: "",
+	} {
+		var names []string
+		for _, b := range ReadScripts([]string{script}) {
+			names = append(names, b.Name)
+		}
+		if got := strings.Join(names, ","); got != want {
+			t.Errorf("%.70s: got %s, want %s", script, got, want)
+		}
+	}
+}
+
 func TestMore(t *testing.T) {
 	got := ReadScripts([]string{`{"@type":"Plumber","description":"Pipes &amp; more","knowsLanguage":["English",{"@type":"Language","name":"Spanish"}],
 "hasOfferCatalog":{"name":"All","itemListElement":[{"@type":"OfferCatalog","name":"Drains","itemListElement":[{"itemOffered":{"name":"Cleaning"}},{"itemOffered":{"name":"Repair"}}]},{"name":"Boilers"}]},

@@ -172,14 +172,62 @@ func (w *walker) item(it *item, at entry, depth int) {
 			listURL: at.url, item: *it,
 		})
 	default:
-		for _, name := range containers {
-			for _, p := range it.props {
-				if p.name == name {
-					w.value(p.value, entry{}, depth+1)
-				}
+		w.contents(it, depth)
+	}
+}
+
+// contents follows what holds businesses in something that is none: the containers of any thing, and the values of a
+// property that is named as a business ("localBusiness", "restaurants"), whose type that is where they have
+// none. A thing without a type is a wrapper that the site made up: everything in it is followed but what has to do with
+// a business without being on the list.
+func (w *walker) contents(it *item, depth int) {
+	wrapper := len(it.types) == 0 && depth < maxWrappers
+	for _, p := range it.props {
+		inner := w.graph.resolve(p.value).item
+		if inner == nil || slices.Contains(containers[:], p.name) {
+			continue
+		}
+		if t := typeNamed(p.name); t != "" {
+			if len(inner.types) == 0 && inner.has("name") {
+				inner.types = []string{t}
+			}
+			w.value(p.value, entry{}, depth+1)
+		} else if wrapper && !besides[strings.ToLower(p.name)] {
+			w.value(p.value, entry{}, depth+1)
+		}
+	}
+	for _, name := range containers {
+		for _, p := range it.props {
+			if p.name == name {
+				w.value(p.value, entry{}, depth+1)
 			}
 		}
 	}
+}
+
+// maxWrappers bounds how deep wrappers stand in each other.
+const maxWrappers = 6
+
+// besides are properties, in lower case, that hold businesses which are none of a list: who wrote or made something, or belongs to it.
+var besides = wordSet(`
+publisher author creator provider seller brand parentorganization suborganization memberof member sponsor funder owner
+broker manufacturer affiliation worksfor employee founder itemreviewed review reviews location address containedin containedinplace
+department branchof copyrightholder sourceorganization maintainer
+`)
+
+// typeNamed returns the type of business that a property is named for, as one or many: "localBusiness", "hotels"; "" = none.
+func typeNamed(property string) string {
+	if len(property) < 4 || len(property) > maxProperty || !('a' <= property[0]|0x20 && property[0]|0x20 <= 'z') {
+		return ""
+	}
+	t := string(property[0]&^0x20) + property[1:]
+	for _, end := range [...]string{"", "es", "s"} {
+		one, ok := strings.CutSuffix(t, end)
+		if ok && isLocal(one) && one != "Emergency" && one != "Library" {
+			return one
+		}
+	}
+	return ""
 }
 
 // listItem follows a ListItem to its item.
