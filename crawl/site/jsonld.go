@@ -162,7 +162,7 @@ func boundHours(hours []string) []string {
 	out := hours[:0:0]
 	for _, h := range yp.JoinDays(hours) {
 		if len(out) < maxHours && !slices.Contains(out, h) {
-			out = append(out, h)
+			out = append(out, strings.Clone(h)) // it may share the page's memory
 		}
 	}
 	return out

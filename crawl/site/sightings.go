@@ -26,6 +26,8 @@ type businessReader struct {
 	found []sighting // in the order of the forms, then of the page
 
 	ownPage bool // it is a listing's own page, not one of results
+
+	head *pageHead // nil = not looked for yet
 }
 
 // A sighting is what one form says of one business.
@@ -53,7 +55,7 @@ func (r *businessReader) take(reader *structured.Reader, scripts []string) (left
 	found, leftOut := reader.Read(r.doc, scripts)
 	for i := range found {
 		s := sighting{Business: &found[i], ident: found[i].ID()}
-		if home := r.addresses(&s); home && s.ident == "" && s.key == "" {
+		if home := r.addresses(&s); home && s.key == "" && (s.ident == "" || r.titled(s.Name)) {
 			continue // the directory itself, or the page as a whole
 		}
 		r.fill(&s)
@@ -163,7 +165,7 @@ func (r *businessReader) ownKey(ref string) (key, profile string) {
 	key = strings.TrimRight(a.EscapedPath(), "/")
 	query := queryID(a.URL())
 	base := strings.TrimRight(r.src.base.EscapedPath(), "/")
-	if query == "" && (key == base || key == "" || !r.ownPage && key == strings.TrimRight(r.at.self.EscapedPath(), "/")) {
+	if query == "" && (key == base || key == "" || !r.ownPage && r.thisList(key)) {
 		return "", ""
 	}
 	if profile, ok := yp.CanonicalURL(nil, a.Text); ok && !strings.HasPrefix(ref, "?") {
