@@ -164,10 +164,10 @@ func (r *replayer) withoutForeign(e *wal.Event) error {
 	if e.Page == nil {
 		return nil
 	}
-	foreign := func(l yp.Listing) bool { return len(l.ID) > yp.MaxID || len(l.Name) > yp.MaxName }
+	foreign := func(l yp.Listing) bool { return len(l.ID) > yp.MaxPathID || len(l.Name) > yp.MaxName }
 	if slices.ContainsFunc(e.Listings, foreign) {
 		e.Listings = slices.DeleteFunc(slices.Clone(e.Listings), foreign)
-		r.damaged(fmt.Errorf("event %d of %s: a listing has a name of more than %d bytes or an id of more than %d, and is left out", e.Seq, e.WorkerID, yp.MaxName, yp.MaxID))
+		r.damaged(fmt.Errorf("event %d of %s: a listing has a name of more than %d bytes or an id of more than %d, and is left out", e.Seq, e.WorkerID, yp.MaxName, yp.MaxPathID))
 	}
 	return nil
 }

@@ -40,23 +40,3 @@ func PriceRange(s string) string {
 	}
 	return most[:len(s)]
 }
-
-// Identifier returns an id of a site, or "" when the text is none: ids are words of at most
-// MaxID bytes.
-func Identifier(s string) string {
-	if len(s) > MaxID {
-		return ""
-	}
-	for i := range len(s) {
-		if !isAlnum(s[i]) && strings.IndexByte("-_.:", s[i]) < 0 {
-			return ""
-		}
-	}
-	return strings.Clone(s)
-}
-
-// Bounds of a listing in bytes: of the longest id that a site gives, and of what is kept of its name.
-const (
-	MaxID   = 64
-	MaxName = 300
-)

@@ -143,9 +143,9 @@ func TestValues(t *testing.T) {
 			}
 		}
 	})
-	t.Run("Identifier", func(t *testing.T) {
+	t.Run("PlainID", func(t *testing.T) {
 		for in, ok := range map[string]bool{"123": true, "a-b_c.d:1": true, "": false, "a b": false, "é": false, strings.Repeat("1", MaxID+1): false} {
-			if got := Identifier(in) != ""; got != ok {
+			if got := PlainID(in) != ""; got != ok {
 				t.Errorf("%q: got %t, want %t", in, got, ok)
 			}
 		}

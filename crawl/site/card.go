@@ -56,7 +56,7 @@ func (c *cardReader) read(at card, l *yp.Listing) {
 
 func (c *cardReader) identify(l *yp.Listing) {
 	f := &c.src.fields
-	*l = yp.Listing{ID: yp.Identifier(f.id.first(c)), Name: keep(f.name.first(c), yp.MaxName)}
+	*l = yp.Listing{ID: f.id.identifier(c), Name: keep(f.name.first(c), yp.MaxName)}
 }
 
 // readRest reads all but the id and the name.

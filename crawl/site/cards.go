@@ -2,7 +2,6 @@ package site
 
 import (
 	"slices"
-	"strings"
 	"unsafe"
 
 	"golang.org/x/net/html"
@@ -97,8 +96,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 	}
 	p.Raw, p.LeftOut, w.cards = len(cards), beyond, cards
 	if beyond == 0 {
-		p.lost = s.lostCards(&w.card, w.pageHits, cards, list)
-		p.Bad += p.lost
+		p.lost = s.lostCards(p, &w.card, w.pageHits, cards, list)
 	}
 	for i := range cards {
 		if !cards[i].sponsored {
@@ -130,9 +128,9 @@ func (s *Source) organicInAds(c *cardReader, cards []card) {
 	}
 }
 
-// lostCards counts the businesses to which links outside every card lead and of which no card
+// lostCards counts, and notes, the businesses to which links outside every card lead and of which no card
 // is: the start tag of theirs is missing.
-func (s *Source) lostCards(c *cardReader, found region.Hits, cards []card, list []yp.Listing) (n int) {
+func (s *Source) lostCards(p *Page, c *cardReader, found region.Hits, cards []card, list []yp.Listing) (n int) {
 	var known map[string]bool
 	var isCard map[*html.Node]bool
 	for i := range s.profile {
@@ -162,6 +160,7 @@ func (s *Source) lostCards(c *cardReader, found region.Hits, cards []card, list 
 			}
 			if !known[id] && !known[page] && !inCard(link, isCard) {
 				known[id] = id != ""
+				p.unread(NoCard, 1, func() string { return excerpt(link) })
 				n++
 			}
 		}
@@ -184,14 +183,14 @@ func inCard(n *html.Node, isCard map[*html.Node]bool) bool {
 func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Listing, torn bool) {
 	list := make([]yp.Listing, 0, len(cards))
 	seen := make(map[string]int, len(cards))
-	p.Bad = 0
+	p.forgetUnread()
 	for _, c := range cards {
 		n := len(list)
 		l := &list[:n+1][n]
 		w.card.read(c, l)
 		torn = torn || w.card.holds(s.inCards) // another card, or what is the page's
 		if l.ID == "" || l.Name == "" {
-			p.Bad++
+			p.unread(lacks(l), 1, func() string { return excerpt(c.n) })
 			continue
 		}
 		at, again := seen[l.ID]
@@ -251,6 +250,14 @@ func (c *cardReader) isCopy(in card, known map[string]bool, organic bool) bool {
 	}
 	isOrganic, again := known[id]
 	return again && (isOrganic || in.sponsored)
+}
+
+// lacks says what a listing that is none lacks.
+func lacks(l *yp.Listing) Unread {
+	if l.ID == "" {
+		return NoID
+	}
+	return NoName
 }
 
 // maxWork bounds the nodes that are looked at to take the cards of a page apart: some
@@ -416,7 +423,7 @@ func (c *cardReader) identity(n *html.Node) (id, name string) {
 	}
 	c.work++
 	c.find(n)
-	return strings.Clone(c.src.fields.id.first(c)), c.src.fields.name.first(c)
+	return c.src.fields.id.identifier(c), c.src.fields.name.first(c)
 }
 
 // moveOut moves n, which stands in out, behind the element last; with rest also what

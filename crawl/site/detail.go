@@ -194,9 +194,9 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 	r.marked = d.marks.selectors.In(root)
 	r.labelled()
 	r.ID = d.pathID(at.page.Path)
-	if id := yp.Identifier(d.fields["id"].first(&r.page)); r.ID == "" {
+	if id := d.fields["id"].identifier(&r.page); r.ID == "" {
 		r.ID = id
-	} else if id != "" && id != r.ID {
+	} else if id != r.ID && (yp.PlainID(id) != "" || id != "" && yp.PlainID(r.ID) == "") { // "No. 12 a" is no other id than 12
 		r.otherID = id
 	}
 	r.Name = keep(d.fields["name"].first(&r.page), yp.MaxName)

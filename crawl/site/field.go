@@ -98,19 +98,42 @@ func (f field) all(c *cardReader, limit int) []string {
 	return nil
 }
 
+// identifier returns the first id that the field's rules yield, see yp.Identifier; else "".
+func (f field) identifier(c *cardReader) string {
+	for i := range f {
+		for _, n := range f[i].nodes(c) {
+			if id := f[i].takeID(c, n); id != "" {
+				return id
+			}
+		}
+	}
+	return ""
+}
+
+// takeID reads the rule's text from n as an id, from which nothing is cut or dropped. Where a regular
+// expression picks it, one that doesn't know the text as written may know it clean. The text
+// of an element that is longer than maxText is not read to its end, so it is none.
+func (r *rule) takeID(c *cardReader, n *html.Node) string {
+	s := r.raw(c, n)
+	if r.link {
+		s = weburl.Tidy(s)
+	}
+	if r.match == nil {
+		if r.attr == "" && len(s) >= maxText {
+			return ""
+		}
+		return yp.Identifier(s)
+	}
+	folded := yp.Fold(s[:min(len(s), maxText)])
+	if id := yp.Identifier(r.pick(folded)); id != "" {
+		return id
+	}
+	return yp.Identifier(r.pick(yp.Clean(folded)))
+}
+
 // take reads the rule's text from n.
 func (r *rule) take(c *cardReader, n *html.Node) string {
-	var s string
-	switch {
-	case r.json != "":
-		s = structured.Member(region.Attr(n, r.attr), r.json)
-	case r.attr != "":
-		s = region.Attr(n, r.attr)
-	case r.own:
-		s = c.ownText(n)
-	default:
-		s = c.text(n)
-	}
+	s := r.raw(c, n)
 	if r.address {
 		if s = weburl.Tidy(s); r.match != nil && len(s) > 2*weburl.MaxLen { // a part of an address is another one
 			return ""
@@ -118,6 +141,24 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 	} else {
 		s = r.clean(s)
 	}
+	return r.pick(s)
+}
+
+// raw returns what n has for the rule, as it is written.
+func (r *rule) raw(c *cardReader, n *html.Node) string {
+	switch {
+	case r.json != "":
+		return structured.Member(region.Attr(n, r.attr), r.json)
+	case r.attr != "":
+		return region.Attr(n, r.attr)
+	case r.own:
+		return c.ownText(n)
+	}
+	return c.text(n)
+}
+
+// pick returns the part of a text that the rule's regular expression takes, all without one.
+func (r *rule) pick(s string) string {
 	if r.match == nil || s == "" {
 		return s
 	}

@@ -29,12 +29,15 @@ type Page struct {
 	// Announced is how many organic cards the page says that it shows; 0 = none is missing.
 	// A site may count its ads along.
 	Announced int
-	NextHost  string // host of a next link that leads to another host, and is not followed
-	NotFound  bool   // NoListings because the site answered 404: the slug may be wrong
-	Paging    Paging // where the definition's rules find no next link
-	RangeEnd  int    // number of the last listing on it, as the page says: 30 of "1-30 of 93"; 0 = it does not say
-	LastMark  string // what says that no page follows, of the definition's last: "" = nothing
-	Whole     bool   // its end tags are there
+	// Unread says why cards could not be read; the sum is Bad. UnreadCards are the first of them.
+	Unread      UnreadCounts
+	UnreadCards []UnreadCard
+	NextHost    string // host of a next link that leads to another host, and is not followed
+	NotFound    bool   // NoListings because the site answered 404: the slug may be wrong
+	Paging      Paging // where the definition's rules find no next link
+	RangeEnd    int    // number of the last listing on it, as the page says: 30 of "1-30 of 93"; 0 = it does not say
+	LastMark    string // what says that no page follows, of the definition's last: "" = nothing
+	Whole       bool   // its end tags are there
 	// Nothing is, of a page of results with organic listings, in which signs of the definition's empty it says that
 	// nothing was found, whatever its total says, each to be read behind "the page": see SaysBoth.
 	Nothing []string
@@ -217,7 +220,10 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pag
 	s.readNext(p, w.pageHits, doc, at)
 	if shown > p.Organic+p.LeftOut {
 		p.Missing, p.Announced = shown-p.Organic-p.LeftOut, shown-p.LeftOut
-		p.Bad += max(p.Missing-p.lost, 0)
+		missing := max(p.Missing-p.lost, 0)
+		ads := min(missing, p.Raw-p.Organic)
+		p.unread(PerhapsAds, ads, nil)
+		p.unread(NotShown, missing-ads, nil)
 		p.Reason += fmt.Sprintf("; the page counts %s more than it shows", yp.Plural(p.Missing, "listing"))
 	}
 	return p

@@ -2,8 +2,6 @@ package site
 
 import (
 	"cmp"
-	"fmt"
-	"hash/fnv"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,9 +12,6 @@ import (
 	"ypcrawl/yp"
 	"ypcrawl/yp/weburl"
 )
-
-// maxPathID is the longest path, in bytes, that is an id as it is.
-const maxPathID = 200
 
 // businessReader turns what the structured data of a page says into listings.
 type businessReader struct {
@@ -34,7 +29,8 @@ type businessReader struct {
 type sighting struct {
 	*structured.Business
 	l     yp.Listing
-	ident string // the id that the page gives it
+	ident string // the id that the page gives it, a word
+	odd   string // the id that it gives it, any text: for want of all others
 	key   string // its own path on the directory, see ownKey; "" = none
 }
 
@@ -55,6 +51,9 @@ func (r *businessReader) take(reader *structured.Reader, scripts []string) (left
 	found, leftOut := reader.Read(r.doc, scripts)
 	for i := range found {
 		s := sighting{Business: &found[i], ident: found[i].ID()}
+		if s.ident == "" {
+			s.odd = found[i].AnyID()
+		}
 		if home := r.addresses(&s); home && s.key == "" && (s.ident == "" || r.titled(s.Name)) {
 			continue // the directory itself, or the page as a whole
 		}
@@ -181,7 +180,7 @@ func queryID(u *url.URL) string {
 	}
 	q := u.Query()
 	for _, name := range queryIDs {
-		if id := yp.Identifier(q.Get(name)); id != "" {
+		if id := yp.PlainID(q.Get(name)); id != "" {
 			return "?" + name + "=" + id
 		}
 	}
@@ -189,9 +188,9 @@ func queryID(u *url.URL) string {
 }
 
 // idOf returns the id of a business that was given none: the digits that end
-// its own URL, else the path itself.
+// its own URL, else the path itself, and without a URL any text that the page gives it as an id.
 func (s *sighting) idOf() string {
-	return cmp.Or(s.ident, trailingID(s.key, s.l.PostalCode), pathID(s.key))
+	return cmp.Or(s.ident, trailingID(s.key, s.l.PostalCode), yp.PathID(s.key), s.odd)
 }
 
 // trailingID returns the digits that end a path or name the business in a
@@ -220,17 +219,6 @@ func trailingID(key, zip string) string {
 		return ""
 	}
 	return id
-}
-
-// pathID returns a path as an id. One that is too long is cut, and its hash
-// tells it from others that start alike.
-func pathID(key string) string {
-	if len(key) <= maxPathID {
-		return key
-	}
-	h := fnv.New64a()
-	h.Write([]byte(key))
-	return fmt.Sprintf("%s~%016x", yp.Clip(key, maxPathID-17), h.Sum64())
 }
 
 // finish makes one listing of all that was said of each business.
@@ -267,7 +255,7 @@ func (m *merger) add(s *sighting) {
 		if have.key == "" {
 			have.key, have.l.ProfileURL = s.key, s.l.ProfileURL
 		}
-		have.ident = cmp.Or(have.ident, s.ident)
+		have.ident, have.odd = cmp.Or(have.ident, s.ident), cmp.Or(have.odd, s.odd)
 		fillListing(&have.l, &s.l)
 	} else {
 		at = len(m.list)
@@ -300,6 +288,9 @@ func (m *merger) is(key string, s *sighting) bool {
 		return !otherName || have.Form != s.Form
 	case strings.HasPrefix(key, idKey) && otherName:
 		return false
+	}
+	if have.key+s.key+have.ident+s.ident == "" && have.odd != "" && s.odd != "" {
+		return have.odd == s.odd
 	}
 	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)
 }
@@ -347,18 +338,19 @@ func (m *merger) listings(p *Page) {
 		s := &m.list[i]
 		id := s.idOf()
 		if uses[id] > 1 && s.key != "" {
-			id = pathID(s.key)
+			id = yp.PathID(s.key)
 		}
+		s.l.ID = id
+		about := func() string { return cmp.Or(s.l.Name, id) }
 		if id == "" || s.l.Name == "" {
-			p.Bad++
+			p.unread(lacks(&s.l), 1, about)
 			continue
 		}
 		if seen[id] { // of several that can't be told apart the first counts
-			p.Bad++
+			p.unread(Alike, 1, about)
 			continue
 		}
 		seen[id] = true
-		s.l.ID = id
 		p.Listings = append(p.Listings, s.l)
 	}
 }

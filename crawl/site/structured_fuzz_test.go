@@ -40,7 +40,7 @@ func checkStructured(t *testing.T, p *Page) {
 	}
 	seen := map[string]bool{}
 	for _, l := range p.Listings {
-		if l.ID == "" || l.Name == "" || seen[l.ID] || len(l.ID) > maxPathID || len(l.Name) > yp.MaxName {
+		if l.ID == "" || l.Name == "" || seen[l.ID] || len(l.ID) > yp.MaxPathID || len(l.Name) > yp.MaxName {
 			t.Fatalf("id %q, name %q", l.ID, l.Name)
 		}
 		seen[l.ID] = true

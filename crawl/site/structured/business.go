@@ -2,6 +2,7 @@ package structured
 
 import (
 	"cmp"
+	"html"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,14 +22,41 @@ const (
 	maxOffered    = 100 // things in catalogues and offers that are looked at
 )
 
-// ID returns the id that the page gives the business, see yp.Identifier.
+// ID returns the id that the page gives the business, see yp.PlainID.
 func (b *Business) ID() string {
-	for s := range b.graph.each(&b.item, "identifier") {
-		if id := yp.Identifier(s); id != "" {
+	for _, p := range b.item.props {
+		if p.name != "identifier" {
+			continue
+		}
+		id := yp.PlainID(b.graph.textOf(p.value))
+		if written := p.text == "" || yp.Clean(p.text) == yp.Fold(p.text); id != "" && written { // nothing was dropped from it
 			return id
 		}
 	}
 	return b.item.data
+}
+
+// AnyID returns the first text that the page gives the business as an id, see yp.Identifier: where ID
+// finds none it may be that of something else, such as a register.
+func (b *Business) AnyID() string {
+	for _, p := range b.item.props {
+		if p.name != "identifier" {
+			continue
+		}
+		v := b.graph.resolve(p.value)
+		if id := yp.Identifier(html.UnescapeString(v.text)); id != "" && v.item == nil {
+			return id
+		}
+		for _, of := range v.properties() { // its name is that of the register
+			if id := yp.Identifier(html.UnescapeString(of.text)); id != "" && of.name == "value" {
+				return id
+			}
+		}
+	}
+	if b.item.element == nil {
+		return ""
+	}
+	return dataID(b.item.element, yp.Identifier)
 }
 
 // Description returns what the business says of itself.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	node "golang.org/x/net/html"
+
 	"ypcrawl/yp"
 	"ypcrawl/yp/weburl"
 )
@@ -29,6 +31,8 @@ type item struct {
 	id    string // @id or itemid, as written
 	data  string // an id that an attribute of the element gives
 	props []prop // in the order of the page
+
+	element *node.Node // of microdata
 }
 
 // prop is one value of a property.
@@ -41,6 +45,14 @@ type prop struct {
 type value struct {
 	text string
 	item *item
+}
+
+// properties returns those of the item, if it is one.
+func (v value) properties() []prop {
+	if v.item == nil {
+		return nil
+	}
+	return v.item.props
 }
 
 // graph holds the items of a page in one form.

@@ -37,7 +37,7 @@ func (g *graph) addMicrodata(n *html.Node, cur *item) {
 			return
 		}
 		it.add("@type", value{text: region.Attr(c, "itemtype")})
-		it.id, it.data = region.Attr(c, "itemid"), dataID(c)
+		it.id, it.data, it.element = region.Attr(c, "itemid"), dataID(c, plainID), c
 		g.addMicrodata(c, it)
 		g.register(it)
 		v := value{item: it}
@@ -98,9 +98,9 @@ func namesAddress(name string) bool {
 }
 
 // dataID returns the id that an attribute of an element gives, or of the
-// element around it that holds nothing else.
-func dataID(n *html.Node) string {
-	if id := ownDataID(n); id != "" {
+// element around it that holds nothing else. read makes an id of a text, or "".
+func dataID(n *html.Node, read func(string) string) string {
+	if id := ownDataID(n, read); id != "" {
 		return id
 	}
 	p := n.Parent
@@ -112,21 +112,23 @@ func dataID(n *html.Node) string {
 			return ""
 		}
 	}
-	return ownDataID(p)
+	return ownDataID(p, read)
 }
 
 // ownDataID reads the attributes in which sites keep a listing's id.
-func ownDataID(n *html.Node) string {
+func ownDataID(n *html.Node, read func(string) string) string {
 	for _, key := range [...]string{
 		"data-listing-id", "data-listingid", "data-business-id", "data-businessid", "data-biz-id", "data-company-id",
 		"data-ypid", "data-id",
 	} {
-		if id := yp.Identifier(clean(region.Attr(n, key))); id != "" {
+		if id := read(region.Attr(n, key)); id != "" {
 			return id
 		}
 	}
 	return ""
 }
+
+func plainID(s string) string { return yp.PlainID(clean(s)) }
 
 func hasAttr(n *html.Node, key string) bool {
 	for i := range n.Attr {

@@ -1,0 +1,79 @@
+package site
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/net/html"
+
+	"ypcrawl/crawl/site/region"
+	"ypcrawl/yp"
+)
+
+// Unread is why a card, or an entry of structured data, is no listing.
+type Unread uint8
+
+// The reasons. A site may count its ads along: where they account for what it announces and does not
+// show, it is PerhapsAds.
+const (
+	NoID Unread = iota
+	NoName
+	NotShown
+	PerhapsAds
+	NoCard
+	Alike
+)
+
+// UnreadReasons is how many there are.
+const UnreadReasons = int(Alike) + 1
+
+// String returns the reason for people: "no id".
+func (u Unread) String() string {
+	return [UnreadReasons]string{
+		"no id", "no name", "announced but not shown", "announced, perhaps an ad", "no card around its link", "not to be told from another",
+	}[u]
+}
+
+// UnreadCounts is how many cards are unread for each reason.
+type UnreadCounts [UnreadReasons]int
+
+// Text returns "2 no id, 1 no name", and is empty when all could be read.
+func (c *UnreadCounts) Text() string {
+	var parts []string
+	for i, n := range c {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, Unread(i)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// UnreadCard is a card that could not be read.
+type UnreadCard struct {
+	Why     Unread
+	Excerpt string // how its text begins, or what else shows which one it is; "" = there is nothing
+}
+
+// Bounds of what is said of unread cards: cards of a page, bytes of each.
+const (
+	maxUnread  = 20
+	maxExcerpt = 120
+)
+
+// unread counts cards that could not be read. excerpt is asked for only where it is kept.
+func (p *Page) unread(why Unread, n int, excerpt func() string) {
+	if n <= 0 {
+		return
+	}
+	p.Bad += n
+	p.Unread[why] += n
+	if excerpt != nil && len(p.UnreadCards) < maxUnread {
+		p.UnreadCards = append(p.UnreadCards, UnreadCard{why, keep(yp.Clean(yp.Clip(excerpt(), maxText)), maxExcerpt)})
+	}
+}
+
+// forgetUnread forgets them: the cards are read once more.
+func (p *Page) forgetUnread() { p.Bad, p.Unread, p.UnreadCards = 0, UnreadCounts{}, nil }
+
+// excerpt returns how the text of an element begins.
+func excerpt(n *html.Node) string { return string(region.AppendText(nil, n, maxExcerpt)) }

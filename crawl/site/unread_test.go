@@ -1,0 +1,81 @@
+package site
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ypcrawl/store/storetest"
+)
+
+// TestUnread checks that the reasons for which cards can't be read are told, each with the text that shows which
+// one it is.
+func TestUnread(t *testing.T) {
+	body, err := os.ReadFile(filepath.Join(pagesDir, "odd_ids.html"))
+	noError(t, err)
+	const shown = `<span class="showing-count">Showing 1-3 of 9</span>`
+	ad := `<section class="featured-listings">` + strings.ReplaceAll(resultCard(""), "801", "899") + `</section>`
+	for name, c := range map[string]struct{ body, want, cards string }{
+		"NoIDAndNoName": {string(body), "2 no id, 1 no name, 2 announced but not shown", "no id: Nobody knows; no id: Nor here; no name: Name is missing"},
+		"NoCard": {
+			resultsMain(`<div class="organic">` + resultCard("") + `</div><a class="business-name" href="/x-il/mip/n-802">N802</a>`),
+			"1 no card around its link", "no card around its link: N802",
+		},
+		"NotShown":   {resultsMain(shown + `<div class="organic">` + resultCard("") + `</div>`), "2 announced but not shown", ""},
+		"PerhapsAds": {resultsMain(shown + ad + `<div class="organic">` + resultCard("") + `</div>`), "1 announced but not shown, 1 announced, perhaps an ad", ""},
+	} {
+		bothWays(t, name, c.body, func(t *testing.T, p *Page) { checkUnread(t, p, c.want, c.cards) })
+	}
+}
+
+// TestUnreadEntries checks it of structured data.
+func TestUnreadEntries(t *testing.T) {
+	p := parse(t, prairie(t), `<script type="application/ld+json">[{"@type":"Plumber","url":"/biz/a-400001","name":"A"},
+		{"@type":"Plumber","name":"Nowhere"},{"@type":"Plumber","url":"/biz/c-400003","telephone":"217 555 0103"},
+		{"@type":"Plumber","name":"B","identifier":"x"},{"@type":"Plumber","name":"C","identifier":"x"}]</script>`, prairieList, 200)
+	checkUnread(t, p, "1 no id, 1 no name, 1 not to be told from another", "no id: Nowhere; no name: 400003; not to be told from another: C")
+}
+
+func checkUnread(t *testing.T, p *Page, want, cards string) {
+	t.Helper()
+	var got []string
+	for _, c := range p.UnreadCards {
+		got = append(got, c.Why.String()+": "+c.Excerpt)
+	}
+	sum := 0
+	for _, n := range p.Unread {
+		sum += n
+	}
+	storetest.Equal(t, p.Unread.Text(), want)
+	storetest.Equal(t, strings.Join(got, "; "), cards)
+	storetest.Equal(t, p.Bad, sum)
+}
+
+// TestUnreadBounds checks that a page of many unreadable cards keeps the texts of a few.
+func TestUnreadBounds(t *testing.T) {
+	card := `<div class="result"><a class="business-name">` + strings.Repeat("Long ", 100) + `</a></div>`
+	bothWays(t, "many", resultsMain(`<div class="organic">`+resultCard("")+strings.Repeat(card, 500)+`</div>`), func(t *testing.T, p *Page) {
+		long := slices.ContainsFunc(p.UnreadCards, func(c UnreadCard) bool { return len(c.Excerpt) > maxExcerpt })
+		if p.Unread[NoID] != 500 || len(p.UnreadCards) != maxUnread || long {
+			t.Errorf("%d without an id, %d of them kept, too long: %t", p.Unread[NoID], len(p.UnreadCards), long)
+		}
+	})
+}
+
+// TestOddIdentifiers checks that any text that an entry of structured data gives is its id where it has no other, and that a
+// register's number does not take the place of the page.
+func TestOddIdentifiers(t *testing.T) {
+	p := parse(t, prairie(t), `<script type="application/ld+json">[{"@type":"Plumber","name":"A","identifier":"bäckerei-müller"},
+		{"@type":"Plumber","name":"B","identifier":{"@type":"PropertyValue","name":"Number in the register","value":"123/acme"}},
+		{"@type":"Plumber","name":"C","identifier":"HRB 12","url":"/biz/c"},
+		{"@type":"Plumber","name":"D","identifier":"a\u0001b"},{"@type":"Plumber","name":"E","identifier":"ab"},
+		{"@type":"Plumber","name":"F","telephone":"217 555 0100","identifier":"1 a"},{"@type":"Plumber","name":"F","telephone":"217 555 0100","identifier":"1 b"}]</script>
+		<div itemscope itemtype="https://schema.org/Plumber" data-id="1000~2"><span itemprop="name">G</span></div>`, prairieList, 200)
+	var got []string
+	for _, l := range p.Listings {
+		got = append(got, l.Name+" "+l.ID)
+	}
+	storetest.Equal(t, strings.Join(got, ", "), "A bäckerei-müller, B 123/acme, C /biz/c, D ab~82d34c7d68cf28219ce4ab8dd592d88d, E ab, F 1 a, F 1 b, G 1000~2")
+}
