@@ -78,12 +78,18 @@ func (p *Program) changes(c *cli.Context) error {
 func historyOf(c *cli.Context, k *database) (any, error) {
 	word := c.String("listing")
 	source, id, of := strings.Cut(word, "/")
-	if !of {
+	known, err := k.SourceID(c.Context, source)
+	if err != nil {
+		return nil, err
+	}
+	if !of || known == 0 { // an id may hold a slash itself
 		l, err := listingOf(c.Context, k, 0, word)
-		if err != nil {
+		switch {
+		case err == nil:
+			source, id = l.Source, l.ID
+		case !of:
 			return nil, fmt.Errorf("--listing: %w", err)
 		}
-		source, id = l.Source, l.ID
 	}
 	history, err := k.History(c.Context, source, id)
 	if err != nil {

@@ -93,16 +93,17 @@ func (p *Program) showCommand(usage, argument, want, help string, find shower, m
 	return &cli.Command{
 		Name: "show", Usage: usage, ArgsUsage: argument + "...", Args: true, Description: help, Flags: append(more, jsonFlag()),
 		Action: func(c *cli.Context) error {
-			words := SplitList(c.Args().Slice())
-			if len(words) == 0 {
+			if len(SplitList(c.Args().Slice())) == 0 {
 				return Usagef("%s", want)
 			}
-			return p.with(c, reading, func(k *database, scope store.Scope) (err error) {
-				all := make([]*report.Record, len(words))
-				for i, word := range words {
-					if all[i], err = find(c, k, scope, word); err != nil {
+			return p.with(c, reading, func(k *database, scope store.Scope) error {
+				var all []*report.Record
+				for _, word := range c.Args().Slice() {
+					found, err := findRecords(c, k, scope, word, find)
+					if err != nil {
 						return asUsage(err)
 					}
+					all = append(all, found...)
 				}
 				return p.tell(c, all, func(w *sections) {
 					for _, r := range all {
@@ -112,6 +113,24 @@ func (p *Program) showCommand(usage, argument, want, help string, find shower, m
 			})
 		},
 	}
+}
+
+// findRecords returns what a word names: an id may hold a comma, else commas separate.
+func findRecords(c *cli.Context, k *database, scope store.Scope, word string, find shower) (all []*report.Record, err error) {
+	words := SplitList([]string{word})
+	if len(words) > 1 {
+		if r, err := find(c, k, scope, word); err == nil {
+			return []*report.Record{r}, nil
+		}
+	}
+	for _, word := range words {
+		r, err := find(c, k, scope, word)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // lines is a section of plain lines, left out when there are none.

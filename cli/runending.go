@@ -11,6 +11,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl"
+	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -118,6 +119,35 @@ func (r *run) noteClosed(all []ending) {
 	}
 }
 
+// noteUnread says of which sources more than a tenth of the cards could not be read, for which reason most of them,
+// and what shows them.
+func (r *run) noteUnread(all []ending) {
+	for _, e := range all {
+		if !e.Stats.MuchUnread() {
+			continue
+		}
+		n := e.Stats.Unread()
+		n[site.PerhapsAds] = 0
+		r.p.note("%s of %s%s could not be read (%s): `ypcrawl sources show %s` prints the definition, and `ypcrawl sources try FILE.yaml URL` lists such cards of a page with the reason; the log names the pages.",
+			thousands(e.Stats.Bad-e.Stats.PerhapsAds), plural(e.Stats.Cards, "card"), r.whose(" of %s", e), mostText(&n), e.Source)
+	}
+}
+
+// mostText is the reason of most cards: "9 no id, 2 for other reasons".
+func mostText(n *site.UnreadCounts) string {
+	most, others := n.Most(), 0
+	for why, count := range n {
+		if site.Unread(why) != most {
+			others += count
+		}
+	}
+	text := thousands(int64(n[most])) + " " + most.String()
+	if others > 0 {
+		text += fmt.Sprintf(", %s for other reasons", thousands(int64(others)))
+	}
+	return text
+}
+
 // opening is what opens a source again.
 func (r *run) opening(b *crawl.BlockedError) string {
 	switch {
@@ -138,7 +168,7 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	for _, e := range open {
 		all.Add(e.trouble)
 		st.Add(e.Stats)
-		failed = failed || mostlyRejected(e.Stats)
+		failed = failed || mostlyRejected(e.Stats) || e.Stats.MuchUnread()
 	}
 	few := r.fewFailed(st, all.Since)
 	if all.Gap > 0 {
@@ -307,6 +337,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 				thousands(e.Stats.Rejected), plural(e.Stats.Rejected+e.Stats.Accepted, "listing"), r.whose(" of %s", e))
 		}
 	}
+	r.noteUnread(ended)
 	switch code := closedCodes()[outcomeOf(left)]; {
 	case errors.Is(left, crawl.ErrInterrupted):
 		r.p.note("Interrupted. Everything committed is kept; go on with:\n  %s", s.Resume)
@@ -461,6 +492,8 @@ func runTable(s summary, onlyDetails bool) *table {
 	line(true, "requests", s.Requests)
 	line(searches, "new listings", s.New)
 	line(false, "changed listings", s.Changed)
+	unread := s.Unread()
+	line(false, "unreadable cards ("+unread.Text()+")", s.Bad)
 	line(false, "rejections (each page counts)", s.Rejected)
 	line(false, "dropped listings", s.Dropped)
 	line(false, "restored listings", s.Restored)
@@ -480,11 +513,11 @@ func runTable(s summary, onlyDetails bool) *table {
 // severalTable is the summary of a run over several sources, a line for each. A rejection counts on each page that shows the listing;
 // what `changes` calls rejected counts once.
 func severalTable(s summary) *report.Table {
-	t := &report.Table{Part: report.Part{Show: "source ended done to_do failed pages requests new rejections dropped restored time_ms", Zeros: "rejections dropped restored"}}
+	t := &report.Table{Part: report.Part{Show: "source ended done to_do failed pages requests new unreadable rejections dropped restored time_ms", Zeros: "unreadable rejections dropped restored"}}
 	t.Columns = strings.Fields(t.Show)
 	for _, o := range append(s.Sources, sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}) {
 		t.Rows = append(t.Rows, []any{
-			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
+			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
 		})
 	}
 	return t

@@ -71,18 +71,20 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 
 // triedPage is what a definition makes of a page.
 type triedPage struct {
-	Code     yp.ErrorCode  `json:"code"`
-	Reason   string        `json:"reason"`
-	NextURL  *string       `json:"next_url"`
-	Total    *int          `json:"total"`
-	End      string        `json:"end"`            // what the page says of the end of its list
-	Both     bool          `json:"says_both"`      // it shows listings and says that nothing was found
-	Nothing  []string      `json:"nothing_found"`  // how a page with organic listings says that nothing was found
-	OnNoCard []string      `json:"fields_missing"` // of every listing
-	Cards    int           `json:"cards"`
-	Unread   int           `json:"unread"` // cards
-	Rejected []rejected    `json:"rejected"`
-	Listings []*yp.Listing `json:"listings"`
+	Code     yp.ErrorCode `json:"code"`
+	Reason   string       `json:"reason"`
+	NextURL  *string      `json:"next_url"`
+	Total    *int         `json:"total"`
+	End      string       `json:"end"`            // what the page says of the end of its list
+	Both     bool         `json:"says_both"`      // it shows listings and says that nothing was found
+	Nothing  []string     `json:"nothing_found"`  // how a page with organic listings says that nothing was found
+	OnNoCard []string     `json:"fields_missing"` // of every listing
+	Cards    int          `json:"cards"`
+	Unread   int          `json:"unread"` // cards
+	// Unreadable says of the unread cards why, the first of them with what they say.
+	Unreadable []string      `json:"unreadable"`
+	Rejected   []rejected    `json:"rejected"`
+	Listings   []*yp.Listing `json:"listings"`
 }
 
 // rejected is a listing that the definition's rules do not let pass.
@@ -93,7 +95,7 @@ type rejected struct {
 
 func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 	t := &triedPage{
-		Code: page.Outcome.Code(), Reason: page.Reason, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad,
+		Code: page.Outcome.Code(), Reason: page.Reason, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
 		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
 	}
 	if t.End = endOf(src, page); page.NextURL != "" {
@@ -172,11 +174,32 @@ func (t *triedPage) text(w *sections) {
 	for _, r := range t.Rejected {
 		w.item("rejected ", r.ID+": "+strings.Join(r.Reasons, "; "))
 	}
+	for _, text := range t.Unreadable {
+		w.item("unreadable ", text)
+	}
 	rows := newTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
 	for _, l := range t.Listings {
 		rows.row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
 	}
 	w.table(rows)
+}
+
+// unreadTexts says which cards of a page could not be read and why: "no id: Acme (512) 555-0100". Of those that have no text here,
+// such as those that are announced and not shown, it says how many there are.
+func unreadTexts(page *site.Page) (texts []string) {
+	rest := page.Unread
+	for _, card := range page.UnreadCards {
+		rest[card.Why]--
+		text := card.Why.String()
+		if card.Excerpt != "" {
+			text += ": " + card.Excerpt
+		}
+		texts = append(texts, text)
+	}
+	if more := rest.Text(); more != "" {
+		texts = append(texts, more)
+	}
+	return texts
 }
 
 // tryKept reads a page that a crawl has kept. The source stands where its page is.

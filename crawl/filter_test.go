@@ -80,6 +80,9 @@ func TestFiltered(t *testing.T) {
 		if int64(r.Raw) != tt.raw || int64(r.Accepted) != n || st.Raw != tt.raw || st.Accepted != n || r.Bad != 2 || st.Bad != 2 {
 			t.Errorf("raw %d, accepted %d, bad %d (stats %+v), want %d, %d, 2", r.Raw, r.Accepted, r.Bad, st, tt.raw, n)
 		}
+		if st.Cards != 7 || st.NoID != 1 || st.NoName != 1 || !st.MuchUnread() {
+			t.Errorf("%d cards, %d without an id, %d without a name; want 7, 1, 1, and that this is much", st.Cards, st.NoID, st.NoName)
+		}
 	}
 }
 

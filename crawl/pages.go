@@ -223,6 +223,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 	case yp.KindSearch:
 		w.led.read()
 		w.countResults(c, &page.Page.Page, res)
+		w.count.update(func(s *Stats) { s.addCards(page.Page) })
 		if known {
 			err = w.watchLayout(ctx, c, all)
 		}
@@ -240,6 +241,7 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *loaded, number int, s
 	shown.page(number, page.Organic, orOnlyAds(organic), ads)
 	page.Ads, page.Seen = ads, shown.sum().all
 	w.logLeftOut(c, page.Page, number)
+	w.logUnread(c, page.Page, number)
 	all, known = page.Listings, !incomplete(page.Page)
 	w.filter.apply(&page.Page.Page, w.cfg.Source.Check)
 	if page.Accepted < len(all)-len(ads) {
@@ -357,7 +359,6 @@ func (w *worker) countResults(c *checkpoint.Claim, p *yp.Page, res checkpoint.Co
 		s.Pages++
 		s.Raw += int64(p.Raw)
 		s.Accepted += int64(p.Accepted)
-		s.Bad += int64(p.Bad)
 		s.New += int64(res.New)
 		s.Changed += int64(res.Changed)
 		s.Rejected += int64(res.Rejected)

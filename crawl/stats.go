@@ -21,7 +21,8 @@ type Stats struct {
 	Retries   int64         `json:"retries"`
 	Raw       int64         `json:"raw"`
 	Accepted  int64         `json:"accepted"`
-	Bad       int64         `json:"bad"`
+	Cards     int64         `json:"cards"` // that pages of results show or announce: ads, repeated and unreadable ones, too
+	Bad       int64         `json:"bad"`   // cards that could not be read, of all reasons, see Unread
 	New       int64         `json:"new"`
 	Changed   int64         `json:"changed"`
 	Rejected  int64         `json:"rejected"`  // listings that break a rule of their source, once a page
@@ -35,6 +36,13 @@ type Stats struct {
 	BusyTries int64         `json:"claim_retries"`        // tries more that these took: the database was busy
 	Elapsed   time.Duration `json:"-"`
 	Busy      int64         `json:"-"` // workers that hold a target now
+
+	NoID       int64 `json:"bad_no_id"` // of Bad, each reason: see site.Unread
+	NoName     int64 `json:"bad_no_name"`
+	NotShown   int64 `json:"bad_not_shown"`
+	PerhapsAds int64 `json:"bad_perhaps_ads"`
+	NoCard     int64 `json:"bad_no_card"`
+	Alike      int64 `json:"bad_alike"`
 
 	Details        int64 `json:"details"`         // listings' own pages saved
 	DetailsFailed  int64 `json:"details_failed"`  // to be tried again, or parked

@@ -18,7 +18,7 @@ type Page struct {
 	Number   int       `json:"page_number"`    // of the target, from 1
 	Raw      int       `json:"raw_count"`      // listings on the page, before the filters
 	Accepted int       `json:"accepted_count"` // those in Listings
-	Bad      int       `json:"bad_count"`      // cards without a name or an id
+	Bad      int       `json:"bad_count"`      // cards that could not be read
 	Last     bool      `json:"last"`           // no page follows
 	NextURL  string    `json:"next_page_url,omitempty"`
 	Listings []Listing `json:"listings"` // those that passed the filters

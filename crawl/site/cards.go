@@ -94,7 +94,7 @@ func (s *Source) readCards(p *Page, w *workspace, doc *html.Node, scripts []stri
 		s.organicInAds(&w.card, cards)
 		list, _ = s.readListings(p, w, cards)
 	}
-	p.Raw, p.LeftOut, w.cards = len(cards), beyond, cards
+	p.Raw, p.Cards, p.LeftOut, w.cards = len(cards), len(cards), beyond, cards
 	if beyond == 0 {
 		p.lost = s.lostCards(p, &w.card, w.pageHits, cards, list)
 	}

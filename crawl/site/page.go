@@ -29,6 +29,7 @@ type Page struct {
 	// Announced is how many organic cards the page says that it shows; 0 = none is missing.
 	// A site may count its ads along.
 	Announced int
+	Cards     int // as Raw, which filters change
 	// Unread says why cards could not be read; the sum is Bad. UnreadCards are the first of them.
 	Unread      UnreadCounts
 	UnreadCards []UnreadCard

@@ -328,7 +328,7 @@ var wholes = []string{
 // listings puts the businesses on the page. An id that two of them have is
 // none: they go by their paths then.
 func (m *merger) listings(p *Page) {
-	p.Raw = len(m.list)
+	p.Raw, p.Cards = len(m.list), len(m.list)
 	uses := make(map[string]int, len(m.list))
 	for i := range m.list {
 		uses[m.list[i].idOf()]++

@@ -48,6 +48,17 @@ func (c *UnreadCounts) Text() string {
 	return strings.Join(parts, ", ")
 }
 
+// Most returns the reason of most of them, the first of equals.
+func (c *UnreadCounts) Most() Unread {
+	most := 0
+	for i := range c {
+		if c[i] > c[most] {
+			most = i
+		}
+	}
+	return Unread(most)
+}
+
 // UnreadCard is a card that could not be read.
 type UnreadCard struct {
 	Why     Unread

@@ -142,15 +142,15 @@ const listingsByID = `
 // FindListings returns the listings that word names, "400110158" or "demo/400110158": one
 // of each source that has it. sourceID chooses among sources, 0 = any.
 func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) (all []ListingName, err error) {
-	id, of := word, sourceID
-	for range 2 { // an id may hold a slash itself: the whole word first
-		all, err = list(ctx, k, fmt.Sprintf("find listing %q", word), listingsByID, []any{id, of}, fields[ListingName])
-		if err == nil && len(all) == 0 {
-			id, err = k.ofSource(ctx, word, &of)
-		}
-		if err != nil || len(all) > 0 {
-			break
-		}
+	of := sourceID
+	id, err := k.ofSource(ctx, word, &of)
+	if err != nil {
+		return nil, err
+	}
+	what := fmt.Sprintf("find listing %q", word)
+	all, err = list(ctx, k, what, listingsByID, []any{id, of}, fields[ListingName])
+	if err == nil && len(all) == 0 && id != word { // an id may hold a slash itself
+		all, err = list(ctx, k, what, listingsByID, []any{word, sourceID}, fields[ListingName])
 	}
 	return all, err
 }
