@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 )
 
 // TestUnread checks that the reasons for which cards can't be read are told, each with the text that shows which
@@ -62,6 +63,43 @@ func TestUnreadBounds(t *testing.T) {
 			t.Errorf("%d without an id, %d of them kept, too long: %t", p.Unread[NoID], len(p.UnreadCards), long)
 		}
 	})
+}
+
+// TestOddDetails checks that the path of a listing's own page gives the id that its card has, whatever it is, and that an id in other
+// words on the page is no other listing's.
+func TestOddDetails(t *testing.T) {
+	s, err := Parse("odd.yaml", []byte(`name: odd
+base_url: https://dir.example
+urls: {target: "/{city_slug}/{category_slug}/{page}"}
+chrome: {selectors: ["#head"]}
+cards: {organic: [.firm]}
+fields: {id: {attr: data-id}, name: h2, profile_url: {css: a, attr: href}}
+detail:
+  path: '/biz/(.+?)/?$'
+  fields: {id: .number, name: h1}
+`))
+	noError(t, err)
+	for path, c := range map[string]struct{ id, number string }{
+		"b%C3%A4ckerei-m%C3%BCller": {"bäckerei-müller", ""},
+		"123/acme":                  {"123/acme", ""}, "123%2Facme": {"123/acme", "123/acme"},
+		"a+b": {"a+b", ""}, "1000~2": {"1000~2", ""}, "a%20b": {"a b", "a   b"}, "12": {"12", "No. 12 a"},
+		strings.Repeat("x", 100): {yp.Identifier(strings.Repeat("x", 100)), strings.Repeat("x", 100)},
+	} {
+		p := parseDetail(t, s, `<html><body><div id="head"></div><h1>Acme</h1><p class="number">`+c.number+`</p></body></html>`, "https://dir.example/biz/"+path, 200)
+		if p.Detail == nil {
+			t.Errorf("%s: %s", path, p.Reason)
+			continue
+		}
+		storetest.Equal(t, p.Detail.ID, c.id, path)
+		text := c.id
+		if len(path) > yp.MaxID {
+			text = path
+		}
+		page := parse(t, s, `<html><body><div id="head"></div><div class="firm" data-id="`+text+`"><h2>A</h2></div><a href="/biz/`+path+`">A</a></body></html>`, "https://dir.example/austin-tx/plumbers/1", 200)
+		storetest.Equal(t, page.Bad, 0, path)
+	}
+	other := parseDetail(t, s, `<html><body><div id="head"></div><h1>Acme</h1><p class="number">b+c</p></body></html>`, "https://dir.example/biz/a+b", 200)
+	storetest.Equal(t, other.Reason, "the page of listing b+c, not of a+b")
 }
 
 // TestOddIdentifiers checks that any text that an entry of structured data gives is its id where it has no other, and that a
