@@ -16,13 +16,17 @@ import (
 // Clean makes text from a page fit to keep: invalid UTF-8 becomes U+FFFD,
 // control and format characters (NUL, escape, bidi overrides, zero width) are
 // removed, every run of white space becomes one space, and the ends are
-// trimmed. Text that is clean already comes back as it is, without allocation.
+// trimmed. Controls from U+0080 to U+009F are the characters that Windows-1252 has in their place, as HTML reads "&#146;":
+// pages that misname their charset have them. Text that is clean already comes back as it is, without allocation.
 func Clean(s string) string {
 	if isClean(s) {
 		return s
 	}
 	dst, space := make([]byte, 0, len(s)), false
-	for _, r := range s {
+	for i, r := range s {
+		if 0x80 <= r && r < 0xa0 {
+			r = meant(r, dst, s[i+2:])
+		}
 		switch {
 		case unicode.IsSpace(r):
 			space = true
@@ -37,6 +41,25 @@ func Clean(s string) string {
 	}
 	return string(dst)
 }
+
+// windows1252 are the characters from 0x80 to 0x9f; 0 = none. 0x85 is missing: U+0085 is a line break of its own.
+var windows1252 = [32]rune{
+	'€', 0, '‚', 'ƒ', '„', 0, '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0, 'Ž', 0,
+	0, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0, 'ž', 'Ÿ',
+}
+
+// meant returns what a control from U+0080 on stands for between two texts. The quotation mark within a word is the
+// apostrophe, by which such a name is the same as on a page that writes it plainly.
+func meant(r rune, before []byte, after string) rune {
+	c := windows1252[r-0x80]
+	if c == '’' && len(before) > 0 && after != "" && wordEnd(before[len(before)-1]) && wordEnd(after[0]) {
+		return '\''
+	}
+	return cmp.Or(c, r)
+}
+
+// wordEnd reports whether a byte is of a letter.
+func wordEnd(c byte) bool { return isLetter(c) || c >= 0x80 }
 
 func isClean(s string) bool {
 	space := true // the rune before is one, or there is none

@@ -227,7 +227,7 @@ func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field
 	for i, d := range list {
 		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own, scale: cmp.Or(d.Scale, 5)}
 		r.count = slices.Contains(countFields, at)
-		r.address, r.link = address && r.attr != "", r.attr == "href" || r.attr == "src"
+		r.address, r.link = address && r.attr != "", holdsAddress(r.attr)
 		var err error
 		switch {
 		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
@@ -523,4 +523,9 @@ func (c *compiled) compileRules(f *faults) {
 		}
 		r.formats = append(r.formats, out)
 	}
+}
+
+// holdsAddress reports whether an attribute of that name most likely holds an address: href, data-src, data-url.
+func holdsAddress(attr string) bool {
+	return attr == "href" || attr == "src" || strings.HasSuffix(attr, "url") || strings.HasSuffix(attr, "-src") || strings.HasSuffix(attr, "-href")
 }

@@ -179,24 +179,51 @@ func (r *rule) clean(s string) string {
 		s = s[:maxText]
 	}
 	clean := yp.Clean(s)
-	if r.link && clean != s {
+	switch {
+	case r.link && clean != s:
 		return yp.Clean(weburl.Tidy(s))
+	case r.link: // in an address, nothing is a tag or an entity any more
+		return clean
 	}
-	return clean
+	return yp.Plain(clean)
+}
+
+// unseen reports whether the card hides n from people, or what n is in. What hides the whole card shows it on a click: it
+// doesn't count, nor do hidden parts of a page that is no card.
+func (c *cardReader) unseen(n *html.Node) bool {
+	if c.card == nil || c.card.Type != html.ElementNode {
+		return false
+	}
+	for ; n != nil && n != c.card; n = n.Parent {
+		if region.Hidden(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // text returns the text of n and all below it, as it reads: a line break or
-// the edge of a block is a space; scripts and styles do not count.
+// the edge of a block is a space; scripts, styles and what a card hides do not count.
 func (c *cardReader) text(n *html.Node) string {
-	if t := n.FirstChild; t != nil && t.NextSibling == nil && t.Type == html.TextNode {
+	if c.unseen(n) {
+		return ""
+	}
+	if t := n.FirstChild; t != nil && t.NextSibling == nil && t.Type == html.TextNode && !region.Protected(n) {
 		return t.Data
 	}
-	c.buf = region.AppendText(c.buf[:0], n, maxText)
+	if c.buf = c.buf[:0]; c.card != nil && c.card.Type == html.ElementNode {
+		c.buf = region.AppendShown(c.buf, n, maxText)
+	} else {
+		c.buf = region.AppendText(c.buf, n, maxText)
+	}
 	return string(c.buf)
 }
 
 func (c *cardReader) ownText(n *html.Node) string {
 	c.buf = c.buf[:0]
+	if c.unseen(n) {
+		return ""
+	}
 	for t := n.FirstChild; t != nil && len(c.buf) < maxText; t = t.NextSibling {
 		if t.Type == html.TextNode {
 			c.buf = append(c.buf, t.Data[:min(len(t.Data), maxText)]...)

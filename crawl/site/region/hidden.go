@@ -1,6 +1,7 @@
 package region
 
 import (
+	"encoding/hex"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -63,4 +64,38 @@ func (d *declared) set(value string) {
 	if value = strings.TrimSpace(value); value != "" && (important || !d.important) {
 		d.value, d.important = value, important
 	}
+}
+
+// maxProtected is the longest attribute that holds a hidden text, in bytes.
+const maxProtected = 1024
+
+// Protected reports whether an element stands for a text with an "@" that the CDN Cloudflare has hidden, see
+// AppendText.
+func Protected(n *html.Node) bool {
+	_, ok := protected(n)
+	return ok
+}
+
+// protected returns the text that an element hides: the attribute data-cfemail has its bytes in hex, each XORed with the first.
+func protected(n *html.Node) (text []byte, ok bool) {
+	for i := range n.Attr {
+		if a := &n.Attr[i]; a.Key == "data-cfemail" {
+			return decode(a.Val)
+		}
+	}
+	return nil, false
+}
+
+func decode(s string) (text []byte, ok bool) {
+	if len(s) < 4 || len(s) > maxProtected {
+		return nil, false
+	}
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		return nil, false
+	}
+	for i := range b[1:] {
+		b[i+1] ^= b[0]
+	}
+	return b[1:], true
 }

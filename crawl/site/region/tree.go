@@ -171,17 +171,25 @@ func HasClass(attr, class string) bool {
 }
 
 // AppendText appends the text below n as it reads, and stops soon after limit bytes: a line break or the edge of a block
-// is a space; what nobody reads does not count.
-func AppendText(b []byte, n *html.Node, limit int) []byte {
+// is a space; what nobody reads does not count, and text that Cloudflare has hidden from machines stands there as people see it.
+func AppendText(b []byte, n *html.Node, limit int) []byte { return appendText(b, n, limit, false) }
+
+// AppendShown is AppendText without what the page hides from people, see Hidden.
+func AppendShown(b []byte, n *html.Node, limit int) []byte { return appendText(b, n, limit, true) }
+
+func appendText(b []byte, n *html.Node, limit int, shown bool) []byte {
+	if text, ok := protected(n); ok {
+		return append(b, text...)
+	}
 	for c := n.FirstChild; c != nil && len(b) < limit; c = c.NextSibling {
 		switch {
 		case c.Type == html.TextNode:
 			b = append(b, c.Data[:min(len(c.Data), limit)]...)
-		case c.Type != html.ElementNode || Unseen(c.Data):
+		case c.Type != html.ElementNode || Unseen(c.Data) || shown && Hidden(c):
 		case OwnLine(c.Data):
-			b = append(AppendText(append(b, ' '), c, limit), ' ')
+			b = append(appendText(append(b, ' '), c, limit, shown), ' ')
 		default:
-			b = AppendText(b, c, limit)
+			b = appendText(b, c, limit, shown)
 		}
 	}
 	return b

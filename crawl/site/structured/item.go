@@ -256,14 +256,8 @@ func addressText(s string) string {
 }
 
 // plainText makes a value fit to keep. Texts in JSON-LD often went through an
-// HTML escaper first.
-func plainText(s string) string {
-	s = clean(s)
-	if strings.IndexByte(s, '&') < 0 {
-		return s
-	}
-	return clean(html.UnescapeString(s))
-}
+// HTML escaper first, and have tags in them.
+func plainText(s string) string { return yp.Plain(clean(s)) }
 
 func clean(s string) string { return yp.Clean(yp.Clip(s, maxText)) }
 
