@@ -207,7 +207,7 @@ const (
 
 // listing returns what a crawl stores of b after seeing it in the given views.
 func (b *business) listing(base *url.URL, seen views) yp.Listing {
-	l := yp.Listing{ID: strconv.FormatInt(b.ID, 10), Name: yp.Clean(b.Name), Phone: b.Phone, ProfileURL: absolute(base, b.Path), Sponsored: seen&viewOrganic == 0}
+	l := yp.Listing{ID: strconv.FormatInt(b.ID, 10), Name: yp.Plain(yp.Clean(b.Name)), Phone: b.Phone, ProfileURL: absolute(base, b.Path), Sponsored: seen&viewOrganic == 0}
 	if e164, ok := yp.CanonicalPhone(b.Phone); ok {
 		l.PhoneE164 = e164
 	}

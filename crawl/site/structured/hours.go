@@ -23,12 +23,11 @@ func (b *Business) Hours() []string {
 
 // written reads openingHours. What stands in schema.org's form already stays as it is.
 func (b *Business) written() (hours []string) {
-	ok := true
 	for s := range b.graph.each(&b.item, "openingHours") {
 		if len(hours) >= maxHours {
 			break
 		}
-		n := len(hours)
+		n, ok := len(hours), false
 		if hours, ok = yp.AppendHours(hours, s); !ok {
 			return nil
 		}
