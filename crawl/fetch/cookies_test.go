@@ -96,13 +96,13 @@ func TestCookiesOfAnExchange(t *testing.T) {
 		var got []string
 		s := newPipeSite(t, noRobots(), func(w http.ResponseWriter, r *http.Request) {
 			got = append(got, strings.TrimSpace(r.Host+r.URL.Path+" "+r.Header.Get("Cookie")))
-			switch {
-			case r.URL.Path == "/a":
+			switch r.URL.Path {
+			case "/a":
 				for _, set := range []string{"own=1", "all=2; Domain=acme.com; Path=/", "deep=3; Path=/b/c", "safe=4; Secure", "its=5; HttpOnly"} {
 					w.Header().Add("Set-Cookie", set)
 				}
 				http.Redirect(w, r, "http://m.acme.com/b", http.StatusFound)
-			case r.URL.Path == "/b":
+			case "/b":
 				http.Redirect(w, r, "http://acme.com/b/c", http.StatusFound)
 			default:
 				w.Header().Set("Set-Cookie", "page=6; Path=/")
