@@ -203,7 +203,7 @@ type rule struct {
 	anchored bool     // it ended in $
 	length   int      // octets of the pattern: the longest match wins
 
-	text   string // "Disallow: /", as it stands in the file, without a comment
+	text   string // "Disallow: /", as written in the file, without a comment
 	line   int    // of text, from 1
 	agents agents // whose group it is in
 }
@@ -214,7 +214,7 @@ type agents struct {
 	line int
 }
 
-// String tells where the rule stands, on one line: `line 5: Disallow: / (User-agent: * on line 1)`.
+// String says where the rule is, on one line: `line 5: Disallow: / (User-agent: * on line 1)`.
 func (r *rule) String() string {
 	const most = 80 // bytes of each: what a site writes may be long
 	return fmt.Sprintf("line %d: %s (User-agent: %s on line %d)",

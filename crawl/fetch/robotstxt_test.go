@@ -116,7 +116,7 @@ func TestProductToken(t *testing.T) {
 
 var lineEnd = regexp.MustCompile(`\r\n|\r|\n`)
 
-// checkRule tests that a rule stands where it says it does: on that line, below the name that it is for.
+// checkRule tests that a rule is where it says it is: on that line, below the name that it is for.
 func checkRule(t *testing.T, robots string, r *rule) {
 	t.Helper()
 	all := lineEnd.Split(robots, -1)
