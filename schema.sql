@@ -19,6 +19,8 @@
 --   action               new, changed, completed, dropped, restored or rejected
 --   active               that are neither degraded, paused nor failed
 --   address              where it is, in one line, where that could not be split surely
+--   ending               how the last crawl of the target came to its end: by a word of the site that proves it (total, said, pagination, short_page,
+--                        next_none), or without one, and why (end_text)
 --   again_after_seconds  from the begin of a crawl to the next one's; 0 = once only
 --   aka                  other names of the business
 --   alive                listings of it that their source still shows
@@ -408,7 +410,7 @@ CREATE TABLE targets (
     crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
     complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
 
-    ending               TEXT CHECK (ending IN                                  -- how the last crawl came to its end: a word of the site that proves it (the first five), or why there is none
+    ending               TEXT CHECK (ending IN
         ('total', 'said', 'pagination', 'short_page', 'next_none', 'max_pages', 'no_word', 'unfollowed', 'later_page', 'too_few',
          'unreadable', 'order', 'repeats', 'gone', 'shrunk', 'other_list', 'other_name', 'says_both')),
     end_text             TEXT,                                                  -- why, for people

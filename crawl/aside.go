@@ -117,6 +117,24 @@ func (w *worker) judgeBoth(ctx context.Context, c *checkpoint.Claim, page *site.
 	return fmt.Sprintf("the page %s, and shows %s", said[0], yp.Plural(len(organic), "listing")), nil
 }
 
+// distrustWords returns an error when a page without listings says that there is nothing in words that pages of other
+// targets have beside their listings, too: nobody knows why it shows none.
+func (w *worker) distrustWords(ctx context.Context, c *checkpoint.Claim, page *site.Page) error {
+	words, ok := strings.CutPrefix(page.Reason, "the page ")
+	if !ok || page.Outcome != site.NoListings || page.NotFound || !strings.HasPrefix(words, "says ") {
+		return nil
+	}
+	said, err := w.cfg.Keeper.Said(ctx, c, []string{words}, false)
+	if err != nil {
+		return fatalError{err}
+	}
+	if len(said) > 0 {
+		return nil
+	}
+	page.Outcome, page.Reason = site.HTMLChanged, "no listing could be read, and the page "+words+", as pages with listings do"
+	return &pageError{page: page}
+}
+
 // setAside is the verdict on a results page that is not stored; zero = it is that of the search. alias says where a
 // search with another name leads.
 func (w *worker) setAside(ctx context.Context, c *checkpoint.Claim, page *site.Page, final *url.URL) (v verdict, alias string, err error) {

@@ -184,6 +184,9 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 	if t.read != nil || t.claim == nil {
 		return out, nil
 	}
+	if err := w.distrustWords(ctx, t.claim, page); err != nil {
+		return nil, err
+	}
 	if out.end, out.alias, err = w.setAside(ctx, t.claim, page, resp.URL); err == nil {
 		if out.unstored = out.end.step == end; !out.unstored {
 			out.end, out.repeats, err = w.judgePage(ctx, t, page, out.alias)

@@ -34,6 +34,7 @@ func (h *history) checkList(pass int, l *madeList, complete bool) {
 	if complete {
 		verdict = "read to its end"
 	}
+	verdict += " (" + storetest.Table(h.t, h.db, `SELECT ifnull(ending, '-') || ' ' || ifnull(end_text, '') FROM targets WHERE id = ?`, h.targets[l.Number])[0] + ")"
 	h.say("  %s: %s, %s%s", l, r.Status, verdict, strings.TrimRight(", "+r.Code+" "+r.Error, ", "))
 	for _, v := range h.site.served {
 		if v.pass == pass && v.asked == l.Number {
@@ -86,6 +87,9 @@ func (h *history) checkAsked(pass int) {
 	}
 	asked := map[key]int{}
 	for _, v := range h.site.served {
+		if h.site.Looks[pass].Anew { // a page may repeat an earlier one by chance
+			continue
+		}
 		if v.pass == pass && v.what == "page" && v.list == v.asked && len(v.ids) > 0 {
 			k := key{v.asked, v.uri}
 			if asked[k]++; asked[k] == 3 {
@@ -211,7 +215,7 @@ func (h *history) checkSummary(pass int, sum crawl.Stats) {
 		wrong     bool
 	}{
 		{"closed", sum.Dropped, h.number(`SELECT count(*) FROM listing_events WHERE kind = 'dropped' AND at >= ?`, began), false},
-		{"done", sum.Done, h.number(`SELECT count(*) FROM crawl_attempts WHERE ended = 'done' AND finished_at >= ?`, began), false},
+		{"done", sum.Done, h.number(`SELECT count(*) FROM crawl_attempts WHERE ended = 'done' AND finished_at >= ?`, began), h.site.resting(pass)},
 		{"empty", sum.Empty, int64(empty), sum.Empty <= int64(empty)},
 		{"unreadable", sum.Bad, 0, unreadable},
 	} {

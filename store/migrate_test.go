@@ -421,6 +421,8 @@ func TestEnumerations(t *testing.T) {
 		"requests.proxy_failed":             flag,
 		"proxies.enabled":                   flag,
 		"listing_events.reparsed":           flag,
+		"led_to.others":                     flag,
+		"nothing_words.others":              flag,
 		"sources.stage":                     {"sandbox", "active"},
 		"source_cities.matched":             {"slug", "name", "none"},
 		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),

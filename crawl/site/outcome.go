@@ -138,8 +138,8 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 	case s.empty.inTitle(titleOf(e.doc)) != "":
 		return "the title says that there are no results"
 	}
-	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" {
-		return "" // words of someone else: the page has listings
+	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" || p.Organic > 0 {
+		return "" // words of someone else: the page has listings, if only such as can't be read
 	}
 	if len(s.empty.texts) > 0 {
 		w := s.workspace()
