@@ -60,8 +60,12 @@ type rawJSON string
 // MarshalJSON implements json.Marshaler.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
-// Plain is a text as it stands in a cell: of a list of texts "A; B".
+// Plain is a text as it stands in a cell: of a list of texts "A; B". Hours of a business that is always closed are "closed",
+// so that they differ from those that nobody knows.
 func Plain(column, text string) string {
+	if column == "hours" && text == "[]" {
+		return "closed"
+	}
 	if strings.HasPrefix(text, "[") && slices.Contains(arrays, column) {
 		if items, ok := Texts(text); ok {
 			return strings.Join(items, "; ")
