@@ -166,7 +166,9 @@ func TestSaysBoth(t *testing.T) {
 	})
 	parallel(t, "furniture on a page without listings is no word", func(t *testing.T) {
 		w := setup(t, layout{cities: 2})
-		furniture := func(body string) string { return strings.Replace(body, `<div class="center-ads">`, `<p>No results found? Try other words.</p><div class="center-ads">`, 1) }
+		furniture := func(body string) string {
+			return strings.Replace(body, `<div class="center-ads">`, `<p>No results found? Try other words.</p><div class="center-ads">`, 1)
+		}
 		w.on(target, ok(furniture(counting(3, "", shops(1, 3)...))))
 		w.on("/city-1-ca/plumbers", ok(furniture(page(""))))
 		w.on(strings.Replace(search, "City+0", "City+1", 1), ok(furniture(page(""))))

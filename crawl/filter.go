@@ -142,19 +142,3 @@ func (m matcher) apply(p *yp.Page, check func(*yp.Listing) []string) {
 	p.Listings, p.Rejected = splitRejected(p.Listings, check)
 	p.Accepted = len(p.Listings)
 }
-
-// shown are the listings of a page by which it is known again: see worker.repeats.
-func (m matcher) shown(listings []yp.Listing) []*yp.Listing {
-	shown := make([]*yp.Listing, 0, len(listings))
-	for _, sponsored := range [...]bool{false, true} {
-		if sponsored && (!m.sponsored || len(shown) > 0) {
-			break
-		}
-		for i := range listings {
-			if listings[i].Sponsored == sponsored {
-				shown = append(shown, &listings[i])
-			}
-		}
-	}
-	return shown
-}

@@ -8,6 +8,8 @@ import (
 // Words of paginations, in lower case and without arrows and numbers, by language.
 
 // nextWords lead to the next page.
+//
+//nolint:misspell // Italian
 var nextWords = vocabulary(`
 	next, next page, next results, older, see next page
 	weiter, nächste, nächste seite, zur nächsten seite, vorwärts
