@@ -44,13 +44,23 @@ func valuesOf(p yp.Place) map[string]string {
 		"category": p.Category, "category_slug": p.CategorySlug,
 	}
 	for name, value := range values {
-		values[name] = normalValue(value)
+		values[name] = normalValue(name, value)
 	}
 	return values
 }
 
-// normalValue is a value as yp.Slug writes it, with st, ft and mt at its start as saint, fort and mount.
-func normalValue(s string) string { return strings.Trim(yp.CitySlug(s, ""), "-") }
+// normalValue is a value as yp.Slug writes it, with st, ft and mt at its start as saint, fort and mount; of a state the
+// code, however it is written.
+func normalValue(name, s string) string {
+	slug := strings.Trim(yp.CitySlug(s, ""), "-")
+	if !strings.HasPrefix(name, "state") {
+		return slug
+	}
+	if st, ok := yp.LookupState(strings.ReplaceAll(slug, "-", " ")); ok {
+		return strings.ToLower(st.Code)
+	}
+	return slug
+}
 
 // valueForm takes the values of placeholders out of a part of an address.
 type valueForm struct {
@@ -81,7 +91,7 @@ func (f *valueForm) take(part string, into map[string]string) {
 	m := f.form.FindStringSubmatch(part)
 	for i, name := range f.names {
 		if m != nil {
-			into[name] = normalValue(m[i+1])
+			into[name] = normalValue(name, m[i+1])
 		}
 	}
 }

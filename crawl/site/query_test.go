@@ -24,6 +24,8 @@ func TestDifferences(t *testing.T) {
 		{"/{city_slug}/{category_slug}?page={page}", "/search?q={category}&where={city}%2C+{state}&page={page}", "https://dir.example.com/search?q=Auto+Repair+%26+Service&where=St.+Louis%2C+MO", ""},
 		{"/{city_slug}/{category_slug}?page={page}", "/search?q={category}&where={city}%2C+{state}&page={page}", "https://dir.example.com/search?q=Plumbers&where=saint%20louis,%20mo", "category plumbers"},
 		{"/{city_slug}/{category_slug}?page={page}", "/search?q={category}&where={city}%2C+{state}&page={page}", "https://dir.example.com/search?q=Auto+Repair+%26+Service", ""},
+		{"/{state_lower}/{city_name_slug}/{category_slug}?page={page}", "", "https://dir.example.com/Missouri/st-louis/auto-repair-service", ""},
+		{"/{state_slug}/{city_name_slug}/{category_slug}?page={page}", "", "https://dir.example.com/mo/saint_louis/auto-repair-service", ""},
 		{"/{category_slug}-in-{city_slug}?p={page}", "", "https://dir.example.com/auto-repair-service-in-alton-il", "city_slug alton-il"},
 		{"/{city_slug}/{category_slug}?page={page}", "", "https://dir.example.com/about", ""},
 	} {
