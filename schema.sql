@@ -404,7 +404,7 @@ CREATE TABLE targets (
     raw_count            INTEGER NOT NULL DEFAULT 0 CHECK (raw_count >= 0),
     accepted_count       INTEGER NOT NULL DEFAULT 0 CHECK (accepted_count >= 0),
     bad_count            INTEGER NOT NULL DEFAULT 0 CHECK (bad_count >= 0),
-    seen_ids             INTEGER CHECK (seen_ids >= 0),                          -- search: distinct listings that its pages showed, ads among them; sites show some twice
+    seen_ids             INTEGER CHECK (seen_ids >= 0),                          -- search: distinct organic listings that its pages showed; sites show some twice
     crawl_started_at     TEXT,
     finished_at          TEXT,
     crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one

@@ -239,7 +239,7 @@ func (w *worker) commit(ctx context.Context, c *checkpoint.Claim, t *wal.Target,
 func (w *worker) prepareResults(c *checkpoint.Claim, page *loaded, number int, shown *seen) (all []yp.Listing, known bool) {
 	organic, ads := idsOf(page.Listings)
 	shown.page(number, page.Organic, orOnlyAds(organic), ads)
-	page.Ads, page.Seen = ads, shown.sum().all
+	page.Ads, page.Seen = ads, shown.sum().organic
 	w.logLeftOut(c, page.Page, number)
 	w.logUnread(c, page.Page, number)
 	all, known = page.Listings, !incomplete(page.Page)

@@ -26,7 +26,7 @@ type Page struct {
 	Organic   int         `json:"organic_count,omitempty"` // cards in the place of organic listings, the unreadable among them
 	Ads       []string    `json:"ads,omitempty"`           // ids of listings that it shows as ads alone
 	Shown     []string    `json:"shown,omitempty"`         // ids of its organic listings in their order, where some are not in Listings
-	Seen      int         `json:"seen_count,omitempty"`    // distinct ids of listings that the crawl of the target has shown so far, ads among them
+	Seen      int         `json:"seen_count,omitempty"`    // distinct ids of organic listings that the crawl of the target has shown so far
 	Ending    Ending      `json:"ending,omitempty"`        // of the last page: how the crawl came to its end
 	EndText   string      `json:"end_text,omitempty"`      // and why, for people
 	SiteTotal int         `json:"site_total,omitempty"`    // listings that the site says it has for the target; 0 = it does not say
