@@ -274,6 +274,8 @@ func (t CoverageTotals) Text() string {
 		return "no page was read yet"
 	case t.Percent != nil && measured < t.All():
 		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured), yp.Plural(t.All(), "target"))
+	case t.Percent != nil && t.Unread.Targets == 0 && t.SeenOfKnown < t.SiteTotal:
+		return yp.Share(*t.Percent) + " of what the site lists was seen, each list to its end: sites count some listings twice, and ads"
 	case t.Percent != nil:
 		return yp.Share(*t.Percent) + " of what the site lists was seen"
 	case t.Targets == 0:
