@@ -196,13 +196,14 @@ func (c *Claim) pageOf() store.PageOf {
 
 const showedMore = `
 	SELECT EXISTS (SELECT 1 FROM targets t CROSS JOIN sightings s ON s.target_id = t.id
-		WHERE t.id = ?1 AND t.complete_at IS NOT NULL AND s.crawl < ?2 AND s.missed = 0 AND s.page >= ?3
+		WHERE t.id = ?1 AND (t.complete_at IS NOT NULL OR ?5) AND s.crawl < ?2 AND s.missed = 0 AND s.page >= ?3
 			AND NOT EXISTS (SELECT 1 FROM listings l WHERE l.id = s.listing AND l.listing_id IN (SELECT value FROM json_each(?4))))`
 
 // ShowedMore reports whether the last complete crawl of the target, or one since, found
-// listings on the page or behind it that this one has not yet seen; ids are those of the page in hand.
-func (k *Keeper) ShowedMore(ctx context.Context, c *Claim, page int, ids []string) (more bool, err error) {
-	err = k.row(ctx, showedMore, []any{c.TargetID, c.Crawl, page, store.JSONTexts(ids)}, &more)
+// listings on the page or behind it that this one has not yet seen; ids are those of the page in hand. ever says that
+// no crawl need have been complete.
+func (k *Keeper) ShowedMore(ctx context.Context, c *Claim, page int, ids []string, ever bool) (more bool, err error) {
+	err = k.row(ctx, showedMore, []any{c.TargetID, c.Crawl, page, store.JSONTexts(ids), ever}, &more)
 	return more, err
 }
 

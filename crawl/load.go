@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -177,6 +179,9 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 		return nil, err
 	}
 	w.cfg.Reached(PointParsed)
+	if t.number > 1 && t.shown != nil && page.Outcome == site.Unrecognised && (resp.Status == http.StatusNotFound || resp.Status == http.StatusGone) && strings.HasPrefix(page.Reason, "status ") {
+		page.Outcome, page.NotFound = site.NoListings, true // behind a page of the list, whatever the server says of it
+	}
 	if page.Outcome != site.OK && page.Outcome != site.NoListings {
 		return nil, &pageError{page: page}
 	}

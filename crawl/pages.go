@@ -290,7 +290,7 @@ func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 		if behind {
 			from++
 		}
-		more, err := w.cfg.Keeper.ShowedMore(ctx, c, from, organic)
+		more, err := w.cfg.Keeper.ShowedMore(ctx, c, from, organic, behind)
 		if err != nil {
 			err = fatalError{err}
 		}

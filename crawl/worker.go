@@ -201,7 +201,7 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 		e.Ended, e.Timestamp = c.Ended, c.EndedAt
 	}
 	w.tally(c, o)
-	if o.how == yp.EndElsewhere {
+	if o.how == yp.EndElsewhere && c.PageCurrent == 0 {
 		err = w.ledElsewhere(ctx, c, o.why)
 	}
 	return errors.Join(w.tell(c, e), err)

@@ -127,11 +127,8 @@ func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bo
 	p.Nothing = s.nothing(p, w, doc, slices.Collect(doc.ChildNodes()), w.parser.Title())
 	unsettled := func(r rule) bool { return r.sel >= 0 && len(w.pageHits[r.sel]) > 0 } // by what is around the regions, it may be one
 	moreNext = w.parser.Outside() || p.LeftOut > 0 || slices.ContainsFunc(s.next, unsettled) || !s.last.none()
-	if p.atEnd || p.NextURL != "" || p.NextHost != "" {
-		return p, false
-	}
 	s.readPaging(p, doc, w.card.at, w.cards)
-	return p, p.NextURL == "" && (moreNext || w.parser.Paging())
+	return p, !p.atEnd && p.NextURL == "" && p.NextHost == "" && (moreNext || w.parser.Paging())
 }
 
 // readText says what was read of a page: "1 listing in 3 cards, 2 unreadable".
@@ -373,6 +370,19 @@ func (s *Source) listPage(u *url.URL) (list string, page int) {
 		page, _ = yp.FirstInt(u.Query().Get(t.pageParam))
 	}
 	return list, max(page, 1)
+}
+
+// namesPage reports whether the address of a list says which page it is.
+func (s *Source) namesPage(u *url.URL) bool {
+	t := s.target
+	if s.search != nil && s.search.matches(s.belowBase(u)) {
+		t = s.search
+	}
+	if t.pageParam != "" {
+		_, ok := yp.FirstInt(u.Query().Get(t.pageParam))
+		return ok
+	}
+	return t.pageSegment >= 0
 }
 
 // gone reports whether a status says that there is no such page.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,7 @@ type pagingReader struct {
 	at       int // number of this page: see place
 	controls []control
 	numbers  []int // in the pagination, that are no links
+	words    bool  // in the pagination, words that lead on and are no control
 }
 
 // control is an element that a reader can use.
@@ -53,7 +55,7 @@ type control struct {
 // readPaging reads the pagination of a page on which the definition's rules find no next link. Where it
 // leads to the next page of the same list by an address of the definition's, that is the next link.
 func (s *Source) readPaging(p *Page, doc *html.Node, at *pageLinks, cards []card) {
-	if p.NextURL != "" || p.NextHost != "" || p.atEnd || len(p.Listings) == 0 {
+	if p.NextURL != "" || p.NextHost != "" || len(p.Listings) == 0 {
 		return
 	}
 	r := pagingReader{s: s, where: at}
@@ -63,7 +65,7 @@ func (s *Source) readPaging(p *Page, doc *html.Node, at *pageLinks, cards []card
 			r.cards[cards[i].n] = true
 		}
 	}
-	r.walk(doc, false)
+	r.walk(doc, false, false)
 	here := r.place()
 	p.Paging = Paging{}
 	switch p.NextURL = r.sum(&p.Paging, here); {
@@ -93,10 +95,11 @@ func (r *pagingReader) place() (shown bool) {
 	return shown
 }
 
-// walk gathers the controls below n. inside tells that n is part of a pagination.
-func (r *pagingReader) walk(n *html.Node, inside bool) {
+// walk gathers the controls below n. inside tells that n is part of a pagination, out that it is part of something
+// whose controls lead elsewhere, unless they are a pagination's.
+func (r *pagingReader) walk(n *html.Node, inside, out bool) {
 	for c := range n.ChildNodes() {
-		if c.Type != html.ElementNode || unseen(c) || r.cards[c] || !inside && elsewhere(c) || region.Hidden(c) {
+		if c.Type != html.ElementNode || unseen(c) || r.cards[c] || region.Hidden(c) {
 			continue
 		}
 		within := inside || isPagination(c)
@@ -104,10 +107,10 @@ func (r *pagingReader) walk(n *html.Node, inside bool) {
 			r.number(c)
 		}
 		if isControl(c) {
-			r.control(c, within)
+			r.control(c, within, out)
 			continue
 		}
-		r.walk(c, within)
+		r.walk(c, within, out || elsewhere(c))
 	}
 }
 
@@ -147,13 +150,27 @@ func elsewhere(n *html.Node) bool {
 	switch n.Data {
 	case "header", "footer", "aside", "dialog":
 		return true
+	case "body", "main":
+		return false
 	}
-	if region.Attr(n, "role") == "dialog" {
-		return true
+	return region.Attr(n, "role") == "dialog" || slices.ContainsFunc(namesOf(n), ofGallery)
+}
+
+// namesOf returns the classes and the id of an element, in lower case.
+func namesOf(n *html.Node) []string {
+	return strings.Fields(strings.ToLower(region.Attr(n, "class") + " " + region.Attr(n, "id")))
+}
+
+// ofGallery reports whether a class is that of something that people leaf through, and that is no list.
+func ofGallery(class string) bool {
+	first, _, _ := strings.Cut(class, "-")
+	if first == "has" || first == "no" || first == "view" {
+		return false
 	}
-	class := strings.ToLower(region.Attr(n, "class") + " " + region.Attr(n, "id"))
-	for _, word := range [...]string{"carousel", "slider", "slick", "swiper", "gallery", "lightbox", "modal", "calendar", "datepicker", "glide"} {
-		if strings.Contains(class, word) {
+	for word := range strings.FieldsFuncSeq(class, func(r rune) bool { return r == '-' || r == '_' }) {
+		switch word {
+		case "carousel", "slider", "slick", "swiper", "gallery", "lightbox", "modal", "calendar", "datepicker", "glide",
+			"review", "reviews", "comment", "comments", "testimonial", "testimonials", "photos":
 			return true
 		}
 	}
@@ -166,8 +183,13 @@ func (r *pagingReader) number(n *html.Node) {
 	if n.Data == "a" && has(n, "href") || t == nil || t.NextSibling != nil || t.Type != html.TextNode {
 		return
 	}
-	if v, ok := pageNumber(strings.TrimSpace(t.Data)); ok && !r.within(n) {
+	if r.within(n) || switchedOff(n) {
+		return
+	}
+	if v, ok := pageNumber(strings.TrimSpace(t.Data)); ok {
 		r.numbers = append(r.numbers, v)
+	} else if labelLeadsOn(t.Data) { // for a script, perhaps
+		r.words = true
 	}
 }
 
@@ -181,17 +203,84 @@ func (r *pagingReader) within(n *html.Node) bool {
 	return false
 }
 
-// control takes in a control: of those outside of a pagination the ones whose label says next or more.
-func (r *pagingReader) control(n *html.Node, inside bool) {
+// control takes in a control: of those outside of a pagination the ones that say that they bring more of the list.
+func (r *pagingReader) control(n *html.Node, inside, out bool) {
 	c := control{n: n, inside: inside, href: region.Attr(n, "href")}
 	c.read(labelOf(n))
 	if c.number > 0 && inside && (marked(n, "active", "selected") || switchedOff(n)) {
 		r.numbers = append(r.numbers, c.number)
 		return
 	}
-	if inside || c.leadsOn() {
+	if inside || !out && c.leadsOn() && r.ofList(&c) {
 		r.controls = append(r.controls, c)
 	}
+}
+
+// ofList reports whether a control outside of a pagination is one of the list: facets, guides and forms have "show
+// more" and "next", too. What leads to another path of the site is none, nor is a button that is far from the cards.
+func (r *pagingReader) ofList(c *control) bool {
+	if c.n.Data == "a" && c.href != "" && !strings.HasPrefix(weburl.Tidy(c.href), "#") {
+		if a, _, why := r.s.resolve(r.where, c.href); why == "" && a.EscapedPath() != r.where.self.EscapedPath() {
+			return r.listed(a.Text) > 0
+		}
+	}
+	form := formAround(c.n)
+	switch {
+	case form != nil && hasFields(form):
+		return false
+	case bringsMore(c.label):
+		return true
+	case form != nil:
+		return strings.EqualFold(region.Attr(form, "method"), "post")
+	case moreWords()[c.label]:
+		return false
+	}
+	return c.n.Data == "a" || r.nearCards(c.n)
+}
+
+// nearCards reports whether the element around n, or the one around that, holds cards.
+func (r *pagingReader) nearCards(n *html.Node) bool {
+	for range 2 {
+		if n = n.Parent; n == nil {
+			return false
+		}
+		for c := range n.Descendants() {
+			if r.cards[c] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// formAround returns the form that n is in, nil = none.
+func formAround(n *html.Node) *html.Node {
+	for ; n != nil; n = n.Parent {
+		if n.Type == html.ElementNode && n.Data == "form" {
+			return n
+		}
+	}
+	return nil
+}
+
+// hasFields reports whether a form has fields that people fill in.
+func hasFields(form *html.Node) bool {
+	for c := range form.Descendants() {
+		if c.Type != html.ElementNode {
+			continue
+		}
+		switch c.Data {
+		case "textarea", "select":
+			return true
+		case "input":
+			switch strings.ToLower(region.Attr(c, "type")) {
+			case "hidden", "submit", "button", "image":
+			default:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // labelOf returns what a control says: its text, or what stands for it.
@@ -301,7 +390,10 @@ func isBackward(s string) bool { return strings.Trim(s, "‹«<←⟨◀◄❮�
 // sum makes of the controls what they say together, and returns the address of the next page, if
 // one of them leads there. here tells that the number of this page is shown.
 func (r *pagingReader) sum(p *Paging, here bool) (next string) {
-	odd, understood := false, here
+	odd, understood := r.words, here
+	for _, n := range r.numbers {
+		odd = odd || n > r.at // a page, perhaps, that a script leads to
+	}
 	for i := range r.controls {
 		c := &r.controls[i]
 		if switchedOff(c.n) {
@@ -347,33 +439,56 @@ const (
 )
 
 // leads tells to what a control leads. Of one that leads on, address is that of the next page of
-// the same list, or why says what keeps it from being followed.
+// the same list, or why says what keeps it from being followed. Back needs a proof: the number of a page, or the
+// address of the first one.
 func (r *pagingReader) leads(c *control) (to where, address, why string) {
 	address, why = r.target(c)
-	page := 0 // of the list, by the address
+	page, plain := 0, false // of the list, by the address; and that it says nothing else
 	if address != "" {
-		page = r.listed(address)
+		page, plain = r.listed(address), r.plain(address)
 	}
+	onwards := c.leadsOn() || lastWords()[c.label]
 	switch {
-	case page > 0 && page <= r.at && !(c.number > r.at):
+	case page > 0 && page <= r.at && c.number > r.at, hiddenByClass(c.n):
+		return astray, "", ""
+	case page > 0 && page <= r.at:
 		return back, "", ""
-	case page == r.at+1 && (c.number == 0 || c.number == page):
+	case page == r.at+1 && (c.number == page || c.number == 0 && (onwards || plain)):
 		return onward, address, ""
-	case page > r.at:
+	case page > r.at && (c.number > 0 || onwards || plain):
 		return onward, "", fmt.Sprintf("it leads to page %d, and this is page %d", page, r.at)
 	case c.number > 0 && c.number <= r.at, c.leadsBack():
 		return back, "", ""
-	case c.number > 0, c.leadsOn(), lastWords()[c.label]:
-		if why == samePageReason && c.number == 0 {
-			return back, "", ""
-		}
-		return onward, "", cmp.Or(why, "its address is none of urls.target or urls.search: "+yp.Printable(yp.Clip(r.path(address), 200)))
-	case why == samePageReason:
+	case onwards && why == samePageReason, why == samePageReason && strings.TrimSpace(c.href) != "" && c.href[0] != '#':
 		return back, "", ""
+	case c.number > 0 && !r.follows(): // sizes of pages, years
+		return astray, "", ""
+	case c.number > 0, onwards:
+		return onward, "", cmp.Or(why, "its address is none of urls.target or urls.search: "+yp.Printable(yp.Clip(r.path(address), 200)))
 	case c.n.Data == "select", c.href != "":
 		return astray, "", ""
 	}
 	return r.button(c)
+}
+
+// follows reports whether the number of the next page is among those of the controls.
+func (r *pagingReader) follows() bool {
+	return slices.ContainsFunc(r.controls, func(c control) bool { return c.number == r.at+1 })
+}
+
+// plain reports whether an address has no parameters but that of the page and those of this page's address, as there.
+func (r *pagingReader) plain(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	here := r.where.page.Query()
+	for name, values := range u.Query() {
+		if name != r.s.target.pageParam && (r.s.search == nil || name != r.s.search.pageParam) && !slices.Equal(values, here[name]) {
+			return false
+		}
+	}
+	return true
 }
 
 // path is what of an address follows its host.
@@ -395,7 +510,7 @@ func (r *pagingReader) target(c *control) (address, why string) {
 	ref := weburl.Tidy(c.href)
 	switch {
 	case c.n.Data != "a", ref == "" && has(c.n, "onclick"):
-		if inForm(c.n) {
+		if formAround(c.n) != nil {
 			return "", "a form"
 		}
 		return "", "a script"
@@ -417,7 +532,7 @@ func (r *pagingReader) target(c *control) (address, why string) {
 }
 
 // listed returns the number of the page of this list, or of the search for the same, that an
-// address leads to; 0 = it leads elsewhere.
+// address leads to; 0 = it leads elsewhere, or does not say to which page.
 func (r *pagingReader) listed(address string) int {
 	s := r.s
 	u, err := url.Parse(address)
@@ -426,19 +541,13 @@ func (r *pagingReader) listed(address string) int {
 	}
 	from, _ := s.listPage(r.where.page)
 	list, page := s.listPage(u)
-	if strings.EqualFold(list, from) || s.search != nil && s.search.matches(s.belowBase(u)) || r.where.page == s.base && s.target.matches(s.belowBase(u)) {
-		return page
+	if !strings.EqualFold(list, from) && (s.search == nil || !s.search.matches(s.belowBase(u))) && (r.where.page != s.base || !s.target.matches(s.belowBase(u))) {
+		return 0
 	}
-	return 0
-}
-
-func inForm(n *html.Node) bool {
-	for ; n != nil; n = n.Parent {
-		if n.Type == html.ElementNode && n.Data == "form" {
-			return true
-		}
+	if param := s.target.pageParam; page == 1 && !s.namesPage(u) && (!r.plain(address) || param != "" && u.Query().Has(param)) {
+		return 0
 	}
-	return false
+	return page
 }
 
 // switchedOff reports whether a control can't be used, or is that of this very page.
@@ -466,6 +575,29 @@ func offByItself(n *html.Node) bool {
 	if region.Attr(n, "aria-disabled") == "true" {
 		return true
 	}
-	class := strings.ToLower(region.Attr(n, "class"))
-	return strings.Contains(class, "disabled") || region.HasClass(class, "inactive") || region.HasClass(class, "current")
+	for class := range strings.FieldsSeq(strings.ToLower(region.Attr(n, "class"))) {
+		switch class {
+		case "disabled", "inactive", "current", "off", "pointer-events-none":
+			return true
+		case "not-disabled", "non-disabled":
+			continue
+		}
+		if rest, ok := strings.CutSuffix(class, "disabled"); ok && !strings.Contains(class, ":") && strings.HasSuffix(strings.ReplaceAll(rest, "_", "-"), "-") {
+			return true
+		}
+	}
+	return false
+}
+
+// hiddenByClass reports whether the classes of an element say that it is hidden, as widely used style sheets have them.
+func hiddenByClass(n *html.Node) bool {
+	for class := range strings.FieldsSeq(region.Attr(n, "class")) {
+		switch class {
+		case "d-none":
+			return !strings.Contains(region.Attr(n, "class"), "d-sm-") && !strings.Contains(region.Attr(n, "class"), "d-md-") && !strings.Contains(region.Attr(n, "class"), "d-lg-")
+		case "hidden", "hide", "is-hidden", "ng-hide", "invisible", "visually-hidden", "sr-only":
+			return true
+		}
+	}
+	return false
 }

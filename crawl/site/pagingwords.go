@@ -76,4 +76,18 @@ func vocabulary(list string) func() map[string]bool {
 	})
 }
 
+// bringsMore reports whether a label says that it brings more of a list: "load more", "more results". Those that say
+// "show more" alone may show more of anything.
+func bringsMore(label string) bool {
+	if !moreWords()[label] {
+		return false
+	}
+	for _, part := range [...]string{"load", "result", "listing", "lade", "ergebnis", "treffer", "eintr", "charge", "cargar", "carrega", "carica", "risultat", "résultat", "resultad", "laad", "ladda", "last inn", "indlæs", "lataa", "załaduj", "wynik", "načíst", "výsledk", "betölt", "találat", "загруз", "завантаж", "加载", "載入", "טען", "muat", "tải", "resultaten"} {
+		if strings.Contains(label, part) {
+			return true
+		}
+	}
+	return false
+}
+
 func saysNextOrMore(label string) bool { return nextWords()[label] || moreWords()[label] }

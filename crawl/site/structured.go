@@ -187,13 +187,23 @@ func namesPagination(s string) bool {
 	if !strings.Contains(s, "ag") && !strings.Contains(s, "AG") && !strings.Contains(s, "eiten") {
 		return false // as nearly all
 	}
-	s = strings.ToLower(s)
-	for _, word := range [...]string{"paginat", "pager", "paging", "page-nav", "pagenav", "page_nav", "page-numbers", "pagenum", "page-links", "paginac", "paginaç", "paginaz", "seitennav", "seitennummer"} {
-		if strings.Contains(s, word) {
+	for name := range strings.FieldsSeq(s) {
+		if namesPages(name) && !ofGallery(strings.ToLower(name)) {
 			return true
 		}
 	}
 	return false
+}
+
+func namesPages(name string) bool {
+	lower := strings.ToLower(name)
+	for _, word := range [...]string{"paginat", "paging", "page-nav", "pagenav", "page_nav", "page-numbers", "pagenum", "page-links", "paginac", "paginaç", "paginaz", "seitennav", "seitennummer"} {
+		if strings.Contains(lower, word) {
+			return true
+		}
+	}
+	_, rest, ok := strings.Cut(lower, "pager")
+	return ok && (rest == "" || !letter(rest[0])) // no "pageresults"
 }
 
 // disabled reports whether a link is switched off, as it is on a last page.
