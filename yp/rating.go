@@ -42,9 +42,9 @@ func Stars(r, best float64) float64 {
 // leastRating is the lowest rating that there is, half a star.
 const leastRating = 0.5
 
-// ReadRating reads a rating: a number ("4.7", "4,7", "4 ½") alone, behind words ("Rated 4.7"), or before stars and a number
-// of reviews; with its scale ("9.2/10", "4.7 out of 5", "92%"); or the words of a class, "result-rating four half".
-// A number before anything else is no rating: of "4 reviews" nobody knows what it counts.
+// ReadRating reads a rating: a number ("4.7", "4,7", "4 ½") alone, behind words for a rating ("Rated 4.7"), or before stars and a
+// number of reviews; with its scale ("9.2/10", "4.7 out of 5", "92%"); or the words of a class, "result-rating four half".
+// A number beside anything else is no rating: of "4 reviews", "Top 4" and "20% off" nobody knows what it counts.
 func ReadRating(s string) (r RatingText) {
 	if s != "" && isDigit(s[len(s)-1]) {
 		if v, err := strconv.ParseFloat(s, 64); err == nil {
@@ -54,37 +54,65 @@ func ReadRating(s string) (r RatingText) {
 	s, ok := plain(s)
 	at := wordOfDigits(s)
 	if !ok || at < 0 {
-		r.Value = starWords(s)
+		return classRating(s)
+	}
+	value, behind := ratingNumber(s[at:])
+	best, rest := ratingScale(behind)
+	if value == 0 || best < 0 || !endsRating(rest, value, best, s[:at]) || best == 0 && namesScale(rest) {
 		return r
 	}
-	value, rest := ratingNumber(s[at:])
-	best, rest := ratingScale(rest)
-	if value == 0 || best < 0 || best == 0 && !endsRating(rest, value) || best > 0 && numberGoesOn(rest) {
+	if !ratingBehind(s[:at], best) && !plainlyRated(value, best, behind, rest) {
 		return r
 	}
 	return RatingText{Value: value, Best: best}
 }
 
-// starWords adds up the words of a class.
-func starWords(s string) (r float64) {
+// plainlyRated reports whether a number is a rating whatever stands before it: it has a scale, and decimals or stars.
+func plainlyRated(value, best float64, behind, rest string) bool {
+	if best == 0 || strings.HasPrefix(strings.TrimLeft(behind, " "), "%") {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " ")
+	return value != math.Trunc(value) || cutWord(rest, starNames) != rest
+}
+
+// classRating reads the words of a class, which count stars of five: one number, a half, or both, beside other words one of which names
+// a rating. "two of three" and "two reviews" are no class.
+func classRating(s string) (r RatingText) {
+	var stars, half float64
+	others, named := false, false
 	for w := range strings.FieldsSeq(s) {
-		switch w {
-		case "one":
-			r++
-		case "two":
-			r += 2
-		case "three":
-			r += 3
-		case "four":
-			r += 4
-		case "five":
-			r += 5
-		case "half":
-			r += 0.5
+		n := float64(1 + slices.Index(starWords, w))
+		switch {
+		case n > 0 && stars > 0, w == "half" && half > 0, slices.Contains(noClass, strings.ToLower(w)):
+			return r
+		case n > 0:
+			stars = n
+		case w == "half":
+			half = 0.5
+		default:
+			others, named = true, named || namesRating(w)
 		}
 	}
-	return r
+	if stars+half == 0 || others && !named {
+		return r
+	}
+	return RatingText{Value: stars + half, Best: 5}
 }
+
+// starWords are the words of a class for one star and more.
+var starWords = []string{"one", "two", "three", "four", "five"}
+
+// noClass are words of a sentence that holds numbers in words.
+var noClass = strings.Fields("of out von sur de by from based on top no best max over than more less and or to the a an in review reviews ratings people customers users votes years hours days ago")
+
+// namesRating reports whether a word of a class names a rating: "result-rating", "stars", "c-score".
+func namesRating(w string) bool {
+	w = strings.ToLower(w)
+	return slices.ContainsFunc(ratingStems, func(stem string) bool { return strings.Contains(w, stem) })
+}
+
+var ratingStems = []string{"rating", "rate", "star", "stern", "score", "review", "bewertung", "note", "valor", "estrell", "etoile"}
 
 // wordOfDigits returns where the first number begins that is no part of a word such as "rating-45"; -1 = nowhere.
 func wordOfDigits(s string) int {
@@ -93,7 +121,7 @@ func wordOfDigits(s string) int {
 			continue
 		}
 		before, _ := utf8.DecodeLastRuneInString(s[:at])
-		if at == 0 || strings.ContainsRune(" (:=[", before) || unicode.IsSymbol(before) && before > utf8.RuneSelf {
+		if at == 0 || strings.ContainsRune(" (:=["+starSigns, before) {
 			return at
 		}
 		if next := strings.IndexByte(s[at:], ' '); next >= 0 {
@@ -118,6 +146,9 @@ func ratingNumber(s string) (value float64, rest string) {
 		return 0, s
 	}
 	rest = s[end:]
+	if value != math.Trunc(value) {
+		return value, rest
+	}
 	for sign, part := range ratingFractions {
 		if after, ok := strings.CutPrefix(strings.TrimLeft(rest, " "), sign); ok && digitsAt(after) == 0 {
 			return value + part, after
@@ -129,10 +160,76 @@ func ratingNumber(s string) (value float64, rest string) {
 var ratingFractions = map[string]float64{"½": 0.5, "1/2": 0.5, "¼": 0.25, "¾": 0.75}
 
 // Words of a rating: what it is counted in, what stands before its scale, and before the reviews that it is made of.
+// starSigns are the signs that ratings are drawn with.
+const starSigns = "★☆⭐⭑⭒✩✪✫✬✭✮✯✰🌟●○◐◑\ufe0f"
+
+// Words before a rating: what names it, and what may stand between. reviewNames count what it is made of.
+var (
+	ratingLabels = strings.Fields("rating rated rate score scored star stars average avg overall bewertung kundenbewertung gesamtbewertung note nota puntuación puntuacion calificación valoración valutazione voto avaliação classificação beoordeling waardering ocena оценка рейтинг betyg vurdering 評価 评分 評分 평점")
+	labelJoins   = strings.Fields("is of at was ist est es è")
+	labelBounds  = strings.Fields("best max maximum highest worst min minimum lowest top no not")
+	reviewNames  = strings.Fields("review reviews rating ratings vote votes bewertung bewertungen rezensionen avis opiniones reseñas recensioni beoordelingen avaliações opinii opinie отзывов")
+)
+
+// ratingBehind reports whether a rating may stand behind a text: nothing, stars, or words whose last one names a rating. A width in
+// percent is that of a row of stars.
+func ratingBehind(before string, best float64) bool {
+	before = strings.TrimRight(before, " :=(["+starSigns)
+	if before == "" {
+		return true
+	}
+	word, before := lastWord(before)
+	if word == "width" {
+		return best == 100
+	}
+	if slices.Contains(labelJoins, word) {
+		word, before = lastWord(before)
+	}
+	bound, _ := lastWord(before)
+	return slices.Contains(ratingLabels, word) && !slices.Contains(labelBounds, bound)
+}
+
+// lastWord cuts the last word of a text, in lower case; "" where it does not end with one.
+func lastWord(s string) (word, before string) {
+	s = strings.TrimRight(s, " .")
+	at := 1 + strings.LastIndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '-' })
+	return strings.ToLower(s[at:]), s[:at]
+}
+
+// namesScale reports whether what stands behind a rating may name its scale in a way that is not read: "(max 10)", "(1-10)", "of ten".
+func namesScale(rest string) bool {
+	bound, number := false, false
+	for i := 0; i < len(rest); {
+		end := len(rest) - len(strings.TrimLeftFunc(rest[i:], unicode.IsLetter))
+		if end == i {
+			number = number || isDigit(rest[i])
+			if strings.IndexByte("/-", rest[i]) >= 0 && digitsAt(strings.TrimLeft(rest[i+1:], " ")) > 0 && (rest[i] == '/' || number) {
+				return true
+			}
+			_, size := utf8.DecodeRuneInString(rest[i:])
+			i += size
+			continue
+		}
+		word := strings.ToLower(rest[i:end])
+		if (slices.Contains(scaleWords, word) || slices.Contains(rangeWords, word)) && beginsNumber(strings.TrimLeft(rest[end:], " :.=(")) {
+			return true
+		}
+		bound, number = bound || slices.Contains(bestWords, word), number || slices.Contains(numbers, word)
+		i = end
+	}
+	return bound && number
+}
+
+// beginsNumber reports whether a text begins with a number, in digits or as a word.
+func beginsNumber(s string) bool { return digitsAt(s) > 0 || cutWord(s, numbers) != s }
+
 var (
 	starNames  = strings.Fields("star stars stern sterne sternen étoile étoiles estrella estrellas estrela estrelas stella stelle ster sterren rating points punkte")
 	scaleWords = strings.Fields("of von aus sur sobre de su van af av na z из")
 	ratedBy    = strings.Fields("based from with by bei basierend average avg")
+	bestWords  = strings.Fields("best max maximum maximal maximale máximo massimo worst min minimum highest lowest scale skala scala escala échelle out possible")
+	rangeWords = strings.Fields("to bis")
+	numbers    = strings.Fields("five ten hundred fünf zehn hundert cinq dix cent cinco diez cinque dieci")
 	scales     = []float64{1, 3, 4, 5, 6, 7, 10, 20, 100}
 )
 
@@ -143,7 +240,9 @@ func ratingScale(s string) (best float64, rest string) {
 	if after, ok := strings.CutPrefix(behind, "%"); ok {
 		return 100, after
 	}
-	behind = strings.TrimPrefix(cutWord(behind, starNames), "out ")
+	behind = strings.TrimLeft(cutWord(behind, starNames), " "+starSigns)
+	behind, bracket := strings.CutPrefix(behind, "(")
+	behind = strings.TrimPrefix(behind, "out ")
 	if after, ok := strings.CutPrefix(behind, "/"); ok {
 		behind = strings.TrimLeft(after, " ")
 	} else if after := cutWord(behind, scaleWords); after != behind {
@@ -156,6 +255,12 @@ func ratingScale(s string) (best float64, rest string) {
 	}
 	if best, behind = ratingNumber(behind); !slices.Contains(scales, best) {
 		return -1, s
+	}
+	if bracket {
+		closed := false
+		if behind, closed = strings.CutPrefix(behind, ")"); !closed {
+			return -1, s
+		}
 	}
 	return best, behind
 }
@@ -181,9 +286,9 @@ func numberGoesOn(rest string) bool {
 	return unicode.IsLetter(r) || isDigit(rest[0]) || strings.IndexByte("./,:-%", rest[0]) >= 0 && digitsAt(rest[size:]) > 0
 }
 
-// endsRating reports whether a rating that names no scale may stand before the rest of a text: nothing, stars, what stands in
-// brackets or behind a sign, or, where it has decimals, the number of reviews.
-func endsRating(rest string, value float64) bool {
+// endsRating reports whether a rating may stand before the rest of a text: nothing, stars, what stands in brackets or behind a sign, or
+// the number of reviews, where it can't be a part of the rating's number. best is 0 where it names no scale.
+func endsRating(rest string, value, best float64, before string) bool {
 	if numberGoesOn(rest) {
 		return false
 	}
@@ -191,14 +296,29 @@ func endsRating(rest string, value float64) bool {
 	if rest == "" || cutWord(rest, starNames) != rest || cutWord(rest, ratedBy) != rest {
 		return true
 	}
+	sure := value != math.Trunc(value) || best > 0
 	r, size := utf8.DecodeRuneInString(rest)
-	switch {
-	case isDigit(rest[0]):
-		return value != math.Trunc(value)
-	case rest[0] == '-':
-		return digitsAt(strings.TrimLeft(rest[1:], " ")) == 0
-	case rest[0] == '.':
-		return len(rest) == 1 || rest[1] == ' '
+	switch after := rest[size:]; r {
+	case '-':
+		text, blank := strings.CutPrefix(after, " ")
+		return cutWord(after, starNames) != after || blank && (digitsAt(text) == 0 || sure && countsReviews(text))
+	case '.':
+		return sure && (after == "" || after[0] == ' ')
+	case ',':
+		return after == "" || after[0] == ' ' && (sure || countsReviews(after[1:]))
+	case ')', ']':
+		return strings.ContainsAny(before, "([")
+	case ';':
+		return true
 	}
-	return strings.ContainsRune("()[]|,;·•", r) && (size > 1 || rest[0] != ',' || len(rest) == 1 || rest[1] == ' ') || unicode.IsSymbol(r) && size > 1
+	if isDigit(rest[0]) {
+		return value != math.Trunc(value) || best > 0 && digitsAt(rest) != 3 && countsReviews(rest)
+	}
+	return strings.ContainsRune("([|·•"+starSigns, r)
+}
+
+// countsReviews reports whether a text begins with a number of reviews.
+func countsReviews(s string) bool {
+	after := strings.TrimLeft(s, "0123456789., ")
+	return digitsAt(s) > 0 && cutWord(after, reviewNames) != after
 }

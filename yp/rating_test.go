@@ -17,6 +17,14 @@ func TestRating(t *testing.T) {
 		"result-rating four half": 4.5, "col-2 result-rating three": 3, "rating-45 two": 2,
 		"4 reviews": 0, "Based on 4 reviews": 0, "4 123": 0, "4-5": 0, "4 - 5": 0, "4:30": 0, "4/5/2024": 0, "4.7.2024": 0, "12/10/2024": 0, "4.7 km": 0, "4 of 123": 0, "4 of 12": 0, "rating-45": 0, "stars-4-5": 0,
 		"4px": 0, "75px": 0, "$4": 0, "Rated 4.7 by five people": 4.7, "4 by five people": 4, "Top 10 plumber 4.7": 0, "5.1": 0, "6": 0, "47": 0, "10": 0, "11/10": 0, "101%": 0, "0/5": 0, "0%": 0, "-1": 0, "NaN": 0, "Inf": 0,
+		"17/20": 4.25, "85/100": 4.25, "4.7/5.0": 4.7, "Customers gave it 4.7 out of 5 stars": 4.7, "Rated 4.7 out of 5 based on 12 reviews": 4.7, "4★/10": 2, "8 stars out of 10": 4, "4 ★ / 10": 2, "4.7 (out of 5)": 4.7,
+		"8 (of 10)": 4, "4.7/5 (120 reviews)": 4.7, "4.7/5 – 120 Bewertungen": 4.7, "4/5 12 reviews": 4, "4.7 star rating": 4.7, "4.7 out of 5.0 stars": 4.7, "average rating is 3.5": 3.5, "has a rating of 4": 4, "Average rating: 4.7": 4.7,
+		"4,7 · 120 Bewertungen": 4.7, "4.7 (1.2K reviews)": 4.7, "★★★★☆ 4.2": 4.2, "4-star": 4, "4, 12 reviews": 4, "92% (123)": 4.6, "Rated 92%": 4.6, "five stars": 5, "four half": 4.5, "stars four clearfix": 4, "[4.7]": 4.7,
+		// what may be something else
+		"out of 5": 0, "Rated out of 5": 0, "two of three": 0, "four out of five": 0, "four of ten": 0, "two reviews": 0, "Rated by two people": 0, "open two hours": 0, "3 of 4 people found this helpful": 0,
+		"4 out of 5 dentists recommend it": 0, "3 of 4 123 reviews": 0, "20% off": 0, "20%-off": 0, "Save 20%": 0, "20% discount": 0, "height: 92%": 0, "max-width: 92%": 0, "Top 4": 0, "No. 4": 0, "No.: 4": 0, "№ 4": 0, "№4": 0, "# 4": 0,
+		"Top 4.5": 0, "Reviews: 4": 0, "Page 4 of 5": 0, "Best rating: 5": 0, "max rating 5": 0, "4.7 (best: 10)": 0, "4 (max 10)": 0, "4 [max. 10]": 0, "4 (scale 1-10)": 0, "4 (1 to 10)": 0, "4 stars (scale: x/10)": 0, "4 stars, that is of 10": 0,
+		"4.7 out of five": 0, "4 (out of ten)": 0, "4 - max. 10": 0, "€4": 0, "4 €": 0, "$ 4": 0, "4°": 0, "4 👍": 0, "4. Acme": 0, "4) Acme": 0, "4-year warranty": 0, "4, Main St": 0, "3.2 ½": 0, "Version 4.7": 0, "100 of 120 reviews": 0,
 		"0.4": 0, "4٣": 0, "": 0, "no rating": 0, "4..7": 0,
 	} {
 		if got := Rating(in); got != want {
@@ -35,7 +43,9 @@ func TestRating(t *testing.T) {
 		{"92%", 10, 4.6},
 		{"11", 10, 0},
 		{"0.9", 1, 4.5},
-		{"four", 10, 2},
+		{"four", 10, 4},
+		{"four half", 10, 4.5},
+		{"9.2 stars", 10, 4.6},
 		{"4", 0, 0},
 		{"4", -5, 0},
 		{"4", math.Inf(1), 0},
