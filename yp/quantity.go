@@ -14,7 +14,7 @@ const mostCounted = 1_000_000_000
 // Count reads the first number of a text as a count of reviews or listings: "(12)", "1,234 reviews", "1.234", "1 234",
 // "1'234" and "1,23,456" have their thousands apart, "1.2K" is 1200, "12.0" is 12. exact is false for a number that
 // only says about how many: "1.2K", "1,000+", "about 300". ok is false when there is none, for "2.3", a share, a range,
-// a date and a time, for one whose groups can't be told from decimals ("1.234K"), and for one too large to be a count.
+// a date and a time, for a rating ("5 stars"), for one with letters that may multiply it ("1B", "12th"), for one whose groups can't be told from decimals ("1.234K"), and for one too large to be a count.
 func Count(s string) (n int, exact, ok bool) {
 	s, ok = plain(s)
 	at := strings.IndexAny(s, "0123456789")
@@ -26,16 +26,78 @@ func Count(s string) (n int, exact, ok bool) {
 		return 0, false, false
 	}
 	factor, rest := magnitude(rest)
-	if n, ok = num.times(factor); !ok || goesOn(rest) {
+	if n, ok = num.times(factor); !ok || goesOn(rest) || countsOther(rest) || rated(s[:at], rest) {
 		return 0, false, false
 	}
 	return n, factor == 1 && !strings.HasPrefix(rest, "+") && !approximate(s[:at]), true
 }
 
-// WholeCount returns the part of a text that a pattern took, with what belongs to the number at its end: of "1.2K" and
-// "1 234" it may have taken the first digit. behind is what follows the part.
-func WholeCount(part, behind string) string {
-	if behind == "" || part == "" || !isDigit(part[len(part)-1]) {
+// WholeCount returns the part of a text that a pattern took, with what else belongs to the numbers at its ends: of "1.2K",
+// "1 234" and "1,234" it may have taken some digits. before and behind are what the part stands between. "" where
+// it is not clear which number the part is of, as between "1 " and "234".
+func WholeCount(before, part, behind string) string {
+	if part == "" {
+		return ""
+	}
+	at := numberStart(before)
+	text, ok := plain(before[at:] + part)
+	if !ok {
+		return ""
+	}
+	head, _ := plain(before[at:])
+	if cutsNumber(head, text[len(head):]) {
+		if part = strings.TrimLeft(text, ".,' "); strings.Contains(strings.TrimLeft(head, " "), " ") || numberEnd(part) < len(part) {
+			return ""
+		}
+	}
+	return withEnd(part, behind)
+}
+
+// numberStart returns where the digits, and the signs between them, begin that a text ends with.
+func numberStart(s string) int {
+	at := len(s)
+	for at > 0 && len(s)-at < maxNumber {
+		r, size := utf8.DecodeLastRuneInString(s[:at])
+		r = plainSign(r)
+		if _, digit := zeroOf(r); !digit && r >= 0 && !strings.ContainsRune(".,' ", r) {
+			break
+		}
+		at -= size
+	}
+	return at
+}
+
+// cutsNumber reports whether a number may go from one text on in the next one. Behind a blank that is three digits alone.
+func cutsNumber(head, part string) bool {
+	if head == "" || digitsAt(part) == 0 {
+		return false
+	}
+	digits := strings.TrimRight(head[:len(head)-1], "0123456789")
+	switch n := len(head) - 1 - len(digits); {
+	case isDigit(head[len(head)-1]):
+		return true
+	case head[len(head)-1] == ' ':
+		return 0 < n && n <= 3 && digitsAt(part) == 3
+	default:
+		return n > 0
+	}
+}
+
+// maxNumber is the longest number in bytes.
+const maxNumber = 64
+
+// numberEnd returns where the number ends that a text begins with.
+func numberEnd(s string) int {
+	_, rest, ok := readNumeral(s)
+	if !ok {
+		return 0
+	}
+	return len(s) - len(rest)
+}
+
+// withEnd returns a part of a text with what belongs to the number at its end.
+func withEnd(part, behind string) string {
+	if behind == "" || !isDigit(part[len(part)-1]) {
 		return part
 	}
 	from := len(part)
@@ -92,6 +154,60 @@ func goesOn(rest string) bool {
 	return false
 }
 
+// countsOther reports whether what follows a number makes something else of it that is not read: a letter or two right behind it
+// ("1B", "12th"), letters with digits, another part of a number ("1'23"), a word for many, a range.
+func countsOther(rest string) bool {
+	if rest == "" {
+		return false
+	}
+	if strings.IndexByte("'_~*\"", rest[0]) >= 0 && digitsAt(rest[1:]) > 0 || strings.HasPrefix(rest, "·") && digitsAt(rest[len("·"):]) > 0 {
+		return true
+	}
+	word := strings.TrimLeft(rest, " ")
+	end := len(word) - len(strings.TrimLeftFunc(word, unicode.IsLetter))
+	glued, after := len(word) == len(rest), word[end:]
+	r, _ := utf8.DecodeRuneInString(word)
+	switch word = word[:end]; {
+	case end == 0:
+		return false
+	case slices.Contains(multitudes, strings.ToLower(word)):
+		return true
+	case slices.Contains(upTo, strings.ToLower(word)):
+		return digitsAt(strings.TrimLeft(after, " ")) > 0
+	case !glued:
+		return len(word) == 1 && 'A' <= r && r <= 'Z'
+	case digitsAt(after) > 0:
+		return true
+	}
+	return !unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) && (utf8.RuneCountInString(word) <= 2 || slices.Contains(ordinals, strings.ToLower(word)))
+}
+
+// multitudes are words behind a number that multiply it and that are not read: they are too large, too rough, or stand for another number
+// in another language. upTo are those within a range, and ordinals the ends of one.
+var (
+	multitudes = strings.Fields("b bn billion billions billionen mrd mia milliard milliards milliarde milliarden miliardi t tn trillion trillions billón billones crore crores cr lac lacs l dozen dozens dutzend hundred hundreds hundert")
+	upTo       = strings.Fields("to bis à through until")
+	ordinals   = strings.Fields("ste ème eme ième")
+)
+
+// rated reports whether a number is a rating by what stands around it: "5 stars", "4 out of 5", "Rated 4".
+func rated(before, rest string) bool {
+	word, _ := lastWord(strings.TrimRight(before, " :("))
+	if word == "rated" || strings.TrimRight(before, " ("+starSigns) != strings.TrimRight(before, " (") {
+		return true
+	}
+	rest = strings.TrimLeft(rest, " -")
+	if r, _ := utf8.DecodeRuneInString(rest); strings.ContainsRune(starSigns, r) || cutWord(rest, starNames) != rest {
+		return rest != ""
+	}
+	if len(rest) > 7 && strings.EqualFold(rest[:7], "out of ") {
+		return true
+	}
+	best, behind := ratingScale(rest)
+	behind = strings.TrimLeft(behind, " ")
+	return best > 0 && cutWord(behind, starNames) != behind
+}
+
 // approximately are words before a number that is no exact one.
 var approximately = strings.Fields("~ ≈ > ≥ < ≤ about approximately approx around circa ca over than nearly almost etwa ungefähr rund über environ")
 
@@ -105,6 +221,7 @@ func approximate(before string) bool {
 // A numeral is a number as it is written.
 type numeral struct {
 	whole    int
+	point    int    // digits of it behind the only point or comma that keeps its thousands apart; else 0
 	fraction string // digits behind the decimal sign
 	grouped  bool   // its thousands are apart
 }
@@ -121,6 +238,9 @@ func readNumeral(s string) (n numeral, rest string, ok bool) {
 		n.grouped, sep = true, s[end]
 		digits += s[end+1 : end+1+size]
 		end += 1 + size
+		if n.point = 0; size == 3 && end <= 7 && (sep == '.' || sep == ',') {
+			n.point = 3
+		}
 	}
 	if n.whole, ok = wholeNumber(digits); !ok {
 		return n, "", false
@@ -186,8 +306,13 @@ func wholeNumber(digits string) (n int, ok bool) {
 	return n, err == nil && n <= mostCounted
 }
 
-// times returns the number in units of which it counts factor each. It must be a whole one.
+// times returns the number in units of which it counts factor each. It must be a whole one. "1.234M" has decimals, as it is
+// too large a number otherwise; of "1.234K" nobody knows.
 func (n numeral) times(factor int) (int, bool) {
+	if n.point > 0 && factor > 1 && n.fraction == "" && n.whole > mostCounted/factor {
+		digits := strconv.Itoa(n.whole)
+		n.whole, n.fraction, n.grouped = n.whole/1000, digits[len(digits)-n.point:], false
+	}
 	fraction := strings.TrimRight(n.fraction, "0")
 	if n.grouped && factor > 1 || n.whole > mostCounted/factor {
 		return 0, false

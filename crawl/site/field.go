@@ -166,9 +166,10 @@ func (r *rule) pick(s string) string {
 	if m == nil || m[len(m)-1] < 0 {
 		return ""
 	}
-	part, behind := s[m[len(m)-2]:m[len(m)-1]], s[m[len(m)-1]:]
+	from, to := m[len(m)-2], m[len(m)-1]
+	part := s[from:to]
 	if r.count {
-		part = yp.WholeCount(part, behind)
+		part = yp.WholeCount(s[:from], part, s[to:])
 	}
 	return strings.TrimSpace(part)
 }
