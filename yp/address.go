@@ -20,19 +20,36 @@ func SplitLocality(s string) (city, state, zip string) {
 	return splitLocality(s)
 }
 
+// splitLocality splits a text that names no country. Nine digits without their hyphen are a ZIP code behind a state, or alone: behind
+// other words they may be any number.
 func splitLocality(s string) (city, state, zip string) {
-	s, zip = cutZIP(s)
+	rest, zip := cutZIP(s)
+	city, state = cutState(rest)
+	if len(zip) > 5 && rest != "" && !knownState(state) && !hyphenated(s) {
+		return s, "", ""
+	}
+	return city, state, zip
+}
+
+// hyphenated reports whether a hyphen stands before the last four digits of a text.
+func hyphenated(s string) bool {
+	s, _ = plain(s)
+	return strings.HasSuffix(strings.TrimRight(s[:max(0, len(s)-4)], " "), "-")
+}
+
+// cutState takes a state from the end of a text: behind a comma, or two capital letters behind a blank.
+func cutState(s string) (city, state string) {
 	if i := strings.LastIndexByte(s, ','); i >= 0 {
 		if code := StateCode(strings.TrimSpace(s[i+1:])); code != "" {
-			return TrimPlace(s[:i]), code, zip
+			return TrimPlace(s[:i]), code
 		}
 	}
 	if i := strings.LastIndexByte(s, ' '); i > 0 && len(s)-i == 3 && s[i+1:] == strings.ToUpper(s[i+1:]) {
 		if code := StateCode(s[i+1:]); code != "" {
-			return TrimPlace(s[:i]), code, zip
+			return TrimPlace(s[:i]), code
 		}
 	}
-	return s, "", zip
+	return s, ""
 }
 
 // cutZIP takes a ZIP code from the end of a text: its last word, or more of them ("02134 - 1234").
@@ -144,8 +161,8 @@ func PostalCode(s string) string {
 			return ""
 		}
 	}
-	label := strings.ToLower(strings.Trim(before, " .:,-"))
-	if _, state, _ := splitLocality(before); label == "" || zipLabels[label] || knownState(before) || state != "" && knownState(state) {
+	label := strings.ToLower(strings.Trim(before, " .:,"))
+	if _, state := cutState(before); label == "" && before == "" || zipLabels[label] || knownState(before) || state != "" && knownState(state) {
 		return zip
 	}
 	return ""
@@ -164,7 +181,11 @@ func cutGluedZIP(s string) (before, zip string) {
 	if at < 0 {
 		return s, ""
 	}
-	return strings.TrimRight(s[:at], " .:,-"), zipDigits(s[at:])
+	before = strings.TrimRight(s[:at], " .:,-")
+	if before == "" && at > 0 || strings.HasSuffix(s[:at], " -") { // "-02134" is a part of something else
+		return s, ""
+	}
+	return before, zipDigits(s[at:])
 }
 
 // zipDigits returns a ZIP code of which a text holds nothing but the digits, and perhaps a hyphen or a blank.

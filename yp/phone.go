@@ -2,6 +2,7 @@ package yp
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -72,6 +73,8 @@ func E164(s, country string) (e164 string, ok bool) {
 		}
 	}
 	switch {
+	case ok && abroad[0] != '1' && InNANP(country) && groupedAsNANP(abroad):
+		return "", false
 	case ok && abroad[0] == '1':
 		return CanonicalPhone("+" + abroad)
 	case ok:
@@ -80,6 +83,17 @@ func E164(s, country string) (e164 string, ok bool) {
 		return CanonicalPhone(s)
 	}
 	return "", false
+}
+
+// groupedAsNANP reports whether a number that stands behind a plus may be one of the North American Numbering Plan that lacks its country
+// code: "+415 555 0123" is of San Francisco, or of Switzerland. Its digits are those of the plan, and so is the first group of them.
+func groupedAsNANP(s string) bool {
+	code := countryCode(s)
+	if digitsAt(s) != 3 || len(code) == 3 {
+		return false
+	}
+	_, ok := CanonicalPhone(s)
+	return ok
 }
 
 // cutPlus returns what follows a plus sign before the first digit, from the first digit on.
@@ -150,14 +164,22 @@ func endsPhone(s string, digits int) bool {
 	case '/':
 		return digits > 5
 	case ' ', '(':
-		s = strings.TrimLeft(s, " (")
-		word := s[:max(0, len(s)-len(strings.TrimLeftFunc(s, unicode.IsLetter)))]
-		if strings.Trim(word, "xX") != "" {
+		word, bracket := wordBehind(s)
+		if !isASCII(word) || slices.Contains(besidePhones, strings.ToLower(word)) || bracket && strings.ToUpper(word) != word {
 			return true
 		}
 	}
 	return extension(s)
 }
+
+// wordBehind returns the word that a text begins with behind blanks and perhaps a bracket.
+func wordBehind(s string) (word string, bracket bool) {
+	bare := strings.TrimLeft(s, " (")
+	return bare[:len(bare)-len(strings.TrimLeftFunc(bare, unicode.IsLetter))], strings.IndexByte(s[:len(s)-len(bare)], '(') >= 0
+}
+
+// besidePhones are words behind a number that are no part of it. Others may be letters that are dialled: "800 123 CALL".
+var besidePhones = strings.Fields("or and oder und ou et o y e i och og of en fax tel telephone telefon phone mobile mobil cell handy office home work main direct toll free ext extension доб или")
 
 // extension reports whether a text begins with the number of an extension: "x4", "ext. 12".
 func extension(s string) bool {

@@ -34,6 +34,13 @@ func TestSplitLocality(t *testing.T) {
 		"Boston, MA 0213412345":       {"Boston, MA 0213412345", "", ""},
 		"Boston, MA 021341":           {"Boston, MA 021341", "", ""},
 		"80331 München":               {"80331 München", "", ""},
+		"Lot 021341234":               {"Lot 021341234", "", ""},
+		"Lot 02134 1234":              {"Lot 02134 1234", "", ""},
+		"Parcel, 021341234":           {"Parcel, 021341234", "", ""},
+		"Boston, ZZ 021341234":        {"Boston, ZZ 021341234", "", ""},
+		"021341234":                   {"", "", "02134-1234"},
+		"Boston, 02134-1234":          {"Boston", "", "02134-1234"},
+		"Springfield, -62701":         {"Springfield, -62701", "", ""},
 		"":                            {"", "", ""},
 		", ":                          {"", "", ""},
 	} {
@@ -70,6 +77,7 @@ func TestPostalCode(t *testing.T) {
 		", 02134,": "02134", "MA\u00a002134": "02134",
 		"": "", "2134": "", "021341": "", "0213412": "", "02134123": "", "0213412345": "", "02134-123": "", "02134-12345": "", "02134--1234": "", "02134 12": "", "BP 12345": "", "P.O. Box 12345": "", "Box 12345": "",
 		"Suite 12345": "", "12345 Main St": "", "0213４١": "", "D-80331": "", "SW1A 2AA": "", "ZZ 02134": "", "02134 02135": "", "a": "", "MA": "", "12-345": "", "123-45-6789": "", "(02134)": "",
+		"-02134": "", "- 02134": "", "−02134": "", "–02134": "", ", -02134": "", "+02134": "", ".02134": "", ":02134": "", "12-02134": "", "1 02134": "", "Lot 021341234": "", "MA -02134": "", "MA-02134": "02134", "USA 02134": "02134", "MA 021341234": "02134-1234",
 	} {
 		if got := PostalCode(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
@@ -86,7 +94,7 @@ func TestSplitLine(t *testing.T) {
 		"Hauptstr. 5, 80331 München": "", "Hauptstr. 5 80331 München": "", "Hauptstr. 5": "", "Hauptstr. 5, 80331 München, DE": "", "80331 München": "", "Marktplatz, 80331 München": "", "1010 Wien": "",
 		"Via Roma 5, 00184 Roma RM": "", "Via Roma 5, 20121 Milano MI": "", "12 rue de la Paix, 75002 Paris": "", "12 rue de la Paix 75002 Paris": "", "Calle Mayor 5, 28013 Madrid": "", "5 Main Rd, Sydney NSW 2000": "",
 		"10 Downing Street, London SW1A 2AA": "", "12 Elm St, Springfield": "", "123 Main St Springfield IL 62701": "", "Hauptstr. 5 80331": "", "12 Elm St, Springfield, ZZ 62701": "", "By appointment only": "", "": "",
-		"12 Elm St, Springfield, IL 0213412345": "",
+		"12 Elm St, Springfield, IL 0213412345": "", "Lot 021341234": "", "12 Elm St, Lot 021341234": "12 Elm St, Lot 021341234|||", "Springfield, Lot 021341234": "", "Parcel 02134 1234": "", "12 Elm St, Springfield, IL 627011234": "12 Elm St|Springfield|IL|62701-1234",
 	} {
 		street, city, state, zip, ok := SplitLine(in, "US")
 		got := strings.Join([]string{street, city, state, zip}, "|")

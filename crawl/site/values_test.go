@@ -25,7 +25,7 @@ fields:
   postal_code: .zip
   address: .address
   rating: [.rating, {css: .of10, scale: 10}]
-  review_count: [.reviews, {css: .raw, match: '(\d[\d.,]*)'}]
+  review_count: [.reviews, {css: .raw, match: '(\d[\d.,]*)'}, {css: .cut, match: '(\d{3}) results'}]
 `
 
 // valuesOf reads a card of a source whose definition says more.
@@ -59,6 +59,13 @@ func TestCardValues(t *testing.T) {
 		`<i class="raw">1.2K reviews</i>`:              {ReviewCount: 1200},
 		`<i class="raw">12K reviews</i>`:               {ReviewCount: 12000},
 		`<i class="raw">1 470 reviews</i>`:             {ReviewCount: 1470},
+		`<i class="of10">four half</i>`:                {Rating: 4.5},
+		`<i class="rating">20% off</i>`:                {},
+		`<i class="reviews">5 stars</i>`:               {},
+		`<i class="reviews">1'23</i>`:                  {},
+		`<i class="cut">1,234 results</i>`:             {ReviewCount: 1234},
+		`<i class="cut">1 234 results</i>`:             {},
+		`<i class="zip">-02134</i>`:                    {},
 		`<i class="zip">021341234</i>`:                 {PostalCode: "02134-1234"},
 		`<i class="zip">MA 02134</i>`:                  {PostalCode: "02134"},
 		`<i class="zip">02134 USA</i>`:                 {PostalCode: "02134"},
@@ -121,6 +128,16 @@ func TestTotals(t *testing.T) {
 		"1-1 of 93": 93, "1-1 of 1,108": 1108, "1-1 of 1.108 results": 1108, "1-1 of 1 470": 1470, "1-1 of 1,23,456": 123456, "1-1 of 30 10 miles": 30, "1-1 of 53. 108 more": 53, "1-1 of 12.": 12, "1-1 of 1'108": 1108,
 		"1-1 of 1.2K": 0, "1-1 of 12K": 0, "1-1 of 12 K listings": 0, "1-1 of 1.2": 0, "1-1 of 1,000+": 0, "1-1 of 1M": 0, "1-1 of 12%": 0, "1-1 of 3万": 0,
 	} {
+		p := parse(t, s, siteHTML(`<p class="total">`+text+`</p><div class="card" data-id="1"><b>Acme</b></div>`), srp, 200)
+		storetest.Equal(t, p.SiteTotal, want, text)
+	}
+}
+
+// TestCutTotals: a pattern that takes the end of a number gives the whole one, or none where it is not clear.
+func TestCutTotals(t *testing.T) {
+	s, err := Parse("values.yaml", []byte(strings.Replace(valuesDef, `of ([0-9.,]+)`, `(\d{3}) results`, 1)))
+	noError(t, err)
+	for text, want := range map[string]int{"234 results": 234, "of 234 results": 234, "1,234 results": 1234, "1.234 results": 1234, "1'234 results": 1234, "1,234,567 results": 1234567, "1234 results": 1234, "1 234 results": 0, "1&nbsp;234 results": 0, "1.2,345 results": 0} {
 		p := parse(t, s, siteHTML(`<p class="total">`+text+`</p><div class="card" data-id="1"><b>Acme</b></div>`), srp, 200)
 		storetest.Equal(t, p.SiteTotal, want, text)
 	}
