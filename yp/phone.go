@@ -86,15 +86,19 @@ func E164(s, country string) (e164 string, ok bool) {
 }
 
 // groupedAsNANP reports whether a number that stands behind a plus may be one of the North American Numbering Plan that lacks its country
-// code: "+415 555 0123" is of San Francisco, or of Switzerland. Its digits are those of the plan, and so is the first group of them.
+// code: "+415 555 0123" is of San Francisco, or of Switzerland, and "+212 555 0123" of New York, or cut off. Its digits are those of the plan, and
+// so is the first group of them, which is no country code with numbers of seven digits.
 func groupedAsNANP(s string) bool {
-	code := countryCode(s)
-	if digitsAt(s) != 3 || len(code) == 3 {
+	if code := countryCode(s); digitsAt(s) != 3 || len(code) == 3 && !slices.Contains(notOfSeven, code) {
 		return false
 	}
 	_, ok := CanonicalPhone(s)
 	return ok
 }
+
+// notOfSeven are the country codes of three digits whose numbers never have seven more.
+var notOfSeven = strings.Fields(`212 213 216 221 222 223 224 225 226 227 228 229 232 235 236 237 240 242 244 247 249 250 253 255 257 258 260 262 264 266 268
+350 351 356 357 370 371 373 374 376 377 378 382 383 387 420 500 502 504 505 506 508 509 672 681 682 686 687 689 800 808 856 870 878 881 883 888 962 973 976 979`)
 
 // cutPlus returns what follows a plus sign before the first digit, from the first digit on.
 func cutPlus(s string) (rest string, ok bool) {

@@ -113,6 +113,11 @@ func TestE164(t *testing.T) {
 		{"+415.555.0123 x4", "US", ""},
 		{"tel:+415-555-0123", "US", ""},
 		{"+415 555 0123", "CH", "+4155550123"},
+		{"+212 555 0123", "US", ""},
+		{"+800 555 0123", "US", ""},
+		{"+212 555 0123", "MA", "+2125550123"},
+		{"+212 522 555 012", "US", "+212522555012"},
+		{"+354 555 0123", "US", "+3545550123"},
 		{"+41 55 555 01 23", "US", "+41555550123"},
 		{"+45 32 12 34 56", "US", "+4532123456"},
 		{"+65 6123 4567", "US", "+6561234567"},
@@ -229,6 +234,20 @@ func TestCountries(t *testing.T) {
 		code, err := ParseCountry(in)
 		if len(want) == 2 && (code != want || err != nil) || len(want) > 2 && (err == nil || code != "" || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%q: got %q, %v", in, code, err)
+		}
+	}
+}
+
+// TestNotOfSeven holds the codes without numbers of seven digits to the lengths that libphonenumber knows.
+func TestNotOfSeven(t *testing.T) {
+	for _, code := range notOfSeven {
+		n, err := strconv.ParseInt(code, 10, 32)
+		if err != nil || !slices.Contains(callingCodes, code) {
+			t.Errorf("%s is no country code", code)
+		}
+		country, number := int32(n), uint64(2345678)
+		if phonenumbers.IsPossibleNumber(&phonenumbers.PhoneNumber{CountryCode: &country, NationalNumber: &number}) {
+			t.Errorf("%s has numbers of seven digits", code)
 		}
 	}
 }

@@ -168,7 +168,7 @@ var (
 	ratingLabels = strings.Fields("rating rated rate score scored star stars average avg overall bewertung kundenbewertung gesamtbewertung note nota puntuación puntuacion calificación valoración valutazione voto avaliação classificação beoordeling waardering ocena оценка рейтинг betyg vurdering 評価 评分 評分 평점")
 	labelJoins   = strings.Fields("is of at was ist est es è")
 	labelBounds  = strings.Fields("best max maximum highest worst min minimum lowest top no not")
-	reviewNames  = strings.Fields("review reviews rating ratings vote votes bewertung bewertungen rezensionen avis opiniones reseñas recensioni beoordelingen avaliações opinii opinie отзывов")
+	reviewNames  = strings.Fields("review reviews rating ratings vote votes bewertung bewertungen rezensionen avis opiniones reseñas recensioni beoordelingen avaliações opinii opinie отзывов") //nolint:misspell // Spanish
 )
 
 // ratingBehind reports whether a rating may stand behind a text: nothing, stars, or words whose last one names a rating. A width in
@@ -258,6 +258,7 @@ func ratingScale(s string) (best float64, rest string) {
 	}
 	if bracket {
 		closed := false
+		behind = cutWord(strings.TrimLeft(behind, " "), starNames)
 		if behind, closed = strings.CutPrefix(behind, ")"); !closed {
 			return -1, s
 		}
@@ -297,6 +298,9 @@ func endsRating(rest string, value, best float64, before string) bool {
 		return true
 	}
 	sure := value != math.Trunc(value) || best > 0
+	if best > 0 && strings.HasPrefix(rest, "on ") { // a site
+		return true
+	}
 	r, size := utf8.DecodeRuneInString(rest)
 	switch after := rest[size:]; r {
 	case '-':

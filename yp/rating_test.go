@@ -18,7 +18,7 @@ func TestRating(t *testing.T) {
 		"4 reviews": 0, "Based on 4 reviews": 0, "4 123": 0, "4-5": 0, "4 - 5": 0, "4:30": 0, "4/5/2024": 0, "4.7.2024": 0, "12/10/2024": 0, "4.7 km": 0, "4 of 123": 0, "4 of 12": 0, "rating-45": 0, "stars-4-5": 0,
 		"4px": 0, "75px": 0, "$4": 0, "Rated 4.7 by five people": 4.7, "4 by five people": 4, "Top 10 plumber 4.7": 0, "5.1": 0, "6": 0, "47": 0, "10": 0, "11/10": 0, "101%": 0, "0/5": 0, "0%": 0, "-1": 0, "NaN": 0, "Inf": 0,
 		"17/20": 4.25, "85/100": 4.25, "4.7/5.0": 4.7, "Customers gave it 4.7 out of 5 stars": 4.7, "Rated 4.7 out of 5 based on 12 reviews": 4.7, "4★/10": 2, "8 stars out of 10": 4, "4 ★ / 10": 2, "4.7 (out of 5)": 4.7,
-		"8 (of 10)": 4, "4.7/5 (120 reviews)": 4.7, "4.7/5 – 120 Bewertungen": 4.7, "4/5 12 reviews": 4, "4.7 star rating": 4.7, "4.7 out of 5.0 stars": 4.7, "average rating is 3.5": 3.5, "has a rating of 4": 4, "Average rating: 4.7": 4.7,
+		"8 (of 10)": 4, "4.5 (of 5 stars)": 4.5, "4.5/5 on Google": 4.5, "4 on Google": 0, "4.7/5 (120 reviews)": 4.7, "4.7/5 – 120 Bewertungen": 4.7, "4/5 12 reviews": 4, "4.7 star rating": 4.7, "4.7 out of 5.0 stars": 4.7, "average rating is 3.5": 3.5, "has a rating of 4": 4, "Average rating: 4.7": 4.7,
 		"4,7 · 120 Bewertungen": 4.7, "4.7 (1.2K reviews)": 4.7, "★★★★☆ 4.2": 4.2, "4-star": 4, "4, 12 reviews": 4, "92% (123)": 4.6, "Rated 92%": 4.6, "five stars": 5, "four half": 4.5, "stars four clearfix": 4, "[4.7]": 4.7,
 		// what may be something else
 		"out of 5": 0, "Rated out of 5": 0, "two of three": 0, "four out of five": 0, "four of ten": 0, "two reviews": 0, "Rated by two people": 0, "open two hours": 0, "3 of 4 people found this helpful": 0,
