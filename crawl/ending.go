@@ -143,7 +143,7 @@ func forbids(p pageSays, c crawlSeen, reached, short bool) (verdict, bool) {
 			how = yp.EndLimit
 		}
 		return again(p.asked || p.limit, how, "a later page is named, which nothing leads to"), true
-	case p.rangeEnd > 0 && p.rangeEnd+c.ads < p.total && c.all < p.total && !p.empty:
+	case p.rangeEnd > 0 && !p.empty && 2*(p.total-max(p.rangeEnd+c.ads, c.all)) >= p.cards && p.total > p.rangeEnd: // half a page or more: not only ads
 		return again(p.asked, yp.EndLaterPage, fmt.Sprintf("the page ends with listing %d of %d", p.rangeEnd, p.total)), true
 	case c.bad > 0:
 		return ended(yp.EndUnreadable, yp.Plural(c.bad, "card")+" could not be read"), true

@@ -281,7 +281,7 @@ func (w *worker) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 	}
 	organic, ads := idsOf(page.Listings)
 	so := t.shown.sum()
-	if repeats == 0 {
+	if repeats == 0 && len(page.Listings) > 0 {
 		so = t.shown.with(t.number, p.cards, organic, ads)
 	}
 	so.bad, so.shrunk = c.Bad+page.Bad, c.Shrunk
