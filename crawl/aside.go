@@ -117,18 +117,18 @@ func (w *worker) judgeBoth(ctx context.Context, c *checkpoint.Claim, page *site.
 	return fmt.Sprintf("the page %s, and shows %s", said[0], yp.Plural(len(organic), "listing")), nil
 }
 
-// distrustWords returns an error when a page without listings says that there is nothing in words that pages of other
-// targets have beside their listings, too: nobody knows why it shows none.
+// distrustWords returns an error when a page without listings says that there is nothing in words that pages of two
+// targets have beside their listings, too: nobody knows why it shows none. (One page with suggestions is no proof.)
 func (w *worker) distrustWords(ctx context.Context, c *checkpoint.Claim, page *site.Page) error {
 	words, ok := strings.CutPrefix(page.Reason, "the page ")
 	if !ok || page.Outcome != site.NoListings || page.NotFound || !strings.HasPrefix(words, "says ") {
 		return nil
 	}
-	said, err := w.cfg.Keeper.Said(ctx, c, []string{words}, false)
+	furniture, err := w.cfg.Keeper.Furniture(ctx, c, words)
 	if err != nil {
 		return fatalError{err}
 	}
-	if len(said) > 0 {
+	if !furniture {
 		return nil
 	}
 	page.Outcome, page.Reason = site.HTMLChanged, "no listing could be read, and the page "+words+", as pages with listings do"

@@ -165,15 +165,16 @@ func TestSaysBoth(t *testing.T) {
 		w.counts("listings", 3, "SELECT count(*) FROM listings")
 	})
 	parallel(t, "furniture on a page without listings is no word", func(t *testing.T) {
-		w := setup(t, layout{cities: 2})
+		w := setup(t, layout{cities: 3})
 		furniture := func(body string) string {
 			return strings.Replace(body, `<div class="center-ads">`, `<p>No results found? Try other words.</p><div class="center-ads">`, 1)
 		}
 		w.on(target, ok(furniture(counting(3, "", shops(1, 3)...))))
-		w.on("/city-1-ca/plumbers", ok(furniture(page(""))))
-		w.on(strings.Replace(search, "City+0", "City+1", 1), ok(furniture(page(""))))
+		w.on("/city-1-ca/plumbers", ok(furniture(counting(3, "", shops(10, 3)...))))
+		w.on("/city-2-ca/plumbers", ok(furniture(page(""))))
+		w.on(strings.Replace(search, "City+0", "City+2", 1), ok(furniture(page(""))))
 		w.done()
-		w.is(2, waiting, 0, yp.CodeHTMLChanged)
+		w.is(3, waiting, 0, yp.CodeHTMLChanged)
 	})
 	parallel(t, "a total above 0", func(t *testing.T) {
 		w := setup(t, layout{})
