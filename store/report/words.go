@@ -304,7 +304,7 @@ const NoWord = "Lists were read as far as the site leads; it does not say where 
 
 // endWords say how lists ended that the site does not confirm.
 var endWords = map[yp.Ending]string{
-	yp.EndLimit: "at page_cap", yp.EndUnfollowed: "lead on by nothing that can be followed", yp.EndLaterPage: "name a later page that nothing leads to",
+	yp.EndLimit: "are as long as page_cap", yp.EndUnfollowed: "lead on by nothing that can be followed", yp.EndLaterPage: "name a later page that nothing leads to",
 	yp.EndTooFew: "show fewer than the site counts", yp.EndUnreadable: "have cards that could not be read", yp.EndOrder: "changed their order meanwhile",
 	yp.EndRepeats: "repeat an earlier page", yp.EndGone: "lead to a page that is not there", yp.EndShrunk: "are shorter than before",
 	yp.EndElsewhere: "lead to the list of another place or category", yp.EndAlias: "have another name, and few of their listings", yp.EndBoth: "say that nothing was found, and show listings",
@@ -317,7 +317,7 @@ func (u *Unread) lines() (lines []string) {
 		if words == "" {
 			continue
 		}
-		line := yp.Plural(e.Targets, "list") + " " + words
+		line := "lists that " + words + ": " + yp.Thousands(e.Targets)
 		if e.Example != "" {
 			line += ", as: " + yp.Printable(e.Example)
 		}
