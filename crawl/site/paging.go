@@ -40,7 +40,11 @@ type pagingReader struct {
 	controls []control
 	numbers  []int // in the pagination, that are no links
 	words    bool  // in the pagination, words that lead on and are no control
+	looked   int   // controls so far, see maxControls
 }
+
+// maxControls bounds the controls that are looked at of a page.
+const maxControls = 1000
 
 // control is an element that a reader can use.
 type control struct {
@@ -206,7 +210,12 @@ func (r *pagingReader) within(n *html.Node) bool {
 // control takes in a control: of those outside of a pagination the ones that say that they bring more of the list.
 func (r *pagingReader) control(n *html.Node, inside, out bool) {
 	c := control{n: n, inside: inside, href: region.Attr(n, "href")}
-	c.read(labelOf(n))
+	if c.read(labelOf(n)); inside || c.leadsOn() {
+		r.looked++
+	}
+	if r.looked > maxControls {
+		return
+	}
 	if c.number > 0 && inside && (marked(n, "active", "selected") || switchedOff(n)) {
 		r.numbers = append(r.numbers, c.number)
 		return

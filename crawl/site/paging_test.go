@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/store/storetest"
@@ -175,4 +176,18 @@ func FuzzPaging(f *testing.F) {
 			t.Errorf("next link %q", p.NextURL)
 		}
 	})
+}
+
+// TestManyControls: a page of nothing but controls costs no more than one of as many elements.
+func TestManyControls(t *testing.T) {
+	t.Parallel()
+	s := yellowWith(t, "next: none")
+	for _, one := range []string{`<button>Next</button>`, `<form><button>Load more</button></form>`, `<a href="javascript:n()">Next</a>`, `<div class="pagination"><a href="?page=9">9</a></div>`} {
+		body := []byte(pageWith(strings.Repeat(one, 20_000)))
+		began := time.Now()
+		_, err := s.parseWhole(body, urlOf(t, list2), 200)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s: %v, %v", one, took, err)
+		}
+	}
 }
