@@ -89,7 +89,7 @@ func judgeEnd(p pageSays, c crawlSeen, s passShown) (verdict, error) {
 		return again(p.asked, yp.EndUnfollowed, text), nil
 	}
 	short := s.NextPages > 0 && p.cards < s.Fewest
-	if v, forbidden := forbids(p, c, reached, short); forbidden {
+	if v, forbidden := forbids(p, c, reached, short, max(p.cards, s.Fewest)); forbidden {
 		return v, nil
 	}
 	return proof(p, c, s, reached, short)
@@ -103,7 +103,7 @@ func judgeNothingNew(p pageSays, c crawlSeen) (verdict, error) {
 		how, text = yp.EndRepeats, fmt.Sprintf("page %d repeats page %d", p.number, p.repeats)
 	}
 	if p.total > 0 && c.organic >= p.total {
-		if v, forbidden := forbids(p, c, true, true); forbidden {
+		if v, forbidden := forbids(p, c, true, true, p.cards); forbidden {
 			return v, nil
 		}
 		return ended(yp.EndTotal, ""), nil
@@ -129,8 +129,9 @@ func (p *pageSays) unfollowed() string {
 }
 
 // forbids says why a crawl that ends here can't be complete, whatever else the page says. reached
-// tells that as many organic listings were seen as the site counts, short that the page has fewer cards than those with a next link.
-func forbids(p pageSays, c crawlSeen, reached, short bool) (verdict, bool) {
+// tells that as many organic listings were seen as the site counts, short that the page has fewer cards than those with a next link, full how many
+// cards a full page has.
+func forbids(p pageSays, c crawlSeen, reached, short bool, full int) (verdict, bool) {
 	switch {
 	case p.total > 0 && 100*c.all < seenShare*p.total:
 		few := short && !muchMissing(c.all, p.total)
@@ -143,7 +144,7 @@ func forbids(p pageSays, c crawlSeen, reached, short bool) (verdict, bool) {
 			how = yp.EndLimit
 		}
 		return again(p.asked || p.limit, how, "a later page is named, which nothing leads to"), true
-	case p.rangeEnd > 0 && !p.empty && 2*(p.total-max(p.rangeEnd+c.ads, c.all)) >= p.cards && p.total > p.rangeEnd: // half a page or more: not only ads
+	case p.rangeEnd > 0 && !p.empty && 2*(p.total-max(p.rangeEnd+c.ads, c.all)) >= full && p.total > p.rangeEnd: // half a page or more: not only ads
 		return again(p.asked, yp.EndLaterPage, fmt.Sprintf("the page ends with listing %d of %d", p.rangeEnd, p.total)), true
 	case c.bad > 0:
 		return ended(yp.EndUnreadable, yp.Plural(c.bad, "card")+" could not be read"), true
