@@ -26,7 +26,7 @@ type rule struct {
 	scale float64 // where ratings end that name no scale
 	count bool    // what it yields is read as a count
 
-	address bool // what the attribute holds is kept as an address, and stays as it stands
+	address bool // what the attribute holds is kept as an address, as it is written
 	link    bool // the attribute is one that holds addresses
 }
 

@@ -78,7 +78,7 @@ func (s *Source) owns(a *weburl.Address) bool {
 	return bare(a.Hostname()) == s.host && ownPort(a.Port()) == s.port
 }
 
-// samePageReason is why nobody follows a link to the page that it stands on.
+// samePageReason is why nobody follows a link to its own page.
 const samePageReason = "the page itself"
 
 // nextURL returns where a next link leads, or the reason why nobody follows it; host is the one

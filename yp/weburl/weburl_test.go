@@ -75,24 +75,26 @@ func TestResolve(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for ref, want := range map[string]string{
-		"":                                "no address",
-		" \n":                             "no address",
-		"javascript:void(0)":              "a script",
-		"Java\nScript:go(2)":              "a script",
-		"mailto:a@b.example":              "not http: mailto",
-		"data:image/png;base64,AAAA":      "not http: data",
-		"ftp://www.example.com/a":         "not http: ftp",
-		"file:///etc/passwd":              "not http: file",
-		"www.example.com:8080/a":          "not http: www.example.com",
-		"http://":                         "not an address",
-		"http://a b/":                     "not an address",
-		"http://www.example.com:99999/":   "not an address",
-		"https://user@/page":              "not an address",
-		"https://1.2.3.256/":              "not an address",
-		"http://a|b/":                     "not an address",
-		"http://[::1/":                    "not an address",
+		"":                              "no address",
+		" \n":                           "no address",
+		"javascript:void(0)":            "a script",
+		"Java\nScript:go(2)":            "a script",
+		"mailto:a@b.example":            "not http: mailto",
+		"data:image/png;base64,AAAA":    "not http: data",
+		"ftp://www.example.com/a":       "not http: ftp",
+		"file:///etc/passwd":            "not http: file",
+		"www.example.com:8080/a":        "not http: www.example.com",
+		"http://":                       "not an address",
+		"http://a b/":                   "not an address",
+		"http://www.example.com:99999/": "not an address",
+		"https://user@/page":            "not an address",
+		"https://1.2.3.256/":            "not an address",
+		"http://a|b/":                   "not an address",
+		"http://[::1/":                  "not an address",
+
 		"/" + strings.Repeat("a", MaxLen): "longer than 8000 bytes",
 		"/" + strings.Repeat(" ", MaxLen): "", // blanks at the ends count for nothing
+
 		"|/.." + strings.Repeat("/a", maxSlashes): "more than 300 slashes",
 		"/a?" + strings.Repeat("é", MaxLen/4):     "longer than 8000 bytes",
 	} {
