@@ -12,6 +12,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
+
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
@@ -158,6 +161,19 @@ func selectors(x *region.Selectors, list []string, at string, f *faults) (ids []
 		ids = append(ids, id)
 	}
 	return ids
+}
+
+// matchers compiles selectors for goquery, where a whole page is read.
+func matchers(list []string, at string, f *faults) (out []goquery.Matcher) {
+	for i, s := range list {
+		m, err := cascadia.Compile(s)
+		if err != nil {
+			f.add(itemPath(at, i), fmt.Errorf("selector %q: %w", s, err))
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 func (c *compiled) compileCards(f *faults) {
@@ -328,11 +344,7 @@ func (c *compiled) compileIndex(f *faults) {
 	if len(d.Cities) == 0 {
 		f.lacks("index.cities")
 	}
-	for i, s := range d.Cities {
-		group, err := region.Compile(s)
-		f.add(itemPath("index.cities", i), err)
-		x.cities = append(x.cities, group...)
-	}
+	x.cities = matchers(d.Cities, "index.cities", f)
 	x.city, x.slug, err = pathPattern(d.Path, "city")
 	f.add("index.path", err)
 	x.not = compileMatch(d.Not, "index.not", f)
@@ -452,11 +464,7 @@ func (c *compiled) compileDetail(f *faults) {
 	r.path, r.id, err = pathPattern(d.Path, "id")
 	f.add("detail.path", err)
 	r.regions = regions(d.Regions, "detail.regions", f)
-	for i, s := range d.Others {
-		group, err := region.Compile(s)
-		f.add(itemPath("detail.others", i), err)
-		r.others = append(r.others, group...)
-	}
+	r.others = matchers(d.Others, "detail.others", f)
 	r.info = selectors(&r.page, d.Info, "detail.info", f)
 	r.hours = selectors(&r.page, d.Hours, "detail.hours", f)
 	for _, name := range slices.Sorted(maps.Keys(d.Labels)) {

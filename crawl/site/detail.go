@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl/site/region"
@@ -23,7 +24,7 @@ type detailRules struct {
 	id          int // group of path
 	regions     region.Containers
 	marks       marks
-	others      []region.Selector // boxes of other businesses
+	others      []goquery.Matcher // boxes of other businesses
 	page        region.Selectors
 	info, hours []int             // in page
 	labels      map[string]string // of a label to its field
@@ -219,14 +220,12 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 func (r *detailReader) labelled() {
 	r.under = make(map[string][]*html.Node)
 	for _, i := range r.src.detail.info {
-		for _, dl := range r.page.hits[i] {
+		for _, facts := range r.page.hits[i] {
 			name := ""
-			for n := dl.FirstChild; n != nil; n = n.NextSibling {
-				switch {
-				case n.Type != html.ElementNode:
-				case n.Data == "dt":
-					name = r.src.detail.labels[labelText(yp.Clean(string(region.AppendText(nil, n, maxText))))]
-				case n.Data == "dd" && name != "" && len(r.under[name]) < maxTries:
+			for _, n := range goquery.NewDocumentFromNode(facts).ChildrenFiltered("dt, dd").Nodes {
+				if n.Data == "dt" {
+					name = r.src.detail.labels[labelText(structured.Text(n))]
+				} else if name != "" && len(r.under[name]) < maxTries {
 					r.under[name] = append(r.under[name], n)
 				}
 			}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/PuerkitoBio/goquery"
+	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl/site/region"
@@ -66,19 +68,15 @@ func (r *detailReader) contacts() {
 
 // ofOther reports whether n is in a box of other businesses.
 func (r *detailRules) ofOther(n *html.Node) bool {
-	for ; n != nil && n.Type == html.ElementNode; n = n.Parent {
-		if slices.ContainsFunc(r.others, func(box region.Selector) bool { return box.Match(n) }) {
-			return true
-		}
-	}
-	return false
+	at := goquery.NewDocumentFromNode(n)
+	return slices.ContainsFunc(r.others, func(box goquery.Matcher) bool { return at.ClosestMatcher(box).Length() > 0 })
 }
 
 // linksUnder calls f with the links under a field's labels, until it returns
 // true.
 func (r *detailReader) linksUnder(name string, stop func(string) bool) bool {
-	for _, n := range r.under[name] {
-		if !links(n, func(href string) bool { return !stop(href) }) {
+	for _, a := range new(goquery.Selection).AddNodes(r.under[name]...).Find("a[href]").EachIter() {
+		if stop(a.AttrOr("href", "")) {
 			return true
 		}
 	}
@@ -94,7 +92,7 @@ func (r *detailReader) email(f field) {
 		return
 	}
 	for _, n := range r.under["email"] {
-		for _, v := range emailValues(n, nil) {
+		for _, v := range emailValues(n) {
 			if sets(yp.Clean(v)) {
 				return
 			}
@@ -243,20 +241,11 @@ func rowHours(out []string, row *html.Node) (hours []string, ok bool) {
 }
 
 // datetimes returns the datetime attributes in a row, with blanks between.
-func datetimes(n *html.Node) string {
-	s := ""
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode {
-			continue
-		}
-		if c.Data == "time" {
-			s += region.Attr(c, "datetime") + " "
-		}
-		if s += datetimes(c); len(s) > maxText {
-			break
-		}
-	}
-	return s
+func datetimes(row *html.Node) string {
+	times := goquery.NewDocumentFromNode(row).Find("time[datetime]")
+	return strings.Join(times.Slice(0, min(times.Length(), maxHours)).Map(func(_ int, t *goquery.Selection) string {
+		return t.AttrOr("datetime", "")
+	}), " ")
 }
 
 // lists reads what is a list: from under the page's labels first, then by the
@@ -409,59 +398,38 @@ func (s *Source) email(value string) string {
 // maxEmails bounds how many values are tried for a mail address.
 const maxEmails = 20
 
-// emailValues appends everything below n that may hold a mail address: links,
-// the attributes of hidden ones, then the text.
-func emailValues(n *html.Node, found []string) []string {
-	found = emailLinks(n, false, found)
+// What may hold a mail address: links, and what Cloudflare puts in the place of one. Of a whole page only links count
+// that plainly do.
+const (
+	plainEmails    = `[data-cfemail], [href^="mailto:" i], [href*="` + yp.HiddenEmailPath + `#"]`
+	possibleEmails = plainEmails + `, [href*="@"]`
+)
+
+// emailValues returns everything at or below n that may hold a mail address: links, the attributes of hidden ones,
+// then the text.
+func emailValues(n *html.Node) []string {
+	at := goquery.NewDocumentFromNode(n)
+	found := emailLinks(at.Filter(possibleEmails).AddSelection(at.Find(possibleEmails)))
 	if text := string(region.AppendText(nil, n, maxText)); len(found) < maxEmails && strings.IndexByte(text, '@') >= 0 {
 		found = append(found, text)
 	}
 	return found
 }
 
-// emailLinks appends the links at or below n, and attributes of hidden ones, that may hold a mail address. Of a whole
-// page only those count that plainly do, outside of the parts that frame it.
-func emailLinks(n *html.Node, page bool, found []string) []string {
-	for i := range n.Attr {
-		if len(found) >= maxEmails {
-			return found
-		}
-		switch v := n.Attr[i].Val; n.Attr[i].Key {
-		case "data-cfemail":
-			found = append(found, v)
-		case "href":
-			mailto := len(v) > 7 && strings.EqualFold(v[:7], "mailto:")
-			if mailto || strings.Contains(v, yp.HiddenEmailPath+"#") || !page && strings.Contains(v, "@") {
-				found = append(found, v)
+// emailLinks returns the attributes of the first maxEmails elements that may hold a mail address.
+func emailLinks(s *goquery.Selection) (found []string) {
+	for i, link := range s.EachIter() {
+		for _, name := range [...]string{"data-cfemail", "href"} {
+			if value, ok := link.Attr(name); ok && i < maxEmails {
+				found = append(found, value)
 			}
-		}
-	}
-	for c := range n.ChildNodes() {
-		if c.Type == html.ElementNode && !(page && (region.Unseen(c.Data) || frames(c.Data))) {
-			found = emailLinks(c, page, found)
 		}
 	}
 	return found
 }
 
-// frames reports whether an element holds what is about the directory, or about
-// others.
-func frames(name string) bool {
-	return name == "header" || name == "nav" || name == "footer" || name == "aside"
-}
-
-// links calls f with the href of each link at or below n, until it returns
-// false.
-func links(n *html.Node, f func(string) bool) bool {
-	if n.Data == "a" && n.Type == html.ElementNode {
-		if href := region.Attr(n, "href"); href != "" && !f(href) {
-			return false
-		}
-	}
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type == html.ElementNode && !links(c, f) {
-			return false
-		}
-	}
-	return true
-}
+// Parts of a page that are about the directory or about others, and those that show nothing.
+var (
+	framing    = cascadia.MustCompile("header, nav, footer, aside")
+	offListing = cascadia.MustCompile("header, nav, footer, aside, template, noscript")
+)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl/site/region"
@@ -28,7 +29,7 @@ const maxListed = 2 * maxCities
 // stateIndex is how a source lists its cities.
 type stateIndex struct {
 	pages  []*template       // the unlettered page, then one per letter
-	cities []region.Selector // links to cities
+	cities []goquery.Matcher // links to cities
 	frame  marks
 	city   *regexp.Regexp    // of a path; its group is the slug
 	slug   int               // number of that group
@@ -87,7 +88,7 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 		return nil, s.parseError(final, err)
 	}
 	r.at = s.linksAt(final).within(region.Base(doc))
-	r.walk(doc, false)
+	r.read(goquery.NewDocumentFromNode(doc).Selection)
 	x := &Page{Page: yp.Page{Cities: r.cities}}
 	r.decide(x, doc, len(body) == 0, status)
 	return x, s.cut(x.Outcome, end, final)
@@ -109,22 +110,26 @@ type indexReader struct {
 	pages  []string // queries and paths of the state's other index pages that the page links to
 }
 
-// walk looks at every link of the page. framed says that the node stands in
-// the site's header, footer or navigation: its links are no list of cities.
-func (r *indexReader) walk(n *html.Node, framed bool) {
-	for c := n.FirstChild; c != nil; c = c.NextSibling {
-		if c.Type != html.ElementNode || c.Data == "template" || c.Data == "noscript" && !region.NoscriptLinks(c) {
-			continue
-		}
-		if c.Data == "a" {
-			r.link(c, framed)
-		}
-		r.walk(c, framed || frames(c.Data))
+// read looks at every link of the page, but for those in a template, which shows nothing.
+func (r *indexReader) read(page *goquery.Selection) {
+	page.Find("template").Remove()
+	openNoscripts(page)
+	for _, a := range page.Find("a[href]").EachIter() {
+		r.link(a)
 	}
 }
 
-func (r *indexReader) link(a *html.Node, framed bool) {
-	href := region.Attr(a, "href")
+// openNoscripts opens each noscript that holds links, also one within another.
+func openNoscripts(s *goquery.Selection) {
+	for _, n := range s.Find("noscript").EachIter() {
+		if region.NoscriptLinks(n.Get(0)) {
+			openNoscripts(n)
+		}
+	}
+}
+
+func (r *indexReader) link(a *goquery.Selection) {
+	href := a.AttrOr("href", "")
 	if len(href) > maxURL {
 		return
 	}
@@ -143,13 +148,12 @@ func (r *indexReader) link(a *html.Node, framed bool) {
 		}
 		return
 	}
-	if !framed {
-		r.city(a, path)
-	}
+	r.city(a, path)
 }
 
-// city keeps a link if it leads to a city of the state, and stands where the index lists its cities.
-func (r *indexReader) city(a *html.Node, path string) {
+// city keeps a link if it leads to a city of the state, and stands where the index lists its cities: links in what
+// frames the page are no list of cities.
+func (r *indexReader) city(a *goquery.Selection, path string) {
 	x := r.src.states
 	m := x.city.FindStringSubmatch(strings.ToLower(path))
 	if m == nil || len(m[x.slug]) > maxSlug || x.not != nil && x.not.MatchString(strings.ToLower(path)) {
@@ -166,7 +170,7 @@ func (r *indexReader) city(a *html.Node, path string) {
 		return
 	}
 	switch {
-	case !slices.ContainsFunc(x.cities, func(sel region.Selector) bool { return sel.Match(a) }):
+	case !slices.ContainsFunc(x.cities, a.IsMatcher) || a.ClosestMatcher(framing).Length() > 0:
 	case st.Code != r.state:
 		r.other++
 	case len(r.cities) >= maxCities:
@@ -179,8 +183,8 @@ func (r *indexReader) city(a *html.Node, path string) {
 
 // name returns the city's name: the text of its link without the state, or
 // else what the slug says.
-func (r *indexReader) name(a *html.Node, slug string) string {
-	text := yp.Clean(string(region.AppendText(nil, a, maxText)))
+func (r *indexReader) name(a *goquery.Selection, slug string) string {
+	text := yp.Clean(string(region.AppendText(nil, a.Get(0), maxText)))
 	if city, state, _ := yp.SplitLocality(text); state == r.state {
 		text = city
 	}

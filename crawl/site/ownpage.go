@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/net/html"
+	"github.com/PuerkitoBio/goquery"
 
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
@@ -54,10 +54,11 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	at := s.linksAt(final).within(region.Base(doc))
 	o := &ownPageReader{businessReader: businessReader{src: s, at: at, doc: doc, ownPage: true}}
 	o.key, _ = o.ownKey(at.self.Text)
-	o.title = pageTitle(doc)
+	page := goquery.NewDocumentFromNode(doc).Selection
+	o.title = pageTitle(page)
 	o.read(region.Scripts(doc))
 	ours := o.ours()
-	r := o.detail(ours)
+	r := o.detail(ours, page)
 	r.marked = o.linked
 	if !r.ok(p, r.marked || chrome) {
 		r.decide(p, chrome, len(body) == 0)
@@ -78,19 +79,13 @@ type ownPageReader struct {
 }
 
 // pageTitle is the page's heading, or the title it is shared by.
-func pageTitle(doc *html.Node) string {
-	share := ""
-	for n := range doc.Descendants() {
-		switch {
-		case n.Type != html.ElementNode || n.Namespace != "":
-		case n.Data == "h1":
-			if text := structured.Text(n); text != "" {
-				return keep(text, yp.MaxName)
-			}
-		case n.Data == "meta" && region.Attr(n, "property") == "og:title":
-			share = cmp.Or(share, region.Attr(n, "content"))
+func pageTitle(page *goquery.Selection) string {
+	for _, heading := range page.Find("h1").EachIter() {
+		if text := structured.Text(heading.Get(0)); text != "" {
+			return keep(text, yp.MaxName)
 		}
 	}
+	share := page.Find(`meta[property="og:title"][content]:not([content=""])`).AttrOr("content", "")
 	share, _, _ = strings.Cut(share, " | ") // behind it stands the directory's name
 	return keep(yp.Clean(share), yp.MaxName)
 }
@@ -134,7 +129,7 @@ func (o *ownPageReader) same(s sighting) bool {
 }
 
 // detail makes one detail of all that was said of the listing.
-func (o *ownPageReader) detail(ours []sighting) *detailReader {
+func (o *ownPageReader) detail(ours []sighting, page *goquery.Selection) *detailReader {
 	r := &detailReader{src: o.src, at: o.at}
 	all := sighting{key: o.key}
 	for i := range ours {
@@ -156,16 +151,19 @@ func (o *ownPageReader) detail(ours []sighting) *detailReader {
 		r.fillFrom(s.Business)
 	}
 	if r.Email == "" {
-		r.Email = o.onlyEmail()
+		r.Email = o.onlyEmail(page)
 	}
 	return r
 }
 
 // onlyEmail returns the mail address that the page links to, outside the parts
 // that frame it, if there is just one: of two, one may be anybody's.
-func (o *ownPageReader) onlyEmail() string {
+func (o *ownPageReader) onlyEmail(page *goquery.Selection) string {
 	found := ""
-	for _, v := range emailLinks(o.doc, true, nil) {
+	links := page.Find(plainEmails).FilterFunction(func(_ int, s *goquery.Selection) bool {
+		return s.ClosestMatcher(offListing).Length() == 0
+	})
+	for _, v := range emailLinks(links) {
 		email := o.src.email(yp.Clean(v))
 		if email != "" && found != "" && email != found {
 			return ""
