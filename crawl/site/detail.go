@@ -41,7 +41,7 @@ func (s *Source) HasDetails() bool { return s.detail != nil }
 //
 //  1. the URL is that of another kind of page: Redirected. Another slug with
 //     the same id is the same page
-//  2. 404 or 410 with the site's chrome: NoListings, the business is missing
+//  2. 404 or 410: NoListings with the site's chrome, the business is missing; without it Missing
 //  3. the page names another id than its URL: Unrecognised
 //  4. a name and an id, on a page with the marks of a detail page or the site's chrome: OK
 //  5. the site's chrome: HTMLChanged
@@ -107,12 +107,11 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
+	if gone(status) {
+		return s.detailGone(doc, end, final, status)
+	}
 	p, scripts, at := &Page{}, region.Scripts(doc), s.linksAt(final).within(region.Base(doc))
 	chrome := s.hasChrome(doc)
-	if gone(status) {
-		p.missing(chrome, status)
-		return p, s.cut(p.Outcome, end, final)
-	}
 	if roots := s.detail.regions.Find(doc); len(roots) > 0 {
 		regions, undo := region.Graft(roots)
 		r := s.readDetail(regions, scripts, at)
@@ -128,12 +127,13 @@ func (s *Source) detailWhole(body []byte, final *url.URL, status int) (*Page, er
 	return p, s.cut(p.Outcome, end, final)
 }
 
-// missing names the outcome of a page that the site does not have.
-func (p *Page) missing(chrome bool, status int) {
-	p.Outcome, p.NotFound, p.Reason = NoListings, true, fmt.Sprintf("status %d: the site has no such listing", status)
-	if !chrome {
-		p.Outcome, p.NotFound, p.Reason = Unrecognised, false, fmt.Sprintf("status %d, and the page is not the site's", status)
+// detailGone is notThere of a listing's own page.
+func (s *Source) detailGone(doc *html.Node, end region.End, final *url.URL, status int) (*Page, error) {
+	p, err := s.notThere(doc, end, final, status)
+	if p.NotFound {
+		p.Reason += ": the site has no such listing"
 	}
+	return p, err
 }
 
 // ok reports whether the page could be read, and sets it if so. sure says that

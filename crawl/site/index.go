@@ -87,10 +87,13 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
+	if gone(status) {
+		return s.notThere(doc, end, final, status)
+	}
 	r.at = s.linksAt(final).within(region.Base(doc))
 	r.read(goquery.NewDocumentFromNode(doc).Selection)
 	x := &Page{Page: yp.Page{Cities: r.cities}}
-	r.decide(x, doc, len(body) == 0, status)
+	r.decide(x, doc, len(body) == 0)
 	return x, s.cut(x.Outcome, end, final)
 }
 
@@ -201,13 +204,9 @@ func (r *indexReader) name(a *goquery.Selection, slug string) string {
 }
 
 // decide names the outcome, in the order of Source.decide.
-func (r *indexReader) decide(x *Page, doc *html.Node, empty bool, status int) {
+func (r *indexReader) decide(x *Page, doc *html.Node, empty bool) {
 	chrome := r.src.hasChrome(doc)
 	switch {
-	case gone(status) && chrome:
-		x.Outcome, x.Reason, x.NotFound, x.Cities = NoListings, fmt.Sprintf("status %d", status), true, nil
-	case gone(status):
-		x.Outcome, x.Reason, x.Cities = Unrecognised, fmt.Sprintf("status %d, and the page is not the site's", status), nil
 	case len(x.Cities) > 0:
 		x.Outcome, x.Reason = OK, yp.Plural(len(x.Cities), "city")
 		if r.more > 0 {

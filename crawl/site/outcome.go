@@ -2,6 +2,7 @@ package site
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,9 +32,12 @@ const (
 	NoListings
 	// HTMLChanged is a page of the site whose layout the source does not know.
 	HTMLChanged
+	// Missing is an answer of 404 or 410 that is no page of the site: neither "empty" nor a block. Nobody knows
+	// whether the site has no such page, or its definition asks at a wrong address.
+	Missing
 )
 
-var outcomeNames = [...]string{"unrecognised", "redirected", "ok", "no_listings", "html_changed"}
+var outcomeNames = [...]string{"unrecognised", "redirected", "ok", "no_listings", "html_changed", "missing"}
 
 // String returns the outcome's name as it stands in logs.
 func (o Outcome) String() string {
@@ -55,6 +59,8 @@ func (o Outcome) Cause() yp.Cause {
 		return yp.CauseLayout
 	case Redirected:
 		return yp.CauseBlocked
+	case Missing:
+		return yp.CauseOther
 	case Unrecognised:
 		return yp.CauseUnrecognised
 	}
@@ -76,15 +82,14 @@ type evidence struct {
 	cards   []card       // ads among them; what they say, a business says
 	scripts []string
 	empty   bool // no body at all
-	status  int
 }
 
 // decide names the outcome of a page without listings, or with ads only. The order is that of
 // the rules, each of which assumes that the ones before it did not apply:
-// 1 and 2, errors and blocks, are told apart by the fetcher; 3, redirects, and
+// 1 and 2, errors and blocks, are told apart by the fetcher; 3, redirects, 404 and 410 (see notThere), and
 // 4, listings, by ParsePage.
 //
-//  5. the page is gone, or says that there is nothing, and is the site's: NoListings
+//  5. the page says that there is nothing, and is the site's: NoListings
 //  6. the site's page, with signs of listings but no card: HTMLChanged
 //  7. not the site's page: Unrecognised
 //  8. the site's page, no sign of anything: HTMLChanged
@@ -94,7 +99,7 @@ func (s *Source) decide(p *Page, e *evidence) {
 	chrome := s.hasChrome(e.doc)
 	if chrome {
 		if reason := s.saysNothing(p, e); reason != "" {
-			p.Outcome, p.Reason, p.NotFound, p.Listings = NoListings, reason, gone(e.status), nil
+			p.Outcome, p.Reason, p.Listings = NoListings, reason, nil
 			return
 		}
 	}
@@ -113,11 +118,30 @@ func (s *Source) decide(p *Page, e *evidence) {
 	case e.empty:
 		p.Reason = "empty body"
 	case words != "":
-		p.Reason = fmt.Sprintf("a block page: it says %q", words)
-	case gone(e.status):
-		p.Reason = fmt.Sprintf("status %d, and the page is not the site's", e.status)
+		p.Reason = saysBlocked(words)
 	}
 }
+
+func saysBlocked(words string) string { return fmt.Sprintf("a block page: it says %q", words) }
+
+// notThere is what an answer of 404 or 410 says, of any kind of page and whatever it shows: the site's own page
+// that there is no such page, one in the words of block pages that it is a block; any other is Missing.
+func (s *Source) notThere(doc *html.Node, end region.End, final *url.URL, status int) (*Page, error) {
+	p := &Page{Outcome: Missing, Reason: fmt.Sprintf("status %d, and the page is not the site's", status)}
+	switch words := blockPage.inText(nil, doc); {
+	case words != "":
+		p.Outcome, p.Reason = Unrecognised, saysBlocked(words)
+	case s.hasChrome(doc):
+		p.Outcome, p.Reason, p.NotFound = NoListings, fmt.Sprintf("status %d", status), true
+	case refusal.inTitle(titleOf(doc)) != "":
+		p.Outcome = Unrecognised
+	}
+	return p, s.cut(p.Outcome, end, final)
+}
+
+// refusal holds what stands in the title of a refusal; a page of a business may have it there, too, so it counts
+// only where nothing else says whose page it is.
+var refusal = marks{titles: []string{"access denied", "forbidden", "blocked", "captcha", "attention required", "are you a robot", "are you human", "security check"}}
 
 // hasChrome reports whether a page is the site's own. One that speaks as block pages do
 // is not, whatever frames it.
@@ -129,8 +153,6 @@ func (s *Source) hasChrome(doc *html.Node) bool {
 // saysNothing says in which words the page says that there is nothing, or "".
 func (s *Source) saysNothing(p *Page, e *evidence) string {
 	switch {
-	case gone(e.status):
-		return fmt.Sprintf("status %d", e.status)
 	case s.empty.shown(e.doc):
 		return "the page has the empty-result marker"
 	case p.zero:

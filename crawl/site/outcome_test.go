@@ -62,7 +62,17 @@ func TestOutcomes(t *testing.T) {
 		{"6 total", main(count9), srp, 200, HTMLChanged},
 		{"6 bad cards", main(noCard), srp, 200, HTMLChanged},
 		{"7 no chrome, marker words", "<html><body>No results found</body></html>", srp, 200, Unrecognised},
-		{"7 not found without chrome", "nginx 404", srp, 404, Unrecognised},
+		{"3 not found without chrome", "nginx 404", srp, 404, Missing},
+		{"3 not found without a word", "", srp, 404, Missing},
+		{"3 gone without chrome", "<html><title>410 Gone</title><h1>Gone</h1></html>", srp, 410, Missing},
+		{"3 not found, cut short", "<html><body><p>Not fou", srp, 404, Missing},
+		{"3 not found, in words of an empty result", "<html><body>No results found</body></html>", srp, 404, Missing},
+		{"3 not found, with cards of nobody's", "<html><body>" + aCard + "</body></html>", srp, 404, Missing},
+		{"3 not found, with a total of zero", `<html><body><p class="showing-count">Showing 0 of 0</p></body></html>`, srp, 404, Missing},
+		{"3 not found, in words of a block", "<html><body><h1>You have been blocked</h1></body></html>", srp, 404, Unrecognised},
+		{"3 not found, under the title of a refusal", "<html><title>Access Denied</title></html>", srp, 410, Unrecognised},
+		{"5 not found with suggestions", main(aCard), srp, 404, NoListings},
+		{"5 gone with cards and a next link", main(aCard + `<div class="pagination"><a class="next" href="?page=2">n</a></div>`), srp, 410, NoListings},
 		{"7 empty body", "", srp, 200, Unrecognised},
 		{"5 a marker in a template does not count", main("<template>" + none + "</template>"), srp, 200, HTMLChanged},
 		{"5 nor do words in a region in a template", siteHTML(`<template><div id="main-content">No results found</div></template>`), srp, 200, HTMLChanged},
@@ -79,11 +89,14 @@ func TestOutcomes(t *testing.T) {
 		if want := c.want == NoListings && c.status >= 400; p.NotFound != want {
 			t.Errorf("%s: NotFound = %t, want %t", c.name, p.NotFound, want)
 		}
+		if gone(c.status) && len(p.Listings)+p.Raw+len(p.NextURL) > 0 {
+			t.Errorf("%s: read %d listings", c.name, len(p.Listings))
+		}
 	}
 	t.Run("Code", func(t *testing.T) {
 		want := map[Outcome]yp.ErrorCode{
 			OK: yp.CodeSuccess, NoListings: yp.CodeNoListings, HTMLChanged: yp.CodeHTMLChanged,
-			Redirected: yp.CodeBlockedProxy, Unrecognised: yp.CodeBlockedProxy, 99: yp.CodeUnknown,
+			Redirected: yp.CodeBlockedProxy, Unrecognised: yp.CodeBlockedProxy, Missing: yp.CodeUnknown, 99: yp.CodeUnknown,
 		}
 		for o, code := range want {
 			storetest.Equal(t, o.Code(), code, o)

@@ -46,11 +46,10 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
-	p, chrome := &Page{}, s.hasChrome(doc)
 	if gone(status) {
-		p.missing(chrome, status)
-		return p, s.cut(p.Outcome, end, final)
+		return s.detailGone(doc, end, final, status)
 	}
+	p, chrome := &Page{}, s.hasChrome(doc)
 	at := s.linksAt(final).within(region.Base(doc))
 	o := &ownPageReader{businessReader: businessReader{src: s, at: at, doc: doc, ownPage: true}}
 	o.key, _ = o.ownKey(at.self.Text)

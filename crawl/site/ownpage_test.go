@@ -95,18 +95,19 @@ func TestOwnPagesWithoutData(t *testing.T) {
 		status int
 		want   Outcome
 	}{
-		"no data":                 {ownPageOf("", contacts), ownURL, 200, HTMLChanged},
-		"data of others":          {ownPageOf(ldOf("["+directory+","+neighbour+"]"), contacts), ownURL, 200, HTMLChanged},
-		"neighbours alone":        {ownPageOf(ldOf("["+neighbour+","+strings.ReplaceAll(neighbour, "400009", "400010")+","+strings.ReplaceAll(neighbour, "400009", "400011")+"]"), contacts), ownURL, 200, HTMLChanged},
-		"neighbours, no number":   {ownPageOf(ldOf("["+neighbour+","+strings.ReplaceAll(neighbour, "400009", "400010")+"]"), contacts), "https://dir.example.com/biz/business-three", 200, HTMLChanged},
-		"another business's name": {ownPageOf(ldOf(`{"@type":"Plumber","name":"Zeta","telephone":"(217) 555-0103"}`), contacts), ownURL, 200, HTMLChanged},
-		"foreign page":            {"<html><body>" + contacts + "</body></html>", ownURL, 200, Unrecognised},
-		"empty":                   {"", ownURL, 200, Unrecognised},
-		"gone":                    {ownPageOf("", "gone"), ownURL, 404, NoListings},
-		"gone without chrome":     {"gone", ownURL, 404, Unrecognised},
-		"homepage":                {ownPageOf(ldOf(directory), ""), "https://dir.example.com/", 200, Redirected},
-		"another host":            {ownPageOf(ldOf(ownBusiness), ""), "https://other.example.org/biz/business-3-400003", 200, Redirected},
-		"a list":                  {listPage(9, 9, ""), prairieList, 200, Redirected},
+		"no data":                        {ownPageOf("", contacts), ownURL, 200, HTMLChanged},
+		"data of others":                 {ownPageOf(ldOf("["+directory+","+neighbour+"]"), contacts), ownURL, 200, HTMLChanged},
+		"neighbours alone":               {ownPageOf(ldOf("["+neighbour+","+strings.ReplaceAll(neighbour, "400009", "400010")+","+strings.ReplaceAll(neighbour, "400009", "400011")+"]"), contacts), ownURL, 200, HTMLChanged},
+		"neighbours, no number":          {ownPageOf(ldOf("["+neighbour+","+strings.ReplaceAll(neighbour, "400009", "400010")+"]"), contacts), "https://dir.example.com/biz/business-three", 200, HTMLChanged},
+		"another business's name":        {ownPageOf(ldOf(`{"@type":"Plumber","name":"Zeta","telephone":"(217) 555-0103"}`), contacts), ownURL, 200, HTMLChanged},
+		"foreign page":                   {"<html><body>" + contacts + "</body></html>", ownURL, 200, Unrecognised},
+		"empty":                          {"", ownURL, 200, Unrecognised},
+		"gone":                           {ownPageOf("", "gone"), ownURL, 404, NoListings},
+		"gone without chrome":            {"gone", ownURL, 404, Missing},
+		"gone without chrome, with data": {ldOf(ownBusiness), ownURL, 410, Missing},
+		"homepage":                       {ownPageOf(ldOf(directory), ""), "https://dir.example.com/", 200, Redirected},
+		"another host":                   {ownPageOf(ldOf(ownBusiness), ""), "https://other.example.org/biz/business-3-400003", 200, Redirected},
+		"a list":                         {listPage(9, 9, ""), prairieList, 200, Redirected},
 	} {
 		if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
 			t.Errorf("%s: %v (%s): %+v, want %v", name, p.Outcome, p.Reason, p.Detail, c.want)

@@ -62,6 +62,9 @@ func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, erro
 	if s.def.Structured.On {
 		return s.parseStructured(body, final, status)
 	}
+	if gone(status) {
+		return s.parseWhole(body, final, status)
+	}
 	if p, more := s.parseRegions(body, final); p != nil {
 		if p.Whole = true; more {
 			s.findNext(p, body, final)
@@ -163,6 +166,11 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
+	if gone(status) {
+		p, err := s.notThere(doc, end, final, status)
+		p.Via = "whole"
+		return p, err
+	}
 	w := s.workspace()
 	defer s.release(w)
 	scripts, roots := region.Scripts(doc), s.regions.Find(doc)
@@ -171,7 +179,7 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	p.Via, p.Whole = "whole", end == region.EndClosed
 	s.readEnd(p, w, doc, at)
 	if onlyAds(p.Listings) {
-		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0})
 	} else {
 		p.Nothing = s.nothing(p, w, doc, roots, titleOf(doc))
 	}
@@ -190,7 +198,7 @@ func (s *Source) parseError(final *url.URL, err error) error {
 // is. Pages that were read from their regions have come to their end.
 func (s *Source) cut(o Outcome, end region.End, final *url.URL) error {
 	switch {
-	case o == Unrecognised || o == Redirected:
+	case o == Unrecognised || o == Redirected || o == Missing:
 		return nil
 	case end == region.EndBroken:
 		return s.parseError(final, fmt.Errorf("%w: it ends within a tag, a comment or a script", ErrCut))

@@ -51,6 +51,9 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	if err != nil {
 		return nil, s.parseError(final, err)
 	}
+	if gone(status) {
+		return s.notThere(doc, end, final, status)
+	}
 	scripts := region.Scripts(doc)
 	p := &Page{Via: "structured"}
 	at := s.linksAt(final).within(region.Base(doc))
@@ -66,7 +69,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 		defer s.release(w)
 		p.Nothing = s.nothing(p, w, doc, roots, titleOf(doc))
 	} else {
-		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0, status: status})
+		s.decide(p, &evidence{doc: doc, roots: roots, scripts: scripts, empty: len(body) == 0})
 	}
 	return p, s.cut(p.Outcome, end, final)
 }
