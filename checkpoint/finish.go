@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"unicode/utf8"
 
 	"ypcrawl/store"
@@ -82,8 +83,16 @@ func (c *Claim) failed(tx *store.Tx, code yp.ErrorCode, reason string, set *yp.S
 	if !c.logged {
 		jitter = rand.Float64() //nolint:gosec // no secret hangs on it
 	}
-	*set = yp.Fail(n+1, level, jitter)
+	if *set = yp.Fail(n+1, level, jitter); c.notThere(code) {
+		*set = set.Open()
+	}
 	return c.setBack(tx, *set, code, clip(reason))
+}
+
+// notThere reports whether the attempt ended with a page that is not there and is not the site's: that
+// is no permanent cause, however often it comes.
+func (c *Claim) notThere(code yp.ErrorCode) bool {
+	return code == yp.CodeUnknown && (c.Attempt.HTTPStatus == http.StatusNotFound || c.Attempt.HTTPStatus == http.StatusGone)
 }
 
 // Park puts the target aside for good (the dead letter): a permanent cause.

@@ -20,7 +20,10 @@ const (
 	countMet    = `SELECT count(*) FROM listings l JOIN sightings s ON s.target_id = ?1 AND s.listing = l.id WHERE l.source_id = ?2 AND l.listing_id IN (SELECT value FROM json_each(?3))`
 	mostlyMet   = `SELECT count(*), ifnull(sum(crawl = ?2 OR listing IN (SELECT l.id FROM listings l WHERE l.source_id = ?3 AND l.listing_id IN (SELECT value FROM json_each(?4)))), 0)
 		FROM sightings WHERE target_id = ?1 AND since < ?2 AND missed = 0`
-	planLed = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + anew + ` WHERE status = 'DONE' AND ending = 'other_list' AND id IN (SELECT value FROM json_each(?))`
+	hasListings = `SELECT EXISTS (SELECT 1 FROM listings WHERE source_id = ?)`
+	// What failed for the third time is as the others are: the addresses are to blame.
+	planMissing = `UPDATE targets SET ` + planSet + `, finished_at = NULL, consecutive_failures = 2, backoff_level = 0 WHERE status = 'FAILED' AND id IN (SELECT value FROM json_each(?))`
+	planLed     = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + anew + ` WHERE status = 'DONE' AND ending = 'other_list' AND id IN (SELECT value FROM json_each(?))`
 )
 
 // Led notes that the claim's target was led to an address that is not its own, and reports whether another one was, too.
@@ -86,5 +89,18 @@ func (k *Keeper) MostlyMet(ctx context.Context, c *Claim, ids []string) (bool, e
 func (k *Keeper) PlanLed(ctx context.Context, targets []int64) error {
 	return k.write(ctx, "plan again what was led elsewhere", func(tx *store.Tx) error {
 		return tx.Run(planLed, store.JSONInts(slices.Clone(targets)))
+	})
+}
+
+// HasListings reports whether the source ever gave a listing.
+func (k *Keeper) HasListings(ctx context.Context, source int64) (yes bool, err error) {
+	err = k.row(ctx, hasListings, []any{source}, &yes)
+	return yes, err
+}
+
+// PlanMissing plans targets again that are FAILED because the source has no page at their addresses.
+func (k *Keeper) PlanMissing(ctx context.Context, targets []int64) error {
+	return k.write(ctx, "plan again what is not there", func(tx *store.Tx) error {
+		return tx.Run(planMissing, store.JSONInts(slices.Clone(targets)))
 	})
 }

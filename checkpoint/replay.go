@@ -263,6 +263,10 @@ func (c *Claim) failAgain(tx *store.Tx, e *wal.Event) error {
 			return err
 		}
 	}
+	if e.Status == yp.Failed && next == yp.Parked { // it was never to be parked: see notThere
+		_, err := c.setBack(tx, yp.Fail(n+1, level, 0).Open(), e.ErrorCode, clip(e.Error))
+		return err
+	}
 	_, err := c.failed(tx, e.ErrorCode, e.Error, new(yp.Setback))
 	return err
 }

@@ -345,7 +345,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	case errors.Is(left, crawl.ErrBudget):
 		r.tell(true, "Stopped: %v. Go on with:\n  %s", left, s.Resume)
 		return &exitError{code: ExitBudget}
-	case errors.Is(left, crawl.ErrElsewhere) && st.PagesRead() > 0:
+	case (errors.Is(left, crawl.ErrElsewhere) || errors.Is(left, crawl.ErrMissing)) && st.PagesRead() > 0:
 		r.p.note("Stopped: %s.", yp.Printable(left.Error()))
 		return &exitError{code: ExitFailures}
 	case left != nil && code == 0:

@@ -42,6 +42,7 @@ type Engine struct {
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
 	led               led            // targets in a row that were led elsewhere
+	missing           missing        // the first targets, as long as none of them has a page
 	told              sync.Map       // what was told once: endings of lists
 	unreadableDetails atomic.Int32   // listings' own pages in a row whose layout is not known
 	robots            robotsRequests // made and not yet written

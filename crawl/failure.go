@@ -17,7 +17,7 @@ import (
 // causeOf says what stopped a page, in the words of the policy table (yp.Policy).
 func causeOf(err error) yp.Cause {
 	if pe, ok := errors.AsType[*pageError](err); ok {
-		return pe.page.Outcome.Cause()
+		return pe.cause()
 	}
 	if fe, ok := errors.AsType[*fetch.Error](err); ok {
 		return fe.Cause()
@@ -44,9 +44,24 @@ func (f *failures) add(c yp.Cause) int {
 }
 
 // pageError is a page that came whole and is not what it should be.
-type pageError struct{ page *site.Page }
+type pageError struct {
+	page *site.Page
+	url  string // that was asked for
+	gone bool   // it was answered with 404 or 410
+}
 
 func (e *pageError) Error() string { return e.page.Reason }
+
+// cause is that of the outcome. To be led to a page that is not there is no block, whatever its address.
+func (e *pageError) cause() yp.Cause {
+	if e.gone && e.page.Outcome == site.Redirected {
+		return yp.CauseOther
+	}
+	return e.page.Outcome.Cause()
+}
+
+// missing reports whether the page is just not there.
+func (e *pageError) missing() bool { return e.gone && e.cause() == yp.CauseOther }
 
 // attemptError ends an attempt: its target fails, rests or is parked.
 type attemptError struct {

@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"ypcrawl/checkpoint"
@@ -179,11 +178,11 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 		return nil, err
 	}
 	w.cfg.Reached(PointParsed)
-	if t.number > 1 && t.shown != nil && page.Outcome == site.Unrecognised && (resp.Status == http.StatusNotFound || resp.Status == http.StatusGone) && strings.HasPrefix(page.Reason, "status ") {
+	if t.number > 1 && t.shown != nil && page.Outcome == site.Missing {
 		page.Outcome, page.NotFound = site.NoListings, true // behind a page of the list, whatever the server says of it
 	}
 	if page.Outcome != site.OK && page.Outcome != site.NoListings {
-		return nil, &pageError{page: page}
+		return nil, &pageError{page: page, url: t.url, gone: resp.Status == http.StatusNotFound || resp.Status == http.StatusGone}
 	}
 	out := &loaded{Page: page}
 	if t.read != nil || t.claim == nil {
@@ -241,8 +240,8 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 	r.Class = x.last.Class
 	switch {
 	case r.Class != "" || err == nil:
-	case isFetchError(err):
-		r.Class = yp.ClassUnknown // led astray by a redirect
+	case isFetchError(err), isMissing(err):
+		r.Class = yp.ClassUnknown // led astray by a redirect, or to nothing
 	default:
 		r.Class = yp.ClassParseError // it came, and could not be read
 	}
@@ -261,6 +260,11 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 		return nil
 	}
 	return fatalOrNil(w.hosts.Observed(ctx, w.observation(x, r.Class, err)))
+}
+
+func isMissing(err error) bool {
+	pe, ok := errors.AsType[*pageError](err)
+	return ok && pe.missing()
 }
 
 func isFetchError(err error) bool { return errors.As(err, new(*fetch.Error)) }

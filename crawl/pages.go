@@ -382,7 +382,11 @@ func (w *worker) judge(ctx context.Context, err error) outcome {
 			w.logger.Warn().Err(err).Msg("the proxy failed: its targets are released, and no source is blamed")
 			return outcome{event: p.Final, reason: err.Error()}
 		}
-		return outcome{event: p.Final, code: p.Code, reason: err.Error()}
+		o := outcome{event: p.Final, code: p.Code, reason: err.Error()}
+		if page, ok := errors.AsType[*pageError](err); ok && page.missing() {
+			o.missing = page.url
+		}
+		return o
 	case errors.Is(err, errHeld):
 		return outcome{event: yp.EventRelease, reason: err.Error()}
 	case errors.Is(err, errStopped), ctx.Err() != nil:

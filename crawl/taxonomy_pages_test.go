@@ -22,16 +22,44 @@ func strangers() (all []trouble) {
 		{"a login page", ok(loginPage()), "chrome"},
 		{"an empty body", ok(""), "empty body"},
 		{"JSON", ok(`{"error": "no"}`), "chrome"},
-		{"404 without the site's chrome", status(404, "<html>"+strings.Repeat("<p>nginx</p>", 99)+"</html>"), "status 404, and the page is not the site's"},
 	} {
-		code := "200"
-		if strings.HasPrefix(tt.name, "404") {
-			code = "404"
-		}
 		all = append(all, trouble{
-			name: tt.name, cause: yp.CauseUnrecognised, page: tt.page, made: times(2, "parse_error "+code+", unread"),
-			attempt: retried(1, yp.CodeBlockedProxy, code), status: waiting, says: tt.says,
+			name: tt.name, cause: yp.CauseUnrecognised, page: tt.page, made: times(2, "parse_error 200, unread"),
+			attempt: retried(1, yp.CodeBlockedProxy, "200"), status: waiting, says: tt.says,
 		})
+	}
+	return append(all, trouble{
+		name: "404 in words of a block", cause: yp.CauseUnrecognised, page: status(404, "<html><h1>You have been blocked</h1></html>"),
+		made: times(2, "parse_error 404, unread"), attempt: retried(1, yp.CodeBlockedProxy, "404"), status: waiting, says: "a block page",
+	})
+}
+
+// missing are pages that are not there, and no word of the site says so: neither empty nor a block.
+func missing() (all []trouble) {
+	elsewhere := func(code int, body string) func(*world) {
+		return func(w *world) { w.on("/not-found", status(code, body)) }
+	}
+	for _, tt := range []struct {
+		name, code string
+		page       http.HandlerFunc
+		change     func(*world)
+		says       string
+	}{
+		{"404 without the site's chrome", "404", status(404, "<html>"+strings.Repeat("<p>nginx</p>", 99)+"</html>"), nil, "status 404, and the page is not the site's"},
+		{"404 without a word", "404", status(404, ""), nil, "status 404"},
+		{"410 without the site's chrome", "410", status(410, "Gone"), nil, "status 410"},
+		{"404 of nobody's that says that there is nothing", "404", status(404, "<html><p>No results found</p></html>"), nil, "status 404"},
+		{"404 of nobody's with listings", "404", status(404, "<html><body>"+biz{id: "1", name: "Shop 1"}.html()+"</body></html>"), nil, "status 404"},
+		{"a redirect to a page that is not there", "404", redirectTo("/not-found"), elsewhere(404, shell("Not found")), "another kind"},
+	} {
+		t := trouble{
+			name: tt.name, cause: yp.CauseOther, page: tt.page, change: tt.change, made: times(2, "unknown "+tt.code),
+			attempt: retried(1, yp.CodeUnknown, tt.code), status: waiting, says: tt.says,
+		}
+		if tt.change != nil {
+			t.asked = 4
+		}
+		all = append(all, t)
 	}
 	return all
 }
@@ -51,10 +79,15 @@ func empties() (all []trouble) {
 		})
 	}
 	gone := status(http.StatusGone, shell("Gone"))
-	missing := status(http.StatusNotFound, shell("No such page"))
+	notFound := status(http.StatusNotFound, shell("No such page"))
+	suggestions := status(http.StatusNotFound, page("", shops(1, 3)...))
 	return append(all,
 		trouble{
-			name: "404 at both addresses", cause: yp.CauseMissing, page: missing, search: missing,
+			name: "404 at both addresses", cause: yp.CauseMissing, page: notFound, search: notFound,
+			made: times(2, "ok 404, 0 listings"), attempt: "parked NO_LISTINGS 404", status: yp.Parked, says: "404",
+		},
+		trouble{
+			name: "404 with listings, which are suggestions", cause: yp.CauseMissing, page: suggestions, search: suggestions,
 			made: times(2, "ok 404, 0 listings"), attempt: "parked NO_LISTINGS 404", status: yp.Parked, says: "404",
 		},
 		trouble{

@@ -143,7 +143,7 @@ func elsewhere(base func(w *world) string, dial func(context.Context, string, st
 func TestTaxonomy(t *testing.T) {
 	t.Parallel()
 	covered := map[yp.Cause]bool{yp.CauseProxy: true} // TestProxies
-	for _, group := range [][]trouble{rateLimits(), blocks(), refusals(), network(), strangers(), empties(), layouts(), odd()} {
+	for _, group := range [][]trouble{rateLimits(), blocks(), refusals(), network(), strangers(), missing(), empties(), layouts(), odd()} {
 		for _, tt := range group {
 			covered[tt.cause] = true
 			t.Run(tt.name, tt.check)

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,15 +155,16 @@ func (w *worker) save(ctx context.Context, c *checkpoint.Claim, t *wal.Target, p
 
 // outcome is how a target's crawl ended.
 type outcome struct {
-	event  yp.Event            // EventLastPage, EventRelease, EventFail, EventPark
-	saved  bool                // the last page's commit has done it already
-	how    yp.Ending           // EventLastPage without a page: how the crawl came to its end,
-	why    string              // and why, for people
-	index  checkpoint.IndexEnd // of an index that was read to its end
-	code   yp.ErrorCode
-	reason string
-	wait   time.Duration // after a failure: until the target may be claimed again
-	err    error         // the claim is lost, or the run can't go on
+	event   yp.Event            // EventLastPage, EventRelease, EventFail, EventPark
+	saved   bool                // the last page's commit has done it already
+	how     yp.Ending           // EventLastPage without a page: how the crawl came to its end,
+	why     string              // and why, for people
+	index   checkpoint.IndexEnd // of an index that was read to its end
+	code    yp.ErrorCode
+	reason  string
+	wait    time.Duration // after a failure: until the target may be claimed again
+	missing string        // the address of a page that is just not there
+	err     error         // the claim is lost, or the run can't go on
 }
 
 // conclude makes the outcome durable, then counts and logs it, for a failure with what
@@ -204,6 +206,7 @@ func (w *worker) conclude(ctx context.Context, c *checkpoint.Claim, t *wal.Targe
 	if o.how == yp.EndElsewhere && c.PageCurrent == 0 {
 		err = w.ledElsewhere(ctx, c, o.why)
 	}
+	err = cmp.Or(err, w.countMissing(ctx, c, o))
 	return errors.Join(w.tell(c, e), err)
 }
 

@@ -174,6 +174,14 @@ func Fail(n, level int, unit float64) Setback {
 	return Setback{EventFail, level, Backoff(level)}
 }
 
+// Open returns the setback of a failure that never parks a target: at the highest level it waits once more.
+func (s Setback) Open() Setback {
+	if s.Event == EventPark {
+		return Setback{EventFail, MaxBackoffLevel, Backoff(MaxBackoffLevel)}
+	}
+	return s
+}
+
 // Backoff is how long a target rests at a backoff level from 1 to 5: 2 h,
 // doubled with each.
 func Backoff(level int) time.Duration {

@@ -1,0 +1,93 @@
+package crawl_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// TestNothingIsThere: a source of which not one of the first pages is there rests for the run, and nothing comes of it.
+func TestNothingIsThere(t *testing.T) {
+	t.Parallel()
+	nginx := status(http.StatusNotFound, "<html><center><h1>404 Not Found</h1></center></html>")
+	const planned = `SELECT count(*) FROM targets WHERE status = 'PLANNED'`
+	nowhere := func(w *world, but ...int) {
+		for n := range 9 {
+			w.on(fmt.Sprintf("/city-%d-ca/plumbers", n), nginx)
+		}
+		for _, n := range but {
+			w.on(fmt.Sprintf("/city-%d-ca/plumbers", n), ok(page("", shops(10*n+1, 3)...)))
+		}
+	}
+	parallel(t, "five of five cities", func(t *testing.T) {
+		clock := newClock()
+		w := setup(t, layout{cities: 9, now: clock.Now})
+		nowhere(w)
+		for range 4 { // however often it is tried
+			endedBy(t, w.crawl(w.engine(fast)), crawl.ErrMissing, "the first 5 targets, of 5 cities", "/city-", "-ca/plumbers")
+			w.counts("planned targets", 9, planned)
+			clock.add(3 * time.Hour)
+		}
+		w.counts("blocks and holds", 0, `SELECT count(*) FROM hosts WHERE blocks > 0 OR held_until IS NOT NULL`)
+		w.counts("attempts that ended otherwise", 0, `SELECT count(*) FROM crawl_attempts WHERE error_code NOT NULL AND error_code <> 'UNKNOWN_ERROR'`)
+		w.counts("requests of another class", 0, `SELECT count(*) FROM requests WHERE type = 'listing' AND error_class IS NOT 'unknown'`)
+	})
+	for _, tt := range []struct {
+		name string
+		l    layout
+		but  []int
+	}{
+		{"four cities", layout{cities: 4}, nil},
+		{"one of the first is there", layout{cities: 9}, []int{2}},
+		{"many targets of one city", layout{cities: 1, categories: []string{"A", "B", "C", "D", "E", "F", "G"}}, nil},
+	} {
+		parallel(t, tt.name, func(t *testing.T) {
+			w := setup(t, tt.l)
+			nowhere(w, tt.but...)
+			for _, c := range tt.l.categories {
+				w.on("/city-0-ca/"+strings.ToLower(c), nginx)
+			}
+			w.done(fast, workers(1))
+			w.counts("targets not tried", 0, `SELECT count(*) FROM targets WHERE total_attempts = 0`)
+		})
+	}
+	parallel(t, "a source that gave listings before", func(t *testing.T) {
+		w := setup(t, layout{cities: 9})
+		w.done()
+		listings := w.number("SELECT count(*) FROM listings")
+		nowhere(w)
+		for range 3 { // crawls, after which what is not shown would be closed
+			w.again(fromPage1)
+			w.done(fast)
+		}
+		w.counts("listings", listings, "SELECT count(*) FROM listings WHERE dropped_at IS NULL")
+	})
+}
+
+// TestMissingForEver: a page that is not there, and of which the site says nothing, never parks its target.
+func TestMissingForEver(t *testing.T) {
+	t.Parallel()
+	clock := newClock()
+	w := setup(t, layout{now: clock.Now})
+	w.on(target, status(http.StatusNotFound, "nginx"))
+	for range 9 {
+		w.done(fast)
+		clock.add(33 * time.Hour)
+	}
+	if r := w.row(1); r.Status != yp.Failed || r.Failures != 9 || r.Code != string(yp.CodeUnknown) {
+		t.Errorf("after nine failures: %+v", r)
+	}
+	again := storetest.Open(t)
+	w.replayLogs(again)
+	const stands = "SELECT status, consecutive_failures, backoff_level FROM targets"
+	storetest.Equal(t, fmt.Sprint(storetest.Table(t, again, stands)), fmt.Sprint(storetest.Table(t, w.db, stands)), "replayed")
+}
+
+// fast asks again at once.
+func fast(c *crawl.Config) { c.RetryBase = time.Millisecond }
