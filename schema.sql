@@ -999,7 +999,7 @@ BEGIN
     WHERE source_id = new.id;
 END;
 
--- For people with sqlite3 or Datasette.
+-- For people with sqlite3 or Datasette: views have nothing that SQLite 3.38 does not know.
 
 -- Every listing with its source, where it was searched first, and what its own page adds.
 --   listing          its name for commands: source/listing_id
@@ -1095,8 +1095,8 @@ CREATE VIEW v_changes AS
 SELECT e.at, e.kind, s.name || '/' || ifnull(e.listing_id, l.listing_id) AS listing, coalesce(g.listing ->> 'name', l.name, r.name) AS name,
        iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city') AS city,   -- the listing's own place
        iif(g.listing IS NULL, ifnull(l.state, r.state), g.listing ->> 'state') AS state,
-       nullif(concat_ws('; ', (SELECT group_concat(x.value ->> 'field' || ': ' || ifnull(x.value ->> 'old', '–') || ' → ' || ifnull(x.value ->> 'new', '–'), '; ') FROM json_each(e.what, '$.changes') x),
-           (SELECT group_concat(x.value, '; ') FROM json_each(e.what, '$.reasons') x), iif(e.reparsed = 1, 'a kept page was read again', NULL)), '') AS what,
+       nullif(substr(ifnull('; ' || (SELECT group_concat(x.value ->> 'field' || ': ' || ifnull(x.value ->> 'old', '–') || ' → ' || ifnull(x.value ->> 'new', '–'), '; ') FROM json_each(e.what, '$.changes') x), '')
+           || ifnull('; ' || (SELECT group_concat(x.value, '; ') FROM json_each(e.what, '$.reasons') x), '') || iif(e.reparsed = 1, '; a kept page was read again', ''), 3), '') AS what,
        s.name AS source, ifnull(e.listing_id, l.listing_id) AS listing_id,
        l.company_id,                           -- the listing's company now; NULL = rejected
        e.run_id AS run,                        -- NULL = rebuilt from logs, or reparsed

@@ -290,6 +290,9 @@ func (s *terminal) later() {
 func (s *terminal) ask(at, text string) {
 	s.t.Helper()
 	for statement := range strings.SplitSeq(text, ";\n") {
+		if _, err := exec.LookPath("sqlite3"); err == nil {
+			mustSQLite3(s.t, filepath.Join(s.dir, "ypcrawl.db"), statement)
+		}
 		s.database("ro", func(db *sql.DB) error {
 			rows, err := db.QueryContext(s.t.Context(), statement)
 			if err != nil {
