@@ -1132,7 +1132,10 @@ SELECT t.*, ifnull(t.seen_ids, t.raw_count) + t.bad_count AS seen, t.page_curren
             ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
                  - iif(t.status = 'DONE', 0, t.max_pages - t.page_current)) END AS pages_left,
        -- Why the current crawl has not come to an end that the site confirmed; NULL = it has.
-       CASE WHEN t.status = 'DONE' THEN CASE WHEN t.complete_at = t.finished_at THEN NULL WHEN t.next_page_url IS NOT NULL THEN 'max_pages' ELSE 'unconfirmed' END
+       -- Nor has a list an end of which the site says that nothing is there, unless the target has shown listings before.
+       CASE WHEN t.status = 'DONE' THEN CASE WHEN t.complete_at = t.finished_at THEN NULL
+                WHEN t.last_error_code = 'NO_LISTINGS' AND NOT EXISTS (SELECT 1 FROM sightings g WHERE g.target_id = t.id) THEN NULL
+                WHEN t.next_page_url IS NOT NULL THEN 'max_pages' ELSE 'unconfirmed' END
             WHEN t.status IN ('FAILED', 'PARKED', 'STUCK') OR t.status = 'PLANNED' AND t.wait_reason IS NOT NULL THEN 'failed'
             WHEN t.page_current > 0 THEN 'begun' WHEN t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL THEN 'again' ELSE 'never' END AS unread
 FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL;
@@ -1237,6 +1240,7 @@ SELECT v.id,
        v.listings,                             -- accepted by the current crawl
        v.consecutive_failures AS failures, v.backoff_level,
        iif(v.status = 'DONE' AND v.last_error_code = 'NO_LISTINGS', NULL, v.last_error_code) AS error, v.last_error AS message,
+       v.last_error_code AS code,              -- how the last attempt ended, NULL = well; NO_LISTINGS also of a target that is DONE because the site has nothing, which is no error
        v.enabled, v.auto_disabled,             -- parked because it failed too often
        60 * v.crawl_frequency_minutes AS again_after_seconds, -- 0 = once only
        v.total_attempts, v.total_successes, v.success_rate AS success_percent,
@@ -1410,15 +1414,16 @@ SELECT o.source, n.kind, 'source ' || o.state || ifnull(': ' || o.reason, ''), s
 FROM v_source_availability o JOIN target_totals n ON n.source_id = o.source_id AND n.status IN ('PLANNED', 'FAILED') AND n.targets > 0
 WHERE o.open = 0 GROUP BY o.source_id, n.kind;
 
--- How attempts ended in the last 7 days, by code. A target that is DONE because its site says
--- that there is nothing (NO_LISTINGS) went well, and counts as SUCCESS.
+-- How attempts ended in the last 7 days, by code. NO_LISTINGS is no failure where the target is DONE: the site says that there is
+-- nothing. It is one where the page is not there.
 CREATE VIEW v_crawl_error_summary AS
-SELECT s.name AS source, iif(a.ended = 'done', 'SUCCESS', a.error_code) AS error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets,
+SELECT s.name AS source, a.error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets,
+       sum(a.ended = 'done') AS went_well,     -- of the occurrences: their target was DONE, SUCCESS and NO_LISTINGS alone
        sum(a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL) AS by_proxy, -- of BLOCKED_PROXY: those that used a proxy
        max(a.finished_at) AS last_seen, cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
 WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code IS NOT NULL
-GROUP BY s.name, iif(a.ended = 'done', 'SUCCESS', a.error_code);
+GROUP BY s.name, a.error_code;
 
 -- The health of each source's searches in one line.
 --   paused           set aside by an operator
@@ -1471,7 +1476,8 @@ WITH clock AS (
     SELECT s.name, r.error_class, count(*) AS n FROM clock CROSS JOIN source s CROSS JOIN requests r ON r.source_id = s.id AND r.finished_at > clock.hour AND r.finished_at <= clock.now
         AND r.proxy_failed = 0 AND r.type <> 'robots' AND r.outcome = 'failure' AND r.error_class <> 'rate_limited' GROUP BY 1, 2
 ), tried AS MATERIALIZED (
-    SELECT iif(a.error_code = 'NO_LISTINGS' AND a.ended = 'done', 'SUCCESS', a.error_code) AS code, sum(a.finished_at > clock.hour) AS hour, count(*) AS day
+    SELECT a.error_code AS code, sum(a.finished_at > clock.hour) AS hour, count(*) AS day,
+           sum(a.ended = 'done' AND a.finished_at > clock.hour) AS well_hour, sum(a.ended = 'done') AS well_day
     FROM clock CROSS JOIN crawl_attempts a WHERE a.finished_at > clock.day AND a.finished_at <= clock.now AND a.error_code IS NOT NULL GROUP BY 1
 ), codes AS (
     SELECT c.value AS code, ifnull(x.hour, 0) AS hour, ifnull(x.day, 0) AS day
@@ -1540,6 +1546,10 @@ UNION ALL SELECT 'last_hour_requests', json_object('source', good.name, 'outcome
 UNION ALL SELECT 'last_hour_request_failures', json_object('source', name, 'error_class', error_class), n, 'Failed requests of the last hour by class.' FROM bad
 UNION ALL SELECT 'last_hour_attempts', json_object('error_code', code), hour, 'Attempts at targets that ended in the last hour, by code.' FROM codes
 UNION ALL SELECT 'last_day_attempts', json_object('error_code', code), day, 'Attempts at targets that ended in the last 24 hours, by code.' FROM codes
+UNION ALL SELECT 'last_hour_empty_attempts', '{}', ifnull((SELECT well_hour FROM tried WHERE code = 'NO_LISTINGS'), 0),
+       'Of the attempts of the last hour with NO_LISTINGS those whose target is done: the site says that there is nothing.'
+UNION ALL SELECT 'last_day_empty_attempts', '{}', ifnull((SELECT well_day FROM tried WHERE code = 'NO_LISTINGS'), 0),
+       'Of the attempts of the last 24 hours with NO_LISTINGS those whose target is done: the site says that there is nothing.'
 UNION ALL SELECT 'hosts_held', '{}', (SELECT count(*) FROM clock CROSS JOIN hosts h WHERE h.held_until > clock.now), 'Hosts that are not asked until a time of their own or after a block.'
 UNION ALL SELECT 'hosts_slowed', '{}', (SELECT count(*) FROM hosts WHERE delay_ms > 0), 'Hosts that are asked more slowly than configured.'
 UNION ALL SELECT 'measured_timestamp_seconds', '{}', round((julianday(now) - 2440587.5) * 86400, 3), 'When all of this was read.' FROM clock;

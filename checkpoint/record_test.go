@@ -166,7 +166,7 @@ func TestCrawlerStatus(t *testing.T) {
 }
 
 // TestCrawlErrorSummary: how attempts ended, the good ones too. What is done because its
-// site has nothing went well.
+// site has nothing went well, and is counted under its code.
 func TestCrawlErrorSummary(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 2, "CA")
@@ -174,6 +174,6 @@ func TestCrawlErrorSummary(t *testing.T) {
 		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, proxy)
 			VALUES (%d, %d, 1, 'w', 1, 0, 'x', '%s', %s)`, 1+i%2, i+1, ago(time.Hour), end))
 	}
-	same(t, "the summary", table(t, b.DB(), `SELECT error_code, by_proxy, occurrences, targets FROM v_crawl_error_summary ORDER BY 1, 2`),
-		[]string{"BLOCKED_PROXY|1|2|2", "NO_LISTINGS|0|1|1", "SUCCESS|0|2|2"})
+	same(t, "the summary", table(t, b.DB(), `SELECT error_code, by_proxy, occurrences, targets, went_well FROM v_crawl_error_summary ORDER BY 1, 2`),
+		[]string{"BLOCKED_PROXY|1|2|2|0", "NO_LISTINGS|0|2|2|1", "SUCCESS|0|1|1|1"})
 }

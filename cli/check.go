@@ -265,10 +265,13 @@ func busyClaims(m *report.Measures, l limits) []problem {
 }
 
 // failedAttempts are those of the last hour, or of 24 hours where that has few of them, unless every one failed.
+// That the site has nothing is no failure.
 func failedAttempts(m *report.Measures, l limits) []problem {
-	for _, x := range [...]struct{ name, span string }{{"last_hour_attempts", "hour"}, {"last_day_attempts", "24 hours"}} {
+	for _, x := range [...]struct{ name, empty, span string }{
+		{"last_hour_attempts", "last_hour_empty_attempts", "hour"}, {"last_day_attempts", "last_day_empty_attempts", "24 hours"},
+	} {
 		all := m.Sum(x.name, "", "")
-		share := (all - m.Sum(x.name, "error_code", string(yp.CodeSuccess))) / all
+		share := (all - m.Sum(x.name, "error_code", string(yp.CodeSuccess)) - m.Sum(x.empty, "", "")) / all
 		if all < fewestAttempts || all < fewAttempts && share < 1 {
 			continue
 		}

@@ -111,6 +111,14 @@ func TestJudge(t *testing.T) {
 		"claims that found it busy":       {func(m *report.Measures) { set(m, "claim_retries", 11) }, usual, "WARNING 22.0% of claims found the database busy"},
 		"of a few claims nothing is said": {func(m *report.Measures) { set(m, "claims", 19); set(m, "claim_retries", 19) }, usual, "OK "},
 		"attempts failed in the hour":     {func(m *report.Measures) { set(m, "last_hour_attempts", 3, "error_code", "TIMEOUT") }, usual, "WARNING 14.3% of attempts failed in the last hour"},
+		"the site has nothing": {func(m *report.Measures) {
+			set(m, "last_hour_attempts", 30, "error_code", "NO_LISTINGS")
+			set(m, "last_hour_empty_attempts", 30)
+		}, usual, "OK "},
+		"pages that are not there": {func(m *report.Measures) {
+			set(m, "last_hour_attempts", 30, "error_code", "NO_LISTINGS")
+			set(m, "last_hour_empty_attempts", 25)
+		}, usual, "WARNING 14.0% of attempts failed in the last hour"},
 		"as many failed as may": {func(m *report.Measures) {
 			set(m, "last_hour_attempts", 70, "error_code", "SUCCESS")
 			set(m, "last_hour_attempts", 30, "error_code", "TIMEOUT")

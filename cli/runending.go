@@ -477,6 +477,7 @@ func runTable(s summary, onlyDetails bool) *table {
 	}
 	if searches {
 		line(true, "targets done", s.Done, s.Scope.Done)
+		line(false, "targets without listings", s.Empty) // of those that are done
 		line(false, "targets to try again", s.Stats.Waiting, s.Scope.Waiting)
 		line(false, "targets failed", s.Failed, s.Scope.Failed)
 		line(false, "targets parked", s.Parked, s.Scope.Parked)
@@ -513,11 +514,11 @@ func runTable(s summary, onlyDetails bool) *table {
 // severalTable is the summary of a run over several sources, a line for each. A rejection counts on each page that shows the listing;
 // what `changes` calls rejected counts once.
 func severalTable(s summary) *report.Table {
-	t := &report.Table{Part: report.Part{Show: "source ended done to_do failed pages requests new unreadable rejections dropped restored time_ms", Zeros: "unreadable rejections dropped restored"}}
+	t := &report.Table{Part: report.Part{Show: "source ended done empty to_do failed pages requests new unreadable rejections dropped restored time_ms", Zeros: "empty unreadable rejections dropped restored"}}
 	t.Columns = strings.Fields(t.Show)
 	for _, o := range append(s.Sources, sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}) {
 		t.Rows = append(t.Rows, []any{
-			o.Source, o.Outcome, o.Scope.Done, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
+			o.Source, o.Outcome, o.Scope.Done, o.Empty, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
 		})
 	}
 	return t

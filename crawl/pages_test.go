@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ypcrawl/crawl"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -201,6 +202,10 @@ func TestEmpty(t *testing.T) {
 			if st.Empty != empty || st.Pages != 0 || st.Targets != 1 {
 				t.Errorf("stats %+v", st)
 			}
+			c, err := report.New(w.db).CoverageTotals(w.t.Context(), w.scope)
+			storetest.NoError(t, err)
+			storetest.Equal(t, c.Unread.Targets, 1-empty, "targets not read to the end")
+			storetest.Equal(t, c.Untold, 1-empty, "targets of which no share can be told")
 		})
 	}
 	for _, first := range []struct {

@@ -26,6 +26,7 @@ func (b *served) troubled(t *testing.T) {
 		`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT', last_error = '`+evil+`',
 			finished_at = '`+storetest.Ago(time.Hour)+`', wait_reason = 'backoff', not_before = '`+storetest.Ahead(3*time.Hour)+`' WHERE id = 9`,
 		`UPDATE targets SET status = 'PARKED', last_error_code = 'NO_LISTINGS', last_error = '`+evil+`', finished_at = '`+storetest.Ago(time.Hour)+`' WHERE id IN (10, 11)`,
+		`UPDATE targets SET status = 'DONE', last_error_code = 'NO_LISTINGS', last_error = 'the page says "nothing found"', finished_at = '`+storetest.Ago(time.Hour)+`' WHERE id = 12`,
 		`UPDATE targets SET paused = 1 WHERE id = 12`,
 		`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, error_message, metadata)
 			VALUES (9, 90, 1, '`+yp.WorkerID(0, 1)+`', 1, 0, '`+storetest.Ago(2*time.Hour)+`', '`+storetest.Ago(time.Hour)+`', 'failed', 'TIMEOUT', '`+evil+`', '{"steps":[{"at":"x","event":"`+evil+`"}]}')`,
@@ -48,6 +49,7 @@ func TestPanels(t *testing.T) {
 		"/queue?status=PARKED":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "<option selected>PARKED</option>", "without filters"}},
 		"/queue?status=parked&error=timeout": {200, []string{"No target matches."}},
 		"/queue?error=TIMEOUT":               {200, []string{`href="/targets/9"`, "<option selected>TIMEOUT</option>"}},
+		"/queue?error=no_listings":           {200, []string{`href="/targets/10"`, `href="/targets/12"`, "<option selected>NO_LISTINGS</option>"}},
 		"/queue?states=texas&status=IN_PROGRESS&kind=search": {200, []string{"IN_PROGRESS", `value="texas"`}},
 		"/queue?states=NV":              {200, []string{"No target matches."}},
 		"/queue?kind=x":                 {404, []string{"No list has that: unknown kind", "without filters"}},

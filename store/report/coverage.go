@@ -68,7 +68,7 @@ const seen = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`
 const sumCoverage = `
 	SELECT ifnull(sum(crawled), 0), ifnull(sum(NOT crawled AND crawled_before), 0), ifnull(sum(NOT crawled AND complete_at IS NOT NULL), 0), ifnull(sum(NOT crawled AND NOT crawled_before), 0),
 		count(complete_at), count(iif(crawled, site_total, NULL)), ifnull(sum(site_total), 0), ifnull(sum(min(seen, site_total)), 0), ifnull(sum(seen), 0),
-		ifnull(sum(pages_left), 0), ifnull(sum(crawled AND site_total IS NULL), 0), ifnull(sum(site_total IS NULL AND complete_at IS NULL), 0),
+		ifnull(sum(pages_left), 0), ifnull(sum(crawled AND site_total IS NULL), 0), ifnull(sum(site_total IS NULL AND complete_at IS NULL AND unread IS NOT NULL), 0),
 		count(unread), ifnull(sum(unread = 'max_pages'), 0), ifnull(sum(unread = 'unconfirmed'), 0), ifnull(sum(unread = 'begun'), 0), ifnull(sum(unread = 'failed'), 0),
 		ifnull(sum(unread = 'again'), 0), ifnull(sum(unread = 'never'), 0)
 	FROM (SELECT crawled, crawled_before, complete_at, site_total, seen, pages_left, unread FROM targets_and_coverage t WHERE ` + where + ` LIMIT -1)`

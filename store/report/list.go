@@ -187,6 +187,7 @@ var ListFilters = []ListFilter{
 	{"min-listings", "only those with so many `LISTINGS` or more", `listings >= ?`, Number, nil, ""},
 	{"all", "all of them", `{unless}`, Switch, nil, ""},
 
+	{"error@v_targets", "only those whose last attempt ended with this `CODE`, such as TIMEOUT, or NO_LISTINGS", `code = ?`, OneWord, texts(yp.ErrorCodes()), ""},
 	{"since@v_changes", "changes since `last-pass|7d|DATE|RUN`", `at >= ? ->> '$.all' AND at >= ifnull(? ->> ('$."' || source || '"'), '')`, Moment, nil, ""},
 	{"states@v_changes", "", `found_state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
 	{"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), ""},

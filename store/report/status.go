@@ -75,7 +75,7 @@ var statusParts = []Part{
 		Name: "errors", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Query: `
 	SELECT error_code, source, occurrences, targets, by_proxy, last_seen, mean_duration_ms FROM v_crawl_error_summary
-	WHERE error_code <> 'SUCCESS' AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`,
+	WHERE occurrences > went_well AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`,
 	},
 	hostsNow,
 	{
