@@ -694,6 +694,32 @@ CREATE TABLE delivered (
     PRIMARY KEY (name, listing)
 ) STRICT, WITHOUT ROWID;
 
+-- A file under a name of --as that is about to get its name on the disk, kept before it does: the next export under the
+-- name finds the file there, and counts it as delivered, or it does not, and nothing was told.
+--   bytes            of the file
+--   sha256           of the file
+CREATE TABLE delivery_intents (
+    id       INTEGER PRIMARY KEY,
+    name     TEXT NOT NULL CHECK (name <> ''),
+    at       TEXT NOT NULL,
+    event    INTEGER NOT NULL CHECK (event >= 0),    -- as those of deliveries
+    file     TEXT NOT NULL,
+    rows     INTEGER NOT NULL CHECK (rows >= 0),
+    filters  TEXT NOT NULL CHECK (json_valid(filters)),
+    path     TEXT NOT NULL,                          -- of the file; a relative one begins at the database's folder
+    bytes    INTEGER NOT NULL CHECK (bytes >= 0),
+    sha256   TEXT NOT NULL
+) STRICT;
+CREATE INDEX delivery_intents_by_name ON delivery_intents (name, id);
+
+-- What such a file tells: some of its listings a row.
+CREATE TABLE delivery_intent_listings (
+    intent   INTEGER NOT NULL REFERENCES delivery_intents (id) ON DELETE CASCADE, -- of which file
+    state    TEXT NOT NULL CHECK (state IN ('open', 'closed', 'left')), -- as that of delivered
+    listings TEXT NOT NULL CHECK (json_valid(listings)) -- a JSON array of their ids
+) STRICT;
+CREATE INDEX delivery_intent_listings_by_intent ON delivery_intent_listings (intent);
+
 -- What a listing's own page says, as it was last read.
 CREATE TABLE details (
     listing              INTEGER PRIMARY KEY REFERENCES listings (id),

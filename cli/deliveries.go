@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 func (p *Program) deliveriesCommand() *cli.Command {
@@ -48,6 +50,9 @@ func (d *delivery) beginDelivery() (err error) {
 	if name == "" {
 		return nil
 	}
+	if err := d.settle(name); err != nil {
+		return asUsage(err)
+	}
 	d.query.To, err = d.k.DB().BeginDelivery(d.c.Context, name)
 	if err != nil || !d.query.Difference {
 		return asUsage(err)
@@ -59,4 +64,41 @@ func (d *delivery) beginDelivery() (err error) {
 	}
 	d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
 	return nil
+}
+
+// settle decides about what an export under the name left that was cut off.
+func (d *delivery) settle(name string) error {
+	before, err := d.k.DB().SettleDelivery(d.c.Context, name, d.name)
+	if err == nil && before != nil && !d.c.Bool("quiet") {
+		d.p.note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.", yp.Printable(before.File), plural(before.Rows, "listing"), name)
+	}
+	return err
+}
+
+// deliver gives the file its name, and remembers how it told each listing: what that is stands in the database
+// before, so that a death at any step leaves all of it told, or nothing.
+func (d *delivery) deliver() (size int64, err error) {
+	to, now := d.query.To, store.Delivery{At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: d.rows, Filters: d.filters()}
+	size, sum, err := d.file.Finish()
+	if err != nil {
+		return 0, d.explain(err)
+	}
+	d.p.reachedStep("export_finished")
+	if err := to.Intend(d.c.Context, now, store.PlacedFile{Path: d.name, Bytes: size, SHA256: sum}); err != nil {
+		if errors.As(err, new(*store.RefusedError)) {
+			err = fmt.Errorf("%w; export again when that one has ended", err)
+		}
+		return 0, fmt.Errorf("nothing was written: %w", err)
+	}
+	defer to.Close()
+	d.p.reachedStep("export_intended")
+	if _, err := d.file.Publish(); err != nil {
+		return 0, d.explain(err)
+	}
+	d.p.reachedStep("export_named")
+	if err := to.Complete(d.c.Context, now); err != nil {
+		return 0, fmt.Errorf("%s is written, and counts as delivered when the next export to %s finds it there: %w", d.name, to.Name, err)
+	}
+	d.p.reachedStep("export_counted")
+	return size, nil
 }

@@ -33,7 +33,8 @@ that was seen.
   closed     its source dropped it
   left       it is still listed, but no longer selected (its e-mail is missing)
   restored   NAME has it as closed or left, and it is back
-Changes that --only leaves out stay for a later export. The selection and the columns may differ each time.
+Changes that --only leaves out stay for a later export. The selection and the columns may differ each time. A file under whose
+name a killed export had ended counts as delivered, but for one that the next export replaces.
 
 Since a pass, a time or a run, changes are those of the listings themselves, whatever was selected then: a listing that
 matches only now is not new, and none is left.
@@ -324,6 +325,14 @@ type exported struct {
 	Database string                `json:"database_id"`
 }
 
+// publish gives the file its name.
+func (d *delivery) publish() (size int64, err error) {
+	if size, err = d.file.Publish(); err != nil {
+		err = d.explain(err)
+	}
+	return size, err
+}
+
 // finish gives the file its name, and remembers it.
 func (d *delivery) finish() (err error) {
 	d.out.say("%s in %s", plural(d.rows, "listing"), string(d.format))
@@ -332,19 +341,13 @@ func (d *delivery) finish() (err error) {
 		return nil
 	}
 	defer d.file.Abort()
+	publish := d.publish
 	if d.query.To != nil {
-		if err := d.query.To.Check(d.c.Context); err != nil {
-			return fmt.Errorf("nothing was written: %w; export again when that one has ended", err)
-		}
+		publish = d.deliver
 	}
-	size, err := d.file.Publish()
+	size, err := publish()
 	if err != nil {
-		return d.explain(err)
-	}
-	if to := d.query.To; to != nil {
-		if err := to.Complete(d.c.Context, store.Delivery{At: d.mark.At, Event: d.mark.Event, File: d.name, Rows: d.rows, Filters: d.filters()}); err != nil {
-			return fmt.Errorf("%s is written, but the next --since last-export will report the same changes again: %w", d.name, err)
-		}
+		return err
 	}
 	if !d.c.Bool("json") {
 		d.tell(size)

@@ -4,80 +4,212 @@ package e2e
 
 import (
 	"database/sql"
+	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"ypcrawl/crawl"
 	"ypcrawl/store/storetest"
 )
 
-// TestCrashDeliveries kills exports under a name in the transaction that makes them count, when the file has its
-// name already. The next one tells the same, and what came since; never less, and nothing twice when it has ended.
+// exportSteps are the points at which an export under a name is killed: around its two transactions, and in them.
+var exportSteps = []string{
+	"export_finished:1", string(crawl.PointInTx) + ":1", "export_intended:1", "export_named:1", string(crawl.PointInTx) + ":2", "export_counted:1",
+}
+
+// reader is somebody who gets files of exports: what each row tells is compared with what the rows before told.
+type reader struct {
+	*world
+	db    *sql.DB
+	had   map[string]string // rating of each open listing, by its id in its source
+	files int
+	last  string // file that an export was killed over, which nobody has read yet
+}
+
+// newReader crawls some listings, of which a reader has none.
+func newReader(t *testing.T) *reader {
+	t.Helper()
+	r := &reader{world: &world{t: t, dir: t.TempDir()}, had: map[string]string{}}
+	r.must("run", "--source", "demo", "--states", "DC", "--max-cities", "1", "--categories", "Plumbers", "--max-pages", "2", "--delay", "0")
+	var err error
+	r.db, err = sql.Open("sqlite", filepath.Join(r.dir, "ypcrawl.db"))
+	storetest.NoError(t, err)
+	t.Cleanup(func() { _ = r.db.Close() })
+	r.change(`UPDATE listings SET rating = 1`)
+	return r
+}
+
+func (r *reader) change(statement string, args ...any) {
+	r.t.Helper()
+	if _, err := r.db.ExecContext(r.t.Context(), statement, args...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// something happens to a share of the listings: 1 of so many. Every rating is another one than before.
+func (r *reader) something(rnd *rand.Rand, of int) {
+	r.t.Helper()
+	shift, now := rnd.IntN(of), "2026-11-22T00:00:00.000Z"
+	const event = `INSERT INTO listing_events (at, kind, source_id, listing, company_id, what) SELECT ?, ?, source_id, id, company_id, ? FROM listings WHERE `
+	switch rnd.IntN(3) {
+	case 0:
+		r.change(event+`dropped_at IS NULL AND id % ? = ?`, now, "dropped", "{}", of, shift)
+		r.change(`UPDATE listings SET dropped_at = ? WHERE dropped_at IS NULL AND id % ? = ?`, now, of, shift)
+	case 1:
+		r.change(event+`dropped_at IS NOT NULL AND id % ? = ?`, now, "restored", "{}", of, shift)
+		r.change(`UPDATE listings SET dropped_at = NULL WHERE id % ? = ?`, of, shift)
+	default:
+		r.change(event+`id % ? = ?`, now, "changed", `{"changes":[{"field":"rating"}]}`, of, shift)
+		r.change(`UPDATE listings SET rating = iif(rating > 4.9, 1, rating + 0.0009765625) WHERE id % ? = ?`, of, shift)
+	}
+}
+
+func (r *reader) args(file string) []string {
+	return []string{"export", "-o", file, "--as", "boss", "--since", "last-export", "--only", "new,changed,closed,restored,left", "--overwrite", "--columns", "listing_id,change,rating"}
+}
+
+// name is what the next file is called: as the last one, if that was killed and nobody has read it, or a new name.
+func (r *reader) name(same bool) string {
+	r.t.Helper()
+	if same && r.last != "" {
+		return r.last
+	}
+	if r.last != "" {
+		r.read(r.last)
+	}
+	r.files++
+	r.last = fmt.Sprintf("w%d.csv", r.files)
+	return r.last
+}
+
+// read reads a file, if it is there, and checks that it tells nothing twice.
+func (r *reader) read(file string) {
+	r.t.Helper()
+	r.last = ""
+	f, err := os.Open(filepath.Join(r.dir, file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	storetest.NoError(r.t, err)
+	defer func() { _ = f.Close() }()
+	rows, err := csv.NewReader(f).ReadAll()
+	storetest.NoError(r.t, err)
+	for _, row := range rows[1:] {
+		id, word, rating := row[0], row[1], row[2]
+		before, had := r.had[id]
+		if had == slices.Contains([]string{"new", "restored"}, word) || word == "changed" && before == rating {
+			r.t.Fatalf("%s: %s is told as %s, rating %s, and was told as %q", file, id, word, rating, before)
+		}
+		if r.had[id] = rating; word == "closed" {
+			delete(r.had, id)
+		}
+	}
+}
+
+// whole exports until nothing kills it, and compares what was told by all files with what is there.
+func (r *reader) whole(same bool) {
+	r.t.Helper()
+	file := r.name(same)
+	r.must(r.args(file)...)
+	r.read(file)
+	rows, err := r.db.QueryContext(r.t.Context(), `SELECT listing_id, rating FROM listings WHERE dropped_at IS NULL`)
+	storetest.NoError(r.t, err)
+	defer func() { _ = rows.Close() }()
+	stands := 0
+	for ; rows.Next(); stands++ {
+		var id string
+		var rating float64
+		storetest.NoError(r.t, rows.Scan(&id, &rating))
+		if told := r.had[id]; told != strconv.FormatFloat(rating, 'f', -1, 64) {
+			r.t.Fatalf("%s: %s has rating %v, and was told as %q", file, id, rating, told)
+		}
+	}
+	storetest.NoError(r.t, rows.Err())
+	if stands != len(r.had) {
+		r.t.Fatalf("%s: %d listings stand, and %d were told", file, stands, len(r.had))
+	}
+	if n := r.count(`SELECT (SELECT count(*) FROM delivery_intents) + (SELECT count(*) FROM delivery_intent_listings)`); n != 0 {
+		r.t.Fatalf("%s: %d rows of intents are left", file, n)
+	}
+}
+
+// dies exports and is killed at a step, or at the end of so long a time if step is "". It reports whether it was.
+func (r *reader) dies(step, file string, after time.Duration) bool {
+	r.t.Helper()
+	cmd := command(r.dir, []string{killAt + "=" + step}, r.args(file)...)
+	if step == "" {
+		storetest.NoError(r.t, cmd.Start())
+		time.Sleep(after) // a random moment is what is tested
+		_ = cmd.Process.Kill()
+		died := killed(cmd.Wait())
+		if r.count(`SELECT count(*) FROM deliveries WHERE file = '`+file+`'`) > 0 { // killed behind its last step
+			r.read(file)
+		}
+		return died
+	}
+	out, err := cmd.CombinedOutput()
+	if !killed(err) {
+		r.t.Fatalf("%s: %v\n%s", step, err, out)
+	}
+	return true
+}
+
+// TestCrashDeliveries kills exports under a name at each of their steps: everything is told by one file, and never by
+// two, whether the next one has another name or replaces what was killed.
 func TestCrashDeliveries(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, dir: t.TempDir()}
-	dir := w.dir
-	export := func(file string) []string {
-		return []string{"export", "-o", file, "--as", "boss", "--since", "last-export", "--only", "new,changed,closed,restored,left", "--overwrite", "--min-rating", "1"}
+	for _, same := range []bool{false, true} {
+		t.Run(fmt.Sprintf("same file %v", same), func(t *testing.T) {
+			t.Parallel()
+			r, rnd := newReader(t), rand.New(rand.NewPCG(7, 7))
+			for _, step := range exportSteps {
+				file := r.name(same)
+				r.dies(step, file, 0)
+				_, err := os.Stat(filepath.Join(r.dir, file))
+				if there := err == nil; there != slices.Contains(exportSteps[3:], step) {
+					t.Errorf("killed at %s, and that the file is there is %v", step, there)
+				}
+				r.something(rnd, 3)
+				r.whole(same && step != "export_counted:1") // which was told, also if it is replaced
+				r.something(rnd, 2)
+			}
+			r.whole(false)
+		})
 	}
-	read := func(file string) string {
-		t.Helper()
-		data, err := os.ReadFile(filepath.Join(dir, file))
-		storetest.NoError(t, err)
-		return string(data)
-	}
-	w.must("run", "--source", "demo", "--states", "DC", "--max-cities", "1", "--categories", "Plumbers", "--max-pages", "2", "--delay", "0")
-	db, err := sql.Open("sqlite", filepath.Join(dir, "ypcrawl.db"))
-	storetest.NoError(t, err)
-	defer func() { _ = db.Close() }()
-	change := func(statement string) {
-		t.Helper()
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for week, changes := range []string{
-		`UPDATE listings SET rating = 3`,
-		`UPDATE listings SET rating = iif(id % 3 = 0, NULL, 4)`,
-		`UPDATE listings SET rating = 4.5, dropped_at = iif(id % 5 = 0, '2026-11-22T00:00:00.000Z', NULL)`,
-	} {
-		change(changes)
-		change(`INSERT INTO listing_events (at, kind, source_id, listing, company_id, what)
-			SELECT '2026-11-22T00:00:00.000Z', 'changed', source_id, id, company_id, '{"changes":[{"field":"rating"}]}' FROM listings`)
-		points := 0
-		for ; ; points++ {
-			file := fmt.Sprintf("w%d-%d.csv", week, points)
-			cmd := command(dir, []string{fmt.Sprintf("%s=%s:%d", killAt, crawl.PointInTx, points+1)}, export(file)...)
-			out, err := cmd.CombinedOutput()
-			if err == nil {
+}
+
+// TestCrashDeliveriesRandom kills exports under a name at random, several times in a row, while listings change.
+// All files together tell exactly what is there.
+func TestCrashDeliveriesRandom(t *testing.T) {
+	t.Parallel()
+	r, rnd := newReader(t), rand.New(rand.NewPCG(8, 8))
+	began := time.Now()
+	r.whole(false)
+	took := time.Since(began)
+	times := orLong(deliveryKills)
+	for kills := 0; kills < times; {
+		r.something(rnd, 2+rnd.IntN(4))
+		same := rnd.IntN(2) == 0
+		for rnd.IntN(4) > 0 && kills < times {
+			step := ""
+			if rnd.IntN(2) == 0 {
+				step = exportSteps[rnd.IntN(len(exportSteps)-1)]
+			}
+			file := r.name(same)
+			if !r.dies(step, file, time.Duration(rnd.Int64N(int64(took)))) {
 				break
 			}
-			if !killed(err) {
-				t.Fatalf("week %d, point %d: %v\n%s", week, points, err, out)
-			}
-			_, err = os.Stat(filepath.Join(dir, file))
-			if there := err == nil; there != (points == 0) {
-				t.Errorf("week %d: killed in transaction %d, and that the file is there is %v", week, points+1, there)
-			}
+			kills++
 		}
-		if points != 1 { // complete
-			t.Errorf("week %d: killed in %d transactions", week, points)
-		}
-		published, last := read(fmt.Sprintf("w%d-0.csv", week)), read(fmt.Sprintf("w%d-1.csv", week))
-		if published != last || strings.Count(last, "\n") < 3 {
-			t.Errorf("week %d: what was killed told\n%s\nand the next one\n%s", week, published, last)
-		}
-		w.must(export("again.csv")...)
-		if again := read("again.csv"); strings.Count(again, "\n") != 1 {
-			t.Errorf("week %d: told again:\n%s", week, again)
-		}
+		r.whole(same)
 	}
-	var has, open int
-	err = db.QueryRowContext(t.Context(), `SELECT count(*), (SELECT count(*) FROM listings WHERE dropped_at IS NULL) FROM delivered WHERE state = 'open'`).Scan(&has, &open)
-	if err != nil || has != open || open == 0 {
-		t.Errorf("boss has %d open listings, and %d stand, %v", has, open, err)
-	}
+	t.Logf("%d kills, %d files", times, r.files)
 }

@@ -6,6 +6,7 @@ package e2e
 const (
 	randomKills   = 10 // of a crawl of searches
 	campaignKills = 8  // of whatever may run on a file
+	deliveryKills = 12 // of exports under a name
 	chainKills    = 4  // of the whole chain
 	sharedKills   = 4  // of one of two processes
 	sourcesKills  = 5  // of a crawl of several sources

@@ -7,6 +7,7 @@ package e2e
 const (
 	randomKills   = 5
 	campaignKills = 4
+	deliveryKills = 4
 	chainKills    = 3
 	sharedKills   = 3
 	sourcesKills  = 4

@@ -3,10 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
-
-	"ypcrawl/yp"
 )
 
 // Delivery is a file of listings that was handed to somebody under a name.
@@ -31,26 +28,20 @@ const (
 	StateLeft    State = "left" // they know that it is none of their choice any more
 )
 
-// DeliveryBegun is a delivery that does not count yet. What it tells is gathered while its file is made, and
-// stored by Complete in one transaction, once the file has its name: one that is killed before has told nothing,
-// and the next one tells the same again.
+// DeliveryBegun is a delivery that does not count yet. What it tells is gathered while its file is made. Intend stores
+// that before the file gets its name, Complete makes it count when the file has it; see SettleDelivery for what becomes
+// of one that is killed between the two.
 type DeliveryBegun struct {
 	Name string
 	Last *Delivery // the one before; nil = none
 
-	told map[State][]int64
-	db   *DB
+	told   map[State][]int64
+	db     *DB
+	intent int64 // its row in delivery_intents; 0 = none
+	lock   *Lock // of the name, from Intend to Close
 }
 
-const (
-	lastDelivery = `SELECT id, at, event, file, rows, filters FROM deliveries WHERE name = ? ORDER BY id DESC LIMIT 1`
-	addDelivery  = `INSERT INTO deliveries (name, at, event, file, rows, filters) VALUES (?, ?, ?, ?, ?, ?)`
-	tell         = `INSERT INTO delivered (name, listing, state, event) SELECT ?1, value, ?2, ?3 FROM json_each(?4) WHERE true
-		ON CONFLICT DO UPDATE SET state = excluded.state, event = excluded.event`
-
-	// tellAtOnce listings go in one statement.
-	tellAtOnce = 10_000
-)
+const lastDelivery = `SELECT id, at, event, file, rows, filters FROM deliveries WHERE name = ? ORDER BY id DESC LIMIT 1`
 
 // BeginDelivery begins a delivery under a name.
 func (db *DB) BeginDelivery(ctx context.Context, name string) (*DeliveryBegun, error) {
@@ -89,23 +80,16 @@ func (b *DeliveryBegun) check(q Querier) error {
 	return refuse("another export with the same --as NAME has ended in the meantime")
 }
 
-// Complete makes the delivery count: d says what was handed over.
+// Complete makes the delivery count: d says what was handed over. The name is given up.
 func (b *DeliveryBegun) Complete(ctx context.Context, d Delivery) error {
+	defer b.Close()
 	err := b.db.Write(ctx, func(tx *Tx) error {
-		if err := b.check(tx); err != nil {
-			return err
-		}
-		if err := tx.Run(addDelivery, b.Name, yp.FormatTime(d.At), d.Event, d.File, d.Rows, JSON(d.Filters)); err != nil {
-			return err
-		}
-		for state, listings := range b.told {
-			for part := range slices.Chunk(listings, tellAtOnce) {
-				if err := tx.Run(tell, b.Name, string(state), d.Event, JSONInts(part)); err != nil {
-					return err
-				}
+		if b.intent == 0 { // of a file whose name does not matter
+			if err := b.store(tx, d, PlacedFile{}); err != nil {
+				return err
 			}
 		}
-		return nil
+		return countIntent(tx, b.intent)
 	})
 	if err != nil {
 		return fmt.Errorf("remember the delivery to %q: %w", b.Name, err)
@@ -114,12 +98,12 @@ func (b *DeliveryBegun) Complete(ctx context.Context, d Delivery) error {
 }
 
 const (
-	hasDelivery      = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE name = ?)`
+	hasDelivery      = `SELECT EXISTS (SELECT 1 FROM deliveries WHERE name = ?1) OR EXISTS (SELECT 1 FROM delivery_intents WHERE name = ?1)`
 	forgetTold       = `DELETE FROM delivered WHERE name = ?`
 	forgetDeliveries = `DELETE FROM deliveries WHERE name = ?`
 )
 
-// HasDelivery reports whether anything was delivered under a name.
+// HasDelivery reports whether anything was delivered under a name, or was about to be.
 func (db *DB) HasDelivery(ctx context.Context, name string) (has bool, err error) {
 	if err = db.read.QueryRowContext(ctx, hasDelivery, name).Scan(&has); err != nil {
 		err = fmt.Errorf("look for the deliveries to %q: %w", name, err)
@@ -131,6 +115,9 @@ func (db *DB) HasDelivery(ctx context.Context, name string) (has bool, err error
 // many listings.
 func (db *DB) ForgetDelivery(ctx context.Context, name string) (deliveries, listings int64, err error) {
 	err = db.Write(ctx, func(tx *Tx) (err error) {
+		if err := tx.Run(forgetIntents, name); err != nil {
+			return err
+		}
 		if listings, err = tx.Changed(forgetTold, name); err == nil {
 			deliveries, err = tx.Changed(forgetDeliveries, name)
 		}

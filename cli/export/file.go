@@ -4,8 +4,12 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +27,7 @@ type File struct {
 	name      string
 	overwrite bool
 	temp      *os.File
+	sum       hash.Hash // SHA-256 of what was written through Writer
 }
 
 // Create begins the file name.
@@ -38,7 +43,8 @@ func Create(name string, overwrite bool) (*File, error) {
 			return nil, err
 		}
 	}
-	f.Writer = bufio.NewWriterSize(f.temp, 1<<16)
+	f.sum = sha256.New()
+	f.Writer = bufio.NewWriterSize(io.MultiWriter(f.temp, f.sum), 1<<16)
 	return f, nil
 }
 
@@ -106,18 +112,28 @@ func Free(name string, overwrite bool) error {
 // Part is the path of what is written until File has its name.
 func (f *File) Part() string { return f.temp.Name() }
 
-// Publish writes what is left, makes it last and gives the file its name. Until then it is held.
-func (f *File) Publish() (size int64, err error) {
+// Finish writes what is left and makes it last, and returns by what the file will be known under its name: its size,
+// and the SHA-256, in hexadecimal, of what was written through Writer.
+func (f *File) Finish() (size int64, sha string, err error) {
 	if err := errors.Join(f.Flush(), f.temp.Sync(), Free(f.name, f.overwrite)); err != nil {
+		return 0, "", err
+	}
+	info, err := f.temp.Stat()
+	if err != nil {
+		return 0, "", err
+	}
+	return info.Size(), hex.EncodeToString(f.sum.Sum(nil)), nil
+}
+
+// Publish finishes the file and gives it its name. Until then it is held.
+func (f *File) Publish() (size int64, err error) {
+	if size, _, err = f.Finish(); err != nil {
 		return 0, err
 	}
 	if info, err := os.Stat(f.name); err == nil {
 		if err := os.Chmod(f.temp.Name(), info.Mode().Perm()); err != nil {
 			return 0, err
 		}
-	}
-	if info, err := f.temp.Stat(); err == nil {
-		size = info.Size()
 	}
 	if runtime.GOOS == "windows" { // it renames no file that is open
 		_ = f.temp.Close()
