@@ -859,8 +859,11 @@ CREATE TABLE hosts (
     held_for     TEXT,                               -- "Retry-After", say
     updated_at   TEXT NOT NULL,
     held_ms      INTEGER CHECK (held_ms > 0),        -- how long the last hold was to be: none becomes longer when the clock is set back
+    floor_ms     INTEGER CHECK (floor_ms > 0),       -- of the delay, as it was at floor_at: one and a half times the gap at which HTTP 429 came; NULL = none
+    floor_at     TEXT,                               -- the last HTTP 429 that did not say when to come back: each hour since lowers the floor to two thirds
     PRIMARY KEY (source_id, host),
-    CHECK ((held_until IS NULL) = (held_for IS NULL))
+    CHECK ((held_until IS NULL) = (held_for IS NULL)),
+    CHECK (floor_ms IS NULL OR floor_at IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
 -- When the next request to a host may start, whatever process and source it is for. Kept
@@ -1021,7 +1024,7 @@ BEGIN
     UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL,
         cooldown_minutes = 30 WHERE source_id = new.id AND status IN ('failing', 'quarantined');
     -- A penalty and a delay are ours and go; what the host itself asked for (Retry-After) stays.
-    UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+    UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, floor_ms = NULL, floor_at = NULL, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
     WHERE source_id = new.id;
 END;
 

@@ -190,8 +190,8 @@ func (w *worker) reportProxy(err error) {
 func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health.Seen {
 	// By the clock of the database, which is cut to milliseconds: never earlier than it was, or a
 	// block that follows at once on another would count as on its way already.
-	started := w.cfg.Keeper.DB().Now().Add(time.Millisecond - time.Since(x.first.Started))
-	s := health.Seen{Host: x.last.Host, Class: class, Started: started}
+	started := w.cfg.Keeper.DB().Now().Add(time.Millisecond - time.Since(x.last.Started))
+	s := health.Seen{Host: x.last.Host, Class: class, Started: started, Gap: x.last.Gap, Way: x.last.Proxy}
 	if err == nil {
 		w.unrecognized.Store(0)
 		return s
@@ -199,9 +199,12 @@ func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health
 	cause := causeOf(err)
 	s.Block = cause == yp.CauseBlocked || cause == yp.CauseUnrecognised && w.unrecognized.Add(1) > 1 // the first may be an accident
 	s.HostFault = s.Block || cause == yp.CauseRateLimited || cause == yp.CauseTimeout || cause == yp.CauseNetwork
-	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.RetryAfter > 0 {
+	fe, ok := errors.AsType[*fetch.Error](err)
+	if ok && fe.RetryAfter > 0 {
 		s.RetryAfter = fe.RetryAfter
-		_, s.HoldReason = w.cfg.Fetch.HeldUntil(x.last.Host)
+		if !fe.Named {
+			s.HoldReason = yp.NoRetryAfter
+		}
 	}
 	return s
 }

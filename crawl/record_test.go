@@ -144,7 +144,7 @@ func TestWaits(t *testing.T) {
 		{"Retry-After", func(w *world) { w.on(target+"?page=2", inTurn(tooMany("90"), second)) }, 0, []string{"0 -", "0 -", "90000 Retry-After", "0 -"}},
 		{
 			"a 429 without", func(w *world) { w.on(target+"?page=2", inTurn(status(429, ""), second)) }, 0,
-			[]string{"0 -", "0 -", "30000 429 without Retry-After", "0 -"},
+			[]string{"0 -", "0 -", "30000 429 without Retry-After", "500 slowed down: HTTP 429 at requests without a delay"},
 		},
 		{
 			"what was learned before", func(w *world) {

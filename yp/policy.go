@@ -141,6 +141,9 @@ const (
 // DefaultRetryAfter is what a 429 without a usable Retry-After costs.
 const DefaultRetryAfter = 30 * time.Second
 
+// NoRetryAfter is why a host is held for DefaultRetryAfter, as it is shown to people.
+const NoRetryAfter = "429 without Retry-After"
+
 // Policy says what follows a cause: a row of docs/health.md, section 2.
 type Policy struct {
 	Cause   Cause

@@ -87,9 +87,10 @@ func (c *Client) Waiting(host string) (time.Duration, string) {
 }
 
 // SetDelay slows a host down to at least d between request starts, jitter on
-// top; it never goes below DelayMin, Crawl-delay or a Retry-After in force. 0
-// restores the configured delay. reason is what Waiting shows while it is this
-// delay that is waited for ("" = "slowed down"). It is the seam for adaptive
+// top; it never goes below DelayMin, Crawl-delay or a Retry-After in force. With any
+// d, one below the configured delay too, the host's turns are shared with other processes
+// (Config.Turns); 0 restores the configured delay. reason is what Waiting shows while it
+// is this delay that is waited for ("" = "slowed down"). It is the seam for adaptive
 // pacing.
 func (c *Client) SetDelay(host string, d time.Duration, reason string) {
 	c.pacer.host(keyOf(host)).setDelay(d, reason)
@@ -131,7 +132,7 @@ type Config struct {
 	// means DelayMin.
 	DelayMin, DelayMax time.Duration
 
-	// Turns, when set, keeps delays of SharedDelay or more together with other processes.
+	// Turns, when set, keeps delays of SharedDelay or more, and those of SetDelay, together with other processes.
 	Turns Turns
 
 	ConcurrencyPerHost int   // requests in flight at one host; default 5
@@ -200,6 +201,7 @@ type Observation struct {
 	Cancelled   bool          // the caller's context ended while it was under way
 	WireBytes   int64         // body bytes received
 	Bytes       int           // body bytes decoded
+	Gap         time.Duration // of a 429: the pace at which it came, one request in so long; 0 otherwise
 	Proxy       string        // password redacted; "" = none
 	Identity    string        // the identity's name
 	UserAgent   string        // as it was sent
@@ -268,7 +270,8 @@ func (r *Response) Release() {
 // ctx, which is returned as such, wrapped.
 //
 // A 429, or a 503 with Retry-After, holds the host back for everybody: call
-// Get again and it waits, unless the hold is over Request.MaxHold.
+// Get again and it waits, unless the hold is over Request.MaxHold. A 429 that came by a
+// proxy does not: how long that way is to be left alone, Error.RetryAfter says.
 func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	s := cmp.Or(req.Session, c.direct)
 	u, f, err := resolve(req, s.proxy != "")

@@ -61,13 +61,16 @@ type Error struct {
 	URL        string        // user and password redacted; the hop that failed
 	Status     int           // HTTP status, 0 when no answer came; the proxy's own when Proxy
 	Class      yp.ErrorClass // docs/health.md, section 1
-	RetryAfter time.Duration // how long the host must be left alone; 0 = it is not
+	RetryAfter time.Duration // how long the host must be left alone; 0 = it is not. Of a 429 by a proxy: how long that way must be
+	Named      bool          // RetryAfter is what the answer says, not the default of a 429
 	Err        error         // the cause, may be nil
 
 	// Proxy: the proxy itself failed (refused, hung before there was a way
 	// through, refused the password or the host), so this counts against it and
 	// says nothing about the source, whatever Class and Code are.
 	Proxy bool
+
+	byProxy bool // a 429 that came by a proxy: it may be about that way alone
 }
 
 // unasked is an *Error of a request that our own rules ended.

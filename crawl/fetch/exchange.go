@@ -62,12 +62,12 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	}
 	var failed *Error
 	if errors.As(err, &failed) && r != nil {
-		c.holdBack(at.host, r, failed)
+		c.holdBack(j, at.host, r, failed)
 	}
 	c.report(j, Observation{
 		URL: u.Redacted(), Host: at.key, Robots: j.robots, Hop: at.number,
 		Started: started, Latency: latency, Waited: waited.long, WaitReason: waited.why,
-		Cancelled: err != nil && failed == nil,
+		Cancelled: err != nil && failed == nil, Gap: paceOf(at.host, failed),
 	}, r, failed)
 	if err != nil || r.location != "" {
 		r.Release()
@@ -77,8 +77,9 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 
 // holdBack keeps the host's queue waiting when the answer asks for it: by
 // Retry-After on a 429 or 503, and for 30 s after a 429 without one. (A
-// challenge that says when to come back is believed too.)
-func (c *Client) holdBack(host *hostLimiter, r *Response, e *Error) {
+// challenge that says when to come back is believed too.) A 429 that came by a proxy
+// may be about that proxy alone, and holds nobody else.
+func (c *Client) holdBack(j *job, host *hostLimiter, r *Response, e *Error) {
 	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
 		return
 	}
@@ -90,9 +91,20 @@ func (c *Client) holdBack(host *hostLimiter, r *Response, e *Error) {
 		}
 		d, reason = defaultRetryAfter, reasonTooMany
 	}
-	e.RetryAfter = d
+	e.RetryAfter, e.Named = d, ok
+	if e.byProxy = e.Class == yp.ClassHTTP429 && j.session.proxy != ""; e.byProxy {
+		return
+	}
 	host.hold(d, reason)
 	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("a request waits for its host")
+}
+
+// paceOf is the pace at which a 429 came, and 0 of anything else.
+func paceOf(host *hostLimiter, e *Error) time.Duration {
+	if e == nil || e.Class != yp.ClassHTTP429 {
+		return 0
+	}
+	return host.pace()
 }
 
 // report tells whoever wants to know of a request that was made.

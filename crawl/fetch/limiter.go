@@ -20,14 +20,15 @@ const (
 	reasonSlowed     = "slowed down"
 	reasonCrawlDelay = "Crawl-delay"
 	reasonRetryAfter = "Retry-After"
-	reasonTooMany    = "429 without Retry-After"
+	reasonTooMany    = yp.NoRetryAfter
 	reasonRobots     = "robots.txt is unavailable"
 	reasonQueue      = "other requests to the host came first"
 	reasonShared     = "delay between requests: another process crawls this host too"
 )
 
-// SharedDelay is the shortest delay that is kept with other processes (Config.Turns): a
-// shorter one is not worth what that costs with every request.
+// SharedDelay is the shortest configured delay that is kept with other processes (Config.Turns): a
+// shorter one is not worth what that costs with every request. Whatever a host was found to need
+// (SetDelay) is kept together at any length.
 const SharedDelay = 200 * time.Millisecond
 
 // Turns is what processes that ask one host share, so that all together keep its delay.
@@ -85,6 +86,9 @@ type hostLimiter struct {
 	heldUntil  time.Time
 	heldFor    string
 	changed    chan struct{} // closed by the next change of any of this; nil = nobody asked
+
+	gaps   gaps
+	broken bool // a hold, or another delay, lies between the last start and the next
 }
 
 // enter waits for a turn and takes it; leave must follow. It returns how long
@@ -223,15 +227,28 @@ func (l *hostLimiter) delayReason() string {
 
 func (l *hostLimiter) start(now time.Time) {
 	l.inFlight++
-	l.last = now
+	if !l.last.IsZero() && !l.broken {
+		l.gaps.add(now.Sub(l.last))
+	}
+	l.last, l.broken = now, false
 	l.next, l.elsewhere = now.Add(l.draw()), false
 }
 
 // gap is the delay in force, without jitter.
 func (l *hostLimiter) gap() time.Duration { return max(l.min, l.slowed, l.crawlDelay) }
 
+// pace is the gap at which the host is asked: the delay in force, or the median of the last gaps
+// between starts since it changed, without those across a hold, if that is larger.
+func (l *hostLimiter) pace() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.gap(), l.gaps.median())
+}
+
 // shared reports whether the delay in force is kept with other processes.
-func (l *hostLimiter) shared() bool { return l.turns != nil && l.gap() >= SharedDelay }
+func (l *hostLimiter) shared() bool {
+	return l.turns != nil && (l.slowed > 0 || l.gap() >= SharedDelay)
+}
 
 // sharedJitter is the part of the delay by which turns are jittered at least where other
 // processes may want the same: else the one whose clockwork is a little faster would
@@ -246,6 +263,28 @@ func (l *hostLimiter) draw() time.Duration {
 		d = max(d, l.gap()+jitter(l.gap()/sharedJitter))
 	}
 	return d
+}
+
+// gaps are the last gaps between starts.
+type gaps struct {
+	ring [20]time.Duration
+	n    int // ever added
+}
+
+func (g *gaps) add(d time.Duration) {
+	g.ring[g.n%len(g.ring)] = d
+	g.n++
+}
+
+// median is 0 of none.
+func (g *gaps) median() time.Duration {
+	n := min(g.n, len(g.ring))
+	if n == 0 {
+		return 0
+	}
+	sorted := g.ring
+	slices.Sort(sorted[:n])
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // jitter draws from [0, spread].
@@ -269,22 +308,26 @@ func (l *hostLimiter) leave() {
 func (l *hostLimiter) setDelay(d time.Duration, reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := l.gap()
 	l.slowed, l.slowedFor = max(d, 0), reason
-	l.redraw()
+	l.redraw(before)
 }
 
 // setCrawlDelay honours robots.txt; 0 = it has none.
 func (l *hostLimiter) setCrawlDelay(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.crawlDelay != d {
+	if before := l.gap(); l.crawlDelay != d {
 		l.crawlDelay = d
-		l.redraw()
+		l.redraw(before)
 	}
 }
 
 // redraw applies a changed delay to the wait under way.
-func (l *hostLimiter) redraw() {
+func (l *hostLimiter) redraw(before time.Duration) {
+	if l.gap() != before {
+		l.gaps, l.broken = gaps{}, true
+	}
 	if !l.last.IsZero() {
 		l.next, l.elsewhere = l.last.Add(l.draw()), false
 	}
@@ -342,6 +385,7 @@ func (l *hostLimiter) hold(d time.Duration, reason string) {
 	if until := time.Now().Add(d); until.After(l.heldUntil) {
 		l.heldUntil, l.heldFor = until, reason
 	}
+	l.broken = true
 	l.change()
 }
 

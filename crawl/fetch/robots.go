@@ -170,11 +170,11 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		return nil, err
 	}
 	// The host is held back: nothing may be asked of it anyway. A proxy that failed is no
-	// reason to.
-	wait := time.Duration(0)
-	if !e.Proxy {
+	// reason to, nor is one that was told to come back later.
+	wait := e.RetryAfter
+	if !e.Proxy && !e.byProxy {
 		entry := c.robots.entry(originKey(origin))
-		if wait = e.RetryAfter; entry.rules == nil {
+		if entry.rules == nil {
 			wait = max(wait, min(robotsFirstTry<<min(entry.failures, 10), robotsLastTry))
 		}
 		c.pacer.host(HostKey(origin)).hold(wait, reasonRobots)
@@ -186,7 +186,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	}
 	return nil, &Error{
 		URL: e.URL, Status: e.Status, Class: e.Class, RetryAfter: wait,
-		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy,
+		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy, byProxy: e.byProxy,
 	}
 }
 

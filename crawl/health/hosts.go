@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,11 +31,14 @@ type Host struct {
 	HeldUntil   time.Time     // no request before; zero = not held
 	HeldFor     string        // "penalty", "Retry-After", …
 	HeldLong    time.Duration // what that was when the hold was taken; 0 = not known
+	Floor       time.Duration // of the delay, as answers of 429 have taught; 0 = they have taught nothing
+	FloorAt     time.Time     // the last of them; zero = there was none
 }
 
 // sane drops a hold that is over and cuts one that is further ahead than it was when it
 // was taken, the mark of a clock that was set back.
 func (h Host) sane(now time.Time) Host {
+	h.FloorAt = notAfter(h.FloorAt, now)
 	if !h.HeldUntil.After(now) {
 		h.HeldUntil, h.HeldFor, h.HeldLong = time.Time{}, "", 0
 		return h
@@ -54,6 +59,17 @@ func (h *Host) hold(d time.Duration, reason string, now time.Time) {
 	}
 }
 
+// floor is what is left of the floor.
+func (h Host) floor(now time.Time) time.Duration { return Floor(h.Floor, now.Sub(h.FloorAt)) }
+
+// refuse takes a lesson of a 429 over: what others have learned meanwhile stays where it is more.
+func (h *Host) refuse(delay, floor time.Duration, reason string, now time.Time) {
+	if delay > h.Delay {
+		h.Delay, h.DelayReason = delay, reason
+	}
+	h.Floor, h.FloorAt = max(floor, h.floor(now)), now
+}
+
 // shown is why the host is held, for people.
 func (h Host) shown() string {
 	if h.HeldFor == heldForPenalty && h.Blocks > 1 {
@@ -63,17 +79,18 @@ func (h Host) shown() string {
 }
 
 const (
-	hostColumns = `SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms FROM hosts `
+	hostColumns = `SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, floor_ms, floor_at FROM hosts `
 	selectHosts = hostColumns + `WHERE source_id = ? ORDER BY host`
 	selectHost  = hostColumns + `WHERE source_id = ? AND host = ?`
 	upsertHost  = `
-	INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, held_ms, updated_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, held_ms = ?8, updated_at = ?9`
+	INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, held_ms, updated_at, floor_ms, floor_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, held_ms = ?8, updated_at = ?9,
+		floor_ms = ?10, floor_at = ?11`
 )
 
 func (h *Host) columns() []any {
-	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong)}
+	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong), millis(&h.Floor), store.Instant(&h.FloorAt)}
 }
 
 // changeHost makes changes to the row of a host, as it is by now: other processes may
@@ -89,7 +106,8 @@ func (m *Monitor) changeHost(ctx context.Context, sourceID int64, host string, c
 			change(&row, tx.At)
 		}
 		return tx.Run(upsertHost, sourceID, host, row.Delay.Milliseconds(), store.Text(row.DelayReason),
-			row.Blocks, stamp(row.HeldUntil), store.Text(row.HeldFor), store.Number(row.HeldLong.Milliseconds()), tx.Now)
+			row.Blocks, stamp(row.HeldUntil), store.Text(row.HeldFor), store.Number(row.HeldLong.Milliseconds()), tx.Now,
+			store.Number(row.Floor.Milliseconds()), stamp(row.FloorAt))
 	})
 	if err != nil {
 		return Host{}, fmt.Errorf("save host %s: %w", host, err)
@@ -107,7 +125,8 @@ const keepHold = 5 * time.Second
 // Pacer is what keeps the hosts' turns; the fetch client is one. Both must be quick
 // and must not call back. The reasons are shown to people.
 type Pacer interface {
-	// SetDelay sets the delay between requests to a host; 0 = as configured.
+	// SetDelay sets what a host is known to need between requests; 0 = nothing is known. What is more
+	// than the configured delay replaces that, and whatever it is, all processes share the host's turns.
 	SetDelay(host string, d time.Duration, reason string)
 	// Hold keeps requests to a host back for d; a longer hold in force stays.
 	Hold(host string, d time.Duration, reason string)
@@ -123,8 +142,19 @@ type Seen struct {
 	HostFault bool          // a failure of the host: time-out, network, 5xx, 429; not a layout that we do not know
 	Started   time.Time     // by the database's clock
 
-	RetryAfter time.Duration // what the host asked for, 0 = nothing
-	HoldReason string        // of RetryAfter; default "Retry-After"
+	RetryAfter time.Duration // what the host asked for, or yp.DefaultRetryAfter; 0 = nothing
+	HoldReason string        // of RetryAfter; default "Retry-After", of the default yp.NoRetryAfter
+
+	Gap time.Duration // when it ended, the median of the last gaps between starts since the delay changed; 0 = not known
+	Way string        // the proxy that it went by; "" = directly
+}
+
+// tellsWay reports whether it is a 429 that may be about the proxy alone by which it came.
+func (s Seen) tellsWay() bool { return s.Class == yp.ClassHTTP429 && s.Way != "" }
+
+// refused reports whether it is a 429 that does not say when to come back.
+func (s Seen) refused() bool {
+	return s.Class == yp.ClassHTTP429 && (s.RetryAfter == 0 || s.HoldReason == yp.NoRetryAfter)
 }
 
 // Hosts paces the hosts of one source for one process, and remembers what a restart
@@ -149,8 +179,34 @@ type Hosts struct {
 // being written, and how its last requests ended. Of the row, Delay is 0 while it is as configured.
 type hostState struct {
 	Host
+	told      time.Duration // to the pacer
 	lastBlock time.Time
+	raised    time.Time // when the delay was last raised
+	ways      []string  // that have answered 429, one after the other
 	recent    recent
+}
+
+// hear reports whether an answer says something of the pace that the host bears (counts), and
+// whether it is a 429 that slows it down. Of those that were on their way already when the delay was
+// raised the lesson is learned; one that came by a proxy may be about that proxy.
+func (s *hostState) hear(seen Seen, now time.Time) (counts, slows bool) {
+	if seen.Class != yp.ClassHTTP429 {
+		s.ways = nil
+		return true, false
+	}
+	if seen.refused() && seen.Started.Before(s.raised) && !s.raised.After(now) {
+		return false, false
+	}
+	if !slices.Contains(s.ways, seen.Way) {
+		s.ways = append(s.ways, seen.Way)
+	}
+	if seen.tellsWay() && len(s.ways) < refusedWays {
+		return false, false
+	}
+	if seen.refused() {
+		s.ways = nil
+	}
+	return true, seen.refused()
 }
 
 // Hosts returns the pacing of a source's hosts, with what is in force applied to
@@ -185,12 +241,6 @@ func (h *Hosts) learn(row Host) {
 	now := h.m.db.Now()
 	row = row.sane(now)
 	s := h.state(row.Host)
-	if row.Delay <= h.configured {
-		row.Delay, row.DelayReason = 0, ""
-	}
-	if row.Delay != s.Delay {
-		h.pacer.SetDelay(row.Host, row.Delay, row.DelayReason)
-	}
 	another := row.HeldFor != s.HeldFor || row.HeldLong != s.HeldLong
 	if another && s.HeldUntil.After(now) && row.HeldUntil.Before(s.HeldUntil) {
 		h.pacer.Release(row.Host)
@@ -198,7 +248,11 @@ func (h *Hosts) learn(row Host) {
 	if row.HeldUntil.After(s.HeldUntil) || another && row.HeldUntil.After(now) {
 		h.pacer.Hold(row.Host, row.HeldUntil.Sub(now), row.shown())
 	}
+	before := s.Delay
 	s.Host = row
+	if h.apply(s, now); s.Delay > before {
+		s.raised = now
+	}
 }
 
 func (h *Hosts) state(host string) *hostState {
@@ -222,7 +276,7 @@ func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 		if seen.Started.IsZero() {
 			seen.Started = now
 		}
-		if seen.RetryAfter > 0 {
+		if seen.RetryAfter > 0 && !seen.tellsWay() {
 			changes = h.hold(s, seen.RetryAfter, cmp.Or(seen.HoldReason, "Retry-After"), now)
 		}
 		switch {
@@ -241,11 +295,7 @@ func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 			s.Blocks = 0
 			changes = append(changes, func(row *Host, _ time.Time) { row.Blocks = 0 })
 		}
-		if s.recent.add(seen) && h.pace(s) {
-			delay, reason := s.Delay, s.DelayReason
-			changes = append(changes, func(row *Host, _ time.Time) { row.Delay, row.DelayReason = delay, reason })
-		}
-		return changes
+		return append(changes, h.adapt(s, seen, now)...)
 	})
 }
 
@@ -287,18 +337,82 @@ func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time
 	return []hostChange{func(row *Host, at time.Time) { row.hold(d, reason, at) }}
 }
 
-// pace adapts the delay of a host, and reports whether it has changed.
-func (h *Hosts) pace(s *hostState) bool {
-	current := max(s.Delay, h.configured)
-	next, reason := NextDelay(current, h.configured, s.recent.window())
-	if next == current {
-		return false
+// tell tells the pacer what a host needs: its learned delay, or its floor when the configured delay
+// is longer than both.
+func (h *Hosts) tell(s *hostState, delay, floor time.Duration, reason string) {
+	if need := cmp.Or(delay, floor); need != s.told {
+		s.told = need
+		h.pacer.SetDelay(s.Host.Host, need, reason)
 	}
-	if next == h.configured {
-		next = 0
+}
+
+// adapt adapts the delay of a host to an answer, and returns what is to be written of that.
+func (h *Hosts) adapt(s *hostState, seen Seen, now time.Time) (changes []hostChange) {
+	counts, slows := s.hear(seen, now)
+	if slows {
+		before := s.Delay
+		changes = h.slow(s, max(seen.Gap, s.Delay, h.configured), now)
+		counts = s.Delay == before // else the count begins anew
+	}
+	if counts && s.recent.add(seen) {
+		changes = append(changes, h.pace(s, now)...)
+	}
+	return changes
+}
+
+// slow learns from a 429 at one request in gap.
+func (h *Hosts) slow(s *hostState, gap time.Duration, now time.Time) []hostChange {
+	delay, floor := Refused(max(s.Delay, h.configured), s.floor(now), gap)
+	delay, floor = delay.Round(time.Millisecond), floor.Round(time.Millisecond)
+	reason := refusedAt(gap)
+	if delay > max(s.Delay, h.configured) {
+		s.recent = recent{}
+	}
+	s.raised = now
+	learn := func(row *Host, at time.Time) { row.refuse(delay, floor, reason, at) }
+	learn(&s.Host, now)
+	h.apply(s, now)
+	return []hostChange{learn}
+}
+
+// pace adapts the delay of a host to how its last requests ended.
+func (h *Hosts) pace(s *hostState, now time.Time) []hostChange {
+	current := max(s.Delay, h.configured)
+	next, reason := NextDelay(current, max(h.configured, s.floor(now)), s.recent.window())
+	if next == current {
+		return nil
 	}
 	s.recent = recent{}
-	s.Delay, s.DelayReason = next.Round(time.Millisecond), reason
-	h.pacer.SetDelay(s.Host.Host, s.Delay, reason)
-	return true
+	if next < current && next > h.configured && (reason == "" || strings.HasPrefix(s.DelayReason, refusedReason)) {
+		reason = cmp.Or(s.DelayReason, flooredReason) // it is still slow because of that
+	}
+	if next > current {
+		s.raised = now
+	} else if next == h.configured {
+		next = 0
+	}
+	delay, known := next.Round(time.Millisecond), s.FloorAt
+	s.Delay, s.DelayReason = delay, reason
+	h.apply(s, now)
+	return []hostChange{func(row *Host, _ time.Time) {
+		if delay > row.Delay || row.FloorAt.Equal(known) { // else another process has met a 429 meanwhile
+			row.Delay, row.DelayReason = delay, reason
+		}
+	}}
+}
+
+// apply makes of the row of a host what this process keeps to, and tells the pacer: the floor holds where the
+// learned delay is shorter, and a floor below the configured delay only has its turns shared.
+func (h *Hosts) apply(s *hostState, now time.Time) {
+	floor := s.floor(now)
+	if floor > s.Delay {
+		s.Delay, s.DelayReason = floor, flooredReason
+	}
+	if s.Delay <= h.configured {
+		s.Delay, s.DelayReason = 0, ""
+	}
+	if need := cmp.Or(s.Delay, floor); need != s.told {
+		s.told = need
+		h.pacer.SetDelay(s.Host.Host, need, s.DelayReason)
+	}
 }

@@ -131,13 +131,14 @@ func TestObservedPenalties(t *testing.T) {
 		"a time-out":                  timeout,
 		"a page that can't be parsed": {Class: yp.ClassParseError},
 		"a deferral of our own":       {Class: yp.ClassRateLimited},
-		"a 429":                       {Class: yp.ClassHTTP429, HostFault: true},
+		"a 429":                       {Class: yp.ClassHTTP429, HostFault: true, RetryAfter: time.Second},
 		"a success of another host":   {Host: "b"},
 		"a challenge of another host": {Host: "b", Block: true},
 	} {
 		whilePacing(t, "the row goes on after "+name, func(t *testing.T, p *pacing) {
 			p.see(t, 1, blocked)
 			p.see(t, 1, seen)
+			p.lines = nil
 			p.see(t, 1, blocked)
 			p.want(t, "a hold 30s penalty: 2 blocks in a row")
 		})
@@ -158,8 +159,9 @@ func TestObservedHolds(t *testing.T) {
 		p.see(t, 1, Seen{Class: yp.ClassHTTP429, HostFault: true, RetryAfter: keepHold - time.Millisecond})
 		wantRows(t, p.db, storedHosts)
 		p.see(t, 1, Seen{Class: yp.ClassHTTP429, HostFault: true, RetryAfter: keepHold, HoldReason: "429 without Retry-After"})
-		wantRows(t, p.db, storedHosts, "a|0|0|12:00:05|429 without Retry-After")
-		p.want(t, "a hold 4.999s Retry-After", "a hold 5s 429 without Retry-After")
+		wantRows(t, p.db, storedHosts, "a|4000|0|12:00:05|429 without Retry-After")
+		p.want(t, "a hold 4.999s Retry-After", "a hold 5s 429 without Retry-After",
+			"a delay 4s slowed down: HTTP 429 at one request in 2 s", "a hold 5s 429 without Retry-After")
 	})
 	whilePacing(t, "only ever prolonged", func(t *testing.T, p *pacing) {
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})

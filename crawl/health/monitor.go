@@ -117,6 +117,7 @@ var mendable = [...]struct{ table, column, seconds string }{
 	{"sources", "paused_until", fmt.Sprintf("ifnull(paused_ms, %d) / 1000.0", maxPause.Milliseconds())},
 	{"hosts", "held_until", fmt.Sprintf("ifnull(held_ms, iif(held_for = 'penalty', %d, %d)) / 1000.0",
 		MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
+	{"hosts", "floor_at", "0"},
 	{"connectivity_profiles", "quarantine_until", "cooldown_minutes * 60"},
 	{"proxies", "cooldown_until", fmt.Sprint(ProxyRest.Seconds())},
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"ypcrawl/store"
@@ -28,6 +29,16 @@ const (
 	// delay needs a first step, and one of a few milliseconds would take a dozen
 	// more rounds of failures to be felt.
 	slowStart = 500 * time.Millisecond
+
+	// leastDelay is the shortest delay that is kept beside the configured one: below it
+	// the answers take longer than the waits.
+	leastDelay = 10 * time.Millisecond
+
+	// MaxRefused is the longest delay, and the highest floor, that answers of 429 alone lead to.
+	MaxRefused = 20 * time.Second
+
+	floorLife   = time.Hour // without a 429, and the floor is lowered to two thirds
+	refusedWays = 3         // in a row that answer 429, and it is the host, not a proxy
 )
 
 // Window is how the recent requests to a host ended. Challenges count as failures
@@ -37,10 +48,10 @@ type Window struct{ Requests, Failures, Challenges int }
 
 // NextDelay returns the delay between requests to a host after w, and why: failures above 20 %
 // or challenges above 5 % double it, at most to MaxDelay; 20 requests with successes above 95 %
-// halve it, never below configured. The reason is "" when next is current, or is the configured
-// delay again.
-func NextDelay(current, configured time.Duration, w Window) (next time.Duration, reason string) {
-	current = max(current, configured)
+// halve it, down to least, the configured delay or the floor that answers of 429 have taught; below
+// 10 ms it is that, too. The reason is "" when next is current, or is least.
+func NextDelay(current, least time.Duration, w Window) (next time.Duration, reason string) {
+	current = max(current, least)
 	well := w.Requests - w.Failures
 	switch {
 	case w.Requests < windowStep:
@@ -49,8 +60,8 @@ func NextDelay(current, configured time.Duration, w Window) (next time.Duration,
 	case w.Challenges*100 > w.Requests*slowChallenges:
 		return slower(current, fmt.Sprintf("slowed down: %d of the last %d requests were challenged", w.Challenges, w.Requests))
 	case w.Requests >= windowRequests && well*100 > w.Requests*fastSuccesses:
-		if current/2 <= configured || current/2 < slowStart {
-			return configured, ""
+		if current/2 <= least || current/2 < leastDelay {
+			return least, ""
 		}
 		return current / 2, fmt.Sprintf("speeding up: %d of the last %d requests went well", well, w.Requests)
 	}
@@ -63,6 +74,43 @@ func slower(current time.Duration, reason string) (time.Duration, string) {
 		return current, ""
 	}
 	return next, reason
+}
+
+// Refused returns the delay and the floor of a host after a 429 without Retry-After at one request
+// in gap: twice the gap, 0.5 s at least, and one and a half times the gap, both 20 s at most. A delay
+// or a floor that is higher stays. What the site allows lies between the gap and whatever it has
+// borne before, so the delay goes past it, and what comes back to the floor is below it.
+func Refused(delay, floor, gap time.Duration) (slower, least time.Duration) {
+	return max(delay, min(max(2*gap, slowStart), MaxRefused)), max(floor, min(gap+gap/2, MaxRefused))
+}
+
+// Floor is what is left of a floor so long after the last 429: each hour without one lowers it to
+// two thirds, and below 10 ms there is none.
+func Floor(floor, since time.Duration) time.Duration {
+	for ; since >= floorLife && floor >= leastDelay; since -= floorLife {
+		floor = floor * 2 / 3
+	}
+	if floor < leastDelay {
+		return 0
+	}
+	return floor
+}
+
+const (
+	refusedReason = "slowed down: HTTP 429 "
+	flooredReason = "as slow as an earlier HTTP 429 has taught"
+)
+
+// refusedAt tells at which pace a 429 came: "slowed down: HTTP 429 at one request in 0.5 s".
+func refusedAt(gap time.Duration) string {
+	exact := 10 * time.Millisecond
+	if gap < 10*exact {
+		exact = time.Millisecond
+	}
+	if gap = gap.Round(exact); gap == 0 {
+		return refusedReason + "at requests without a delay"
+	}
+	return refusedReason + "at one request in " + strconv.FormatFloat(gap.Seconds(), 'f', -1, 64) + " s"
 }
 
 // Numbers of the penalties.

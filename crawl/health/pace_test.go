@@ -35,7 +35,10 @@ func TestNextDelay(t *testing.T) {
 		{"more than 95 % well", 8 * s, 2 * s, 4 * s, fine, "speeding up: 20 of the last 20 requests went well"},
 		{"down to the configured delay", 2500 * ms, 2 * s, 2 * s, fine, ""},
 		{"not below it", 2 * s, 2 * s, 2 * s, fine, ""},
-		{"back to none", 500 * ms, 0, 0, fine, ""},
+		{"back to none", 19 * ms, 0, 0, fine, ""},
+		{"not at once", 500 * ms, 0, 250 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
+		{"10 ms are kept", 20 * ms, 0, 10 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
+		{"down to a floor", s, 750 * ms, 750 * ms, fine, ""},
 		{"nearly back to none", s, 0, 500 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
 	} {
 		next, reason := NextDelay(c.current, c.configured, c.w)
