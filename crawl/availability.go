@@ -147,10 +147,10 @@ func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
 	if !ok {
 		return nil
 	}
-	if fe.Proxy { // it failed at robots.txt
+	if fe.Proxy || fe.Way != "" { // it failed at robots.txt, or was told there to come back later
 		w.reportProxy(fe)
 	}
-	if fe.RetryAfter <= 0 {
+	if fe.RetryAfter <= 0 || fe.Way != "" {
 		return nil
 	}
 	host, held := "", errors.Is(err, fetch.ErrHeld)

@@ -166,8 +166,34 @@ func (w *worker) rotate(t *task) bool {
 	return true
 }
 
+// keepSession sees to a session whose proxy does not rest. Where all of them do it waits for the
+// first that is back, no longer than for a host that says when to come back.
+func (w *worker) keepSession(ctx context.Context) error {
+	for w.cfg.Pool != nil {
+		s, err := w.cfg.Pool.Keep(w.session)
+		if err == nil {
+			w.session = s
+			return nil
+		}
+		if !errors.Is(err, fetch.ErrNoProxies) {
+			return fatalError{err}
+		}
+		back := w.cfg.Pool.Back()
+		if back == 0 || back > w.cfg.Patience {
+			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
+			return errStopped
+		}
+		w.logger.Debug().Str("wait", back.Round(time.Millisecond).String()).Msg("all proxies rest")
+		if !w.sleep(ctx, w.stopCtx, back, nil) {
+			return errStopped
+		}
+	}
+	return nil
+}
+
 // reportProxy tells the pool how the proxy in use did: whatever the source itself answers, the
-// proxy brought it; that it is turned away counts against the proxy. Where nothing came back
+// proxy brought it; that it is turned away counts against the proxy, and one that is told to come back
+// later rests so long. Where nothing came back
 // and the proxy has not failed, nothing is known of it.
 func (w *worker) reportProxy(err error) {
 	if w.cfg.Pool == nil || w.session == nil {
@@ -176,6 +202,9 @@ func (w *worker) reportProxy(err error) {
 	if err != nil {
 		fe, ofFetch := errors.AsType[*fetch.Error](err)
 		switch c := causeOf(err); {
+		case ofFetch && fe.Way != "":
+			w.cfg.Pool.Rest(w.session, fe)
+			return
 		case c == yp.CauseProxy, c == yp.CauseBlocked:
 		case ofFetch && fe.Status == 0:
 			return

@@ -94,16 +94,8 @@ func (w *worker) request(ctx context.Context, t *task) (page *loaded, err error)
 	if w.stopCtx.Err() != nil {
 		return nil, errStopped // nothing new is begun
 	}
-	if w.cfg.Pool != nil { // another session when its proxy rests
-		s, err := w.cfg.Pool.Keep(w.session)
-		if errors.Is(err, fetch.ErrNoProxies) {
-			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
-			return nil, errStopped
-		}
-		if err != nil {
-			return nil, fatalError{err}
-		}
-		w.session = s
+	if err := w.keepSession(ctx); err != nil { // another session when its proxy rests
+		return nil, err
 	}
 	var x exchange
 	resp, err := w.get(ctx, t, &x)

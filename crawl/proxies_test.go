@@ -233,6 +233,39 @@ func TestProxies(t *testing.T) {
 			t.Errorf("the source is charged with %d failures, in force %q", n, w.source())
 		}
 	})
+	parallel(t, "of which one is told to come back later: it rests, and the crawl goes on by the others", func(t *testing.T) {
+		w := setup(t, layout{cities: 12})
+		burnt := way(t, 1, newProxy(t, 429), 0)
+		ways := []fetch.Proxy{burnt, way(t, 2, newProxy(t, 0), 0), way(t, 3, newProxy(t, 0), 0)}
+		var s scores
+		began := time.Now()
+		w.done(s.through(fetch.PolicyRequire, ways...), workers(3))
+		took(t, began, 0, 20*time.Second)
+		w.counts("targets are done", 12, "SELECT count(*) FROM targets WHERE status = 'DONE'")
+		w.same("what came by it", w.table("SELECT DISTINCT error_class FROM requests WHERE type = 'listing' AND proxy = ?", burnt.Name), []string{"http_429"})
+		w.counts("hosts slowed down or held", 0, "SELECT count(*) FROM hosts WHERE delay_ms > 0 OR held_until IS NOT NULL")
+		if rest := s.last[1].CooldownUntil.Sub(began); rest < yp.DefaultRetryAfter || rest > yp.DefaultRetryAfter+20*time.Second {
+			t.Errorf("it rests for %s", rest)
+		}
+		storetest.Equal(t, s.sum[1][1], 0, "failures of it")
+	})
+	parallel(t, "that are required and all told to come back soon are waited for", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.on(target, inTurn(tooMany("1"), ok(page("", shops(1, 3)...))))
+		var s scores
+		began := time.Now()
+		w.done(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 0)))
+		took(t, began, time.Second, 20*time.Second)
+		w.is(1, yp.Done, 1, "")
+		w.attempted("done SUCCESS 200: retry committed")
+	})
+	parallel(t, "that are required and told to come back later than the run waits end it", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.on(target, tooMany("3600"))
+		var s scores
+		endedBy(t, w.crawl(w.engine(s.through(fetch.PolicyRequire, way(t, 1, newProxy(t, 0), 0)))), crawl.ErrNoProxies)
+		w.is(1, yp.Planned, 0, "")
+	})
 	parallel(t, "before a source that never answers are neither blamed nor praised", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.fetch.HeaderTimeout = 100 * time.Millisecond

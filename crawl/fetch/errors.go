@@ -70,7 +70,9 @@ type Error struct {
 	// says nothing about the source, whatever Class and Code are.
 	Proxy bool
 
-	byProxy bool // a 429 that came by a proxy: it may be about that way alone
+	// Way is the proxy that a 429 came by, its password redacted: the answer may be about that
+	// way alone. "" = directly, or it is none.
+	Way string
 }
 
 // unasked is an *Error of a request that our own rules ended.

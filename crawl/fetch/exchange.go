@@ -92,7 +92,8 @@ func (c *Client) holdBack(j *job, host *hostLimiter, r *Response, e *Error) {
 		d, reason = defaultRetryAfter, reasonTooMany
 	}
 	e.RetryAfter, e.Named = d, ok
-	if e.byProxy = e.Class == yp.ClassHTTP429 && j.session.proxy != ""; e.byProxy {
+	if e.Class == yp.ClassHTTP429 && j.session.proxy != "" {
+		e.Way = j.session.proxy
 		return
 	}
 	host.hold(d, reason)

@@ -172,7 +172,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	// The host is held back: nothing may be asked of it anyway. A proxy that failed is no
 	// reason to, nor is one that was told to come back later.
 	wait := e.RetryAfter
-	if !e.Proxy && !e.byProxy {
+	if !e.Proxy && e.Way == "" {
 		entry := c.robots.entry(originKey(origin))
 		if entry.rules == nil {
 			wait = max(wait, min(robotsFirstTry<<min(entry.failures, 10), robotsLastTry))
@@ -186,7 +186,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	}
 	return nil, &Error{
 		URL: e.URL, Status: e.Status, Class: e.Class, RetryAfter: wait,
-		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy, byProxy: e.byProxy,
+		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy, Way: e.Way,
 	}
 }
 
