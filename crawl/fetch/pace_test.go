@@ -322,6 +322,8 @@ func TestTurnsAreAskedFor(t *testing.T) {
 		{"for 200 ms", Config{DelayMin: SharedDelay}, 0, []time.Duration{SharedDelay}},
 		{"without the jitter", Config{DelayMin: time.Second, DelayMax: time.Minute}, 0, []time.Duration{time.Second}},
 		{"for a learned delay", Config{}, 3 * time.Second, []time.Duration{3 * time.Second}},
+		{"however short that is", Config{}, 30 * time.Millisecond, []time.Duration{30 * time.Millisecond}},
+		{"for a floor below the configured delay", Config{DelayMin: 100 * time.Millisecond}, 30 * time.Millisecond, []time.Duration{100 * time.Millisecond}},
 	} {
 		inBubble(t, tt.name, func(t *testing.T) {
 			turns := &sharedTurns{}
