@@ -4,6 +4,8 @@ package main
 
 import (
 	_ "embed"
+	"io"
+	"log"
 	"os"
 
 	"ypcrawl/cli"
@@ -16,5 +18,6 @@ import (
 var schema string
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes a line there for each odd frame that a server sends
 	os.Exit(cli.Standard(schema).Main(os.Args))
 }

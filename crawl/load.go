@@ -40,6 +40,12 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*loaded, error) {
 			w.step(t, "again", "page %d is asked for once more: %s", t.number, odd.why)
 			continue
 		}
+		if errors.Is(err, fetch.ErrStale) && !t.fresh { // on another connection, and no retry of its policy is used up
+			t.fresh = true
+			w.count.update(func(s *Stats) { s.Retries++ })
+			w.step(t, "again", "page %d is asked for once more: %v", t.number, fetch.ErrStale)
+			continue
+		}
 		cause := causeOf(err)
 		if final := w.prepareRetry(ctx, t, cause, err, failed.add(cause)); final != nil {
 			return nil, final
@@ -151,7 +157,7 @@ func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Res
 		}
 	}
 	return w.cfg.Fetch.Get(ctx, fetch.Request{
-		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Observe: observe,
+		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Fresh: t.fresh, Observe: observe,
 		Begin: func() { w.inHand(t.claim) },
 	})
 }
@@ -248,8 +254,8 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 		t.claim.Attempt.UserAgent = x.last.UserAgent
 	}
 	w.reportProxy(err)
-	if x.last.ProxyFailed {
-		return nil
+	if x.last.ProxyFailed || errors.Is(err, fetch.ErrStale) {
+		return nil // of the host it says nothing
 	}
 	return fatalOrNil(w.hosts.Observed(ctx, w.observation(x, r.Class, err)))
 }
@@ -305,6 +311,7 @@ type task struct {
 	read  parser // nil = that of results pages
 	shown *seen  // of a results page: what its crawl has shown so far
 
+	fresh   bool   // it is asked for on a connection of its own
 	doubted bool   // it was odd, and was asked for again
 	unknown string // why the layout of the last answer is not known; "" = it is
 	kept    int64  // id of that answer among the kept pages, 0 = it is not kept

@@ -271,8 +271,10 @@ func network() []trouble {
 		again("522", "http_5xx 522", netErr, status(522, "origin down"), nil),
 		again("a body cut short", "unknown 200", netErr, truncated, nil),
 		again("a reset in the middle of a body", "unknown 200", netErr, resetInBody, nil),
-		// net/http asks again by itself on the connection that robots.txt came by.
-		of(yp.CauseNetwork, 5, again("a closed connection", "unknown no answer", netErr, reset, nil)),
+		{
+			name: "a closed connection, at first that of robots.txt", cause: yp.CauseNetwork, page: reset, made: times(5, "unknown no answer"),
+			attempt: "failed NETWORK_ERROR: again retry retry retry", status: waiting, says: "connection failed",
+		},
 		of(yp.CauseTimeout, 0, again("no answer", "timeout no answer", late, hang, slowly)),
 		of(yp.CauseTimeout, 0, again("headers that trickle", "timeout no answer", late, trickle, slowly)),
 		of(yp.CauseTimeout, 0, again("a body that stalls", "timeout 200", late, stall, slowly)),

@@ -126,14 +126,14 @@ type wireReader struct {
 	r        io.Reader
 	n, max   int64
 	err      error // the connection's, nil at a proper end
-	progress func()
+	progress func(n int)
 }
 
 func (w *wireReader) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
 	w.n += int64(n)
 	if n > 0 {
-		w.progress()
+		w.progress(n)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err

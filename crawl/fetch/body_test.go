@@ -241,7 +241,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which byte, wire []byte) {
 		encodings := []string{"", "gzip", "zstd", "br", "none"}
 		const limit64 = 10_000
-		w := &wireReader{r: bytes.NewReader(wire), max: limit64, progress: func() {}}
+		w := &wireReader{r: bytes.NewReader(wire), max: limit64, progress: func(int) {}}
 		b, err := p.readBody(w, encodings[which%5], int64(len(wire)), limit{max: limit64})
 		if err != nil {
 			return

@@ -226,6 +226,10 @@ type Request struct {
 	// client's own: honest, direct, without cookies but those of the page's own redirects.
 	Session *Session
 
+	// Fresh asks on a connection of its own, after an ErrStale. (Redirects may take
+	// others.)
+	Fresh bool
+
 	// MaxHold, when set, is how long a hold of the host may last to be waited
 	// for: while it is held back for longer (Retry-After, a penalty, a robots.txt
 	// that can't be had) Get returns ErrHeld at once, also out of a wait in which
@@ -281,7 +285,6 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	if s.closed.Load() {
 		return nil, unasked(u, ErrClosed)
 	}
-	defer s.leave()
 	waits := ctx
 	if req.Stop != nil {
 		both, cancel := context.WithCancel(ctx)
@@ -289,7 +292,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		defer context.AfterFunc(req.Stop, cancel)()
 		waits = both
 	}
-	j := job{session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin}
+	j := job{session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, fresh: req.Fresh, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin}
 	return c.follow(&j, f, u)
 }
 

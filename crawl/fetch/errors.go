@@ -30,6 +30,13 @@ var (
 	ErrTooManyRedirects = errors.New("too many redirects")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
 	ErrTooLarge = errors.New("body over the limit")
+	// ErrFlood: the server sends without end what brings no page (frames without content,
+	// interim answers, single bytes), or makes us answer it.
+	ErrFlood = errors.New("the server keeps sending what is no part of a page: more than an exchange may cost in processor time")
+	// ErrStale: the connection had carried another request before, and was closed without
+	// an answer, or the server refused the request unread (GOAWAY, REFUSED_STREAM). That
+	// says nothing about the host: ask once more, with Request.Fresh.
+	ErrStale = errors.New("the server had closed the connection that was used again")
 	// ErrCorrupt: the body does not decode as its Content-Encoding says.
 	ErrCorrupt = errors.New("body does not decode")
 	// ErrPartial: 206, only a part of the page was sent.
@@ -106,7 +113,7 @@ func (e *Error) Retryable() bool {
 	if errors.Is(e.Err, ErrRobotsUnavailable) {
 		return true // whatever was in the way of the file
 	}
-	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrBadURL, ErrClosed, ErrHeld} {
+	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrFlood, ErrBadURL, ErrClosed, ErrHeld} {
 		if errors.Is(e.Err, never) {
 			return false
 		}
@@ -163,6 +170,9 @@ func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
 	case e.Class == yp.ClassUnknown && s.forwarded(u):
 		e.Err = errTransport
 	}
+	if p.stale = p.again && !p.answered.Load() && errors.Is(e.Err, errTransport); p.stale {
+		e.Err = fmt.Errorf("%w: %w", ErrStale, e.Err)
+	}
 	return e
 }
 
@@ -179,6 +189,8 @@ func classifyTransport(err, watch error) (yp.ErrorClass, error) {
 		return yp.ClassUnknown, err
 	case errors.Is(watch, errTotal), errors.Is(watch, errStalled):
 		return yp.ClassTimeout, watch
+	case errors.Is(watch, ErrFlood):
+		return yp.ClassParseError, watch
 	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrCorrupt):
 		return yp.ClassParseError, err
 	}

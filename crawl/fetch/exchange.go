@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -18,6 +19,7 @@ type job struct {
 	ctx     context.Context //nolint:containedctx // of the requests; a job is the arguments of one call
 	waits   context.Context //nolint:containedctx // of the waits before them
 	maxHold time.Duration   // 0 = any hold is waited for
+	fresh   bool            // see Request.Fresh
 	robots  bool            // it is for robots.txt itself
 	lim     limit
 	observe func(Observation) // may be nil
@@ -140,15 +142,15 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	watched, w := newWatch(j.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
 	p := &passage{}
-	ctx := p.traced(watched)
-	r, err := c.roundTrip(ctx, w, j, u)
+	defer func() { j.session.conns.leave(p) }()
+	r, err := c.roundTrip(p.traced(watched), w, j, u, p)
 	if err != nil && j.ctx.Err() != nil {
 		return r, j.ctx.Err()
 	}
 	if err == nil || r != nil && !carriesPage(r.Status) {
 		return r, nil // of an error page, the status says enough
 	}
-	e := j.session.fault(u, err, context.Cause(watched), p)
+	e := j.session.fault(u, err, c.whyEnded(watched, p), p)
 	if r != nil {
 		e.Status = r.Status
 		return r, e
@@ -162,14 +164,30 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	return nil, e
 }
 
+// whyEnded is why we have ended a request ourselves; nil = we have not.
+func (c *Client) whyEnded(watched context.Context, p *passage) error {
+	why := context.Cause(watched)
+	switch {
+	case p.conn != nil && p.conn.work.tooMuch.Load():
+		return ErrFlood
+	case errors.Is(why, errTotal):
+		return fmt.Errorf("%w: more than the time-out of %s", errTotal, c.cfg.Timeout)
+	}
+	return why
+}
+
 // roundTrip returns a Response without a body beside an error that came after the
 // headers.
-func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*Response, error) {
+func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p *passage) (*Response, error) {
+	err := j.session.connect(ctx, u, j.fresh, p)
+	if err != nil {
+		return nil, err
+	}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u, j.cookies(u)),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}).WithContext(ctx)
-	resp, err := j.session.transport.RoundTrip(req)
+	resp, err := p.conn.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +204,10 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL) (*
 	if !lim.cut && resp.ContentLength > c.cfg.MaxBody {
 		return r, tooLarge("announced", c.cfg.MaxBody)
 	}
-	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, progress: w.progress}
+	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, progress: func(n int) {
+		p.conn.work.pays(n)
+		w.progress()
+	}}
 	w.progress() // from here on silence counts
 	r.buf, err = c.pools.readBody(wire, strings.Join(resp.Header.Values("Content-Encoding"), ","), resp.ContentLength, lim)
 	if err == nil {

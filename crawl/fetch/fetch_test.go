@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -22,7 +23,10 @@ import (
 
 var noErr = storetest.NoError
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // net/http writes a line there for each odd frame
+	goleak.VerifyTestMain(m)
+}
 
 // site is a local web server and a client for it.
 type site struct {

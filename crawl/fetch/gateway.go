@@ -84,16 +84,21 @@ func (c *greeting) Write(b []byte) (int, error) {
 }
 
 // passage reports how far a request got: past the proxy, if there is one, to the host's handshake or
-// onto a connection. One that was given up before is the proxy's fault.
-type passage struct{ through, noTLS atomic.Bool }
+// onto a connection, and to an answer. One that was given up before the first is the proxy's fault.
+type passage struct {
+	through, noTLS, answered atomic.Bool
+
+	conn  *conn // nil = it got none
+	again bool  // that had carried another request before
+	stale bool  // and was closed: ErrStale
+}
 
 // traced returns a context under which net/http reports to the passage.
 func (p *passage) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:           func(string) { p.through.Store(false) }, // also after a stale connection
-		GotConn:           func(httptrace.GotConnInfo) { p.through.Store(true) },
-		TLSHandshakeStart: func() { p.through.Store(true) },
-		TLSHandshakeDone:  func(_ tls.ConnectionState, err error) { p.noTLS.Store(err != nil) },
+		TLSHandshakeStart:    func() { p.through.Store(true) },
+		TLSHandshakeDone:     func(_ tls.ConnectionState, err error) { p.noTLS.Store(err != nil) },
+		GotFirstResponseByte: func() { p.answered.Store(true) },
 	})
 }
 

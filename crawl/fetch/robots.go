@@ -138,15 +138,19 @@ func (c *Client) permitted(j *job, at hop) error {
 // fetchRobots gets robots.txt, of which the first 500 KiB count, through the same turns as
 // pages. No file (4xx) allows everything; one that can't be had (5xx, network) allows
 // nothing for now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never.
-// Close waits for it, and a session that is closed meanwhile is left when the file is there.
+// Close waits for it.
 func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	if !c.begin() {
 		return nil, unasked(origin, ErrClosed)
 	}
 	defer c.pending.Done()
-	defer s.leave()
 	j := job{session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax + 1, cut: true}}
-	file, err := c.follow(&j, newFence(origin, s.proxy != ""), origin)
+	f := newFence(origin, s.proxy != "")
+	file, err := c.follow(&j, f, origin)
+	if errors.Is(err, ErrStale) {
+		j.fresh = true
+		file, err = c.follow(&j, f, origin)
+	}
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:

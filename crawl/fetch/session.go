@@ -26,17 +26,17 @@ const (
 // cookies. Safe for concurrent use. Pace, in-flight caps and robots.txt are the
 // hosts', whatever the session.
 type Session struct {
-	client    *Client
-	transport *http.Transport
-	identity  string
-	proxy     string // redacted; "" = direct
-	via       string
-	gateway   *gateway       // nil = direct
-	secure    http.Header    // of every https request; never changed
-	plain     http.Header    // of every http request; never changed
-	jar       http.CookieJar // nil = keeps none, but for the redirects of one page: see job
-	member    *member        // its proxy in the Pool that made it; nil = direct
-	closed    atomic.Bool
+	client   *Client
+	conns    *conns
+	identity string
+	proxy    string // redacted; "" = direct
+	via      string
+	gateway  *gateway       // nil = direct
+	secure   http.Header    // of every https request; never changed
+	plain    http.Header    // of every http request; never changed
+	jar      http.CookieJar // nil = keeps none, but for the redirects of one page: see job
+	member   *member        // its proxy in the Pool that made it; nil = direct
+	closed   atomic.Bool
 }
 
 // open makes a session through a pool's proxy, nil = directly. The error is ErrClosed.
@@ -53,18 +53,20 @@ func (c *Client) open(m *member, id Identity) (*Session, error) {
 
 // newSession makes one that Close of the client does not know.
 func (c *Client) newSession(m *member, id Identity) *Session {
-	s := &Session{client: c, transport: newTransport(&c.cfg), identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone, member: m}
+	t, most, idle := newTransport(&c.cfg), maxIdle, maxIdleTime
+	s := &Session{client: c, identity: id.Name, secure: id.header, plain: id.inTheClear(), via: ViaNone, member: m}
 	if id.browser {
 		s.via = ViaBrowser
 	}
 	if m != nil {
 		s.proxy, s.via, s.gateway = m.Name, ViaProxy, &gateway{cfg: &c.cfg, url: m.URL}
-		s.gateway.lead(s.transport, id.header.Get("User-Agent"))
+		s.gateway.lead(t, id.header.Get("User-Agent"))
 	}
 	if s.via != ViaNone {
-		s.transport.MaxIdleConns, s.transport.MaxIdleConnsPerHost, s.transport.IdleConnTimeout = sessionIdle, sessionIdlePerHost, sessionIdleTime
+		most, idle = sessionIdle, sessionIdleTime
 		s.jar = newJar()
 	}
+	s.conns = newConns(t, most, idle)
 	return s
 }
 
@@ -109,17 +111,10 @@ func (s *Session) close() {
 	if s.closed.Swap(true) {
 		return
 	}
-	s.transport.CloseIdleConnections()
+	s.conns.close()
 	s.client.mu.Lock()
 	delete(s.client.sessions, s)
 	s.client.mu.Unlock()
-}
-
-// leave is called after a session was used.
-func (s *Session) leave() {
-	if s.closed.Load() {
-		s.transport.CloseIdleConnections()
-	}
 }
 
 // header returns what a request for u carries, with these cookies; it must not be changed.
@@ -144,28 +139,25 @@ func (s *Session) isProxys(u *url.URL, status int) bool {
 	return status == http.StatusProxyAuthRequired && s.forwarded(u)
 }
 
-// Idle connections of a session with a proxy or a browser's identity: there is
-// one for every worker, which asks for one page at a time.
+// Connections that are kept while nobody uses them: of the client's own session, and of one
+// with a proxy or a browser's identity, of which every worker has one for itself.
 const (
-	sessionIdle        = 4
-	sessionIdlePerHost = 2
-	sessionIdleTime    = 30 * time.Second
+	maxIdle         = 256
+	maxIdleTime     = 90 * time.Second
+	sessionIdle     = 4
+	sessionIdleTime = 30 * time.Second
 )
 
 // newTransport tunes net/http: compression is ours (bounded, pooled, faster),
-// HTTP/2 where offered, connections kept for as many requests as may be in
-// flight. No proxy is taken from the environment, where the operator may not know of one.
+// HTTP/2 where offered. Its connections are kept by conns. No proxy is taken from the environment, where the operator may not know of one.
 func newTransport(cfg *Config) *http.Transport {
 	return &http.Transport{
 		DialContext:            cfg.connect,
 		TLSClientConfig:        cfg.tls(),
 		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second, MaxReceiveBufferPerStream: streamBuffer},
 		DisableCompression:     true,
-		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    cfg.ConcurrencyPerHost,
-		IdleConnTimeout:        90 * time.Second,
 		ResponseHeaderTimeout:  cfg.HeaderTimeout,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
@@ -196,11 +188,16 @@ func (c *Config) connect(ctx context.Context, network, addr string) (net.Conn, e
 
 // dialTo opens a TCP connection, guarded or, with nil, to an address that the operator chose.
 func (c *Config) dialTo(ctx context.Context, network, addr string, guard func(ctx context.Context, network, address string, conn syscall.RawConn) error) (net.Conn, error) {
-	if c.Dial != nil {
-		return c.Dial(ctx, network, addr)
+	dial := c.Dial
+	if dial == nil {
+		d := net.Dialer{Timeout: c.DialTimeout, Resolver: c.resolver, ControlContext: guard}
+		dial = d.DialContext
 	}
-	d := net.Dialer{Timeout: c.DialTimeout, Resolver: c.resolver, ControlContext: guard}
-	return d.DialContext(ctx, network, addr)
+	conn, err := dial(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return count(ctx, conn), nil
 }
 
 // tlsError marks a failed handshake.
