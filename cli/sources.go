@@ -46,7 +46,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 			},
 			act("promote", "Make a source active by hand, without regard to its sandbox", "", p.promoteSource),
 			{
-				Name: "check", Usage: "Check definition files of your own: every error with its line", ArgsUsage: "FILE...", Args: true, Action: p.sourcesCheck,
+				Name: "check", Usage: "Check definition files of your own: every error with its line; of a right one an address that it asks for", ArgsUsage: "FILE...", Args: true, Action: p.sourcesCheck,
 			},
 			act("enable", "Allow crawls of a source, and clear what was set automatically",
 				"Its pause, quarantine, penalties, learned delays and failures in a row are cleared, also when it is enabled already.\n"+
@@ -77,9 +77,9 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 	}
 	var errs []error
 	for _, path := range c.Args().Slice() {
-		_, err := readSource(path)
+		src, err := readSource(path)
 		if err == nil {
-			_, err = fmt.Fprintf(p.Out, "%s: ok\n", yp.Printable(path))
+			_, err = fmt.Fprintf(p.Out, "%s: ok\n%s", yp.Printable(path), sampleOf(src))
 		}
 		if err != nil {
 			errs = append(errs, err)
@@ -89,6 +89,23 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 		errs = append(errs, errors.New("`ypcrawl sources show yellowpages` prints a definition to compare with"))
 	}
 	return errors.Join(errs...)
+}
+
+// sampleOf says which addresses a crawl would ask for, with the values of a real place: a wrong placeholder shows there.
+func sampleOf(src *site.Source) string {
+	category := "Plumbers"
+	if all := src.Categories(); len(all) > 0 {
+		category = all[0]
+	}
+	place := yp.Place{City: "Austin", CitySlug: yp.CitySlug("Austin", "TX"), State: "TX", Category: category, CategorySlug: yp.CategorySlug(category)}
+	text := fmt.Sprintf("  asks for %s (%s in Austin, TX)\n", yp.Printable(src.TargetURL(place, 1)), yp.Printable(category))
+	if search, ok := src.SearchURL(place, 1); ok {
+		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search))
+	}
+	if pages := src.IndexPages(place.State); len(pages) > 0 {
+		text += fmt.Sprintf("  reads the cities of TX from %s on\n", yp.Printable(pages[0]))
+	}
+	return text
 }
 
 func (p *Program) sourcesShow(c *cli.Context) error {

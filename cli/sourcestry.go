@@ -28,7 +28,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 		Description: "A URL is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
 			"A page that shows listings and says that nothing was found is told as such: what it shows may be suggestions.\n" +
 			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
-			"its cards are unread or rejected; 5 a block page or a redirect; 7 an unknown layout.",
+			"its cards are unread or rejected, or it is not there; 5 a block page or a redirect; 7 an unknown layout.",
 		Flags: append(asSettings(egressFlags()...),
 			&cli.Int64Flag{Name: "page", DefaultText: "none", Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers"},
 			jsonFlag(),
@@ -61,6 +61,8 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 	switch {
 	case page.Outcome == site.HTMLChanged:
 		return &exitError{code: ExitLayout}
+	case page.Outcome == site.Missing:
+		return &exitError{code: ExitFailures}
 	case page.Outcome != site.OK && page.Outcome != site.NoListings:
 		return &exitError{code: ExitBlocked}
 	case 2*(len(t.Rejected)+page.Bad) > len(page.Listings)+page.Bad:
@@ -253,6 +255,9 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	client := fetch.New(how)
 	defer client.Close()
 	res, err := client.Get(c.Context, fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout})
+	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == yp.ClassHTTP403 && !fe.Proxy {
+		return src, &site.Page{Outcome: site.Unrecognised, Reason: fmt.Sprintf("refused by the site (HTTP %d)", fe.Status)}, nil
+	}
 	if errors.Is(err, fetch.ErrChallenge) {
 		return src, &site.Page{Outcome: site.Unrecognised, Reason: "a block or a challenge, which ypcrawl never solves: " + err.Error()}, nil
 	}

@@ -85,6 +85,10 @@ func TestTexts(t *testing.T) {
 		{report.ReasonText("Retry-After"), "Retry-After"},
 		{report.ReasonText("penalty: 3 blocks in a row"), "a wait after 3 blocks in a row"},
 		{report.Cause("fetch http://h/a/b: unknown: disallowed by robots.txt"), "disallowed by robots.txt"},
+		{report.Cause("fetch http://h/a: http_403: status 403 Forbidden"), "refused by the site (HTTP 403)"},
+		{report.Cause("fetch http://h/a: cf_challenge: status 429 Too Many Requests: challenge or block page (cloudflare)"), "refused by the site (HTTP 429): challenge or block page (cloudflare)"},
+		{report.Cause("fetch http://h/a: http_5xx: status 503 Service Unavailable"), "http_5xx: status 503 Service Unavailable"},
+		{report.Cause("fetch http://h/a: cf_challenge: "), "cf_challenge: "},
 		{report.Cause("no listing could be read"), "no listing could be read"},
 		{report.Cause("fetch http://h/a"), "fetch http://h/a"},
 

@@ -60,7 +60,7 @@ func (w *worker) countMissing(ctx context.Context, c *checkpoint.Claim, o outcom
 	if err != nil || known {
 		return err
 	}
-	w.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser and compare it with urls.target of the definition",
+	w.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is not right (`ypcrawl sources check FILE.yaml` prints an address)",
 		ErrMissing, yp.Plural(len(all), "target"), mostMissing, o.missing))
 	return w.cfg.Keeper.PlanMissing(keep, all)
 }

@@ -68,12 +68,27 @@ func (t Trouble) Remedy() string {
 }
 
 // Cause is an error's text without the address at its head: in a table of codes the cause
-// counts, and it would be cut off.
+// counts, and it would be cut off. A block is told as what it is: "refused by the site (HTTP 403)".
 func Cause(text string) string {
 	if address, ok := strings.CutPrefix(text, "fetch http"); ok {
 		if _, cause, ok := strings.Cut(address, ": "); ok {
-			return strings.TrimPrefix(cause, string(yp.ClassUnknown)+": ") // what robots.txt forbids, say
+			return refusal(strings.TrimPrefix(cause, string(yp.ClassUnknown)+": ")) // what robots.txt forbids, say
 		}
+	}
+	return text
+}
+
+// refusal says a block in words; other causes stay as they are.
+func refusal(cause string) string {
+	class, rest, _ := strings.Cut(cause, ": status ")
+	if class != string(yp.ClassHTTP403) && class != string(yp.ClassChallenge) || rest == "" {
+		return cause
+	}
+	answer, why, more := strings.Cut(rest, ": ")
+	status, _, _ := strings.Cut(answer, " ")
+	text := "refused by the site (HTTP " + status + ")"
+	if more {
+		text += ": " + why
 	}
 	return text
 }
