@@ -363,7 +363,10 @@ CREATE TABLE workers (
     claim_retries INTEGER NOT NULL DEFAULT 0,        -- tries more that these took: the database was busy
     rss_bytes     INTEGER NOT NULL DEFAULT 0,        -- memory of its process at the last heartbeat; 0 = unknown
     cpu_ms        INTEGER CHECK (cpu_ms >= 0),       -- processor time that its process has used until then; NULL = unknown
-    UNIQUE (run_id, worker_id)
+    waits_for     TEXT,                              -- what keeps it from claiming a target that is ready: "--max-per-state 5"; NULL = nothing
+    waits_source  INTEGER REFERENCES sources (id),   -- of that target
+    UNIQUE (run_id, worker_id),
+    CHECK ((waits_for IS NULL) = (waits_source IS NULL))
 ) STRICT;
 
 -- The unit a worker claims, of three kinds: the index of a source's cities in a state, a
@@ -1392,7 +1395,9 @@ SELECT w.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, w.host, iif(w.
                        AND q.finished_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute') AND q.type NOT IN ('robots', 'probe') AND q.outcome = 'success')
                / nullif(min(60, (julianday('now') - julianday(w.started_at)) * 86400), 0), 2) END AS pages_per_second, -- of the last minute
        w.listings,                             -- accepted
-       w.claims, w.claim_retries, nullif(w.rss_bytes, 0) AS memory_bytes, w.cpu_ms, w.started_at, w.heartbeat_at, w.stopped_at, w.worker_id, w.pid, r.uuid
+       w.claims, w.claim_retries, nullif(w.rss_bytes, 0) AS memory_bytes, w.cpu_ms,
+       iif(w.stopped_at IS NULL AND r.outcome = 'running', w.waits_for, NULL) AS waits_for, -- what keeps it from claiming a target that is ready: "--max-per-state 5"
+       w.started_at, w.heartbeat_at, w.stopped_at, w.worker_id, w.pid, r.uuid
 FROM workers w JOIN runs r ON r.id = w.run_id LEFT JOIN sources x ON x.id = r.source_id
 LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
 LEFT JOIN sources s ON s.id = t.source_id
@@ -1429,8 +1434,11 @@ SELECT s.name AS source, h.host, iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ
 FROM hosts h JOIN sources s ON s.id = h.source_id;
 
 -- What targets wait for: how many for each reason, and when the first and the last of them may go on. NULL = not by itself.
+-- Workers of runs that are kept from claiming a target wait, too.
 CREATE VIEW v_waits AS
-SELECT s.name AS source, t.kind, t.wait_reason AS reason, count(*) AS targets, min(t.not_before) AS next_at, max(t.not_before) AS last_at
+SELECT s.name AS source, t.kind, t.wait_reason AS reason,
+       count(*) AS targets,                    -- NULL = workers wait, not targets
+       min(t.not_before) AS next_at, max(t.not_before) AS last_at
 FROM targets t JOIN sources s ON s.id = t.source_id
 WHERE t.not_before IS NOT NULL AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AND t.retired_at IS NULL
 GROUP BY t.source_id, t.kind, t.wait_reason
@@ -1441,7 +1449,16 @@ WHERE (t.enabled = 0 OR t.paused = 1) AND t.retired_at IS NULL GROUP BY t.source
 UNION ALL
 SELECT o.source, n.kind, 'source ' || o.state || ifnull(': ' || o.reason, ''), sum(n.targets), o.until, o.until
 FROM v_source_availability o JOIN target_totals n ON n.source_id = o.source_id AND n.status IN ('PLANNED', 'FAILED') AND n.targets > 0
-WHERE o.open = 0 GROUP BY o.source_id, n.kind;
+WHERE o.open = 0 GROUP BY o.source_id, n.kind
+UNION ALL
+SELECT source, 'search', reason, NULL, NULL, NULL FROM v_worker_waits;
+
+-- What keeps workers from claiming a target that is ready. A worker whose process has died without a word has an old heartbeat.
+CREATE VIEW v_worker_waits AS
+SELECT s.name AS source, iif(count(*) = 1, '1 worker waits', count(*) || ' workers wait') || ': ' || w.waits_for AS reason
+FROM runs r INDEXED BY runs_alive JOIN workers w ON w.run_id = r.id AND w.stopped_at IS NULL
+    AND w.waits_for IS NOT NULL AND w.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 minutes')
+JOIN sources s ON s.id = w.waits_source WHERE r.outcome = 'running' GROUP BY s.id, w.waits_for;
 
 -- How attempts ended in the last 7 days, by code. NO_LISTINGS is no failure where the target is DONE: the site says that there is
 -- nothing. It is one where the page is not there.

@@ -1,9 +1,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
+	"math"
 	"time"
 
 	"ypcrawl/store"
@@ -67,7 +70,7 @@ const (
 var claimWaits = [...]time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}
 
 // Claim takes the best target of the scope for worker w, or returns ErrNothing.
-// At most maxPerState searches of a state of a source are in progress at once, over all runs.
+// At most maxPerState searches of a state of a source are in progress at once, over all runs; 0 = any number.
 // scope.SourceID and scope.States must be set. The attempt's row is written with it.
 func (k *Keeper) Claim(ctx context.Context, w Worker, scope store.Scope, maxPerState int) (*Claim, error) {
 	for try := 0; ; try++ {
@@ -117,9 +120,30 @@ func (k *Keeper) claimOnce(ctx context.Context, w Worker, scope store.Scope, max
 	return c, nil
 }
 
+const fullStates = `
+	SELECT t.state FROM targets t INDEXED BY targets_held WHERE t.status = 'IN_PROGRESS' AND t.source_id = ?1 AND t.kind = 'search'
+		AND t.state IN (SELECT value FROM json_each(?2)) GROUP BY t.state HAVING count(*) >= ?3 ORDER BY t.state`
+
+// FullStates lists the states of a scope of which so many searches are in progress, over all runs, that none more may be claimed.
+func (k *Keeper) FullStates(ctx context.Context, scope store.Scope, maxPerState int) (states []string, err error) {
+	rows, err := k.db.Read().QueryContext(ctx, fullStates, scope.SourceID, store.JSONTexts(scope.States), maxPerState)
+	if err != nil {
+		return nil, fmt.Errorf("look for full states: %w", err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var state string
+		if err := rows.Scan(&state); err != nil {
+			return nil, fmt.Errorf("look for full states: %w", err)
+		}
+		states = append(states, state)
+	}
+	return states, rows.Err()
+}
+
 // claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.
 func claimStatement(s store.Scope, maxPerState int) (query string, args []any) {
-	args = []any{s.SourceID, store.JSONTexts(s.States), maxPerState, s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
+	args = []any{s.SourceID, store.JSONTexts(s.States), cmp.Or(maxPerState, math.MaxInt32), s.MinPopulation, string(s.Kinds[0]), int64(s.DetailsEvery / time.Minute)}
 	switch {
 	case len(s.CityIDs) > 0:
 		return claimCity, append(args, store.JSONInts(s.CategoryIDs), store.JSONInts(s.CityIDs))

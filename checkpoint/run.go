@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -179,7 +180,8 @@ const (
 	dismissAll  = `UPDATE workers SET stopped_at = ?, heartbeat_at = ? WHERE run_id = ? AND stopped_at IS NULL`
 	dismissDead = `UPDATE workers SET stopped_at = heartbeat_at WHERE stopped_at IS NULL AND run_id IN (SELECT value FROM json_each(?))`
 	beatWorkers = `UPDATE workers SET heartbeat_at = ?, rss_bytes = ?, cpu_ms = ? WHERE run_id = ? AND stopped_at IS NULL`
-	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ? WHERE run_id = ? AND worker_id = ?`
+	countClaim  = `UPDATE workers SET claims = claims + 1, claim_retries = claim_retries + ?, waits_for = NULL, waits_source = NULL WHERE run_id = ? AND worker_id = ?`
+	waitsFor    = `UPDATE workers SET waits_for = ?, waits_source = ? WHERE run_id = ? AND worker_id = ?`
 )
 
 // Usage is what a process uses of its machine.
@@ -195,6 +197,17 @@ func (u Usage) cpu() any { return store.Number(u.CPU.Milliseconds()) }
 func (r *Run) Enlist(ctx context.Context, worker, name string, use Usage) error {
 	return r.keeper.write(ctx, "register worker "+worker, func(tx *store.Tx) error {
 		return tx.Run(enlist, r.ID, worker, name, r.keeper.host, os.Getpid(), tx.Now, use.Memory, use.cpu())
+	})
+}
+
+// Wait notes what keeps a worker of the run from claiming a target of a source that is ready, "--max-per-state 5", for
+// others to see; "" = nothing does. Its next claim forgets it.
+func (r *Run) Wait(ctx context.Context, worker, reason string, source int64) error {
+	if reason == "" {
+		source = 0
+	}
+	return r.keeper.write(ctx, "note what worker "+worker+" waits for", func(tx *store.Tx) error {
+		return tx.Run(waitsFor, sql.NullString{String: reason, Valid: reason != ""}, store.Number(source), r.ID, worker)
 	})
 }
 

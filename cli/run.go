@@ -326,7 +326,7 @@ func paceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "workers", Value: 5, DefaultText: "5; with several sources 1 for each", Usage: "`WORKERS` that crawl at once, for each source"},
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
-		&cli.IntFlag{Name: "max-per-state", Value: 5, Usage: "`TARGETS` of a state of a source in progress at once"},
+		&cli.IntFlag{Name: "max-per-state", DefaultText: "as many as there are workers", Usage: "`TARGETS` of a state of a source in progress at once, over all runs"},
 		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 		&cli.GenericFlag{
@@ -364,7 +364,7 @@ func checkRunFlags(c *cli.Context) error {
 		{"concurrency-per-host", 1, 1024},
 		{"max-per-state", 1, 1_000_000},
 	} {
-		if v := c.Int(f.name); v < f.min || v > f.max {
+		if v := c.Int(f.name); (v < f.min || v > f.max) && (c.IsSet(f.name) || v != 0) {
 			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
 		}
 	}

@@ -27,6 +27,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 		case err == nil:
 			w.count.wait("")
 			w.blockedBy.Store(nil) // whoever went because of a hold: it is over
+			w.waitsFor = ""        // the claim has said so
 			w.wakeWorker()         // there may be another one
 			return c, nil
 		case errors.Is(err, errBudgetReserved):
@@ -110,6 +111,9 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := w.fullStates(ctx, o.Ready > 0 && o.Availability.Open()); err != nil {
+		return false, err
+	}
 	if o.Ready == 0 && w.hands.Load() > 0 { // they may plan more, and whoever is the last sees the run to its end
 		return w.rest(ctx, w.look), nil
 	}
@@ -128,6 +132,36 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 		wait = w.until(o.Next)
 	}
 	return w.rest(ctx, wait), nil
+}
+
+// fullStates says, in the log once and to others in the worker's row, that it waits because of --max-per-state: there are
+// targets that are ready, and of their states as many are in progress as may be. It takes that back when the cause is gone.
+func (w *worker) fullStates(ctx context.Context, ready bool) error {
+	most, reason := w.cfg.MaxPerState, ""
+	if most > 0 && ready {
+		full, err := w.cfg.Keeper.FullStates(ctx, w.cfg.Scope, most)
+		if err != nil {
+			return err
+		}
+		if len(full) > 0 {
+			reason = fmt.Sprintf("--max-per-state %d", most)
+			if _, told := w.told.LoadOrStore(reason, true); !told {
+				w.cfg.Logger.Info().Str("source", w.cfg.Source.Name()).Int("max_per_state", most).Int("workers", w.cfg.Workers).Strs("states", full).
+					Msg("workers wait: of these states as many targets are in progress as --max-per-state allows")
+			}
+		}
+	}
+	if reason == w.waitsFor {
+		return nil
+	}
+	err := w.cfg.Run.Wait(ctx, w.me.ID, reason, w.cfg.Scope.SourceID)
+	if errors.Is(err, store.ErrBusy) {
+		return nil // said when it looks again
+	}
+	if err == nil {
+		w.waitsFor = reason
+	}
+	return err
 }
 
 // until is how long to rest when no target is due before that then, and says so.

@@ -46,7 +46,7 @@ type Config struct {
 	Index       *Index        // the source's indexes of cities; nil = not read
 	Watch       bool          // stay when nothing is due, and take targets as they fall due
 	Workers     int           // of the source; default 5
-	MaxPerState int           // targets of a state in progress at once; default 5
+	MaxPerState int           // targets of a state in progress at once; 0 = as many as there are workers
 	Filter      Filter        //
 	Linger      time.Duration // wait for what falls due so soon; default 0
 	Patience    time.Duration // wait for a host that says when to come back, at most so long; default 10 min
@@ -115,7 +115,6 @@ func Points() []Point {
 
 func (c Config) withDefaults() Config {
 	c.Workers = cmp.Or(c.Workers, 5)
-	c.MaxPerState = cmp.Or(c.MaxPerState, 5)
 	c.Heartbeat = cmp.Or(c.Heartbeat, 30*time.Second)
 	c.RetryBase = cmp.Or(c.RetryBase, time.Second)
 	c.Patience = cmp.Or(c.Patience, DefaultPatience)

@@ -1,15 +1,21 @@
 package crawl_test
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"ypcrawl/crawl"
+	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
@@ -40,7 +46,7 @@ func TestMaxPerState(t *testing.T) {
 			}, ok(page("", shops(1+i, 1)...))))
 		}
 	}
-	e := w.engine(workers(16), reached(func(p crawl.Point) {
+	e := w.engine(workers(16), func(c *crawl.Config) { c.MaxPerState = 5 }, reached(func(p crawl.Point) {
 		if p == crawl.PointClaimed || p == crawl.PointCommitted {
 			if n := w.number("SELECT ifnull(max(n), 0) FROM (SELECT count(*) AS n FROM targets WHERE status = 'IN_PROGRESS' GROUP BY state)"); n > 5 {
 				t.Errorf("%d targets of a state are in progress", n)
@@ -53,6 +59,46 @@ func TestMaxPerState(t *testing.T) {
 		t.Errorf("at most %v requests of a state at once, want %v", highest, want)
 	}
 	storetest.Equal(t, e.Stats().Done, 24, "targets done")
+}
+
+// TestAllWorkersInAState: without --max-per-state a crawl of one state has work for all of its workers.
+func TestAllWorkersInAState(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 10})
+	meet := meeting(t, 10)
+	for i := range 10 {
+		w.on(city(i), after(meet, ok(page("", shops(1+i, 1)...))))
+	}
+	storetest.Equal(t, w.done(workers(10)).Done, 10, "targets done")
+}
+
+// TestFullStateIsTold: workers that wait because of --max-per-state say so in the log and in v_waits, while they do.
+func TestFullStateIsTold(t *testing.T) {
+	t.Parallel()
+	w := setup(t, layout{cities: 4})
+	var log bytes.Buffer
+	var once sync.Once
+	told := `SELECT reason, ifnull(targets, '-'), kind, source FROM v_waits`
+	for i := range 4 {
+		w.on(city(i), after(func() {
+			once.Do(func() {
+				waitFor(t, func() bool { return w.number("SELECT count(*) FROM workers WHERE waits_for IS NOT NULL") == 2 })
+				w.same("waits", w.table(told), []string{"2 workers wait: --max-per-state 1 - search test"})
+				w.same("workers", w.table(`SELECT waits_for, count(*) FROM v_run_workers GROUP BY 1 ORDER BY 2 DESC`), []string{"--max-per-state 1 2", "- 1"})
+				st, err := report.New(w.db).Standing(t.Context(), store.Scope{})
+				storetest.NoError(t, err)
+				w.same("lines of the page", st.Reasons(), []string{"2 workers wait: --max-per-state 1"})
+			})
+		}, ok(page("", shops(1+i, 1)...))))
+	}
+	e := w.engine(workers(3), func(c *crawl.Config) { c.MaxPerState, c.Logger = 1, zerolog.New(zerolog.SyncWriter(&log)) })
+	e.SetLook(time.Hour)
+	storetest.NoError(t, w.crawl(e))
+	storetest.Equal(t, e.Stats().Done, 4, "targets done")
+	w.same("waits at the end", w.table(`SELECT reason FROM v_waits WHERE targets IS NULL`), nil)
+	if n := strings.Count(log.String(), `"max_per_state":1,"workers":3,"states":["CA"],"message":"workers wait`); n != 1 {
+		t.Errorf("the log says it %d times:\n%s", n, &log)
+	}
 }
 
 // TestLinger: a run waits for what falls due soon, be it a backoff or a crawl.

@@ -33,7 +33,8 @@ type worker struct {
 	session  *fetch.Session // proxy and identity; nil = direct and honest
 	// heldFor is for how long its host is held, when the availability of the source does not
 	// say so: a hold of a few seconds is not written down.
-	heldFor time.Duration
+	heldFor  time.Duration
+	waitsFor string // as others were told: see fullStates
 
 	matcher *discover.Matcher // of the cities of the index in hand
 	hand    atomic.Pointer[wal.Target]

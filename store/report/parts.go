@@ -16,7 +16,7 @@ type Part struct {
 	Name  string // in JSON
 	Query string // ?1 is the id of a source, 0 = all; ?2 is states as JSON, [] = all
 	Show  string // columns that people see, the most important first; "" = they see none
-	Zeros string // those of them that are left out where nothing was counted
+	Zeros string // those of them that are left out where nothing was counted, or said
 	Lives bool   // as of a List
 }
 
@@ -81,7 +81,7 @@ func (t *Table) Shown() *Table {
 	shown := &Table{Part: t.Part}
 	zeros := strings.Fields(t.Zeros)
 	for _, name := range strings.Fields(t.Show) {
-		counted := func(row []any) bool { n, _ := t.Value(row, name).(int64); return n != 0 }
+		counted := func(row []any) bool { v := t.Value(row, name); return v != nil && v != "" && v != int64(0) }
 		if !slices.Contains(zeros, name) || slices.ContainsFunc(t.Rows, counted) {
 			shown.Columns = append(shown.Columns, name)
 		}

@@ -54,7 +54,8 @@ const (
 	// What waits for its next crawl, or for a closed source, is said elsewhere.
 	waitsNow = `
 	SELECT reason, sum(targets) AS targets, min(next_at) AS next_at FROM v_waits
-	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled') AND ` + ofSource + ` GROUP BY reason`
+	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled') AND ` + ofSource + ` GROUP BY reason
+	UNION ALL SELECT reason, NULL, NULL FROM v_worker_waits WHERE ` + ofSource
 )
 
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and

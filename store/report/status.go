@@ -32,7 +32,7 @@ func (s *Status) MarshalJSON() ([]byte, error) {
 
 // workersNow are the workers that have not stopped.
 const workersNow = `
-	SELECT worker, state, host, target_id, target, page, pages, listings, claims, claim_retries, round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent,
+	SELECT worker, state, host, target_id, target, page, waits_for, pages, listings, claims, claim_retries, round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent,
 		memory_bytes, started_at, heartbeat_at, source, run, worker_id, pid, uuid, host, heartbeat_at
 	FROM v_run_workers w WHERE state = 'running' AND ` + ofSource + ` AND (?2 = '[]' OR EXISTS (
 		SELECT 1 FROM targets t WHERE t.id = w.target_id AND t.state IN (SELECT value FROM json_each(?2))))`
@@ -79,7 +79,7 @@ var statusParts = []Part{
 	},
 	hostsNow,
 	{
-		Name: "workers", Show: "worker state target page pages heartbeat_at host listings memory_bytes retries_percent", Lives: true,
+		Name: "workers", Show: "worker state target waits_for page pages heartbeat_at host listings memory_bytes retries_percent", Zeros: "waits_for", Lives: true,
 		Query: workersNow + ` ORDER BY run, length(worker_id), worker_id`,
 	},
 	{

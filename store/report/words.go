@@ -205,7 +205,10 @@ func (p *Progress) Reasons() (lines []string) {
 	}
 	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
 	for _, w := range p.Waits.Rows {
-		text := cmp.Or(words[w[0]], fmt.Sprint(w[0])) + ": " + yp.Plural(w[1].(int64), "target")
+		text := cmp.Or(words[w[0]], fmt.Sprint(w[0]))
+		if n, ok := w[1].(int64); ok { // else workers wait
+			text += ": " + yp.Plural(n, "target")
+		}
 		var next time.Time
 		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
 			text += ", the first until " + yp.ClockTime(p.Now.Time, next)
