@@ -869,8 +869,17 @@ CREATE TABLE hosts (
     CHECK (floor_ms IS NULL OR floor_at IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
+-- The delay that the operator or robots.txt asked for when a host was asked last.
+CREATE TABLE host_paces (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    host      TEXT NOT NULL,                         -- as in hosts
+    delay_ms  INTEGER NOT NULL CHECK (delay_ms >= 0), -- between request starts
+    reason    TEXT NOT NULL,                         -- "Crawl-delay", say
+    PRIMARY KEY (source_id, host)
+) STRICT, WITHOUT ROWID;
+
 -- When the next request to a host may start, whatever process and source it is for. Kept
--- where the delay is 200 ms or more; it changes with every request then.
+-- where the configured delay is 200 ms or more, and where a host was found to need one; it changes with every request then.
 CREATE TABLE host_turns (
     host    TEXT PRIMARY KEY,                        -- as in hosts
     next_at TEXT NOT NULL,                           -- no request starts before
@@ -1027,7 +1036,8 @@ BEGIN
     UPDATE connectivity_profiles SET status = 'degraded', failing_since = NULL, quarantine_until = NULL, probe_until = NULL,
         cooldown_minutes = 30 WHERE source_id = new.id AND status IN ('failing', 'quarantined');
     -- A penalty and a delay are ours and go; what the host itself asked for (Retry-After) stays.
-    UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, floor_ms = NULL, floor_at = NULL, held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
+    UPDATE hosts SET blocks = 0, delay_ms = 0, delay_reason = NULL, floor_ms = NULL, floor_at = NULL,
+        held_until = iif(held_for = 'penalty', NULL, held_until), held_for = iif(held_for = 'penalty', NULL, held_for)
     WHERE source_id = new.id;
 END;
 
@@ -1422,16 +1432,28 @@ SELECT s.name AS source, o.state AS availability, o.until, o.reason, p.status, p
        p.updated_at AS rated_at, s.stage, s.base_url
 FROM sources s JOIN v_source_availability o ON o.source_id = s.id LEFT JOIN connectivity_profiles p ON p.source_id = s.id;
 
--- The hosts of sources with the pace that they are asked at, and what holds them.
+-- The hosts that were asked or are held, with the pace that they are asked at, and what holds them.
+--   source           NULL = not known: only its turns are
 --   host             with the port if it is not the usual one
 --   next_at          no request starts before
+--   pace_ms          between request starts, as they were last asked; NULL = not known
+--   pace_reason      "delay between requests", "Crawl-delay" or why they are slowed down
+--   delay_ms         that was learned; NULL = as configured
+--   last_429_at      the last HTTP 429 that did not say when to come back
 CREATE VIEW v_hosts AS
-SELECT s.name AS source, h.host, iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), h.held_until, NULL) AS held_until,
-       iif(h.held_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), h.held_for, NULL) AS reason,
-       nullif(h.delay_ms, 0) AS delay_ms,      -- between request starts; NULL = as configured
-       h.delay_reason, h.blocks,               -- in a row
-       (SELECT t.next_at FROM host_turns t WHERE t.host = h.host) AS next_at -- no request starts before
-FROM hosts h JOIN sources s ON s.id = h.source_id;
+WITH clock (now) AS (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
+     asked (source_id, host) AS (SELECT source_id, host FROM hosts UNION SELECT source_id, host FROM host_paces)
+SELECT s.name AS source, a.host, iif(h.held_until > clock.now, h.held_until, NULL) AS held_until, iif(h.held_until > clock.now, h.held_for, NULL) AS reason,
+       nullif(h.delay_ms, 0) AS delay_ms, h.delay_reason, ifnull(h.blocks, 0) AS blocks, -- in a row
+       t.next_at,
+       iif(h.delay_ms > ifnull(p.delay_ms, 0), h.delay_ms, p.delay_ms) AS pace_ms,
+       iif(h.delay_ms > ifnull(p.delay_ms, 0), h.delay_reason, p.reason) AS pace_reason, h.floor_at AS last_429_at
+FROM asked a JOIN sources s ON s.id = a.source_id CROSS JOIN clock LEFT JOIN hosts h ON h.source_id = a.source_id AND h.host = a.host
+     LEFT JOIN host_paces p ON p.source_id = a.source_id AND p.host = a.host LEFT JOIN host_turns t ON t.host = a.host
+UNION ALL -- what a process has asked that died before it wrote more than its turn
+SELECT (SELECT s.name FROM sources s WHERE substr(s.base_url || '/', instr(s.base_url, '://') + 3, length(t.host) + 1) = t.host || '/' ORDER BY s.id LIMIT 1), t.host, NULL, NULL,
+       NULL, NULL, 0, t.next_at, t.gap_ms, NULL, NULL
+FROM host_turns t WHERE t.host NOT IN (SELECT host FROM asked);
 
 -- What targets wait for: how many for each reason, and when the first and the last of them may go on. NULL = not by itself.
 -- Workers of runs that are kept from claiming a target wait, too.

@@ -149,12 +149,12 @@ func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Res
 			w.shared.drain(fmt.Errorf("%w: %s", ErrBudget, yp.Plural(budget.most, budget.of)))
 		}
 	}()
-	observe := x.observe
-	if w.sharesFetch {
-		observe = func(o fetch.Observation) {
+	observe := func(o fetch.Observation) {
+		if w.sharesFetch {
 			w.countRequest(o)
-			x.observe(o)
 		}
+		w.hosts.Asked(o.Host, o.Pace, o.PaceReason)
+		x.observe(o)
 	}
 	return w.cfg.Fetch.Get(ctx, fetch.Request{
 		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Fresh: t.fresh, Observe: observe,

@@ -201,6 +201,8 @@ type Observation struct {
 	Cancelled   bool          // the caller's context ended while it was under way
 	WireBytes   int64         // body bytes received
 	Bytes       int           // body bytes decoded
+	Pace        time.Duration // the configured delay, or Crawl-delay, without jitter and whatever SetDelay said
+	PaceReason  string        // which of them it is
 	Gap         time.Duration // of a 429: the pace at which it came, one request in so long; 0 otherwise
 	Proxy       string        // password redacted; "" = none
 	Identity    string        // the identity's name

@@ -56,6 +56,7 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	if j.begin != nil && at.number == 0 {
 		j.begin()
 	}
+	pace, why := at.host.wanted()
 	started := time.Now()
 	r, err := c.exchange(j, u)
 	latency := time.Since(started)
@@ -69,7 +70,7 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	c.report(j, Observation{
 		URL: u.Redacted(), Host: at.key, Robots: j.robots, Hop: at.number,
 		Started: started, Latency: latency, Waited: waited.long, WaitReason: waited.why,
-		Cancelled: err != nil && failed == nil, Gap: paceOf(at.host, failed),
+		Cancelled: err != nil && failed == nil, Pace: pace, PaceReason: why, Gap: paceOf(at.host, failed),
 	}, r, failed)
 	if err != nil || r.location != "" {
 		r.Release()

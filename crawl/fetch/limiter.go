@@ -16,6 +16,7 @@ import (
 
 // Reasons for waiting, as shown to people.
 const (
+	reasonNone       = "no delay between requests"
 	reasonDelay      = "delay between requests"
 	reasonSlowed     = "slowed down"
 	reasonCrawlDelay = "Crawl-delay"
@@ -223,6 +224,19 @@ func (l *hostLimiter) delayReason() string {
 	default:
 		return reasonDelay
 	}
+}
+
+// wanted is the delay that the operator or robots.txt asks for, whatever was learned, and who.
+func (l *hostLimiter) wanted() (time.Duration, string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.crawlDelay > 0 && l.crawlDelay >= l.min:
+		return l.crawlDelay, reasonCrawlDelay
+	case l.min > 0:
+		return l.min, reasonDelay
+	}
+	return 0, reasonNone
 }
 
 func (l *hostLimiter) start(now time.Time) {

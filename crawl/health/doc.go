@@ -4,7 +4,7 @@
 // Purpose: the rules as small pure functions that can be read beside the document
 // (Counts, Profile, NextDelay, Penalty, the layout alarm), and around them a Monitor that
 // fills them from the database and keeps what they decide: connectivity_profiles, hosts,
-// host_turns, field_shares, proxies, and the automatic pauses of sources.
+// host_paces, host_turns, field_shares, proxies, and the automatic pauses of sources.
 //
 //	            bad for 30 minutes           cooldown over
 //	healthy ⇄ degraded ⇄ failing ───▶ quarantined ───▶ one probe ── failed ──▶ quarantined, cooldown doubled
@@ -26,9 +26,9 @@
 // a page under suspicion is not learned from.
 //
 // Crash: what must outlive it is written at once: quarantine, pauses, strikes,
-// learned delays, holds of 5 s or more, and turns, which are never taken ahead of their
+// learned delays and floors, holds of 5 s or more, and turns, which are never taken ahead of their
 // time, so that a dead process keeps nobody waiting for longer than the delay. Lost are the outcomes of a host's last
-// requests, its first block (it costs nothing anyway), the run of pages that the
+// requests, its first block (it costs nothing anyway), which ways it has answered 429 in a row, the run of pages that the
 // layout alarm suspects, and what it learned since the last Flush.
 //
 // Imports: store and yp. What fetches is met through the Pacer interface.

@@ -35,6 +35,12 @@ type Host struct {
 	FloorAt     time.Time     // the last of them; zero = there was none
 }
 
+// pace is how a host is asked where nothing is known of it.
+type pace struct {
+	delay  time.Duration
+	reason string // "Crawl-delay", say; "" = the host was not asked
+}
+
 // sane drops a hold that is over and cuts one that is further ahead than it was when it
 // was taken, the mark of a clock that was set back.
 func (h Host) sane(now time.Time) Host {
@@ -87,6 +93,9 @@ const (
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
 	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, held_ms = ?8, updated_at = ?9,
 		floor_ms = ?10, floor_at = ?11`
+	upsertPace = `
+	INSERT INTO host_paces (source_id, host, delay_ms, reason) VALUES (?1, ?2, ?3, ?4)
+	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, reason = ?4`
 )
 
 func (h *Host) columns() []any {
@@ -180,6 +189,8 @@ type Hosts struct {
 type hostState struct {
 	Host
 	told      time.Duration // to the pacer
+	asked     pace          // by this process
+	written   pace          // of that
 	lastBlock time.Time
 	raised    time.Time // when the delay was last raised
 	ways      []string  // that have answered 429, one after the other
@@ -216,7 +227,16 @@ func (m *Monitor) Hosts(ctx context.Context, sourceID int64, configured time.Dur
 	return h, h.Refresh(ctx)
 }
 
-// Refresh takes over what other processes and operators have made of the hosts meanwhile.
+// Asked takes down that a host was asked, and the delay that the operator or robots.txt asks for: the next
+// Refresh writes it.
+func (h *Hosts) Asked(host string, delay time.Duration, reason string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.state(host).asked = pace{delay, reason}
+}
+
+// Refresh takes over what other processes and operators have made of the hosts meanwhile, and writes down
+// at what pace those are asked that this process has asked.
 func (h *Hosts) Refresh(ctx context.Context) error {
 	h.exchange <- struct{}{}
 	defer func() { <-h.exchange }()
@@ -226,6 +246,38 @@ func (h *Hosts) Refresh(ctx context.Context) error {
 	}
 	for _, row := range rows {
 		h.learn(row)
+	}
+	return h.writePaces(ctx)
+}
+
+// writePaces writes down those that have changed since they were written.
+func (h *Hosts) writePaces(ctx context.Context) error {
+	changed := map[string]pace{}
+	h.mu.Lock()
+	for host, s := range h.hosts {
+		if s.asked != s.written {
+			changed[host] = s.asked
+		}
+	}
+	h.mu.Unlock()
+	if len(changed) == 0 {
+		return nil
+	}
+	err := h.m.db.Write(ctx, func(tx *store.Tx) error {
+		for host, p := range changed {
+			if err := tx.Run(upsertPace, h.source, host, p.delay.Milliseconds(), p.reason); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("save the pace of hosts: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for host, p := range changed {
+		h.state(host).written = p
 	}
 	return nil
 }

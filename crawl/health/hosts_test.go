@@ -431,3 +431,52 @@ func TestHostsTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestHostsAsked: every host that was asked is on record with its pace, written by the next Refresh, and only
+// when it has changed.
+func TestHostsAsked(t *testing.T) {
+	t.Parallel()
+	const paces = `SELECT host, delay_ms, reason FROM host_paces ORDER BY host`
+	p := newPacing(t, setup(t))
+	p.hosts.Asked("a", 2*time.Second, "delay between requests")
+	p.hosts.Asked("b", 0, "no delay between requests")
+	wantRows(t, p.db, paces)
+	ok(t, p.hosts.Refresh(t.Context()))
+	wantRows(t, p.db, paces, "a|2000|delay between requests", "b|0|no delay between requests")
+	wantRows(t, p.db, storedHosts)
+	p.want(t)
+
+	other := newPacing(t, p.again(t))
+	other.hosts.Asked("a", 3*time.Second, "delay between requests")
+	ok(t, other.hosts.Refresh(t.Context()))
+	ok(t, p.hosts.Refresh(t.Context())) // has asked it no differently since
+	wantRows(t, p.db, paces, "a|3000|delay between requests", "b|0|no delay between requests")
+	p.hosts.Asked("a", 75*time.Second, "Crawl-delay")
+	ok(t, p.hosts.Refresh(t.Context()))
+	wantRows(t, p.db, paces, "a|75000|Crawl-delay", "b|0|no delay between requests")
+}
+
+// TestListOfHosts: the pace is what was asked for, or what was learned where that is longer.
+func TestListOfHosts(t *testing.T) {
+	t.Parallel()
+	p := newPacing(t, setup(t))
+	const list = `SELECT source, host, pace_ms, pace_reason, delay_ms, blocks, next_at, last_429_at FROM v_hosts ORDER BY host`
+	p.hosts.Asked("a", 75*time.Second, "Crawl-delay")
+	p.hosts.Asked("b", time.Second, "delay between requests")
+	ok(t, p.hosts.Refresh(t.Context()))
+	p.see(t, 1, tooMany(0))
+	p.see(t, 1, Seen{Host: "b", Class: yp.ClassHTTP429, HostFault: true})
+	p.see(t, 3, Seen{Host: "c", Block: true})
+	must(t, p.db, `INSERT INTO host_turns (host, next_at, gap_ms) VALUES ('a', '2026-11-20T12:00:01.000Z', 1000), ('one', '2026-11-20T12:00:02.000Z', 2020), ('on', '2026-11-20T12:00:03.000Z', 3020)`)
+	const taught = "slowed down: HTTP 429 at one request in 2 s"
+	wantRows(
+		t, p.db, list,
+		"demo|a|75000|Crawl-delay|4000|0|2026-11-20T12:00:01.000Z|2026-11-20T12:00:00.000Z",
+		"demo|b|4000|"+taught+"|4000|0||2026-11-20T12:00:00.000Z",
+		"demo|c||||3||",
+		"|on|3020|||0|2026-11-20T12:00:03.000Z|",
+		"demo|one|2020|||0|2026-11-20T12:00:02.000Z|",
+	)
+	p.enable(t)
+	wantRows(t, p.db, `SELECT host, pace_ms, pace_reason FROM v_hosts WHERE host < 'd' ORDER BY host`, "a|75000|Crawl-delay", "b|1000|delay between requests", "c||")
+}

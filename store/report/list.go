@@ -120,8 +120,8 @@ var Lists = []List{
 	},
 	{
 		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
-		Show: "host held_until reason delay_ms delay_reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
-		None: "No host was asked at a pace yet, and none is held or slowed down.",
+		Show: "host pace_ms pace_reason held_until reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
+		None: "No host was asked yet.",
 	},
 	{
 		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
