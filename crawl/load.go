@@ -70,6 +70,9 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	if hopeless || n > allowed || p.Rotate && !w.rotate(t) {
 		return final
 	}
+	if ofFetch && fe.Unreached && !p.Rotate {
+		w.rotate(t) // perhaps there is a way that does not fail
+	}
 	w.count.update(func(s *Stats) { s.Retries++ })
 	wait := time.Duration(0)
 	if p.Wait == yp.WaitExponential {

@@ -30,7 +30,8 @@ const secret = "s3cr3t-of-the-proxy"
 // proxy is a real HTTP proxy on loopback.
 type proxy struct {
 	*httptest.Server
-	refuse int // the status with which it answers everything itself; 0 = it works
+	refuse int    // the status with which it answers everything itself; 0 = it works
+	header string // of those answers
 
 	mu    sync.Mutex
 	asked []string // paths
@@ -55,6 +56,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if p.refuse != 0 && r.URL.Path != "/robots.txt" {
+		if name, value, ok := strings.Cut(p.header, ": "); ok {
+			w.Header().Set(name, value)
+		}
 		status(p.refuse, "<html>no</html>")(w, r)
 		return
 	}
@@ -214,6 +218,48 @@ func TestProxies(t *testing.T) {
 			"done SUCCESS 3", fmt.Sprintf("released  %d", fetch.ProxyFailures),
 		})
 		w.counts("failures charged to the source", 0, "SELECT sum(consecutive_failures) FROM sources")
+	})
+	const squid = "X-Squid-Error: ERR_CONNECT_FAIL 111"
+	parallel(t, "that say themselves that they can't reach the source: one of them has failed", func(t *testing.T) {
+		w := setup(t, layout{})
+		broken, works := newProxy(t, 503), newProxy(t, 0)
+		broken.header = squid
+		a, b := way(t, 1, broken, 0), way(t, 2, works, 0)
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, a, b))
+		w.is(1, yp.Done, 1, "")
+		w.same("rows", w.table(proxyRow), []string{"http_5xx " + a.Name + " proxy 1 0", "ok " + b.Name + " proxy 0 1"})
+		w.attempted("done SUCCESS 200: rotated retry committed")
+		storetest.Equal(t, fmt.Sprint(s.sum), "map[1:[0 1] 2:[1 0]]", "scores")
+		w.inForce("")
+	})
+	parallel(t, "that all say so: the source has failed, and they have not", func(t *testing.T) {
+		w := setup(t, layout{})
+		ways := make([]fetch.Proxy, 2)
+		for i := range ways {
+			p := newProxy(t, 503)
+			p.header = squid
+			ways[i] = way(t, int64(i+1), p, 0)
+		}
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, ways...))
+		w.is(1, waiting, 0, yp.CodeNetworkError)
+		w.same("rows", w.table("SELECT error_class, http_status, proxy_failed FROM requests WHERE type = 'listing' ORDER BY id"),
+			[]string{"http_5xx 503 1", "http_5xx 503 0", "http_5xx 503 0", "http_5xx 503 0", "http_5xx 503 0"})
+		storetest.Equal(t, fmt.Sprint(s.sum), "map[1:[0 1]]", "scores")
+		if says := w.row(1).Error; !strings.Contains(says, `it says "ERR_CONNECT_FAIL 111", and so do other ways`) {
+			t.Errorf("last_error %q", says)
+		}
+	})
+	parallel(t, "that forbid the source: they have failed", func(t *testing.T) {
+		w := setup(t, layout{})
+		forbids, works := newProxy(t, 403), newProxy(t, 0)
+		forbids.header = "X-Squid-Error: ERR_ACCESS_DENIED 0"
+		a, b := way(t, 1, forbids, 0), way(t, 2, works, 0)
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, a, b))
+		w.same("rows", w.table(proxyRow), []string{"http_403 " + a.Name + " proxy 1 0", "ok " + b.Name + " proxy 0 1"})
+		w.counts("blocks of the host", 0, "SELECT count(*) FROM hosts WHERE blocks > 0")
 	})
 	parallel(t, "that accept and never answer are blamed, not the source", func(t *testing.T) {
 		w := setup(t, layout{})

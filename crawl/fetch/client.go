@@ -24,6 +24,7 @@ type Client struct {
 	direct *Session // the honest one, of requests that name none
 	pools  *pools
 	pacer  *pacer
+	ways   ways
 	robots *robotsCache // nil = ignored
 
 	closing context.Context // ends with Close; robots.txt is fetched under it
@@ -255,6 +256,7 @@ type Response struct {
 	Charset   string // of the page, in which its links write their queries, by its name in the Encoding Standard; "" = UTF-8
 	WireBytes int64  // body bytes received, compressed as they were
 
+	phrase   string // the status line after the version
 	location string // of a redirect; "" otherwise
 	size     int    // of the body, decoded but not yet in UTF-8
 	buf      *buffer

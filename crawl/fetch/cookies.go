@@ -32,7 +32,7 @@ func (j *job) cookies(u *url.URL) []*http.Cookie {
 // session keeps none, those of a redirect last as long as the job: the page that they
 // lead to can't be had without them.
 func (j *job) remember(u *url.URL, answer *http.Response, redirects bool) {
-	if j.session.isProxys(u, answer.StatusCode) {
+	if _, its := j.session.answered(u, &Response{Status: answer.StatusCode, phrase: answer.Status, Header: answer.Header}); its {
 		return
 	}
 	cookies := answer.Cookies()

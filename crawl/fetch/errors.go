@@ -80,6 +80,14 @@ type Error struct {
 	// Way is the proxy that a 429 came by, its password redacted: the answer may be about that
 	// way alone. "" = directly, or it is none.
 	Way string
+
+	// Unreached: the proxy answered itself that it can't reach the host. Without Proxy,
+	// other ways to the host fail alike, so it is the host's failure and not the proxy's.
+	Unreached bool
+
+	// Says is the proxy's own word where it has answered itself, "ERR_ACCESS_DENIED 0", of
+	// plain characters, without user and password; "" = none.
+	Says string
 }
 
 // unasked is an *Error of a request that our own rules ended.
@@ -163,10 +171,11 @@ func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
 	e.Class, e.Err = classifyTransport(err, watch)
 	switch {
 	case s.gateway != nil && !p.through.Load():
-		if status, ok := errors.AsType[refusal](err); ok {
-			e.Status, e.Class = int(status), cmp.Or(classifyCode(int(status)), yp.ClassUnknown)
+		refused, ok := errors.AsType[refusal](err)
+		if ok {
+			e.Status, e.Class = refused.status, cmp.Or(classifyCode(refused.status), yp.ClassUnknown)
 		}
-		s.blame(e, errProxyFailed)
+		s.blameFor(e, refused.own)
 	case e.Class == yp.ClassUnknown && s.forwarded(u):
 		e.Err = errTransport
 	}
@@ -179,6 +188,19 @@ func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
 // blame says that it was the proxy.
 func (s *Session) blame(e *Error, why error) {
 	e.Proxy, e.Err = true, fmt.Errorf("proxy %s: %w", s.proxy, why)
+}
+
+// blameFor says that it was the proxy, and what it says itself.
+func (s *Session) blameFor(e *Error, o own) {
+	e.Says, e.Unreached = s.tellable(o.word), o.unreached
+	why := errProxyFailed
+	switch {
+	case e.Status == http.StatusProxyAuthRequired:
+		why = errPassword
+	case e.Says != "":
+		why = fmt.Errorf("it says %q", e.Says)
+	}
+	s.blame(e, why)
 }
 
 // classifyTransport finds the class of a request that brought no complete
@@ -210,14 +232,19 @@ func classifyTransport(err, watch error) (yp.ErrorClass, error) {
 	return yp.ClassUnknown, fmt.Errorf("%w: %w", errTransport, err)
 }
 
-// judge turns a complete answer that is neither a page nor a redirect into an *Error.
+// judge turns a complete answer that is neither a page nor a redirect of the host's into an *Error.
 func (s *Session) judge(u *url.URL, r *Response) error {
 	e := &Error{Status: r.Status}
+	if said, its := s.answered(u, r); its {
+		e.URL, e.Class = u.Redacted(), cmp.Or(classifyCode(r.Status), yp.ClassUnknown)
+		s.blameFor(e, said)
+		return e
+	}
+	if r.location != "" {
+		return nil
+	}
 	vendor := challenge(r.Status, r.Header, r.Body)
 	switch {
-	case s.isProxys(u, r.Status):
-		e.Class = yp.ClassAuthError
-		s.blame(e, errPassword)
 	case vendor != "":
 		e.Class, e.Err = yp.ClassChallenge, fmt.Errorf("%w (%s)", ErrChallenge, vendor)
 	case r.Status == http.StatusPartialContent:

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,11 +61,14 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	started := time.Now()
 	r, err := c.exchange(j, u)
 	latency := time.Since(started)
-	if err == nil && r.location == "" {
+	if err == nil {
 		err = j.session.judge(u, r)
 	}
 	var failed *Error
-	if errors.As(err, &failed) && r != nil {
+	if isError := errors.As(err, &failed); isError || err == nil {
+		c.ways.note(at.key, cmp.Or(j.session.proxy, direct), failed)
+	}
+	if failed != nil && r != nil && !failed.Proxy {
 		c.holdBack(j, at.host, r, failed)
 	}
 	c.report(j, Observation{
@@ -193,7 +197,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
-	lim, r := j.lim, &Response{Status: resp.StatusCode, URL: u, Header: resp.Header, pools: c.pools}
+	lim, r := j.lim, &Response{Status: resp.StatusCode, phrase: resp.Status, URL: u, Header: resp.Header, pools: c.pools}
 	if !carriesPage(r.Status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
 	}

@@ -28,17 +28,25 @@ func (d *gateway) lead(t *http.Transport, userAgent string) {
 	t.DialContext, t.DialTLSContext = d.dial, d.dial // to the proxy, whatever is asked for
 	t.ProxyConnectHeader = http.Header{"User-Agent": {userAgent}}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
-		if answer.StatusCode != http.StatusOK {
-			return refusal(answer.StatusCode)
+		if answer.StatusCode == http.StatusOK {
+			return nil
 		}
-		return nil
+		// The body is not read: it may never end.
+		said, its := madeByProxy(answer.StatusCode, answer.Status, answer.Header, nil)
+		if !its {
+			said.unreached = answer.StatusCode >= 500
+		}
+		return refusal{answer.StatusCode, said}
 	}
 }
 
-// refusal is the status with which a proxy refuses a tunnel.
-type refusal int
+// refusal is how a proxy refuses a tunnel. The word is not in its text: it is not fit to be told.
+type refusal struct {
+	status int
+	own
+}
 
-func (r refusal) Error() string { return fmt.Sprintf("CONNECT was refused with %d", int(r)) }
+func (r refusal) Error() string { return fmt.Sprintf("CONNECT was refused with %d", r.status) }
 
 // dial connects to the proxy. Its address is the operator's choice, so no guard stands in the
 // way.

@@ -212,12 +212,14 @@ func (p *Pool) Report(s *Session, failure error) {
 	}
 }
 
-// brief is what is kept of a failure: no text of others.
+// brief is what is kept of a failure: no text of others, but the proxy's word where it has one.
 func brief(failure error) string {
 	e, ok := errors.AsType[*Error](failure)
 	switch {
 	case !ok:
 		return "failed"
+	case e.Says != "":
+		return fmt.Sprintf("%s: status %d: %s", e.Class, e.Status, e.Says)
 	case e.Status != 0:
 		return fmt.Sprintf("%s: status %d", e.Class, e.Status)
 	}

@@ -133,12 +133,6 @@ func (s *Session) header(u *url.URL, cookies []*http.Cookie) http.Header {
 	return r.Header
 }
 
-// isProxys reports whether an answer must be the proxy's own: no web server wants
-// a proxy's password.
-func (s *Session) isProxys(u *url.URL, status int) bool {
-	return status == http.StatusProxyAuthRequired && s.forwarded(u)
-}
-
 // Connections that are kept while nobody uses them: of the client's own session, and of one
 // with a proxy or a browser's identity, of which every worker has one for itself.
 const (
