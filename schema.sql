@@ -907,6 +907,7 @@ CREATE TABLE proxies (
     successes            INTEGER NOT NULL DEFAULT 0 CHECK (successes >= 0),
     failures             INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
     consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
+    failing_since        TEXT, -- the first of those in a row; NULL = there is none, or it is not known
     last_used_at         TEXT,
     last_error           TEXT,
     cooldown_until       TEXT,

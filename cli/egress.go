@@ -128,7 +128,7 @@ func activeProxies(known []health.Proxy) (out []fetch.Proxy, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("proxy %d (%s) has a bad address: remove it with `ypcrawl proxies remove %d`", p.ID, p.Name, p.ID)
 		}
-		out = append(out, fetch.Proxy{ID: p.ID, URL: u, Name: p.Name, Consecutive: p.Consecutive, CooldownUntil: p.CooldownUntil})
+		out = append(out, fetch.Proxy{ID: p.ID, URL: u, Name: p.Name, Consecutive: p.Consecutive, FailingSince: p.FailingSince, CooldownUntil: p.CooldownUntil})
 	}
 	return out, nil
 }
@@ -149,6 +149,7 @@ func (s *scores) add(st fetch.ProxyState) {
 	}
 	s.use[st.ID] = s.use[st.ID].Then(health.ProxyUse{
 		Successes: st.Successes, Failures: st.Failures, Consecutive: st.Consecutive, CooldownUntil: st.CooldownUntil, LastError: st.LastError,
+		FailingSince: st.FailingSince, LastFailure: st.LastFailure,
 	})
 }
 

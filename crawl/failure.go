@@ -167,7 +167,7 @@ func (w *worker) rotate(t *task) bool {
 }
 
 // keepSession sees to a session whose proxy does not rest. Where all of them do it waits for the
-// first that is back, no longer than for a host that says when to come back.
+// first that is back, no longer than for a host that says when to come back, or than a proxy pauses.
 func (w *worker) keepSession(ctx context.Context) error {
 	for w.cfg.Pool != nil {
 		s, err := w.cfg.Pool.Keep(w.session)
@@ -179,7 +179,7 @@ func (w *worker) keepSession(ctx context.Context) error {
 			return fatalError{err}
 		}
 		back := w.cfg.Pool.Back()
-		if back == 0 || back > w.cfg.Patience {
+		if back == 0 || back > max(w.cfg.Patience, fetch.ProxyPause) {
 			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
 			return errStopped
 		}

@@ -379,7 +379,7 @@ func (w *worker) judge(ctx context.Context, err error) outcome {
 	case errors.As(err, &attempt):
 		p := attempt.cause.Policy()
 		if p.Final == yp.EventRelease {
-			w.logger.Warn().Err(err).Msg("the proxy failed: its targets are released, and no source is blamed")
+			w.logger.Debug().Err(err).Msg("the proxy failed: its targets are released, and no source is blamed") // the pool warns, once
 			return outcome{event: p.Final, reason: err.Error()}
 		}
 		o := outcome{event: p.Final, code: p.Code, reason: err.Error()}

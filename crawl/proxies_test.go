@@ -33,6 +33,8 @@ type proxy struct {
 	refuse int    // the status with which it answers everything itself; 0 = it works
 	header string // of those answers
 
+	hangUp int // on so many first requests
+
 	mu    sync.Mutex
 	asked []string // paths
 }
@@ -50,7 +52,13 @@ func newProxy(t *testing.T, refuse int) *proxy {
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.asked = append(p.asked, r.URL.Path)
+	starts := len(p.asked) <= p.hangUp
 	p.mu.Unlock()
+	if starts {
+		w.Header().Set("X-Squid-Error", "ERR_SHUTTING_DOWN 0")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	if user, password, _ := parseProxyAuth(r); user != "agent" || password != secret || !r.URL.IsAbs() {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 		return
@@ -260,6 +268,22 @@ func TestProxies(t *testing.T) {
 		w.done(s.through(fetch.PolicyRequire, a, b))
 		w.same("rows", w.table(proxyRow), []string{"http_403 " + a.Name + " proxy 1 0", "ok " + b.Name + " proxy 0 1"})
 		w.counts("blocks of the host", 0, "SELECT count(*) FROM hosts WHERE blocks > 0")
+	})
+	parallel(t, "that start anew are waited for, and told of once", func(t *testing.T) {
+		w := setup(t, layout{cities: 3})
+		w.fetch.IgnoreRobots = true
+		starts := newProxy(t, 0)
+		starts.hangUp = fetch.ProxyFailures
+		var log bytes.Buffer
+		out := zerolog.SyncWriter(&log)
+		w.fetch.Logger = zerolog.New(out)
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, way(t, 1, starts, 0)), func(c *crawl.Config) { c.Logger = zerolog.New(out) })
+		for id := range 3 {
+			w.is(int64(id+1), yp.Done, 1, "")
+		}
+		storetest.Equal(t, fmt.Sprint(s.sum), "map[1:[3 10]]", "scores")
+		storetest.Equal(t, strings.Count(log.String(), `"level":"warn"`), 1, "warnings")
 	})
 	parallel(t, "that accept and never answer are blamed, not the source", func(t *testing.T) {
 		w := setup(t, layout{})

@@ -13,6 +13,8 @@ import (
 const (
 	ProxyFailures = 10               // in a row, and a proxy rests
 	ProxyRest     = 60 * time.Minute // for so long
+	ProxySpread   = 30 * time.Second // if they were spread over so long at least
+	ProxyPause    = 5 * time.Second  // else for so long only: perhaps it starts anew
 )
 
 // PoolConfig says what a Pool hands out. The zero value hands out the client's
@@ -35,15 +37,19 @@ type ProxyState struct {
 	ID                  int64
 	Successes, Failures int
 	Consecutive         int       // failures in a row, as this process knows
+	FailingSince        time.Time // the first of them; zero = there is none, or it is not known when it was
+	LastFailure         time.Time // when this one was; zero = it is a success
 	CooldownUntil       time.Time // zero = it does not rest
-	LastError           string    // of a failure: its class and status
+	LastError           string    // of a failure: its class, its status, and the proxy's own word
 }
 
 // Pool hands out sessions: who asks, and through which proxy. A worker Takes one, asks Keep
 // before each page, Rotates after a block, and closes what it holds in the end.
 //
 // After its rest a proxy is on probation: the count stands until a request succeeds, so a dead
-// proxy costs one request an hour, not ten. Pool is safe for concurrent use.
+// proxy costs one request an hour, not ten. Ten failures within ProxySpread may be one that starts
+// anew: it pauses for ProxyPause, and likewise after each failure more, until they are spread.
+// Pool is safe for concurrent use.
 type Pool struct {
 	client *Client
 	cfg    PoolConfig
@@ -57,7 +63,9 @@ type Pool struct {
 // member is a proxy of a pool.
 type member struct {
 	Proxy
-	removed bool // an Update came without it
+	removed bool      // an Update came without it
+	paused  time.Time // until then
+	told    time.Time // when its failure was logged; zero = not since it worked
 }
 
 // NewPool returns a pool of sessions of the client, which must outlive it.
@@ -98,7 +106,9 @@ func (p *Pool) Update(proxies []Proxy) {
 		if m == nil {
 			m = &member{}
 		}
-		m.Proxy, m.removed = x, false
+		if m.Proxy, m.removed = x, false; x.Consecutive == 0 {
+			m.paused = time.Time{}
+		}
 		p.members = append(p.members, m)
 	}
 }
@@ -108,7 +118,7 @@ func (p *Pool) Update(proxies []Proxy) {
 // and none is active. Else it is s itself as long as it is one of those, and another one in its place (s is closed)
 // when its proxy rests or was removed or, with PolicyPrefer, when it is direct and a proxy is back.
 //
-// ErrNoProxies: a proxy is required and none is active. s stays open.
+// ErrNoProxies: a proxy is required and none is active; Back says how soon the first is. s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
 	return p.replace(s, func() (*Session, error) {
 		m := p.active(nil)
@@ -180,7 +190,24 @@ func (p *Pool) active(tried []*Session) *member {
 	return nil
 }
 
-func (p *Pool) rests(m *member) bool { return m.CooldownUntil.After(p.cfg.Now()) }
+func (p *Pool) rests(m *member) bool {
+	return m.back().After(p.cfg.Now())
+}
+
+// back is when the proxy may be used again; not to come = now.
+func (m *member) back() time.Time {
+	if m.paused.After(m.CooldownUntil) {
+		return m.paused
+	}
+	return m.CooldownUntil
+}
+
+// spread reports whether the failures of a proxy in a row are spread over long enough. A time
+// that is not known is long ago, and one that is to come is of a clock that was set back.
+func (m *member) spread(now time.Time) bool {
+	d := now.Sub(m.FailingSince)
+	return d < 0 || d >= ProxySpread
+}
 
 // Report records how a request with s ended: failure is nil, or why the proxy is to
 // blame (Error.Proxy, a block). A session without a proxy has nobody to blame. A
@@ -192,23 +219,51 @@ func (p *Pool) Report(s *Session, failure error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m, resting := s.member, p.rests(s.member)
+	m, resting, now := s.member, p.rests(s.member), p.cfg.Now()
 	st := ProxyState{ID: m.ID, Successes: 1}
-	if failure == nil {
-		m.Consecutive = 0
-	} else {
+	switch {
+	case failure == nil:
+		m.Consecutive, m.FailingSince, m.paused = 0, time.Time{}, time.Time{}
+	case m.Consecutive == 0:
+		m.FailingSince = now
+		fallthrough
+	default:
 		m.Consecutive++
-		st.Successes, st.Failures, st.LastError = 0, 1, brief(failure)
+		st.Successes, st.Failures, st.LastFailure, st.LastError = 0, 1, now, brief(failure)
 	}
 	if !resting {
 		m.CooldownUntil = time.Time{}
-		if failure != nil && m.Consecutive >= ProxyFailures {
-			m.CooldownUntil = p.cfg.Now().Add(ProxyRest)
+		switch {
+		case failure == nil || m.Consecutive < ProxyFailures:
+		case m.spread(now):
+			m.CooldownUntil = now.Add(ProxyRest)
+		default:
+			m.paused = now.Add(ProxyPause)
 		}
 	}
-	st.Consecutive, st.CooldownUntil = m.Consecutive, m.CooldownUntil
+	p.tell(m, failure, now)
+	st.Consecutive, st.FailingSince, st.CooldownUntil = m.Consecutive, m.FailingSince, m.CooldownUntil
 	if p.cfg.Changed != nil {
 		p.cfg.Changed(st)
+	}
+}
+
+// tellAgain is how long a proxy that fails now and then is told of once.
+const tellAgain = time.Minute
+
+// tell logs that a proxy fails, once until it has worked again, and that it rests.
+func (p *Pool) tell(m *member, failure error, now time.Time) {
+	e, ok := errors.AsType[*Error](failure)
+	log := p.client.log
+	switch {
+	case failure == nil && now.Sub(m.told) >= tellAgain:
+		m.told = time.Time{}
+	case ok && e.Proxy && m.told.IsZero():
+		m.told = now
+		log.Warn().Err(failure).Str("proxy", m.Name).Msg("a proxy fails: what was asked for goes by another way, or is asked for again; no source is blamed")
+	}
+	if failure != nil && m.CooldownUntil.Equal(now.Add(ProxyRest)) {
+		log.Warn().Str("proxy", m.Name).Int("failures", m.Consecutive).Str("rest", ProxyRest.String()).Msg("a proxy rests: it failed too often in a row")
 	}
 }
 

@@ -74,10 +74,11 @@ func number(s *Session) int {
 
 var errBroken = errors.New("broken")
 
-// rest has the proxy of s fail until it rests.
+// rest has the proxy of s fail until it rests. (Its first failure was long ago.)
 func (p *poolOf) rest(s *Session) {
 	for range ProxyFailures {
 		p.Report(s, errBroken)
+		s.member.FailingSince = p.now.Add(-ProxySpread)
 	}
 }
 

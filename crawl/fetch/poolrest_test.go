@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,28 +9,51 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
-// TestProxyRest: ten failures in a row are an hour's rest. A success in between starts the count
-// anew; what comes in during the rest changes nothing of it; after it a proxy is on probation until
-// a request succeeds. The words are what is reported, "-" a failure and "+" a success, and the time that passes.
+// TestProxyRest: ten failures in a row, over half a minute, are an hour's rest, and sooner a pause of 5 s. A success in
+// between starts the count anew, and ends a pause; what comes in during the rest or the pause changes nothing of it; after it
+// a proxy is on probation until a request succeeds. The words are what is reported, "-" a failure and "+" a success, and
+// the time that passes.
 func TestProxyRest(t *testing.T) {
 	const nine = "---------"
+	const slow = "- 30s --------"                       // nine as well
 	for words, rests := range map[string]time.Duration{ // the rest of its rest, 0 = it is active
 		nine:                                   0,
-		nine + "-":                             time.Hour,
-		nine + "- 59m59s":                      time.Second,
-		nine + "- 1h":                          0,
-		nine + "------ 1h":                     0,
+		slow:                                   0,
+		slow + "-":                             time.Hour,
+		slow + "- 59m59s":                      time.Second,
+		slow + "- 1h":                          0,
+		slow + "------ 1h":                     0,
 		nine + "+" + nine + "+" + nine + "+":   0,
-		nine + "- 1h -":                        time.Hour,
-		nine + "- 1h + -":                      0,
-		nine + "- 1m - +":                      59 * time.Minute,
-		nine + "- 1m + 59m":                    0,
-		nine + "- 1h - 59m " + nine + " 1m":    0,
-		nine + "- 1h - 59m " + nine + " 30s +": 30 * time.Second,
+		slow + "- 1h -":                        time.Hour,
+		slow + "- 1h + -":                      0,
+		slow + "- 1m - +":                      59 * time.Minute,
+		slow + "- 1m + 59m":                    0,
+		slow + "- 1h - 59m " + nine + " 1m":    0,
+		slow + "- 1h - 59m " + nine + " 30s +": 30 * time.Second,
+
+		nine + "-":                               ProxyPause, // one that starts anew loses no hour
+		nine + "- 44ms +":                        0,
+		nine + "- 4s -":                          time.Second,
+		nine + "- 5s":                            0,
+		nine + "- 5s -":                          ProxyPause,
+		nine + "- 5s ----":                       ProxyPause,
+		nine + "- 5s + " + nine:                  0,
+		nine + "- 5s - 5s - 5s - 5s - 5s":        0,
+		nine + "- 5s - 5s - 5s - 5s - 5s -":      ProxyPause,
+		nine + "- 5s - 5s - 5s - 5s - 5s - 5s -": time.Hour,
+		nine + "- 29s -":                         ProxyPause,
+		nine + "- 30s -":                         time.Hour,
+		nine + " 29s -":                          ProxyPause,
+		nine + " 30s -":                          time.Hour,
+		nine + " 30s + " + nine + "-":            ProxyPause, // the half minute is of these failures
+		"- 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s -": ProxyPause,
+		"- 4s - 4s - 4s - 4s - 4s - 4s - 4s - 4s - 4s -": time.Hour,
 	} {
 		t.Run(words, func(t *testing.T) {
 			p := newPoolOf(t, PolicyRequire, 1)
@@ -47,7 +71,11 @@ func TestProxyRest(t *testing.T) {
 			if rests > 0 {
 				want = p.now.Add(rests)
 			}
-			if until := s.member.CooldownUntil; (p.Active() == 1) != (rests == 0) || rests > 0 && !until.Equal(want) {
+			until := s.member.CooldownUntil
+			if s.member.paused.After(until) {
+				until = s.member.paused
+			}
+			if (p.Active() == 1) != (rests == 0) || rests > 0 && !until.Equal(want) {
 				t.Errorf("%d active, rests until %s, want %s", p.Active(), until, want)
 			}
 		})
@@ -161,6 +189,7 @@ func TestChanged(t *testing.T) {
 	p.Report(s, nil)
 	for range ProxyFailures {
 		p.Report(s, &Error{Class: yp.ClassTimeout, Err: errors.New("no way with pw")})
+		s.member.FailingSince = p.now.Add(-ProxySpread)
 	}
 	p.Report(nil, errBroken)             // nobody's
 	p.Report(p.client.direct, errBroken) // and nobody to blame
@@ -168,9 +197,57 @@ func TestChanged(t *testing.T) {
 		t.Fatalf("%d changes", len(p.changes))
 	}
 	want := []ProxyState{
-		{ID: 1, Failures: 1, Consecutive: 1, LastError: "failed"},
+		{ID: 1, Failures: 1, Consecutive: 1, FailingSince: p.now, LastFailure: p.now, LastError: "failed"},
 		{ID: 1, Successes: 1},
-		{ID: 1, Failures: 1, Consecutive: 10, CooldownUntil: p.now.Add(ProxyRest), LastError: "timeout"},
+		{ID: 1, Failures: 1, Consecutive: 10, FailingSince: p.now.Add(-ProxySpread), LastFailure: p.now, CooldownUntil: p.now.Add(ProxyRest), LastError: "timeout"},
 	}
 	storetest.Diff(t, []ProxyState{p.changes[0], p.changes[1], p.changes[11]}, want)
+}
+
+// A required proxy that pauses is waited for; where proxies are preferred it is passed over; and of
+// one that is dead two lines tell, that it fails and that it rests.
+func TestPause(t *testing.T) {
+	var lines bytes.Buffer
+	p := newPoolOf(t, PolicyRequire, 1)
+	p.Pool.client.log = zerolog.New(&lines)
+	broken := &Error{Proxy: true, Class: yp.ClassConnectionRefused}
+	s := p.take(t)
+	for range ProxyFailures {
+		p.Report(s, broken)
+	}
+	p.now = p.now.Add(time.Second)
+	for _, with := range []*Session{s, nil} {
+		if _, err := p.Keep(with); !errors.Is(err, ErrNoProxies) || p.Back() != ProxyPause-time.Second {
+			t.Errorf("kept: %v, and one is back in %v", err, p.Back())
+		}
+	}
+	for range 6 {
+		p.now = p.now.Add(ProxyPause)
+		p.keeps(t, s)
+		p.Report(s, broken)
+	}
+	if _, err := p.Keep(s); !errors.Is(err, ErrNoProxies) {
+		t.Errorf("after half a minute: %v", err)
+	}
+	if n := strings.Count(lines.String(), "a proxy fails"); n != 1 || strings.Count(lines.String(), "\n") != 2 || !strings.Contains(lines.String(), "a proxy rests") {
+		t.Errorf("it tells %s", lines.String())
+	}
+
+	prefer := newPoolOf(t, PolicyPrefer, 1)
+	s = prefer.take(t)
+	for range ProxyFailures {
+		prefer.Report(s, broken)
+	}
+	if s, err := prefer.Keep(s); err != nil || s != prefer.client.direct {
+		t.Errorf("kept %v, %v", s, err)
+	}
+	prefer.now = prefer.now.Add(ProxyPause)
+	if s, err := prefer.Keep(prefer.client.direct); err != nil || number(s) != 0 {
+		t.Errorf("after the pause: %v, %v", s, err)
+	}
+	prefer.Report(s, broken)
+	prefer.Update(prefer.as(nil, 1)) // an operator has enabled it
+	if prefer.Active() != 1 {
+		t.Error("it pauses on")
+	}
 }

@@ -12,7 +12,7 @@ func (p *Pool) Rest(s *Session, refused *Error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	m := s.member
-	m.Consecutive = 0
+	m.Consecutive, m.FailingSince = 0, time.Time{}
 	if until := p.cfg.Now().Add(refused.RetryAfter); until.After(m.CooldownUntil) {
 		m.CooldownUntil = until
 	}
@@ -21,12 +21,12 @@ func (p *Pool) Rest(s *Session, refused *Error) {
 	}
 }
 
-// Back is how long it takes until the first proxy that rests has rested; 0 = none rests.
+// Back is how long it takes until the first proxy that rests or pauses is back; 0 = none does.
 func (p *Pool) Back() (least time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.members {
-		if left := m.CooldownUntil.Sub(p.cfg.Now()); left > 0 && (least == 0 || left < least) {
+		if left := m.back().Sub(p.cfg.Now()); left > 0 && (least == 0 || left < least) {
 			least = left
 		}
 	}

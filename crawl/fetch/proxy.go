@@ -20,6 +20,7 @@ type Proxy struct {
 	URL           *url.URL  // as ParseProxy returns it; may hold a password
 	Name          string    // the same without it
 	Consecutive   int       // failures in a row
+	FailingSince  time.Time // the first of them; zero = it is not known
 	CooldownUntil time.Time // it rests until then; zero = it does not
 }
 

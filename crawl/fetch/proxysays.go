@@ -43,7 +43,8 @@ func madeByProxy(status int, phrase string, h http.Header, body []byte) (o own, 
 		return own{}, true
 	}
 	if word := h.Get("X-Squid-Error"); word != "" {
-		return own{word, down}, true
+		code, _, _ := strings.Cut(word, " ")
+		return own{word, down && !slices.Contains(ownTrouble, code)}, true
 	}
 	if status < 400 {
 		return own{}, false
@@ -55,7 +56,7 @@ func madeByProxy(status int, phrase string, h http.Header, body []byte) (o own, 
 		return own{word: word}, true
 	}
 	if word := squidPage(body); word != "" {
-		return own{word, down}, true
+		return own{word, down && !slices.Contains(ownTrouble, word)}, true
 	}
 	title := string(titleOf(body))
 	switch {
@@ -104,10 +105,11 @@ func squidPage(body []byte) string {
 	return ""
 }
 
-// ownTrouble are the errors of Proxy-Status that are about the proxy, not about its way to the host.
+// ownTrouble are the errors of Proxy-Status, and of Squid, that are about the proxy, not about its way to the host.
 var ownTrouble = []string{
 	"connection_limit_reached", "http_request_denied", "http_request_error", "proxy_internal_response",
 	"proxy_internal_error", "proxy_configuration_error", "proxy_loop_detected", "destination_ip_prohibited",
+	"ERR_SHUTTING_DOWN", "ERR_SOCKET_FAILURE",
 }
 
 // proxyError finds the parameter error of a member of Proxy-Status.

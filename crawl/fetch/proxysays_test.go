@@ -105,6 +105,7 @@ func TestWhoseAnswer(t *testing.T) {
 	}{
 		{"X-Squid-Error: ERR_CONNECT_FAIL 111", "ERR_CONNECT_FAIL 111", 503, plain, true},
 		{"X-Squid-Error: ERR_ACCESS_DENIED 0", "ERR_ACCESS_DENIED 0", 403, plain, false},
+		{"X-Squid-Error: ERR_SHUTTING_DOWN 0", "ERR_SHUTTING_DOWN 0", 503, plain, false},
 		{"X-Squid-Error: ERR_DNS_FAIL 0", "ERR_DNS_FAIL 0", 404, plain, false},
 		{"X-Squid-Error: 302:http://login.proxy.example/", "302:http://login.proxy.example/", 302, plain, false},
 		{"Proxy-Status: squid.test; error=connection_refused", "connection_refused", 502, plain, true},

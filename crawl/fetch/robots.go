@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
 	"golang.org/x/sync/singleflight"
 
 	"ypcrawl/yp"
@@ -183,7 +184,11 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		}
 		c.pacer.host(HostKey(origin)).hold(wait, reasonRobots)
 	}
-	c.log.Warn().Str("url", origin.String()).Err(e).Str("wait", wait.Round(time.Millisecond).String()).Msg("robots.txt is unavailable")
+	level := zerolog.WarnLevel
+	if e.Proxy {
+		level = zerolog.DebugLevel // the pool tells of proxies
+	}
+	c.log.WithLevel(level).Str("url", origin.String()).Err(e).Str("wait", wait.Round(time.Millisecond).String()).Msg("robots.txt is unavailable")
 	cause := e.Err
 	if cause == nil {
 		cause = fmt.Errorf("status %d", e.Status)

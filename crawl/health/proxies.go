@@ -16,6 +16,9 @@ const (
 	ProxyFailures = 10
 	// ProxyRest is how long it rests.
 	ProxyRest = 60 * time.Minute
+	// ProxySpread is the time over which these failures must be spread: one that starts anew
+	// fails often at once.
+	ProxySpread = 30 * time.Second
 )
 
 // Proxy is a proxy of the operator's: what a run needs of a row of proxies.
@@ -25,28 +28,35 @@ type Proxy struct {
 	Name          string // the same without it
 	Enabled       bool
 	Consecutive   int       // failures in a row
+	FailingSince  time.Time // the first of them; zero = it is not known
 	CooldownUntil time.Time // it rests until then; zero = it does not
 }
 
 const (
-	selectProxies = `SELECT id, url, name, enabled, consecutive_failures, cooldown_until FROM proxies ORDER BY id`
+	selectProxies = `SELECT id, url, name, enabled, consecutive_failures, failing_since, cooldown_until FROM proxies ORDER BY id`
 	// ON CONFLICT DO NOTHING would use a number up.
 	insertProxy = `INSERT INTO proxies (url, name, created_at) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM proxies WHERE url = ?1)`
 	// Never a trap: a proxy that an operator enables has its rest behind it.
 	enableProxy = `
-	UPDATE proxies SET enabled = ?2, consecutive_failures = iif(?2, 0, consecutive_failures), cooldown_until = iif(?2, NULL, cooldown_until)
+	UPDATE proxies SET enabled = ?2, consecutive_failures = iif(?2, 0, consecutive_failures), failing_since = iif(?2, NULL, failing_since),
+		cooldown_until = iif(?2, NULL, cooldown_until)
 	WHERE id = ?1`
 	removeProxy = `DELETE FROM proxies WHERE id = ?1`
 	// countProxy adds what a process has seen of proxy ?1 until ?7: ?2 successes and ?3 failures, ?4 of them in a row at
 	// the end, the rest ?5 that it knows of. Failures of several processes add up, so that ten in a row are ten, whoever
 	// saw them; a success starts the count anew. A rest that another process has ordered stands until the proxy is seen
 	// to work, and one that this process knows of even then. What comes in while the proxy rests does not prolong that. A
-	// rest lasts until ?8 at most: one that is further ahead is the mark of a clock that was set back.
+	// rest lasts until ?8 at most: one that is further ahead is the mark of a clock that was set back. The failures of a rest
+	// began at ?11 or before, half a minute before the last one; when they began (?10, or earlier in the row) may be unknown, which
+	// is long ago, as is a time to come.
 	countProxy = `
 	UPDATE proxies AS p SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = x.in_a_row,
-		last_error = ifnull(?6, last_error), last_used_at = ?7,
-		cooldown_until = CASE WHEN x.in_a_row = 0 THEN ?5 WHEN x.rest <= ?7 AND x.in_a_row >= ?9 THEN ?8 ELSE nullif(x.rest, '') END
-	FROM (SELECT iif(?4 > 0 AND ?2 = 0, consecutive_failures + ?3, ?4) AS in_a_row, max(ifnull(?5, ''), min(ifnull(cooldown_until, ''), ?8)) AS rest
+		last_error = ifnull(?6, last_error), last_used_at = ?7, failing_since = x.since,
+		cooldown_until = CASE WHEN x.in_a_row = 0 THEN ?5
+			WHEN x.rest <= ?7 AND x.in_a_row >= ?9 AND (ifnull(x.since, '') <= ?11 OR x.since > ?7) THEN ?8
+			ELSE nullif(x.rest, '') END
+	FROM (SELECT iif(?4 > 0 AND ?2 = 0, consecutive_failures + ?3, ?4) AS in_a_row, max(ifnull(?5, ''), min(ifnull(cooldown_until, ''), ?8)) AS rest,
+			CASE WHEN ?4 = 0 THEN NULL WHEN ?2 = 0 AND consecutive_failures > 0 THEN min(failing_since, ?10) ELSE ?10 END AS since
 		FROM proxies WHERE id = ?1) AS x
 	WHERE p.id = ?1`
 )
@@ -55,7 +65,7 @@ const (
 // ProxyRest, the mark of a clock that was set back, is cut to it.
 func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
 	all, err := store.All(m.db.Reader(ctx), selectProxies, nil, func(p *Proxy) []any {
-		return []any{&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Consecutive, store.Instant(&p.CooldownUntil)}
+		return []any{&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Consecutive, store.Instant(&p.FailingSince), store.Instant(&p.CooldownUntil)}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read proxies: %w", err)
@@ -90,6 +100,8 @@ func (m *Monitor) RemoveProxy(ctx context.Context, id int64) (found bool, err er
 type ProxyUse struct {
 	Successes, Failures int       // since then
 	Consecutive         int       // failures in a row, as this process knows
+	FailingSince        time.Time // the first of them; zero = it is not known
+	LastFailure         time.Time // zero = now
 	CooldownUntil       time.Time // zero = it does not rest, as this process knows
 	LastError           string    // without the password; "" = none since then
 }
@@ -99,6 +111,7 @@ func (u ProxyUse) Then(next ProxyUse) ProxyUse {
 	next.Successes += u.Successes
 	next.Failures += u.Failures
 	next.LastError = cmp.Or(next.LastError, u.LastError)
+	next.LastFailure = cmp.Or(next.LastFailure, u.LastFailure)
 	return next
 }
 
@@ -108,7 +121,7 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
 		for id, use := range uses {
 			err := tx.Run(countProxy, id, use.Successes, use.Failures, use.Consecutive, stamp(use.CooldownUntil), store.Text(use.LastError),
-				tx.Now, yp.FormatTime(tx.At.Add(ProxyRest)), ProxyFailures)
+				tx.Now, yp.FormatTime(tx.At.Add(ProxyRest)), ProxyFailures, stamp(use.FailingSince), yp.FormatTime(cmp.Or(use.LastFailure, tx.At).Add(-ProxySpread)))
 			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)
 			}

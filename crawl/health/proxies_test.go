@@ -142,6 +142,38 @@ func TestCountProxyOfMany(t *testing.T) {
 			}
 		})
 	}
+	t.Run("ten at once are no rest, and ten over half a minute are", func(t *testing.T) {
+		t.Parallel()
+		w := withProxies(t)
+		now := func() time.Time { return w.clock.Now() }
+		is := func(what string, inARow int, since, rest time.Time) {
+			t.Helper()
+			if a, _ := w.proxies(t); a.Consecutive != inARow || !a.FailingSince.Equal(since) || !a.CooldownUntil.Equal(rest) {
+				t.Errorf("%s: %+v", what, a)
+			}
+		}
+		first := now()
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 10, Consecutive: 10, FailingSince: first, LastFailure: first.Add(44 * time.Millisecond)}))
+		is("at once", 10, first, time.Time{})
+		w.clock.Move(20 * time.Second)
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 1, Consecutive: 1, FailingSince: now(), LastFailure: now()})) // another process
+		is("over 20 s", 11, first, time.Time{})
+		w.clock.Move(10 * time.Second)
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 1, Consecutive: 2, FailingSince: now(), LastFailure: now()}))
+		is("over 30 s", 12, first, now().Add(ProxyRest))
+		ok(t, w.countProxy(t, 10, ProxyUse{Successes: 1}))
+		is("after a success", 0, time.Time{}, time.Time{})
+		again := now()
+		w.clock.Move(time.Minute)
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 10, Consecutive: 10, FailingSince: again, LastFailure: again.Add(29 * time.Second)}))
+		is("written later", 10, again, time.Time{})
+		if _, err := w.SetProxyEnabled(t.Context(), 10, true); err != nil {
+			t.Fatal(err)
+		}
+		is("enabled", 0, time.Time{}, time.Time{})
+		ok(t, w.countProxy(t, 10, ProxyUse{Successes: 1, Failures: 10, Consecutive: 10, FailingSince: now().Add(time.Hour), LastFailure: now()}))
+		is("begun in the future, by a clock that was set back", 10, now().Add(time.Hour), now().Add(ProxyRest))
+	})
 	t.Run("in the database", func(t *testing.T) {
 		t.Parallel()
 		w := withProxies(t)
