@@ -14,10 +14,10 @@ const maxPhone = 128
 
 // CanonicalPhone returns the E.164 form of a phone number of the North
 // American Numbering Plan, as directories write it: "(310) 555-0123",
-// "310.555.0123 ext. 4", "tel:+1-310-555-0123". Extensions and a second number
-// after the first are dropped. ok is false for numbers of other countries, in
-// letters ("1-800-FLOWERS"), without an area code, and where the plan
-// allows no such number: area code [2-9][0-8]X but not N11, exchange [2-9]XX
+// "310.555.0123 ext. 4", "tel:+1-310-555-0123", and in letters, see dialed.word:
+// "1-800-FLOWERS". Extensions and a second number
+// after the first are dropped. ok is false for numbers of other countries,
+// without an area code, and where the plan allows no such number: area code [2-9][0-8]X but not N11, exchange [2-9]XX
 // (https://nationalnanpa.com, "About NANPA").
 func CanonicalPhone(s string) (e164 string, ok bool) {
 	if len(s) > maxPhone {
@@ -209,16 +209,22 @@ func ShownPhone(s, country string) (shown, e164 string) {
 			begin = i
 		}
 	}
-	if digits < leastPhone {
+	if digits < leastDigits {
 		return "", ""
 	}
 	s = s[begin:]
-	e164, _ = E164(s, country)
+	e164, ok := E164(s, country)
+	if digits < leastPhone && !ok { // nor are there letters that stand for the others
+		return "", ""
+	}
 	return s, e164
 }
 
 // leastPhone is how many digits a number has that people can dial.
 const leastPhone = 6
+
+// leastDigits is how many of them stand in digits at least: an area code.
+const leastDigits = 3
 
 // dialed gathers the digits of a number as it is read.
 type dialed struct {
@@ -226,6 +232,7 @@ type dialed struct {
 	n       int
 	plus    bool // an international prefix stands before the first digit
 	foreign bool // a character that no number of ours has
+	letters bool // some digits are written as letters
 }
 
 func (d *dialed) read(s string) {
@@ -235,7 +242,14 @@ func (d *dialed) read(s string) {
 		case '0' <= c && c <= '9':
 			d.add(c)
 		case isLetter(c) && d.n > 0:
-			return // an extension, other text, or a word that stands for digits
+			end := i + 1
+			for end < len(s) && isLetter(s[end]) {
+				end++
+			}
+			if !d.word(s, i, end) {
+				return
+			}
+			i = end - 1
 		case c == '+':
 			d.plus = d.plus || d.n == 0
 		case strings.IndexByte(",;/|#=?&", c) >= 0 && d.complete():
@@ -246,6 +260,44 @@ func (d *dialed) read(s string) {
 			i += size - 1
 		}
 	}
+}
+
+// word reads the word s[i:end], and reports whether to read on. Where an area code stands before it and the
+// number is not whole yet, its letters may stand for digits, as they do on a telephone's keys (ITU-T E.161): "1-800-FLOWERS",
+// "877-KARS-4-KIDS"; what a name has too many is not dialled. A word in small letters does only where a hyphen, a point or a bracket joins it
+// to the number ("800-Flowers"): else it is other text ("310 555 call us"). What hides digits ("555-XXXX") or
+// may be a misprint of one ("555-O123") makes no number.
+func (d *dialed) word(s string, i, end int) bool {
+	word := s[i:end]
+	national := d.n
+	if d.digits[0] == '1' {
+		national--
+	}
+	upper, before := strings.ToUpper(word), s[i-1]
+	switch {
+	case d.complete(), national < 3, national > 6 && !d.letters, upper == "X", strings.HasPrefix(upper, "EXT"),
+		slices.Contains(besidePhones, strings.ToLower(word)), word != upper && strings.IndexByte("-.)", before) < 0 && !isDigit(before):
+		return false // an extension, or other text
+	case hidesDigits(upper), len(word) < 3 && (isDigit(before) || end < len(s) && isDigit(s[end])):
+		d.foreign = true
+		return false
+	}
+	d.letters = true
+	for _, c := range []byte(upper) {
+		if d.add(keypad[c-'A']); d.complete() {
+			return false
+		}
+	}
+	return true
+}
+
+// keypad gives the digit on whose key each letter is.
+const keypad = "22233344455566677778889999"
+
+// hidesDigits reports whether a word, in capitals, is one letter again and again, as in "555-XXXX". (AAA is an
+// automobile club.)
+func hidesDigits(word string) bool {
+	return len(word) > 1 && strings.Trim(word, word[:1]) == "" && (len(word) > 2 || word[0] == 'X') && word != "AAA"
 }
 
 func (d *dialed) add(c byte) {

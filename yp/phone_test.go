@@ -27,7 +27,7 @@ func TestCanonicalPhone(t *testing.T) {
 		})
 	}
 	for name, in := range map[string]string{
-		"Empty": "", "Words": "call us", "Local": "555-0123", "LocalWithExtension": "555-0123 ext 123", "ShortExtension": "310 555 ext 0123", "InLetters": "1-800-FLOWERS",
+		"Empty": "", "Words": "call us", "Local": "555-0123", "LocalWithExtension": "555-0123 ext 123", "ShortExtension": "310 555 ext 0123",
 		"TooLong": "310-555-01234", "Britain": "+44 20 7946 0958", "Germany": "+49 30 123456", "Singapore": "+65 6123 4567",
 		"TenDigitsWithPlus": "+310 555 0123", "Prefix011": "011 44 20 7946 0958", "Zeros": "(000) 000-0000", "AreaOne": "(110) 555-0123",
 		"Area911": "(911) 555-0123", "AreaN9X": "(390) 555-0123", "ExchangeOne": "(310) 155-0123", "OtherDigits": "310-555-012٣",
@@ -38,6 +38,27 @@ func TestCanonicalPhone(t *testing.T) {
 				t.Errorf("CanonicalPhone(%q) = %q", in, got)
 			}
 		})
+	}
+}
+
+// TestPhoneInLetters: what stands for digits, and what is other text or hides them.
+func TestPhoneInLetters(t *testing.T) {
+	for in, want := range map[string]string{
+		"1-800-FLOWERS": "+18003569377", "(800) GO-FEDEX": "+18004633339", "877-KARS-4-KIDS": "+18775277454", "310-555-CALL x2": "+13105552255",
+		"1 800 FLOWERS": "+18003569377", "1.800.FLOWERS": "+18003569377", "1-800-Flowers": "+18003569377", "1-800-flowers": "+18003569377", "+1-800-FLOWERS": "+18003569377",
+		"tel:1-800-FLOWERS": "+18003569377", "tel:+1-800-FLOWERS": "+18003569377", "001-800-FLOWERS": "+18003569377", "1-800-FLOWERS.COM": "+18003569377",
+		"1-800-FLOWERS (356-9377)": "+18003569377", "1-800-CONTACTS": "+18002668228", "1-877-KARS4KIDS": "+18775277454", "1-800-4-A-CHILD": "+18004224453",
+		"1-800-AAA-HELP": "+18002224357", "1-866-555-HELP ext. 4": "+18665554357", "(310) 555-CALL": "+13105552255", "310-CALL-NOW": "+13102255669", "Call 1-800-FLOWERS": "+18003569377",
+		"１-８００-FLOWERS": "+18003569377", "888-QUIZZES": "+18887849937", "(800)Flowers": "+18003569377",
+
+		"310 area call 555-0123": "", "FLOWERS": "", "800-FLOWER": "", "80-FLOWERS": "", "1-900-FLOWERS": "+19003569377", "1-800-1FLOWERS": "",
+		"555-2123 CALL": "", "555-2123 call us": "", "1-555-2123 CALL": "", "310 555 call us": "", "310 555 Call Now": "", "310-555 fax 0123": "", "310-555 FAX": "", "310 555 OFFICE": "",
+		"1 800 Flowers": "", "(310) 555-XXXX": "", "310-555-xxxx": "", "310-555-01XX": "", "310-XXX-XXXX": "", "310-555-NNNN": "", "310-555-O123": "", "310-555-012O": "", "31O-555-0123": "",
+		"310-555-01l3": "", "310-5S5-0123": "", "310-555-ÄÖÜß": "", "+44 800 FLOWERS": "", "+800-FLOWERS": "", "310-555-X123": "", "1-800-FAX": "",
+	} {
+		if got, ok := CanonicalPhone(in); got != want || ok != (want != "") {
+			t.Errorf("%q: got %q, %t, want %q", in, got, ok, want)
+		}
 	}
 }
 
@@ -155,6 +176,11 @@ func TestShownPhone(t *testing.T) {
 		{"123456", "DE", "123456", ""},
 		{"12 34 56", "US", "12 34 56", ""},
 		{"12345", "US", "", ""},
+		{"Phone: 1-800-FLOWERS", "US", "1-800-FLOWERS", "+18003569377"},
+		{"(800) GO-FEDEX", "CA", "(800) GO-FEDEX", "+18004633339"},
+		{"1-800-FLOWERS", "DE", "", ""},
+		{"+1-800-FLOWERS", "DE", "+1-800-FLOWERS", "+18003569377"},
+		{"800 555 or so", "US", "800 555 or so", ""},
 		{"call us", "US", "", ""},
 		{"電話：０３-１２３４-５６７８", "JP", "０３-１２３４-５６７８", ""},
 		{"２０２-555-0123", "US", "２０２-555-0123", "+12025550123"},
