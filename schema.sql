@@ -1168,7 +1168,8 @@ FROM targets_and_coverage t;
 
 -- The searches, and what was seen by the last crawl of each.
 CREATE VIEW targets_and_coverage AS
-SELECT t.*, ifnull(t.seen_ids, t.raw_count) + t.bad_count AS seen, t.page_current > 0 OR t.status = 'DONE' AS crawled,
+SELECT t.*, ifnull(t.seen_ids, t.raw_count) AS seen, -- a card that could not be read was not seen
+       t.page_current > 0 OR t.status = 'DONE' AS crawled,
        t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before,
        CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
             WHEN t.site_total IS NULL THEN 1

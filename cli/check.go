@@ -24,7 +24,7 @@ Critical: a source is quarantined or paused (also by a layout alarm) · no page 
 holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
 Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
 attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20; 3 or more that all failed) ·
-targets held for 10 minutes by a run that died.`
+more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes by a run that died.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
 type alertLevel int
@@ -153,7 +153,7 @@ func oneLine(s string) string {
 // judge applies the rules; fine is the text when none finds anything.
 func judge(m *report.Measures, fine string, l limits) verdict {
 	v := verdict{Problems: []problem{}, Metrics: m.Metrics}
-	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, stuckTargets, busyClaims, failedAttempts, orphans} {
+	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, stuckTargets, busyClaims, failedAttempts, unreadCards, orphans} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
 	slices.SortStableFunc(v.Problems, func(a, b problem) int { return int(b.severity - a.severity) })
@@ -281,6 +281,16 @@ func failedAttempts(m *report.Measures, l limits) []problem {
 		break
 	}
 	return nil
+}
+
+// unreadCards: what a run could not read is not stored, and nobody else would notice.
+func unreadCards(m *report.Measures, _ limits) (all []problem) {
+	for _, s := range m.Sources {
+		if s.Unread != "" && s.Availability != store.SourceDisabled {
+			all = append(all, found(alertWarning, "unreadable", "%s: %s", s.Name, s.Unread)...)
+		}
+	}
+	return all
 }
 
 func orphans(m *report.Measures, _ limits) []problem {

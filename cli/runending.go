@@ -130,6 +130,9 @@ func (r *run) noteUnread(all []ending) {
 		n[site.PerhapsAds] = 0
 		r.p.note("%s of %s%s could not be read (%s): `ypcrawl sources show %s` prints the definition, and `ypcrawl sources try FILE.yaml URL` lists such cards of a page with the reason; the log names the pages.",
 			thousands(e.Stats.Bad-e.Stats.PerhapsAds), plural(e.Stats.Cards, "card"), r.whose(" of %s", e), mostText(&n), e.Source)
+		if e.UnreadCard != "" {
+			r.p.note("The first with %s: %s.", n.Most(), yp.Printable(e.UnreadCard))
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type Engine struct {
 	hands   atomic.Int32          // workers that have a target, or are claiming one
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
+	unread            unreadCards    // the first of each reason
 	led               led            // targets in a row that were led elsewhere
 	missing           missing        // the first targets, as long as none of them has a page
 	told              sync.Map       // what was told once: endings of lists

@@ -161,7 +161,7 @@ func (e *Engine) flush(ctx context.Context) error {
 	if err := e.cfg.Keeper.Record(ctx, e.robots.take()); err != nil {
 		return err
 	}
-	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx))
+	return errors.Join(e.hosts.Refresh(ctx), e.layout.Flush(ctx), e.tellUnread(ctx))
 }
 
 // wake plans what fell due.

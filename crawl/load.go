@@ -183,6 +183,7 @@ func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*lo
 		page.Outcome, page.NotFound = site.NoListings, true // behind a page of the list, whatever the server says of it
 	}
 	if page.Outcome != site.OK && page.Outcome != site.NoListings {
+		w.countUnread(t, page)
 		return nil, &pageError{page: page, url: t.url, gone: resp.Status == http.StatusNotFound || resp.Status == http.StatusGone}
 	}
 	out := &loaded{Page: page}

@@ -111,6 +111,9 @@ type Result struct {
 	Waiting string // for what it waits now; empty while it works, and when it has ended
 	Ended   bool
 	Err     error // of one that has ended: nil = nothing more could be claimed
+
+	// UnreadCard shows the first card that could not be read for the reason of most, and on which page: "" = there is none.
+	UnreadCard string
 }
 
 // Results says how far the sources have come, in their order; safe to call at any time.
@@ -124,6 +127,7 @@ func (s *Sources) Results() []Result {
 		default:
 			all[i].Waiting, all[i].Stats = e.Waiting(), e.Stats()
 		}
+		all[i].UnreadCard = e.unread.example(all[i].Stats.MostUnread())
 	}
 	return all
 }

@@ -1,7 +1,9 @@
 package crawl
 
 import (
+	"context"
 	"fmt"
+	"sync"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
@@ -14,12 +16,81 @@ func (w *worker) logUnread(c *checkpoint.Claim, page *site.Page, number int) {
 		return
 	}
 	why := page.Unread.Text()
-	c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "unreadable", number, fmt.Sprintf("%s: %s", yp.Plural(page.Bad, "card"), why))
+	if page.Outcome == site.OK { // else the attempt fails, and says so itself
+		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "unreadable", number, fmt.Sprintf("%s: %s", yp.Plural(page.Bad, "card"), why))
+	}
 	line := w.logger.Warn().Int64("target", c.TargetID).Int("page", number).Int("unreadable", page.Bad).Str("reasons", why).Str("url", w.asked(c, number))
 	if len(page.UnreadCards) > 0 {
 		line = line.Str("first", page.UnreadCards[0].Excerpt)
 	}
 	line.Msg("cards that could not be read")
+	w.unread.add(page, w.asked(c, number))
+}
+
+// countUnread counts the cards of a results page that is not stored because of them.
+func (w *worker) countUnread(t *task, page *site.Page) {
+	if t.claim == nil || t.read != nil || page.Outcome != site.HTMLChanged || page.Bad == 0 {
+		return
+	}
+	w.logUnread(t.claim, page, t.number)
+	w.count.update(func(s *Stats) { s.addCards(page) })
+}
+
+// unreadCards has, of each reason, the first card that could not be read for it: how it begins, and on which page.
+type unreadCards struct {
+	mu    sync.Mutex
+	first [site.UnreadReasons]string
+	told  bool
+}
+
+func (u *unreadCards) add(page *site.Page, address string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for why := range page.Unread {
+		if page.Unread[why] == 0 || u.first[why] != "" {
+			continue
+		}
+		if u.first[why] = address; page.Example(site.Unread(why)) != "" {
+			u.first[why] = fmt.Sprintf("%q on %s", page.Example(site.Unread(why)), address)
+		}
+	}
+}
+
+func (u *unreadCards) example(why site.Unread) string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.first[why]
+}
+
+// once reports whether this is the first call.
+func (u *unreadCards) once() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	first := !u.told
+	u.told = true
+	return first
+}
+
+// tellUnread notes for others, and says once, that more than a tenth of the cards could not be read.
+func (e *Engine) tellUnread(ctx context.Context) error {
+	s := e.Stats()
+	if s.Cards == 0 {
+		return nil // of no page of results is anything known
+	}
+	text := ""
+	if s.MuchUnread() {
+		why := s.MostUnread()
+		text = fmt.Sprintf("%s of %s could not be read, most of them with %s", yp.Thousands(s.Bad-s.PerhapsAds), yp.Plural(s.Cards, "card"), why)
+		example := e.unread.example(why)
+		if example != "" {
+			text += ", such as " + example
+		}
+		if e.unread.once() {
+			e.cfg.Logger.Warn().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int64("unreadable", s.Bad-s.PerhapsAds).Int64("cards", s.Cards).
+				Str("reason", why.String()).Str("example", example).Msg("more than a tenth of the cards are unreadable")
+		}
+	}
+	return e.cfg.Monitor.NoteUnread(ctx, e.cfg.Scope.SourceID, text)
 }
 
 // asked returns the address of the page of a search that is being read.
@@ -55,6 +126,13 @@ func (s Stats) Unread() (n site.UnreadCounts) {
 		n[why] = int(*from)
 	}
 	return n
+}
+
+// MostUnread is the reason of most of the cards that count for MuchUnread.
+func (s Stats) MostUnread() site.Unread {
+	n := s.Unread()
+	n[site.PerhapsAds] = 0
+	return n.Most()
 }
 
 // MuchUnread reports whether more than a tenth of the cards could not be read. What is announced and may be

@@ -160,3 +160,28 @@ func mendClock(tx *store.Tx) error {
 	}
 	return nil
 }
+
+const (
+	selectUnread = `SELECT ifnull((SELECT value FROM meta WHERE key = 'unread:' || ?), '')`
+	saveUnread   = `INSERT INTO meta (key, value) VALUES ('unread:' || ?1, ?2) ON CONFLICT DO UPDATE SET value = ?2`
+	forgetUnread = `DELETE FROM meta WHERE key = 'unread:' || ?1`
+)
+
+// NoteUnread notes that a run could not read many cards of a source, why and which, for whoever asks about the source;
+// "" = it could.
+func (m *Monitor) NoteUnread(ctx context.Context, source int64, text string) error {
+	var noted string
+	err := m.db.Read().QueryRowContext(ctx, selectUnread, source).Scan(&noted)
+	if err == nil && noted != text {
+		err = m.db.Write(ctx, func(tx *store.Tx) error {
+			if text == "" {
+				return tx.Run(forgetUnread, source)
+			}
+			return tx.Run(saveUnread, source, text)
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("note unreadable cards: %w", err)
+	}
+	return nil
+}

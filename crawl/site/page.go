@@ -52,8 +52,17 @@ type Page struct {
 
 // ParsePage reads a results page. final is the URL that answered (after
 // redirects; nil = not known, links resolve against the base URL), status its HTTP status: 2xx, 404 or 410. The
-// error is a *ParseError; a page that makes no sense is no error but an Outcome.
+// error is a *ParseError; a page that makes no sense is no error but an Outcome. One whose cards are mostly
+// unreadable is HTMLChanged; what could be read is there all the same.
 func (s *Source) ParsePage(body []byte, final *url.URL, status int) (*Page, error) {
+	p, err := s.parsePage(body, final, status)
+	if err == nil && p.Outcome == OK && p.mostlyUnread() {
+		p.Outcome, p.Reason = HTMLChanged, p.unreadReason()
+	}
+	return p, err
+}
+
+func (s *Source) parsePage(body []byte, final *url.URL, status int) (*Page, error) {
 	if final == nil {
 		final = s.base
 	} else if reason := s.redirected(final); reason != "" {

@@ -48,6 +48,14 @@ func (c *UnreadCounts) Text() string {
 	return strings.Join(parts, ", ")
 }
 
+// Sum returns how many cards are unread.
+func (c *UnreadCounts) Sum() (n int) {
+	for _, of := range c {
+		n += of
+	}
+	return n
+}
+
 // Most returns the reason of most of them, the first of equals.
 func (c *UnreadCounts) Most() Unread {
 	most := 0
@@ -85,6 +93,41 @@ func (p *Page) unread(why Unread, n int, excerpt func() string) {
 
 // forgetUnread forgets them: the cards are read once more.
 func (p *Page) forgetUnread() { p.Bad, p.Unread, p.UnreadCards = 0, UnreadCounts{}, nil }
+
+// cardsUnread counts the unreadable cards that are on the page, and all cards that are; of what it announces and does
+// not show nobody knows what it looks like.
+func (p *Page) cardsUnread() (bad UnreadCounts, cards int) {
+	bad = p.Unread
+	bad[NotShown], bad[PerhapsAds] = 0, 0
+	return bad, p.Cards + bad[NoCard]
+}
+
+// mostlyUnread reports whether more than half of the cards could not be read (docs/health.md, section 4): the layout
+// is another one, or something took from the page what it says.
+func (p *Page) mostlyUnread() bool {
+	bad, cards := p.cardsUnread()
+	return 2*bad.Sum() > cards
+}
+
+// unreadReason says how many of the cards could not be read, why most of them, and what shows it.
+func (p *Page) unreadReason() string {
+	bad, cards := p.cardsUnread()
+	text := fmt.Sprintf("%d of %s could not be read: %s", bad.Sum(), yp.Plural(cards, "card"), bad.Text())
+	if example := p.Example(bad.Most()); example != "" {
+		text += fmt.Sprintf(", such as %q", example)
+	}
+	return text
+}
+
+// Example returns how a card begins that could not be read for a reason, "" = none that says anything.
+func (p *Page) Example(why Unread) string {
+	for _, card := range p.UnreadCards {
+		if card.Why == why && card.Excerpt != "" {
+			return card.Excerpt
+		}
+	}
+	return ""
+}
 
 // excerpt returns how the text of an element begins.
 func excerpt(n *html.Node) string { return string(region.AppendText(nil, n, maxExcerpt)) }

@@ -62,7 +62,7 @@ func (u *Unread) noWord() (n int64) {
 }
 
 // seen is what was seen of what the site says, of a target t.
-const seen = `min(t.raw_count + t.bad_count, ifnull(t.site_total, 0))`
+const seen = `min(t.raw_count, ifnull(t.site_total, 0))`
 
 // Each target is looked at once, in the subquery: LIMIT keeps SQLite from deciding anew in each sum.
 const sumCoverage = `

@@ -154,6 +154,7 @@ type SourceStatus struct {
 	Reason       string
 	FailingSince time.Time // without a break
 	Remedy       string    // the command that opens it, without the program's name; none while the site blocks
+	Unread       string    // that more than a tenth of the cards of its last run could not be read, why and which; "" = fewer
 
 	busy bool // it has something to do in the states asked for
 }
@@ -161,7 +162,8 @@ type SourceStatus struct {
 const sourceStatus = `
 	SELECT g.source_id, g.source, g.state, g.until, ifnull(g.code, ''), ifnull(g.reason, ''), p.failing_since,
 		EXISTS (SELECT 1 FROM target_totals n WHERE n.source_id = g.source_id AND n.status IN ('PLANNED', 'IN_PROGRESS') AND n.targets > 0
-			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2))))
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))),
+		ifnull((SELECT value FROM meta WHERE key = 'unread:' || g.source_id), '')
 	FROM v_source_availability g LEFT JOIN connectivity_profiles p ON p.source_id = g.source_id
 	WHERE ?1 = 0 OR g.source_id = ?1 ORDER BY g.source`
 
@@ -173,7 +175,7 @@ func (k *Reader) Sources(ctx context.Context) ([]SourceStatus, error) {
 // sourceStatus is Sources of a scope: its source, and its states for what they have to do.
 func (k *Reader) sourceStatus(ctx context.Context, scope store.Scope) ([]SourceStatus, error) {
 	all, err := list(ctx, k, "list sources", sourceStatus, placesOf(scope), func(s *SourceStatus) []any {
-		return []any{&s.ID, &s.Name, &s.Availability, at(&s.Until), &s.Code, &s.Reason, at(&s.FailingSince), &s.busy}
+		return []any{&s.ID, &s.Name, &s.Availability, at(&s.Until), &s.Code, &s.Reason, at(&s.FailingSince), &s.busy, &s.Unread}
 	})
 	for i := range all {
 		all[i].Remedy = SourceRemedy(all[i].Name, all[i].Availability)
