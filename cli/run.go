@@ -335,7 +335,7 @@ func paceFlags() []cli.Flag {
 		},
 		&cli.GenericFlag{
 			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
-			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h); then exit 5",
+			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h), 0 = not at all; then exit 5",
 		},
 		&cli.BoolFlag{Name: "watch", Usage: "keep running when nothing is due, and crawl targets as they fall due"},
 	}
@@ -399,9 +399,6 @@ func checkSettings(c *cli.Context) error {
 
 // checkManners refuses settings for asking a site that make no sense.
 func checkManners(c *cli.Context) error {
-	if timeOf(c, "patience") <= 0 {
-		return Usagef("--patience: want more than 0, 1s say: with 0, the shortest Retry-After ends the run")
-	}
 	if r := c.String("robots"); r != "obey" && r != "ignore" {
 		return Usagef("--robots %q: want obey or ignore", r)
 	}

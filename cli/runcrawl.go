@@ -465,7 +465,7 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	return crawl.Config{
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
-		Patience: timeOf(c, "patience"), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
+		Patience: max(timeOf(c, "patience"), crawl.NoPatience), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
 		Refresh: func(ctx context.Context) error { return r.scores.refresh(ctx, r.monitor, pools, r.egress) },
 		Filter:  keepFilter(c),
 		Budget:  crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),

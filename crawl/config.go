@@ -49,7 +49,7 @@ type Config struct {
 	MaxPerState int           // targets of a state in progress at once; 0 = as many as there are workers
 	Filter      Filter        //
 	Linger      time.Duration // wait for what falls due so soon; default 0
-	Patience    time.Duration // wait for a host that says when to come back, at most so long; default 10 min
+	Patience    time.Duration // wait for a host that says when to come back, at most so long; default 10 min, none: NoPatience
 	RollUp      time.Duration // between two roll-ups of the sources' health; default 5 min
 	Keep        time.Duration // age at which requests are forgotten; default 14 days
 	Heartbeat   time.Duration // default 30 s
@@ -86,6 +86,9 @@ const (
 	DefaultPatience = 10 * time.Minute
 	DefaultKeep     = 14 * 24 * time.Hour
 )
+
+// NoPatience is the patience of a run that waits for no hold of a host.
+const NoPatience = time.Nanosecond
 
 // Budget ends a run early, resumable. Zero values set no limit.
 type Budget struct {
