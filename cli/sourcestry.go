@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 		Name: "try", Usage: "Read one page with a definition: its listings, empty fields, and what was taken for next, total and end", ArgsUsage: "FILE.yaml [URL]", Args: true,
 		Description: "A URL is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
 			"A page that shows listings and says that nothing was found is told as such: what it shows may be suggestions.\n" +
+			"A listing's own page is read by the rules of `detail`, where the definition has any.\n" +
 			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
 			"its listings are rejected or missing, or it is not there; 5 a block page or a redirect; 7 an unknown layout,\n" +
 			"also where more than half of its cards can't be read.",
@@ -77,6 +79,7 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 type triedPage struct {
 	Code     yp.ErrorCode `json:"code"`
 	Reason   string       `json:"reason"`
+	Detail   *yp.Detail   `json:"detail,omitempty"` // of a listing's own page; the rest is about results pages
 	NextURL  *string      `json:"next_url"`
 	Total    *int         `json:"total"`
 	End      string       `json:"end"`            // what the page says of the end of its list
@@ -99,7 +102,7 @@ type rejected struct {
 
 func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 	t := &triedPage{
-		Code: page.Outcome.Code(), Reason: page.Reason, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
+		Code: page.Outcome.Code(), Reason: page.Reason, Detail: page.Detail, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
 		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
 	}
 	if t.End = endOf(src, page); page.NextURL != "" {
@@ -158,6 +161,10 @@ func endOf(src *site.Source, page *site.Page) string {
 
 // text tells it to people.
 func (t *triedPage) text(w *sections) {
+	if t.Detail != nil {
+		t.detailText(w)
+		return
+	}
 	next, total := "", ""
 	if t.NextURL != nil {
 		next = *t.NextURL
@@ -184,6 +191,28 @@ func (t *triedPage) text(w *sections) {
 	rows := newTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
 	for _, l := range t.Listings {
 		rows.row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
+	}
+	w.table(rows)
+}
+
+// detailText tells of a listing's own page what is on it, and what is not.
+func (t *triedPage) detailText(w *sections) {
+	texts := t.Detail.Texts()
+	var missing []string
+	rows := newTable("field", "value")
+	rows.folds = true
+	fields := reflect.TypeFor[yp.Detail]()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
+		if text := texts[name]; text != "" {
+			rows.row(name, text)
+		} else {
+			missing = append(missing, name)
+		}
+	}
+	w.lines(string(t.Code)+": "+t.Reason, "a listing's own page, read by the rules of `detail`")
+	if len(missing) > 0 {
+		w.more("not on it: " + strings.Join(missing, ", "))
 	}
 	w.table(rows)
 }
@@ -268,6 +297,6 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	defer res.Release()
 	p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
-	page, err := src.WithCharset(res.Charset).On(time.Now()).ParsePage(slices.Clone(res.Body), res.URL, res.Status)
+	page, err := src.WithCharset(res.Charset).On(time.Now()).ParseAny(slices.Clone(res.Body), res.URL, res.Status)
 	return src, page, err
 }

@@ -69,6 +69,25 @@ func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*Page, er
 	return s.detailWhole(body, final, status)
 }
 
+// ParseAny reads a page of which nobody says what it is: a results page, or a listing's own page by its rules, where
+// the address is not that of a results page, or the page is read as one in vain, or shows that listing alone.
+func (s *Source) ParseAny(body []byte, final *url.URL, status int) (*Page, error) {
+	p, err := s.ParsePage(body, final, status)
+	if s.detail == nil || final == nil || err == nil && p.Outcome == OK && !shows(p, final) {
+		return p, err
+	}
+	own, ownErr := s.ParseDetail(body, final, status)
+	if ownErr == nil && (own.Outcome == OK || err == nil && p.Outcome == Redirected && own.Outcome != Redirected) {
+		return own, nil
+	}
+	return p, err
+}
+
+// shows reports whether a page shows the listing alone whose own page it is.
+func shows(p *Page, final *url.URL) bool {
+	return len(p.Listings) == 1 && p.Listings[0].ProfileURL == final.String()
+}
+
 // offDetail says why a URL is none of the source's detail pages, or "".
 func (s *Source) offDetail(final *url.URL) string {
 	if s.detail.structured {
