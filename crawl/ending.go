@@ -14,6 +14,7 @@ type pageSays struct {
 	next   bool // it has a next link that can be followed
 	limit  bool // our own limit: no page behind this one is asked for
 	atCap  bool // the definition's page_cap is reached
+	bound  bool // as many pages were read as are read of any list
 	empty  bool // it says that there is nothing; behind page 1
 	gone   bool // it is not there: 404 or 410; behind page 1
 
@@ -60,9 +61,10 @@ const (
 
 // verdict is what a page means for the crawl of its target.
 type verdict struct {
-	step step
-	how  yp.Ending // of an end
-	text string    // why, for people
+	step  step
+	how   yp.Ending // of an end
+	bound bool      // at the bound of all lists
+	text  string    // why, for people
 }
 
 const (
@@ -81,6 +83,10 @@ func judgeEnd(p pageSays, c crawlSeen, s passShown) (verdict, error) {
 		return judgeNothingNew(p, c)
 	case p.next && !p.limit:
 		return verdict{step: goOn}, nil
+	case p.next && p.bound:
+		v := ended(yp.EndLimit, fmt.Sprintf("%s pages are read of a list at most: more by page_cap in the definition", yp.Thousands(int64(p.number))))
+		v.bound = true
+		return v, nil
 	case p.next:
 		return ended(yp.EndLimit, "the limit of pages"), nil
 	}

@@ -75,12 +75,16 @@ func (w *worker) pages(ctx context.Context, c *checkpoint.Claim, t *wal.Target) 
 	}
 }
 
-// lastPage is the highest page this crawl may ask for; 0 = no limit.
+// mostPages bounds the pages of one list: a site may have a next link on every page, for ever. A definition that
+// says more in page_cap has more.
+const mostPages = 1000
+
+// lastPage is the highest page this crawl may ask for; 0 = no limit, of indexes alone.
 func (w *worker) lastPage(c *checkpoint.Claim) int {
-	switch limit := w.cfg.Source.PageCap(); {
+	switch limit := cmp.Or(w.cfg.Source.PageCap(), mostPages); {
 	case c.Kind == yp.KindDetail:
 		return 1
-	case c.Kind == yp.KindIndex || limit == 0 || c.MaxPages > 0 && c.MaxPages < limit:
+	case c.Kind == yp.KindIndex || c.MaxPages > 0 && c.MaxPages < limit:
 		return c.MaxPages
 	default:
 		return limit
@@ -249,6 +253,9 @@ func (w *worker) prepareResults(c *checkpoint.Claim, page *loaded, number int, s
 	}
 	if page.end.step == end {
 		page.Last, page.Ending, page.EndText = true, page.end.how, page.end.text
+		if page.end.bound {
+			page.NextURL = "" // no crawl goes deeper
+		}
 		w.tellEnd(c, page.end, number)
 	}
 	// The address without scheme and host, unless that would name another host: a source that
@@ -323,7 +330,7 @@ func (w *worker) says(t *task, page *site.Page, repeats int) pageSays {
 	p := pageSays{
 		number: t.number, next: page.NextURL != "", limit: t.number == w.lastPage(c), atCap: limit > 0 && t.number >= limit,
 		empty: page.Outcome == site.NoListings && !page.NotFound, gone: page.NotFound, repeats: repeats,
-		cards: page.Organic, leftOut: page.LeftOut, total: cmp.Or(page.SiteTotal, c.SiteTotal), rangeEnd: page.RangeEnd, last: page.LastMark,
+		bound: limit == 0 && t.number >= mostPages, cards: page.Organic, leftOut: page.LeftOut, total: cmp.Or(page.SiteTotal, c.SiteTotal), rangeEnd: page.RangeEnd, last: page.LastMark,
 		nextHost: page.NextHost, paging: page.Paging, onePage: src.OnePage(),
 	}
 	// A list may have reached the number of pages that the site shows at most: near what the definition says, or, when it
