@@ -105,7 +105,19 @@ func sampleOf(src *site.Source) string {
 	if pages := src.IndexPages(place.State); len(pages) > 0 {
 		text += fmt.Sprintf("  reads the cities of TX from %s on\n", yp.Printable(pages[0]))
 	}
+	if ignored := ignoredText(src); ignored != "" {
+		text += "  " + ignored + "\n"
+	}
 	return text
+}
+
+// ignoredText says which keys of a definition are not read, "" = all are.
+func ignoredText(src *site.Source) string {
+	keys := src.Ignored()
+	if len(keys) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("ignores %s: with structured, listings are read from JSON-LD and microdata alone; leave out one or the other", strings.Join(keys, " and "))
 }
 
 func (p *Program) sourcesShow(c *cli.Context) error {

@@ -53,6 +53,9 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 	if id > 0 {
 		read = tryKept
 	}
+	if ignored := ignoredText(src); ignored != "" {
+		p.note("The definition %s.", ignored)
+	}
 	src, page, err := read(c, src)
 	if err != nil {
 		return err

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 	"ypcrawl/yp/weburl"
@@ -191,6 +193,21 @@ func (s *Source) OnePage() bool { return s.def.Next.isNone() }
 
 // YAML returns the definition as it was given.
 func (s *Source) YAML() []byte { return slices.Clone(s.yaml) }
+
+// Ignored returns the keys of the definition that say how cards are read, where structured data is read in their place. What the
+// definition only takes over from one that it extends is not among them.
+func (s *Source) Ignored() (keys []string) {
+	var written map[string]any
+	if !s.def.Structured.On || yaml.Unmarshal(s.yaml, &written) != nil {
+		return nil
+	}
+	for _, key := range [...]string{"cards", "fields"} {
+		if written[key] != nil {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
 
 // DefaultDelay returns the time between requests that the source asks for.
 func (s *Source) DefaultDelay() time.Duration { return s.delay }

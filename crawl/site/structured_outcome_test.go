@@ -153,3 +153,23 @@ func TestStructuredBounds(t *testing.T) {
 		storetest.Equal(t, len(p.Listings), c.want, "listings", name)
 	}
 }
+
+// TestIgnored: what a definition says of cards is not read beside structured data, and it is told.
+func TestIgnored(t *testing.T) {
+	const head = "name: x\nbase_url: https://x.example\nurls: {target: '/{city_slug}?p={page}'}\nchrome: {texts: [x]}\n"
+	for text, want := range map[string]string{
+		"structured: true":                                      "",
+		"structured: true\ncards: {organic: [.c]}":              "cards",
+		"structured: {forms: [jsonld]}\nfields: {name: h2}":     "fields",
+		"cards: {organic: [.c]}\nfields: {id: .i, name: h2}":    "",
+		"extends: yellowpages\nname: y\nstructured: true\n":     "",
+		"extends: demo\nname: y\nstructured: true\ncards: {}\n": "cards",
+	} {
+		if !strings.HasPrefix(text, "extends") {
+			text = head + text
+		}
+		s, err := Parse("x.yaml", []byte(text))
+		noError(t, err)
+		storetest.Equal(t, strings.Join(s.Ignored(), " "), want, text)
+	}
+}
