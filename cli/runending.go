@@ -24,6 +24,7 @@ type ending struct {
 	now     selected
 	trouble report.Trouble // of the targets of every kind that the run was about
 	unknown bool           // now could not be read
+	is      store.Availability
 }
 
 // endings looks at every source. A database that can't be read tells nothing new.
@@ -36,6 +37,9 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 		scope.Kinds = r.kinds(e.sourceRun)
 		if t, err := r.keeper.Trouble(ctx, scope, r.began); err == nil {
 			e.trouble = t
+		}
+		if is, err := r.keeper.Availability(ctx, e.scope.SourceID); err == nil {
+			e.is = is
 		}
 		if r.onlyDetails || r.onlyIndexes { // what stands of targets is no business of this run
 			all[i] = e
@@ -51,7 +55,10 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 		}
 		if e.Stats.Targets == 0 && e.Stats.Pages == 0 {
 			next, err := r.keeper.NextDue(ctx, e.scope, r.began.AddDate(100, 0, 0))
-			if err == nil && next.After(r.keeper.DB().Now()) {
+			if !e.open() && next.Before(e.is.Until) {
+				next = e.is.Until
+			}
+			if err == nil && next.After(r.keeper.DB().Now()) && (e.open() || !e.is.Until.IsZero()) {
 				e.now.NextDue.Time = next
 			}
 		}
@@ -67,6 +74,9 @@ func closedCodes() map[checkpoint.Outcome]int {
 		checkpoint.OutcomeLayout: ExitLayout, checkpoint.OutcomeNoProxies: ExitNoProxies, checkpoint.OutcomeBlocked: ExitBlocked,
 	}
 }
+
+// open reports whether the source may be asked, as far as is known.
+func (e ending) open() bool { return e.is.State == "" || e.is.Open() }
 
 func (e ending) closed() bool { return closedCodes()[outcomeOf(e.Err)] != 0 }
 
@@ -154,7 +164,7 @@ func mostText(n *site.UnreadCounts) string {
 // opening is what opens a source again.
 func (r *run) opening(b *crawl.BlockedError) string {
 	switch {
-	case b.Availability.State == store.SourceDisabled, b.Availability.Until.IsZero():
+	case b.Availability.State == store.SourceDisabled, b.Availability.Code == yp.CodeAuthFailed, b.Availability.Until.IsZero():
 		return fmt.Sprintf("When its cause is fixed: `ypcrawl sources enable %s`.", b.Source)
 	case b.Availability.State == store.SourceQuarantined:
 		return "One page is requested then, to see whether it answers; `ypcrawl status` shows it. Type the same command again then, or keep it running with --watch."
@@ -169,6 +179,10 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	var all report.Trouble
 	var st crawl.Stats
 	for _, e := range open {
+		r.notePaused(e)
+		if !e.open() {
+			e.trouble.Waiting = 0 // it is not tried again before the source opens
+		}
 		all.Add(e.trouble)
 		st.Add(e.Stats)
 		failed = failed || mostlyRejected(e.Stats) || e.Stats.MuchUnread()
@@ -195,6 +209,27 @@ func (r *run) unfinished(open []ending) (failed bool) {
 		r.tell(daily, "%s: `ypcrawl progress` shows why. The next runs try again by themselves.", text)
 	}
 	return failed || all.Since+all.Stuck > 0 && !few
+}
+
+// notePaused says of a source that was not left because it is closed, and is, what closes it and what opens it: its targets wait
+// for that, and not for their own time. Of an earlier run's pause nothing is said with --quiet.
+func (r *run) notePaused(e ending) {
+	if e.open() {
+		return
+	}
+	waiting := ""
+	if n := e.trouble.Waiting; n > 0 {
+		waiting = fmt.Sprintf("; %s for it", waitText(n))
+	}
+	r.tell(e.trouble.Since == 0, "Source %s is %s%s. %s", yp.Printable(e.Source), yp.Printable(report.ClosedText(r.keeper.DB().Now(), e.is)), waiting,
+		r.opening(&crawl.BlockedError{Source: e.Source, Availability: e.is}))
+}
+
+func waitText(n int64) string {
+	if n == 1 {
+		return "1 target waits"
+	}
+	return plural(n, "target") + " wait"
 }
 
 // tell writes a line; what happens on any day is not written with --quiet.
@@ -234,6 +269,7 @@ type summary struct {
 
 	Sources []sourceSummary `json:"sources,omitempty"` // where several were asked for
 	trouble report.Trouble
+	closed  []string // which sources are closed that were not left because of it: "the source is paused until 14:30:00Z: HTTP 401"
 
 	Coverage *report.CoverageTotals `json:"coverage,omitempty"` // of this selection; absent = of details alone, or it could not be read
 	Passes   []report.Pass          `json:"passes"`             // of its sources
@@ -309,6 +345,10 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	s := summary{Outcome: string(outcomeOf(left)), Stats: st, Seconds: st.Elapsed.Seconds()}
 	for _, e := range ended {
 		s.Scope.add(e.now)
+		if !e.open() && !e.closed() {
+			s.closed = append(s.closed, cmp.Or(r.whose("source %s", e), "the source")+" is "+report.ClosedText(r.keeper.DB().Now(), e.is))
+			e.trouble.Waiting = 0
+		}
 		s.trouble.Add(e.trouble)
 		if r.several() {
 			o := sourceSummary{
@@ -414,7 +454,7 @@ func (r *run) print(s summary, left error) error {
 	case left == nil && r.onlyDetails && details == 0:
 		idle = []string{"Nothing left to do: no details are due."}
 	case left == nil && !r.onlyIndexes && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+details == 0:
-		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble)
+		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble, s.closed)
 	}
 	return r.p.tell(r.c, s, func(w *sections) {
 		switch {
@@ -442,7 +482,7 @@ func (r *run) print(s summary, left error) error {
 }
 
 // idleText is what a run says that found nothing it may crawl now, and when something will be to do again.
-func idleText(now time.Time, s selected, trouble report.Trouble) []string {
+func idleText(now time.Time, s selected, trouble report.Trouble, closed []string) []string {
 	var due []string
 	if !s.NextDue.IsZero() {
 		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue.Time), lasting(s.NextDue.Sub(now))))
@@ -454,8 +494,10 @@ func idleText(now time.Time, s selected, trouble report.Trouble) []string {
 	if s.InProgress > 0 {
 		text += fmt.Sprintf("; %s claimed by another run", thousands(s.InProgress))
 	}
-	if more := trouble.Text(); more != "" {
-		text += "; " + more
+	for _, more := range append([]string{trouble.Text()}, closed...) {
+		if more != "" {
+			text += "; " + yp.Printable(more)
+		}
 	}
 	return append([]string{"Nothing may be crawled now: " + text + "."}, due...)
 }

@@ -20,17 +20,19 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [429=0.1]...`: a demo
-// directory in this process, its address in $URL, host and port of it in $ADDR.
+// cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [answer=401] [429=0.1]...`: a demo
+// directory in this process, its address in $URL, host and port of it in $ADDR. With answer, each page has that status alone.
 func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [KIND=SHARE]...")
-	cfg, robots := demo.Config{Fail: map[string]float64{}}, ""
+	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [answer=CODE] [KIND=SHARE]...")
+	cfg, robots, code := demo.Config{Fail: map[string]float64{}}, "", 0
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
 		var err error
 		switch name {
 		case "latency":
 			cfg.Latency, err = time.ParseDuration(value)
+		case "answer":
+			code, err = strconv.Atoi(value)
 		case "robots":
 			robots = map[string]string{"none": "User-agent: *\nDisallow: /\n", "all": "User-agent: *\nAllow: /\n"}[value]
 		default:
@@ -50,6 +52,10 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 			st.count()
 		case robots != "":
 			_, _ = fmt.Fprint(w, robots)
+			return
+		}
+		if code != 0 && r.URL.Path != "/robots.txt" {
+			http.Error(w, "no", code)
 			return
 		}
 		dir.ServeHTTP(w, r)

@@ -94,7 +94,9 @@ type Progress struct {
 	Crawling int            `json:"-"` // workers of these runs
 	Since    time.Time      `json:"-"` // the first of them began
 
-	brings Rate // new listings, by the pages that these read
+	shut   bool      // whatever has something to do is of a source that is closed
+	opens  time.Time // when the first of those may open; zero = not by itself
+	brings Rate      // new listings, by the pages that these read
 }
 
 // The parts of Progress. WAITING is what people are told of a target that is PLANNED again after a first failure and waits for its
@@ -258,8 +260,11 @@ func (k *Reader) closed(ctx context.Context, p *Progress, scope store.Scope) err
 		}
 	}
 	slices.SortStableFunc(p.Closed, func(a, b SourceStatus) int { return a.Until.Compare(b.Until) })
-	if p.Live > 0 && len(p.Closed) > 0 && len(p.Closed) == len(busy) {
-		first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(s SourceStatus) bool { return !s.Until.IsZero() }))] // that opens by itself
+	if len(p.Closed) == 0 || len(p.Closed) < len(busy) {
+		return err
+	}
+	first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(s SourceStatus) bool { return !s.Until.IsZero() }))] // that opens by itself
+	if p.shut, p.opens = true, first.Until; p.Live > 0 {
 		p.WaitingFor, p.WaitingUntil.Time = fmt.Sprintf("the source is %s: %s", first.Availability, first.Why()), first.Until
 	}
 	return err

@@ -105,8 +105,18 @@ func (k *Reader) waits(ctx context.Context, s *Standing, args []any) (err error)
 	}
 	if _, err = k.one(ctx, "look for work", anyReady, args, &ready); err == nil && !ready {
 		_, err = k.one(ctx, "look for what is due next", firstDue, args, at(&s.NextDue))
+		s.NextDue = s.whenOpen(s.NextDue)
 	}
 	return err
+}
+
+// whenOpen is when something that falls due then may be crawled: not before a source is open; zero = not by itself.
+func (p *Progress) whenOpen(due time.Time) time.Time {
+	switch {
+	case !p.shut || due.IsZero() || due.After(p.opens) && !p.opens.IsZero():
+		return due
+	}
+	return p.opens
 }
 
 // lately reads how sources answer, after speed.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -388,6 +389,27 @@ func ReasonText(reason string) string {
 		return "a wait after " + blocks
 	}
 	return reason
+}
+
+// httpStatus is what the errors of fetches say of an answer: "auth_error: status 401 Unauthorized".
+var httpStatus = regexp.MustCompile(`\bstatus ([1-5][0-9]{2})\b`)
+
+// ClosedText says in a few words what closes a source and until when: "paused until 14:30:00Z: HTTP 401"; empty when it is open.
+func ClosedText(now time.Time, a store.Availability) string {
+	if a.Open() {
+		return ""
+	}
+	text, why := string(a.State), Cause(ReasonText(a.Reason))
+	if a.Until.After(now) {
+		text += " until " + yp.ClockTime(now, a.Until)
+	}
+	if status := httpStatus.FindStringSubmatch(why); status != nil && a.Code == yp.CodeAuthFailed {
+		why = "HTTP " + status[1]
+	}
+	if why != "" {
+		text += ": " + why
+	}
+	return text
 }
 
 // Why is the reason of a closed source for people.
