@@ -1485,7 +1485,7 @@ FROM runs r INDEXED BY runs_alive JOIN workers w ON w.run_id = r.id AND w.stoppe
 JOIN sources s ON s.id = w.waits_source WHERE r.outcome = 'running' GROUP BY s.id, w.waits_for;
 
 -- How attempts ended in the last 7 days, by code. NO_LISTINGS is no failure where the target is DONE: the site says that there is
--- nothing. It is one where the page is not there.
+-- nothing. It is one where the page is not there. The most frequent come first.
 CREATE VIEW v_crawl_error_summary AS
 SELECT s.name AS source, a.error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets,
        sum(a.ended = 'done') AS went_well,     -- of the occurrences: their target was DONE, SUCCESS and NO_LISTINGS alone
@@ -1493,7 +1493,7 @@ SELECT s.name AS source, a.error_code, count(*) AS occurrences, count(DISTINCT a
        max(a.finished_at) AS last_seen, cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
 WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code IS NOT NULL
-GROUP BY s.name, a.error_code;
+GROUP BY s.name, a.error_code ORDER BY occurrences DESC, a.error_code, s.name;
 
 -- The health of each source's searches in one line.
 --   paused           set aside by an operator

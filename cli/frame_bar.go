@@ -20,6 +20,7 @@ type Snapshot struct {
 	TargetsTotal  int64         // what this run is about, targets done before it included
 	TargetsDone   int64         // of them, finished well
 	TargetsFailed int64         // of them, failed, parked or stuck
+	TargetsRest   int64         // of them, failed and tried again when their wait is over
 	PagesDone     int64         // checkpointed pages
 	Listings      int64         // listings kept
 	Companies     int64         // companies they belong to
@@ -61,6 +62,9 @@ func (s Snapshot) eta() string {
 func (s Snapshot) finished() int64 {
 	return min(s.TargetsDone+s.TargetsFailed, s.TargetsTotal)
 }
+
+// failed counts the targets whose last attempt failed, those too that are tried again.
+func (s Snapshot) failed() int64 { return s.TargetsFailed + s.TargetsRest }
 
 // DisplayConfig says how progress is shown.
 type DisplayConfig struct {
@@ -170,7 +174,7 @@ func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
 		percent = done * 100 / total
 	}
 	e = e.Int64("percent", percent).
-		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.TargetsFailed).
+		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.failed()).
 		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
 		Float64("pages_per_second", math.Round(10*s.Rate)/10).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
 	if s.Details+s.DetailsTotal > 0 {
@@ -274,8 +278,8 @@ func (s Snapshot) parts() []part {
 	case s.Details+s.DetailsTotal > 0:
 		list = slices.Insert(list, 1, part{2, own})
 	}
-	if s.TargetsFailed > 0 {
-		list = slices.Insert(list, 1, part{6, thousands(s.TargetsFailed) + " failed"})
+	if n := s.failed(); n > 0 {
+		list = slices.Insert(list, 1, part{6, thousands(n) + " failed"})
 	}
 	if left := s.eta(); left != "" {
 		list = append(list, part{1, "ETA " + left})

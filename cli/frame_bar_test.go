@@ -163,7 +163,7 @@ func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 		out := &screen{}
 		var now atomic.Pointer[Snapshot]
 		s := halfway()
-		s.Waiting = "12s: Crawl-delay"
+		s.Waiting, s.TargetsRest = "12s: Crawl-delay", 3
 		now.Store(&s)
 		d := NewDisplay(DisplayConfig{Out: out})
 		stop := d.Follow(zerolog.New(d.Writer()), func() Snapshot { return *now.Load() })
@@ -181,7 +181,7 @@ func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 			t.Fatalf("%d lines:\n%s", len(lines), out.text())
 		}
 		want := map[string]any{
-			"level": "info", "message": "progress", "percent": 50.0, "targets": 100.0, "targets_total": 200.0, "targets_failed": 2.0,
+			"level": "info", "message": "progress", "percent": 50.0, "targets": 100.0, "targets_total": 200.0, "targets_failed": 5.0, // 3 that are tried again are not finished
 			"pages": 456.0, "listings": 12345.0, "companies": 9876.0, "pages_per_second": 3.2, "elapsed": "2m00s", "workers": 5.0,
 			"eta": "2m10s", "waiting": "12s: Crawl-delay",
 		}

@@ -58,6 +58,9 @@ func (p *Program) reset(c *cli.Context) error {
 			Operation: checkpoint.Reset, Chosen: r, question: "Plan %s again?", past: "planned again", key: "reset",
 			nothing: func() error { return p.adviseReset(c, k, r) },
 		}
+		if err := p.adviseDone(c, k, r.IDs); err != nil {
+			return err
+		}
 		if c.Bool("from-page-1") {
 			b.question, b.Operation = "Plan %s again from page 1?", checkpoint.ResetFromPage1
 		}
@@ -79,6 +82,26 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Chosen) 
 	return nil
 }
 
+// adviseDone says what crawls targets again that were named and are DONE: reset is for what failed.
+func (p *Program) adviseDone(c *cli.Context, k *database, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	done, err := k.DoneSearches(c.Context, ids)
+	for i, d := range done {
+		if i == mostAdvised {
+			p.note("%s more are done, likewise.", thousands(int64(len(done)-i)))
+			break
+		}
+		words := []string{"run", "--source", d.Source, "--cities", d.City + ", " + d.State, "--categories", d.Category, "--recrawl", "0"}
+		p.note("Target %d, %s, is DONE: `ypcrawl %s` crawls it again.", d.ID, yp.Printable(d.Target), shellLine(words))
+	}
+	return err
+}
+
+// mostAdvised is of how many targets a command is printed.
+const mostAdvised = 3
+
 // resetOf reads the flags of reset.
 func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
 	if r.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
@@ -86,7 +109,11 @@ func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
 	}
 	for _, st := range r.Statuses {
 		if !st.Resettable() {
-			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again", st)
+			hint := ""
+			if st == yp.Done {
+				hint = "; `ypcrawl run --recrawl 0` crawls again what is done"
+			}
+			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again%s", st, hint)
 		}
 	}
 	if r.Scope.Kinds, err = wordsOf(c, "kind", yp.ParseKind); err != nil {

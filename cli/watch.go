@@ -26,6 +26,7 @@ type watcher struct {
 	total   int64     // details that are due and those that were done, as last counted
 	planned int64     // targets, likewise: indexes plan more
 	read    int64     // pages of indexes when they were counted
+	rest    int64     // targets that failed and wait for their next try, as last counted
 	next    time.Time // when all of that is counted again
 	ending  atomic.Bool
 }
@@ -45,6 +46,7 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 	shown := r.display.Follow(r.log, func() Snapshot {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
 			w.countTargets()
+			w.countResting()
 			w.askTimeLeft()
 			w.next = now.Add(max(countEvery, 20*time.Since(now)))
 		}
@@ -76,11 +78,28 @@ func (w *watcher) countTargets() {
 	w.planned, w.read = total, pages
 }
 
+// countResting counts the targets of the run that failed and wait for their next try.
+func (w *watcher) countResting() {
+	if w.r.onlyDetails || w.r.onlyIndexes {
+		return
+	}
+	total := int64(0)
+	for _, c := range w.r.sources {
+		n, err := w.r.keeper.Waiting(context.WithoutCancel(w.r.c.Context), c.scope)
+		if err != nil {
+			return
+		}
+		total += n
+	}
+	w.rest = total
+}
+
 func (w *watcher) snapshot() Snapshot {
 	st, s := w.sources.Stats(), w.base
 	s.TargetsTotal = max(s.TargetsTotal, w.planned)
 	s.TargetsDone += st.Done
 	s.TargetsFailed += st.Failed + st.Parked
+	s.TargetsRest = w.rest
 	s.PagesDone += st.Pages
 	s.Listings += st.New
 	s.Companies += st.Companies

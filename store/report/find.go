@@ -126,6 +126,21 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 	return found[0].id, nil
 }
 
+// Search is a search as `run` takes it.
+type Search struct {
+	ID                                    int64
+	Target, Source, City, State, Category string
+}
+
+const doneSearches = `
+	SELECT id, target, source, city, state, category FROM v_targets
+	WHERE id IN (SELECT value FROM json_each(?)) AND kind = 'search' AND status = 'DONE' AND schedule <> 'DUE' ORDER BY id`
+
+// DoneSearches are those of these targets that are DONE, and not due again: `reset` has nothing to do with them.
+func (k *Reader) DoneSearches(ctx context.Context, ids []int64) ([]Search, error) {
+	return list(ctx, k, "look for targets that are done", doneSearches, []any{store.JSONInts(ids)}, fields[Search])
+}
+
 // ListingName is what a listing is called by: its source and the source's own id.
 type ListingName struct {
 	SourceID int64

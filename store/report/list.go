@@ -124,7 +124,7 @@ var Lists = []List{
 		None: "No host was asked yet.",
 	},
 	{
-		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "source, occurrences DESC, error_code", Show: "error_code occurrences targets last_seen mean_duration_ms source",
+		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "occurrences DESC, error_code, source", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
 	},
 	{

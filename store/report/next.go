@@ -142,6 +142,13 @@ func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time
 	return t, err
 }
 
+// Waiting counts the targets of a scope that failed once or twice in a row, and are tried again when a short backoff is over.
+func (k *Reader) Waiting(ctx context.Context, scope store.Scope) (n int64, err error) {
+	now, gap := k.db.Now(), int64(0)
+	_, err = k.one(ctx, "count waiting targets", countWaiting, scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap))), &n, &gap)
+	return n, err
+}
+
 // A listing's page that its source has no more is no trouble: see the exit codes of `run`.
 const countParked = `
 	SELECT count(*) FROM targets t
