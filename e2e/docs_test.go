@@ -276,35 +276,47 @@ func (s *terminal) database(mode string, use func(db *sql.DB) error) {
 	storetest.NoError(s.t, err)
 }
 
-// later makes every search that is done due, as a week does.
+// later makes every search that is done due, as a week does, and every worker silent whose process was killed.
 func (s *terminal) later() {
 	s.t.Helper()
 	s.database("rw", func(db *sql.DB) error {
 		_, err := db.ExecContext(s.t.Context(), `UPDATE targets SET wait_reason = 'recrawl', not_before = '1999-01-01T00:00:00.000Z'
 			WHERE kind = 'search' AND status = 'DONE'`)
+		if err == nil {
+			_, err = db.ExecContext(s.t.Context(), `UPDATE workers SET heartbeat_at = '1999-01-01T00:00:00.000Z' WHERE stopped_at IS NULL`)
+		}
 		return err
 	})
 }
 
-// ask runs the statements of a block ```sql.
+// ask runs the statements of a block ```sql, each until it has a row: a crawl in the background may just have begun.
 func (s *terminal) ask(at, text string) {
 	s.t.Helper()
 	for statement := range strings.SplitSeq(text, ";\n") {
+		for begun := time.Now(); !s.answers(at, statement); time.Sleep(50 * time.Millisecond) { // nothing tells when another process has written
+			if time.Since(begun) > 20*time.Second {
+				s.t.Fatalf("%s: no row of\n%s", at, statement)
+			}
+		}
 		if _, err := exec.LookPath("sqlite3"); err == nil {
 			mustSQLite3(s.t, filepath.Join(s.dir, "ypcrawl.db"), statement)
 		}
-		s.database("ro", func(db *sql.DB) error {
-			rows, err := db.QueryContext(s.t.Context(), statement)
-			if err != nil {
-				return fmt.Errorf("%s: %w in\n%s", at, err, statement)
-			}
-			defer func() { _ = rows.Close() }()
-			if !rows.Next() {
-				return errors.Join(rows.Err(), fmt.Errorf("%s: no row of\n%s", at, statement))
-			}
-			return nil
-		})
 	}
+}
+
+// answers reports whether a statement has a row.
+func (s *terminal) answers(at, statement string) (found bool) {
+	s.t.Helper()
+	s.database("ro", func(db *sql.DB) error {
+		rows, err := db.QueryContext(s.t.Context(), statement)
+		if err != nil {
+			return fmt.Errorf("%s: %w in\n%s", at, err, statement)
+		}
+		defer func() { _ = rows.Close() }()
+		found = rows.Next()
+		return rows.Err()
+	})
+	return found
 }
 
 // TestDocLinks: what a document links to is there, headings too; docs/README.md links to each document; the README is short.
