@@ -692,7 +692,7 @@ CREATE INDEX deliveries_by_name ON deliveries (name, id);
 CREATE TABLE delivered (
     name    TEXT NOT NULL,                           -- of deliveries
     listing INTEGER NOT NULL REFERENCES listings (id),
-    state   TEXT NOT NULL CHECK (state IN ('open', 'closed', 'left')), -- left: none of the choice any more
+    state   TEXT NOT NULL CHECK (state IN ('open', 'dropped', 'left')), -- left: none of the choice any more
     event   INTEGER NOT NULL CHECK (event >= 0),     -- of listing_events: what came later was not told
     PRIMARY KEY (name, listing)
 ) STRICT, WITHOUT ROWID;
@@ -718,7 +718,7 @@ CREATE INDEX delivery_intents_by_name ON delivery_intents (name, id);
 -- What such a file tells: some of its listings a row.
 CREATE TABLE delivery_intent_listings (
     intent   INTEGER NOT NULL REFERENCES delivery_intents (id) ON DELETE CASCADE, -- of which file
-    state    TEXT NOT NULL CHECK (state IN ('open', 'closed', 'left')), -- as that of delivered
+    state    TEXT NOT NULL CHECK (state IN ('open', 'dropped', 'left')), -- as that of delivered
     listings TEXT NOT NULL CHECK (json_valid(listings)) -- a JSON array of their ids
 ) STRICT;
 CREATE INDEX delivery_intent_listings_by_intent ON delivery_intent_listings (intent);
@@ -1071,7 +1071,7 @@ FROM staged_listings g JOIN sources s ON s.id = g.source_id JOIN targets t ON t.
 -- The last file under each name.
 CREATE VIEW v_deliveries AS
 SELECT d.id, d.name, d.at, d.file, d.rows,
-       (SELECT count(*) FROM delivered v WHERE v.name = d.name AND v.state = 'open') AS listings, -- that the name has by now, those that closed or left not counted
+       (SELECT count(*) FROM delivered v WHERE v.name = d.name AND v.state = 'open') AS listings, -- that the name has by now, those that were dropped or left not counted
        (SELECT group_concat('--' || key || ' ' || value, ' ') FROM json_each(d.filters)) AS filters
 FROM deliveries d WHERE d.id IN (SELECT max(id) FROM deliveries GROUP BY name);
 

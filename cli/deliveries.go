@@ -35,7 +35,7 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 		if ok, err := p.confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
 			return err
 		}
-		deliveries, listings, err := k.DB().ForgetDelivery(c.Context, name) // listings that closed or left, too
+		deliveries, listings, err := k.DB().ForgetDelivery(c.Context, name) // listings that were dropped or left, too
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -19,20 +20,20 @@ import (
 )
 
 const exportHelp = `  ypcrawl export -o plumbers.csv --states TX --categories plumbers --has email
-  ypcrawl export -o w.xlsx --as boss --since last-export --only new,changed,closed
+  ypcrawl export -o w.xlsx --as boss --since last-export --only new,changed,dropped
   ypcrawl export -o 'tx-{date}.geojson' --states TX
 
-The column "change" shows what happened to a listing since --since; without it, since the last pass of crawls began. Closed
-listings are left out; with --since or --only those that closed since are told, unless --closed no is given. If targets were
-not read to their end, "new" may mean "seen for the first time", and closed listings are not noticed; stderr shows the share
+The column "change" shows what happened to a listing since --since; without it, since the last pass of crawls began. Dropped
+listings are left out; with --since or --only those dropped since are told, unless --dropped no is given. If targets were
+not read to their end, "new" may mean "seen for the first time", and dropped listings are not noticed; stderr shows the share
 that was seen.
 
 --as NAME stores how the file told each listing, and with --since last-export "change" says what is otherwise now, each once:
   new        NAME never had it
   changed    its fields changed, or became known, since it was told: see changed_fields
-  closed     its source dropped it
+  dropped    its source no longer shows it
   left       it is still listed, but no longer selected (its e-mail is missing)
-  restored   NAME has it as closed or left, and it is back
+  restored   NAME has it as dropped or left, and it is back
 Changes that --only leaves out stay for a later export. The selection and the columns may differ each time. A file under whose
 name a killed export had ended counts as delivered, but for one that the next export replaces.
 
@@ -56,7 +57,7 @@ func (p *Program) exportCommand() *cli.Command {
 			[]cli.Flag{
 				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
-				list("only", "only what is `CHANGE...`: new, changed, closed, restored, left", "all"),
+				list("only", "only what is `CHANGE...`: new, changed, dropped, restored, left", "all"),
 				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
 				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with a byte order mark, so that Excel reads UTF-8"},
 				&cli.BoolFlag{Name: "raw", Usage: "leave CSV cells that a spreadsheet would run as a formula (= + - @) as they are"},
@@ -76,7 +77,8 @@ func exportFilters() (flags []cli.Flag) {
 	}
 	return append(flags,
 		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
-		&cli.StringFlag{Name: "closed", Value: string(report.ClosedNo), Usage: "those that their source dropped: `WHICH` is no, yes, only"})
+		&cli.StringFlag{Name: "dropped", Value: string(report.DroppedNo), Usage: "those that their source no longer shows: `WHICH` is no, yes, only"},
+		&cli.StringFlag{Name: oldDropped, Usage: "`WHICH` of them", DefaultText: "as --dropped says", Hidden: true})
 }
 
 func listingFilters() []report.ListFilter {
@@ -181,9 +183,9 @@ func (d *delivery) read() (err error) {
 			}
 		}
 	}
-	d.query.Closed = report.Closed(strings.ToLower(c.String("closed")))
-	if d.query.Closed != "" && !slices.Contains([]report.Closed{report.ClosedNo, report.ClosedYes, report.ClosedOnly}, d.query.Closed) {
-		return Usagef("--closed %q: want no, yes or only", c.String("closed"))
+	d.query.Dropped = report.Dropped(strings.ToLower(droppedOf(c)))
+	if d.query.Dropped != "" && !slices.Contains([]report.Dropped{report.DroppedNo, report.DroppedYes, report.DroppedOnly}, d.query.Dropped) {
+		return Usagef("--dropped %q: want no, yes or only", droppedOf(c))
 	}
 	if d.query.Only, err = wordsOf(c, "only", parseChangeWord); err != nil {
 		return err
@@ -238,8 +240,17 @@ func (d *delivery) readName() (err error) {
 	return nil
 }
 
+// oldDropped is what dropped was called, the flag and the change.
+const oldDropped = "closed"
+
+// droppedOf is which dropped listings are asked for.
+func droppedOf(c *cli.Context) string { return cmp.Or(c.String(oldDropped), c.String("dropped")) }
+
 func parseChangeWord(s string) (report.ChangeWord, error) {
 	var names []string
+	if strings.EqualFold(s, oldDropped) {
+		return report.WordDropped, nil
+	}
 	for _, w := range report.ChangeWords() {
 		if names = append(names, string(w)); strings.EqualFold(s, string(w)) {
 			return w, nil
@@ -248,11 +259,11 @@ func parseChangeWord(s string) (report.ChangeWord, error) {
 	return "", fmt.Errorf("unknown change %q: %s", s, report.Meant(s, names))
 }
 
-// readSince finds out since when changes are told. Listings that closed since belong to the
+// readSince finds out since when changes are told. Listings that were dropped since belong to the
 // answer when changes are what is asked for.
 func (d *delivery) readSince(scope store.Scope) (err error) {
-	if !d.c.IsSet("closed") && (d.c.IsSet("since") || d.c.IsSet("only")) {
-		d.query.Closed = report.ClosedSince
+	if !d.c.IsSet("dropped") && !d.c.IsSet(oldDropped) && (d.c.IsSet("since") || d.c.IsSet("only")) {
+		d.query.Dropped = report.DroppedSince
 	}
 	d.query.Difference = strings.EqualFold(strings.TrimSpace(d.c.String("since")), "last-export")
 	switch name := d.c.String("as"); {

@@ -152,8 +152,8 @@ func figuresText(pr *report.Progress) (lines []string) {
 		of += ", " + lasting(age) + " ago"
 	}
 	lines = append(lines, pr.Coverage.Line(of))
-	if o := pr.Overall; o.Closed > 0 {
-		lines = append(lines, fmt.Sprintf("Closed are %s of the %s found: exports leave them out unless --closed asks.", thousands(o.Closed), plural(o.Listings, "listing")))
+	if o := pr.Overall; o.Dropped > 0 {
+		lines = append(lines, fmt.Sprintf("Dropped are %s of the %s found: exports leave them out unless --dropped asks.", thousands(o.Dropped), plural(o.Listings, "listing")))
 	}
 	return append(lines, report.PassLines(pr.Passes)...)
 }

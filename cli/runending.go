@@ -333,8 +333,8 @@ func (s selected) troubled() int64 { return s.Failed + s.Parked + s.Stuck }
 // contained is all that the database holds, of this run and of others.
 type contained struct {
 	Path      string `json:"path"`
-	Listings  int64  `json:"listings"`        // open and closed ones
-	Closed    int64  `json:"listings_closed"` // of them: their source dropped them
+	Listings  int64  `json:"listings"`         // open and dropped ones
+	Dropped   int64  `json:"listings_dropped"` // of them: their source no longer shows them
 	Companies int64  `json:"companies"`
 }
 
@@ -362,7 +362,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 	s.Database.Path = r.keeper.DB().Path()
 	if all, err := r.keeper.Overall(context.WithoutCancel(r.c.Context), store.Scope{}); err == nil {
-		s.Database.Listings, s.Database.Closed, s.Database.Companies = all.Listings, all.Closed, *all.Companies
+		s.Database.Listings, s.Database.Dropped, s.Database.Companies = all.Listings, all.Dropped, *all.Companies
 	}
 	r.figures(&s)
 	if left != nil {
@@ -473,11 +473,11 @@ func (r *run) print(s summary, left error) error {
 			w.more(s.Coverage.Line("this selection"))
 			w.more(report.PassLines(slices.DeleteFunc(slices.Clone(s.Passes), func(p report.Pass) bool { return p.Runs == 1 && p.Failed == 0 }))...)
 		}
-		closed := ""
-		if n := s.Database.Closed; n > 0 {
-			closed = fmt.Sprintf(" (%s closed)", thousands(n))
+		dropped := ""
+		if n := s.Database.Dropped; n > 0 {
+			dropped = fmt.Sprintf(" (%s dropped)", thousands(n))
 		}
-		w.more(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), closed, plural(s.Database.Companies, "company")))
+		w.more(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped, plural(s.Database.Companies, "company")))
 	})
 }
 

@@ -73,7 +73,7 @@ func (r *reader) something(rnd *rand.Rand, of int) {
 }
 
 func (r *reader) args(file string) []string {
-	return []string{"export", "-o", file, "--as", "boss", "--since", "last-export", "--only", "new,changed,closed,restored,left", "--overwrite", "--columns", "listing_id,change,rating"}
+	return []string{"export", "-o", file, "--as", "boss", "--since", "last-export", "--only", "new,changed,dropped,restored,left", "--overwrite", "--columns", "listing_id,change,rating"}
 }
 
 // name is what the next file is called: as the last one, if that was killed and nobody has read it, or a new name.
@@ -108,7 +108,7 @@ func (r *reader) read(file string) {
 		if had == slices.Contains([]string{"new", "restored"}, word) || word == "changed" && before == rating {
 			r.t.Fatalf("%s: %s is told as %s, rating %s, and was told as %q", file, id, word, rating, before)
 		}
-		if r.had[id] = rating; word == "closed" {
+		if r.had[id] = rating; word == "dropped" {
 			delete(r.had, id)
 		}
 	}

@@ -24,7 +24,7 @@ type State string
 const (
 	StateUnknown State = ""     // they have not got it
 	StateOpen    State = "open" // they have it as open
-	StateClosed  State = "closed"
+	StateDropped State = "dropped"
 	StateLeft    State = "left" // they know that it is none of their choice any more
 )
 

@@ -426,8 +426,8 @@ func TestEnumerations(t *testing.T) {
 		"sources.stage":                     {"sandbox", "active"},
 		"source_cities.matched":             {"slug", "name", "none"},
 		"listing_events.kind":               texts([]Event{EventNew, EventChanged, EventCompleted, EventDropped, EventRestored, EventRejected}),
-		"delivered.state":                   {"open", "closed", "left"},
-		"delivery_intent_listings.state":    {"open", "closed", "left"},
+		"delivered.state":                   {"open", "dropped", "left"},
+		"delivery_intent_listings.state":    {"open", "dropped", "left"},
 		"messages.event":                    {"run_ended", "source_closed", "layout_alarm"},
 	}
 	if listed := `json_each('` + JSONTexts(codes) + `') c`; !strings.Contains(file(t, "../schema.sql"), listed) {

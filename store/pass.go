@@ -132,7 +132,7 @@ func (p PassRow) Open(get Reading) (open bool, err error) {
 }
 
 // Failed counts the targets that the pass could not read, and the open listings that nothing but
-// their searches has shown since it began: nobody knows whether these closed.
+// their searches has shown since it began: nobody knows whether these were dropped.
 func (p PassRow) Failed(get Reading) (targets, unseen int64, err error) {
 	scope, times, err := p.args(get)
 	if err == nil {

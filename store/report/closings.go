@@ -37,6 +37,6 @@ const (
 // Closings counts what became of listings since a time.
 func (k *Reader) Closings(ctx context.Context, since time.Time) (c Closings, err error) {
 	c.Since = since
-	_, err = k.one(ctx, "count what closed", countClosings, []any{yp.FormatTime(since)}, &c.Dropped, &c.Restored, &c.Rejected)
+	_, err = k.one(ctx, "count what was dropped", countClosings, []any{yp.FormatTime(since)}, &c.Dropped, &c.Restored, &c.Rejected)
 	return c, err
 }

@@ -31,7 +31,7 @@ type CoverageTotals struct {
 }
 
 // Unread are the targets whose current crawl has not come to an end that the site confirmed, by
-// cause. What is new of them may be newly seen, and that a listing closed is not noticed.
+// cause. What is new of them may be newly seen, and what its source drops is not noticed.
 type Unread struct {
 	Targets     int64 `json:"targets"` // all of them
 	MaxPages    int64 `json:"max_pages"`

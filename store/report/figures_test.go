@@ -64,7 +64,7 @@ func (w *passWorld) wander(t *testing.T, rnd *rand.Rand) {
 // plain SQL over the views and tables tells.
 func TestFiguresAgree(t *testing.T) {
 	t.Parallel()
-	closed, limited := int64(0), int64(0) // a test over crawls without any would show nothing
+	dropped, limited := int64(0), int64(0) // a test over crawls without any would show nothing
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 1))
@@ -84,13 +84,13 @@ func TestFiguresAgree(t *testing.T) {
 			if got != w.counted {
 				t.Errorf("changes tell of %+v, the runs of %+v", got, w.counted)
 			}
-			closed, limited = closed+f.Overall.Closed, limited+f.Coverage.Unread.MaxPages
+			dropped, limited = dropped+f.Overall.Dropped, limited+f.Coverage.Unread.MaxPages
 			w.agree(t, store.Scope{SourceID: w.sources["two"]})
 			w.agree(t, store.Scope{States: []string{"CA", "TX"}})
 		})
 	}
-	if closed == 0 || limited == 0 {
-		t.Errorf("%d listings closed, %d targets at the limit of pages", closed, limited)
+	if dropped == 0 || limited == 0 {
+		t.Errorf("%d listings dropped, %d targets at the limit of pages", dropped, limited)
 	}
 }
 
@@ -121,7 +121,7 @@ func (w *passWorld) agree(t *testing.T, scope store.Scope) *report.Progress {
 	noErr(t, err)
 	p.Figures = f
 	want("listings", p.Overall.Listings, first)
-	want("closed", p.Overall.Closed, first+` AND l.dropped_at IS NOT NULL`)
+	want("dropped", p.Overall.Dropped, first+` AND l.dropped_at IS NOT NULL`)
 	sum := int64(0)
 	for _, s := range p.States.Rows {
 		n := p.States.Value(s, "listings").(int64)
@@ -138,11 +138,11 @@ func (w *passWorld) agree(t *testing.T, scope store.Scope) *report.Progress {
 		return n
 	}
 	want("rows of an export", rows(report.ListingQuery{}), `SELECT count(*)`+own+` AND dropped_at IS NULL`)
-	want("rows with closed ones", rows(report.ListingQuery{Closed: report.ClosedYes}), `SELECT count(*)`+own)
+	want("rows with dropped ones", rows(report.ListingQuery{Dropped: report.DroppedYes}), `SELECT count(*)`+own)
 	if len(scope.States) == 0 {
 		want("listings of progress", p.Overall.Listings, `SELECT count(*)`+own)
-		if o := p.Overall; rows(report.ListingQuery{}) != o.Listings-o.Closed {
-			t.Errorf("%d closed, %d in all, %d in an export", o.Closed, o.Listings, rows(report.ListingQuery{}))
+		if o := p.Overall; rows(report.ListingQuery{}) != o.Listings-o.Dropped {
+			t.Errorf("%d dropped, %d in all, %d in an export", o.Dropped, o.Listings, rows(report.ListingQuery{}))
 		}
 		n, err := w.CountChanges(t.Context(), report.ChangeFilter{Scope: scope})
 		noErr(t, err)

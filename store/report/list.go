@@ -85,7 +85,7 @@ var Lists = []List{
 		Help: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
 			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out;\n" +
 			"--all adds those of which no page was read. Of a target that was not read to its end, new listings may only be new\n" +
-			"to this file, and closed ones are not noticed.",
+			"to this file, and dropped ones are not noticed.",
 		None: "No page of a target was read yet: --all shows them all.",
 	},
 	{

@@ -25,22 +25,22 @@ var ListingColumns = strings.Fields(`change name email phone website street city
 // DefaultColumns is how many of ListingColumns a file has unless others are named.
 const DefaultColumns = 29
 
-// Closed says whether listings are selected that their source dropped.
-type Closed string
+// Dropped says whether listings are selected that their source dropped.
+type Dropped string
 
-// What a filter may say of closed listings.
+// What a filter may say of dropped listings.
 const (
-	ClosedSince Closed = "" // none but those that closed since the mark or the delivery that changes are told from
-	ClosedNo    Closed = "no"
-	ClosedYes   Closed = "yes"
-	ClosedOnly  Closed = "only"
+	DroppedSince Dropped = "" // none but those that were dropped since the mark or the delivery that changes are told from
+	DroppedNo    Dropped = "no"
+	DroppedYes   Dropped = "yes"
+	DroppedOnly  Dropped = "only"
 )
 
 // ListingQuery is a question for listings: a choice of the list of listings, column by column.
 type ListingQuery struct {
 	Values  map[string]any // see Choice
 	Scope   store.Scope    // likewise
-	Closed  Closed
+	Dropped Dropped
 	Columns []string
 	Since   *Since       // what the column "change" tells of; nil = nothing
 	Only    []ChangeWord // those changes alone; needs Since
@@ -64,14 +64,14 @@ type ChangeWord string
 const (
 	WordNew      ChangeWord = "new"
 	WordChanged  ChangeWord = "changed"
-	WordClosed   ChangeWord = "closed"   // its source dropped it
-	WordRestored ChangeWord = "restored" // and shows it again; of a difference: it was told as closed or left, and is back
+	WordDropped  ChangeWord = "dropped"  // its source dropped it
+	WordRestored ChangeWord = "restored" // and shows it again; of a difference: it was told as dropped or left, and is back
 	WordLeft     ChangeWord = "left"     // it stands, but is none of the choice any more: told of a difference alone
 )
 
 // ChangeWords lists them in the order in which people read them.
 func ChangeWords() []ChangeWord {
-	return []ChangeWord{WordNew, WordChanged, WordClosed, WordRestored, WordLeft}
+	return []ChangeWord{WordNew, WordChanged, WordDropped, WordRestored, WordLeft}
 }
 
 const (
@@ -148,9 +148,9 @@ type listingReader struct {
 
 // listingFound is a listing as the query found it.
 type listingFound struct {
-	id     int64
-	closed bool
-	values []any // of the columns
+	id      int64
+	dropped bool
+	values  []any // of the columns
 
 	in    bool        // it is one of those asked for; else it was told before, and is there for that
 	state store.State // as it was told
@@ -177,7 +177,7 @@ func (r *listingReader) all() error {
 		return err
 	}
 	made := func(c string) bool { return c == "change" || c == "changed_fields" }
-	r.events = q.Since != nil && (q.Closed == ClosedSince || len(q.Only) > 0 || slices.ContainsFunc(q.Columns, made))
+	r.events = q.Since != nil && (q.Dropped == DroppedSince || len(q.Only) > 0 || slices.ContainsFunc(q.Columns, made))
 	if r.events {
 		if err := r.readEvents(); err != nil {
 			return err
@@ -191,9 +191,9 @@ func (r *listingReader) all() error {
 		w.and(`(id >= ? OR id IN (`+touched+`))`, append([]any{first}, r.since...)...)
 	}
 	switch {
-	case q.Closed == ClosedOnly:
+	case q.Dropped == DroppedOnly:
 		w.and(`dropped_at IS NOT NULL`)
-	case q.Closed == ClosedNo || q.Closed == ClosedSince && !r.events:
+	case q.Dropped == DroppedNo || q.Dropped == DroppedSince && !r.events:
 		w.and(`dropped_at IS NULL`)
 	}
 	if r.last > 0 {
@@ -266,7 +266,7 @@ func (r *listingReader) isNew(id int64) bool {
 // read reads a row, and hands over what the query wants of it.
 func (r *listingReader) read(rows *sql.Rows) error {
 	f := listingFound{values: make([]any, len(r.query.Columns))}
-	into := []any{&f.id, &f.closed, &f.in, (*string)(&f.state), &f.event}
+	into := []any{&f.id, &f.dropped, &f.in, (*string)(&f.state), &f.event}
 	for i := range f.values {
 		into = append(into, &f.values[i])
 	}
@@ -280,10 +280,10 @@ func (r *listingReader) read(rows *sql.Rows) error {
 	var fields []string
 	var err error
 	if r.events {
-		if word, fields, err = r.became(f.id, f.closed); err != nil {
+		if word, fields, err = r.became(f.id, f.dropped); err != nil {
 			return err
 		}
-		if f.closed && word != WordClosed && r.query.Closed == ClosedSince || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
+		if f.dropped && word != WordDropped && r.query.Dropped == DroppedSince || len(r.query.Only) > 0 && !slices.Contains(r.query.Only, word) {
 			return nil
 		}
 	}
@@ -310,23 +310,23 @@ func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) 
 
 // became says what became of a listing since the mark: one that was dropped and restored in
 // the meantime is as it was.
-func (r *listingReader) became(id int64, closed bool) (word ChangeWord, fields []string, err error) {
+func (r *listingReader) became(id int64, dropped bool) (word ChangeWord, fields []string, err error) {
 	isNew := r.isNew(id)
 	if !isNew && !r.touched.has(id) {
 		return "", nil, nil
 	}
-	var first store.Event // that closed it or opened it again
+	var first store.Event // that dropped it or brought it back
 	if r.touched.has(id) {
 		if first, fields, err = r.history(r.since, id); err != nil {
 			return "", nil, err
 		}
 	}
 	switch {
-	case closed && (isNew || first == store.EventDropped):
-		return WordClosed, fields, nil
+	case dropped && (isNew || first == store.EventDropped):
+		return WordDropped, fields, nil
 	case isNew:
 		return WordNew, nil, nil // nobody saw it as it was
-	case first == store.EventRestored && !closed:
+	case first == store.EventRestored && !dropped:
 		return WordRestored, fields, nil
 	case len(fields) > 0:
 		return WordChanged, fields, nil

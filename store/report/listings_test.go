@@ -53,14 +53,14 @@ func town(t *testing.T) *townReader {
 	storetest.Execute(t, db,
 		row(1, 1, "Acme Plumbing", `phone='(510) 555-0100';rating=4.5;review_count=7;website='https://acme.example';categories='["Plumbers","Heating \u0026 Air"]'`),
 		row(2, 1, "Acme again", `source_id=2;rating=3.0`),
-		row(3, 2, "Best Pets", `city=NULL;state=NULL;found_state='NV'`),       // its page says neither city nor state
-		row(4, 3, "Closed long ago", `dropped_at='2026-01-05T00:00:00.000Z'`), // dropped by event 5
-		row(5, 4, "Closes", `dropped_at='2026-01-12T00:00:00.000Z'`),          // dropped by event 8
-		row(6, 5, "Changes", `rating=2.0`),                                    // changed by events 9 and 10
-		row(7, 6, "Comes back", ``),                                           // dropped by 6, restored by 11
-		row(8, 7, "Blinks", ``),                                               // dropped and restored after the mark
-		row(9, 8, "Café O''Neil", `categories='["Caf\u00e9s \"x\""]'`),        // new after the mark
-		row(10, 8, "Came and went", `dropped_at='2026-01-12T00:00:00.000Z'`),  // new and dropped after the mark
+		row(3, 2, "Best Pets", `city=NULL;state=NULL;found_state='NV'`),        // its page says neither city nor state
+		row(4, 3, "Dropped long ago", `dropped_at='2026-01-05T00:00:00.000Z'`), // dropped by event 5
+		row(5, 4, "Drops", `dropped_at='2026-01-12T00:00:00.000Z'`),            // dropped by event 8
+		row(6, 5, "Changes", `rating=2.0`),                                     // changed by events 9 and 10
+		row(7, 6, "Comes back", ``),                                            // dropped by 6, restored by 11
+		row(8, 7, "Blinks", ``),                                                // dropped and restored after the mark
+		row(9, 8, "Café O''Neil", `categories='["Caf\u00e9s \"x\""]'`),         // new after the mark
+		row(10, 8, "Came and went", `dropped_at='2026-01-12T00:00:00.000Z'`),   // new and dropped after the mark
 		`INSERT INTO sightings (target_id, listing, page, rank, seen_at) VALUES (1, 1, 1, 0, 'x'), (2, 1, 1, 0, 'x'), (2, 3, 1, 1, 'x'), (1, 2, 1, 2, 'x')`,
 		`INSERT INTO details (listing, fetched_at, email, lat, lon, hours) VALUES (1, '2026-01-03T00:00:00.000Z', 'a@acme.example', 37.8, -122.25, '["Mo-Fr 08:00-17:00"]'),
 			(2, '2026-01-03T00:00:00.000Z', NULL, NULL, NULL, NULL)`,
@@ -112,7 +112,7 @@ func TestListingColumns(t *testing.T) {
 	}
 	// Every column can be asked for, alone too.
 	for _, c := range report.ListingColumns {
-		if got := ask(t, r, report.ListingQuery{Columns: []string{c}, Since: &report.Since{}, Closed: report.ClosedYes}); len(got) != 10 {
+		if got := ask(t, r, report.ListingQuery{Columns: []string{c}, Since: &report.Since{}, Dropped: report.DroppedYes}); len(got) != 10 {
 			t.Errorf("%s: %d rows", c, len(got))
 		}
 	}
@@ -140,8 +140,8 @@ func TestListingFilter(t *testing.T) {
 		want   string
 	}{
 		"open ones":                {report.ListingQuery{}, "l1 l2 l3 l6 l7 l8 l9"},
-		"closed too":               {report.ListingQuery{Closed: report.ClosedYes}, "l1 l2 l3 l4 l5 l6 l7 l8 l9 l10"},
-		"closed only":              {report.ListingQuery{Closed: report.ClosedOnly}, "l4 l5 l10"},
+		"dropped too":              {report.ListingQuery{Dropped: report.DroppedYes}, "l1 l2 l3 l4 l5 l6 l7 l8 l9 l10"},
+		"dropped only":             {report.ListingQuery{Dropped: report.DroppedOnly}, "l4 l5 l10"},
 		"a city, its own":          {report.ListingQuery{Values: map[string]any{"cities": []string{"oakland"}, "states": []string{"CA", "NV"}, "source": "two"}}, "l2"},
 		"a word":                   {report.ListingQuery{Values: map[string]any{"search": []string{"ACME"}}}, "l1 l2"},
 		"with an accent, without":  {report.ListingQuery{Values: map[string]any{"search": []string{"cafe o'neil"}}}, "l9"},
@@ -149,7 +149,7 @@ func TestListingFilter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := ask(t, r, report.ListingQuery{Values: c.filter.Values, Closed: c.filter.Closed, Columns: []string{"listing_id"}})
+			got := ask(t, r, report.ListingQuery{Values: c.filter.Values, Dropped: c.filter.Dropped, Columns: []string{"listing_id"}})
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("%s, want %s", strings.Join(got, " "), c.want)
 			}
@@ -162,15 +162,15 @@ func TestListingChanges(t *testing.T) {
 	r := town(t)
 	columns := []string{"listing_id", "change", "changed_fields"}
 	since := report.Since{Event: 6}
-	all := []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", "l5|closed|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l10|closed|-"}
+	all := []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", "l5|dropped|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-", "l10|dropped|-"}
 	for name, c := range map[string]struct {
 		query report.ListingQuery
 		want  []string
 	}{
-		"what closed since is told":       {report.ListingQuery{Since: &since}, all},
+		"what was dropped since is told":  {report.ListingQuery{Since: &since}, all},
 		"by time":                         {report.ListingQuery{Since: &report.Since{At: time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)}}, all},
-		"closed only, whenever":           {report.ListingQuery{Since: &since, Closed: report.ClosedOnly}, []string{"l4|-|-", "l5|closed|-", "l10|closed|-"}},
-		"without those that closed":       {report.ListingQuery{Since: &since, Closed: report.ClosedNo}, []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
+		"dropped only, whenever":          {report.ListingQuery{Since: &since, Dropped: report.DroppedOnly}, []string{"l4|-|-", "l5|dropped|-", "l10|dropped|-"}},
+		"without those dropped":           {report.ListingQuery{Since: &since, Dropped: report.DroppedNo}, []string{`l1|changed|["phone"]`, "l2|-|-", "l3|-|-", `l6|changed|["phone","rating"]`, "l7|restored|-", "l8|-|-", "l9|new|-"}},
 		"only some":                       {report.ListingQuery{Since: &since, Only: []report.ChangeWord{report.WordNew, report.WordRestored}}, []string{"l7|restored|-", "l9|new|-"}},
 		"only changed, where none is new": {report.ListingQuery{Since: &report.Since{Event: 8}, Only: []report.ChangeWord{report.WordChanged}}, []string{`l1|changed|["phone"]`, `l6|changed|["phone","rating"]`}},
 		"from the beginning all are new":  {report.ListingQuery{Since: &report.Since{}, Only: []report.ChangeWord{report.WordNew}}, []string{"l1|new|-", "l2|new|-", "l3|new|-", "l6|new|-", "l7|new|-", "l8|new|-", "l9|new|-"}},
@@ -200,7 +200,7 @@ func TestIndexWords(t *testing.T) {
 	t.Parallel()
 	r := town(t)
 	find := func(words string) string {
-		return strings.Join(ask(t, r, report.ListingQuery{Values: map[string]any{"search": []string{words}}, Closed: report.ClosedYes, Columns: []string{"listing_id"}}), " ")
+		return strings.Join(ask(t, r, report.ListingQuery{Values: map[string]any{"search": []string{words}}, Dropped: report.DroppedYes, Columns: []string{"listing_id"}}), " ")
 	}
 	index := func() {
 		t.Helper()

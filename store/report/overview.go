@@ -9,8 +9,8 @@ import (
 // Overview is the numbers on top of the page; it costs less than Figures. A pointer that is
 // nil is not known.
 type Overview struct {
-	Listings int64          `json:"listings"`   // first seen in the scope and not closed since
-	Closed   int64          `json:"closed"`     // and those that their source has dropped
+	Listings int64          `json:"listings"`   // first seen in the scope and not dropped since
+	Dropped  int64          `json:"dropped"`    // and those that their source has dropped
 	Emails   *int64         `json:"with_email"` // of the listings, by their own pages
 	Read     int64          `json:"own_pages"`  // that were read and are not due again
 	Passes   []Pass         `json:"passes"`     // the last one of each source
@@ -36,7 +36,7 @@ func (k *Reader) Overview(ctx context.Context, scope store.Scope) (out *Overview
 
 func (k *Reader) overviewNow(ctx context.Context, scope store.Scope) (*Overview, error) {
 	o, emails := &Overview{}, int64(0)
-	if _, err := k.one(ctx, "count listings", overviewListings, placesOf(scope), &o.Listings, &o.Closed, &emails); err != nil {
+	if _, err := k.one(ctx, "count listings", overviewListings, placesOf(scope), &o.Listings, &o.Dropped, &emails); err != nil {
 		return nil, err
 	}
 	if _, err := k.one(ctx, "count own pages", overviewRead, placesOf(scope), &o.Read); err != nil {

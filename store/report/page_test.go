@@ -158,11 +158,11 @@ func TestOverview(t *testing.T) {
 	execute(t, b.DB(), `UPDATE runs SET pages = 2`, `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`,
 		`INSERT INTO details (listing, fetched_at, email) SELECT id, 'x', iif(listing_id = 'b', NULL, 'a@b.example') FROM listings WHERE listing_id IN ('a', 'b', 'x')`)
 	o := read(store.Scope{})
-	if o.Listings != 3 || o.Closed != 1 || o.Emails == nil || *o.Emails != 2 || o.New == nil || *o.New != 4 || o.Coverage.Percent == nil || *o.Coverage.Percent != 20 {
+	if o.Listings != 3 || o.Dropped != 1 || o.Emails == nil || *o.Emails != 2 || o.New == nil || *o.New != 4 || o.Coverage.Percent == nil || *o.Coverage.Percent != 20 {
 		t.Errorf("%+v", o)
 	}
 	o = read(store.Scope{States: []string{"TX"}})
-	if o.Listings != 1 || o.Closed != 0 || *o.Emails != 1 || *o.Coverage.Percent != 10 {
+	if o.Listings != 1 || o.Dropped != 0 || *o.Emails != 1 || *o.Coverage.Percent != 10 {
 		t.Errorf("of TX: %+v", o)
 	}
 }

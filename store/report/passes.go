@@ -33,7 +33,7 @@ type Pass struct {
 	Outcome  string    `json:"outcome"`  // of the last run
 	State    PassState `json:"state"`
 	Failed   int64     `json:"failed"` // targets that it could not read: FAILED, PARKED or STUCK
-	Unseen   int64     `json:"unseen"` // open listings that their searches have shown, and no other since it began: whether they closed nobody knows
+	Unseen   int64     `json:"unseen"` // open listings that their searches have shown, and no other since it began: whether they were dropped nobody knows
 	First    bool      `json:"first"`  // none of its states was crawled before: all that it finds is new
 
 	*PassCounts // nil = not counted, see LastPasses

@@ -26,7 +26,7 @@ type Counts struct {
 	Raw        int64   `json:"raw"`
 	Accepted   int64   `json:"accepted"`
 	Listings   int64   `json:"listings"`  // distinct, first seen in this state
-	Closed     int64   `json:"closed"`    // of them: their source dropped them
+	Dropped    int64   `json:"dropped"`   // of them: their source no longer shows them
 	Companies  *int64  `json:"companies"` // whose lead listing is in this state; null = of one of several sources: companies are of all
 }
 
@@ -106,7 +106,7 @@ var (
 		Name: "states", Show: "state percent done planned pages failed stuck parked in_progress listings companies retired", Zeros: "failed stuck parked retired",
 		Query: `
 	SELECT state, ` + ofTotals + `, ifnull((SELECT sum(x.listings) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS listings,
-		ifnull((SELECT sum(x.dropped) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS closed,
+		ifnull((SELECT sum(x.dropped) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS dropped,
 		iif(` + allSources + `, ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0), NULL) AS companies
 	FROM target_totals n WHERE kind = 'search' AND ` + places + ` GROUP BY state HAVING sum(targets) > 0 ORDER BY state`,
 	}

@@ -58,10 +58,10 @@ func (r *listingReader) changed(f *listingFound) (fields []string, err error) {
 
 // difference says what a row is to somebody who has got what they have got, and passes it on if it is wanted.
 func (r *listingReader) difference(f *listingFound) error {
-	if f.closed && r.query.Closed == ClosedNo {
+	if f.dropped && r.query.Dropped == DroppedNo {
 		return nil // a later delivery without this filter tells it
 	}
-	word, state := r.word(f.state, f.in, !f.closed)
+	word, state := r.word(f.state, f.in, !f.dropped)
 	if word == "" && !f.in {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (r *listingReader) difference(f *listingFound) error {
 // word says what became of a listing since a delivery that told it as was, and how the new delivery tells it.
 // in: it is selected; stands: its source shows it.
 func (r *listingReader) word(was store.State, in, stands bool) (ChangeWord, store.State) {
-	closedOnes := r.query.Closed == ClosedOnly || r.query.Closed == ClosedYes
+	droppedOnes := r.query.Dropped == DroppedOnly || r.query.Dropped == DroppedYes
 	switch {
 	case in && stands && was == store.StateUnknown:
 		return WordNew, store.StateOpen
@@ -92,19 +92,19 @@ func (r *listingReader) word(was store.State, in, stands bool) (ChangeWord, stor
 		return "", store.StateOpen
 	case in && stands:
 		return WordRestored, store.StateOpen
-	case in && was == store.StateClosed:
-		return "", store.StateClosed
+	case in && was == store.StateDropped:
+		return "", store.StateDropped
 	case in:
-		return WordClosed, store.StateClosed
-	case was == store.StateOpen && stands && r.query.Closed == ClosedOnly:
+		return WordDropped, store.StateDropped
+	case was == store.StateOpen && stands && r.query.Dropped == DroppedOnly:
 		return "", was // they know that it is open: it is none of the choice in their eyes
-	case was == store.StateOpen && !stands && !closedOnes: // else it would be in
-		return WordClosed, store.StateClosed
+	case was == store.StateOpen && !stands && !droppedOnes: // else it would be in
+		return WordDropped, store.StateDropped
 	case was == store.StateOpen:
 		return WordLeft, store.StateLeft
-	case was == store.StateClosed && r.query.Closed == ClosedOnly && stands:
+	case was == store.StateDropped && r.query.Dropped == DroppedOnly && stands:
 		return WordRestored, store.StateOpen
-	case was == store.StateClosed && closedOnes:
+	case was == store.StateDropped && droppedOnes:
 		return WordLeft, store.StateLeft
 	}
 	return "", was
@@ -113,8 +113,8 @@ func (r *listingReader) word(was store.State, in, stands bool) (ChangeWord, stor
 // keep notes that a row was delivered as it is.
 func (r *listingReader) keep(f *listingFound) error {
 	state := store.StateOpen
-	if f.closed {
-		state = store.StateClosed
+	if f.dropped {
+		state = store.StateDropped
 	}
 	fields, err := r.changed(f)
 	if err == nil && (state != f.state || len(fields) > 0) {

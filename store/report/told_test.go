@@ -43,7 +43,7 @@ func (c *colleague) deliver(f report.ListingQuery, only []report.ChangeWord, com
 	c.t.Helper()
 	columns := slices.Concat([]string{"listing_id", "company_id", "status", "change", "changed_fields"}, report.TellableFields(), more)
 	to := c.begin(c.t, "ann")
-	q := report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: columns, Only: only, To: to, Difference: true}
+	q := report.ListingQuery{Values: f.Values, Dropped: f.Dropped, Columns: columns, Only: only, To: to, Difference: true}
 	var rows []map[string]string
 	mark, err := c.EachListing(c.t.Context(), q, func(row []any) error {
 		m := map[string]string{}
@@ -101,12 +101,12 @@ func (c *colleague) check(f report.ListingQuery) {
 		return text
 	}
 	var want, got []string
-	for _, line := range ask(c.t, c.townReader, report.ListingQuery{Values: f.Values, Closed: f.Closed, Columns: fields}) {
+	for _, line := range ask(c.t, c.townReader, report.ListingQuery{Values: f.Values, Dropped: f.Dropped, Columns: fields}) {
 		cells := strings.Split(line, "|")
 		want = append(want, show(cells[0], func(field string) string { return cells[slices.Index(fields, field)] }))
 	}
 	for key, m := range c.copy {
-		if f.Closed == report.ClosedYes || (m["status"] == "dropped") == (f.Closed == report.ClosedOnly) {
+		if f.Dropped == report.DroppedYes || (m["status"] == "dropped") == (f.Dropped == report.DroppedOnly) {
 			got = append(got, show(key, func(field string) string { return m[field] }))
 		}
 	}
@@ -170,9 +170,9 @@ func TestDeliveriesAreExact(t *testing.T) {
 		{Values: map[string]any{"has": []string{"email"}}},
 		{Values: map[string]any{"min-rating": 3.0}},
 		{Values: map[string]any{"states": []string{"NV"}}},
-		{Closed: report.ClosedYes},
-		{Closed: report.ClosedOnly},
-		{Closed: report.ClosedYes, Values: map[string]any{"has": []string{"phone"}}},
+		{Dropped: report.DroppedYes},
+		{Dropped: report.DroppedOnly},
+		{Dropped: report.DroppedYes, Values: map[string]any{"has": []string{"phone"}}},
 	}
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestDeliveriesAreExact(t *testing.T) {
 					words := report.ChangeWords()
 					c.deliver(choice, words[r.IntN(len(words)):], true)
 				default:
-					c.deliver(choice, []report.ChangeWord{report.WordNew, report.WordChanged, report.WordClosed, report.WordRestored, report.WordLeft}, true)
+					c.deliver(choice, []report.ChangeWord{report.WordNew, report.WordChanged, report.WordDropped, report.WordRestored, report.WordLeft}, true)
 					c.check(choice)
 					if again := c.deliver(choice, report.ChangeWords(), true); len(again) > 0 {
 						t.Fatalf("told again: %s", again)
@@ -236,7 +236,7 @@ func TestDeliveryWords(t *testing.T) {
 	step(withMail, []string{`l2 left ["email"]`}, `UPDATE details SET email = NULL WHERE listing = 2`, event("changed", `{"changes":[{"field":"email"}]}`, 2))
 	step(withMail, nil)
 	step(withMail, nil, `UPDATE listings SET dropped_at = 'x' WHERE id = 2`) // they have it no more
-	step(withMail, []string{"l1 closed -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
+	step(withMail, []string{"l1 dropped -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
 	step(withMail, nil, `UPDATE details SET email = NULL WHERE listing = 1`)
 	step(withMail, []string{`l1 restored ["email"]`}, `UPDATE details SET email = 'c@acme.example' WHERE listing = 1`, `UPDATE listings SET dropped_at = NULL WHERE id = 1`,
 		event("changed", `{"changes":[{"field":"email"}]}`, 1))
@@ -252,9 +252,9 @@ func TestDeliveryWords(t *testing.T) {
 	step(withMail, []string{`l1 changed ["name","rating"]`}, event("changed", `{"changes":[{"field":"name"}]}`, 1))
 }
 
-// TestClosedNo: asked for none that closed, no form of export hands one over, whatever changes are
+// TestDroppedNo: asked for none that were dropped, no form of export hands one over, whatever changes are
 // asked for; and what a delivery to a name leaves out for that, a later one tells.
-func TestClosedNo(t *testing.T) {
+func TestDroppedNo(t *testing.T) {
 	t.Parallel()
 	type query = report.ListingQuery
 	forms := map[string]func(q *query){
@@ -277,7 +277,7 @@ func TestClosedNo(t *testing.T) {
 			storetest.Execute(t, c.db, `UPDATE listings SET dropped_at = '2026-01-12T00:00:00.000Z' WHERE id IN (4, 5, 10)`)
 			for _, only := range append([]report.ChangeWord{""}, report.ChangeWords()...) {
 				q := query{Columns: []string{"listing_id", "status"}}
-				q.Closed = report.ClosedNo
+				q.Dropped = report.DroppedNo
 				if set(&q); only != "" && (q.Since != nil || q.Difference) {
 					q.Only = []report.ChangeWord{only}
 				}
@@ -293,7 +293,7 @@ func TestClosedNo(t *testing.T) {
 					storetest.NoError(t, q.To.Complete(t.Context(), store.Delivery{File: "f"}))
 				}
 			}
-			if told := c.deliver(report.ListingQuery{}, []report.ChangeWord{report.WordClosed}, true); len(told) != 3 {
+			if told := c.deliver(report.ListingQuery{}, []report.ChangeWord{report.WordDropped}, true); len(told) != 3 {
 				t.Errorf("left out, and not told later: %q", told)
 			}
 		})
@@ -308,7 +308,7 @@ func TestDeliveriesAtOnce(t *testing.T) {
 	first.Tell(1, store.StateOpen)
 	first.Tell(2, store.StateOpen)
 	second.Tell(2, store.StateOpen)
-	second.Tell(3, store.StateClosed)
+	second.Tell(3, store.StateDropped)
 	noErr(t, second.Check(t.Context()))
 	noErr(t, second.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "g", Rows: 1, Event: 4}))
 	var refused *store.RefusedError
@@ -322,7 +322,7 @@ func TestDeliveriesAtOnce(t *testing.T) {
 		}
 	}
 	noErr(t, other.Complete(t.Context(), store.Delivery{At: r.db.Now(), File: "o"}))
-	if got := storetest.Table(t, r.db, `SELECT name, listing, state, event FROM delivered`); !slices.Equal(got, []string{"boss|2|open|4", "boss|3|closed|4"}) {
+	if got := storetest.Table(t, r.db, `SELECT name, listing, state, event FROM delivered`); !slices.Equal(got, []string{"boss|2|open|4", "boss|3|dropped|4"}) {
 		t.Errorf("what was told: %q", got)
 	}
 	third := r.begin(t, "boss")

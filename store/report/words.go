@@ -319,7 +319,7 @@ func (t CoverageTotals) Line(of string) string {
 }
 
 // NoWord is said once of sources whose lists end without a word of the site.
-const NoWord = "Lists were read as far as the site leads; it does not say where they end, so nothing is closed by them: `last:` or `next: none` in its definition would."
+const NoWord = "Lists were read as far as the site leads; it does not say where they end, so nothing counts as dropped by them: `last:` or `next: none` in its definition would."
 
 // endWords say how lists ended that the site does not confirm.
 var endWords = map[yp.Ending]string{
