@@ -30,7 +30,11 @@ func (p *Program) listCommand(name string) *cli.Command {
 		flags = append(flags, limitFlag())
 	}
 	for _, f := range l.Narrows() {
-		flags = append(flags, filterFlag(f))
+		flag := filterFlag(f)
+		if text, ok := flag.(*cli.StringFlag); ok && l.Default[f.Name] != "" {
+			text.DefaultText = l.Default[f.Name]
+		}
+		flags = append(flags, flag)
 	}
 	return &cli.Command{
 		Name: l.Name[strings.LastIndexByte(l.Name, ' ')+1:], Usage: l.Usage, Description: l.Help, Flags: flags,
