@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"ypcrawl/crawl"
@@ -31,6 +32,25 @@ func TestCommandLine(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestResumeLine: what is printed to go on with can be pasted: values that are secret are left out, with their flag if it has no other.
+func TestResumeLine(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want, without string }{
+		{"run --states CA TX --max-pages 1", "ypcrawl run --states CA TX --max-pages 1", ""},
+		{"--db a.db run --proxy http://me:secret@h:1 --states CA", "ypcrawl --db a.db run --states CA", "proxy"},
+		{"run --proxy http://me:secret@h:1 http://h:2 --states CA", "ypcrawl run --proxy http://h:2 --states CA", "proxy"},
+		{"run --proxy=http://me:secret@h:1 --proxy=http://h:2 --quiet", "ypcrawl run --proxy=http://h:2 --quiet", "proxy"},
+		{"run --notify https://hc.example/token --ping=https://hc.example/token --states CA", "ypcrawl run --states CA", "notify ping"},
+		{"run --states CA --notify https://hc.example/token", "ypcrawl run --states CA", "notify"},
+		{"run --base-url http://me:secret@h --watch -s TX", "ypcrawl run --watch -s TX", "base-url"},
+	} {
+		p := &Program{args: append([]string{"ypcrawl"}, strings.Fields(tt.args)...), secrets: []string{"https://hc.example/token"}}
+		if got, without := p.resumeLine(); got != tt.want || strings.Join(without, " ") != tt.without {
+			t.Errorf("%s:\ngot  %s, without %s\nwant %s, without %s", tt.args, got, without, tt.want, tt.without)
+		}
 	}
 }
 

@@ -267,6 +267,8 @@ type summary struct {
 	Error    string    `json:"error,omitempty"`
 	Resume   string    `json:"resume,omitempty"` // the command that goes on
 
+	ResumeWithout []string `json:"resume_without,omitempty"` // flags whose values are secret and left out there
+
 	Sources []sourceSummary `json:"sources,omitempty"` // where several were asked for
 	trouble report.Trouble
 	closed  []string // which sources are closed that were not left because of it: "the source is paused until 14:30:00Z: HTTP 401"
@@ -367,7 +369,7 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	r.figures(&s)
 	if left != nil {
 		s.Error = left.Error()
-		s.Resume = r.p.commandLine()
+		s.Resume, s.ResumeWithout = r.p.resumeLine()
 	}
 	r.sayFacts(s)
 	r.tellEnd(r.c.Context, left, st, ended)
@@ -383,10 +385,10 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	r.noteUnread(ended)
 	switch code := closedCodes()[outcomeOf(left)]; {
 	case errors.Is(left, crawl.ErrInterrupted):
-		r.p.note("Interrupted. Everything committed is kept; go on with:\n  %s", s.Resume)
+		r.p.note("Interrupted. Everything committed is kept; go on with:\n%s", r.resumeText())
 		return &exitError{code: ExitInterrupted}
 	case errors.Is(left, crawl.ErrBudget):
-		r.tell(true, "Stopped: %v. Go on with:\n  %s", left, s.Resume)
+		r.tell(true, "Stopped: %v. Go on with:\n%s", left, r.resumeText())
 		return &exitError{code: ExitBudget}
 	case (errors.Is(left, crawl.ErrElsewhere) || errors.Is(left, crawl.ErrMissing)) && st.PagesRead() > 0:
 		r.p.note("Stopped: %s.", yp.Printable(left.Error()))

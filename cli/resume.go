@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"ypcrawl/yp"
+)
+
+// resumeLine is the command line that goes on, to be pasted into a shell: what was typed without the values that are secret, and the
+// names of the flags of which some are left out.
+func (p *Program) resumeLine() (line string, without []string) {
+	if len(p.args) == 0 {
+		return "", nil
+	}
+	words := []string{p.self()}
+	for i := 1; i < len(p.args); {
+		flag, values := p.args[i], p.args[i+1:]
+		if n := slices.IndexFunc(values, isFlag); n >= 0 {
+			values = values[:n]
+		}
+		i += 1 + len(values)
+		if !isFlag(flag) {
+			words = append(append(words, flag), values...)
+			continue
+		}
+		kept := slices.DeleteFunc(slices.Clone(values), p.secret)
+		hides := p.secret(flag) // --proxy=http://me:password@host
+		if !hides && (len(values) == 0 || len(kept) > 0) {
+			words = append(words, flag)
+		}
+		if words = append(words, kept...); hides || len(kept) < len(values) {
+			name, _, _ := splitFlag(flag)
+			without = append(without, name)
+		}
+	}
+	slices.Sort(without)
+	return shellLine(words), slices.Compact(without)
+}
+
+// secret reports whether a word is not shown as it is.
+func (p *Program) secret(word string) bool { return p.hide(word) != word }
+
+// resumeText is the line that goes on, and what is to be said beside it: which flags are left out and where they may stand, and
+// which variables said something that the line does not.
+func (r *run) resumeText() string {
+	line, without := r.p.resumeLine()
+	text := "  " + line
+	if len(without) > 0 {
+		names, variables := make([]string, len(without)), make([]string, len(without))
+		for i, name := range without {
+			names[i], variables[i] = dashed(name), r.variable(name)
+		}
+		text += "\nLeft out, since they are secret: " + strings.Join(names, ", ") +
+			". Type them again, or put them into ypcrawl.yaml or the environment (" + strings.Join(variables, ", ") + ")."
+	}
+	if set := r.fromEnvironment(); len(set) > 0 {
+		text += "\nThe environment must say the same again: " + strings.Join(set, ", ") + "."
+	}
+	return text
+}
+
+// variable is the variable that sets a flag of the command.
+func (r *run) variable(name string) string {
+	variables := variablesOf(r.c.App)
+	for _, f := range slices.Concat(r.c.Command.Flags, r.c.App.Flags) {
+		if slices.Contains(f.Names(), name) {
+			return variables[f]
+		}
+	}
+	return variable(name)
+}
+
+// fromEnvironment names the variables that say something of this command, and that no flag overrules. What the settings file says
+// stays where it is.
+func (r *run) fromEnvironment() (names []string) {
+	flags, _ := flagsOf(r.c.App)
+	typed := map[string]bool{}
+	for _, word := range r.p.args {
+		if isFlag(word) {
+			name, _, _ := splitFlag(word)
+			typed[name] = true
+		}
+	}
+	for _, f := range flags {
+		ours := f.command == "" || f.command == r.c.Command.Name
+		if !ours || slices.ContainsFunc(f.Flag.Names(), func(n string) bool { return typed[n] }) {
+			continue
+		}
+		for _, key := range f.keys {
+			if os.Getenv(variable(key)) != "" {
+				names = append(names, yp.Printable(variable(key)))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
