@@ -654,7 +654,7 @@ CREATE INDEX listing_events_by_time ON listing_events (at);
 CREATE INDEX listing_events_by_listing ON listing_events (listing);
 CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
 -- What was dropped, restored and rejected of late.
-CREATE INDEX listing_events_closings ON listing_events (at, kind) WHERE kind IN ('dropped', 'restored', 'rejected');
+CREATE INDEX listing_events_closings ON listing_events (at, kind, listing) WHERE kind IN ('dropped', 'restored', 'rejected');
 
 -- The words of listings, brought up to date by `listings list --search`;
 -- meta says how far it goes (words_listing, words_event): see store/words.go.

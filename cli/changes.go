@@ -30,7 +30,7 @@ func (p *Program) changes(c *cli.Context) error {
 		return err
 	}
 	if c.IsSet("listing") {
-		for _, other := range []string{"since", "run", "source", "states", "kind", "summary"} {
+		for _, other := range []string{"since", "run", "source", "states", "kind", "lasting", "summary"} {
 			if c.IsSet(other) {
 				return Usagef("--listing shows the whole history of one listing: leave out --%s", other)
 			}
@@ -58,7 +58,7 @@ func (p *Program) changes(c *cli.Context) error {
 		}
 		choice.Values["since"] = settled(report.ChangesSince(from.at, from.passes))
 		if c.Bool("summary") || !c.Bool("json") && !c.Bool("csv") {
-			filter := report.ChangeFilter{Scope: scope, Since: from.at, Run: from.run}
+			filter := report.ChangeFilter{Scope: scope, Since: from.at, Run: from.run, Lasting: c.Bool("lasting")}
 			for _, kind := range SplitList(c.StringSlice("kind")) {
 				filter.Kinds = append(filter.Kinds, store.Event(strings.ToLower(kind)))
 			}

@@ -67,7 +67,7 @@ func filterFlag(f report.ListFilter) cli.Flag {
 		return list(f.Name, f.Usage, "all")
 	case report.Number:
 		return &cli.Float64Flag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
-	case report.Switch:
+	case report.Switch, report.Only:
 		return &cli.BoolFlag{Name: f.Name, Usage: f.Usage}
 	}
 	if f.Default != "" {
@@ -116,7 +116,8 @@ func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 		choice.Columns = strings.Fields(l.Show)
 	}
 	for _, f := range l.Narrows() {
-		if c.IsSet(f.Name) || f.Default != "" {
+		off := (f.Kind == report.Switch || f.Kind == report.Only) && !c.Bool(f.Name)
+		if (c.IsSet(f.Name) || f.Default != "") && !off {
 			if choice.Values[f.Name], err = filterValue(c, f); err != nil {
 				return choice, err
 			}

@@ -23,18 +23,42 @@ func closed(t testing.TB, dir string) {
 		`INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('`+at+`', 'rejected', 1, 'c', '{"reasons":["<img src=x onerror=alert(3)>"]}')`)
 }
 
-// TestBrowserClosings: the banner is red when something was dropped, and leads to the list.
+// TestBrowserClosings: the banner is red when something was dropped, a bar of a line over the whole width, and leads to the changes
+// that it counts. What came back is none of them.
 func TestBrowserClosings(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	dir := crawled(t)
 	closed(t, dir)
+	at := time.Now().Add(-30 * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z")
+	alter(t, dir, `UPDATE listings SET dropped_at = NULL WHERE id = 3`,
+		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '`+at+`', 'restored', source_id, id, company_id FROM listings WHERE id = 3`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")
+	for _, path := range []string{"/", "/queue", "/states/TX"} {
+		for _, width := range []int64{1200, 360} {
+			b.look("light", width, 800, 1)
+			b.do(chromedp.Navigate(p.url + path))
+			b.wait(`document.querySelector("#banner .alarm").textContent.startsWith("2 dropped, 4 restored, 1 rejected in the last 7 days")`)
+			shape := eval[[]float64](b, `(() => { const r = document.querySelector("#banner .alarm").getBoundingClientRect(), m = document.querySelector("#banner").parentElement,
+				s = getComputedStyle(m), c = getComputedStyle(document.querySelector("#banner .alarm"));
+				return [r.width, m.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight), r.height, parseFloat(c.lineHeight), parseFloat(c.fontSize)]; })()`)
+			if lines := 2.0; shape[0] < shape[1]-1 || shape[2] > lines*shape[3]+20 || shape[3] < 1.3*shape[4] || shape[4] < 13 {
+				t.Errorf("%s, %d wide: the banner is %.0f of %.0f wide and %.0f high, its lines %.1f of letters of %.1f", path, width, shape[0], shape[1], shape[2], shape[3], shape[4])
+			}
+			if colour := eval[string](b, `getComputedStyle(document.querySelector("#banner .alarm")).color`); colour != eval[string](b, `getComputedStyle(document.body).color`) {
+				t.Errorf("its text is %s", colour)
+			}
+		}
+	}
+	b.look("light", 1200, 800, 1)
 	b.do(chromedp.Navigate(p.url + "/"))
-	b.wait(`document.querySelector("#banner .alarm").textContent.startsWith("3 dropped, 3 restored, 1 rejected in the last 7 days")`)
-	b.click("#closings", `location.search === "?status=dropped" && document.querySelectorAll("#rows-scroll tbody tr").length === 3`)
-	b.do(chromedp.SetValue(chromedp.CSS("#by-status"), "restored"))
-	b.click("#filters button", `document.querySelectorAll("#rows-scroll tbody tr").length === 3`)
+	if sign := eval[[]float64](b, `(() => { const r = document.querySelector(".legend .alarm").getBoundingClientRect(); return [r.width, r.height]; })()`); sign[0] > 20 || sign[1] > 20 {
+		t.Errorf("the sign of the map is %v large", sign)
+	}
+	b.click("#closings", `location.pathname === "/changes" && document.querySelectorAll("#rows-scroll tbody tr").length === 2`)
+	storetest.Equal(t, eval[string](b, `["kind", "since"].map(n => document.querySelector("#by-" + n).value).join()`), "dropped,7d", "what the form has chosen")
+	b.do(chromedp.SetValue(chromedp.CSS("#by-kind"), "restored"))
+	b.click("#filters button", `document.querySelectorAll("#rows-scroll tbody tr").length === 4`)
 }
 
 // TestBrowserQueue: filters by a form, and a row that opens its trace; the form is left alone

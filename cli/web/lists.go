@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,10 +37,10 @@ func (s *Server) listViews() (all []View) {
 	return all
 }
 
-// narrows are the filters of a list that a form has: what names a moment, a run or a target is asked of commands.
+// narrows are the filters of a list that a form has: what names a run or a target is asked of commands.
 func narrows(l report.List) (all []report.ListFilter) {
 	for _, f := range l.Narrows() {
-		if f.Kind != report.Moment && !slices.Contains([]string{"run", "target", "listing", "has"}, f.Name) {
+		if !slices.Contains([]string{"run", "target", "listing", "has"}, f.Name) {
 			all = append(all, f)
 		}
 	}
@@ -69,12 +70,34 @@ func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice
 			words = strings.FieldsFunc(word, func(r rune) bool { return r == ',' })
 		}
 		value, err := f.Parse(words)
+		if err == nil && f.Kind == report.Moment {
+			value, err = since(l, word)
+		}
 		if err != nil {
 			return choice, &Refusal{http.StatusNotFound, "No list has that: " + err.Error(), "Choose above the list: " + path + " has it without filters."}
 		}
 		choice.Values[f.Name] = value
 	}
 	return choice, nil
+}
+
+var age = regexp.MustCompile(`^([1-9][0-9]{0,3})([hdw])$`)
+
+// since is the value of a filter of time: an age, or a date.
+func since(l report.List, word string) (any, error) {
+	at, err := time.Parse(time.DateOnly, word)
+	if m := age.FindStringSubmatch(word); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		hours := map[string]int{"h": 1, "d": 24, "w": 7 * 24}[m[2]]
+		at, err = time.Now().Add(-time.Duration(n*hours)*time.Hour), nil
+	}
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("since %q: want an age like 36h, 7d or 2w, or a date like 2026-11-20", word)
+	case l.View == "v_changes":
+		return report.ChangesSince(at, nil), nil
+	}
+	return yp.FormatTime(at), nil
 }
 
 // field is a filter in a form: a choice, a text, or a switch.
@@ -90,7 +113,7 @@ func (s *Server) filters(path string, l report.List) Part {
 	return Part{Name: "filters", Of: path, Asks: asks(l), Read: func(_ context.Context, _ *report.Reader, q url.Values) (any, error) {
 		var fields []field
 		for _, f := range narrows(l) {
-			x := field{Name: f.Name, Value: q.Get(f.Name), Switch: f.Kind == report.Switch}
+			x := field{Name: f.Name, Value: q.Get(f.Name), Switch: f.Kind == report.Switch || f.Kind == report.Only}
 			for _, v := range f.Values {
 				if v != string(report.ListingRejected) || l.View != "v_listings" { // they have a list of their own
 					x.Options = append(x.Options, v)

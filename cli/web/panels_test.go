@@ -33,7 +33,8 @@ func (b *served) troubled(t *testing.T) {
 		`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms)
 			VALUES (1, 9, 90, 'c', 'listing', 'http://h/`+evil+`', '`+storetest.Ago(time.Minute)+`', '`+storetest.Ago(time.Minute)+`', 'failure', 'http_403', 5)`,
 		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at) VALUES (1, '`+evil+`', 3000, '`+evil+`', 2, '`+storetest.Ahead(time.Hour)+`', '`+evil+`', 'x')`,
-		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '`+storetest.Ago(49*time.Hour)+`', x.value, l.source_id, l.id, l.company_id FROM listings l, json_each('["dropped", "restored"]') x`,
+		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '`+storetest.Ago(49*time.Hour)+`', x.value, l.source_id, l.id, l.company_id
+			FROM listings l, json_each('["dropped", "restored", "dropped"]') x WHERE x.key < l.id + 1`, // a came back, b was dropped again
 		`INSERT INTO listing_events (at, kind, source_id, listing_id, what) VALUES ('`+storetest.Ago(24*time.Hour)+`', 'rejected', 1, 'c', '{"reasons":["`+evil+`"]}')`)
 }
 
@@ -51,38 +52,45 @@ func TestPanels(t *testing.T) {
 		"/queue?error=TIMEOUT":               {200, []string{`href="/targets/9"`, "<option selected>TIMEOUT</option>"}},
 		"/queue?error=no_listings":           {200, []string{`href="/targets/10"`, `href="/targets/12"`, "<option selected>NO_LISTINGS</option>"}},
 		"/queue?states=texas&status=IN_PROGRESS&kind=search": {200, []string{"IN_PROGRESS", `value="texas"`}},
-		"/queue?states=NV":              {200, []string{"No target matches."}},
-		"/queue?kind=x":                 {404, []string{"No list has that: unknown kind", "without filters"}},
-		"/queue?status=x":               {404, []string{"No list has that"}},
-		"/queue?error=%3Cscript%3E":     {404, []string{"&lt;script", "No list has that"}},
-		"/queue?states=nowhere":         {404, []string{"No list has that"}},
-		"/targets/9":                    {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (", "`ypcrawl --db t.db targets enable 9` changes that", `<details class="card attempt"`}},
-		"/targets/20":                   {200, []string{"It was never crawled."}},
-		"/targets/999":                  {404, []string{"no target", "ypcrawl --db t.db targets list"}},
-		"/targets/x":                    {404, []string{"There is no target", "Choose one in the queue"}},
-		"/targets/99999999999999999999": {404, []string{"There is no target"}},
-		"/workers":                      {200, []string{"Run 1", "amber", `class="node running"`, "50 MB of memory, 1.5 s of processor time", `<table`, "Plumbers"}},
-		"/errors":                       {200, []string{"TIMEOUT", `href="/queue?error=TIMEOUT"`}},
-		"/attempts":                     {200, []string{"TIMEOUT", escaped, `href="/targets/9"`}},
-		"/sources":                      {200, []string{"demo", "held", escaped}},
-		"/hosts":                        {200, []string{escaped, "3.0 s"}},
-		"/waits":                        {200, []string{"backoff", "paused"}},
-		"/runs":                         {200, []string{"running"}},
-		"/coverage":                     {200, []string{"City 0", "5.0%"}},
-		"/companies":                    {200, []string{"A " + escaped}},
-		"/changes":                      {200, []string{"rejected", escaped, "restored"}},
-		"/changes?kind=dropped":         {200, []string{"dropped", "<option selected>dropped</option>"}},
-		"/listings":                     {200, []string{"<option selected>open</option>", "A " + escaped, `\u202e`}},
-		"/listings?status=dropped":      {200, []string{"No listing matches.", "<option selected>dropped</option>"}},
-		"/listings?status=Restored":     {200, []string{"A " + escaped, "<option selected>restored</option>"}},
-		"/listings?search=nothing":      {200, []string{"No listing matches."}},
-		"/rejected":                     {200, []string{"No listing matches."}},
-		"/listings?status=closed":       {404, []string{"unknown status", "without filters"}},
+		"/queue?states=NV":               {200, []string{"No target matches."}},
+		"/queue?kind=x":                  {404, []string{"No list has that: unknown kind", "without filters"}},
+		"/queue?status=x":                {404, []string{"No list has that"}},
+		"/queue?error=%3Cscript%3E":      {404, []string{"&lt;script", "No list has that"}},
+		"/queue?states=nowhere":          {404, []string{"No list has that"}},
+		"/targets/9":                     {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it waits after 4 failures in a row", "by amber (", "`ypcrawl --db t.db targets enable 9` changes that", `<details class="card attempt"`}},
+		"/targets/20":                    {200, []string{"It was never crawled."}},
+		"/targets/999":                   {404, []string{"no target", "ypcrawl --db t.db targets list"}},
+		"/targets/x":                     {404, []string{"There is no target", "Choose one in the queue"}},
+		"/targets/99999999999999999999":  {404, []string{"There is no target"}},
+		"/workers":                       {200, []string{"Run 1", "amber", `class="node running"`, "50 MB of memory, 1.5 s of processor time", `<table`, "Plumbers"}},
+		"/errors":                        {200, []string{"TIMEOUT", `href="/queue?error=TIMEOUT"`}},
+		"/attempts":                      {200, []string{"TIMEOUT", escaped, `href="/targets/9"`}},
+		"/sources":                       {200, []string{"demo", "held", escaped}},
+		"/hosts":                         {200, []string{escaped, "3.0 s"}},
+		"/waits":                         {200, []string{"backoff", "paused"}},
+		"/runs":                          {200, []string{"running"}},
+		"/coverage":                      {200, []string{"City 0", "5.0%"}},
+		"/companies":                     {200, []string{"A " + escaped}},
+		"/changes":                       {200, []string{"rejected", escaped, "restored"}},
+		"/changes?kind=dropped":          {200, []string{"dropped", "<option selected>dropped</option>"}},
+		"/changes?kind=dropped&since=7d": {200, []string{`name="since" value="7d"`, ">B</td>", "A " + escaped}},
+		"/changes?kind=dropped&since=7d&lasting=yes": {200, []string{`name="lasting" value="yes" checked`, ">B</td>"}},
+		"/changes?kind=dropped&since=48h":            {200, []string{"No change matches."}},
+		"/changes?since=2020-01-01":                  {200, []string{"rejected"}},
+		"/changes?since=9999w":                       {200, []string{"rejected"}},
+		"/changes?since=99999999999999999999d":       {404, []string{"want an age like 36h, 7d or 2w, or a date like 2026-11-20"}},
+		"/changes?since=%3Cscript%3E":                {404, []string{"want an age"}},
+		"/listings":                                  {200, []string{"<option selected>open</option>", "A " + escaped, `\u202e`}},
+		"/listings?status=dropped":                   {200, []string{"No listing matches.", "<option selected>dropped</option>"}},
+		"/listings?status=Restored":                  {200, []string{"A " + escaped, "<option selected>restored</option>"}},
+		"/listings?search=nothing":                   {200, []string{"No listing matches."}},
+		"/rejected":                                  {200, []string{"No listing matches."}},
+		"/listings?status=closed":                    {404, []string{"unknown status", "without filters"}},
 	} {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			text := b.answers(t, path, c)
-			if c.status == http.StatusOK && !strings.Contains(text, `<p class="banner alarm"><strong>2 dropped, 2 restored, 1 rejected</strong> in the last 7 days`) {
+			if c.status == http.StatusOK && !strings.Contains(text, `<p class="banner alarm"><strong>1 dropped, 1 restored, 1 rejected</strong> in the last 7 days · <a id="closings" href="/changes?kind=dropped&amp;lasting=yes&amp;since=7d">`) {
 				t.Error("the banner is missing")
 			}
 		})

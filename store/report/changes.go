@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"ypcrawl/store"
@@ -31,6 +32,8 @@ type ChangeFilter struct {
 	Kinds []store.Event
 	Run   int64 // what this run found; 0 = any
 
+	Lasting bool // not what a later change undid
+
 	Begins map[int64]time.Time // of these sources, by id, another time in place of Since, and no earlier one: see SincePasses
 }
 
@@ -55,8 +58,9 @@ const (
 	countKinds = `SELECT ifnull(max(e.source_id), 0), ifnull(sum(e.listings) FILTER (WHERE e.kind = 'new'), 0), count(*) FILTER (WHERE e.kind = 'changed'),
 		count(*) FILTER (WHERE e.kind = 'dropped'), count(*) FILTER (WHERE e.kind = 'restored'), count(*) FILTER (WHERE e.kind = 'rejected')
 	FROM listing_events e WHERE e.at >= ?1 AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins
-	// {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found.
-	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run'))`
+	// {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found; {"lasting": 1}: what no later change undid.
+	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run')
+		AND (?5 ->> '$.lasting' IS NULL OR ` + lastingEvent + `))`
 )
 
 func (f ChangeFilter) args() []any {
@@ -64,26 +68,38 @@ func (f ChangeFilter) args() []any {
 	if !f.Since.IsZero() {
 		since = yp.FormatTime(f.Since)
 	}
-	of := beginsJSON(f.Since, f.Begins)
-	if f.Run != 0 {
-		of = fmt.Sprintf(`{"run": %d}`, f.Run)
-	}
-	return []any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), of}
+	return []any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), f.more()}
 }
 
-// beginsJSON writes since when changes of sources are told; empty when that is the same time for
-// all of them.
-func beginsJSON(since time.Time, begins map[int64]time.Time) string {
-	times := map[int64]string{}
+// more writes what sinceBegins reads; empty when there is nothing.
+func (f ChangeFilter) more() string {
+	all := beginsOf(f.Since, f.Begins)
+	if f.Run != 0 {
+		all["run"] = f.Run
+	}
+	if f.Lasting {
+		all["lasting"] = 1
+	}
+	return filledJSON(all)
+}
+
+// beginsOf are the times since when changes of sources are told, by their ids: those that differ from since.
+func beginsOf(since time.Time, begins map[int64]time.Time) map[string]any {
+	times := map[string]any{}
 	for id, at := range begins {
 		if !at.Equal(since) {
-			times[id] = yp.FormatTime(at)
+			times[strconv.FormatInt(id, 10)] = yp.FormatTime(at)
 		}
 	}
-	if len(times) == 0 {
+	return times
+}
+
+// filledJSON is an object as JSON, "" when it is empty.
+func filledJSON(all map[string]any) string {
+	if len(all) == 0 {
 		return ""
 	}
-	return store.JSON(times)
+	return store.JSON(all)
 }
 
 // ChangesSince is a value of the filter "since" of changes: a time, and for the sources of passes when those began.

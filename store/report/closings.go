@@ -2,15 +2,15 @@ package report
 
 import (
 	"context"
-	"time"
 
 	"ypcrawl/yp"
 )
 
-// Closings counts what the crawl dropped, restored and rejected since a time.
+// Closings counts what the crawl dropped, restored and rejected in the last days. A listing that was dropped and came back
+// counts as restored alone, one that was restored and dropped again as dropped: the same as `changes --lasting`.
 type Closings struct {
 	Dropped, Restored, Rejected int64
-	Since                       time.Time
+	Days                        int
 }
 
 // ListingStatus is how a listing stands with its source.
@@ -31,12 +31,15 @@ func ListingStatuses() []ListingStatus {
 
 const (
 	closings      = ` FROM listing_events e INDEXED BY listing_events_closings WHERE e.kind IN ('dropped', 'restored', 'rejected')`
-	countClosings = `SELECT ifnull(sum(e.kind = 'dropped'), 0), ifnull(sum(e.kind = 'restored'), 0), ifnull(sum(e.kind = 'rejected'), 0)` + closings + ` AND e.at >= ?1`
+	countClosings = `SELECT ifnull(sum(e.kind = 'dropped'), 0), ifnull(sum(e.kind = 'restored'), 0), ifnull(sum(e.kind = 'rejected'), 0)` + closings + ` AND e.at >= ?1 AND ` + lastingEvent
+	// Of the events dropped and restored of a listing the last one; of the others every one.
+	lastingEvent = `(e.kind NOT IN ('dropped', 'restored') OR e.id = (SELECT max(x.id) FROM listing_events x WHERE x.listing = e.listing AND x.kind IN ('dropped', 'restored')))`
 )
 
-// Closings counts what became of listings since a time.
-func (k *Reader) Closings(ctx context.Context, since time.Time) (c Closings, err error) {
-	c.Since = since
-	_, err = k.one(ctx, "count what was dropped", countClosings, []any{yp.FormatTime(since)}, &c.Dropped, &c.Restored, &c.Rejected)
+// Closings counts what became of listings in the last days.
+func (k *Reader) Closings(ctx context.Context, days int) (c Closings, err error) {
+	c.Days = days
+	since := yp.FormatTime(k.db.Now().AddDate(0, 0, -days))
+	_, err = k.one(ctx, "count what was dropped", countClosings, []any{since}, &c.Dropped, &c.Restored, &c.Rejected)
 	return c, err
 }

@@ -92,7 +92,7 @@ var Lists = []List{
 		None: "No page of a target was read yet: --all shows them all.",
 	},
 	{
-		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind listing",
+		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind lasting listing",
 		Default: map[string]string{"since": "last-pass", "run": "all", "listing": "all"},
 		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
 		Help: "--since takes an age, a date or a run: a RUN is its number, or last, and counts from its beginning;\n" +
@@ -154,6 +154,8 @@ const (
 			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= %[1]s AND kind = 'new' ORDER BY listing DESC LIMIT 1)
 			UNION ALL SELECT id FROM listing_events WHERE listing = %[1]s AND kind <> 'new'
 			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = %[2]s AND listing_id = %[3]s)`
+	lastingChange = `(kind NOT IN ('dropped', 'restored') OR event = (SELECT max(x.id) FROM listing_events x
+		WHERE x.listing = (SELECT o.listing FROM listing_events o WHERE o.id = v_changes.event) AND x.kind IN ('dropped', 'restored')))`
 	listingStatus = `(status = iif(? = 'restored', 'open', ?) AND (? <> 'restored' OR id IN (SELECT listing FROM listing_events INDEXED BY listing_events_closings
 		WHERE kind IN ('dropped', 'restored', 'rejected') AND kind = 'restored')))`
 )
@@ -171,6 +173,7 @@ const (
 	Number
 	Moment // an age, a time, or a run
 	Switch // given: the condition does not apply
+	Only   // given: the condition applies
 )
 
 // ListFilters are all of them, each declared once.
@@ -195,6 +198,7 @@ var ListFilters = []ListFilter{
 	{"since@v_changes", "changes since `last-pass|7d|DATE|RUN`", `at >= ? ->> '$.all' AND at >= ifnull(? ->> ('$."' || source || '"'), '')`, Moment, nil, ""},
 	{"states@v_changes", "", `found_state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
 	{"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), ""},
+	{"lasting", "not what a later change undid: listings that were dropped and came back, or the other way round", lastingChange, Only, nil, ""},
 	{"listing", "the whole history of one listing, `SOURCE/ID`", listingHistory, OneWord, nil, ""},
 
 	// Of a listing its own place and categories count, and those that it was searched under.
@@ -256,7 +260,7 @@ func (f ListFilter) Parse(words []string) (any, error) {
 			return nil, fmt.Errorf("%q: want stars from 0.5 to 5", words[0])
 		}
 		return n, nil
-	case Switch:
+	case Switch, Only:
 		return true, nil
 	}
 	return words[0], nil

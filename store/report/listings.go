@@ -222,7 +222,7 @@ func (r *listingReader) readEvents() (err error) {
 	if !r.query.Since.At.IsZero() {
 		at = yp.FormatTime(r.query.Since.At)
 	}
-	if text := beginsJSON(r.query.Since.At, r.query.Since.Begins); text != "" {
+	if text := filledJSON(beginsOf(r.query.Since.At, r.query.Since.Begins)); text != "" {
 		begins = text
 	}
 	r.since = []any{r.query.Since.Event, at, r.upto, begins}
