@@ -189,7 +189,9 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	}
 	few := r.fewFailed(st, all.Since)
 	if all.Gap > 0 {
-		r.tell(true, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.", plural(all.Gap, "target"))
+		nothing := r.c.IsSet("recrawl") && idleRun(st)
+		failed = failed || nothing
+		r.tell(!nothing, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.", plural(all.Gap, "target"))
 	}
 	if st.DetailsMissing > 0 {
 		r.tell(true, "%s missing: the source no longer has it.", plural(st.DetailsMissing, "listing's page"))
@@ -455,7 +457,7 @@ func (r *run) print(s summary, left error) error {
 		return nil
 	case left == nil && r.onlyDetails && details == 0:
 		idle = []string{"Nothing left to do: no details are due."}
-	case left == nil && !r.onlyIndexes && s.Targets+s.Pages+s.IndexPages+s.IndexesFailed+details == 0:
+	case left == nil && !r.onlyIndexes && idleRun(s.Stats):
 		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble, s.closed)
 	}
 	return r.p.tell(r.c, s, func(w *sections) {
@@ -481,6 +483,11 @@ func (r *run) print(s summary, left error) error {
 		}
 		w.more(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped, plural(s.Database.Companies, "company")))
 	})
+}
+
+// idleRun reports whether a run has done nothing.
+func idleRun(st crawl.Stats) bool {
+	return st.Targets+st.Pages+st.IndexPages+st.IndexesFailed+st.Details+st.DetailsFailed+st.DetailsMissing == 0
 }
 
 // idleText is what a run says that found nothing it may crawl now, and when something will be to do again.

@@ -60,7 +60,7 @@ var Lists = []List{
 		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
 		Show: "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms", Filters: "run all", Unless: "state = 'running'",
 		Default: map[string]string{"run": "those under way"},
-		Usage: "Show the workers of runs: their targets, speed, memory and processor time",
+		Usage:   "Show the workers of runs: their targets, speed, memory and processor time",
 		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
 			"killed: its process is gone; the next run, or `ypcrawl recover`, releases what it held.\n" +
 			"pages_per_second is the rate of the last minute; for an ended worker that of all its time. Memory and processor\n" +
@@ -94,7 +94,7 @@ var Lists = []List{
 	{
 		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind lasting listing",
 		Default: map[string]string{"since": "last-pass", "run": "all", "listing": "all"},
-		Usage: "Show changes of listings: new, changed, dropped, restored, rejected",
+		Usage:   "Show changes of listings: new, changed, dropped, restored, rejected",
 		Help: "--since takes an age, a date or a run: a RUN is its number, or last, and counts from its beginning;\n" +
 			"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50. Without it they are those since the last\n" +
 			"pass of each source began.\n" +
