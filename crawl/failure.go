@@ -221,7 +221,7 @@ func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health
 	// block that follows at once on another would count as on its way already.
 	started := w.cfg.Keeper.DB().Now().Add(time.Millisecond - time.Since(x.last.Started))
 	if class == yp.ClassHTTP429 {
-		started = started.Add(-2 * time.Millisecond) // never later: one that was on its way when another slowed the host down says nothing
+		started = started.Add(-2 * time.Millisecond) // never later than it was: one that was on its way when the host was slowed down says nothing
 	}
 	s := health.Seen{Host: x.last.Host, Class: class, Started: started, Gap: x.last.Gap, Way: x.last.Proxy}
 	if err == nil {

@@ -199,13 +199,14 @@ type hostState struct {
 
 // hear reports whether an answer says something of the pace that the host bears (counts), and
 // whether it is a 429 that slows it down. Of those that were on their way already when the delay was
-// raised the lesson is learned; one that came by a proxy may be about that proxy.
+// raised the lesson is learned (of the same millisecond nobody knows which was first; after a 429 the
+// host is held, so none starts so soon); one that came by a proxy may be about that proxy.
 func (s *hostState) hear(seen Seen, now time.Time) (counts, slows bool) {
 	if seen.Class != yp.ClassHTTP429 {
 		s.ways = nil
 		return true, false
 	}
-	if seen.refused() && seen.Started.Before(s.raised) && !s.raised.After(now) {
+	if seen.refused() && !seen.Started.After(s.raised) && !s.raised.After(now) {
 		return false, false
 	}
 	if !slices.Contains(s.ways, seen.Way) {
@@ -387,15 +388,6 @@ func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time
 		return nil
 	}
 	return []hostChange{func(row *Host, at time.Time) { row.hold(d, reason, at) }}
-}
-
-// tell tells the pacer what a host needs: its learned delay, or its floor when the configured delay
-// is longer than both.
-func (h *Hosts) tell(s *hostState, delay, floor time.Duration, reason string) {
-	if need := cmp.Or(delay, floor); need != s.told {
-		s.told = need
-		h.pacer.SetDelay(s.Host.Host, need, reason)
-	}
 }
 
 // adapt adapts the delay of a host to an answer, and returns what is to be written of that.

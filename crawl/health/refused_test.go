@@ -90,8 +90,11 @@ func TestTooMany(t *testing.T) {
 		late := tooMany(0)
 		late.Started = noon.Add(-time.Millisecond)
 		p.see(t, 50, late)
+		late.Started = noon
+		p.see(t, 50, late)
 		wantRows(t, p.db, `SELECT delay_ms FROM hosts`, "4000")
-		p.see(t, 1, tooMany(0))
+		late.Started = noon.Add(time.Millisecond)
+		p.see(t, 1, late)
 		wantRows(t, p.db, `SELECT delay_ms FROM hosts`, "8000")
 	})
 	whilePacing(t, "nor do those before the share of failures raised it", func(t *testing.T, p *pacing) {
@@ -134,8 +137,9 @@ func TestTooMany(t *testing.T) {
 		wantRows(t, p.db, storedFloors, "a|0|-|15000|12:00:00")
 		p.see(t, 1, tooMany(0))
 		wantRows(t, p.db, storedFloors, "a|13333|slowed down: HTTP 429 at one request in 6.67 s|10000|14:00:00")
+		p.clock.Move(time.Minute)
 		p.see(t, 1, tooMany(0))
-		wantRows(t, p.db, storedFloors, "a|20000|slowed down: HTTP 429 at one request in 13.33 s|20000|14:00:00")
+		wantRows(t, p.db, storedFloors, "a|20000|slowed down: HTTP 429 at one request in 13.33 s|20000|14:01:00")
 	})
 	whilePacing(t, "at 20 s the share of failures goes on", func(t *testing.T, p *pacing) {
 		p.see(t, 1, tooMany(20*time.Second))
@@ -181,6 +185,7 @@ func TestTooMany(t *testing.T) {
 		}
 		b.see(t, 19, fine)
 		ok(t, p.hosts.Refresh(t.Context()))
+		p.clock.Move(time.Second)
 		p.see(t, 1, tooMany(0))
 		wantRows(t, p.db, `SELECT delay_ms FROM hosts`, "8000")
 		b.see(t, 1, fine)
