@@ -198,6 +198,10 @@ func blocks() (all []trouble) {
 		{"a page that says Just a moment, 200", ok("<html><head><title>Just a moment...</title></head><body></body></html>"), "cf_challenge 200", "cloudflare"},
 		{"DataDome by its header", with(status(403, "<html>no</html>"), "X-DataDome: protected"), "cf_challenge 403", "datadome"},
 		{"AWS WAF", with(status(405, "x"), "X-Amzn-Waf-Action: captcha"), "cf_challenge 405", "aws-waf"},
+		{"a challenge with 428", status(428, `{"sec-cp-challenge": "true"}`), "cf_challenge 428", "akamai"},
+		{"DataDome with 412", with(status(412, "<html>no</html>"), "X-DataDome: protected"), "cf_challenge 412", "datadome"},
+		{"a block with 401 is no login", status(401, `<html><div id="px-captcha"></div></html>`), "cf_challenge 401", "perimeterx"},
+		{"a firewall's page with 401", status(401, `<html>Access Denied https://errors.edgesuite.net/18.aa</html>`), "cf_challenge 401", "akamai"},
 		{"202, tiny", status(202, "wait"), "cf_challenge 202", "soft block"},
 	} {
 		all = append(all, trouble{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -22,8 +23,11 @@ const (
 type where int
 
 const (
-	// anywhere: no ordinary page has it, whatever its status.
-	anywhere where = iota
+	// asCode: what makes a challenge, whatever the status: in a tag, or in a script of a page that has
+	// next to nothing to read. Ordinary pages may name it in a list of hosts.
+	asCode where = iota
+	// anywhere: words that no ordinary page has, whatever its status.
+	anywhere
 	// inHeading: in the title or a headline, and anywhere on an error answer; a review may quote it.
 	inHeading
 	// asTitle: the whole title, in lower case; part of one may well be a business's name
@@ -35,6 +39,8 @@ const (
 	// onRefusal: on a refusal only; Cloudflare's pages for a broken origin (52x) or a rate limit
 	// (429) have the same ids, and a page that says that the site is down may load a sensor.
 	onRefusal
+	// onDenial: likewise, but not on a 401, where people may have to log in beside a captcha.
+	onDenial
 	// alone: on a tiny page that has next to nothing to read, too.
 	alone
 )
@@ -47,14 +53,16 @@ var marks = [...]struct {
 	vendor string
 	texts  []string
 }{
-	{anywhere, "cloudflare", []string{"_cf_chl_opt"}},
-	{anywhere, "datadome", []string{"captcha-delivery.com"}},
-	{anywhere, "perimeterx", []string{"px-captcha"}},
+	{asCode, "cloudflare", []string{"_cf_chl_opt"}},
+	{asCode, "datadome", []string{"captcha-delivery.com"}},
+	{asCode, "perimeterx", []string{"px-captcha"}},
+	{asCode, "aws-waf", []string{"awsWafCookieDomainList", "gokuProps"}},
+	{asCode, "f5-shape", []string{`window["bobcmn"]`}},
+	{asCode, "reblaze", []string{"window.rbzns"}},
+	{asCode, "anubis", []string{"/.within.website/x/cmd/anubis/", "anubis_challenge"}},
+	{asCode, "akamai", []string{"sec-if-cpt-container", "/_sec/cp_challenge/"}},
 	{anywhere, "imperva", []string{"Incapsula incident ID"}},
-	{anywhere, "aws-waf", []string{"awsWafCookieDomainList", "gokuProps"}},
-	{anywhere, "f5-shape", []string{`window["bobcmn"]`, "The requested URL was rejected. Please consult with your administrator"}},
-	{anywhere, "reblaze", []string{"window.rbzns"}},
-	{anywhere, "anubis", []string{"/.within.website/x/cmd/anubis/", "anubis_challenge"}},
+	{anywhere, "f5-shape", []string{"The requested URL was rejected. Please consult with your administrator"}},
 	{inHeading, "cloudflare", []string{"Sorry, you have been blocked", "used Cloudflare to restrict access"}},
 	{asTitle, "cloudflare", []string{"just a moment...", "just a moment…", "attention required! | cloudflare"}},
 	{asTitle, "perimeterx", []string{"access to this page has been denied", "access to this page has been denied."}},
@@ -66,8 +74,10 @@ var marks = [...]struct {
 	{onError, "perimeterx", []string{"Press & Hold", "Press &amp; Hold"}},
 	{onRefusal, "cloudflare", []string{"cf-error-details", "cf-wrapper", "you have been blocked"}},
 	{onRefusal, "akamai", []string{"errors.edgesuite.net", "errors&#46;edgesuite&#46;net"}},
-	{onRefusal, "recaptcha", []string{"g-recaptcha"}},
-	{onRefusal, "hcaptcha", []string{"h-captcha"}},
+	{onRefusal, "akamai", []string{"sec-cp-challenge"}},
+	{onDenial, "recaptcha", []string{"g-recaptcha"}},
+	{onDenial, "hcaptcha", []string{"h-captcha"}},
+	{onDenial, "riversecurity", []string{"$_ts"}},
 	{onRefusal, "imperva", []string{"_Incapsula_Resource"}},
 	{onRefusal, "kasada", []string{"KPSDK"}},
 	{onRefusal, "vercel", []string{"/.well-known/vercel/security/"}},
@@ -93,12 +103,12 @@ func find(kind where, text []byte) string {
 // statusDenied is what some sites answer robots with, and nobody else uses.
 const statusDenied = 999
 
-// refused reports whether a status says that the answer is withheld. No GET of a page
-// is answered with 405 or 418 by anything but a firewall; without its mark it proves
+// refused reports whether a status says that the answer is withheld. No GET of a page without
+// conditions is answered with 405, 412, 418 or 428 by anything but a firewall; without its mark it proves
 // nothing, all the same.
 func refused(status int) bool {
 	switch status {
-	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusTeapot, statusDenied:
+	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusPreconditionFailed, http.StatusTeapot, http.StatusPreconditionRequired, statusDenied:
 		return true
 	}
 	return false
@@ -133,7 +143,8 @@ func challenge(status int, h http.Header, body []byte) string {
 	if v := find(asTitle, shown.title); v != "" || large {
 		return v
 	}
-	kinds := []where{anywhere, inHeading}
+	kinds := []where{asCode, anywhere, inHeading}
+	login := status == http.StatusUnauthorized && (h.Get("Www-Authenticate") != "" || passwordField.Match(body))
 	switch {
 	case ordinary(status):
 		// A text file (a robots.txt that names a vendor's path) is no challenge.
@@ -146,6 +157,9 @@ func challenge(status int, h http.Header, body []byte) string {
 	default:
 		shown.headings = body
 		if refused(status) {
+			kinds = append(kinds, onRefusal, onDenial)
+		}
+		if status == http.StatusUnauthorized && !login {
 			kinds = append(kinds, onRefusal)
 		}
 		if status != http.StatusTooManyRequests { // a plain limit unless proven otherwise
@@ -154,7 +168,7 @@ func challenge(status int, h http.Header, body []byte) string {
 	}
 	// Error pages and pages that do not exist say little, too.
 	broken := status >= 500 && status != statusDenied || status == http.StatusNotFound || status == http.StatusGone
-	if len(body) < tinyPage && !broken && shown.isBare() {
+	if len(body) < tinyPage && !broken && !login && shown.isBare() {
 		kinds = append(kinds, alone)
 	}
 	for _, kind := range kinds {
@@ -165,7 +179,7 @@ func challenge(status int, h http.Header, body []byte) string {
 		if find(kind, text) == "" {
 			continue
 		}
-		if v := find(kind, withoutNoscript(text)); v != "" {
+		if v := find(kind, counting(text, kind == asCode && saysMuch(status, body))); v != "" {
 			return v
 		}
 	}
@@ -177,6 +191,9 @@ func challenge(status int, h http.Header, body []byte) string {
 	}
 	return ""
 }
+
+// passwordField is what a page has where people log in.
+var passwordField = regexp.MustCompile(`(?i)type\s*=\s*["']?password`)
 
 // shown is what people see of a page.
 type shown struct {
@@ -235,24 +252,40 @@ func skim(page []byte, titleOnly bool) (s shown) {
 	}
 }
 
-// withoutNoscript returns a page without what is in its noscripts: a site may load there what proves a challenge
-// elsewhere, or tell people without scripts of it.
-func withoutNoscript(page []byte) []byte {
+// saysMuch reports whether an ordinary answer is a page with something to read.
+func saysMuch(status int, body []byte) bool {
+	start := bytes.TrimLeft(body, " \t\r\n")
+	return ordinary(status) && len(start) > 0 && start[0] == '<' && !skim(body, false).isBare()
+}
+
+// counting returns a page without what makes no challenge: comments, styles, links to other pages, hosts that may be needed
+// later (link, meta), pictures, and what is in its noscripts: a site may load there what proves a challenge
+// elsewhere, or tell people without scripts of it. Of a page with something to read only tags count.
+func counting(page []byte, tagsOnly bool) []byte {
 	var out []byte
 	z := html.NewTokenizer(bytes.NewReader(page))
-	for in := false; ; {
-		switch kind := z.Next(); {
-		case kind == html.ErrorToken:
+	for skip := false; ; {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken:
 			return append(out, z.Raw()...)
-		case kind == html.TextToken && in:
-			in = false
-		default:
-			out = append(out, z.Raw()...)
-			in = false
-			if kind == html.StartTagToken {
-				tag, _ := z.TagName()
-				in = string(tag) == "noscript"
+		case html.TextToken:
+			if !skip && !tagsOnly {
+				out = append(out, z.Raw()...)
 			}
+			skip = false
+		case html.StartTagToken, html.SelfClosingTagToken:
+			raw := z.Raw()
+			tag, _ := z.TagName()
+			switch skip = false; string(tag) {
+			case "noscript", "style":
+				skip = true
+			case "link", "meta", "a", "area", "img", "base":
+			default:
+				out = append(out, raw...)
+			}
+		case html.EndTagToken:
+			skip = false
+			out = append(out, z.Raw()...)
 		}
 	}
 }
@@ -298,13 +331,17 @@ func challengeHeader(status int, h http.Header) string {
 			continue
 		}
 		for name, values := range h {
-			if fits(m.name, name) && fits(m.value, strings.ToLower(strings.TrimSpace(strings.Join(values, "")))) {
+			value := strings.ToLower(strings.TrimSpace(strings.Join(values, "")))
+			if fits(m.name, name) && fits(m.value, value) && !slices.Contains(nothingDone, value) {
 				return m.vendor
 			}
 		}
 	}
 	return ""
 }
+
+// nothingDone are values of headers that tell what was done about a request.
+var nothingDone = []string{"", "-", "0", "no", "none", "false", "off", "null", "allow", "allowed", "pass", "bypass", "log"}
 
 func fits(pattern, text string) bool {
 	beginning, open := strings.CutSuffix(pattern, "*")
