@@ -269,6 +269,20 @@ func TestProxies(t *testing.T) {
 		w.same("rows", w.table(proxyRow), []string{"http_403 " + a.Name + " proxy 1 0", "ok " + b.Name + " proxy 0 1"})
 		w.counts("blocks of the host", 0, "SELECT count(*) FROM hosts WHERE blocks > 0")
 	})
+	parallel(t, "do not change where a redirect to a private address leads", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.on(target, redirectTo("http://169.254.169.254/latest/meta-data"))
+		ways := make([]fetch.Proxy, 4)
+		for i := range ways {
+			ways[i] = way(t, int64(i+1), newProxy(t, 0), 0)
+		}
+		var s scores
+		w.done(s.through(fetch.PolicyRequire, ways...))
+		w.is(1, waiting, 0, yp.CodeUnknown)
+		w.askedTimes(1)
+		w.attempted("failed UNKNOWN_ERROR 302")
+		storetest.Equal(t, fmt.Sprint(s.sum), "map[1:[1 0]]", "scores")
+	})
 	parallel(t, "that start anew are waited for, and told of once", func(t *testing.T) {
 		w := setup(t, layout{cities: 3})
 		w.fetch.IgnoreRobots = true

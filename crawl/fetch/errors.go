@@ -26,6 +26,9 @@ var (
 	// ErrRedirectedAway: the way leads off the base's registered domain, to a
 	// private address, from https down to http, or to no web address at all.
 	ErrRedirectedAway = errors.New("leads to another site")
+	// ErrPrivate: an ErrRedirectedAway whose address is not public. Another way to ask leads to the
+	// same place, and no site turns a crawler away so.
+	ErrPrivate = errors.New("not a public address")
 	// ErrTooManyRedirects: more than MaxRedirects in a row, or a loop.
 	ErrTooManyRedirects = errors.New("too many redirects")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
@@ -146,7 +149,7 @@ func (e *Error) Cause() yp.Cause {
 		return yp.CauseProxy
 	case errors.Is(e.Err, ErrDisallowed):
 		return yp.CauseDisallowed
-	case errors.Is(e.Err, ErrRedirectedAway) && e.Status != 0:
+	case errors.Is(e.Err, ErrRedirectedAway) && !errors.Is(e.Err, ErrPrivate) && e.Status != 0:
 		return yp.CauseBlocked
 	case errors.Is(e.Err, errTransport), errors.Is(e.Err, ErrRobotsUnavailable) && e.Class == yp.ClassUnknown:
 		return yp.CauseNetwork

@@ -43,11 +43,14 @@ func (f fence) check(u *url.URL) error {
 		return fmt.Errorf("%w: scheme %q", ErrRedirectedAway, u.Scheme)
 	}
 	host := hostname(u)
+	if a, err := netip.ParseAddr(host); err == nil && host != f.host && !public(a) {
+		return fmt.Errorf("%w: %w: %s", ErrRedirectedAway, ErrPrivate, u.Host)
+	}
 	if registeredDomain(host) != f.domain {
 		return fmt.Errorf("%w: %s is not on %s", ErrRedirectedAway, u.Host, f.domain)
 	}
 	if f.proxied && host != f.host && inside(host) {
-		return fmt.Errorf("%w: %s is not a public host, and no proxy is asked for it", ErrRedirectedAway, u.Host)
+		return fmt.Errorf("%w: %w: no proxy is asked for %s", ErrRedirectedAway, ErrPrivate, u.Host)
 	}
 	return nil
 }
@@ -189,7 +192,7 @@ func (g dialGuard) check(a netip.Addr) error {
 	if MayDial(a, privateName(g.host)) || err == nil && literal.Unmap() == a.Unmap() {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has the address %s, which is not public", ErrRedirectedAway, g.host, a.Unmap())
+	return fmt.Errorf("%w: %w: %s has %s", ErrRedirectedAway, ErrPrivate, g.host, a.Unmap())
 }
 
 // MayDial reports whether a connection to an address may be opened: to a public one, and with

@@ -13,6 +13,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,6 +130,33 @@ func TestPrivateAddressByName(t *testing.T) {
 				t.Errorf("error %v", e)
 			}
 		})
+	}
+}
+
+// A redirect to a private address is refused for good, also where that host's robots.txt would have to be read first: what
+// can't be asked today can't be asked in a second, and the host that redirects is not held.
+func TestRedirectToPrivateAddress(t *testing.T) {
+	t.Parallel()
+	for _, to := range []string{"http://inner.demo.internal", "http://169.254.169.254", "http://10.0.0.1"} {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/robots.txt" {
+				asked.Add(1)
+				_, port, _ := net.SplitHostPort(r.Host)
+				http.Redirect(w, r, to+":"+port+"/", http.StatusFound)
+			}
+		}))
+		t.Cleanup(server.Close)
+		_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+		dns := &fakeDNS{names: map[string][]string{"www.demo.internal": {"127.0.0.1"}, "inner.demo.internal": {"169.254.169.254"}}}
+		c := newClient(t, Config{resolver: dns.resolver()})
+		e := mustFail(t, c, Request{URL: "http://www.demo.internal:" + port + "/away"})
+		if !errors.Is(e, ErrRedirectedAway) || !errors.Is(e, ErrPrivate) || e.Retryable() || e.Cause() != yp.CauseOther || e.RetryAfter != 0 {
+			t.Errorf("%s: %v", to, e)
+		}
+		if wait, why := c.Waiting("www.demo.internal:" + port); wait != 0 || asked.Load() != 1 {
+			t.Errorf("%s: asked %d times, and the host waits for %q", to, asked.Load(), why)
+		}
 	}
 }
 

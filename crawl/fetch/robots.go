@@ -127,6 +127,11 @@ func (c *Client) permitted(j *job, at hop) error {
 		return nil
 	}
 	rules, err := c.robots.get(j, at)
+	if at.number > 0 && errors.Is(err, ErrPrivate) {
+		// What a redirect leads to is refused, with its robots.txt. (Of the source's own host it may be
+		// a name server that says so for now.)
+		return unasked(at.url, fmt.Errorf("%w: %w: %s", ErrRedirectedAway, ErrPrivate, at.url.Host))
+	}
 	if err != nil {
 		return err
 	}
