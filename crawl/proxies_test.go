@@ -2,6 +2,7 @@ package crawl_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -76,6 +77,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	transport := &http.Transport{DisableKeepAlives: true}
 	resp, err := transport.RoundTrip(out)
 	if err != nil {
+		if name, value, ok := strings.Cut(p.header, ": "); ok {
+			w.Header().Set(name, value)
+		}
 		w.WriteHeader(http.StatusBadGateway)
 		return
 	}
@@ -258,6 +262,25 @@ func TestProxies(t *testing.T) {
 		if says := w.row(1).Error; !strings.Contains(says, `it says "ERR_CONNECT_FAIL 111", and so do other ways`) {
 			t.Errorf("last_error %q", says)
 		}
+	})
+	parallel(t, "that say so of robots.txt: their word is kept, and the source is held", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.town.Close()
+		ways := make([]fetch.Proxy, 2)
+		for i := range ways {
+			p := newProxy(t, 0) // it answers 502 where it can't reach a host
+			p.header = squid
+			ways[i] = way(t, int64(i+1), p, 0)
+		}
+		var s scores
+		err := w.crawl(w.engine(s.through(fetch.PolicyRequire, ways...), func(c *crawl.Config) { c.Patience = time.Second }))
+		var blocked *crawl.BlockedError
+		if !errors.As(err, &blocked) || blocked.Availability.Reason != "robots.txt is unavailable" {
+			t.Errorf("the run ended with %v", err)
+		}
+		storetest.Equal(t, fmt.Sprint(s.sum), "map[1:[0 1]]", "scores")
+		storetest.Equal(t, s.last[1].LastError, "http_5xx: status 502: ERR_CONNECT_FAIL 111", "last error")
+		w.same("robots.txt", w.table("SELECT error_class, http_status, proxy_failed FROM requests WHERE type = 'robots' ORDER BY id"), []string{"http_5xx 502 1", "http_5xx 502 0"})
 	})
 	parallel(t, "that forbid the source: they have failed", func(t *testing.T) {
 		w := setup(t, layout{})

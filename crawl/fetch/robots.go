@@ -200,7 +200,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	}
 	return nil, &Error{
 		URL: e.URL, Status: e.Status, Class: e.Class, RetryAfter: wait,
-		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy, Way: e.Way,
+		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy, Unreached: e.Unreached, Says: e.Says, Way: e.Way,
 	}
 }
 
