@@ -288,7 +288,11 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	client := fetch.New(how)
 	defer client.Close()
-	res, err := client.Get(c.Context, fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout})
+	req := fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout}
+	res, err := client.Get(c.Context, req)
+	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh { // the connection of robots.txt
+		res, err = client.Get(c.Context, req)
+	}
 	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == yp.ClassHTTP403 && !fe.Proxy {
 		return src, &site.Page{Outcome: site.Unrecognised, Reason: fmt.Sprintf("refused by the site (HTTP %d)", fe.Status)}, nil
 	}

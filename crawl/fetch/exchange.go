@@ -176,7 +176,7 @@ func (c *Client) whyEnded(watched context.Context, p *passage) error {
 	case p.conn != nil && p.conn.work.tooMuch.Load():
 		return ErrFlood
 	case errors.Is(why, errTotal):
-		return fmt.Errorf("%w: more than the time-out of %s", errTotal, c.cfg.Timeout)
+		return fmt.Errorf("%w: more than request_timeout, %s", errTotal, c.cfg.Timeout)
 	}
 	return why
 }

@@ -353,7 +353,7 @@ func TestTimeOutSays(t *testing.T) {
 			}
 		}
 	})
-	if e := s.failure(t, "/a"); e.Class != yp.ClassTimeout || !strings.Contains(e.Error(), "more than the time-out of 200ms") {
+	if e := s.failure(t, "/a"); e.Class != yp.ClassTimeout || !strings.Contains(e.Error(), "more than request_timeout, 200ms") {
 		t.Errorf("%v", e)
 	}
 }

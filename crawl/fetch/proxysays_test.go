@@ -200,7 +200,7 @@ func TestWays(t *testing.T) {
 		w.note("www.example.com", way, e)
 		return e != nil && !e.Proxy
 	}
-	if hosts("a", down()) || hosts("a", down()) {
+	if first := hosts("a", down()); first || hosts("a", down()) {
 		t.Error("one proxy says so alone")
 	}
 	if w.note("m.example.com", "b", down()); hosts("c", &Error{Status: 403, Class: yp.ClassHTTP403, Proxy: true}) || hosts("a", down()) {
