@@ -13,7 +13,8 @@
 // Invariants: no request starts before the host's turn (delay, in-flight cap,
 // Crawl-delay, Retry-After, Hold), redirect hops and robots.txt included, whatever
 // the session, and, with Config.Turns, whatever the process; turns are first come,
-// first served within a process; every wait ends with its
+// first served within a process; each request leaves once, and nothing below asks again
+// (conns); a connection on which work comes and no page is closed (work); every wait ends with its
 // context, and a hold over Request.MaxHold is not waited for at all; no connection
 // is opened to a private address unless the URL's own host is one, checked
 // against the resolved address at dial time; a redirect leads to no other domain
@@ -23,8 +24,8 @@
 // by the caller is reported as that, never as a failed request.
 // A session with a proxy sends nothing past it: no page, no robots.txt, no
 // question to a name server; and no private host but the base's own is asked of
-// the proxy. A proxy's failure is told from the host's (Error.Proxy) and holds no
-// host back. A proxy's password is in no error, log line or observation.
+// the proxy. A proxy's failure, and what it answers itself, is told from the host's
+// (Error.Proxy) and holds no host back, unless other ways fail alike. A proxy's password is in no error, log line or observation.
 // robots.txt is judged under our own name, whatever the identity.
 //
 // Crash: everything here is in memory and safe to lose. A new process fetches
@@ -36,7 +37,8 @@
 //
 // Tests: real local HTTP and HTTPS servers for every row of the failure table,
 // and real proxies of every kind before them, which count, demand passwords,
-// refuse, hang and die; a fake resolver for names, testing/synctest for time (no
+// refuse, hang and die, and answers recorded from Squid, tinyproxy and Privoxy; a server of HTTP/2
+// that sends any frames; a fake resolver for names, testing/synctest for time (no
 // sleeps), goleak, and fuzz targets for robots.txt, Retry-After, challenges, bodies
 // and proxy addresses.
 package fetch
