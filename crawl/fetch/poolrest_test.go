@@ -37,21 +37,22 @@ func TestProxyRest(t *testing.T) {
 		slow + "- 1h - 59m " + nine + " 1m":    0,
 		slow + "- 1h - 59m " + nine + " 30s +": 30 * time.Second,
 
-		nine + "-":                                       ProxyPause, // one that starts anew loses no hour
-		nine + "- 44ms +":                                0,
-		nine + "- 4s -":                                  time.Second,
-		nine + "- 5s":                                    0,
-		nine + "- 5s -":                                  ProxyPause,
-		nine + "- 5s ----":                               ProxyPause,
-		nine + "- 5s + " + nine:                          0,
-		nine + "- 5s - 5s - 5s - 5s - 5s":                0,
-		nine + "- 5s - 5s - 5s - 5s - 5s -":              ProxyPause,
-		nine + "- 5s - 5s - 5s - 5s - 5s - 5s -":         time.Hour,
-		nine + "- 29s -":                                 ProxyPause,
-		nine + "- 30s -":                                 time.Hour,
-		nine + " 29s -":                                  ProxyPause,
-		nine + " 30s -":                                  time.Hour,
-		nine + " 30s + " + nine + "-":                    ProxyPause, // the half minute is of these failures
+		nine + "-":                               ProxyPause, // one that starts anew loses no hour
+		nine + "- 44ms +":                        0,
+		nine + "- 4s -":                          time.Second,
+		nine + "- 5s":                            0,
+		nine + "- 5s -":                          ProxyPause,
+		nine + "- 5s ----":                       ProxyPause,
+		nine + "- 5s + " + nine:                  0,
+		nine + "- 5s - 5s - 5s - 5s - 5s":        0,
+		nine + "- 5s - 5s - 5s - 5s - 5s -":      ProxyPause,
+		nine + "- 5s - 5s - 5s - 5s - 5s - 5s -": time.Hour,
+		nine + "- 29s -":                         ProxyPause,
+		nine + "- 30s -":                         time.Hour,
+		nine + " 29s -":                          ProxyPause,
+		nine + " 30s -":                          time.Hour,
+		nine + " 30s + " + nine + "-":            ProxyPause, // the half minute is of these failures
+
 		"- 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s -": ProxyPause,
 		"- 4s - 4s - 4s - 4s - 4s - 4s - 4s - 4s - 4s -": time.Hour,
 	} {
