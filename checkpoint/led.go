@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 const (
@@ -21,6 +22,9 @@ const (
 	mostlyMet   = `SELECT count(*), ifnull(sum(crawl = ?2 OR listing IN (SELECT l.id FROM listings l WHERE l.source_id = ?3 AND l.listing_id IN (SELECT value FROM json_each(?4)))), 0)
 		FROM sightings WHERE target_id = ?1 AND since < ?2 AND missed = 0`
 	hasListings = `SELECT EXISTS (SELECT 1 FROM listings WHERE source_id = ?)`
+	// In the order in which they would be claimed.
+	otherCities = `SELECT t.city_id FROM targets t WHERE ` + store.Claimable + ` AND ` + store.InScope + ` AND NOT EXISTS (SELECT 1 FROM listings WHERE source_id = ?1)
+		AND t.city_id NOT IN (SELECT city_id FROM targets WHERE id IN (SELECT value FROM json_each(?7))) GROUP BY t.city_id ORDER BY min(t.priority << 48 | t.id) LIMIT ?8`
 	// What failed for the third time is as the others are: the addresses are to blame.
 	planMissing = `UPDATE targets SET ` + planSet + `, finished_at = NULL, consecutive_failures = 2, backoff_level = 0 WHERE status = 'FAILED' AND id IN (SELECT value FROM json_each(?))`
 	planLed     = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + anew + ` WHERE status = 'DONE' AND ending = 'other_list' AND id IN (SELECT value FROM json_each(?))`
@@ -96,6 +100,13 @@ func (k *Keeper) PlanLed(ctx context.Context, targets []int64) error {
 func (k *Keeper) HasListings(ctx context.Context, source int64) (yes bool, err error) {
 	err = k.row(ctx, hasListings, []any{source}, &yes)
 	return yes, err
+}
+
+// OtherCities returns up to n cities of the searches that a scope may claim, which are none of the targets', of a source
+// that never gave a listing.
+func (k *Keeper) OtherCities(ctx context.Context, scope store.Scope, targets []int64, n int) ([]int64, error) {
+	scope.Kinds = []yp.Kind{yp.KindSearch}
+	return store.Column[int64](k.db.Reader(ctx), otherCities, scope.Args(store.JSONInts(targets), n)...)
 }
 
 // PlanMissing plans targets again that are FAILED because the source has no page at their addresses.

@@ -63,7 +63,7 @@ func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
 			return nil, errBudgetReserved
 		}
 	}
-	c, err := w.cfg.Keeper.Claim(ctx, w.me, scope, w.cfg.MaxPerState)
+	c, err := w.claimTarget(ctx, scope)
 	if err == nil {
 		w.count.update(func(s *Stats) { s.Claims++ })
 	}

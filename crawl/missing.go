@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -25,6 +26,7 @@ type missing struct {
 	targets []int64
 	cities  []string
 	over    bool
+	next    []int64 // cities that are asked for next, since of the others it is known by now
 }
 
 // add notes how a target ended, and returns all of them when they are of enough cities.
@@ -45,17 +47,72 @@ func (m *missing) add(target int64, city string, there bool) []int64 {
 	return m.targets
 }
 
+// take returns a city of which a page is to be asked for next, false = whatever comes next will do.
+func (m *missing) take() (city int64, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over || len(m.next) == 0 {
+		return 0, false
+	}
+	city, m.next = m.next[0], m.next[1:]
+	return city, true
+}
+
+// first returns the targets when there is but one, so far: then others are to be asked for.
+func (m *missing) first() []int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over || len(m.targets) != 1 {
+		return nil
+	}
+	return slices.Clone(m.targets)
+}
+
+func (m *missing) ask(cities []int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.next = cities
+}
+
+// claimTarget claims a target of the scope, where a page was not there one of a city that was not asked for yet: all
+// categories of one city would prove little, and take long.
+func (w *worker) claimTarget(ctx context.Context, scope store.Scope) (*checkpoint.Claim, error) {
+	for scope.Has(yp.KindSearch) {
+		city, ok := w.missing.take()
+		if !ok {
+			break
+		}
+		of := scope
+		of.Kinds, of.CityIDs = []yp.Kind{yp.KindSearch}, []int64{city}
+		if c, err := w.cfg.Keeper.Claim(ctx, w.me, of, w.cfg.MaxPerState); !errors.Is(err, checkpoint.ErrNothing) {
+			return c, err
+		}
+	}
+	return w.cfg.Keeper.Claim(ctx, w.me, scope, w.cfg.MaxPerState)
+}
+
 // countMissing notes how a search ended. When the first of a run, of some cities, all end with a page that is not
 // there, and the source never gave a listing, it rests for this run, and its targets stay planned.
 func (w *worker) countMissing(ctx context.Context, c *checkpoint.Claim, o outcome) error {
 	if c.Kind != yp.KindSearch || o.event == yp.EventRelease {
 		return nil
 	}
+	switch o.code {
+	case yp.CodeTimeout, yp.CodeNetworkError, yp.CodeRateLimited:
+		return nil // no page came: it says nothing of the address
+	}
 	all := w.missing.add(c.TargetID, c.Place.CitySlug, o.missing == "")
+	keep := context.WithoutCancel(ctx)
+	if first := w.missing.first(); first != nil {
+		cities, err := w.cfg.Keeper.OtherCities(keep, w.scope(), first, mostMissing-1)
+		if err != nil {
+			return err
+		}
+		w.missing.ask(cities)
+	}
 	if all == nil {
 		return nil
 	}
-	keep := context.WithoutCancel(ctx)
 	known, err := w.cfg.Keeper.HasListings(keep, c.SourceID)
 	if err != nil || known {
 		return err

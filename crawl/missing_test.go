@@ -57,6 +57,30 @@ func TestNothingIsThere(t *testing.T) {
 			w.counts("targets not tried", 0, `SELECT count(*) FROM targets WHERE total_attempts = 0`)
 		})
 	}
+	parallel(t, "a failure of the network in between says nothing", func(t *testing.T) {
+		w := setup(t, layout{cities: 9})
+		nowhere(w)
+		w.on("/city-2-ca/plumbers", status(http.StatusBadGateway, "later"))
+		endedBy(t, w.crawl(w.engine(fast)), crawl.ErrMissing, "the first 5 targets, of 5 cities")
+	})
+	parallel(t, "a block in between", func(t *testing.T) {
+		w := setup(t, layout{cities: 9})
+		nowhere(w)
+		w.on("/city-2-ca/plumbers", status(http.StatusForbidden, "no"))
+		w.done(fast)
+		w.counts("targets not tried", 0, `SELECT count(*) FROM targets WHERE total_attempts = 0`)
+	})
+	parallel(t, "many targets of each of many cities", func(t *testing.T) {
+		w := setup(t, layout{cities: 9, categories: []string{"A", "B", "C", "D", "E", "F", "G"}})
+		for n := range 9 {
+			for _, c := range "abcdefg" {
+				w.on(fmt.Sprintf("/city-%d-ca/%c", n, c), nginx)
+			}
+		}
+		endedBy(t, w.crawl(w.engine(fast)), crawl.ErrMissing, "the first 5 targets, of 5 cities")
+		w.counts("planned targets", 63, planned)
+		w.counts("tried", 5, "SELECT count(DISTINCT city_id) FROM targets WHERE total_attempts > 0")
+	})
 	parallel(t, "a source that gave listings before", func(t *testing.T) {
 		w := setup(t, layout{cities: 9})
 		w.done()

@@ -112,7 +112,7 @@ const (
 	CauseEmpty         Cause = "empty"             // the site says: nothing here
 	CauseMissing       Cause = "missing"           // 404 at both addresses: permanent
 	CauseDisallowed    Cause = "robots_disallowed" // robots.txt forbids it: permanent
-	CauseOther         Cause = "other"             // anything else
+	CauseOther         Cause = "other"             // anything else, such as a 404 of which the site says nothing
 	CauseInternalError Cause = "internal_error"    // a bug of ours, a page that the database refuses
 )
 
