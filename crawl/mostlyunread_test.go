@@ -62,6 +62,14 @@ func TestMostlyUnread(t *testing.T) {
 			}
 		})
 	}
+	parallel(t, "fewer than half of those that the page announces", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.on(target, ok(counting(9, "", nameless(1, 6, 4)...)))
+		w.done()
+		w.is(1, yp.Done, 1, "")
+		w.counts("listings", 4, "SELECT count(*) FROM listings")
+		storetest.Equal(t, w.unknown(), 1, "pages kept")
+	})
 	parallel(t, "three running raise the alarm", func(t *testing.T) {
 		w := setup(t, layout{cities: 5})
 		for n := range 5 {

@@ -342,7 +342,7 @@ func (w *worker) says(t *task, page *site.Page, repeats int) pageSays {
 
 // incomplete reports whether fewer than half of the cards that a page announces could be read:
 // its layout is another one.
-func incomplete(page *site.Page) bool { return 2*page.Raw < page.Announced }
+func incomplete(page *site.Page) bool { return 2*page.Readable() < page.Announced }
 
 // logLeftOut says what of a page is not followed or kept, where people look: in the
 // log, in the trace of the target and in the sums of the run.

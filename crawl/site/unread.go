@@ -102,6 +102,12 @@ func (p *Page) cardsUnread() (bad UnreadCounts, cards int) {
 	return bad, p.Cards + bad[NoCard]
 }
 
+// Readable counts the cards that could be read, ads and repeated ones among them.
+func (p *Page) Readable() int {
+	bad, cards := p.cardsUnread()
+	return cards - bad.Sum()
+}
+
 // mostlyUnread reports whether more than half of the cards could not be read (docs/health.md, section 4): the layout
 // is another one, or something took from the page what it says.
 func (p *Page) mostlyUnread() bool {
