@@ -105,6 +105,7 @@ type delivery struct {
 	scope store.Scope // the searches that it is about
 	seen  report.CoverageTotals
 	of    string // what that counts
+	open  []report.OpenPass
 }
 
 func (p *Program) export(c *cli.Context, a *announcer) error {
@@ -329,7 +330,8 @@ type exported struct {
 	Columns  []string              `json:"columns"`
 	Filters  map[string]string     `json:"filters"`
 	Since    string                `json:"since"`
-	Passes   []report.Pass         `json:"passes"` // whose changes are told; none = those since a time, a run or a delivery
+	Open     []report.OpenPass     `json:"open_passes"` // in the middle of which it was made
+	Passes   []report.Pass         `json:"passes"`      // whose changes are told; none = those since a time, a run or a delivery
 	Of       string                `json:"coverage_of"`
 	Coverage report.CoverageTotals `json:"coverage"`
 	At       yp.Stamp              `json:"exported_at"`
@@ -347,6 +349,9 @@ func (d *delivery) publish() (size int64, err error) {
 // finish gives the file its name, and remembers it.
 func (d *delivery) finish() (err error) {
 	d.out.say("%s in %s", plural(d.rows, "listing"), string(d.format))
+	if d.open, err = d.k.OpenPasses(d.c.Context, d.scope); err != nil {
+		return err
+	}
 	if d.name == "-" {
 		d.tell(0)
 		return nil
@@ -366,7 +371,7 @@ func (d *delivery) finish() (err error) {
 	}
 	x := exported{
 		File: d.name, Rows: d.rows, Bytes: size, Format: d.format, Columns: d.query.Columns, Filters: d.filters(), Since: d.since.text,
-		Passes: []report.Pass{}, Of: d.of, Coverage: d.seen, At: yp.Stamp{Time: d.mark.At},
+		Passes: []report.Pass{}, Open: d.open, Of: d.of, Coverage: d.seen, At: yp.Stamp{Time: d.mark.At},
 	}
 	if len(d.since.passes) > 0 { // with what became of listings
 		if x.Passes, err = d.k.Passes(d.c.Context, d.scope); err != nil {
@@ -392,6 +397,9 @@ func (d *delivery) tell(size int64) {
 	for _, line := range report.PassLines(d.since.passes) {
 		d.p.note("%s", line)
 	}
+	for _, pass := range d.open {
+		d.p.note("In the middle of the %s: %s. What changed in the others, a later export tells.", pass.Text(), pass.Share())
+	}
 	d.p.note("%s", d.seen.Line(d.of))
 }
 
@@ -401,6 +409,10 @@ func (d *delivery) filters() map[string]string {
 	for _, f := range exportFilters() {
 		name := f.Names()[0]
 		if !d.c.IsSet(name) {
+			continue
+		}
+		if name == oldDropped {
+			asked["dropped"] = droppedOf(d.c)
 			continue
 		}
 		switch f.(type) {

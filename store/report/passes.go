@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -26,6 +27,7 @@ const (
 type Pass struct {
 	SourceID int64     `json:"-"`
 	Source   string    `json:"source"`
+	Of       string    `json:"selection"` // what it crawls, for people: "NH", "Plumbers in Reno, NV"; empty = all of the source
 	Began    yp.Stamp  `json:"began_at"`
 	Ended    yp.Stamp  `json:"ended_at"` // end of its last run; zero = one is running
 	Runs     int64     `json:"runs"`
@@ -124,6 +126,95 @@ func begins(all []Pass) (first time.Time, of map[int64]time.Time) {
 	return first, of
 }
 
+const (
+	namesOfCities     = `SELECT name || ', ' || state FROM cities WHERE id IN (SELECT value FROM json_each(?)) ORDER BY population DESC, id`
+	namesOfCategories = `SELECT name FROM categories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
+)
+
+// selectionText says what a selection has of its source: "Plumbers in NH"; empty where nothing narrows it.
+func (k *Reader) selectionText(ctx context.Context, s store.Scope) (string, error) {
+	named := func(query, noun string, ids []int64) (string, error) {
+		if len(ids) > mostNamed {
+			return yp.Plural(len(ids), noun), nil
+		}
+		names, err := list(ctx, k, "name a selection", query, []any{store.JSONInts(ids)}, value[string])
+		return strings.Join(names, " and "), err
+	}
+	categories, err := named(namesOfCategories, "category", s.CategoryIDs)
+	if err != nil {
+		return "", err
+	}
+	cities, err := named(namesOfCities, "city", s.CityIDs)
+	return placedText(categories, cities, s), err
+}
+
+// mostNamed is how many cities, or categories, of a selection are named.
+const mostNamed = 2
+
+// placedText joins what is searched for and where.
+func placedText(categories, cities string, s store.Scope) string {
+	where := ""
+	switch n := len(s.States); {
+	case n == len(yp.States()) || n == 0:
+	case n > 2*mostNamed:
+		where = yp.Plural(n, "state")
+	default:
+		where = strings.Join(s.States, ", ")
+	}
+	switch {
+	case cities == "":
+		if s.MinPopulation > 0 {
+			where = strings.TrimSuffix("cities of "+yp.Thousands(int64(s.MinPopulation))+" people or more in "+where, " in ")
+		}
+	case len(s.CityIDs) <= mostNamed || where == "":
+		where = cities
+	default:
+		where = cities + " in " + where
+	}
+	if categories == "" || where == "" {
+		return categories + where
+	}
+	return categories + " in " + where
+}
+
+// OpenPass is a pass that is not finished, and how far it is.
+type OpenPass struct {
+	Pass
+	Crawled int64 `json:"crawled"` // searches of its selection that were crawled since it began
+	Targets int64 `json:"targets"` // all of them
+}
+
+const (
+	passSelection = `SELECT selection FROM run_passes WHERE source_id = ? AND run_id = ?`
+	passShare     = `SELECT ifnull(sum(t.last_success_at >= ?7), 0), count(*) FROM targets t WHERE t.retired_at IS NULL AND ` + where
+)
+
+// OpenPasses are those of LastPasses that are not finished. It reads the searches of their selections.
+func (k *Reader) OpenPasses(ctx context.Context, scope store.Scope) (open []OpenPass, err error) {
+	all, err := k.LastPasses(ctx, scope)
+	open = []OpenPass{}
+	for _, p := range all {
+		if p.State == PassFinished || err != nil {
+			continue
+		}
+		o, text := OpenPass{Pass: p}, ""
+		var of store.Selection
+		if _, err = k.one(ctx, "read the selection of a pass", passSelection, []any{p.SourceID, p.LastRun}, &text); err == nil {
+			of, err = store.ParseSelection(text, p.SourceID)
+		}
+		if of.Kinds = nil; err == nil { // searches
+			_, err = k.one(ctx, "count what a pass has crawled", passShare, of.Args(yp.FormatTime(p.Began.Time)), &o.Crawled, &o.Targets)
+		}
+		open = append(open, o)
+	}
+	return open, err
+}
+
+// Share says how far the pass is: "2 of 6 targets (33.3%) were crawled in it so far".
+func (p OpenPass) Share() string {
+	return fmt.Sprintf("%s of %s (%s) were crawled in it so far", yp.Thousands(p.Crawled), yp.Plural(p.Targets, "target"), yp.Share(100*float64(p.Crawled)/float64(max(p.Targets, 1))))
+}
+
 // LastPasses is Passes without the counts.
 func (k *Reader) LastPasses(ctx context.Context, scope store.Scope) ([]Pass, error) {
 	all, err := list(ctx, k, "list sources", sourceNames, []any{scope.SourceID}, func(p *Pass) []any { return []any{&p.SourceID, &p.Source} })
@@ -161,6 +252,9 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	}
 	selection, err := store.ParseSelection(text, p.SourceID)
 	if err != nil {
+		return false, err
+	}
+	if p.Of, err = k.selectionText(ctx, selection.Scope); err != nil {
 		return false, err
 	}
 	began, first := yp.FormatTime(p.Began.Time), int64(0)

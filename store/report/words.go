@@ -227,7 +227,7 @@ func (l Left) Text() string {
 	return yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
 }
 
-// Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10Z, 3
+// Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10Z over NH, 3
 // runs, finished".
 func (p Pass) Text() string {
 	const day, clock = time.DateOnly, "15:04"
@@ -252,6 +252,9 @@ func (p Pass) Text() string {
 		}
 	case PassStopped:
 		how = ", not finished"
+	}
+	if p.Of != "" {
+		when += " over " + yp.Printable(p.Of)
 	}
 	text := fmt.Sprintf("pass of source %s %s, %s%s", yp.Printable(p.Source), when, yp.Plural(p.Runs, "run"), how)
 	if p.First {
