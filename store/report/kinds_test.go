@@ -10,6 +10,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -115,4 +116,22 @@ func TestEveryKindIsTold(t *testing.T) {
 	if n, err := b.Next(t.Context(), id); err != nil || !strings.Contains(n.Why, "no longer shows its listing") {
 		t.Errorf("%+v, %v", n, err)
 	}
+}
+
+// TestWaitingIsCounted: a target whose first attempt failed waits for its next try, until that has begun.
+func TestWaitingIsCounted(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2, "CA")
+	waiting := func(want int64) {
+		t.Helper()
+		n, err := b.Waiting(t.Context(), b.scope)
+		noErr(t, err)
+		storetest.Equal(t, n, want, "targets that wait")
+	}
+	waiting(0)
+	_, err := b.Fail(t.Context(), b.claim(t, 0), yp.CodeTimeout, "slow")
+	noErr(t, err)
+	waiting(1)
+	execute(t, b.DB(), `UPDATE targets SET not_before = NULL, wait_reason = NULL`)
+	waiting(0)
 }
