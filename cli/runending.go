@@ -75,8 +75,11 @@ func closedCodes() map[checkpoint.Outcome]int {
 	}
 }
 
-// open reports whether the source may be asked, as far as is known.
-func (e ending) open() bool { return e.is.State == "" || e.is.Open() }
+// open reports whether the source may be asked, as far as is known. A host that holds is no matter of more than minutes, as is the
+// wait of a target.
+func (e ending) open() bool {
+	return e.is.State == "" || e.is.Open() || e.is.State == store.SourceHeld
+}
 
 func (e ending) closed() bool { return closedCodes()[outcomeOf(e.Err)] != 0 }
 
