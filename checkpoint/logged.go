@@ -37,7 +37,7 @@ func findTarget(t *wal.Target) (query string, args []any) {
 // replay could bring. In doubt it says no, as for a kind of event that it does not know.
 func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error) {
 	switch e.Type {
-	case wal.Heartbeat, wal.ClaimLost, wal.Stop:
+	case wal.Heartbeat, wal.ClaimLost, wal.Stop, wal.LogLost:
 		return true, nil
 	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
 		if e.Target == nil {

@@ -55,6 +55,9 @@ func (p *Program) backup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if out.Lost != nil {
+		p.note("ypcrawl: the copy is whole, but could not be rebuilt from the logs in it: %s", lostText(out.Lost))
+	}
 	if c.Bool("quiet") && !c.Bool("json") { // as cron wants it
 		return nil
 	}
@@ -63,6 +66,11 @@ func (p *Program) backup(c *cli.Context) error {
 			plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
 		w.more("Put it back with: " + p.command("restore", out.File))
 	})
+}
+
+// lostText says what the logs lack.
+func lostText(l *backup.Lost) string {
+	return fmt.Sprintf("they lack %s with %s (%s)", plural(l.Pages, "page"), plural(l.Listings, "listing"), l.Files())
 }
 
 // reachedStep tells crash tests of the steps.

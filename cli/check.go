@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/backup"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -24,7 +25,8 @@ Critical: a source is quarantined or paused (also by a layout alarm) · no page 
 holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
 Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
 attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20; 3 or more that all failed) ·
-more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes by a run that died.`
+more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes by a run that died ·
+a log that was removed, moved or cut while it was written.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
 type alertLevel int
@@ -85,6 +87,7 @@ type verdict struct {
 func (p *Program) check(c *cli.Context) error {
 	var m *report.Measures
 	var now *report.Standing
+	var lost backup.Lost
 	if n := c.Int64("warn-dead"); n < 0 {
 		return Usagef("--warn-dead %d: want a number from 0 up", n)
 	}
@@ -100,6 +103,9 @@ func (p *Program) check(c *cli.Context) error {
 			if err == nil {
 				now, err = k.Standing(c.Context, store.Scope{})
 			}
+			if err == nil {
+				lost, err = lostLogs(c, k)
+			}
 			return err
 		})
 	}
@@ -109,7 +115,7 @@ func (p *Program) check(c *cli.Context) error {
 	v := judge(m, now.Sentence(), limits{
 		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
 		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
-	})
+	}, lostLines(&lost)...)
 	return p.sayVerdict(v, c.Bool("json"))
 }
 
@@ -150,9 +156,9 @@ func oneLine(s string) string {
 	return strings.ReplaceAll(yp.Printable(strings.Join(strings.Fields(redactURL(s)), " ")), "|", "/")
 }
 
-// judge applies the rules; fine is the text when none finds anything.
-func judge(m *report.Measures, fine string, l limits) verdict {
-	v := verdict{Problems: []problem{}, Metrics: m.Metrics}
+// judge applies the rules; fine is the text when none finds anything. More problems are found beside the database.
+func judge(m *report.Measures, fine string, l limits, more ...problem) verdict {
+	v := verdict{Problems: append([]problem{}, more...), Metrics: m.Metrics}
 	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, stuckTargets, busyClaims, failedAttempts, unreadCards, orphans} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
@@ -172,6 +178,24 @@ func judge(m *report.Measures, fine string, l limits) verdict {
 
 func found(s alertLevel, rule, format string, args ...any) []problem {
 	return []problem{{Rule: rule, Text: fmt.Sprintf(format, args...), severity: s}}
+}
+
+// lostLogs looks for what can't be rebuilt from the logs of the database.
+func lostLogs(c *cli.Context, k *database) (backup.Lost, error) {
+	id, err := k.DB().ID(c.Context)
+	if err != nil {
+		return backup.Lost{}, err
+	}
+	return backup.LostLogs(k.DB().Reader(c.Context), id, logDir(c))
+}
+
+// lostLines: a log was removed, moved or cut while it was written.
+func lostLines(l *backup.Lost) []problem {
+	if l.Pages == 0 {
+		return nil
+	}
+	return found(alertWarning, "logs", "the database could not be rebuilt from its logs: they lack %s with %s (`ypcrawl doctor`)",
+		plural(l.Pages, "page"), plural(l.Listings, "listing"))
 }
 
 // closedSources: a source that its operator has disabled, or whose host has said when to come

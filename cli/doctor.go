@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/backup"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 )
@@ -248,6 +249,15 @@ func (d *diagnosis) logs(ctx context.Context) error {
 			"the logs in %s are of another database, %s: this one, %s, could not be rebuilt from them", dir, strings.Join(ids, ", "), own)
 		return nil
 	}
-	d.add("logs", fine, "", "%s has the logs of the database", dir)
+	lost, err := backup.LostLogs(d.k.DB().Reader(ctx), own, dir)
+	switch {
+	case err != nil:
+		return err
+	case lost.Pages > 0:
+		d.add("logs", dubious, "put the files back if they were moved; else keep backups, or crawl again: "+d.p.command("run", "--recrawl", "0"),
+			"the database could not be rebuilt from the logs in %s: %s", dir, lostText(&lost))
+	default:
+		d.add("logs", fine, "", "%s has the logs of the database", dir)
+	}
 	return nil
 }

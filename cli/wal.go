@@ -101,8 +101,11 @@ func describe(e *wal.Event) string {
 			s += ", last page"
 		}
 	}
-	if e.ErrorCode != "" {
+	switch {
+	case e.ErrorCode != "":
 		s += fmt.Sprintf("  %s %s", e.ErrorCode, e.Error)
+	case e.Lost != nil:
+		s += fmt.Sprintf("  %s; the log had %s before", e.Error, plural(e.Lost.Pages, "page"))
 	}
 	return s
 }
@@ -159,6 +162,26 @@ func (p *Program) noteTorn(r *wal.Reader) {
 	}
 }
 
+// noteLost says what folders of logs lack.
+func (p *Program) noteLost(paths, databases []string) error {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			continue // what the others of its folder lack is not asked
+		}
+		all, err := wal.Losses(path)
+		if err != nil {
+			return err
+		}
+		for _, l := range all {
+			if slices.Contains(databases, l.Database) {
+				p.note("ypcrawl: %s in %s %s while it was written: %s with %s of that time are not in these logs", yp.Printable(l.File), yp.Printable(path), l.How,
+					plural(l.Pages, "page"), plural(l.Listings, "listing"))
+			}
+		}
+	}
+	return nil
+}
+
 func (p *Program) walReplay(c *cli.Context) error {
 	paths, err := walPaths(c, math.MaxInt)
 	if err != nil {
@@ -208,6 +231,9 @@ func (p *Program) walReplay(c *cli.Context) error {
 		}
 		out.Torn = len(r.Torn())
 		p.noteTorn(r)
+		if err := p.noteLost(paths, chosen); err != nil {
+			return err
+		}
 		if err := p.tell(c, out, func(w *sections) { replayText(w, c.String("db"), out) }); err != nil || out.Damaged == 0 {
 			return err
 		}

@@ -26,6 +26,10 @@
 // nobody reads, or both files; compressing again finishes the work. A power loss can take the lines
 // since the last Sync, and no name: folders are synced too.
 //
+// What others do: a file that is removed, moved, replaced or cut under its worker, or gets a second name, is noticed at
+// the next Sync, before the page is committed; the log goes on in a new file whose first line (log_lost) says so, with the
+// page again. Losses tells which pages a folder lacks for that.
+//
 // Damage: a line of a plain file that can't be read costs that line; damage in a
 // compressed file costs the rest of that file, and up to 1 MiB before it, for no text is given
 // before its checksum is right. Both are reported with file, line and offset.

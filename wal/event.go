@@ -24,11 +24,12 @@ const (
 	Heartbeat      EventType = "heartbeat"       // the worker is alive
 	ClaimLost      EventType = "claim_lost"      // the fence refused a write: the page before it was rolled back
 	Stop           EventType = "stop"            // the worker ends and has handed its target back
+	LogLost        EventType = "log_lost"        // the first line of a file: the log had lines before that it may have no more
 )
 
 // EventTypes lists every event type in the order of a target's life.
 func EventTypes() []EventType {
-	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop}
+	return []EventType{TargetStart, PageComplete, TargetComplete, TargetError, Heartbeat, ClaimLost, Stop, LogLost}
 }
 
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
@@ -47,6 +48,8 @@ type Event struct {
 	How       yp.Ending    `json:"how,omitempty"`   // of a target_complete that no page's commit brought: how the crawl came to its end,
 	Why       string       `json:"why,omitempty"`   // and why, for people
 	*yp.Page               // nil unless the event is about a page
+
+	Lost *Lost `json:"lost,omitempty"` // of a log_lost
 
 	// The number of the target's last commit before this line, as meta 'committed' gave it: that of
 	// the page before, and of a start that of whoever had the target. So the line behind a page tells

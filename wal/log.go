@@ -43,12 +43,17 @@ type Log struct {
 	mu     sync.Mutex
 	file   logFile // nil until there is something to write: made by this Log, and by nobody written to beside it
 	part   part
-	size   int64  // up to the last complete line
-	limit  int64  // size beyond which the next part begins
-	dirty  bool   // bytes behind size could not be cut yet
-	seq    int64  // of the last event
-	line   []byte // memory of the last line, for the next
+	size   int64     // up to the last complete line
+	limit  int64     // size beyond which the next part begins
+	dirty  bool      // bytes behind size could not be cut yet
+	short  bool      // the file had lost lines when it was cut
+	whole  int       // number of the first part of those that are to be there
+	looked time.Time // at all parts
+	seq    int64     // of the last event
+	line   []byte    // memory of the last line, for the next
 	closed bool
+
+	written written // from the beginning of the log
 }
 
 var workerName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
@@ -126,6 +131,11 @@ func (l *Log) Append(e *Event) error {
 			return l.part.failure("create", err)
 		}
 	}
+	return l.add(e)
+}
+
+// add adds a line to the file that is there.
+func (l *Log) add(e *Event) error {
 	text, err := l.encode(e)
 	if err != nil {
 		return err
@@ -138,6 +148,7 @@ func (l *Log) Append(e *Event) error {
 		return err
 	}
 	l.seq = e.Seq
+	l.written.note(e)
 	return nil
 }
 
@@ -198,17 +209,22 @@ func (l *Log) cut() error {
 	if err != nil {
 		return l.part.failure("cut", err)
 	}
+	l.short = l.short || size < l.size
 	l.size = min(l.size, size)
 	l.dirty = false
 	return nil
 }
 
-// Sync makes every event appended so far safe from a power loss (fdatasync).
+// Sync makes every event appended so far safe from a power loss (fdatasync). It looks at the file before: when that
+// was removed, moved, replaced or cut since, the log goes on in a new one, with the last page that was appended.
 func (l *Log) Sync() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return ErrClosed
+	}
+	if err := l.goOnIfLost(time.Since(l.looked) > lookAgain); err != nil {
+		return err
 	}
 	return l.sync()
 }
@@ -220,6 +236,7 @@ func (l *Log) sync() error {
 	if err := l.file.Sync(); err != nil {
 		return l.part.failure("sync", err)
 	}
+	l.written.page = nil
 	return nil
 }
 
@@ -235,7 +252,7 @@ func (l *Log) Close() error {
 	if l.file == nil {
 		return nil
 	}
-	err := errors.Join(l.cut(), l.sync())
+	err := errors.Join(l.cut(), l.goOnIfLost(true), l.sync())
 	if err == nil && l.size == 0 { // what was to be written could not be
 		err = os.Remove(l.part.plainPath())
 	}

@@ -86,6 +86,7 @@ type logFile interface {
 	Truncate(size int64) error
 	Sync() error // data and size
 	Size() (int64, error)
+	Stat() (fs.FileInfo, error)
 	Close() error
 }
 

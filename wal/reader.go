@@ -15,7 +15,7 @@ type Options struct {
 	SkipListings bool     // leave Page.Listings empty: faster, and hardly any memory
 
 	// ByCommit gives the events of each database in the order of its commits, whatever clocks said,
-	// with Event.Nth and pages at the time of their commit. Heartbeats are left out.
+	// with Event.Nth and pages at the time of their commit. Heartbeats and what was lost are left out.
 	ByCommit bool
 
 	Also    []string // OpenReader: further folders and files to read with it

@@ -74,7 +74,7 @@ func (s *stream) copy() *stream {
 func (s *stream) give() (it item, at place, ok bool) {
 	it, ok = s.read()
 	for s.opts.ByCommit {
-		if ok && it.event != nil && it.event.Type == Heartbeat { // written beside the worker's work: it tells nothing
+		if ok && it.event != nil && it.event.beside() {
 			it, ok = s.read()
 			continue
 		}
@@ -152,12 +152,15 @@ func (s *stream) events() iter.Seq[*Event] {
 	}
 }
 
-// last returns the last event that is no heartbeat, nil = there is none. It reads no more parts than it must.
+// beside reports whether a line was written beside the worker's work: it tells nothing of a target.
+func (e *Event) beside() bool { return e.Type == Heartbeat || e.Type == LogLost }
+
+// last returns the last event that tells of a target, nil = there is none. It reads no more parts than it must.
 func (s *stream) last() (last *Event) {
 	for parts := s.parts; len(parts) > 0 && last == nil; parts = parts[:len(parts)-1] {
 		s.parts = parts[len(parts)-1:]
 		for e := range s.events() {
-			if e.Type != Heartbeat {
+			if !e.beside() {
 				last = e
 			}
 		}

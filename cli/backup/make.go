@@ -27,7 +27,8 @@ type Made struct {
 	At       yp.Stamp `json:"at"`
 	Bytes    int64    `json:"bytes"`
 	LogFiles int      `json:"log_files"`
-	LogBytes int64    `json:"log_bytes"` // within Bytes
+	LogBytes int64    `json:"log_bytes"`      // within Bytes
+	Lost     *Lost    `json:"lost,omitempty"` // what the copied database has and could not be rebuilt from the copied logs; nil = nothing
 }
 
 // Make makes a copy. The error wraps export.ErrExists where File is there and may not be replaced.
@@ -62,6 +63,13 @@ func Make(ctx context.Context, cfg Config) (out Made, err error) {
 	out.File, out.At.Time, out.LogFiles = cfg.File, snap.At, len(logs)
 	for _, l := range logs {
 		out.LogBytes += l.Info.Size()
+	}
+	lost, err := LostLogs(snap.Reader(ctx), snap.ID, cfg.Logs)
+	if err != nil {
+		return out, err
+	}
+	if lost.Pages > 0 {
+		out.Lost = &lost
 	}
 	if err := snap.CopyTo(ctx, f.Part(), logs); err != nil {
 		return out, err
