@@ -14,6 +14,7 @@ import (
 	"ypcrawl/cli/backup"
 	"ypcrawl/store"
 	"ypcrawl/wal"
+	"ypcrawl/yp"
 )
 
 func (p *Program) doctorCommand() *cli.Command {
@@ -119,6 +120,10 @@ func (d *diagnosis) openDatabase() {
 	case err == nil:
 		d.k = k
 		d.add("database", fine, "", "%s, schema version %d", path, store.SchemaVersion)
+		if info, err := os.Stat(path); err == nil && yp.HardLinks(info) > 1 {
+			d.add("database", dubious, "find / -samefile "+shellLine([]string{path})+", and keep one name; a copy is made by "+d.p.command("backup", "COPY.db"),
+				"%s has %d names (hard links): nothing is written into it", path, yp.HardLinks(info))
+		}
 	case errors.As(err, new(*lostError)):
 		d.add("database", broken, d.p.replayCommand(), "%v", err)
 	case errors.Is(err, store.ErrNotFound):

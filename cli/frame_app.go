@@ -168,6 +168,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
 		return ExitError, "Every committed page is safe. Free some disk space, then type the same command again."
+	case errors.Is(err, store.ErrLinked): // says what to do
+		return ExitError, ""
 	case errors.Is(err, store.ErrReadOnly):
 		return ExitError, "Check the permissions of the file and its folder, or name another file with --db."
 	case errors.Is(err, store.ErrBusy):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"modernc.org/sqlite"
@@ -42,21 +43,44 @@ func TakeSnapshot(ctx context.Context, path string, frozen func() error) (s *Sna
 	if frozen != nil {
 		err = s.freeze(ctx, frozen)
 	} else {
-		err = s.open(ctx, dsn(Config{Path: path}, true))
-		if errors.Is(classify(err), ErrReadOnly) && standsAlone(path) {
-			s.Close()
-			err = s.open(ctx, dsn(Config{Path: path}, true)+"&immutable=1")
-		}
+		err = s.openStill(ctx)
 	}
 	if err != nil {
 		s.Close()
-		return nil, fmt.Errorf("read database %s: %w", path, classify(err))
+		return nil, fmt.Errorf("read database %s: %w", path, explain(err, filepath.Dir(RealPath(path)), unlockable))
 	}
 	return s, nil
 }
 
-// freeze takes the snapshot while it holds the lock that every write transaction needs.
-func (s *Snapshot) freeze(ctx context.Context, frozen func() error) (err error) {
+// openStill opens a file that may stand where nothing can be written.
+func (s *Snapshot) openStill(ctx context.Context) error {
+	err := s.open(ctx, dsn(Config{Path: s.path}, true))
+	if errors.Is(classify(err), ErrReadOnly) && standsAlone(s.path) {
+		s.Close()
+		err = s.open(ctx, dsn(Config{Path: s.path}, true)+"&immutable=1")
+	}
+	return err
+}
+
+// freeze takes the snapshot while it holds the lock that every write transaction needs. A file that can't be locked so,
+// because its disk is read-only or it has several names, is read as it is first, and then what is beside it: logs are
+// ahead of their database, after a kill too.
+func (s *Snapshot) freeze(ctx context.Context, frozen func() error) error {
+	err := OneName(s.path)
+	if err == nil {
+		err = s.lockAndOpen(ctx, frozen)
+	}
+	if !errors.Is(classify(err), ErrReadOnly) {
+		return err
+	}
+	s.Close()
+	if err := s.openStill(ctx); err != nil {
+		return err
+	}
+	return frozen()
+}
+
+func (s *Snapshot) lockAndOpen(ctx context.Context, frozen func() error) (err error) {
 	if err := s.open(ctx, dsn(Config{Path: s.path}, true)); err != nil { // another program's file is not to be touched
 		return err
 	}
@@ -72,7 +96,7 @@ func (s *Snapshot) freeze(ctx context.Context, frozen func() error) (err error) 
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
 	// A file that was restored and not crawled into gets its -wal back: else a run had to wait for the copy.
-	if err := useWAL(ctx, lock); err != nil {
+	if err := useWAL(ctx, lock, filepath.Dir(RealPath(s.path))); err != nil {
 		return err
 	}
 	if _, err := lock.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
@@ -272,6 +296,9 @@ func CheckCopy(ctx context.Context, path string) error {
 // FoldIn makes a database that is to be replaced one file: what its -wal holds is brought into
 // it, and no journal stays beside it. ErrBusy means that some process has it open.
 func FoldIn(ctx context.Context, path string) error {
+	if err := OneName(path); err != nil {
+		return err
+	}
 	db, err := sql.Open("sqlite", dsn(Config{Path: path, BusyTimeout: time.Second}, false)+"&mode=rw")
 	if err != nil {
 		return err

@@ -11,10 +11,17 @@ import (
 var (
 	// ErrBusy means another process held the database longer than the busy timeout.
 	ErrBusy = errors.New("the database is busy: another process holds it")
+	// ErrNoLocks means that the file system refuses the locks without which several connections damage a file (ENOLCK),
+	// which SQLite takes for a lock of somebody else.
+	ErrNoLocks = errors.New("the file system of the database gives no locks, as some network drives do not: keep the database on a local disk")
+	// ErrNoSharedMemory means that the file FILE-shm can't be made or shared as memory.
+	ErrNoSharedMemory = errors.New("the file system of the database has no shared memory for its -shm file, as FAT and some network drives have none: keep the database on a local disk")
 	// ErrDiskFull means the disk (or quota) under the database is full.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrReadOnly means the database or its folder can't be written.
 	ErrReadOnly = errors.New("the database can't be written")
+	// ErrLinked means that the file has several names; it wraps ErrReadOnly, for it can be read.
+	ErrLinked = fmt.Errorf("%w", ErrReadOnly)
 	// ErrCorrupt means the file is no sound SQLite database.
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrOlderRun means that a run of an older version works on a file that this
@@ -58,11 +65,15 @@ func classify(err error) error {
 	}
 	var kind error
 	switch se.Code() & 0xff {
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL: // the last: the locks of a journal were refused again and again
 		kind = ErrBusy
 	case sqlite3.SQLITE_FULL:
 		kind = ErrDiskFull
 	case sqlite3.SQLITE_IOERR:
+		switch se.Code() {
+		case sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMLOCK, sqlite3.SQLITE_IOERR_SHMMAP:
+			return fmt.Errorf("%w (%w)", ErrNoSharedMemory, err)
+		}
 		return fmt.Errorf("the disk of the database failed (see whether it is full or no longer mounted): %w", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		kind = ErrReadOnly
@@ -72,6 +83,22 @@ func classify(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (%w)", kind, err)
+}
+
+// explain is classify for a database in a folder: where the file system has no locks, it says so.
+func explain(err error, dir string, unlockable func(dir string) bool) error {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return err
+	}
+	lock := se.Code() == sqlite3.SQLITE_PROTOCOL
+	for _, code := range []int{sqlite3.SQLITE_IOERR_LOCK, sqlite3.SQLITE_IOERR_RDLOCK, sqlite3.SQLITE_IOERR_UNLOCK, sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK} {
+		lock = lock || se.Code() == code
+	}
+	if (lock || errors.Is(classify(err), ErrBusy)) && unlockable(dir) {
+		return fmt.Errorf("%w (%v)", ErrNoLocks, err) //nolint:errorlint // who waits for ErrBusy would wait for ever
+	}
+	return classify(err)
 }
 
 // Corrupt reports whether an error says that the file is damaged, also one of a query
@@ -88,7 +115,7 @@ func Fatal(err error) bool {
 		return true
 	}
 	err = classify(err)
-	for _, kind := range []error{ErrDiskFull, ErrReadOnly, ErrCorrupt, ErrReplaced, ErrClosed} {
+	for _, kind := range []error{ErrDiskFull, ErrReadOnly, ErrCorrupt, ErrReplaced, ErrClosed, ErrNoLocks} {
 		if errors.Is(err, kind) {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -53,7 +54,7 @@ func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, t
 	if err != nil {
 		return err
 	}
-	if err := useWAL(ctx, conn); err != nil || have == target {
+	if err := useWAL(ctx, conn, filepath.Dir(RealPath(cfg.Path))); err != nil || have == target {
 		return err
 	}
 	// A step that rebuilds a table drops the old one: rows that refer to it must
@@ -171,14 +172,14 @@ func checkVersion(ctx context.Context, q queryer, path string, target int) error
 // useWAL switches a file that is ours to the write-ahead journal, which it keeps.
 // The switch needs the file alone and does not wait for its turn by itself, so of
 // several processes that open a new file at once each tries until one has done it.
-func useWAL(ctx context.Context, conn *sql.Conn) error {
+func useWAL(ctx context.Context, conn *sql.Conn, dir string) error {
 	for try := 1; ; try++ {
 		var mode string
 		err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode)
 		if err == nil && mode != "wal" {
 			err = fmt.Errorf("the file keeps journal mode %s: want wal", mode)
 		}
-		if !errors.Is(classify(err), ErrBusy) || try == 100 {
+		if err = explain(err, dir, unlockable); !errors.Is(err, ErrBusy) || try == 100 {
 			return err
 		}
 		select {

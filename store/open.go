@@ -77,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	db := &DB{path: cfg.Path, keyHash: cfg.KeyHash, now: func() time.Time { return now().UTC().Truncate(time.Millisecond) }}
 	if err := db.open(ctx, cfg); err != nil {
 		_ = db.Close()
-		return nil, fmt.Errorf("open database %s: %w", cfg.Path, classify(err))
+		return nil, fmt.Errorf("open database %s: %w", cfg.Path, explain(err, filepath.Dir(RealPath(cfg.Path)), unlockable))
 	}
 	db.file, _ = os.Stat(cfg.Path)
 	return db, nil
@@ -170,7 +170,18 @@ func checkFile(cfg Config) error {
 	if err := MakeFile(cfg.Path); err != nil {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
-	return nil
+	return OneName(cfg.Path)
+}
+
+// OneName returns ErrLinked for a file that has a second name (a hard link). SQLite finds the journal of a file by its
+// name: two programs that open it by different names do not see each other's, and damage it (sqlite.org/howtocorrupt.html, 2.5).
+func OneName(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || yp.HardLinks(info) < 2 {
+		return err
+	}
+	return fmt.Errorf("%w: %s has %d names (hard links), and whoever writes it by one damages what is written by another: find them with `find / -samefile %[2]s`, keep one name, and copy by `ypcrawl backup`",
+		ErrLinked, path, yp.HardLinks(info))
 }
 
 // MakeFile makes an empty file for its owner alone where there is none, and returns an error where a file

@@ -267,6 +267,12 @@ func modesChild(args []string) error {
 			fmt.Println("opened", db.QuickCheck(context.Background()), db.Close())
 		}
 	}
+	if s, err := store.TakeSnapshot(context.Background(), args[0], func() error { return nil }); err != nil {
+		fmt.Println(err)
+	} else {
+		s.Close()
+		fmt.Println("copied")
+	}
 	return nil
 }
 
@@ -293,6 +299,7 @@ func TestOpenUnwritable(t *testing.T) {
 	}
 	p := try(path)
 	p.Await(t, "opened <nil> <nil>")
+	p.Await(t, "copied")
 	noErr(t, p.Wait())
 	try(filepath.Join(dir, "new.db"))
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -88,7 +89,8 @@ type writer struct {
 	done   chan struct{}
 	once   sync.Once
 	closed sync.Once
-	waits  bool // for others to share an fsync with
+	dir    string // of the file
+	waits  bool   // for others to share an fsync with
 	stmts  map[string]*sql.Stmt
 
 	keyHash      func(string) int64 // of the strong keys of companies
@@ -99,7 +101,7 @@ type writer struct {
 
 func startWriter(conn *sql.Conn, now func() time.Time, cfg Config) *writer {
 	w := &writer{
-		conn: conn, now: now, waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
+		conn: conn, now: now, dir: filepath.Dir(RealPath(cfg.Path)), waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -210,7 +212,7 @@ var errBroken = errors.New("the transaction was rolled back")
 
 func (w *writer) transact(ctx context.Context, batch []job, errs []error) error {
 	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", classify(err))
+		return fmt.Errorf("begin: %w", explain(err, w.dir, unlockable))
 	}
 	at := w.now()
 	tx := &Tx{Now: yp.FormatTime(at), At: at, w: w, ctx: ctx}
