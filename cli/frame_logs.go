@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -51,7 +52,10 @@ func logsBeside(db string) (folder, name string) {
 	return filepath.Join(filepath.Dir(path), defaultLogs), filepath.Base(path)
 }
 
-// tidyLogs compresses, beside the crawl, the logs that ended runs left, and removes those
+// plainFor is how long the logs of a run that has ended stay plain, for jq and other programs.
+const plainFor = 24 * time.Hour
+
+// tidyLogs compresses, beside the crawl, the logs that ended runs left a day ago, and removes those
 // that are older than keep-logs and say nothing that the database does not have. The
 // function that it returns waits for that; an interrupt cuts it short. What
 // fails is only logged: a log that stays as it is can be read all the same.
@@ -69,7 +73,7 @@ func (r *run) tidyLogs(ctx context.Context) (wait func()) {
 			return ok && alive[pid]
 		}
 		dir := logDir(r.c)
-		if _, err := wal.CompressClosed(ctx, dir, isLive); err != nil && ctx.Err() == nil {
+		if _, err := wal.CompressOld(ctx, dir, isLive, time.Now().Add(-plainFor)); err != nil && ctx.Err() == nil {
 			r.log.Warn().Err(err).Msg("old logs could not be compressed")
 		}
 		if err := r.pruneLogs(ctx, dir, isLive); err != nil && ctx.Err() == nil {

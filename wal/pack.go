@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -210,6 +211,12 @@ func (l *Log) pack(p part) {
 		Int64("bytes_before", before).Int64("bytes_after", after).Msg("compressed a closed log")
 }
 
+// youngerThan reports whether the plain file was written at a time or later.
+func (p part) youngerThan(at time.Time) bool {
+	info, err := os.Lstat(p.plainPath())
+	return err == nil && !info.ModTime().Before(at)
+}
+
 // CompressReport says what CompressClosed did.
 type CompressReport struct {
 	Files       int   `json:"files"`        // compressed now
@@ -227,6 +234,11 @@ type CompressReport struct {
 // nil isLive trusts the lock alone. One file's failure doesn't stop the others; the error
 // joins them all.
 func CompressClosed(ctx context.Context, dir string, isLive func(workerID string) bool) (CompressReport, error) {
+	return CompressOld(ctx, dir, isLive, time.Time{})
+}
+
+// CompressOld is CompressClosed for the files that were written last before a time; zero = for all.
+func CompressOld(ctx context.Context, dir string, isLive func(workerID string) bool, before time.Time) (CompressReport, error) {
 	report := CompressReport{Foreign: []string{}}
 	logs, err := listLogs(dir, false)
 	if err != nil {
@@ -242,7 +254,7 @@ func CompressClosed(ctx context.Context, dir string, isLive func(workerID string
 				return report, errors.Join(append(failed, err)...)
 			}
 			switch {
-			case !p.plain:
+			case !p.plain, !before.IsZero() && p.youngerThan(before):
 				continue
 			case isLive != nil && isLive(log.worker):
 				report.Live++
