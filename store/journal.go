@@ -12,12 +12,83 @@ import (
 	"ypcrawl/yp"
 )
 
-// foldAt is how many pages the journal may have before a commit folds them into the file.
-const foldAt = 16_000
+// foldAt is how many pages the journal may have before a commit folds them into the file, and leastFoldAt how many it may
+// have beside a small one: half as many as the database, so that the two and the logs need no more room than
+// `run --dry-run` says. Each time costs two syncs, and what was changed often is written once.
+const (
+	foldAt      = 16_000
+	leastFoldAt = 256
+)
 
-// tooLong is how many pages make a journal that is not folded in as it should be: a reader that
-// was there for a moment lets it grow a little beyond foldAt.
-const tooLong = foldAt * 5 / 4
+// tuneEvery is after how many transactions the writer looks at the size of the database.
+const tuneEvery = 16
+
+// pageSize is that of the files that are made here, and frame what a page takes in the journal (sqlite.org/walformat.html).
+const (
+	pageSize = 4096
+	frame    = pageSize + 24
+)
+
+// A transaction is followed by a wait of at most yieldFor while the journal is twice as long as it should be because
+// somebody reads an old state: a crawl without a pace would write 35 MB a second meanwhile.
+const (
+	yieldFor  = 400 * time.Millisecond
+	yieldStep = 20 * time.Millisecond
+)
+
+// awaitReaders waits a little for who keeps the journal from being folded in, if it is far too long.
+func (w *writer) awaitReaders(ctx context.Context) error {
+	if w.foldAt == 0 || sizeOf(w.journal) <= 2*frame*w.foldAt {
+		return nil
+	}
+	for waited := time.Duration(0); waited < yieldFor; waited += yieldStep {
+		var busy, pages, folded int
+		if err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &pages, &folded); err != nil || folded >= pages {
+			return err
+		}
+		select {
+		case <-time.After(yieldStep):
+		case <-w.quit:
+			return nil
+		}
+	}
+	return nil
+}
+
+// tuneJournal lets the journal be as long as suits the database. What a reader let it grow beyond is cut off when it
+// is written from its beginning again.
+func (w *writer) tuneJournal(ctx context.Context) error {
+	w.commits++
+	if w.commits%tuneEvery != 1 {
+		return w.awaitReaders(ctx)
+	}
+	st, err := w.stmt(ctx, "PRAGMA page_count") //nolint:sqlclosecheck // kept by the writer, closed with it
+	if err != nil {
+		return err
+	}
+	var pages int64
+	if err := st.QueryRowContext(ctx).Scan(&pages); err != nil {
+		return err
+	}
+	most := foldedAt(pages)
+	if most > w.foldAt*9/10 && most <= w.foldAt*11/10 {
+		return nil
+	}
+	w.foldAt = most
+	for _, pragma := range []string{fmt.Sprintf("wal_autocheckpoint = %d", most), fmt.Sprintf("journal_size_limit = %d", most*frame)} {
+		if _, err := w.conn.ExecContext(ctx, "PRAGMA "+pragma); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldedAt is how many pages the journal may have beside a database of so many.
+func foldedAt(pages int64) int64 { return min(max(pages/2, leastFoldAt), foldAt) }
+
+// tooLong is how many pages make a journal that is not folded in as it should be: a reader that was there for a moment
+// lets it grow a little beyond that.
+func tooLong(pages int64) int64 { return min(foldedAt(pages)*5/2, foldAt*5/4) }
 
 // Journal is how full the journal of a database (FILE-wal) is. It is folded into the file as it
 // grows, but not behind the state that the oldest reader sees: while one program keeps a
@@ -72,8 +143,8 @@ func (db *DB) Journal(ctx context.Context) (Journal, error) {
 func (db *DB) journal(ctx context.Context) (Journal, error) {
 	path := RealPath(db.path)
 	j := Journal{Name: filepath.Base(path) + "-wal", Bytes: sizeOf(path + "-wal"), Database: sizeOf(path)}
-	const leastPage = 512 // bytes, of all that SQLite can have
-	if j.Bytes < tooLong*leastPage {
+	most := tooLong(j.Database / pageSize)
+	if j.Bytes < most*pageSize {
 		return j, nil // nothing to ask for: it is looked at every two seconds
 	}
 	var busy int
@@ -81,7 +152,7 @@ func (db *DB) journal(ctx context.Context) (Journal, error) {
 		return j, fmt.Errorf("look at the journal of database %s: %w", db.path, classify(err))
 	}
 	j.Pages, j.Folded = max(j.Pages, 0), max(j.Folded, 0) // -1: the file has no journal
-	j.Held = j.Pages > tooLong && j.Folded < j.Pages
+	j.Held = j.Pages > most && j.Folded < j.Pages
 	return j, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
@@ -92,5 +93,50 @@ func TestJournalText(t *testing.T) {
 	} {
 		j := store.Journal{Name: "a.db-wal", Bytes: 171_500_000, Database: 420_000, Held: true, Readers: tt.readers, Openers: tt.openers}
 		storetest.Equal(t, j.HeldText(), head+tt.want, "text")
+	}
+}
+
+// TestJournalSize: the journal is half as long as the database at most. A reader lets it grow to twice of that; then each
+// transaction waits for the reader a little. When the reader has gone, what is too long is cut off.
+func TestJournalSize(t *testing.T) {
+	t.Parallel()
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db")})
+	storetest.Execute(t, db, "CREATE TABLE blobs (id INTEGER PRIMARY KEY, b)")
+	size := func() int64 {
+		info, err := os.Stat(db.Path() + "-wal")
+		noErr(t, err)
+		return info.Size()
+	}
+	most := int64(0)
+	run := func(statement string) time.Duration {
+		began := time.Now()
+		noErr(t, db.Write(t.Context(), func(tx *store.Tx) error { return tx.Run(statement) }))
+		most = max(most, size())
+		return time.Since(began)
+	}
+	const mega, rewrite = 1 << 20, "UPDATE blobs SET b = randomblob(100000) WHERE id = (SELECT max(id) FROM blobs)"
+	for range 200 {
+		run("INSERT INTO blobs (b) VALUES (randomblob(100000))")
+	}
+	if most > 12*mega {
+		t.Errorf("%d MiB beside 20 MB", most/mega)
+	}
+	p := start(t, "read", db.Path())
+	p.Await(t, "reading")
+	for waits := 0; waits < 3; {
+		if run(rewrite) > 300*time.Millisecond && size() > 18*mega {
+			waits++
+		}
+		if most > 26*mega {
+			t.Fatalf("%d MiB beside a reader, and %d waits", most/mega, waits)
+		}
+	}
+	noErr(t, p.In.Close())
+	noErr(t, p.Wait())
+	for range 10 {
+		run(rewrite)
+	}
+	if now := size(); now > 12*mega {
+		t.Errorf("%d MiB when the reader has gone", now/mega)
 	}
 }

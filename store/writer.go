@@ -82,16 +82,19 @@ type job struct {
 // writer owns the writing connection. Callers queue; the writer takes all that
 // wait into one transaction, so that they share its fsync.
 type writer struct {
-	conn   *sql.Conn
-	now    func() time.Time
-	jobs   chan job
-	quit   chan struct{}
-	done   chan struct{}
-	once   sync.Once
-	closed sync.Once
-	dir    string // of the file
-	waits  bool   // for others to share an fsync with
-	stmts  map[string]*sql.Stmt
+	conn    *sql.Conn
+	now     func() time.Time
+	jobs    chan job
+	quit    chan struct{}
+	done    chan struct{}
+	once    sync.Once
+	closed  sync.Once
+	dir     string // of the file
+	foldAt  int64  // what the connection folds the journal in at; 0 = as the DSN says
+	commits int    // so far
+	journal string // its path
+	waits   bool   // for others to share an fsync with
+	stmts   map[string]*sql.Stmt
 
 	keyHash      func(string) int64 // of the strong keys of companies
 	beforeCommit func()
@@ -101,7 +104,7 @@ type writer struct {
 
 func startWriter(conn *sql.Conn, now func() time.Time, cfg Config) *writer {
 	w := &writer{
-		conn: conn, now: now, dir: filepath.Dir(RealPath(cfg.Path)), waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
+		conn: conn, now: now, dir: filepath.Dir(RealPath(cfg.Path)), journal: RealPath(cfg.Path) + "-wal", waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()
@@ -233,6 +236,7 @@ func (w *writer) transact(ctx context.Context, batch []job, errs []error) error 
 		_ = w.exec(ctx, "ROLLBACK")
 		return fmt.Errorf("commit: %w", classify(err))
 	}
+	_ = w.tuneJournal(ctx) // a journal that is longer than it should be harms nobody
 	return nil
 }
 
