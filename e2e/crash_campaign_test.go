@@ -13,7 +13,7 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-// TestCrashCampaign kills whatever an operator may run on one file, in any order: crawls, details, exports under a name, backups,
+// TestCrashCampaign kills whatever an operator may run on one file, in any order: crawls, details, exports under a name, backups, compressions,
 // restores, reparses. In the end the file is as if nobody had been killed.
 func TestCrashCampaign(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestCrashCampaign(t *testing.T) {
 	storetest.NoError(t, os.MkdirAll(filepath.Join(w.dir, "copies"), 0o700))
 	restore := []string{"restore", "copies/mine.db", "--yes"}
 	export := []string{"export", "-o", "week.csv", "--as", "boss", "--since", "last-export", "--overwrite"}
-	others := [][]string{w.detailArgs(), export, {"backup", "copies/mine.db", "--overwrite"}, {"reparse"}, restore}
+	others := [][]string{w.detailArgs(), export, {"backup", "copies/mine.db", "--overwrite"}, {"reparse"}, restore, {"wal", "compress"}}
 	w.killAfter(8, "--keep-pages", "30")
 	w.must(others[2]...)
 	rnd := rand.New(rand.NewPCG(6, 6))
