@@ -103,12 +103,56 @@ func (s *Server) serveView(v View) http.Handler {
 			s.follow(w, r, v, q)
 			return
 		}
-		if fragments, refused := s.look(r.Context(), v, q, map[string]*last{}); refused != nil {
+		if !s.conns.begin() {
+			s.refuse(w, busy.Status, busy.Text, busy.Next)
+			return
+		}
+		defer s.conns.end()
+		if fragments, refused := s.lookTogether(r.Context(), v, q); refused != nil {
 			s.refuse(w, refused.Status, refused.Text, refused.Next)
 		} else {
 			s.writePage(w, v, fragments)
 		}
 	})
+}
+
+var busy = &Refusal{http.StatusServiceUnavailable, "The page is busy.", "Load it again in a moment."}
+
+// looking is a look that all share who ask for its address before it begins.
+type looking struct {
+	done      chan struct{} // closed when there is an answer
+	fragments []fragment
+	refused   *Refusal
+}
+
+// lookTogether is a look for whoever needs the whole view, read after it was asked for.
+func (s *Server) lookTogether(ctx context.Context, v View, q url.Values) ([]fragment, *Refusal) {
+	address := v.Path + "?" + q.Encode()
+	s.mu.Lock()
+	l := s.waiting[address]
+	if l == nil {
+		l = &looking{done: make(chan struct{})}
+		s.waiting[address] = l
+		go s.lookFor(l, address, v, q)
+	}
+	s.mu.Unlock()
+	select {
+	case <-l.done:
+		return l.fragments, l.refused
+	case <-ctx.Done():
+		return nil, busy
+	}
+}
+
+// lookFor answers those who share a look. It is nobody's own: whoever leaves takes nothing from the others.
+func (s *Server) lookFor(l *looking, address string, v View, q url.Values) {
+	defer close(l.done)
+	begins := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.waiting, address)
+	}
+	l.fragments, l.refused = s.lookFrom(s.stopped, begins, v, q, map[string]*last{})
 }
 
 // last is how a part was read last by whoever looks again and again.
@@ -126,11 +170,18 @@ const (
 
 // look reads the parts of a view that are due, all of one moment, and renders them. Where one can't be read, it says so.
 func (s *Server) look(ctx context.Context, v View, q url.Values, seen map[string]*last) (all []fragment, refused *Refusal) {
+	return s.lookFrom(ctx, func() {}, v, q, seen)
+}
+
+// lookFrom is look; begins is called before anything is read.
+func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Values, seen map[string]*last) (all []fragment, refused *Refusal) {
 	select {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()
+		begins()
 	case <-ctx.Done():
-		return nil, &Refusal{http.StatusServiceUnavailable, "The page is busy.", "Load it again in a moment."}
+		begins()
+		return nil, busy
 	}
 	err := s.cfg.Reader.Snapshot(ctx, func(k *report.Reader) error {
 		for _, p := range v.Parts {

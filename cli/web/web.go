@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/net/netutil"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -47,7 +46,6 @@ func (c Config) withDefaults() Config {
 
 // Limits of what browsers may take.
 const (
-	maxConns   = 256
 	maxHeader  = 16 << 10
 	readAtOnce = 2 // looks under way
 	headerTime = 5 * time.Second
@@ -61,6 +59,7 @@ type Server struct {
 	cfg     Config
 	mux     *http.ServeMux
 	views   []View
+	conns   conns
 	reading chan struct{} // a place for each look under way: the readers of a database are few
 
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
@@ -69,9 +68,10 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	stopped context.Context //nolint:containedctx // it is the stop signal itself
 
-	mu    sync.Mutex
-	feeds map[string]*feed // by address
-	count int              // viewers of all feeds
+	mu      sync.Mutex
+	feeds   map[string]*feed    // by address
+	count   int                 // viewers of all feeds
+	waiting map[string]*looking // that have not begun, by address
 }
 
 // Ended is the cause with which the context of Serve ends when there is something to tell
@@ -83,7 +83,7 @@ func (e Ended) Error() string { return string(e) }
 // New returns a server. It panics when a template is wrong.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, reading: make(chan struct{}, readAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
+	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{}, conns: conns{open: map[net.Conn]standing{}}, reading: make(chan struct{}, readAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.views = s.allViews()
 	for _, v := range s.views {
@@ -108,12 +108,12 @@ func (s *Server) plainHandlers() {
 // the cause is an Ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
-		Handler:           s.guard(l.Addr()),
+		Handler: s.bound(s.guard(l.Addr())), ConnState: s.conns.changed, ConnContext: counted,
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(netutil.LimitListener(l, maxConns)) }()
+	go func() { done <- srv.Serve(l) }()
 	select {
 	case err := <-done:
 		s.stop(err)
