@@ -14,9 +14,9 @@ const (
 	maxIdle    = 256
 	maxConns   = 1024
 	freshTime  = time.Second
-	crowded    = 128 // from so many on each answer is the last one on its connection
+	crowded    = 64  // from so many on each answer is the last one on its connection
 	maxAnswers = 256 // views under way: beyond them what has no question is answered, and Config.Plain
-	perConn    = 100 // requests: a browser opens the next one, who sends requests without end and reads no answer doesn't get all of the time
+	perConn    = 8   // requests: a browser opens the next one, who sends requests without end and reads no answer doesn't get all of the time
 )
 
 // conns are the open connections of a server. When they are many, one gives way on which no request is under way: nobody who only
