@@ -58,7 +58,7 @@ func (p *Program) statusText(w *sections, s *report.Status) {
 	for _, t := range s.Parts {
 		w.part(s.Now, t)
 		if t.Name == "sources" {
-			w.lines(whatToDo(s.Now, s.Sources)...)
+			w.lines(append(whatToDo(s.Now, s.Sources), s.PaceLines()...)...)
 		}
 	}
 	var lines []string

@@ -159,6 +159,30 @@ func TestTrouble(t *testing.T) {
 	b.shows(t, "/", []string{`class="sentence working"`, "<li>paused: 2 targets</li>"}, nil)
 }
 
+// TestPaces: the overview says how often hosts are asked that were asked a moment ago, and why not more often.
+func TestPaces(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	asked := func(host string, ms int, why string, ahead time.Duration) {
+		storetest.Execute(t, b.DB(), fmt.Sprintf(`INSERT INTO host_paces VALUES (1, '%s', %d, '%s')`, host, ms, why),
+			fmt.Sprintf(`INSERT INTO host_turns VALUES ('%s', '%s', %d)`, host, storetest.Ahead(ahead), ms))
+	}
+	asked("a", 75_000, "Crawl-delay of <robots.txt>", time.Minute)
+	asked("b", 1500, "delay between requests", -time.Second)
+	asked("c", 9000, "delay between requests", -time.Hour) // it is not asked any more
+	storetest.Execute(t, b.DB(), `INSERT INTO host_turns VALUES ('d', '`+storetest.Ahead(time.Second)+`', 2000)`,
+		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'b', 3000, 'slowed down', 'x')`)
+	b.shows(t, "/", []string{
+		"<li>a: one request in 75 s: Crawl-delay of &lt;robots.txt&gt;</li>", "<li>d: one request in 2 s</li>", "<li>b is asked every 3.0 s: slowed down</li>",
+	}, []string{"b: one request", "c: one request"})
+	for i := range 6 {
+		asked(fmt.Sprint("m", i), 1000+i, "delay between requests", time.Minute)
+	}
+	b.shows(t, "/", []string{"<li>m3: one request in 1.003 s: delay between requests</li>", "<li>3 more hosts at a pace: `ypcrawl hosts list` shows them</li>"}, []string{"m2: one request"})
+	storetest.Execute(t, b.DB(), `UPDATE runs SET outcome = 'done', finished_at = heartbeat_at`)
+	b.shows(t, "/", nil, []string{"one request in"})
+}
+
 // TestNothingLeft: where all is done, no bar asks how many pages are left.
 func TestNothingLeft(t *testing.T) {
 	t.Parallel()

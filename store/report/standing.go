@@ -24,6 +24,7 @@ type Lately struct {
 	Requests int64   `json:"requests_1h"`         // those that failed at their proxy say nothing of a source
 	Failed   int64   `json:"requests_failed_1h"`
 	Hosts    *Table  `json:"hosts"` // held or slowed down
+	Paces    *Table  `json:"paces"` // of hosts that were asked a moment ago
 	Waits    *Table  `json:"waits"`
 }
 
@@ -132,6 +133,9 @@ func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err e
 	p.Pace = float64(pages) / max(p.Now.Sub(from).Seconds(), 1)
 	of := store.Scope{SourceID: sourceID}
 	if p.Hosts, err = k.table(ctx, hostsNow, of); err == nil {
+		p.Paces, err = k.table(ctx, pacesNow, of)
+	}
+	if err == nil {
 		p.Waits, err = k.table(ctx, Part{Name: "waits", Query: waitsNow}, of)
 	}
 	return err

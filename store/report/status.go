@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"ypcrawl/store"
@@ -78,6 +79,7 @@ var statusParts = []Part{
 	WHERE occurrences > went_well AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`,
 	},
 	hostsNow,
+	pacesNow,
 	{
 		Name: "workers", Show: "worker state target waits_for page pages heartbeat_at host listings memory_bytes retries_percent", Zeros: "waits_for", Lives: true,
 		Query: workersNow + ` ORDER BY run, length(worker_id), worker_id`,
@@ -100,6 +102,20 @@ var hostsNow = Part{
 	Query: `
 	SELECT host, held_until, reason, delay_ms, delay_reason, blocks, source FROM v_hosts
 	WHERE (held_until IS NOT NULL OR delay_ms > 0) AND ` + ofSource + ` ORDER BY source, host`,
+}
+
+// pacesNow are the paces of hosts that were asked a moment ago, or wait for their turn: people read them as sentences, see PaceLines.
+// Those that are slowed down stand in hostsNow.
+var pacesNow = Part{
+	Name: "paces",
+	Query: `
+	SELECT host, pace_ms, pace_reason, next_at, source FROM v_hosts
+	WHERE pace_ms > 0 AND delay_ms IS NOT pace_ms AND next_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-5 minutes') AND ` + ofSource + ` ORDER BY pace_ms DESC, host`,
+}
+
+// PaceLines say how often hosts are asked, and why not more often.
+func (s *Status) PaceLines() []string {
+	return paceLines(s.Parts[slices.IndexFunc(s.Parts, func(t *Table) bool { return t.Name == pacesNow.Name })])
 }
 
 // Status reads how the crawl fares, in one snapshot. Of the scope, source and states count; the states narrow targets, what rests

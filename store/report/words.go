@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -204,6 +205,9 @@ func (p *Progress) Reasons() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(ms), p.Hosts.Value(h, "delay_reason")))
 		}
 	}
+	if p.Live > 0 {
+		lines = append(lines, paceLines(p.Paces)...)
+	}
 	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
 	for _, w := range p.Waits.Rows {
 		text := cmp.Or(words[w[0]], fmt.Sprint(w[0]))
@@ -213,6 +217,25 @@ func (p *Progress) Reasons() (lines []string) {
 		var next time.Time
 		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
 			text += ", the first until " + yp.ClockTime(p.Now.Time, next)
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+// mostPaces is of how many hosts people are told the pace.
+const mostPaces = 5
+
+// paceLines say it of each host: "a.com: one request in 75 s: delay between requests".
+func paceLines(paces *Table) (lines []string) {
+	for i, h := range paces.Rows {
+		if i == mostPaces {
+			return append(lines, yp.Plural(int64(len(paces.Rows)-i), "more host")+" at a pace: `ypcrawl hosts list` shows them")
+		}
+		ms, _ := paces.Value(h, "pace_ms").(int64)
+		text := fmt.Sprintf("%s: one request in %s s", paces.Value(h, "host"), strconv.FormatFloat(float64(ms)/1000, 'f', -1, 64))
+		if why, known := paces.Value(h, "pace_reason").(string); known {
+			text += ": " + why
 		}
 		lines = append(lines, text)
 	}
