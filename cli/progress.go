@@ -118,7 +118,12 @@ func fitHeight(lines []string, states, height int) []string {
 }
 
 func (p *Program) progressText(w *sections, pr *report.Progress) {
-	w.part(pr.Now.Time, pr.StatesShown())
+	if len(pr.States.Rows) > 0 || !pr.Staged() {
+		w.part(pr.Now.Time, pr.StatesShown())
+	}
+	if pr.Staged() {
+		w.part(pr.Now.Time, pr.Stages)
+	}
 	if pr.Figures != nil {
 		w.more(figuresText(pr)...)
 	}
@@ -132,7 +137,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress) {
 		w.lines(append([]string{pr.Pacing(), pr.Failures()}, pr.Reasons()...)...)
 	}
 	w.part(pr.Now.Time, pr.Workers)
-	w.part(pr.Now.Time, pr.Errors)
+	w.part(pr.Now.Time, pr.ErrorsShown())
 }
 
 // whatToDo says which of the sources are closed, and what is to be done about it.

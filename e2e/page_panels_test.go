@@ -61,6 +61,30 @@ func TestBrowserClosings(t *testing.T) {
 	b.click("#filters button", `document.querySelectorAll("#rows-scroll tbody tr").length === 4`)
 }
 
+// TestBrowserStages: while indexes are read, index, search and detail have their rows, which follow the crawl and are no wider than the page.
+func TestBrowserStages(t *testing.T) {
+	t.Parallel()
+	b := newTab(t)
+	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--discover", "--states", "CA", "TX", "--delay", "150ms", "--web", "0")
+	const pages = `+[...document.querySelectorAll("#stages tbody tr")].find(r => r.cells[0].textContent === "index").lastElementChild.textContent`
+	for _, width := range []int64{360, 1200} {
+		b.look("light", width, 800, 1)
+		b.do(chromedp.Navigate(p.url + "/"))
+		b.wait(`document.querySelectorAll("#stages tbody tr").length === 3`)
+		b.wait(pages + ` > 0`)
+		first := eval[int](b, pages)
+		b.wait(fmt.Sprintf("%s > %d", pages, first))
+		shape := eval[[]float64](b, `(() => { const r = document.querySelector("#stages").getBoundingClientRect(); return [r.left, r.right, r.width, document.documentElement.scrollWidth]; })()`)
+		if shape[0] < 0 || shape[1] > float64(width) || shape[2] < float64(width)*0.9 || shape[3] > float64(width) {
+			t.Errorf("%d wide: the rows are from %.0f to %.0f, the page is %.0f wide", width, shape[0], shape[1], shape[3])
+		}
+		storetest.Equal(t, eval[string](b, `[...document.querySelectorAll("#stages tbody th")].map(e => e.textContent).join()`), "index,search,detail", "rows")
+		if text := eval[string](b, `document.querySelector("#bars .bar").innerText`); !strings.Contains(text, "Indexes of states") || !strings.Contains(text, "pages read") {
+			t.Errorf("the first bar says %q", text)
+		}
+	}
+}
+
 // TestBrowserQueue: filters by a form, and a row that opens its trace; the form is left alone
 // while the rows below it change.
 func TestBrowserQueue(t *testing.T) {

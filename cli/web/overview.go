@@ -5,12 +5,13 @@ import (
 	"net/url"
 
 	"ypcrawl/store/report"
+	"ypcrawl/yp"
 )
 
 // allViews are the views in the order of the navigation.
 func (s *Server) allViews() []View {
 	return append([]View{
-		s.view("/{$}", "Overview", "Overview", s.bars(), s.figures(), s.stateMap()),
+		s.view("/{$}", "Overview", "Overview", s.bars(), s.stages(), s.figures(), s.stateMap()),
 		s.view("/states", "States", "States", s.pick(), s.statesTable()),
 		s.view("/states/{state}", "", "State", s.statesTable()),
 		s.view("/targets/{id}", "", "Target", s.trace()),
@@ -50,7 +51,45 @@ func (s *Server) bars() Part {
 	}}
 }
 
+// stages are the counts of each kind of target, where there are others than searches.
+func (s *Server) stages() Part {
+	return Part{Name: "stages", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
+		st, err := k.Standing(ctx, s.cfg.Scope)
+		if err != nil || !st.Staged() {
+			return (*table)(nil), err
+		}
+		return stagesOf(st), nil
+	}}
+}
+
+// stagesOf are the counts of each kind of target, as `progress` has them.
+func stagesOf(st *report.Standing) *table {
+	t, shown := &table{now: st.Now.Time}, st.Stages.Shown()
+	_ = t.Head(shown.Columns)
+	for _, row := range shown.Rows {
+		_ = t.Row(row)
+	}
+	return t
+}
+
 func barsOf(st *report.Standing) []bar {
+	if all := st.Stage(yp.KindIndex, "targets"); all > 0 && st.Stage(yp.KindIndex, "done") < all {
+		return append([]bar{indexBar(st, all)}, searchBars(st)...)
+	}
+	return searchBars(st)
+}
+
+// indexBar is how far the indexes of states are.
+func indexBar(st *report.Standing, all int64) bar {
+	parked := st.Stage(yp.KindIndex, "parked")
+	return bar{
+		Name: "Indexes of states", Done: st.Stage(yp.KindIndex, "done") + parked, All: all, Known: true, Dead: parked,
+		Troubled: st.Stage(yp.KindIndex, "failed") + st.Stage(yp.KindIndex, "stuck"),
+		Left:     yp.Plural(st.Stage(yp.KindIndex, "pages"), "page") + " read",
+	}
+}
+
+func searchBars(st *report.Standing) []bar {
 	o := st.Overall
 	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked, Left: timeLeft(st)}
 	if d := st.Details; d != nil {

@@ -183,6 +183,26 @@ func TestPaces(t *testing.T) {
 	b.shows(t, "/", nil, []string{"one request in"})
 }
 
+// TestStages: while indexes are read they have a bar, and each kind of target its row of counts; searches alone need none.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.shows(t, "/", nil, []string{"Indexes of states", "Targets by stage"})
+	storetest.Execute(t, b.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, created_at) VALUES
+		(1, 'index', 'CA', 0, 0, 3, 'x'), (1, 'index', 'TX', 0, 0, 3, 'x'), (1, 'index', 'NV', 0, 0, 3, 'x'), (1, 'index', 'WY', 0, 0, 3, 'x')`)
+	b.shows(t, "/", []string{`Indexes of states</span> <span class="bar-count">0 of 4</span>`, "0 pages read", `<th scope="row">search</th><td class="n">120</td>`, `class="sentence working"`}, nil)
+	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 3, finished_at = 'x' WHERE kind = 'index' AND state = 'CA'`,
+		`UPDATE targets SET status = 'FAILED', page_current = 1, backoff_level = 1, last_error_code = 'TIMEOUT', finished_at = 'x', wait_reason = 'backoff', not_before = '`+storetest.Ahead(time.Hour)+`' WHERE kind = 'index' AND state = 'TX'`,
+		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x' WHERE kind = 'index' AND state = 'NV'`)
+	b.shows(t, "/", []string{
+		`<span class="bar-count">2 of 4</span>`, `4 pages read · <span class="bad">1 failed or stuck</span> · 1 dead letter counted as done`,
+		`<th scope="row">index</th><td class="n">4</td><td class="n">1</td><td class="n">0</td><td class="n">1</td><td class="n">1</td><td class="n">1</td><td class="n">4</td>`,
+		`<th scope="row">detail</th><td class="n">0</td>`, `class="sentence troubled"`,
+	}, nil)
+	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 3, backoff_level = 0, last_error_code = NULL, finished_at = 'x', wait_reason = NULL, not_before = NULL WHERE kind = 'index'`)
+	b.shows(t, "/", []string{`<th scope="row">index</th><td class="n">4</td><td class="n">0</td><td class="n">0</td><td class="n">4</td><td class="n">12</td>`}, []string{"Indexes of states"})
+}
+
 // TestNothingLeft: where all is done, no bar asks how many pages are left.
 func TestNothingLeft(t *testing.T) {
 	t.Parallel()

@@ -104,6 +104,8 @@ type Trouble struct {
 	Since                 int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
 }
 
+func (t Trouble) sum() int64 { return t.Failed + t.Parked + t.Stuck }
+
 // Add adds that of another scope.
 func (t *Trouble) Add(o Trouble) {
 	t.Waiting += o.Waiting

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -72,6 +73,7 @@ func (k *Reader) Overall(ctx context.Context, scope store.Scope) (c Counts, err 
 type Progress struct {
 	Now     yp.Stamp `json:"now"`
 	Overall Counts   `json:"overall"`
+	Stages  *Table   `json:"stages"` // a row for each kind of target, in the order in which a crawl comes to them
 	States  *Table   `json:"states"`
 	Workers *Table   `json:"workers"`             // that hold a target
 	Errors  *Table   `json:"errors"`              // of targets in trouble
@@ -99,7 +101,7 @@ type Progress struct {
 	brings Rate      // new listings, by the pages that these read
 }
 
-// The parts of Progress. WAITING is what people are told of a target that is PLANNED again after a first failure and waits for its
+// The parts of Progress. Errors are those that Trouble counts: a listing's page that its source has no more is none. WAITING is what people are told of a target that is PLANNED again after a first failure and waits for its
 // short backoff.
 var (
 	progressStates = Part{
@@ -110,20 +112,27 @@ var (
 		iif(` + allSources + `, ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0), NULL) AS companies
 	FROM target_totals n WHERE kind = 'search' AND ` + places + ` GROUP BY state HAVING sum(targets) > 0 ORDER BY state`,
 	}
+	progressStages = Part{
+		Name: "stages", Show: "stage targets planned in_progress done failed stuck parked pages retired", Zeros: "failed stuck parked retired",
+		Query: `
+	SELECT x.value AS stage, ` + ofTotals + ` FROM json_each('["index", "search", "detail"]') x LEFT JOIN target_totals n ON n.kind = x.value AND ` + places + `
+	GROUP BY x.key ORDER BY x.key`,
+	}
 	progressWorkers = Part{
 		Name: "workers", Show: "worker target page heartbeat_at state", Lives: true,
 		Query: workersNow + ` AND target_id IS NOT NULL ORDER BY run, length(worker_id), worker_id`,
 	}
 	progressErrors = Part{
-		Name: "errors", Show: "error status targets message",
+		Name: "errors", Show: "error status targets message kind",
 		Query: `
-	SELECT error, status, count(*) AS targets, max(message) AS message FROM (
-		SELECT iif(v.status = 'STUCK', NULL, v.last_error_code) AS error, v.status,
+	SELECT error, status, count(*) AS targets, max(message) AS message, kind FROM (
+		SELECT v.kind, iif(v.status = 'STUCK', NULL, v.last_error_code) AS error, v.status,
 			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS message
-		FROM targets v WHERE v.kind = 'search' AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND ` + places + `
-		UNION ALL SELECT v.last_error_code, 'WAITING', v.last_error FROM targets v
-		WHERE v.kind = 'search' AND v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND ` + places + `)
-	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2`,
+		FROM targets v WHERE v.kind IN ('index', 'search', 'detail') AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND v.retired_at IS NULL
+			AND (v.kind <> 'detail' OR v.last_error_code IS NOT 'NO_LISTINGS') AND ` + places + `
+		UNION ALL SELECT v.kind, v.last_error_code, 'WAITING', v.last_error FROM targets v
+		WHERE v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND v.retired_at IS NULL AND ` + places + `)
+	GROUP BY 1, 2, kind ORDER BY 3 DESC, 1, 2, kind`,
 	}
 )
 
@@ -161,6 +170,9 @@ func (k *Reader) goingOn(ctx context.Context, p *Progress, scope store.Scope) (e
 		err = k.speed(ctx, p, scope)
 	}
 	if err == nil {
+		p.Stages, err = k.table(ctx, progressStages, scope)
+	}
+	if err == nil {
 		err = k.lately(ctx, p, scope.SourceID)
 	}
 	if err != nil {
@@ -171,6 +183,31 @@ func (k *Reader) goingOn(ctx context.Context, p *Progress, scope store.Scope) (e
 		p.Details = &t
 	}
 	return err
+}
+
+// Stage is a count of the targets of a kind: a column of Stages.
+func (p *Progress) Stage(kind yp.Kind, column string) int64 {
+	for _, row := range p.Stages.Rows {
+		if p.Stages.Value(row, "stage") == string(kind) {
+			n, _ := p.Stages.Value(row, column).(int64)
+			return n
+		}
+	}
+	return 0
+}
+
+// Staged reports whether there are targets of other kinds than searches: then each kind has a row.
+func (p *Progress) Staged() bool {
+	return p.Stage(yp.KindIndex, "targets")+p.Stage(yp.KindDetail, "targets") > 0
+}
+
+// ErrorsShown are the errors as people see them: of searches alone nobody needs to read the kind in each row.
+func (p *Progress) ErrorsShown() *Table {
+	t := *p.Errors
+	if !slices.ContainsFunc(t.Rows, func(row []any) bool { return t.Value(row, "kind") != string(yp.KindSearch) }) {
+		t.Show = strings.TrimSuffix(t.Show, " kind")
+	}
+	return &t
 }
 
 // StatesShown are the states as people see them: then companies that are elsewhere, and all.

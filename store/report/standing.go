@@ -141,10 +141,15 @@ func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err e
 	return err
 }
 
+// indexTrouble counts the indexes that did not end as they should.
+func (p *Progress) indexTrouble() Trouble {
+	return Trouble{Failed: p.Stage(yp.KindIndex, "failed"), Parked: p.Stage(yp.KindIndex, "parked"), Stuck: p.Stage(yp.KindIndex, "stuck")}
+}
+
 // Troubled reports whether somebody should look: a source is closed or slowed down, more requests
 // fail than those of a healthy source (2 %), or targets are FAILED, STUCK or PARKED.
 func (s *Standing) Troubled() bool {
 	o := s.Overall
-	return len(s.Closed) > 0 || o.Failed+o.Stuck+o.Parked > 0 || 50*s.Failed > s.Requests ||
+	return len(s.Closed) > 0 || o.Failed+o.Stuck+o.Parked+s.indexTrouble().sum() > 0 || 50*s.Failed > s.Requests ||
 		slices.ContainsFunc(s.Hosts.Rows, func(h []any) bool { return s.Hosts.Value(h, "delay_ms") != nil })
 }

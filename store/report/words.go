@@ -135,7 +135,9 @@ func (s *Standing) nobody() string {
 		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
 	}
 	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
-	if trouble := (Trouble{Failed: s.Overall.Failed, Parked: s.Overall.Parked, Stuck: s.Overall.Stuck}).Text(); trouble != "" {
+	t := s.indexTrouble()
+	t.Add(Trouble{Failed: s.Overall.Failed, Parked: s.Overall.Parked, Stuck: s.Overall.Stuck})
+	if trouble := t.Text(); trouble != "" {
 		text += " " + sentence(trouble)
 	}
 	if s.NextDue.After(s.Now.Time) {
