@@ -134,7 +134,7 @@ func (p *Program) progressText(w *sections, pr *report.Progress) {
 		w.lines(whatToDo(pr.Now.Time, pr.Closed)...)
 	}
 	if pr.Live > 0 {
-		w.lines(append([]string{pr.Pacing(), pr.Failures()}, pr.Reasons()...)...)
+		w.lines(slices.Concat([]string{pr.Pacing(), pr.Failures()}, pr.PaceLines(), pr.Reasons())...)
 	}
 	w.part(pr.Now.Time, pr.Workers)
 	w.part(pr.Now.Time, pr.ErrorsShown())

@@ -74,7 +74,12 @@ func stagesOf(st *report.Standing) *table {
 
 func barsOf(st *report.Standing) []bar {
 	if all := st.Stage(yp.KindIndex, "targets"); all > 0 && st.Stage(yp.KindIndex, "done") < all {
-		return append([]bar{indexBar(st, all)}, searchBars(st)...)
+		index := indexBar(st, all)
+		if st.Overall.Targets == 0 { // none is known before an index was read
+			index.Left += " · " + timeLeft(st)
+			return []bar{index}
+		}
+		return append([]bar{index}, searchBars(st)...)
 	}
 	return searchBars(st)
 }

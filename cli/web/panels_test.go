@@ -173,12 +173,12 @@ func TestPaces(t *testing.T) {
 	storetest.Execute(t, b.DB(), `INSERT INTO host_turns VALUES ('d', '`+storetest.Ahead(time.Second)+`', 2000)`,
 		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'b', 3000, 'slowed down', 'x')`)
 	b.shows(t, "/", []string{
-		"<li>a: one request in 75 s: Crawl-delay of &lt;robots.txt&gt;</li>", "<li>d: one request in 2 s</li>", "<li>b is asked every 3.0 s: slowed down</li>",
+		`<li class="dim">a: one request in 75 s: Crawl-delay of &lt;robots.txt&gt;</li>`, `<li class="dim">d: one request in 2 s</li>`, "<li>b is asked every 3.0 s: slowed down</li>",
 	}, []string{"b: one request", "c: one request"})
 	for i := range 6 {
 		asked(fmt.Sprint("m", i), 1000+i, "delay between requests", time.Minute)
 	}
-	b.shows(t, "/", []string{"<li>m3: one request in 1.003 s: delay between requests</li>", "<li>3 more hosts at a pace: `ypcrawl hosts list` shows them</li>"}, []string{"m2: one request"})
+	b.shows(t, "/", []string{`<li class="dim">m3: one request in 1.003 s: delay between requests</li>`, "3 more hosts at a pace: `ypcrawl hosts list` shows them</li>"}, []string{"m2: one request"})
 	storetest.Execute(t, b.DB(), `UPDATE runs SET outcome = 'done', finished_at = heartbeat_at`)
 	b.shows(t, "/", nil, []string{"one request in"})
 }
@@ -199,6 +199,9 @@ func TestStages(t *testing.T) {
 		`<th scope="row">index</th><td class="n">4</td><td class="n">1</td><td class="n">0</td><td class="n">1</td><td class="n">1</td><td class="n">1</td><td class="n">4</td>`,
 		`<th scope="row">detail</th><td class="n">0</td>`, `class="sentence troubled"`,
 	}, nil)
+	storetest.Execute(t, b.DB(), `UPDATE targets SET retired_at = 'x' WHERE kind = 'search'`)
+	b.shows(t, "/", []string{"Indexes of states", "4 pages read · time left for all that is due"}, []string{"Targets</span>", "0 of 0"})
+	storetest.Execute(t, b.DB(), `UPDATE targets SET retired_at = NULL WHERE kind = 'search'`)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 3, backoff_level = 0, last_error_code = NULL, finished_at = 'x', wait_reason = NULL, not_before = NULL WHERE kind = 'index'`)
 	b.shows(t, "/", []string{`<th scope="row">index</th><td class="n">4</td><td class="n">0</td><td class="n">0</td><td class="n">4</td><td class="n">12</td>`}, []string{"Indexes of states"})
 }

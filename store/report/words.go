@@ -207,9 +207,6 @@ func (p *Progress) Reasons() (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(ms), p.Hosts.Value(h, "delay_reason")))
 		}
 	}
-	if p.Live > 0 {
-		lines = append(lines, paceLines(p.Paces)...)
-	}
 	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
 	for _, w := range p.Waits.Rows {
 		text := cmp.Or(words[w[0]], fmt.Sprint(w[0]))
@@ -223,6 +220,14 @@ func (p *Progress) Reasons() (lines []string) {
 		lines = append(lines, text)
 	}
 	return lines
+}
+
+// PaceLines say how often hosts are asked while a run is under way, and why not more often.
+func (p *Progress) PaceLines() []string {
+	if p.Live == 0 {
+		return nil
+	}
+	return paceLines(p.Paces)
 }
 
 // mostPaces is of how many hosts people are told the pace.
