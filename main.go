@@ -5,7 +5,7 @@ package main
 import (
 	_ "embed"
 	"io"
-	"log"
+	"log" //nolint:depguard // to silence it
 	"os"
 
 	"ypcrawl/cli"
