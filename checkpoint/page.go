@@ -86,6 +86,11 @@ func (c *Claim) commit(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out 
 	if out, err = c.save(tx, p, listings); err != nil {
 		return out, attempt, err
 	}
+	if c.Kind == yp.KindSearch { // a page that is read again, which save may be for, is no step of a crawl
+		if err = c.notePage(tx, p); err != nil {
+			return out, attempt, err
+		}
+	}
 	out.Done = p.Last
 	end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}
 	if progress := c.progress(p, out); out.Done && c.Kind != yp.KindIndex {
@@ -141,9 +146,6 @@ func (c *Claim) save(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 	default:
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
-		}
-		if err == nil {
-			err = c.notePage(tx, p)
 		}
 	}
 	return out, err

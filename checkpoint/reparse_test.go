@@ -55,3 +55,23 @@ func TestStoreAgain(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// TestStoreAgainIsNoCrawl: a page that was kept and never committed is no page that its crawl has shown, or the crawl that
+// goes on would take it for one that repeats itself.
+func TestStoreAgainIsNoCrawl(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	c := g.anew(t)
+	g.page(t, c, false, 1, 2)
+	target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
+	page := &yp.Page{Number: 2, Listings: []yp.Listing{{ID: "l3", Name: "N"}}}
+	var out checkpoint.Reparsed
+	noErr(t, g.StoreAgain(t.Context(), []checkpoint.KeptPage{{Target: target, Page: page, Fetched: g.clock.Now()}}, false, &out))
+	storetest.Equal(t, out.New, 1, "listings of the kept page")
+	seen, err := g.SeenPages(t.Context(), c)
+	noErr(t, err)
+	if len(seen) != 1 || seen[0].Page != 1 {
+		t.Errorf("the crawl has shown %+v", seen)
+	}
+	storetest.Same(t, "pages of passes", storetest.Table(t, g.DB(), `SELECT * FROM pass_pages WHERE pass = 'run 0'`), nil)
+}
