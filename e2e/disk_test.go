@@ -18,8 +18,19 @@ import (
 // somebody reads the database for a while.
 func TestDiskFigure(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, 25)
-	args := w.crawlArgs("--linger", "0")
+	t.Run("results", func(t *testing.T) {
+		t.Parallel()
+		diskFigure(t, newWorld(t, 25))
+	})
+	t.Run("own pages", func(t *testing.T) { // most of a crawl that reads them
+		t.Parallel()
+		diskFigure(t, newWorld(t, 10), "--details")
+	})
+}
+
+func diskFigure(t *testing.T, w *world, more ...string) {
+	t.Helper()
+	args := w.crawlArgs(append(more, "--linger", "0")...)
 	dry := command(w.dir, nil, append(args, "--dry-run", "--json")...)
 	text, err := dry.Output()
 	storetest.NoError(t, err)

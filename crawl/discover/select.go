@@ -90,11 +90,11 @@ type Estimate struct {
 }
 
 // What an estimate takes a page for. The bytes are those of the demo directory, rounded up
-// (docs/benchmarks.md).
+// (docs/sizing.md), with room for the journal: it has half the pages of the database at most.
 const (
 	PageCards   = 30     // listings on a results page of the Yellow Pages
 	PageBytes   = 50_000 // of such a page in database and log, its listings new
-	DetailBytes = 2_000  // of a listing's own page
+	DetailBytes = 4_500  // of a listing's own page, where all are read for the first time
 )
 
 // Estimate counts the targets and the requests they need at most, those for the listings' own

@@ -319,7 +319,7 @@ func TestEstimate(t *testing.T) {
 			same(t, "details", d.Details, 30*tt.requests)
 			same(t, "requests with details", d.Requests, 31*tt.requests)
 			same(t, "time with details", d.Time, 31*want)
-			same(t, "room", d.Bytes, int64(tt.requests)*(50_000+30*2_000))
+			same(t, "room", d.Bytes, int64(tt.requests)*(50_000+30*4_500))
 			same(t, "room without details", e.Bytes, int64(tt.requests)*50_000)
 		})
 	}
