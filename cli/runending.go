@@ -571,11 +571,11 @@ func runTable(s summary, onlyDetails bool) *table {
 // severalTable is the summary of a run over several sources, a line for each. A rejection counts on each page that shows the listing;
 // what `changes` calls rejected counts once.
 func severalTable(s summary) *report.Table {
-	t := &report.Table{Part: report.Part{Show: "source ended done empty to_do failed pages requests new unreadable rejections dropped restored time_ms", Zeros: "empty unreadable rejections dropped restored"}}
+	t := &report.Table{Part: report.Part{Show: "source ended done empty to_try_again to_do failed pages requests new unreadable rejections dropped restored time_ms", Zeros: "empty to_try_again unreadable rejections dropped restored"}}
 	t.Columns = strings.Fields(t.Show)
 	for _, o := range append(s.Sources, sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}) {
 		t.Rows = append(t.Rows, []any{
-			o.Source, o.Outcome, o.Scope.Done, o.Empty, o.Scope.toDo(), o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
+			o.Source, o.Outcome, o.Scope.Done, o.Empty, o.Scope.Waiting, o.Scope.toDo() - o.Scope.Waiting, o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
 		})
 	}
 	return t
