@@ -413,7 +413,7 @@ func (t CoverageTotals) Lines(of string) []string {
 }
 
 // ReasonText is the reason of a closed source or a held host as people are told it:
-// "penalty: 3 blocks in a row" is "a wait after 3 blocks in a row".
+// "penalty: 3 blocks in a row" is "a wait after 3 blocks in a row", and an answer of 401 is "HTTP 401".
 func ReasonText(reason string) string {
 	if reason == Penalty {
 		return "a wait after blocks"
@@ -421,7 +421,11 @@ func ReasonText(reason string) string {
 	if blocks, ok := strings.CutPrefix(reason, Penalty+": "); ok {
 		return "a wait after " + blocks
 	}
-	return reason
+	why := Cause(reason)
+	if status := httpStatus.FindStringSubmatch(why); status != nil && strings.HasPrefix(why, string(yp.ClassAuthError)+": ") {
+		return "HTTP " + status[1]
+	}
+	return why
 }
 
 // httpStatus is what the errors of fetches say of an answer: "auth_error: status 401 Unauthorized".
@@ -432,12 +436,9 @@ func ClosedText(now time.Time, a store.Availability) string {
 	if a.Open() {
 		return ""
 	}
-	text, why := string(a.State), Cause(ReasonText(a.Reason))
+	text, why := string(a.State), ReasonText(a.Reason)
 	if a.Until.After(now) {
 		text += " until " + yp.ClockTime(now, a.Until)
-	}
-	if status := httpStatus.FindStringSubmatch(why); status != nil && a.Code == yp.CodeAuthFailed {
-		why = "HTTP " + status[1]
 	}
 	if why != "" {
 		text += ": " + why
