@@ -25,11 +25,12 @@ type bucket struct {
 	passed  map[int]int // by the minute
 	refused map[int]int // by the hour
 	begin   time.Time
+	answers time.Duration // it takes so long to answer
 }
 
 func newBucket(minute, burst int) *bucket {
 	now := time.Now()
-	return &bucket{minute: float64(minute), burst: float64(burst), level: float64(burst), since: now, begin: now, passed: map[int]int{}, refused: map[int]int{}}
+	return &bucket{minute: float64(minute), burst: float64(burst), level: float64(burst), since: now, begin: now, answers: answersIn, passed: map[int]int{}, refused: map[int]int{}}
 }
 
 // ask reports whether a request that comes now is let through.
@@ -150,7 +151,7 @@ func (l *learner) ask(site *bucket) {
 	noErr(l.t, err)
 	seen := health.Seen{Host: "acme.com", Started: time.Now()}
 	passed := site.ask()
-	time.Sleep(answersIn)
+	time.Sleep(site.answers)
 	if !passed {
 		seen.Class, seen.HostFault, seen.Gap = yp.ClassHTTP429, true, l.host.pace()
 		seen.RetryAfter, seen.HoldReason = defaultRetryAfter, reasonTooMany
@@ -182,19 +183,19 @@ func (l *learner) crawl(site *bucket, workers int, long time.Duration) {
 
 // paced runs processes that crawl a host with a limit for hours, and checks that from the fifth minute on each hour
 // brought the least share of what is allowed, and that few requests were refused.
-func paced(t *testing.T, limit, burst, processes, workers int, delay time.Duration, hours int, least float64) {
+func paced(t *testing.T, site *bucket, processes, workers int, delay time.Duration, hours int, least float64) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := storetest.OpenConfig(t, store.Config{Path: path, Synchronous: "OFF"})
 	storetest.Execute(t, db, `INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://acme.com', 'x', 'x')`)
-	site, turns := newBucket(limit, burst), &fileTurns{}
+	turns := &fileTurns{}
 	var wg sync.WaitGroup
 	for range processes {
 		l := newLearner(t, path, delay, turns)
 		wg.Go(func() { l.crawl(site, workers, time.Duration(hours)*time.Hour) })
 	}
 	wg.Wait()
-	allowed := min(float64(limit), float64(processes*workers)/answersIn.Minutes())
+	allowed := min(site.minute, float64(processes*workers)/site.answers.Minutes())
 	if delay > 0 {
 		allowed = min(allowed, 1/(delay+fileSlack).Minutes())
 	}
@@ -224,10 +225,25 @@ func TestPaceBehindALimit(t *testing.T) {
 			for _, workers := range []int{1, 5} {
 				for _, delay := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second} {
 					inBubble(t, fmt.Sprintf("%d a minute, burst %d, %d workers, delay %s", limit, burst, workers, delay), func(t *testing.T) {
-						paced(t, limit, burst, 1, workers, delay, hours, 0.5)
+						paced(t, newBucket(limit, burst), 1, workers, delay, hours, 0.5)
 					})
 				}
 			}
+		}
+	}
+}
+
+// TestPaceOfFastAnswers: likewise where the answers come so fast that without a delay the gaps between starts are
+// shorter than any delay that is kept.
+func TestPaceOfFastAnswers(t *testing.T) {
+	t.Parallel()
+	for _, limit := range []int{60, 1200} {
+		for _, workers := range []int{1, 5} {
+			inBubble(t, fmt.Sprintf("%d a minute, %d workers", limit, workers), func(t *testing.T) {
+				site := newBucket(limit, 20)
+				site.answers = 2 * time.Millisecond
+				paced(t, site, 1, workers, 0, 2, 0.5)
+			})
 		}
 	}
 }
@@ -240,7 +256,7 @@ func TestPaceOfProcessesBehindALimit(t *testing.T) {
 	for _, limit := range []int{6, 60} {
 		for _, delay := range []time.Duration{0, 2 * time.Second} {
 			inBubble(t, fmt.Sprintf("%d a minute, delay %s", limit, delay), func(t *testing.T) {
-				paced(t, limit, 5, 2, 3, delay, 3, 0.1)
+				paced(t, newBucket(limit, 5), 2, 3, delay, 3, 0.1)
 			})
 		}
 	}

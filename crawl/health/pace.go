@@ -79,8 +79,10 @@ func slower(current time.Duration, reason string) (time.Duration, string) {
 // Refused returns the delay and the floor of a host after a 429 without Retry-After at one request
 // in gap: twice the gap, 0.5 s at least, and one and a half times the gap, both 20 s at most. A delay
 // or a floor that is higher stays. What the site allows lies between the gap and whatever it has
-// borne before, so the delay goes past it, and what comes back to the floor is below it.
+// borne before, so the delay goes past it, and what comes back to the floor is below it. A gap of less than
+// 10 ms, which no delay makes, counts as one of 10 ms: else the next 20 good requests would lead back to it.
 func Refused(delay, floor, gap time.Duration) (slower, least time.Duration) {
+	gap = max(gap, leastDelay)
 	return max(delay, min(max(2*gap, slowStart), MaxRefused)), max(floor, min(gap+gap/2, MaxRefused))
 }
 
