@@ -178,13 +178,13 @@ func (w *worker) keepSession(ctx context.Context) error {
 		if !errors.Is(err, fetch.ErrNoProxies) {
 			return fatalError{err}
 		}
-		back := w.cfg.Pool.Back()
-		if back == 0 || back > max(w.cfg.Patience, fetch.ProxyPause) {
+		resting, some := errors.AsType[*fetch.RestingError](err)
+		if !some || resting.Back > max(w.cfg.Patience, fetch.ProxyPause) {
 			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
 			return errStopped
 		}
-		w.logger.Debug().Str("wait", back.Round(time.Millisecond).String()).Msg("all proxies rest")
-		if !w.sleep(ctx, w.stopCtx, back, nil) {
+		w.logger.Debug().Str("wait", resting.Back.Round(time.Millisecond).String()).Msg("all proxies rest")
+		if !w.sleep(ctx, w.stopCtx, resting.Back, nil) {
 			return errStopped
 		}
 	}

@@ -118,7 +118,7 @@ func (p *Pool) Update(proxies []Proxy) {
 // and none is active. Else it is s itself as long as it is one of those, and another one in its place (s is closed)
 // when its proxy rests or was removed or, with PolicyPrefer, when it is direct and a proxy is back.
 //
-// ErrNoProxies: a proxy is required and none is active; Back says how soon the first is. s stays open.
+// ErrNoProxies: a proxy is required and none is active; a *RestingError says how soon the first is. s stays open.
 func (p *Pool) Keep(s *Session) (*Session, error) {
 	return p.replace(s, func() (*Session, error) {
 		m := p.active(nil)
@@ -130,7 +130,7 @@ func (p *Pool) Keep(s *Session) (*Session, error) {
 		case len(p.members) == 0:
 			return nil, fmt.Errorf("%w: none is known; add one", ErrNoProxies)
 		}
-		return nil, fmt.Errorf("%w: all %d are in cooldown", ErrNoProxies, len(p.members))
+		return nil, &RestingError{All: len(p.members), Back: p.firstBack()}
 	})
 }
 

@@ -43,6 +43,38 @@ func TestProxyToldToWait(t *testing.T) {
 	storetest.Equal(t, p.Back(), 10*time.Second, "a longer rest stays, the other one's ends in")
 }
 
+// Back is how soon the first proxy is back, 0 = one is.
+func (p *poolOf) Back() time.Duration {
+	_, err := p.Keep(nil)
+	if resting, ok := errors.AsType[*RestingError](err); ok {
+		return resting.Back
+	}
+	return 0
+}
+
+// TestProxyBackMeanwhile: a proxy that comes back just while it is looked at is waited for a moment, and the rest of another
+// one is not taken for what is left.
+func TestProxyBackMeanwhile(t *testing.T) {
+	begin := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	proxies := proxiesOf(t, 2)
+	proxies[0].CooldownUntil, proxies[1].CooldownUntil = begin.Add(5*time.Millisecond), begin.Add(time.Hour)
+	client := New(Config{})
+	t.Cleanup(client.Close)
+	now := begin
+	p := NewPool(client, PoolConfig{Policy: PolicyRequire, Proxies: proxies, Now: func() time.Time {
+		now = now.Add(2 * time.Millisecond)
+		return now
+	}})
+	_, err := p.Keep(nil)
+	resting, ok := errors.AsType[*RestingError](err)
+	if !ok || resting.Back != time.Millisecond || !errors.Is(err, ErrNoProxies) {
+		t.Fatal(err)
+	}
+	if s, err := p.Keep(nil); err != nil || number(s) != 0 {
+		t.Error(s, err)
+	}
+}
+
 // Test429ByProxy: it holds nobody else back, not even at robots.txt.
 func Test429ByProxy(t *testing.T) {
 	t.Parallel()
