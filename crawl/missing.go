@@ -26,7 +26,9 @@ type missing struct {
 	targets []int64
 	cities  []string
 	over    bool
-	next    []int64 // cities that are asked for next, since of the others it is known by now
+	parked  []string // cities, as long as each first target is parked: the site itself says that it has no such page
+	told    bool     // of these
+	next    []int64  // cities that are asked for next, since of the others it is known by now
 }
 
 // add notes how a target ended, and returns all of them when they are of enough cities.
@@ -45,6 +47,28 @@ func (m *missing) add(target int64, city string, there bool) []int64 {
 	}
 	m.over = true
 	return m.targets
+}
+
+// noPage notes a target that is parked because the site has no page for it, and reports once that the first of enough
+// cities all are.
+func (m *missing) noPage(city string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.parked, city) {
+		m.parked = append(m.parked, city)
+	}
+	if m.told || len(m.parked) < mostMissing {
+		return false
+	}
+	m.told = true
+	return true
+}
+
+// there notes that a page was there.
+func (m *missing) there() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = true // nothing is to be told any more
 }
 
 // take returns a city of which a page is to be asked for next, false = whatever comes next will do.
@@ -101,6 +125,9 @@ func (w *worker) countMissing(ctx context.Context, c *checkpoint.Claim, o outcom
 	case yp.CodeTimeout, yp.CodeNetworkError, yp.CodeRateLimited:
 		return nil // no page came: it says nothing of the address
 	}
+	if err := w.countNoPage(ctx, c, o); err != nil {
+		return err
+	}
 	all := w.missing.add(c.TargetID, c.Place.CitySlug, o.missing == "")
 	keep := context.WithoutCancel(ctx)
 	if first := w.missing.first(); first != nil {
@@ -120,4 +147,25 @@ func (w *worker) countMissing(ctx context.Context, c *checkpoint.Claim, o outcom
 	w.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is not right (`ypcrawl sources check FILE.yaml` prints an address)",
 		ErrMissing, yp.Plural(len(all), "target"), mostMissing, o.missing))
 	return w.cfg.Keeper.PlanMissing(keep, all)
+}
+
+// countNoPage warns when the site says of the first of some cities that it has no such page, and the source never gave a
+// listing: it may be so, and the targets are parked as they are; more likely its definition asks at wrong addresses.
+func (w *worker) countNoPage(ctx context.Context, c *checkpoint.Claim, o outcome) error {
+	if o.event != yp.EventPark || o.code != yp.CodeNoListings {
+		if o.missing == "" {
+			w.missing.there()
+		}
+		return nil
+	}
+	if !w.missing.noPage(c.Place.CitySlug) {
+		return nil
+	}
+	known, err := w.cfg.Keeper.HasListings(context.WithoutCancel(ctx), c.SourceID)
+	if err != nil || known {
+		return err
+	}
+	w.logger.Warn().Str("source", w.cfg.Source.Name()).Str("url", w.cfg.Source.TargetURL(c.Place, 1)).
+		Msgf("the source has no page of the first %d cities: compare the address with urls.target of the definition; `ypcrawl reset --status PARKED` plans them again", mostMissing)
+	return nil
 }

@@ -1,11 +1,14 @@
 package crawl_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"ypcrawl/crawl"
 	"ypcrawl/store/storetest"
@@ -115,3 +118,33 @@ func TestMissingForEver(t *testing.T) {
 
 // fast asks again at once.
 func fast(c *crawl.Config) { c.RetryBase = time.Millisecond }
+
+// TestNoPageOfAnyCity: where the site itself says of the first cities that it has no such page, their targets are parked, and the
+// log says once where to look.
+func TestNoPageOfAnyCity(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		cities int
+		but    int // is there
+		warned int
+	}{
+		"all of nine":      {9, -1, 1},
+		"four":             {4, -1, 0},
+		"the first is one": {9, 0, 0},
+	} {
+		parallel(t, name, func(t *testing.T) {
+			w := setup(t, layout{cities: tt.cities})
+			for n := range tt.cities {
+				w.on(city(n), status(http.StatusNotFound, shell("No such page")))
+			}
+			if tt.but >= 0 {
+				w.on(city(tt.but), ok(page("", shops(1, 3)...)))
+			}
+			var lines bytes.Buffer
+			w.done(fast, workers(1), func(c *crawl.Config) { c.Logger = zerolog.New(&lines) })
+			w.counts("parked targets", int64(tt.cities-min(tt.but+1, 1)), `SELECT count(*) FROM targets WHERE status = 'PARKED'`)
+			const warning = "compare the address with urls.target of the definition"
+			storetest.Equal(t, strings.Count(lines.String(), warning), tt.warned, lines.String())
+		})
+	}
+}
