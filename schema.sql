@@ -1284,7 +1284,7 @@ SELECT v.id,
        v.listings,                             -- accepted by the current crawl
        v.consecutive_failures AS failures, v.backoff_level,
        iif(v.status = 'DONE' AND v.last_error_code = 'NO_LISTINGS', NULL, v.last_error_code) AS error, v.last_error AS message,
-       v.last_error_code AS code,              -- how the last attempt ended, NULL = well; NO_LISTINGS also of a target that is DONE because the site has nothing, which is no error
+       ifnull(v.last_error_code, iif(v.status = 'DONE', 'SUCCESS', NULL)) AS code, -- how the last attempt ended; NO_LISTINGS also of a target that is DONE because the site has nothing, which is no error
        v.enabled, v.auto_disabled,             -- parked because it failed too often
        60 * v.crawl_frequency_minutes AS again_after_seconds, -- 0 = once only
        v.total_attempts, v.total_successes, v.success_rate AS success_percent,
