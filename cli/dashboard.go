@@ -78,6 +78,9 @@ type page struct {
 	log      zerolog.Logger
 }
 
+// listenError says why an address that is well written can't be listened at now.
+type listenError struct{ error }
+
 // listen takes the address that a flag names.
 func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page, error) {
 	address, err := listenAddress(c.String(flag))
@@ -95,9 +98,9 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	l, err := lc.Listen(c.Context, "tcp", address.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, Usagef("--%s %s: another program uses this address, maybe another dashboard: choose another port, or 0 for any free one", flag, address)
+		return nil, Usagef("--%s %s: %w", flag, address, listenError{errors.New("another program uses this address, maybe another dashboard: choose another port, or 0 for any free one")})
 	case err != nil:
-		return nil, Usagef("--%s %s: %w: name an address of this machine", flag, address, err)
+		return nil, Usagef("--%s %s: %w", flag, address, listenError{fmt.Errorf("%w: name an address of this machine", err)})
 	}
 	if !address.Addr().IsLoopback() {
 		log.Warn().Str("address", address.String()).Msg("other machines can reach the page, and it has no password: everyone who reaches it sees the listings")
@@ -165,10 +168,16 @@ func webFlag() cli.Flag {
 	return &cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone"}
 }
 
-// takeAddress takes the address of --web before anything is done.
+// takeAddress takes the address of --web before anything is done. One of the settings holds for every run, also
+// for that of tonight while that of yesterday still has the port: then the crawl is worth more than its page.
 func (r *run) takeAddress() (err error) {
-	if r.c.IsSet("web") {
-		r.page, err = r.p.listen(r.c, "web", r.log)
+	if !r.c.IsSet("web") {
+		return nil
+	}
+	r.page, err = r.p.listen(r.c, "web", r.log)
+	if errors.As(err, new(listenError)) && !r.p.typed("web") {
+		r.log.Warn().Err(err).Msg("this run has no page; it crawls without one")
+		return nil
 	}
 	return err
 }
