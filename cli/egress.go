@@ -17,7 +17,7 @@ import (
 func egressFlags() []cli.Flag {
 	return []cli.Flag{
 		list("proxy", "also use these proxies: `URL...`, http, https or socks5", "none"),
-		&cli.StringFlag{Name: "proxy-file", DefaultText: "none", Usage: "also use the proxies in `FILE`, one a line"},
+		&cli.StringFlag{Name: "proxy-file", TakesFile: true, DefaultText: "none", Usage: "also use the proxies in `FILE`, one a line"},
 		&cli.StringFlag{
 			Name: "proxy-policy", DefaultText: "off; require with --proxy or --proxy-file",
 			Usage: "`POLICY`: off (no proxy), prefer (directly when none is left) or require (never directly)",

@@ -50,7 +50,7 @@ func (p *Program) exportCommand() *cli.Command {
 			".\n\nColumns beside the default ones: " + strings.Join(report.ListingColumns[report.DefaultColumns:], ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
-				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today; - = stdout"},
+				&cli.StringFlag{Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today; - = stdout"},
 				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is " + formatNames()},
 			},
 			exportFilters(),

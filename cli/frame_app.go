@@ -107,13 +107,13 @@ const defaultLogs = "logs/yp_wal"
 
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "db", Value: "ypcrawl.db", Usage: "SQLite database `FILE`"},
-		&cli.StringFlag{Name: "wal-dir", DefaultText: defaultLogs + " beside --db, and in it texas for texas.db", Usage: "`FOLDER` of the write-ahead logs"},
+		&cli.StringFlag{Name: "db", TakesFile: true, Value: "ypcrawl.db", Usage: "SQLite database `FILE`"},
+		&cli.StringFlag{Name: "wal-dir", TakesFile: true, DefaultText: defaultLogs + " beside --db, and in it texas for texas.db", Usage: "`FOLDER` of the write-ahead logs"},
 		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "least `LEVEL` to log: trace, debug, info, warn or error"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORM` of log lines: text or json"},
 		&cli.BoolFlag{Name: "quiet", Usage: "no progress; only warnings and errors"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours (NO_COLOR works as well)"},
-		&cli.StringFlag{Name: "config", Value: "ypcrawl.yaml", Usage: "settings `FILE`"},
+		&cli.StringFlag{Name: "config", TakesFile: true, Value: "ypcrawl.yaml", Usage: "settings `FILE`"},
 	}
 }
 

@@ -67,6 +67,12 @@ func flagsOf(app *cli.App) (all []setFlag, keys []string) {
 	return all, keys
 }
 
+// of reports whether c's command has the flag: it is its own, an outer one's or the program's.
+func (f setFlag) of(c *cli.Context) bool {
+	command := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ")
+	return f.command == "" || strings.HasPrefix(command+" ", f.command+" ")
+}
+
 // set returns the first key of a flag that has values. Several sources are no value of a flag that takes one.
 func (f setFlag) set(valuesOf func(key string) []string) (key string, values []string) {
 	for i, key := range f.keys {
@@ -198,6 +204,9 @@ func applySettings(c *cli.Context) error {
 	if err := setAll(c, flags, variables); err != nil {
 		return err
 	}
+	if err := expandHome(c, flags); err != nil { // that of the settings file
+		return err
+	}
 	path := c.String(configFlag)
 	if path == "" {
 		return nil
@@ -209,15 +218,17 @@ func applySettings(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return setAll(c, flags, found)
+	if err := setAll(c, flags, found); err != nil {
+		return err
+	}
+	return expandHome(c, flags)
 }
 
 // setAll sets the flags that c's command has from what was found, unless they are set already.
 func setAll(c *cli.Context, flags []setFlag, found map[string]setting) error {
-	command := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ")
 	for _, f := range slices.Backward(flags) { // an inner one first: it hides the outer one of its name
 		key, values := f.set(func(key string) []string { return found[key].values })
-		if key == "" || c.IsSet(f.name) || f.command != "" && !strings.HasPrefix(command+" ", f.command+" ") {
+		if key == "" || c.IsSet(f.name) || !f.of(c) {
 			continue
 		}
 		if len(values) > 1 && kindOf(f.Flag) != multiFlag {

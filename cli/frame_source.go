@@ -37,7 +37,7 @@ func sourcesFlags() []cli.Flag {
 
 func definitionFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-file", DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
+		&cli.StringFlag{Name: "source-file", TakesFile: true, DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
 	}
 }

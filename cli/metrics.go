@@ -13,7 +13,7 @@ import (
 // metricsOnceFlag is that of status. Its help is another one, so that a setting of run does not
 // reach it, which would have `status` print nothing.
 func metricsOnceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as a crawl with this setting does all the time; prints nothing else without --check"}
+	return &cli.StringFlag{Name: "metrics-file", TakesFile: true, DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as a crawl with this setting does all the time; prints nothing else without --check"}
 }
 
 // meter measures the database that k is.

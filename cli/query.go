@@ -20,7 +20,7 @@ func (p *Program) queryCommand() *cli.Command {
 		Description: "docs/database.md tells of every table and view. What ends in _at or _seconds, and so on, is shown as in other lists.",
 		Flags: []cli.Flag{
 			jsonFlag(), csvFlag(), limitFlag(),
-			&cli.StringFlag{Name: "file", DefaultText: "none", Usage: "read the question from this `FILE`; - is standard input"},
+			&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "read the question from this `FILE`; - is standard input"},
 			&cli.GenericFlag{Name: "timeout", Value: ageValue(time.Minute), Usage: "give up after this `TIME`: 90s, 5m"},
 		},
 		Action: p.query,

@@ -24,7 +24,7 @@ func (p *Program) reparseCommand() *cli.Command {
 			"changes its status. `changes` marks these changes as reparsed. After a kill, type the same again: nothing is lost.\n" +
 			"No log has them: after `wal replay` into another file, type it again there.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "source-file", DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
+			&cli.StringFlag{Name: "source-file", TakesFile: true, DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
 			onlySourceFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "count, and store nothing"},
 			jsonFlag(),

@@ -296,7 +296,7 @@ func settingFlags() []cli.Flag {
 		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "`DAYS` for which requests are recorded"},
 		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "`DAYS` for which logs are kept"},
 		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` logs are synced to the disk"},
-		&cli.StringFlag{Name: "metrics-file", DefaultText: "none", Usage: "`FILE` for Prometheus"},
+		&cli.StringFlag{Name: "metrics-file", TakesFile: true, DefaultText: "none", Usage: "`FILE` for Prometheus"},
 		allowHostFlag(),
 	)
 }

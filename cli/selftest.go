@@ -31,7 +31,7 @@ func (p *Program) selftestCommand() *cli.Command {
 			"that reports a sync before the data is safe: only a real power cut shows that. Exit code 0 when all is well, 1 otherwise.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random"},
-			&cli.StringFlag{Name: "dir", Value: ".", Usage: "test the disk of this `FOLDER`"},
+			&cli.StringFlag{Name: "dir", TakesFile: true, Value: ".", Usage: "test the disk of this `FOLDER`"},
 			jsonFlag(),
 		},
 		Action: p.selftest,

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/store/storetest"
+)
+
+// The home folder and the current one are the process's: no parallel tests.
+func TestAtHome(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Chdir(t.TempDir())
+	storetest.NoError(t, os.MkdirAll("~", 0o700))
+	for _, name := range []string{"~/old.db", "~/both.db", filepath.Join(home, "both.db")} {
+		storetest.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	for path, want := range map[string]string{
+		"": "", "-": "-", "y.db": "y.db", "./~/y.db": "./~/y.db", "a/~/y.db": "a/~/y.db", "~y.db": "~y.db", "~bob/y.db": "~bob/y.db",
+		"~/y.db": filepath.Join(home, "y.db"), "~//a/../y.db": filepath.Join(home, "y.db"), "~": home, "~/": home,
+		"~/both.db": filepath.Join(home, "both.db"),
+	} {
+		if got, err := atHome(path, true); got != want || err != nil {
+			t.Errorf("%q: got %q, %v, want %q", path, got, err, want)
+		}
+	}
+	wantErr := func(path string, lasting bool, want string) {
+		t.Helper()
+		if got, err := atHome(path, lasting); err == nil || err.Error() != want {
+			t.Errorf("%q: got %q, %v, want %s", path, got, err, want)
+		}
+	}
+	wantErr("~/old.db", true, "~/old.db: there is no "+home+"/old.db, but ./~/old.db is there, in a folder called ~: move it to the home folder, or name it ./~/old.db")
+	if got, err := atHome("~/old.db", false); got != filepath.Join(home, "old.db") || err != nil {
+		t.Errorf("a file that is made anew each time: %q, %v", got, err)
+	}
+	t.Setenv("HOME", "")
+	wantErr("~/y.db", true, "~/y.db: $HOME is not defined, so ~ is no known folder: write the whole path")
+	wantErr("~/y.db", false, "~/y.db: $HOME is not defined, so ~ is no known folder: write the whole path")
+}
+
+// TestPathFlags checks that each flag whose help says FILE or FOLDER is known as a path.
+func TestPathFlags(t *testing.T) {
+	t.Parallel()
+	app, path := (&Program{}).app(), regexp.MustCompile("`(FILE|FOLDER)`")
+	check := func(flags []cli.Flag) {
+		for _, f := range flags {
+			s, ok := f.(*cli.StringFlag)
+			if usage := f.(cli.DocGenerationFlag).GetUsage(); path.MatchString(usage) && (!ok || !s.TakesFile) {
+				t.Errorf("--%s: %s: TakesFile is missing", f.Names()[0], usage)
+			}
+		}
+	}
+	check(app.Flags)
+	eachCommand(app.Commands, func(cmd *cli.Command) { check(cmd.Flags) })
+}
