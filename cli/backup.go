@@ -64,7 +64,7 @@ func (p *Program) backup(c *cli.Context) error {
 	return p.tell(c, out, func(w *sections) {
 		w.lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z"),
 			plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
-		w.more("Put it back with: " + p.command("restore", out.File))
+		w.more("Put it back with: " + p.command("restore", operand(out.File)))
 	})
 }
 
@@ -148,7 +148,7 @@ func (p *Program) restore(c *cli.Context) error {
 		}
 		if out.LogsAside != "" {
 			w.more("Its logs are kept in "+out.LogsAside+". To add what was crawled since the backup, type before the next run:",
-				"  "+p.command("wal", "replay", out.LogsAside))
+				"  "+p.command("wal", "replay", operand(out.LogsAside)))
 		}
 	})
 }

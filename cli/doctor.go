@@ -121,7 +121,7 @@ func (d *diagnosis) openDatabase() {
 		d.k = k
 		d.add("database", fine, "", "%s, schema version %d", path, store.SchemaVersion)
 		if info, err := os.Stat(path); err == nil && yp.HardLinks(info) > 1 {
-			d.add("database", dubious, "find / -samefile "+shellLine([]string{path})+", and keep one name; a copy is made by "+d.p.command("backup", "COPY.db"),
+			d.add("database", dubious, "find / -samefile "+shellLine([]string{operand(path)})+", and keep one name; a copy is made by "+d.p.command("backup", "COPY.db"),
 				"%s has %d names (hard links): nothing is written into it", path, yp.HardLinks(info))
 		}
 	case errors.As(err, new(*lostError)):

@@ -50,7 +50,7 @@ func (p *Program) exportCommand() *cli.Command {
 			".\n\nColumns beside the default ones: " + strings.Join(report.ListingColumns[report.DefaultColumns:], ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
-				&cli.StringFlag{Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today; - = stdout"},
+				&cli.StringFlag{Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today, {date_utc} today in UTC; - = stdout"},
 				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is " + formatNames()},
 			},
 			exportFilters(),
@@ -220,7 +220,7 @@ func (d *delivery) readName() (err error) {
 	case err != nil:
 		return Usagef("--output %q: its ending names no format; want one of %s, or --format", d.name, formatNames())
 	}
-	if d.name = strings.ReplaceAll(d.name, "{date}", time.Now().UTC().Format(time.DateOnly)); d.name != "-" && d.name != "" {
+	if d.name = dated(d.name, time.Now()); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
 			if store.RealPath(d.name) == store.RealPath(d.c.String("db"))+part {
 				return Usagef("--output %q is the database itself: name another file", d.name)
@@ -239,6 +239,11 @@ func (d *delivery) readName() (err error) {
 		return Usagef("%s can't be shown on a terminal: name a file with -o", d.format)
 	}
 	return nil
+}
+
+// dated puts days into a file's name: {date} by the machine's clock, as cron and `schedule --daily` go, {date_utc} in UTC.
+func dated(name string, now time.Time) string {
+	return strings.NewReplacer("{date}", now.Format(time.DateOnly), "{date_utc}", now.UTC().Format(time.DateOnly)).Replace(name)
 }
 
 // oldDropped is what dropped was called, the flag and the change.

@@ -99,7 +99,7 @@ func (p *Program) app() *cli.App {
 // settle takes over what the settings file may have said.
 func (p *Program) settle(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
-	p.db, p.logs, p.secrets = c.String("db"), logDir(c), secretsOf(c, p.args)
+	p.db, p.logs, p.secrets = operand(c.String("db")), operand(logDir(c)), secretsOf(c, p.args)
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, store.ErrRestoring):
-		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", cmp.Or(backup.Pending(p.db).Backup, "BACKUP.db")})
+		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", operand(cmp.Or(backup.Pending(p.db).Backup, "BACKUP.db"))})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):

@@ -121,10 +121,12 @@ func typedWords(at commandPath, f cli.Flag, arg string, in []string) (words, res
 		if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !isFlag(in[0]) && at.takesNone() {
 			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%[2]s %[3]q %[1]q, or repeat --%[2]s", in[0], f.Names()[0], value)
 		}
-	case kind != valueFlag || hasValue:
+	case kind == valueFlag && hasValue:
+		words = []string{strings.TrimSuffix(arg, value) + decimal(f, value)}
+	case kind != valueFlag:
 		words = []string{arg}
 	case len(in) > 0: // the library takes any next word, so must we
-		words, in = []string{arg, in[0]}, in[1:]
+		words, in = []string{arg, decimal(f, in[0])}, in[1:]
 	}
 	if len(words) == 0 {
 		return nil, nil, Usagef("flag %s needs a value; see '%s --help'", dashed(name), at)

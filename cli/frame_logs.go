@@ -137,6 +137,9 @@ func rebuildFrom(db, logs string) []string {
 		return nil
 	})
 	words := slices.Sorted(maps.Keys(folders))
+	for i, folder := range words {
+		words[i] = operand(folder)
+	}
 	if others && len(own) == 1 {
 		words = append(words, "--database", own[0])
 	}

@@ -232,6 +232,14 @@ func shellLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
+// operand is a file's name as an argument of a command: one that begins with a dash would be read as a flag.
+func operand(path string) string {
+	if isFlag(path) {
+		return "./" + path
+	}
+	return path
+}
+
 // plainWord is a word that a shell takes as it is.
 var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_./:=,@%+-]+$`)
 

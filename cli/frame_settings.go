@@ -235,7 +235,7 @@ func setAll(c *cli.Context, flags []setFlag, found map[string]setting) error {
 			return Usagef("%s: %s takes one value, not a list", found[key].from, f.name)
 		}
 		for _, v := range values {
-			if err := c.Set(f.name, v); err != nil {
+			if err := c.Set(f.name, decimal(f.Flag, v)); err != nil {
 				return Usagef("%s: %s: invalid value %q: %s", found[key].from, f.name, v, wanted(f.Flag, err.Error()))
 			}
 		}

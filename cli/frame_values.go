@@ -210,6 +210,18 @@ func shortTime(d time.Duration) string {
 	return s
 }
 
+// zeros before a whole number, behind its sign.
+var zeros = regexp.MustCompile(`^([+-]?)0+([0-9]+)$`)
+
+// decimal returns the value of a flag without zeros before a whole number: the flag package would read "010" as eight.
+func decimal(f cli.Flag, value string) string {
+	switch f.(type) {
+	case *cli.IntFlag, *cli.Int64Flag:
+		return zeros.ReplaceAllString(value, "$1$2")
+	}
+	return value
+}
+
 // list makes a flag that takes several values, "--states CA TX"; shown stands for the default in help.
 func list(name, usage, shown string, aliases ...string) cli.Flag {
 	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: shown, Aliases: aliases}

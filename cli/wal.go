@@ -395,7 +395,7 @@ func (p *Program) walDemo(c *cli.Context) error {
 		err = p.answer(c, nil, "%s", path)
 	}
 	if err == nil {
-		p.note("Try:  %s", p.command("wal", "read", dir))
+		p.note("Try:  %s", p.command("wal", "read", operand(dir)))
 	}
 	return err
 }
