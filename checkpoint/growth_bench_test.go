@@ -41,7 +41,7 @@ func directoryPage(page int) []yp.Listing {
 		r := h.Sum32()
 		place := page / 40
 		ls[i] = yp.Listing{
-			ID: fmt.Sprint((n * 2_654_435_761) % 999_999_937), Name: fmt.Sprintf("%s %s %d", []string{"Acme", "Summit", "Eagle", "José García"}[r%4], []string{"Plumbing & Heating", "Rooter, Inc.", "Sewer Repair"}[r%3], business),
+			ID: fmt.Sprint(int64(n) * 2_654_435_761 % 999_999_937), Name: fmt.Sprintf("%s %s %d", []string{"Acme", "Summit", "Eagle", "José García"}[r%4], []string{"Plumbing & Heating", "Rooter, Inc.", "Sewer Repair"}[r%3], business),
 			Rank: i + 1, Phone: fmt.Sprintf("(%d) 555-%04d", 210+place%700, business%10_000), PhoneE164: fmt.Sprintf("+1%d555%04d", 210+place%700, business%10_000),
 			Street: fmt.Sprintf("%d Main Street", business%9000), City: "Los Angeles", State: "CA", PostalCode: fmt.Sprintf("%05d", 10_000+place*37+i%3),
 			Categories: []string{"Plumbers", "Water Heaters & Repair"}, Snippet: "Licensed and insured: free estimates on every job.",

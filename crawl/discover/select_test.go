@@ -1,6 +1,7 @@
 package discover_test
 
 import (
+	"math"
 	"reflect"
 	"strconv"
 	"strings"
@@ -326,7 +327,7 @@ func TestEstimate(t *testing.T) {
 	t.Run("of nothing", func(t *testing.T) {
 		t.Parallel()
 		s := sel
-		s.MinPopulation, s.MaxPages = 1<<40, discover.AllPages
+		s.MinPopulation, s.MaxPages = math.MaxInt, discover.AllPages
 		same(t, "estimate", resolve(t, discover.Source{}, s).Estimate(discover.Source{}, 0, time.Second, true), discover.Estimate{})
 	})
 }

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestNextDelay(t *testing.T) {
 
 // TestPenalty: the row of penalties itself stands in TestObservedPenalties.
 func TestPenalty(t *testing.T) {
-	for n, want := range map[int]time.Duration{-1: 0, 0: 0, 1: 0, 8: 30 * time.Minute, 100: MaxPenalty, 1 << 40: MaxPenalty} {
+	for n, want := range map[int]time.Duration{-1: 0, 0: 0, 1: 0, 8: 30 * time.Minute, 100: MaxPenalty, math.MaxInt: MaxPenalty} {
 		storetest.Equal(t, Penalty(n), want, "block", n)
 	}
 }
