@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // PlacedFile is a file that is about to get its name: where that is, and by what the file is known there.
@@ -201,14 +202,6 @@ func isFile(path string, want PlacedFile) (bool, error) {
 	if _, err := io.Copy(sum, f); err != nil || hex.EncodeToString(sum.Sum(nil)) != want.SHA256 {
 		return false, err
 	}
-	syncFolder(filepath.Dir(path))
+	_ = folder.Sync(filepath.Dir(path)) // as far as that can be
 	return true, nil
-}
-
-// syncFolder makes a name last. Some systems can't.
-func syncFolder(name string) {
-	if d, err := os.Open(name); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }

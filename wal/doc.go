@@ -24,7 +24,7 @@
 // it out. A failed write (a full disk) is cut back at once or before the next event, by the Log that
 // wrote. A kill in a rotation leaves an empty last part. A kill in a compression leaves a temp that
 // nobody reads, or both files; compressing again finishes the work. A power loss can take the lines
-// since the last Sync, and no name: folders are synced too.
+// since the last Sync, and no name: folders are synced too, where the system can (yp/folder).
 //
 // What others do: a file that is removed, moved, replaced or cut under its worker, or gets a second name, is noticed at
 // the next Sync, before the page is committed; the log goes on in a new file whose first line (log_lost) says so, with the
@@ -34,7 +34,7 @@
 // compressed file costs the rest of that file, and up to 1 MiB before it, for no text is given
 // before its checksum is right. Both are reported with file, line and offset.
 //
-// Imports: yp, the zstd codec and the logger; of ours nothing else.
+// Imports: yp and yp/folder, the zstd codec and the logger; of ours nothing else.
 //
 // Tests: truncation at every byte of the last 4 KB; SIGKILL of a real process
 // while it appends, and at every step of a compression; failing files and a

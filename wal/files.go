@@ -11,6 +11,8 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"ypcrawl/yp/folder"
 )
 
 const (
@@ -209,15 +211,5 @@ func MakeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return SyncDir(parent)
-}
-
-// SyncDir makes a new, renamed or removed name of the folder durable.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
-	}
-	err = d.Sync()
-	return errors.Join(err, d.Close())
+	return folder.Sync(parent)
 }

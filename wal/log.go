@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // DefaultMaxBytes is the size beyond which a log goes on in a new file.
@@ -93,7 +94,7 @@ func (l *Log) begin() error {
 			file, err := l.cfg.open(l.part.plainPath())
 			if err == nil {
 				l.file, l.cfg.WorkerID = file, name
-				return SyncDir(l.cfg.Dir)
+				return folder.Sync(l.cfg.Dir)
 			}
 			if !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrInUse) {
 				return err
@@ -300,7 +301,7 @@ func (l *Log) rotate() error {
 	if err != nil {
 		return next.failure("rotate", err)
 	}
-	err = errors.Join(SyncDir(l.cfg.Dir), l.file.Close())
+	err = errors.Join(folder.Sync(l.cfg.Dir), l.file.Close())
 	if err != nil { // both files are good: nothing that matters was lost
 		l.cfg.Logger.Warn().Err(err).Str("component", "wal").Str("file", l.part.plainPath()).Msg("a full log could not be closed")
 	}

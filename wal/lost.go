@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // LostHow is what happened to the file of a log while it was written.
@@ -167,7 +168,7 @@ func (l *Log) another() error {
 		}
 		_ = errors.Join(l.file.Sync(), l.file.Close()) // it may be somewhere else, whole
 		l.file, l.part, l.size, l.limit, l.dirty = file, next, 0, l.cfg.MaxBytes, false
-		return SyncDir(l.cfg.Dir)
+		return folder.Sync(l.cfg.Dir)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+
+	"ypcrawl/yp/folder"
 )
 
 const (
@@ -74,7 +76,7 @@ func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (afte
 		return 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
 	}
 	step(stepRenamed)
-	if err := SyncDir(p.dir); err != nil {
+	if err := folder.Sync(p.dir); err != nil {
 		return after, err
 	}
 	step(stepDurable)
@@ -82,7 +84,7 @@ func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (afte
 		return after, err
 	}
 	step(stepRemoved)
-	return after, SyncDir(p.dir)
+	return after, folder.Sync(p.dir)
 }
 
 // ownCopy makes sure that a compressed file which is there already has what its new copy has: a kill came before

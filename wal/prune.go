@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"ypcrawl/yp/folder"
 )
 
 // PruneConfig says which files Prune may remove.
@@ -50,7 +52,7 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 			}
 		}
 	}
-	return out, errors.Join(append(failed, SyncDir(dir))...)
+	return out, errors.Join(append(failed, folder.Sync(dir))...)
 }
 
 // prune removes one file if it may go. The lock of a plain one is held meanwhile, so

@@ -12,6 +12,7 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
+	"ypcrawl/yp/folder"
 )
 
 // Restored tells what was put where, and where is what was there before. It is the marker
@@ -223,9 +224,9 @@ func remove(path string) (err error) {
 	return err
 }
 
-// syncDirs makes the renames in folders durable. Some systems can't: the files themselves are synced by then.
+// syncDirs makes the renames in folders durable, as far as that can be: the files themselves are synced by then.
 func syncDirs(dirs ...string) {
 	for _, dir := range dirs {
-		_ = wal.SyncDir(dir)
+		_ = folder.Sync(dir)
 	}
 }

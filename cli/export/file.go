@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+
+	"ypcrawl/yp/folder"
 )
 
 // ErrExists is returned for a file that is there and may not be replaced.
@@ -141,17 +143,9 @@ func (f *File) Publish() (size int64, err error) {
 	if err := os.Rename(f.temp.Name(), f.name); err != nil {
 		return 0, err
 	}
-	_ = f.temp.Close() // it was synced
-	syncFolder(filepath.Dir(f.name))
+	_ = f.temp.Close()                    // it was synced
+	_ = folder.Sync(filepath.Dir(f.name)) // the file itself is synced by then
 	return size, nil
-}
-
-// syncFolder makes a rename last. Some systems can't: the file itself is synced by then.
-func syncFolder(name string) {
-	if d, err := os.Open(name); err == nil {
-		_ = d.Sync()
-		_ = d.Close()
-	}
 }
 
 // Abort removes what was written. After Publish it does nothing.
