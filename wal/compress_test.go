@@ -89,3 +89,50 @@ func TestCompressClosed(t *testing.T) {
 		}
 	})
 }
+
+// TestClosedBeforeRemoved: a compression has closed the plain file before it removes it, as Windows wants, and whatever
+// comes by in between does no harm.
+func TestClosedBeforeRemoved(t *testing.T) {
+	t.Parallel()
+	const name = "worker_0_pid_1.jsonl"
+	for what, between := range map[string]func(t *testing.T, dir string){
+		"nothing": func(*testing.T, string) {},
+		"its lock can be taken": func(t *testing.T, dir string) {
+			f, err := openLocked(filepath.Join(dir, name), os.O_RDWR)
+			noErr(t, err)
+			noErr(t, closeLocked(f))
+		},
+		"another compression": func(t *testing.T, dir string) { compress(t, dir) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			logOf(t, Config{Dir: dir, NoCompress: true}, 5)
+			reached := false
+			_, _, err := packFile(t.Context(), part{dir: dir, worker: "worker_0_pid_1"}, func(s packStep) {
+				if s == stepClosed {
+					reached = true
+					between(t, dir)
+				}
+			})
+			if err != nil || !reached {
+				t.Fatalf("%v, closed: %v", err, reached)
+			}
+			wantFiles(t, dir, name+".zst")
+			wantSeqs(t, dir, 5)
+		})
+	}
+	t.Run("another file in its place stays", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		path := logOf(t, Config{Dir: dir, NoCompress: true}, 5).Path()
+		_, _, err := packFile(t.Context(), part{dir: dir, worker: "worker_0_pid_1"}, func(s packStep) {
+			if s == stepClosed {
+				noErr(t, os.Rename(path, filepath.Join(dir, "aside")))
+				writeFile(t, path, []byte("a note"))
+			}
+		})
+		noErr(t, err)
+		wantFiles(t, dir, "aside", name, name+".zst")
+	})
+}

@@ -87,7 +87,7 @@ func TestKilledWhileCompressing(t *testing.T) {
 	t.Parallel()
 	source := logOf(t, Config{Dir: t.TempDir()}, 2000)
 	data := readFile(t, source.Path())
-	for _, step := range []packStep{stepOpened, stepPartial, stepWritten, stepSynced, stepRenamed, stepDurable, stepRemoved} {
+	for _, step := range []packStep{stepOpened, stepPartial, stepWritten, stepSynced, stepRenamed, stepDurable, stepClosed, stepRemoved} {
 		t.Run(string(step), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

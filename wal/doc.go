@@ -11,10 +11,10 @@
 // Invariants: one event is one line and one write; seq is consecutive within a log. A worker of a run
 // writes files of its own: where its name is taken (a pid comes back sooner or later), the number of
 // its run stands behind it, worker_0_pid_12345_7.jsonl. Nobody else appends to a file, cuts it or goes
-// on with it (flock tells that its worker lives), so nothing ever follows a torn line. A name, once
+// on with it (a lock tells that its worker lives: flock, on Windows LockFileEx), so nothing ever follows a torn line. A name, once
 // given, always means the same part for as long as it is there, so listing a living folder is never wrong;
-// a part is synced before its successor appears; a plain file is removed only after its compressed
-// copy is durable, and while both are there the plain one counts. A page's line stands ahead of its
+// a part is synced before its successor appears; a plain file is closed and removed only after its compressed
+// copy is durable (Windows removes none that is open), and while both are there the plain one counts. A page's line stands ahead of its
 // commit; the worker's next line says the commit's number and time, or, after a kill, the start of the
 // target's next claim, so that a replay takes the pages of all workers in the order of their commits. Only a plain file that is named like a worker's log and begins with an event
 // of that worker is ever compressed or removed; and a compressed file beside it stays unless it has the

@@ -254,11 +254,11 @@ func (l *Log) Close() error {
 		return nil
 	}
 	err := errors.Join(l.cut(), l.goOnIfLost(true), l.sync())
-	if err == nil && l.size == 0 { // what was to be written could not be
-		err = os.Remove(l.part.plainPath())
-	}
 	if closeErr := l.file.Close(); closeErr != nil {
 		err = errors.Join(err, l.part.failure("close", closeErr))
+	}
+	if err == nil && l.size == 0 { // what was to be written could not be
+		err = os.Remove(l.part.plainPath())
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -105,6 +106,9 @@ func TestLost(t *testing.T) {
 // TestLostPart: the full files of a log are missed, too, and what was lost twice is counted once.
 func TestLostPart(t *testing.T) {
 	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("nobody can remove a log that is open here")
+	}
 	dir := t.TempDir()
 	log := create(t, Config{Dir: dir, MaxBytes: 2500, NoCompress: true})
 	appendN(t, log, 4) // one in a file
@@ -127,6 +131,9 @@ func TestLostPart(t *testing.T) {
 // two files once.
 func TestLostByCommit(t *testing.T) {
 	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("how many names a file has isn't known here")
+	}
 	dir := t.TempDir()
 	log := create(t, Config{Dir: dir, Database: "db"})
 	page := samplePage(1)

@@ -63,6 +63,17 @@ func (p part) lock() (c *closed, err error) {
 // Close gives the lock back.
 func (c *closed) Close() error { return closeLocked(c.File) }
 
+// removeClosed removes a file that this process had open, and has closed: Windows removes none that is open. Nobody has
+// appended to it in between, for no log goes on in the file of another; who compresses or prunes it as well found it as
+// it was, and may have removed it; and a file that was put in its place stays.
+func removeClosed(path string, was fs.FileInfo) error {
+	there, err := os.Lstat(path)
+	if err == nil && os.SameFile(there, was) {
+		err = os.Remove(path)
+	}
+	return ignoreMissing(err)
+}
+
 // ownLines returns where the whole lines of a worker's file end. The error is ErrForeign when the
 // first line is no event of this worker.
 func ownLines(r io.Reader, worker string) (end int64, err error) {

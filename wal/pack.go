@@ -36,11 +36,12 @@ const (
 	stepSynced  packStep = "synced"
 	stepRenamed packStep = "renamed" // both files are there
 	stepDurable packStep = "durable" // the new name is on the disk
+	stepClosed  packStep = "closed"  // the plain file is closed, and its lock is free
 	stepRemoved packStep = "removed" // only the compressed file is there
 )
 
 // packFile compresses a closed part: temp, fsync, rename, fsync of the folder,
-// and only then the plain file is removed. It returns the sizes before and
+// and only then the plain file is closed and removed. It returns the sizes before and
 // after, and the errors of lock. step may be nil.
 func packFile(ctx context.Context, p part, step func(packStep)) (before, after int64, err error) {
 	if step == nil {
@@ -51,6 +52,14 @@ func packFile(ctx context.Context, p part, step func(packStep)) (before, after i
 		before = src.info.Size()
 		after, err = packTo(ctx, src, p, step)
 		err = errors.Join(err, src.Close())
+	}
+	if err == nil {
+		step(stepClosed)
+		err = removeClosed(p.plainPath(), src.info)
+	}
+	if err == nil {
+		step(stepRemoved)
+		err = folder.Sync(p.dir)
 	}
 	if err != nil {
 		err = fmt.Errorf("compress %s: %w", p.plainPath(), err)
@@ -76,15 +85,9 @@ func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (afte
 		return 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
 	}
 	step(stepRenamed)
-	if err := folder.Sync(p.dir); err != nil {
-		return after, err
-	}
+	err = folder.Sync(p.dir)
 	step(stepDurable)
-	if err := os.Remove(p.plainPath()); err != nil {
-		return after, err
-	}
-	step(stepRemoved)
-	return after, folder.Sync(p.dir)
+	return after, err
 }
 
 // ownCopy makes sure that a compressed file which is there already has what its new copy has: a kill came before

@@ -55,13 +55,27 @@ func Prune(ctx context.Context, dir string, cfg PruneConfig) (Pruned, error) {
 	return out, errors.Join(append(failed, folder.Sync(dir))...)
 }
 
-// prune removes one file if it may go. The lock of a plain one is held meanwhile, so
-// that nobody writes or compresses it.
+// prune removes one file if it may go.
 func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned) (removed bool, err error) {
 	info, err := os.Lstat(file.path())
 	if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(cfg.Before) {
 		return false, ignoreMissing(err)
 	}
+	may, err := cfg.may(ctx, file, info, out)
+	if err == nil && may {
+		err = removeClosed(file.path(), info)
+	}
+	if err != nil || !may {
+		return false, err
+	}
+	out.Files++
+	out.Bytes += info.Size()
+	return true, nil
+}
+
+// may reads a file and reports whether it may go. The lock of a plain one is held meanwhile, so that nobody
+// writes or compresses it; when may returns, it is closed.
+func (cfg *PruneConfig) may(ctx context.Context, file part, info fs.FileInfo, out *Pruned) (may bool, err error) {
 	if file.plain && file.packed { // the next compression says whether they have the same
 		out.Kept++
 		return false, nil
@@ -101,7 +115,5 @@ func (cfg *PruneConfig) prune(ctx context.Context, file part, out *Pruned) (remo
 		out.Kept++
 		return false, nil
 	}
-	out.Files++
-	out.Bytes += info.Size()
-	return true, ignoreMissing(os.Remove(file.path()))
+	return true, nil
 }
