@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,6 +48,7 @@ type Program struct {
 	args     []string
 	db, logs string // the database and the log folder of the running command, for hints
 	secrets  []string
+	lasts    atomic.Bool // see outlive
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns

@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -15,6 +18,7 @@ func (p *Program) Main(args []string) int {
 	tune()
 	ctx, signals := stopSignals()
 	defer signal.Stop(signals)
+	p.Out, p.Err = newStream(p.Out, &p.lasts, signals), newStream(p.Err, &p.lasts, signals)
 	return p.Run(ctx, args)
 }
 
@@ -41,20 +45,71 @@ func tune() {
 // pass one on.
 const oneAct = 300 * time.Millisecond
 
-// stopSignals returns a context that ends with the first SIGINT or SIGTERM. The
-// second one ends the process where it stands: the database allows for that.
+// stopSignals returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. A second SIGINT or SIGTERM ends
+// the process where it is: the database allows for that. SIGHUP says that the terminal is gone, however often it
+// comes, and SIGPIPE, which a stream sends, that nobody reads any more: neither is a second wish. Where SIGHUP is
+// ignored, as under nohup, it stays so.
 func stopSignals() (context.Context, chan os.Signal) {
-	signals := make(chan os.Signal, 2)
+	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		<-signals
 		cancel()
-		for first := time.Now(); time.Since(first) < oneAct; {
-			<-signals
+		first := time.Now()
+		for sig := range signals {
+			if sig != syscall.SIGHUP && sig != syscall.SIGPIPE && time.Since(first) >= oneAct {
+				fmt.Fprintln(os.Stderr)
+				os.Exit(ExitInterrupted)
+			}
 		}
-		fmt.Fprintln(os.Stderr)
-		os.Exit(ExitInterrupted)
 	}()
 	return ctx, signals
+}
+
+// stream is stdout or stderr of the process. A crawl that has outlived its reader, a pipe's other end or a terminal,
+// stops as by SIGTERM; other commands end by SIGPIPE, as those of any pipe do.
+type stream struct {
+	to      io.Writer
+	fd      func() uintptr
+	device  bool             // a terminal, whose EIO says that it is gone; a file's tells of its disk
+	lasts   *atomic.Bool     // a crawl is under way
+	signals chan<- os.Signal // what stops it
+}
+
+func newStream(w io.Writer, lasts *atomic.Bool, signals chan<- os.Signal) io.Writer {
+	f, ok := w.(*os.File)
+	if !ok {
+		return w
+	}
+	info, err := f.Stat()
+	return &stream{to: f, fd: f.Fd, device: err == nil && info.Mode()&os.ModeCharDevice != 0, lasts: lasts, signals: signals}
+}
+
+// Write implements io.Writer. What nobody reads any more is dropped.
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.to.Write(b)
+	gone := errors.Is(err, syscall.EPIPE) || s.device && errors.Is(err, syscall.EIO)
+	if !gone || !s.lasts.Load() {
+		return n, err
+	}
+	select {
+	case s.signals <- syscall.SIGPIPE:
+	default: // others wait there
+	}
+	return len(b), nil
+}
+
+// Fd is the file descriptor.
+func (s *stream) Fd() uintptr { return s.fd() }
+
+// outlive has the process live on when a write fails because nobody reads it. The signals of a broken pipe, also of
+// connections, are taken and dropped: to ignore SIGPIPE would make the commands of --notify ignore it, too.
+func (p *Program) outlive() {
+	if !p.lasts.Swap(true) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	}
 }

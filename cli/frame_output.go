@@ -38,12 +38,15 @@ type terminal interface {
 	Width() int
 }
 
+// descriptor is a file of the process.
+type descriptor interface{ Fd() uintptr }
+
 // isTerminal tells whether v, a reader or a writer, is a terminal.
 func isTerminal(v any) bool {
 	switch t := v.(type) {
 	case terminal:
 		return t.IsTerminal()
-	case *os.File:
+	case descriptor:
 		return term.IsTerminal(int(t.Fd()))
 	}
 	return false
@@ -57,7 +60,7 @@ func widthOf(v any) int {
 	switch t := v.(type) {
 	case terminal:
 		return t.Width()
-	case *os.File:
+	case descriptor:
 		if w, _, err := term.GetSize(int(t.Fd())); err == nil && w > 0 {
 			return w
 		}
@@ -67,7 +70,7 @@ func widthOf(v any) int {
 
 // heightOf returns the number of rows of a terminal.
 func heightOf(v any) int {
-	if f, ok := v.(*os.File); ok {
+	if f, ok := v.(descriptor); ok {
 		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
 			return h
 		}

@@ -149,6 +149,7 @@ func (r *run) do(ctx context.Context) error {
 
 // open opens the database, starts what a crawl needs beside it, and ends both after do.
 func (r *run) open(ctx context.Context, do func() error) (err error) {
+	r.p.outlive()
 	if r.onlyDetails { // of listings that are there: an empty folder stays empty
 		r.keeper, err = r.p.open(r.c, existing)
 	} else if err = checkLogFolder(logDir(r.c)); err == nil {

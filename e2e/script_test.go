@@ -215,7 +215,7 @@ func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func signalOf(name string) syscall.Signal {
-	return map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[name]
+	return map[string]syscall.Signal{"HUP": syscall.SIGHUP, "INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}[name]
 }
 
 // cmdInsist is `insist NAME SIGNAL CODE`: signals a program until it ends, with that code.
