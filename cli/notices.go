@@ -92,9 +92,18 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 	}
 	r.keepMessage(ctx, 0, fmt.Sprint(r.row.ID), m)
 	a.told = true
-	ctx, cancel := context.WithTimeout(ctx, a.left()-pingWait)
+	each := a.left() - pingWait // for its tries
+	all := each
+	if a.notify.Command() && r.c.Context.Err() == nil {
+		all = a.sender.CommandTimeout // a slow one may have several to do
+	}
+	ctx, cancel := context.WithTimeout(ctx, all)
 	defer cancel()
-	r.sendMessages(ctx, a.sender.Deliver)
+	r.sendMessages(ctx, func(ctx context.Context, d notify.Destination, p notify.Parcel) error {
+		ctx, cancel := context.WithTimeout(ctx, each)
+		defer cancel()
+		return a.sender.Deliver(ctx, d, p)
+	})
 }
 
 // tellClosed tells of sources that are quarantined or paused, and of layout alarms.

@@ -99,6 +99,7 @@ func (p *Program) announced(c *cli.Context, do func(d *Display, log zerolog.Logg
 		return err
 	}
 	a := &announcer{p: p, c: c, sender: notify.NewSender(log)}
+	a.sender.Stopped = c.Context.Done()
 	if a.ping, err = a.destination("ping", notify.ParseAddress); err != nil {
 		return err
 	}

@@ -241,3 +241,37 @@ func TestEndlessAnswer(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCommandTime: a command that is begun has its time, also when nobody waits for another try any more; one that
+// is to stop has less, and none is begun too late.
+func TestCommandTime(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "done")
+	begin := func(change func(s *Sender)) error {
+		s := NewSender(zerolog.New(io.Discard))
+		change(s)
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		return s.Deliver(ctx, Destination{command: "sleep 0.3; echo >'" + file + "'"}, Parcel{})
+	}
+	if err := begin(func(*Sender) {}); err != nil {
+		t.Errorf("it was not given its time: %v", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	stopped := make(chan struct{})
+	close(stopped)
+	err := begin(func(s *Sender) { s.Stopped, s.StoppedTimeout = stopped, 60*time.Millisecond })
+	if want := "it did not end within 60ms of a signal to stop, and was killed"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := NewSender(zerolog.New(io.Discard)).Send(ctx, Destination{command: "echo >'" + file + "'"}, Parcel{}); err == nil {
+		t.Error("a command was begun when there was no time left")
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("a command that was killed, or not begun, has written")
+	}
+}

@@ -61,6 +61,9 @@ func Parse(raw string) (Destination, error) {
 	return Destination{command: raw}, nil
 }
 
+// Command reports whether it is a command.
+func (d Destination) Command() bool { return d.address == nil }
+
 // Name is what may be shown of a destination: scheme and host of an address, "command".
 func (d Destination) Name() string {
 	if d.address == nil {
@@ -78,10 +81,12 @@ type Sender struct {
 	log            zerolog.Logger
 	Timeout        time.Duration // of a request, from its begin to its end
 	CommandTimeout time.Duration
+	Stopped        <-chan struct{} // closed when the program is to stop; nil = never
+	StoppedTimeout time.Duration   // of a command from then on
 	Waits          []time.Duration // between two tries, the last one again and again
 }
 
-// NewSender returns a sender with 10 s for a request, 30 s for a command, and tries after 1, 5, 25 s.
+// NewSender returns a sender with 10 s for a request, 30 s for a command, 10 s once the program is to stop, and tries after 1, 5, 25 s.
 func NewSender(log zerolog.Logger) *Sender {
 	guard := func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		if ap, err := netip.ParseAddrPort(address); err != nil || !fetch.MayDial(ap.Addr(), true) {
@@ -91,7 +96,7 @@ func NewSender(log zerolog.Logger) *Sender {
 	}
 	dialer := net.Dialer{Timeout: 5 * time.Second, ControlContext: guard}
 	return &Sender{
-		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
+		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, StoppedTimeout: 10 * time.Second, Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
 		log: log.With().Str("component", "notify").Logger(),
 		client: &http.Client{
 			// No proxy of the environment: the guard could not see what it leads to.
@@ -178,9 +183,32 @@ func (s *Sender) scrub(err error) error {
 	return errors.New(cut(Plain(err.Error()), maxReason))
 }
 
-// run runs the command of a destination by the shell, with the parcel on its standard input.
+// given is the time of a command that is begun now. What it has begun to do would be done again, so it isn't cut short
+// when those who asked have no time left, but for a program that is to stop.
+func (s *Sender) given(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.CommandTimeout)
+	go func() {
+		select {
+		case <-s.Stopped:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(s.StoppedTimeout):
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// run runs the command of a destination by the shell, with the parcel on its standard input. None is begun when ctx
+// has ended.
 func (s *Sender) run(ctx context.Context, d Destination, p Parcel) error {
-	ctx, cancel := context.WithTimeout(ctx, s.CommandTimeout)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := s.given(ctx)
 	defer cancel()
 	cmd := shell(ctx, d.command)
 	cmd.Stdin, cmd.WaitDelay = bytes.NewReader(p.Body), time.Second
@@ -192,6 +220,8 @@ func (s *Sender) run(ctx context.Context, d Destination, p Parcel) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("it did not end within %s of a signal to stop, and was killed", s.StoppedTimeout)
 	case ctx.Err() != nil:
 		return fmt.Errorf("it did not end within %s and was killed", s.CommandTimeout)
 	case cmd.ProcessState != nil:
