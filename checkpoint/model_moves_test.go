@@ -11,7 +11,6 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
-	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -63,7 +62,7 @@ func (m *machine) die(t tester, n int) {
 			m.runs[n].InHand(i, &checkpoint.Claim{TargetID: x.id, Token: x.token})
 		}
 	}
-	storetest.Die(t, m.k.DB().Path(), m.runs[n].UUID)
+	noErr(t, m.runs[n].Die())
 	var err error
 	m.runs[n], err = m.k.StartRun(context.Background(), m.source, "model", false)
 	noErr(t, err)

@@ -19,7 +19,7 @@ var bg = context.Background()
 // kill makes the run that of a dead process.
 func (b *bundle) kill(t *testing.T, r *checkpoint.Run) {
 	t.Helper()
-	storetest.Die(t, b.DB().Path(), r.UUID)
+	noErr(t, r.Die())
 }
 
 // second starts another run with one worker that holds a target.

@@ -69,7 +69,7 @@ func TakeLock(path, name string, shared bool) (*Lock, error) {
 // takeOnce returns nil, nil when a sweeper removed the file between its opening
 // and its locking: a lock on a name that is gone would protect nothing.
 func takeOnce(name string, shared bool) (*Lock, error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := openLock(name, os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
@@ -86,6 +86,26 @@ func takeOnce(name string, shared bool) (*Lock, error) {
 		return nil, err
 	}
 	return l, nil
+}
+
+// openLock opens a lock file to read and write. One that somebody is removing can't be opened on Windows, for as long as
+// that takes.
+func openLock(name string, flag int) (f *os.File, err error) {
+	for range 100 {
+		f, err = os.OpenFile(name, os.O_RDWR|flag, 0o600)
+		if !mayPass(err) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return f, err
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // InPlace returns ErrReplaced when the file no longer stands under its name: whoever looks takes its owner for dead.
@@ -105,17 +125,17 @@ func (l *Lock) Release() error { return l.f.Close() }
 
 // Remove drops the lock and its file; only for a name that is never used again.
 func (l *Lock) Remove() error {
-	// Removed while still held: nobody can take a lock on a name that is about to go.
-	// Where a held file can't be removed (Windows), it is removed after.
-	err := os.Remove(l.f.Name())
-	closed := l.f.Close()
-	if err != nil {
-		err = os.Remove(l.f.Name())
+	if removesHeld { // nobody can take a lock on a name that is about to go
+		return errors.Join(ignoreMissing(os.Remove(l.f.Name())), l.f.Close())
 	}
-	if errors.Is(err, fs.ErrNotExist) {
+	if err := l.f.Close(); err != nil {
+		return err
+	}
+	err := os.Remove(l.f.Name())
+	if inUse(err) { // somebody has taken it since, or looks at it: the next sweep removes it
 		err = nil
 	}
-	return errors.Join(err, closed)
+	return ignoreMissing(err)
 }
 
 // A place of a lock file holds two numbers: what the owner has in hand, for those who find the
@@ -150,7 +170,7 @@ func Places(path, name string) (all [][2]int64, err error) {
 // Alive reports whether a living process holds the lock name of the database at
 // path. A lock file that is not there has no living holder.
 func Alive(path, name string) (bool, error) {
-	f, err := os.OpenFile(lockPath(path, name), os.O_RDWR, 0)
+	f, err := openLock(lockPath(path, name), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -10,6 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// removesHeld: a file can be removed while it is open and locked.
+const removesHeld = true
+
+// inUse reports whether a file could not be removed because somebody has it open: that is no hindrance here.
+func inUse(error) bool { return false }
+
+// mayPass reports whether a file could not be opened because somebody is removing it: neither is that.
+func mayPass(error) bool { return false }
+
 func lockFile(f *os.File, shared bool) error {
 	how := unix.LOCK_EX
 	if shared {

@@ -9,6 +9,18 @@ import (
 	"golang.org/x/sys/windows"
 )
 
+// removesHeld: a file that is open can't be removed.
+const removesHeld = false
+
+// inUse reports whether a file could not be removed because somebody has it open.
+func inUse(err error) bool { return errors.Is(err, windows.ERROR_SHARING_VIOLATION) }
+
+// mayPass reports whether a file could perhaps not be opened because somebody is removing it: Windows denies access to it
+// then, as to one that the user may not open.
+func mayPass(err error) bool {
+	return inUse(err) || errors.Is(err, windows.ERROR_DELETE_PENDING) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
+}
+
 func lockFile(f *os.File, shared bool) error {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if !shared {
