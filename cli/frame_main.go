@@ -76,6 +76,7 @@ type stream struct {
 	to      io.Writer
 	fd      func() uintptr
 	device  bool             // a terminal, whose EIO says that it is gone; a file's tells of its disk
+	nohup   bool             // SIGHUP is ignored: a terminal may go
 	lasts   *atomic.Bool     // a crawl is under way
 	signals chan<- os.Signal // what stops it
 }
@@ -86,7 +87,7 @@ func newStream(w io.Writer, lasts *atomic.Bool, signals chan<- os.Signal) io.Wri
 		return w
 	}
 	info, err := f.Stat()
-	return &stream{to: f, fd: f.Fd, device: err == nil && info.Mode()&os.ModeCharDevice != 0, lasts: lasts, signals: signals}
+	return &stream{to: f, fd: f.Fd, device: err == nil && info.Mode()&os.ModeCharDevice != 0, nohup: signal.Ignored(syscall.SIGHUP), lasts: lasts, signals: signals}
 }
 
 // Write implements io.Writer. What nobody reads any more is dropped.
@@ -95,6 +96,9 @@ func (s *stream) Write(b []byte) (int, error) {
 	gone := errors.Is(err, syscall.EPIPE) || s.device && errors.Is(err, syscall.EIO)
 	if !gone || !s.lasts.Load() {
 		return n, err
+	}
+	if s.nohup && errors.Is(err, syscall.EIO) {
+		return len(b), nil
 	}
 	select {
 	case s.signals <- syscall.SIGPIPE:

@@ -22,6 +22,12 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 // A crawl stops when its reader is gone, and nothing else; a file that can't be written is an error.
 func TestStream(t *testing.T) {
 	t.Parallel()
+	signals, lasts := make(chan os.Signal, 1), new(atomic.Bool)
+	lasts.Store(true)
+	s := &stream{to: failing{syscall.EIO}, device: true, nohup: true, lasts: lasts, signals: signals}
+	if n, err := s.Write([]byte("text")); n != 4 || err != nil || len(signals) > 0 {
+		t.Errorf("a terminal that may go: %d, %v, %d signals", n, err, len(signals))
+	}
 	for name, tt := range map[string]struct {
 		err           error
 		device, lasts bool
