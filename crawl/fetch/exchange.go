@@ -149,8 +149,8 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	p := &passage{}
 	defer func() { j.session.conns.leave(p) }()
 	r, err := c.roundTrip(p.traced(watched), w, j, u, p)
-	if err != nil && j.ctx.Err() != nil {
-		return r, j.ctx.Err()
+	if ended := over(j.ctx); err != nil && ended != nil {
+		return r, ended
 	}
 	if err == nil || r != nil && !carriesPage(r.Status) {
 		return r, nil // of an error page, the status says enough
@@ -163,10 +163,22 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	if e.Class == yp.ClassTimeout && !e.Proxy && j.session.isMute(j.ctx, u) {
 		j.session.blame(e, errMute)
 	}
-	if j.ctx.Err() != nil {
-		return nil, j.ctx.Err()
+	if ended := over(j.ctx); ended != nil {
+		return nil, ended
 	}
 	return nil, e
+}
+
+// over is why the caller's context has ended; nil = it has not. A connection that is being made knows of the
+// deadline a moment before the context's own timer.
+func over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if at, ok := ctx.Deadline(); ok && !time.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // whyEnded is why we have ended a request ourselves; nil = we have not.
