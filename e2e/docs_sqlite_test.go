@@ -139,6 +139,6 @@ func mustSQLite3(t *testing.T, path, query string) string {
 
 // sqlite3 asks the sqlite3 of the machine, and returns what it says on both streams.
 func sqlite3(ctx context.Context, path, query string) (string, error) {
-	out, err := exec.CommandContext(ctx, "sqlite3", "-readonly", "-bail", path, query).CombinedOutput() //nolint:gosec // a test's own words
+	out, err := exec.CommandContext(ctx, "sqlite3", "-readonly", "-bail", "-cmd", ".timeout 10000", path, query).CombinedOutput() //nolint:gosec // a test's own words
 	return string(out), err
 }
