@@ -302,6 +302,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 
 // follow makes the requests of a job, from u on to where redirects lead.
 func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
+	way := chain{fence: f}
 	for number := 0; ; number++ {
 		at := c.hop(u, number)
 		if !j.robots {
@@ -317,14 +318,7 @@ func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
 		if r.location == "" {
 			return r, nil
 		}
-		next, err := f.follow(u, r.location)
-		switch {
-		case err != nil:
-		case number >= MaxRedirects:
-			err = fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
-		case *next == *u && !j.leadsOn(sent, j.cookies(u)):
-			err = fmt.Errorf("%w: to itself", ErrTooManyRedirects)
-		}
+		next, err := way.next(u, r.location, func() bool { return j.leadsOn(sent, j.cookies(u)) })
 		if err != nil {
 			return nil, &Error{URL: u.Redacted(), Status: r.Status, Class: yp.ClassUnknown, Err: err}
 		}

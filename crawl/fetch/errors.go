@@ -24,13 +24,15 @@ var (
 	// Get asks for it again.
 	ErrRobotsUnavailable = errors.New("robots.txt is unavailable")
 	// ErrRedirectedAway: the way leads off the base's registered domain, to a
-	// private address, from https down to http, or to no web address at all.
+	// private address, or to no web address at all.
 	ErrRedirectedAway = errors.New("leads to another site")
 	// ErrPrivate: an ErrRedirectedAway whose address is not public. Another way to ask leads to the
 	// same place, and no site turns a crawler away so.
 	ErrPrivate = errors.New("not a public address")
 	// ErrTooManyRedirects: more than MaxRedirects in a row, or a loop.
 	ErrTooManyRedirects = errors.New("too many redirects")
+	// ErrNoHTTPS: the site sends whoever asks by https to http.
+	ErrNoHTTPS = errors.New("this site has no https")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
 	ErrTooLarge = errors.New("body over the limit")
 	// ErrFlood: the server sends without end what brings no page (frames without content,
@@ -124,7 +126,7 @@ func (e *Error) Retryable() bool {
 	if errors.Is(e.Err, ErrRobotsUnavailable) {
 		return true // whatever was in the way of the file
 	}
-	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrTooLarge, ErrFlood, ErrBadURL, ErrClosed, ErrHeld} {
+	for _, never := range []error{ErrDisallowed, ErrRedirectedAway, ErrNoHTTPS, ErrTooLarge, ErrFlood, ErrBadURL, ErrClosed, ErrHeld} {
 		if errors.Is(e.Err, never) {
 			return false
 		}

@@ -29,12 +29,13 @@ type fence struct {
 	domain  string
 	host    string // of the base
 	port    string // of the base; "" = the scheme's own
+	scheme  string // of the base
 	proxied bool
 }
 
 func newFence(base *url.URL, proxied bool) fence {
 	host := hostname(base)
-	return fence{domain: registeredDomain(host), host: host, port: yp.OwnPort(base), proxied: proxied}
+	return fence{domain: registeredDomain(host), host: host, port: yp.OwnPort(base), scheme: base.Scheme, proxied: proxied}
 }
 
 // check reports, as ErrRedirectedAway, why u is outside.
@@ -63,24 +64,26 @@ func inside(host string) bool {
 	return privateName(host)
 }
 
-// follow resolves the Location of a redirect from one URL to the next, as a browser does.
-func (f fence) follow(from *url.URL, location string) (*url.URL, error) {
+// follow resolves the Location of a redirect from one URL to the next, as a browser does. A step down from
+// https to http is asked by https in its place: many a server that has https before it does not know of it, and
+// writes http into what it sends. down reports such a step.
+func (f fence) follow(from *url.URL, location string) (to *url.URL, down bool, err error) {
 	base := weburl.NewBase(from, "")
 	a, reason := base.Resolve(escapeBytes(location))
 	if reason != "" {
-		return nil, fmt.Errorf("%w: bad Location: %s", ErrRedirectedAway, reason)
+		return nil, false, fmt.Errorf("%w: bad Location: %s", ErrRedirectedAway, reason)
 	}
-	to := a.URL()
+	to = a.URL()
 	if err := f.check(to); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if yp.OwnPort(to) != f.port {
-		return nil, fmt.Errorf("%w: %s has another port than the source", ErrRedirectedAway, to.Host)
+		return nil, false, fmt.Errorf("%w: %s has another port than the source", ErrRedirectedAway, to.Host)
 	}
-	if from.Scheme == "https" && to.Scheme == "http" {
-		return nil, fmt.Errorf("%w: from https down to %s", ErrRedirectedAway, to.Redacted())
+	if down = from.Scheme == "https" && to.Scheme == "http"; down {
+		to.Scheme, to.Host = "https", strings.TrimSuffix(to.Host, ":443")
 	}
-	return to, nil
+	return to, down, nil
 }
 
 // escapeBytes escapes what a Location holds beyond ASCII, byte by byte: a server that sends such bytes means

@@ -38,7 +38,12 @@ func TestFence(t *testing.T) {
 		{"another port of a subdomain", "https://acme.com/", "https://www.acme.com:8443/", ""},
 		{"the scheme's own port from another", "http://acme.com:8080/", "http://acme.com/", ""},
 		{"up to https at another port", "http://acme.com:8080/", "https://acme.com:8443/", ""},
-		{"down to http", "https://acme.com/", "http://acme.com/", ""},
+		{"down to http", "https://acme.com/a", "http://acme.com/a/", "https://acme.com/a/"},
+		{"down to http, its port named", "https://acme.com/a", "http://www.acme.com:80/a", "https://www.acme.com/a"},
+		{"down to http, at the source's own port", "https://acme.com:8443/a", "http://acme.com:8443/a/", "https://acme.com:8443/a/"},
+		{"down to http, at the port of https", "https://acme.com/a", "http://acme.com:443/a/", "https://acme.com/a/"},
+		{"down to http, from another port", "https://acme.com:8443/a", "http://acme.com/a/", ""},
+		{"down to http elsewhere", "https://acme.com/", "http://other.com/", ""},
 		{"other domain", "https://acme.com/", "https://other.com/", ""},
 		{"look-alike", "https://acme.com/", "https://acme.com.other.com/", ""},
 		{"other owner on a shared suffix", "https://a.github.io/", "https://b.github.io/", ""},
@@ -67,7 +72,7 @@ func TestFence(t *testing.T) {
 		{"too long", "https://acme.com/", "/" + strings.Repeat("a", weburl.MaxLen), ""},
 	} {
 		from := parse(t, tt.from)
-		got, err := newFence(from, false).follow(from, tt.location)
+		got, _, err := newFence(from, false).follow(from, tt.location)
 		switch {
 		case tt.want == "" && !errors.Is(err, ErrRedirectedAway):
 			t.Errorf("%s: got %v, %v; want it refused", tt.name, got, err)
@@ -217,7 +222,7 @@ func TestFenceThroughProxy(t *testing.T) {
 			}
 			if req.Base != nil { // a redirect is judged like a request, but for its port
 				samePort := yp.OwnPort(req.Base.ResolveReference(parse(t, tt.url))) == yp.OwnPort(req.Base)
-				if _, err := f.follow(req.Base, tt.url); (err == nil) != (want && samePort) {
+				if _, _, err := f.follow(req.Base, tt.url); (err == nil) != (want && samePort) {
 					t.Errorf("%s: redirect, proxied %v: %v", tt.name, proxied, err)
 				}
 			}

@@ -172,7 +172,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		c.pacer.host(HostKey(origin)).setCrawlDelay(r.crawlDelay)
 		return r, nil
 	case ok && !e.Proxy && e.Status >= 400 && e.Status < 500 && e.Status != http.StatusTooManyRequests,
-		errors.Is(err, ErrTooManyRedirects):
+		errors.Is(err, ErrTooManyRedirects), errors.Is(err, ErrNoHTTPS):
 		return &rules{}, nil
 	case c.closing.Err() != nil:
 		return nil, unasked(origin, ErrClosed)
