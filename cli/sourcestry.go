@@ -304,6 +304,9 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	defer res.Release()
 	p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
+	if base := src.BaseURL(); base.Scheme == "http" && address.Scheme == "http" && res.URL.Scheme == "https" {
+		p.note("%s.", yp.Printable(fetch.SecureText(base, res.URL)))
+	}
 	page, err := src.WithCharset(res.Charset).On(time.Now()).ParseAny(slices.Clone(res.Body), res.URL, res.Status)
 	return src, page, err
 }

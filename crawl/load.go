@@ -116,6 +116,7 @@ func (w *worker) request(ctx context.Context, t *task) (page *loaded, err error)
 	}
 	if err == nil {
 		w.cfg.Reached(PointFetched)
+		w.tellSecure(&x, resp.URL)
 		page, err = w.answer(ctx, t, resp)
 		t.unknown = unknownLayout(t, page, err)
 		t.kept = w.keep(t, resp, t.unknown)

@@ -38,3 +38,11 @@ func (c *chain) next(from *url.URL, location string, again func() bool) (*url.UR
 	}
 	return to, nil
 }
+
+// SecureText says what a base URL of http costs that leads to https, and what to write.
+func SecureText(base, final *url.URL) string {
+	better := *final
+	better.Path, better.RawPath, better.RawQuery = base.Path, base.RawPath, ""
+	return fmt.Sprintf("the site is on https, so each page costs two requests: write base_url %s, in its definition or by --base-url, instead of %s",
+		better.Redacted(), base.Redacted())
+}
