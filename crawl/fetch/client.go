@@ -310,6 +310,9 @@ func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
 				return nil, inFetch(u, err)
 			}
 		}
+		if j.robots && way.fence.admits(u) != nil {
+			j.maxHold = robotsMaxHold
+		}
 		sent := j.cookies(u)
 		r, err := c.turn(j, at)
 		if err != nil {

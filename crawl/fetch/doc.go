@@ -18,7 +18,8 @@
 // context, and a hold over Request.MaxHold is not waited for at all; no connection
 // is opened to a private address unless the URL's own host is one, checked
 // against the resolved address at dial time; a redirect leads to no other domain
-// and no other port; no body grows past the cap, on the wire or decoded, and one
+// and no other port, but for robots.txt, which may be on any public host, and none leads
+// from https to http unless the source is on http; no body grows past the cap, on the wire or decoded, and one
 // that breaks off before its end, or is a part (206), is neither a page nor a
 // robots.txt; a page is judged a block by proof, never by a word; a context ended
 // by the caller is reported as that, never as a failed request.

@@ -31,6 +31,10 @@ type fence struct {
 	port    string // of the base; "" = the scheme's own
 	scheme  string // of the base
 	proxied bool
+
+	// robots: it is robots.txt that leads on. It may do so to any public host (RFC 9309, 2.3.1.2), by its name;
+	// where a name resolves to, the dialler sees to.
+	robots bool
 }
 
 func newFence(base *url.URL, proxied bool) fence {
@@ -56,6 +60,24 @@ func (f fence) check(u *url.URL) error {
 	return nil
 }
 
+// admits is check, with the port.
+func (f fence) admits(u *url.URL) error {
+	if err := f.check(u); err != nil {
+		return err
+	}
+	if yp.OwnPort(u) != f.port {
+		return fmt.Errorf("%w: %s has another port than the source", ErrRedirectedAway, u.Host)
+	}
+	return nil
+}
+
+// isPublicName reports whether the host of a web address is a name, and not one that only a private network has.
+func isPublicName(u *url.URL) bool {
+	host := hostname(u)
+	_, err := netip.ParseAddr(host)
+	return err != nil && !privateName(host) && (u.Scheme == "http" || u.Scheme == "https")
+}
+
 // inside reports whether host is an address or a name of a private network.
 func inside(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -74,13 +96,14 @@ func (f fence) follow(from *url.URL, location string) (to *url.URL, down bool, e
 		return nil, false, fmt.Errorf("%w: bad Location: %s", ErrRedirectedAway, reason)
 	}
 	to = a.URL()
-	if err := f.check(to); err != nil {
+	down = from.Scheme == "https" && to.Scheme == "http"
+	if err := f.admits(to); err != nil {
+		if f.robots && !down && isPublicName(to) {
+			return to, false, nil
+		}
 		return nil, false, err
 	}
-	if yp.OwnPort(to) != f.port {
-		return nil, false, fmt.Errorf("%w: %s has another port than the source", ErrRedirectedAway, to.Host)
-	}
-	if down = from.Scheme == "https" && to.Scheme == "http"; down {
+	if down {
 		to.Scheme, to.Host = "https", strings.TrimSuffix(to.Host, ":443")
 	}
 	return to, down, nil

@@ -16,8 +16,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// web is a made internet: names lead to one server of https at port 443 and to one of http at port 80, which
-// have the same handler.
+// web is a made internet: names lead to one server of https at port 443 and to one of http at all others,
+// which have the same handler.
 type web struct {
 	client *Client
 
@@ -39,9 +39,9 @@ func newWeb(t *testing.T, cfg Config, h http.HandlerFunc) *web {
 	cfg.Roots = x509.NewCertPool()
 	cfg.Roots.AddCert(secure.Certificate())
 	cfg.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		to := secure.Listener.Addr()
-		if strings.HasSuffix(addr, ":80") {
-			to = plain.Listener.Addr()
+		to := plain.Listener.Addr()
+		if strings.HasSuffix(addr, ":443") {
+			to = secure.Listener.Addr()
 		}
 		return (&net.Dialer{}).DialContext(ctx, network, to.String())
 	}

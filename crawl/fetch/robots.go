@@ -25,7 +25,8 @@ const (
 	robotsStale    = 10 * time.Minute // between tries to renew rules we still have
 	robotsFirstTry = 5 * time.Second  // after a failure with no rules to go by; doubles
 	robotsLastTry  = time.Minute
-	maxCrawlDelay  = time.Hour // as for Retry-After: longer is a mistake or a no
+	robotsMaxHold  = time.Minute // of another host that robots.txt is on: whoever waits for the rules does not see it
+	maxCrawlDelay  = time.Hour   // as for Retry-After: longer is a mistake or a no
 )
 
 // robotsCache has the rules of every scheme and host, fetched once for all
@@ -142,7 +143,7 @@ func (c *Client) permitted(j *job, at hop) error {
 }
 
 // fetchRobots gets robots.txt, of which the first 500 KiB count, through the same turns as
-// pages. No file (4xx) allows everything; one that can't be had (5xx, network) allows
+// pages. It may be on another host, for this one (RFC 9309, 2.3.1.2). No file (4xx) allows everything; one that can't be had (5xx, network) allows
 // nothing for now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never.
 // Close waits for it.
 func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
@@ -152,6 +153,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	defer c.pending.Done()
 	j := job{session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax + 1, cut: true}}
 	f := newFence(origin, s.proxy != "")
+	f.robots = true
 	file, err := c.follow(&j, f, origin)
 	if errors.Is(err, ErrStale) {
 		j.fresh = true
@@ -163,7 +165,8 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		defer file.Release()
 		text := file.Body
 		switch {
-		case file.Status >= 400: // a 404 or 410 is a page to Get, but no rules
+		case file.Status >= 400, // a 404 or 410 is a page to Get, but no rules
+			HostKey(file.URL) != HostKey(origin) && isMarkup(text):
 			text = nil
 		case file.size > robotsMax: // the byte behind the limit tells whether it cuts a line
 			text = wholeLines(text)
@@ -202,6 +205,12 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		URL: e.URL, Status: e.Status, Class: e.Class, RetryAfter: wait,
 		Err: fmt.Errorf("%w: %w", ErrRobotsUnavailable, cause), Proxy: e.Proxy, Unreached: e.Unreached, Says: e.Says, Way: e.Way,
 	}
+}
+
+// isMarkup reports whether a file is HTML or XML, whatever its Content-Type says: many a server calls every file HTML.
+// Where another host answers so, such as a firm's home page, there is no robots.txt (RFC 9309, 2.3.1.3).
+func isMarkup(text []byte) bool {
+	return bytes.HasPrefix(bytes.TrimLeft(trimBOM(text), " \t\r\n\f"), []byte("<"))
 }
 
 // rules are what robots.txt says to one crawler (RFC 9309). The zero value

@@ -80,7 +80,11 @@ func TestRobotsAnswer(t *testing.T) {
 		{"503", status(503), ErrRobotsUnavailable},
 		{"a challenge with status 200", text("<title>Just a moment...</title>"), ErrRobotsUnavailable},
 		{"a redirect loop", status(301, "Location", "/robots.txt"), nil},
-		{"redirects off the domain", status(301, "Location", "https://other.com/robots.txt"), ErrRobotsUnavailable},
+		{"redirects to a private address", status(301, "Location", "https://10.0.0.1/robots.txt"), ErrRobotsUnavailable},
+		{"redirects to a public address without a name", status(301, "Location", "https://93.184.216.34/robots.txt"), ErrRobotsUnavailable},
+		{"redirects to a private name", status(301, "Location", "http://wiki.internal/robots.txt"), ErrRobotsUnavailable},
+		{"redirects to another port of a private address", status(301, "Location", "http://127.0.0.1:1/robots.txt"), ErrRobotsUnavailable},
+		{"redirects to no web address", status(301, "Location", "ftp://other.com/robots.txt"), ErrRobotsUnavailable},
 		{"is not what its encoding says", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, "User-agent: *")
