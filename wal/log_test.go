@@ -182,3 +182,26 @@ func TestRotation(t *testing.T) {
 		wantSeqs(t, dir, 12)
 	})
 }
+
+// TestCutFile: a real file loses what a failed write left, on every system, and what is written then follows what is left.
+func TestCutFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "worker_0_pid_1.jsonl")
+	file, err := createLogFile(path)
+	noErr(t, err)
+	write := func(text string) {
+		t.Helper()
+		_, err := file.Write([]byte(text))
+		noErr(t, err)
+	}
+	write("whole\nhal")
+	noErr(t, file.Truncate(6))
+	write("more\n")
+	noErr(t, os.Truncate(path, 6)) // by somebody else
+	write("after\n")
+	noErr(t, file.Sync())
+	noErr(t, file.Close())
+	if got := string(readFile(t, path)); got != "whole\nafter\n" {
+		t.Errorf("%q", got)
+	}
+}

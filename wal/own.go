@@ -126,7 +126,7 @@ func closeLocked(f *os.File) error {
 
 // createLogFile makes a file to append to, and locks it.
 func createLogFile(path string) (logFile, error) {
-	f, err := openLocked(path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL)
+	f, err := openLocked(path, os.O_RDWR|appending|os.O_CREATE|os.O_EXCL)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,7 @@
+//go:build !windows
+
+package wal
+
+import "os"
+
+const appending = os.O_APPEND
