@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +15,12 @@ import (
 // The home folder and the current one are the process's: no parallel tests.
 func TestAtHome(t *testing.T) {
 	home := t.TempDir()
-	t.Setenv("HOME", home)
+	setHome := func(dir string) {
+		for _, name := range []string{"HOME", "USERPROFILE"} { // on Unix, on Windows
+			t.Setenv(name, dir)
+		}
+	}
+	setHome(home)
 	t.Chdir(t.TempDir())
 	storetest.NoError(t, os.MkdirAll("~", 0o700))
 	for _, name := range []string{"~/old.db", "~/both.db", filepath.Join(home, "both.db")} {
@@ -35,13 +41,16 @@ func TestAtHome(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want %s", path, got, err, want)
 		}
 	}
-	wantErr("~/old.db", true, "~/old.db: there is no "+home+"/old.db, but ./~/old.db is there, in a folder called ~: move it to the home folder, or name it ./~/old.db")
+	wantErr("~/old.db", true, fmt.Sprintf("~/old.db: there is no %s, but .%[2]c~/old.db is there, in a folder called ~: move it to the home folder, or name it .%[2]c~/old.db",
+		filepath.Join(home, "old.db"), filepath.Separator))
 	if got, err := atHome("~/old.db", false); got != filepath.Join(home, "old.db") || err != nil {
 		t.Errorf("a file that is made anew each time: %q, %v", got, err)
 	}
-	t.Setenv("HOME", "")
-	wantErr("~/y.db", true, "~/y.db: $HOME is not defined, so ~ is no known folder: write the whole path")
-	wantErr("~/y.db", false, "~/y.db: $HOME is not defined, so ~ is no known folder: write the whole path")
+	setHome("")
+	_, none := os.UserHomeDir()
+	for _, lasting := range []bool{true, false} {
+		wantErr("~/y.db", lasting, "~/y.db: "+none.Error()+", so ~ is no known folder: write the whole path")
+	}
 }
 
 // TestPathFlags checks that each flag whose help says FILE or FOLDER is known as a path.
