@@ -72,6 +72,9 @@ type DisplayConfig struct {
 	Live  bool       // draws a bar that moves; else a log line is written now and then
 	Quiet bool       // shows no progress at all; log lines still go through Writer
 	Width func() int // the terminal's columns, asked before each drawing
+
+	// Front tells whether the terminal is this process's to draw on, asked before each drawing; nil = it always is.
+	Front func() bool
 }
 
 const (
@@ -81,7 +84,7 @@ const (
 
 // Display shows the progress of a crawl on stderr: a bar on a terminal, a log
 // line every minute elsewhere. Log lines written through Writer do not break the
-// bar. Its methods may be called from several goroutines.
+// bar. In the background of its terminal it draws none: there somebody types. Its methods may be called from several goroutines.
 type Display struct {
 	cfg DisplayConfig
 
@@ -162,7 +165,7 @@ func (d *Display) show(s Snapshot) {
 func (d *Display) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.bar != "" {
+	if d.bar != "" && d.front() {
 		d.write(clearBar + unwrapped + d.bar + wrapped + "\n")
 	}
 	d.last, d.bar = nil, ""
@@ -194,6 +197,10 @@ func (d *Display) draw() {
 	if d.last == nil || !d.cfg.Live || d.cfg.Quiet || d.broken {
 		return
 	}
+	if !d.front() {
+		d.bar = "" // what was drawn before is the terminal's
+		return
+	}
 	if d.bar = d.last.frame(d.cfg.Width()); d.bar != "" {
 		d.write(clearBar + unwrapped + d.bar + wrapped) // in one write
 	}
@@ -209,11 +216,13 @@ const (
 )
 
 func (d *Display) clear() {
-	if d.bar != "" {
+	if d.bar != "" && d.front() {
 		d.write(clearBar)
-		d.bar = ""
 	}
+	d.bar = ""
 }
+
+func (d *Display) front() bool { return d.cfg.Front == nil || d.cfg.Front() }
 
 // write ignores errors: a crawl goes on when its terminal is gone.
 func (d *Display) write(s string) { _, _ = io.WriteString(d.cfg.Out, s) }

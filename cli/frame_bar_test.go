@@ -137,6 +137,36 @@ func write(t *testing.T, w io.Writer, text string) {
 	}
 }
 
+// TestBarInTheBackground: what somebody types on the terminal is neither drawn over nor cleared, and log lines are written below it.
+func TestBarInTheBackground(t *testing.T) {
+	t.Parallel()
+	d, s := live(80)
+	front := false
+	d.cfg.Front = func() bool { return front }
+	log := func() { write(t, d.Writer(), "a log line\n") }
+	shows := func(want string) {
+		t.Helper()
+		if got := s.text(); got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+	}
+	d.show(Snapshot{TargetsTotal: 10})
+	log()
+	shows("a log line\n")
+	front = true
+	d.show(Snapshot{TargetsTotal: 10, TargetsDone: 1})
+	bar := strings.TrimPrefix(s.text(), "a log line\n")
+	if !strings.Contains(bar, "1/10 targets") {
+		t.Errorf("in the foreground: %q", bar)
+	}
+	front = false
+	write(t, s, "$ ls") // the shell has the terminal, and somebody types
+	d.show(Snapshot{TargetsTotal: 10, TargetsDone: 2})
+	log()
+	d.end()
+	shows("a log line\n" + bar + "$ lsa log line\n")
+}
+
 func TestBarIsDrawnFiveTimesASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -98,6 +98,8 @@ func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 		return w.err
 	case c.Bool("json"):
 		return writeJSON(p.Out, pr)
+	case p.live(p.Out) && !foreground(p.Out):
+		return nil // somebody types there
 	case p.live(p.Out):
 		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), heightOf(p.Out)-1)
 		_, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[K\r\n\x1b[J", strings.Join(lines, "\x1b[K\r\n")) // over what stands there, so that nothing flickers

@@ -96,6 +96,7 @@ type sourceRun struct {
 func (p *Program) newDisplay(c *cli.Context) *Display {
 	return NewDisplay(DisplayConfig{
 		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
+		Front: func() bool { return foreground(p.Err) },
 	})
 }
 
