@@ -19,6 +19,7 @@ import (
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -293,8 +294,8 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh { // the connection of robots.txt
 		res, err = client.Get(c.Context, req)
 	}
-	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Class == yp.ClassHTTP403 && !fe.Proxy {
-		return src, &site.Page{Outcome: site.Unrecognised, Reason: fmt.Sprintf("refused by the site (HTTP %d)", fe.Status)}, nil
+	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Refused() {
+		return src, &site.Page{Outcome: site.Unrecognised, Reason: report.Cause(fe.Error())}, nil
 	}
 	if errors.Is(err, fetch.ErrChallenge) {
 		return src, &site.Page{Outcome: site.Unrecognised, Reason: "a block or a challenge, which ypcrawl never solves: " + err.Error()}, nil

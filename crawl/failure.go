@@ -192,7 +192,7 @@ func (w *worker) keepSession(ctx context.Context) error {
 }
 
 // reportProxy tells the pool how the proxy in use did: whatever the source itself answers, the
-// proxy brought it; that it is turned away counts against the proxy, and one that is told to come back
+// proxy brought it; that it is turned away counts against the proxy (unless whoever asks is), and one that is told to come back
 // later rests so long. Where nothing came back and the proxy has not failed, or other ways fail alike,
 // nothing is known of it.
 func (w *worker) reportProxy(err error) {
@@ -205,7 +205,7 @@ func (w *worker) reportProxy(err error) {
 		case ofFetch && fe.Way != "":
 			w.cfg.Pool.Rest(w.session, fe)
 			return
-		case c == yp.CauseProxy, c == yp.CauseBlocked:
+		case c == yp.CauseProxy, c == yp.CauseBlocked && !(ofFetch && fe.ForAll()):
 		case ofFetch && (fe.Status == 0 || fe.Unreached):
 			return
 		default:

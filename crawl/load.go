@@ -66,7 +66,7 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	}
 	fe, ofFetch := errors.AsType[*fetch.Error](err)
 	pe, ofParser := errors.AsType[*site.ParseError](err)
-	hopeless := ofFetch && !fe.Retryable() && !p.Rotate || !ofFetch && ofParser && pe.Permanent()
+	hopeless := ofFetch && !fe.Retryable() && (!p.Rotate || fe.ForAll()) || !ofFetch && ofParser && pe.Permanent()
 	if hopeless || n > allowed || p.Rotate && !w.rotate(t) {
 		return final
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"ypcrawl/yp"
@@ -116,7 +117,14 @@ func layouts() (all []trouble) {
 }
 
 // odd are pages whose bytes are wrong, and what has no other place.
-func odd() []trouble {
+func odd() (all []trouble) {
+	for _, code := range []string{"400", "405", "409", "411", "413", "414", "415", "416", "417", "421", "422", "423", "424", "425", "426", "431", "499"} {
+		n, _ := strconv.Atoi(code)
+		all = append(all, trouble{
+			name: code + " is a request that the site does not take", cause: yp.CauseOther, page: status(n, noResults()), search: ok(noResults()),
+			made: times(2, "unknown "+code), attempt: retried(1, yp.CodeUnknown, code), status: waiting, says: target + ": unknown: status " + code,
+		})
+	}
 	refuse := func(w *world) {
 		w.write("CREATE TRIGGER none BEFORE INSERT ON listings BEGIN SELECT raise(ABORT, 'none of these'); END")
 	}
@@ -125,11 +133,10 @@ func odd() []trouble {
 		return trouble{name: name, cause: cause, page: page, made: made, attempt: attempt, status: waiting, says: says}
 	}
 	const unread, broken = "parse_error 200, unread", "failed PARSE_ERROR 200"
-	return []trouble{
+	return append(all, []trouble{
 		failing("a body that is not gzip", yp.CauseBroken, garbled, times(2, unread), broken+": retry", "decode"),
 		failing("a nesting bomb", yp.CauseBroken, ok(shell(strings.Repeat("<div>", 5000))), times(1, unread), broken, "512"),
 		failing("a page of 50 MB", yp.CauseBroken, huge, times(1, unread), broken, "over the limit"),
-		failing("418", yp.CauseOther, status(418, shell("no")), times(2, "unknown 418"), retried(1, yp.CodeUnknown, "418"), "418"),
 		failing("a redirect in a circle", yp.CauseOther, redirectTo(target), times(2, "unknown 302"), retried(1, yp.CodeUnknown, "302"), "redirects"),
 		{
 			name: "robots.txt forbids it", cause: yp.CauseDisallowed, change: func(w *world) { w.robots = "User-agent: *\nDisallow: /city-0-ca/\n" },
@@ -141,7 +148,7 @@ func odd() []trouble {
 		},
 		// What a page says of itself is not believed where its bytes say otherwise.
 		named("latin-1 that says it is UTF-8", latin1(cafe)), named("UTF-16", inUTF16(cafe)),
-	}
+	}...)
 }
 
 // named is a good page of the one listing Café Olé.

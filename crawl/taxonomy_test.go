@@ -192,6 +192,17 @@ func blocks() (all []trouble) {
 		says  string
 	}{
 		{"403", status(403, shell("no")), "http_403 403", "status 403"},
+		{"402", status(402, shell("pay")), "unknown 402", "status 402 Payment Required"},
+		{"402 with a price", with(status(402, shell("pay")), "crawler-price: USD 0.01"), "unknown 402", "402 Payment Required: crawler-price USD 0.01"},
+		{"406", status(406, shell("no")), "unknown 406", "status 406"},
+		{"412", status(412, noResults()), "unknown 412", "status 412"},
+		{"418", status(418, shell("no")), "unknown 418", "status 418"},
+		{"428", status(428, page("", shops(1, 3)...)), "unknown 428", "status 428"},
+		{"451", status(451, shell("no")), "unknown 451", "status 451 Unavailable For Legal Reasons"},
+		{
+			"451 with who wants it", with(status(451, shell("no")), `Link: </privacy>; rel=privacy, <https://authority.example/order>; rel="blocked-by"`), "unknown 451",
+			"451 Unavailable For Legal Reasons: blocked by https://authority.example/order",
+		},
 		{"cf-mitigated with 403", challenge, "cf_challenge 403", "challenge"},
 		{"cf-mitigated with 429 is no rate limit", with(status(429, "x"), "cf-mitigated: challenge"), "cf_challenge 429", "cloudflare"},
 		{"cf-mitigated with 503 is no outage", with(status(503, "x"), "cf-mitigated: challenge"), "cf_challenge 503", "cloudflare"},

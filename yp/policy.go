@@ -101,7 +101,7 @@ type Cause string
 const (
 	CauseNone          Cause = ""
 	CauseRateLimited   Cause = "rate_limited"      // 429
-	CauseBlocked       Cause = "blocked"           // 403, a challenge, a page that is the site's "no"
+	CauseBlocked       Cause = "blocked"           // 403 (or a status of Refusal), a challenge, a page that is the site's "no"
 	CauseProxy         Cause = "proxy"             // the proxy itself failed: no fault of the source, nor of the target
 	CauseUnrecognised  Cause = "unrecognised"      // a page without the site's chrome: asked for once more, then a block
 	CauseAuth          Cause = "auth"              // 401, 407
@@ -115,6 +115,17 @@ const (
 	CauseOther         Cause = "other"             // anything else, such as a 404 of which the site says nothing
 	CauseInternalError Cause = "internal_error"    // a bug of ours, a page that the database refuses
 )
+
+// Refusal reports whether an answer with this status is a "no" of the site, as a 403 is: nothing else has 402, 406, 412, 418,
+// 428 or 451 as the answer to a GET of a page that accepts anything and makes no conditions. Requests that failed so are of
+// ClassUnknown.
+func Refusal(status int) bool {
+	switch status {
+	case 402, 406, 412, 418, 428, 451:
+		return true
+	}
+	return false
+}
 
 // Effect is what a cause does to the source beside ending or delaying an attempt.
 type Effect string

@@ -103,9 +103,9 @@ func find(kind where, text []byte) string {
 // statusDenied is what some sites answer robots with, and nobody else uses.
 const statusDenied = 999
 
-// refused reports whether a status says that the answer is withheld. No GET of a page without
-// conditions is answered with 405, 412, 418 or 428 by anything but a firewall; without its mark it proves
-// nothing, all the same.
+// refused reports whether the marks of refusals are looked for in an answer with this status. No GET of a page without
+// conditions is answered with 405, 412, 418 or 428 by anything but a firewall; without its mark 405 proves nothing, all the
+// same.
 func refused(status int) bool {
 	switch status {
 	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusPreconditionFailed, http.StatusTeapot, http.StatusPreconditionRequired, statusDenied:

@@ -135,7 +135,7 @@ func (e *Error) Retryable() bool {
 	case yp.ClassAuthError, yp.ClassHTTP403, yp.ClassChallenge:
 		return false
 	default:
-		return true
+		return !e.Refused()
 	}
 }
 
@@ -144,7 +144,7 @@ func (e *Error) Code() yp.ErrorCode { return e.Cause().Policy().Code }
 
 // Cause is what stopped the page, in the words of the policy table (yp.Policy). A
 // proxy's failure is no fault of the source; a redirect off its domain is how many
-// sites turn a crawler away.
+// sites turn a crawler away, and some of them do it with another status than 403.
 func (e *Error) Cause() yp.Cause {
 	switch {
 	case e.Proxy:
@@ -152,6 +152,8 @@ func (e *Error) Cause() yp.Cause {
 	case errors.Is(e.Err, ErrDisallowed):
 		return yp.CauseDisallowed
 	case errors.Is(e.Err, ErrRedirectedAway) && !errors.Is(e.Err, ErrPrivate) && e.Status != 0:
+		return yp.CauseBlocked
+	case e.Refused():
 		return yp.CauseBlocked
 	case errors.Is(e.Err, errTransport), errors.Is(e.Err, ErrRobotsUnavailable) && e.Class == yp.ClassUnknown:
 		return yp.CauseNetwork
@@ -258,6 +260,7 @@ func (s *Session) judge(u *url.URL, r *Response) error {
 		if e.Class = classifyCode(r.Status); e.Class == "" {
 			return nil
 		}
+		e.Err = reasonOf(u, r.Status, r.Header)
 	}
 	e.URL = u.Redacted()
 	return e

@@ -70,11 +70,12 @@ func (t Trouble) Remedy() string {
 }
 
 // Cause is an error's text without the address at its head: in a table of codes the cause
-// counts, and it would be cut off. A block is told as what it is: "refused by the site (HTTP 403)".
+// counts, and it would be cut off. A block is told as what it is: "refused by the site (HTTP 403)", and
+// where the status says why, "refused by the site (HTTP 402 Payment Required)".
 func Cause(text string) string {
 	if address, ok := strings.CutPrefix(text, "fetch http"); ok {
 		if _, cause, ok := strings.Cut(address, ": "); ok {
-			return refusal(strings.TrimPrefix(cause, string(yp.ClassUnknown)+": ")) // what robots.txt forbids, say
+			return strings.TrimPrefix(refusal(cause), string(yp.ClassUnknown)+": ") // what robots.txt forbids, say
 		}
 	}
 	return text
@@ -83,11 +84,18 @@ func Cause(text string) string {
 // refusal says a block in words; other causes stay as they are.
 func refusal(cause string) string {
 	class, rest, _ := strings.Cut(cause, ": status ")
-	if class != string(yp.ClassHTTP403) && class != string(yp.ClassChallenge) || rest == "" {
-		return cause
-	}
 	answer, why, more := strings.Cut(rest, ": ")
 	status, _, _ := strings.Cut(answer, " ")
+	code, _ := strconv.Atoi(status) // none is 0
+	switch {
+	case rest == "":
+		return cause
+	case class == string(yp.ClassHTTP403), class == string(yp.ClassChallenge):
+	case class != string(yp.ClassUnknown) || !yp.Refusal(code):
+		return cause
+	case code == 402, code == 451:
+		status = answer // it is the reason
+	}
 	text := "refused by the site (HTTP " + status + ")"
 	if more {
 		text += ": " + why
