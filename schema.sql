@@ -1430,7 +1430,8 @@ SELECT s.name AS source, o.state AS availability, o.until, o.reason, p.status, p
        round(100 * p.success_rate_1h, 1) AS success_1h_percent, p.samples_1h, round(100 * p.success_rate_24h, 1) AS success_24h_percent, p.samples_24h,
        p.latency_p50_ms, p.latency_p95_ms,     -- of the hour
        (SELECT max(q.finished_at) FROM requests q WHERE q.source_id = s.id AND q.finished_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')
-           AND q.proxy_failed = 0 AND q.error_class IN ('http_403', 'http_429', 'cf_challenge')) AS last_block_at, -- of the last 24 hours
+           AND q.proxy_failed = 0 AND (q.error_class IN ('http_403', 'http_429', 'cf_challenge')
+               OR q.error_class = 'unknown' AND q.http_status IN (402, 406, 412, 418, 428, 451))) AS last_block_at, -- of the last 24 hours
        p.updated_at AS rated_at, s.stage, s.base_url
 FROM sources s JOIN v_source_availability o ON o.source_id = s.id LEFT JOIN connectivity_profiles p ON p.source_id = s.id;
 

@@ -27,6 +27,7 @@ func TestRefusalsRest(t *testing.T) {
 			if n := len(w.asked()); n < 2 || n > 5 {
 				t.Errorf("the server was asked %d times", n)
 			}
+			w.counts("sources with a block", 1, "SELECT count(*) FROM v_sources WHERE last_block_at IS NOT NULL")
 			w.counts("attempts that ended otherwise", 0, "SELECT count(*) FROM crawl_attempts WHERE error_code IS NOT NULL AND error_code <> 'BLOCKED_PROXY'")
 		})
 	}
