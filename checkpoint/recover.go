@@ -16,6 +16,9 @@ type Recovered struct {
 	Planned int `json:"planned"` // back to PLANNED, pages kept
 	Stuck   int `json:"stuck"`   // recovered too often without a new page
 	Dead    int `json:"dead"`    // runs found dead
+	Unknown int `json:"unknown"` // runs that are silent, and whose lock can't be looked at: they are left alone
+
+	Unseen error `json:"-"` // why, for one of those
 }
 
 // Total is the number of targets recovered.
@@ -41,20 +44,21 @@ var (
 
 // RecoverDead takes back at once what dead processes of this machine held: their
 // lock files are free. Targets of a living process are never touched, however
-// old their heartbeat. A run under another machine's name must have been silent
+// old their heartbeat, nor are those of one whose lock can't be looked at. A run under another machine's name must have been silent
 // for a while, too. A death counts where a page was in hand: one that ended by itself, and could
 // not release what it held because nothing could be written any more, had none.
 func (k *Keeper) RecoverDead(ctx context.Context, scope store.Scope) (Recovered, error) {
-	dead, inHand, err := k.deadRuns(ctx)
+	var seen Recovered
+	dead, inHand, err := k.deadRuns(ctx, &seen)
 	if err != nil || len(dead) == 0 {
-		return Recovered{}, err
+		return seen, err
 	}
 	list := store.JSONInts(dead)
 	out, err := k.recover(ctx, "recover targets of dead runs", recoverRuns, scope, store.JSON(inHand), list)
 	if err != nil {
 		return out, err
 	}
-	out.Dead = len(dead)
+	out.Dead, out.Unknown, out.Unseen = len(dead), seen.Unknown, seen.Unseen
 	return out, k.write(ctx, "close dead runs", func(tx *store.Tx) error {
 		if err := tx.Run(closeRuns, tx.Now, list); err != nil {
 			return err
@@ -96,32 +100,40 @@ type runRow struct {
 	id               int64
 	pid              int
 	uuid, host, beat string
-	running          bool // nobody has ended it
-	alive            bool // its process holds its lock
+	running          bool  // nobody has ended it
+	alive            bool  // its process holds its lock
+	unseen           error // why that can't be told
+}
+
+// beats reports whether the run has sent a heartbeat lately.
+func (r *runRow) beats(now time.Time) bool {
+	beat, _ := yp.ParseTime(r.beat) // what is no time is zero
+	return store.Beats(now, beat)
 }
 
 func (k *Keeper) runs(ctx context.Context) ([]runRow, error) {
 	all, err := store.All(k.db.Reader(ctx), listRuns, nil, func(r *runRow) []any { return []any{&r.id, &r.pid, &r.uuid, &r.host, &r.beat, &r.running} })
-	for i := range all {
-		if err == nil {
-			all[i].alive, err = store.Alive(k.db.Path(), all[i].uuid)
-		}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
+	}
+	for i := range all {
+		all[i].alive, all[i].unseen = store.Alive(k.db.Path(), all[i].uuid)
 	}
 	return all, nil
 }
 
 // deadRuns lists the runs that no living process stands behind, and the claims, as target and
-// token, of which they had a page in hand.
-func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, inHand [][2]int64, err error) {
+// token, of which they had a page in hand. It counts in seen those of which nobody can tell.
+func (k *Keeper) deadRuns(ctx context.Context, seen *Recovered) (dead []int64, inHand [][2]int64, err error) {
 	runs, err := k.runs(ctx)
 	now := k.db.Now()
-	silent, ahead := yp.FormatTime(now.Add(-store.SilentElsewhere)), yp.FormatTime(now.Add(24*time.Hour))
 	for _, r := range runs {
-		beats := r.beat > silent && r.beat <= ahead // further ahead: a clock was set back
-		if !r.alive && (r.host == k.host || !beats) {
+		beats := r.beats(now)
+		switch {
+		case r.alive:
+		case r.unseen != nil && !beats:
+			seen.Unknown, seen.Unseen = seen.Unknown+1, r.unseen
+		case r.unseen == nil && (r.host == k.host || !beats):
 			dead = append(dead, r.id)
 			held, unread := store.Places(k.db.Path(), r.uuid)
 			inHand, err = append(inHand, held...), errors.Join(err, unread)
@@ -131,13 +143,13 @@ func (k *Keeper) deadRuns(ctx context.Context) (dead []int64, inHand [][2]int64,
 }
 
 // AlivePIDs returns the processes of this machine that stand behind a run of
-// this database.
+// this database, or of which that can't be told.
 func (k *Keeper) AlivePIDs(ctx context.Context) (map[int]bool, error) {
 	runs, err := k.runs(ctx)
 	alive := map[int]bool{}
 	for _, r := range runs {
 		if r.running && r.host == k.host {
-			alive[r.pid] = alive[r.pid] || r.alive
+			alive[r.pid] = alive[r.pid] || r.alive || r.unseen != nil
 		}
 	}
 	return alive, err

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,14 +22,15 @@ import (
 )
 
 const checkDescription = `--check is for Nagios, Icinga and similar monitors: it prints one line and sets the exit code:
-0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read, or a flag or a setting is wrong). These are
-not the exit codes of the other commands. It reads the whole file and changes nothing.
+0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read, a flag or a setting is wrong, or this line can't be
+written). These are not the exit codes of the other commands. It reads the whole file and changes nothing.
 Critical: a source is quarantined or paused (also by a layout alarm) · no page for --crit-no-page while a run
 holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
 Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
 attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20; 3 or more that all failed) ·
 more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes by a run that died ·
-a log that was removed, moved or cut while it was written.`
+a log that was removed, moved or cut while it was written.
+Unknown: a run sends no heartbeat for 3 minutes, and its lock can't be looked at. It counts for more than a warning.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
 type alertLevel int
@@ -39,6 +43,9 @@ const (
 )
 
 func (s alertLevel) String() string { return [...]string{"OK", "WARNING", "CRITICAL", "UNKNOWN"}[s] }
+
+// weight orders levels: what nobody knows may be critical, and so comes before a warning.
+func (s alertLevel) weight() int { return [...]int{0, 1, 3, 2}[s] }
 
 // limits are those of --check.
 type limits struct {
@@ -119,16 +126,21 @@ func (p *Program) check(c *cli.Context) error {
 	return p.sayVerdict(v, c.Bool("json"))
 }
 
-// sayVerdict writes a verdict, and returns its exit code.
+// sayVerdict writes a verdict, and returns its exit code. One that nobody gets is unknown, also where the reader has
+// left: a process that a signal ends tells a monitor nothing.
 func (p *Program) sayVerdict(v verdict, asJSON bool) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var err error
 	if asJSON {
 		err = writeJSON(p.Out, v)
 	} else {
 		_, err = fmt.Fprintln(p.Out, "YPCRAWL "+v.Status+" - "+p.hints(v.Text))
 	}
-	if err != nil || v.Code == 0 {
-		return err
+	switch {
+	case err != nil:
+		return &exitError{int(alertUnknown), fmt.Errorf("the verdict (%s) can't be written: %w", v.Status, err)}
+	case v.Code == 0:
+		return nil
 	}
 	return &exitError{code: v.Code}
 }
@@ -162,14 +174,14 @@ func judge(m *report.Measures, fine string, l limits, more ...problem) verdict {
 	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, stuckTargets, busyClaims, failedAttempts, unreadCards, orphans} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
-	slices.SortStableFunc(v.Problems, func(a, b problem) int { return int(b.severity - a.severity) })
+	slices.SortStableFunc(v.Problems, func(a, b problem) int { return b.severity.weight() - a.severity.weight() })
 	worst, texts := alertOK, []string{oneLine(fine)}
 	if len(v.Problems) > 0 {
 		texts = nil
 	}
 	for i := range v.Problems {
 		x := &v.Problems[i]
-		x.Severity, x.Text, worst = x.severity.String(), oneLine(x.Text), max(worst, x.severity)
+		x.Severity, x.Text, worst = x.severity.String(), oneLine(x.Text), v.Problems[0].severity
 		texts = append(texts, x.Text)
 	}
 	v.Status, v.Code, v.Text = worst.String(), int(worst), strings.Join(texts, "; ")
@@ -217,8 +229,13 @@ func closedSources(m *report.Measures, _ limits) (all []problem) {
 
 func silentRuns(m *report.Measures, _ limits) (all []problem) {
 	for _, r := range m.Runs {
-		if age := m.Now.Sub(r.Heartbeat); r.Alive && age > store.SilentElsewhere {
-			all = append(all, found(alertCritical, "heartbeat", "the run of process %d on %s has sent no heartbeat for %s", r.PID, r.Host, lasting(age))...)
+		age := m.Now.Sub(r.Heartbeat)
+		text := fmt.Sprintf("the run of process %d on %s has sent no heartbeat for %s", r.PID, r.Host, lasting(age))
+		switch {
+		case r.Unseen != nil:
+			all = append(all, found(alertUnknown, "heartbeat", "%s, and whether it lives can't be told: %v", text, r.Unseen)...)
+		case r.Alive && age > store.SilentElsewhere:
+			all = append(all, found(alertCritical, "heartbeat", "%s", text)...)
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,23 @@ func TestJudge(t *testing.T) {
 				m.Runs[0].Alive, m.Runs[0].Held, m.Runs[0].Heartbeat = false, 0, now.Add(-time.Hour)
 			}, usual, "OK ",
 		},
+		"nobody knows whether a run lives": {
+			func(m *report.Measures) {
+				m.Runs[0].Alive, m.Runs[0].Unseen, m.Runs[0].Heartbeat = false, errors.New("permission denied"), now.Add(-195*time.Second)
+			}, usual, "UNKNOWN the run of process 7 on vps has sent no heartbeat for 3m15s, and whether it lives can't be told: permission denied",
+		},
+		"that is worse than a warning": {
+			func(m *report.Measures) {
+				m.Runs[0].Alive, m.Runs[0].Unseen, m.Runs[0].Heartbeat = false, errors.New("permission denied"), now.Add(-time.Hour)
+				set(m, "claim_retries", 11)
+			}, usual, "UNKNOWN the run of process 7 on vps has sent no heartbeat for 1h00m, and whether it lives can't be told: permission denied; 22.0% of claims found the database busy",
+		},
+		"and better than what is known to be critical": {
+			func(m *report.Measures) {
+				m.Runs[0].Alive, m.Runs[0].Unseen, m.Runs[0].Heartbeat = false, errors.New("permission denied"), now.Add(-time.Hour)
+				m.Sources[0].Availability, m.Sources[0].Reason = store.SourcePaused, "401"
+			}, usual, "CRITICAL demo is paused: 401; the run of process 7 on vps has sent no heartbeat for 1h00m, and whether it lives can't be told: permission denied",
+		},
 		"a page 30 minutes ago": {func(m *report.Measures) { set(m, lastPage, seconds(now.Add(-30*time.Minute))) }, usual, "OK "},
 		"no page for longer": {
 			func(m *report.Measures) { set(m, lastPage, seconds(now.Add(-30*time.Minute-time.Second))) }, usual,
@@ -150,7 +168,7 @@ func TestJudge(t *testing.T) {
 			if got := v.Status + " " + v.Text; got != c.want && (!strings.HasSuffix(c.want, " ") || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("%s, want %s", got, c.want)
 			}
-			if want := map[string]int{"OK": 0, "WARNING": 1, "CRITICAL": 2}[v.Status]; v.Code != want || (len(v.Problems) == 0) != (want == 0) {
+			if want := map[string]int{"OK": 0, "WARNING": 1, "CRITICAL": 2, "UNKNOWN": 3}[v.Status]; v.Code != want || (len(v.Problems) == 0) != (want == 0) {
 				t.Errorf("code %d with %d problems of %s", v.Code, len(v.Problems), v.Status)
 			}
 		})

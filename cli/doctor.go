@@ -174,6 +174,9 @@ func (d *diagnosis) holders(ctx context.Context) error {
 	for _, r := range runs {
 		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Held, "target"))
 		switch {
+		case r.Unseen != nil:
+			d.add("runs", dubious, "look as the user of that process, or as root, on its machine",
+				"whether the process of a run lives can't be told, and it has sent no heartbeat for %s: %s: %s", lasting(now.Sub(r.Heartbeat)), text, yp.Printable(r.Unseen.Error()))
 		case r.Dead:
 			d.add("runs", dubious, d.p.command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:

@@ -168,14 +168,17 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 		if err != nil {
 			return err
 		}
-		out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead}
+		out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead, Unknown: dead.Unknown}
 		text := plural(out.Planned, "target") + " recovered"
 		if out.Stuck > 0 {
 			text += fmt.Sprintf(", %d stuck after %d recoveries without a new page (see `ypcrawl reset --status STUCK`)",
 				out.Stuck, yp.MaxRecoveries)
 		}
+		if out.Unknown > 0 {
+			text += fmt.Sprintf(", %s left alone: whether its process lives can't be told (%s): see `ypcrawl doctor`", plural(out.Unknown, "run"), yp.Printable(dead.Unseen.Error()))
+		}
 		a.say("%s", text)
-		if c.Bool("quiet") && !c.Bool("json") && out.Stuck == 0 {
+		if c.Bool("quiet") && !c.Bool("json") && out.Stuck+out.Unknown == 0 {
 			return nil // the next run goes on with them: nothing to do
 		}
 		return p.answer(c, out, "%s", text)

@@ -66,6 +66,9 @@ func (r *run) takeBackDead(ctx context.Context) error {
 	if rec.Total() > 0 {
 		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("dead_runs", rec.Dead).Msg("recovered the targets of dead runs")
 	}
+	if rec.Unknown > 0 {
+		r.log.Warn().Err(rec.Unseen).Int("runs", rec.Unknown).Msg("whether a run that is silent lives can't be told: what it holds is left to it")
+	}
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files could not be removed")
 	}

@@ -69,7 +69,7 @@ func TakeLock(path, name string, shared bool) (*Lock, error) {
 // takeOnce returns nil, nil when a sweeper removed the file between its opening
 // and its locking: a lock on a name that is gone would protect nothing.
 func takeOnce(name string, shared bool) (*Lock, error) {
-	f, err := openLock(name, os.O_CREATE)
+	f, err := openLock(name, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
@@ -88,11 +88,10 @@ func takeOnce(name string, shared bool) (*Lock, error) {
 	return l, nil
 }
 
-// openLock opens a lock file to read and write. One that somebody is removing can't be opened on Windows, for as long as
-// that takes.
+// openLock opens a lock file. One that somebody is removing can't be opened on Windows, for as long as that takes.
 func openLock(name string, flag int) (f *os.File, err error) {
 	for range 100 {
-		f, err = os.OpenFile(name, os.O_RDWR|flag, 0o600)
+		f, err = os.OpenFile(name, flag, 0o600)
 		if !mayPass(err) {
 			break
 		}
@@ -168,21 +167,35 @@ func Places(path, name string) (all [][2]int64, err error) {
 }
 
 // Alive reports whether a living process holds the lock name of the database at
-// path. A lock file that is not there has no living holder.
+// path. A lock file that is not there has no living holder. The shared lock that it tries
+// needs no right to write: neither a read-only disk nor another user's file keeps it from
+// looking. An error means that nobody knows: the file can't be opened, or the disk has no locks.
 func Alive(path, name string) (bool, error) {
-	f, err := openLock(lockPath(path, name), 0)
+	f, err := openLock(lockPath(path, name), toLook)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
+	if wrong := (*fs.PathError)(nil); errors.As(err, &wrong) {
+		err = wrong.Err // the page shows it, and no folder of the machine
+	}
 	if err != nil {
-		return false, fmt.Errorf("open lock file: %w", err)
+		return false, fmt.Errorf("open lock file %s.lock: %w", name, err)
 	}
 	defer func() { _ = f.Close() }()
-	err = lockFile(f, true)
-	if errors.Is(err, ErrLocked) {
+	switch err = lockFile(f, true); {
+	case errors.Is(err, ErrLocked):
 		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("lock %s.lock: %w", name, err)
 	}
-	return false, err
+	return false, nil
+}
+
+// Beats reports whether a heartbeat is younger than SilentElsewhere: a sign of life where no lock tells. One that is
+// a day ahead is none: a clock was set back.
+func Beats(now, heartbeat time.Time) bool {
+	age := now.Sub(heartbeat)
+	return age < SilentElsewhere && age >= -24*time.Hour
 }
 
 // SilentElsewhere is how long a run of a machine with another name must be silent, its

@@ -13,6 +13,10 @@ import (
 // removesHeld: a file can be removed while it is open and locked.
 const removesHeld = true
 
+// toLook opens a lock file to see whether it is held: also where nobody may write, and without waiting for the other
+// end of what is a pipe.
+const toLook = os.O_RDONLY | unix.O_NONBLOCK
+
 // inUse reports whether a file could not be removed because somebody has it open: that is no hindrance here.
 func inUse(error) bool { return false }
 

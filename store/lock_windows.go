@@ -12,6 +12,9 @@ import (
 // removesHeld: a file that is open can't be removed.
 const removesHeld = false
 
+// toLook opens a lock file to see whether it is held.
+const toLook = os.O_RDONLY
+
 // inUse reports whether a file could not be removed because somebody has it open.
 func inUse(err error) bool { return errors.Is(err, windows.ERROR_SHARING_VIOLATION) }
 

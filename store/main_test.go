@@ -13,6 +13,7 @@ func TestMain(m *testing.M) {
 		"full":   fullChild,
 		"modes":  modesChild,
 		"read":   readChild,
+		"look":   lookChild,
 	})
 }
 

@@ -11,3 +11,6 @@ func asNobody() *syscall.SysProcAttr { return nil }
 
 // fullChild needs a limit on the size of files, which only Unix has.
 func fullChild([]string) error { return errors.ErrUnsupported }
+
+// lookChild needs users of Unix.
+func lookChild([]string) error { return errors.ErrUnsupported }

@@ -19,8 +19,10 @@ type RunHolder struct {
 	Held      int64     // targets
 	HeldSince time.Time // when the first of those was claimed whose source is open now; zero = it holds none
 
-	Alive bool // its process is seen to live: it holds its lock
+	Alive bool // its process is seen to live: it holds its lock, or that can't be looked at and its heartbeat is young
 	Dead  bool // the next run takes back what it holds: no process of this machine stands behind it, or one of another has been silent for a while
+
+	Unseen error // why nobody knows whether it lives: it is silent, and its lock can't be looked at; nil = it is known
 }
 
 const runHolders = `
@@ -39,8 +41,8 @@ func (k *Reader) RunHolders(ctx context.Context) ([]RunHolder, error) {
 	})
 	for i := range all {
 		r := &all[i]
-		r.Alive = k.alive(r.UUID)
-		r.Dead = !r.Alive && (r.Host == k.host || r.Heartbeat.Before(silent))
+		r.Alive, r.Unseen = k.alive(r.UUID, r.Heartbeat)
+		r.Dead = !r.Alive && r.Unseen == nil && (r.Host == k.host || r.Heartbeat.Before(silent))
 	}
 	return all, err
 }

@@ -63,6 +63,7 @@ var Lists = []List{
 		Usage:   "Show the workers of runs: their targets, speed, memory and processor time",
 		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
 			"killed: its process is gone; the next run, or `ypcrawl recover`, releases what it held.\n" +
+			"unknown: it is silent, and this user, or this disk, doesn't let its lock be looked at.\n" +
 			"pages_per_second is the rate of the last minute; for an ended worker that of all its time. Memory and processor\n" +
 			"time are those of its process, which its workers share.",
 		None: "No run is under way: --all shows the workers of those that have ended.", Lives: true,

@@ -123,7 +123,7 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	if m.Runs, err = k.RunHolders(ctx); err != nil {
 		return nil, err
 	}
-	var alive, dead int
+	var alive, dead, unknown int
 	var orphaned int64
 	var oldest time.Duration
 	for _, r := range m.Runs {
@@ -132,6 +132,8 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 			alive, oldest = alive+1, max(oldest, m.Now.Sub(r.Heartbeat))
 		case r.Dead:
 			dead, orphaned = dead+1, orphaned+r.Held
+		case r.Unseen != nil:
+			unknown++
 		}
 	}
 	left, err := k.leftNow(ctx, store.Scope{})
@@ -141,8 +143,9 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	const runs = "Runs under way, including those that died and were not recovered yet."
 	m.Metrics = append(m.Metrics,
 		Metric{"runs", json.RawMessage(`{"state":"alive"}`), known(alive, true), runs}, Metric{"runs", json.RawMessage(`{"state":"dead"}`), known(dead, true), runs},
-		Metric{"run_heartbeat_age_seconds", none, known(oldest.Seconds(), alive > 0), "Age of the oldest heartbeat of the runs under way."},
-		Metric{"targets_orphaned", none, known(orphaned, true), "Targets held by dead runs: the next run recovers them."})
+		Metric{"runs", json.RawMessage(`{"state":"unknown"}`), known(unknown, true), runs},
+		Metric{"run_heartbeat_age_seconds", none, known(oldest.Seconds(), alive > 0 && unknown == 0), "Age of the oldest heartbeat of the runs under way."},
+		Metric{"targets_orphaned", none, known(orphaned, unknown == 0), "Targets held by dead runs: the next run recovers them."})
 	var l Left
 	if left != nil {
 		l = *left
@@ -176,7 +179,7 @@ func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) 
 			running = 1
 		}
 		s.Metrics = append(s.Metrics, Metric{"pass_began_timestamp_seconds", of, known(float64(p.Began.UnixMilli())/1000, true), "When the last pass of a source began."},
-			Metric{"pass_running", of, known(running, true), "1 while a run of the source's last pass is under way."})
+			Metric{"pass_running", of, known(running, p.State != PassUnknown), "1 while a run of the source's last pass is under way."})
 		for _, c := range []struct {
 			change string
 			n      int64

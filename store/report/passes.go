@@ -18,6 +18,7 @@ type PassState string
 // The states of a pass.
 const (
 	PassRunning  PassState = "running"  // a run of it lives
+	PassUnknown  PassState = "unknown"  // whether a run of it lives can't be told
 	PassStopped  PassState = "stopped"  // no run lives, and part of it is still to be crawled
 	PassFinished PassState = "finished" // nothing of it is left, or a later one of the same selection has begun
 )
@@ -29,7 +30,7 @@ type Pass struct {
 	Source   string    `json:"source"`
 	Of       string    `json:"selection"` // what it crawls, for people: "NH", "Plumbers in Reno, NV"; empty = all of the source
 	Began    yp.Stamp  `json:"began_at"`
-	Ended    yp.Stamp  `json:"ended_at"` // end of its last run; zero = one is running
+	Ended    yp.Stamp  `json:"ended_at"` // end of its last run; zero = one is running, or nobody knows
 	Runs     int64     `json:"runs"`
 	LastRun  int64     `json:"last_run"` // its number
 	Outcome  string    `json:"outcome"`  // of the last run
@@ -269,8 +270,14 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 		if end.After(p.Ended.Time) {
 			p.Ended.Time = end
 		}
-		if p.Outcome == "running" && host == k.host && k.alive(uuid) {
-			p.State = PassRunning
+		if err == nil && p.Outcome == "running" && host == k.host {
+			alive, unseen := k.alive(uuid, end)
+			switch {
+			case alive:
+				p.State = PassRunning
+			case unseen != nil && p.State != PassRunning:
+				p.State = PassUnknown
+			}
 		}
 		return err
 	})
@@ -282,7 +289,7 @@ func (k *Reader) passOf(ctx context.Context, p *Pass, scope store.Scope) (found 
 	if p.First = !before; err != nil {
 		return false, err
 	}
-	if p.State == PassRunning {
+	if p.State != PassFinished {
 		p.Ended.Time = time.Time{}
 		return true, nil
 	}

@@ -80,6 +80,7 @@ type Progress struct {
 	Beyond  *int64   `json:"companies_elsewhere"` // of the companies of all: their address is in none of these states, or they give none
 	Rate    float64  `json:"pages_per_second"`    // of the runs alive now
 	Live    int      `json:"live_runs"`
+	Unknown int      `json:"unknown_runs"` // they are silent, and whether their process lives can't be told
 	Left             // of runs alive; -1 s without one
 	Lately
 
@@ -95,6 +96,8 @@ type Progress struct {
 	Sources  []string       `json:"-"` // of the runs that live
 	Crawling int            `json:"-"` // workers of these runs
 	Since    time.Time      `json:"-"` // the first of them began
+
+	unseen UnseenRun // the last of Unknown
 
 	shut   bool      // whatever has something to do is of a source that is closed
 	opens  time.Time // when the first of those may open; zero = not by itself
@@ -238,27 +241,43 @@ func (p *Progress) StatesShown() *Table {
 
 const (
 	liveRuns = `
-	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new, ifnull(s.name, ''), (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
+	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new, ifnull(s.name, ''), r.heartbeat_at, (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
 	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
-	holdingRuns = `SELECT DISTINCT r.uuid FROM targets t JOIN runs r ON r.id = t.run_id WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
+	holdingRuns = `SELECT DISTINCT r.uuid, r.heartbeat_at FROM targets t JOIN runs r ON r.id = t.run_id WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
 )
 
 // Abandoned reports whether targets of the scope are held by a run that no living process is seen behind.
 func (k *Reader) Abandoned(ctx context.Context, scope store.Scope) (bool, error) {
-	runs, err := list(ctx, k, "who holds targets", holdingRuns, placesOf(scope), value[string])
-	return slices.ContainsFunc(runs, func(uuid string) bool { return !k.alive(uuid) }), err
+	runs, err := list(ctx, k, "who holds targets", holdingRuns, placesOf(scope), func(r *RunHolder) []any { return []any{&r.UUID, at(&r.Heartbeat)} })
+	return slices.ContainsFunc(runs, func(r RunHolder) bool {
+		alive, unseen := k.alive(r.UUID, r.Heartbeat)
+		return !alive && unseen == nil
+	}), err
+}
+
+// UnseenRun is a run of which nobody knows whether it lives.
+type UnseenRun struct {
+	Heartbeat time.Time
+	Why       error
 }
 
 // speed adds up the runs whose process lives, and says when what is left will be done.
 func (k *Reader) speed(ctx context.Context, p *Progress, scope store.Scope) error {
 	err := k.each(ctx, liveRuns, []any{scope.SourceID}, func(rows *sql.Rows) error {
 		var uuid, host, source string
-		var started time.Time
+		var started, heartbeat time.Time
 		var pages, added int64
 		var workers int
-		if err := rows.Scan(&uuid, &host, at(&started), &pages, &added, &source, &workers); err != nil || host != k.host || !k.alive(uuid) {
+		if err := rows.Scan(&uuid, &host, at(&started), &pages, &added, &source, at(&heartbeat), &workers); err != nil || host != k.host {
 			return err
+		}
+		alive, unseen := k.alive(uuid, heartbeat)
+		if unseen != nil {
+			p.Unknown, p.unseen = p.Unknown+1, UnseenRun{heartbeat, unseen}
+		}
+		if !alive {
+			return nil
 		}
 		if p.Live++; p.Live == 1 {
 			p.Since = started

@@ -119,16 +119,20 @@ func (k *Reader) one(ctx context.Context, what, query string, args []any, into .
 }
 
 // alive looks at the lock of a run, which lived in the snapshot that is read if it has ended in order since. Where the
-// lock can't be looked at (a read-only disk), nobody is seen to live.
-func (k *Reader) alive(uuid string) bool {
+// lock can't be looked at (another user's file, a disk without locks), a heartbeat younger than store.SilentElsewhere
+// is a sign of life; without one nobody knows, and unseen says why.
+func (k *Reader) alive(uuid string, heartbeat time.Time) (lives bool, unseen error) {
 	lives, err := store.Alive(k.db.Path(), uuid)
-	if err != nil || lives || k.tx == nil {
-		return lives && err == nil
+	switch {
+	case err != nil && store.Beats(k.db.Now(), heartbeat):
+		return true, nil
+	case err != nil || lives || k.tx == nil:
+		return lives, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	err = k.db.Read().QueryRowContext(ctx, `SELECT outcome NOT IN ('running', 'dead') FROM runs WHERE uuid = ?`, uuid).Scan(&lives)
-	return lives && err == nil
+	return lives && err == nil, nil
 }
 
 // at scans a time that may be NULL into t.

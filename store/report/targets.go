@@ -100,8 +100,15 @@ func (k *Reader) Next(ctx context.Context, id int64) (Next, error) {
 	if err == nil && !found {
 		err = fmt.Errorf("read target %d: %w", id, sql.ErrNoRows)
 	}
-	if w.Status == yp.InProgress && k.life(w.Run, w.Host, w.Heartbeat) == "killed" {
-		return Next{When: NextNow, Why: "the process that claimed it died; the next run goes on with it"}, err
+	if w.Status != yp.InProgress || err != nil {
+		return w.next(), err
 	}
-	return w.next(), err
+	next := w.next()
+	switch k.life(w.Run, w.Host, w.Heartbeat) {
+	case "killed":
+		next = Next{When: NextNow, Why: "the process that claimed it died; the next run goes on with it"}
+	case "unknown":
+		next.Why = "a worker has claimed it; that is silent, and whether it lives can't be told"
+	}
+	return next, nil
 }

@@ -130,6 +130,9 @@ func (s *Standing) Sentence() string {
 // nobody is the sentence where no run is under way.
 func (s *Standing) nobody() string {
 	switch {
+	case s.Unknown > 0:
+		return fmt.Sprintf("Whether a run is under way can't be told: one that has not ended sent its last heartbeat at %s, and its lock can't be looked at (%s).",
+			yp.ClockTime(s.Now.Time, s.unseen.Heartbeat), yp.Printable(s.unseen.Why.Error()))
 	case s.Last == nil && s.Overall.Targets == 0:
 		return "Nothing is planned, and nothing was crawled yet."
 	case s.Last == nil:
@@ -272,6 +275,8 @@ func (p Pass) Text() string {
 	began, ended := p.Began.UTC(), p.Ended.UTC()
 	when, how := "", ""
 	switch {
+	case p.State == PassUnknown:
+		when = "since " + began.Format(day+" "+clock+"Z")
 	case p.State == PassRunning:
 		when = "in progress since " + began.Format(day+" "+clock+"Z")
 	case began.Format(day) == ended.Format(day):
@@ -290,6 +295,8 @@ func (p Pass) Text() string {
 		}
 	case PassStopped:
 		how = ", not finished"
+	case PassUnknown:
+		how = "; whether one is under way can't be told"
 	}
 	if p.Of != "" {
 		when += " over " + yp.Printable(p.Of)

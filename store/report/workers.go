@@ -17,11 +17,14 @@ func (w *WorkerName) Scan(id any) error {
 	return nil
 }
 
-// life says whether a run that has not ended is running, silent or killed. Its process holds a lock while it lives; of another
-// machine's only the heartbeat is known.
+// life says whether a run that has not ended is running, silent or killed, or that it is unknown. Its process holds a lock
+// while it lives; of another machine's only the heartbeat is known.
 func (k *Reader) life(uuid, host string, heartbeat time.Time) string {
-	alive, here := k.alive(uuid), host == k.host
+	alive, unseen := k.alive(uuid, heartbeat)
+	here := host == k.host
 	switch {
+	case here && unseen != nil:
+		return "unknown"
 	case here && !alive:
 		return "killed"
 	case k.db.Now().Sub(heartbeat) > store.SilentElsewhere:
