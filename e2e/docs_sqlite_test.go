@@ -114,7 +114,7 @@ func TestOldSQLite(t *testing.T) {
 func TestViewsInSQLite(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sqlite3"); err != nil {
-		t.Skip("no sqlite3: apt-get install sqlite3")
+		without(t, "no sqlite3: apt-get install sqlite3")
 	}
 	w := newWorld(t, 1)
 	w.must(w.crawlArgs("--details", "--max-pages", "1")...)

@@ -69,7 +69,7 @@ func TakeLock(path, name string, shared bool) (*Lock, error) {
 // takeOnce returns nil, nil when a sweeper removed the file between its opening
 // and its locking: a lock on a name that is gone would protect nothing.
 func takeOnce(name string, shared bool) (*Lock, error) {
-	f, err := openLock(name, os.O_RDWR|os.O_CREATE)
+	f, err := openLock(name, os.O_CREATE)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
@@ -88,8 +88,11 @@ func takeOnce(name string, shared bool) (*Lock, error) {
 	return l, nil
 }
 
-// openLock opens a lock file. One that somebody is removing can't be opened on Windows, for as long as that takes.
-func openLock(name string, flag int) (f *os.File, err error) {
+// openLock opens a lock file to read and write.
+func openLock(name string, flag int) (*os.File, error) { return openPassing(name, os.O_RDWR|flag) }
+
+// openPassing opens a lock file. One that somebody is removing can't be opened on Windows, for as long as that takes.
+func openPassing(name string, flag int) (f *os.File, err error) {
 	for range 100 {
 		f, err = os.OpenFile(name, flag, 0o600)
 		if !mayPass(err) {
@@ -171,7 +174,7 @@ func Places(path, name string) (all [][2]int64, err error) {
 // needs no right to write: neither a read-only disk nor another user's file keeps it from
 // looking. An error means that nobody knows: the file can't be opened, or the disk has no locks.
 func Alive(path, name string) (bool, error) {
-	f, err := openLock(lockPath(path, name), toLook)
+	f, err := openPassing(lockPath(path, name), toLook)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
