@@ -198,18 +198,4 @@ func Files(dir string) (files []string, err error) {
 
 // MakeDir makes a folder with its parents, and their names durable: a log is only as safe
 // as the way to it.
-func MakeDir(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := MakeDir(parent); err != nil {
-			return err
-		}
-	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return folder.Sync(parent)
-}
+func MakeDir(dir string) error { return folder.Make(dir) }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+
+	"ypcrawl/yp/folder"
 )
 
 // ErrForeign is returned for a file that has a log's place but is no log of ours: it is
@@ -137,7 +139,7 @@ func createLogFile(path string) (logFile, error) {
 // death of the process. fs.ErrNotExist is returned when the name came to mean another file, or
 // none, meanwhile: a compression that held the lock before us has removed it.
 func openLocked(path string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(path, flag, 0o600)
+	f, err := openFile(path, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -156,4 +158,11 @@ func openLocked(path string, flag int) (*os.File, error) {
 		return nil, errors.Join(&fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}, closeLocked(f))
 	}
 	return f, nil
+}
+
+func openFile(path string, flag int) (*os.File, error) {
+	if flag&os.O_CREATE != 0 {
+		return folder.New(path, flag, 0o600, nil)
+	}
+	return os.OpenFile(path, flag, 0)
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -50,7 +51,7 @@ func packFile(ctx context.Context, p part, step func(packStep)) (before, after i
 	src, err := p.lock()
 	if err == nil {
 		before = src.info.Size()
-		after, err = packTo(ctx, src, p, step)
+		after, err = packBeside(ctx, src, p, step)
 		err = errors.Join(err, src.Close())
 	}
 	if err == nil {
@@ -67,22 +68,33 @@ func packFile(ctx context.Context, p part, step func(packStep)) (before, after i
 	return before, after, err
 }
 
-func packTo(ctx context.Context, src *closed, p part, step func(packStep)) (after int64, err error) {
+// packBeside makes the compressed file in the folder in which the plain one is.
+func packBeside(ctx context.Context, src *closed, p part, step func(packStep)) (after int64, err error) {
 	if src.end == 0 { // a kill came before its first line had its end
 		return 0, errNoLines
 	}
-	after, err = writeTemp(ctx, io.NewSectionReader(src, 0, src.end), p.tempPath(), step)
+	dir, err := folder.Hold(p.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	if there, err := dir.Lstat(filepath.Base(p.plainPath())); err != nil || !os.SameFile(there, src.info) {
+		return 0, &fs.PathError{Op: "open", Path: p.plainPath(), Err: fs.ErrNotExist}
+	}
+	return packTo(ctx, src, p, dir, step)
+}
+
+func packTo(ctx context.Context, src *closed, p part, dir *folder.Dir, step func(packStep)) (after int64, err error) {
+	temp := filepath.Base(p.tempPath())
+	after, err = writeTemp(ctx, src, dir, temp, step)
 	if err == nil {
 		err = p.ownCopy()
 	}
 	if err == nil {
-		err = os.Chtimes(p.tempPath(), src.info.ModTime(), src.info.ModTime())
-	}
-	if err == nil {
-		err = os.Rename(p.tempPath(), p.packedPath())
+		err = dir.Rename(temp, filepath.Base(p.packedPath()))
 	}
 	if err != nil {
-		return 0, errors.Join(err, ignoreMissing(os.Remove(p.tempPath())))
+		return 0, errors.Join(err, ignoreMissing(dir.Remove(temp)))
 	}
 	step(stepRenamed)
 	err = folder.Sync(p.dir)
@@ -104,18 +116,24 @@ func (p part) ownCopy() error {
 	return err
 }
 
-// writeTemp writes the compressed text to path and syncs it.
-func writeTemp(ctx context.Context, text io.Reader, path string, step func(packStep)) (size int64, err error) {
-	if err := ignoreMissing(os.Remove(path)); err != nil { // what an earlier compression left
+// writeTemp writes the compressed text of a plain file to name and syncs it. It gets the plain file's owner, mode and
+// time.
+func writeTemp(ctx context.Context, src *closed, dir *folder.Dir, name string, step func(packStep)) (size int64, err error) {
+	if err := ignoreMissing(dir.Remove(name)); err != nil { // what an earlier compression left
 		return 0, err
 	}
-	temp, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	temp, err := dir.New(name, os.O_WRONLY, src.info.Mode().Perm()|0o600, src.info)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, temp.Close()) }()
+	defer func() {
+		err = errors.Join(err, temp.Close())
+		if err == nil {
+			err = dir.Chtimes(name, src.info.ModTime())
+		}
+	}()
 	step(stepOpened)
-	if err := compressText(ctx, temp, text, step); err != nil {
+	if err := compressText(ctx, temp, io.NewSectionReader(src, 0, src.end), step); err != nil {
 		return 0, err
 	}
 	step(stepWritten)
