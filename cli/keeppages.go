@@ -27,7 +27,7 @@ const leastPagesSize = 20_000_000
 // worse for it: what fails is only logged.
 func (r *run) keepPages() *kept.Writer {
 	w, err := kept.Open(kept.Config{
-		Path: pagesFile(r.c), Days: int(timeOf(r.c, "keep-pages") / day), MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
+		Path: pagesFile(r.c), Beside: store.RealPath(r.c.String("db")), Days: int(timeOf(r.c, "keep-pages") / day), MaxBytes: flagValue[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
 	})
 	if err != nil {
 		r.log.Warn().Err(err).Str("file", pagesFile(r.c)).Msg("pages are not kept in this run; the crawl goes on")

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"ypcrawl/yp/folder"
 )
 
 // Lock is a hold on a lock file beside the database. The kernel drops it at any
@@ -55,10 +57,10 @@ func lockPath(db, name string) string { return filepath.Join(LockDir(db), name+"
 // TakeLock takes the lock name of the database at path, shared or exclusive,
 // without waiting; ErrLocked when another process holds it.
 func TakeLock(path, name string, shared bool) (*Lock, error) {
-	if err := os.MkdirAll(LockDir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the folder of the lock files: %w", err)
-	}
 	for {
+		if err := makeLock(path, name+".lock"); err != nil {
+			return nil, err
+		}
 		l, err := takeOnce(lockPath(path, name), shared)
 		if l != nil || err != nil {
 			return l, err
@@ -66,10 +68,58 @@ func TakeLock(path, name string, shared bool) (*Lock, error) {
 	}
 }
 
+// makeLock makes a lock file, and the folder of the lock files, where they aren't there: of the owner, the group and the
+// mode of the database when root makes them, so that its owner can take the lock, too.
+func makeLock(path, name string) error {
+	at := LockDir(path)
+	dir, like, err := lockFolder(at, filepath.Base(RealPath(path)))
+	if err != nil {
+		return fmt.Errorf("make the folder of the lock files: %w", err)
+	}
+	f, err := dir.New(name, os.O_RDWR, 0o600, like)
+	switch {
+	case errors.Is(err, fs.ErrExist), mayPass(err): // what it is, who opens it finds out
+		err = nil
+	case err != nil:
+		err = fmt.Errorf("open lock file: %w", err)
+	default:
+		err = f.Close()
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// lockFolder holds the folder of the lock files of a database, made if need be. like is what its files are to be
+// like: the database, or the folder where that isn't one beside it.
+func lockFolder(at, database string) (dir *folder.Dir, like fs.FileInfo, err error) {
+	if err := folder.Make(filepath.Dir(at)); err != nil {
+		return nil, nil, err
+	}
+	beside, err := folder.Hold(filepath.Dir(at))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, beside.Close()) }()
+	like = beside.Beside(database)
+	dir, err = beside.Enter(filepath.Base(at))
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = beside.Mkdir(filepath.Base(at), 0o700, like); err == nil || errors.Is(err, fs.ErrExist) {
+			dir, err = beside.Enter(filepath.Base(at))
+		}
+	}
+	if errors.Is(err, folder.ErrLink) { // somewhere else, where the database is no measure
+		dir, err = folder.Hold(at)
+		like = nil
+	}
+	return dir, like, err
+}
+
 // takeOnce returns nil, nil when a sweeper removed the file between its opening
 // and its locking: a lock on a name that is gone would protect nothing.
 func takeOnce(name string, shared bool) (*Lock, error) {
-	f, err := openLock(name, os.O_CREATE)
+	f, err := openLock(name, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // Config says which file to open and how. Schema is required when the file may
@@ -163,11 +164,11 @@ func checkFile(cfg Config) error {
 	case missing && (cfg.MustExist || cfg.ReadOnly):
 		return notFound(cfg.Path)
 	case missing:
-		if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
+		if err := folder.Make(filepath.Dir(cfg.Path)); err != nil {
 			return fmt.Errorf("make the folder of database %s: %w", cfg.Path, err)
 		}
 	}
-	if err := MakeFile(cfg.Path); err != nil {
+	if err := MakeFile(cfg.Path, ""); err != nil {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return OneName(cfg.Path)
@@ -186,20 +187,34 @@ func OneName(path string) error {
 
 // MakeFile makes an empty file for its owner alone where there is none, and returns an error where a file
 // can't be written. It opens none that is there: this process may have it open by SQLite, and to close any
-// handle on it releases the locks on it (POSIX).
-func MakeFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+// handle on it releases the locks on it (POSIX). What root makes gets owner, group and mode of the file beside, or, where
+// that is "", owner and group of the folder.
+func MakeFile(path, beside string) error {
+	err := makeBeside(path, beside)
 	if errors.Is(err, fs.ErrExist) {
 		// A link to a file that is not there: nobody has that open.
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return mayWrite(path)
 		}
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		err = makeBeside(RealPath(path), beside)
 	}
+	return err
+}
+
+func makeBeside(path, beside string) error {
+	dir, err := folder.Hold(filepath.Dir(path))
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	var like fs.FileInfo
+	if beside != "" {
+		like = dir.Beside(filepath.Base(beside))
+	}
+	f, err := dir.New(filepath.Base(path), os.O_RDWR, 0o600, like)
+	if err == nil {
+		err = f.Close()
+	}
+	return errors.Join(err, dir.Close())
 }
 
 // notFound is also said of a file that was made, and in which nothing stands yet: the disk was full, or a

@@ -38,6 +38,7 @@ type Page struct {
 // Config says where and how pages are kept.
 type Config struct {
 	Path     string                          // of the file; required
+	Beside   string                          // the database, to whose owner the file belongs when root makes it; "" = that of the folder
 	Days     int                             // pages are kept so long; 0 = only those whose layout is not known
 	MaxBytes int64                           // of the file, about; required
 	Free     func(dir string) (int64, error) // bytes that may still be written; nil = not asked
@@ -109,7 +110,7 @@ func Open(cfg Config) (*Writer, error) {
 }
 
 func (w *Writer) open() error {
-	err := store.MakeFile(w.cfg.Path)
+	err := store.MakeFile(w.cfg.Path, w.cfg.Beside)
 	if err != nil {
 		return err
 	}

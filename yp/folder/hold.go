@@ -30,6 +30,31 @@ func Hold(path string) (*Dir, error) {
 	return d, nil
 }
 
+// ErrLink is returned for a symbolic link where root follows none.
+var ErrLink = errors.New("it is a symbolic link")
+
+// Enter opens a folder in the folder. To root it returns ErrLink for a link.
+func (d *Dir) Enter(name string) (*Dir, error) {
+	if d.root == nil {
+		return Hold(d.Path(name))
+	}
+	info, err := d.Lstat(name)
+	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		err = &fs.PathError{Op: "open", Path: d.Path(name), Err: ErrLink}
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, d.named("open", name, err)
+	}
+	if there, err := root.Stat("."); err != nil || !os.SameFile(there, info) {
+		return nil, errors.Join(&fs.PathError{Op: "open", Path: d.Path(name), Err: ErrLink}, err, root.Close())
+	}
+	return &Dir{path: d.Path(name), root: root}, nil
+}
+
 // Close lets go of the folder.
 func (d *Dir) Close() error {
 	if d.root == nil {
