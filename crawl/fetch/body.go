@@ -127,10 +127,18 @@ type wireReader struct {
 	n, max   int64
 	err      error // the connection's, nil at a proper end
 	progress func(n int)
+	framing  framing
+	ended    bool // the body's own chunks have ended: nothing behind them is read
 }
 
 func (w *wireReader) Read(p []byte) (int, error) {
+	if w.ended {
+		return 0, io.EOF
+	}
 	n, err := w.r.Read(p)
+	if err != nil && err.Error() == errNoLineEnd {
+		err = io.EOF
+	}
 	w.n += int64(n)
 	if n > 0 {
 		w.progress(n)
@@ -156,7 +164,10 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 	}
 	dst := p.buffer()
 	dst.grow(hint, lim)
-	err := p.decode(dst, w, encoding, lim)
+	err := p.decode(dst, &chunkReader{w: w, part: lim.part}, encoding, lim)
+	if err == nil && encoding != "" {
+		err = dst.dechunk(lim)
+	}
 	encoding = yp.Clip(encoding, 40) // for the messages
 	switch {
 	case err == nil && (w.err == nil || lim.reached(dst)):
@@ -165,7 +176,7 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 		err = w.err // what the decoder made of it does not matter
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		err = fmt.Errorf("%s body ends early: %w", encoding, err)
-	case !errors.Is(err, ErrTooLarge):
+	case !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrCorrupt):
 		err = fmt.Errorf("%w as %q: %w", ErrCorrupt, encoding, err)
 	}
 	if len(dst.b) > 0 && (lim.part || lim.cut && errors.Is(err, ErrTooLarge)) {
@@ -208,7 +219,7 @@ func isText(br *bufio.Reader) bool {
 	return strings.HasPrefix(http.DetectContentType(begin), "text/")
 }
 
-func (p *pools) decode(dst *buffer, w *wireReader, encoding string, lim limit) error {
+func (p *pools) decode(dst *buffer, w io.Reader, encoding string, lim limit) error {
 	name, odd := coding(encoding)
 	if name == "" && !odd {
 		return dst.fill(w, lim)
