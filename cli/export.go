@@ -195,8 +195,8 @@ func (d *delivery) read() (err error) {
 	if err := d.readName(); err != nil {
 		return err
 	}
-	if d.format == export.GeoJSON && (!slices.Contains(d.query.Columns, "lat") || !slices.Contains(d.query.Columns, "lon")) {
-		return Usagef("--columns: GeoJSON needs lat and lon among them")
+	if lacking := d.format.Lacks(d.query.Columns); len(lacking) > 0 {
+		return Usagef("--columns: %s needs %s among them", d.format, strings.Join(lacking, " and "))
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (d *delivery) readName() (err error) {
 	if d.c.Bool("json") {
 		return Usagef("--json describes a written file: name the file with -o, or write the rows as JSON with --format jsonl")
 	}
-	if isTerminal(d.p.Out) && d.format == export.XLSX {
+	if isTerminal(d.p.Out) && d.format.Binary() {
 		return Usagef("%s can't be shown on a terminal: name a file with -o", d.format)
 	}
 	return nil
@@ -437,10 +437,4 @@ func (d *delivery) filters() map[string]string {
 }
 
 // formatNames are the formats, and the endings of their files.
-func formatNames() string {
-	names := make([]string, len(export.Formats()))
-	for i, f := range export.Formats() {
-		names[i] = string(f)
-	}
-	return strings.Join(names, ", ")
-}
+func formatNames() string { return strings.Join(export.Names(), ", ") }

@@ -3,12 +3,13 @@ package export
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"ypcrawl/store/report"
 )
 
-// Format is the kind of a file.
+// Format is the kind of a file, by its name, which is the ending of such files, too.
 type Format string
 
 // The formats.
@@ -20,18 +21,63 @@ const (
 	GeoJSON Format = "geojson"
 )
 
+// formats has all that there is to know of a format, in the order of the help. Another one is a row here, and its
+// Writer in a file of its own.
+var formats = [...]struct {
+	name   Format
+	binary bool     // no terminal can show it
+	needs  []string // columns that it can't do without
+	open   func(io.Writer, Options) (Writer, error)
+}{
+	{CSV, false, nil, newCSV},
+	{TSV, false, nil, newTSV},
+	{JSONL, false, nil, newJSONLines},
+	{XLSX, true, nil, newSheets},
+	{GeoJSON, false, []string{"lat", "lon"}, newGeoJSON},
+}
+
+// row is where a format stands in formats, -1 for what is none.
+func (f Format) row() int {
+	for i := range formats {
+		if strings.EqualFold(string(formats[i].name), string(f)) {
+			return i
+		}
+	}
+	return -1
+}
+
 // Formats lists them.
-func Formats() []Format { return []Format{CSV, TSV, JSONL, XLSX, GeoJSON} }
+func Formats() []Format {
+	all := make([]Format, len(formats))
+	for i := range formats {
+		all[i] = formats[i].name
+	}
+	return all
+}
+
+// Names are the formats, and the endings of their files, as texts.
+func Names() []string {
+	names := make([]string, len(formats))
+	for i := range formats {
+		names[i] = string(formats[i].name)
+	}
+	return names
+}
 
 // ParseFormat reads the name of a format in any letter case.
 func ParseFormat(s string) (Format, error) {
-	names := make([]string, len(Formats()))
-	for i, f := range Formats() {
-		if names[i] = string(f); strings.EqualFold(s, names[i]) {
-			return f, nil
-		}
+	if i := Format(s).row(); i >= 0 {
+		return formats[i].name, nil
 	}
-	return "", fmt.Errorf("unknown format %q: %s", s, report.Meant(s, names))
+	return "", fmt.Errorf("unknown format %q: %s", s, report.Meant(s, Names()))
+}
+
+// Binary reports whether no terminal can show files of a format that was parsed.
+func (f Format) Binary() bool { return formats[f.row()].binary }
+
+// Lacks returns what files of a format that was parsed can't do without and is not among some columns.
+func (f Format) Lacks(columns []string) []string {
+	return slices.DeleteFunc(slices.Clone(formats[f.row()].needs), func(name string) bool { return slices.Contains(columns, name) })
 }
 
 // Options say how rows are written.
@@ -49,17 +95,14 @@ type Writer interface {
 	Close() error
 }
 
-// New returns a Writer of format f over w.
+// New returns a Writer of format f over w. It is an error where a column is missing that the format needs.
 func New(w io.Writer, f Format, opts Options) (Writer, error) {
-	switch f {
-	case CSV, TSV:
-		return newCells(w, f, opts)
-	case JSONL:
-		return &jsonLines{w: w, columns: opts.Columns}, nil
-	case GeoJSON:
-		return newGeoJSON(w, opts.Columns)
-	case XLSX:
-		return newSheets(w, opts)
+	i := f.row()
+	if i < 0 {
+		return nil, fmt.Errorf("unknown format %q", f)
 	}
-	return nil, fmt.Errorf("unknown format %q", f)
+	if lacking := f.Lacks(opts.Columns); len(lacking) > 0 {
+		return nil, fmt.Errorf("%s needs the columns %s", f, strings.Join(lacking, ", "))
+	}
+	return formats[i].open(w, opts)
 }

@@ -45,7 +45,7 @@ const (
 		`<cellXfs count="2"><xf/><xf fontId="1" applyFont="1"/></cellXfs></styleSheet>`
 )
 
-func newSheets(w io.Writer, opts Options) (*sheets, error) {
+func newSheets(w io.Writer, opts Options) (Writer, error) {
 	s := &sheets{opts: opts, archive: zip.NewWriter(w)}
 	s.archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.DefaultCompression) })
 	for i := range opts.Columns {

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,11 +20,13 @@ type cells struct {
 	line []string
 }
 
-func newCells(w io.Writer, f Format, opts Options) (*cells, error) {
+func newCSV(w io.Writer, opts Options) (Writer, error) { return newCells(w, ',', opts) }
+
+func newTSV(w io.Writer, opts Options) (Writer, error) { return newCells(w, '\t', opts) }
+
+func newCells(w io.Writer, comma rune, opts Options) (*cells, error) {
 	c := &cells{to: w, out: csv.NewWriter(w), opts: opts, line: make([]string, len(opts.Columns))}
-	if f == TSV {
-		c.out.Comma = '\t'
-	}
+	c.out.Comma = comma
 	if opts.BOM {
 		if _, err := io.WriteString(w, "\ufeff"); err != nil {
 			return nil, err
@@ -89,6 +92,10 @@ type jsonLines struct {
 	columns []string
 }
 
+func newJSONLines(w io.Writer, opts Options) (Writer, error) {
+	return &jsonLines{w: w, columns: opts.Columns}, nil
+}
+
 func (j *jsonLines) Write(row []any) error {
 	line, err := report.RowJSON(j.columns, row)
 	if err == nil {
@@ -107,21 +114,9 @@ type geoJSON struct {
 	features int
 }
 
-func newGeoJSON(w io.Writer, columns []string) (*geoJSON, error) {
-	g := &geoJSON{w: w, columns: columns, lat: -1, lon: -1}
-	for i, c := range columns {
-		switch c {
-		case "lat":
-			g.lat = i
-		case "lon":
-			g.lon = i
-		}
-	}
-	if g.lat < 0 || g.lon < 0 {
-		return nil, fmt.Errorf("GeoJSON needs the columns lat and lon")
-	}
+func newGeoJSON(w io.Writer, opts Options) (Writer, error) {
 	_, err := io.WriteString(w, `{"type":"FeatureCollection","features":[`)
-	return g, err
+	return &geoJSON{w: w, columns: opts.Columns, lat: slices.Index(opts.Columns, "lat"), lon: slices.Index(opts.Columns, "lon")}, err
 }
 
 func (g *geoJSON) Write(row []any) error {
