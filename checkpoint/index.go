@@ -217,8 +217,14 @@ func (c *Claim) planSearches(tx *store.Tx, p *yp.SearchPlan) (int, error) {
 }
 
 // tooMany reports whether an index that is the first to lack so many of the known cities is
-// believed only when the next read agrees: more than 3, and more than a tenth.
-func tooMany(lacks, known int) bool { return lacks > 3 && 10*lacks > known }
+// believed only when the next read agrees: more than FewLacking, and more than one in LackingShare of those known.
+func tooMany(lacks, known int) bool { return lacks > FewLacking && LackingShare*lacks > known }
+
+// See tooMany.
+const (
+	FewLacking   = 3
+	LackingShare = 10
+)
 
 // Searches is the part of a plan that says which searches the cities of an index get.
 func (p Plan) Searches(minPopulation int) *yp.SearchPlan {

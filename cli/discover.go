@@ -42,8 +42,9 @@ const discoverDescription = `It is a run that reads indexes alone: every page is
 command resumes after the last page and skips indexes that are complete. An index begun more than 24 hours ago starts over.
 
 When the whole index was read, cities that are no longer in it are marked as removed and their targets
-are retired; nothing is deleted, and they come back with the city. An index that shows fewer than half of
-the cities known before removes none.
+are retired; nothing is deleted, and they come back with the city. An index that lacks more than 3 of
+the cities known before, and more than a tenth of them, removes none of these until the next read
+lacks them, too; one that shows none of them is not believed, and removes none.
 
 Exit codes: 0 all indexes read · 3 some states failed · 5 the source is blocked, quarantined, paused or
 disabled · 6 no proxy is left · 11 an exclusive run holds the database · 130 interrupted,

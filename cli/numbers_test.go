@@ -1,0 +1,39 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/kept"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+)
+
+// TestNumbersInHelp: what help says in numbers is what the constants say. TestManual holds the documents to the help.
+func TestNumbersInHelp(t *testing.T) {
+	t.Parallel()
+	ordinals := map[int]string{2: "half", 3: "a third", 4: "a quarter", 10: "a tenth", 20: "a twentieth"}
+	manual, err := os.ReadFile("../docs/cli.md")
+	storetest.NoError(t, err)
+	text := strings.Join(strings.Fields(string(manual)), " ")
+	days := func(d time.Duration) int { return int(d / (24 * time.Hour)) }
+	for _, want := range []string{
+		fmt.Sprintf("An index that lacks more than %d of the cities known before, and more than %s of them, removes none of these until the next read lacks them, too",
+			checkpoint.FewLacking, ordinals[checkpoint.LackingShare]),
+		fmt.Sprintf("An index begun more than %d hours ago starts over", checkpoint.IndexRest/time.Hour),
+		fmt.Sprintf("read the source's indexes of cities for states not read in the last %d days", days(checkpoint.IndexAgain)),
+		fmt.Sprintf("Each is fetched again when the time is over that its definition says (%d days)", days(checkpoint.DetailsEvery)),
+		fmt.Sprintf("it has been silent for %d minutes", store.SilentElsewhere/time.Minute),
+		fmt.Sprintf("a run sends no heartbeat for %d minutes", store.SilentElsewhere/time.Minute),
+		fmt.Sprintf("targets held for %d minutes by a run that died", orphansAfter/time.Minute),
+		fmt.Sprintf("a crawl keeps %d pages of unknown layout a source", kept.MaxUnknown),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no help says %q", want)
+		}
+	}
+}
