@@ -43,6 +43,9 @@ const (
 	onDenial
 	// alone: on a tiny page that has next to nothing to read, too.
 	alone
+	// inRefresh: in the address that a page leads to by itself, in lower case, after whatever time: who asks for it
+	// passes the challenge.
+	inRefresh
 )
 
 // marks are what only a certain vendor's blocks and challenges have.
@@ -61,6 +64,14 @@ var marks = [...]struct {
 	{asCode, "reblaze", []string{"window.rbzns"}},
 	{asCode, "anubis", []string{"/.within.website/x/cmd/anubis/", "anubis_challenge"}},
 	{asCode, "akamai", []string{"sec-if-cpt-container", "/_sec/cp_challenge/"}},
+	{asCode, "akamai", []string{"/_sec/verify?provider=interstitial"}},
+	{inRefresh, "akamai", []string{"bm-verify="}},
+	{inRefresh, "anubis", []string{"/.within.website/x/cmd/anubis/"}},
+	{inRefresh, "cloudflare", []string{"/cdn-cgi/challenge-platform/"}},
+	{inRefresh, "distil", []string{"distil_r_"}},
+	{inRefresh, "go-away", []string{"__goaway_"}},
+	{inRefresh, "imperva", []string{"_incapsula_resource"}},
+	{inRefresh, "a captcha", []string{"captcha"}}, // such as SiteGround's /.well-known/sgcaptcha/
 	{anywhere, "imperva", []string{"Incapsula incident ID"}},
 	{anywhere, "f5-shape", []string{"The requested URL was rejected. Please consult with your administrator"}},
 	{inHeading, "cloudflare", []string{"Sorry, you have been blocked", "used Cloudflare to restrict access"}},
@@ -70,6 +81,7 @@ var marks = [...]struct {
 	{asTitle, "aws-waf", []string{"human verification"}},
 	{asTitle, "vercel", []string{"vercel security checkpoint"}},
 	{asTitle, "anubis", []string{"making sure you're not a bot!"}},
+	{asTitle, "go-away", []string{"checking you are not a bot"}},
 	{onError, "cloudflare", []string{"challenges.cloudflare.com", "challenge-form", "Verify you are human", "Just a moment"}},
 	{onError, "perimeterx", []string{"Press & Hold", "Press &amp; Hold"}},
 	{onRefusal, "cloudflare", []string{"cf-error-details", "cf-wrapper", "you have been blocked"}},
@@ -142,6 +154,11 @@ func challenge(status int, h http.Header, body []byte) string {
 	shown := skim(body, large || titled)
 	if v := find(asTitle, shown.title); v != "" || large {
 		return v
+	}
+	if w, ok := findRefresh(h, body); ok && ordinary(status) {
+		if v := w.challenge(); v != "" {
+			return v
+		}
 	}
 	kinds := []where{asCode, anywhere, inHeading}
 	login := status == http.StatusUnauthorized && (h.Get("Www-Authenticate") != "" || passwordField.Match(body))

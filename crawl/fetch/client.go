@@ -242,6 +242,11 @@ type Request struct {
 	// Begin, when set, is called when the first request of the page begins: its turn has come.
 	Begin func()
 
+	// Leave, when set, is called with a page of status 2xx that leads elsewhere by itself. True = nothing of what
+	// is asked for is on it: a refresh at once is followed as a redirect is, any other ends in an ErrRefresh.
+	// The Response is not to be used after the call. nil = each page is one.
+	Leave func(*Response, Refresh) bool
+
 	// Observe, when set, is called beside Config.Observe for each HTTP request
 	// made for this page, redirect hops included and robots.txt not.
 	Observe func(Observation)
@@ -296,7 +301,7 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		defer context.AfterFunc(req.Stop, cancel)()
 		waits = both
 	}
-	j := job{session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, fresh: req.Fresh, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin}
+	j := job{session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, fresh: req.Fresh, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin, leave: req.Leave}
 	return c.follow(&j, f, u)
 }
 
@@ -318,10 +323,10 @@ func (c *Client) follow(j *job, f fence, u *url.URL) (*Response, error) {
 		if err != nil {
 			return nil, inFetch(u, err)
 		}
-		if r.location == "" {
+		next, err := j.leads(&way, u, r, sent)
+		if next == nil && err == nil {
 			return r, nil
 		}
-		next, err := way.next(u, r.location, func() bool { return j.leadsOn(sent, j.cookies(u)) })
 		if err != nil {
 			return nil, &Error{URL: u.Redacted(), Status: r.Status, Class: yp.ClassUnknown, Err: err}
 		}

@@ -33,6 +33,9 @@ var (
 	ErrTooManyRedirects = errors.New("too many redirects")
 	// ErrNoHTTPS: the site sends whoever asks by https to http.
 	ErrNoHTTPS = errors.New("this site has no https")
+	// ErrRefresh: the page has nothing of what was asked for, but that it leads elsewhere, where it is not
+	// followed: later than at once, to itself, or where no redirect is. It is no block.
+	ErrRefresh = errors.New("the page is a refresh that is not followed")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
 	ErrTooLarge = errors.New("body over the limit")
 	// ErrFlood: the server sends without end what brings no page (frames without content,
@@ -151,6 +154,8 @@ func (e *Error) Cause() yp.Cause {
 		return yp.CauseProxy
 	case errors.Is(e.Err, ErrDisallowed):
 		return yp.CauseDisallowed
+	case errors.Is(e.Err, ErrRefresh):
+		return yp.CauseOther
 	case errors.Is(e.Err, ErrRedirectedAway) && !errors.Is(e.Err, ErrPrivate) && e.Status != 0:
 		return yp.CauseBlocked
 	case e.Refused():

@@ -23,8 +23,9 @@ type job struct {
 	fresh   bool            // see Request.Fresh
 	robots  bool            // it is for robots.txt itself
 	lim     limit
-	observe func(Observation) // may be nil
-	begin   func()            // likewise
+	observe func(Observation)             // may be nil
+	begin   func()                        // likewise
+	leave   func(*Response, Refresh) bool // likewise, and nil = no page is left
 
 	jar http.CookieJar // the session's, or one of the job's own; nil = no cookie yet
 	led []string       // names of the cookies for which an address that redirects to itself was asked again

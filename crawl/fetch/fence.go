@@ -86,16 +86,20 @@ func inside(host string) bool {
 	return privateName(host)
 }
 
-// follow resolves the Location of a redirect from one URL to the next, as a browser does. A step down from
-// https to http is asked by https in its place: many a server that has https before it does not know of it, and
-// writes http into what it sends. down reports such a step.
-func (f fence) follow(from *url.URL, location string) (to *url.URL, down bool, err error) {
+// resolveLocation resolves the Location of a redirect as a browser does.
+func resolveLocation(from *url.URL, location string) (*url.URL, error) {
 	base := weburl.NewBase(from, "")
 	a, reason := base.Resolve(escapeBytes(location))
 	if reason != "" {
-		return nil, false, fmt.Errorf("%w: bad Location: %s", ErrRedirectedAway, reason)
+		return nil, fmt.Errorf("%w: bad Location: %s", ErrRedirectedAway, reason)
 	}
-	to = a.URL()
+	return a.URL(), nil
+}
+
+// enter returns what is asked when one URL leads to another. A step down from https to http is asked by https in
+// its place: many a server that has https before it does not know of it, and writes http into what it sends. down
+// reports such a step.
+func (f fence) enter(from, to *url.URL) (next *url.URL, down bool, err error) {
 	down = from.Scheme == "https" && to.Scheme == "http"
 	if err := f.admits(to); err != nil {
 		if f.robots && !down && isPublicName(to) {
@@ -104,7 +108,9 @@ func (f fence) follow(from *url.URL, location string) (to *url.URL, down bool, e
 		return nil, false, err
 	}
 	if down {
-		to.Scheme, to.Host = "https", strings.TrimSuffix(to.Host, ":443")
+		up := *to
+		up.Scheme, up.Host = "https", strings.TrimSuffix(to.Host, ":443")
+		to = &up
 	}
 	return to, down, nil
 }

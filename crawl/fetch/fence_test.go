@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -72,7 +73,7 @@ func TestFence(t *testing.T) {
 		{"too long", "https://acme.com/", "/" + strings.Repeat("a", weburl.MaxLen), ""},
 	} {
 		from := parse(t, tt.from)
-		got, _, err := newFence(from, false).follow(from, tt.location)
+		got, err := follow(newFence(from, false), from, tt.location)
 		switch {
 		case tt.want == "" && !errors.Is(err, ErrRedirectedAway):
 			t.Errorf("%s: got %v, %v; want it refused", tt.name, got, err)
@@ -80,6 +81,15 @@ func TestFence(t *testing.T) {
 			t.Errorf("%s: got %v, %v; want %s", tt.name, got, err, tt.want)
 		}
 	}
+}
+
+// follow is one step of a redirect.
+func follow(f fence, from *url.URL, location string) (*url.URL, error) {
+	to, err := resolveLocation(from, location)
+	if err == nil {
+		to, _, err = f.enter(from, to)
+	}
+	return to, err
 }
 
 func TestHostKey(t *testing.T) {
@@ -222,7 +232,7 @@ func TestFenceThroughProxy(t *testing.T) {
 			}
 			if req.Base != nil { // a redirect is judged like a request, but for its port
 				samePort := yp.OwnPort(req.Base.ResolveReference(parse(t, tt.url))) == yp.OwnPort(req.Base)
-				if _, _, err := f.follow(req.Base, tt.url); (err == nil) != (want && samePort) {
+				if _, err := follow(f, req.Base, tt.url); (err == nil) != (want && samePort) {
 					t.Errorf("%s: redirect, proxied %v: %v", tt.name, proxied, err)
 				}
 			}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 )
 
@@ -12,10 +13,38 @@ type chain struct {
 	down  int // of them, from https down to http
 }
 
-// next returns where a Location leads. Its error is ErrRedirectedAway, ErrTooManyRedirects or ErrNoHTTPS. again
-// reports whether an address that leads to itself may answer otherwise now; it is asked only of one that does.
+// leads returns where an answer leads on to, nil = it is what was asked for. sent are the cookies that were sent. A
+// page that is left is released.
+func (j *job) leads(way *chain, from *url.URL, r *Response, sent []*http.Cookie) (*url.URL, error) {
+	if r.location != "" {
+		return way.next(from, r.location, func() bool { return j.leadsOn(sent, j.cookies(from)) })
+	}
+	if j.leave == nil {
+		return nil, nil
+	}
+	refresh, ok := r.refresh()
+	if !ok || !j.leave(r, refresh) {
+		return nil, nil
+	}
+	j.remember(from, &http.Response{StatusCode: r.Status, Status: r.phrase, Header: r.Header}, true)
+	r.Release()
+	return way.refresh(from, refresh)
+}
+
+// next returns where a Location leads: see step.
 func (c *chain) next(from *url.URL, location string, again func() bool) (*url.URL, error) {
-	to, down, err := c.fence.follow(from, location)
+	to, err := resolveLocation(from, location)
+	if err != nil {
+		return nil, err
+	}
+	return c.step(from, to, again)
+}
+
+// step returns what is asked when an address leads to another. Its error is ErrRedirectedAway, ErrTooManyRedirects
+// or ErrNoHTTPS. again reports whether an address that leads to itself may answer otherwise now; it is asked only of
+// one that does.
+func (c *chain) step(from, to *url.URL, again func() bool) (*url.URL, error) {
+	to, down, err := c.fence.enter(from, to)
 	if err != nil {
 		return nil, err
 	}
