@@ -289,7 +289,7 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	client := fetch.New(how)
 	defer client.Close()
-	req := fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout}
+	req := fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout, Leave: leavesTried(src)}
 	res, err := client.Get(c.Context, req)
 	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh { // the connection of robots.txt
 		res, err = client.Get(c.Context, req)
@@ -308,6 +308,18 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	if base := src.BaseURL(); base.Scheme == "http" && address.Scheme == "http" && res.URL.Scheme == "https" {
 		p.note("%s.", yp.Printable(fetch.SecureText(base, res.URL)))
 	}
-	page, err := src.WithCharset(res.Charset).On(time.Now()).ParseAny(slices.Clone(res.Body), res.URL, res.Status)
+	page, err := readTried(src, res)
 	return src, page, err
+}
+
+func readTried(src *site.Source, res *fetch.Response) (*site.Page, error) {
+	return src.WithCharset(res.Charset).On(time.Now()).ParseAny(slices.Clone(res.Body), res.URL, res.Status)
+}
+
+// leavesTried says which pages are left for where they lead by themselves, as a crawl does.
+func leavesTried(src *site.Source) func(*fetch.Response, fetch.Refresh) bool {
+	return func(res *fetch.Response, to fetch.Refresh) bool {
+		page, err := readTried(src, res)
+		return err == nil && crawl.Leaves(page, res, to)
+	}
 }

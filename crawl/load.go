@@ -162,20 +162,14 @@ func (w *worker) get(ctx context.Context, t *task, x *exchange) (resp *fetch.Res
 	}
 	return w.cfg.Fetch.Get(ctx, fetch.Request{
 		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Fresh: t.fresh, Observe: observe,
-		Begin: func() { w.inHand(t.claim) },
+		Begin: func() { w.inHand(t.claim) }, Leave: w.leaves(t),
 	})
 }
 
 // answer parses an answer as the task wants it read; a page that says nothing, and does
 // not say so itself, is a *pageError.
 func (w *worker) answer(ctx context.Context, t *task, resp *fetch.Response) (*loaded, error) {
-	read := t.read
-	if read == nil {
-		read = (*site.Source).ParsePage
-	}
-	leave := w.shared.parsing.enter(len(resp.Body))
-	page, err := parse(w.cfg.Source.On(w.cfg.Keeper.DB().Now()), read, resp)
-	leave()
+	page, err := w.parse(t, resp)
 	if err != nil {
 		return nil, err
 	}
@@ -316,6 +310,7 @@ type task struct {
 	read  parser // nil = that of results pages
 	shown *seen  // of a results page: what its crawl has shown so far
 
+	parsed  parsed // of the last answer
 	fresh   bool   // it is asked for on a connection of its own
 	doubted bool   // it was odd, and was asked for again
 	unknown string // why the layout of the last answer is not known; "" = it is

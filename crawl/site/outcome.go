@@ -143,6 +143,12 @@ func (s *Source) notThere(doc *html.Node, end region.End, final *url.URL, status
 // only where nothing else says whose page it is.
 var refusal = marks{titles: []string{"access denied", "forbidden", "blocked", "captcha", "attention required", "are you a robot", "are you human", "security check"}}
 
+// SaysBlocked reports whether a page that is not known is worded as a block page, in its text or in its title.
+func SaysBlocked(body []byte) bool {
+	doc, _, err := region.Parse(body)
+	return err == nil && (blockPage.inText(nil, doc) != "" || refusal.inTitle(titleOf(doc)) != "")
+}
+
 // hasChrome reports whether a page is the site's own. One that speaks as block pages do
 // is not, whatever frames it.
 func (s *Source) hasChrome(doc *html.Node) bool {
