@@ -863,7 +863,7 @@ CREATE TABLE hosts (
     updated_at   TEXT NOT NULL,
     held_ms      INTEGER CHECK (held_ms > 0),        -- how long the last hold was to be: none becomes longer when the clock is set back
     floor_ms     INTEGER CHECK (floor_ms > 0),       -- of the delay, as it was at floor_at: one and a half times the gap at which HTTP 429 came; NULL = none
-    floor_at     TEXT,                               -- the last HTTP 429 that did not say when to come back: each hour since lowers the floor to two thirds
+    floor_at     TEXT,                               -- the last HTTP 429 without Retry-After: each hour since lowers the floor to two thirds
     PRIMARY KEY (source_id, host),
     CHECK ((held_until IS NULL) = (held_for IS NULL)),
     CHECK (floor_ms IS NULL OR floor_at IS NOT NULL)
@@ -1442,7 +1442,7 @@ FROM sources s JOIN v_source_availability o ON o.source_id = s.id LEFT JOIN conn
 --   pace_ms          between request starts, as they were last asked; NULL = not known
 --   pace_reason      "delay between requests", "Crawl-delay" or why they are slowed down
 --   delay_ms         that was learned; NULL = as configured
---   last_429_at      the last HTTP 429 that did not say when to come back
+--   last_429_at      the last HTTP 429 without Retry-After
 CREATE VIEW v_hosts AS
 WITH clock (now) AS (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
      asked (source_id, host) AS (SELECT source_id, host FROM hosts UNION SELECT source_id, host FROM host_paces)

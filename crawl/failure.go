@@ -201,11 +201,13 @@ func (w *worker) reportProxy(err error) {
 	}
 	if err != nil {
 		fe, ofFetch := errors.AsType[*fetch.Error](err)
-		switch c := causeOf(err); {
+		c := causeOf(err)
+		blames := c == yp.CauseProxy || c == yp.CauseBlocked && !(ofFetch && fe.ForAll())
+		switch {
+		case blames: // and rests it, where it says for how long
 		case ofFetch && fe.Way != "":
 			w.cfg.Pool.Rest(w.session, fe)
 			return
-		case c == yp.CauseProxy, c == yp.CauseBlocked && !(ofFetch && fe.ForAll()):
 		case ofFetch && (fe.Status == 0 || fe.Unreached):
 			return
 		default:
@@ -233,10 +235,7 @@ func (w *worker) observation(x *exchange, class yp.ErrorClass, err error) health
 	s.HostFault = s.Block || cause == yp.CauseRateLimited || cause == yp.CauseTimeout || cause == yp.CauseNetwork
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if ok && fe.RetryAfter > 0 {
-		s.RetryAfter = fe.RetryAfter
-		if !fe.Named {
-			s.HoldReason = yp.NoRetryAfter
-		}
+		s.RetryAfter, s.HoldReason = fe.RetryAfter, fe.Instead
 	}
 	return s
 }

@@ -33,6 +33,7 @@ type proxy struct {
 	*httptest.Server
 	refuse int    // the status with which it answers everything itself; 0 = it works
 	header string // of those answers
+	wait   string // their Retry-After
 
 	hangUp int // on so many first requests
 
@@ -67,6 +68,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p.refuse != 0 && r.URL.Path != "/robots.txt" {
 		if name, value, ok := strings.Cut(p.header, ": "); ok {
 			w.Header().Set(name, value)
+		}
+		if p.wait != "" {
+			w.Header().Set("Retry-After", p.wait)
 		}
 		status(p.refuse, "<html>no</html>")(w, r)
 		return

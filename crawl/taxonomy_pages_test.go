@@ -47,6 +47,8 @@ func missing() (all []trouble) {
 		says       string
 	}{
 		{"404 without the site's chrome", "404", status(404, "<html>"+strings.Repeat("<p>nginx</p>", 99)+"</html>"), nil, "status 404, and the page is not the site's"},
+		{"404 with Retry-After, which is a page", "404", with(status(404, "no"), "Retry-After: 60"), nil, "status 404"},
+		{"410 with Retry-After", "410", with(status(410, "no"), "Retry-After: 60"), nil, "status 410"},
 		{"404 without a word", "404", status(404, ""), nil, "status 404"},
 		{"410 without the site's chrome", "410", status(410, "Gone"), nil, "status 410"},
 		{"404 of nobody's that says that there is nothing", "404", status(404, "<html><p>No results found</p></html>"), nil, "status 404"},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -175,11 +176,43 @@ func rateLimits() (all []trouble) {
 			attempt: "released 429: retry", status: yp.Planned, source: tt.held, blocked: true,
 		})
 	}
-	return append(all, trouble{
-		name: "503 with Retry-After", cause: yp.CauseNetwork, page: with(status(503, "later"), "Retry-After: 60"),
-		made: []string{"http_5xx 503", "rate_limited no answer"}, attempt: "released 503: retry", status: yp.Planned,
-		source: "held 1m0s: Retry-After", blocked: true,
-	})
+	for _, tt := range []struct {
+		name   string
+		fields []string
+		held   string
+	}{
+		{"X-RateLimit-Reset in seconds", []string{"X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 600"}, "held 10m0s: 429 with X-RateLimit-Reset"},
+		{"RateLimit", []string{`RateLimit: "default";r=0;t=600`}, "held 10m0s: 429 with RateLimit"},
+		{"RateLimit and Retry-After", []string{`RateLimit: "default";r=0;t=600`, "Retry-After: 7"}, "held 7s: Retry-After"},
+		{"RateLimit that is not used up", []string{`RateLimit: "default";r=1;t=600`}, "held 30s: 429 without Retry-After"},
+	} {
+		all = append(all, trouble{
+			name: "429 with " + tt.name, cause: yp.CauseRateLimited, page: with(status(429, "slow down"), tt.fields...), made: []string{"http_429 429", "rate_limited no answer"},
+			attempt: "released 429: retry", status: yp.Planned, source: tt.held, blocked: true,
+		})
+	}
+	for _, tt := range []struct {
+		class string
+		cause yp.Cause
+	}{
+		{"http_5xx 500", yp.CauseNetwork},
+		{"http_5xx 502", yp.CauseNetwork},
+		{"http_5xx 503", yp.CauseNetwork},
+		{"http_5xx 504", yp.CauseNetwork},
+		{"http_5xx 520", yp.CauseNetwork},
+		{"timeout 408", yp.CauseTimeout},
+		{"unknown 400", yp.CauseOther},
+		{"unknown 425", yp.CauseOther},
+	} {
+		code := tt.class[len(tt.class)-3:]
+		n, _ := strconv.Atoi(code)
+		all = append(all, trouble{
+			name: code + " with Retry-After", cause: tt.cause, page: with(status(n, "later"), "Retry-After: 60"),
+			made: []string{tt.class, "rate_limited no answer"}, attempt: "released " + code + ": retry", status: yp.Planned,
+			source: "held 1m0s: Retry-After", blocked: true,
+		})
+	}
+	return all
 }
 
 // blocks are answers that say no, in so many words or not (all that are known stand in the test of challenges of
@@ -220,6 +253,14 @@ func blocks() (all []trouble) {
 			attempt: failed(yp.CodeBlockedProxy, tt.class[len(tt.class)-3:]), status: waiting, says: tt.says,
 		})
 	}
+	for _, class := range []string{"http_403 403", "unknown 402", "unknown 418", "unknown 451"} {
+		code := class[len(class)-3:]
+		n, _ := strconv.Atoi(code)
+		all = append(all, trouble{
+			name: code + " that says when to come back", cause: yp.CauseBlocked, page: with(status(n, shell("no")), "Retry-After: 120"), made: []string{class},
+			attempt: "failed BLOCKED_PROXY " + code, status: waiting, source: "held 2m0s: Retry-After", says: "retry after 2m0s",
+		})
+	}
 	return append(all,
 		trouble{
 			name: "a challenge that says when to come back", cause: yp.CauseBlocked, page: with(status(429, "x"), "cf-mitigated: challenge", "Retry-After: 120"),
@@ -248,7 +289,10 @@ func refusals() (all []trouble) {
 			attempt: "failed AUTH_FAILED " + code, status: waiting, says: code, source: "paused 30m0s AUTH_FAILED",
 		})
 	}
-	return all
+	return append(all, trouble{
+		name: "401 that says when to come back", cause: yp.CauseAuth, page: with(status(401, shell("no")), "Retry-After: 3600"), made: []string{"auth_error 401"},
+		attempt: "failed AUTH_FAILED 401", status: waiting, source: "held 1h0m0s: Retry-After, paused 30m0s AUTH_FAILED",
+	})
 }
 
 func network() []trouble {
@@ -280,7 +324,10 @@ func network() []trouble {
 	}
 	return []trouble{
 		again("500", "http_5xx 500", netErr, status(500, "oops"), nil),
-		again("500 that says when to come back", "http_5xx 500", netErr, with(status(500, "oops"), "Retry-After: 60"), nil),
+		again("500 with a Retry-After of 0", "http_5xx 500", netErr, with(status(500, "oops"), "Retry-After: 0"), nil),
+		again("502 with a Retry-After that is over", "http_5xx 502", netErr, with(status(502, "oops"), "Retry-After: Mon, 02 Jan 2006 15:04:05 GMT"), nil),
+		again("500 with a Retry-After that can't be read", "http_5xx 500", netErr, with(status(500, "oops"), "Retry-After: soon"), nil),
+		again("500 with RateLimit", "http_5xx 500", netErr, with(status(500, "oops"), `RateLimit: "default";r=0;t=600`), nil),
 		again("503", "http_5xx 503", netErr, status(503, "later"), nil),
 		again("521", "http_5xx 521", netErr, status(521, "down"), nil),
 		again("522", "http_5xx 522", netErr, status(522, "origin down"), nil),

@@ -282,8 +282,8 @@ func (r *Response) Release() {
 // 2xx, 404 and 410 are a Response. All else is an *Error, but for the end of
 // ctx, which is returned as such, wrapped.
 //
-// A 429, or a 503 with Retry-After, holds the host back for everybody: call
-// Get again and it waits, unless the hold is over Request.MaxHold. A 429 that came by a
+// A 429, or a 4xx or 5xx with Retry-After, holds the host back for everybody: call
+// Get again and it waits, unless the hold is over Request.MaxHold. One that came by a
 // proxy does not: how long that way is to be left alone, Error.RetryAfter says.
 func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	s := cmp.Or(req.Session, c.direct)

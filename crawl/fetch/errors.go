@@ -76,8 +76,8 @@ type Error struct {
 	URL        string        // user and password redacted; the hop that failed
 	Status     int           // HTTP status, 0 when no answer came; the proxy's own when Proxy
 	Class      yp.ErrorClass // docs/health.md, section 1
-	RetryAfter time.Duration // how long the host must be left alone; 0 = it is not. Of a 429 by a proxy: how long that way must be
-	Named      bool          // RetryAfter is what the answer says, not the default of a 429
+	RetryAfter time.Duration // how long the host must be left alone; 0 = it is not. With Way: how long that proxy must be
+	Instead    string        // what RetryAfter is of, when it is no Retry-After: yp.NoRetryAfter, "429 with RateLimit"
 	Err        error         // the cause, may be nil
 
 	// Proxy: the proxy itself failed (refused, hung before there was a way
@@ -85,8 +85,8 @@ type Error struct {
 	// says nothing about the source, whatever Class and Code are.
 	Proxy bool
 
-	// Way is the proxy that a 429 came by, its password redacted: the answer may be about that
-	// way alone. "" = directly, or it is none.
+	// Way is the proxy that RetryAfter came by, or that says it itself, its password redacted: the answer may be about
+	// that way alone. "" = directly, or there is no RetryAfter.
 	Way string
 
 	// Unreached: the proxy answered itself that it can't reach the host. Without Proxy,
@@ -186,6 +186,7 @@ func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
 		refused, ok := errors.AsType[refusal](err)
 		if ok {
 			e.Status, e.Class = refused.status, cmp.Or(classifyCode(refused.status), yp.ClassUnknown)
+			s.restFor(e, refused.wait)
 		}
 		s.blameFor(e, refused.own)
 	case e.Class == yp.ClassUnknown && s.forwarded(u):
@@ -200,6 +201,13 @@ func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
 // blame says that it was the proxy.
 func (s *Session) blame(e *Error, why error) {
 	e.Proxy, e.Err = true, fmt.Errorf("proxy %s: %w", s.proxy, why)
+}
+
+// restFor says that the proxy is to be left alone for so long; 0 = it is not.
+func (s *Session) restFor(e *Error, wait time.Duration) {
+	if wait > 0 {
+		e.RetryAfter, e.Way = wait, s.proxy
+	}
 }
 
 // blameFor says that it was the proxy, and what it says itself.

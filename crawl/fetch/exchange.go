@@ -69,7 +69,7 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	if isError := errors.As(err, &failed); isError || err == nil {
 		c.ways.note(at.key, cmp.Or(j.session.proxy, direct), failed)
 	}
-	if failed != nil && r != nil && !failed.Proxy {
+	if failed != nil && r != nil {
 		c.holdBack(j, at.host, r, failed)
 	}
 	c.report(j, Observation{
@@ -83,27 +83,23 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 	return r, err
 }
 
-// holdBack keeps the host's queue waiting when the answer asks for it: by
-// Retry-After on a 429 or 503, and for 30 s after a 429 without one. (A
-// challenge that says when to come back is believed too.) A 429 that came by a proxy
-// may be about that proxy alone, and holds nobody else.
+// holdBack keeps the host's queue waiting when the answer asks for it (see askedWait), and for 30 s after a 429 that does
+// not say how long. (A challenge that says when to come back is believed too.) What came by a proxy may be about that
+// proxy alone, and holds nobody else.
 func (c *Client) holdBack(j *job, host *hostLimiter, r *Response, e *Error) {
-	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
+	d, instead := askedWait(r.Status, r.Header, time.Now())
+	if d == 0 && e.Class == yp.ClassHTTP429 && !e.Proxy {
+		d, instead = defaultRetryAfter, reasonTooMany
+	}
+	if d == 0 {
 		return
 	}
-	d, ok := retryAfter(r.Header, time.Now())
-	reason := reasonRetryAfter
-	if !ok {
-		if e.Class != yp.ClassHTTP429 {
-			return
-		}
-		d, reason = defaultRetryAfter, reasonTooMany
-	}
-	e.RetryAfter, e.Named = d, ok
-	if e.Class == yp.ClassHTTP429 && j.session.proxy != "" {
+	e.RetryAfter, e.Instead = d, instead
+	if j.session.proxy != "" {
 		e.Way = j.session.proxy
 		return
 	}
+	reason := cmp.Or(instead, reasonRetryAfter)
 	host.hold(d, reason)
 	c.log.Debug().Str("url", e.URL).Dur("wait", d).Str("reason", reason).Msg("a request waits for its host")
 }

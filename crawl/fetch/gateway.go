@@ -36,13 +36,15 @@ func (d *gateway) lead(t *http.Transport, userAgent string) {
 		if !its {
 			said.unreached = answer.StatusCode >= 500
 		}
-		return refusal{answer.StatusCode, said}
+		wait, _ := askedWait(answer.StatusCode, answer.Header, time.Now())
+		return refusal{answer.StatusCode, wait, said}
 	}
 }
 
 // refusal is how a proxy refuses a tunnel. The word is not in its text: it is not fit to be told.
 type refusal struct {
 	status int
+	wait   time.Duration // how long it asks to be left alone; 0 = it does not
 	own
 }
 

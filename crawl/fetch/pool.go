@@ -212,7 +212,7 @@ func (m *member) spread(now time.Time) bool {
 // Report records how a request with s ended: failure is nil, or why the proxy is to
 // blame (Error.Proxy, a block). A session without a proxy has nobody to blame. A
 // failure that comes in while the proxy rests is counted and does not prolong the
-// rest; a success then does not end it.
+// rest, unless it says for how long the proxy is to be left alone (Error.Way); a success then does not end it.
 func (p *Pool) Report(s *Session, failure error) {
 	if s == nil || s.member == nil {
 		return
@@ -242,6 +242,9 @@ func (p *Pool) Report(s *Session, failure error) {
 		}
 	}
 	p.tell(m, failure, now)
+	if e, ok := errors.AsType[*Error](failure); ok && s.restsAfter(e) {
+		m.restFor(e.RetryAfter, now)
+	}
 	st.Consecutive, st.FailingSince, st.CooldownUntil = m.Consecutive, m.FailingSince, m.CooldownUntil
 	if p.cfg.Changed != nil {
 		p.cfg.Changed(st)

@@ -31,21 +31,31 @@ func (p *Pool) firstBack() time.Duration {
 	return max(first.Sub(p.cfg.Now()), time.Millisecond)
 }
 
-// Rest has the proxy of a session rest for as long as a 429 that came by it says: it has
-// brought an answer, so nothing counts against it. A longer rest stays. Of an answer that came
+// Rest has the proxy of a session rest for as long as an answer says that came by it: it has
+// brought an answer, so nothing counts against it, unless that is its own. A longer rest stays. Of an answer that came
 // another way (Error.Way), or directly, nothing is learned.
 func (p *Pool) Rest(s *Session, refused *Error) {
-	if s == nil || s.member == nil || refused.Way != s.proxy || refused.RetryAfter <= 0 {
+	if s == nil || s.member == nil || !s.restsAfter(refused) {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := s.member
-	m.Consecutive, m.FailingSince = 0, time.Time{}
-	if until := p.cfg.Now().Add(refused.RetryAfter); until.After(m.CooldownUntil) {
-		m.CooldownUntil = until
+	m, brought := s.member, 0
+	if !refused.Unreached {
+		brought, m.Consecutive, m.FailingSince = 1, 0, time.Time{}
 	}
+	m.restFor(refused.RetryAfter, p.cfg.Now())
 	if p.cfg.Changed != nil {
-		p.cfg.Changed(ProxyState{ID: m.ID, Successes: 1, CooldownUntil: m.CooldownUntil, LastError: brief(refused)})
+		p.cfg.Changed(ProxyState{ID: m.ID, Successes: brought, Consecutive: m.Consecutive, FailingSince: m.FailingSince, CooldownUntil: m.CooldownUntil, LastError: brief(refused)})
+	}
+}
+
+// restsAfter reports whether an answer says for how long the session's proxy is to be left alone.
+func (s *Session) restsAfter(e *Error) bool { return e.RetryAfter > 0 && e.Way == s.proxy }
+
+// restFor has it rest for d. A longer rest stays.
+func (m *member) restFor(d time.Duration, now time.Time) {
+	if until := now.Add(d); until.After(m.CooldownUntil) {
+		m.CooldownUntil = until
 	}
 }

@@ -26,18 +26,28 @@ const longestRetryAfter = 300
 // measured against the server's own Date when it sends one, so that a wrong clock here does
 // no harm.
 func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
-	if sent, ok := parseMoment(h.Get("Date")); ok {
-		now = sent
+	if d, ok = toldWait(h, sentAt(h, now)); !ok {
+		return 0, false
 	}
+	return clampWait(d), true
+}
+
+// sentAt is the Date of an answer, else now.
+func sentAt(h http.Header, now time.Time) time.Time {
+	if sent, ok := parseMoment(h.Get("Date")); ok {
+		return sent
+	}
+	return now
+}
+
+// toldWait is the wait of Retry-After as it is told; of a time that is over, not above zero.
+func toldWait(h http.Header, now time.Time) (d time.Duration, ok bool) {
 	for _, line := range h.Values("Retry-After") {
 		if wait, readable := parseWait(line, now); readable {
 			d, ok = max(d, wait), true
 		}
 	}
-	if !ok {
-		return 0, false
-	}
-	return min(max(d, minRetryAfter), maxRetryAfter), true
+	return d, ok
 }
 
 // parseWait reads one line: a wait, a time, or a list of them (a proxy has joined two lines)

@@ -151,8 +151,8 @@ type Seen struct {
 	HostFault bool          // a failure of the host: time-out, network, 5xx, 429; not a layout that we do not know
 	Started   time.Time     // by the database's clock
 
-	RetryAfter time.Duration // what the host asked for, or yp.DefaultRetryAfter; 0 = nothing
-	HoldReason string        // of RetryAfter; default "Retry-After", of the default yp.NoRetryAfter
+	RetryAfter time.Duration // what the host asked for, or yp.DefaultRetryAfter; 0 = nothing. With Way it is about that proxy alone
+	HoldReason string        // what RetryAfter is of, where that is no Retry-After: yp.NoRetryAfter, "429 with RateLimit"
 
 	Gap time.Duration // when it ended, the median of the last gaps between starts since the delay changed; 0 = not known
 	Way string        // the proxy that it went by; "" = directly
@@ -161,9 +161,10 @@ type Seen struct {
 // tellsWay reports whether it is a 429 that may be about the proxy alone by which it came.
 func (s Seen) tellsWay() bool { return s.Class == yp.ClassHTTP429 && s.Way != "" }
 
-// refused reports whether it is a 429 that does not say when to come back.
+// refused reports whether it is a 429 without Retry-After. When a limit is whole again tells nothing of the pace that keeps
+// within it.
 func (s Seen) refused() bool {
-	return s.Class == yp.ClassHTTP429 && (s.RetryAfter == 0 || s.HoldReason == yp.NoRetryAfter)
+	return s.Class == yp.ClassHTTP429 && (s.RetryAfter == 0 || s.HoldReason != "")
 }
 
 // Hosts paces the hosts of one source for one process, and remembers what a restart
@@ -329,7 +330,7 @@ func (h *Hosts) Observed(ctx context.Context, seen Seen) error {
 		if seen.Started.IsZero() {
 			seen.Started = now
 		}
-		if seen.RetryAfter > 0 && !seen.tellsWay() {
+		if seen.RetryAfter > 0 && seen.Way == "" {
 			changes = h.hold(s, seen.RetryAfter, cmp.Or(seen.HoldReason, "Retry-After"), now)
 		}
 		switch {
