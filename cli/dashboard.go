@@ -138,7 +138,7 @@ func (g *page) close() { _ = g.listener.Close() }
 // crawls.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
 	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Command: yp.Printable(g.command), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers()}).Serve(ctx, g.listener)
+	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Command: yp.Printable(g.command), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers(), Health: measure.Health}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last

@@ -3,8 +3,6 @@
 package e2e
 
 import (
-	"bufio"
-	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -17,7 +15,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -183,48 +180,6 @@ func (b *tab) look(scheme string, width, height int64, scale float64) {
 	b.t.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: scale, Mobile: width < 600})
-}
-
-var pageAddress = regexp.MustCompile(`[Tt]he page: (http://[^/]+)/`)
-
-// dashboard is ypcrawl in a process of its own, serving the page.
-type dashboard struct {
-	url  string
-	cmd  *exec.Cmd
-	done chan struct{}
-}
-
-// startPage starts a command that serves the page, and waits for its address.
-func startPage(t testing.TB, dir string, args ...string) *dashboard {
-	t.Helper()
-	p := &dashboard{cmd: command(dir, nil, args...), done: make(chan struct{})}
-	stderr, err := p.cmd.StderrPipe()
-	storetest.NoError(t, err)
-	storetest.NoError(t, p.cmd.Start())
-	found := make(chan string, 1)
-	var said bytes.Buffer
-	go func() {
-		defer close(p.done)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			said.WriteString(lines.Text() + "\n")
-			if m := pageAddress.FindStringSubmatch(lines.Text()); m != nil {
-				found <- m[1]
-			}
-		}
-		_ = p.cmd.Wait()
-	}()
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM)
-		<-p.done
-	})
-	select {
-	case p.url = <-found:
-	case <-p.done:
-		t.Fatalf("ended before it served the page:\n%s", said.String())
-	case <-time.After(browserTime):
-		t.Fatal("no page")
-	}
-	return p
 }
 
 // crawled is a folder with the database of a whole demo crawl.

@@ -107,10 +107,13 @@ func (m *Meter) well() error {
 	return nil
 }
 
-// Handlers are what a server may mount, by path: "/healthz", "/status.json" and "/metrics".
+// Health is the path that tells whether this process is well, and nothing else.
+const Health = "/healthz"
+
+// Handlers are what a server may mount, by path: Health, "/status.json" and "/metrics".
 func (m *Meter) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
-		"/healthz": http.HandlerFunc(m.serveHealth), "/status.json": http.HandlerFunc(m.serveJSON), "/metrics": http.HandlerFunc(m.serveText),
+		Health: http.HandlerFunc(m.serveHealth), "/status.json": http.HandlerFunc(m.serveJSON), "/metrics": http.HandlerFunc(m.serveText),
 	}
 }
 

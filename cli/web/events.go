@@ -27,16 +27,17 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 	news, leave := s.join(v, q)
 	if news == nil {
 		w.Header().Set("Retry-After", "30")
-		s.refuse(w, http.StatusServiceUnavailable, "Too many browsers follow the page already.", "The page is shown but does not update: reload it now and then.")
+		s.refuse(w, r, http.StatusServiceUnavailable, "Too many browsers follow the page already.", "The page is shown but does not update: reload it now and then.")
 		return
 	}
 	defer leave()
 	now, refused := s.look(r.Context(), v, q, map[string]*last{})
 	if refused != nil {
-		s.refuse(w, refused.Status, refused.Text, refused.Next)
+		s.refuse(w, r, refused.Status, refused.Text, refused.Next)
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would keep back what it has no full buffer of
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // that of the request, which has been read: it would end the stream
 	send := func(b []byte) bool {

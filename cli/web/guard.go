@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -29,19 +30,29 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 		h.Add("Vary", "Accept")
 		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 		switch local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); {
+		case r.Host == "" && r.URL.Path == s.cfg.Health && reads(r): // no browser, which always names one
+			s.mux.ServeHTTP(w, r)
+		case r.Host == "":
+			s.refuse(w, r, http.StatusForbidden, "The request names no host.", "Send Host: "+listening.String()+".")
 		case !s.isOurs(r.Host, listening) && (!ok || !s.isOurs(r.Host, local)):
-			s.refuse(w, http.StatusForbidden, "This page is not served under the name "+r.Host+".",
+			s.refuse(w, r, http.StatusForbidden, "This page is not served under the name "+r.Host+".",
 				"Open http://"+listening.String()+"/, or allow it: `dashboard --allow-host "+nameOf(r.Host)+"`, of a run allow-host in ypcrawl.yaml.")
 		case origin != "" && !sameOrigin(origin, r.Host), site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
-			s.refuse(w, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			s.refuse(w, r, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
+		case !reads(r):
 			h.Set("Allow", "GET, HEAD")
-			s.refuse(w, http.StatusMethodNotAllowed, "This page takes no input.", "Request it with GET.")
+			s.refuse(w, r, http.StatusMethodNotAllowed, "This page takes no input.", "Request it with GET.")
+		case r.URL.Path != tidy(r.URL.Path):
+			to := url.URL{Path: top(r.URL.EscapedPath()) + tidy(r.URL.Path)[1:], RawQuery: r.URL.RawQuery}
+			h.Set("Location", to.String())
+			w.WriteHeader(http.StatusTemporaryRedirect)
 		default:
 			s.mux.ServeHTTP(w, r)
 		}
 	})
 }
+
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
 // isOurs reports whether a Host header names the address, with its port, or one of the names
 // that the operator gave, with any.
@@ -60,6 +71,16 @@ func (s *Server) isOurs(host string, address net.Addr) bool {
 	}
 	asked, err := netip.ParseAddr(name)
 	return err == nil && asked.Unmap() == own && !own.IsUnspecified()
+}
+
+// tidy is a path without empty and dotted parts. ServeMux would lead there by itself, from the top of the host, which is
+// not that of the page behind a proxy that shows it below a path of its own.
+func tidy(p string) string {
+	clean := path.Clean("/" + p)
+	if strings.HasSuffix(p, "/") && clean != "/" {
+		clean += "/"
+	}
+	return clean
 }
 
 func sameOrigin(origin, host string) bool {

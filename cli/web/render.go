@@ -94,8 +94,8 @@ type fragment struct {
 	HTML string `json:"html"`
 }
 
-// render makes a part's HTML; with an err it says that it can't be read, and since when.
-func (s *Server) render(p Part, shown Shown, err error) fragment {
+// render makes the HTML of a part of a view; with an err it says that it can't be read, and since when.
+func (s *Server) render(v View, p Part, shown Shown, err error) fragment {
 	shown.Scope = s.cfg.About
 	var out bytes.Buffer
 	if err == nil {
@@ -108,7 +108,7 @@ func (s *Server) render(p Part, shown Shown, err error) fragment {
 		}
 		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": why(err), "Last": shown.Now, "Now": time.Now()})
 	}
-	html := s.text(out.String())
+	html := s.text(relative(out.String(), v.Path))
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(html))
 	return fragment{ID: p.Name, HTML: html, Hash: strconv.FormatUint(h.Sum64(), 36)}
@@ -122,6 +122,25 @@ func (s *Server) text(html string) string {
 		html = strings.ReplaceAll(html, before+"ypcrawl ", before+command)
 	}
 	return printable(html)
+}
+
+// deepest bounds how many folders up an address leads: only who types it asks for something deeper.
+const deepest = 32
+
+// top leads from an address of the page, its path as a browser sends it, to the page's top: "./" or "../". Where that is
+// only the browser knows: a proxy may show the page below a path of its own.
+func top(path string) string {
+	up := min(strings.Count(path, "/")-1, deepest)
+	if up < 1 {
+		return "./"
+	}
+	return strings.Repeat("../", up)
+}
+
+// relative has the addresses in HTML that stands at a path, which templates and models write from the top, lead there
+// from it. It is applied to all that is rendered, so that no template can forget it; a quote in a text is escaped.
+func relative(html, path string) string {
+	return strings.NewReplacer(`href="/`, `href="`+top(path), `src="/`, `src="`+top(path), `action="/`, `action="`+top(path)).Replace(html)
 }
 
 // why is the cause of a part that can't be shown, for people.
@@ -165,7 +184,7 @@ type link struct {
 }
 
 // writePage writes a whole page around its parts.
-func (s *Server) writePage(w http.ResponseWriter, v View, parts []fragment) {
+func (s *Server) writePage(w http.ResponseWriter, r *http.Request, v View, parts []fragment) {
 	var links []link // the page of a state stands under that of all
 	for _, o := range s.views {
 		if o.Nav != "" {
@@ -180,15 +199,15 @@ func (s *Server) writePage(w http.ResponseWriter, v View, parts []fragment) {
 	for i, f := range parts {
 		sections[i] = section{f.ID, f.Hash, template.HTML(f.HTML)} //nolint:gosec // a template made it, see render
 	}
-	s.write(w, http.StatusOK, "page", map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true})
+	s.write(w, r, http.StatusOK, "page", map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true})
 }
 
 // refuse answers with a page that says what is wrong, and what to do.
-func (s *Server) refuse(w http.ResponseWriter, status int, text, next string) {
-	s.write(w, status, "refusal", map[string]any{"Title": http.StatusText(status), "Database": s.cfg.Database, "Text": text, "Next": next})
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, text, next string) {
+	s.write(w, r, status, "refusal", map[string]any{"Title": http.StatusText(status), "Database": s.cfg.Database, "Text": text, "Next": next})
 }
 
-func (s *Server) write(w http.ResponseWriter, status int, name string, data any) {
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	var out bytes.Buffer
 	if err := templates().ExecuteTemplate(&out, name, data); err != nil {
 		s.cfg.Logger.Warn().Str("component", "web").Err(err).Msg("a page can't be shown")
@@ -197,17 +216,13 @@ func (s *Server) write(w http.ResponseWriter, status int, name string, data any)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(s.text(out.String()))) // who is gone needs no answer
+	_, _ = w.Write([]byte(s.text(relative(out.String(), r.URL.EscapedPath())))) // who is gone needs no answer
 }
 
 // serveStatic serves style and script, which change with the program alone, and no list of them.
 func serveStatic() http.Handler {
 	files := http.FileServerFS(staticFiles)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/") {
-			http.NotFound(w, r)
-			return
-		}
 		w.Header().Set("Cache-Control", "no-cache")
 		files.ServeHTTP(w, r)
 	})

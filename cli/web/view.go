@@ -104,14 +104,14 @@ func (s *Server) serveView(v View) http.Handler {
 			return
 		}
 		if !s.conns.begin() {
-			s.refuse(w, busy.Status, busy.Text, busy.Next)
+			s.refuse(w, r, busy.Status, busy.Text, busy.Next)
 			return
 		}
 		defer s.conns.end()
 		if fragments, refused := s.lookTogether(r.Context(), v, q); refused != nil {
-			s.refuse(w, refused.Status, refused.Text, refused.Next)
+			s.refuse(w, r, refused.Status, refused.Text, refused.Next)
 		} else {
-			s.writePage(w, v, fragments)
+			s.writePage(w, r, v, fragments)
 		}
 	})
 }
@@ -206,14 +206,14 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 				was.read = shown.Now
 			}
 			shown.Now = was.read
-			all = append(all, s.render(p, shown, err))
+			all = append(all, s.render(v, p, shown, err))
 		}
 		return nil
 	})
 	if err != nil { // the file is gone, say
 		for _, p := range v.Parts {
 			seen[p.Name] = cmp.Or(seen[p.Name], &last{})
-			all = append(all, s.render(p, Shown{Now: seen[p.Name].read}, err))
+			all = append(all, s.render(v, p, Shown{Now: seen[p.Name].read}, err))
 		}
 	}
 	return all, refused

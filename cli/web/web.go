@@ -33,6 +33,8 @@ type Config struct {
 
 	// Plain are served at these paths beside the page, to who passes its guard.
 	Plain map[string]http.Handler
+	// Health is the one of those that is also served to who names no host, as load balancers do by HTTP/1.0; "" = none.
+	Health string
 }
 
 func (c Config) withDefaults() Config {
@@ -89,7 +91,7 @@ func New(cfg Config) *Server {
 	for _, v := range s.views {
 		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone
 	}
-	s.mux.Handle("GET /static/", serveStatic())
+	s.mux.Handle("GET /static/{file}", serveStatic())
 	s.plainHandlers()
 	return s
 }
@@ -100,7 +102,7 @@ func (s *Server) plainHandlers() {
 		s.mux.Handle("GET "+path, handle)
 	}
 	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
+		s.refuse(w, r, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -108,7 +109,27 @@ func (b *served) ask(t *testing.T, method, path string, header map[string]string
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	storetest.NoError(t, err)
-	return answer, string(text)
+	return answer, resolved(t, r.URL, string(text))
+}
+
+var addresses = regexp.MustCompile(`\b(href|src|action)="([^"]*)"`)
+
+// resolved has each address of a page as a browser understands it, by the path. None may begin at the top of the host, which
+// need not be that of the page.
+func resolved(t *testing.T, page *url.URL, html string) string {
+	t.Helper()
+	return addresses.ReplaceAllStringFunc(html, func(attribute string) string {
+		m := addresses.FindStringSubmatch(attribute)
+		to, err := url.Parse(strings.ReplaceAll(m[2], "&amp;", "&"))
+		switch {
+		case err != nil || to.IsAbs() || strings.HasPrefix(m[2], "#"):
+			return attribute
+		case !strings.HasPrefix(m[2], "."):
+			t.Errorf("%.40s: %s is no relative address", page.Path, attribute)
+		}
+		at := page.ResolveReference(to)
+		return m[1] + `="` + strings.ReplaceAll(at.RequestURI(), "&", "&amp;") + `"`
+	})
 }
 
 // never is what no page may have: a hostile text as markup or as it acts on a terminal, and what can't be shown.
