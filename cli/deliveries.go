@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -84,7 +86,7 @@ func (d *delivery) deliver() (size int64, err error) {
 		return 0, d.explain(err)
 	}
 	d.p.reachedStep("export_finished")
-	if err := to.Intend(d.c.Context, now, store.PlacedFile{Path: d.name, Bytes: size, SHA256: sum}); err != nil {
+	if err := to.Intend(d.c.Context, now, store.PlacedFile{Path: d.placed(), Bytes: size, SHA256: sum}); err != nil {
 		if errors.As(err, new(*store.RefusedError)) {
 			err = fmt.Errorf("%w; export again when that one has ended", err)
 		}
@@ -101,4 +103,21 @@ func (d *delivery) deliver() (size int64, err error) {
 	}
 	d.p.reachedStep("export_counted")
 	return size, nil
+}
+
+// placed is the path of the file, where the name that was typed leads: what is typed next may lead elsewhere. It is
+// relative where that was.
+func (d *delivery) placed() string {
+	path := d.file.Path()
+	if filepath.IsAbs(d.name) || !filepath.IsAbs(path) {
+		return path
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if rel, err := filepath.Rel(here, path); err == nil {
+		return rel
+	}
+	return path
 }

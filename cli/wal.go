@@ -20,6 +20,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -389,7 +390,7 @@ func (p *Program) walDemo(c *cli.Context) error {
 	path := filepath.Join(dir, yp.WorkerID(0, 1)+".jsonl")
 	err := wal.MakeDir(dir)
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.TrimSuffix(exampleLog, "\n")), 0o600)
+		err = writeNew(path, []byte(strings.TrimSuffix(exampleLog, "\n")))
 	}
 	if err == nil {
 		err = p.answer(c, nil, "%s", path)
@@ -398,4 +399,13 @@ func (p *Program) walDemo(c *cli.Context) error {
 		p.note("Try:  %s", p.command("wal", "read", operand(dir)))
 	}
 	return err
+}
+
+func writeNew(path string, text []byte) error {
+	f, err := folder.New(path, os.O_WRONLY, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }

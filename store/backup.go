@@ -13,6 +13,7 @@ import (
 	"modernc.org/sqlite"
 
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // ErrRestoring is returned for a database that a restore was replacing when it was cut off.
@@ -223,7 +224,10 @@ func (s *Snapshot) RestoreTo(ctx context.Context, to string, log func(name strin
 // copyTo writes the snapshot to a file that is new or empty, private to its owner and in no other use, gives it
 // that journal, and lets finish change it. The file is synced, and no journal is left beside it.
 func (s *Snapshot) copyTo(ctx context.Context, to, journal string, finish func(*sql.DB) error) (err error) {
-	f, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := folder.New(to, os.O_WRONLY, 0o600, nil)
+	if errors.Is(err, os.ErrExist) {
+		f, err = folder.Open(to, os.O_WRONLY)
+	}
 	if err != nil {
 		return err
 	}

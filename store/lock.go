@@ -25,32 +25,7 @@ func LockDir(path string) string { return RealPath(path) + ".locks" }
 
 // RealPath is path made absolute, with its links followed as far as they lead:
 // the file need not be there yet.
-func RealPath(path string) string {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return path
-	}
-	for range maxLinks {
-		if real, err := filepath.EvalSymlinks(abs); err == nil {
-			return real
-		}
-		to, err := os.Readlink(abs)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(to) { // a link that leads to a file not yet made
-			to = filepath.Join(filepath.Dir(abs), to)
-		}
-		abs = to
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
-		return filepath.Join(dir, filepath.Base(abs))
-	}
-	return abs
-}
-
-// maxLinks bounds a chain of links to nowhere, as the kernel does.
-const maxLinks = 40
+func RealPath(path string) string { return folder.Real(path) }
 
 func lockPath(db, name string) string { return filepath.Join(LockDir(db), name+".lock") }
 

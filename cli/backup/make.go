@@ -40,7 +40,7 @@ func Make(ctx context.Context, cfg Config) (out Made, err error) {
 	case exists(to + "-wal"):
 		return out, fmt.Errorf("%s is a database in use, with a -wal beside it: name another file", cfg.File)
 	}
-	f, err := export.Create(to, cfg.Overwrite)
+	f, err := export.Create(cfg.File, cfg.Overwrite)
 	if err != nil {
 		return out, err
 	}

@@ -46,6 +46,11 @@ func (r *Restored) staged(d string) string {
 // Restore puts a copy in the place of a database. resumed tells that an earlier one came to its end. store.ErrLocked
 // is returned while a run works on the database, store.ErrBusy while anybody has it open.
 func Restore(ctx context.Context, cfg Config) (r Restored, resumed bool, err error) {
+	for _, path := range []string{cfg.DB, cfg.Logs} { // their links stay, and what they lead to is replaced
+		if err := mayFollow(path); err != nil {
+			return r, false, err
+		}
+	}
 	cfg.DB, cfg.Logs, cfg.File = store.RealPath(cfg.DB), store.RealPath(cfg.Logs), store.RealPath(cfg.File)
 	if err := wal.MakeDir(filepath.Dir(cfg.DB)); err != nil {
 		return r, false, err
@@ -77,6 +82,18 @@ func Restore(ctx context.Context, cfg Config) (r Restored, resumed bool, err err
 	return r, resumed, err
 }
 
+// mayFollow returns an error for a path whose links root doesn't follow, or that leads in a circle.
+func mayFollow(path string) error {
+	at, err := folder.Find(path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) { // a folder that will be made
+			return nil
+		}
+		return err
+	}
+	return at.Close()
+}
+
 // stage copies the backup to where it will be needed, checks it there, and sets the mark. Nothing that is in use is touched.
 func (r *Restored) stage(ctx context.Context, reached func(step string)) error {
 	if r.DB == r.Backup {
@@ -104,10 +121,10 @@ func (r *Restored) stage(ctx context.Context, reached func(step string)) error {
 		if !exists(path) {
 			r.LogFiles++
 		}
-		return appendTo(path, piece, changed)
+		return appendTo(path, piece, changed, nil)
 	})
-	if info, old := os.Stat(r.DB); old == nil && err == nil {
-		err = os.Chmod(r.newDB(), info.Mode().Perm())
+	if err == nil {
+		err = r.keepMode()
 	}
 	if err == nil {
 		err = store.CheckCopy(ctx, r.newDB())
@@ -117,10 +134,24 @@ func (r *Restored) stage(ctx context.Context, reached func(step string)) error {
 	}
 	syncDirs(r.newLogs(), r.Logs, filepath.Dir(r.DB))
 	reached("restore_staged")
-	err = appendTo(store.RestoreMark(r.DB), []byte(store.JSON(r)), time.Now())
+	like, _ := os.Lstat(r.newDB())
+	err = appendTo(store.RestoreMark(r.DB), []byte(store.JSON(r)), time.Now(), like)
 	syncDirs(filepath.Dir(r.DB))
 	reached("restore_marked")
 	return err
+}
+
+// keepMode gives the new database the mode of the old one and, when root restores it, the owner.
+func (r *Restored) keepMode() error {
+	old, err := os.Stat(r.DB)
+	if err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	f, err := folder.Open(r.newDB(), os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Keep(f, old), f.Close())
 }
 
 // closeOld makes sure that nobody has the old database open, and makes it one file. When it is too damaged for
@@ -180,9 +211,13 @@ func (r *Restored) discard() error {
 	return err
 }
 
-// appendTo adds to a file, synced. An unpacked log gets its time: by that logs are removed.
-func appendTo(path string, piece []byte, changed time.Time) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+// appendTo adds to a file, synced. An unpacked log gets its time: by that logs are removed. For a new file that root
+// makes, like is as in folder.New.
+func appendTo(path string, piece []byte, changed time.Time, like fs.FileInfo) error {
+	f, err := folder.New(path, os.O_APPEND|os.O_WRONLY, 0o600, like)
+	if errors.Is(err, fs.ErrExist) {
+		f, err = folder.Open(path, os.O_APPEND|os.O_WRONLY)
+	}
 	if err != nil {
 		return err
 	}

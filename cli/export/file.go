@@ -23,26 +23,30 @@ import (
 var ErrExists = errors.New("the file exists already")
 
 // File is a file that appears under its name when it is whole: it is written beside it, synced
-// and renamed.
+// and renamed. Where its name is a symbolic link, the file that this leads to is replaced (folder.Find).
 type File struct {
 	*bufio.Writer
-	name      string
+	at        *folder.Place
 	overwrite bool
 	temp      *os.File
-	sum       hash.Hash // SHA-256 of what was written through Writer
+	sum       hash.Hash   // SHA-256 of what was written through Writer
+	mode      fs.FileMode // 0 = not said
 }
 
 // Create begins the file name.
 func Create(name string, overwrite bool) (*File, error) {
-	f := &File{name: name, overwrite: overwrite}
-	err := Free(name, overwrite)
+	at, err := find(name)
 	if err != nil {
 		return nil, err
 	}
-	RemoveParts(filepath.Dir(name))
+	f := &File{at: at, overwrite: overwrite}
+	if err := free(at, overwrite); err != nil {
+		return nil, errors.Join(err, at.Close())
+	}
+	RemoveParts(filepath.Dir(at.Path()))
 	for f.temp == nil {
-		if f.temp, err = createPart(name); err != nil {
-			return nil, err
+		if f.temp, err = createPart(at); err != nil {
+			return nil, errors.Join(err, at.Close())
 		}
 	}
 	f.sum = sha256.New()
@@ -50,19 +54,36 @@ func Create(name string, overwrite bool) (*File, error) {
 	return f, nil
 }
 
+// find follows the links of a name.
+func find(name string) (*folder.Place, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a link to a pipe of the process leads nowhere
+		return nil, notRegular(name)
+	}
+	at, err := folder.Find(name)
+	if missing, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(err, fs.ErrNotExist) {
+		dir := filepath.Dir(name)
+		if _, err := os.Stat(dir); err == nil { // a link leads to one
+			dir = missing.Path
+		}
+		return nil, fmt.Errorf("there is no folder %s: make it first", dir)
+	}
+	return at, err
+}
+
+func notRegular(name string) error {
+	return fmt.Errorf("%s is not a regular file: name another one", name)
+}
+
 // createPart makes and holds a part of a file; nil = another export took it for one that a kill left, before
 // it was held.
-func createPart(name string) (*os.File, error) {
-	part := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+partMark+rand.Text()[:8]+partEnd)
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there is no folder %s: make it first", filepath.Dir(name))
-	}
+func createPart(at *folder.Place) (*os.File, error) {
+	part := "." + at.Name + partMark + rand.Text()[:8] + partEnd
+	f, err := at.New(part, os.O_WRONLY, 0o666, nil)
 	if err != nil {
 		return nil, err
 	}
 	held := hold(f) // where files can't be held, nothing is removed either
-	if _, err := os.Lstat(part); errors.Is(held, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
+	if _, err := at.Lstat(part); errors.Is(held, syscall.EWOULDBLOCK) || errors.Is(err, fs.ErrNotExist) {
 		return nil, f.Close()
 	}
 	return f, nil
@@ -97,27 +118,43 @@ func RemoveParts(folder string) {
 
 // Free tells whether a file may take the name: the error wraps ErrExists where another one has it.
 func Free(name string, overwrite bool) error {
-	info, err := os.Stat(name)
+	at, err := find(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(free(at, overwrite), at.Close())
+}
+
+func free(at *folder.Place, overwrite bool) error {
+	info, err := at.Lstat(at.Name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a regular file: name another one", name)
+		return notRegular(at.Path())
 	case !overwrite:
-		return fmt.Errorf("%s: %w", name, ErrExists)
+		return fmt.Errorf("%s: %w", at.Path(), ErrExists)
 	}
 	return nil
 }
 
 // Part is the path of what is written until File has its name.
-func (f *File) Part() string { return f.temp.Name() }
+func (f *File) Part() string { return f.at.Dir.Path(f.part()) }
+
+func (f *File) part() string { return filepath.Base(f.temp.Name()) }
+
+// Path is where the file is to be: its name, or where the links of that lead.
+func (f *File) Path() string { return f.at.Path() }
+
+// Chmod gives the file a mode. Without it, it has that of the one that it replaces.
+func (f *File) Chmod(mode fs.FileMode) { f.mode = mode }
 
 // Finish writes what is left and makes it last, and returns by what the file will be known under its name: its size,
 // and the SHA-256, in hexadecimal, of what was written through Writer.
 func (f *File) Finish() (size int64, sha string, err error) {
-	if err := errors.Join(f.Flush(), f.temp.Sync(), Free(f.name, f.overwrite)); err != nil {
+	if err := errors.Join(f.Flush(), f.temp.Sync(), free(f.at, f.overwrite)); err != nil {
 		return 0, "", err
 	}
 	info, err := f.temp.Stat()
@@ -127,29 +164,35 @@ func (f *File) Finish() (size int64, sha string, err error) {
 	return info.Size(), hex.EncodeToString(f.sum.Sum(nil)), nil
 }
 
-// Publish finishes the file and gives it its name. Until then it is held.
+// Publish finishes the file and gives it its name, with the mode of the file that had it, and, when root does so, with its
+// owner. Until then it is held.
 func (f *File) Publish() (size int64, err error) {
 	if size, _, err = f.Finish(); err != nil {
 		return 0, err
 	}
-	if info, err := os.Stat(f.name); err == nil {
-		if err := os.Chmod(f.temp.Name(), info.Mode().Perm()); err != nil {
-			return 0, err
-		}
+	if former, missing := f.at.Lstat(f.at.Name); missing == nil {
+		err = folder.Keep(f.temp, former)
+	}
+	if err == nil && f.mode != 0 {
+		err = f.temp.Chmod(f.mode)
+	}
+	if err != nil {
+		return 0, err
 	}
 	if runtime.GOOS == "windows" { // it renames no file that is open
 		_ = f.temp.Close()
 	}
-	if err := os.Rename(f.temp.Name(), f.name); err != nil {
+	if err := f.at.Rename(f.part(), f.at.Name); err != nil {
 		return 0, err
 	}
-	_ = f.temp.Close()                    // it was synced
-	_ = folder.Sync(filepath.Dir(f.name)) // the file itself is synced by then
-	return size, nil
+	_ = f.temp.Close()                         // it was synced
+	_ = folder.Sync(filepath.Dir(f.at.Path())) // the file itself is synced by then
+	return size, f.at.Close()
 }
 
 // Abort removes what was written. After Publish it does nothing.
 func (f *File) Abort() {
 	_ = f.temp.Close()
-	_ = os.Remove(f.temp.Name())
+	_ = f.at.Remove(f.part())
+	_ = f.at.Close()
 }

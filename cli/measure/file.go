@@ -3,7 +3,6 @@ package measure
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"ypcrawl/cli/export"
@@ -34,11 +33,9 @@ func (m *Meter) write(name string, text []byte) error {
 		return err
 	}
 	defer f.Abort()
+	f.Chmod(fileMode)
 	if _, err = f.Write(text); err == nil {
 		_, err = f.Publish()
-	}
-	if err == nil {
-		err = os.Chmod(name, fileMode) // the next ones have it from this one
 	}
 	return err
 }

@@ -125,8 +125,10 @@ func (d *Dir) New(name string, flag int, perm fs.FileMode, like fs.FileInfo) (*o
 	return f, nil
 }
 
-// named is an error of the folder's with the whole path in it.
-func (d *Dir) named(op, name string, err error) error {
+// named is an error of a name in the folder, with the whole path in it.
+func (d *Dir) named(op, name string, err error) error { return named(op, d.Path(name), err) }
+
+func named(op, path string, err error) error {
 	var at *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -137,7 +139,7 @@ func (d *Dir) named(op, name string, err error) error {
 	case err == nil:
 		return nil
 	}
-	return &fs.PathError{Op: op, Path: d.Path(name), Err: err}
+	return &fs.PathError{Op: op, Path: path, Err: err}
 }
 
 // give makes a file or folder that this process has made, and nobody else, like another one. Where the system doesn't
@@ -156,8 +158,7 @@ func Give(f *os.File, like fs.FileInfo) {
 		return
 	}
 	mine, err := f.Stat()
-	uid, gid, known := ids(like)
-	if err != nil || !known || f.Chown(uid, gid) != nil || like.IsDir() {
+	if !giveOwner(f, like) || err != nil || like.IsDir() {
 		return
 	}
 	mode := like.Mode().Perm()&0o666 | 0o600
@@ -165,6 +166,23 @@ func Give(f *os.File, like fs.FileInfo) {
 		mode |= (mode & 0o444) >> 2 // who may read may enter
 	}
 	_ = f.Chmod(mode)
+}
+
+func giveOwner(f *os.File, like fs.FileInfo) bool {
+	uid, gid, known := ids(like)
+	return known && isRoot() && f.Chown(uid, gid) == nil
+}
+
+// Keep gives an open file, which this process has made, the mode of the one that it is to replace, and, when root
+// does so, its owner and group.
+func Keep(f *os.File, former fs.FileInfo) error {
+	giveOwner(f, former)
+	return f.Chmod(former.Mode().Perm())
+}
+
+// Open opens a file that is there. A link in its place is an error, where the system can tell.
+func Open(path string, flag int) (*os.File, error) {
+	return os.OpenFile(path, flag|noFollow, 0)
 }
 
 // Mkdir makes a folder like New makes a file.

@@ -5,8 +5,13 @@ package folder
 import (
 	"io/fs"
 	"os"
+	"os/user"
+	"strconv"
 	"syscall"
 )
+
+// noFollow makes an open fail on a symbolic link.
+const noFollow = syscall.O_NOFOLLOW
 
 // isRoot reports whether this process may give files away.
 func isRoot() bool { return os.Geteuid() == 0 }
@@ -18,4 +23,26 @@ func ids(info fs.FileInfo) (uid, gid int, known bool) {
 		return 0, 0, false
 	}
 	return int(stat.Uid), int(stat.Gid), true
+}
+
+// trusted reports whether a user is root, or has called it: by a program that is set to run as root, or by sudo, which
+// sets SUDO_UID itself, and whose caller may name any file to it.
+func trusted(uid int) bool {
+	return uid == 0 || uid == os.Getuid() || strconv.Itoa(uid) == os.Getenv("SUDO_UID")
+}
+
+// Owner names whom a file belongs to: "alice", or "user 1000" where the system knows no name.
+func Owner(info fs.FileInfo) string {
+	uid, _, known := ids(info)
+	if !known {
+		return "another user"
+	}
+	return userName(uid)
+}
+
+func userName(uid int) string {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		return u.Username
+	}
+	return "user " + strconv.Itoa(uid)
 }
