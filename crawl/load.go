@@ -46,6 +46,11 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*loaded, error) {
 			w.step(t, "again", "page %d is asked for once more: %v", t.number, fetch.ErrStale)
 			continue
 		}
+		if errors.Is(err, fetch.ErrAskAgain) { // by another kind of connection, once for each host
+			w.count.update(func(s *Stats) { s.Retries++ })
+			w.step(t, "again", "page %d is asked for once more: %v", t.number, fetch.ErrAskAgain)
+			continue
+		}
 		cause := causeOf(err)
 		if final := w.prepareRetry(ctx, t, cause, err, failed.add(cause)); final != nil {
 			return nil, final

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -107,15 +108,20 @@ func (c *chunkScan) trailer(b []byte) {
 
 // end is the verdict when no more comes.
 func (c *chunkScan) end(b []byte) {
-	rest := bytes.TrimSuffix(b[c.at:], []byte("\r"))
 	switch {
 	case c.whole || c.wrong:
 	case c.last:
 		c.whole = true // all of the page has come
-	case c.chunks > 0 && len(bytes.Trim(rest, "0")) == 0:
-		// "0" is the last chunk without its line end, unless sizes are written with zeros before them.
-		c.whole = len(rest) == max(c.padded, 1)
+	default:
+		c.whole = c.chunks > 0 && isLastSize(b[c.at:], c.padded)
 	}
+}
+
+// isLastSize reports whether what the connection's end has cut is the size of the last chunk: "0", but where sizes
+// are padded with zeros to a width it may be the beginning of another one.
+func isLastSize(line []byte, padded int) bool {
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	return len(bytes.Trim(line, "0")) == 0 && len(line) == max(padded, 1)
 }
 
 // begun reports whether it is chunks, whole or not: a further size line stands where the first one
@@ -283,4 +289,16 @@ func (b *buffer) dechunk(lim limit) (err error) {
 		return nil
 	}
 	return err
+}
+
+// framingOf is what an answer shows of chunks that net/http has not undone: it hides in HTTP/1.0 that they were
+// announced, but not on a cleaned connection.
+func framingOf(r *http.Response, x *conn) framing {
+	switch {
+	case x.cleaned != nil:
+		return x.cleaned.shown
+	case r.ProtoMajor == 1 && r.ProtoMinor == 0:
+		return unshown
+	}
+	return unchunked
 }

@@ -26,6 +26,7 @@ type Client struct {
 	pacer  *pacer
 	ways   ways
 	robots *robotsCache // nil = ignored
+	odd    oddHosts
 
 	closing context.Context // ends with Close; robots.txt is fetched under it
 	close   context.CancelFunc

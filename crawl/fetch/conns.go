@@ -46,17 +46,25 @@ type conn struct {
 	users int
 	since time.Time // when it was left last
 	lost  bool      // it was found closed
+
+	http2   bool
+	cleaned *cleanedConn // not nil = it is for one request
 }
 
 // connect takes a connection for a request for u, which is p's.
 func (s *Session) connect(ctx context.Context, u *url.URL, fresh bool, p *passage) (err error) {
 	addr := dialled(u)
 	key := u.Scheme + "://" + addr
+	if s.client.odd.has(key) {
+		p.conn, err = s.connectCleaned(ctx, u, p)
+		return err
+	}
 	if s.forwarded(u) {
 		key = "the proxy"
 	}
 	if p.conn, p.again, err = s.conns.get(ctx, key, u.Scheme, addr, fresh); err == nil {
 		p.through.Store(true)
+		p.conn.http2 = p.conn.http2 || p.http2.Load()
 	}
 	return err
 }
@@ -86,7 +94,15 @@ func (c *conns) get(ctx context.Context, key, scheme, addr string, fresh bool) (
 		}
 	}
 	x := &conn{key: key, work: newWork()}
-	opened, err := c.transport.NewClientConn(x.work.under(ctx), scheme, addr)
+	if err := c.add(x.work.under(ctx), x, c.transport, scheme, addr); err != nil {
+		return nil, false, err
+	}
+	return x, false, nil
+}
+
+// add opens x for one request.
+func (c *conns) add(ctx context.Context, x *conn, t *http.Transport, scheme, addr string) error {
+	opened, err := t.NewClientConn(ctx, scheme, addr)
 	if err == nil {
 		if err = opened.Reserve(); err != nil {
 			_ = opened.Close() // it is of no use
@@ -94,15 +110,15 @@ func (c *conns) get(ctx context.Context, key, scheme, addr string, fresh bool) (
 		}
 	}
 	if err != nil {
-		return nil, false, err
+		return err
 	}
 	x.ClientConn, x.users = opened, 1
 	x.work.begin()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x.timer = time.AfterFunc(c.idle, func() { c.expire(x) })
-	c.open[key] = append(c.open[key], x)
-	return x, false, nil
+	c.open[x.key] = append(c.open[x.key], x)
+	return nil
 }
 
 // again returns an open connection that has room for a request; nil = there is none.
@@ -140,7 +156,7 @@ func (c *conns) leave(p *passage) {
 		c.lost[x.key]++
 	}
 	useless := func(o *conn) bool {
-		return o.users == 0 && (c.closed || o.Err() != nil || o.key == x.key && (p.stale || c.lost[x.key] >= mostLost))
+		return o.users == 0 && (c.closed || o.cleaned != nil || o.Err() != nil || o.key == x.key && (p.stale || c.lost[x.key] >= mostLost))
 	}
 	gone := c.drop(useless)
 	c.mu.Unlock()

@@ -14,7 +14,9 @@
 // Crawl-delay, Retry-After, Hold), redirect hops and robots.txt included, whatever
 // the session, and, with Config.Turns, whatever the process; turns are first come,
 // first served within a process; each request leaves once, and nothing below asks again
-// (conns); a connection on which work comes and no page is closed (work); every wait ends with its
+// (conns); a host whose answers net/http refuses and browsers read is asked by connections that
+// clean the header, bounded, with one request on each (cleanedConn): no framing between two answers is
+// guessed; no size of a chunk is left in a body (chunkReader); a connection on which work comes and no page is closed (work); every wait ends with its
 // context, and a hold over Request.MaxHold is not waited for at all; no connection
 // is opened to a private address unless the URL's own host is one, checked
 // against the resolved address at dial time; a redirect leads to no other domain
@@ -40,6 +42,6 @@
 // and real proxies of every kind before them, which count, demand passwords,
 // refuse, hang and die, and answers recorded from Squid, tinyproxy and Privoxy; a server of HTTP/2
 // that sends any frames; a fake resolver for names, testing/synctest for time (no
-// sleeps), goleak, and fuzz targets for robots.txt, Retry-After, challenges, bodies
+// sleeps), goleak, and fuzz targets for robots.txt, Retry-After, challenges, bodies, chunks, headers
 // and proxy addresses.
 package fetch

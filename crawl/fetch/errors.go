@@ -236,6 +236,9 @@ func classifyTransport(err, watch error) (yp.ErrorClass, error) {
 	case errors.Is(err, ErrTooLarge), errors.Is(err, ErrCorrupt):
 		return yp.ClassParseError, err
 	}
+	if wrong, ok := errors.AsType[*malformedError](err); ok {
+		return yp.ClassParseError, wrong
+	}
 	var dns *net.DNSError
 	var tlsErr *tlsError
 	var slow interface{ Timeout() bool }

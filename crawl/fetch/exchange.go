@@ -153,6 +153,7 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 		return r, nil // of an error page, the status says enough
 	}
 	e := j.session.fault(u, err, c.whyEnded(watched, p), p)
+	c.unread(u, p, r, e, err)
 	if r != nil {
 		e.Status = r.Status
 		return r, e
@@ -199,7 +200,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 	}
 	req := (&http.Request{
 		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u, j.cookies(u)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: p.conn.cleaned != nil,
 	}).WithContext(ctx)
 	resp, err := p.conn.RoundTrip(req)
 	if err != nil {
@@ -218,7 +219,8 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 	if !lim.cut && resp.ContentLength > c.cfg.MaxBody {
 		return r, tooLarge("announced", c.cfg.MaxBody)
 	}
-	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, progress: func(n int) {
+	p.chunked = len(resp.TransferEncoding) > 0
+	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, framing: framingOf(resp, p.conn), progress: func(n int) {
 		p.conn.work.pays(n)
 		w.progress()
 	}}

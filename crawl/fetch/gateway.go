@@ -96,18 +96,22 @@ func (c *greeting) Write(b []byte) (int, error) {
 // passage reports how far a request got: past the proxy, if there is one, to the host's handshake or
 // onto a connection, and to an answer. One that was given up before the first is the proxy's fault.
 type passage struct {
-	through, noTLS, answered atomic.Bool
+	through, noTLS, answered, http2 atomic.Bool
 
-	conn  *conn // nil = it got none
-	again bool  // that had carried another request before
-	stale bool  // and was closed: ErrStale
+	conn    *conn // nil = it got none
+	again   bool  // that had carried another request before
+	stale   bool  // and was closed: ErrStale
+	chunked bool  // net/http reads the answer's chunks
 }
 
 // traced returns a context under which net/http reports to the passage.
 func (p *passage) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		TLSHandshakeStart:    func() { p.through.Store(true) },
-		TLSHandshakeDone:     func(_ tls.ConnectionState, err error) { p.noTLS.Store(err != nil) },
+		TLSHandshakeStart: func() { p.through.Store(true) },
+		TLSHandshakeDone: func(how tls.ConnectionState, err error) {
+			p.noTLS.Store(err != nil)
+			p.http2.Store(how.NegotiatedProtocol == "h2")
+		},
 		GotFirstResponseByte: func() { p.answered.Store(true) },
 	})
 }

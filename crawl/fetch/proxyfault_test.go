@@ -79,42 +79,47 @@ func TestProxyFailure(t *testing.T) {
 			if (tt.schemes != "" && !slices.Contains(strings.Fields(tt.schemes), scheme)) || (tt.to != "" && tt.to != to) {
 				return
 			}
-			site := newTarget(t, to, func(http.ResponseWriter, *http.Request) {})
-			p := newProxy(tt.proxy, site).start(t, scheme)
-			if tt.wrong {
-				p.password = "another"
-			}
-			cfg := quickly(tt.limit)
-			var seen []Observation
-			cfg.Observe = func(o Observation) { seen = append(seen, o) }
-			c := newProxied(t, cfg)
-			u := p.url()
-			if tt.wrong {
-				u.User = url.UserPassword("scout", secret)
-			}
-			s := open(t, c, u, Honest(""))
-			_, err := fetchVia(t, c, s, site, "/a")
-			e := asError(t, err)
-			if e.Proxy != tt.blame || e.Class != tt.class || e.Status != tt.status {
-				t.Errorf("%s: blame %v, class %s, status %d: %v", tt.name, e.Proxy, e.Class, e.Status, e)
-			}
-			if e.Class == yp.ClassUnknown && e.Code() != yp.CodeNetworkError {
-				t.Errorf("%s: code %s", tt.name, e.Code())
-			}
-			if len(seen) != 1 || seen[0].ProxyFailed != tt.blame || seen[0].Class != tt.class || seen[0].Status != tt.status {
-				t.Errorf("%s: observed %+v", tt.name, seen)
-			}
-			if d, why := c.Waiting("www.example.com"); d != 0 && !(tt.status == 429 && !tt.blame) {
-				t.Errorf("%s: the host waits %s for %q", tt.name, d, why)
-			}
-			if text := fmt.Sprintf("%v %+v %#v", err, err, err); tells(text) {
-				t.Errorf("%s: %s", tt.name, text)
-			}
-			if e.Proxy && !strings.Contains(err.Error(), s.Proxy()) {
-				t.Errorf("%s: %v does not name the proxy", tt.name, err)
-			}
-			if hits := site.seen(); tt.blame && len(hits) > 0 {
-				t.Errorf("%s: the host was asked for %v", tt.name, hits)
+			for _, cleaned := range []bool{false, true} {
+				site := newTarget(t, to, func(http.ResponseWriter, *http.Request) {})
+				p := newProxy(tt.proxy, site).start(t, scheme)
+				if tt.wrong {
+					p.password = "another"
+				}
+				cfg := quickly(tt.limit)
+				var seen []Observation
+				cfg.Observe = func(o Observation) { seen = append(seen, o) }
+				c := newProxied(t, cfg)
+				if cleaned {
+					c.odd.add(place(site.base))
+				}
+				u := p.url()
+				if tt.wrong {
+					u.User = url.UserPassword("scout", secret)
+				}
+				s := open(t, c, u, Honest(""))
+				_, err := fetchVia(t, c, s, site, "/a")
+				e := asError(t, err)
+				if e.Proxy != tt.blame || e.Class != tt.class || e.Status != tt.status {
+					t.Errorf("%s: blame %v, class %s, status %d: %v", tt.name, e.Proxy, e.Class, e.Status, e)
+				}
+				if e.Class == yp.ClassUnknown && e.Code() != yp.CodeNetworkError {
+					t.Errorf("%s: code %s", tt.name, e.Code())
+				}
+				if len(seen) != 1 || seen[0].ProxyFailed != tt.blame || seen[0].Class != tt.class || seen[0].Status != tt.status {
+					t.Errorf("%s: observed %+v", tt.name, seen)
+				}
+				if d, why := c.Waiting("www.example.com"); d != 0 && !(tt.status == 429 && !tt.blame) {
+					t.Errorf("%s: the host waits %s for %q", tt.name, d, why)
+				}
+				if text := fmt.Sprintf("%v %+v %#v", err, err, err); tells(text) {
+					t.Errorf("%s: %s", tt.name, text)
+				}
+				if e.Proxy && !strings.Contains(err.Error(), s.Proxy()) {
+					t.Errorf("%s: %v does not name the proxy", tt.name, err)
+				}
+				if hits := site.seen(); tt.blame && len(hits) > 0 {
+					t.Errorf("%s: the host was asked for %v", tt.name, hits)
+				}
 			}
 		})
 	}

@@ -155,8 +155,10 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	f := newFence(origin, s.proxy != "")
 	f.robots = true
 	file, err := c.follow(&j, f, origin)
-	if errors.Is(err, ErrStale) {
-		j.fresh = true
+	for range maxAskAgain {
+		if j.fresh = errors.Is(err, ErrStale); !j.fresh && !errors.Is(err, ErrAskAgain) {
+			break
+		}
 		file, err = c.follow(&j, f, origin)
 	}
 	e, ok := errors.AsType[*Error](err)
