@@ -4,8 +4,6 @@ package main
 
 import (
 	_ "embed"
-	"io"
-	"log" //nolint:depguard // to silence it
 	"os"
 
 	"ypcrawl/cli"
@@ -18,6 +16,5 @@ import (
 var schema string
 
 func main() {
-	log.SetOutput(io.Discard) // net/http writes a line there for each odd frame that a server sends
 	os.Exit(cli.Standard(schema).Main(os.Args))
 }

@@ -49,6 +49,7 @@ type Program struct {
 	db, logs string // the database and the log folder of the running command, for hints
 	secrets  []string
 	lasts    atomic.Bool // see outlive
+	printed  printed
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns

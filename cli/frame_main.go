@@ -16,6 +16,7 @@ import (
 // Main runs the program as a process: its streams, its signals, its memory. It returns the exit code.
 func (p *Program) Main(args []string) int {
 	tune()
+	p.printed.take()
 	ctx, signals := stopSignals()
 	defer signal.Stop(signals)
 	p.Out, p.Err = newStream(p.Out, &p.lasts, signals), newStream(p.Err, &p.lasts, signals)

@@ -132,7 +132,9 @@ func (p *Program) logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
 	default:
 		return zerolog.Nop(), Usagef("--log-format %q: want text or json", c.String("log-format"))
 	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
+	log := zerolog.New(w).Level(level).With().Timestamp().Logger()
+	p.printed.log.Store(&log)
+	return log, nil
 }
 
 // console writes log lines for people: what happened to what first, and no

@@ -36,6 +36,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"signal":       cmdSignal,
 		"serve-demo":   cmdServeDemo,
 		"serve-files":  cmdServeFiles,
+		"serve-odd":    cmdServeOdd,
 		"serve-hook":   cmdServeHook,
 		"fetch":        cmdFetch,
 		"free-address": cmdFreeAddress,
