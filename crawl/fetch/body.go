@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
@@ -37,13 +37,13 @@ const acceptEncoding = "gzip, zstd, br;q=0.8"
 
 // pools keeps what a body needs for the next one: decoders have large tables,
 // and bodies are a few hundred KB each.
-type pools struct{ buffers, wires, gzips, zstds, brotlis sync.Pool }
+type pools struct{ buffers, wires, flates, zstds, brotlis sync.Pool }
 
 func newPools() *pools {
 	return &pools{
 		buffers: sync.Pool{New: func() any { return &buffer{} }},
 		wires:   sync.Pool{New: func() any { return bufio.NewReaderSize(nil, wireBuffer) }},
-		gzips:   sync.Pool{New: func() any { return new(gzip.Reader) }},
+		flates:  sync.Pool{New: func() any { return flate.NewReader(nil) }},
 		brotlis: sync.Pool{New: func() any { return new(brotli.Reader) }},
 		zstds: sync.Pool{New: func() any {
 			// Concurrency 1 decodes in place: no goroutine to leak from the pool.
@@ -128,7 +128,17 @@ type wireReader struct {
 	err      error // the connection's, nil at a proper end
 	progress func(n int)
 	framing  framing
-	ended    bool // the body's own chunks have ended: nothing behind them is read
+	length   int64 // Content-Length; below 0 = not announced
+	ended    bool  // the body has ended by its own word (its last chunk, its checksum): nothing behind it is read
+}
+
+// over is told that the compressed body may end here, after n decoded bytes, and reports whether it does: some servers
+// announce the length that it had before it was compressed, and what seems to be missing never comes.
+func (w *wireReader) over(n int) bool {
+	if int64(n) == w.length && w.n < w.length {
+		w.ended = true
+	}
+	return w.ended
 }
 
 func (w *wireReader) Read(p []byte) (int, error) {
@@ -164,13 +174,13 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 	}
 	dst := p.buffer()
 	dst.grow(hint, lim)
-	err := p.decode(dst, &chunkReader{w: w, part: lim.part}, encoding, lim)
+	err := p.decode(dst, &chunkReader{w: w, part: lim.part}, w, encoding, lim)
 	if err == nil && encoding != "" {
 		err = dst.dechunk(lim)
 	}
 	encoding = yp.Clip(encoding, 40) // for the messages
 	switch {
-	case err == nil && (w.err == nil || lim.reached(dst)):
+	case err == nil && (w.err == nil || w.ended || lim.reached(dst)):
 		return dst, nil
 	case w.err != nil:
 		err = w.err // what the decoder made of it does not matter
@@ -219,13 +229,14 @@ func isText(br *bufio.Reader) bool {
 	return strings.HasPrefix(http.DetectContentType(begin), "text/")
 }
 
-func (p *pools) decode(dst *buffer, w io.Reader, encoding string, lim limit) error {
+// decode reads r, which reads from w.
+func (p *pools) decode(dst *buffer, r io.Reader, w *wireReader, encoding string, lim limit) error {
 	name, odd := coding(encoding)
 	if name == "" && !odd {
-		return dst.fill(w, lim)
+		return dst.fill(r, lim)
 	}
 	br := p.wires.Get().(*bufio.Reader)
-	br.Reset(w)
+	br.Reset(r)
 	defer func() {
 		br.Reset(nil)
 		p.wires.Put(br)
@@ -242,7 +253,9 @@ func (p *pools) decode(dst *buffer, w io.Reader, encoding string, lim limit) err
 			return dst.fill(br, lim)
 		}
 	case "gzip", "x-gzip":
-		return p.gunzip(dst, br, lim)
+		return p.gunzip(dst, br, w, lim)
+	case "deflate":
+		return p.deflated(dst, br, w, lim)
 	case "zstd":
 		z := p.zstds.Get().(*zstd.Decoder)
 		err := z.Reset(br)
@@ -262,27 +275,6 @@ func (p *pools) decode(dst *buffer, w io.Reader, encoding string, lim limit) err
 		return dst.fill(z, lim)
 	}
 	return errors.New("unknown Content-Encoding")
-}
-
-// gunzip reads one member after the other; what follows the last one and is no
-// gzip is ignored, as browsers do.
-func (p *pools) gunzip(dst *buffer, br *bufio.Reader, lim limit) error {
-	z := p.gzips.Get().(*gzip.Reader)
-	defer p.gzips.Put(z)
-	for {
-		if err := z.Reset(br); errors.Is(err, io.EOF) {
-			return io.ErrUnexpectedEOF // a header cut short is a truncation, not a malformed body
-		} else if err != nil {
-			return err
-		}
-		z.Multistream(false)
-		if err := dst.fill(z, lim); err != nil || lim.reached(dst) {
-			return err
-		}
-		if next, err := br.Peek(3); err != nil || next[0] != 0x1f || next[1] != 0x8b || next[2] != 8 {
-			return nil
-		}
-	}
 }
 
 // toUTF8 returns the body as valid UTF-8 without a byte order mark, in the same

@@ -14,7 +14,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
+	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
 	"ypcrawl/store/storetest"
@@ -29,6 +31,12 @@ func compress(t testing.TB, encoding string, body []byte) []byte {
 	switch encoding {
 	case "gzip":
 		w = gzip.NewWriter(&b)
+	case "deflate":
+		w = zlib.NewWriter(&b)
+	case "raw deflate":
+		z, err := flate.NewWriter(&b, flate.DefaultCompression)
+		noErr(t, err)
+		w = z
 	case "br":
 		w = brotli.NewWriter(&b)
 	case "zstd":
@@ -83,6 +91,17 @@ func TestEncodings(t *testing.T) {
 		{"x-gzip in capitals", "X-GZIP", compress(t, "gzip", page), page},
 		{"gzip of two members", "gzip", twice, page},
 		{"gzip with rubbish after it", "gzip", append(compress(t, "gzip", page), "rubbish"...), page},
+		{"gzip with all that a header may have", "gzip", fullHeader(t, page), page},
+		{"gzip without its trailer", "gzip", untrailed(compress(t, "gzip", page), 8), page},
+		{"gzip with half its trailer", "gzip", untrailed(compress(t, "gzip", page), 4), page},
+		{"gzip with a byte of its trailer", "gzip", untrailed(compress(t, "gzip", page), 7), page},
+		{"gzip of two members, the last without its trailer", "gzip", untrailed(twice, 8), page},
+		{"deflate", "deflate", compress(t, "deflate", page), page},
+		{"deflate in capitals", "Deflate", compress(t, "deflate", page), page},
+		{"deflate without its trailer", "deflate", untrailed(compress(t, "deflate", page), 4), page},
+		{"deflate with rubbish after it", "deflate", append(compress(t, "deflate", page), "rubbish"...), page},
+		{"bare deflate", "deflate", compress(t, "raw deflate", page), page},
+		{"deflate without a body", "deflate", nil, nil},
 		{"zstd", "zstd", compress(t, "zstd", page), page},
 		{"brotli", "br", compress(t, "br", page), page},
 		{"gzip without a body", "gzip", nil, nil},
@@ -151,6 +170,8 @@ func TestBodyFailures(t *testing.T) {
 	flipped[len(flipped)/2] ^= 0xff
 	badSum := bytes.Clone(gz)
 	badSum[len(badSum)-5] ^= 0xff
+	badAdler := compress(t, "deflate", page)
+	badAdler[len(badAdler)-1] ^= 0xff
 	for _, tt := range []struct {
 		name, encoding string
 		wire           []byte
@@ -167,6 +188,11 @@ func TestBodyFailures(t *testing.T) {
 		{"not gzip at all", "gzip", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"damaged gzip", "gzip", flipped, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"gzip with a wrong checksum", "gzip", badSum, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"deflate with a wrong checksum", "deflate", badAdler, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
+		{"deflate cut in two", "deflate", compress(t, "deflate", page)[:1000], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
+		{"bare deflate cut in two", "deflate", compress(t, "raw deflate", page)[:1000], io.ErrUnexpectedEOF, yp.ClassUnknown, yp.CodeNetworkError, true},
+		{"deflate bomb", "deflate", compress(t, "deflate", bomb), ErrTooLarge, yp.ClassParseError, yp.CodeParseError, false},
+		{"a name without end in a gzip header", "gzip", append([]byte("\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\x00"), bytes.Repeat([]byte("x"), 100_000)...), ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"unknown encoding", "lzma", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"compress beside a plain body", "compress", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
 		{"brotli beside a plain body", "br", page, ErrCorrupt, yp.ClassParseError, yp.CodeParseError, true},
@@ -200,7 +226,7 @@ func TestBodyAtTheCap(t *testing.T) {
 	t.Parallel()
 	const limit = 100_000
 	body := htmlPage(limit)[:limit]
-	for _, enc := range []string{"", "gzip", "zstd", "br"} {
+	for _, enc := range []string{"", "gzip", "deflate", "zstd", "br"} {
 		s := newSite(t, Config{IgnoreRobots: true, MaxBody: limit}, sends(enc, compress(t, enc, body), false))
 		storetest.Equal(t, s.page(t, "/") == string(body), true, "all of the body by", enc)
 	}
@@ -233,16 +259,16 @@ func TestErrorPageBody(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	page := htmlPage(2000)
-	for i, enc := range []string{"", "gzip", "zstd", "br", "none"} {
+	for i, enc := range []string{"", "gzip", "zstd", "br", "none", "deflate"} {
 		f.Add(byte(i), compress(f, enc, page))
 		f.Add(byte(i), compress(f, enc, make([]byte, 1<<16)))
 	}
 	p := newPools()
 	f.Fuzz(func(t *testing.T, which byte, wire []byte) {
-		encodings := []string{"", "gzip", "zstd", "br", "none"}
+		encodings := []string{"", "gzip", "zstd", "br", "none", "deflate"}
 		const limit64 = 10_000
 		w := &wireReader{r: bytes.NewReader(wire), max: limit64, progress: func(int) {}}
-		b, err := p.readBody(w, encodings[which%5], int64(len(wire)), limit{max: limit64})
+		b, err := p.readBody(w, encodings[int(which)%len(encodings)], int64(len(wire)), limit{max: limit64})
 		if err != nil {
 			return
 		}

@@ -220,7 +220,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 		return r, tooLarge("announced", c.cfg.MaxBody)
 	}
 	p.chunked = len(resp.TransferEncoding) > 0
-	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, framing: framingOf(resp, p.conn), progress: func(n int) {
+	wire := &wireReader{r: resp.Body, max: c.cfg.MaxBody, framing: framingOf(resp, p.conn), length: resp.ContentLength, progress: func(n int) {
 		p.conn.work.pays(n)
 		w.progress()
 	}}
@@ -247,7 +247,7 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 // members the second may be missing.
 func drain(wire *wireReader, enough bool) error {
 	_, _ = io.CopyN(io.Discard, wire, drainMax) // its error is the wire's own
-	if wire.err == nil || enough || errors.Is(wire.err, ErrTooLarge) {
+	if wire.err == nil || wire.ended || enough || errors.Is(wire.err, ErrTooLarge) {
 		return nil
 	}
 	return wire.err
