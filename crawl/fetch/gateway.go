@@ -28,7 +28,8 @@ func (d *gateway) lead(t *http.Transport, userAgent string) {
 	t.DialContext, t.DialTLSContext = d.dial, d.dial // to the proxy, whatever is asked for
 	t.ProxyConnectHeader = http.Header{"User-Agent": {userAgent}}
 	t.OnProxyConnectResponse = func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
-		if answer.StatusCode == http.StatusOK {
+		if answer.StatusCode/100 == 2 { // any of them opens the tunnel (RFC 9110, 9.3.6), net/http knows one
+			answer.StatusCode = http.StatusOK
 			return nil
 		}
 		// The body is not read: it may never end.

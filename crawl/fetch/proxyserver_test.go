@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -34,6 +35,7 @@ type proxyServer struct {
 	silent         bool              // it accepts connections and says nothing
 	mute           bool              // it hears the request and says nothing
 	says           string            // what it says to every connection, and hangs up
+	tunnel         string            // what it says when a tunnel is open; "" = what most say
 
 	ln net.Listener
 	wg sync.WaitGroup
@@ -217,7 +219,7 @@ func (p *proxyServer) connect(conn net.Conn, addr string) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\n\r\n")
 		return
 	}
-	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n")
+	_, _ = io.WriteString(conn, cmp.Or(p.tunnel, "HTTP/1.1 200 Connection established\r\n\r\n"))
 	p.splice(conn, up)
 }
 
