@@ -1,4 +1,6 @@
 package checkpoint
 
-// Die leaves the lock of the run as a killed process does: its file stays, and nobody holds it.
-func (r *Run) Die() error { return r.owner.Release() }
+import "errors"
+
+// Die leaves the locks of the run as a killed process does: their files stay, and nobody holds them.
+func (r *Run) Die() error { return errors.Join(r.owner.Release(), r.shared.Release()) }

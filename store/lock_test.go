@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -144,17 +145,16 @@ func TestLockDir(t *testing.T) {
 		os.Symlink("real", filepath.Join(dir, "folder")),
 		os.Symlink("folder/later.db", filepath.Join(dir, "later.db")),
 		os.Symlink("loop.db", filepath.Join(dir, "loop.db"))))
-	wd, err := os.Getwd()
-	noErr(t, err)
-	relative, err := filepath.Rel(wd, file)
-	noErr(t, err)
+	if _, err := os.Readlink(filepath.Join(dir, "link.db")); err != nil && runtime.GOOS == "windows" {
+		t.Skip("links can't be read here, as under Wine 8.0: ", err)
+	}
 	base, err := filepath.EvalSymlinks(dir)
 	noErr(t, err)
 	there, later := filepath.Join(base, "real", "a.db.locks"), filepath.Join(base, "real", "later.db.locks")
 	for _, c := range []struct{ name, path, want string }{
 		{"as it is", file, there},
 		{"through a link", filepath.Join(dir, "link.db"), there},
-		{"relative", relative, there},
+		{"relative", relativeTo(t, file), there},
 		{"through a linked folder", filepath.Join(dir, "folder", "a.db"), there},
 		{"a file not yet there", filepath.Join(dir, "real", "later.db"), later},
 		{"a link to a file not yet there", filepath.Join(dir, "later.db"), later},
