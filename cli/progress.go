@@ -138,6 +138,9 @@ func (p *Program) progressText(w *sections, pr *report.Progress) {
 	if pr.Live > 0 {
 		w.lines(slices.Concat([]string{pr.Pacing(), pr.Failures()}, pr.PaceLines(), pr.Reasons())...)
 	}
+	if why := pr.Unsure(); why != "" {
+		w.lines("Whether a run lives can't be told: " + why + ".")
+	}
 	w.part(pr.Now.Time, pr.Workers)
 	w.part(pr.Now.Time, pr.ErrorsShown())
 }

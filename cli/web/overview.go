@@ -109,6 +109,8 @@ func searchBars(st *report.Standing) []bar {
 // timeLeft is how long all that is due takes, or why nobody knows.
 func timeLeft(st *report.Standing) string {
 	switch {
+	case st.Live == 0 && st.Unknown > 0:
+		return "unknown, as whether a run is under way"
 	case st.Live == 0:
 		return "no run is under way"
 	case st.WaitingFor != "":

@@ -124,15 +124,26 @@ func (s *Standing) Sentence() string {
 	if s.Crawling > 0 {
 		text += " with " + yp.Plural(s.Crawling, "worker")
 	}
-	return text + ", since " + yp.ClockTime(s.Now.Time, s.Since) + "."
+	text += ", since " + yp.ClockTime(s.Now.Time, s.Since) + "."
+	if s.Unknown > 0 {
+		text += " Whether another one is can't be told: " + s.Unsure() + "."
+	}
+	return text
+}
+
+// Unsure says why nobody knows whether a run lives; "" = of each it is known.
+func (p *Progress) Unsure() string {
+	if p.Unknown == 0 {
+		return ""
+	}
+	return fmt.Sprintf("one that has not ended sent its last heartbeat at %s, and its lock can't be looked at (%s)", yp.ClockTime(p.Now.Time, p.unseen.Heartbeat), yp.Printable(p.unseen.Why.Error()))
 }
 
 // nobody is the sentence where no run is under way.
 func (s *Standing) nobody() string {
 	switch {
 	case s.Unknown > 0:
-		return fmt.Sprintf("Whether a run is under way can't be told: one that has not ended sent its last heartbeat at %s, and its lock can't be looked at (%s).",
-			yp.ClockTime(s.Now.Time, s.unseen.Heartbeat), yp.Printable(s.unseen.Why.Error()))
+		return "Whether a run is under way can't be told: " + s.Unsure() + "."
 	case s.Last == nil && s.Overall.Targets == 0:
 		return "Nothing is planned, and nothing was crawled yet."
 	case s.Last == nil:
