@@ -107,7 +107,11 @@ func (p *Program) restore(c *cli.Context) error {
 		return err
 	}
 	db := c.String("db")
-	if backup.Pending(db).Backup == "" { // to end one, the backup is not needed any more
+	pending, err := backup.Pending(db)
+	if err != nil {
+		return err
+	}
+	if pending.Backup == "" { // to end one, the backup is not needed any more
 		f, err := openRegular(name)
 		if err != nil {
 			return err

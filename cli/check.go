@@ -19,6 +19,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 const checkDescription = `--check is for Nagios, Icinga and similar monitors: it prints one line and sets the exit code:
@@ -95,6 +96,7 @@ func (p *Program) check(c *cli.Context) error {
 	var m *report.Measures
 	var now *report.Standing
 	var lost backup.Lost
+	var denied *folder.DeniedError // a log that can't be read
 	if n := c.Int64("warn-dead"); n < 0 {
 		return Usagef("--warn-dead %d: want a number from 0 up", n)
 	}
@@ -111,7 +113,9 @@ func (p *Program) check(c *cli.Context) error {
 				now, err = k.Standing(c.Context, store.Scope{})
 			}
 			if err == nil {
-				lost, err = lostLogs(c, k)
+				if lost, err = lostLogs(c, k); errors.As(err, &denied) { // what else was found is told, too
+					err = nil
+				}
 			}
 			return err
 		})
@@ -122,7 +126,7 @@ func (p *Program) check(c *cli.Context) error {
 	v := judge(m, now.Sentence(), limits{
 		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
 		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
-	}, lostLines(&lost)...)
+	}, append(lostLines(&lost), unreadLogs(denied)...)...)
 	return p.sayVerdict(v, c.Bool("json"))
 }
 
@@ -208,6 +212,14 @@ func lostLines(l *backup.Lost) []problem {
 	}
 	return found(alertWarning, "logs", "the database could not be rebuilt from its logs: they lack %s with %s (`ypcrawl doctor`)",
 		plural(l.Pages, "page"), plural(l.Listings, "listing"))
+}
+
+// unreadLogs: each backup fails.
+func unreadLogs(denied *folder.DeniedError) []problem {
+	if denied == nil {
+		return nil
+	}
+	return found(alertWarning, "logs", "the logs can't be read, and no backup can be made: %v", denied)
 }
 
 // closedSources: a source that its operator has disabled, or whose host has said when to come

@@ -15,6 +15,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 func (p *Program) doctorCommand() *cli.Command {
@@ -60,11 +61,23 @@ func (d *diagnosis) add(check string, level severity, fix, format string, args .
 
 // failed notes that a check itself could not be made.
 func (d *diagnosis) failed(check string, err error) {
+	if d.denied(check, "could not be checked", err) {
+		return
+	}
 	fix := ""
 	if store.Corrupt(err) {
 		fix = d.p.rebuildCommand()
 	}
 	d.add(check, broken, fix, "could not be checked: %v", err)
+}
+
+// denied notes that this user lacks the rights to what is to be checked.
+func (d *diagnosis) denied(check, what string, err error) bool {
+	denied, ok := errors.AsType[*folder.DeniedError](err)
+	if ok {
+		d.add(check, broken, denied.Fix, "%s: %s", what, denied.What())
+	}
+	return ok
 }
 
 // defaultDB is the default of --db.
@@ -134,6 +147,7 @@ func (d *diagnosis) openDatabase() {
 		d.add("database", broken, "use a newer ypcrawl, or name another file with --db", "%v", err)
 	case store.Corrupt(err):
 		d.add("database", broken, d.p.rebuildCommand(), "%v", err)
+	case d.denied("database", "it can't be read", err):
 	default:
 		d.add("database", broken, "name another file with --db, or correct its permissions", "%v", err)
 	}
@@ -228,7 +242,12 @@ func existingFolder(dir string) string {
 func (d *diagnosis) logFolder() {
 	dir := logDir(d.c)
 	there := existingFolder(dir)
-	if err := tryWrite(there); err != nil {
+	if _, err := os.Stat(dir); d.denied("log folder", "it can't be read", folder.Denied(dir, err)) {
+		return
+	}
+	if err := tryWrite(there); d.denied("log folder", "it can't be written", folder.Denied(there, err)) {
+		return
+	} else if err != nil {
 		d.add("log folder", broken, "correct its permissions, or name another folder with --wal-dir", "%s can't be written: %v", there, err)
 	} else if _, missing := os.Stat(dir); there != dir && missing == nil {
 		d.add("log folder", broken, "name another folder with --wal-dir", "%s is not a folder", dir)
@@ -245,6 +264,9 @@ func (d *diagnosis) logs(ctx context.Context) error {
 		return err
 	}
 	ids, err := wal.Writers(dir)
+	if d.denied("logs", "they can't be read", err) {
+		return nil
+	}
 	if err != nil || len(ids) == 0 {
 		if untouched, err := d.k.DB().Untouched(ctx); err != nil || untouched { // whether the folder can be read is another check
 			return err

@@ -18,6 +18,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // Exit codes, as `help exit-codes` tells them.
@@ -164,14 +165,15 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, store.ErrRestoring):
-		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", operand(cmp.Or(backup.Pending(p.db).Backup, "BACKUP.db"))})
+		pending, _ := backup.Pending(p.db)
+		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", operand(cmp.Or(pending.Backup, "BACKUP.db"))})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
 		return ExitError, "Every committed page is safe. Free some disk space, then type the same command again."
-	case errors.Is(err, store.ErrLinked): // says what to do
+	case errors.Is(err, store.ErrLinked), errors.As(err, new(*folder.DeniedError)): // says what to do
 		return ExitError, ""
 	case errors.Is(err, store.ErrReadOnly):
 		return ExitError, "Check the permissions of the file and its folder, or name another file with --db."

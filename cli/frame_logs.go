@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // logDir is the folder of the write-ahead logs: that of --wal-dir, else the database's own.
@@ -114,7 +116,10 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 // those beside the file where the same database has written under another name. Of several in one folder the replay
 // asks; nil = no log was found. The damaged file is not asked for its id: it may not tell it any more.
 func rebuildFrom(db, logs string) []string {
-	own, _ := wal.Writers(logs) // what can't be read is left out: the replay will say so
+	own, err := wal.Writers(logs) // what can't be read is left out: the replay will say so
+	if len(own) == 0 && errors.As(err, new(*folder.DeniedError)) {
+		return []string{operand(logs)}
+	}
 	if len(own) == 0 {
 		return nil
 	}
@@ -137,8 +142,8 @@ func rebuildFrom(db, logs string) []string {
 		return nil
 	})
 	words := slices.Sorted(maps.Keys(folders))
-	for i, folder := range words {
-		words[i] = operand(folder)
+	for i, dir := range words {
+		words[i] = operand(dir)
 	}
 	if others && len(own) == 1 {
 		words = append(words, "--database", own[0])

@@ -23,6 +23,7 @@ import (
 	"ypcrawl/store/report"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -88,6 +89,9 @@ func (p *Program) lost(c *cli.Context, own string) error {
 		return nil
 	}
 	ids, err := wal.Writers(dir)
+	if errors.As(err, new(*folder.DeniedError)) { // they may be those of another database
+		return fmt.Errorf("there is nothing in %s yet, and there may be logs of another database beside it: %w", path, err)
+	}
 	if err != nil {
 		return nil //nolint:nilerr // there are none, or a run will tell why they can't be read
 	}

@@ -21,6 +21,7 @@ import (
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/wal"
+	"ypcrawl/yp/folder"
 	"ypcrawl/yp/gazetteer"
 )
 
@@ -212,7 +213,7 @@ func checkLogFolder(dir string) error {
 	if err == nil {
 		err = tryWrite(dir)
 	}
-	if err != nil {
+	if err = folder.Denied(dir, err); err != nil {
 		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another folder with --wal-dir, or another file with --db", err)
 	}
 	return nil

@@ -194,6 +194,9 @@ func (p *Program) walReplay(c *cli.Context) error {
 	}
 	path, also := paths[0], paths[1:]
 	writers, err := wal.Databases(paths...)
+	if errors.As(err, new(*folder.DeniedError)) { // what is rebuilt without them passes for the whole
+		return fmt.Errorf("nothing was replayed, for the logs can't be read: %w", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -300,7 +301,7 @@ func CheckCopy(ctx context.Context, path string) error {
 // FoldIn makes a database that is to be replaced one file: what its -wal holds is brought into
 // it, and no journal stays beside it. ErrBusy means that some process has it open.
 func FoldIn(ctx context.Context, path string) error {
-	if err := OneName(path); err != nil {
+	if err := cmp.Or(readable(path), OneName(path)); err != nil {
 		return err
 	}
 	db, err := sql.Open("sqlite", dsn(Config{Path: path, BusyTimeout: time.Second}, false)+"&mode=rw")

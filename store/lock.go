@@ -96,7 +96,7 @@ func takeOnce(name string, shared bool) (*Lock, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open lock file: %w", err)
+		return nil, fmt.Errorf("open lock file: %w", folder.Denied(name, err))
 	}
 	if err := lockFile(f, shared); err != nil {
 		_ = f.Close()

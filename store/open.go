@@ -158,9 +158,9 @@ func checkFile(cfg Config) error {
 	case err == nil && !info.Mode().IsRegular():
 		return fmt.Errorf("database %s is a pipe or a device: name a file with --db", cfg.Path)
 	case err == nil && cfg.ReadOnly:
-		return nil
+		return readable(cfg.Path)
 	case err != nil && !missing:
-		return fmt.Errorf("database %s: %w", cfg.Path, err)
+		return fmt.Errorf("database %s: %w", cfg.Path, folder.Denied(cfg.Path, err))
 	case missing && (cfg.MustExist || cfg.ReadOnly):
 		return notFound(cfg.Path)
 	case missing:
@@ -172,6 +172,17 @@ func checkFile(cfg Config) error {
 		return fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return OneName(cfg.Path)
+}
+
+// readable returns an error for a database that this user may not read, or whose journal: SQLite says no more than that
+// it can't open them.
+func readable(path string) error {
+	for _, ending := range []string{"", "-wal", "-shm"} {
+		if err := folder.Readable(path + ending); errors.Is(err, fs.ErrPermission) {
+			return fmt.Errorf("database %s can't be read: %w", path, err)
+		}
+	}
+	return nil
 }
 
 // OneName returns ErrLinked for a file that has a second name (a hard link). SQLite finds the journal of a file by its
@@ -194,7 +205,7 @@ func MakeFile(path, beside string) error {
 	if errors.Is(err, fs.ErrExist) {
 		// A link to a file that is not there: nobody has that open.
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-			return mayWrite(path)
+			return folder.Denied(path, mayWrite(path))
 		}
 		err = makeBeside(RealPath(path), beside)
 	}

@@ -130,7 +130,7 @@ func settledNames(dir string) (names []string, err error) {
 			return nil, fmt.Errorf("no log folder %s: %w", dir, fs.ErrNotExist)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("list log folder: %w", err)
+			return nil, fmt.Errorf("list log folder: %w", folder.Denied(dir, err))
 		}
 		before := names
 		names = make([]string, 0, len(entries))
@@ -149,8 +149,11 @@ func settledNames(dir string) (names []string, err error) {
 // selectLogs lists what path means: a folder with all its workers, or one file.
 func selectLogs(path string) ([]workerLog, error) {
 	info, err := os.Stat(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("no log folder or file %s: %w", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for logs: %w", folder.Denied(path, err))
 	}
 	if info.IsDir() {
 		return listLogs(path, false)
@@ -187,13 +190,58 @@ func Files(dir string) (files []string, err error) {
 		}
 		for _, p := range log.parts {
 			for _, path := range []string{p.plainPath(), p.packedPath()} {
-				if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+				info, err := os.Lstat(path)
+				if err == nil && info.Mode().IsRegular() {
 					files = append(files, path)
+				}
+				if ignoreMissing(err) != nil {
+					return files, folder.Denied(path, err)
 				}
 			}
 		}
 	}
 	return files, ignoreMissing(err)
+}
+
+// Readable returns an error where this user may not read a file of runs' logs in a folder: a *folder.DeniedError says
+// whose the first one is. A folder that is not there has none.
+func Readable(dir string) error {
+	files, err := Files(dir)
+	var d denials
+	for _, file := range files {
+		d.note(file, folder.Readable(file))
+	}
+	return cmp.Or(err, d.err())
+}
+
+// denials are the files that this user may not read.
+type denials struct{ first *folder.DeniedError }
+
+// note notes an error of opening a file, if rights are missing.
+func (d *denials) note(file string, err error) {
+	if !errors.Is(err, fs.ErrPermission) {
+		return
+	}
+	if d.first != nil {
+		d.first.More++
+		return
+	}
+	errors.As(folder.DeniedIn(file, withoutExplanation(err)), &d.first)
+}
+
+func (d *denials) err() error {
+	if d.first == nil {
+		return nil
+	}
+	return d.first
+}
+
+// withoutExplanation is what the system said.
+func withoutExplanation(err error) error {
+	if d, ok := errors.AsType[*folder.DeniedError](err); ok {
+		return d.Err
+	}
+	return err
 }
 
 // MakeDir makes a folder with its parents, and their names durable: a log is only as safe

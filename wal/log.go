@@ -341,6 +341,9 @@ type CorruptError struct {
 
 // Error names the file, the line, the byte offset and the cause.
 func (e *CorruptError) Error() string {
+	if errors.Is(e.Err, fs.ErrPermission) { // nobody knows whether it is damaged
+		return fmt.Sprintf("log %s can't be read: %v", e.File, e.Err)
+	}
 	return fmt.Sprintf("damaged log %s: line %d (byte %d): %v", e.File, e.Line, e.Offset, e.Err)
 }
 

@@ -185,8 +185,12 @@ type Loss struct {
 }
 
 // Losses reads what happened to the logs of a folder while they were written, and compares it with what is there:
-// what was moved and put back is not lost. A folder that is not there has none.
+// what was moved and put back is not lost. A folder that is not there has none. The error is a *folder.DeniedError where
+// this user may not read a log: what stands in it is not lost.
 func Losses(dir string) (all []Loss, err error) {
+	if err := Readable(dir); err != nil {
+		return nil, err
+	}
 	logs, err := listLogs(dir, false)
 	for _, log := range logs {
 		if !ownName.MatchString(log.worker) {

@@ -141,7 +141,7 @@ func createLogFile(path string) (logFile, error) {
 func openLocked(path string, flag int) (*os.File, error) {
 	f, err := openFile(path, flag)
 	if err != nil {
-		return nil, err
+		return nil, folder.DeniedIn(path, err)
 	}
 	if err := lockFile(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())

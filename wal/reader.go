@@ -3,6 +3,7 @@ package wal
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"iter"
 	"slices"
 	"strings"
@@ -184,8 +185,10 @@ type Writer struct {
 }
 
 // Databases returns the databases that files name, by id. A file is written by one process, for one database, so each
-// is read until a line tells of a commit, and so which version wrote it.
+// is read until a line tells of a commit, and so which version wrote it. The error is a *folder.DeniedError where this
+// user may not read one of them: it may name another database.
 func Databases(paths ...string) (all []Writer, err error) {
+	var d denials
 	for _, path := range paths {
 		logs, err := selectLogs(path)
 		if err != nil {
@@ -193,7 +196,9 @@ func Databases(paths ...string) (all []Writer, err error) {
 		}
 		for _, log := range logs {
 			for _, p := range log.parts {
-				if w := p.writer(); w.Files > 0 {
+				w, err := p.writer()
+				d.note(p.path(), err)
+				if w.Files > 0 {
 					all = append(all, w)
 				}
 			}
@@ -208,24 +213,27 @@ func Databases(paths ...string) (all []Writer, err error) {
 		}
 		merged = append(merged, w)
 	}
-	return merged, nil
+	return merged, d.err()
 }
 
-// writer is who wrote a file; of one that nobody can read, Files is 0.
-func (p part) writer() (w Writer) {
+// writer is who wrote a file; of one that nobody can read, Files is 0. The error is that of a file that can't be opened.
+func (p part) writer() (w Writer, err error) {
 	s := p.stream(Options{SkipListings: true})
 	defer s.close()
 	for it, ok := s.read(); ok; it, ok = s.read() {
 		e := it.event
+		if it.err != nil && errors.Is(it.err, fs.ErrPermission) {
+			err = it.err
+		}
 		if e != nil && w.Files == 0 {
 			w = Writer{e.Database, 1, e.Timestamp}
 		}
 		switch {
 		case errors.Is(it.err, ErrDevelopment), e != nil && e.Type == TargetComplete && e.Committed+e.Ended == 0:
-			return Writer{Files: 1}
+			return Writer{Files: 1}, nil
 		case e != nil && e.Committed+e.Ended > 0:
-			return w
+			return w, nil
 		}
 	}
-	return w
+	return w, err
 }

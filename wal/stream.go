@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"ypcrawl/yp/folder"
 )
 
 // TornTail is the beginning of a line at the end of a worker's log: what a
@@ -246,6 +248,9 @@ func openSegment(p part, maxLine int) (*segment, error) {
 	if errors.Is(err, fs.ErrNotExist) && path == p.plainPath() {
 		path = p.packedPath()
 		file, err = openRegular(path)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return nil, folder.DeniedIn(path, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnopened, withoutPath(err))

@@ -40,6 +40,9 @@ func Make(ctx context.Context, cfg Config) (out Made, err error) {
 	case exists(to + "-wal"):
 		return out, fmt.Errorf("%s is a database in use, with a -wal beside it: name another file", cfg.File)
 	}
+	if err := wal.Readable(cfg.Logs); err != nil {
+		return out, fmt.Errorf("nothing was copied, for the logs can't be read: %w", err)
+	}
 	f, err := export.Create(cfg.File, cfg.Overwrite)
 	if err != nil {
 		return out, err

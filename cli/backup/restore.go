@@ -28,12 +28,19 @@ type Restored struct {
 }
 
 // Pending returns the restore of a database that was cut off; its Backup is "" if there is none, or nothing was changed yet.
-func Pending(db string) (r Restored) {
-	text, err := os.ReadFile(store.RestoreMark(db))
-	if err != nil || json.Unmarshal(text, &r) != nil {
-		return Restored{}
+func Pending(db string) (r Restored, err error) {
+	mark := store.RestoreMark(db)
+	text, err := os.ReadFile(mark)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
 	}
-	return r
+	if err != nil {
+		return r, fmt.Errorf("look for a restore that was cut off: %w", folder.Denied(mark, err))
+	}
+	if json.Unmarshal(text, &r) != nil {
+		return Restored{}, nil // a kill came while it was written
+	}
+	return r, nil
 }
 
 // The new database and its logs stand beside their places, on the same disk, until they are moved there.
@@ -60,7 +67,9 @@ func Restore(ctx context.Context, cfg Config) (r Restored, resumed bool, err err
 		return r, false, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	r = Pending(cfg.DB)
+	if r, err = Pending(cfg.DB); err != nil {
+		return r, false, err
+	}
 	resumed = r.Backup != ""
 	if resumed && r.Backup != cfg.File {
 		return r, false, fmt.Errorf("%w: restore %s first", store.ErrRestoring, r.Backup)
@@ -244,9 +253,10 @@ func moveLogs(from, to string) error {
 	return nil
 }
 
+// exists reports whether a name is taken: also one that this user may not look at.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // remove removes a file, if it is there, and what SQLite may have left beside it.

@@ -20,6 +20,7 @@ import (
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
 )
 
 // Page is what is kept of a page beside its body.
@@ -193,8 +194,14 @@ type Reader struct {
 
 // OpenReader opens a file for reading; fs.ErrNotExist when there is none.
 func OpenReader(path string) (*Reader, error) {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fs.ErrNotExist)
+	info, err := os.Stat(path)
+	if err == nil && info.Mode().IsRegular() {
+		err = folder.Readable(path)
+	} else if err == nil {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, folder.Denied(path, err)
 	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(maxBody))
 	if err != nil {

@@ -216,6 +216,9 @@ func folderSize(dir string) *float64 {
 	var sum int64
 	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(dir, e.Name()))
+		if errors.Is(err, fs.ErrPermission) {
+			return nil
+		}
 		if err == nil && info.Mode().IsRegular() { // else it was packed or removed meanwhile
 			sum += info.Size()
 		}

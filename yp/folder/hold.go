@@ -246,5 +246,8 @@ func Make(dir string) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = nil
 	}
-	return errors.Join(err, d.Close(), Sync(parent))
+	if err == nil {
+		err = Sync(parent)
+	}
+	return errors.Join(err, d.Close())
 }

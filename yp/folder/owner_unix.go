@@ -8,6 +8,8 @@ import (
 	"os/user"
 	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // noFollow makes an open fail on a symbolic link.
@@ -41,8 +43,26 @@ func Owner(info fs.FileInfo) string {
 }
 
 func userName(uid int) string {
+	name := account(uid)
+	if name == strconv.Itoa(uid) {
+		return "user " + name
+	}
+	return name
+}
+
+// account is how chown takes a user: a name, or a number.
+func account(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return u.Username
 	}
-	return "user " + strconv.Itoa(uid)
+	return strconv.Itoa(uid)
+}
+
+// Readable returns why a file or folder can't be read, without opening it: to close a file ends the locks that this
+// process has on it.
+func Readable(path string) error {
+	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK, unix.AT_EACCESS); err != nil {
+		return Denied(path, &fs.PathError{Op: "open", Path: path, Err: err})
+	}
+	return nil
 }
