@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,11 +21,12 @@ import (
 	"ypcrawl/yp/gazetteer"
 )
 
-// cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [answer=401] [429=0.1]...`: a demo
-// directory in this process, its address in $URL, host and port of it in $ADDR. With answer, each page has that status alone.
+// cmdServeDemo is `serve-demo [latency=50ms] [robots=none|all] [answer=401] [header=NAME:VALUE]... [429=0.1]...`: a demo
+// directory in this process, its address in $URL, host and port of it in $ADDR. With answer, each page has that status, and these
+// headers, alone.
 func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [answer=CODE] [KIND=SHARE]...")
-	cfg, robots, code := demo.Config{Fail: map[string]float64{}}, "", 0
+	need(ts, neg, true, "serve-demo [latency=TIME] [robots=none|all] [answer=CODE] [header=NAME:VALUE]... [KIND=SHARE]...")
+	cfg, robots, code, header := demo.Config{Fail: map[string]float64{}}, "", 0, http.Header{}
 	for _, a := range args {
 		name, value, _ := strings.Cut(a, "=")
 		var err error
@@ -33,6 +35,9 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 			cfg.Latency, err = time.ParseDuration(value)
 		case "answer":
 			code, err = strconv.Atoi(value)
+		case "header":
+			field, text, _ := strings.Cut(value, ":")
+			header.Add(field, text)
 		case "robots":
 			robots = map[string]string{"none": "User-agent: *\nDisallow: /\n", "all": "User-agent: *\nAllow: /\n"}[value]
 		default:
@@ -55,6 +60,7 @@ func cmdServeDemo(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if code != 0 && r.URL.Path != "/robots.txt" {
+			maps.Copy(w.Header(), header)
 			http.Error(w, "no", code)
 			return
 		}
