@@ -291,7 +291,7 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	defer client.Close()
 	req := fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout, Leave: leavesTried(src)}
 	res, err := client.Get(c.Context, req)
-	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh || errors.Is(err, fetch.ErrAskAgain) { // stale: the connection of robots.txt
+	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh || fetch.AskAgain(err) != nil { // stale: the connection of robots.txt
 		res, err = client.Get(c.Context, req)
 	}
 	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Refused() {

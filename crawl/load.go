@@ -46,9 +46,9 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*loaded, error) {
 			w.step(t, "again", "page %d is asked for once more: %v", t.number, fetch.ErrStale)
 			continue
 		}
-		if errors.Is(err, fetch.ErrAskAgain) { // by another kind of connection, once for each host
+		if why := fetch.AskAgain(err); why != nil {
 			w.count.update(func(s *Stats) { s.Retries++ })
-			w.step(t, "again", "page %d is asked for once more: %v", t.number, fetch.ErrAskAgain)
+			w.step(t, "again", "page %d is asked for once more: %v", t.number, why)
 			continue
 		}
 		cause := causeOf(err)
@@ -258,7 +258,7 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 		t.claim.Attempt.UserAgent = x.last.UserAgent
 	}
 	w.reportProxy(err)
-	if x.last.ProxyFailed || errors.Is(err, fetch.ErrStale) {
+	if x.last.ProxyFailed || errors.Is(err, fetch.ErrStale) || fetch.AskAgain(err) != nil {
 		return nil // of the host it says nothing
 	}
 	return fatalOrNil(w.hosts.Observed(ctx, w.observation(x, r.Class, err)))

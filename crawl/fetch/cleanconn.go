@@ -30,20 +30,20 @@ var ErrAskAgain = errors.New("the answer is not as HTTP wants it; the host is as
 // host that its redirects lead to.
 const maxAskAgain = MaxRedirects + 2
 
-// oddHosts are the places (scheme, host and port) that are asked by cleaned connections.
-type oddHosts struct {
+// places are scheme, host and port of those that are asked in another way than others.
+type places struct {
 	mu    sync.Mutex
 	known map[string]bool
 }
 
-func (o *oddHosts) has(place string) bool {
+func (o *places) has(place string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.known[place]
 }
 
 // add reports whether the place is new.
-func (o *oddHosts) add(place string) bool {
+func (o *places) add(place string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.known[place] {

@@ -24,6 +24,7 @@ import (
 // A connection stays here while it is in use: HTTP/2 carries several requests at once.
 type conns struct {
 	transport *http.Transport
+	http1     func() *http.Transport // the same without HTTP/2
 	most      int           // open ones that nobody uses
 	idle      time.Duration // so long is one kept that nobody uses
 
@@ -62,7 +63,11 @@ func (s *Session) connect(ctx context.Context, u *url.URL, fresh bool, p *passag
 	if s.forwarded(u) {
 		key = "the proxy"
 	}
-	if p.conn, p.again, err = s.conns.get(ctx, key, u.Scheme, addr, fresh); err == nil {
+	t := s.conns.transport
+	if s.client.http1.has(place(u)) {
+		key, t = key+" by HTTP/1.1", s.conns.http1()
+	}
+	if p.conn, p.again, err = s.conns.get(ctx, key, t, u.Scheme, addr, fresh); err == nil {
 		p.through.Store(true)
 		p.conn.http2 = p.conn.http2 || p.http2.Load()
 	}
@@ -82,19 +87,19 @@ func dialled(u *url.URL) string {
 }
 
 func newConns(t *http.Transport, most int, idle time.Duration) *conns {
-	return &conns{transport: t, most: most, idle: idle, open: map[string][]*conn{}, lost: map[string]int{}}
+	return &conns{transport: t, http1: sync.OnceValue(func() *http.Transport { return http1Transport(t) }), most: most, idle: idle, open: map[string][]*conn{}, lost: map[string]int{}}
 }
 
 // get returns a connection for one request, which must be made or given up (Release), and
 // whether it was used before; leave must follow. With fresh it is a new one.
-func (c *conns) get(ctx context.Context, key, scheme, addr string, fresh bool) (*conn, bool, error) {
+func (c *conns) get(ctx context.Context, key string, t *http.Transport, scheme, addr string, fresh bool) (*conn, bool, error) {
 	if !fresh {
 		if x := c.again(key); x != nil {
 			return x, true, nil
 		}
 	}
 	x := &conn{key: key, work: newWork()}
-	if err := c.add(x.work.under(ctx), x, c.transport, scheme, addr); err != nil {
+	if err := c.add(x.work.under(ctx), x, t, scheme, addr); err != nil {
 		return nil, false, err
 	}
 	return x, false, nil

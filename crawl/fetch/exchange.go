@@ -153,6 +153,7 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 		return r, nil // of an error page, the status says enough
 	}
 	e := j.session.fault(u, err, c.whyEnded(watched, p), p)
+	c.wantsHTTP1(u, p, e, err)
 	c.unread(u, p, r, e, err)
 	if r != nil {
 		e.Status = r.Status

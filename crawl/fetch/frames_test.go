@@ -46,8 +46,14 @@ type framedConn struct {
 
 func newFramed(t *testing.T, cfg Config, answer func(c *framedConn, stream uint32, path string)) *framed {
 	t.Helper()
+	return newFramedBeside(t, cfg, http.NotFound, answer)
+}
+
+// newFramedBeside is one that answers HTTP/1.1, too.
+func newFramedBeside(t *testing.T, cfg Config, http1 http.HandlerFunc, answer func(c *framedConn, stream uint32, path string)) *framed {
+	t.Helper()
 	f := &framed{answer: answer}
-	f.site = &site{Server: httptest.NewUnstartedServer(http.NotFoundHandler())}
+	f.site = &site{Server: httptest.NewUnstartedServer(http1)}
 	f.Config.ErrorLog = log.New(io.Discard, "", 0)
 	f.TLS = &tls.Config{NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	f.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){

@@ -156,7 +156,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	f.robots = true
 	file, err := c.follow(&j, f, origin)
 	for range maxAskAgain {
-		if j.fresh = errors.Is(err, ErrStale); !j.fresh && !errors.Is(err, ErrAskAgain) {
+		if j.fresh = errors.Is(err, ErrStale); !j.fresh && AskAgain(err) == nil {
 			break
 		}
 		file, err = c.follow(&j, f, origin)

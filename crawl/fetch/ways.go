@@ -32,7 +32,7 @@ func (w *ways) note(host, way string, e *Error) {
 	switch {
 	case e == nil || !e.Proxy && e.Status != 0 && e.Class != yp.ClassHTTP5xx: // it was reached
 		w.reached(host)
-	case e.Proxy && !e.Unreached || errors.Is(e, ErrStale) || errors.Is(e, ErrFlood):
+	case e.Proxy && !e.Unreached || errors.Is(e, ErrStale) || errors.Is(e, ErrFlood) || AskAgain(e) != nil:
 	case w.several(host, way, time.Now()) && e.Proxy:
 		e.Proxy, e.Err = false, fmt.Errorf("%w, %w", e.Err, errAlike)
 	}
