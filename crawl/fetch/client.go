@@ -26,8 +26,8 @@ type Client struct {
 	pacer  *pacer
 	ways   ways
 	robots *robotsCache // nil = ignored
-	odd    places // that are asked by cleaned connections
-	http1  places // that are asked by HTTP/1.1
+	odd    places       // that are asked by cleaned connections
+	http1  places       // that are asked by HTTP/1.1
 
 	closing context.Context // ends with Close; robots.txt is fetched under it
 	close   context.CancelFunc

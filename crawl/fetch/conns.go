@@ -25,8 +25,8 @@ import (
 type conns struct {
 	transport *http.Transport
 	http1     func() *http.Transport // the same without HTTP/2
-	most      int           // open ones that nobody uses
-	idle      time.Duration // so long is one kept that nobody uses
+	most      int                    // open ones that nobody uses
+	idle      time.Duration          // so long is one kept that nobody uses
 
 	mu     sync.Mutex
 	closed bool
