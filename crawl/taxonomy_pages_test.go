@@ -1,6 +1,7 @@
 package crawl_test
 
 import (
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -150,7 +151,35 @@ func odd() (all []trouble) {
 		},
 		// What a page says of itself is not believed where its bytes say otherwise.
 		named("latin-1 that says it is UTF-8", latin1(cafe)), named("UTF-16", inUTF16(cafe)),
+		// What is wrong with the framing.
+		failing("a body cut among chunks that nobody announced", yp.CauseBroken, raw("200 OK", "Connection: close", "20\r\n"+cafe[:32]+"\r\n20\r\n"+cafe[32:40]), times(2, unread), broken+": retry", "its chunks are cut short"),
+		failing("a NUL in the header", yp.CauseBroken, raw("200 OK", "X: a\x00b", cafe), []string{"unknown no answer", "parse_error no answer, unread", "parse_error no answer, unread"},
+			"failed PARSE_ERROR: again retry", "the server's header is malformed: a NUL"),
+		failing("lengths that differ", yp.CauseBroken, raw("200 OK", "Content-Length: 1, 2", cafe), []string{"unknown no answer", "parse_error no answer, unread", "parse_error no answer, unread"},
+			"failed PARSE_ERROR: again retry", "the server's header is malformed: Content-Length"),
+		oddlyNamed("unknown no answer", "a header line without a colon", raw("200 OK", "Content-Disposition = inline", cafe)),
+		oddlyNamed("unknown no answer", "a length twice in a line", raw("200 OK", fmt.Sprintf("Content-Length: %d, %[1]d", len(cafe)), cafe)),
+		oddlyNamed("unknown 200", "chunks with bare line feeds", raw("200 OK", "Transfer-Encoding: chunked", fmt.Sprintf("%x\n%s\n0\n\n", len(cafe), cafe))),
+		named("chunks that nobody announced", raw("200 OK", "Connection: close", fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(cafe), cafe))),
 	}...)
+}
+
+// raw answers with a header of this one line, and closes the connection.
+func raw(status, field, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 "+status+"\r\n"+field+"\r\n\r\n"+body)
+			_ = conn.Close()
+		}
+	}
+}
+
+// oddlyNamed is named, by an answer that net/http refuses: the first of them is on record as such.
+func oddlyNamed(first, name string, page http.HandlerFunc) trouble {
+	tt := named(name, page)
+	tt.made, tt.attempt = []string{first, tt.made[0]}, "done SUCCESS 200: again committed"
+	return tt
 }
 
 // named is a good page of the one listing Café Olé.

@@ -22,10 +22,6 @@ import (
 // the run, by connections on which the header is cleaned before net/http reads it. Each carries one request, with
 // Connection: close: where an answer ends is no question on which another answer depends.
 
-// ErrAskAgain: net/http could not read the answer, but a browser might. From now on the host is asked by cleaned
-// connections: ask once more.
-var ErrAskAgain = errors.New("the answer is not as HTTP wants it; the host is asked by cleaned connections from now on")
-
 // maxAskAgain is how often a robots.txt may have to be asked for again: after an ErrStale, and an ErrAskAgain of each
 // host that its redirects lead to.
 const maxAskAgain = MaxRedirects + 2

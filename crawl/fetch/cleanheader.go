@@ -14,9 +14,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// ErrMalformed: the header of the answer can't be read, not even as browsers read one.
-var ErrMalformed = errors.New("the server's header is malformed")
-
 // errNoStatusLine: what came is no answer of HTTP/1.
 var errNoStatusLine = errors.New("no HTTP status line")
 

@@ -45,6 +45,11 @@ var (
 	// an answer, or the server refused the request unread (GOAWAY, REFUSED_STREAM). That
 	// says nothing about the host: ask once more, with Request.Fresh.
 	ErrStale = errors.New("the server had closed the connection that was used again")
+	// ErrAskAgain: net/http could not read the answer, but a browser might. From now on the host is asked by
+	// cleaned connections: ask once more.
+	ErrAskAgain = errors.New("the answer is not as HTTP wants it; the host is asked by cleaned connections from now on")
+	// ErrMalformed: the header of the answer can't be read, not even as browsers read one.
+	ErrMalformed = errors.New("the server's header is malformed")
 	// ErrCorrupt: the body does not decode as its Content-Encoding says.
 	ErrCorrupt = errors.New("body does not decode")
 	// ErrPartial: 206, only a part of the page was sent.
