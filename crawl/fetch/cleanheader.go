@@ -181,7 +181,7 @@ type field struct{ name, value string }
 
 // fieldsOf reads lines as fields. Left out are lines without a colon, without a name or with one that is no token,
 // and fields with control characters; what is folded behind them goes with them. A line that is left
-// out and has markup in it is of the page: the header has no end, and part of the page would go with it.
+// out and begins with markup is of the page: the header has no end, and part of the page would go with it.
 func fieldsOf(lines [][]byte) ([]field, error) {
 	var fields []field
 	kept := false // the field before, to which a fold belongs
@@ -201,7 +201,7 @@ func fieldsOf(lines [][]byte) ([]field, error) {
 			last.value = strings.TrimSpace(last.value + " " + string(bytes.TrimSpace(value)))
 		case ok && bytes.IndexFunc(value, isControl) < 0:
 			fields, kept = append(fields, field{string(name), string(bytes.TrimSpace(value))}), true
-		case !ok && bytes.IndexByte(line, '<') >= 0:
+		case !ok && bytes.HasPrefix(bytes.TrimLeft(trimBOM(line), " \t"), []byte("<")):
 			return nil, malformed("it has no end before the page")
 		case ok && folded: // the value is damaged, so it is none
 			fields, kept = fields[:len(fields)-1], false

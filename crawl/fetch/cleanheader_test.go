@@ -28,6 +28,7 @@ func TestCleanHeader(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
 		{"nothing to clean", ok + "A: b\r\nContent-Length: 3\r\n\r\nabc", ok + "A: b\r\nContent-Length: 3\r\n" + end + "abc"},
 		{"no colon", ok + "Content-Disposition = inline\r\nA: b\r\n\r\n", ok + "A: b\r\n" + end},
+		{"no colon, with an address", ok + "Link </a.css>; rel=preload\r\nA: b\r\n\r\n", ok + "A: b\r\n" + end},
 		{"no colon, folded", ok + "A b\r\n c: d\r\nA: b\r\n\r\n", ok + "A: b\r\n" + end},
 		{"no name", ok + ": x\r\n:\r\nA: b\r\n\r\n", ok + "A: b\r\n" + end},
 		{"a name that is no token", ok + "Strict‐Transport: x\r\nX Y: z\r\nA(): b\r\nA: b\r\n\r\n", ok + "A: b\r\n" + end},
@@ -103,6 +104,8 @@ func TestMalformedHeader(t *testing.T) {
 		{"a length beyond all measure", ok + "Content-Length: 99999999999999999999\r\n\r\nabcd", ErrMalformed, "Content-Length"},
 		{"a coding that nobody asked for", ok + "Transfer-Encoding: gzip, chunked\r\n\r\n", ErrMalformed, `Transfer-Encoding "gzip"`},
 		{"no end before the page", ok + "Content-Type: text/html\r\n<!doctype html>\r\n<p>one\r\n\r\n<p>two", ErrMalformed, "no end before the page"},
+		{"no end before the page, which is indented", ok + "no field\r\n  <p>one\r\n\r\n<p>two", ErrMalformed, "no end before the page"},
+		{"no end before a page with a mark", ok + "\xef\xbb\xbf<p>one\r\n\r\n<p>two", ErrMalformed, "no end before the page"},
 		{"an end with two CR", ok + "A: b\r\r\n\r\r\n<p class=\"x\" title=\"a:b\">\n\n", ErrMalformed, "no end before the page"},
 		{"bare CR alone", "HTTP/1.1 200 OK\rA: b\r\r<p>one\n\n<p>two", ErrMalformed, "status line"},
 		{"no status", "HTTP/1.1 OK\r\n\r\n", ErrMalformed, "status line"},
