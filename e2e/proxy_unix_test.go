@@ -128,7 +128,7 @@ http {
 }
 
 // get asks for an address under a name.
-func get(t *testing.T, ctx context.Context, url, host, accept string) *http.Response {
+func get(ctx context.Context, t *testing.T, url, host, accept string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	storetest.NoError(t, err)
@@ -157,7 +157,7 @@ func TestBehindNginx(t *testing.T) {
 		{"/named/", "crawl.example.com", 200, `href="./static/page.css"`},
 		{"/named/", "evil.example", 403, "--allow-host evil.example"},
 	} {
-		answer := get(t, t.Context(), front+c.path, c.host, "text/html")
+		answer := get(t.Context(), t, front+c.path, c.host, "text/html")
 		text, err := io.ReadAll(answer.Body)
 		storetest.NoError(t, err)
 		if answer.StatusCode != c.status || !strings.Contains(string(text), c.has) {
@@ -166,7 +166,7 @@ func TestBehindNginx(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second) // a sign of life comes every 5 s
 	defer cancel()
-	lines, beats := bufio.NewScanner(get(t, ctx, front+"/yp/", "", "text/event-stream").Body), 0
+	lines, beats := bufio.NewScanner(get(ctx, t, front+"/yp/", "", "text/event-stream").Body), 0
 	for beats < 2 && lines.Scan() {
 		if lines.Text() == "event: beat" {
 			beats++
@@ -198,7 +198,7 @@ backend crawl
 `, stats, strings.TrimPrefix(page, "http://")), stats, "-db", "-f")
 	checked := regexp.MustCompile(`(?m)^crawl,one,.*,(L[0-9][A-Z]+),([0-9]*),`)
 	for until := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		text, err := io.ReadAll(get(t, t.Context(), "http://"+stats+"/;csv", "", "").Body)
+		text, err := io.ReadAll(get(t.Context(), t, "http://"+stats+"/;csv", "", "").Body)
 		storetest.NoError(t, err)
 		m := checked.FindStringSubmatch(string(text))
 		if m == nil && time.Now().Before(until) {

@@ -10,8 +10,9 @@
 // then once a second for all who look on at one address, not at all while nobody does; a part that
 // takes long is read less often, and says of when it is. Every question has a limit of time; of many
 // connections those give way on which no request is under way (see conns); no text that came from the
-// web reaches a browser unescaped, nor with characters that hide or turn text (see printable); nothing
-// is served to whoever asks under a name that is not ours (see guard).
+// web reaches a browser unescaped, nor with characters that hide or turn text (see printable); no address
+// begins at the top of the host, which a proxy may have for others (see relative); nothing is served to
+// whoever asks under a name that is not ours, but whether we are well to who names no host (see guard).
 //
 // Crash: nothing is kept here.
 //

@@ -22,9 +22,7 @@ func TestBelowAPath(t *testing.T) {
 	b := serve(t, Config{})
 	to, err := url.Parse(b.url)
 	storetest.NoError(t, err)
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	direct := proxy.Director
-	proxy.Director = func(r *http.Request) { direct(r); r.Host = to.Host }
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }} // its Host is that of the page
 	front := httptest.NewServer(http.StripPrefix("/our/yp", proxy))
 	defer front.Close()
 	client := front.Client()
