@@ -120,6 +120,12 @@ func (r *reader) whole(same bool) {
 	file := r.name(same)
 	r.must(r.args(file)...)
 	r.read(file)
+	r.agrees(file)
+}
+
+// agrees compares what was told by all files, of which one is the last, with what is there.
+func (r *reader) agrees(file string) {
+	r.t.Helper()
 	rows, err := r.db.QueryContext(r.t.Context(), `SELECT listing_id, rating FROM listings WHERE dropped_at IS NULL`)
 	storetest.NoError(r.t, err)
 	defer func() { _ = rows.Close() }()
@@ -183,6 +189,31 @@ func TestCrashDeliveries(t *testing.T) {
 			}
 			r.whole(false)
 		})
+	}
+}
+
+// TestCrashDeliveriesThroughLink kills exports to a link, which leads to another file when the next one looks at what
+// became of it.
+func TestCrashDeliveriesThroughLink(t *testing.T) {
+	t.Parallel()
+	r, rnd := newReader(t), rand.New(rand.NewPCG(9, 9))
+	const link = "latest.csv"
+	day := func(n int) string {
+		file := fmt.Sprintf("days/d%d.csv", n)
+		_ = os.Remove(filepath.Join(r.dir, link))
+		storetest.NoError(t, os.Symlink(file, filepath.Join(r.dir, link)))
+		return file
+	}
+	storetest.NoError(t, os.Mkdir(filepath.Join(r.dir, "days"), 0o700))
+	for i, step := range exportSteps {
+		file := day(2 * i)
+		r.dies(step, link, 0)
+		r.read(file)
+		r.something(rnd, 3)
+		file = day(2*i + 1)
+		r.must(r.args(link)...)
+		r.read(file)
+		r.agrees(file)
 	}
 }
 

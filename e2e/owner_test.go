@@ -55,9 +55,18 @@ func newHousehold(t *testing.T) *household {
 // as types a command as a user.
 func (h *household) as(uid uint32, args ...string) (out string, code int) {
 	h.t.Helper()
+	return h.by("", uid, args...)
+}
+
+// by types a command as a user who was called by another one, as sudo does it; "" = by nobody.
+func (h *household) by(caller string, uid uint32, args ...string) (out string, code int) {
+	h.t.Helper()
 	cmd := exec.CommandContext(h.t.Context(), h.program, args...)
 	cmd.Dir = h.dir
 	cmd.Env = []string{asMain + "=main", schemaFile + "=" + filepath.Join(filepath.Dir(h.program), "schema.sql"), "HOME=" + h.dir, "PATH=" + os.Getenv("PATH")}
+	if caller != "" {
+		cmd.Env = append(cmd.Env, "SUDO_UID="+caller)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
 	text, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
@@ -219,4 +228,81 @@ func (h *household) chown(path string, uid int) {
 		storetest.NoError(h.t, os.Chmod(path, mode))
 		return os.Chown(path, uid, uid)
 	}))
+}
+
+// TestLinks: what is written over a symbolic link goes where that leads, and the link stays. Root follows no link of
+// another user but of who has called it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	at := func(name string) string { return filepath.Join(h.dir, name) }
+	links := map[string]string{"out.csv": "data/out.csv", "metrics.prom": "data/metrics.prom", "copies.db": "data/copies.db", "ypcrawl.db": "data/real.db"}
+	storetest.NoError(t, os.Mkdir(at("data"), 0o700))
+	for name, to := range links {
+		storetest.NoError(t, os.Symlink(to, at(name)))
+		storetest.NoError(t, os.Lchown(at(name), owner, owner))
+	}
+	h.chown("data", owner)
+	crawl := []string{"run", "--source", "demo", "--states", "VT", "--max-cities", "2", "--categories", "Plumbers", "--delay", "0", "--linger", "0", "--quiet"}
+	commands := [][]string{
+		{"export", "-o", "out.csv", "--overwrite"},
+		{"backup", "copies.db", "--overwrite"},
+		{"status", "--metrics-file", "metrics.prom"},
+		{"restore", "data/copies.db", "--yes"},
+	}
+	// keep makes sure that the links are links, and returns which files they lead to.
+	keep := func() (files []os.FileInfo) {
+		t.Helper()
+		for _, name := range []string{"out.csv", "copies.db", "metrics.prom", "ypcrawl.db"} {
+			if to, err := os.Readlink(at(name)); err != nil || to != links[name] {
+				t.Errorf("%s leads to %q (%v)", name, to, err)
+			}
+			info, err := os.Lstat(at(links[name]))
+			storetest.NoError(t, err)
+			files = append(files, info)
+		}
+		if others := h.others(); len(others) > 0 {
+			t.Errorf("not the owner's any more: %s", strings.Join(others, "\n"))
+		}
+		return files
+	}
+	setAside := func() {
+		storetest.NoError(t, os.RemoveAll(at("data/real.db.before-restore")))
+		storetest.NoError(t, os.RemoveAll(at("data/logs/yp_wal/real/real.db.before-restore")))
+	}
+	h.must(owner, crawl...)
+	for _, command := range commands[:3] { // the links lead to nothing yet
+		h.must(owner, command...)
+	}
+	before := keep()
+	for _, caller := range []string{"", "4321"} {
+		for i, command := range commands {
+			uid := uint32(owner)
+			if caller != "" {
+				uid = 0
+			}
+			if out, code := h.by(caller, uid, command...); code != 0 {
+				t.Errorf("by %q: %q ends with %d:\n%s", caller, command, code, out)
+			}
+			after := keep()
+			if os.SameFile(before[i], after[i]) {
+				t.Errorf("by %q: %q has not replaced its file", caller, command)
+			}
+			before = after
+		}
+		setAside()
+	}
+	for i, command := range commands {
+		for _, caller := range []string{"", "4323"} {
+			out, code := h.by(caller, 0, command...)
+			if code == 0 || !strings.Contains(out, "is a symbolic link of user 4321, and root follows no links of other users") {
+				t.Errorf("%q ends with %d:\n%s", command, code, out)
+			}
+			if after := keep(); !os.SameFile(before[i], after[i]) {
+				t.Errorf("%q has replaced a file behind a stranger's link", command)
+			}
+		}
+	}
+	h.must(0, "export", "-o", "data/out.csv", "--overwrite") // the file itself
+	keep()
 }
