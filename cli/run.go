@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,7 +22,6 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
-	"ypcrawl/wal"
 	"ypcrawl/yp/folder"
 	"ypcrawl/yp/gazetteer"
 )
@@ -154,14 +155,14 @@ func (r *run) open(ctx context.Context, do func() error) (err error) {
 	r.p.outlive()
 	if r.onlyDetails { // of listings that are there: an empty folder stays empty
 		r.keeper, err = r.p.open(r.c, existing)
-	} else if err = checkLogFolder(logDir(r.c)); err == nil {
+	} else if err = checkLogFolder(logDir(r.c), r.c.String("db")); err == nil {
 		r.keeper, err = r.p.open(r.c, create)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.keeper.DB().Close()) }()
-	if err := checkLogFolder(logDir(r.c)); err != nil {
+	if err := checkLogFolder(logDir(r.c), r.c.String("db")); err != nil {
 		return err
 	}
 	if r.id, err = r.keeper.DB().ID(ctx); err != nil {
@@ -208,8 +209,8 @@ func (r *run) checkDetails() error {
 
 // checkLogFolder finds out before anything is planned or asked of a site
 // whether the logs can be written.
-func checkLogFolder(dir string) error {
-	err := wal.MakeDir(dir)
+func checkLogFolder(dir, db string) error {
+	err := folder.MakeBeside(dir, db)
 	if err == nil {
 		err = tryWrite(dir)
 	}
@@ -220,7 +221,7 @@ func checkLogFolder(dir string) error {
 }
 
 func tryWrite(dir string) error {
-	f, err := os.CreateTemp(dir, ".writable-*")
+	f, err := folder.New(filepath.Join(dir, ".writable-"+rand.Text()[:10]), os.O_RDWR, 0o600, nil)
 	if err != nil {
 		return err
 	}

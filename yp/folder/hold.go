@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -214,6 +215,56 @@ func made(f *os.File, there fs.FileInfo) bool {
 	uid, _, known := ids(info)
 	names, _ := f.Readdirnames(1)
 	return known && uid == 0 && len(names) == 0
+}
+
+// MakeBeside is Make for a folder that goes with a file: below that one's folder, root makes all of it like the file, if
+// it is there.
+func MakeBeside(dir, file string) error {
+	top := filepath.Dir(Real(file))
+	rel, err := filepath.Rel(top, fromHere(dir))
+	if _, there := os.Stat(dir); !isRoot() || there == nil || err != nil || !filepath.IsLocal(rel) {
+		return Make(dir)
+	}
+	d, err := Hold(top)
+	if err != nil {
+		return Make(dir)
+	}
+	like := d.Beside(filepath.Base(Real(file)))
+	for _, name := range strings.Split(rel, string(filepath.Separator)) {
+		next, err := d.enterNew(name, like)
+		_ = d.Close() // nothing is lost with it
+		if errors.Is(err, ErrLink) {
+			return Make(dir)
+		}
+		if err != nil {
+			return err
+		}
+		d = next
+	}
+	return d.Close()
+}
+
+// enterNew enters a folder, which is made if need be, with a durable name.
+func (d *Dir) enterNew(name string, like fs.FileInfo) (*Dir, error) {
+	next, err := d.Enter(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return next, err
+	}
+	if err := d.Mkdir(name, 0o700, like); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := Sync(d.path); err != nil {
+		return nil, err
+	}
+	return d.Enter(name)
+}
+
+// fromHere is a path from the root folder, without links in that of the working folder.
+func fromHere(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(Real("."), path)
 }
 
 // New is Dir.New for a path.

@@ -133,6 +133,23 @@ func TestHeld(t *testing.T) {
 	}
 }
 
+// TestMakeBeside: folders that go with a file are like it, unless a link leads out of its folder.
+func TestMakeBeside(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := usersFolder(t), t.TempDir()
+	file := filepath.Join(dir, "file")
+	noErr(t, errors.Join(os.Chown(dir, 0, 0), os.Symlink(elsewhere, filepath.Join(dir, "link")), os.Symlink("file", filepath.Join(dir, "name"))))
+	noErr(t, folder.MakeBeside(filepath.Join(dir, "logs", "more"), filepath.Join(dir, "name")))
+	owned(t, filepath.Join(dir, "logs"), user, group, 0o750)
+	owned(t, filepath.Join(dir, "logs", "more"), user, group, 0o750)
+	noErr(t, folder.MakeBeside(filepath.Join(dir, "link", "logs"), file))
+	owned(t, filepath.Join(elsewhere, "logs"), 0, 0, 0o700)
+	noErr(t, folder.MakeBeside(filepath.Join(elsewhere, "other"), file))
+	owned(t, filepath.Join(elsewhere, "other"), 0, 0, 0o700)
+	noErr(t, folder.MakeBeside(filepath.Join(dir, "more"), filepath.Join(dir, "none")))
+	owned(t, filepath.Join(dir, "more"), 0, 0, 0o700)
+}
+
 // TestOwnerOfFolders: a folder with its parents.
 func TestOwnerOfFolders(t *testing.T) {
 	t.Parallel()
