@@ -117,7 +117,7 @@ func (r *Restored) stage(ctx context.Context, reached func(step string)) error {
 	if err == nil && len(ids) > 1 {
 		err = fmt.Errorf("%s has logs of several databases, and all would be put aside: move those of the others to folders of their own", r.Logs)
 	}
-	if err := errors.Join(err, r.discard(), wal.MakeDir(r.newLogs())); err != nil { // what a killed one has left
+	if err := errors.Join(err, r.discard(), folder.MakeBeside(r.newLogs(), r.DB)); err != nil { // what a killed one has left
 		return err
 	}
 	snap, err := store.TakeSnapshot(ctx, r.Backup, nil)
