@@ -31,6 +31,9 @@ var (
 	ErrPrivate = errors.New("not a public address")
 	// ErrTooManyRedirects: more than MaxRedirects in a row, or a loop.
 	ErrTooManyRedirects = errors.New("too many redirects")
+	// ErrNoTLS: the host was reached, but there is no encrypted connection that can be trusted: an unknown issuer of its
+	// certificate, one that is expired or for another host, TLS 1.1. Waiting does not help.
+	ErrNoTLS = errors.New("no connection that can be trusted")
 	// ErrNoHTTPS: the site sends whoever asks by https to http.
 	ErrNoHTTPS = errors.New("this site has no https")
 	// ErrRefresh: the page has nothing of what was asked for, but that it leads elsewhere, where it is not

@@ -181,7 +181,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		return &rules{}, nil
 	case c.closing.Err() != nil:
 		return nil, unasked(origin, ErrClosed)
-	case !ok:
+	case !ok, errors.Is(err, ErrNoTLS): // the page would fail alike
 		return nil, err
 	}
 	// The host is held back: nothing may be asked of it anyway. A proxy that failed is no

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"net"
@@ -147,7 +146,7 @@ const (
 func newTransport(cfg *Config) *http.Transport {
 	return &http.Transport{
 		DialContext:            cfg.connect,
-		TLSClientConfig:        cfg.tls(),
+		TLSClientConfig:        cfg.hostTLS(),
 		TLSHandshakeTimeout:    cfg.TLSTimeout,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second, MaxReceiveBufferPerStream: streamBuffer},
@@ -157,10 +156,6 @@ func newTransport(cfg *Config) *http.Transport {
 		MaxResponseHeaderBytes: 256 << 10,
 		ReadBufferSize:         32 << 10, // a page's worth of compressed bytes in a syscall or two
 	}
-}
-
-func (c *Config) tls() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.Roots, NextProtos: []string{"h2", "http/1.1"}}
 }
 
 // connect opens a TCP connection to a host ("host:port"). Every address that it
@@ -193,9 +188,3 @@ func (c *Config) dialTo(ctx context.Context, network, addr string, guard func(ct
 	}
 	return count(ctx, conn), nil
 }
-
-// tlsError marks a failed handshake.
-type tlsError struct{ err error }
-
-func (e *tlsError) Error() string { return "tls handshake: " + e.err.Error() }
-func (e *tlsError) Unwrap() error { return e.err }
