@@ -30,7 +30,7 @@ holds targets of an open source · a run sends no heartbeat for 3 minutes · no 
 Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
 attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20; 3 or more that all failed) ·
 more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes by a run that died ·
-a log that was removed, moved or cut while it was written.
+a log that was removed, moved or cut while it was written, or that can't be read.
 Unknown: a run sends no heartbeat for 3 minutes, and its lock can't be looked at. It counts for more than a warning.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
@@ -214,12 +214,12 @@ func lostLines(l *backup.Lost) []problem {
 		plural(l.Pages, "page"), plural(l.Listings, "listing"))
 }
 
-// unreadLogs: each backup fails.
+// unreadLogs: nobody can say whether the database could be rebuilt, and each backup by this user fails.
 func unreadLogs(denied *folder.DeniedError) []problem {
 	if denied == nil {
 		return nil
 	}
-	return found(alertWarning, "logs", "the logs can't be read, and no backup can be made: %v", denied)
+	return found(alertWarning, "logs", "the logs can't be read, so this user can make no backup: %v", denied)
 }
 
 // closedSources: a source that its operator has disabled, or whose host has said when to come

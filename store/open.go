@@ -207,9 +207,22 @@ func MakeFile(path, beside string) error {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 			return folder.Denied(path, mayWrite(path))
 		}
-		err = makeBeside(RealPath(path), beside)
+		err = makeBehind(path)
 	}
 	return err
+}
+
+// makeBehind makes the file that a link leads to.
+func makeBehind(path string) error {
+	at, err := folder.Find(path)
+	if err != nil {
+		return err
+	}
+	f, err := at.New(at.Name, os.O_RDWR, 0o600, nil)
+	if err == nil {
+		err = f.Close()
+	}
+	return errors.Join(err, at.Close())
 }
 
 func makeBeside(path, beside string) error {

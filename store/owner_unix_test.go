@@ -3,6 +3,7 @@
 package store_test
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp/folder"
 )
 
 const (
@@ -94,6 +96,21 @@ func TestOwner(t *testing.T) {
 		owned(t, filepath.Join(elsewhere, "run.lock"), 0, 0, 0o600) // root's folder
 		owned(t, elsewhere, 0, 0, 0o755)
 		noErr(t, l.Release())
+	})
+	t.Run("a new database behind a link", func(t *testing.T) {
+		t.Parallel()
+		dir, elsewhere := usersFolder(t), t.TempDir()
+		noErr(t, os.Chown(elsewhere, user, group))
+		path := filepath.Join(dir, "a.db")
+		noErr(t, os.Symlink(filepath.Join(elsewhere, "b.db"), path))
+		noErr(t, os.Lchown(path, user, group))
+		_, err := store.Open(t.Context(), store.Config{Path: path, Schema: storetest.Schema(t)})
+		if !errors.As(err, new(*folder.LinkError)) || exists(filepath.Join(elsewhere, "b.db")) {
+			t.Errorf("made by root behind a link of another user: %v", err)
+		}
+		roots := filepath.Join(elsewhere, "roots.db") // what is behind root's own links is root's
+		noErr(t, errors.Join(os.Chown(elsewhere, 0, 0), os.Symlink("c.db", roots), store.MakeFile(roots, "")))
+		owned(t, filepath.Join(elsewhere, "c.db"), 0, 0, 0o600)
 	})
 	t.Run("what is there", func(t *testing.T) {
 		t.Parallel()

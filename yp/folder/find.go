@@ -26,7 +26,11 @@ type Place struct {
 // is a *LinkError. The others would decide what root writes over.
 func Find(path string) (*Place, error) {
 	if isRoot() {
-		return findAsRoot(path)
+		at, err := findAsRoot(path)
+		if abs, failed := filepath.Abs(path); errors.Is(err, fs.ErrPermission) && failed == nil && Real(path) == abs {
+			return find(path) // without links, through a folder that root may only pass, as on a network drive
+		}
+		return at, err
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode()&fs.ModeSymlink != 0 {
@@ -35,6 +39,11 @@ func Find(path string) (*Place, error) {
 		}
 		path = Real(path)
 	}
+	return find(path)
+}
+
+// find is Find for a path that is no link.
+func find(path string) (*Place, error) {
 	dir, err := Hold(filepath.Dir(path))
 	if err != nil {
 		return nil, err
