@@ -87,6 +87,10 @@ screens: ## Look at commands and the bar on a real terminal (apt-get install tmu
 	command -v tmux >/dev/null || { echo 'tmux is missing: apt-get install --no-install-recommends tmux' >&2; exit 1; }
 	$(GO) test -tags screens -count 1 -timeout 5m -run '^TestScreens|^TestBarOnATerminal' ./e2e -args $(SCREENS)
 
+.PHONY: windows
+windows: ## Run the program for Windows, and tests of what deals with files, under Wine (as root: apt-get install --no-install-recommends wine64 gcc-mingw-w64-x86-64)
+	$(GO) test -tags wine -count 1 -timeout 10m -run '^TestWine$$' ./e2e
+
 .PHONY: pictures
 pictures: ## Take the pictures of the page that the README shows: docs/page-light.png, docs/page-dark.png, and others in dist
 	mkdir -p dist

@@ -256,7 +256,7 @@ func TestStop(t *testing.T) {
 // ended by itself before.
 func (w *world) killAfter(n int, more ...string) bool {
 	w.t.Helper()
-	cmd := command(w.dir, nil, w.crawlArgs(more...)...)
+	cmd := w.command(nil, w.crawlArgs(more...)...)
 	var out strings.Builder
 	cmd.Stderr = &out
 	reached := w.counter.after(n)
@@ -295,7 +295,7 @@ func (w *world) finish() {
 		}
 	}
 	for range rounds {
-		cmd := command(w.dir, nil, w.crawlArgs()...)
+		cmd := w.command(nil, w.crawlArgs()...)
 		out, err := cmd.CombinedOutput()
 		w.checkEnd(err, string(out))
 		if err == nil {
@@ -312,7 +312,7 @@ func (w *world) finish() {
 // must runs a command that has to succeed.
 func (w *world) must(args ...string) string {
 	w.t.Helper()
-	out, err := command(w.dir, nil, args...).CombinedOutput()
+	out, err := w.command(nil, args...).CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("%v: %v\n%s", args, err, out)
 	}

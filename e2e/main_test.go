@@ -1,6 +1,6 @@
 // Package e2e tries the whole program as a process of its own: by scripts (script_*, testdata/script), by kills and
 // several processes (crash_*, over world_test.go), its page in a browser (page_*, tag browser), its screens in tmux
-// (screens_*, tag screens), and its documents (docs_*).
+// (screens_*, tag screens), the program for Windows under Wine (wine_*, tag wine), and its documents (docs_*).
 package e2e
 
 import (

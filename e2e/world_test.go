@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,6 +42,8 @@ type world struct {
 	kills   int // of the crawl into the present file
 	stuck   int
 	chain   bool // indexes, searches and details; else searches alone
+
+	program func(dir string, env []string, args ...string) *exec.Cmd // that crawls; nil = command
 }
 
 func newWorld(t *testing.T, places int) *world {
@@ -64,6 +67,14 @@ func siteWorld(t *testing.T, cfg demo.Config) *world {
 	w.counter = newCounter(dir)
 	w.url = serveSite(t, w.counter)
 	return w
+}
+
+// command starts the program in the folder of the world.
+func (w *world) command(env []string, args ...string) *exec.Cmd {
+	if w.program != nil {
+		return w.program(w.dir, env, args...)
+	}
+	return command(w.dir, env, args...)
 }
 
 // only narrows the selection to some categories.
