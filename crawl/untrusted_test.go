@@ -31,6 +31,24 @@ func TestUntrusted(t *testing.T) {
 			w.done(fast)
 		})
 	}
+	parallel(t, "another host that the first page leads to ends no run", func(t *testing.T) {
+		w := setup(t, layout{cities: 3})
+		w.onHTTPS("https://example.com")
+		w.on("/city-0-ca/plumbers", func(rw http.ResponseWriter, r *http.Request) {
+			http.Redirect(rw, r, "https://www.example.com/x", http.StatusFound)
+		})
+		dial := w.fetch.Dial
+		w.fetch.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			if addr == "www.example.com:443" {
+				addr = "example.com:80" // where nobody speaks TLS
+			}
+			return dial(ctx, network, addr)
+		}
+		if err := w.crawl(w.engine(fast, workers(1))); errors.Is(err, crawl.ErrUntrusted) {
+			t.Errorf("the run ended with %v", err)
+		}
+		w.counts("targets done", 2, `SELECT count(*) FROM targets WHERE status = 'DONE'`)
+	})
 	parallel(t, "once pages were read it is a failure as others", func(t *testing.T) {
 		w := setup(t, layout{cities: 3})
 		w.onHTTPS("https://example.com")
