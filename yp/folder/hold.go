@@ -23,7 +23,10 @@ func Hold(path string) (*Dir, error) {
 		_, err := os.Stat(path)
 		return d, err
 	}
-	root, err := os.OpenRoot(path)
+	root, err := os.OpenRoot(path + string(os.PathSeparator)) // a pipe is refused then, which would be waited for else
+	if wrong, ok := errors.AsType[*fs.PathError](err); ok {
+		wrong.Path = path
+	}
 	if err != nil {
 		return nil, err
 	}
