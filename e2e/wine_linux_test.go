@@ -125,7 +125,7 @@ func TestWine(t *testing.T) {
 				part(t, w)
 			})
 		}
-		for _, name := range []string{"yp/folder", "wal", "store", "checkpoint"} {
+		for _, name := range []string{"wal", "store", "checkpoint"} {
 			t.Run("tests of "+name, func(t *testing.T) {
 				t.Parallel()
 				testWinePackage(t, w, name)
