@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// ErrHTTP1Required: the host answers this page by HTTP/1.1 alone, as it may say in HTTP/2 (RFC 9113, 7:
+// ErrHTTP1Required is the error of a host that answers this page by HTTP/1.1 alone, as it may say in HTTP/2 (RFC 9113, 7:
 // HTTP_1_1_REQUIRED). From now on it is asked by that: ask once more.
 var ErrHTTP1Required = errors.New("the host wants HTTP/1.1; it is asked by it from now on")
 
