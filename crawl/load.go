@@ -132,7 +132,9 @@ func (w *worker) request(ctx context.Context, t *task) (page *loaded, err error)
 			}
 		}
 	}
-	w.stopUntrusted(err)
+	if x.hops == 0 {
+		w.stopUntrusted(err)
+	}
 	asRead := err
 	if errors.As(err, new(*errAgain)) {
 		asRead = nil // it came and was read

@@ -12,7 +12,8 @@ import (
 // no page of it was read: none will be before somebody has done what its text says.
 var ErrUntrusted = errors.New("the source can't be read")
 
-// stopUntrusted ends the run of a source whose first requests meet no connection that can be trusted. Once pages were
+// stopUntrusted ends the run of a source whose robots.txt, the first that is asked for, meets no connection that can be
+// trusted. Once pages were
 // read, one machine of many may be at fault, and by a proxy it may be that proxy. Another host, which a page leads to,
 // says nothing of the pages that do not: a target that is claimed first would close the source in each run.
 func (w *worker) stopUntrusted(err error) {

@@ -7,30 +7,39 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 
 	"ypcrawl/crawl"
 )
 
 // A source whose certificate can't be trusted ends its run with the reason, after one request a worker at most, and
-// nothing is spent: the next run finds the targets as they were.
+// nothing is spent: the next run finds the targets as they were. Without robots.txt it is a failure as others.
 func TestUntrusted(t *testing.T) {
-	for name, robots := range map[string]bool{"at robots.txt": true, "at the first page": false} {
-		parallel(t, name, func(t *testing.T) {
-			w := setup(t, layout{cities: 9})
-			w.onHTTPS("https://example.com")
-			known := w.fetch.Roots
-			w.fetch.Roots, w.fetch.IgnoreRobots = x509.NewCertPool(), !robots
-			endedBy(t, w.crawl(w.engine(fast, workers(2))), crawl.ErrUntrusted, "https://example.com", "an authority that this machine does not know", "SSL_CERT_FILE")
-			w.inForce("")
-			if n := w.number(`SELECT count(*) FROM requests WHERE error_class = 'tls'`); n == 0 || n > 2 {
-				t.Errorf("%d requests", n)
-			}
-			w.counts("parked or stuck targets", 0, `SELECT count(*) FROM targets WHERE status IN ('PARKED', 'STUCK')`)
-			w.fetch.Roots = known
-			w.done(fast)
-		})
-	}
+	const says = "an authority that this machine does not know"
+	parallel(t, "at robots.txt", func(t *testing.T) {
+		w := setup(t, layout{cities: 9})
+		w.onHTTPS("https://example.com")
+		known := w.fetch.Roots
+		w.fetch.Roots, w.fetch.IgnoreRobots = x509.NewCertPool(), false
+		endedBy(t, w.crawl(w.engine(fast, workers(2))), crawl.ErrUntrusted, "https://example.com", says, "SSL_CERT_FILE")
+		w.inForce("")
+		if n := w.number(`SELECT count(*) FROM requests WHERE error_class = 'tls'`); n == 0 || n > 2 {
+			t.Errorf("%d requests", n)
+		}
+		w.counts("targets that failed", 0, `SELECT count(*) FROM targets WHERE status <> 'PLANNED'`)
+		w.fetch.Roots = known
+		w.done(fast)
+	})
+	parallel(t, "at a page", func(t *testing.T) {
+		w := setup(t, layout{})
+		w.onHTTPS("https://example.com")
+		w.fetch.Roots, w.fetch.IgnoreRobots = x509.NewCertPool(), true
+		w.done(fast)
+		if r := w.is(1, waiting, 0, "NETWORK_ERROR"); !strings.Contains(r.Error, says) {
+			t.Errorf("last_error %q", r.Error)
+		}
+	})
 	parallel(t, "another host that the first page leads to ends no run", func(t *testing.T) {
 		w := setup(t, layout{cities: 3})
 		w.onHTTPS("https://example.com")

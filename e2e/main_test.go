@@ -7,10 +7,12 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -35,6 +37,9 @@ func TestMain(m *testing.M) {
 		path, err := filepath.Abs("schema.sql")
 		must(err)
 		must(os.Setenv(schemaFile, path))
+		if signal.Ignored(syscall.SIGHUP) { // by nohup: the programs that tests start are to hear it
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
 	}
 	text, err := os.ReadFile(os.Getenv(schemaFile))
 	must(err)
