@@ -2,7 +2,7 @@
 --
 -- Read it top to bottom: where and what (sources, cities, source_cities,
 -- categories), the unit of work (targets), who works (runs, workers), what was found
--- (companies, listings, company_keys, sightings, details), how it came to be so
+-- (companies, listings, listing_texts, company_keys, sightings), how it came to be so
 -- (staged_listings, listing_events),
 -- what was tried (crawl_attempts, requests), how the sources fare (connectivity_profiles, hosts, field_shares, proxies),
 -- the counters that keep `progress` instant, and the rules as views.
@@ -53,13 +53,13 @@
 --   created_at           when the row was made
 --   degraded             that rest after three failures in a row or more
 --   delay_reason         why the delay is longer than configured
---   details_read_at      when the listing's own page was read
+--   details_read_at      when the listing's own page was read last; NULL = never
 --   domain               of the website, without "www."
 --   done                 targets of status DONE
 --   dropped              that their source no longer shows
 --   due_now              that may be claimed now
 --   duration_ms          from begin to end
---   email                from the listing's own page
+--   email                e-mail address, from the listing's own page or the structured data of another
 --   enabled              0 = an operator set it aside
 --   ended                how it ended
 --   ends                 when the reason ends by itself; NULL = not by itself
@@ -71,7 +71,7 @@
 --   failed               targets of status FAILED
 --   failures             so far
 --   fetched              whose own page was read once or more
---   fetched_at           when the listing's own page was read
+--   fetched_at           when the listing's own page was read last
 --   field                name of the field, as in v_listings
 --   file                 where it was written, "-" = to stdout
 --   filters              what the command was asked for
@@ -510,8 +510,12 @@ CREATE TABLE company_keys (
 ) STRICT;
 CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;
 
--- What a source says of one business at one place. city and state are the listing's own
--- place; found_state is the state of the target that first showed it.
+-- What a source says of one business at one place, on cards of results pages and on the listing's own page. city and
+-- state are the listing's own place; found_state is the state of the target that first showed it.
+-- One rule says which page wins. Fields that belong together are a group: phone with phone_e164, website_url with website and
+-- domain, all parts of the address, lat with lon, each other field alone. A card writes the groups in which it says something and
+-- sets their bits in cards; an own page writes those in which it says something and whose bits are not set, then empties cards. So
+-- a card wins while cards go on saying it, and what only the own page says is always its latest.
 CREATE TABLE listings (
     id                INTEGER PRIMARY KEY,
     source_id         INTEGER NOT NULL REFERENCES sources (id),
@@ -545,9 +549,30 @@ CREATE TABLE listings (
     last_seen_at      TEXT NOT NULL,
     dropped_at        TEXT,                          -- every target that showed it was crawled to its end twice without it, or its city is missing from two reads of the index
     address           TEXT,                          -- in one line as the source shows it, where it could not be split surely: then street, or all parts, are missing
-    UNIQUE (source_id, listing_id)
+    email             TEXT,
+    lat               REAL CHECK (lat BETWEEN -90 AND 90),
+    lon               REAL CHECK (lon BETWEEN -180 AND 180),
+    founded           INTEGER,                       -- year
+    cards             INTEGER NOT NULL DEFAULT 0 CHECK (cards >= 0),        -- groups that cards gave since the own page was read last, a bit each: see yp.Group
+    cards_before      INTEGER NOT NULL DEFAULT 0 CHECK (cards_before >= 0), -- and that they had given when it was: those it left alone
+    own_page_at       TEXT,                          -- when the own page was read last; NULL = never
+    UNIQUE (source_id, listing_id),
+    CHECK ((lat IS NULL) = (lon IS NULL))
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
+
+-- The long fields of a listing, which its own page gives nearly always: beside the others, so that a crawl that changes nothing
+-- does not write them anew.
+CREATE TABLE listing_texts (
+    listing       INTEGER PRIMARY KEY REFERENCES listings (id) ON DELETE CASCADE,
+    payment       TEXT CHECK (payment IS NULL OR json_valid(payment)),
+    social        TEXT CHECK (social IS NULL OR json_valid(social)),
+    services      TEXT CHECK (services IS NULL OR json_valid(services)),
+    languages     TEXT CHECK (languages IS NULL OR json_valid(languages)),
+    neighborhoods TEXT CHECK (neighborhoods IS NULL OR json_valid(neighborhoods)),
+    aka           TEXT CHECK (aka IS NULL OR json_valid(aka)),
+    about         TEXT
+) STRICT;
 
 -- What the pages of a crawl under way have shown, until it ends: JSON arrays of listings' ids, by which a page is known
 -- that repeats another, and what is counted against the site's total.
@@ -722,31 +747,6 @@ CREATE TABLE delivery_intent_listings (
     listings TEXT NOT NULL CHECK (json_valid(listings)) -- a JSON array of their ids
 ) STRICT;
 CREATE INDEX delivery_intent_listings_by_intent ON delivery_intent_listings (intent);
-
--- What a listing's own page says, as it was last read.
-CREATE TABLE details (
-    listing              INTEGER PRIMARY KEY REFERENCES listings (id),
-    fetched_at           TEXT NOT NULL,
-    email                TEXT,
-    phone                TEXT,
-    phone_e164           TEXT,
-    website_url          TEXT,
-    website              TEXT,
-    domain               TEXT,
-    hours                TEXT CHECK (hours IS NULL OR json_valid(hours)),
-    lat                  REAL CHECK (lat BETWEEN -90 AND 90),
-    lon                  REAL CHECK (lon BETWEEN -180 AND 180),
-    payment              TEXT CHECK (payment IS NULL OR json_valid(payment)),
-    social               TEXT CHECK (social IS NULL OR json_valid(social)),
-    services             TEXT CHECK (services IS NULL OR json_valid(services)),
-    languages            TEXT CHECK (languages IS NULL OR json_valid(languages)),
-    neighborhoods        TEXT CHECK (neighborhoods IS NULL OR json_valid(neighborhoods)),
-    aka                  TEXT CHECK (aka IS NULL OR json_valid(aka)),
-    founded              INTEGER,                    -- year
-    years_in_business    INTEGER CHECK (years_in_business >= 0),
-    about                TEXT,
-    CHECK ((lat IS NULL) = (lon IS NULL))
-) STRICT;
 
 -- One claim of a target, from its start to its outcome. The row is there from the claim
 -- on; one of a killed process is closed by the recovery, and what only that process
@@ -934,7 +934,7 @@ CREATE TABLE listing_totals (
     state     TEXT NOT NULL,                         -- found_state
     listings  INTEGER NOT NULL DEFAULT 0,
     dropped   INTEGER NOT NULL DEFAULT 0,            -- of them
-    emails    INTEGER NOT NULL DEFAULT 0,            -- of those that are not dropped, by their own page
+    emails    INTEGER NOT NULL DEFAULT 0,            -- of those that are not dropped
     PRIMARY KEY (source_id, state)
 ) STRICT, WITHOUT ROWID;
 
@@ -969,20 +969,12 @@ WHEN old.status = new.status AND (old.retired_at IS NULL) = (new.retired_at IS N
     WHERE source_id = new.source_id AND kind = new.kind AND state = new.state AND status = iif(new.retired_at IS NULL, new.status, 'RETIRED');
 END;
 CREATE TRIGGER listings_removed AFTER DELETE ON listings BEGIN
-    UPDATE listing_totals SET listings = listings - 1, dropped = dropped - (old.dropped_at IS NOT NULL)
+    UPDATE listing_totals SET listings = listings - 1, dropped = dropped - (old.dropped_at IS NOT NULL),
+        emails = emails - (old.dropped_at IS NULL AND old.email IS NOT NULL)
     WHERE source_id = old.source_id AND state = old.found_state;
 END;
-CREATE TRIGGER details_added AFTER INSERT ON details WHEN new.email IS NOT NULL BEGIN
-    UPDATE listing_totals SET emails = emails + 1
-    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
-END;
-CREATE TRIGGER details_changed AFTER UPDATE OF email ON details WHEN (old.email IS NULL) <> (new.email IS NULL) BEGIN
-    UPDATE listing_totals SET emails = emails + iif(new.email IS NULL, -1, 1)
-    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = new.listing AND dropped_at IS NULL);
-END;
-CREATE TRIGGER details_removed AFTER DELETE ON details WHEN old.email IS NOT NULL BEGIN
-    UPDATE listing_totals SET emails = emails - 1
-    WHERE (source_id, state) = (SELECT source_id, found_state FROM listings WHERE id = old.listing AND dropped_at IS NULL);
+CREATE TRIGGER listings_email AFTER UPDATE OF email ON listings WHEN (old.email IS NULL) <> (new.email IS NULL) AND new.dropped_at IS NULL BEGIN
+    UPDATE listing_totals SET emails = emails + iif(new.email IS NULL, -1, 1) WHERE source_id = new.source_id AND state = new.found_state;
 END;
 CREATE TRIGGER companies_removed AFTER DELETE ON companies BEGIN
     UPDATE company_totals SET companies = companies - 1 WHERE state = ifnull(old.state, '');
@@ -997,7 +989,7 @@ END;
 CREATE TRIGGER listings_dropped AFTER UPDATE OF dropped_at ON listings WHEN (old.dropped_at IS NULL) <> (new.dropped_at IS NULL) BEGIN
     UPDATE targets SET retired_at = new.dropped_at WHERE listing = new.id;
     UPDATE listing_totals SET dropped = dropped + iif(new.dropped_at IS NULL, -1, 1),
-        emails = emails + iif(new.dropped_at IS NULL, 1, -1) * (SELECT count(*) FROM details WHERE listing = new.id AND email IS NOT NULL)
+        emails = emails + iif(new.dropped_at IS NULL, 1, -1) * (new.email IS NOT NULL)
     WHERE source_id = new.source_id AND state = new.found_state;
 END;
 
@@ -1044,21 +1036,28 @@ END;
 
 -- For people with sqlite3 or Datasette: views have nothing that SQLite 3.38 does not know.
 
--- Every listing with its source, where it was searched first, and what its own page adds.
+-- Every listing with its source and where it was searched first.
 --   listing          its name for commands: source/listing_id
 --   status           open, or dropped: its source no longer shows it
 --   name             of the business
 CREATE VIEW v_listings AS
-SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, ifnull(l.phone, d.phone) AS phone, ifnull(l.phone_e164, d.phone_e164) AS phone_e164, d.email,
-       l.street, l.city, l.state, l.postal_code, l.address, l.service_area, ifnull(l.website, d.website) AS website, ifnull(l.domain, d.domain) AS domain,
+SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, l.phone, l.phone_e164, l.email,
+       l.street, l.city, l.state, l.postal_code, l.address, l.service_area, l.website, l.domain,
        ifnull(l.categories ->> 0, k.name) AS category,   -- the first, or the searched one
-       l.categories, l.rating, l.review_count, ifnull(l.years_in_business, d.years_in_business) AS years_in_business, l.price_range, l.snippet,
-       ifnull(d.hours, l.hours) AS hours, d.payment, d.social, d.services, d.languages, d.neighborhoods, d.aka, d.founded, d.about,
+       l.categories, l.rating, l.review_count, l.years_in_business, l.price_range, l.snippet,
+       l.hours, m.payment, m.social, m.services, m.languages, m.neighborhoods, m.aka, l.founded, m.about,
        l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
-       k.name AS searched_category, d.lat, d.lon, iif(l.dropped_at IS NULL, 'open', 'dropped') AS status, l.first_seen_at, l.last_seen_at, l.dropped_at, d.fetched_at AS details_read_at
-FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN details d ON d.listing = l.id
+       k.name AS searched_category, l.lat, l.lon, iif(l.dropped_at IS NULL, 'open', 'dropped') AS status, l.first_seen_at, l.last_seen_at, l.dropped_at, l.own_page_at AS details_read_at
+FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN listing_texts m ON m.listing = l.id
 LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)
 LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
+
+-- What is known of the listings whose own page was read, from whichever page: for queries from before all fields stood in
+-- listings and listing_texts.
+CREATE VIEW details AS
+SELECT l.id AS listing, l.own_page_at AS fetched_at, l.email, l.phone, l.phone_e164, l.website_url, l.website, l.domain, l.hours, l.lat, l.lon,
+       m.payment, m.social, m.services, m.languages, m.neighborhoods, m.aka, l.founded, l.years_in_business, m.about
+FROM listings l LEFT JOIN listing_texts m ON m.listing = l.id WHERE l.own_page_at IS NOT NULL;
 
 -- The listings that break a rule of their source, as they were seen: they are not among the listings.
 --   listing          its name for commands: source/listing_id
@@ -1075,12 +1074,14 @@ SELECT d.id, d.name, d.at, d.file, d.rows,
        (SELECT group_concat('--' || key || ' ' || value, ' ') FROM json_each(d.filters)) AS filters
 FROM deliveries d WHERE d.id IN (SELECT max(id) FROM deliveries GROUP BY name);
 
--- The listings' own pages by source and state. fetched: read once or more, whatever became of them since.
+-- The listings' own pages by source and state. fetched: read once or more, whatever became of them since; of those it is
+-- counted what is known.
 CREATE VIEW v_detail_progress AS
 SELECT s.name AS source, t.state, count(*) AS wanted, sum(t.status = 'PLANNED') AS planned, sum(t.status = 'IN_PROGRESS') AS in_progress, sum(t.status = 'DONE') AS done,
-       sum(t.status = 'FAILED') AS failed, sum(t.status = 'STUCK') AS stuck, sum(t.status = 'PARKED') AS parked, count(d.fetched_at) AS fetched,
-       count(d.email) AS with_email, count(d.phone) AS with_phone, count(d.website) AS with_website, count(d.hours) AS with_hours, count(d.lat) AS with_geo, count(d.social) AS with_social
-FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN details d ON d.listing = t.listing
+       sum(t.status = 'FAILED') AS failed, sum(t.status = 'STUCK') AS stuck, sum(t.status = 'PARKED') AS parked, count(l.id) AS fetched,
+       count(l.email) AS with_email, count(l.phone) AS with_phone, count(l.website) AS with_website, count(l.hours) AS with_hours, count(l.lat) AS with_geo, count(m.social) AS with_social
+FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN listings l ON l.id = t.listing AND l.own_page_at IS NOT NULL
+LEFT JOIN listing_texts m ON m.listing = l.id
 WHERE t.kind = 'detail' GROUP BY t.source_id, t.state;
 
 -- The indexes of cities: what each source's index of a state has. Cities are matched with the gazetteer by slug, by name, or not at all.
@@ -1106,9 +1107,8 @@ WHERE t.kind = 'index';
 --   email            of its first listing that has one
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
-       (SELECT d.email FROM listings l JOIN details d ON d.listing = l.id WHERE l.company_id = c.id AND d.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
-       (SELECT ifnull(d.hours, l.hours) FROM listings l LEFT JOIN details d ON d.listing = l.id
-        WHERE l.company_id = c.id AND ifnull(d.hours, l.hours) IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
+       (SELECT l.email FROM listings l WHERE l.company_id = c.id AND l.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
+       (SELECT l.hours FROM listings l WHERE l.company_id = c.id AND l.hours IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;

@@ -64,7 +64,7 @@ func (b *bundle) readAll(t *testing.T, s store.Scope) (ids string) {
 		if c == nil {
 			return strings.TrimSpace(ids)
 		}
-		b.save(t, c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id, Email: id + "@x.example"}})
+		b.save(t, c, yp.Page{Number: 1, Last: true, Raw: 1, Own: true, Listings: []yp.Listing{{ID: id, Email: id + "@x.example"}}})
 		ids += id + " "
 	}
 }
@@ -147,7 +147,7 @@ func TestDetailsOfGoneListings(t *testing.T) {
 	same(t, "gone", table(t, b.DB(), goneRows), []string{"a b"})
 	same(t, "their details", table(t, b.DB(), `SELECT l.listing_id, t.retired_at IS NOT NULL FROM targets t JOIN listings l ON l.id = t.listing ORDER BY 1`), []string{"a|1", "b|1", "c|0"})
 	storetest.Equal(t, b.ready(t, s, 9), 1, "ready, that of c,")
-	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "a"}}); err != nil {
+	if _, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Own: true, Listings: []yp.Listing{{ID: "a"}}}); err != nil {
 		t.Errorf("one in hand is carried through: %v", err)
 	}
 	storetest.Equal(t, b.readAll(t, s), "c", "took")
@@ -228,7 +228,7 @@ func TestDetailPage(t *testing.T) {
 	}
 	c.Requests = []store.Request{{SourceID: 1, TargetID: c.TargetID, ClaimToken: c.Token, Correlation: "x", Type: yp.RequestDetail, URL: "http://x", Started: b.DB().Now(), Results: 1}}
 	noErr(t, b.run.Enlist(t.Context(), c.Worker.ID, "amber", checkpoint.Usage{}))
-	out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "1", Email: "a@x.example"}})
+	out, err := b.CommitPage(t.Context(), c, yp.Page{Number: 1, Last: true, Raw: 1, Own: true, Listings: []yp.Listing{{ID: "1", Email: "a@x.example"}}})
 	if err != nil || !out.Done {
 		t.Fatal(out, err)
 	}

@@ -65,7 +65,7 @@ func (k *kindOf) commit(c *checkpoint.Claim) error {
 	case yp.KindIndex:
 		p.Cities, p.Path, p.Last = found("a-az"), "/state-az", p.Number == c.MaxPages
 	case yp.KindDetail:
-		p.Last, p.Detail = true, &yp.Detail{ID: "1", Email: "late@x.example", Website: "https://late.example"}
+		p.Last, p.Own, p.Listings = true, true, []yp.Listing{{ID: "1", Email: "late@x.example", Website: "https://late.example"}}
 	case yp.KindSearch:
 		p.Listings = cards(fmt.Sprint("l", p.Number))
 	}
@@ -88,7 +88,7 @@ func (k *kindOf) read(t *testing.T, c *checkpoint.Claim) {
 func (k *kindOf) all(t *testing.T) string {
 	t.Helper()
 	text := ""
-	for _, name := range []string{"targets", "runs", "workers", "sources", "crawl_attempts", "requests", "listings", "sightings", "details", "cities", "source_cities"} {
+	for _, name := range []string{"targets", "runs", "workers", "sources", "crawl_attempts", "requests", "listings", "sightings", "listing_texts", "cities", "source_cities"} {
 		text += fmt.Sprintln(name, table(t, k.DB(), `SELECT * FROM `+name))
 	}
 	return text

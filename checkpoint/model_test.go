@@ -248,7 +248,7 @@ func (m *machine) everything(t tester, id int64) string {
 	return fmt.Sprint(table(t, m.k.DB(), `SELECT * FROM targets WHERE id = ?`, id), table(t, m.k.DB(), `SELECT * FROM runs`), table(t, m.k.DB(), `SELECT * FROM workers`),
 		table(t, m.k.DB(), `SELECT * FROM sources`), table(t, m.k.DB(), `SELECT * FROM crawl_attempts`), table(t, m.k.DB(), `SELECT count(*) FROM requests`),
 		table(t, m.k.DB(), `SELECT count(*), max(id) FROM listings`), table(t, m.k.DB(), `SELECT * FROM sightings WHERE target_id = ?`, id),
-		table(t, m.k.DB(), `SELECT * FROM details`), table(t, m.k.DB(), `SELECT * FROM source_cities`))
+		table(t, m.k.DB(), `SELECT id, email, cards, own_page_at FROM listings`), table(t, m.k.DB(), `SELECT * FROM source_cities`))
 }
 
 func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, err error) {
@@ -261,7 +261,7 @@ func (m *machine) perform(c *checkpoint.Claim, event yp.Event) (set yp.Setback, 
 	case yp.KindIndex:
 		p.Cities, p.Plan = found(fmt.Sprint("city-", m.serial%3)), m.plan().Searches(0)
 	case yp.KindDetail:
-		p.Detail = &yp.Detail{ID: c.ListingID, Email: fmt.Sprint(m.serial)}
+		p.Own, p.Listings = true, []yp.Listing{{ID: c.ListingID, Email: fmt.Sprint(m.serial)}}
 	}
 	switch event {
 	case "gap":
@@ -360,7 +360,7 @@ func (m *machine) begin(rt *rapid.T) {
 		}
 	}
 	for _, name := range []string{
-		"sightings", "company_keys", "listing_events", "requests", "crawl_attempts", "workers", "details", "targets", "listings", "companies",
+		"sightings", "company_keys", "listing_events", "requests", "crawl_attempts", "workers", "listing_texts", "targets", "listings", "companies",
 		"source_cities", "runs", "passes", "hosts", "connectivity_profiles",
 	} {
 		execute(rt, m.k.DB(), `DELETE FROM `+name)

@@ -139,10 +139,10 @@ func (c *Claim) save(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Co
 	switch {
 	case c.Kind == yp.KindIndex:
 		err = c.saveCities(tx, p, &out)
-	case c.Kind == yp.KindDetail && p.Detail == nil:
-		err = errors.New("the page has no details")
+	case c.Kind == yp.KindDetail && p.OwnListing() == nil:
+		err = errors.New("the page is no listing's own")
 	case c.Kind == yp.KindDetail:
-		out.Rows, err = store.SaveDetail(tx, c.pageOf(), c.listing, p.Detail)
+		out.Rows, err = store.SaveOwnPage(tx, c.pageOf(), c.listing, p.OwnListing())
 	default:
 		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
 			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
@@ -181,7 +181,7 @@ func (c *Claim) progress(p *yp.Page, out Committed) []any {
 		raw, accepted = out.Cities, out.Added
 	}
 	var last any
-	if n := len(p.Listings); n > 0 {
+	if n := len(p.Listings); n > 0 && !p.Own {
 		last = p.Listings[n-1].ID
 	}
 	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(p.Seen)), store.Number(int64(max(p.SiteTotal, 0))), c.number}

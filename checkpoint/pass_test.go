@@ -190,7 +190,9 @@ func TestPassOfDetails(t *testing.T) {
 		}
 		return p
 	}
-	detail := func(id string) yp.Page { return yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: id}} }
+	detail := func(id string) yp.Page {
+		return yp.Page{Number: 1, Last: true, Raw: 1, Own: true, Listings: []yp.Listing{{ID: id}}}
+	}
 
 	goesOn("it begins", both, now, false, 0)
 	read(yp.KindSearch, search("a", "b"), search("c"))

@@ -77,7 +77,7 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	switch {
 	case c.Kind == yp.KindDetail && crawls > p.Target.Crawl: // it was crawled since, or that was begun
 		out.Older++
-	case c.Kind == yp.KindDetail && p.Page.Detail != nil:
+	case c.Kind == yp.KindDetail && p.Page.Own:
 		saved, err = c.save(tx, p.Page, nil)
 	case c.Kind == yp.KindSearch:
 		listings, older, prepareErr := store.PrepareAgain(tx, c.pageOf(), p.Page)

@@ -23,6 +23,7 @@ type story struct {
 	t       *testing.T
 	claims  map[int]*checkpoint.Claim // by worker
 	process map[int]int               // by worker: a worker that was killed comes back in another one
+	said    *rand.Rand                // what pages say
 	open    map[int64]bool            // targets of whose last page no line says what became of it
 }
 
@@ -144,7 +145,7 @@ func (s *story) page(n int, c *checkpoint.Claim) {
 			p.Plan = s.planOf(nil).Searches(0)
 		}
 	case yp.KindDetail:
-		p.Last, p.Raw, p.Detail = true, 1, &yp.Detail{ID: c.ListingID, Email: fmt.Sprint(s.IntN(3), "@x.example")}
+		p.Last, p.Raw, p.Own, p.Listings = true, 1, true, []yp.Listing{s.says(s.IntN(3), yp.Listing{ID: c.ListingID, Name: "N" + c.ListingID})}
 	case yp.KindSearch:
 		switch {
 		case p.Last && s.is(70):
@@ -160,7 +161,7 @@ func (s *story) page(n int, c *checkpoint.Claim) {
 			of = c.Place.CitySlug + "-%d"
 		}
 		for _, id := range some(of, 50) {
-			l := yp.Listing{ID: id, Name: "N" + id, Phone: fmt.Sprint(s.IntN(2)), Rank: len(p.Listings) + 1, ProfileURL: "http://127.0.0.1:1/mip/" + id}
+			l := s.says(s.IntN(2), yp.Listing{ID: id, Name: "N" + id, Rank: len(p.Listings) + 1, ProfileURL: "http://127.0.0.1:1/mip/" + id})
 			switch s.IntN(8) {
 			case 0:
 				p.Others = append(p.Others, id)
@@ -195,6 +196,27 @@ func (s *story) page(n int, c *checkpoint.Claim) {
 	}
 }
 
+// says lets a page say something of a listing, in some groups of fields.
+func (s *story) says(n int, l yp.Listing) yp.Listing {
+	is := func(percent int) bool { return s.said.IntN(100) < percent }
+	if is(60) {
+		l.Phone, l.PhoneE164 = fmt.Sprint("(310) 555-010", n), []string{fmt.Sprint("+1310555010", n), ""}[s.said.IntN(2)]
+	}
+	if is(30) {
+		l.WebsiteURL, l.Website, l.Domain = fmt.Sprintf("http://%s-%d.com", l.ID, n), fmt.Sprintf("https://%s-%d.com", l.ID, n), fmt.Sprintf("%s-%d.com", l.ID, n)
+	}
+	if is(30) {
+		l.Street, l.City = fmt.Sprint(n, " Main St"), "Mesa"
+	}
+	if is(30) {
+		l.Hours, l.About, l.Lat = []string{fmt.Sprint("Mo 0", n, ":00-10:00")}, fmt.Sprint("about ", n), float64(n)
+	}
+	if is(50) {
+		l.Email = fmt.Sprint(n, "@x.example")
+	}
+	return l
+}
+
 // settle ends all claims, and lets each target that is planned, or of which a kill has left something open, be taken
 // once more: what it says of its last commit tells what became of that.
 func (s *story) settle() {
@@ -227,12 +249,15 @@ var storyRows = []string{
 	`SELECT t.kind, c.slug, k.slug, l.listing_id, t.status, t.page_current, t.next_page_url, t.last_listing_id, t.site_total, t.raw_count, t.accepted_count, t.bad_count, t.crawls,
 		t.claim_token, t.complete_at, t.finished_at, t.last_success_at, t.last_error_code, t.consecutive_failures, t.backoff_level, t.total_successes, t.retired_at
 		FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing WHERE t.claim_token > 0 ORDER BY 1, 2, 3, 4`,
-	`SELECT listing_id, name, phone, first_seen_at, last_seen_at, dropped_at FROM listings ORDER BY 1`,
+	`SELECT listing_id, name, phone, phone_e164, website_url, website, domain, street, city, hours, email, lat, lon, cards, cards_before, own_page_at, fingerprint,
+		first_seen_at, last_seen_at, dropped_at FROM listings ORDER BY 1`,
+	`SELECT l.listing_id, about FROM listing_texts JOIN listings l ON l.id = listing ORDER BY 1`,
+	`SELECT c.name, c.phone_e164, c.website, c.street, c.lead_listing, (SELECT group_concat(listing_id) FROM (SELECT listing_id FROM listings WHERE company_id = c.id ORDER BY 1))
+		FROM companies c ORDER BY c.lead_listing`,
 	`SELECT c.slug, k.slug, l.listing_id, s.page, s.rank, s.seen_at, s.since, s.crawl, s.missed FROM sightings s JOIN targets t ON t.id = s.target_id JOIN cities c ON c.id = t.city_id
 		JOIN categories k ON k.id = t.category_id JOIN listings l ON l.id = s.listing ORDER BY 1, 2, 3`,
 	`SELECT e.at, kind, iif(kind = 'new', listings, ''), ifnull(e.listing_id, l.listing_id), what FROM listing_events e LEFT JOIN listings l ON l.id = e.listing ORDER BY e.id`,
 	`SELECT c.slug, x.slug, x.found_on, x.first_seen_at, x.last_seen_at, x.crawl, x.missed, x.removed_at FROM source_cities x JOIN cities c ON c.id = x.city_id ORDER BY 1`,
-	`SELECT l.listing_id, d.email, d.fetched_at FROM details d JOIN listings l ON l.id = d.listing ORDER BY 1`,
 	`SELECT listing_id, page, reasons, listing, first_seen_at, last_seen_at FROM staged_listings ORDER BY 1`,
 }
 
@@ -274,7 +299,7 @@ func tell(t *testing.T, seed uint64) *story {
 	b.planIndexes(t, 2, "AZ")
 	b.want(t, "AZ")
 	b.scope.Kinds = yp.Kinds()
-	s := &story{&logged{bundle: b, clock: clock}, rand.New(rand.NewPCG(seed, 1)), t, map[int]*checkpoint.Claim{}, map[int]int{}, map[int64]bool{}}
+	s := &story{&logged{bundle: b, clock: clock}, rand.New(rand.NewPCG(seed, 1)), t, map[int]*checkpoint.Claim{}, map[int]int{}, rand.New(rand.NewPCG(seed, 2)), map[int64]bool{}}
 	for range 200 {
 		s.step(s.IntN(3))
 	}

@@ -483,7 +483,7 @@ func TestReplayTellsWhatItSkips(t *testing.T) {
 	t.Run("the own page of a listing that no page has brought", func(t *testing.T) {
 		e := &wal.Event{
 			Type: wal.PageComplete, Timestamp: g.clock.Now(), Nth: 1, Target: &wal.Target{ClaimToken: 1, Crawl: 1, Kind: yp.KindDetail, Source: "demo", Listing: "nowhere"},
-			Page: &yp.Page{Number: 1, Last: true, Raw: 1, Accepted: 1, Detail: &yp.Detail{ID: "nowhere"}},
+			Page: &yp.Page{Number: 1, Last: true, Raw: 1, Accepted: 1, Own: true, Listings: []yp.Listing{{ID: "nowhere"}}},
 		}
 		out, err := g.Replay(t.Context(), seq([]*wal.Event{e}), g.replayConfig(func(error) {}))
 		if err != nil || out.Damaged != 1 || out.Details != 0 {

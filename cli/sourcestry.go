@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +82,7 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 type triedPage struct {
 	Code     yp.ErrorCode `json:"code"`
 	Reason   string       `json:"reason"`
-	Detail   *yp.Detail   `json:"detail,omitempty"` // of a listing's own page; the rest is about results pages
+	Detail   *yp.Listing  `json:"detail,omitempty"` // of a listing's own page; the rest is about results pages
 	NextURL  *string      `json:"next_url"`
 	Total    *int         `json:"total"`
 	End      string       `json:"end"`            // what the page says of the end of its list
@@ -106,7 +105,7 @@ type rejected struct {
 
 func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 	t := &triedPage{
-		Code: page.Outcome.Code(), Reason: page.Reason, Detail: page.Detail, Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
+		Code: page.Outcome.Code(), Reason: page.Reason, Detail: page.OwnListing(), Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
 		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
 	}
 	if t.End = endOf(src, page); page.NextURL != "" {
@@ -114,6 +113,9 @@ func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 	}
 	if page.SiteTotal > 0 {
 		t.Total = &page.SiteTotal
+	}
+	if page.Own {
+		return t
 	}
 	for i := range page.Listings {
 		l := &page.Listings[i]
@@ -123,7 +125,7 @@ func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 		}
 	}
 	for _, f := range yp.ListingFields {
-		if f.Is(yp.Defined) && len(t.Listings) > 0 && !slices.ContainsFunc(t.Listings, func(l *yp.Listing) bool { return f.Text(l) != "" }) {
+		if f.Is(yp.Defined) && f.From&yp.FromCard != 0 && len(t.Listings) > 0 && !slices.ContainsFunc(t.Listings, func(l *yp.Listing) bool { return f.Text(l) != "" }) {
 			t.OnNoCard = append(t.OnNoCard, f.Name)
 		}
 	}
@@ -166,7 +168,7 @@ func endOf(src *site.Source, page *site.Page) string {
 // text tells it to people.
 func (t *triedPage) text(w *sections) {
 	if t.Detail != nil {
-		t.detailText(w)
+		t.ownText(w)
 		return
 	}
 	next, total := "", ""
@@ -199,19 +201,18 @@ func (t *triedPage) text(w *sections) {
 	w.table(rows)
 }
 
-// detailText tells of a listing's own page what is on it, and what is not.
-func (t *triedPage) detailText(w *sections) {
-	texts := t.Detail.Texts()
+// ownText tells of a listing's own page what is on it, and what is not.
+func (t *triedPage) ownText(w *sections) {
 	var missing []string
 	rows := newTable("field", "value")
 	rows.folds = true
-	fields := reflect.TypeFor[yp.Detail]()
-	for i := range fields.NumField() {
-		name, _, _ := strings.Cut(fields.Field(i).Tag.Get("json"), ",")
-		if text := texts[name]; text != "" {
-			rows.row(name, text)
-		} else {
-			missing = append(missing, name)
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		switch text := shownText(f, t.Detail); {
+		case text != "":
+			rows.row(f.Name, text)
+		case f.From&yp.FromOwn != 0:
+			missing = append(missing, f.Name)
 		}
 	}
 	w.lines(string(t.Code)+": "+t.Reason, "a listing's own page, read by the rules of `detail`")
@@ -219,6 +220,19 @@ func (t *triedPage) detailText(w *sections) {
 		w.more("not on it: " + strings.Join(missing, ", "))
 	}
 	w.table(rows)
+}
+
+// shownText is a field for people: the items of a list with "; " between, "" for nothing.
+func shownText(f *yp.ListingField, l *yp.Listing) string {
+	switch v := f.At(l).(type) {
+	case *[]string:
+		return strings.Join(*v, "; ")
+	case *bool:
+		if !*v {
+			return ""
+		}
+	}
+	return f.Text(l)
 }
 
 // unreadTexts says which cards of a page could not be read and why: "no id: Acme (512) 555-0100". Of those that have no text here,

@@ -92,7 +92,7 @@ func describe(e *wal.Event) string {
 	if p := e.Page; p != nil {
 		s += fmt.Sprintf("  page %d", p.Number)
 		switch {
-		case p.Detail != nil:
+		case p.Own:
 		case p.Path != "":
 			s += fmt.Sprintf(": %s", plural(len(p.Cities), "city"))
 		default:

@@ -158,8 +158,8 @@ func (w *worker) detailTask(c *checkpoint.Claim, kind yp.RequestType) *task {
 func detailParser(listing string) parser {
 	return func(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error) {
 		page, err := src.ParseDetail(body, final, status)
-		if err == nil && page.Outcome == site.OK && page.Detail.ID != listing && listing != "" {
-			page = &site.Page{Outcome: site.NoListings, Reason: "the site shows listing " + page.Detail.ID + " in its place"}
+		if err == nil && page.Outcome == site.OK && page.Listings[0].ID != listing && listing != "" {
+			page = &site.Page{Outcome: site.NoListings, Reason: "the site shows listing " + page.Listings[0].ID + " in its place"}
 		}
 		if err == nil {
 			page.NotFound = page.Outcome == site.NoListings

@@ -252,9 +252,6 @@ func (w *worker) record(ctx context.Context, t *task, x *exchange, page *loaded,
 	}
 	if page != nil && !page.unstored {
 		r.Results = len(page.Listings) + len(page.Cities)
-		if page.Detail != nil {
-			r.Results++
-		}
 	}
 	t.note(r)
 	if t.claim != nil {

@@ -16,7 +16,7 @@ const readable = 30 * time.Second
 // left only if nobody could read it before.
 func Leaves(page *site.Page, resp *fetch.Response, to fetch.Refresh) bool {
 	switch {
-	case page.Outcome == site.OK, page.Detail != nil, len(page.Listings)+len(page.Cities)+page.Raw+page.Cards > 0:
+	case page.Outcome == site.OK, len(page.Listings)+len(page.Cities)+page.Raw+page.Cards > 0:
 		return false
 	case page.Outcome == site.NoListings, page.Outcome == site.HTMLChanged:
 		return to.After < readable

@@ -87,15 +87,14 @@ func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) *yp.Page 
 	out.Pages++
 	var f Filter
 	src, page, err := ParseKept(src, p, body)
-	if err = errors.Join(err, json.Unmarshal([]byte(p.Filter), &f)); err != nil || page.Outcome != site.OK || page.Detail == nil && len(page.Listings) == 0 {
+	if err = errors.Join(err, json.Unmarshal([]byte(p.Filter), &f)); err != nil || page.Outcome != site.OK || len(page.Listings) == 0 {
 		out.Unread++
 		return nil
 	}
-	if page.Number = p.Number; page.Detail != nil {
-		out.Listings++
-		return &yp.Page{Number: p.Number, Detail: page.Detail}
+	page.Number = p.Number
+	if out.Listings += len(page.Listings); page.Own {
+		return &yp.Page{Number: p.Number, Own: true, Listings: page.Listings}
 	}
-	out.Listings += len(page.Listings)
 	filter := f.compile()
 	filter.apply(&page.Page, src.Check)
 	return &yp.Page{Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected}

@@ -20,13 +20,12 @@ import (
 // database gives: listings stand for themselves, a company for its listings, a target for
 // what is asked for.
 var ofPages = map[string]string{
-	"listings": `SELECT s.name, l.found_state, l.dropped_at IS NOT NULL, l.fingerprint, ` + listingColumns("l.") + `, (SELECT name FROM company WHERE id = l.company_id) AS company
+	"listings": `SELECT s.name, l.found_state, l.dropped_at IS NOT NULL, l.fingerprint, l.cards, l.cards_before, l.own_page_at IS NOT NULL, ` + listingColumns("l.") + `, (SELECT name FROM company WHERE id = l.company_id) AS company
 		FROM listings l JOIN sources s ON s.id = l.source_id`,
 	"companies": `SELECT n.name AS listings, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code, c.lead_listing
 		FROM companies c JOIN company n ON n.id = c.id`,
-	"company_keys": `SELECT hash, key, (SELECT name FROM company WHERE id = company_id) FROM company_keys`,
-	"details": `SELECT l.listing_id, d.email, d.phone, d.phone_e164, d.website_url, d.website, d.domain, d.hours, d.lat, d.lon, d.payment, d.social, d.services,
-		d.languages, d.neighborhoods, d.aka, d.founded, d.years_in_business, d.about FROM details d JOIN listings l ON l.id = d.listing`,
+	"company_keys":   `SELECT hash, key, (SELECT name FROM company WHERE id = company_id) FROM company_keys`,
+	"listing_texts":  `SELECT l.listing_id, m.payment, m.social, m.services, m.languages, m.neighborhoods, m.aka, m.about FROM listing_texts m JOIN listings l ON l.id = m.listing`,
 	"cities":         `SELECT slug, name, state, population, lat, lon, tier FROM cities`,
 	"categories":     `SELECT slug, name FROM categories`,
 	"source_cities":  `SELECT c.slug, x.slug AS address, x.name, x.found_on, x.matched, x.crawl, x.removed_at IS NOT NULL FROM source_cities x JOIN cities c ON c.id = x.city_id`,
@@ -50,8 +49,8 @@ const named = `
 func listingColumns(prefix string) string {
 	var columns []string
 	for i := range yp.ListingFields {
-		if c := yp.ListingFields[i].ColumnName(); c != "" {
-			columns = append(columns, prefix+c)
+		if f := &yp.ListingFields[i]; f.Table == yp.InListings {
+			columns = append(columns, prefix+f.ColumnName())
 		}
 	}
 	return strings.Join(columns, ", ")

@@ -3,18 +3,21 @@ package store
 import (
 	"database/sql"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"ypcrawl/yp"
 )
 
 // storedListings are those of a page that are stored: where each stands, when it was seen
-// last, by the target of the page and by any, and what is known of it.
+// last, by the target of the page and by any, when its own page was read, and what is known of it.
 var storedListings = func() string {
 	var fields strings.Builder
-	for _, f := range columnsOf {
-		value := "l." + f.ColumnName()
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		if f.Table == yp.NoTable {
+			continue
+		}
+		value := [...]string{yp.InListings: "l.", yp.InTexts: "m."}[f.Table] + f.ColumnName()
 		switch f.At(&yp.Listing{}).(type) {
 		case *[]string:
 			value = "json(" + value + ")"
@@ -24,8 +27,9 @@ var storedListings = func() string {
 		fields.WriteString(", '" + f.Name + "', " + value)
 	}
 	return `
-	SELECT l.fingerprint, l.last_seen_at, l.dropped_at IS NOT NULL, ifnull(s.seen_at, ''), ifnull(s.crawl, 0), ifnull(s.page, 0), json_object(` + fields.String()[2:] + `)
-	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
+	SELECT l.fingerprint, l.last_seen_at, l.dropped_at IS NOT NULL, ifnull(s.seen_at, ''), ifnull(s.crawl, 0), ifnull(s.page, 0),
+		ifnull(l.own_page_at, ''), l.cards_before, json_object(` + fields.String()[2:] + `)
+	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value LEFT JOIN listing_texts m ON m.listing = l.id
 	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id`
 }()
 
@@ -40,32 +44,13 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 	if err := tx.Get(latestCrawl, []any{at.TargetID}, &last); err != nil {
 		return nil, 0, err
 	}
-	type stored struct {
-		print int64
-		older bool
-		leave bool
-		known yp.Listing
-	}
-	found, fetched := map[string]stored{}, at.seen(tx)
+	found := map[string]storedListing{}
 	ids := make([]string, len(page.Listings))
 	for i := range page.Listings {
 		ids[i] = page.Listings[i].ID
 	}
 	err = Each(tx, storedListings, []any{JSONTexts(ids), at.SourceID, at.TargetID}, func(rows *sql.Rows) error {
-		var s stored
-		var seen, own, fields string
-		var dropped bool
-		var crawl int64
-		var number int
-		if err := rows.Scan(&s.print, &seen, &dropped, &own, &crawl, &number, &fields); err != nil {
-			return err
-		}
-		if crawl != at.Crawl || number != page.Number { // else the page was committed with this time, a little after it was fetched
-			own = fetched
-		}
-		s.older = crawl > at.Crawl || seen > own
-		s.leave = dropped && (s.older || last > at.Crawl)
-		err := json.Unmarshal([]byte(fields), &s.known)
+		s, err := at.scanStored(tx, rows, page.Number, last)
 		found[s.known.ID] = s
 		return err
 	})
@@ -82,43 +67,66 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		if s.leave {
 			continue
 		}
-		if s.older {
-			rank := l.Rank
-			l = completed(s.known, l)
-			l.Rank = rank
+		if s.older { // what no group has
+			l.Name, l.Sponsored = s.known.Name, s.known.Sponsored
 		}
 		again.Listings = append(again.Listings, l)
 	}
 	p = Prepare(&again)
 	for i := range p.listings {
-		s := found[p.listings[i].ID]
-		if !s.older {
-			continue
+		if s, ok := found[p.listings[i].ID]; ok {
+			p.gives[i] = s.given(p.gives[i].writes)
+			p.argsOf(i)[cardsArg] = int64(p.gives[i].writes)
 		}
-		p.argsOf(i)[len(ofPage)-1] = s.print
-		if print, _ := fingerprint(&s.known, nil); print == p.prints[i] { // nothing was added
-			p.prints[i] = s.print
+		if s := found[p.listings[i].ID]; s.older {
+			p.argsOf(i)[printArg] = s.print
+			if p.gives[i].writes == 0 { // nothing is added
+				p.prints[i] = s.print
+			}
 		}
 	}
 	return p, older, nil
 }
 
-// forms are fields that are taken together or not at all.
-var forms = [][]string{{"phone", "phone_e164"}, {"website_url", "website", "domain"}}
+// storedListing is a listing of a kept page.
+type storedListing struct {
+	print  int64
+	older  bool // the page is older than what cards have said last
+	leave  bool
+	ownNew bool      // its own page was read since
+	before yp.Groups // that cards had given when that was
+	known  yp.Listing
+}
 
-// completed is a stored listing with what a page gives of the fields that it lacks.
-func completed(known, page yp.Listing) yp.Listing {
-	whole, held := known, map[string]bool{}
-	for _, names := range forms {
-		has := slices.ContainsFunc(names, func(name string) bool { return yp.ListingFields[yp.ListingFieldAt(name)].Has(&known) })
-		for _, name := range names {
-			held[name] = has
-		}
+// scanStored reads a row of storedListings; last is the number of the target's last crawl.
+func (at PageOf) scanStored(tx *Tx, rows *sql.Rows, page int, last int64) (s storedListing, err error) {
+	var seen, shown, ownAt, fields string
+	var dropped bool
+	var crawl int64
+	var number int
+	if err := rows.Scan(&s.print, &seen, &dropped, &shown, &crawl, &number, &ownAt, &s.before, &fields); err != nil {
+		return s, err
 	}
-	for _, f := range columnsOf {
-		if !held[f.Name] && f.Absent == yp.Kept {
-			f.Fill(&whole, &page)
-		}
+	if crawl != at.Crawl || number != page { // else the page was committed with this time, a little after it was fetched
+		shown = at.seen(tx)
 	}
-	return whole
+	s.older, s.ownNew = crawl > at.Crawl || seen > shown, ownAt > shown
+	s.leave = dropped && (s.older || last > at.Crawl)
+	return s, json.Unmarshal([]byte(fields), &s.known)
+}
+
+// given are the groups that the page writes of those in which it says something. What is older than other cards, or than two
+// readings of the own page, only fills what nobody has given; a card that the own page found there wins over it still.
+func (s *storedListing) given(says yp.Groups) (g given) {
+	g.writes = says
+	if s.older || s.ownNew && s.before == 0 {
+		g.writes &^= s.known.Gives()
+	}
+	switch {
+	case !s.ownNew:
+		g.cards = g.writes
+	case !s.older:
+		g.before = g.writes
+	}
+	return g
 }

@@ -153,3 +153,84 @@ func TestKeptPages(t *testing.T) {
 		nothing(t, w, &yp.Page{Number: 1, Rejected: bad}, t1)
 	})
 }
+
+// TestKeptOwnPages: the times of cards and of the own page are compared apart, and which of them wins stays as it was.
+func TestKeptOwnPages(t *testing.T) {
+	t.Parallel()
+	const t1, t2, t3 = "2026-11-01T10:00:00.000Z", "2026-11-02T10:00:00.000Z", "2026-11-03T10:00:00.000Z"
+	own := func(email, phone string) yp.Listing {
+		return yp.Listing{Email: email, Phone: phone, PhoneE164: phone, About: "own"}
+	}
+	acme := func(phone string) yp.Listing {
+		return yp.Listing{ID: "a", Name: "Acme", Phone: phone, PhoneE164: phone, Rank: 1}
+	}
+	// A card of t1, then the own page of t2.
+	setup := func(t *testing.T, w *world, phone string) {
+		card(t, w, acme(phone))
+		w.detail(t, "a", own("o@x.example", "+13105550102"))
+		w.must(t, `UPDATE listings SET first_seen_at = '`+t1+`', last_seen_at = '`+t1+`', own_page_at = '`+t2+`'`, `UPDATE sightings SET seen_at = '`+t1+`'`,
+			`UPDATE targets SET crawls = 1 WHERE id = 1`, `DELETE FROM listing_events`)
+	}
+	ownAgain := func(t *testing.T, w *world, fetched string, l yp.Listing) (rows int64) {
+		t.Helper()
+		at, err := time.Parse(time.RFC3339Nano, fetched)
+		noErr(t, err)
+		noErr(t, w.Write(context.Background(), func(tx *store.Tx) (err error) {
+			rows, err = store.SaveOwnPage(tx, store.PageOf{SourceID: 1, Fetched: at}, 1, &l)
+			return err
+		}))
+		return rows
+	}
+	cardAgain := func(t *testing.T, w *world, l yp.Listing) (older int) {
+		t.Helper()
+		_, older = w.again(t, 1, 1, t1, &yp.Page{Number: 1, Listings: []yp.Listing{l}})
+		return older
+	}
+	const listing = `SELECT phone, email, last_seen_at, own_page_at, (SELECT about FROM listing_texts) FROM listings`
+	inWorld(t, "the own page takes nothing that a card had given", func(t *testing.T, w *world) {
+		setup(t, w, "+13105550101")
+		better := own("better@x.example", "+13105550103")
+		if rows := ownAgain(t, w, t2, better); rows != 1 {
+			t.Errorf("%d rows", rows)
+		}
+		w.is(t, listing, "+13105550101|better@x.example|"+t1+"|"+t2+"|own")
+		w.is(t, `SELECT kind, reparsed, what FROM listing_events`, `changed|1|{"changes":[{"field":"email","old":"o@x.example","new":"better@x.example"}]}`)
+		if rows := ownAgain(t, w, t2, better); rows != 0 {
+			t.Errorf("once more it brings %d rows", rows)
+		}
+		w.sound(t)
+	})
+	inWorld(t, "what it finds more is completed", func(t *testing.T, w *world) {
+		setup(t, w, "")
+		more := own("o@x.example", "+13105550102")
+		more.YearsInBusiness = 7
+		ownAgain(t, w, t2, more)
+		w.is(t, `SELECT kind, what FROM listing_events`, `completed|{"completed":["years_in_business"]}`)
+	})
+	inWorld(t, "a card is as new as the cards are, and wins as it did", func(t *testing.T, w *world) {
+		setup(t, w, "+13105550101")
+		if older := cardAgain(t, w, acme("+13105550109")); older != 0 {
+			t.Errorf("%d older", older)
+		}
+		w.is(t, listing, "+13105550109|o@x.example|"+t1+"|"+t2+"|own")
+		ownAgain(t, w, t2, own("o@x.example", "+13105550102"))
+		w.is(t, listing, "+13105550109|o@x.example|"+t1+"|"+t2+"|own")
+		w.detail(t, "a", own("o@x.example", "+13105550104")) // no card has said anything since the last reading
+		w.is(t, `SELECT phone FROM listings`, "+13105550104")
+		cardAgain(t, w, acme("+13105550110")) // it is older than two readings
+		w.is(t, `SELECT phone FROM listings`, "+13105550104")
+		w.sound(t)
+	})
+	inWorld(t, "an own page that was never stored", func(t *testing.T, w *world) {
+		card(t, w, acme("+13105550101"))
+		w.must(t, `UPDATE listings SET last_seen_at = '`+t3+`'`)
+		ownAgain(t, w, t2, own("o@x.example", "+13105550102"))
+		w.is(t, listing, "+13105550101|o@x.example|"+t3+"|"+t2+"|own")
+		w.sound(t)
+	})
+	inWorld(t, "an older own page moves no time", func(t *testing.T, w *world) {
+		setup(t, w, "")
+		ownAgain(t, w, t1, own("older@x.example", ""))
+		w.is(t, `SELECT own_page_at, last_seen_at FROM listings`, t2+"|"+t1)
+	})
+}

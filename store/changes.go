@@ -42,15 +42,16 @@ var compared, formOf = func() (places []int, forms [len(yp.ListingFields)]int) {
 		f := &yp.ListingFields[i]
 		forms[i] = yp.ListingFieldAt(f.Form)
 		isForm := slices.ContainsFunc(yp.ListingFields[:], func(other yp.ListingField) bool { return other.Form == f.Name })
-		if f.Is(yp.Counted) || isForm {
+		if f.Table == yp.InListings && (f.Is(yp.Counted) || isForm) {
 			places = append(places, i)
 		}
 	}
 	return places, forms
 }()
 
-// The driver gives numbers as database/sql writes them, which is as yp.ListingField.Text does.
-var selectBefore = func() string {
+// beforeColumns are the columns of the listings l that values.into takes. The driver gives numbers as database/sql writes
+// them, which is as yp.ListingField.Text does.
+var beforeColumns = func() string {
 	var columns strings.Builder
 	for _, i := range compared {
 		f := &yp.ListingFields[i]
@@ -58,13 +59,21 @@ var selectBefore = func() string {
 		if _, ok := f.At(&yp.Listing{}).(**bool); ok {
 			column = "CASE " + column + " WHEN 1 THEN 'true' WHEN 0 THEN 'false' END"
 		}
-		columns.WriteString("ifnull(" + column + ", ''), ")
+		columns.WriteString(", ifnull(" + column + ", '')")
 	}
-	return `
-	SELECT l.id, ` + columns.String() + `
-		EXISTS (SELECT 1 FROM sightings s WHERE s.target_id = ?2 AND s.listing = l.id AND s.since < ?3)
-	FROM json_each(?1) AS j CROSS JOIN listings l ON l.id = j.value`
+	return columns.String()[2:]
 }()
+
+func (v *values) into() (into []any) {
+	for _, i := range compared {
+		into = append(into, &v[i])
+	}
+	return into
+}
+
+var selectBefore = `
+	SELECT l.id, EXISTS (SELECT 1 FROM sightings s WHERE s.target_id = ?2 AND s.listing = l.id AND s.since < ?3), ` + beforeColumns + `
+	FROM json_each(?1) AS j CROSS JOIN listings l ON l.id = j.value`
 
 // compare finds what the page says otherwise of the listings that it knows. A value
 // where there was none is a change only if an earlier crawl of the same target has seen
@@ -85,21 +94,17 @@ func (s *saver) compare() error {
 		var row int64
 		var before values
 		var again bool
-		into := []any{&row}
-		for _, i := range compared {
-			into = append(into, &before[i])
-		}
-		if err := found.Scan(append(into, &again)...); err != nil {
+		if err := found.Scan(append([]any{&row, &again}, before.into()...)...); err != nil {
 			return err
 		}
-		now := valuesOf(&s.page.listings[at[row]])
+		now := valuesOf(&s.page.listings[at[row]], s.page.gives[at[row]].writes)
 		s.diffs[at[row]] = before.to(&now, again && !s.at.again()) // what another definition finds has not changed
 		return nil
 	})
 }
 
-// to is the difference between what was stored and what a page says now. again tells
-// that an earlier crawl of the same target has seen the listing.
+// to is the difference between what was stored and what a page says now. again tells that the same page could have
+// said it before: an earlier crawl of the same target has seen the listing, or its own page was read.
 func (v *values) to(now *values, again bool) (d diff) {
 	for _, i := range compared {
 		f, old := &yp.ListingFields[i], v[i]
@@ -116,9 +121,12 @@ func (v *values) to(now *values, again bool) (d diff) {
 	return d
 }
 
-func valuesOf(l *yp.Listing) (v values) {
+// valuesOf are the values of a listing in the groups that a page writes; of the others it says nothing.
+func valuesOf(l *yp.Listing, writes yp.Groups) (v values) {
 	for _, i := range compared {
-		v[i] = yp.ListingFields[i].Text(l)
+		if f := &yp.ListingFields[i]; f.Group == yp.GroupNone || writes&f.Group.Bit() != 0 {
+			v[i] = f.Text(l)
+		}
 	}
 	return v
 }

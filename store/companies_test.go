@@ -42,9 +42,9 @@ func drawMaster(rt *rapid.T, id string) yp.Listing {
 	return l
 }
 
-// drawPart leaves out some of what is known: what one page says.
+// drawPart leaves out some of what is known: what one page says. Fields that belong together are there or not.
 func drawPart(rt *rapid.T, l yp.Listing) yp.Listing {
-	drop := rapid.IntRange(0, 31).Draw(rt, "drop")
+	drop := rapid.IntRange(0, 7).Draw(rt, "drop")
 	if drop&1 != 0 {
 		l.Phone, l.PhoneE164 = "", ""
 	}
@@ -52,13 +52,7 @@ func drawPart(rt *rapid.T, l yp.Listing) yp.Listing {
 		l.Website, l.WebsiteURL, l.Domain = "", "", ""
 	}
 	if drop&4 != 0 {
-		l.Street = ""
-	}
-	if drop&8 != 0 {
-		l.PostalCode = ""
-	}
-	if drop&16 != 0 {
-		l.State = ""
+		l.Street, l.PostalCode, l.State = "", "", ""
 	}
 	return l
 }

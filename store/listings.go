@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"database/sql"
 	"fmt"
 	"hash/fnv"
@@ -64,11 +63,19 @@ type Prepared struct {
 	ids      string     // a JSON array
 	prints   []int64    // fingerprint of each listing
 	keys     [][]string // strong keys of each
+	gives    []given    // groups of each
 	args     []any      // of insertListings for all of them, but for what the page and the database say
 }
 
-// Prepare prepares a page. It must not be changed afterwards.
+// given are the groups of fields that a card writes, and those of them that then count as its own: since the own page
+// was read last, and when it was. See listings.cards.
+type given struct{ writes, cards, before yp.Groups }
+
+// Prepare prepares a page of cards. It must not be changed afterwards.
 func Prepare(page *yp.Page) *Prepared {
+	if page.Own {
+		return &Prepared{page: page}
+	}
 	// Dropped are listings without a name or an id, those whose id would not be found again (JSON
 	// takes ids to the database), and all but the first of those with the same id: one of them
 	// must not cost the page its others. A parser gives none such; a log that is replayed might.
@@ -87,14 +94,15 @@ func Prepare(page *yp.Page) *Prepared {
 	n := len(p.listings)
 	p.dropped = len(page.Listings) - n
 	ids, said := make([]byte, 0, 16*n+2), make([]byte, 0, 1024)
-	p.prints, p.keys, p.args = make([]int64, n), make([][]string, n), make([]any, n*insertListings.columns)
+	p.prints, p.keys, p.gives, p.args = make([]int64, n), make([][]string, n), make([]given, n), make([]any, n*insertListings.columns)
 	for i := range p.listings {
 		l := &p.listings[i]
 		p.prints[i], said = fingerprint(l, said[:0])
 		p.keys[i] = yp.CompanyKeys(l)
 		ids = yp.AppendJSON(append(ids, "[,"[min(i, 1)]), l.ID)
-		args := p.argsOf(i)
-		args[len(ofPage)-1] = p.prints[i] // the others of the page are filled in later
+		args, gives := p.argsOf(i), l.Gives()
+		p.gives[i] = given{writes: gives, cards: gives}
+		args[printArg], args[cardsArg] = p.prints[i], int64(gives) // the others of the page are filled in later
 		for n, f := range columnsOf {
 			args[len(ofPage)+n] = f.Value(l)
 		}
@@ -111,8 +119,8 @@ func (p *Prepared) argsOf(i int) []any {
 }
 
 // SaveListings stores one page's listings with their companies: new ones are
-// added, changed ones updated (a value the page does not give keeps the old
-// one), equal ones only marked as seen. What became of each stands in listing_events,
+// added, changed ones updated (a group of fields of which the page says nothing keeps what
+// is known), equal ones only marked as seen. What became of each stands in listing_events,
 // with what its source says otherwise. The same page again
 // changes nothing and logs nothing.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
@@ -148,6 +156,7 @@ type saver struct {
 	same    []int64    // row ids of the equal ones
 	back    []int64    // row ids of those that were dropped
 	diffs   map[int]diff
+	emails  int // new listings that have an e-mail address
 	log     trail
 	saved   *Saved
 }
@@ -167,9 +176,7 @@ func (s *saver) sort() (err error) {
 	err = Each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {
 		var id string
 		var k known
-		c, l := &k.company, &k.keyed
-		err := rows.Scan(&id, &k.id, &k.fingerprint, &k.dropped, &k.seen, &c.id, &c.leadSource, &c.leadListing, &c.website,
-			&l.PhoneE164, &l.Street, &l.PostalCode, &l.Website)
+		err := rows.Scan(append([]any{&id, &k.fingerprint, &k.dropped, &k.seen}, k.into()...)...)
 		s.stored[id] = k
 		return err
 	})
@@ -182,22 +189,63 @@ func (s *saver) sort() (err error) {
 		if ok && k.dropped {
 			s.back = append(s.back, k.id)
 		}
-		if ok && k.fingerprint == s.page.prints[i] {
+		gives := &s.page.gives[i]
+		same, touched := ok && k.fingerprint == s.page.prints[i], false
+		if same && !s.at.again() && gives.writes&^k.cards != 0 { // the own page was read since, and may have said otherwise
+			if touched, err = s.stillSays(i, k.id); err != nil {
+				return err
+			}
+			same = touched
+		}
+		if same {
 			s.rows[i] = k.id
-			s.same = append(s.same, k.id)
 			s.saved.Unchanged++
+			if !touched {
+				s.same = append(s.same, k.id)
+			}
 			continue
 		}
 		s.dirty = append(s.dirty, i)
 		if ok {
 			s.saved.Changed++
-			s.keys = append(s.keys, yp.CompanyKeys(k.with(l)))
+			s.keys = append(s.keys, yp.CompanyKeys(k.with(l, gives.writes)))
 		} else {
 			s.saved.New++
 			s.keys = append(s.keys, s.page.keys[i])
 		}
 	}
 	return nil
+}
+
+// stillSays sets the bits of an equal card whose listing says still what the card says. It writes no index, which the upsert
+// does: all cards come so when their own pages were read.
+var stillSays = func() string {
+	where := []string{"id = ?1"}
+	for i, f := range columnsOf {
+		switch column, at := f.ColumnName(), 4+i; {
+		case column == keyColumn:
+		case f.Absent == yp.Overrules:
+			where = append(where, fmt.Sprintf("%s <= ?%d", column, at))
+		case f.Group == yp.GroupNone:
+			where = append(where, fmt.Sprintf("%s IS ?%d", column, at))
+		default:
+			where = append(where, fmt.Sprintf("(?2 & %d = 0 OR %s IS ?%d)", f.Group.Bit(), column, at))
+		}
+	}
+	return `
+	UPDATE listings SET cards = cards | ?2, last_seen_at = ?3 WHERE ` + strings.Join(where, " AND ")
+}()
+
+// stillSays reports whether the listing says what the equal card of it says, and if so, marks it as seen, and the card's
+// groups as said again.
+func (s *saver) stillSays(i int, row int64) (bool, error) {
+	gives := s.page.gives[i]
+	if gives.writes&inTexts != 0 {
+		return false, nil
+	}
+	args := append([]any{row, int64(gives.cards), s.tx.Now}, s.page.argsOf(i)[len(ofPage):]...)
+	n, err := s.tx.Changed(stillSays, args...)
+	return n > 0, err
 }
 
 // write finds the company of every listing that is to be written, and writes them.
@@ -224,14 +272,14 @@ func (s *saver) write() error {
 		if p.company, err = r.resolve(l, s.keys[n], own); err != nil {
 			return err
 		}
-		p.by, p.covered = r.by, p.company.id == 0
+		p.by, p.covered = r.by, p.company.id == 0 || p.known != nil && p.known.says(l, s.page.gives[i].writes) && p.company.root().id == p.known.company.id
 		s.waiting = append(s.waiting, p)
 	}
 	if err := r.settle(); err != nil {
 		return err
 	}
 	if s.saved.New > 0 {
-		if err := s.tx.Run(addListings, s.at.SourceID, s.at.State, s.saved.New); err != nil {
+		if err := s.tx.Run(addListings, s.at.SourceID, s.at.State, s.saved.New, s.emails); err != nil {
 			return err
 		}
 	}
@@ -239,7 +287,9 @@ func (s *saver) write() error {
 	return r.flush()
 }
 
-const addListings = `INSERT INTO listing_totals (source_id, state, listings) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET listings = listings + excluded.listings`
+const addListings = `
+	INSERT INTO listing_totals (source_id, state, listings, emails) VALUES (?, ?, ?, ?)
+	ON CONFLICT DO UPDATE SET listings = listings + excluded.listings, emails = emails + excluded.emails`
 
 // settle writes the listings that have their company, and the companies that they made.
 func (s *saver) settle(r *resolver) error {
@@ -262,6 +312,7 @@ func (s *saver) settle(r *resolver) error {
 		}
 		l, left := &s.page.listings[p.i], ""
 		if p.known != nil {
+			l = p.known.with(l, s.page.gives[p.i].writes)
 			left = p.known.left(l)
 		}
 		if err := r.refresh(p.company, l, left); err != nil {
@@ -296,18 +347,32 @@ func (s *saver) insert() error {
 	}
 	s.saved.Rows += int64(len(args) / insertListings.columns)
 	for _, p := range s.waiting {
-		if p.known == nil {
-			s.rows[p.i] = row
-			s.log.create(row, p.by)
-			row++
+		if p.known != nil {
+			continue
 		}
+		l := &s.page.listings[p.i]
+		if l.Email != "" {
+			s.emails++
+		}
+		if _, err := saveTexts(s.tx, row, l, s.page.gives[p.i].writes); err != nil {
+			return err
+		}
+		s.rows[p.i] = row
+		s.log.create(row, p.by)
+		row++
 	}
 	return nil
 }
 
 // ofPage are the columns of a new listing that its source does not say: what the page and
 // the database do. The others follow in the order of yp.ListingFields.
-var ofPage = [...]string{"source_id", "company_id", "found_state", "first_seen_at", "last_seen_at", "fingerprint"}
+var ofPage = [...]string{"source_id", "company_id", "found_state", "first_seen_at", "last_seen_at", "fingerprint", "cards"}
+
+// Places in ofPage.
+const (
+	printArg = 5
+	cardsArg = 6
+)
 
 var insertListings = func() *insert {
 	columns := slices.Clone(ofPage[:])
@@ -317,15 +382,17 @@ var insertListings = func() *insert {
 	return newInsert(`INSERT INTO listings (`+strings.Join(columns, ", ")+`)`, len(columns))
 }()
 
-// columnsOf are the fields that the table listings has.
-var columnsOf = func() (fields []*yp.ListingField) {
+// columnsOf are the fields that the table listings has, textsOf those of listing_texts.
+var columnsOf, textsOf = fieldsIn(yp.InListings), fieldsIn(yp.InTexts)
+
+func fieldsIn(table yp.Table) (fields []*yp.ListingField) {
 	for i := range yp.ListingFields {
-		if f := &yp.ListingFields[i]; f.ColumnName() != "" {
+		if f := &yp.ListingFields[i]; f.Table == table {
 			fields = append(fields, f)
 		}
 	}
 	return fields
-}()
+}
 
 // argsOf are the arguments of insertListings for a listing that has its company.
 func (s *saver) argsOf(p placed) []any {
@@ -338,30 +405,70 @@ func (s *saver) argsOf(p placed) []any {
 	return args
 }
 
-// A page may show less of a listing than is known of it: what it does not give stays,
-// and a row that says the same already is not written.
+// A card may show less of a listing than is known of it: a group of which it says nothing stays,
+// and a row that says the same already is not written. The last two arguments are the groups that count as the
+// card's own from now on: see given.
 var upsertListing = func() string {
 	set, now, then := []string{"company_id = excluded.company_id"}, []string{"company_id"}, []string{"excluded.company_id"}
-	for _, f := range columnsOf {
-		column, value := f.ColumnName(), ""
-		switch f.Absent {
-		case yp.Refused:
-			value = "excluded." + column
-		case yp.Kept:
-			value = "ifnull(excluded." + column + ", " + column + ")"
-		case yp.Overrules:
-			value = "min(" + column + ", excluded." + column + ")"
-		}
-		if column == keyColumn {
-			continue
-		}
+	add := func(column, value string) {
 		set, now, then = append(set, column+" = "+value), append(now, column), append(then, value)
 	}
+	for _, f := range columnsOf {
+		switch column := f.ColumnName(); {
+		case column == keyColumn:
+		case f.Absent == yp.Refused:
+			add(column, "excluded."+column)
+		case f.Absent == yp.Overrules:
+			add(column, "min("+column+", excluded."+column+")")
+		default:
+			add(column, fmt.Sprintf("iif(excluded.cards & %d, excluded.%s, %s)", f.Group.Bit(), column, column))
+		}
+	}
+	add("cards", fmt.Sprintf("cards | ?%d", insertListings.columns+1))
+	add("cards_before", fmt.Sprintf("cards_before | ?%d", insertListings.columns+2))
 	return insertListings.texts[len(insertSizes)-1] + `
 	ON CONFLICT (source_id, ` + keyColumn + `) DO UPDATE SET ` + strings.Join(set, ", ") + `,
 		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at
 	WHERE (` + strings.Join(now, ", ") + `) IS NOT (` + strings.Join(then, ", ") + `)`
 }()
+
+// upsertTexts writes the long fields of a listing that are given; each is a group of its own.
+var upsertTexts = func() string {
+	columns, now, then := []string{"listing"}, []string(nil), []string(nil)
+	for _, f := range textsOf {
+		column := f.ColumnName()
+		columns, now, then = append(columns, column), append(now, column), append(then, "ifnull(excluded."+column+", "+column+")")
+	}
+	return `
+	INSERT INTO listing_texts (` + strings.Join(columns, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(textsOf)) + `)
+	ON CONFLICT DO UPDATE SET (` + strings.Join(now, ", ") + `) = (` + strings.Join(then, ", ") + `)
+	WHERE (` + strings.Join(now, ", ") + `) IS NOT (` + strings.Join(then, ", ") + `)`
+}()
+
+// inTexts are the groups that listing_texts has.
+var inTexts = func() (all yp.Groups) {
+	for _, f := range textsOf {
+		all |= f.Group.Bit()
+	}
+	return all
+}()
+
+// saveTexts writes those long fields of a listing, by its row, that are in the groups; n = 0 where they are there already.
+func saveTexts(tx *Tx, row int64, l *yp.Listing, writes yp.Groups) (n int64, err error) {
+	if writes&inTexts == 0 {
+		return 0, nil
+	}
+	args := make([]any, 1, 1+len(textsOf))
+	args[0] = row
+	for _, f := range textsOf {
+		if writes&f.Group.Bit() == 0 {
+			args = append(args, nil)
+		} else {
+			args = append(args, f.Value(l))
+		}
+	}
+	return tx.Changed(upsertTexts, args...)
+}
 
 // keyColumn is the column of the source's own id.
 const keyColumn = "listing_id"
@@ -369,12 +476,17 @@ const keyColumn = "listing_id"
 // update saves what a page says otherwise of a listing that is stored.
 func (s *saver) update(p placed) error {
 	l, k := &s.page.listings[p.i], p.known
-	n, err := s.tx.Changed(upsertListing, s.argsOf(p)...)
+	gives := &s.page.gives[p.i]
+	n, err := s.tx.Changed(upsertListing, append(slices.Clip(s.argsOf(p)), int64(gives.cards), int64(gives.before))...)
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", l.ID, err)
+	}
+	texts, err := saveTexts(s.tx, k.id, l, gives.writes)
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", l.ID, err)
 	}
 	s.rows[p.i] = k.id
-	s.saved.Rows += n
+	s.saved.Rows += n + texts
 	if n == 0 {
 		s.same = append(s.same, k.id)
 	}
@@ -395,27 +507,55 @@ type known struct {
 	fingerprint int64
 	dropped     bool
 	seen        string // last
+	cards       yp.Groups
 	company     company
-	keyed       yp.Listing // the fields that keys are made of
+	keyed       yp.Listing // what companies are made of
 }
 
-const selectKnown = `
-	SELECT l.listing_id, l.id, l.fingerprint, l.dropped_at IS NOT NULL, l.last_seen_at, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
-		ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.postal_code, ''), ifnull(l.website, '')
-	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
+// knownColumns are what of a listing known.into takes, of l and its company c.
+const knownColumns = `l.id, l.cards, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+		l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.city, ''), ifnull(l.state, ''), ifnull(l.postal_code, ''),
+		ifnull(l.website, ''), ifnull(l.domain, '')`
 
-// with returns what the stored listing will be once l is saved, as far as keys
-// go: they come from all that is known of it, not from the last page alone.
-func (k known) with(l *yp.Listing) *yp.Listing {
-	return &yp.Listing{
-		Name: l.Name, PhoneE164: cmp.Or(l.PhoneE164, k.keyed.PhoneE164), Street: cmp.Or(l.Street, k.keyed.Street),
-		PostalCode: cmp.Or(l.PostalCode, k.keyed.PostalCode), Website: cmp.Or(l.Website, k.keyed.Website),
+func (k *known) into() []any {
+	c, l := &k.company, &k.keyed
+	return []any{
+		&k.id, &k.cards, &c.id, &c.leadSource, &c.leadListing, &c.website,
+		&l.ID, &l.Name, &l.PhoneE164, &l.Street, &l.City, &l.State, &l.PostalCode, &l.Website, &l.Domain,
 	}
 }
 
-// left returns the website that the listing gives up for that of l, if it does.
-func (k known) left(l *yp.Listing) string {
-	if l.Website == "" || l.Website == k.keyed.Website {
+const selectKnown = `
+	SELECT l.listing_id, l.fingerprint, l.dropped_at IS NOT NULL, l.last_seen_at, ` + knownColumns + `
+	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
+
+// with returns what the stored listing will be once some groups of l are saved, as far as companies
+// go: they come from all that is known of it, not from the last page alone.
+func (k *known) with(l *yp.Listing, writes yp.Groups) *yp.Listing {
+	then := k.keyed
+	then.Name = l.Name
+	if writes&yp.GroupPhone.Bit() != 0 {
+		then.PhoneE164 = l.PhoneE164
+	}
+	if writes&yp.GroupPlace.Bit() != 0 {
+		then.Street, then.City, then.State, then.PostalCode = l.Street, l.City, l.State, l.PostalCode
+	}
+	if writes&yp.GroupWebsite.Bit() != 0 {
+		then.Website, then.Domain = l.Website, l.Domain
+	}
+	return &then
+}
+
+// says reports whether the stored listing says so already, as far as companies go.
+func (k *known) says(l *yp.Listing, writes yp.Groups) bool {
+	then, now := k.with(l, writes), &k.keyed
+	return then.Name == now.Name && then.PhoneE164 == now.PhoneE164 && then.Street == now.Street && then.City == now.City && then.State == now.State &&
+		then.PostalCode == now.PostalCode && then.Website == now.Website && then.Domain == now.Domain
+}
+
+// left returns the website that the listing gives up when it says then, if it does.
+func (k *known) left(then *yp.Listing) string {
+	if then.Website == k.keyed.Website {
 		return ""
 	}
 	return k.keyed.Website
@@ -427,8 +567,10 @@ func (k known) left(l *yp.Listing) string {
 // It uses the memory of buf, and returns it for the next one.
 func fingerprint(l *yp.Listing, buf []byte) (int64, []byte) {
 	h := fnv.New64a()
-	for _, f := range columnsOf {
-		buf = f.AppendKey(buf, l)
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.Table != yp.NoTable {
+			buf = f.AppendKey(buf, l)
+		}
 	}
 	_, _ = h.Write(buf)
 	return int64(h.Sum64() & math.MaxInt64), buf // #nosec: the top bit is dropped on purpose

@@ -209,19 +209,25 @@ func TestSaveIsWhole(t *testing.T) {
 	storetest.Equal(t, intOf(t, w.DB, `SELECT count(*) FROM listings`), 1, "listings")
 }
 
-// TestListingColumns holds schema.sql to the table of fields: one column for each, in
+// TestListingColumns holds schema.sql to the table of fields: one column for each in its table, in
 // their order, beside those that are the database's own.
 func TestListingColumns(t *testing.T) {
 	t.Parallel()
-	own := []string{"id", "source_id", "company_id", "found_state", "fingerprint", "first_seen_at", "last_seen_at", "dropped_at"}
-	var want []string
-	for i := range yp.ListingFields {
-		if column := yp.ListingFields[i].ColumnName(); column != "" {
-			want = append(want, column)
-		}
+	own := []string{
+		"id", "source_id", "company_id", "found_state", "fingerprint", "first_seen_at", "last_seen_at", "dropped_at",
+		"cards", "cards_before", "own_page_at", "listing",
 	}
-	got := slices.DeleteFunc(rows(t, newWorld(t).DB, `SELECT name FROM pragma_table_info('listings') ORDER BY cid`), func(c string) bool {
-		return slices.Contains(own, c)
-	})
-	storetest.Diff(t, got, want, "columns of listings in schema.sql, against yp.ListingFields")
+	w := newWorld(t)
+	for table, name := range map[yp.Table]string{yp.InListings: "listings", yp.InTexts: "listing_texts"} {
+		var want []string
+		for i := range yp.ListingFields {
+			if f := &yp.ListingFields[i]; f.Table == table {
+				want = append(want, f.ColumnName())
+			}
+		}
+		got := slices.DeleteFunc(rows(t, w.DB, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, name), func(c string) bool {
+			return slices.Contains(own, c)
+		})
+		storetest.Diff(t, got, want, "columns of", name, "in schema.sql, against yp.ListingFields")
+	}
 }

@@ -25,9 +25,9 @@ const (
 const SQLiteVersion = sqlite3.SQLITE_VERSION
 
 const (
-	// applicationID marks a SQLite file as ypcrawl's ("ypc2"), so that another program's
+	// applicationID marks a SQLite file as ypcrawl's ("ypc3"), so that another program's
 	// database is refused rather than filled.
-	applicationID = 0x79706332
+	applicationID = 0x79706333
 )
 
 // migrations holds the upgrade steps NNNN_title.sql: step N takes a file from

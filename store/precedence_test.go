@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,7 +28,7 @@ const (
 var happening = [...]string{"rich card", "poor card", "not shown", "own page", "other own page"}
 
 // exported are columns of v_listings with what a rich card, an own page and another one say in them; "" = nothing, # stands for the
-// number of the listing. Precedence is decided field by field here, as these pages give fields of a group together.
+// number of the listing. Each page gives the fields of a group together.
 var exported = []struct{ column, card, own, other string }{
 	{"phone", "310 551 #", "310 552 #", "310 553 #"},
 	{"phone_e164", "+1310551#", "+1310552#", "+1310553#"},
@@ -44,37 +43,19 @@ var exported = []struct{ column, card, own, other string }{
 	{"about", "", "own #", "other #"},
 }
 
-// wrong are the columns in which exports do not say what they should, after some order.
-var wrong = []string{"domain", "hours", "phone", "phone_e164", "website", "years_in_business"}
-
-// precedence is what is known of a column of a listing.
+// precedence is what is known of a column of a listing: a card wins while cards go on saying it; what only the own page says is its
+// latest.
 type precedence struct {
-	listing, details string // as it is kept: a card wins for ever, and an own page fills what no card had given then
-	right            string // as it should be: a card wins while cards go on saying it; what only the own page says is its latest
-	byCard           bool   // a card has said it since the own page was read last
-}
-
-// exported is what v_listings says; ofCards tells that cards have the field, too.
-func (p *precedence) exported(column string, ofCards bool) string {
-	if column == "hours" || !ofCards { // the own page wins, whatever cards say
-		return cmp.Or(p.details, p.listing)
-	}
-	return cmp.Or(p.listing, p.details)
+	value  string
+	byCard bool // a card has said it since the own page was read last
 }
 
 func (p *precedence) happens(what int, said string) {
 	own := what == ownPage || what == otherOwn
-	switch {
-	case said == "":
-	case !own:
-		p.listing, p.right, p.byCard = said, said, true
-	default:
-		p.details, p.listing = said, cmp.Or(p.listing, said)
-		if !p.byCard {
-			p.right = said
-		}
+	if said != "" && !(own && p.byCard) {
+		p.value = said
 	}
-	p.byCard = p.byCard && !own
+	p.byCard = !own && (said != "" || p.byCard)
 }
 
 // saidBy is what a happening says in a column of the listing with a number.
@@ -134,19 +115,19 @@ func TestPrecedence(t *testing.T) {
 	for i := range known {
 		known[i] = make([]precedence, len(exported))
 	}
-	columns, differs := "", map[string]bool{}
+	columns := ""
 	for _, x := range exported {
 		columns += ", " + x.column
 	}
 	for step := range 5 {
 		var cards []yp.Listing
-		own := map[int]yp.Detail{}
+		own := map[int]yp.Listing{}
 		for n, o := range all {
 			switch o[step] {
 			case richCard, poorCard:
 				cards = append(cards, sayOf[yp.Listing](t, o[step], n))
 			case ownPage, otherOwn:
-				own[n] = sayOf[yp.Detail](t, o[step], n)
+				own[n] = sayOf[yp.Listing](t, o[step], n)
 			}
 			for i := range exported {
 				known[n][i].happens(o[step], saidBy(i, o[step], n))
@@ -158,10 +139,8 @@ func TestPrecedence(t *testing.T) {
 		got := storetest.TableOf(t, w.DB, "|", "", `SELECT listing_id`+columns+` FROM v_listings ORDER BY cast(substr(listing_id, 2) AS INTEGER)`)
 		for n, o := range all {
 			want := []string{fmt.Sprint("l", n)}
-			for i, x := range exported {
-				p := &known[n][i]
-				want = append(want, p.exported(x.column, x.card != ""))
-				differs[x.column] = differs[x.column] || p.exported(x.column, x.card != "") != p.right
+			for i := range exported {
+				want = append(want, known[n][i].value)
 			}
 			if text := strings.Join(want, "|"); got[n] != text {
 				var names []string
@@ -173,15 +152,10 @@ func TestPrecedence(t *testing.T) {
 		}
 		w.sound(t)
 	}
-	for column, is := range differs {
-		if is != slices.Contains(wrong, column) {
-			t.Errorf("%s is wrong: %t", column, is)
-		}
-	}
 }
 
 // read saves what own pages of listings of source 1 say, by the numbers of the listings.
-func (w *world) read(t *testing.T, own map[int]yp.Detail) {
+func (w *world) read(t *testing.T, own map[int]yp.Listing) {
 	t.Helper()
 	of := map[string]int64{}
 	for _, r := range rows(t, w.DB, `SELECT listing_id, id FROM listings`) {
@@ -190,10 +164,67 @@ func (w *world) read(t *testing.T, own map[int]yp.Detail) {
 	}
 	noErr(t, w.Write(context.Background(), func(tx *store.Tx) error {
 		for _, d := range own {
-			if _, err := store.SaveDetail(tx, store.PageOf{SourceID: 1}, of[d.ID], &d); err != nil {
+			if _, err := store.SaveOwnPage(tx, store.PageOf{SourceID: 1}, of[d.ID], &d); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
+}
+
+// TestGroupsWhole: what belongs together is of one page, whatever that page leaves out of it.
+func TestGroupsWhole(t *testing.T) {
+	t.Parallel()
+	acme := func(l yp.Listing) yp.Listing {
+		l.ID, l.Name = "a", "Acme"
+		return l
+	}
+	const group = `SELECT phone, phone_e164, website_url, website, domain, street, city, state, postal_code, service_area, address, lat, lon FROM listings`
+	whole := acme(yp.Listing{
+		Phone: "310 555 0100", PhoneE164: "+13105550100", WebsiteURL: "http://acme.com", Website: "https://acme.com", Domain: "acme.com",
+		Street: "1 Main St", City: "Austin", State: "TX", PostalCode: "78701", Lat: 1, Lon: 2,
+	})
+	part := acme(yp.Listing{Phone: "ask for Joe", WebsiteURL: "http://new.com", ServiceArea: "Serving Austin", Lon: 3})
+	const want = `ask for Joe||http://new.com|||||||Serving Austin||0|3`
+	inWorld(t, "of cards", func(t *testing.T, w *world) {
+		card(t, w, whole)
+		card(t, w, part)
+		w.is(t, group, want)
+		w.is(t, `SELECT phone_e164, website, street, city FROM companies`, "|||")
+		w.sound(t)
+	})
+	inWorld(t, "of own pages", func(t *testing.T, w *world) {
+		card(t, w, acme(yp.Listing{}))
+		w.detail(t, "a", whole)
+		w.is(t, `SELECT phone_e164, website, street, city FROM companies`, "+13105550100|https://acme.com|1 Main St|Austin")
+		w.detail(t, "a", part)
+		w.is(t, group, want)
+		w.is(t, `SELECT phone_e164, website, street, city FROM companies`, "|||")
+		w.sound(t)
+	})
+	inWorld(t, "an equal card has its say again", func(t *testing.T, w *world) {
+		card(t, w, whole)
+		w.detail(t, "a", part) // cards say all of it
+		w.is(t, `SELECT phone, service_area FROM listings`, "310 555 0100|")
+		w.detail(t, "a", part) // no card has since
+		w.is(t, group, want)
+		card(t, w, whole)
+		w.detail(t, "a", part)
+		w.is(t, `SELECT phone, website, street, lat, service_area FROM listings`, "310 555 0100|https://acme.com|1 Main St|1|")
+		w.is(t, `SELECT phone_e164, website, street, city FROM companies`, "+13105550100|https://acme.com|1 Main St|Austin")
+		w.sound(t)
+	})
+	inWorld(t, "long fields, too, and of cards", func(t *testing.T, w *world) {
+		said := acme(yp.Listing{About: "card", Payment: []string{"cash"}, Social: []string{}})
+		card(t, w, said)
+		w.is(t, `SELECT payment, social, about FROM listing_texts`, `["cash"]||card`)
+		w.detail(t, "a", yp.Listing{About: "own", Services: []string{"drains"}})
+		w.is(t, `SELECT payment, services, about FROM listing_texts`, `["cash"]|["drains"]|card`)
+		card(t, w, said)
+		w.is(t, `SELECT cards, cards_before FROM listings`, fmt.Sprintf("%d|%[1]d", said.Gives()))
+		said.About = "new"
+		card(t, w, said)
+		w.is(t, `SELECT payment, services, about FROM v_listings`, `["cash"]|["drains"]|new`)
+		w.sound(t)
+	})
 }

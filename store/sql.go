@@ -139,28 +139,6 @@ func Number(n int64) any {
 	return n
 }
 
-func list(items []string) any {
-	if len(items) == 0 {
-		return nil
-	}
-	return JSON(items)
-}
-
-// said binds a list of which an empty one says something: NULL is nil alone.
-func said(items []string) any {
-	if items == nil {
-		return nil
-	}
-	return JSON(items)
-}
-
-func count(n int) any {
-	if n <= 0 {
-		return nil
-	}
-	return int64(n)
-}
-
 // Instant scans a time that may be NULL into t: the zero time. One that can't be read is
 // zero, too: whoever looks at a database must see the rest of it.
 func Instant(t *time.Time) sql.Scanner { return instant{t} }

@@ -52,14 +52,11 @@ func TestCodecRoundTrip(t *testing.T) {
 	}
 }
 
-// Every field of a listing and of a detail comes back from a line, alone and with all others.
+// Every field of a listing comes back from a line, alone and with all others.
 func TestEveryFieldRoundTrip(t *testing.T) {
 	t.Parallel()
-	for _, page := range []*yp.Page{{Listings: make([]yp.Listing, 1)}, {Detail: &yp.Detail{}}} {
-		v := reflect.ValueOf(page.Detail)
-		if page.Detail == nil {
-			v = reflect.ValueOf(&page.Listings[0])
-		}
+	for _, page := range []*yp.Page{{Listings: make([]yp.Listing, 1)}, {Own: true, Listings: make([]yp.Listing, 1)}} {
+		v := reflect.ValueOf(&page.Listings[0])
 		all := reflect.New(v.Elem().Type()).Elem()
 		for i := range all.NumField() + 2 { // each alone, all, and none
 			v.Elem().SetZero()
@@ -106,7 +103,7 @@ func TestLineKeys(t *testing.T) {
 	detail := &Event{
 		Type: PageComplete, Status: yp.InProgress, Run: "r",
 		Target: &Target{ID: 5, ClaimToken: 2, Crawl: 1, Kind: yp.KindDetail, Source: "demo", Listing: "7", Place: yp.Place{State: "CA"}, Priority: 100, MaxPages: 1},
-		Page:   &yp.Page{Number: 1, Raw: 1, Accepted: 1, Last: true, Detail: &yp.Detail{ID: "7", Email: "a@x.example"}},
+		Page:   &yp.Page{Number: 1, Raw: 1, Accepted: 1, Last: true, Own: true, Listings: []yp.Listing{{ID: "7", Name: "Acme", Email: "a@x.example"}}},
 	}
 	for want, e := range map[string]*Event{
 		head + `"run":"run-20261120-120000","status":"IN_PROGRESS","target_id":4711,"claim_token":3,"source":"demo","city":"Los Angeles",` +
@@ -116,7 +113,7 @@ func TestLineKeys(t *testing.T) {
 			`"committed":7,"committed_at":"2026-11-20T12:00:00.000Z","ended":9}`: search,
 		head + `"run":"r","status":"IN_PROGRESS","target_id":5,"claim_token":2,"crawl":1,"kind":"detail","source":"demo","listing_id":"7",` +
 			`"city":"","city_slug":"","state":"CA","category":"","category_slug":"","priority":100,"max_pages":1,"page_number":1,` +
-			`"raw_count":1,"accepted_count":1,"bad_count":0,"last":true,"listings":[],"detail":{"id":"7","email":"a@x.example"}}`: detail,
+			`"raw_count":1,"accepted_count":1,"bad_count":0,"last":true,"listings":[{"id":"7","name":"Acme","email":"a@x.example"}],"own":true}`: detail,
 	} {
 		storetest.Diff(t, string(lineOf(stamped(e))), want)
 	}

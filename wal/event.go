@@ -101,7 +101,8 @@ type plain Event
 // known is a line as it is read, with what only development versions wrote.
 type known struct {
 	line
-	RunNumber int64 `json:"run_number"`
+	RunNumber int64           `json:"run_number"`
+	Detail    json.RawMessage `json:"detail"` // a listing's own page, before it had a listing
 }
 
 // head is a line whose listings are passed over: the field here hides the one
@@ -171,7 +172,7 @@ func (e *Event) unmarshal(b []byte, headOnly bool) error {
 	err := json.Unmarshal(b, into)
 	shape, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	switch {
-	case h.RunNumber != 0, ok && strings.HasSuffix(shape.Field, ".committed") && shape.Value == "object":
+	case h.RunNumber != 0, len(h.Detail) > 0, ok && strings.HasSuffix(shape.Field, ".committed") && shape.Value == "object":
 		return ErrDevelopment
 	case err != nil:
 		return err

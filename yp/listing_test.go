@@ -3,7 +3,6 @@ package yp
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -35,6 +34,44 @@ func TestListingFields(t *testing.T) {
 		}
 		if ListingFieldAt(f.Name) != i {
 			t.Errorf("%s stands there twice", f.Name)
+		}
+	}
+}
+
+// TestGroups: the number of a group is that of its bit in files, every field that can be left out has one, and all fields of a
+// group are kept in one table.
+func TestGroups(t *testing.T) {
+	numbers := map[Group]int{GroupProfile: 1, GroupPhone: 2, GroupPlace: 3, GroupWebsite: 4, GroupHours: 12, GroupEmail: 14, GroupPoint: 15, GroupAbout: 23}
+	for g, n := range numbers {
+		if int(g) != n || g.Bit() != 1<<(n-1) {
+			t.Errorf("group %d has the bit %b, want that of %d", g, g.Bit(), n)
+		}
+	}
+	table := map[Group]Table{}
+	for i := range ListingFields {
+		f := &ListingFields[i]
+		if (f.Group == GroupNone) != (f.Absent != Kept || f.Table == NoTable) {
+			t.Errorf("%s: group %d", f.Name, f.Group)
+		}
+		if in, known := table[f.Group]; known && in != f.Table && f.Group != GroupNone {
+			t.Errorf("%s: another table than its group", f.Name)
+		}
+		table[f.Group] = f.Table
+		if f.From == 0 {
+			t.Errorf("%s: from nowhere", f.Name)
+		}
+	}
+	for want, l := range map[Groups]Listing{
+		0:                                      {ID: "1", Name: "A", Rank: 3, Sponsored: true, Categories: []string{}, Lat: 91},
+		GroupPhone.Bit():                       {PhoneE164: "+1"},
+		GroupHours.Bit():                       {Hours: []string{}},
+		GroupPlace.Bit():                       {Street: "1 Main St", City: "A", ServiceArea: "B"},
+		GroupPoint.Bit():                       {Lon: -3},
+		GroupEmail.Bit() | 1<<22:               {Email: "a@b.c", About: "we"},
+		GroupWebsite.Bit() | GroupRating.Bit(): {Domain: "a.b", Rating: 4},
+	} {
+		if got := l.Gives(); got != want {
+			t.Errorf("%+v gives %b, want %b", l, got, want)
 		}
 	}
 }
@@ -103,7 +140,7 @@ func TestListingFieldValues(t *testing.T) {
 	if got := ListingFields[ListingFieldAt("categories")].Text(&some); !slices.Contains([]string{`["x & y","z"]`, `["x \u0026 y","z"]`}, got) {
 		t.Error(got)
 	}
-	if strings.Contains(ListingFields[ListingFieldAt("rank")].ColumnName(), "rank") {
+	if ListingFields[ListingFieldAt("rank")].Table != NoTable {
 		t.Error("rank is of a sighting, not of a listing")
 	}
 }

@@ -2,16 +2,9 @@ package yp
 
 import "slices"
 
-import (
-	"encoding/json"
-	"fmt"
-	"strconv"
-	"strings"
-)
-
 // Page is a page of a source, of any kind: what the parser makes of it, less what the
 // filters leave out, what its line in a log says, and what its commit takes. A results page
-// has listings, a page of a state's index cities, a listing's own page its details.
+// has listings, a page of a state's index cities, a listing's own page that listing.
 //
 // The JSON form is the one in WAL lines.
 type Page struct {
@@ -21,7 +14,8 @@ type Page struct {
 	Bad      int       `json:"bad_count"`      // cards that could not be read
 	Last     bool      `json:"last"`           // no page follows
 	NextURL  string    `json:"next_page_url,omitempty"`
-	Listings []Listing `json:"listings"` // those that passed the filters
+	Listings []Listing `json:"listings"`      // those that passed the filters
+	Own      bool      `json:"own,omitempty"` // it is the own page of the one listing
 
 	Organic   int         `json:"organic_count,omitempty"` // cards in the place of organic listings, the unreadable among them
 	Ads       []string    `json:"ads,omitempty"`           // ids of listings that it shows as ads alone
@@ -36,7 +30,14 @@ type Page struct {
 	Path   string      `json:"path,omitempty"`   // of a page of an index: its address, without the host
 	Cities []FoundCity `json:"cities,omitempty"` // of a page of an index
 	Plan   *SearchPlan `json:"plan,omitempty"`   // of the last page of an index: what is planned for the cities that it has shown
-	Detail *Detail     `json:"detail,omitempty"` // of a listing's own page
+}
+
+// OwnListing returns the listing whose own page it is, nil when it is no such page.
+func (p *Page) OwnListing() *Listing {
+	if !p.Own || len(p.Listings) != 1 {
+		return nil
+	}
+	return &p.Listings[0]
 }
 
 // OrganicIDs returns the ids of the organic listings that the page shows, in their order.
@@ -91,55 +92,4 @@ type FoundCity struct {
 	Address string `json:"address"` // the source's own slug: its URLs are formed with it
 	Shown   string `json:"shown"`   // its name as the index has it
 	Matched string `json:"matched"` // "slug", "name" or "none"
-}
-
-// Detail is what a listing's own page says beyond its card. Zero values mean
-// "the page does not say".
-//
-// The JSON form is the one in WAL lines, exports and golden files.
-type Detail struct {
-	ID            string   `json:"id"`                      // the source's id of the listing
-	Name          string   `json:"name,omitempty"`          // as the page has it
-	Email         string   `json:"email,omitempty"`         // lower case host, no "mailto:"
-	Phone         string   `json:"phone,omitempty"`         // as shown
-	PhoneE164     string   `json:"phone_e164,omitempty"`    // "+13105550123"
-	WebsiteURL    string   `json:"website_url,omitempty"`   // as linked; never an address of the directory itself
-	Website       string   `json:"website,omitempty"`       // canonical, see CanonicalWebsite
-	Domain        string   `json:"domain,omitempty"`        // registered domain
-	Hours         []string `json:"hours,omitzero"`          // schema.org forms: "Mo-Th 11:00-21:30"; closed days are left out: empty, not nil = always closed
-	Lat           float64  `json:"lat,omitempty"`           // degrees north; 0 with Lon 0 = unknown
-	Lon           float64  `json:"lon,omitempty"`           // degrees east
-	Payment       []string `json:"payment,omitempty"`       // "visa", "cash"; lower case, de-duplicated, order kept
-	Social        []string `json:"social,omitempty"`        // absolute URLs; placeholders left out
-	Services      []string `json:"services,omitempty"`      // as shown
-	Languages     []string `json:"languages,omitempty"`     //
-	Neighborhoods []string `json:"neighborhoods,omitempty"` //
-	AKA           []string `json:"aka,omitempty"`           // other names
-	Founded       int      `json:"founded,omitempty"`       // year
-	Years         int      `json:"years_in_business,omitempty"`
-	About         string   `json:"about,omitempty"` // the business's own words, clipped
-}
-
-// Texts returns what the page says as texts, under the names of its JSON; lists are joined with "; ".
-func (d *Detail) Texts() map[string]string {
-	var all map[string]any
-	if data, err := json.Marshal(d); err == nil {
-		_ = json.Unmarshal(data, &all) // it was written just now
-	}
-	texts := make(map[string]string, len(all))
-	for name, v := range all {
-		switch v := v.(type) {
-		case []any:
-			parts := make([]string, len(v))
-			for i := range v {
-				parts[i] = fmt.Sprint(v[i])
-			}
-			texts[name] = strings.Join(parts, "; ")
-		case float64:
-			texts[name] = strconv.FormatFloat(v, 'f', -1, 64)
-		default:
-			texts[name] = fmt.Sprint(v)
-		}
-	}
-	return texts
 }

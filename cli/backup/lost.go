@@ -18,7 +18,7 @@ type Lost struct {
 
 // unseen asks for what was read by a log that was lost, and by no later one.
 const unseen = `SELECT EXISTS (SELECT 1 FROM listings WHERE last_seen_at BETWEEN ?1 AND ?2)
-	OR EXISTS (SELECT 1 FROM details WHERE fetched_at BETWEEN ?1 AND ?2)`
+	OR EXISTS (SELECT 1 FROM listings WHERE own_page_at BETWEEN ?1 AND ?2)`
 
 // LostLogs looks for what can't be rebuilt from the logs in a folder of the database that is read, and whose id is given.
 func LostLogs(q store.Querier, id, dir string) (lost Lost, err error) {

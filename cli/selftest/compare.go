@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -19,25 +18,45 @@ import (
 	"ypcrawl/yp"
 )
 
-// listingColumns and detailColumns are compared. The name of a listing stays its card's.
-func listingColumns() []string { return columns(reflect.TypeFor[yp.Listing](), "id", "rank") }
-func detailColumns() []string  { return columns(reflect.TypeFor[yp.Detail](), "id", "name") }
+// listingColumns are compared of what cards say, detailColumns of what own pages alone say. The name of a listing stays its card's.
+func listingColumns() []string {
+	return columns(func(f yp.From) bool { return f&yp.FromCard != 0 }, "id", "rank")
+}
+func detailColumns() []string { return columns(func(f yp.From) bool { return f == yp.FromOwn }) }
 
-func columns(of reflect.Type, but ...string) (all []string) {
-	for f := range of.Fields() {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !slices.Contains(but, name) {
-			all = append(all, name)
+// columns are the names of the fields from some pages.
+func columns(from func(yp.From) bool, but ...string) (all []string) {
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; from(f.From) && !slices.Contains(but, f.Name) {
+			all = append(all, f.Name)
 		}
 	}
 	return all
 }
 
-// completed gives listings what their cards lack and their own pages say, and what JSON leaves out.
-const completed = `
-	UPDATE listing SET sponsored = ifnull(sponsored, 0);
-	UPDATE listing AS l SET phone = d.phone, phone_e164 = d.phone_e164 FROM detail d WHERE d.id = l.id AND l.phone IS NULL AND l.phone_e164 IS NULL;
-	UPDATE listing AS l SET website_url = d.website_url, website = d.website, domain = d.domain FROM detail d WHERE d.id = l.id AND l.website_url IS NULL AND l.website IS NULL;
-	UPDATE listing AS l SET hours = ifnull(l.hours, d.hours), years_in_business = ifnull(l.years_in_business, d.years_in_business) FROM detail d WHERE d.id = l.id`
+// byOwnPages gives listings those groups of fields that their own pages say and no card said since they were read before.
+const byOwnPages = `
+	UPDATE listing AS l SET (%[1]s) = (SELECT %[1]s FROM detail d WHERE d.id = l.id)
+	WHERE id IN (SELECT d.id FROM detail d JOIN crawled.listings x ON x.listing_id = d.id AND x.source_id = ` + sourceID + `
+		WHERE x.own_page_at IS NOT NULL AND (x.cards | x.cards_before) & %[2]d = 0 AND coalesce(%[3]s, NULL) IS NOT NULL)`
+
+// complete makes the truth of listings whose own pages the database has read.
+func complete(ctx context.Context, both *sql.DB, source string) error {
+	groups := map[yp.Group][]string{}
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.From == yp.FromBoth && f.Group != yp.GroupNone {
+			groups[f.Group] = append(groups[f.Group], f.Name)
+		}
+	}
+	for g, names := range groups {
+		query := fmt.Sprintf(byOwnPages, strings.Join(names, ", "), g.Bit(), "d."+strings.Join(names, ", d."))
+		if _, err := both.ExecContext(ctx, query, source); err != nil {
+			return err
+		}
+	}
+	_, err := both.ExecContext(ctx, `UPDATE listing SET sponsored = ifnull(sponsored, 0)`) // JSON leaves it out
+	return err
+}
 
 // load writes the truth into tables of listings, details, searches and cities with the columns of a crawl's database,
 // and of listings that the site showed in earlier epochs alone: gone ones, and those that may still be there.
@@ -49,7 +68,7 @@ func load(ctx context.Context, db *sql.DB, t *demo.Truth) error {
 		rows     any
 	}{
 		{"listing", "value->>'id'", listingColumns(), t.Listings},
-		{"detail", "value->>'id'", detailColumns(), t.Details},
+		{"detail", "value->>'id'", columns(func(f yp.From) bool { return f&yp.FromOwn != 0 }, "id", "name"), t.Details},
 		{"search", "value->>'city' || '/' || (value->>'category')", []string{"pages"}, t.Searches},
 		{"city", "value->>'slug'", []string{"name", "state"}, t.Cities},
 		{"gone", "value", nil, slices.Concat(x.Dropped, x.Retired)},
@@ -57,7 +76,7 @@ func load(ctx context.Context, db *sql.DB, t *demo.Truth) error {
 	} {
 		var rows bytes.Buffer
 		enc := json.NewEncoder(&rows)
-		enc.SetEscapeHTML(table.name == "detail") // as the database has the lists of each
+		enc.SetEscapeHTML(false) // as the database has the lists
 		if err := enc.Encode(table.rows); err != nil {
 			return err
 		}
@@ -69,8 +88,7 @@ func load(ctx context.Context, db *sql.DB, t *demo.Truth) error {
 			return err
 		}
 	}
-	_, err := db.ExecContext(ctx, completed)
-	return err
+	return nil
 }
 
 func fileURL(path, query string) string {
@@ -78,7 +96,7 @@ func fileURL(path, query string) string {
 }
 
 // Compare returns a sentence about every row that differs between the rows of a source and the truth. Details, cities and searches of
-// which the truth has none are not compared. With details, listings must have what their own pages complete. With changes since earlier
+// which the truth has none are not compared. With details, listings must have what their own pages say and their cards don't. With changes since earlier
 // epochs, values and listings that the site no longer shows may be there, the latter as dropped once they were missed often enough.
 // Addresses are compared without the host if that is this machine: the demo directory may have had several ports.
 func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth) (found []string, err error) {
@@ -96,6 +114,9 @@ func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth
 	}
 	if _, err := both.ExecContext(ctx, `ATTACH ? AS crawled`, fileURL(db.Path(), "mode=ro")); err != nil {
 		return nil, err
+	}
+	if err := complete(ctx, both, source); err != nil {
+		return nil, fmt.Errorf("complete the truth: %w", err)
 	}
 	since := truth.Changes != nil
 	for _, part := range []struct {
@@ -115,8 +136,8 @@ func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth
 			SELECT l.listing_id AS id, iif(l.listing_id IN held OR ` + missed + ` < ` + fmt.Sprint(store.DropAfter) + `, 'open', 'dropped') AS status ` + vanished, `
 			SELECT l.listing_id AS id, ` + status + vanished},
 		{"details", truth.Details != nil, append(detailColumns(), "status"), "SELECT id, " + values(detailColumns(), "", false) + ", 'DONE' AS status FROM detail t", `
-			SELECT l.listing_id AS id, ` + values(detailColumns(), "d", false) + `, t.status
-			FROM targets t JOIN listings l ON l.id = t.listing LEFT JOIN details d ON d.listing = l.id
+			SELECT l.listing_id AS id, ` + strings.Join(detailColumns(), ", ") + `, t.status
+			FROM targets t JOIN listings l ON l.id = t.listing LEFT JOIN listing_texts m ON m.listing = l.id
 			WHERE t.kind = 'detail' AND t.retired_at IS NULL AND t.source_id = ` + sourceID},
 		{"city", truth.Cities != nil, []string{"name", "state"}, "SELECT id, name, state FROM city", `
 			SELECT x.slug AS id, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.removed_at IS NULL AND x.missed = 0 AND x.source_id = ` + sourceID},

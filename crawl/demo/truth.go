@@ -45,10 +45,10 @@ type Truth struct {
 
 	// The rest is only there when it was asked for: Directory.Changes, Details, Cities and
 	// Searches compute it.
-	Changes  *Changes    `json:"changes,omitempty"`
-	Details  []yp.Detail `json:"details,omitempty"`  // sorted by id, as text
-	Cities   []City      `json:"cities,omitempty"`   // sorted by slug
-	Searches []Search    `json:"searches,omitempty"` // sorted by city, then category
+	Changes  *Changes     `json:"changes,omitempty"`
+	Details  []yp.Listing `json:"details,omitempty"`  // what their own pages say, sorted by id, as text
+	Cities   []City       `json:"cities,omitempty"`   // sorted by slug
+	Searches []Search     `json:"searches,omitempty"` // sorted by city, then category
 }
 
 // Truth computes what a complete crawl of a selection must end with when the
@@ -76,9 +76,9 @@ func (d *Directory) Truth(base *url.URL, sel Selection) Truth {
 }
 
 // Details computes what the own pages of the listings of Truth say, sorted by id as text.
-func (d *Directory) Details(base *url.URL, sel Selection) []yp.Detail {
+func (d *Directory) Details(base *url.URL, sel Selection) []yp.Listing {
 	e := d.now.Load()
-	all := []yp.Detail{}
+	all := []yp.Listing{}
 	seen, _, _ := e.read(sel)
 	for k := range seen {
 		b := e.business(k)
@@ -156,13 +156,13 @@ func (sel *Selection) hasCategory(i int) bool {
 }
 
 // detail returns what a crawl keeps of b's own page.
-func (b *business) detail(base *url.URL) yp.Detail {
+func (b *business) detail(base *url.URL) yp.Listing {
 	pr := b.profile()
 	l := b.listing(base, viewOrganic)
-	det := yp.Detail{
+	det := yp.Listing{
 		ID: l.ID, Name: l.Name, Email: pr.Email, Phone: pr.phone, WebsiteURL: l.WebsiteURL, Website: l.Website, Domain: l.Domain,
 		Hours: openDays(pr.Opens, ""), Payment: pr.Payment, Services: pr.Services, Languages: pr.Languages, Neighborhoods: pr.Hoods, AKA: pr.AKA,
-		Years: b.Years, About: l.Snippet,
+		YearsInBusiness: b.Years, About: l.Snippet,
 	}
 	if e164, ok := yp.CanonicalPhone(pr.phone); ok {
 		det.PhoneE164 = e164

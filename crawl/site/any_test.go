@@ -28,8 +28,8 @@ func TestParseAny(t *testing.T) {
 	} {
 		p, err := c.s.ParseAny([]byte(c.body), urlOf(t, c.at), c.status)
 		noError(t, err)
-		if p.Outcome != c.want || (p.Detail != nil) != c.detail {
-			t.Errorf("%s: %v (%s), details %t", name, p.Outcome, p.Reason, p.Detail != nil)
+		if p.Outcome != c.want || (p.OwnListing() != nil) != c.detail {
+			t.Errorf("%s: %v (%s), details %t", name, p.Outcome, p.Reason, p.OwnListing() != nil)
 		}
 	}
 }

@@ -280,18 +280,24 @@ func checkScale(best float64) error {
 	return fmt.Errorf("scale %v: want the best rating that the site gives, such as 10", best)
 }
 
-// fieldNames are the names that a definition may use: those of yp.ListingFields that say
-// so, and one that is split into others.
-var fieldNames = func() []string {
-	names := []string{"locality"}
+// The names of fields that a definition may use: on cards, with one that is split into others, on listings' own pages, and
+// under the labels of these.
+var (
+	fieldNames   = fieldsNamed(yp.FromCard, yp.Defined, "locality")
+	detailFields = fieldsNamed(yp.FromOwn, yp.Defined)
+	labelFields  = fieldsNamed(yp.FromOwn, yp.Labelled)
+)
+
+// fieldsNamed are the fields of some pages that are used so, and others, sorted.
+func fieldsNamed(from yp.From, use yp.Use, names ...string) []string {
 	for i := range yp.ListingFields {
-		if f := &yp.ListingFields[i]; f.Is(yp.Defined) {
+		if f := &yp.ListingFields[i]; f.Is(use) && f.From&from != 0 {
 			names = append(names, f.Name)
 		}
 	}
 	slices.Sort(names)
 	return names
-}()
+}
 
 func (c *compiled) compileFields(f *faults) {
 	fs := &c.fields
@@ -437,16 +443,6 @@ func compileMatch(s string, path string, f *faults) *regexp.Regexp {
 
 // detailFields are the fields of a detail that rules may name, labelFields those that
 // labels may.
-var (
-	detailFields = []string{
-		"about", "aka", "email", "founded", "id", "languages", "lat", "lon", "name", "neighborhoods", "payment", "phone", "services",
-		"social", "website", "years_in_business",
-	}
-	labelFields = []string{
-		"about", "aka", "email", "founded", "hours", "languages", "neighborhoods", "payment", "phone", "services", "social", "website", "years_in_business",
-	}
-)
-
 // compileDetail makes the rules for detail pages ready, if there are any.
 func (c *compiled) compileDetail(f *faults) {
 	d := &c.def.Detail

@@ -161,8 +161,8 @@ func (r *detailReader) ok(p *Page, sure bool) bool {
 	if !sure || r.Name == "" || r.ID == "" || r.otherID != "" {
 		return false
 	}
-	d := r.Detail
-	p.Outcome, p.Reason, p.Detail = OK, "the page of listing "+r.ID, &d
+	p.Outcome, p.Reason = OK, "the page of listing "+r.ID
+	p.Own, p.Listings = true, []yp.Listing{r.Listing}
 	return true
 }
 
@@ -196,15 +196,17 @@ func (r *detailRules) pathID(path string) string {
 
 // detailReader reads a detail page.
 type detailReader struct {
-	yp.Detail
+	yp.Listing
 	src     *Source
 	at      *pageLinks
 	page    cardReader              // the page, as a card
 	under   map[string][]*html.Node // what stands under the labels of each field
-	ld      structured.Business     // what the JSON-LD says of the business
+	ld      yp.Listing              // what the JSON-LD says of the business; the website is its url, whatever that leads to
 	marked  bool                    // the page has the marks of a detail page
 	otherID string                  // the id that the page names, when it is not the one in its URL
 }
+
+func (r *detailReader) business() business { return business{src: r.src, at: r.at, own: true} }
 
 // readDetail reads all that the tree and the scripts say.
 func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *detailReader {
@@ -221,14 +223,20 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 	}
 	r.Name = keep(d.fields["name"].first(&r.page), yp.MaxName)
 	reader := structured.Reader{Country: s.country, Day: s.day}
-	r.ld = r.pick(reader.Scripts(scripts))
+	if b := r.pick(reader.Scripts(scripts)); b != nil {
+		r.business().facts(&r.ld, b)
+		r.ld.Name, r.ld.WebsiteURL = keep(b.Name, yp.MaxName), b.URL
+	}
 	if r.Name == "" && r.marked {
-		r.Name = keep(r.ld.Name, yp.MaxName)
+		r.Name = r.ld.Name
 	}
 	r.contacts()
 	r.facts()
-	r.lists()
-	r.fillFrom(&r.ld)
+	r.rest()
+	for _, href := range r.ld.Social { // from everywhere: each may know some
+		r.Social = yp.AppendSocial(r.Social, href)
+	}
+	fillGroups(&r.Listing, &r.ld, ownGroups&^(yp.GroupPhone.Bit()|yp.GroupWebsite.Bit()))
 	if r.Hours == nil || slices.ContainsFunc(r.Hours, allDay) {
 		r.shownHours()
 	}

@@ -23,11 +23,11 @@ func FuzzParseDetail(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if p.Reason == "" || (p.Outcome == OK) != (p.Detail != nil && p.Detail.ID == "400001" && p.Detail.Name != "") || p.Outcome == NoListings && !gone(status) {
-			t.Fatalf("%v %q %+v", p.Outcome, p.Reason, p.Detail)
+		if p.Reason == "" || (p.Outcome == OK) != (p.OwnListing() != nil && p.OwnListing().ID == "400001" && p.OwnListing().Name != "") || p.Outcome == NoListings && !gone(status) {
+			t.Fatalf("%v %q %+v", p.Outcome, p.Reason, p.OwnListing())
 		}
-		if p.Detail != nil {
-			checkBounds(t, p.Detail)
+		if p.OwnListing() != nil {
+			checkBounds(t, p.OwnListing())
 		}
 		checkDetailEqual(t, s, page, final)
 	})

@@ -56,12 +56,12 @@ func TestDetailOutcomes(t *testing.T) {
 			if p.Outcome != c.want || p.Reason == "" {
 				t.Errorf("got %v (%q), want %v", p.Outcome, p.Reason, c.want)
 			}
-			storetest.Equal(t, p.Detail != nil && p.Detail.ID == "400001" && p.Detail.Name != "", c.want == OK, p.Outcome, p.Detail)
+			storetest.Equal(t, p.OwnListing() != nil && p.OwnListing().ID == "400001" && p.OwnListing().Name != "", c.want == OK, p.Outcome, p.OwnListing())
 		})
 	}
 	t.Run("FinalUnknown", func(t *testing.T) {
 		y := builtin(t, "yellowpages")
-		if p, err := y.ParseDetail([]byte(siteHTML(bpp)), nil, 200); err != nil || p.Outcome != OK || p.Detail.ID != "400001" {
+		if p, err := y.ParseDetail([]byte(siteHTML(bpp)), nil, 200); err != nil || p.Outcome != OK || p.OwnListing().ID != "400001" {
 			t.Errorf("got %+v, %v", p, err)
 		}
 		if p, err := y.ParseDetail([]byte(siteHTML(`<h1 class="business-name">Joe</h1>`)), nil, 200); err != nil || p.Outcome != HTMLChanged {
@@ -98,18 +98,18 @@ func TestDetailFields(t *testing.T) {
 	s := builtin(t, "yellowpages")
 	for name, c := range map[string]struct {
 		body string
-		want yp.Detail
+		want yp.Listing
 	}{
-		"phone of the button":      {ctas(`<a class="phone" href="tel:+12175550100"><strong>(217) 555-0100</strong></a>`), yp.Detail{Phone: "(217) 555-0100", PhoneE164: "+12175550100"}},
-		"phone of its link":        {ctas(`<a class="phone" href="tel:+12175550100">Call</a>`), yp.Detail{Phone: "+12175550100", PhoneE164: "+12175550100"}},
-		"email mailto":             {ctas(`<a class="email-business" href="mailto:Joe@JOES.example?subject=x">Email</a>`), yp.Detail{Email: "Joe@joes.example"}},
-		"email hidden in a link":   {ctas(`<a class="email-business" href="/cdn-cgi/l/email-protection#` + hide("joe@joes.example", 0x5a) + `">Email</a>`), yp.Detail{Email: "joe@joes.example"}},
-		"email hidden, capitals":   {ctas(`<a class="email-business" href="https://www.yellowpages.com/cdn-cgi/l/email-protection#` + strings.ToUpper(hide("joe@joes.example?subject=Hi", 0xff)) + `">Email</a>`), yp.Detail{Email: "joe@joes.example"}},
-		"email in an attribute":    {info("Email", `<dd><span class="__cf_email__" data-cfemail="`+hide("joe@joes.example", 1)+`">[email&#160;protected]</span></dd>`), yp.Detail{Email: "joe@joes.example"}},
-		"email as text":            {info("Email:", `<dd>Write to <b>joe@joes.example</b>.</dd>`), yp.Detail{Email: "joe@joes.example"}},
-		"email, the next one":      {ctas(`<a class="email-business" href="mailto:">x</a><a class="email-business" href="mailto:joe@joes.example">x</a>`), yp.Detail{Email: "joe@joes.example"}},
-		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@mail.yellowpages.com">x</a>`), yp.Detail{}},
-		"email elsewhere":          {`<p><a href="mailto:press@other.example">x</a></p>`, yp.Detail{}},
+		"phone of the button":      {ctas(`<a class="phone" href="tel:+12175550100"><strong>(217) 555-0100</strong></a>`), yp.Listing{Phone: "(217) 555-0100", PhoneE164: "+12175550100"}},
+		"phone of its link":        {ctas(`<a class="phone" href="tel:+12175550100">Call</a>`), yp.Listing{Phone: "+12175550100", PhoneE164: "+12175550100"}},
+		"email mailto":             {ctas(`<a class="email-business" href="mailto:Joe@JOES.example?subject=x">Email</a>`), yp.Listing{Email: "Joe@joes.example"}},
+		"email hidden in a link":   {ctas(`<a class="email-business" href="/cdn-cgi/l/email-protection#` + hide("joe@joes.example", 0x5a) + `">Email</a>`), yp.Listing{Email: "joe@joes.example"}},
+		"email hidden, capitals":   {ctas(`<a class="email-business" href="https://www.yellowpages.com/cdn-cgi/l/email-protection#` + strings.ToUpper(hide("joe@joes.example?subject=Hi", 0xff)) + `">Email</a>`), yp.Listing{Email: "joe@joes.example"}},
+		"email in an attribute":    {info("Email", `<dd><span class="__cf_email__" data-cfemail="`+hide("joe@joes.example", 1)+`">[email&#160;protected]</span></dd>`), yp.Listing{Email: "joe@joes.example"}},
+		"email as text":            {info("Email:", `<dd>Write to <b>joe@joes.example</b>.</dd>`), yp.Listing{Email: "joe@joes.example"}},
+		"email, the next one":      {ctas(`<a class="email-business" href="mailto:">x</a><a class="email-business" href="mailto:joe@joes.example">x</a>`), yp.Listing{Email: "joe@joes.example"}},
+		"email of the directory":   {ctas(`<a class="email-business" href="mailto:help@mail.yellowpages.com">x</a>`), yp.Listing{}},
+		"email elsewhere":          {`<p><a href="mailto:press@other.example">x</a></p>`, yp.Listing{}},
 		"website of the button":    {ctas(`<a class="website-link" href="http://www.joes.example/?utm_source=yp">x</a>`) + ld(`"url":"https://other.example"`), site("http://www.joes.example/?utm_source=yp", "https://joes.example", "joes.example")},
 		"website of the directory": {ctas(`<a class="website-link" href="https://www.yellowpages.com/joes">x</a>`) + ld(`"url":"https://joes.example"`), site("https://joes.example", "https://joes.example", "joes.example")},
 		"website under a label":    {info("Website", `<dd><a href="/more">x</a> <a href="//joes.example">x</a></dd>`), site("//joes.example", "https://joes.example", "joes.example")},
@@ -120,57 +120,57 @@ func TestDetailFields(t *testing.T) {
 		"hours of the table": {table(`<tr><th class="day-label">Mon</th><td class="day-hours">7:00 am - 5:00 pm</td></tr><tr><th>Tue</th><td>7:00 am - 5:00 pm</td></tr>
 			<tr><th>Regular Hours</th></tr><tr><th>Sat</th><td>Open 24 Hours</td></tr><tr><th>Sun</th><td>Closed</td></tr>`), hours("Mo-Tu 07:00-17:00", "Sa 00:00-23:59")},
 		"hours for machines":              {table(`<tr><th>Mon</th><td><time datetime="Mo 07:00-17:00">7 - 5</time></td></tr>`), hours("Mo 07:00-17:00")},
-		"hours twice":                     {table(`<tr><th>Mon</th><td>Closed</td></tr>`) + table(`<tr><th>Tue</th><td>9:00 am - 5:00 pm</td></tr>`), yp.Detail{Hours: []string{}}},
+		"hours twice":                     {table(`<tr><th>Mon</th><td>Closed</td></tr>`) + table(`<tr><th>Tue</th><td>9:00 am - 5:00 pm</td></tr>`), yp.Listing{Hours: []string{}}},
 		"days alone, closed by the table": {ld(`"openingHours":["Mo-Th 11:00-21:30","Su"]`) + table(`<tr><th>Mon - Thu</th><td>11:00 am - 9:30 pm</td></tr><tr><th>Sun</th><td>Closed</td></tr>`), hours("Mo-Th 11:00-21:30")},
 		"days alone, closed beside":       {table(`<tr><th>Mon</th><td><time datetime="Mo">Closed</time></td></tr><tr><th>Tue</th><td><time datetime="Tu 09:00-17:00">9 to 5</time></td></tr>`), hours("Tu 09:00-17:00")},
 		"days alone for machines":         {table(`<tr><th>Mon</th><td><time datetime="Mo"></time></td></tr>`), hours("Mo 00:00-24:00")},
-		"hours of one day not read":       {table(`<tr><th>Mon</th><td>9:00 am - 5:00 pm</td></tr><tr><th>Tue</th><td>by appointment</td></tr>`), yp.Detail{}},
+		"hours of one day not read":       {table(`<tr><th>Mon</th><td>9:00 am - 5:00 pm</td></tr><tr><th>Tue</th><td>by appointment</td></tr>`), yp.Listing{}},
 		"hours with one digit":            {table(`<tr><th>Mon - Fri</th><td>9:00 - 17:00</td></tr><tr><th>Sat</th><td>9h00-12h30</td></tr>`), hours("Mo-Fr 09:00-17:00", "Sa 09:00-12:30")},
 		"hours under a label":             {info("Regular Hours", "<dd><p>Mon - Fri</p> <p>8:00 am - 4:00 pm</p></dd>"), hours("Mo-Fr 08:00-16:00")},
-		"geo":                             {ld(`"geo":{"latitude":39.78,"longitude":-89.65}`), yp.Detail{Lat: 39.78, Lon: -89.65}},
-		"geo of the map":                  {`<div data-lat="39.78" data-lng="-89.65"></div>` + ld(`"geo":{"latitude":1,"longitude":1}`), yp.Detail{Lat: 39.78, Lon: -89.65}},
-		"geo out of range":                {ld(`"geo":{"latitude":91,"longitude":0}`), yp.Detail{}},
-		"geo of nowhere":                  {ld(`"geo":{"latitude":0,"longitude":"0"}`), yp.Detail{}},
-		"geo half":                        {ld(`"geo":{"latitude":39.78}`), yp.Detail{}},
-		"payment":                         {info("Payment method", `<dd>amex, Visa, visa , check;</dd>`) + ld(`"paymentAccepted":"cash"`), yp.Detail{Payment: []string{"amex", "visa", "check"}}},
+		"geo":                             {ld(`"geo":{"latitude":39.78,"longitude":-89.65}`), yp.Listing{Lat: 39.78, Lon: -89.65}},
+		"geo of the map":                  {`<div data-lat="39.78" data-lng="-89.65"></div>` + ld(`"geo":{"latitude":1,"longitude":1}`), yp.Listing{Lat: 39.78, Lon: -89.65}},
+		"geo out of range":                {ld(`"geo":{"latitude":91,"longitude":0}`), yp.Listing{}},
+		"geo of nowhere":                  {ld(`"geo":{"latitude":0,"longitude":"0"}`), yp.Listing{}},
+		"geo half":                        {ld(`"geo":{"latitude":39.78}`), yp.Listing{}},
+		"payment":                         {info("Payment method", `<dd>amex, Visa, visa , check;</dd>`) + ld(`"paymentAccepted":"cash"`), yp.Listing{Payment: []string{"amex", "visa", "check"}}},
 		"social": {info("Social Links", `<dd><a href="https://www.facebook.com/joes">f</a><a href="http://facebook.com/joes/">f</a><a href="//instagram.com/joes">i</a></dd>`) +
-			ld(`"sameAs":["https://x.com/joes","https://joes.example"]`), yp.Detail{Social: []string{"https://www.facebook.com/joes", "https://instagram.com/joes", "https://x.com/joes"}}},
+			ld(`"sameAs":["https://x.com/joes","https://joes.example"]`), yp.Listing{Social: []string{"https://www.facebook.com/joes", "https://instagram.com/joes", "https://x.com/joes"}}},
 		"social placeholders": {info("Social Links", `<dd><a href="https://www.facebook.com/platform">f</a><a href="https://twitter.com/intent/tweet?x">t</a><a href="https://www.facebook.com/">f</a>
-			<a href="https://facebook.com.evil.example/joes">f</a><a href="/facebook.com/joes">f</a><a href="https://www.facebook.com/sharer.php?u=x">s</a><a href="javascript:x">j</a></dd>`), yp.Detail{}},
-		"services as text":        {info("Services/Products", `<dd>Drains (kitchen, bath), Water heaters</dd>`), yp.Detail{Services: []string{"Drains (kitchen, bath)", "Water heaters"}}},
-		"services as a list":      {info("services / products", `<dd>x</dd>`) + info("SERVICES", `<dd><ul><li>Drains</li><li>Water <b>heaters</b></li><li>Drains</li></ul></dd>`), yp.Detail{Services: []string{"Drains", "Water heaters"}}},
-		"services as links":       {info("Services", `<dd><a href="/x">Drains</a> <a href="/y">Heaters</a><br>Pipes<script>x,y</script></dd>`), yp.Detail{Services: []string{"Drains", "Heaters", "Pipes"}}},
-		"services in a catalogue": {ld(`"hasOfferCatalog":"Drains, Boilers"`), yp.Detail{Services: []string{"Drains", "Boilers"}}},
-		"languages":               {info("Languages", `<dd>English, Español</dd>`), yp.Detail{Languages: []string{"English", "Español"}}},
-		"neighborhoods":           {info("Neighborhoods", `<dd><span>Springfield, IL</span>, <a>Downtown</a></dd>`), yp.Detail{Neighborhoods: []string{"Springfield, IL", "Downtown"}}},
-		"neighborhoods as text":   {info("Neighborhood", `<dd>Downtown, Mesa, AZ, Old Town</dd>`), yp.Detail{Neighborhoods: []string{"Downtown", "Mesa, AZ", "Old Town"}}},
-		"AKA with semicolons":     {info("AKA", `<dd><p>100% Body Shop; DROP TABLE listings;-- of Reno, NV</p><p>A|B · C</p></dd>`), yp.Detail{AKA: []string{"100% Body Shop; DROP TABLE listings;-- of Reno, NV", "A|B · C"}}},
-		"services, each its own":  {info("Services", `<dd><ul><li>Drains; pipes, too</li></ul><span>A|B</span> <a href="/x">C, D</a></dd>`), yp.Detail{Services: []string{"Drains; pipes, too", "A|B", "C, D"}}},
-		"services of a list":      {ld(`"hasOfferCatalog":["Drains; pipes, too","Boilers"]`), yp.Detail{Services: []string{"Drains; pipes, too", "Boilers"}}},
-		"payment in an element":   {info("Payment method", `<dd><p>Visa, cash; check</p></dd>`), yp.Detail{Payment: []string{"visa", "cash", "check"}}},
-		"neighborhoods, each":     {info("Neighborhoods", `<dd><span>Old Town; North, AZ</span> <span>Mesa, AZ</span></dd>`), yp.Detail{Neighborhoods: []string{"Old Town; North, AZ", "Mesa, AZ"}}},
-		"AKA":                     {info("AKA", `<dd><p>Joe's, Inc.</p><p>Joe <span>Sr.</span></p></dd>`), yp.Detail{AKA: []string{"Joe's, Inc.", "Joe Sr."}}},
-		"founded":                 {ld(`"foundingDate":"1998-05-01"`), yp.Detail{Founded: 1998}},
-		"founded under a label":   {info("Established", `<dd>May 1, 1998</dd>`), yp.Detail{Founded: 1998}},
-		"founded in the future":   {ld(`"foundingDate":"9999"`), yp.Detail{}},
-		"years":                   {`<div class="years-in-business"><div class="count"><div class="number">25</div></div>Years</div>`, yp.Detail{Years: 25}},
-		"years too many":          {`<div class="years-in-business"><div class="count">2500</div></div>`, yp.Detail{}},
-		"about":                   {info("General Info", `<dd><p>From Business: We fix</p><p>leaks.</p></dd>`), yp.Detail{About: "We fix leaks."}},
-		"a dd without a label":    {`<section id="business-info"><dl><dd>joe@joes.example</dd></dl></section>`, yp.Detail{}},
+			<a href="https://facebook.com.evil.example/joes">f</a><a href="/facebook.com/joes">f</a><a href="https://www.facebook.com/sharer.php?u=x">s</a><a href="javascript:x">j</a></dd>`), yp.Listing{}},
+		"services as text":        {info("Services/Products", `<dd>Drains (kitchen, bath), Water heaters</dd>`), yp.Listing{Services: []string{"Drains (kitchen, bath)", "Water heaters"}}},
+		"services as a list":      {info("services / products", `<dd>x</dd>`) + info("SERVICES", `<dd><ul><li>Drains</li><li>Water <b>heaters</b></li><li>Drains</li></ul></dd>`), yp.Listing{Services: []string{"Drains", "Water heaters"}}},
+		"services as links":       {info("Services", `<dd><a href="/x">Drains</a> <a href="/y">Heaters</a><br>Pipes<script>x,y</script></dd>`), yp.Listing{Services: []string{"Drains", "Heaters", "Pipes"}}},
+		"services in a catalogue": {ld(`"hasOfferCatalog":"Drains, Boilers"`), yp.Listing{Services: []string{"Drains", "Boilers"}}},
+		"languages":               {info("Languages", `<dd>English, Español</dd>`), yp.Listing{Languages: []string{"English", "Español"}}},
+		"neighborhoods":           {info("Neighborhoods", `<dd><span>Springfield, IL</span>, <a>Downtown</a></dd>`), yp.Listing{Neighborhoods: []string{"Springfield, IL", "Downtown"}}},
+		"neighborhoods as text":   {info("Neighborhood", `<dd>Downtown, Mesa, AZ, Old Town</dd>`), yp.Listing{Neighborhoods: []string{"Downtown", "Mesa, AZ", "Old Town"}}},
+		"AKA with semicolons":     {info("AKA", `<dd><p>100% Body Shop; DROP TABLE listings;-- of Reno, NV</p><p>A|B · C</p></dd>`), yp.Listing{AKA: []string{"100% Body Shop; DROP TABLE listings;-- of Reno, NV", "A|B · C"}}},
+		"services, each its own":  {info("Services", `<dd><ul><li>Drains; pipes, too</li></ul><span>A|B</span> <a href="/x">C, D</a></dd>`), yp.Listing{Services: []string{"Drains; pipes, too", "A|B", "C, D"}}},
+		"services of a list":      {ld(`"hasOfferCatalog":["Drains; pipes, too","Boilers"]`), yp.Listing{Services: []string{"Drains; pipes, too", "Boilers"}}},
+		"payment in an element":   {info("Payment method", `<dd><p>Visa, cash; check</p></dd>`), yp.Listing{Payment: []string{"visa", "cash", "check"}}},
+		"neighborhoods, each":     {info("Neighborhoods", `<dd><span>Old Town; North, AZ</span> <span>Mesa, AZ</span></dd>`), yp.Listing{Neighborhoods: []string{"Old Town; North, AZ", "Mesa, AZ"}}},
+		"AKA":                     {info("AKA", `<dd><p>Joe's, Inc.</p><p>Joe <span>Sr.</span></p></dd>`), yp.Listing{AKA: []string{"Joe's, Inc.", "Joe Sr."}}},
+		"founded":                 {ld(`"foundingDate":"1998-05-01"`), yp.Listing{Founded: 1998}},
+		"founded under a label":   {info("Established", `<dd>May 1, 1998</dd>`), yp.Listing{Founded: 1998}},
+		"founded in the future":   {ld(`"foundingDate":"9999"`), yp.Listing{}},
+		"years":                   {`<div class="years-in-business"><div class="count"><div class="number">25</div></div>Years</div>`, yp.Listing{YearsInBusiness: 25}},
+		"years too many":          {`<div class="years-in-business"><div class="count">2500</div></div>`, yp.Listing{}},
+		"about":                   {info("General Info", `<dd><p>From Business: We fix</p><p>leaks.</p></dd>`), yp.Listing{About: "We fix leaks."}},
+		"a dd without a label":    {`<section id="business-info"><dl><dd>joe@joes.example</dd></dl></section>`, yp.Listing{}},
 	} {
 		c.want.ID, c.want.Name = "400001", "Joe's Plumbing"
 		p := parseDetail(t, s, siteHTML(bpp+c.body+"</main>"), mip, 200)
-		if diff := cmp.Diff(&c.want, p.Detail); diff != "" || p.Outcome != OK {
+		if diff := cmp.Diff(&c.want, p.OwnListing()); diff != "" || p.Outcome != OK {
 			t.Errorf("%s: %v %s (-want +got):\n%s", name, p.Outcome, p.Reason, diff)
 		}
 	}
 }
 
-func site(link, canonical, domain string) yp.Detail {
-	return yp.Detail{WebsiteURL: link, Website: canonical, Domain: domain}
+func site(link, canonical, domain string) yp.Listing {
+	return yp.Listing{WebsiteURL: link, Website: canonical, Domain: domain}
 }
 
-func hours(list ...string) yp.Detail { return yp.Detail{Hours: list} }
+func hours(list ...string) yp.Listing { return yp.Listing{Hours: list} }
 
 // hide writes an address as Cloudflare does.
 func hide(email string, key byte) string {
@@ -202,7 +202,7 @@ func TestDetailJSONLD(t *testing.T) {
 		if c.want != "" {
 			want = "https://x.com/" + c.want
 		}
-		storetest.Equal(t, strings.Join(p.Detail.Social, " "), want, name)
+		storetest.Equal(t, strings.Join(p.OwnListing().Social, " "), want, name)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestDetailBounds(t *testing.T) {
 	body := siteHTML(`<main id="bpp"><h1 class="business-name">` + long + `</h1>` + info("General Info", "<dd>"+long+"</dd>") + info("Services", "<dd>"+many.String()+"</dd>") +
 		info("AKA", "<dd>"+long+"</dd>") + info("Email", "<dd>"+long+"</dd>") + info("Neighborhoods", "<dd>"+strings.Repeat("A, AZ, ", 5000)+"</dd>") +
 		ld(`"sameAs":["https://x.com/`+strings.Repeat("a", 3000)+`"],"openingHours":"`+long+`"`) + table(strings.Repeat(`<tr><th>Mon</th><td>Closed</td></tr>`, 500)) + "</main>")
-	d := parseDetail(t, builtin(t, "yellowpages"), body, mip, 200).Detail
+	d := parseDetail(t, builtin(t, "yellowpages"), body, mip, 200).OwnListing()
 	checkBounds(t, d)
 	if d.Name == "" || len(d.Services) != maxFacts || d.About == "" {
 		t.Errorf("%d services, name %q", len(d.Services), d.Name)
@@ -225,7 +225,7 @@ func TestDetailBounds(t *testing.T) {
 }
 
 // checkBounds fails when a detail holds what none may hold.
-func checkBounds(t testing.TB, d *yp.Detail) {
+func checkBounds(t testing.TB, d *yp.Listing) {
 	t.Helper()
 	texts := []string{d.ID, d.Name, d.Email, d.Phone, d.PhoneE164, d.WebsiteURL, d.Website, d.Domain, d.About}
 	bounds := []int{yp.MaxID, yp.MaxName, 254, maxLine, 12, maxURL, 4096, 253, maxAbout}

@@ -12,14 +12,11 @@ import (
 	"golang.org/x/net/html"
 
 	"ypcrawl/crawl/site/region"
-	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 )
 
-// Bounds on what a detail page may say, in bytes or in number.
+// Bounds on the years that a page may say.
 const (
-	maxAbout   = 2000
-	maxFacts   = 100
 	oldestFirm = 1600 // years: the oldest firm in the country was founded in 1613
 	latestFirm = 2100
 	mostYears  = 500
@@ -52,14 +49,14 @@ func (r *detailReader) contacts() {
 		return l.Phone != ""
 	}
 	if !f["phone"].each(&r.page, setsPhone) && !setsPhone(r.text("phone")) {
-		l.Phone, l.PhoneE164 = r.ld.Phone()
+		l.Phone, l.PhoneE164 = r.ld.Phone, r.ld.PhoneE164
 	}
 	setsSite := func(href string) bool {
 		r.page.website(&l, href)
 		return l.Website != ""
 	}
 	if !f["website"].each(&r.page, setsSite) && !r.linksUnder("website", setsSite) {
-		setsSite(r.ld.URL)
+		setsSite(r.ld.WebsiteURL)
 	}
 	r.Phone, r.PhoneE164 = keep(l.Phone, maxLine), strings.Clone(l.PhoneE164)
 	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
@@ -109,8 +106,8 @@ func (r *detailReader) facts() {
 	}
 	r.About = keep(r.src.snippet(r.About), maxAbout)
 	for _, s := range [...]string{f["years_in_business"].first(&r.page), r.text("years_in_business")} {
-		if n, _ := yp.FirstInt(s); r.Years == 0 && n <= mostYears {
-			r.Years = n
+		if n, _ := yp.FirstInt(s); r.YearsInBusiness == 0 && n <= mostYears {
+			r.YearsInBusiness = n
 		}
 	}
 	for _, s := range [...]string{f["founded"].first(&r.page), r.text("founded")} {
@@ -118,48 +115,7 @@ func (r *detailReader) facts() {
 			r.Founded = year(s)
 		}
 	}
-	r.position(f["lat"].first(&r.page), f["lon"].first(&r.page))
-}
-
-// fillFrom takes what is not known yet from what structured data says of the business.
-func (r *detailReader) fillFrom(b *structured.Business) {
-	more := b.More()
-	for _, text := range more.Emails {
-		r.Email = cmp.Or(r.Email, r.src.email(text))
-	}
-	r.Founded = cmp.Or(r.Founded, year(more.Founded))
-	r.About = cmp.Or(r.About, keep(r.src.snippet(b.Description()), maxAbout))
-	var payment, languages, services itemList
-	for _, text := range more.Payment {
-		payment.text(text, words, false)
-	}
-	for _, text := range more.Languages {
-		languages.text(text, words, false)
-	}
-	for _, text := range more.Services {
-		services.text(text, phrases, len(more.Services) > 1)
-	}
-	for _, list := range []struct {
-		of   *[]string
-		said []string
-	}{
-		{&r.Payment, lowered(payment.items)},
-		{&r.Languages, languages.items},
-		{&r.Services, services.items},
-	} {
-		if len(*list.of) == 0 {
-			*list.of = list.said
-		}
-	}
-	if r.Hours == nil {
-		r.Hours = readHours(b)
-	}
-	for _, href := range more.Social {
-		r.social(href)
-	}
-	for _, at := range more.Positions {
-		r.position(at[0], at[1])
-	}
+	setPoint(&r.Listing, f["lat"].first(&r.page), f["lon"].first(&r.page))
 }
 
 var yearForm = regexp.MustCompile(`\b\d{4}\b`)
@@ -173,16 +129,6 @@ func year(s string) int {
 		}
 	}
 	return 0
-}
-
-// position keeps a latitude and a longitude, in degrees, when both can be one and none is known.
-// 0, 0 is in the sea, and what careless sites put where they know nothing.
-func (r *detailReader) position(latText, lonText string) {
-	lat, err := strconv.ParseFloat(latText, 64)
-	lon, err2 := strconv.ParseFloat(lonText, 64)
-	if r.Lat == 0 && r.Lon == 0 && err == nil && err2 == nil && lat >= -90 && lat <= 90 && lon >= -180 && lon <= 180 {
-		r.Lat, r.Lon = lat, lon
-	}
 }
 
 // allDay reports whether an entry is one for which a page may have named the days alone, which sites
@@ -248,27 +194,44 @@ func datetimes(row *html.Node) string {
 	}), " ")
 }
 
-// lists reads what is a list: from under the page's labels first, then by the
-// rules of the field.
-func (r *detailReader) lists() {
-	r.Services = r.list("services", phrases)
-	r.Languages = r.list("languages", words)
-	r.Neighborhoods = r.list("neighborhoods", places)
-	r.AKA = r.list("aka", names)
-	r.Payment = lowered(r.list("payment", words))
-	take := func(href string) bool { // from everywhere: each may know some
-		r.social(href)
+// listForms says what the lists of own pages are of; others are phrases.
+var listForms = map[string]listOf{"services": phrases, "languages": words, "neighborhoods": places, "aka": names, "payment": words}
+
+// readApart are the fields of own pages that have a reader of their own: contacts, facts, shownHours.
+var readApart = strings.Fields("phone phone_e164 website_url website domain email about years_in_business founded lat lon hours social")
+
+// rest reads the fields that need no reader of their own: from under the page's labels first, then by the rules of the field.
+func (r *detailReader) rest() {
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		if f.From&yp.FromOwn == 0 || f.Group == yp.GroupNone || slices.Contains(readApart, f.Name) {
+			continue
+		}
+		switch v := f.At(&r.Listing).(type) {
+		case *string:
+			*v = keep(cmp.Or(r.text(f.Name), r.src.detail.fields[f.Name].first(&r.page)), maxLine)
+		case *int:
+			*v, _ = yp.FirstInt(cmp.Or(r.text(f.Name), r.src.detail.fields[f.Name].first(&r.page)))
+		case *[]string:
+			of, known := listForms[f.Name]
+			if !known {
+				of = phrases
+			}
+			*v = r.list(f.Name, of)
+		}
+	}
+	r.Payment = lowered(r.Payment)
+	r.socials()
+}
+
+// socials reads links to pages on social networks from everywhere: each may know some.
+func (r *detailReader) socials() {
+	take := func(href string) bool {
+		r.business().social(&r.Listing, href)
 		return false
 	}
 	r.linksUnder("social", take)
 	r.src.detail.fields["social"].each(&r.page, take)
-}
-
-// social keeps a link if it leads to a page on a social network.
-func (r *detailReader) social(ref string) {
-	if linked, _, ok := r.at.site(ref); ok {
-		r.Social = yp.AppendSocial(r.Social, linked)
-	}
 }
 
 // list reads the items under a field's labels, else by its rules.

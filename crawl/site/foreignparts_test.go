@@ -147,8 +147,8 @@ func TestDetailOfOtherBusinesses(t *testing.T) {
 		for mine, want := range map[string][2]string{"": {}, own: {"+12175550001", "https://acme.example.com/"}} {
 			body := siteHTML(`<main id="bpp"><h1 class="business-name">Acme</h1>` + box + foreign + end + mine + `</main>`)
 			p := parseDetail(t, builtin(t, "yellowpages"), body, "https://www.yellowpages.com/springfield-il/mip/acme-101", 200)
-			if p.Detail == nil || p.Detail.Phone != want[0] || p.Detail.WebsiteURL != want[1] {
-				t.Errorf("%s: got %+v, want %q", box, p.Detail, want)
+			if p.OwnListing() == nil || p.OwnListing().Phone != want[0] || p.OwnListing().WebsiteURL != want[1] {
+				t.Errorf("%s: got %+v, want %q", box, p.OwnListing(), want)
 			}
 		}
 	}

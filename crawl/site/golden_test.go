@@ -30,8 +30,8 @@ type golden struct {
 	NextURL  string       `json:"next_url,omitempty"`
 	NotFound bool         `json:"not_found,omitempty"`
 	Nothing  []string     `json:"nothing,omitempty"`
+	Own      bool         `json:"own,omitempty"` // it is the own page of the listing
 	Listings []yp.Listing `json:"listings,omitempty"`
-	Detail   *yp.Detail   `json:"detail,omitempty"`
 	Cities   []goldenCity `json:"cities,omitempty"`
 }
 
@@ -77,7 +77,7 @@ func TestGoldenPages(t *testing.T) {
 				noError(t, err)
 				got := golden{
 					p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, regions, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound,
-					p.Nothing, p.Listings, p.Detail, nil,
+					p.Nothing, p.Own, p.Listings, nil,
 				}
 				for _, c := range p.Cities {
 					got.Cities = append(got.Cities, goldenCity{c.Address, c.Shown, c.State})

@@ -2,7 +2,6 @@ package site
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"ypcrawl/crawl/site/structured"
@@ -24,9 +23,10 @@ func (s *Source) fillFromJSONLD(list []yp.Listing, scripts []string, at *pageLin
 			byPath[path].Merge(&all[i])
 		}
 	}
+	m := business{src: s, at: at}
 	for i := range list {
 		if b := byPath[urlPath(list[i].ProfileURL)]; b != nil {
-			fillFrom(&list[i], b)
+			m.fillCard(&list[i], b)
 		}
 	}
 }
@@ -44,36 +44,14 @@ func urlPath(u string) string {
 	return strings.TrimRight(u[slash:], "/")
 }
 
-// fillFrom gives a listing what its card lacks and a business has; hours are the business's. An address is taken when
-// the card has none, or only the same city: half of one from here and half from there would be nobody's. One in parts
-// replaces a line that could not be split.
-func fillFrom(l *yp.Listing, b *structured.Business) {
-	var said yp.Listing
-	setFields(&said, b)
-	if l.Street == "" && l.PostalCode == "" && l.ServiceArea == "" && (l.City == "" || strings.EqualFold(said.City, l.City)) {
-		l.Street, l.City, l.State, l.PostalCode = said.Street, cmp.Or(l.City, said.City), cmp.Or(l.State, said.State), said.PostalCode
-		if l.Address = cmp.Or(l.Address, said.Address); l.Street != "" {
-			l.Address = ""
-		}
-	}
-	setAddress(&said, structured.Address{})
-	if l.Phone != "" { // also one that nobody can dial
-		said.Phone, said.PhoneE164 = "", ""
-	}
-	if said.Hours != nil {
-		l.Hours = said.Hours
-	}
-	fillListing(l, &said)
-}
-
-// pick returns what the JSON-LD of a detail page says of its business, see ofPage; the zero Business when it says
+// pick returns what the JSON-LD of a detail page says of its business, see ofPage; nil when it says
 // nothing.
-func (r *detailReader) pick(all []structured.Business) (b structured.Business) {
+func (r *detailReader) pick(all []structured.Business) (b *structured.Business) {
 	leads := func(b structured.Business) int { return r.leadsHere(b.URL) }
 	ours, _ := ofPage(all, leads, func(b structured.Business) string { return b.Name }, r.Name)
 	for i := range ours {
 		if i == 0 {
-			b = ours[0]
+			b = &ours[0]
 		} else if leads(ours[i]) == linkHere {
 			b.Merge(&ours[i])
 		}
@@ -141,29 +119,4 @@ func (r *detailReader) leadsHere(ref string) int {
 func alike(a, b string) bool {
 	a, b = yp.Slug(a), yp.Slug(b)
 	return a == "" || b == "" || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
-}
-
-// readHours returns the opening hours of a business as yp.AppendHours writes them; nil when it says none.
-func readHours(b *structured.Business) []string {
-	var out []string
-	for _, h := range b.Hours() {
-		if len(out) < maxHours {
-			out, _ = yp.AppendHours(out, h)
-		}
-	}
-	if out == nil {
-		return b.Hours()
-	}
-	return boundHours(out)
-}
-
-// boundHours joins single days, and leaves out what is said twice; nil stays nil.
-func boundHours(hours []string) []string {
-	out := hours[:0:0]
-	for _, h := range yp.JoinDays(hours) {
-		if len(out) < maxHours && !slices.Contains(out, h) {
-			out = append(out, strings.Clone(h)) // it may share the page's memory
-		}
-	}
-	return out
 }

@@ -51,7 +51,7 @@ func TestJSONLDOfOnePage(t *testing.T) {
 	} {
 		script := `<script type="application/ld+json">` + c.script + `</script>`
 		d, err := s.ParseDetail([]byte(`<html><head>`+script+`</head><body><div id="main-header"></div><main id="bpp" data-ypid="400001"><h1 class="business-name">A</h1></main></body></html>`), final, 200)
-		if err != nil || d.Detail == nil || d.Detail.Phone != c.phone || d.Detail.About != c.about {
+		if err != nil || d.OwnListing() == nil || d.OwnListing().Phone != c.phone || d.OwnListing().About != c.about {
 			t.Errorf("%s: detail: got %+v, %v", name, d, err)
 		}
 		l := parse(t, s, siteHTML(`<div class="search-results"><div class="result" data-ypid="400001"><a class="business-name" href="/s-il/mip/a-400001">A</a></div></div>`+script), srp, 200).Listings[0]

@@ -127,7 +127,7 @@ func (o *ownPageReader) same(s sighting) bool {
 	return s.key == o.key || id != "" && id == trailingID(o.key, s.l.PostalCode)
 }
 
-// detail makes one detail of all that was said of the listing.
+// detail makes one listing of all that was said of it.
 func (o *ownPageReader) detail(ours []sighting, page *goquery.Selection) *detailReader {
 	r := &detailReader{src: o.src, at: o.at}
 	all := sighting{key: o.key}
@@ -138,18 +138,13 @@ func (o *ownPageReader) detail(ours []sighting, page *goquery.Selection) *detail
 			all.ident = cmp.Or(all.ident, s.ident)
 		}
 	}
-	r.ID = strings.Clone(all.idOf())
-	if len(ours) == 0 {
-		return r // without a name, which decide tells
+	all.l.ID = strings.Clone(all.idOf())
+	if len(ours) == 0 { // without a name, which decide tells
+		r.Listing = yp.Listing{ID: all.l.ID}
+		return r
 	}
-	l := &all.l
-	r.Name = cmp.Or(l.Name, o.title)
-	r.Phone, r.PhoneE164 = l.Phone, l.PhoneE164
-	r.WebsiteURL, r.Website, r.Domain = l.WebsiteURL, l.Website, l.Domain
-	for _, s := range ours {
-		r.fillFrom(s.Business)
-	}
-	if r.Email == "" {
+	all.l.Name = cmp.Or(all.l.Name, o.title)
+	if r.Listing = ownFields(&all.l); r.Email == "" {
 		r.Email = o.onlyEmail(page)
 	}
 	return r

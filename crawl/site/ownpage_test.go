@@ -47,7 +47,7 @@ func prairieIDs(t testing.TB, ids string) *Source {
 
 func TestOwnPages(t *testing.T) {
 	s := prairieSource(t)
-	full := yp.Detail{
+	full := yp.Listing{
 		ID: "400003", Name: "Business 3", Email: "info@business3.com", Phone: "(217) 555-0103", PhoneE164: "+12175550103",
 		WebsiteURL: "https://www.business3.com/", Website: "https://business3.com", Domain: "business3.com", Hours: []string{"Mo-Tu 08:00-17:00"},
 		Lat: 39.8, Lon: -89.6, Payment: []string{"visa", "cash"}, Social: []string{"https://www.facebook.com/business3"},
@@ -56,7 +56,7 @@ func TestOwnPages(t *testing.T) {
 	t.Run("EverythingAndNothingOfOthers", func(t *testing.T) {
 		body := ownPageOf(ldOf("["+directory+","+neighbour+","+ownBusiness+"]"), "<h1>Business 3</h1>")
 		p := parseDetail(t, s, body, ownURL, 200)
-		if diff := cmp.Diff(&full, p.Detail); p.Outcome != OK || diff != "" {
+		if diff := cmp.Diff(&full, p.OwnListing()); p.Outcome != OK || diff != "" {
 			t.Errorf("%v (%s): %s", p.Outcome, p.Reason, diff)
 		}
 	})
@@ -79,8 +79,8 @@ func TestOwnPages(t *testing.T) {
 		"named by its title alone": {`<meta property="og:title" content="Business 3 | Prairie Directory">` + ldOf(`{"@type":"Plumber","telephone":"(217) 555-0103","email":"info@business3.com"}`), "", "info@business3.com"},
 	} {
 		p := parseDetail(t, s, ownPageOf(c.head, c.main), ownURL, 200)
-		if p.Outcome != OK || p.Detail.Email != c.email || p.Detail.Name != "Business 3" || p.Detail.ID != "400003" || p.Detail.Social != nil {
-			t.Errorf("%s: %v (%s): %+v", name, p.Outcome, p.Reason, p.Detail)
+		if p.Outcome != OK || p.OwnListing().Email != c.email || p.OwnListing().Name != "Business 3" || p.OwnListing().ID != "400003" || p.OwnListing().Social != nil {
+			t.Errorf("%s: %v (%s): %+v", name, p.Outcome, p.Reason, p.OwnListing())
 		}
 	}
 }
@@ -109,15 +109,15 @@ func TestOwnPagesWithoutData(t *testing.T) {
 		"another host":                   {ownPageOf(ldOf(ownBusiness), ""), "https://other.example.org/biz/business-3-400003", 200, Redirected},
 		"a list":                         {listPage(9, 9, ""), prairieList, 200, Redirected},
 	} {
-		if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.Detail != nil {
-			t.Errorf("%s: %v (%s): %+v, want %v", name, p.Outcome, p.Reason, p.Detail, c.want)
+		if p := parseDetail(t, s, c.body, c.at, c.status); p.Outcome != c.want || p.OwnListing() != nil {
+			t.Errorf("%s: %v (%s): %+v, want %v", name, p.Outcome, p.Reason, p.OwnListing(), c.want)
 		}
 	}
 }
 
 func TestDetailIDs(t *testing.T) {
-	if p := parseDetail(t, prairieIDs(t, "page"), ownPageOf(ldOf(ownBusiness), ""), ownURL, 200); p.Outcome != OK || p.Detail.ID != "LIC-77" {
-		t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.Detail)
+	if p := parseDetail(t, prairieIDs(t, "page"), ownPageOf(ldOf(ownBusiness), ""), ownURL, 200); p.Outcome != OK || p.OwnListing().ID != "LIC-77" {
+		t.Errorf("%v (%s): %+v", p.Outcome, p.Reason, p.OwnListing())
 	}
 	const head = "name: x\nbase_url: https://x.example\nurls: {target: '/{city_slug}?p={page}'}\nchrome: {texts: [x]}\n"
 	for text, ok := range map[string]bool{
@@ -141,8 +141,8 @@ func FuzzOwnPage(f *testing.F) {
 			return
 		}
 		p, err := s.ParseDetail([]byte(body), u, 200)
-		if err == nil && p.Outcome == OK && (p.Detail.ID == "" || p.Detail.Name == "") {
-			t.Errorf("%+v", p.Detail)
+		if err == nil && p.Outcome == OK && (p.OwnListing().ID == "" || p.OwnListing().Name == "") {
+			t.Errorf("%+v", p.OwnListing())
 		}
 	})
 }

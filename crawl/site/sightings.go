@@ -57,43 +57,12 @@ func (r *businessReader) take(reader *structured.Reader, scripts []string) (left
 		if home := r.addresses(&s); home && s.key == "" && (s.ident == "" || r.titled(s.Name)) {
 			continue // the directory itself, or the page as a whole
 		}
-		r.fill(&s)
+		m := business{src: r.src, at: r.at, own: r.ownPage}
+		m.facts(&s.l, s.Business)
+		m.texts(&s.l, s.Business)
 		r.found = append(r.found, s)
 	}
 	return leftOut
-}
-
-// fill makes a listing of what is said.
-func (r *businessReader) fill(s *sighting) {
-	l := &s.l
-	setFields(l, s.Business)
-	l.Name, l.Rank = keep(s.Name, yp.MaxName), s.Rank
-	l.Snippet = keep(r.src.snippet(s.Description()), maxSnippet)
-	l.Categories = clones(s.Categories())
-	for _, src := range s.Images() { // the first that is none of the site's stand-ins
-		if len(src) > maxURL || r.src.standIn(src) {
-			continue
-		}
-		if a, reason := r.at.base.Resolve(src); reason == "" {
-			l.ImageURL = strings.Clone(a.Text)
-			break
-		}
-	}
-}
-
-// setFields gives a listing what a business says of itself that a card may lack, too.
-func setFields(l *yp.Listing, b *structured.Business) {
-	shown, e164 := b.Phone()
-	l.Phone, l.PhoneE164 = keep(shown, maxLine), strings.Clone(e164)
-	setAddress(l, b.Address())
-	l.Rating, l.ReviewCount = b.Rating()
-	l.PriceRange = b.PriceRange()
-	l.Hours = clones(b.Hours())
-}
-
-func setAddress(l *yp.Listing, a structured.Address) {
-	l.Street, l.City, l.Address, l.ServiceArea = keep(a.Street, maxLine), keep(a.City, maxLine), keep(a.Line, maxLine), keep(a.Area, maxLine)
-	l.State, l.PostalCode = strings.Clone(a.State), strings.Clone(a.PostalCode)
 }
 
 // addresses sorts the web addresses of a business into its own page on the
@@ -293,36 +262,6 @@ func (m *merger) is(key string, s *sighting) bool {
 		return have.odd == s.odd
 	}
 	return (have.key == "" || s.key == "") && (have.ident == "" || s.ident == "" || have.ident == s.ident)
-}
-
-// fillListing gives a listing what it lacks and another has. An address is
-// taken whole or not at all, and one in parts replaces a line that could not be split; so are a phone and a website with their other forms.
-func fillListing(l, from *yp.Listing) {
-	if l.Phone == "" || l.PhoneE164 == "" && from.PhoneE164 != "" {
-		l.Phone, l.PhoneE164 = from.Phone, from.PhoneE164
-	}
-	if l.Street == "" && l.PostalCode == "" && (l.City == "" || from.Street != "") && from.City+from.Street+from.PostalCode != "" {
-		l.Street, l.City, l.State, l.PostalCode = from.Street, from.City, from.State, from.PostalCode
-	}
-	if l.Street != "" {
-		l.Address = ""
-	} else if l.City == "" && l.PostalCode == "" {
-		l.Address = cmp.Or(l.Address, from.Address)
-	}
-	if l.WebsiteURL == "" {
-		l.WebsiteURL, l.Website, l.Domain = from.WebsiteURL, from.Website, from.Domain
-	}
-	for i := range yp.ListingFields {
-		if f := &yp.ListingFields[i]; !slices.Contains(wholes, f.Name) {
-			f.Fill(l, from)
-		}
-	}
-}
-
-// wholes are the fields that are not filled by themselves: the id and the own page are the
-// merger's.
-var wholes = []string{
-	"id", "profile_url", "phone", "phone_e164", "street", "city", "state", "postal_code", "address", "website_url", "website", "domain", "sponsored",
 }
 
 // listings puts the businesses on the page. An id that two of them have is

@@ -86,11 +86,11 @@ detail:
 		strings.Repeat("x", 100): {yp.Identifier(strings.Repeat("x", 100)), strings.Repeat("x", 100)},
 	} {
 		p := parseDetail(t, s, `<html><body><div id="head"></div><h1>Acme</h1><p class="number">`+c.number+`</p></body></html>`, "https://dir.example/biz/"+path, 200)
-		if p.Detail == nil {
+		if p.OwnListing() == nil {
 			t.Errorf("%s: %s", path, p.Reason)
 			continue
 		}
-		storetest.Equal(t, p.Detail.ID, c.id, path)
+		storetest.Equal(t, p.OwnListing().ID, c.id, path)
 		text := c.id
 		if len(path) > yp.MaxID {
 			text = path

@@ -197,8 +197,8 @@ func TestStructuredValues(t *testing.T) {
 		page := `<html><body><div id="main-header"></div><main id="bpp" data-ypid="400001"><h1 class="business-name">A</h1><p class="phone">347 234 5678</p></main></body></html>`
 		p, err := yellow.ParseDetail([]byte(page), urlOf(t, mip), 200)
 		noError(t, err)
-		if p.Detail == nil || p.Detail.Phone != "347 234 5678" || p.Detail.PhoneE164 != want {
-			t.Errorf("%s: own page: %+v, %s", country, p.Detail, p.Reason)
+		if p.OwnListing() == nil || p.OwnListing().Phone != "347 234 5678" || p.OwnListing().PhoneE164 != want {
+			t.Errorf("%s: own page: %+v, %s", country, p.OwnListing(), p.Reason)
 		}
 		script := `<script type="application/ld+json">{"@type":"Plumber","name":"A","url":"/s-il/mip/a-400001","telephone":"347 234 5678","address":"Hauptstr. 5, 80331 München"}</script>`
 		l := parse(t, yellow, siteHTML(`<div class="search-results"><div class="result" data-ypid="400001"><a class="business-name" href="/s-il/mip/a-400001">A</a></div></div>`+script), srp, 200).Listings[0]

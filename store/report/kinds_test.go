@@ -64,7 +64,7 @@ func TestDetailTotals(t *testing.T) {
 	set, err := b.Fail(t.Context(), a, yp.CodeTimeout, "slow")
 	noErr(t, err)
 	totals(2, 1, 0, "CA") // it waits for some minutes
-	b.commit(t, b.ofKind(t, yp.KindDetail, "CA"), yp.Page{Number: 1, Last: true, Raw: 1, Detail: &yp.Detail{ID: "b"}})
+	b.commit(t, b.ofKind(t, yp.KindDetail, "CA"), yp.Page{Number: 1, Last: true, Raw: 1, Own: true, Listings: []yp.Listing{{ID: "b"}}})
 	totals(1, 2, 0, "CA")
 	execute(t, b.DB(), `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`)
 	totals(0, 2, 0, "CA")

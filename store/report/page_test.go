@@ -156,7 +156,7 @@ func TestOverview(t *testing.T) {
 		b.commit(t, b.ofKind(t, yp.KindSearch, state), p)
 	}
 	execute(t, b.DB(), `UPDATE runs SET pages = 2`, `UPDATE listings SET dropped_at = 'x' WHERE listing_id = 'c'`,
-		`INSERT INTO details (listing, fetched_at, email) SELECT id, 'x', iif(listing_id = 'b', NULL, 'a@b.example') FROM listings WHERE listing_id IN ('a', 'b', 'x')`)
+		`UPDATE listings SET own_page_at = 'x', email = iif(listing_id = 'b', NULL, 'a@b.example') WHERE listing_id IN ('a', 'b', 'x')`)
 	o := read(store.Scope{})
 	if o.Listings != 3 || o.Dropped != 1 || o.Emails == nil || *o.Emails != 2 || o.New == nil || *o.New != 4 || o.Coverage.Percent == nil || *o.Coverage.Percent != 20 {
 		t.Errorf("%+v", o)

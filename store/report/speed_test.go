@@ -40,7 +40,7 @@ func (w *timeWorld) page(t *testing.T, c *checkpoint.Claim, last bool, ids ...st
 	}
 	kind := yp.RequestListing
 	if c.Kind == yp.KindDetail {
-		kind, p.Raw, p.Detail = yp.RequestDetail, 1, &yp.Detail{ID: c.ListingID}
+		kind, p.Raw, p.Own, p.Listings = yp.RequestDetail, 1, true, []yp.Listing{{ID: c.ListingID}}
 	}
 	c.Requests = append(c.Requests, store.Request{
 		SourceID: c.SourceID, TargetID: c.TargetID, ClaimToken: c.Token, Page: p.Number, Correlation: "c", Type: kind, URL: "/", Started: w.clock.Now(),

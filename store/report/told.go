@@ -8,15 +8,14 @@ import (
 	"ypcrawl/yp"
 )
 
-// TellableFields are the fields whose changes are told: those of cards that count as changes, and the
-// e-mail address of a listing's own page.
+// TellableFields are the fields whose changes are told: those that count as changes.
 func TellableFields() (names []string) {
 	for i := range yp.ListingFields {
 		if f := &yp.ListingFields[i]; f.Is(yp.Counted) {
 			names = append(names, f.Name)
 		}
 	}
-	return append(names, "email")
+	return names
 }
 
 // toldSince is the last event that all listings which were told under a name were told with.

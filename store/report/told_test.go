@@ -137,8 +137,7 @@ func (c *colleague) history(r *rand.Rand) {
 			fmt.Sprintf(`INSERT INTO listings (id, source_id, listing_id, company_id, name, found_state, rating, fingerprint, first_seen_at, last_seen_at)
 				VALUES (%d, 1, 'l%d', (SELECT max(id) FROM companies), 'n', '%s', %s, 0, 'x', 'x')`, n+1, n+1, pick("CA", "NV"), pick("NULL", "3.0", "4.5")))
 	case 1:
-		storetest.Execute(c.t, c.db, fmt.Sprintf(`INSERT INTO details (listing, fetched_at) VALUES (%d, 'x') ON CONFLICT DO NOTHING`, id))
-		set("details", "listing", "email", pick("NULL", "'a@x.example'", "'b@x.example'"))
+		set("listings", "id", "email", pick("NULL", "'a@x.example'", "'b@x.example'"))
 	case 2:
 		storetest.Execute(c.t, c.db, fmt.Sprintf(`UPDATE listings SET dropped_at = iif(dropped_at IS NULL, '2026-03-01T00:00:00.000Z', NULL) WHERE id = %d`, id))
 	case 3:
@@ -232,15 +231,15 @@ func TestDeliveryWords(t *testing.T) {
 		return fmt.Sprintf(`INSERT INTO listing_events (at, kind, source_id, listing, company_id, what) VALUES ('2026-03-01T00:00:00.000Z', '%s', 1, %d, 1, '%s')`, kind, id, what)
 	}
 	step(withMail, []string{"l1 new -"})
-	step(withMail, []string{"l2 new -"}, `UPDATE details SET email = 'b@two.example' WHERE listing = 2`, event("completed", `{"completed":["email"]}`, 2)) // its own page was read
-	step(withMail, []string{`l2 left ["email"]`}, `UPDATE details SET email = NULL WHERE listing = 2`, event("changed", `{"changes":[{"field":"email"}]}`, 2))
+	step(withMail, []string{"l2 new -"}, `UPDATE listings SET email = 'b@two.example' WHERE id = 2`, event("completed", `{"completed":["email"]}`, 2)) // its own page was read
+	step(withMail, []string{`l2 left ["email"]`}, `UPDATE listings SET email = NULL WHERE id = 2`, event("changed", `{"changes":[{"field":"email"}]}`, 2))
 	step(withMail, nil)
 	step(withMail, nil, `UPDATE listings SET dropped_at = 'x' WHERE id = 2`) // they have it no more
 	step(withMail, []string{"l1 dropped -"}, `UPDATE listings SET dropped_at = 'x' WHERE id = 1`)
-	step(withMail, nil, `UPDATE details SET email = NULL WHERE listing = 1`)
-	step(withMail, []string{`l1 restored ["email"]`}, `UPDATE details SET email = 'c@acme.example' WHERE listing = 1`, `UPDATE listings SET dropped_at = NULL WHERE id = 1`,
+	step(withMail, nil, `UPDATE listings SET email = NULL WHERE id = 1`)
+	step(withMail, []string{`l1 restored ["email"]`}, `UPDATE listings SET email = 'c@acme.example' WHERE id = 1`, `UPDATE listings SET dropped_at = NULL WHERE id = 1`,
 		event("changed", `{"changes":[{"field":"email"}]}`, 1))
-	step(withMail, []string{`l1 changed ["email","hours"]`}, `UPDATE details SET email = 'd@acme.example', hours = '["Sa"]' WHERE listing = 1`,
+	step(withMail, []string{`l1 changed ["email","hours"]`}, `UPDATE listings SET email = 'd@acme.example', hours = '["Sa"]' WHERE id = 1`,
 		event("changed", `{"changes":[{"field":"hours"}],"completed":["email"]}`, 1), event("completed", `{"completed":["email"]}`, 1))
 	// What the history does not have is no change.
 	step(withMail, nil, `UPDATE listings SET profile_url = 'p', image_url = 'i', sponsored = 1, last_seen_at = 'y' WHERE id = 1`)

@@ -11,12 +11,12 @@ import (
 )
 
 // detail saves what the page of a listing of source 1 says.
-func (w *world) detail(t testing.TB, listing string, d yp.Detail) {
+func (w *world) detail(t testing.TB, listing string, d yp.Listing) {
 	t.Helper()
 	var row int64
 	noErr(t, w.Read().QueryRowContext(t.Context(), `SELECT id FROM listings WHERE source_id = 1 AND listing_id = ?`, listing).Scan(&row))
 	noErr(t, w.Write(context.WithoutCancel(t.Context()), func(tx *store.Tx) error {
-		_, err := store.SaveDetail(tx, store.PageOf{SourceID: 1}, row, &d)
+		_, err := store.SaveOwnPage(tx, store.PageOf{SourceID: 1}, row, &d)
 		return err
 	}))
 }
@@ -25,9 +25,9 @@ const completedRow = `SELECT phone, phone_e164, website_url, website, domain, ho
 
 func TestDetailCompletesListing(t *testing.T) {
 	t.Parallel()
-	full := yp.Detail{
+	full := yp.Listing{
 		ID: "a", Phone: "(310) 555-0100", PhoneE164: "+13105550100", WebsiteURL: "http://acme.com/?utm_source=x", Website: "https://acme.com", Domain: "acme.com",
-		Hours: []string{"Mo 09:00-10:00"}, Years: 7,
+		Hours: []string{"Mo 09:00-10:00"}, YearsInBusiness: 7,
 	}
 	inWorld(t, "what its cards lack", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
@@ -64,9 +64,9 @@ func TestDetailCompletesListing(t *testing.T) {
 	})
 	inWorld(t, "what a later page does not give keeps the old value, and a place off the globe is none", func(t *testing.T, w *world) {
 		card(t, w, yp.Listing{ID: "a", Name: "Acme"})
-		w.detail(t, "a", yp.Detail{ID: "a", Email: "a@x.example", Hours: []string{"Mo 9:00-10:00"}, Lat: 1.5, Lon: -2.5, Payment: []string{"cash"}, Founded: 1990})
-		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Lat: 91, Lon: 3})
-		w.detail(t, "a", yp.Detail{ID: "a", Email: "b@x.example", Hours: []string{"Mo 9:00-10:00"}})
+		w.detail(t, "a", yp.Listing{ID: "a", Email: "a@x.example", Hours: []string{"Mo 9:00-10:00"}, Lat: 1.5, Lon: -2.5, Payment: []string{"cash"}, Founded: 1990})
+		w.detail(t, "a", yp.Listing{ID: "a", Email: "b@x.example", Lat: 91, Lon: 3})
+		w.detail(t, "a", yp.Listing{ID: "a", Email: "b@x.example", Hours: []string{"Mo 9:00-10:00"}})
 		w.is(t, `SELECT field, old, new FROM listing_changes`, `email|a@x.example|b@x.example`)
 		w.is(t, `SELECT email, hours, lat, lon, payment, founded FROM details`, `b@x.example|["Mo 9:00-10:00"]|1.5|-2.5|["cash"]|1990`)
 	})
@@ -83,7 +83,6 @@ func TestDetailsProperty(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		w.must(t, `DELETE FROM details`)
 		w.empty(t)
 		pick := func(what string, from ...string) string { return rapid.SampledFrom(from).Draw(rt, what) }
 		for range rapid.IntRange(2, 8).Draw(rt, "steps") {
@@ -96,7 +95,7 @@ func TestDetailsProperty(t *testing.T) {
 			if len(rows(rt, w.DB, `SELECT 1 FROM listings WHERE listing_id = ?`, id)) == 0 || rapid.Bool().Draw(rt, "card") {
 				card(t, w, yp.Listing{ID: id, Name: pick("name", "Acme", "Bolt"), WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
 			} else {
-				w.detail(t, id, yp.Detail{ID: id, WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
+				w.detail(t, id, yp.Listing{ID: id, WebsiteURL: web, Website: web, Domain: site, Phone: phone, PhoneE164: phone})
 			}
 			w.sound(rt)
 		}
@@ -109,17 +108,18 @@ func TestDetailHistory(t *testing.T) {
 	w := newWorld(t)
 	card(t, w, yp.Listing{ID: "a", Name: "Acme", Phone: "1"})
 	last := 1 // new
-	read := func(d yp.Detail, want string) {
+	read := func(d yp.Listing, want string) {
 		t.Helper()
 		w.detail(t, "a", d)
 		same(t, "events", rows(t, w.DB, `SELECT group_concat(concat_ws(' ', kind, what)) FROM listing_events WHERE id > ?`, last), []string{want})
 		last = intOf(t, w.DB, `SELECT max(id) FROM listing_events`)
 	}
-	first := yp.Detail{ID: "a", Email: "a@acme.com", Phone: "2", Website: "https://acme.com", WebsiteURL: "https://acme.com", Domain: "acme.com", Hours: []string{"Mo"}}
-	read(first, `completed {"completed":["email","hours","website"]}`)
+	first := yp.Listing{ID: "a", Email: "a@acme.com", Phone: "2", Website: "https://acme.com", WebsiteURL: "https://acme.com", Domain: "acme.com", Hours: []string{"Mo"}}
+	read(first, `completed {"completed":["website","hours","email"]}`)
+	read(first, `changed {"changes":[{"field":"phone","old":"1","new":"2"}]}`) // no card has said it since
 	read(first, "")
-	first.Email, first.Years = "b@acme.com", 7
-	read(first, `changed {"changes":[{"field":"email","old":"a@acme.com","new":"b@acme.com"}],"completed":["years_in_business"]}`)
+	first.Email, first.YearsInBusiness = "b@acme.com", 7
+	read(first, `changed {"changes":[{"field":"years_in_business","old":null,"new":"7"},{"field":"email","old":"a@acme.com","new":"b@acme.com"}]}`)
 	first.Hours = []string{"Tu"}
 	read(first, `changed {"changes":[{"field":"hours","old":"[\"Mo\"]","new":"[\"Tu\"]"}]}`)
 }
