@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -57,6 +58,18 @@ func TLSFault(err error) error {
 // authorities is what helps against an unknown one: Go reads these where the system's are.
 const authorities = "where it is one of your own, add it to the system's authorities, or on Linux name a file with these and with it in SSL_CERT_FILE"
 
+// between is what helps where a server leaves out the certificate of the authority that issued its own. One that stands among
+// the system's is trusted as these are.
+const between = "only the site can send it, or add it to the system's authorities, or on Linux name a file with these and with it in SSL_CERT_FILE"
+
+// isAlone reports whether a server sent one certificate, which names where that of its issuer is to be had: one of its own
+// making names no such place, and one of a public authority always does.
+func isAlone(err error, leaf *x509.Certificate) bool {
+	var sent *tls.CertificateVerificationError
+	return errors.As(err, &sent) && len(sent.UnverifiedCertificates) == 1 &&
+		leaf != nil && len(leaf.IssuingCertificateURL) > 0 && !bytes.Equal(leaf.RawIssuer, leaf.RawSubject)
+}
+
 // noTLS says why there can be no connection to a host that was reached, and what helps; "" = it may be chance, such as a
 // connection that was cut. What crypto/tls itself finds wrong has no types, but texts.
 func noTLS(err error, now time.Time) string {
@@ -71,6 +84,9 @@ func noTLS(err error, now time.Time) string {
 	case errors.As(err, &host):
 		return fmt.Sprintf("its certificate is for other names than %s: compare base_url with the address that a browser ends at", yp.Printable(yp.Clip(host.Host, 100)))
 	case errors.As(err, &issuer):
+		if isAlone(err, issuer.Cert) {
+			return "it sends no certificate but its own, and this machine does not know the authority between (browsers fetch the certificate of that): " + between
+		}
 		return "its certificate is from an authority that this machine does not know: " + authorities
 	case errors.As(err, &roots):
 		return "this machine has no authorities to judge certificates by: install them (ca-certificates), or name a file with them in SSL_CERT_FILE"

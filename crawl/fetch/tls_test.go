@@ -63,6 +63,44 @@ func secured(t *testing.T, cert tls.Certificate, known bool, how *tls.Config) (*
 	return newClient(t, cfg), s.URL
 }
 
+// A server that leaves out the certificate between its own and an authority's is told apart from one whose authority
+// is not known: to add an authority of one's own is no help there.
+func TestCertificateBetween(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	noErr(t, err)
+	issuer := issue(t, func(c *x509.Certificate) { c.Subject.CommonName = "between" }, key)
+	for _, tt := range []struct {
+		name  string
+		place []string // where the issuer's certificate is to be had
+		send  bool
+		says  string
+	}{
+		{"left out", []string{"http://authority.example/between.crt"}, false, "it sends no certificate but its own"},
+		{"sent", []string{"http://authority.example/between.crt"}, true, "from an authority that this machine does not know"},
+		{"of one's own authority", nil, false, "from an authority that this machine does not know"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := &x509.Certificate{
+				SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "host"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+				NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IssuingCertificateURL: tt.place,
+			}
+			der, err := x509.CreateCertificate(rand.Reader, c, issuer.Leaf, key.Public(), key)
+			noErr(t, err)
+			cert := tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+			if tt.send {
+				cert.Certificate = append(cert.Certificate, issuer.Certificate[0])
+			}
+			client, url := secured(t, cert, false, &tls.Config{})
+			_, err = client.Get(t.Context(), Request{URL: url + "/page"})
+			if !errors.Is(err, ErrNoTLS) || !strings.Contains(err.Error(), tt.says) || !strings.Contains(err.Error(), "SSL_CERT_FILE") {
+				t.Errorf("error %v, want one that says %q", err, tt.says)
+			}
+		})
+	}
+}
+
 // What is wrong with a connection is one sentence with what helps, also where robots.txt meets it first.
 func TestUntrusted(t *testing.T) {
 	t.Parallel()
