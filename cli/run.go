@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -210,6 +211,9 @@ func (r *run) checkDetails() error {
 // checkLogFolder finds out before anything is planned or asked of a site
 // whether the logs can be written.
 func checkLogFolder(dir, db string) error {
+	if err := mayBegin(db); err != nil {
+		return err
+	}
 	err := folder.MakeBeside(dir, db)
 	if err == nil {
 		err = tryWrite(dir)
@@ -218,6 +222,22 @@ func checkLogFolder(dir, db string) error {
 		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another folder with --wal-dir, or another file with --db", err)
 	}
 	return nil
+}
+
+// mayBegin refuses a database that root would have to make behind a link of another user: the logs, which would stand
+// beside it, are made first.
+func mayBegin(db string) error {
+	if _, err := os.Stat(db); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	at, err := folder.Find(db)
+	if err == nil {
+		return at.Close()
+	}
+	if refused, ok := errors.AsType[*folder.LinkError](err); ok {
+		return fmt.Errorf("database %s: %w", db, refused)
+	}
+	return nil // a folder that isn't there is made, and what else is wrong is told by who opens the file
 }
 
 func tryWrite(dir string) error {

@@ -306,3 +306,22 @@ func TestLinks(t *testing.T) {
 	h.must(0, "export", "-o", "data/out.csv", "--overwrite") // the file itself
 	keep()
 }
+
+// TestNothingBehindRefusedDatabase: where root refuses to make a database behind a link of another user, it makes no
+// logs there either.
+func TestNothingBehindRefusedDatabase(t *testing.T) {
+	t.Parallel()
+	h := newHousehold(t)
+	elsewhere := t.TempDir()
+	storetest.NoError(t, os.Symlink(filepath.Join(elsewhere, "b.db"), filepath.Join(h.dir, "ypcrawl.db")))
+	storetest.NoError(t, os.Lchown(filepath.Join(h.dir, "ypcrawl.db"), owner, owner))
+	out, code := h.as(0, "run", "--source", "demo", "--states", "VT", "--max-cities", "1", "--linger", "0", "--quiet")
+	if code == 0 || !strings.Contains(out, "root follows no links of other users") {
+		t.Errorf("it ends with %d:\n%s", code, out)
+	}
+	made, err := os.ReadDir(elsewhere)
+	storetest.NoError(t, err)
+	if len(made) > 0 {
+		t.Errorf("root has made %v there", made)
+	}
+}
