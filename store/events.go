@@ -171,7 +171,7 @@ func (at PageOf) drop(tx *Tx, query, reason string, args ...any) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("drop listings: %w", err)
 	}
-	t := trail{dropped: rows, reason: reason}
+	t := eventBatch{dropped: rows, reason: reason}
 	return len(rows), t.flush(tx, at)
 }
 
@@ -188,9 +188,9 @@ const (
 	EventRejected  Event = "rejected"  // it broke a rule of its source: staged, not promoted
 )
 
-// trail gathers what a page did to listings until it is written. Companies are read
+// eventBatch gathers what a page did to listings until it is written. Companies are read
 // from the rows at the end: they may have been merged since.
-type trail struct {
+type eventBatch struct {
 	first    int64          // row id of the first new listing; the others follow it
 	created  int            // how many
 	found    map[int]string // the keys by which some of them found their company
@@ -209,7 +209,7 @@ type updated struct {
 type rejected struct{ id, what string }
 
 // create notes a new listing.
-func (t *trail) create(row int64, key string) {
+func (t *eventBatch) create(row int64, key string) {
 	if t.created == 0 {
 		t.first = row
 	}
@@ -223,7 +223,7 @@ func (t *trail) create(row int64, key string) {
 }
 
 // update notes what changed of a listing; nothing if that is nothing.
-func (t *trail) update(row int64, d diff) {
+func (t *eventBatch) update(row int64, d diff) {
 	if len(d.Changed)+len(d.Completed) > 0 {
 		t.updated = append(t.updated, updated{row, d})
 	}
@@ -238,7 +238,7 @@ const (
 )
 
 // flush writes what was gathered.
-func (t *trail) flush(tx *Tx, at PageOf) (err error) {
+func (t *eventBatch) flush(tx *Tx, at PageOf) (err error) {
 	run := Number(at.RunID)
 	exec := func(query string, args ...any) {
 		if err == nil {

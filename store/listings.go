@@ -157,7 +157,7 @@ type saver struct {
 	back    []int64    // row ids of those that were dropped
 	diffs   map[int]diff
 	emails  int // new listings that have an e-mail address
-	log     trail
+	log     eventBatch
 	saved   *Saved
 }
 

@@ -86,7 +86,7 @@ func (k *ownPage) tell(tx *Tx, at PageOf, l *yp.Listing, writes yp.Groups) error
 	said := *l
 	said.ID, said.Name = k.keyed.ID, k.keyed.Name
 	now := valuesOf(&said, writes)
-	var t trail
+	var t eventBatch
 	t.update(k.id, k.values.to(&now, k.readAt != "" && !at.again()))
 	if !k.says(&said, writes) {
 		if err := k.joinCompany(tx, k.with(&said, writes)); err != nil {

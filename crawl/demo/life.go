@@ -20,8 +20,8 @@ const (
 	tagOpens   = 2_000_000 // of a target
 )
 
-// fate is what decides a business's steps. The step of an epoch is asked by its number.
-func (d *Directory) fate(k key) dice {
+// lifeDice is what decides a business's steps. The step of an epoch is asked by its number.
+func (d *Directory) lifeDice(k key) dice {
 	return newDice(d.cfg.Seed, 0xfa7e, uint64(k.place), uint64(k.cat)).of(k.n)
 }
 
@@ -37,12 +37,12 @@ func (d *edition) open(k key, opened int) bool {
 	if k.place == nationwide {
 		return true
 	}
-	fate := d.fate(k)
+	life := d.lifeDice(k)
 	for epoch := opened + 1; epoch <= d.epoch; epoch++ {
-		if !fate.closes(epoch) {
+		if !life.closes(epoch) {
 			continue
 		}
-		if epoch == d.epoch || !fate.reopens(epoch+1) {
+		if epoch == d.epoch || !life.reopens(epoch+1) {
 			return false
 		}
 		epoch++ // the step on which it opened again
@@ -56,11 +56,11 @@ func (d *edition) age(b *business, k key) {
 	if d.epoch == 0 || k.place == nationwide {
 		return
 	}
-	fate := d.fate(k)
+	life := d.lifeDice(k)
 	for epoch := d.openedIn(k) + 1; epoch <= d.epoch; epoch++ {
-		if fate.closes(epoch) {
+		if life.closes(epoch) {
 			epoch++ // it opened again: nothing else happened on that step
-		} else if fate.changes(epoch) {
+		} else if life.changes(epoch) {
 			b.change(newDice(d.cfg.Seed, 0xe9, uint64(b.ID), uint64(epoch)))
 		}
 	}

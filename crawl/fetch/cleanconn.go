@@ -55,7 +55,7 @@ func (o *places) add(place string) bool {
 func place(u *url.URL) string { return u.Scheme + "://" + dialled(u) }
 
 // unread turns a failure into an ErrAskAgain if it is net/http that could not read the answer.
-func (c *Client) unread(u *url.URL, p *passage, r *Response, e *Error, cause error) {
+func (c *Client) unread(u *url.URL, p *connTrace, r *Response, e *Error, cause error) {
 	if p.conn == nil || p.conn.cleaned != nil || e.Proxy || p.stale {
 		return
 	}
@@ -85,7 +85,7 @@ func isOdd(err error) bool {
 }
 
 // connectCleaned opens a cleaned connection for one request for u, which is p's.
-func (s *Session) connectCleaned(ctx context.Context, u *url.URL, p *passage) (*conn, error) {
+func (s *Session) connectCleaned(ctx context.Context, u *url.URL, p *connTrace) (*conn, error) {
 	x := &conn{key: "cleaned " + place(u), work: newWork()}
 	raw, err := s.reach(x.work.under(ctx), u, p)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *Session) connectCleaned(ctx context.Context, u *url.URL, p *passage) (*
 
 // reach opens a connection to the host of u, or to the proxy that forwards requests for it, with TLS where the host
 // speaks it.
-func (s *Session) reach(ctx context.Context, u *url.URL, p *passage) (conn net.Conn, err error) {
+func (s *Session) reach(ctx context.Context, u *url.URL, p *connTrace) (conn net.Conn, err error) {
 	addr := dialled(u)
 	switch {
 	case s.gateway == nil:

@@ -53,7 +53,7 @@ type conn struct {
 }
 
 // connect takes a connection for a request for u, which is p's.
-func (s *Session) connect(ctx context.Context, u *url.URL, fresh bool, p *passage) (err error) {
+func (s *Session) connect(ctx context.Context, u *url.URL, fresh bool, p *connTrace) (err error) {
 	addr := dialled(u)
 	key := u.Scheme + "://" + addr
 	if s.client.odd.has(key) {
@@ -143,7 +143,7 @@ func (c *conns) again(key string) *conn {
 
 // leave is called when the answer has been read. A connection that was found closed takes
 // those with it that nobody uses: they are likely to be as old.
-func (c *conns) leave(p *passage) {
+func (c *conns) leave(p *connTrace) {
 	x := p.conn
 	if x == nil {
 		return

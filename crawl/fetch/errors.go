@@ -183,7 +183,7 @@ var (
 // fault makes an *Error of a request that brought no complete answer. watch is
 // what ended our own time-outs, nil if nothing did. Of what a proxy says nothing is
 // told but the status: it may repeat what it was sent, password and all.
-func (s *Session) fault(u *url.URL, err, watch error, p *passage) *Error {
+func (s *Session) fault(u *url.URL, err, watch error, p *connTrace) *Error {
 	if p.noTLS.Load() {
 		err = &tlsError{err}
 	}

@@ -143,7 +143,7 @@ const (
 func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 	watched, w := newWatch(j.ctx, c.cfg.Timeout, c.cfg.StallTimeout)
 	defer w.stop()
-	p := &passage{}
+	p := &connTrace{}
 	defer func() { j.session.conns.leave(p) }()
 	r, err := c.roundTrip(p.traced(watched), w, j, u, p)
 	if ended := over(j.ctx); err != nil && ended != nil {
@@ -181,7 +181,7 @@ func over(ctx context.Context) error {
 }
 
 // whyEnded is why we have ended a request ourselves; nil = we have not.
-func (c *Client) whyEnded(watched context.Context, p *passage) error {
+func (c *Client) whyEnded(watched context.Context, p *connTrace) error {
 	why := context.Cause(watched)
 	switch {
 	case p.conn != nil && p.conn.work.tooMuch.Load():
@@ -194,7 +194,7 @@ func (c *Client) whyEnded(watched context.Context, p *passage) error {
 
 // roundTrip returns a Response without a body beside an error that came after the
 // headers.
-func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p *passage) (*Response, error) {
+func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p *connTrace) (*Response, error) {
 	err := j.session.connect(ctx, u, j.fresh, p)
 	if err != nil {
 		return nil, err

@@ -94,9 +94,9 @@ func (c *greeting) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// passage reports how far a request got: past the proxy, if there is one, to the host's handshake or
+// connTrace reports how far a request got: past the proxy, if there is one, to the host's handshake or
 // onto a connection, and to an answer. One that was given up before the first is the proxy's fault.
-type passage struct {
+type connTrace struct {
 	through, noTLS, answered, http2 atomic.Bool
 
 	conn    *conn // nil = it got none
@@ -105,8 +105,8 @@ type passage struct {
 	chunked bool  // net/http reads the answer's chunks
 }
 
-// traced returns a context under which net/http reports to the passage.
-func (p *passage) traced(ctx context.Context) context.Context {
+// traced returns a context under which net/http reports to it.
+func (p *connTrace) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		TLSHandshakeStart: func() { p.through.Store(true) },
 		TLSHandshakeDone: func(how tls.ConnectionState, err error) {

@@ -122,9 +122,9 @@ var mendable = [...]struct{ table, column, seconds string }{
 	{"proxies", "cooldown_until", fmt.Sprint(ProxyRest.Seconds())},
 }
 
-// mending writes a statement about the times of mendable that end later than if they began
+// corrections writes a statement about the times of mendable that end later than if they began
 // now: their table, their column, and that end.
-func mending(format string) (queries []string) {
+func corrections(format string) (queries []string) {
 	for _, m := range mendable {
 		end := `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (` + m.seconds + `) || ' seconds')`
 		queries = append(queries, fmt.Sprintf(format, m.table, m.column, end))
@@ -133,8 +133,8 @@ func mending(format string) (queries []string) {
 }
 
 var (
-	findAhead = `SELECT ` + strings.Join(mending(`EXISTS (SELECT 1 FROM %s WHERE %s > %s)`), ` OR `)
-	mendAhead = mending(`UPDATE %[1]s SET %[2]s = %[3]s WHERE %[2]s > %[3]s`)
+	findAhead = `SELECT ` + strings.Join(corrections(`EXISTS (SELECT 1 FROM %s WHERE %s > %s)`), ` OR `)
+	mendAhead = corrections(`UPDATE %[1]s SET %[2]s = %[3]s WHERE %[2]s > %[3]s`)
 )
 
 // MendClock cuts the pauses, holds and quarantines that a clock which was set back would
