@@ -36,7 +36,7 @@ func (f *failures) add(c yp.Cause) int {
 		n = &f.limited
 	case c == yp.CauseTimeout, c == yp.CauseNetwork:
 		n = &f.network
-	case c.Policy().Rotate:
+	case c.Policy().Is(yp.Rotates):
 		n = &f.rotated
 	}
 	*n++
@@ -201,8 +201,7 @@ func (w *worker) reportProxy(err error) {
 	}
 	if err != nil {
 		fe, ofFetch := errors.AsType[*fetch.Error](err)
-		c := causeOf(err)
-		blames := c == yp.CauseProxy || c == yp.CauseBlocked && !(ofFetch && fe.ForAll())
+		blames := causeOf(err).Policy().Is(yp.BlamesProxy) && !(ofFetch && fe.ForAll())
 		switch {
 		case blames: // and rests it, where it says for how long
 		case ofFetch && fe.Way != "":

@@ -71,11 +71,11 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, cause yp.Cause, err 
 	}
 	fe, ofFetch := errors.AsType[*fetch.Error](err)
 	pe, ofParser := errors.AsType[*site.ParseError](err)
-	hopeless := ofFetch && !fe.Retryable() && (!p.Rotate || fe.ForAll()) || !ofFetch && ofParser && pe.Permanent()
-	if hopeless || n > allowed || p.Rotate && !w.rotate(t) {
+	hopeless := ofFetch && !fe.Retryable() && (!p.Is(yp.Rotates) || fe.ForAll()) || !ofFetch && ofParser && pe.Permanent()
+	if hopeless || n > allowed || p.Is(yp.Rotates) && !w.rotate(t) {
 		return final
 	}
-	if ofFetch && fe.Unreached && !p.Rotate {
+	if ofFetch && fe.Unreached && !p.Is(yp.Rotates) {
 		w.rotate(t) // perhaps there is a way that does not fail
 	}
 	w.count.update(func(s *Stats) { s.Retries++ })

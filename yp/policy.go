@@ -155,6 +155,16 @@ const DefaultRetryAfter = 30 * time.Second
 // NoRetryAfter is why a host is held for DefaultRetryAfter, as it is shown to people.
 const NoRetryAfter = "429 without Retry-After"
 
+// Trait is a set of what else holds of a cause.
+type Trait uint8
+
+// The traits.
+const (
+	Rotates     Trait = 1 << iota // a retry needs another proxy and identity: none left, no retry
+	BlamesProxy                   // it counts against the proxy that the request went through
+	SaysNo                        // the site does not want to be asked now
+)
+
 // Policy says what follows a cause: a row of docs/health.md, section 2.
 type Policy struct {
 	Cause   Cause
@@ -162,7 +172,7 @@ type Policy struct {
 	Classes []ErrorClass // of a request that failed so; the classes of all rows are all classes but our own deferral
 	Retries int          // of one page within the attempt, at most
 	Wait    Wait         // before each of them
-	Rotate  bool         // a retry needs another proxy and identity: none left, no retry
+	Traits  Trait        // a set
 	Effect  Effect       // on the source
 	Final   Event        // when the retries are used up
 }
@@ -170,21 +180,24 @@ type Policy struct {
 // policies is the one table that drives classification, action, delay and final
 // status.
 var policies = [...]Policy{
-	{CauseRateLimited, CodeRateLimited, []ErrorClass{ClassHTTP429}, 5, WaitTold, false, EffectSlow, EventFail},
-	{CauseBlocked, CodeBlockedProxy, []ErrorClass{ClassHTTP403, ClassChallenge}, 3, WaitNone, true, EffectPenalty, EventFail},
-	{CauseProxy, CodeNetworkError, nil, 3, WaitNone, true, EffectNone, EventRelease}, // until the proxy rests: the target is not to blame
-	{CauseUnrecognised, CodeBlockedProxy, nil, 1, WaitExponential, false, EffectPenalty, EventFail},
-	{CauseAuth, CodeAuthFailed, []ErrorClass{ClassAuthError}, 0, WaitNone, false, EffectPause, EventFail},
-	{CauseTimeout, CodeTimeout, []ErrorClass{ClassTimeout}, 3, WaitExponential, false, EffectNone, EventFail},
-	{CauseNetwork, CodeNetworkError, []ErrorClass{ClassDNS, ClassTLS, ClassConnectionRefused, ClassHTTP5xx}, 3, WaitExponential, false, EffectNone, EventFail},
-	{CauseLayout, CodeHTMLChanged, nil, 0, WaitNone, false, EffectAlarm, EventFail},
-	{CauseBroken, CodeParseError, []ErrorClass{ClassParseError}, 1, WaitExponential, false, EffectNone, EventFail},
-	{CauseEmpty, CodeNoListings, nil, 0, WaitNone, false, EffectNone, EventLastPage},
-	{CauseMissing, CodeNoListings, nil, 0, WaitNone, false, EffectNone, EventPark},
-	{CauseDisallowed, CodeUnknown, nil, 0, WaitNone, false, EffectNone, EventPark},
-	{CauseOther, CodeUnknown, []ErrorClass{ClassUnknown}, 1, WaitExponential, false, EffectNone, EventFail},
-	{CauseInternalError, CodeUnknown, nil, 0, WaitNone, false, EffectNone, EventFail},
+	{CauseRateLimited, CodeRateLimited, []ErrorClass{ClassHTTP429}, 5, WaitTold, SaysNo, EffectSlow, EventFail},
+	{CauseBlocked, CodeBlockedProxy, []ErrorClass{ClassHTTP403, ClassChallenge}, 3, WaitNone, Rotates | BlamesProxy | SaysNo, EffectPenalty, EventFail},
+	{CauseProxy, CodeNetworkError, nil, 3, WaitNone, Rotates | BlamesProxy, EffectNone, EventRelease}, // until the proxy rests: the target is not to blame
+	{CauseUnrecognised, CodeBlockedProxy, nil, 1, WaitExponential, SaysNo, EffectPenalty, EventFail},
+	{CauseAuth, CodeAuthFailed, []ErrorClass{ClassAuthError}, 0, WaitNone, 0, EffectPause, EventFail},
+	{CauseTimeout, CodeTimeout, []ErrorClass{ClassTimeout}, 3, WaitExponential, 0, EffectNone, EventFail},
+	{CauseNetwork, CodeNetworkError, []ErrorClass{ClassDNS, ClassTLS, ClassConnectionRefused, ClassHTTP5xx}, 3, WaitExponential, 0, EffectNone, EventFail},
+	{CauseLayout, CodeHTMLChanged, nil, 0, WaitNone, 0, EffectAlarm, EventFail},
+	{CauseBroken, CodeParseError, []ErrorClass{ClassParseError}, 1, WaitExponential, 0, EffectNone, EventFail},
+	{CauseEmpty, CodeNoListings, nil, 0, WaitNone, 0, EffectNone, EventLastPage},
+	{CauseMissing, CodeNoListings, nil, 0, WaitNone, 0, EffectNone, EventPark},
+	{CauseDisallowed, CodeUnknown, nil, 0, WaitNone, 0, EffectNone, EventPark},
+	{CauseOther, CodeUnknown, []ErrorClass{ClassUnknown}, 1, WaitExponential, 0, EffectNone, EventFail},
+	{CauseInternalError, CodeUnknown, nil, 0, WaitNone, 0, EffectNone, EventFail},
 }
+
+// Is reports whether the cause has a trait.
+func (p Policy) Is(t Trait) bool { return p.Traits&t != 0 }
 
 // Policies returns the table.
 func Policies() []Policy { return slices.Clone(policies[:]) }
@@ -197,6 +210,11 @@ func (c Cause) Policy() Policy {
 		}
 	}
 	return CauseOther.Policy()
+}
+
+// SaysNo reports whether an attempt with this code ended because the site does not want to be asked now.
+func (c ErrorCode) SaysNo() bool {
+	return slices.ContainsFunc(policies[:], func(p Policy) bool { return p.Code == c && p.Is(SaysNo) })
 }
 
 // Cause returns why an attempt fails whose request failed with class.

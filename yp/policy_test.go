@@ -53,7 +53,7 @@ func sentence(p Policy) string {
 	if p.Wait != WaitNone {
 		s += string(p.Wait) + ", "
 	}
-	if p.Rotate {
+	if p.Is(Rotates) {
 		s += "rotate, "
 	}
 	if p.Effect != EffectNone {
@@ -119,8 +119,8 @@ func TestPolicyCodes(t *testing.T) {
 		if !slices.Contains(ErrorCodes(), p.Code) {
 			t.Errorf("%s: ErrorCodes does not list %s", p.Cause, p.Code)
 		}
-		if p.Retries > 0 != (p.Wait != WaitNone || p.Rotate) {
-			t.Errorf("%s: %d retries, wait %q, rotate %t: what comes before a retry?", p.Cause, p.Retries, p.Wait, p.Rotate)
+		if p.Retries > 0 != (p.Wait != WaitNone || p.Is(Rotates)) {
+			t.Errorf("%s: %d retries, wait %q, rotate %t: what comes before a retry?", p.Cause, p.Retries, p.Wait, p.Is(Rotates))
 		}
 		if _, ok := InProgress.Next(p.Final); !ok {
 			t.Errorf("%s ends by %s, which no target in progress can", p.Cause, p.Final)

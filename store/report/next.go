@@ -72,7 +72,7 @@ func (t *waiting) later() Next {
 			waits[0].Why = fmt.Sprintf("it waits after %d failures in a row", t.Failures)
 		}
 		// Where the site said no, it would only be asked again too soon.
-		if !saidNo(t.ErrorCode) {
+		if !yp.ErrorCode(t.ErrorCode).SaysNo() {
 			waits[0].Remedy = fmt.Sprintf("targets enable %d", t.ID)
 		}
 	case "gap":
@@ -115,11 +115,6 @@ func (t *Trouble) Add(o Trouble) {
 	t.Stuck += o.Stuck
 	t.OwnPages += o.OwnPages
 	t.Since += o.Since
-}
-
-// saidNo reports whether a failure is the site's no.
-func saidNo(code string) bool {
-	return code == string(yp.CodeBlockedProxy) || code == string(yp.CodeRateLimited)
 }
 
 const (
