@@ -14,17 +14,18 @@ const (
 	maxIdle    = 256
 	maxConns   = 1024
 	freshTime  = time.Second
-	crowded    = 64  // from so many on each answer is the last one on its connection
-	maxAnswers = 256 // views under way: beyond them what has no question is answered, and Config.Plain
-	perConn    = 8   // requests: a browser opens the next one, who sends requests without end and reads no answer doesn't get all of the time
+	crowded    = 64              // from so many on each answer is the last one on its connection
+	maxAnswers = 256             // views under way: beyond them what has no question is answered, and Config.Plain
+	roomTime   = 2 * time.Second // so long a view waits for one of them to end
+	perConn    = 8               // requests: a browser opens the next one, who sends requests without end and reads no answer doesn't get all of the time
 )
 
 // conns are the open connections of a server. When they are many, one gives way on which no request is under way: nobody who only
 // holds connections shuts others out, and no answer is cut off.
 type conns struct {
-	mu      sync.Mutex
-	open    map[net.Conn]standing
-	answers int // views under way
+	mu    sync.Mutex
+	open  map[net.Conn]standing
+	views chan struct{} // under way
 }
 
 // standing is what a connection does.
@@ -105,22 +106,25 @@ func (c *conns) crowded() bool {
 	return len(c.open) > crowded
 }
 
-// begin counts a view that is asked for; ok = false where too many are under way.
-func (c *conns) begin() (ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.answers >= maxAnswers {
+// begin counts a view that is asked for, when there is room for it; ok = false where there is none for roomTime, or nobody
+// waits any more.
+func (c *conns) begin(ctx context.Context) (ok bool) {
+	select {
+	case c.views <- struct{}{}:
+		return true
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, roomTime)
+	defer cancel()
+	select {
+	case c.views <- struct{}{}:
+		return true
+	case <-ctx.Done():
 		return false
 	}
-	c.answers++
-	return true
 }
 
-func (c *conns) end() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answers--
-}
+func (c *conns) end() { <-c.views }
 
 // requestsKey is that of the number of requests of a connection in its context.
 type requestsKey struct{}

@@ -143,7 +143,7 @@ func TestGivesWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := &conns{open: map[net.Conn]standing{}}
+			k := &conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)}
 			names := map[net.Conn]string{}
 			for i := range c.n + len(c.other) {
 				x := c.fill
@@ -184,9 +184,7 @@ func TestShared(t *testing.T) {
 	asked := func(want int) {
 		t.Helper()
 		for n := -1; n != want; time.Sleep(time.Millisecond) {
-			b.conns.mu.Lock()
-			n = b.conns.answers
-			b.conns.mu.Unlock()
+			n = len(b.conns.views)
 		}
 	}
 	left := b.dial(t, b.request("/counted"))

@@ -103,7 +103,7 @@ func (s *Server) serveView(v View) http.Handler {
 			s.follow(w, r, v, q)
 			return
 		}
-		if !s.conns.begin() {
+		if !s.conns.begin(r.Context()) {
 			s.refuse(w, r, busy.Status, busy.Text, busy.Next)
 			return
 		}
