@@ -72,6 +72,7 @@ func TestIdleGiveWay(t *testing.T) {
 	} {
 		if testing.Short() {
 			c.n = min(c.n, maxAnswers/2) // under the race detector so many pages take longer than anybody waits
+			c.page = 5 * time.Second     // and one is no measure of time
 		}
 		t.Run(name, func(t *testing.T) {
 			slow, begun := make(chan struct{}), make(chan struct{})

@@ -140,7 +140,11 @@ func top(path string) string {
 // relative has the addresses in HTML that stands at a path, which templates and models write from the top, lead there
 // from it. It is applied to all that is rendered, so that no template can forget it; a quote in a text is escaped.
 func relative(html, path string) string {
-	return strings.NewReplacer(`href="/`, `href="`+top(path), `src="/`, `src="`+top(path), `action="/`, `action="`+top(path)).Replace(html)
+	up := top(path)
+	for _, attribute := range [...]string{"href", "src", "action"} {
+		html = strings.ReplaceAll(html, attribute+`="/`, attribute+`="`+up)
+	}
+	return html
 }
 
 // why is the cause of a part that can't be shown, for people.

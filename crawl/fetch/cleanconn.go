@@ -60,7 +60,7 @@ func (c *Client) unread(u *url.URL, p *connTrace, r *Response, e *Error, cause e
 		return
 	}
 	chunks := r != nil && p.chunked && errors.Is(e.Err, errTransport) && isOdd(cause)
-	head := r == nil && p.answered.Load() && !p.conn.http2 && errors.Is(e.Err, errTransport) && isOdd(cause)
+	head := r == nil && p.answered.Load() && !p.conn.http2.Load() && errors.Is(e.Err, errTransport) && isOdd(cause)
 	if !head && !chunks && !errors.Is(e.Err, errUnsure) {
 		return
 	}

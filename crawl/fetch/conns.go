@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -48,7 +49,7 @@ type conn struct {
 	since time.Time // when it was left last
 	lost  bool      // it was found closed
 
-	http2   bool
+	http2   atomic.Bool
 	cleaned *cleanedConn // not nil = it is for one request
 }
 
@@ -69,7 +70,9 @@ func (s *Session) connect(ctx context.Context, u *url.URL, fresh bool, p *connTr
 	}
 	if p.conn, p.again, err = s.conns.get(ctx, key, t, u.Scheme, addr, fresh); err == nil {
 		p.through.Store(true)
-		p.conn.http2 = p.conn.http2 || p.http2.Load()
+		if p.http2.Load() {
+			p.conn.http2.Store(true)
+		}
 	}
 	return err
 }
