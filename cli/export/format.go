@@ -36,7 +36,7 @@ var formats = [...]struct {
 	{GeoJSON, false, []string{"lat", "lon"}, newGeoJSON},
 }
 
-// row is where a format stands in formats, -1 for what is none.
+// row is the index of a format in formats, -1 for what is none.
 func (f Format) row() int {
 	for i := range formats {
 		if strings.EqualFold(string(formats[i].name), string(f)) {

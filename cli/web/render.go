@@ -137,8 +137,8 @@ func top(path string) string {
 	return strings.Repeat("../", up)
 }
 
-// relative has the addresses in HTML that stands at a path, which templates and models write from the top, lead there
-// from it. It is applied to all that is rendered, so that no template can forget it; a quote in a text is escaped.
+// relative changes the addresses in HTML that is served at a path: templates and models write them from the top, and they
+// are to lead there from it. It is applied to all that is rendered, so that no template can forget it; a quote in a text is escaped.
 func relative(html, path string) string {
 	up := top(path)
 	for _, attribute := range [...]string{"href", "src", "action"} {

@@ -14,7 +14,7 @@ import (
 
 // A body may still be in chunks (RFC 9112, 7.1) when net/http hands it over: an answer of
 // HTTP/1.0 announces them and net/http takes no notice, or the header that announces them was
-// lost on its way. Read as a page, their sizes would stand within values.
+// lost on its way. Read as a page, their sizes would be within values.
 const (
 	chunkLineMax    = 4 << 10 // bytes of a size line with its extensions, as in net/http
 	chunkTrailerMax = 8 << 10 // bytes of the fields behind the last chunk
@@ -46,12 +46,12 @@ const (
 type chunkScan struct {
 	at     int  // where the next size line begins
 	chunks int  // that were gone through, with the line ends behind them
-	lines  int  // size lines that stand where they should, the first one included
+	lines  int  // size lines that are where they should be, the first one included
 	padded int  // width of the first size, if it begins with a zero
 	data   int  // bytes of the chunks gone through
 	last   bool // the last chunk was met; at is behind its line
 	whole  bool // and the end
-	wrong  bool // what stands at at is no part of chunks
+	wrong  bool // what is at that place is no part of chunks
 }
 
 // advance goes on as far as the body has come. What follows the end is not looked at: by its own
@@ -124,7 +124,7 @@ func isLastSize(line []byte, padded int) bool {
 	return len(bytes.Trim(line, "0")) == 0 && len(line) == max(padded, 1)
 }
 
-// begun reports whether it is chunks, whole or not: a further size line stands where the first one
+// begun reports whether it is chunks, whole or not: a further size line is where the first one
 // says, or the body ends right there.
 func (c *chunkScan) begun() bool { return c.lines > 1 || c.chunks == 1 && !c.wrong }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Bodies of gzip (RFC 1952) and deflate (RFC 9110, 8.4.1.2), read as browsers read them: what stands around the
+// Bodies of gzip (RFC 1952) and deflate (RFC 9110, 8.4.1.2), read as browsers read them: what is around the
 // compressed data may be missing, where the data itself is whole and nothing contradicts it. Compressed data ends with
 // a block that says that it is the last, so half of it is never taken for all.
 
@@ -44,7 +44,7 @@ func (p *pools) gunzip(dst *buffer, br *bufio.Reader, w *wireReader, lim limit) 
 		data := dst.b[start:]
 		trailer := binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(data))
 		trailer = binary.LittleEndian.AppendUint32(trailer, uint32(len(data))) //nolint:gosec // modulo 2^32, by the format
-		if err := checkTrailer(br, trailer); err != nil || w.over(len(dst.b)) {
+		if err := checkTrailer(br, trailer); err != nil || br.Buffered() == 0 && w.over(len(dst.b)) {
 			return err
 		}
 		if next, err := br.Peek(3); err != nil || next[0] != 0x1f || next[1] != 0x8b || next[2] != 8 {
@@ -124,7 +124,7 @@ func (p *pools) inflate(dst *buffer, br *bufio.Reader, lim limit) error {
 	return dst.fill(z, lim)
 }
 
-// checkTrailer compares what stands behind the data with what should. One that is missing, or ends
+// checkTrailer compares what follows the data with what should. One that is missing, or ends
 // with the body, contradicts nothing; whether the body came to its proper end is the wire's word.
 func checkTrailer(br *bufio.Reader, want []byte) error {
 	got := make([]byte, len(want))

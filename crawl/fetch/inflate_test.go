@@ -179,3 +179,19 @@ func FuzzInflate(f *testing.F) {
 		}
 	})
 }
+
+// A member that has by chance as many bytes as the header announces is no end where another one has come behind it.
+func TestMemberAsLongAsTheBody(t *testing.T) {
+	t.Parallel()
+	first, second := htmlPage(60_000), htmlPage(100_000)
+	wire := append(compress(t, "gzip", first), compress(t, "gzip", second)...)
+	w := &wireReader{r: pieces{bytes.NewReader(wire)}, max: 1 << 20, length: int64(len(first)), progress: func(int) {}}
+	b, err := newPools().readBody(w, "gzip", w.length, limit{max: 1 << 20})
+	noErr(t, err)
+	storetest.Equal(t, len(b.b), len(first)+len(second))
+}
+
+// pieces gives 1,000 bytes at a time.
+type pieces struct{ io.Reader }
+
+func (p pieces) Read(b []byte) (int, error) { return p.Reader.Read(b[:min(len(b), 1000)]) }
