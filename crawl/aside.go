@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 	"ypcrawl/yp/gazetteer"
@@ -52,16 +51,16 @@ func (l *led) read() {
 
 // judgeAddress compares the address that answered with the search that was asked for. unstored says that the page is
 // that of another list, alias that the search has another name there, and text where it leads.
-func (w *worker) judgeAddress(ctx context.Context, c *checkpoint.Claim, final *url.URL) (unstored, alias bool, text string, err error) {
-	differences := w.cfg.Source.Differences(final, c.Place)
+func (s *search) judgeAddress(ctx context.Context, final *url.URL) (unstored, alias bool, text string, err error) {
+	differences := s.cfg.Source.Differences(final, s.claim.Place)
 	if len(differences) == 0 {
 		return false, false, "", nil
 	}
 	address := yp.Clip(final.EscapedPath()+query(final), 500)
-	other, err := w.cfg.Keeper.Led(ctx, c, address)
+	other, err := s.cfg.Keeper.Led(ctx, s.claim, address)
 	for _, d := range differences {
 		if err == nil && !other {
-			other, err = w.known(ctx, c, d)
+			other, err = s.known(ctx, d)
 		}
 	}
 	return other, !other, "the address leads to " + yp.Printable(yp.Clip(address, 200)), err
@@ -75,19 +74,19 @@ func query(u *url.URL) string {
 }
 
 // known reports whether a value is that of a place or category that the plan, the source's index or the gazetteer has.
-func (w *worker) known(ctx context.Context, c *checkpoint.Claim, d site.Difference) (bool, error) {
+func (s *search) known(ctx context.Context, d site.Difference) (bool, error) {
 	switch kind, _, _ := strings.Cut(d.Name, "_"); kind {
 	case "state":
 		_, known := yp.LookupState(strings.ReplaceAll(d.Value, "-", " "))
 		return known, nil
 	case "category":
-		return w.cfg.Keeper.KnowsCategory(ctx, d.Value)
+		return s.cfg.Keeper.KnowsCategory(ctx, d.Value)
 	}
 	slug := d.Value
 	if d.Name != "city_slug" {
-		slug = yp.CitySlug(d.Value, c.Place.State)
+		slug = yp.CitySlug(d.Value, s.claim.Place.State)
 	}
-	known, err := w.cfg.Keeper.KnowsCity(ctx, c.SourceID, slug)
+	known, err := s.cfg.Keeper.KnowsCity(ctx, s.claim.SourceID, slug)
 	if err != nil || known || len(slug) < 4 || slug[len(slug)-3] != '-' {
 		return known, err
 	}
@@ -101,16 +100,16 @@ func (w *worker) known(ctx context.Context, c *checkpoint.Claim, d site.Differen
 // judgeBoth reports whether a page says that nothing was found, and why what it shows is not stored: its words are no
 // furniture, which pages of other targets have beside their total or next link, and most of what it shows was not met
 // by this search before.
-func (w *worker) judgeBoth(ctx context.Context, c *checkpoint.Claim, page *site.Page) (text string, err error) {
+func (s *search) judgeBoth(ctx context.Context, page *site.Page) (text string, err error) {
 	if len(page.Nothing) == 0 || page.Outcome != site.OK {
 		return "", nil
 	}
-	said, err := w.cfg.Keeper.Said(ctx, c, page.Nothing, page.SiteTotal > 0 || page.NextURL != "")
+	said, err := s.cfg.Keeper.Said(ctx, s.claim, page.Nothing, page.SiteTotal > 0 || page.NextURL != "")
 	if err != nil || !page.SaysBoth() || len(said) == 0 {
 		return "", err
 	}
 	organic, _ := idsOf(page.Listings)
-	met, err := w.cfg.Keeper.Met(ctx, c, organic)
+	met, err := s.cfg.Keeper.Met(ctx, s.claim, organic)
 	if err != nil || 2*met > len(organic) {
 		return "", err
 	}
@@ -119,12 +118,12 @@ func (w *worker) judgeBoth(ctx context.Context, c *checkpoint.Claim, page *site.
 
 // distrustWords returns an error when a page without listings says that there is nothing in words that pages of two
 // targets have beside their listings, too: nobody knows why it shows none. (One page with suggestions is no proof.)
-func (w *worker) distrustWords(ctx context.Context, c *checkpoint.Claim, page *site.Page) error {
+func (s *search) distrustWords(ctx context.Context, page *site.Page) error {
 	words, ok := strings.CutPrefix(page.Reason, "the page ")
 	if !ok || page.Outcome != site.NoListings || page.NotFound || !strings.HasPrefix(words, "says ") {
 		return nil
 	}
-	furniture, err := w.cfg.Keeper.Furniture(ctx, c, words)
+	furniture, err := s.cfg.Keeper.Furniture(ctx, s.claim, words)
 	if err != nil {
 		return fatalError{err}
 	}
@@ -137,8 +136,8 @@ func (w *worker) distrustWords(ctx context.Context, c *checkpoint.Claim, page *s
 
 // setAside is the verdict on a results page that is not stored; zero = it is that of the search. alias says where a
 // search with another name leads.
-func (w *worker) setAside(ctx context.Context, c *checkpoint.Claim, page *site.Page, final *url.URL) (v verdict, alias string, err error) {
-	unstored, other, text, err := w.judgeAddress(ctx, c, final)
+func (s *search) setAside(ctx context.Context, page *site.Page, final *url.URL) (v verdict, alias string, err error) {
+	unstored, other, text, err := s.judgeAddress(ctx, final)
 	switch {
 	case err != nil:
 	case unstored:
@@ -147,7 +146,7 @@ func (w *worker) setAside(ctx context.Context, c *checkpoint.Claim, page *site.P
 		alias = text
 	}
 	if err == nil {
-		text, err = w.judgeBoth(ctx, c, page)
+		text, err = s.judgeBoth(ctx, page)
 	}
 	if err != nil {
 		return v, "", fatalError{err}
@@ -160,15 +159,15 @@ func (w *worker) setAside(ctx context.Context, c *checkpoint.Claim, page *site.P
 
 // ledElsewhere notes a target that was led elsewhere, and DONE so. After some in a row without a page read since, the
 // source rests for this run, and they are planned again.
-func (w *worker) ledElsewhere(ctx context.Context, c *checkpoint.Claim, why string) error {
-	all := w.led.add(c.TargetID)
+func (s *search) ledElsewhere(ctx context.Context, why string) error {
+	all := s.led.add(s.claim.TargetID)
 	if all == nil {
 		return nil
 	}
-	w.count.update(func(s *Stats) {
+	s.count.update(func(stats *Stats) {
 		n := int64(len(all))
-		s.Targets, s.Done, s.Released = s.Targets-n, s.Done-n, s.Released+n
+		stats.Targets, stats.Done, stats.Released = stats.Targets-n, stats.Done-n, stats.Released+n
 	})
-	w.stop(fmt.Errorf("%w: %d in a row, the last: %s. Open it in a browser: the site may do so for a while, or urls.target of the definition is not right", ErrElsewhere, len(all), why))
-	return w.cfg.Keeper.PlanLed(context.WithoutCancel(ctx), all) // after the stop: nobody is to claim them
+	s.stop(fmt.Errorf("%w: %d in a row, the last: %s. Open it in a browser: the site may do so for a while, or urls.target of the definition is not right", ErrElsewhere, len(all), why))
+	return s.cfg.Keeper.PlanLed(context.WithoutCancel(ctx), all) // after the stop: nobody is to claim them
 }

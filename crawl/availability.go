@@ -93,15 +93,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	if err != nil || c == nil {
 		return false, err // what was due is due no more: no other page proves anything
 	}
-	var t *task
-	switch c.Kind {
-	case yp.KindIndex:
-		t = w.indexTask(c, yp.RequestProbe, 1)
-	case yp.KindDetail:
-		t = w.detailTask(c, yp.RequestProbe)
-	default:
-		t = w.task(nil, yp.RequestProbe, w.cfg.Source.TargetURL(c.Place, 1), 1)
-	}
+	t := w.visit(c).kind.probeTask()
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("a page of the quarantined source is requested as a probe")
 	_, asked := w.request(ctx, t)
 	keep := context.WithoutCancel(ctx)
@@ -142,7 +134,7 @@ func verdictOf(rows []store.Request, err error) (class yp.ErrorClass, telling bo
 // of: one that came with robots.txt, or one that is over by the database's clock (after a
 // suspend of the machine, say). Else the target that is handed back would be claimed again
 // at once. One that an operator has just taken back is no longer in force, and not written.
-func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
+func (w *worker) notRequested(ctx context.Context, t *task, a *answer, err error) error {
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if !ok {
 		return nil
@@ -169,7 +161,7 @@ func (w *worker) notRequested(ctx context.Context, t *task, err error) error {
 		return fatalOrNil(err)
 	}
 	if held {
-		w.heldFor = fe.RetryAfter
+		a.rest = fe.RetryAfter
 	}
 	kind, _, _ := strings.Cut(reason, ":") // "penalty: 3 blocks in a row"
 	return fatalOrNil(w.hosts.Held(ctx, host, fe.RetryAfter, kind))

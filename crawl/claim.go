@@ -19,7 +19,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 	for w.drainCtx.Err() == nil {
 		var more bool
 		w.hands.Add(1)
-		c, err := w.claim(ctx)
+		c, err := w.claimInBudget(ctx)
 		if err != nil {
 			w.hands.Add(-1)
 		}
@@ -48,9 +48,9 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 
 var errBudgetReserved = errors.New("other workers have claimed the last targets of the budget")
 
-// claim claims a target within the budget of searches. What was asked for in vain goes back into
+// claimInBudget claims a target within the budget of searches. What was asked for in vain goes back into
 // it, so that a full state costs nothing.
-func (w *worker) claim(ctx context.Context) (*checkpoint.Claim, error) {
+func (w *worker) claimInBudget(ctx context.Context) (*checkpoint.Claim, error) {
 	scope, budget := w.scope(), &w.shared.targets
 	if len(scope.Kinds) == 0 {
 		return nil, checkpoint.ErrNothing

@@ -11,15 +11,16 @@
 //	   └── stop, recovery, ─┘   │   └─ permanent ──▶ PARKED
 //	       first failures       └─ retries used up ▶ FAILED
 //
-// What follows a failure stands in one table (yp.Policies): load.go retries, failure.go
-// tells the cause and does to source and proxy what the table says, availability.go
-// waits for a source that is closed, probes it, and gives a target back whose host is held
-// for long.
+// The run knows no page: engine.go (one source), sources.go (all sources of a run), pool.go (the workers), claim.go
+// (the next target, and waiting for one) and heartbeat.go. A visit (visit.go) is the crawl of one target and knows no
+// kind: search.go, index.go and own.go have what differs between searches, a state's index of cities and a listing's own
+// page. An index comes first and details last; a crawl of an index marks cities as removed, and plans the searches of the
+// others, only when all of its pages were read.
 //
-// A target is a search, a state's index of cities or a listing's own page
-// (kinds.go): one loop (pages.go) takes them all, an index first and details last. A crawl
-// of an index marks cities as removed, and plans the searches of the others, only when all of
-// its pages were read.
+// An answer (request.go) is one value from the socket to the commit. What follows a failure stands in one table
+// (yp.Policies): retry.go asks again and does to source and proxy what the table says, failure.go tells the cause,
+// availability.go waits for a source that is closed, probes it, and gives a target back whose host is held
+// for long. save.go writes the log line, then commits. Where a list ends is decided in ending.go alone.
 //
 // Invariants: the WAL line stands before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself

@@ -32,13 +32,13 @@ type Engine struct {
 	drainCtx context.Context //nolint:containedctx // a signal too
 	drain    context.CancelCauseFunc
 
-	wakeup  chan struct{} // there may be a target to claim: somebody's turn to look again
-	look    time.Duration // how often an idle worker asks again: other processes can't signal
-	woken   lastTime      // when what was due was last looked for
-	workers workers
-	steps   *zerolog.BurstSampler // of the lines about steps
-	active  atomic.Bool           // it has workers
-	hands   atomic.Int32          // workers that have a target, or are claiming one
+	wakeup chan struct{} // there may be a target to claim: somebody's turn to look again
+	look   time.Duration // how often an idle worker asks again: other processes can't signal
+	woken  lastTime      // when what was due was last looked for
+	pool   pool
+	steps  *zerolog.BurstSampler // of the lines about steps
+	active atomic.Bool           // it has workers
+	hands  atomic.Int32          // workers that have a target, or are claiming one
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
 	unread            unreadCards    // the first of each reason

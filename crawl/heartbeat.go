@@ -70,7 +70,7 @@ func (s *Sources) heartbeat(ctx context.Context) error {
 	}
 	errs := []error{s.recoverDead(ctx)}
 	for _, e := range s.active() {
-		errs = append(errs, e.workers.heartbeat(), e.hosts.Refresh(ctx), e.wake(ctx))
+		errs = append(errs, e.pool.heartbeat(), e.hosts.Refresh(ctx), e.wake(ctx))
 	}
 	return errors.Join(errs...)
 }

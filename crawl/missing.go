@@ -117,55 +117,52 @@ func (w *worker) claimTarget(ctx context.Context, scope store.Scope) (*checkpoin
 
 // countMissing notes how a search ended. When the first of a run, of some cities, all end with a page that is not
 // there, and the source never gave a listing, it rests for this run, and its targets stay planned.
-func (w *worker) countMissing(ctx context.Context, c *checkpoint.Claim, o outcome) error {
-	if c.Kind != yp.KindSearch || o.event == yp.EventRelease {
-		return nil
-	}
+func (s *search) countMissing(ctx context.Context, o *outcome) error {
 	switch o.code {
 	case yp.CodeTimeout, yp.CodeNetworkError, yp.CodeRateLimited:
 		return nil // no page came: it says nothing of the address
 	}
-	if err := w.countNoPage(ctx, c, o); err != nil {
+	if err := s.countNoPage(ctx, o); err != nil {
 		return err
 	}
-	all := w.missing.add(c.TargetID, c.Place.CitySlug, o.missing == "")
+	all := s.missing.add(s.claim.TargetID, s.claim.Place.CitySlug, o.missing == "")
 	keep := context.WithoutCancel(ctx)
-	if first := w.missing.first(); first != nil {
-		cities, err := w.cfg.Keeper.OtherCities(keep, w.scope(), first, mostMissing-1)
+	if first := s.missing.first(); first != nil {
+		cities, err := s.cfg.Keeper.OtherCities(keep, s.scope(), first, mostMissing-1)
 		if err != nil {
 			return err
 		}
-		w.missing.ask(cities)
+		s.missing.ask(cities)
 	}
 	if all == nil {
 		return nil
 	}
-	known, err := w.cfg.Keeper.HasListings(keep, c.SourceID)
+	known, err := s.cfg.Keeper.HasListings(keep, s.claim.SourceID)
 	if err != nil || known {
 		return err
 	}
-	w.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is not right (`ypcrawl sources check FILE.yaml` prints an address)",
+	s.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is not right (`ypcrawl sources check FILE.yaml` prints an address)",
 		ErrMissing, yp.Plural(len(all), "target"), mostMissing, o.missing))
-	return w.cfg.Keeper.PlanMissing(keep, all)
+	return s.cfg.Keeper.PlanMissing(keep, all)
 }
 
 // countNoPage warns when the site says of the first of some cities that it has no such page, and the source never gave a
 // listing: it may be so, and the targets are parked as they are; more likely its definition asks at wrong addresses.
-func (w *worker) countNoPage(ctx context.Context, c *checkpoint.Claim, o outcome) error {
+func (s *search) countNoPage(ctx context.Context, o *outcome) error {
 	if o.event != yp.EventPark || o.code != yp.CodeNoListings {
 		if o.missing == "" {
-			w.missing.there()
+			s.missing.there()
 		}
 		return nil
 	}
-	if !w.missing.noPage(c.Place.CitySlug) {
+	if !s.missing.noPage(s.claim.Place.CitySlug) {
 		return nil
 	}
-	known, err := w.cfg.Keeper.HasListings(context.WithoutCancel(ctx), c.SourceID)
+	known, err := s.cfg.Keeper.HasListings(context.WithoutCancel(ctx), s.claim.SourceID)
 	if err != nil || known {
 		return err
 	}
-	w.logger.Warn().Str("source", w.cfg.Source.Name()).Str("url", w.cfg.Source.TargetURL(c.Place, 1)).
+	s.logger.Warn().Str("source", s.cfg.Source.Name()).Str("url", s.cfg.Source.TargetURL(s.claim.Place, 1)).
 		Msgf("the source has no page of the first %d cities: compare the address with urls.target of the definition; `ypcrawl reset --status PARKED` plans them again", mostMissing)
 	return nil
 }

@@ -110,7 +110,7 @@ func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site
 	src = src.WithBaseURL(base)
 	parser := (*site.Source).ParsePage
 	if p.Kind == yp.KindDetail {
-		parser = detailParser(p.Listing)
+		parser = ownParser(p.Listing)
 	}
 	page, err := parse(src.On(p.FetchedAt), parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
 	return src, page, err

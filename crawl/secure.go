@@ -9,9 +9,9 @@ import (
 
 // tellSecure warns, once a run of a source, that its base_url is of http while the site is on https: each page
 // costs one request that is only led to the other.
-func (w *worker) tellSecure(x *exchange, final *url.URL) {
+func (w *worker) tellSecure(a *answer, final *url.URL) {
 	base := w.cfg.Source.BaseURL()
-	if base.Scheme != "http" || final.Scheme != "https" || !strings.HasPrefix(x.first.URL, "http:") {
+	if base.Scheme != "http" || final.Scheme != "https" || !strings.HasPrefix(a.first.URL, "http:") {
 		return
 	}
 	if _, told := w.told.LoadOrStore("https", true); told {

@@ -8,15 +8,12 @@ import (
 	"ypcrawl/yp"
 )
 
-// seen is what the crawl of a target has shown so far, or the read of an index.
+// seen is what the crawl of a search has shown so far.
 type seen struct {
 	ids     map[string]sighting
 	pages   int  // with listings
 	fullest int  // most organic cards on one of them
 	idle    bool // the last one brought no organic listing that was new
-	// of an index: all its slugs that a page showed, and which page
-	slugs map[string]int
-	again bool // an earlier attempt began the read of the index: slugs lacks its pages
 }
 
 // sighting says where an id was shown.
@@ -31,7 +28,7 @@ type sighting struct {
 // onlyAds stands among the ids for a page that shows ads alone, where they are not wanted.
 const onlyAds = ""
 
-func newSeen() *seen { return &seen{ids: map[string]sighting{}, slugs: map[string]int{}} }
+func newSeen() *seen { return &seen{ids: map[string]sighting{}} }
 
 // page takes in the ids of a page: those of organic listings, and those that it shows as ads alone.
 func (s *seen) page(number, cards int, organic, ads []string) {

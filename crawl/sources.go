@@ -83,7 +83,7 @@ func newSources(cfg Config) *Sources {
 func (s *Sources) add(cfg Config) *Engine {
 	cfg.Details.Every = cmp.Or(cfg.Details.Every, cfg.Source.DetailsEvery())
 	e := &Engine{
-		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, workers: workers{on: map[int]*worker{}},
+		cfg: cfg.withDefaults(), shared: s, started: time.Now(), wakeup: make(chan struct{}, 1), look: look, pool: pool{on: map[int]*worker{}},
 		steps: &zerolog.BurstSampler{Burst: 1, Period: stepEvery},
 		over:  make(chan struct{}),
 	}

@@ -5,35 +5,34 @@ import (
 	"fmt"
 	"sync"
 
-	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
 	"ypcrawl/yp"
 )
 
 // logUnread says which cards of a page could not be read and why.
-func (w *worker) logUnread(c *checkpoint.Claim, page *site.Page, number int) {
+func (s *search) logUnread(number int, page *site.Page) {
 	if page.Bad == 0 {
 		return
 	}
-	why := page.Unread.Text()
+	why, address := page.Unread.Text(), s.asked(number)
 	if page.Outcome == site.OK { // else the attempt fails, and says so itself
-		c.Attempt.Trace.Add(w.cfg.Keeper.DB().Now(), "unreadable", number, fmt.Sprintf("%s: %s", yp.Plural(page.Bad, "card"), why))
+		s.note("unreadable", number, fmt.Sprintf("%s: %s", yp.Plural(page.Bad, "card"), why))
 	}
-	line := w.logger.Warn().Int64("target", c.TargetID).Int("page", number).Int("unreadable", page.Bad).Str("reasons", why).Str("url", w.asked(c, number))
+	line := s.logger.Warn().Int64("target", s.claim.TargetID).Int("page", number).Int("unreadable", page.Bad).Str("reasons", why).Str("url", address)
 	if len(page.UnreadCards) > 0 {
 		line = line.Str("first", page.UnreadCards[0].Excerpt)
 	}
 	line.Msg("cards that could not be read")
-	w.unread.add(page, w.asked(c, number))
+	s.unread.add(page, address)
 }
 
-// countUnread counts the cards of a results page that is not stored because of them.
-func (w *worker) countUnread(t *task, page *site.Page) {
-	if t.claim == nil || t.read != nil || page.Outcome != site.HTMLChanged || page.Bad == 0 {
+// countUnread counts the cards of a page that is not stored because of them.
+func (s *search) countUnread(number int, page *site.Page) {
+	if page.Outcome != site.HTMLChanged || page.Bad == 0 {
 		return
 	}
-	w.logUnread(t.claim, page, t.number)
-	w.count.update(func(s *Stats) { s.addCards(page) })
+	s.logUnread(number, page)
+	s.count.update(func(stats *Stats) { stats.addCards(page) })
 }
 
 // unreadCards has, of each reason, the first card that could not be read for it: how it begins, and on which page.
@@ -94,13 +93,13 @@ func (e *Engine) tellUnread(ctx context.Context) error {
 }
 
 // asked returns the address of the page of a search that is being read.
-func (w *worker) asked(c *checkpoint.Claim, number int) string {
-	if c.NextPageURL == "" || number == 1 {
-		return w.cfg.Source.TargetURL(c.Place, number)
+func (s *search) asked(number int) string {
+	if s.claim.NextPageURL == "" || number == 1 {
+		return s.cfg.Source.TargetURL(s.claim.Place, number)
 	}
-	u, err := w.cfg.Source.BaseURL().Parse(c.NextPageURL)
+	u, err := s.cfg.Source.BaseURL().Parse(s.claim.NextPageURL)
 	if err != nil {
-		return c.NextPageURL
+		return s.claim.NextPageURL
 	}
 	return u.Redacted()
 }
