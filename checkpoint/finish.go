@@ -43,7 +43,7 @@ func (c *Claim) finish(tx *store.Tx, code yp.ErrorCode, reason string, how End) 
 	if err := c.complete(tx, code, end.Message, how); err != nil {
 		return end, err
 	}
-	return end, c.endCrawl(tx, true, how.How)
+	return end, c.kind().ended(tx, c, how.How)
 }
 
 func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string, how End) error {
@@ -115,8 +115,7 @@ func (c *Claim) setBack(tx *store.Tx, set yp.Setback, code yp.ErrorCode, reason 
 	if set.Event == yp.EventPark {
 		end.Ended = store.EndedParked
 	}
-	// That a listing's page is not there says nothing of how the source fares.
-	if c.Kind != yp.KindDetail || set.Event != yp.EventPark || code != yp.CodeNoListings {
+	if c.kind().blames(set.Event, code) {
 		if err := tx.Run(sourceFailed, c.SourceID); err != nil {
 			return end, err
 		}
@@ -152,7 +151,7 @@ func (k *Keeper) end(ctx context.Context, c *Claim, what string, fn func(*store.
 		if err := c.close(tx, &c.Attempt, end); err != nil {
 			return err
 		}
-		if c.Kind != yp.KindSearch || end.Ended == store.EndedReleased {
+		if !c.kind().counted() || end.Ended == store.EndedReleased {
 			return nil
 		}
 		return tx.Run(countTarget, tx.Now, c.Dropped, c.Worker.RunID)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -110,6 +111,58 @@ func (c *Claim) saveCities(tx *store.Tx, p *yp.Page, out *Committed) error {
 	}
 	return tx.Run(upsertFound, of...)
 }
+
+// indexes are targets that are a state's index of cities.
+type indexes struct{}
+
+func (indexes) save(tx *store.Tx, c *Claim, p *yp.Page, _ *store.Prepared, out *Committed) error {
+	return c.saveCities(tx, p, out)
+}
+
+func (indexes) adds(_ *yp.Page, out *Committed) added {
+	return added{
+		seen: out.Cities, accepted: out.Added, listings: out.Cities, changed: out.Added,
+		text: fmt.Sprintf("%s, %d new", yp.Plural(out.Cities, "city"), out.Added),
+	}
+}
+
+func (indexes) complete(tx *store.Tx, c *Claim, p *yp.Page, set []any, out *Committed) (store.AttemptEnd, error) {
+	if err := c.change(tx, advancePage, append(set, c.beat(tx)), p.Number); err != nil {
+		return store.AttemptEnd{}, err
+	}
+	end, err := c.completeIndex(tx, p, out)
+	c.Dropped = out.Index.Dropped
+	return end, err
+}
+
+func (indexes) ended(*store.Tx, *Claim, yp.Ending) error { return nil }
+
+func (indexes) counted() bool { return false }
+
+func (indexes) blames(yp.Event, yp.ErrorCode) bool { return true }
+
+const loggedIndex = `SELECT id FROM targets WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?) AND state = ?`
+
+func (indexes) find(t *wal.Target) (query string, args []any) {
+	return loggedIndex, []any{t.Source, t.State}
+}
+
+func (indexes) plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (p plannedLog, err error) {
+	p.minutes = int64(IndexAgain.Minutes())
+	if t.CitySlug != "" {
+		p.city, err = r.city(tx, t, c.SourceID)
+	}
+	return p, err
+}
+
+// Pages of indexes are not kept, but for those that nobody could read.
+func (indexes) again(*store.Tx, *Claim, *KeptPage) (saved Committed, older int, err error) {
+	return saved, 0, nil
+}
+
+func (indexes) lost(*store.Tx, *Claim, *yp.Page) ([]yp.Listing, error) { return nil, nil }
+
+func (indexes) count(out *Replayed, _ *yp.Page) { out.Indexes++ }
 
 // IndexEnd is what the last page of an index made of what was known before.
 type IndexEnd struct {

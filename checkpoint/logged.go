@@ -11,26 +11,7 @@ import (
 	"ypcrawl/yp"
 )
 
-const (
-	loggedIndex   = `SELECT id FROM targets WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?) AND state = ?`
-	loggedOwnPage = `SELECT d.id FROM sources s JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2 JOIN targets d ON d.listing = l.id WHERE s.name = ?1`
-	loggedSearch  = `
-	SELECT x.id FROM sources s CROSS JOIN categories k ON k.slug = ?3 CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id
-		AND x.city_id = coalesce((SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2), (SELECT id FROM cities WHERE slug = ?2))
-	WHERE s.name = ?1`
-	loggedTarget = `SELECT source_id, claim_token, committed FROM targets WHERE id = `
-)
-
-// findTarget is the query for the id of a target that a log names.
-func findTarget(t *wal.Target) (query string, args []any) {
-	switch t.Kind {
-	case yp.KindIndex:
-		return loggedIndex, []any{t.Source, t.State}
-	case yp.KindDetail:
-		return loggedOwnPage, []any{t.Source, t.Listing}
-	}
-	return loggedSearch, []any{t.Source, t.CitySlug, t.CategorySlug}
-}
+const loggedTarget = `SELECT source_id, claim_token, committed FROM targets WHERE id = `
 
 // Holds reports whether the database has what a logged event says, or what its target said
 // later, and every listing of a page: without the event, nothing is lost that a
@@ -40,14 +21,14 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	case wal.Heartbeat, wal.ClaimLost, wal.Stop, wal.LogLost:
 		return true, nil
 	case wal.TargetStart, wal.PageComplete, wal.TargetComplete, wal.TargetError:
-		if e.Target == nil {
+		if e.Target == nil || kindOf(e.Target.Kind) == nil {
 			return false, nil
 		}
 	default:
 		return false, nil
 	}
 	var source, token, committed int64
-	query, args := findTarget(e.Target)
+	query, args := kindOf(e.Target.Kind).find(e.Target)
 	err = k.row(ctx, loggedTarget+"("+query+")", args, &source, &token, &committed)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

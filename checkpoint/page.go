@@ -3,7 +3,6 @@ package checkpoint
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -66,47 +65,32 @@ func (k *Keeper) CommitPage(ctx context.Context, c *Claim, p yp.Page) (Committed
 	c.Requests = c.Requests[:0]
 	c.Attempt, c.Committed, c.CommittedAt = attempt, c.number, at
 	c.PageCurrent, c.NextPageURL = p.Number, p.NextURL
-	if c.Kind == yp.KindIndex {
-		c.Accepted += out.Added
-		c.Seen += out.Cities
-	} else {
-		c.Accepted += out.Kept()
-		c.SiteTotal = cmp.Or(p.SiteTotal, c.SiteTotal)
-		c.Seen += max(p.Raw, out.Kept()) + p.Bad + out.Dropped
-		c.Bad += p.Bad + out.Dropped
-	}
+	adds, bad := c.kind().adds(&p, &out), p.Bad+out.Dropped
+	c.Accepted += adds.accepted
+	c.Seen += adds.seen + bad
+	c.Bad += bad
+	c.SiteTotal = cmp.Or(p.SiteTotal, c.SiteTotal)
 	return out, nil
 }
 
-// commit makes the commit of a page, and the end of the claim with the last one. It returns the attempt with the page added.
+// commit makes the commit of a page, and the end of the claim with the last one. It returns the attempt with the page
+// added: a copy, for a transaction that fails must leave the claim as it was.
 func (c *Claim) commit(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, attempt store.Attempt, err error) {
 	if err = c.take(tx); err != nil {
 		return out, attempt, err
 	}
-	if out, err = c.save(tx, p, listings); err != nil {
+	k := c.kind()
+	if err = k.save(tx, c, p, listings, &out); err != nil {
 		return out, attempt, err
 	}
-	if c.Kind == yp.KindSearch { // a page that is read again, which save may be for, is no step of a crawl
-		if err = c.notePage(tx, p); err != nil {
-			return out, attempt, err
-		}
-	}
-	out.Done = p.Last
-	end := store.AttemptEnd{Ended: store.EndedDone, Code: yp.CodeSuccess}
-	if progress := c.progress(p, out); out.Done && c.Kind != yp.KindIndex {
-		err = c.change(tx, completePage, append(progress, doneArgs(tx, "", "", End{p.Ending, p.EndText})...), p.Number)
+	adds, end := k.adds(p, &out), store.AttemptEnd{}
+	if c.Dropped, out.Done = 0, p.Last; out.Done {
+		end, err = k.complete(tx, c, p, c.progress(p, &out, adds), &out)
 	} else {
-		err = c.change(tx, advancePage, append(progress, c.beat(tx)), p.Number)
-	}
-	if err == nil {
-		err = c.endCrawl(tx, out.Done, p.Ending)
-	}
-	if err == nil && out.Done && c.Kind == yp.KindIndex {
-		end, err = c.completeIndex(tx, p, &out)
-		c.Dropped = out.Index.Dropped
+		err = c.change(tx, advancePage, append(c.progress(p, &out, adds), c.beat(tx)), p.Number)
 	}
 	if err == nil { // pages of every kind count, of targets searches alone
-		err = tx.Run(countRun, out.Done && c.Kind == yp.KindSearch, tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
+		err = tx.Run(countRun, out.Done && k.counted(), tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
 	}
 	if err == nil {
 		err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)
@@ -114,7 +98,10 @@ func (c *Claim) commit(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out 
 	if err != nil {
 		return out, attempt, err
 	}
-	attempt = c.counted(tx, p, out)
+	attempt = c.Attempt
+	attempt.Pages++
+	attempt.Listings, attempt.Upserted, attempt.Changed = attempt.Listings+adds.listings, attempt.Upserted+adds.updated, attempt.Changed+adds.changed
+	attempt.Trace.Add(tx.At, "committed", p.Number, adds.text)
 	if !out.Done {
 		return out, attempt, store.SaveRequests(tx, c.Requests)
 	}
@@ -134,57 +121,13 @@ func (c *Claim) beat(tx *store.Tx) any {
 	return tx.Now
 }
 
-// save stores what a page says.
-func (c *Claim) save(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out Committed, err error) {
-	switch {
-	case c.Kind == yp.KindIndex:
-		err = c.saveCities(tx, p, &out)
-	case c.Kind == yp.KindDetail && p.OwnListing() == nil:
-		err = errors.New("the page is no listing's own")
-	case c.Kind == yp.KindDetail:
-		out.Rows, err = store.SaveOwnPage(tx, c.pageOf(), c.listing, p.OwnListing())
-	default:
-		if out.Saved, err = store.SaveListings(tx, c.pageOf(), listings); err == nil {
-			err = planPage(tx, c.SourceID, c.TargetID, p.Listings)
-		}
-	}
-	return out, err
-}
-
-// counted is the attempt with the page added. It returns a copy: a transaction
-// that fails must leave the claim as it was.
-func (c *Claim) counted(tx *store.Tx, p *yp.Page, out Committed) store.Attempt {
-	a := c.Attempt
-	a.Pages++
-	brought := "details"
-	switch c.Kind {
-	case yp.KindIndex:
-		a.Listings += out.Cities
-		a.Changed += out.Added
-		brought = fmt.Sprintf("%s, %d new", yp.Plural(out.Cities, "city"), out.Added)
-	case yp.KindDetail:
-		a.Listings += p.Raw
-	default:
-		a.Listings += p.Raw
-		a.Upserted += out.Kept()
-		a.Changed += out.New + out.Changed
-		brought = fmt.Sprintf("%s, %d new, %d changed", yp.Plural(out.Kept(), "listing"), out.New, out.Changed)
-	}
-	a.Trace.Add(tx.At, "committed", p.Number, brought)
-	return a
-}
-
 // progress are the arguments of pageSet: what a page adds to its crawl.
-func (c *Claim) progress(p *yp.Page, out Committed) []any {
-	raw, accepted := max(p.Raw, out.Kept()), out.Kept()
-	if c.Kind == yp.KindIndex {
-		raw, accepted = out.Cities, out.Added
-	}
+func (c *Claim) progress(p *yp.Page, out *Committed, adds added) []any {
 	var last any
 	if n := len(p.Listings); n > 0 && !p.Own {
 		last = p.Listings[n-1].ID
 	}
-	return []any{p.Number, store.Text(p.NextURL), last, raw, accepted, p.Bad + out.Dropped, store.Number(int64(p.Seen)), store.Number(int64(max(p.SiteTotal, 0))), c.number}
+	return []any{p.Number, store.Text(p.NextURL), last, adds.seen, adds.accepted, p.Bad + out.Dropped, store.Number(int64(p.Seen)), store.Number(int64(max(p.SiteTotal, 0))), c.number}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string, how End) []any {
@@ -207,28 +150,4 @@ const showedMore = `
 func (k *Keeper) ShowedMore(ctx context.Context, c *Claim, page int, ids []string, ever bool) (more bool, err error) {
 	err = k.row(ctx, showedMore, []any{c.TargetID, c.Crawl, page, store.JSONTexts(ids), ever}, &more)
 	return more, err
-}
-
-// A crawl is complete when a word of the site proves its end (see yp.Ending). One that was
-// interrupted for long, or went on deeper days later, saw two states of its source (see IndexRest).
-const markComplete = `
-	UPDATE targets SET complete_at = ?1 WHERE id = ?2 AND status = 'DONE' AND bad_count = 0 AND ifnull(crawl_started_at, ?1) >= ?3`
-
-// endCrawl ends the crawl of a search: where the site confirmed the end, what it did not
-// meet is missing once more. Its transaction must have made the target DONE.
-func (c *Claim) endCrawl(tx *store.Tx, done bool, how yp.Ending) error {
-	if c.Dropped = 0; !done || c.Kind != yp.KindSearch {
-		return nil
-	}
-	if how == yp.EndLimit {
-		return nil // it can go deeper
-	}
-	if err := tx.Run(forgetPages, c.TargetID); err != nil || !how.Confirmed() {
-		return err
-	}
-	n, err := tx.Changed(markComplete, tx.Now, c.TargetID, yp.FormatTime(tx.At.Add(-IndexRest)))
-	if err == nil && n > 0 {
-		c.Dropped, err = store.EndCrawl(tx, c.pageOf())
-	}
-	return err
 }

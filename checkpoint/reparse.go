@@ -60,10 +60,10 @@ func (k *Keeper) StoreAgain(ctx context.Context, pages []KeptPage, dryRun bool, 
 }
 
 func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
-	c := &Claim{Kind: p.Target.Kind, Place: p.Target.Place}
-	var crawls int64
-	query, args := findTarget(p.Target)
-	err := tx.Get(keptTarget+"("+query+")", args, &c.TargetID, &c.SourceID, &c.listing, &crawls)
+	k := kindOf(p.Target.Kind)
+	c := &Claim{Kind: p.Target.Kind, Place: p.Target.Place, fetched: p.Fetched}
+	query, args := k.find(p.Target)
+	err := tx.Get(keptTarget+"("+query+")", args, &c.TargetID, &c.SourceID, &c.listing, &c.Crawl)
 	if errors.Is(err, sql.ErrNoRows) {
 		out.Unknown++
 		return nil
@@ -71,27 +71,12 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	if err != nil {
 		return err
 	}
-	c.Crawl = min(p.Target.Crawl, crawls) // the file is an older copy: its next crawl has this number again
-	c.fetched = p.Fetched
-	var saved Committed
-	switch {
-	case c.Kind == yp.KindDetail && crawls > p.Target.Crawl: // it was crawled since, or that was begun
-		out.Older++
-	case c.Kind == yp.KindDetail && p.Page.Own:
-		saved, err = c.save(tx, p.Page, nil)
-	case c.Kind == yp.KindSearch:
-		listings, older, prepareErr := store.PrepareAgain(tx, c.pageOf(), p.Page)
-		if prepareErr != nil {
-			return prepareErr
-		}
-		out.Older += older
-		saved, err = c.save(tx, p.Page, listings)
-	}
+	saved, older, err := k.again(tx, c, p)
 	if saved.Rows > 0 {
 		out.Stored++
 	} else {
 		out.Same++
 	}
-	out.New, out.Changed, out.Completed = out.New+saved.New, out.Changed+saved.Changed, out.Completed+saved.Completed
+	out.New, out.Changed, out.Completed, out.Older = out.New+saved.New, out.Changed+saved.Changed, out.Completed+saved.Completed, out.Older+older
 	return err
 }

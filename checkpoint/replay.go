@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
@@ -174,12 +173,15 @@ func (r *replayer) withoutForeign(e *wal.Event) error {
 
 // one makes what an event tells of anew.
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
+	if kindOf(e.Target.Kind) == nil {
+		return fmt.Errorf("unknown kind of target %q: want one of %v", e.Target.Kind, yp.Kinds())
+	}
 	if err := r.withoutForeign(e); err != nil {
 		return err
 	}
 	page := e.Type == wal.PageComplete && e.Page != nil
 	if page {
-		r.count(e)
+		kindOf(e.Target.Kind).count(&r.out, e.Page)
 		if e.Nth == 0 {
 			r.out.Uncommitted++
 			return nil
@@ -216,18 +218,6 @@ func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
 		return nil
 	}
 	return r.commit(tx, e, c)
-}
-
-func (r *replayer) count(e *wal.Event) {
-	switch e.Target.Kind {
-	case yp.KindIndex:
-		r.out.Indexes++
-	case yp.KindDetail:
-		r.out.Details++
-	default:
-		r.out.Pages++
-		r.out.Listings += len(e.Listings)
-	}
 }
 
 // commit commits the page, or the end, of an event.
@@ -340,12 +330,9 @@ const (
 // late keeps of a page that is not the next one of its target the listings that nobody knows: a page before
 // it is missing, a run has the target, or it has come further. Logs that are read file by file, out of order, lose nothing.
 func (r *replayer) late(tx *store.Tx, e *wal.Event, c *Claim, base int64) error {
-	var lost []yp.Listing
-	var err error
-	if c.Kind == yp.KindSearch {
-		if lost, err = unknown(tx, c.SourceID, e.Listings); err != nil {
-			return err
-		}
+	lost, err := c.kind().lost(tx, c, e.Page)
+	if err != nil {
+		return err
 	}
 	if len(lost) == 0 && c.number <= c.Committed {
 		r.out.Known++
@@ -384,9 +371,6 @@ var errNoListing = errors.New("the listing is not in the database")
 // target finds the target of an event, or plans it.
 func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 	c = &Claim{Kind: cmp.Or(t.Kind, yp.KindSearch), Place: t.Place}
-	if !slices.Contains(yp.Kinds(), c.Kind) {
-		return nil, fmt.Errorf("unknown kind of target %q: want one of %v", t.Kind, yp.Kinds())
-	}
 	if c.SourceID, err = r.source(tx, t.Source); err != nil {
 		return nil, err
 	}
@@ -394,7 +378,7 @@ func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 	if c.TargetID = r.targets[key]; c.TargetID != 0 {
 		return c, nil
 	}
-	find, names := findTarget(t)
+	find, names := c.kind().find(t)
 	err = tx.Get(find, names, &c.TargetID)
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = r.plan(tx, c, t); err == nil {
@@ -409,25 +393,12 @@ func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 }
 
 // plan plans a target as the one that a log names.
-func (r *replayer) plan(tx *store.Tx, c *Claim, t *wal.Target) (err error) {
-	city, minutes, listing := "", int64(IndexAgain/time.Minute), any(nil)
-	switch c.Kind {
-	case yp.KindSearch:
-		err = tx.Run(upsertCategory, t.CategorySlug, t.Category)
-	case yp.KindDetail:
-		var row int64
-		if err = tx.Get(listingLogged, []any{c.SourceID, t.Listing}, &row); errors.Is(err, sql.ErrNoRows) {
-			err = fmt.Errorf("details of listing %q of source %s: %w", yp.Printable(t.Listing), yp.Printable(t.Source), errNoListing)
-		}
-		listing, minutes = row, detailsMinutes
-	}
-	if err == nil && (c.Kind == yp.KindSearch || t.CitySlug != "") {
-		city, err = r.city(tx, t, c.SourceID)
-	}
+func (r *replayer) plan(tx *store.Tx, c *Claim, t *wal.Target) error {
+	p, err := c.kind().plan(tx, r, c, t)
 	if err != nil {
 		return err
 	}
-	return tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, city, t.CategorySlug, listing, t.Priority, t.MaxPages, minutes, tx.Now)
+	return tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, p.city, t.CategorySlug, p.listing, t.Priority, t.MaxPages, p.minutes, tx.Now)
 }
 
 // city returns the slug here of a target's city, which is added if need be. Logs have what the source calls it in

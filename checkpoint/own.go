@@ -2,11 +2,76 @@ package checkpoint
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
 	"ypcrawl/store"
+	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
+
+// own are targets that are a listing's own page.
+type own struct{}
+
+func (own) save(tx *store.Tx, c *Claim, p *yp.Page, _ *store.Prepared, out *Committed) (err error) {
+	if p.OwnListing() == nil {
+		return errors.New("the page is no listing's own")
+	}
+	out.Rows, err = store.SaveOwnPage(tx, c.pageOf(), c.listing, p.OwnListing())
+	return err
+}
+
+func (own) adds(p *yp.Page, _ *Committed) added {
+	return added{seen: p.Raw, listings: p.Raw, text: "details"}
+}
+
+func (own) complete(tx *store.Tx, c *Claim, p *yp.Page, set []any, _ *Committed) (store.AttemptEnd, error) {
+	return c.completeBy(tx, p, set)
+}
+
+func (own) ended(*store.Tx, *Claim, yp.Ending) error { return nil }
+
+func (own) counted() bool { return false }
+
+// That a listing's page is not there says nothing of how the source fares.
+func (own) blames(event yp.Event, code yp.ErrorCode) bool {
+	return event != yp.EventPark || code != yp.CodeNoListings
+}
+
+const loggedOwnPage = `SELECT d.id FROM sources s JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2 JOIN targets d ON d.listing = l.id WHERE s.name = ?1`
+
+func (own) find(t *wal.Target) (query string, args []any) {
+	return loggedOwnPage, []any{t.Source, t.Listing}
+}
+
+func (own) plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (p plannedLog, err error) {
+	var row int64
+	if err = tx.Get(listingLogged, []any{c.SourceID, t.Listing}, &row); errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("details of listing %q of source %s: %w", yp.Printable(t.Listing), yp.Printable(t.Source), errNoListing)
+	}
+	p.listing, p.minutes = row, detailsMinutes
+	if err == nil && t.CitySlug != "" {
+		p.city, err = r.city(tx, t, c.SourceID)
+	}
+	return p, err
+}
+
+// again leaves alone what was crawled since, or begun to be.
+func (k own) again(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error) {
+	switch {
+	case c.Crawl > p.Target.Crawl:
+		return saved, 1, nil
+	case p.Page.Own:
+		err = k.save(tx, c, p.Page, nil, &saved)
+	}
+	return saved, 0, err
+}
+
+func (own) lost(*store.Tx, *Claim, *yp.Page) ([]yp.Listing, error) { return nil, nil }
+
+func (own) count(out *Replayed, _ *yp.Page) { out.Details++ }
 
 // DetailsEvery is how often a listing's own page is asked for, unless somebody says
 // otherwise.
