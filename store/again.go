@@ -58,7 +58,7 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		return nil, 0, err
 	}
 	again := *page
-	again.Listings, again.Others = nil, nil
+	again.Listings = nil
 	for _, l := range page.Listings {
 		s := found[l.ID]
 		if s.leave || s.older {
@@ -73,6 +73,7 @@ func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err
 		again.Listings = append(again.Listings, l)
 	}
 	p = Prepare(&again)
+	p.others = nil // what else a page shows is news of the time when it was fetched
 	for i := range p.listings {
 		if s, ok := found[p.listings[i].ID]; ok {
 			p.gives[i] = s.given(p.gives[i].writes)

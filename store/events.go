@@ -3,25 +3,19 @@ package store
 import (
 	"database/sql"
 	"fmt"
-	"slices"
 
 	"ypcrawl/yp"
 )
 
 const (
-	touchListings = `UPDATE listings SET last_seen_at = ?1 WHERE id IN (SELECT value FROM json_each(?2))`
-	touchOlder    = touchListings + ` AND last_seen_at < ?1`
+	touchListings = `UPDATE listings SET last_seen_at = ?1 WHERE id IN (SELECT value FROM json_each(?2)) AND last_seen_at < ?1`
 	bringBack     = `UPDATE listings SET dropped_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
 )
 
 // touch marks the equal listings as seen, and the dropped ones as restored.
 func (s *saver) touch() error {
 	if len(s.same) > 0 {
-		touch := touchListings
-		if s.at.again() {
-			touch = touchOlder
-		}
-		if err := s.tx.Run(touch, s.at.seen(s.tx), JSONInts(s.same)); err != nil {
+		if err := s.tx.Run(touchListings, s.at.seen(s.tx), JSONInts(s.same)); err != nil {
 			return err
 		}
 	}
@@ -42,14 +36,15 @@ func (s *saver) restore(rows []int64) error {
 // Row id and rank travel as one number, so that a page's sightings are one
 // statement over a flat list; ranks beyond 4095 do not occur (pages are capped).
 const (
-	rankBits     = 12
+	rankBits = 12
+	// A page that is read again says nothing of later crawls, nor of what its own crawl has shown since.
 	saveSighting = `
 	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
 	SELECT ?1, value >> 12, ?2, value & 4095, ?3, ?4, ?4 FROM json_each(?5) WHERE true
 	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at,
-		since = min(since, excluded.since), crawl = excluded.crawl, missed = 0`
-	// A page that is read again says nothing of later crawls, nor what its own crawl says already.
-	sightAgain = saveSighting + ` WHERE sightings.crawl < excluded.crawl OR sightings.crawl = excluded.crawl AND sightings.since > excluded.since`
+		since = min(since, excluded.since), crawl = excluded.crawl, missed = 0
+	WHERE crawl < excluded.crawl OR crawl = excluded.crawl AND (since > excluded.since
+		OR seen_at <= excluded.seen_at AND (page, rank, seen_at) IS NOT (excluded.page, excluded.rank, excluded.seen_at))`
 )
 
 func (s *saver) sight() error {
@@ -57,11 +52,7 @@ func (s *saver) sight() error {
 	for i, row := range s.rows {
 		packed[i] = row<<rankBits | int64(min(max(s.page.listings[i].Rank, 0), 1<<rankBits-1))
 	}
-	query := saveSighting
-	if s.at.again() {
-		query = sightAgain
-	}
-	n, err := s.tx.Changed(query, s.at.TargetID, s.page.page.Number, s.at.seen(s.tx), s.at.Crawl, JSONInts(packed))
+	n, err := s.tx.Changed(saveSighting, s.at.TargetID, s.page.page.Number, s.at.seen(s.tx), s.at.Crawl, JSONInts(packed))
 	s.saved.Rows += n
 	return err
 }
@@ -87,15 +78,11 @@ const (
 // filter leaves out, one that breaks a rule) as seen by the target, if they are known:
 // a listing that any page shows is not dropped, even if other targets miss it.
 func (s *saver) seeOthers() error {
-	ids := slices.Clone(s.page.page.Others)
-	for i := range s.page.page.Rejected {
-		ids = append(ids, s.page.page.Rejected[i].Listing.ID)
-	}
-	if len(ids) == 0 {
+	if len(s.page.others) == 0 {
 		return nil
 	}
 	var rows, back []int64
-	err := Each(s.tx, selectMet, []any{JSONTexts(ids), s.at.SourceID, s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
+	err := Each(s.tx, selectMet, []any{JSONTexts(s.page.others), s.at.SourceID, s.at.TargetID, s.at.Crawl}, func(found *sql.Rows) error {
 		var id int64
 		var gone bool
 		err := found.Scan(&id, &gone)
@@ -281,23 +268,23 @@ func (t *eventBatch) flush(tx *Tx, at PageOf) (err error) {
 
 const (
 	// Only what is new or breaks another rule is worth a line in the log: two targets may
-	// show a listing in different words, each in every crawl.
+	// show a listing in different words, each in every crawl. A page that is read again leaves what is staged so already, or was
+	// staged by another target since.
 	stageAgain = `
-	UPDATE staged_listings SET target_id = ?3, page = ?4, listing = ?6, last_seen_at = ?7 WHERE source_id = ?1 AND listing_id = ?2 AND reasons = ?5`
+	UPDATE staged_listings SET target_id = ?3, page = ?4, listing = ?6, last_seen_at = ?7
+	WHERE source_id = ?1 AND listing_id = ?2 AND reasons = ?5 AND last_seen_at <= ?7
+		AND (target_id, page, listing, last_seen_at) IS NOT (?3, ?4, ?6, ?7)`
 	stage = `
 	INSERT INTO staged_listings (source_id, listing_id, target_id, page, reasons, listing, first_seen_at, last_seen_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
 	ON CONFLICT DO UPDATE SET target_id = excluded.target_id, page = excluded.page, reasons = excluded.reasons,
-		listing = excluded.listing, last_seen_at = excluded.last_seen_at`
+		listing = excluded.listing, last_seen_at = max(last_seen_at, excluded.last_seen_at)
+	WHERE (reasons, listing) IS NOT (excluded.reasons, excluded.listing) AND (target_id = excluded.target_id OR last_seen_at <= excluded.last_seen_at)`
 	// That another target shows it in good order mends nothing where it was found.
 	unstage = `
 	DELETE FROM staged_listings WHERE source_id = ?1 AND target_id = ?3
 		AND listing_id IN (SELECT listing_id FROM listings WHERE id IN (SELECT value FROM json_each(?2)))`
 	anyStaged = `SELECT EXISTS (SELECT 1 FROM staged_listings)`
-	// A page that is read again leaves what is staged so already, or was staged by another target since.
-	stagedAlready = `
-	SELECT EXISTS (SELECT 1 FROM staged_listings WHERE source_id = ?1 AND listing_id = ?2
-		AND (target_id <> ?3 AND last_seen_at > ?7 OR reasons = ?5 AND listing = ?6))`
 )
 
 // reject keeps the listings that break a rule as they were seen, and lets go of those
@@ -322,19 +309,15 @@ func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
 	reasons := JSON(r.Reasons)
 	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.at.seen(s.tx)}
-	if s.at.again() {
-		var already bool
-		if err := s.tx.Get(stagedAlready, args, &already); err != nil || already {
-			return err
+	s.saved.Rejected++
+	n, err := s.tx.Changed(stageAgain, args...)
+	if err == nil && n == 0 {
+		if n, err = s.tx.Changed(stage, args...); n > 0 {
+			s.log.rejected = append(s.log.rejected, rejected{r.Listing.ID, `{"reasons":` + reasons + `}`})
 		}
 	}
-	s.saved.Rejected++
-	s.saved.Rows++
-	if n, err := s.tx.Changed(stageAgain, args...); err != nil || n > 0 {
-		return err
-	}
-	s.log.rejected = append(s.log.rejected, rejected{r.Listing.ID, `{"reasons":` + reasons + `}`})
-	return s.tx.Run(stage, args...)
+	s.saved.Rows += n
+	return err
 }
 
 func (s *saver) unstage() error {

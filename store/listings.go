@@ -45,8 +45,7 @@ type Saved struct {
 	Restored  int // were dropped, and are shown again
 	Companies int // companies added, less companies merged away
 
-	// Of a page that is read again.
-	Rows      int64 // how many say otherwise now
+	Rows      int64 // of listings and sightings that say otherwise now; those that were only seen again don't count
 	Completed int   // of Unchanged: fields became known
 }
 
@@ -62,6 +61,7 @@ type Prepared struct {
 	dropped  int
 	ids      string     // a JSON array
 	prints   []int64    // fingerprint of each listing
+	others   []string   // ids of those that the page shows and that are not stored
 	keys     [][]string // strong keys of each
 	gives    []given    // groups of each
 	args     []any      // of insertListings for all of them, but for what the page and the database say
@@ -90,6 +90,10 @@ func Prepare(page *yp.Page) *Prepared {
 	if slices.ContainsFunc(p.listings, drop) {
 		clear(seen)
 		p.listings = slices.DeleteFunc(slices.Clone(p.listings), drop)
+	}
+	p.others = slices.Clone(page.Others)
+	for i := range page.Rejected {
+		p.others = append(p.others, page.Rejected[i].Listing.ID)
 	}
 	n := len(p.listings)
 	p.dropped = len(page.Listings) - n
@@ -125,20 +129,14 @@ func (p *Prepared) argsOf(i int) []any {
 // changes nothing and logs nothing.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
-	steps := []func() error{s.reject}
+	steps := []func() error{s.reject, s.seeOthers}
 	if len(p.listings) > 0 {
-		steps = []func() error{s.sort, s.compare, s.write, s.touch, s.sight, s.reject}
-	}
-	if !at.again() { // what else a page shows is news of the time when it was fetched
-		steps = append(steps, s.seeOthers)
+		steps = []func() error{s.sort, s.compare, s.write, s.touch, s.sight, s.reject, s.seeOthers}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return *s.saved, fmt.Errorf("save listings: %w", err)
 		}
-	}
-	if !at.again() {
-		s.saved.Rows = 0
 	}
 	return *s.saved, s.log.flush(tx, at)
 }
@@ -176,7 +174,7 @@ func (s *saver) sort() (err error) {
 	err = Each(s.tx, selectKnown, []any{s.page.ids, s.at.SourceID}, func(rows *sql.Rows) error {
 		var id string
 		var k known
-		err := rows.Scan(append([]any{&id, &k.fingerprint, &k.dropped, &k.seen}, k.into()...)...)
+		err := rows.Scan(append([]any{&id, &k.fingerprint, &k.dropped}, k.into()...)...)
 		s.stored[id] = k
 		return err
 	})
@@ -191,7 +189,7 @@ func (s *saver) sort() (err error) {
 		}
 		gives := &s.page.gives[i]
 		same, touched := ok && k.fingerprint == s.page.prints[i], false
-		if same && !s.at.again() && gives.writes&^k.cards != 0 { // the own page was read since, and may have said otherwise
+		if same && gives.cards&^k.cards != 0 { // the own page was read since, and may have said otherwise
 			if touched, err = s.stillSays(i, k.id); err != nil {
 				return err
 			}
@@ -399,9 +397,6 @@ func (s *saver) argsOf(p placed) []any {
 	args := s.page.argsOf(p.i)
 	seen := s.at.seen(s.tx)
 	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, seen, seen
-	if s.at.again() && p.known != nil {
-		args[4] = max(seen, p.known.seen)
-	}
 	return args
 }
 
@@ -428,7 +423,7 @@ var upsertListing = func() string {
 	add("cards_before", fmt.Sprintf("cards_before | ?%d", insertListings.columns+2))
 	return insertListings.texts[len(insertSizes)-1] + `
 	ON CONFLICT (source_id, ` + keyColumn + `) DO UPDATE SET ` + strings.Join(set, ", ") + `,
-		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at
+		fingerprint = excluded.fingerprint, last_seen_at = max(last_seen_at, excluded.last_seen_at)
 	WHERE (` + strings.Join(now, ", ") + `) IS NOT (` + strings.Join(then, ", ") + `)`
 }()
 
@@ -495,7 +490,7 @@ func (s *saver) update(p placed) error {
 		s.saved.Unchanged++
 	}
 	s.log.update(k.id, s.diffs[p.i])
-	if d := s.diffs[p.i]; s.at.again() && len(d.Changed) == 0 && len(d.Completed) > 0 {
+	if d := s.diffs[p.i]; len(d.Changed) == 0 && len(d.Completed) > 0 {
 		s.saved.Completed++
 	}
 	return nil
@@ -506,7 +501,6 @@ type known struct {
 	id          int64
 	fingerprint int64
 	dropped     bool
-	seen        string // last
 	cards       yp.Groups
 	company     company
 	keyed       yp.Listing // what companies are made of
@@ -526,7 +520,7 @@ func (k *known) into() []any {
 }
 
 const selectKnown = `
-	SELECT l.listing_id, l.fingerprint, l.dropped_at IS NOT NULL, l.last_seen_at, ` + knownColumns + `
+	SELECT l.listing_id, l.fingerprint, l.dropped_at IS NOT NULL, ` + knownColumns + `
 	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
 
 // with returns what the stored listing will be once some groups of l are saved, as far as companies

@@ -35,14 +35,14 @@ func TestSaveCounts(t *testing.T) {
 		change func()
 		want   store.Saved
 	}{
-		{"first", func() {}, store.Saved{New: 3, Companies: 3}},
-		{"again", func() {}, store.Saved{Unchanged: 3}},
-		{"another rank is no change", func() { p[0].Rank = 9 }, store.Saved{Unchanged: 3}},
-		{"another snippet", func() { p[1].Snippet = "new" }, store.Saved{Changed: 1, Unchanged: 2}},
+		{"first", func() {}, store.Saved{New: 3, Companies: 3, Rows: 6}},
+		{"again", func() {}, store.Saved{Unchanged: 3, Rows: 3}},
+		{"another rank is no change", func() { p[0].Rank = 9 }, store.Saved{Unchanged: 3, Rows: 3}},
+		{"another snippet", func() { p[1].Snippet = "new" }, store.Saved{Changed: 1, Unchanged: 2, Rows: 4}},
 		{"two become one company, a new one joins", func() {
 			p[0].Website, p[1].Website = "https://acme.com", "https://acme.com"
 			p = append(p, yp.Listing{ID: "d", Name: "D", Website: "https://acme.com"})
-		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1}},
+		}, store.Saved{New: 1, Changed: 2, Unchanged: 1, Companies: -1, Rows: 7}},
 	} {
 		step.change()
 		storetest.Equal(t, w.place(t, pageAt{TargetID: 1, Page: 1, Crawl: int64(crawl + 1)}, p...), step.want, step.what)

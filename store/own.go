@@ -12,23 +12,31 @@ const selectOwn = `SELECT l.source_id, l.cards_before, ifnull(l.own_page_at, '')
 var selectKnownOwn = selectOwn + knownColumns + `, ` + beforeColumns + `
 	FROM listings l JOIN companies c ON c.id = l.company_id WHERE l.id = ?`
 
-// saveOwn takes over the groups ?2 of what a listing's own page says, the listing's row is ?1: from now on no card has said
-// anything since. ownAgain does so with a kept page that is read again, where it says otherwise. ?3 is when the page was read.
-var saveOwn, ownAgain = func() (save, again string) {
-	var now, then []string
-	for _, f := range columnsOf {
-		if f.Group == yp.GroupNone {
-			continue
-		}
+// saveOwn takes over the groups ?2 of what a listing's own page says that was read at ?3; the listing's row is ?1. From then
+// on the groups ?4 are those that cards have given since, and ?5 those that they had given before. As in
+//
+//	UPDATE listings SET (phone, …, own_page_at, cards, cards_before) = (iif(?2 & 1, ?6, phone), …, max(ifnull(own_page_at, ''), ?3), ?4, ?5)
+//	WHERE id = ?1 AND (phone, …, own_page_at, cards, cards_before) IS NOT (iif(?2 & 1, ?6, phone), …)
+var saveOwn = func() string {
+	now, then := []string{"own_page_at", "cards", "cards_before"}, []string{"max(ifnull(own_page_at, ''), ?3)", "?4", "?5"}
+	for n, f := range ownFields {
 		column := f.ColumnName()
-		now = append(now, column)
-		then = append(then, fmt.Sprintf("iif(?2 & %d, ?%d, %s)", f.Group.Bit(), 4+len(then), column))
+		now, then = append(now, column), append(then, fmt.Sprintf("iif(?2 & %d, ?%d, %s)", f.Group.Bit(), 6+n, column))
 	}
 	columns, values := strings.Join(now, ", "), strings.Join(then, ", ")
 	return `
-	UPDATE listings SET (` + columns + `, own_page_at, cards, cards_before) = (` + values + `, ?3, 0, cards) WHERE id = ?1`, `
-	UPDATE listings SET (` + columns + `, own_page_at) = (` + values + `, max(ifnull(own_page_at, ''), ?3))
-	WHERE id = ?1 AND (own_page_at IS NULL OR (` + columns + `) IS NOT (` + values + `))`
+	UPDATE listings SET (` + columns + `) = (` + values + `)
+	WHERE id = ?1 AND (` + columns + `) IS NOT (` + values + `)`
+}()
+
+// ownFields are the fields of the table listings that an own page may give.
+var ownFields = func() (fields []*yp.ListingField) {
+	for _, f := range columnsOf {
+		if f.Group != yp.GroupNone {
+			fields = append(fields, f)
+		}
+	}
+	return fields
 }()
 
 // ownPage is a listing whose own page was read.
@@ -43,18 +51,19 @@ type ownPage struct {
 // SaveOwnPage stores what a listing's own page says, read at the transaction's time, in the listing, by its row id: the groups of
 // fields that no card has given since the page was read last. What it says otherwise than is known is a change of the listing, also
 // where nothing was known and the page was read before; what it says when it is read for the first time becomes known.
-// rows tells, of a kept page that is read again, whether it says otherwise now.
+// A kept page that is read again leaves alone what cards had given when it was read, too.
+// rows tells whether anything is stored otherwise now.
 func SaveOwnPage(tx *Tx, at PageOf, listing int64, l *yp.Listing) (rows int64, err error) {
 	var k ownPage
 	into := append([]any{&k.source, &k.before, &k.readAt}, k.into()...)
 	if err := tx.Get(selectKnownOwn, []any{listing}, append(into, k.values.into()...)...); err != nil {
 		return 0, fmt.Errorf("look for a listing's own page: %w", err)
 	}
-	writes := l.Gives() &^ k.cards
-	if at.again() { // what cards had given when it was read, it left alone
-		writes &^= k.before
+	writes, since, before := l.Gives()&^k.cards, yp.Groups(0), k.cards
+	if at.again() {
+		writes, since, before = writes&^k.before, k.cards, k.before
 	}
-	if rows, err = k.write(tx, at, l, writes); err == nil && rows > 0 {
+	if rows, err = k.write(tx, l, writes, at.seen(tx), int64(since), int64(before)); err == nil && rows > 0 {
 		err = k.tell(tx, at, l, writes)
 	}
 	if err != nil {
@@ -63,18 +72,13 @@ func SaveOwnPage(tx *Tx, at PageOf, listing int64, l *yp.Listing) (rows int64, e
 	return rows, nil
 }
 
-// write writes the groups of a page, and returns how many rows say otherwise.
-func (k *ownPage) write(tx *Tx, at PageOf, l *yp.Listing, writes yp.Groups) (rows int64, err error) {
-	query, args := saveOwn, []any{k.id, int64(writes), at.seen(tx)}
-	if at.again() {
-		query = ownAgain
+// write writes the groups of a page, and returns how many rows say otherwise: see saveOwn.
+func (k *ownPage) write(tx *Tx, l *yp.Listing, writes yp.Groups, seen string, since, before int64) (rows int64, err error) {
+	args := []any{k.id, int64(writes), seen, since, before}
+	for _, f := range ownFields {
+		args = append(args, f.Value(l))
 	}
-	for _, f := range columnsOf {
-		if f.Group != yp.GroupNone {
-			args = append(args, f.Value(l))
-		}
-	}
-	if rows, err = tx.Changed(query, args...); err != nil {
+	if rows, err = tx.Changed(saveOwn, args...); err != nil {
 		return 0, err
 	}
 	texts, err := saveTexts(tx, k.id, l, writes)
