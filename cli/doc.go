@@ -1,7 +1,8 @@
 // Package cli is what a person types and reads. A file is named for its command (run has three:
-// run.go, runcrawl.go, runending.go); what commands share stands in files that begin with
-// "frame_": flags and their values, help, completion, settings, tables and JSON, the bar. A
-// command that lists rows is its flags and a row of report.Lists; frame_render.go makes the
+// run.go, runcrawl.go, runending.go); app.go has them all. What a command line is and how
+// answers are shown stands in files that begin with "frame_", which know no command: flags
+// and their values, help, completion, settings, tables and JSON, the bar. A command that
+// lists rows is its flags and a row of report.Lists (lists.go); frame_list.go makes the
 // table, JSON or CSV of it.
 //
 // Purpose: turn words into calls of the other packages, and their results into
@@ -10,7 +11,7 @@
 // Invariants: data goes to stdout, everything else to stderr; no text from the
 // web reaches a terminal raw; wrong words are refused before anything is
 // touched, with the next step in the error; exit codes are mapped in one place
-// (verdict, in frame_app.go).
+// (verdict, in exit.go).
 //
 // Crash: nothing is kept here. What a command began is continued by typing it
 // again.

@@ -80,9 +80,6 @@ func (d *diagnosis) denied(check, what string, err error) bool {
 	return ok
 }
 
-// defaultDB is the default of --db.
-const defaultDB = "ypcrawl.db"
-
 func (p *Program) doctor(c *cli.Context) error {
 	d := &diagnosis{p: p, c: c}
 	d.openDatabase()

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"ypcrawl/yp"
@@ -263,4 +264,29 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
+}
+
+// proceed asks whether to go on, unless --yes or named says so; a no is told.
+func (p *Program) proceed(c *cli.Context, question string, named bool) (bool, error) {
+	ok, err := p.confirm(c.Context, question, named || c.Bool("yes"))
+	if err == nil && !ok {
+		p.note("Nothing was changed.")
+	}
+	return ok, err
+}
+
+// typed reports whether a flag stands on the command line: the library tells it from
+// neither a variable nor the settings file.
+func (p *Program) typed(flag string) bool {
+	for _, arg := range p.args {
+		if arg == "--" {
+			return false
+		}
+		if isFlag(arg) {
+			if name, _, _ := splitFlag(arg); name == flag {
+				return true
+			}
+		}
+	}
+	return false
 }

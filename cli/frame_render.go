@@ -10,18 +10,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
-
-// bothForms refuses two forms at once.
-func bothForms(c *cli.Context) error {
-	if c.Bool("json") && c.Bool("csv") {
-		return Usagef("--json and --csv: want one of them")
-	}
-	return nil
-}
 
 // tell prints a thing: as JSON where that was asked for, else what text says of it.
 func (p *Program) tell(c *cli.Context, v any, text func(w *sections)) error {
@@ -83,54 +74,6 @@ func (s *sections) record(now time.Time, r *report.Record) {
 	for _, p := range r.Parts {
 		s.part(now, p)
 	}
-}
-
-// shower finds what a word names, and tells all that is known of it.
-type shower func(c *cli.Context, k *database, scope store.Scope, word string) (*report.Record, error)
-
-// showCommand is the command `show` of a thing; want says how arguments name it.
-func (p *Program) showCommand(usage, argument, want, help string, find shower, more ...cli.Flag) *cli.Command {
-	return &cli.Command{
-		Name: "show", Usage: usage, ArgsUsage: argument + "...", Args: true, Description: help, Flags: append(more, jsonFlag()),
-		Action: func(c *cli.Context) error {
-			if len(SplitList(c.Args().Slice())) == 0 {
-				return Usagef("%s", want)
-			}
-			return p.with(c, reading, func(k *database, scope store.Scope) error {
-				var all []*report.Record
-				for _, word := range c.Args().Slice() {
-					found, err := findRecords(c, k, scope, word, find)
-					if err != nil {
-						return asUsage(err)
-					}
-					all = append(all, found...)
-				}
-				return p.tell(c, all, func(w *sections) {
-					for _, r := range all {
-						w.record(k.DB().Now(), r)
-					}
-				})
-			})
-		},
-	}
-}
-
-// findRecords returns what a word names: an id may hold a comma, else commas separate.
-func findRecords(c *cli.Context, k *database, scope store.Scope, word string, find shower) (all []*report.Record, err error) {
-	words := SplitList([]string{word})
-	if len(words) > 1 {
-		if r, err := find(c, k, scope, word); err == nil {
-			return []*report.Record{r}, nil
-		}
-	}
-	for _, word := range words {
-		r, err := find(c, k, scope, word)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, r)
-	}
-	return all, nil
 }
 
 // lines is a section of plain lines, left out when there are none.

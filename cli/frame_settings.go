@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -241,4 +242,21 @@ func setAll(c *cli.Context, flags []setFlag, found map[string]setting) error {
 		}
 	}
 	return nil
+}
+
+// settingCategory marks what is set in ypcrawl.yaml or by a variable alone: a crawl has enough flags.
+const settingCategory = "ypcrawl.yaml"
+
+func isSetting(f cli.Flag) bool {
+	c, ok := f.(cli.CategorizableFlag)
+	return ok && c.GetCategory() == settingCategory
+}
+
+func asSettings(flags ...cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		v := reflect.ValueOf(f).Elem()
+		v.FieldByName("Category").SetString(settingCategory)
+		v.FieldByName("Hidden").SetBool(true)
+	}
+	return flags
 }

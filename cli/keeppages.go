@@ -1,10 +1,6 @@
 package cli
 
 import (
-	"errors"
-	"strconv"
-	"strings"
-
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/crawl/kept"
@@ -34,30 +30,4 @@ func (r *run) keepPages() *kept.Writer {
 		return nil
 	}
 	return w
-}
-
-// sizeValue is a number of bytes: "500MB", "2GB".
-func sizeValue(def int64) cli.Generic {
-	units := []struct {
-		name string
-		n    int64
-	}{{"GB", 1e9}, {"MB", 1e6}}
-	parse := func(s string) (int64, error) {
-		for _, u := range units {
-			number, ok := strings.CutSuffix(strings.ToUpper(strings.TrimSpace(s)), u.name)
-			n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-			if ok && err == nil && n > 0 && n < 1e6 {
-				return int64(n * float64(u.n)), nil
-			}
-		}
-		return 0, errors.New("want a size like 500MB or 2GB")
-	}
-	return &value[int64]{v: def, parse: parse, text: func(n int64) string {
-		for _, u := range units {
-			if n >= u.n {
-				return strconv.FormatFloat(float64(n)/float64(u.n), 'g', -1, 64) + u.name
-			}
-		}
-		return strconv.FormatInt(n, 10)
-	}}
 }

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -302,16 +301,6 @@ func detailsFlags() []cli.Flag {
 	return slices.Concat(flags, []cli.Flag{keepPagesFlag(), webFlag()}, notifyFlags(), []cli.Flag{jsonFlag()}, settingFlags())
 }
 
-const day = 24 * time.Hour
-
-// settingCategory marks what is set in ypcrawl.yaml or by a variable alone: a crawl has enough flags.
-const settingCategory = "ypcrawl.yaml"
-
-func isSetting(f cli.Flag) bool {
-	c, ok := f.(cli.CategorizableFlag)
-	return ok && c.GetCategory() == settingCategory
-}
-
 // settingFlags are what the settings may say of every command that crawls; help/settings.txt explains each.
 func settingFlags() []cli.Flag {
 	return asSettings(
@@ -333,15 +322,6 @@ func filterSettings() []cli.Flag {
 		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
 		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
 	)
-}
-
-func asSettings(flags ...cli.Flag) []cli.Flag {
-	for _, f := range flags {
-		v := reflect.ValueOf(f).Elem()
-		v.FieldByName("Category").SetString(settingCategory)
-		v.FieldByName("Hidden").SetBool(true)
-	}
-	return flags
 }
 
 // paceFlags say how fast and under which name a site is asked.

@@ -204,22 +204,6 @@ func (p *Program) sourceNames(c *cli.Context) (names []string, all bool) {
 	return names, all
 }
 
-// typed reports whether a flag stands on the command line: the library tells it from
-// neither a variable nor the settings file.
-func (p *Program) typed(flag string) bool {
-	for _, arg := range p.args {
-		if arg == "--" {
-			return false
-		}
-		if isFlag(arg) {
-			if name, _, _ := splitFlag(arg); name == flag {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // several reports whether sources were asked for that go side by side: the summary has
 // a line for each then, even if there is one.
 func (r *run) several() bool {
@@ -512,4 +496,62 @@ func (r *run) raiseMemory() (restore func()) {
 	}
 	debug.SetMemoryLimit(limit)
 	return func() { debug.SetMemoryLimit(before) }
+}
+
+// plainFor is how long the logs of a run that has ended stay plain, for jq and other programs.
+const plainFor = 24 * time.Hour
+
+// tidyLogs compresses, beside the crawl, the logs that ended runs left a day ago, and removes those
+// that are older than keep-logs and say nothing that the database does not have. The
+// function that it returns waits for that; an interrupt cuts it short. What
+// fails is only logged: a log that stays as it is can be read all the same.
+func (r *run) tidyLogs(ctx context.Context) (wait func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		alive, err := r.keeper.AlivePIDs(ctx)
+		if err != nil {
+			r.log.Warn().Err(err).Msg("old logs are not compressed or removed")
+			return
+		}
+		isLive := func(worker string) bool {
+			pid, ok := yp.WorkerPID(worker)
+			return ok && alive[pid]
+		}
+		dir := logDir(r.c)
+		if _, err := wal.CompressOld(ctx, dir, isLive, time.Now().Add(-plainFor)); err != nil && ctx.Err() == nil {
+			r.log.Warn().Err(err).Msg("old logs could not be compressed")
+		}
+		if err := r.pruneLogs(ctx, dir, isLive); err != nil && ctx.Err() == nil {
+			r.log.Warn().Err(err).Msg("old logs could not be removed")
+		}
+	}()
+	return func() { <-done }
+}
+
+func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) bool) error {
+	age := timeOf(r.c, "keep-logs")
+	if age == 0 {
+		return nil
+	}
+	now, err := r.keeper.LaterBound(ctx, r.row.ID)
+	if err != nil || now.IsZero() {
+		return err
+	}
+	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
+		Before: now.Add(-age), IsLive: isLive,
+		Held: func(e *wal.Event) (bool, error) {
+			if e.Database != "" && e.Database != r.id {
+				return false, nil // of another database that shares the folder
+			}
+			return r.keeper.Holds(ctx, e)
+		},
+	})
+	if pruned.Files > 0 {
+		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", shortTime(age)).Msg("removed old logs; the database has all their pages")
+	}
+	if pruned.Kept > 0 {
+		r.log.Debug().Int("files", pruned.Kept).Msg("old logs are kept: they have pages that the database does not have")
+	}
+	return err
 }

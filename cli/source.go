@@ -17,11 +17,8 @@ import (
 
 // How a source is named, found and loaded: built in, stored in the database, or from a file.
 
-// defaultSource is the default of --source, and allSources its word for all that are enabled.
-const (
-	defaultSource = "yellowpages"
-	allSources    = "all"
-)
+// defaultSource is the default of --source.
+const defaultSource = "yellowpages"
 
 // sourceFlags choose a source.
 func sourceFlags() []cli.Flag {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -9,13 +8,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store"
 	"ypcrawl/wal"
-	"ypcrawl/yp"
 	"ypcrawl/yp/folder"
 )
 
@@ -52,64 +49,6 @@ func logsBeside(db string) (folder, name string) {
 		}
 	}
 	return filepath.Join(filepath.Dir(path), defaultLogs), filepath.Base(path)
-}
-
-// plainFor is how long the logs of a run that has ended stay plain, for jq and other programs.
-const plainFor = 24 * time.Hour
-
-// tidyLogs compresses, beside the crawl, the logs that ended runs left a day ago, and removes those
-// that are older than keep-logs and say nothing that the database does not have. The
-// function that it returns waits for that; an interrupt cuts it short. What
-// fails is only logged: a log that stays as it is can be read all the same.
-func (r *run) tidyLogs(ctx context.Context) (wait func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		alive, err := r.keeper.AlivePIDs(ctx)
-		if err != nil {
-			r.log.Warn().Err(err).Msg("old logs are not compressed or removed")
-			return
-		}
-		isLive := func(worker string) bool {
-			pid, ok := yp.WorkerPID(worker)
-			return ok && alive[pid]
-		}
-		dir := logDir(r.c)
-		if _, err := wal.CompressOld(ctx, dir, isLive, time.Now().Add(-plainFor)); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("old logs could not be compressed")
-		}
-		if err := r.pruneLogs(ctx, dir, isLive); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("old logs could not be removed")
-		}
-	}()
-	return func() { <-done }
-}
-
-func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) bool) error {
-	age := timeOf(r.c, "keep-logs")
-	if age == 0 {
-		return nil
-	}
-	now, err := r.keeper.LaterBound(ctx, r.row.ID)
-	if err != nil || now.IsZero() {
-		return err
-	}
-	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.Add(-age), IsLive: isLive,
-		Held: func(e *wal.Event) (bool, error) {
-			if e.Database != "" && e.Database != r.id {
-				return false, nil // of another database that shares the folder
-			}
-			return r.keeper.Holds(ctx, e)
-		},
-	})
-	if pruned.Files > 0 {
-		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", shortTime(age)).Msg("removed old logs; the database has all their pages")
-	}
-	if pruned.Kept > 0 {
-		r.log.Debug().Int("files", pruned.Kept).Msg("old logs are kept: they have pages that the database does not have")
-	}
-	return err
 }
 
 // rebuildFrom is what `wal replay` is to be given so that it brings back all of a database: its log folder, and

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"sync/atomic"
+
+	"github.com/urfave/cli/v2"
+
+	"ypcrawl/crawl"
+	"ypcrawl/store/report"
+)
+
+// Program is one invocation: what main hands to the commands.
+type Program struct {
+	Streams
+	Schema string // the text of schema.sql
+
+	// Faults that crash tests plant; nil in the program.
+	Reached    func(crawl.Point)             // see crawl.Config
+	LoseCommit func() bool                   // see store.Config
+	LoseSync   func() bool                   // with true a log is not synced, and says that it was
+	Rewrite    func(statement string) string // see store.Config
+
+	args     []string
+	db, logs string // the database and the log folder of the running command, for hints
+	secrets  []string
+	lasts    atomic.Bool // see outlive
+	printed  printed
+}
+
+// Run runs the command line args (args[0] is the program's name) and returns
+// the exit code. When ctx ends, a crawl finishes its pages and stops.
+func (p *Program) Run(ctx context.Context, args []string) int {
+	p.args = args
+	app := p.app()
+	if len(args) == 2 && (args[1] == "--version" || args[1] == "-v") {
+		args = []string{args[0], "version"} // what every other program calls it
+	}
+	prepared, err := Prepare(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, prepared)
+	}
+	if p.judges() {
+		err = p.asUnknown(err)
+	}
+	return p.exit(ctx, err)
+}
+
+func (p *Program) app() *cli.App {
+	app := &cli.App{
+		Name:      "ypcrawl",
+		Usage:     "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
+		Writer:    p.Out,
+		ErrWriter: p.Err,
+		Reader:    p.In,
+		Flags:     globalFlags(),
+		Before: func(c *cli.Context) error {
+			p.NoColor = c.Bool("no-color")
+			return nil
+		},
+		Commands: []*cli.Command{
+			p.runCommand(), p.planCommand(), p.discoverCommand(), p.progressCommand(), p.recoverCommand(), p.resetCommand(),
+			p.statusCommand(), p.targetsCommand(), p.detailsCommand(), p.queryCommand(),
+			p.changesCommand(), p.coverageCommand(), p.companiesCommand(), p.listingsCommand(), p.exportCommand(), p.runsCommand(),
+			p.dashboardCommand(), p.walCommand(), p.sourcesCommand(), p.reparseCommand(), p.proxiesCommand(), p.doctorCommand(), p.scheduleCommand(),
+			p.backupCommand(), p.restoreCommand(), p.selftestCommand(), p.demoCommand(), versionCommand(), completionCommand(),
+		},
+	}
+	for _, l := range report.Lists {
+		if l.Under != "" {
+			app.Commands = append(app.Commands, p.listAlone(l))
+		}
+	}
+	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
+	return app
+}
+
+// settle takes over what the settings file may have said.
+func (p *Program) settle(c *cli.Context) error {
+	p.NoColor = c.Bool("no-color")
+	p.db, p.logs, p.secrets = operand(c.String("db")), operand(logDir(c)), secretsOf(c, p.args)
+	return nil
+}
+
+// Standard returns a program on the process's own streams.
+func Standard(schema string) *Program {
+	return &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
+}

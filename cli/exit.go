@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"ypcrawl/checkpoint"
+	"ypcrawl/cli/backup"
+	"ypcrawl/store"
+	"ypcrawl/yp"
+	"ypcrawl/yp/folder"
+)
+
+// Exit codes, as `help exit-codes` tells them.
+const (
+	ExitOK          = 0
+	ExitError       = 1
+	ExitUsage       = 2
+	ExitFailures    = 3
+	ExitBudget      = 4
+	ExitBlocked     = 5 // the source is closed for longer than the run waits
+	ExitNoProxies   = 6
+	ExitLayout      = 7
+	ExitLocked      = 11
+	ExitInterrupted = 130
+)
+
+// exitError carries an exit code of its own to the top. A nil err prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit maps an error to the exit code, once, and prints it, one line a cause, with its next step.
+func (p *Program) exit(ctx context.Context, err error) int {
+	code, hint := p.verdict(ctx, err)
+	if err != nil && err.Error() != "" && code != ExitInterrupted {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			p.noteLine(p.paint(p.Err, red, "ypcrawl:") + " " + yp.Printable(p.hideAll(p.hints(line)))) // a word that was typed may be a proxy
+		}
+	}
+	if hint != "" {
+		p.note("%s", hint)
+	}
+	return code
+}
+
+func (p *Program) verdict(ctx context.Context, err error) (code int, hint string) {
+	var coded *exitError
+	switch {
+	case err == nil:
+		return ExitOK, ""
+	case store.Corrupt(err) && p.rebuildCommand() == noLogs:
+		return ExitError, "There are no logs in " + p.logs + ": " + noLogs + "."
+	case store.Corrupt(err):
+		return ExitError, "Move the file to another place and rebuild it from the logs:\n  " + p.rebuildCommand()
+	case errors.As(err, new(*lostError)):
+		return ExitError, "To bring it back from them:\n  " + p.replayCommand() + "\n" + lostElse
+	case errors.As(err, &coded):
+		return coded.code, ""
+	case errors.As(err, new(*UsageError)):
+		return ExitUsage, ""
+	case errors.Is(err, store.ErrRestoring):
+		pending, _ := backup.Pending(p.db)
+		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", operand(cmp.Or(pending.Backup, "BACKUP.db"))})
+	case errors.Is(err, checkpoint.ErrExclusive):
+		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
+	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
+		return ExitError, "Every committed page is safe. Free some disk space, then type the same command again."
+	case errors.Is(err, store.ErrLinked), errors.As(err, new(*folder.DeniedError)): // says what to do
+		return ExitError, ""
+	case errors.Is(err, store.ErrReadOnly):
+		return ExitError, "Check the permissions of the file and its folder, or name another file with --db."
+	case errors.Is(err, store.ErrBusy):
+		return ExitError, "Another program keeps the database locked. Close it, then type the same command again."
+	}
+	return ExitError, ""
+}
+
+// noLogs is what to do about a damaged database whose logs were not found.
+const noLogs = "put a backup back with `ypcrawl restore`, or name the folder of its logs with --wal-dir"
+
+// rebuildCommand makes a new database beside the one that is damaged; noLogs where there is nothing to make it from.
+func (p *Program) rebuildCommand() string {
+	from, ext := rebuildFrom(p.db, p.logs), filepath.Ext(p.db)
+	if from == nil {
+		return noLogs
+	}
+	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
+}
+
+// replayCommand brings a database that is gone back from its logs.
+func (p *Program) replayCommand() string {
+	words := []string{p.self(), "--db", p.db}
+	if filepath.Clean(p.logs) != filepath.Clean(logsOf(p.db)) {
+		words = append(words, "--wal-dir", p.logs)
+	}
+	return shellLine(append(append(words, "wal", "replay"), rebuildFrom(p.db, p.logs)...))
+}
+
+// lostElse is what to do where nobody wants a lost database back.
+const lostElse = "To begin a new one instead, move those logs to another place, or name another --db or --wal-dir."
+
+// errNoSpace is what the operating system says when a log can't be written.
+const errNoSpace = syscall.ENOSPC

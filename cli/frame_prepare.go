@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Prepare gives every command of a freshly built app what all of them share,
+// and returns the command line to run it with:
+//
+//   - help flags of its own: the library's are global variables that it writes
+//     to, so two apps in one process would race;
+//   - errors instead of printed help for wrong flags, unknown commands and
+//     stray arguments, as UsageErrors;
+//   - settings from YPCRAWL_* and from the settings file (a string flag named
+//     "config" and a bool flag "quiet" are the app's to declare);
+//   - shell completion;
+//   - several values after one flag (Expand).
+//
+// The app must run with exactly the arguments returned.
+func Prepare(app *cli.App, args []string) ([]string, error) {
+	app.DisableSliceFlagSeparator = true // Expand and SplitList decide what a value is
+	app.ExitErrHandler = func(*cli.Context, error) {}
+	app.OnUsageError = onUsageError
+	app.HideHelp, app.HideVersion = true, true
+	app.Flags = append(app.Flags, helpFlag())
+	eachCommand(app.Commands, prepareCommand)
+	help := helpCommand(app) // needs no settings, and is there when they are wrong
+	help.HideHelp, help.OnUsageError = true, onUsageError
+	app.Commands = append(app.Commands, help)
+	args = installCompletion(app, args)
+	return Expand(app, args)
+}
+
+func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
+	for _, cmd := range cmds {
+		f(cmd)
+		eachCommand(cmd.Subcommands, f)
+	}
+}
+
+// prepareCommand has a command take over the settings before it does anything: not in Before, which a group
+// runs for each of its commands too.
+func prepareCommand(cmd *cli.Command) {
+	cmd.HideHelp = true
+	cmd.OnUsageError = onUsageError
+	cmd.Flags = append(cmd.Flags, helpFlag())
+	before, action := cmd.Before, cmd.Action
+	if cmd.Before = nil; action == nil {
+		return
+	}
+	cmd.Action = func(c *cli.Context) error {
+		for _, complaint := range unknownVariables(c.App, os.Environ()) {
+			if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
+				return err
+			}
+		}
+		if err := applySettings(c); err != nil {
+			return err
+		}
+		if before != nil {
+			if err := before(c); err != nil {
+				return err
+			}
+		}
+		return action(c)
+	}
+}
