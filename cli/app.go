@@ -13,7 +13,7 @@ import (
 
 // Program is one invocation: what main hands to the commands.
 type Program struct {
-	Streams
+	Invocation
 	Schema string // the text of schema.sql
 
 	// Faults that crash tests plant; nil in the program.
@@ -22,17 +22,15 @@ type Program struct {
 	LoseSync   func() bool                   // with true a log is not synced, and says that it was
 	Rewrite    func(statement string) string // see store.Config
 
-	args     []string
-	db, logs string // the database and the log folder of the running command, for hints
-	secrets  []string
-	lasts    atomic.Bool // see outlive
-	printed  printed
+	logs    string      // the log folder of the running command, for hints
+	lasts   atomic.Bool // see outlive
+	printed printed
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns
 // the exit code. When ctx ends, a crawl finishes its pages and stops.
 func (p *Program) Run(ctx context.Context, args []string) int {
-	p.args = args
+	p.Args = args
 	app := p.app()
 	if len(args) == 2 && (args[1] == "--version" || args[1] == "-v") {
 		args = []string{args[0], "version"} // what every other program calls it
@@ -79,11 +77,11 @@ func (p *Program) app() *cli.App {
 // settle takes over what the settings file may have said.
 func (p *Program) settle(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
-	p.db, p.logs, p.secrets = operand(c.String("db")), operand(logDir(c)), secretsOf(c, p.args)
+	p.Database, p.logs, p.Secrets = operand(c.String("db")), operand(logDir(c)), secretsOf(c, p.Args)
 	return nil
 }
 
 // Standard returns a program on the process's own streams.
 func Standard(schema string) *Program {
-	return &Program{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Schema: schema}
+	return &Program{Invocation: Invocation{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}, Schema: schema}
 }

@@ -151,7 +151,7 @@ func (p *Program) sayVerdict(v verdict, asJSON bool) error {
 
 // judges reports whether the line asks for a judgement: status --check.
 func (p *Program) judges() bool {
-	return slices.Contains(p.args, "status") && slices.ContainsFunc(p.args, func(word string) bool {
+	return slices.Contains(p.Args, "status") && slices.ContainsFunc(p.Args, func(word string) bool {
 		yes, err := strconv.ParseBool(strings.TrimPrefix(strings.TrimLeft(word, "-"), "check="))
 		return word == "--check" || word == "-check" || strings.HasPrefix(word, "-") && yes && err == nil
 	})
@@ -164,7 +164,7 @@ func (p *Program) asUnknown(err error) error {
 		return err
 	}
 	v := verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(p.hideAll(err.Error())), Problems: []problem{}}
-	return p.sayVerdict(v, slices.Contains(p.args, "--json"))
+	return p.sayVerdict(v, slices.Contains(p.Args, "--json"))
 }
 
 // oneLine makes a text fit for the line: what stands behind a bar would be figures to a monitor.

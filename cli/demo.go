@@ -151,7 +151,7 @@ func (p *Program) demoCheck(c *cli.Context) error {
 		return Usagef("demo check takes one database, not %d", c.NArg())
 	}
 	path := cmp.Or(c.Args().First(), c.String("db"))
-	p.db = path
+	p.Database = path
 	db, err := store.Open(c.Context, store.Config{Path: path, Schema: p.Schema, ReadOnly: true})
 	if err != nil {
 		return err

@@ -74,8 +74,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.As(err, new(*UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, store.ErrRestoring):
-		pending, _ := backup.Pending(p.db)
-		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.db, "restore", operand(cmp.Or(pending.Backup, "BACKUP.db"))})
+		pending, _ := backup.Pending(p.Database)
+		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.Database, "restore", operand(cmp.Or(pending.Backup, "BACKUP.db"))})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -97,20 +97,20 @@ const noLogs = "put a backup back with `ypcrawl restore`, or name the folder of 
 
 // rebuildCommand makes a new database beside the one that is damaged; noLogs where there is nothing to make it from.
 func (p *Program) rebuildCommand() string {
-	from, ext := rebuildFrom(p.db, p.logs), filepath.Ext(p.db)
+	from, ext := rebuildFrom(p.Database, p.logs), filepath.Ext(p.Database)
 	if from == nil {
 		return noLogs
 	}
-	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.db, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
+	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.Database, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
 }
 
 // replayCommand brings a database that is gone back from its logs.
 func (p *Program) replayCommand() string {
-	words := []string{p.self(), "--db", p.db}
-	if filepath.Clean(p.logs) != filepath.Clean(logsOf(p.db)) {
+	words := []string{p.self(), "--db", p.Database}
+	if filepath.Clean(p.logs) != filepath.Clean(logsOf(p.Database)) {
 		words = append(words, "--wal-dir", p.logs)
 	}
-	return shellLine(append(append(words, "wal", "replay"), rebuildFrom(p.db, p.logs)...))
+	return shellLine(append(append(words, "wal", "replay"), rebuildFrom(p.Database, p.logs)...))
 }
 
 // lostElse is what to do where nobody wants a lost database back.

@@ -114,7 +114,7 @@ type rowsEnd interface {
 }
 
 // rowsTo shows rows in the form that was asked for.
-func (p *Program) rowsTo(c *cli.Context, now time.Time) rowsEnd {
+func (p *Invocation) rowsTo(c *cli.Context, now time.Time) rowsEnd {
 	switch {
 	case c.Bool("json"):
 		return &jsonRows{w: p.Out}
@@ -232,7 +232,7 @@ func (o *csvOut) End() error {
 
 // tableRows shows a table.
 type tableRows struct {
-	p   *Program
+	p   *Invocation
 	now time.Time
 	t   *table
 

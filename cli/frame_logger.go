@@ -10,8 +10,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// logger writes to w, which is stderr or the display in front of it.
-func (p *Program) logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
+// Logger writes to w, which is stderr or the display in front of it, as --log-level, --log-format and --quiet say.
+func (p *Invocation) Logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
 	level, err := zerolog.ParseLevel(c.String("log-level"))
 	if err != nil || level < zerolog.TraceLevel || level > zerolog.ErrorLevel || c.String("log-level") == "" {
 		return zerolog.Nop(), Usagef("--log-level %q: want trace, debug, info, warn or error", c.String("log-level"))
@@ -27,15 +27,13 @@ func (p *Program) logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
 	default:
 		return zerolog.Nop(), Usagef("--log-format %q: want text or json", c.String("log-format"))
 	}
-	log := zerolog.New(w).Level(level).With().Timestamp().Logger()
-	p.printed.log.Store(&log)
-	return log, nil
+	return zerolog.New(w).Level(level).With().Timestamp().Logger(), nil
 }
 
 // console writes log lines for people: what happened to what first, and no
 // component, which says nothing to them. Control characters in values are quoted.
 // Times are UTC; what goes to a file is read another day, and has its date.
-func (p *Program) console(w io.Writer) io.Writer {
+func (p *Invocation) console(w io.Writer) io.Writer {
 	layout := "2006-01-02 15:04:05Z"
 	if isTerminal(p.Err) {
 		layout = "15:04:05Z"

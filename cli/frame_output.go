@@ -7,11 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"regexp"
 	"strings"
 
-	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
 	"ypcrawl/yp"
@@ -159,102 +156,6 @@ func (s *Streams) confirm(ctx context.Context, question string, yes bool) (bool,
 	}
 }
 
-// userinfo finds "user:password@", with and without a scheme before it, also in the
-// middle of a list or behind "--flag=". The password may hold colons and at signs.
-var userinfo = regexp.MustCompile(`([^\s:/@,="'` + "`" + `]*):([^\s/,"'` + "`" + `]+)@`)
-
-// redactURL hides the passwords of all web addresses and proxies in a text.
-func redactURL(text string) string {
-	if !strings.Contains(text, "@") {
-		return text
-	}
-	return userinfo.ReplaceAllString(text, "$1:xxxxx@")
-}
-
-// commandLine is what was typed, quoted for a shell, without secrets.
-func (p *Program) commandLine() string {
-	if len(p.args) == 0 {
-		return ""
-	}
-	words := []string{p.self()}
-	for _, a := range p.args[1:] {
-		words = append(words, p.hide(a))
-	}
-	return shellLine(words)
-}
-
-// self is how this program is called: "go run" makes a binary that is gone
-// when the program ends.
-func (p *Program) self() string {
-	name := filepath.ToSlash(p.args[0])
-	if strings.Contains(name, "/go-build") && strings.Contains(name, "/exe/") {
-		return goRun
-	}
-	return p.args[0]
-}
-
-const goRun = "go run ."
-
-// command is a command of this program for the database in hand.
-func (p *Program) command(words ...string) string {
-	all := []string{p.self()}
-	if p.db != "" && p.db != defaultDB {
-		all = append(all, "--db", p.db)
-	}
-	return shellLine(append(all, words...))
-}
-
-// hints writes the commands that a text for people names between backquotes as they have to be typed
-// here. Whatever is written for people goes through it.
-func (p *Program) hints(text string) string {
-	if len(p.args) == 0 || !strings.Contains(text, hinted) {
-		return text
-	}
-	return strings.ReplaceAll(text, hinted, "`"+p.command()+" ")
-}
-
-// hinted is how a text names a command of this program.
-const hinted = "`ypcrawl "
-
-// note writes lines for the user's eyes, as Streams.note does, with commands as they have to be typed.
-func (p *Program) note(format string, args ...any) {
-	p.Streams.note("%s", p.hints(fmt.Sprintf(format, args...)))
-}
-
-// shellLine quotes words for sh. Control characters are dropped: the line is
-// shown on terminals.
-func shellLine(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if w != yp.Printable(w) {
-			w = yp.Clean(w)
-		}
-		if quoted[i] = w; w != goRun {
-			quoted[i] = shellWord(w)
-		}
-	}
-	return strings.Join(quoted, " ")
-}
-
-// operand is a file's name as an argument of a command: one that begins with a dash would be read as a flag.
-func operand(path string) string {
-	if isFlag(path) {
-		return "./" + path
-	}
-	return path
-}
-
-// plainWord is a word that a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[a-zA-Z0-9_./:=,@%+-]+$`)
-
-// shellWord quotes a word for sh.
-func shellWord(w string) string {
-	if plainWord.MatchString(w) {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-}
-
 // bytesText writes a size for people.
 func bytesText(n int64) string {
 	switch {
@@ -264,29 +165,4 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
-}
-
-// proceed asks whether to go on, unless --yes or named says so; a no is told.
-func (p *Program) proceed(c *cli.Context, question string, named bool) (bool, error) {
-	ok, err := p.confirm(c.Context, question, named || c.Bool("yes"))
-	if err == nil && !ok {
-		p.note("Nothing was changed.")
-	}
-	return ok, err
-}
-
-// typed reports whether a flag stands on the command line: the library tells it from
-// neither a variable nor the settings file.
-func (p *Program) typed(flag string) bool {
-	for _, arg := range p.args {
-		if arg == "--" {
-			return false
-		}
-		if isFlag(arg) {
-			if name, _, _ := splitFlag(arg); name == flag {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // tell prints a thing: as JSON where that was asked for, else what text says of it.
-func (p *Program) tell(c *cli.Context, v any, text func(w *sections)) error {
+func (p *Invocation) tell(c *cli.Context, v any, text func(w *sections)) error {
 	if c.Bool("json") {
 		return writeJSON(p.Out, v)
 	}
@@ -25,14 +25,14 @@ func (p *Program) tell(c *cli.Context, v any, text func(w *sections)) error {
 }
 
 // answer prints what a command did: as JSON where that was asked for, as a line else.
-func (p *Program) answer(c *cli.Context, v any, format string, args ...any) error {
+func (p *Invocation) answer(c *cli.Context, v any, format string, args ...any) error {
 	return p.tell(c, v, func(w *sections) { w.lines(fmt.Sprintf(format, args...)) })
 }
 
 // sections are the parts of a text, with an empty line between two. The first error of
 // writing ends it, and stays.
 type sections struct {
-	p     *Program
+	p     *Invocation
 	w     io.Writer
 	begun bool
 	err   error

@@ -110,7 +110,7 @@ func FuzzConfig(f *testing.F) {
 func settingsOf(t *testing.T, args ...string) (set, complaints string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	p := &Program{Streams: Streams{Out: &out, Err: &err}}
+	p := &Program{Invocation: Invocation{Streams: Streams{Out: &out, Err: &err}}}
 	app := p.app()
 	eachCommand(app.Commands, func(cmd *cli.Command) {
 		if cmd.Name == "help" {

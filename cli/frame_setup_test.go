@@ -24,7 +24,7 @@ func TestLinesForPeople(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			p := &Program{Streams: Streams{Err: c.err, NoColor: true}}
+			p := &Invocation{Streams: Streams{Err: c.err, NoColor: true}}
 			log := zerolog.New(p.console(&out))
 			line := log.Info().Str("time", "2026-11-20T23:50:00-05:00").Str("error_code", "BLOCKED_PROXY")
 			if c.proxy != "" {

@@ -19,7 +19,7 @@ import (
 func TestHints(t *testing.T) {
 	t.Parallel()
 	p := Standard("")
-	p.args = []string{"ypcrawl"}
+	p.Args = []string{"ypcrawl"}
 	var commands []string
 	for _, cmd := range p.app().Commands {
 		if cmd.Name != "completion" && cmd.Name != "version" { // which need no database
@@ -27,7 +27,7 @@ func TestHints(t *testing.T) {
 		}
 	}
 	names := regexp.MustCompile(`ypcrawl (` + strings.Join(commands, "|") + `)\b`)
-	p.db = "my file.db"
+	p.Database = "my file.db"
 	found := 0
 	for _, dir := range []string{".", "../store", "../store/report", "../checkpoint", "../crawl", "../crawl/health", "../crawl/discover", "../crawl/site", "../crawl/fetch"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))

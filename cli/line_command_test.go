@@ -27,7 +27,7 @@ func TestCommandLine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &Program{args: tc.args}
+			p := &Invocation{Args: tc.args}
 			if got := p.commandLine(); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
@@ -47,7 +47,7 @@ func TestResumeLine(t *testing.T) {
 		{"run --states CA --notify https://hc.example/token", "ypcrawl run --states CA", "notify"},
 		{"run --base-url http://me:secret@h --watch -s TX", "ypcrawl run --watch -s TX", "base-url"},
 	} {
-		p := &Program{args: append([]string{"ypcrawl"}, strings.Fields(tt.args)...), secrets: []string{"https://hc.example/token"}}
+		p := &Program{Invocation: Invocation{Args: append([]string{"ypcrawl"}, strings.Fields(tt.args)...), Secrets: []Secret{secretOf("https://hc.example/token")}}}
 		if got, without := p.resumeLine(); got != tt.want || strings.Join(without, " ") != tt.without {
 			t.Errorf("%s:\ngot  %s, without %s\nwant %s, without %s", tt.args, got, without, tt.want, tt.without)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -29,13 +28,10 @@ func notifyFlags() []cli.Flag {
 	}
 }
 
-// hidden stands for the secret part of a destination.
-const hidden = "xxxxx"
-
 // secretsOf are the values of flags that may be secrets as a whole, also of one that a later one
 // on the command line overrules.
-func secretsOf(c *cli.Context, args []string) []string {
-	all := []string{c.String("notify"), c.String("ping")}
+func secretsOf(c *cli.Context, args []string) (all []Secret) {
+	words := []string{c.String("notify"), c.String("ping")}
 	for i, word := range args {
 		if !isFlag(word) {
 			continue
@@ -43,35 +39,25 @@ func secretsOf(c *cli.Context, args []string) []string {
 		switch name, value, joined := splitFlag(word); {
 		case name != "ping" && name != "notify":
 		case joined:
-			all = append(all, value)
+			words = append(words, value)
 		case i+1 < len(args):
-			all = append(all, args[i+1])
+			words = append(words, args[i+1])
 		}
 	}
-	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+	for _, word := range words {
+		if word != "" {
+			all = append(all, secretOf(word))
+		}
+	}
+	return all
 }
 
-// hide takes the secrets out of a word of the command line.
-func (p *Program) hide(word string) string {
-	for _, s := range p.secrets {
-		if before, ok := strings.CutSuffix(word, s); ok && (before == "" || strings.HasSuffix(before, "=")) {
-			if d, err := notify.ParseAddress(s); err == nil {
-				return before + d.Name() + "/" + hidden
-			}
-			return before + hidden
-		}
+// secretOf is a destination as a secret: of an address the host is shown.
+func secretOf(word string) Secret {
+	if d, err := notify.ParseAddress(word); err == nil {
+		return Secret{word, d.Name() + "/" + hidden}
 	}
-	return redactURL(word)
-}
-
-// hideAll takes the secrets out of a text.
-func (p *Program) hideAll(text string) string {
-	for _, s := range p.secrets {
-		if len(s) > 7 { // a shorter one is no secret, and may be any word
-			text = strings.ReplaceAll(text, s, hidden)
-		}
-	}
-	return redactURL(text)
+	return Secret{word, hidden}
 }
 
 // announcer tells another machine or a command what becomes of a command: pings when it starts

@@ -16,7 +16,10 @@ import (
 
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
-	p := &Program{secrets: []string{"https://hc.example/token?x=1", "curl -H 'Auth: token' h", "x", "http://me:token@h"}}
+	p := &Invocation{}
+	for _, text := range []string{"https://hc.example/token?x=1", "curl -H 'Auth: token' h", "x", "http://me:token@h"} {
+		p.Secrets = append(p.Secrets, secretOf(text))
+	}
 	for word, want := range map[string]string{
 		"https://hc.example/token?x=1":        "https://hc.example/xxxxx",
 		"--ping=https://hc.example/token?x=1": "--ping=https://hc.example/xxxxx",

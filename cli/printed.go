@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"io"
 	"log" //nolint:depguard // to lead it into ours
 	"strings"
 	"sync/atomic"
 
 	"github.com/rs/zerolog"
+	"github.com/urfave/cli/v2"
 
 	"ypcrawl/yp"
 )
@@ -29,4 +31,13 @@ func (p *printed) Write(b []byte) (int, error) {
 		to.Debug().Str("component", "net/http").Msg(yp.Printable(yp.Clip(strings.TrimSpace(string(b)), most)))
 	}
 	return len(b), nil
+}
+
+// logger writes to w, which is stderr or the display in front of it; what the standard library prints comes there, too.
+func (p *Program) logger(c *cli.Context, w io.Writer) (zerolog.Logger, error) {
+	log, err := p.Logger(c, w)
+	if err == nil {
+		p.printed.log.Store(&log)
+	}
+	return log, err
 }

@@ -74,8 +74,8 @@ func (s *seat) types(ctx context.Context, answer string, args ...string) int {
 
 func (s *seat) run(ctx context.Context, answer string, args ...string) int {
 	p := &Program{
-		Schema:  s.schema,
-		Streams: Streams{In: ttyReader{strings.NewReader(answer)}, Out: s.out, Err: s.err, Getenv: env(nil)},
+		Schema:     s.schema,
+		Invocation: Invocation{Streams: Streams{In: ttyReader{strings.NewReader(answer)}, Out: s.out, Err: s.err, Getenv: env(nil)}},
 	}
 	global := []string{
 		"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"),

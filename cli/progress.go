@@ -91,7 +91,7 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 // look writes one look of --watch: over the last one on a terminal that can move its cursor, below it elsewhere.
 func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	var text bytes.Buffer
-	w := &sections{p: p, w: &text}
+	w := &sections{p: &p.Invocation, w: &text}
 	p.progressText(w, pr)
 	switch {
 	case w.err != nil:

@@ -11,12 +11,12 @@ import (
 // resumeLine is the command line that goes on, to be pasted into a shell: what was typed without the values that are secret, and the
 // names of the flags of which some are left out.
 func (p *Program) resumeLine() (line string, without []string) {
-	if len(p.args) == 0 {
+	if len(p.Args) == 0 {
 		return "", nil
 	}
 	words := []string{p.self()}
-	for i := 1; i < len(p.args); {
-		flag, values := p.args[i], p.args[i+1:]
+	for i := 1; i < len(p.Args); {
+		flag, values := p.Args[i], p.Args[i+1:]
 		if n := slices.IndexFunc(values, isFlag); n >= 0 {
 			values = values[:n]
 		}
@@ -77,7 +77,7 @@ func (r *run) variable(name string) string {
 func (r *run) fromEnvironment() (names []string) {
 	flags, _ := flagsOf(r.c.App)
 	typed := map[string]bool{}
-	for _, word := range r.p.args {
+	for _, word := range r.p.Args {
 		if isFlag(word) {
 			name, _, _ := splitFlag(word)
 			typed[name] = true

@@ -182,7 +182,7 @@ func (p *Program) checkLine(c *cli.Context, line []string) error {
 			p.note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
 		}
 	}
-	q := &Program{Streams: Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Schema: p.Schema, args: line}
+	q := &Program{Invocation: Invocation{Streams: Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Args: line}, Schema: p.Schema}
 	app := q.app()
 	app.ErrWriter = io.Discard // variables that set nothing were named before
 	(commandPath{rootOf(app)}).sub(mainCommand).Action = func(c *cli.Context) error {

@@ -64,7 +64,7 @@ func (p *Program) selftest(c *cli.Context) error {
 	}
 	cfg.Command = func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this very program
-		cmd.Args[0] = p.args[0]
+		cmd.Args[0] = p.Args[0]
 		for _, line := range os.Environ() { // what is set for other crawls is not for these
 			if !strings.HasPrefix(line, envPrefix) {
 				cmd.Env = append(cmd.Env, line)

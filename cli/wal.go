@@ -205,7 +205,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	absent, err := store.Absent(p.db)
+	absent, err := store.Absent(p.Database)
 	if err != nil {
 		return err
 	}
@@ -244,12 +244,12 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return damaged(out.Damaged)
 	})
 	if absent && errors.Is(err, store.ErrDiskFull) { // a part of a replay must not pass for a new database
-		alone, held := store.TakeLock(p.db, "run", false)
+		alone, held := store.TakeLock(p.Database, "run", false)
 		if errors.Is(held, store.ErrLocked) {
 			return err // a run has begun in it meanwhile
 		}
 		for _, end := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(p.db + end)
+			_ = os.Remove(p.Database + end)
 		}
 		if held == nil {
 			_ = alone.Release()
