@@ -22,16 +22,18 @@ type Program struct {
 	LoseSync   func() bool                   // with true a log is not synced, and says that it was
 	Rewrite    func(statement string) string // see store.Config
 
-	logs    string      // the log folder of the running command, for hints
-	lasts   atomic.Bool // see outlive
-	printed printed
+	commands *App        // of the running command line
+	logs     string      // the log folder of the running command, for hints
+	lasts    atomic.Bool // see outlive
+	printed  printed
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns
 // the exit code. When ctx ends, a crawl finishes its pages and stops.
 func (p *Program) Run(ctx context.Context, args []string) int {
 	p.Args = args
-	app := p.app()
+	p.commands = p.app()
+	app := p.commands
 	if len(args) == 2 && (args[1] == "--version" || args[1] == "-v") {
 		args = []string{args[0], "version"} // what every other program calls it
 	}
@@ -45,8 +47,9 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return p.exit(ctx, err)
 }
 
-func (p *Program) app() *cli.App {
-	app := &cli.App{
+func (p *Program) app() *App {
+	app := &App{Help: help(), Main: mainCommand, OldWords: oldWords, Values: flagValues}
+	app.App = &cli.App{
 		Name:      "ypcrawl",
 		Usage:     "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
 		Writer:    p.Out,

@@ -21,7 +21,7 @@ func TestDocCommands(t *testing.T) {
 	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
 	}
-	root := commandPath{rootOf(app)}
+	root := app.root()
 	docs, err := filepath.Glob("../docs/*.md")
 	if err != nil || len(docs) == 0 {
 		t.Fatal("no documents", err)
@@ -32,7 +32,7 @@ func TestDocCommands(t *testing.T) {
 		storetest.NoError(t, err)
 		for _, name := range regexp.MustCompile(`YPCRAWL_[A-Z_]*[A-Z]\b`).FindAllString(string(data), -1) {
 			ofTests := strings.HasSuffix(doc, "/benchmarks.md") || strings.HasSuffix(doc, "/contributing.md")
-			if complaints := unknownVariables(app, []string{name + "=1"}); len(complaints) > 0 && !ofTests {
+			if complaints := app.unknownVariables([]string{name + "=1"}); len(complaints) > 0 && !ofTests {
 				t.Errorf("%s: %s", doc, complaints)
 			}
 		}
@@ -132,7 +132,7 @@ func unknownWord(root commandPath, line string) string {
 		case w == strings.ToUpper(w) && !strings.ContainsAny(w, "…[") && len(at) > 1: // a value
 		case w == strings.ToUpper(w) || strings.ContainsAny(w, "…[") || len(at) == 1 && (i > 0 || w[0] == '/'):
 			return "" // a word that stands for others, a path behind another program's name, or values of a flag that stands alone
-		case at.last().Name == "help" && !slices.Contains(topicNames(), w) && root.sub(w) == nil,
+		case at.last().Name == "help" && !slices.Contains(helpTopics(), w) && root.sub(w) == nil,
 			len(at.last().Subcommands) > 0 && at.last().ArgsUsage == "":
 			return w
 		}
@@ -151,4 +151,9 @@ func anyFlag(at commandPath, name string) cli.Flag {
 		}
 	}
 	return nil
+}
+
+func helpTopics() []string {
+	h := help()
+	return h.topicNames()
 }

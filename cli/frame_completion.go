@@ -1,54 +1,15 @@
 package cli
 
 import (
-	"embed"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/crawl/discover"
-	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
-
-// The scripts ask the program itself: they run it with the words typed so far, the last one as far as it goes,
-// and --generate-bash-completion, and get one candidate a line, with what it is behind a tab.
-//
-//go:embed completion/ypcrawl.bash completion/ypcrawl.zsh completion/ypcrawl.fish
-var completionScripts embed.FS
-
-// completionCommand is `completion bash|zsh|fish`.
-func completionCommand() *cli.Command {
-	shell := func(name, how string) *cli.Command {
-		return &cli.Command{
-			Name:        name,
-			Usage:       "Print the completion script for " + name,
-			Description: "Set it up with\n\n" + how,
-			Action: func(c *cli.Context) error {
-				script, err := completionScripts.ReadFile("completion/ypcrawl." + name)
-				if err == nil {
-					_, err = c.App.Writer.Write(script)
-				}
-				if err != nil {
-					return fmt.Errorf("write completion script: %w", err)
-				}
-				return nil
-			},
-		}
-	}
-	return &cli.Command{
-		Name:  "completion",
-		Usage: "Print a script that completes commands, flags and values in a shell",
-		Subcommands: []*cli.Command{
-			shell("bash", "   echo 'source <(ypcrawl completion bash)' >> ~/.bashrc"),
-			shell("zsh", "   ypcrawl completion zsh > \"${fpath[1]}/_ypcrawl\""),
-			shell("fish", "   ypcrawl completion fish > ~/.config/fish/completions/ypcrawl.fish"),
-		},
-	}
-}
 
 // completionMark is the argument that asks for completions (urfave/cli's own).
 const completionMark = "--generate-bash-completion"
@@ -60,7 +21,7 @@ func completing(args []string) bool {
 
 // installCompletion has the program answer with candidates when args end in the mark. The library gets
 // the mark alone: its own answers know no values, and it would run a command for real behind "--".
-func installCompletion(app *cli.App, args []string) []string {
+func installCompletion(app *App, args []string) []string {
 	app.EnableBashCompletion = true
 	if !completing(args) {
 		return args
@@ -79,9 +40,9 @@ func installCompletion(app *cli.App, args []string) []string {
 
 // candidates lists what may become of the last of words, each with what it is; none behind "--". The shell chooses
 // among flags; values and commands begin with what was typed.
-func candidates(app *cli.App, words []string) (found [][2]string) {
+func candidates(app *App, words []string) (found [][2]string) {
 	words, typed := words[:len(words)-1], words[len(words)-1]
-	at := commandPath{rootOf(app)}
+	at := app.root()
 	var pending cli.Flag // whose values stand at the end
 	for _, word := range words {
 		sub := at.sub(word)
@@ -101,17 +62,17 @@ func candidates(app *cli.App, words []string) (found [][2]string) {
 	}
 	switch {
 	case kindOf(pending) == valueFlag:
-		return completeValue(pending, "", typed) // none: the shell offers files
+		return app.completeValue(pending, "", typed) // none: the shell offers files
 	case strings.HasPrefix(typed, "-"):
 		name, value, hasValue := splitFlag(typed)
 		if f, _ := at.flag(name); hasValue && f != nil { // --states=CA,T
-			return completeValue(f, strings.TrimSuffix(typed, value), value)
+			return app.completeValue(f, strings.TrimSuffix(typed, value), value)
 		}
 		return at.flagNames()
 	case pending != nil:
-		found = completeValue(pending, "", typed)
+		found = app.completeValue(pending, "", typed)
 	case strings.HasPrefix(strings.TrimLeft(at.last().ArgsUsage, "["), "SOURCE"):
-		found = completeValue(&cli.StringFlag{Name: "source"}, "", typed)
+		found = app.completeValue(&cli.StringFlag{Name: "source"}, "", typed)
 	}
 	for _, sub := range at.last().Subcommands {
 		if strings.HasPrefix(sub.Name, typed) {
@@ -136,12 +97,12 @@ func (p commandPath) flagNames() (names [][2]string) {
 
 // completeValue lists the values that a flag is known to take and that begin with typed, each
 // behind head. In a list with commas the last one is being typed, and those before it are not offered again.
-func completeValue(f cli.Flag, head, typed string) (found [][2]string) {
+func (a *App) completeValue(f cli.Flag, head, typed string) (found [][2]string) {
 	var had []string
 	if i := strings.LastIndexByte(typed, ','); i >= 0 && kindOf(f) == multiFlag {
 		had, head, typed = strings.Split(typed[:i], ","), head+typed[:i+1], typed[i+1:]
 	}
-	for _, v := range declaredValues(f.Names()[0], typed) {
+	for _, v := range a.declaredValues(f.Names()[0], typed) {
 		if len(v[0]) >= len(typed) && strings.EqualFold(v[0][:len(typed)], typed) && !slices.Contains(had, v[0]) {
 			found = append(found, [2]string{head + v[0], v[1]})
 		}
@@ -151,7 +112,7 @@ func completeValue(f cli.Flag, head, typed string) (found [][2]string) {
 }
 
 // declaredValues are what a flag of that name may be, each with what it is. A state's name is offered to who types one.
-func declaredValues(name, typed string) (values [][2]string) {
+func (a *App) declaredValues(name, typed string) (values [][2]string) {
 	switch name {
 	case "states":
 		for _, s := range yp.States() {
@@ -159,13 +120,9 @@ func declaredValues(name, typed string) (values [][2]string) {
 				values = append(values, [2]string{s.Name, s.Code})
 			}
 		}
-	case "categories", "category":
-		for _, c := range discover.KnownCategories() {
-			values = append(values, [2]string{yp.CategorySlug(c), c})
-		}
-	case "source":
-		for _, s := range site.Builtins() {
-			values = append(values, [2]string{s})
+	default:
+		if a.Values != nil {
+			values = a.Values(name)
 		}
 	}
 	for _, f := range report.ListFilters { // what a filter of lists may be

@@ -13,11 +13,11 @@ import (
 
 // completingApp is the test app with the flags that have known values, and the
 // completion command.
-func completingApp() *cli.App {
+func completingApp() *App {
 	app := shapedApp(&call{})
 	run := app.Commands[0]
 	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.GenericFlag{Name: "max-pages", Value: countValue("pages")})
-	app.Commands = append(app.Commands, completionCommand(), versionCommand())
+	app.Commands = append(app.Commands, &cli.Command{Name: "version"}, &cli.Command{Name: "completion", Subcommands: []*cli.Command{{Name: "bash"}, {Name: "zsh"}, {Name: "fish"}}})
 	return app
 }
 

@@ -28,11 +28,11 @@ import (
 // A line with --help, and a group of commands by itself, becomes `help COMMAND...`. args[0] is the
 // program's name. What names no command or flag, and arguments of a command that takes none, are
 // UsageErrors.
-func Expand(app *cli.App, args []string) ([]string, error) {
+func Expand(app *App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
 		return args, nil
 	}
-	at := commandPath{rootOf(app)}
+	at := app.root()
 	out := [][]string{{args[0]}} // each command's name, and then its flags, rewritten
 	var flags []typedFlag
 	var operands []string // the last command's own arguments, which go behind its flags
@@ -40,7 +40,7 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 	in := args[1:]        // still to be read
 	for len(in) > 0 && in[0] != "--" {
 		if len(at) == 1 {
-			in = renamed(in)
+			in = app.renamed(in)
 		}
 		arg, sub := in[0], at.sub(in[0])
 		in = in[1:]
@@ -62,7 +62,7 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 			switch {
 			case wrong != nil:
 			case len(operands) > 0 && len(at.last().Subcommands) > 0:
-				wrong = unknownCommand(at, operands[0])
+				wrong = app.unknownCommand(at, operands[0])
 			default:
 				wrong = at.unknownFlag(name)
 			}
@@ -70,7 +70,7 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 		case f.Names()[0] == "help":
 			return helpLine(at, args), nil
 		case isSetting(f):
-			return nil, Usagef("%s is no flag: write run: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", dashed(name), name, variable(name))
+			return nil, Usagef("%s is no flag: write %s: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", dashed(name), app.Main, name, variable(name))
 		}
 		words, rest, err := typedWords(at, f, arg, in)
 		if err != nil {
@@ -96,7 +96,7 @@ func Expand(app *cli.App, args []string) ([]string, error) {
 	rest := slices.Concat(operands, in)
 	if words := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(at.last().Subcommands) > 0 {
 		if len(words) > 0 {
-			return nil, unknownCommand(at, words[0])
+			return nil, app.unknownCommand(at, words[0])
 		}
 		if at.last().Action == nil {
 			if len(slices.Concat(out...)) > len(at) { // flags: one of them may have taken the command's name as its value
@@ -165,20 +165,9 @@ func expandFlag(at commandPath, name, value string, hasValue bool, in []string) 
 	return words, in
 }
 
-// oldWords are commands as they were called, and what they are now.
-var oldWords = [][2]string{
-	{"trace", "targets show"},
-	{"dead list", "targets list --status=PARKED"},
-	{"dead requeue", "reset --status=PARKED"},
-	{"retry", "reset --status=FAILED,STUCK,PARKED --kind=search,index,detail"},
-	{"details retry", "reset --kind=detail"},
-	{"details show", "listings show"},
-	{"listings search", "listings list --search"},
-}
-
 // renamed puts what a command is called now in the place of an old word.
-func renamed(words []string) []string {
-	for _, o := range oldWords {
+func (a *App) renamed(words []string) []string {
+	for _, o := range a.OldWords {
 		if old := strings.Fields(o[0]); len(words) >= len(old) && slices.Equal(words[:len(old)], old) {
 			rest, now := words[len(old):], []string{}
 			for _, word := range strings.Fields(o[1]) { // what is typed counts, not what the old word stood for
@@ -196,9 +185,9 @@ func renamed(words []string) []string {
 // commandPath is the commands from the program down to where a walk over a command line stands.
 type commandPath []*cli.Command
 
-// rootOf is the program as a command.
-func rootOf(app *cli.App) *cli.Command {
-	return &cli.Command{Name: app.Name, Flags: app.Flags, Subcommands: app.Commands, Action: app.Action}
+// root is the program as a command.
+func (a *App) root() commandPath {
+	return commandPath{{Name: a.Name, Flags: a.Flags, Subcommands: a.Commands, Action: a.Action}}
 }
 
 func (p commandPath) last() *cli.Command { return p[len(p)-1] }
@@ -262,7 +251,7 @@ func (p commandPath) unknownFlag(name string) error {
 }
 
 // unknownCommand names the command that was probably meant, also one that is a step further in: "wal replay".
-func unknownCommand(at commandPath, word string) error {
+func (a *App) unknownCommand(at commandPath, word string) error {
 	var names, inner []string
 	for _, sub := range at.last().Subcommands {
 		names = append(names, sub.Name)
@@ -271,7 +260,7 @@ func unknownCommand(at commandPath, word string) error {
 		}
 	}
 	if len(at) == 1 {
-		names = append(names, topicNames()...)
+		names = append(names, a.Help.topicNames()...)
 	}
 	if near, ok := yp.Nearest(word, names); ok {
 		inner = []string{near}

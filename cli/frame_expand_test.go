@@ -26,7 +26,7 @@ type call struct {
 
 // shapedApp has the shapes that matter: global flags, a leaf with flags of all
 // kinds and an alias, a group with leaves, a leaf with arguments of its own.
-func shapedApp(got *call) *cli.App {
+func shapedApp(got *call) *App {
 	note := func(c *cli.Context) error {
 		*got = call{
 			command: strings.TrimPrefix(c.Command.HelpName, "ypcrawl "), states: c.StringSlice("states"),
@@ -44,7 +44,7 @@ func shapedApp(got *call) *cli.App {
 			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
 		}
 	}
-	return &cli.App{
+	return &App{Main: "run", App: &cli.App{
 		Name: "ypcrawl", Writer: &bytes.Buffer{}, ErrWriter: &bytes.Buffer{},
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "db", Value: "ypcrawl.db"},
@@ -59,7 +59,7 @@ func shapedApp(got *call) *cli.App {
 			}},
 			{Name: "show", ArgsUsage: "NAME", Flags: flags(), Action: note},
 		},
-	}
+	}}
 }
 
 func runShaped(t *testing.T, args ...string) (call, error) {

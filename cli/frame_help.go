@@ -2,9 +2,9 @@ package cli
 
 import (
 	"cmp"
-	"embed"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"regexp"
 	"slices"
@@ -14,7 +14,6 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
@@ -22,59 +21,23 @@ import (
 // sort flags by their text, and know one length. A request for help, wherever it stands on a line, becomes
 // `help COMMAND...` in Expand.
 
-// topics are the texts of `help TOPIC`.
-//
-//go:embed help/*.txt
-var topics embed.FS
-
-// helpGroups are the commands as the first screen shows them. Each stands in one group, and lists where they say.
-var helpGroups = func() []helpGroup {
-	groups := []helpGroup{
-		{"Crawl", "run plan discover details progress dashboard schedule recover reset"},
-		{"Results", "listings companies changes coverage export query"},
-		{"Trouble", "status runs targets doctor selftest"},
-		{"Sources", "sources proxies demo reparse"},
-		{"Files", "backup restore wal version completion help"},
-	}
-	for i := range groups {
-		for _, l := range report.Lists {
-			if l.Under == groups[i].name {
-				name, _, _ := strings.Cut(l.Name, " ")
-				groups[i].commands += " " + name
-			}
-		}
-	}
-	return groups
-}()
-
-type helpGroup struct{ name, commands string }
-
-// helpFlags are, of the commands with many flags, those that most people need, and the
-// others in groups, which `--help --all` shows.
-var helpFlags = map[string][]struct{ name, flags string }{
-	"run": {
-		{"", "source states cities categories max-pages workers delay user-agent details discover recrawl max-duration web dry-run"},
-		{"Sources and targets", "source-file base-url any-category min-population max-cities every include-sponsored"},
-		{"Pace and manners", "concurrency-per-host max-per-state robots patience watch"},
-		{"Proxies and identities", "proxy proxy-file proxy-policy identity"},
-		{"When it ends", "linger max-requests max-targets fail-above ping notify"},
-		{"Files", "keep-pages json"},
-	},
+// Help is what the help of a program tells beside what its commands say of themselves.
+type Help struct {
+	About  string                 // paragraphs on the first screen
+	Groups []HelpGroup            // the commands, as the first screen shows them
+	Flags  map[string][]HelpGroup // of a command with many flags: the first group is what most people need, `--help --all` shows the others
+	Topics fs.FS                  // the texts of `help TOPIC`: a file TOPIC.txt each
 }
 
-const helpDescription = `ypcrawl crawls business directories into a local SQLite file. Kill it at any time, type the same again, and it goes on: nothing is lost, nothing doubled.
-
-  ypcrawl run --source demo --states CA TX     crawl a built-in demo directory
-  ypcrawl progress --watch                     look on, from another terminal
-  ypcrawl export -o listings.xlsx              take what was found with you
-`
+// HelpGroup is commands or flags that belong together, with a space between two.
+type HelpGroup struct{ Name, Words string }
 
 func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
 }
 
 // helpCommand is `help [--all] [command|topic]...`, for `help wal read` as well.
-func helpCommand(app *cli.App) *cli.Command {
+func helpCommand(app *App) *cli.Command {
 	return &cli.Command{
 		Name:      "help",
 		Aliases:   []string{"h"},
@@ -100,19 +63,19 @@ func helpLine(at commandPath, rest []string) []string {
 }
 
 // showHelp writes the help of the program, of a command, or a topic.
-func showHelp(app *cli.App, words []string, all bool) error {
-	h := &helpText{width: helpWidth(app.Writer), all: all, variables: variablesOf(app)}
-	at := commandPath{rootOf(app)}
+func showHelp(app *App, words []string, all bool) error {
+	h := &helpText{Help: &app.Help, width: helpWidth(app.Writer), all: all, variables: app.variables()}
+	at := app.root()
 	for i, word := range words {
 		sub := at.sub(word)
 		if sub == nil && i == 0 {
-			if text, err := topics.ReadFile("help/" + strings.Join(words, "-") + ".txt"); err == nil { // "exit codes" too
+			if text, err := app.Help.topic(strings.Join(words, "-")); err == nil { // "exit codes" too
 				_, err = app.Writer.Write(text)
 				return err
 			}
 		}
 		if sub == nil {
-			return unknownCommand(at, word)
+			return app.unknownCommand(at, word)
 		}
 		at = append(at, sub)
 	}
@@ -128,8 +91,20 @@ func showHelp(app *cli.App, words []string, all bool) error {
 // trailing is what filling a line leaves behind it.
 var trailing = regexp.MustCompile(` +\n`)
 
-func topicNames() (names []string) {
-	files, _ := topics.ReadDir("help") // an embedded folder
+// topic is the text of a topic.
+func (h *Help) topic(name string) ([]byte, error) {
+	if h.Topics == nil {
+		return nil, fs.ErrNotExist
+	}
+	return fs.ReadFile(h.Topics, name+".txt")
+}
+
+// topicNames are the topics that there are.
+func (h *Help) topicNames() (names []string) {
+	if h.Topics == nil {
+		return nil
+	}
+	files, _ := fs.ReadDir(h.Topics, ".") // an embedded folder
 	for _, f := range files {
 		names = append(names, strings.TrimSuffix(f.Name(), ".txt"))
 	}
@@ -146,6 +121,7 @@ func helpWidth(w io.Writer) int {
 
 // helpText is help for a width; all asks for its long form.
 type helpText struct {
+	*Help
 	strings.Builder
 	width     int
 	all       bool
@@ -185,28 +161,28 @@ func (h *helpText) rows(title string, rows [][2]string) {
 
 // program is the first screen, or with all every command and the flags of the program.
 func (h *helpText) program(at commandPath) {
-	h.write(helpDescription)
-	groups := make([][2]string, len(helpGroups))
-	for i, g := range helpGroups {
-		groups[i] = [2]string{g.name, strings.ReplaceAll(g.commands, " ", ", ")}
+	h.write(h.About)
+	groups := make([][2]string, len(h.Groups))
+	for i, g := range h.Groups {
+		groups[i] = [2]string{g.Name, strings.ReplaceAll(g.Words, " ", ", ")}
 		var rows [][2]string
-		for name := range strings.FieldsSeq(g.commands) {
+		for name := range strings.FieldsSeq(g.Words) {
 			if cmd := at.sub(name); cmd != nil {
 				rows = append(rows, [2]string{name, cmd.Usage})
 			}
 		}
 		if h.all {
-			h.rows(g.name, rows)
+			h.rows(g.Name, rows)
 		}
 	}
 	if h.all {
-		h.flags("Flags of the program, before or after a command", at.last().Flags)
-		h.write("Topics: " + strings.Join(topicNames(), ", "))
+		h.flagRows("Flags of the program, before or after a command", at.last().Flags)
+		h.write("Topics: " + strings.Join(h.topicNames(), ", "))
 		return
 	}
 	h.rows("Commands", groups)
 	h.rows("More", [][2]string{
-		{"ypcrawl COMMAND --help", "what a command does, and its flags"}, {"ypcrawl help --all", "each command in a line"}, {"ypcrawl help TOPIC", strings.Join(topicNames(), ", ")},
+		{"ypcrawl COMMAND --help", "what a command does, and its flags"}, {"ypcrawl help --all", "each command in a line"}, {"ypcrawl help TOPIC", strings.Join(h.topicNames(), ", ")},
 	})
 }
 
@@ -223,7 +199,7 @@ func (h *helpText) command(at commandPath) {
 		usage = strings.TrimRight(fmt.Sprintf("  %s [FLAGS] %s", at, cmd.ArgsUsage), " ")
 	}
 	h.write(usage)
-	groups := helpFlags[strings.Join(strings.Fields(at.String())[1:], " ")]
+	groups := h.Flags[strings.Join(strings.Fields(at.String())[1:], " ")]
 	about := cmd.Description
 	if groups != nil && !h.all {
 		about, _, _ = strings.Cut(about, "\n\n")
@@ -239,19 +215,19 @@ func (h *helpText) command(at commandPath) {
 		h.rows("Commands", rows)
 	}
 	if groups == nil {
-		h.flags("Flags", cmd.Flags)
+		h.flagRows("Flags", cmd.Flags)
 		return
 	}
 	more := len(visible(cmd.Flags))
 	for i, g := range groups {
 		var flags []cli.Flag
-		for name := range strings.FieldsSeq(g.flags) {
+		for name := range strings.FieldsSeq(g.Words) {
 			if f, _ := (commandPath{cmd}).flag(name); f != nil {
 				flags = append(flags, f)
 			}
 		}
 		if i == 0 || h.all {
-			h.flags(cmp.Or(g.name, "Flags"), flags)
+			h.flagRows(cmp.Or(g.Name, "Flags"), flags)
 			more -= len(flags)
 		}
 	}
@@ -260,8 +236,8 @@ func (h *helpText) command(at commandPath) {
 	}
 }
 
-// flags writes a line or more for each visible flag.
-func (h *helpText) flags(title string, flags []cli.Flag) {
+// flagRows writes a line or more for each visible flag.
+func (h *helpText) flagRows(title string, flags []cli.Flag) {
 	var rows [][2]string
 	for _, f := range visible(flags) {
 		name, text := describeFlag(f)

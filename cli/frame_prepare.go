@@ -7,6 +7,15 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// App is a program: its commands, and what the frame is told of them.
+type App struct {
+	*cli.App
+	Help     Help
+	Main     string                              // the command whose flags a setting names without it
+	OldWords [][2]string                         // commands as they were called, and what they are now
+	Values   func(flag string) (all [][2]string) // what a flag of that name may be, each with what it is, beside states and filters of lists
+}
+
 // Prepare gives every command of a freshly built app what all of them share,
 // and returns the command line to run it with:
 //
@@ -20,13 +29,13 @@ import (
 //   - several values after one flag (Expand).
 //
 // The app must run with exactly the arguments returned.
-func Prepare(app *cli.App, args []string) ([]string, error) {
+func Prepare(app *App, args []string) ([]string, error) {
 	app.DisableSliceFlagSeparator = true // Expand and SplitList decide what a value is
 	app.ExitErrHandler = func(*cli.Context, error) {}
 	app.OnUsageError = onUsageError
 	app.HideHelp, app.HideVersion = true, true
 	app.Flags = append(app.Flags, helpFlag())
-	eachCommand(app.Commands, prepareCommand)
+	eachCommand(app.Commands, app.prepareCommand)
 	help := helpCommand(app) // needs no settings, and is there when they are wrong
 	help.HideHelp, help.OnUsageError = true, onUsageError
 	app.Commands = append(app.Commands, help)
@@ -43,7 +52,7 @@ func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 
 // prepareCommand has a command take over the settings before it does anything: not in Before, which a group
 // runs for each of its commands too.
-func prepareCommand(cmd *cli.Command) {
+func (a *App) prepareCommand(cmd *cli.Command) {
 	cmd.HideHelp = true
 	cmd.OnUsageError = onUsageError
 	cmd.Flags = append(cmd.Flags, helpFlag())
@@ -52,12 +61,12 @@ func prepareCommand(cmd *cli.Command) {
 		return
 	}
 	cmd.Action = func(c *cli.Context) error {
-		for _, complaint := range unknownVariables(c.App, os.Environ()) {
+		for _, complaint := range a.unknownVariables(os.Environ()) {
 			if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
 				return err
 			}
 		}
-		if err := applySettings(c); err != nil {
+		if err := a.applySettings(c); err != nil {
 			return err
 		}
 		if before != nil {

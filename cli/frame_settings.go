@@ -22,9 +22,8 @@ import (
 // same as run's: an "every" for crawls must not set how often a table is drawn. What is no flag on a command line
 // (settingFlags) is run's, and holds for every command that crawls.
 const (
-	configFlag  = "config" // names the settings file
-	envPrefix   = "YPCRAWL_"
-	mainCommand = "run"
+	configFlag = "config" // names the settings file
+	envPrefix  = "YPCRAWL_"
 )
 
 // setFlag is a flag with the keys that set it; the first that is given counts.
@@ -36,11 +35,11 @@ type setFlag struct {
 
 // flagsOf lists all flags that can be set, those of inner commands behind those of outer ones. A flag is the
 // same as one of `run` where its help is; --source and --dry-run are, though their help differs.
-func flagsOf(app *cli.App) (all []setFlag, keys []string) {
+func (a *App) flagsOf() (all []setFlag, keys []string) {
 	usage := func(f cli.Flag) string { return f.(cli.DocGenerationFlag).GetUsage() }
-	root := commandPath{rootOf(app)}
+	root := a.root()
 	ofRun := map[string]cli.Flag{} // once: the library makes the names of a flag anew each time
-	for _, f := range cmp.Or(root.sub(mainCommand), root.last()).Flags {
+	for _, f := range cmp.Or(root.sub(a.Main), root.last()).Flags {
 		for _, name := range f.Names() {
 			ofRun[name] = f
 		}
@@ -51,7 +50,7 @@ func flagsOf(app *cli.App) (all []setFlag, keys []string) {
 			s := setFlag{f, command, f.Names()[0], nil}
 			s.keys = []string{strings.TrimSpace(command + " " + s.name)}
 			if isSetting(f) {
-				s.keys = append(s.keys, mainCommand+" "+s.name)
+				s.keys = append(s.keys, a.Main+" "+s.name)
 			}
 			if same := ofRun[s.name]; same != nil && (usage(same) == usage(f) || s.name == "source" || s.name == "dry-run") {
 				s.keys = append(s.keys, s.name)
@@ -92,9 +91,9 @@ func variable(key string) string {
 	return envPrefix + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(key))
 }
 
-// variablesOf names for each flag the variable that sets it.
-func variablesOf(app *cli.App) map[cli.Flag]string {
-	flags, _ := flagsOf(app)
+// variables names for each flag the variable that sets it.
+func (a *App) variables() map[cli.Flag]string {
+	flags, _ := a.flagsOf()
 	names := make(map[cli.Flag]string, len(flags))
 	for _, f := range flags {
 		names[f.Flag] = variable(f.keys[len(f.keys)-1])
@@ -103,8 +102,8 @@ func variablesOf(app *cli.App) map[cli.Flag]string {
 }
 
 // unknownVariables tells of variables that set nothing. Their values may be secrets and are not shown.
-func unknownVariables(app *cli.App, environ []string) (complaints []string) {
-	_, known := flagsOf(app)
+func (a *App) unknownVariables(environ []string) (complaints []string) {
+	_, known := a.flagsOf()
 	for i, key := range known {
 		known[i] = variable(key)
 	}
@@ -194,8 +193,8 @@ func readSection(found map[string]setting, known []string, section *yaml.Node, p
 
 // applySettings sets the flags of c's command that the command line has not set: from their variables, then from the
 // settings file. A file that is not there is an error only where somebody has named it.
-func applySettings(c *cli.Context) error {
-	flags, keys := flagsOf(c.App)
+func (a *App) applySettings(c *cli.Context) error {
+	flags, keys := a.flagsOf()
 	variables := map[string]setting{}
 	for _, key := range keys {
 		if text, there := os.LookupEnv(variable(key)); there {
@@ -259,4 +258,41 @@ func asSettings(flags ...cli.Flag) []cli.Flag {
 		v.FieldByName("Hidden").SetBool(true)
 	}
 	return flags
+}
+
+// variableOf is the variable that sets a flag of the command.
+func (a *App) variableOf(c *cli.Context, name string) string {
+	variables := a.variables()
+	for _, f := range slices.Concat(c.Command.Flags, c.App.Flags) {
+		if slices.Contains(f.Names(), name) {
+			return variables[f]
+		}
+	}
+	return variable(name)
+}
+
+// fromEnvironment names the variables that say something of this command, and that no flag overrules. What the settings file says
+// stays where it is.
+func (a *App) fromEnvironment(c *cli.Context, args []string) (names []string) {
+	flags, _ := a.flagsOf()
+	typed := map[string]bool{}
+	for _, word := range args {
+		if isFlag(word) {
+			name, _, _ := splitFlag(word)
+			typed[name] = true
+		}
+	}
+	for _, f := range flags {
+		ours := f.command == "" || f.command == c.Command.Name
+		if !ours || slices.ContainsFunc(f.Flag.Names(), func(n string) bool { return typed[n] }) {
+			continue
+		}
+		for _, key := range f.keys {
+			if os.Getenv(variable(key)) != "" {
+				names = append(names, yp.Printable(variable(key)))
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -175,7 +175,7 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
-	got := unknownVariables(p.app(), []string{
+	got := p.app().unknownVariables([]string{
 		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_KEEP_LOGS=1", "YPCRAWL_DETAILS_WAL_SYNC=page", "YPCRAWL_A\x1b=1",
 	})
 	want := []string{

@@ -88,7 +88,7 @@ func TestEveryTime(t *testing.T) {
 	}
 	bare := map[string]time.Duration{"TIME": 0, "MINUTES": time.Minute, "DAYS": day}
 	counted := map[string]int{}
-	flags, _ := flagsOf(app)
+	flags, _ := app.flagsOf()
 	for _, f := range flags {
 		d, ok := f.Flag.(cli.DocGenerationFlag)
 		if !ok || !d.TakesValue() {

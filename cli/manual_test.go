@@ -47,7 +47,7 @@ func TestEveryFlag(t *testing.T) {
 		t.Fatal(err)
 	}
 	of := map[string]string{} // a variable: its flag
-	flags, _ := flagsOf(app)
+	flags, _ := app.flagsOf()
 	for _, f := range flags {
 		name, text := describeFlag(f.Flag.(cli.DocGenerationFlag)) // as every flag is
 		if takes := name[strings.LastIndex(name, " ")+1:]; kindOf(f.Flag) != boolFlag && strings.ToLower(takes) == takes {
@@ -71,12 +71,12 @@ func TestEveryFlag(t *testing.T) {
 }
 
 // manual is every command with its flags, and the topics, as Markdown.
-func manual(app *cli.App) string {
+func manual(app *App) string {
 	var b strings.Builder
 	b.WriteString("\n# COMMANDS\n")
-	root, variables := commandPath{rootOf(app)}, variablesOf(app)
-	for _, g := range helpGroups {
-		for name := range strings.FieldsSeq(g.commands) {
+	root, variables := app.root(), app.variables()
+	for _, g := range app.Help.Groups {
+		for name := range strings.FieldsSeq(g.Words) {
 			if cmd := root.sub(name); cmd != nil {
 				commandManual(&b, slices.Concat(root, commandPath{cmd}), variables)
 			}
@@ -84,8 +84,8 @@ func manual(app *cli.App) string {
 	}
 	b.WriteString("\n# FLAGS OF THE PROGRAM\n\n")
 	flagsManual(&b, app.Flags, variables)
-	for _, name := range topicNames() {
-		text, _ := topics.ReadFile("help/" + name + ".txt")
+	for _, name := range app.Help.topicNames() {
+		text, _ := app.Help.topic(name)
 		fmt.Fprintf(&b, "\n# %s\n\n```\n%s```\n", strings.ToUpper(name), text)
 	}
 	return b.String()
@@ -128,8 +128,8 @@ func TestHelpGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	times := map[string]int{}
-	for _, g := range helpGroups {
-		for name := range strings.FieldsSeq(g.commands) {
+	for _, g := range app.Help.Groups {
+		for name := range strings.FieldsSeq(g.Words) {
 			times[name]++
 		}
 	}
@@ -150,14 +150,14 @@ func TestHelpGroups(t *testing.T) {
 	for command, groups := range helpFlags {
 		times := map[string]int{}
 		for _, g := range groups {
-			for name := range strings.FieldsSeq(g.flags) {
+			for name := range strings.FieldsSeq(g.Words) {
 				times[name]++
 			}
 		}
-		if most := len(strings.Fields(groups[0].flags)); groups[0].name != "" || most > 14 {
+		if most := len(strings.Fields(groups[0].Words)); groups[0].Name != "" || most > 14 {
 			t.Errorf("help of %s shows %d flags at first, want 14 or fewer", command, most)
 		}
-		cmd := commandPath{rootOf(app)}.sub(command)
+		cmd := app.root().sub(command)
 		for _, f := range cmd.Flags {
 			if len(visible([]cli.Flag{f})) > 0 && times[f.Names()[0]] != 1 {
 				t.Errorf("--%s of %s stands %d times in helpFlags", f.Names()[0], command, times[f.Names()[0]])
@@ -168,8 +168,8 @@ func TestHelpGroups(t *testing.T) {
 			t.Errorf("helpFlags name --%s, which %s has not", name, command)
 		}
 	}
-	w := &helpText{width: 80}
-	w.program(commandPath{rootOf(app)})
+	w := &helpText{Help: &app.Help, width: 80}
+	w.program(app.root())
 	lines := strings.Split(strings.TrimRight(w.String(), "\n"), "\n")
 	if len(lines) > 24 {
 		t.Errorf("the first screen has %d lines", len(lines))

@@ -55,9 +55,9 @@ func secretsOf(c *cli.Context, args []string) (all []Secret) {
 // secretOf is a destination as a secret: of an address the host is shown.
 func secretOf(word string) Secret {
 	if d, err := notify.ParseAddress(word); err == nil {
-		return Secret{word, d.Name() + "/" + hidden}
+		return Secret{Value: word, Shown: d.Name() + "/" + hidden}
 	}
-	return Secret{word, hidden}
+	return Secret{Value: word, Shown: hidden}
 }
 
 // announcer tells another machine or a command what becomes of a command: pings when it starts

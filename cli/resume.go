@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"os"
 	"slices"
 	"strings"
-
-	"ypcrawl/yp"
 )
 
 // resumeLine is the command line that goes on, to be pasted into a shell: what was typed without the values that are secret, and the
@@ -50,50 +47,13 @@ func (r *run) resumeText() string {
 	if len(without) > 0 {
 		names, variables := make([]string, len(without)), make([]string, len(without))
 		for i, name := range without {
-			names[i], variables[i] = dashed(name), r.variable(name)
+			names[i], variables[i] = dashed(name), r.p.commands.variableOf(r.c, name)
 		}
 		text += "\nLeft out, since they are secret: " + strings.Join(names, ", ") +
 			". Type them again, or put them into ypcrawl.yaml or the environment (" + strings.Join(variables, ", ") + ")."
 	}
-	if set := r.fromEnvironment(); len(set) > 0 {
+	if set := r.p.commands.fromEnvironment(r.c, r.p.Args); len(set) > 0 {
 		text += "\nThe environment must say the same again: " + strings.Join(set, ", ") + "."
 	}
 	return text
-}
-
-// variable is the variable that sets a flag of the command.
-func (r *run) variable(name string) string {
-	variables := variablesOf(r.c.App)
-	for _, f := range slices.Concat(r.c.Command.Flags, r.c.App.Flags) {
-		if slices.Contains(f.Names(), name) {
-			return variables[f]
-		}
-	}
-	return variable(name)
-}
-
-// fromEnvironment names the variables that say something of this command, and that no flag overrules. What the settings file says
-// stays where it is.
-func (r *run) fromEnvironment() (names []string) {
-	flags, _ := flagsOf(r.c.App)
-	typed := map[string]bool{}
-	for _, word := range r.p.Args {
-		if isFlag(word) {
-			name, _, _ := splitFlag(word)
-			typed[name] = true
-		}
-	}
-	for _, f := range flags {
-		ours := f.command == "" || f.command == r.c.Command.Name
-		if !ours || slices.ContainsFunc(f.Flag.Names(), func(n string) bool { return typed[n] }) {
-			continue
-		}
-		for _, key := range f.keys {
-			if os.Getenv(variable(key)) != "" {
-				names = append(names, yp.Printable(variable(key)))
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -185,7 +185,7 @@ func (p *Program) checkLine(c *cli.Context, line []string) error {
 	q := &Program{Invocation: Invocation{Streams: Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Args: line}, Schema: p.Schema}
 	app := q.app()
 	app.ErrWriter = io.Discard // variables that set nothing were named before
-	(commandPath{rootOf(app)}).sub(mainCommand).Action = func(c *cli.Context) error {
+	app.root().sub(mainCommand).Action = func(c *cli.Context) error {
 		if c.Bool("watch") || c.Bool("json") || c.Bool("dry-run") {
 			return Usagef("--watch, --json and --dry-run are for a person at the screen: leave them out of a scheduled crawl")
 		}
