@@ -184,7 +184,7 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 	if word == "" {
 		return since{}, Usagef("--%s is empty: want an age like 7d, a date, or a run", flag)
 	}
-	if age, err := parseTime(word); err == nil && !isNumber(word) {
+	if age, err := parseAge(word); err == nil {
 		at := k.DB().Now().Add(-age)
 		return since{at: at, text: minute(at)}, nil
 	}

@@ -137,7 +137,7 @@ func (r *run) showIndexes() error {
 	if !r.several() {
 		choice.Values["source"] = r.sources[0].src.Name()
 	}
-	rows := &tableRows{p: &r.p.Invocation, now: r.keeper.DB().Now()}
+	rows := r.p.tableRows(r.keeper.DB().Now())
 	if err := r.keeper.List(context.WithoutCancel(r.c.Context), report.Find("discover stats"), choice, rows); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/cli/backup"
 	"ypcrawl/store"
-	"ypcrawl/yp"
 	"ypcrawl/yp/folder"
 )
 
@@ -48,9 +47,7 @@ func (e *exitError) Unwrap() error { return e.err }
 func (p *Program) exit(ctx context.Context, err error) int {
 	code, hint := p.verdict(ctx, err)
 	if err != nil && err.Error() != "" && code != ExitInterrupted {
-		for line := range strings.SplitSeq(err.Error(), "\n") {
-			p.noteLine(p.paint(p.Err, red, "ypcrawl:") + " " + yp.Printable(p.hideAll(p.hints(line)))) // a word that was typed may be a proxy
-		}
+		p.noteError(err.Error())
 	}
 	if hint != "" {
 		p.note("%s", hint)

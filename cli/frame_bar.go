@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v2"
 
 	"ypcrawl/yp"
 )
@@ -55,7 +56,7 @@ func (s Snapshot) eta() string {
 	case s.ETA <= 0:
 		return "unknown"
 	}
-	return lasting(s.ETA)
+	return yp.Lasting(s.ETA)
 }
 
 // finished returns the targets that need no more work, at most the total.
@@ -96,6 +97,14 @@ type Display struct {
 
 // NewDisplay returns a display that shows nothing before Follow.
 func NewDisplay(cfg DisplayConfig) *Display { return &Display{cfg: cfg} }
+
+// newDisplay returns a display on stderr; --quiet shows no progress.
+func (p *Invocation) newDisplay(c *cli.Context) *Display {
+	return NewDisplay(DisplayConfig{
+		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
+		Front: func() bool { return foreground(p.Err) },
+	})
+}
 
 // Writer returns where the logger writes while the display is in use: it takes
 // the bar away, writes, and draws the bar again.
@@ -179,7 +188,7 @@ func (s Snapshot) fields(e *zerolog.Event) *zerolog.Event {
 	e = e.Int64("percent", percent).
 		Int64("targets", s.finished()).Int64("targets_total", s.TargetsTotal).Int64("targets_failed", s.failed()).
 		Int64("pages", s.PagesDone).Int64("listings", s.Listings).Int64("companies", s.Companies).
-		Float64("pages_per_second", math.Round(10*s.Rate)/10).Str("elapsed", lasting(s.Elapsed)).Int("workers", s.Workers)
+		Float64("pages_per_second", math.Round(10*s.Rate)/10).Str("elapsed", yp.Lasting(s.Elapsed)).Int("workers", s.Workers)
 	if s.Details+s.DetailsTotal > 0 {
 		e = e.Int64("details", s.Details).Int64("details_total", s.DetailsTotal)
 	}
@@ -272,11 +281,11 @@ type part struct {
 }
 
 func (s Snapshot) parts() []part {
-	targets := fmt.Sprintf("%s/%s targets", thousands(s.finished()), thousands(s.TargetsTotal))
-	own := fmt.Sprintf("%s/%s details", thousands(s.Details), thousands(s.DetailsTotal))
+	targets := fmt.Sprintf("%s/%s targets", yp.Thousands(s.finished()), yp.Thousands(s.TargetsTotal))
+	own := fmt.Sprintf("%s/%s details", yp.Thousands(s.Details), yp.Thousands(s.DetailsTotal))
 	speed := part{4, fmt.Sprintf("%.1f pages/s", s.Rate)}
 	list := []part{
-		{0, targets}, {3, plural(s.PagesDone, "page")}, {5, plural(s.Listings, "listing")}, {7, plural(s.Companies, "company")}, speed,
+		{0, targets}, {3, yp.Plural(s.PagesDone, "page")}, {5, yp.Plural(s.Listings, "listing")}, {7, yp.Plural(s.Companies, "company")}, speed,
 	}
 	switch {
 	case s.fetchesDetails():
@@ -288,7 +297,7 @@ func (s Snapshot) parts() []part {
 		list = slices.Insert(list, 1, part{2, own})
 	}
 	if n := s.failed(); n > 0 {
-		list = slices.Insert(list, 1, part{6, thousands(n) + " failed"})
+		list = slices.Insert(list, 1, part{6, yp.Thousands(n) + " failed"})
 	}
 	if left := s.eta(); left != "" {
 		list = append(list, part{1, "ETA " + left})

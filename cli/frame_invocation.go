@@ -110,6 +110,13 @@ func (p *Invocation) note(format string, args ...any) {
 	p.Streams.note("%s", p.hints(fmt.Sprintf(format, args...)))
 }
 
+// noteError writes what went wrong to stderr, line by line, without secrets: a word that was typed may be a proxy.
+func (p *Invocation) noteError(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		p.noteLine(p.paint(p.Err, red, "ypcrawl:") + " " + yp.Printable(p.hideAll(p.hints(line))))
+	}
+}
+
 // shellLine quotes words for sh. Control characters are dropped: the line is
 // shown on terminals.
 func shellLine(words []string) string {

@@ -121,7 +121,7 @@ func (p *Invocation) rowsTo(c *cli.Context, now time.Time) rowsEnd {
 	case c.Bool("csv"):
 		return &csvOut{w: p.Out}
 	}
-	return &tableRows{p: p, now: now, chosen: c.IsSet("columns") || c.Command.Name == "query"}
+	return &shownRows{p: p, now: now, chosen: c.IsSet("columns") || c.Command.Name == "query"}
 }
 
 // errEnough ends a list early.
@@ -129,12 +129,21 @@ var errEnough = errors.New("enough rows")
 
 // limited hands at most so many rows over, then ends it with errEnough; it counts what it gets.
 type limited struct {
-	to       rowsEnd
+	rowsEnd
 	limit, n int
 
 	mu      sync.Mutex
 	stopped bool
 }
+
+// limit hands at most so many rows over, 0 = all.
+func limit(to rowsEnd, most int) *limited { return &limited{rowsEnd: to, limit: most} }
+
+// more reports whether there are more rows than were handed over.
+func (l *limited) more() bool { return l.limit > 0 && l.n > l.limit }
+
+// none reports whether there was no row.
+func (l *limited) none() bool { return l.n == 0 }
 
 // stop has nothing more shown.
 func (l *limited) stop() {
@@ -142,8 +151,6 @@ func (l *limited) stop() {
 	defer l.mu.Unlock()
 	l.stopped = true
 }
-
-func (l *limited) Head(columns []string) error { return l.to.Head(columns) }
 
 func (l *limited) Row(values []any) error {
 	l.mu.Lock()
@@ -154,7 +161,7 @@ func (l *limited) Row(values []any) error {
 	if l.n++; l.limit > 0 && l.n > l.limit {
 		return errEnough
 	}
-	return l.to.Row(values)
+	return l.rowsEnd.Row(values)
 }
 
 // jsonRows writes an array of objects, row by row: indented for a terminal, on one line for a program.
@@ -164,6 +171,9 @@ type jsonRows struct {
 	columns    []string
 	rows       int
 }
+
+// around puts text before and behind the array.
+func (j *jsonRows) around(head, tail string) { j.head, j.tail = head, tail }
 
 func (j *jsonRows) Head(columns []string) error {
 	j.columns = columns
@@ -230,8 +240,11 @@ func (o *csvOut) End() error {
 	return o.out.Close()
 }
 
-// tableRows shows a table.
-type tableRows struct {
+// tableRows shows rows as a table.
+func (p *Invocation) tableRows(now time.Time) *shownRows { return &shownRows{p: p, now: now} }
+
+// shownRows are the rows of a table.
+type shownRows struct {
 	p   *Invocation
 	now time.Time
 	t   *table
@@ -239,12 +252,12 @@ type tableRows struct {
 	chosen bool // somebody named the columns: all of them are shown
 }
 
-func (r *tableRows) Head(columns []string) error {
+func (r *shownRows) Head(columns []string) error {
 	r.t = newTable(columns...)
 	return nil
 }
 
-func (r *tableRows) Row(values []any) error {
+func (r *shownRows) Row(values []any) error {
 	cells := make([]string, len(values))
 	for i, v := range values {
 		name := r.t.header[i]
@@ -255,7 +268,7 @@ func (r *tableRows) Row(values []any) error {
 	return nil
 }
 
-func (r *tableRows) End() error {
+func (r *shownRows) End() error {
 	if r.t == nil || len(r.t.rows) == 0 {
 		return nil
 	}
@@ -263,7 +276,7 @@ func (r *tableRows) End() error {
 }
 
 // laid is the table as people see it.
-func (r *tableRows) laid() *table {
+func (r *shownRows) laid() *table {
 	for i := len(r.t.header) - 1; i > 0 && !r.chosen; i-- { // of a single source, say, nobody needs to read the name in each row
 		if r.t.header[i] == "source" && !slices.ContainsFunc(r.t.rows, func(row []string) bool { return row[i] != r.t.rows[0][i] }) {
 			r.t.remove(i)

@@ -155,14 +155,3 @@ func (s *Streams) confirm(ctx context.Context, question string, yes bool) (bool,
 		return false, fmt.Errorf("ask %q: %w", question, cmp.Or(context.Cause(ctx), ctx.Err()))
 	}
 }
-
-// bytesText writes a size for people.
-func bytesText(n int64) string {
-	switch {
-	case n >= 1_000_000_000:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f KB", float64(n)/1e3)
-}

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -19,7 +17,7 @@ func (p *Invocation) tell(c *cli.Context, v any, text func(w *sections)) error {
 	if c.Bool("json") {
 		return writeJSON(p.Out, v)
 	}
-	w := &sections{p: p, w: p.Out}
+	w := p.sectionsTo(p.Out)
 	text(w)
 	return w.err
 }
@@ -38,6 +36,12 @@ type sections struct {
 	err   error
 }
 
+// sectionsTo writes sections to w, as wide as stdout is.
+func (p *Invocation) sectionsTo(w io.Writer) *sections { return &sections{p: p, w: w} }
+
+// fault is the first error of writing.
+func (s *sections) fault() error { return s.err }
+
 // table is a section of its own, left out when the table is empty.
 func (s *sections) table(t *table) {
 	if len(t.rows) > 0 {
@@ -52,7 +56,7 @@ func (s *sections) part(now time.Time, t *report.Table) {
 	if len(shown.Columns) == 0 || len(shown.Rows) == 0 {
 		return
 	}
-	rows := &tableRows{p: s.p, now: now}
+	rows := s.p.tableRows(now)
 	s.keep(rows.Head(shown.Columns))
 	for _, row := range shown.Rows {
 		s.keep(rows.Row(row))
@@ -128,9 +132,4 @@ func writeJSON(w io.Writer, v any) error {
 		return fmt.Errorf("write json: %w", err)
 	}
 	return nil
-}
-
-// commas joins the parts that there are.
-func commas(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }

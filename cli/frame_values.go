@@ -188,6 +188,14 @@ func parseTime(s string) (time.Duration, error) {
 	return total.Round(time.Microsecond), nil
 }
 
+// parseAge reads a length of time with its unit.
+func parseAge(s string) (time.Duration, error) {
+	if isNumber(s) {
+		return 0, errNoTime
+	}
+	return parseTime(s)
+}
+
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") <= 1
 }

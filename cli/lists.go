@@ -56,22 +56,22 @@ func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice repo
 	if err := findNamed(c, k, l, choice.Values); err != nil {
 		return err
 	}
-	limit := max(0, choice.Limit-1)
-	rows := &limited{to: to, limit: limit}
+	most := max(0, choice.Limit-1)
+	rows := limit(to, most)
 	err := k.List(c.Context, l, choice, rows)
 	if err == nil || errors.Is(err, errEnough) {
-		err = rows.to.End()
+		err = rows.End()
 	}
 	switch {
 	case err != nil:
 		return asUsage(err)
-	case rows.n == 0 && l.Headed && !c.IsSet("listing"):
-	case rows.n == 0 && !slices.ContainsFunc(l.Narrows(), func(f report.ListFilter) bool { return c.IsSet(f.Name) }):
+	case rows.none() && l.Headed && !c.IsSet("listing"):
+	case rows.none() && !slices.ContainsFunc(l.Narrows(), func(f report.ListFilter) bool { return c.IsSet(f.Name) }):
 		p.note("%s", cmp.Or(l.None, "There is no "+l.Noun+"."))
-	case rows.n == 0:
+	case rows.none():
 		p.note("No %s matches.", l.Noun)
-	case limit > 0 && rows.n > limit:
-		p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, l.Noun))
+	case rows.more():
+		p.note("%s shown; there are more: --limit 0 shows all.", plural(most, l.Noun))
 	}
 	return nil
 }

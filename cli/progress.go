@@ -91,11 +91,11 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 // look writes one look of --watch: over the last one on a terminal that can move its cursor, below it elsewhere.
 func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	var text bytes.Buffer
-	w := &sections{p: &p.Invocation, w: &text}
+	w := p.sectionsTo(&text)
 	p.progressText(w, pr)
 	switch {
-	case w.err != nil:
-		return w.err
+	case w.fault() != nil:
+		return w.fault()
 	case c.Bool("json"):
 		return writeJSON(p.Out, pr)
 	case p.live(p.Out) && !foreground(p.Out):
@@ -191,7 +191,7 @@ func (p *Program) coverage(c *cli.Context) error {
 		}
 		of, rows := report.OfScope(scope), p.rowsTo(c, k.DB().Now())
 		if j, ok := rows.(*jsonRows); ok {
-			j.head, j.tail = `{"totals_of":`+store.JSON(of)+`,"totals":`+store.JSON(totals)+`,"targets":`, "}"
+			j.around(`{"totals_of":`+store.JSON(of)+`,"totals":`+store.JSON(totals)+`,"targets":`, "}")
 		} else if !c.Bool("csv") {
 			err = p.tell(c, nil, func(w *sections) { w.more(totals.Lines(of)...) })
 		}

@@ -30,7 +30,7 @@ func (p *Program) queryCommand() *cli.Command {
 const maxQuery = 1 << 20
 
 func (p *Program) query(c *cli.Context) error {
-	limit, err := limitOf(c)
+	most, err := limitOf(c)
 	if err == nil {
 		err = bothForms(c)
 	}
@@ -55,7 +55,7 @@ func (p *Program) query(c *cli.Context) error {
 	ctx, cancel := context.WithTimeout(c.Context, timeOf(c, "timeout"))
 	defer cancel()
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
-		rows := &limited{to: p.rowsTo(c, k.DB().Now()), limit: limit}
+		rows := limit(p.rowsTo(c, k.DB().Now()), most)
 		done := make(chan error, 1)
 		go func() { done <- k.Query(ctx, text, rows) }()
 		var err error
@@ -68,7 +68,7 @@ func (p *Program) query(c *cli.Context) error {
 		switch {
 		case errors.Is(err, errEnough):
 			err = nil
-			p.note("%s shown; there are more: --limit 0 shows all.", plural(limit, "row"))
+			p.note("%s shown; there are more: --limit 0 shows all.", plural(most, "row"))
 		case c.Context.Err() != nil:
 			return err // stopped, which is no fault of the question
 		case ctx.Err() != nil:
@@ -78,7 +78,7 @@ func (p *Program) query(c *cli.Context) error {
 		case err != nil:
 			return Usagef("the question can't be answered: %w", err)
 		}
-		return errors.Join(err, rows.to.End())
+		return errors.Join(err, rows.End())
 	})
 }
 

@@ -95,13 +95,6 @@ type sourceRun struct {
 	before   selected
 }
 
-func (p *Program) newDisplay(c *cli.Context) *Display {
-	return NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
-		Front: func() bool { return foreground(p.Err) },
-	})
-}
-
 // runOf crawls, with pings around it.
 func (p *Program) runOf(c *cli.Context, onlyDetails bool) error {
 	return p.announced(c, func(d *Display, log zerolog.Logger, a *announcer) error {

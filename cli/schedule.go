@@ -132,7 +132,7 @@ func execLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = strings.NewReplacer("%", "%%", "$", "$$").Replace(w)
-		if !plainWord.MatchString(w) {
+		if shellWord(w) != w {
 			quoted[i] = `"` + strings.ReplaceAll(quoted[i], `"`, `\"`) + `"`
 		}
 	}
