@@ -4,10 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"testing"
-
-	"github.com/urfave/cli/v2"
 
 	"ypcrawl/store/storetest"
 )
@@ -51,20 +48,4 @@ func TestAtHome(t *testing.T) {
 	for _, lasting := range []bool{true, false} {
 		wantErr("~/y.db", lasting, "~/y.db: "+none.Error()+", so ~ is no known folder: write the whole path")
 	}
-}
-
-// TestPathFlags checks that each flag whose help says FILE or FOLDER is known as a path.
-func TestPathFlags(t *testing.T) {
-	t.Parallel()
-	app, path := (&Program{}).app(), regexp.MustCompile("`(FILE|FOLDER)`")
-	check := func(flags []cli.Flag) {
-		for _, f := range flags {
-			s, ok := f.(*cli.StringFlag)
-			if usage := f.(cli.DocGenerationFlag).GetUsage(); path.MatchString(usage) && (!ok || !s.TakesFile) {
-				t.Errorf("--%s: %s: TakesFile is missing", f.Names()[0], usage)
-			}
-		}
-	}
-	check(app.Flags)
-	eachCommand(app.Commands, func(cmd *cli.Command) { check(cmd.Flags) })
 }

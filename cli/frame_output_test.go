@@ -9,36 +9,15 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/cli/frame/frametest"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
-
-// tty is a terminal of 80 columns that keeps what is written and gives out
-// what a test put in.
-type tty struct {
-	bytes.Buffer
-	width int
-}
-
-func (t *tty) IsTerminal() bool { return true }
-func (t *tty) Width() int       { return max(t.width, 0) }
 
 // shown is a stream of which a test reads what was written.
 type shown interface {
 	io.Writer
 	String() string
-}
-
-// ttyReader is a terminal's input.
-type ttyReader struct {
-	io.Reader
-}
-
-func (ttyReader) IsTerminal() bool { return true }
-func (ttyReader) Width() int       { return defaultWidth }
-
-func env(vars map[string]string) func(string) string {
-	return func(name string) string { return vars[name] }
 }
 
 func TestColor(t *testing.T) {
@@ -49,18 +28,18 @@ func TestColor(t *testing.T) {
 		env     map[string]string
 		want    bool
 	}{
-		"terminal":         {w: &tty{}, want: true},
+		"terminal":         {w: &frametest.Terminal{}, want: true},
 		"no terminal":      {w: &bytes.Buffer{}},
-		"flag":             {w: &tty{}, noColor: true},
-		"NO_COLOR":         {w: &tty{}, env: map[string]string{"NO_COLOR": "1"}},
-		"NO_COLOR empty":   {w: &tty{}, env: map[string]string{"NO_COLOR": ""}, want: true},
-		"dumb":             {w: &tty{}, env: map[string]string{"TERM": "dumb"}},
-		"another terminal": {w: &tty{}, env: map[string]string{"TERM": "xterm"}, want: true},
+		"flag":             {w: &frametest.Terminal{}, noColor: true},
+		"NO_COLOR":         {w: &frametest.Terminal{}, env: map[string]string{"NO_COLOR": "1"}},
+		"NO_COLOR empty":   {w: &frametest.Terminal{}, env: map[string]string{"NO_COLOR": ""}, want: true},
+		"dumb":             {w: &frametest.Terminal{}, env: map[string]string{"TERM": "dumb"}},
+		"another terminal": {w: &frametest.Terminal{}, env: map[string]string{"TERM": "xterm"}, want: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &Streams{NoColor: tt.noColor, Getenv: env(tt.env)}
+			s := &Streams{NoColor: tt.noColor, Getenv: frametest.Env(tt.env)}
 			if got := s.color(tt.w); got != tt.want {
 				t.Errorf("got %v", got)
 			}
@@ -80,15 +59,15 @@ func TestConfirm(t *testing.T) {
 		want bool
 		err  string
 	}{
-		"y":                      {in: ttyReader{strings.NewReader("y\n")}, want: true},
-		"Yes":                    {in: ttyReader{strings.NewReader("Yes\n")}, want: true},
-		"n":                      {in: ttyReader{strings.NewReader("n\n")}},
-		"empty line":             {in: ttyReader{strings.NewReader("\n")}},
-		"anything else":          {in: ttyReader{strings.NewReader("yesterday\n")}},
-		"end of input":           {in: ttyReader{strings.NewReader("")}},
+		"y":                      {in: frametest.Input(strings.NewReader("y\n")), want: true},
+		"Yes":                    {in: frametest.Input(strings.NewReader("Yes\n")), want: true},
+		"n":                      {in: frametest.Input(strings.NewReader("n\n"))},
+		"empty line":             {in: frametest.Input(strings.NewReader("\n"))},
+		"anything else":          {in: frametest.Input(strings.NewReader("yesterday\n"))},
+		"end of input":           {in: frametest.Input(strings.NewReader(""))},
 		"--yes":                  {in: strings.NewReader(""), yes: true, want: true},
 		"no terminal":            {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is not a terminal, so nobody can answer; pass --yes to go on"},
-		"--yes asks for nothing": {in: ttyReader{strings.NewReader("n\n")}, yes: true, want: true},
+		"--yes asks for nothing": {in: frametest.Input(strings.NewReader("n\n")), yes: true, want: true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +97,7 @@ func TestConfirmEndsWithContext(t *testing.T) {
 	defer func() { _ = keyboard.Close() }() // ends the read that nobody waits for
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	s := &Streams{In: ttyReader{in}, Err: io.Discard}
+	s := &Streams{In: frametest.Input(in), Err: io.Discard}
 	if _, err := s.confirm(ctx, "go on?", false); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
@@ -144,7 +123,7 @@ func TestTableFits(t *testing.T) {
 		-1: "id  name                  pages  note\n12  東京都の水道工事の店  1,234  a note that is longer than all else\n7   Jose\u0301                      5  -",
 	} {
 		var out bytes.Buffer
-		s := &Streams{Out: &tty{width: width}, NoColor: true}
+		s := &Streams{Out: &frametest.Terminal{Columns: width}, NoColor: true}
 		if width < 0 {
 			s.Out = &out
 		}
@@ -166,7 +145,7 @@ func TestFactsFold(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	tab := facts("demo/1", "Joe's", "about", "one two three four five six", "website", "https://joes-plumbing.example/")
-	storetest.NoError(t, tab.flush(&Streams{Out: &tty{width: 24}, NoColor: true}, &out))
+	storetest.NoError(t, tab.flush(&Streams{Out: &frametest.Terminal{Columns: 24}, NoColor: true}, &out))
 	want := "demo/1   Joe's\nabout    one two three\n           four five six\nwebsite  https://joes-plumbing.example/\n"
 	if got := out.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -177,7 +156,7 @@ func TestFactsFold(t *testing.T) {
 // page holds moves no terminal.
 func TestNotesFold(t *testing.T) {
 	t.Parallel()
-	terminal, pipe := &tty{width: 24}, &bytes.Buffer{}
+	terminal, pipe := &frametest.Terminal{Columns: 24}, &bytes.Buffer{}
 	for _, w := range []io.Writer{terminal, pipe} {
 		(&Streams{Err: w}).note("Nothing was planned or crawled %s.\n  ypcrawl run --states CA TX", "yet\x1b")
 	}
@@ -200,7 +179,7 @@ func TestWriteJSON(t *testing.T) {
 		want string
 	}{
 		"one line for programs": {&bytes.Buffer{}, []row{{"Tom & <Sons>"}, {"B"}}, `[{"name":"Tom & <Sons>"},{"name":"B"}]` + "\n"},
-		"indented for people":   {&tty{}, []row{{"A"}}, "[\n  {\n    \"name\": \"A\"\n  }\n]\n"},
+		"indented for people":   {&frametest.Terminal{}, []row{{"A"}}, "[\n  {\n    \"name\": \"A\"\n  }\n]\n"},
 	} {
 		if err := writeJSON(c.out, c.rows); err != nil || c.out.String() != c.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.out.String(), err, c.want)
@@ -209,13 +188,13 @@ func TestWriteJSON(t *testing.T) {
 	t.Run("ControlCharacters", func(t *testing.T) {
 		t.Parallel()
 		const name = "a\x1b[2J\u202eb\u009bc\x7f\U000e0041é"
-		out := &tty{}
+		out := &frametest.Terminal{}
 		storetest.NoError(t, writeJSON(out, row{name}))
 		if strings.ContainsAny(out.String(), "\x1b\u202e\u009b\x7f\U000e0041") {
 			t.Errorf("raw: %q", out.String())
 		}
 		var back row
-		if err := json.Unmarshal(out.Bytes(), &back); err != nil || back.Name != name {
+		if err := json.Unmarshal([]byte(out.String()), &back); err != nil || back.Name != name {
 			t.Errorf("reads back as %q, %v", back.Name, err)
 		}
 	})
@@ -237,9 +216,9 @@ func TestTable(t *testing.T) {
 	tab.row("TX", int64(12345), "y", "\x1b[31mred\u202e")
 	tab.row("WY", nil)
 	tab.remove(2)
-	for _, out := range []shown{&bytes.Buffer{}, &tty{width: defaultWidth}} {
+	for _, out := range []shown{&bytes.Buffer{}, &frametest.Terminal{Columns: defaultWidth}} {
 		head := "state  targets  name"
-		if _, terminal := out.(*tty); terminal {
+		if _, terminal := out.(*frametest.Terminal); terminal {
 			head = "\x1b[1m" + head + "\x1b[0m"
 		}
 		want := head + `
@@ -247,7 +226,7 @@ CA         200  San José
 TX      12,345  \x1b[31mred\u202e
 WY           –
 `
-		if err := tab.flush(&Streams{Out: out, Getenv: env(nil)}, out); err != nil || out.String() != want {
+		if err := tab.flush(&Streams{Out: out, Getenv: frametest.Env(nil)}, out); err != nil || out.String() != want {
 			t.Errorf("%v: got\n%s\nwant\n%s", err, out, want)
 		}
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -75,61 +74,6 @@ func TestValues(t *testing.T) {
 				t.Errorf("%s %q: got %v (%v), want error %q", kind, text, v, err, want)
 			}
 		}
-	}
-}
-
-// TestEveryTime holds the rule of `help settings` for each flag that takes a length of time: a unit is wanted, but for
-// those whose help says MINUTES or DAYS. No other flag takes one as a bare number.
-func TestEveryTime(t *testing.T) {
-	t.Parallel()
-	app := Standard("").app()
-	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
-		t.Fatal(err)
-	}
-	bare := map[string]time.Duration{"TIME": 0, "MINUTES": time.Minute, "DAYS": day}
-	counted := map[string]int{}
-	flags, _ := app.flagsOf()
-	for _, f := range flags {
-		d, ok := f.Flag.(cli.DocGenerationFlag)
-		if !ok || !d.TakesValue() {
-			continue
-		}
-		name, _ := describeFlag(d)
-		takes := name[strings.LastIndex(name, " ")+1:]
-		unit, timed := bare[takes]
-		read := func(string) error { return errNoTime }
-		var got func() time.Duration
-		if g, ok := f.Flag.(*cli.GenericFlag); ok {
-			read = g.Value.Set
-			switch v := g.Value.(type) {
-			case *value[time.Duration]:
-				got = func() time.Duration { return v.v }
-			case *value[delay]:
-				got = func() time.Duration { return v.v.longest }
-			}
-		}
-		if timed != (got != nil) {
-			t.Errorf("%s %s: what takes a length of time says TIME, MINUTES or DAYS, and nothing else does", f.command, name)
-			continue
-		}
-		if !timed {
-			continue
-		}
-		counted[takes]++
-		for text, want := range map[string]time.Duration{"3s": 3 * time.Second, "2h": 2 * time.Hour, "2d": 2 * day, "1w": 7 * day, "1d12h": 36 * time.Hour, "0": 0} {
-			if err := read(text); err != nil || got() != want {
-				t.Errorf("%s --%s %s: got %v, %v", f.command, f.name, text, got(), err)
-			}
-		}
-		switch err := read("3"); {
-		case unit == 0 && (err == nil || !strings.HasPrefix(err.Error(), "a unit is missing: write 3s, 3m, 3h")):
-			t.Errorf("%s --%s 3: got %v, %v; want the right form", f.command, f.name, got(), err)
-		case unit > 0 && (err != nil || got() != 3*unit):
-			t.Errorf("%s --%s 3: got %v, %v; want 3 %s", f.command, f.name, got(), err, takes)
-		}
-	}
-	if len(counted) != 3 || counted["TIME"] < 13 {
-		t.Errorf("only %v flags were looked at", counted)
 	}
 }
 

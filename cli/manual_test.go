@@ -3,6 +3,7 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -50,10 +51,10 @@ func TestEveryFlag(t *testing.T) {
 	flags, _ := app.flagsOf()
 	for _, f := range flags {
 		name, text := describeFlag(f.Flag.(cli.DocGenerationFlag)) // as every flag is
-		if takes := name[strings.LastIndex(name, " ")+1:]; kindOf(f.Flag) != boolFlag && strings.ToLower(takes) == takes {
+		if takes := name[strings.LastIndex(name, " ")+1:]; takesValue(f.Flag) && strings.ToLower(takes) == takes {
 			t.Errorf("%s %s: want a word in capitals", f.command, name)
 		}
-		if n := strings.Count(text, "(default:"); n > 1 || n == 0 && kindOf(f.Flag) != boolFlag {
+		if n := strings.Count(text, "(default:"); n > 1 || n == 0 && takesValue(f.Flag) {
 			t.Errorf("%s %s names %d defaults: %s", f.command, name, n, text)
 		}
 		for _, key := range f.keys {
@@ -69,6 +70,8 @@ func TestEveryFlag(t *testing.T) {
 		}
 	})
 }
+
+func takesValue(f cli.Flag) bool { return f.(cli.DocGenerationFlag).TakesValue() }
 
 // manual is every command with its flags, and the topics, as Markdown.
 func manual(app *App) string {
@@ -122,7 +125,7 @@ func escapeMarkdown(text string) string {
 // TestHelpGroups: each command stands on the first screen once, each flag of a command that
 // shows only some has its group, and the screen fits a terminal.
 func TestHelpGroups(t *testing.T) {
-	t.Parallel()
+	t.Setenv("COLUMNS", "80")
 	app := Standard("").app()
 	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
@@ -168,9 +171,11 @@ func TestHelpGroups(t *testing.T) {
 			t.Errorf("helpFlags name --%s, which %s has not", name, command)
 		}
 	}
-	w := &helpText{Help: &app.Help, width: 80}
-	w.program(app.root())
-	lines := strings.Split(strings.TrimRight(w.String(), "\n"), "\n")
+	var screen strings.Builder
+	if code := (&Program{Invocation: Invocation{Streams: Streams{Out: &screen, Err: io.Discard}}}).Run(t.Context(), []string{"ypcrawl"}); code != ExitOK {
+		t.Fatalf("exit %d", code)
+	}
+	lines := strings.Split(strings.TrimRight(screen.String(), "\n"), "\n")
 	if len(lines) > 24 {
 		t.Errorf("the first screen has %d lines", len(lines))
 	}

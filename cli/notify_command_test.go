@@ -68,7 +68,7 @@ func TestCrawlWaitsForNobody(t *testing.T) {
 	t.Cleanup(hangs.Close)
 	s := newSeat(t)
 	if code := s.crawl(source, "4", "--ping", hangs.URL, "--notify", hangs.URL+"/n"); code != ExitOK {
-		t.Fatalf("exit %d: %s", code, s.err.text())
+		t.Fatalf("exit %d: %s", code, s.err.String())
 	}
 	if len(early) > 0 || len(got) != 3 || <-got != "/start" || <-got != "/n" || <-got != "/" {
 		t.Errorf("%d gave up before the last page was asked for, %d more were left", len(early), len(got))
@@ -92,7 +92,7 @@ func TestHangingReceiverAtTheEnd(t *testing.T) {
 	code := s.crawl(directory(t, "layout"), "4", "--ping", hook.URL+"/p", "--notify", hook.URL+"/hangs")
 	took := time.Since(began)
 	if code != ExitLayout {
-		t.Fatalf("exit %d: %s", code, s.err.text())
+		t.Fatalf("exit %d: %s", code, s.err.String())
 	}
 	hook.CloseClientConnections()
 	hook.Close() // nobody asks any more
@@ -107,8 +107,8 @@ func TestHangingReceiverAtTheEnd(t *testing.T) {
 	if took > time.Minute { // 10 s, and what the machine takes for the rest
 		t.Errorf("it took %s", took)
 	}
-	if !strings.Contains(s.err.text(), "a message could not be delivered") {
-		t.Errorf("nothing is said of the message: %s", s.err.text())
+	if !strings.Contains(s.err.String(), "a message could not be delivered") {
+		t.Errorf("nothing is said of the message: %s", s.err.String())
 	}
 	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(s.dir, "yp.db")})
 	if got := storetest.Table(t, db, "SELECT event FROM messages WHERE sent_at IS NULL"); len(got) != 2 {

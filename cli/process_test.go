@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -11,9 +10,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// isUsage tells whether err is a mistake in how the program was called.
-func isUsage(err error) bool { return errors.As(err, new(*UsageError)) }
 
 type failing struct{ err error }
 

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
+	"ypcrawl/cli/frame/frametest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store/storetest"
 )
@@ -27,34 +27,11 @@ func directory(t *testing.T, kind string) http.Handler {
 	return d
 }
 
-// screenOf is a terminal that may be written to from several goroutines.
-type screenOf struct {
-	mu sync.Mutex
-	tty
-	wrote func()
-}
-
-// Write implements io.Writer.
-func (s *screenOf) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.wrote != nil {
-		s.wrote()
-	}
-	return s.tty.Write(p)
-}
-
-func (s *screenOf) text() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.String()
-}
-
 // seat is somebody at a terminal in an empty folder.
 type seat struct {
 	t        *testing.T
 	dir      string
-	out, err *screenOf
+	out, err *frametest.Terminal
 	schema   string
 }
 
@@ -68,14 +45,14 @@ func newSeat(t *testing.T) *seat {
 // types runs a command line, answering questions with answer.
 func (s *seat) types(ctx context.Context, answer string, args ...string) int {
 	s.t.Helper()
-	s.out, s.err = &screenOf{tty: tty{width: 100}}, &screenOf{tty: tty{width: 100}}
+	s.out, s.err = &frametest.Terminal{Columns: 100}, &frametest.Terminal{Columns: 100}
 	return s.run(ctx, answer, args...)
 }
 
 func (s *seat) run(ctx context.Context, answer string, args ...string) int {
 	p := &Program{
 		Schema:     s.schema,
-		Invocation: Invocation{Streams: Streams{In: ttyReader{strings.NewReader(answer)}, Out: s.out, Err: s.err, Getenv: env(nil)}},
+		Invocation: Invocation{Streams: Streams{In: frametest.Input(strings.NewReader(answer)), Out: s.out, Err: s.err, Getenv: frametest.Env(nil)}},
 	}
 	global := []string{
 		"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"),
@@ -98,7 +75,7 @@ func TestResetAsks(t *testing.T) {
 	t.Parallel()
 	s := newSeat(t)
 	if code := s.crawl(directory(t, "layout"), "2", "--linger", "0"); code != ExitFailures {
-		t.Fatalf("exit %d: %s", code, s.err.text())
+		t.Fatalf("exit %d: %s", code, s.err.String())
 	}
 	s.resets("n\n", "Nothing was changed.")
 	s.resets("", "Nothing was changed.")
@@ -109,7 +86,7 @@ func TestResetAsks(t *testing.T) {
 func (s *seat) resets(answer, want string) {
 	s.t.Helper()
 	code := s.types(s.t.Context(), answer, "reset")
-	if said := s.err.text() + s.out.text(); code != ExitOK || !strings.Contains(said, "Plan 2 targets again? [y/N]") || !strings.Contains(said, want) {
+	if said := s.err.String() + s.out.String(); code != ExitOK || !strings.Contains(said, "Plan 2 targets again? [y/N]") || !strings.Contains(said, want) {
 		s.t.Errorf("%q: exit %d, got %q", answer, code, said)
 	}
 }
@@ -118,24 +95,24 @@ func TestWatchRedrawsOnATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSeat(t)
 	if code := s.types(t.Context(), "", "plan", "--source", "demo", "--states", "CA"); code != ExitOK {
-		t.Fatal(s.err.text())
+		t.Fatal(s.err.String())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s.out, s.err = &screenOf{tty: tty{width: 30}}, &screenOf{tty: tty{width: 30}}
+	s.out, s.err = &frametest.Terminal{Columns: 30}, &frametest.Terminal{Columns: 30}
 	looks := 0
-	s.out.wrote = func() {
+	s.out.Wrote = func() {
 		if looks++; looks == 2 {
 			cancel()
 		}
 	}
 	if code := s.run(ctx, "", "progress", "--watch", "--every", "100ms"); code != ExitOK {
-		t.Fatalf("exit %d: %s", code, s.err.text())
+		t.Fatalf("exit %d: %s", code, s.err.String())
 	}
-	if got := strings.Count(s.out.text(), "\x1b[H"); got != 2 {
-		t.Errorf("%d looks, want 2: %q", got, s.out.text())
+	if got := strings.Count(s.out.String(), "\x1b[H"); got != 2 {
+		t.Errorf("%d looks, want 2: %q", got, s.out.String())
 	}
 	escapes := regexp.MustCompile(`\x1b\[[0-9;]*[a-zA-Z]`)
-	for line := range strings.SplitSeq(escapes.ReplaceAllString(s.out.text(), ""), "\n") {
+	for line := range strings.SplitSeq(escapes.ReplaceAllString(s.out.String(), ""), "\n") {
 		if len([]rune(line)) > 30 {
 			t.Errorf("wraps: %q", line)
 		}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 
+	"ypcrawl/cli/frame/frametest"
+
 	"github.com/rs/zerolog"
 )
 
@@ -18,7 +20,7 @@ func TestLinesForPeople(t *testing.T) {
 		want  string
 	}{
 		"in a file":     {new(bytes.Buffer), "", "2026-11-21 04:50:00Z INF failed error_code=BLOCKED_PROXY\n"},
-		"on a terminal": {&screenOf{tty: tty{width: 100}}, "", "04:50:00Z INF failed error_code=BLOCKED_PROXY\n"},
+		"on a terminal": {&frametest.Terminal{Columns: 100}, "", "04:50:00Z INF failed error_code=BLOCKED_PROXY\n"},
 		"by a proxy":    {new(bytes.Buffer), "http://p:1", "2026-11-21 04:50:00Z INF failed error_code=BLOCKED_PROXY proxy=http://p:1\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
