@@ -7,13 +7,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/store/report"
 )
 
 // Program is one invocation: what main hands to the commands.
 type Program struct {
-	Invocation
+	frame.Invocation
 	Schema string // the text of schema.sql
 
 	// Faults that crash tests plant; nil in the program.
@@ -22,7 +23,7 @@ type Program struct {
 	LoseSync   func() bool                   // with true a log is not synced, and says that it was
 	Rewrite    func(statement string) string // see store.Config
 
-	commands *App        // of the running command line
+	commands *frame.App  // of the running command line
 	logs     string      // the log folder of the running command, for hints
 	lasts    atomic.Bool // see outlive
 	printed  printed
@@ -37,7 +38,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	if len(args) == 2 && (args[1] == "--version" || args[1] == "-v") {
 		args = []string{args[0], "version"} // what every other program calls it
 	}
-	prepared, err := Prepare(app, args)
+	prepared, err := frame.Prepare(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, prepared)
 	}
@@ -47,15 +48,15 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 	return p.exit(ctx, err)
 }
 
-func (p *Program) app() *App {
-	app := &App{Help: help(), Main: mainCommand, OldWords: oldWords, Values: flagValues}
+func (p *Program) app() *frame.App {
+	app := &frame.App{Help: help(), Main: mainCommand, OldWords: oldWords, Values: flagValues}
 	app.App = &cli.App{
 		Name:      "ypcrawl",
 		Usage:     "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
 		Writer:    p.Out,
 		ErrWriter: p.Err,
 		Reader:    p.In,
-		Flags:     globalFlags(),
+		Flags:     frame.GlobalFlags(),
 		Before: func(c *cli.Context) error {
 			p.NoColor = c.Bool("no-color")
 			return nil
@@ -73,18 +74,18 @@ func (p *Program) app() *App {
 			app.Commands = append(app.Commands, p.listAlone(l))
 		}
 	}
-	eachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
+	frame.EachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
 	return app
 }
 
 // settle takes over what the settings file may have said.
 func (p *Program) settle(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
-	p.Database, p.logs, p.Secrets = operand(c.String("db")), operand(logDir(c)), secretsOf(c, p.Args)
+	p.Database, p.logs, p.Secrets = frame.Operand(c.String("db")), frame.Operand(logDir(c)), secretsOf(c, p.Args)
 	return nil
 }
 
 // Standard returns a program on the process's own streams.
 func Standard(schema string) *Program {
-	return &Program{Invocation: Invocation{Streams: Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}, Schema: schema}
+	return &Program{Invocation: frame.Invocation{Streams: frame.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}}, Schema: schema}
 }

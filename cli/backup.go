@@ -12,6 +12,7 @@ import (
 
 	"ypcrawl/cli/backup"
 	"ypcrawl/cli/export"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -29,7 +30,7 @@ func (p *Program) backupCommand() *cli.Command {
 		UsageText: backupExamples, Description: backupHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE, when the new copy is complete"},
-			jsonFlag(),
+			frame.JSONFlag(),
 		},
 		Action: p.backup,
 	}
@@ -41,7 +42,7 @@ func (p *Program) backup(c *cli.Context) error {
 		return err
 	}
 	if info, err := os.Stat(name); !slices.Contains([]string{".db", ".sqlite", ".sqlite3"}, filepath.Ext(name)) || err == nil && info.IsDir() {
-		return Usagef("%q: want a file whose name ends in .db", name)
+		return frame.Usagef("%q: want a file whose name ends in .db", name)
 	}
 	if absent, err := store.Absent(c.String("db")); err == nil && absent {
 		if err := p.lost(c, ""); err != nil {
@@ -50,21 +51,21 @@ func (p *Program) backup(c *cli.Context) error {
 	}
 	out, err := backup.Make(c.Context, backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep})
 	if errors.Is(err, export.ErrExists) {
-		return Usagef("%w: name another one, or replace it with --overwrite", err)
+		return frame.Usagef("%w: name another one, or replace it with --overwrite", err)
 	}
 	if err != nil {
 		return err
 	}
 	if out.Lost != nil {
-		p.note("ypcrawl: the copy is whole, but could not be rebuilt from the logs in it: %s", lostText(out.Lost))
+		p.Note("ypcrawl: the copy is whole, but could not be rebuilt from the logs in it: %s", lostText(out.Lost))
 	}
 	if c.Bool("quiet") && !c.Bool("json") { // as cron wants it
 		return nil
 	}
-	return p.tell(c, out, func(w *sections) {
-		w.lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z"),
+	return p.Tell(c, out, func(w *frame.Sections) {
+		w.Lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z"),
 			plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
-		w.more("Put it back with: " + p.command("restore", operand(out.File)))
+		w.More("Put it back with: " + p.Command("restore", frame.Operand(out.File)))
 	})
 }
 
@@ -82,7 +83,7 @@ func (p *Program) reachedStep(step string) {
 
 func oneArgument(c *cli.Context, what string) (string, error) {
 	if c.Args().Len() != 1 || strings.TrimSpace(c.Args().First()) == "" {
-		return "", Usagef("name %s; see '%s --help'", what, c.Command.HelpName)
+		return "", frame.Usagef("name %s; see '%s --help'", what, c.Command.HelpName)
 	}
 	return c.Args().First(), nil
 }
@@ -97,7 +98,7 @@ the restore is not complete; then no other command opens the database until the 
 func (p *Program) restoreCommand() *cli.Command {
 	return &cli.Command{
 		Name: "restore", Usage: "Put a backup in the place of the database and its logs; what was there is kept", ArgsUsage: "BACKUP.db", Args: true,
-		UsageText: restoreExamples, Description: restoreHelp, Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.restore,
+		UsageText: restoreExamples, Description: restoreHelp, Flags: []cli.Flag{frame.YesFlag(), frame.JSONFlag()}, Action: p.restore,
 	}
 }
 
@@ -112,13 +113,13 @@ func (p *Program) restore(c *cli.Context) error {
 		return err
 	}
 	if pending.Backup == "" { // to end one, the backup is not needed any more
-		f, err := openRegular(name)
+		f, err := frame.OpenRegular(name)
 		if err != nil {
 			return err
 		}
 		_ = f.Close() // only read
 		if info, err := os.Stat(db); err == nil && info.Size() > 0 {
-			if ok, err := p.proceed(c, fmt.Sprintf("Replace %s by %s? It is kept under another name.", db, name), false); !ok {
+			if ok, err := p.Proceed(c, fmt.Sprintf("Replace %s by %s? It is kept under another name.", db, name), false); !ok {
 				return err
 			}
 		}
@@ -135,7 +136,7 @@ func (p *Program) restore(c *cli.Context) error {
 	case err != nil:
 		return err
 	}
-	return p.tell(c, out, func(w *sections) {
+	return p.Tell(c, out, func(w *frame.Sections) {
 		text := fmt.Sprintf("%s is restored from %s", out.DB, out.Backup)
 		if at, err := yp.ParseTime(out.At); err == nil {
 			text += ", as it was at " + at.Format("2006-01-02 15:04:05Z")
@@ -143,16 +144,16 @@ func (p *Program) restore(c *cli.Context) error {
 		if resumed {
 			text += " (this finished the interrupted restore)"
 		}
-		w.lines(text)
+		w.Lines(text)
 		if out.LogFiles > 0 {
-			w.more(fmt.Sprintf("%s in %s", plural(out.LogFiles, "log"), logDir(c)))
+			w.More(fmt.Sprintf("%s in %s", plural(out.LogFiles, "log"), logDir(c)))
 		}
 		if out.Aside != "" {
-			w.more("The database that was there is kept as " + out.Aside)
+			w.More("The database that was there is kept as " + out.Aside)
 		}
 		if out.LogsAside != "" {
-			w.more("Its logs are kept in "+out.LogsAside+". To add what was crawled since the backup, type before the next run:",
-				"  "+p.command("wal", "replay", operand(out.LogsAside)))
+			w.More("Its logs are kept in "+out.LogsAside+". To add what was crawled since the backup, type before the next run:",
+				"  "+p.Command("wal", "replay", frame.Operand(out.LogsAside)))
 		}
 	})
 }

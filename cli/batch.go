@@ -7,12 +7,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store/report"
 )
 
 // batchFlags are those of a command that changes many targets at once.
 func batchFlags() []cli.Flag {
-	return []cli.Flag{yesFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only count"}, jsonFlag()}
+	return []cli.Flag{frame.YesFlag(), &cli.BoolFlag{Name: "dry-run", Usage: "only count"}, frame.JSONFlag()}
 }
 
 // batch is an operation on many targets at once, with its words.
@@ -35,11 +36,11 @@ func (p *Program) apply(c *cli.Context, k *database, b batch) error {
 	if n == 0 {
 		err = b.nothing()
 	} else if !c.Bool("dry-run") {
-		if ok, err := p.proceed(c, fmt.Sprintf(b.question, plural(n, "target")), len(b.IDs) > 0); !ok {
+		if ok, err := p.Proceed(c, fmt.Sprintf(b.question, plural(n, "target")), len(b.IDs) > 0); !ok {
 			return err
 		}
 		done, err = k.Operate(c.Context, b.Operation, b.Chosen)
 	}
 	out := report.Object{{Name: "selected", Value: n}, {Name: b.key, Value: done}}
-	return errors.Join(p.answer(c, out, "%s selected, %s %s", plural(n, "target"), thousands(int64(done)), b.past), err)
+	return errors.Join(p.Answer(c, out, "%s selected, %s %s", plural(n, "target"), thousands(int64(done)), b.past), err)
 }

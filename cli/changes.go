@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -25,28 +26,28 @@ func (p *Program) changesCommand() *cli.Command {
 // changes shows the counts, what they are of and what they can't tell, then the changes.
 func (p *Program) changes(c *cli.Context) error {
 	l := report.Find("changes")
-	choice, err := choiceOf(c, l)
+	choice, err := frame.ChoiceOf(c, l)
 	if err != nil {
 		return err
 	}
 	if c.IsSet("listing") {
 		for _, other := range []string{"since", "run", "source", "states", "kind", "lasting", "summary"} {
 			if c.IsSet(other) {
-				return Usagef("--listing shows the whole history of one listing: leave out --%s", other)
+				return frame.Usagef("--listing shows the whole history of one listing: leave out --%s", other)
 			}
 		}
 		if strings.HasPrefix(c.String("listing"), "/") {
-			return Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
+			return frame.Usagef("--listing %q: want SOURCE/ID, as `ypcrawl changes` shows them", c.String("listing"))
 		}
 		return p.with(c, reading, func(k *database, _ store.Scope) error {
 			if choice.Values["listing"], err = historyOf(c, k); err != nil {
 				return err
 			}
-			return p.listTo(c, k, l, choice, p.rowsTo(c, k.DB().Now()))
+			return p.listTo(c, k, l, choice, p.RowsTo(c, k.DB().Now()))
 		})
 	}
 	if c.Bool("summary") && c.Bool("csv") {
-		return Usagef("--summary and --csv: a summary is not a list of rows; use --json, or neither")
+		return frame.Usagef("--summary and --csv: a summary is not a list of rows; use --json, or neither")
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		from, err := sinceOf(c, k, scope)
@@ -59,18 +60,18 @@ func (p *Program) changes(c *cli.Context) error {
 		choice.Values["since"] = settled(report.ChangesSince(from.at, from.passes))
 		if c.Bool("summary") || !c.Bool("json") && !c.Bool("csv") {
 			filter := report.ChangeFilter{Scope: scope, Since: from.at, Run: from.run, Lasting: c.Bool("lasting")}
-			for _, kind := range SplitList(c.StringSlice("kind")) {
+			for _, kind := range frame.SplitList(c.StringSlice("kind")) {
 				filter.Kinds = append(filter.Kinds, store.Event(strings.ToLower(kind)))
 			}
 			about, err := aboutChanges(c, k, filter, from)
 			if err != nil {
 				return err
 			}
-			if err := p.tell(c, about, about.head); err != nil || c.Bool("summary") {
+			if err := p.Tell(c, about, about.head); err != nil || c.Bool("summary") {
 				return err
 			}
 		}
-		return p.listTo(c, k, l, choice, p.rowsTo(c, k.DB().Now()))
+		return p.listTo(c, k, l, choice, p.RowsTo(c, k.DB().Now()))
 	})
 }
 
@@ -142,16 +143,16 @@ func aboutChanges(c *cli.Context, k *database, filter report.ChangeFilter, from 
 }
 
 // head writes the counts, what they are of, and what they can't tell.
-func (s *changeSummary) head(w *sections) {
+func (s *changeSummary) head(w *frame.Sections) {
 	var head []string
 	for _, kind := range report.ChangeKinds() {
 		if !s.some || s.Counts[kind] > 0 {
 			head = append(head, thousands(s.Counts[kind])+" "+string(kind))
 		}
 	}
-	w.lines(cmp.Or(strings.Join(head, ", "), "nothing") + " " + s.text)
-	w.more(report.PassLines(s.Passes)...)
-	w.more(s.Coverage.Line(s.Of))
+	w.Lines(cmp.Or(strings.Join(head, ", "), "nothing") + " " + s.text)
+	w.More(report.PassLines(s.Passes)...)
+	w.More(s.Coverage.Line(s.Of))
 }
 
 // since is a moment from which on something is told, and how to say it.
@@ -182,9 +183,9 @@ func sinceOf(c *cli.Context, k *database, scope store.Scope) (since, error) {
 func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 	word := strings.TrimSpace(c.String(flag))
 	if word == "" {
-		return since{}, Usagef("--%s is empty: want an age like 7d, a date, or a run", flag)
+		return since{}, frame.Usagef("--%s is empty: want an age like 7d, a date, or a run", flag)
 	}
-	if age, err := parseAge(word); err == nil {
+	if age, err := frame.ParseAge(word); err == nil {
 		at := k.DB().Now().Add(-age)
 		return since{at: at, text: minute(at)}, nil
 	}
@@ -197,7 +198,7 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 	}
 	r, err := k.FindRun(c.Context, word)
 	if unknown, ok := errors.AsType[*report.NotFoundError](err); ok {
-		return since{}, Usagef("--%s %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", flag, word, unknown.Hint)
+		return since{}, frame.Usagef("--%s %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", flag, word, unknown.Hint)
 	}
 	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
 }
@@ -205,7 +206,7 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 // byRun is what the run of --run found.
 func byRun(c *cli.Context, k *database) (since, error) {
 	if c.IsSet("since") {
-		return since{}, Usagef("--run and --since: want one of them; --since RUN is all since that run began")
+		return since{}, frame.Usagef("--run and --since: want one of them; --since RUN is all since that run began")
 	}
 	id, err := runOf(c, k, c.String("run"))
 	if err != nil {

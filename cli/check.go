@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/backup"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -66,10 +67,10 @@ func checkFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "check", Usage: "print a verdict in one line and exit with 0, 1, 2 or 3: see above"},
 		&cli.Int64Flag{Name: "warn-dead", Value: 10, Usage: "with --check: warn of more `DEAD LETTERS`"},
-		&cli.GenericFlag{Name: "warn-retries", Value: shareValue(0.2), Usage: "with --check: warn when more than this `SHARE` of claims found the database busy"},
-		&cli.GenericFlag{Name: "warn-failed", Value: shareValue(0.1), Usage: "with --check: warn when more than this `SHARE` of attempts failed"},
-		&cli.GenericFlag{Name: "crit-no-page", Value: ageValue(30 * time.Minute), Usage: "with --check: critical after `TIME` without a page; 0 = never"},
-		&cli.GenericFlag{Name: "max-age", Value: ageValue(0), DefaultText: "not checked", Usage: "with --check: critical when no run did all due work or used up its budget within `TIME`: 26h"},
+		&cli.GenericFlag{Name: "warn-retries", Value: frame.ShareValue(0.2), Usage: "with --check: warn when more than this `SHARE` of claims found the database busy"},
+		&cli.GenericFlag{Name: "warn-failed", Value: frame.ShareValue(0.1), Usage: "with --check: warn when more than this `SHARE` of attempts failed"},
+		&cli.GenericFlag{Name: "crit-no-page", Value: frame.AgeValue(30 * time.Minute), Usage: "with --check: critical after `TIME` without a page; 0 = never"},
+		&cli.GenericFlag{Name: "max-age", Value: frame.AgeValue(0), DefaultText: "not checked", Usage: "with --check: critical when no run did all due work or used up its budget within `TIME`: 26h"},
 	}
 }
 
@@ -98,7 +99,7 @@ func (p *Program) check(c *cli.Context) error {
 	var lost backup.Lost
 	var denied *folder.DeniedError // a log that can't be read
 	if n := c.Int64("warn-dead"); n < 0 {
-		return Usagef("--warn-dead %d: want a number from 0 up", n)
+		return frame.Usagef("--warn-dead %d: want a number from 0 up", n)
 	}
 	err := wholeFile(c, "check")
 	if err == nil {
@@ -106,7 +107,7 @@ func (p *Program) check(c *cli.Context) error {
 			meter := meter(c, k)
 			if m, err = meter.Measures(); err == nil && c.String("metrics-file") != "" {
 				if failed := meter.WriteFile(c.String("metrics-file")); failed != nil {
-					p.note("%s", yp.Printable(failed.Error())) // what was found stands
+					p.Note("%s", yp.Printable(failed.Error())) // what was found stands
 				}
 			}
 			if err == nil {
@@ -124,8 +125,8 @@ func (p *Program) check(c *cli.Context) error {
 		return err
 	}
 	v := judge(m, now.Sentence(), limits{
-		dead: c.Int64("warn-dead"), retries: flagValue[float64](c, "warn-retries"), failed: flagValue[float64](c, "warn-failed"),
-		noPage: timeOf(c, "crit-no-page"), age: timeOf(c, "max-age"),
+		dead: c.Int64("warn-dead"), retries: frame.Value[float64](c, "warn-retries"), failed: frame.Value[float64](c, "warn-failed"),
+		noPage: frame.TimeOf(c, "crit-no-page"), age: frame.TimeOf(c, "max-age"),
 	}, append(lostLines(&lost), unreadLogs(denied)...)...)
 	return p.sayVerdict(v, c.Bool("json"))
 }
@@ -136,9 +137,9 @@ func (p *Program) sayVerdict(v verdict, asJSON bool) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var err error
 	if asJSON {
-		err = writeJSON(p.Out, v)
+		err = frame.WriteJSON(p.Out, v)
 	} else {
-		_, err = fmt.Fprintln(p.Out, "YPCRAWL "+v.Status+" - "+p.hints(v.Text))
+		_, err = fmt.Fprintln(p.Out, "YPCRAWL "+v.Status+" - "+p.Hints(v.Text))
 	}
 	switch {
 	case err != nil:
@@ -163,13 +164,13 @@ func (p *Program) asUnknown(err error) error {
 	if err == nil || errors.As(err, new(*exitError)) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	v := verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(p.hideAll(err.Error())), Problems: []problem{}}
+	v := verdict{Status: alertUnknown.String(), Code: int(alertUnknown), Text: oneLine(p.HideAll(err.Error())), Problems: []problem{}}
 	return p.sayVerdict(v, slices.Contains(p.Args, "--json"))
 }
 
 // oneLine makes a text fit for the line: what stands behind a bar would be figures to a monitor.
 func oneLine(s string) string {
-	return strings.ReplaceAll(yp.Printable(strings.Join(strings.Fields(redactURL(s)), " ")), "|", "/")
+	return strings.ReplaceAll(yp.Printable(strings.Join(strings.Fields(frame.RedactURL(s)), " ")), "|", "/")
 }
 
 // judge applies the rules; fine is the text when none finds anything. More problems are found beside the database.
@@ -287,9 +288,9 @@ func oldRuns(m *report.Measures, l limits) []problem {
 	case l.age == 0:
 		return nil
 	case done.IsZero():
-		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", shortTime(l.age))
+		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", frame.ShortTime(l.age))
 	case m.Now.Sub(done) > l.age:
-		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now.Time, done), shortTime(l.age))
+		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now.Time, done), frame.ShortTime(l.age))
 	}
 	return nil
 }

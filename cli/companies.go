@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
@@ -32,7 +33,7 @@ func showCompany(c *cli.Context, k *database, _ store.Scope, word string) (*repo
 	}
 	id, err := strconv.ParseInt(word, 10, 64)
 	if err != nil || id < 1 {
-		return nil, Usagef("no company %q: want its number; `ypcrawl companies list --name TEXT` finds it", word)
+		return nil, frame.Usagef("no company %q: want its number; `ypcrawl companies list --name TEXT` finds it", word)
 	}
 	return k.Company(c.Context, id)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/measure"
 	"ypcrawl/cli/web"
 	"ypcrawl/store"
@@ -34,15 +35,15 @@ func (p *Program) dashboardCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` to serve the page at; a port alone is one of 127.0.0.1, 0 is any free one"},
 			allowHostFlag(),
-			statesFlag(),
-			onlySourceFlag(),
+			frame.StatesFlag(),
+			frame.OnlySourceFlag(),
 		},
 		Action: p.dashboard,
 	}
 }
 
 func allowHostFlag() cli.Flag {
-	return list("allow-host", "`NAME...` of hosts under which a browser may open the page, such as a proxy in front of it", "none")
+	return frame.WordsFlag("allow-host", "`NAME...` of hosts under which a browser may open the page, such as a proxy in front of it", "none")
 }
 
 func (p *Program) dashboard(c *cli.Context) error {
@@ -57,7 +58,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 	defer page.close()
 	err = p.with(c, watching, func(k *database, scope store.Scope) error {
 		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
-		p.note("The page: http://%s/   (Ctrl-C ends it)", page.listener.Addr())
+		p.Note("The page: http://%s/   (Ctrl-C ends it)", page.listener.Addr())
 		return page.serve(c.Context, k, scope, false)
 	})
 	if c.Context.Err() != nil && errors.Is(err, context.Canceled) {
@@ -85,27 +86,27 @@ type listenError struct{ error }
 func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page, error) {
 	address, err := listenAddress(c.String(flag))
 	if err != nil {
-		return nil, Usagef("--%s %q: %w", flag, c.String(flag), err)
+		return nil, frame.Usagef("--%s %q: %w", flag, c.String(flag), err)
 	}
-	hosts := SplitList(c.StringSlice("allow-host"))
-	if err := notEmpty(c, "allow-host", hosts); err != nil {
+	hosts := frame.SplitList(c.StringSlice("allow-host"))
+	if err := frame.NotEmpty(c, "allow-host", hosts); err != nil {
 		return nil, err
 	}
 	if i := slices.IndexFunc(hosts, func(h string) bool { return h == "" || strings.ContainsAny(h, "/*@ ") }); i >= 0 {
-		return nil, Usagef("allow-host %q: want a name like crawl.example.com, without http:// before it", hosts[i])
+		return nil, frame.Usagef("allow-host %q: want a name like crawl.example.com, without http:// before it", hosts[i])
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(c.Context, "tcp", address.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, Usagef("--%s %s: %w", flag, address, listenError{errors.New("another program uses this address, maybe another dashboard: choose another port, or 0 for any free one")})
+		return nil, frame.Usagef("--%s %s: %w", flag, address, listenError{errors.New("another program uses this address, maybe another dashboard: choose another port, or 0 for any free one")})
 	case err != nil:
-		return nil, Usagef("--%s %s: %w", flag, address, listenError{fmt.Errorf("%w: name an address of this machine", err)})
+		return nil, frame.Usagef("--%s %s: %w", flag, address, listenError{fmt.Errorf("%w: name an address of this machine", err)})
 	}
 	if !address.Addr().IsLoopback() {
 		log.Warn().Str("address", address.String()).Msg("other machines can reach the page, and it has no password: everyone who reaches it sees the listings")
 	}
-	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), command: p.command(), logs: logDir(c), log: log}
+	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), command: p.Command(), logs: logDir(c), log: log}
 	return g, nil
 }
 
@@ -175,7 +176,7 @@ func (r *run) takeAddress() (err error) {
 		return nil
 	}
 	r.page, err = r.p.listen(r.c, "web", r.log)
-	if errors.As(err, new(listenError)) && !r.p.typed("web") {
+	if errors.As(err, new(listenError)) && !r.p.Typed("web") {
 		r.log.Warn().Err(err).Msg("this run has no page; it crawls without one")
 		return nil
 	}

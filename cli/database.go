@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -108,7 +109,7 @@ func (p *Program) begunAnew(c *cli.Context, db *store.DB) error {
 // with opens the database, hands it to do with the scope of --source and --states, and
 // closes it. What was typed is checked first.
 func (p *Program) with(c *cli.Context, how access, do func(k *database, scope store.Scope) error) error {
-	codes, err := states(c)
+	codes, err := frame.StatesOf(c)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 	scope := store.Scope{States: codes}
 	if name := c.String("source"); name != "" || c.IsSet("source") {
 		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
-			err = Usagef("--source %q: nothing was planned for that source in %s", name, c.String("db"))
+			err = frame.Usagef("--source %q: nothing was planned for that source in %s", name, c.String("db"))
 		}
 	}
 	if err != nil {
@@ -137,7 +138,7 @@ func asUsage(err error) error {
 	var refused *store.RefusedError
 	var unknown *report.NotFoundError
 	if errors.As(err, &refused) || errors.As(err, &unknown) {
-		return Usagef("%w", err)
+		return frame.Usagef("%w", err)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -17,31 +18,31 @@ func (p *Program) deliveriesCommand() *cli.Command {
 	cmd := p.listCommand("export deliveries")
 	cmd.Subcommands = []*cli.Command{{
 		Name: "forget", Usage: "Forget a delivery: its files stay, and its next file reports every listing as new", ArgsUsage: "NAME", Args: true,
-		Flags: []cli.Flag{yesFlag(), jsonFlag()}, Action: p.forgetDelivery,
+		Flags: []cli.Flag{frame.YesFlag(), frame.JSONFlag()}, Action: p.forgetDelivery,
 	}}
 	return cmd
 }
 
 func (p *Program) forgetDelivery(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want one name; `ypcrawl export deliveries` lists them all")
+		return frame.Usagef("want one name; `ypcrawl export deliveries` lists them all")
 	}
 	name := c.Args().First()
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		if ok, err := k.DB().HasDelivery(c.Context, name); err != nil {
 			return err
 		} else if !ok {
-			return Usagef("nothing was delivered to %q: `ypcrawl export deliveries` lists them all", name)
+			return frame.Usagef("nothing was delivered to %q: `ypcrawl export deliveries` lists them all", name)
 		}
 		question := fmt.Sprintf("Forget the delivery %s, so that its next file reports every listing as new?", name)
-		if ok, err := p.confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
+		if ok, err := p.Confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
 			return err
 		}
 		deliveries, listings, err := k.DB().ForgetDelivery(c.Context, name) // listings that were dropped or left, too
 		if err != nil {
 			return err
 		}
-		return p.answer(c, report.Object{{Name: "name", Value: name}, {Name: "deliveries", Value: deliveries}, {Name: "listings", Value: listings}},
+		return p.Answer(c, report.Object{{Name: "name", Value: name}, {Name: "deliveries", Value: deliveries}, {Name: "listings", Value: listings}},
 			"Forgot %s: %s, %s. Its files stay.", name, plural(deliveries, "delivery"), plural(listings, "listing"))
 	})
 }
@@ -72,7 +73,7 @@ func (d *delivery) beginDelivery() (err error) {
 func (d *delivery) settle(name string) error {
 	before, err := d.k.DB().SettleDelivery(d.c.Context, name, d.name)
 	if err == nil && before != nil && !d.c.Bool("quiet") {
-		d.p.note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.", yp.Printable(before.File), plural(before.Rows, "listing"), name)
+		d.p.Note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.", yp.Printable(before.File), plural(before.Rows, "listing"), name)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store"
@@ -68,7 +69,7 @@ func newDirectory(cfg demo.Config) (*demo.Directory, error) {
 	}
 	dir, err := demo.New(cfg, g)
 	if err != nil {
-		err = Usagef("%w", err)
+		err = frame.Usagef("%w", err)
 	}
 	return dir, err
 }
@@ -78,7 +79,7 @@ func (p *Program) demoCommand() *cli.Command {
 		return []cli.Flag{
 			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
 			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses open, close and change, cities enter and leave the index", demo.MaxEpoch)},
-			&cli.GenericFlag{Name: "places", Value: countValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
+			&cli.GenericFlag{Name: "places", Value: frame.CountValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
 		}
 	}
 	return &cli.Command{
@@ -90,8 +91,8 @@ func (p *Program) demoCommand() *cli.Command {
 				Usage: "Serve the demo directory; its base URL is printed once it listens",
 				Flags: append(directory(),
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
-					&cli.GenericFlag{Name: "latency", Value: ageValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
-					list("fail", "`SHARES...` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01", "none"),
+					&cli.GenericFlag{Name: "latency", Value: frame.AgeValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},
+					frame.WordsFlag("fail", "`SHARES...` of the requests that fail: 429=0.05,503=0.02,challenge=0.01,timeout=0.01,truncate=0.01,cut=0.01,layout=0.01", "none"),
 				),
 				Action: p.demoServe,
 			},
@@ -101,8 +102,8 @@ func (p *Program) demoCommand() *cli.Command {
 					"Repeat the --seed, --epoch and --places of `demo serve` here. Exit code 1 when anything differs.",
 				Flags: slices.Concat(directory(), []cli.Flag{
 					&cli.BoolFlag{Name: "include-sponsored", Usage: "the crawl kept ads, too"},
-					list("since", "these `EPOCH...` were crawled before --epoch, in this order", "none"),
-					jsonFlag(),
+					frame.WordsFlag("since", "these `EPOCH...` were crawled before --epoch, in this order", "none"),
+					frame.JSONFlag(),
 				}),
 				Action: p.demoCheck,
 			},
@@ -112,17 +113,17 @@ func (p *Program) demoCommand() *cli.Command {
 
 // directoryConfig reads the flags that both commands have.
 func directoryConfig(c *cli.Context) demo.Config {
-	return demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: countOf(c, "places")}
+	return demo.Config{Seed: c.Int64("seed"), Epoch: c.Int("epoch"), Places: frame.CountOf(c, "places")}
 }
 
 func (p *Program) demoServe(c *cli.Context) error {
 	var err error
 	cfg := directoryConfig(c)
-	cfg.Latency, cfg.Fail = timeOf(c, "latency"), map[string]float64{}
-	for _, item := range SplitList(c.StringSlice("fail")) {
+	cfg.Latency, cfg.Fail = frame.TimeOf(c, "latency"), map[string]float64{}
+	for _, item := range frame.SplitList(c.StringSlice("fail")) {
 		kind, share, _ := strings.Cut(item, "=")
 		if cfg.Fail[kind], err = strconv.ParseFloat(share, 64); err != nil || !(cfg.Fail[kind] >= 0 && cfg.Fail[kind] <= 1) {
-			return Usagef("--fail %q: want a kind and a share from 0 to 1, like 429=0.05", item)
+			return frame.Usagef("--fail %q: want a kind and a share from 0 to 1, like 429=0.05", item)
 		}
 	}
 	if cfg.Logger, err = p.logger(c, p.Err); err != nil {
@@ -141,14 +142,14 @@ func (p *Program) demoServe(c *cli.Context) error {
 	if _, err := fmt.Fprintln(p.Out, address); err != nil { // once it listens
 		return errors.Join(err, server.Close())
 	}
-	p.note("Serving until Ctrl-C. Crawl it:  %s", p.command("run", "--source", "demo", "--base-url", address, "--states", "CA", "TX"))
+	p.Note("Serving until Ctrl-C. Crawl it:  %s", p.Command("run", "--source", "demo", "--base-url", address, "--states", "CA", "TX"))
 	<-c.Context.Done()
 	return server.Close()
 }
 
 func (p *Program) demoCheck(c *cli.Context) error {
 	if c.NArg() > 1 {
-		return Usagef("demo check takes one database, not %d", c.NArg())
+		return frame.Usagef("demo check takes one database, not %d", c.NArg())
 	}
 	path := cmp.Or(c.Args().First(), c.String("db"))
 	p.Database = path
@@ -170,16 +171,16 @@ func (p *Program) demoCheck(c *cli.Context) error {
 		verdict = "the database differs"
 	}
 	searches, listings, details, cities := len(truth.Searches), len(truth.Listings), len(truth.Details), len(truth.Cities)
-	err = p.tell(c, report.Object{
+	err = p.Tell(c, report.Object{
 		{Name: "database", Value: path},
 		{Name: "targets", Value: searches},
 		{Name: "listings", Value: listings},
 		{Name: "details", Value: details},
 		{Name: "cities", Value: cities},
 		{Name: "differences", Value: append([]string{}, found...)},
-	}, func(w *sections) {
-		w.lines(fmt.Sprintf("A complete crawl ends with %s, %s, %s, %s: %s", plural(searches, "target"), plural(listings, "listing"), plural(details, "detail page"), plural(cities, "city"), verdict))
-		w.more(found[:min(len(found), mostDifferences)]...)
+	}, func(w *frame.Sections) {
+		w.Lines(fmt.Sprintf("A complete crawl ends with %s, %s, %s, %s: %s", plural(searches, "target"), plural(listings, "listing"), plural(details, "detail page"), plural(cities, "city"), verdict))
+		w.More(found[:min(len(found), mostDifferences)]...)
 	})
 	if err != nil || len(found) == 0 {
 		return err
@@ -197,7 +198,7 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	if err != nil {
 		return nil, err
 	}
-	since, err := wordsOf(c, "since", strconv.Atoi)
+	since, err := frame.WordsOf(c, "since", strconv.Atoi)
 	if err != nil {
 		return nil, err
 	}
@@ -211,7 +212,7 @@ func checkedTruth(c *cli.Context, db *store.DB) (*demo.Truth, error) {
 	if len(since) > 0 {
 		changes, err := dir.Changes(want, since...)
 		if err != nil {
-			return nil, Usagef("--since: %w", err)
+			return nil, frame.Usagef("--since: %w", err)
 		}
 		truth.Changes = &changes
 	} else if crawled.Details { // those that were read in earlier epochs are not known

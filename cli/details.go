@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store/report"
 )
 
@@ -33,9 +34,9 @@ func listingOf(ctx context.Context, k *database, source int64, word string) (l r
 	case err != nil:
 		return l, err
 	case len(found) == 0:
-		return l, Usagef("no listing %q: write the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` show it", word)
+		return l, frame.Usagef("no listing %q: write the source's id of it, or SOURCE/ID; `ypcrawl changes` and `ypcrawl companies show` show it", word)
 	case len(found) > 1:
-		return l, Usagef("%d sources have a listing %q: write %s/%s, for example", len(found), word, found[0].Source, word)
+		return l, frame.Usagef("%d sources have a listing %q: write %s/%s, for example", len(found), word, found[0].Source, word)
 	}
 	return found[0], nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
@@ -23,7 +24,7 @@ func (p *Program) discoverCommand() *cli.Command {
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
-			return p.announced(c, func(d *Display, log zerolog.Logger, a *announcer) error {
+			return p.announced(c, func(d *frame.Display, log zerolog.Logger, a *announcer) error {
 				r := &run{p: p, c: c, display: d, log: log, out: a, onlyIndexes: true}
 				if err := r.check(); err != nil {
 					return err
@@ -63,13 +64,13 @@ func discoverFlags() []cli.Flag {
 			f.Hidden = true
 		case *cli.GenericFlag:
 			if f.Name == "linger" {
-				f.Value = minutesValue(0)
+				f.Value = frame.MinutesValue(0)
 			}
 		}
 		flags = append(flags, f)
 	}
 	flags = append(append(flags, egressFlags()...), notifyFlags()...)
-	flags = append(flags, &cli.BoolFlag{Name: "dry-run", Usage: "request nothing, write nothing, print the cost"}, jsonFlag())
+	flags = append(flags, &cli.BoolFlag{Name: "dry-run", Usage: "request nothing, write nothing, print the cost"}, frame.JSONFlag())
 	return append(flags, settingFlags()...)
 }
 
@@ -77,13 +78,13 @@ func discoverFlags() []cli.Flag {
 func (r *run) checkIndexes() error {
 	switch all := r.c.Bool("all"); {
 	case all && len(r.sel.States) > 0:
-		return Usagef("--all and --states: want one of the two")
+		return frame.Usagef("--all and --states: want one of the two")
 	case !all && len(r.sel.States) == 0:
-		return Usagef("want --states, as in `ypcrawl discover --states AZ`, or --all")
+		return frame.Usagef("want --states, as in `ypcrawl discover --states AZ`, or --all")
 	}
 	for _, c := range r.sources {
 		if !c.src.HasIndex() {
-			return Usagef("source %s has no index of states: add `urls: state_index:` to its definition", c.src.Name())
+			return frame.Usagef("source %s has no index of states: add `urls: state_index:` to its definition", c.src.Name())
 		}
 	}
 	return nil
@@ -137,7 +138,7 @@ func (r *run) showIndexes() error {
 	if !r.several() {
 		choice.Values["source"] = r.sources[0].src.Name()
 	}
-	rows := r.p.tableRows(r.keeper.DB().Now())
+	rows := r.p.TableRows(r.keeper.DB().Now())
 	if err := r.keeper.List(context.WithoutCancel(r.c.Context), report.Find("discover stats"), choice, rows); err != nil {
 		return err
 	}

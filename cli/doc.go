@@ -1,9 +1,9 @@
-// Package cli is what a person types and reads. A file is named for its command (run has three:
-// run.go, runcrawl.go, runending.go); app.go has them all. What a command line is and how
-// answers are shown stands in files that begin with "frame_", which know no command: flags
-// and their values, help, completion, settings, tables and JSON, the bar. A command that
-// lists rows is its flags and a row of report.Lists (lists.go); frame_list.go makes the
-// table, JSON or CSV of it.
+// Package cli is what a person types and reads: the commands. A file is named for its command
+// (run has three: run.go, runcrawl.go, runending.go), and app.go has them all. Beside them
+// stand what opens the database (database.go), what a selection and a source are
+// (selection.go, source.go), lists (lists.go: a command that lists rows is a row of
+// report.Lists) and exit codes (exit.go). How a line is read and an answer is shown, cli/frame
+// knows.
 //
 // Purpose: turn words into calls of the other packages, and their results into
 // text for a person on a terminal, or JSON and CSV for a pipe.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store/storetest"
 )
 
@@ -18,10 +19,10 @@ import (
 func TestDocCommands(t *testing.T) {
 	t.Parallel()
 	app := Standard("").app()
-	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+	if _, err := frame.Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
 	}
-	root := app.root()
+	root := app.Root()
 	docs, err := filepath.Glob("../docs/*.md")
 	if err != nil || len(docs) == 0 {
 		t.Fatal("no documents", err)
@@ -32,7 +33,7 @@ func TestDocCommands(t *testing.T) {
 		storetest.NoError(t, err)
 		for _, name := range regexp.MustCompile(`YPCRAWL_[A-Z_]*[A-Z]\b`).FindAllString(string(data), -1) {
 			ofTests := strings.HasSuffix(doc, "/benchmarks.md") || strings.HasSuffix(doc, "/contributing.md")
-			if complaints := app.unknownVariables([]string{name + "=1"}); len(complaints) > 0 && !ofTests {
+			if complaints := app.UnknownVariables([]string{name + "=1"}); len(complaints) > 0 && !ofTests {
 				t.Errorf("%s: %s", doc, complaints)
 			}
 		}
@@ -73,7 +74,7 @@ func TestDocCommands(t *testing.T) {
 var othersFlags = []string{"--env", "--ignore-missing"}
 
 // commandLines are the command lines of a document, without the program's name.
-func commandLines(text string, root commandPath) (all []string) {
+func commandLines(text string, root frame.Path) (all []string) {
 	program := regexp.MustCompile(`(?:^|[\s;&|({/=])ypcrawl ([^|;&#>)<]+)`)
 	inline := regexp.MustCompile("`([^`]+)`")
 	lang, inside := "", false
@@ -93,7 +94,7 @@ func commandLines(text string, root commandPath) (all []string) {
 		}
 		for _, m := range inline.FindAllStringSubmatch(l, -1) {
 			first, _, _ := strings.Cut(m[1], " ")
-			if strings.HasPrefix(first, "--") && !slices.Contains(othersFlags, first) || root.sub(first) != nil {
+			if strings.HasPrefix(first, "--") && !slices.Contains(othersFlags, first) || root.Sub(first) != nil {
 				all = append(all, m[1])
 			}
 			for _, p := range program.FindAllStringSubmatch(m[1], -1) {
@@ -105,20 +106,20 @@ func commandLines(text string, root commandPath) (all []string) {
 }
 
 // unknownWord is the first word of a command line that names no command or flag. A flag without a command is one of any.
-func unknownWord(root commandPath, line string) string {
+func unknownWord(root frame.Path, line string) string {
 	at, words := root, regexp.MustCompile(`'[^']*'|"[^"]*"|[^\s'"]+`).FindAllString(line, -1)
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		name, _, valued := strings.Cut(strings.TrimLeft(w, "-"), "=")
 		switch {
 		case w == "--":
-			at = commandPath{root[0], root.sub("run")} // schedule hands them to it
+			at = frame.Path{root[0], root.Sub("run")} // schedule hands them to it
 		case len(w) > 1 && w[0] == '-':
-			f, _ := at.flag(name)
+			f, _ := at.Flag(name)
 			if f == nil && len(at) == 1 && words[0][0] == '-' {
 				f = anyFlag(root, name)
 			}
-			if f == nil || isSetting(f) {
+			if f == nil || frame.IsSetting(f) {
 				return w
 			}
 			if d, ok := f.(cli.DocGenerationFlag); ok && d.TakesValue() && !valued {
@@ -127,13 +128,13 @@ func unknownWord(root commandPath, line string) string {
 					i++
 				}
 			}
-		case at.sub(w) != nil:
-			at = append(slices.Clone(at), at.sub(w))
+		case at.Sub(w) != nil:
+			at = append(slices.Clone(at), at.Sub(w))
 		case w == strings.ToUpper(w) && !strings.ContainsAny(w, "…[") && len(at) > 1: // a value
 		case w == strings.ToUpper(w) || strings.ContainsAny(w, "…[") || len(at) == 1 && (i > 0 || w[0] == '/'):
 			return "" // a word that stands for others, a path behind another program's name, or values of a flag that stands alone
-		case at.last().Name == "help" && !slices.Contains(helpTopics(), w) && root.sub(w) == nil,
-			len(at.last().Subcommands) > 0 && at.last().ArgsUsage == "":
+		case at.Last().Name == "help" && !slices.Contains(helpTopics(), w) && root.Sub(w) == nil,
+			len(at.Last().Subcommands) > 0 && at.Last().ArgsUsage == "":
 			return w
 		}
 	}
@@ -141,11 +142,11 @@ func unknownWord(root commandPath, line string) string {
 }
 
 // anyFlag finds a flag of any command.
-func anyFlag(at commandPath, name string) cli.Flag {
-	if f, _ := at.flag(name); f != nil && !isSetting(f) {
+func anyFlag(at frame.Path, name string) cli.Flag {
+	if f, _ := at.Flag(name); f != nil && !frame.IsSetting(f) {
 		return f
 	}
-	for _, sub := range at.last().Subcommands {
+	for _, sub := range at.Last().Subcommands {
 		if f := anyFlag(append(slices.Clone(at), sub), name); f != nil {
 			return f
 		}
@@ -155,5 +156,5 @@ func anyFlag(at commandPath, name string) cli.Flag {
 
 func helpTopics() []string {
 	h := help()
-	return h.topicNames()
+	return h.TopicNames()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/backup"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
@@ -24,7 +25,7 @@ func (p *Program) doctorCommand() *cli.Command {
 		Usage: "Check for problems: disk, database, locks, logs; each finding with its next step",
 		Description: "Nothing is written to the database. The whole file is read. What sources, targets and proxies wait for\n" +
 			"is told by `ypcrawl status`. Exit code 1 when a finding is bad, else 0: a warning is not bad.",
-		Flags:  []cli.Flag{jsonFlag()},
+		Flags:  []cli.Flag{frame.JSONFlag()},
 		Action: p.doctor,
 	}
 }
@@ -56,7 +57,7 @@ type diagnosis struct {
 }
 
 func (d *diagnosis) add(check string, level severity, fix, format string, args ...any) {
-	d.findings = append(d.findings, finding{Check: check, Level: level, What: d.p.hints(fmt.Sprintf(format, args...)), Fix: d.p.hints(fix)})
+	d.findings = append(d.findings, finding{Check: check, Level: level, What: d.p.Hints(fmt.Sprintf(format, args...)), Fix: d.p.Hints(fix)})
 }
 
 // failed notes that a check itself could not be made.
@@ -106,12 +107,12 @@ func (p *Program) doctor(c *cli.Context) error {
 func (d *diagnosis) report() error {
 	order := []severity{fine, dubious, broken}
 	slices.SortStableFunc(d.findings, func(a, b finding) int { return slices.Index(order, a.Level) - slices.Index(order, b.Level) })
-	err := d.p.tell(d.c, d.findings, func(w *sections) {
+	err := d.p.Tell(d.c, d.findings, func(w *frame.Sections) {
 		for _, f := range d.findings {
 			lead := fmt.Sprintf("%-4s  %-*s  ", f.Level, len("disk of logs"), f.Check) // the longest name
-			w.item(lead, f.What)
+			w.Item(lead, f.What)
 			if f.Fix != "" {
-				w.item(strings.Repeat(" ", len(lead)), "fix: "+f.Fix)
+				w.Item(strings.Repeat(" ", len(lead)), "fix: "+f.Fix)
 			}
 		}
 	})
@@ -131,15 +132,15 @@ func (d *diagnosis) openDatabase() {
 		d.k = k
 		d.add("database", fine, "", "%s, schema version %d", path, store.SchemaVersion)
 		if info, err := os.Stat(path); err == nil && yp.HardLinks(info) > 1 {
-			d.add("database", dubious, "find / -samefile "+shellLine([]string{operand(path)})+", and keep one name; a copy is made by "+d.p.command("backup", "COPY.db"),
+			d.add("database", dubious, "find / -samefile "+frame.ShellLine([]string{frame.Operand(path)})+", and keep one name; a copy is made by "+d.p.Command("backup", "COPY.db"),
 				"%s has %d names (hard links): nothing is written into it", path, yp.HardLinks(info))
 		}
 	case errors.As(err, new(*lostError)):
 		d.add("database", broken, d.p.replayCommand(), "%v", err)
 	case errors.Is(err, store.ErrNotFound):
-		d.add("database", broken, d.p.command("run"), "%s is missing or empty: nothing was crawled yet, or --db names another file", path)
+		d.add("database", broken, d.p.Command("run"), "%s is missing or empty: nothing was crawled yet, or --db names another file", path)
 	case errors.As(err, &version) && version.Upgradable():
-		d.add("database", broken, d.p.command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
+		d.add("database", broken, d.p.Command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
 	case version != nil:
 		d.add("database", broken, "use a newer ypcrawl, or name another file with --db", "%v", err)
 	case store.Corrupt(err):
@@ -189,7 +190,7 @@ func (d *diagnosis) holders(ctx context.Context) error {
 			d.add("runs", dubious, "look as the user of that process, or as root, on its machine",
 				"whether the process of a run lives can't be told, and it has sent no heartbeat for %s: %s: %s", lasting(now.Sub(r.Heartbeat)), text, yp.Printable(r.Unseen.Error()))
 		case r.Dead:
-			d.add("runs", dubious, d.p.command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
+			d.add("runs", dubious, d.p.Command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:
 			d.add("runs", fine, "", "a run of another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)
 		default:
@@ -219,7 +220,7 @@ func (d *diagnosis) disk() {
 		case free < noSpace:
 			d.add(place.check, broken, "free some space; committed pages are safe", "%s free at %s: the next run will stop soon", bytesText(free), dir)
 		case free < littleSpace:
-			d.add(place.check, dubious, "free some space; "+d.p.command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
+			d.add(place.check, dubious, "free some space; "+d.p.Command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
 		default:
 			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
 		}
@@ -281,7 +282,7 @@ func (d *diagnosis) logs(ctx context.Context) error {
 	case err != nil:
 		return err
 	case lost.Pages > 0:
-		d.add("logs", dubious, "put the files back if they were moved; else keep backups, or crawl again: "+d.p.command("run", "--recrawl", "0"),
+		d.add("logs", dubious, "put the files back if they were moved; else keep backups, or crawl again: "+d.p.Command("run", "--recrawl", "0"),
 			"the database could not be rebuilt from the logs in %s: %s", dir, lostText(&lost))
 	default:
 		d.add("logs", fine, "", "%s has the logs of the database", dir)

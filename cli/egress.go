@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 )
@@ -16,7 +17,7 @@ import (
 // egressFlags choose by which way and under which name requests leave.
 func egressFlags() []cli.Flag {
 	return []cli.Flag{
-		list("proxy", "also use these proxies: `URL...`, http, https or socks5", "none"),
+		frame.WordsFlag("proxy", "also use these proxies: `URL...`, http, https or socks5", "none"),
 		&cli.StringFlag{Name: "proxy-file", TakesFile: true, DefaultText: "none", Usage: "also use the proxies in `FILE`, one a line"},
 		&cli.StringFlag{
 			Name: "proxy-policy", DefaultText: "off; require with --proxy or --proxy-file",
@@ -35,12 +36,12 @@ type egress struct {
 
 func egressOf(c *cli.Context) (w egress, err error) {
 	if w.identity = c.String("identity"); w.identity != "honest" && w.identity != "browser" {
-		return w, Usagef("--identity %q: want honest or browser", w.identity)
+		return w, frame.Usagef("--identity %q: want honest or browser", w.identity)
 	}
-	for _, text := range SplitList(c.StringSlice("proxy")) {
+	for _, text := range frame.SplitList(c.StringSlice("proxy")) {
 		u, name, err := fetch.ParseProxy(text)
 		if err != nil {
-			return w, Usagef("--proxy: %w", err)
+			return w, frame.Usagef("--proxy: %w", err)
 		}
 		w.typed = append(w.typed, fetch.Proxy{URL: u, Name: name})
 	}
@@ -57,21 +58,21 @@ func egressOf(c *cli.Context) (w egress, err error) {
 	}
 	if text := c.String("proxy-policy"); text != "" {
 		if w.policy, err = fetch.ParsePolicy(text); err != nil {
-			return w, Usagef("--proxy-policy: %w", err)
+			return w, frame.Usagef("--proxy-policy: %w", err)
 		}
 	}
 	return w, nil
 }
 
 func readProxies(path string) ([]fetch.Proxy, error) {
-	f, err := openRegular(path)
+	f, err := frame.OpenRegular(path)
 	if err != nil {
-		return nil, Usagef("--proxy-file: %w", err)
+		return nil, frame.Usagef("--proxy-file: %w", err)
 	}
 	defer func() { _ = f.Close() }() // only read
 	proxies, err := fetch.ParseProxies(io.LimitReader(f, maxProxyList))
 	if err != nil {
-		return nil, Usagef("--proxy-file %s: %w", path, err)
+		return nil, frame.Usagef("--proxy-file %s: %w", path, err)
 	}
 	return proxies, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/cli/backup"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/yp/folder"
 )
@@ -47,10 +48,10 @@ func (e *exitError) Unwrap() error { return e.err }
 func (p *Program) exit(ctx context.Context, err error) int {
 	code, hint := p.verdict(ctx, err)
 	if err != nil && err.Error() != "" && code != ExitInterrupted {
-		p.noteError(err.Error())
+		p.NoteError(err.Error())
 	}
 	if hint != "" {
-		p.note("%s", hint)
+		p.Note("%s", hint)
 	}
 	return code
 }
@@ -68,11 +69,11 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return ExitError, "To bring it back from them:\n  " + p.replayCommand() + "\n" + lostElse
 	case errors.As(err, &coded):
 		return coded.code, ""
-	case errors.As(err, new(*UsageError)):
+	case errors.As(err, new(*frame.UsageError)):
 		return ExitUsage, ""
 	case errors.Is(err, store.ErrRestoring):
 		pending, _ := backup.Pending(p.Database)
-		return ExitError, "To finish the restore:\n  " + shellLine([]string{p.self(), "--db", p.Database, "restore", operand(cmp.Or(pending.Backup, "BACKUP.db"))})
+		return ExitError, "To finish the restore:\n  " + frame.ShellLine([]string{p.Self(), "--db", p.Database, "restore", frame.Operand(cmp.Or(pending.Backup, "BACKUP.db"))})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -98,16 +99,16 @@ func (p *Program) rebuildCommand() string {
 	if from == nil {
 		return noLogs
 	}
-	return shellLine(append([]string{p.self(), "--db", strings.TrimSuffix(p.Database, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
+	return frame.ShellLine(append([]string{p.Self(), "--db", strings.TrimSuffix(p.Database, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
 }
 
 // replayCommand brings a database that is gone back from its logs.
 func (p *Program) replayCommand() string {
-	words := []string{p.self(), "--db", p.Database}
+	words := []string{p.Self(), "--db", p.Database}
 	if filepath.Clean(p.logs) != filepath.Clean(logsOf(p.Database)) {
 		words = append(words, "--wal-dir", p.logs)
 	}
-	return shellLine(append(append(words, "wal", "replay"), rebuildFrom(p.Database, p.logs)...))
+	return frame.ShellLine(append(append(words, "wal", "replay"), rebuildFrom(p.Database, p.logs)...))
 }
 
 // lostElse is what to do where nobody wants a lost database back.

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/export"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -55,17 +56,17 @@ func (p *Program) exportCommand() *cli.Command {
 			},
 			exportFilters(),
 			[]cli.Flag{
-				list("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
+				frame.WordsFlag("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
-				list("only", "only what is `CHANGE...`: new, changed, dropped, restored, left", "all"),
+				frame.WordsFlag("only", "only what is `CHANGE...`: new, changed, dropped, restored, left", "all"),
 				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
 				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with a byte order mark, so that Excel reads UTF-8"},
 				&cli.BoolFlag{Name: "raw", Usage: "leave CSV cells that a spreadsheet would run as a formula (= + - @) as they are"},
 				&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"},
-				jsonFlag(),
+				frame.JSONFlag(),
 			}, []cli.Flag{pingFlag()}),
 		Action: func(c *cli.Context) error {
-			return p.announced(c, func(_ *Display, _ zerolog.Logger, a *announcer) error { return p.export(c, a) })
+			return p.announced(c, func(_ *frame.Display, _ zerolog.Logger, a *announcer) error { return p.export(c, a) })
 		},
 	}
 }
@@ -73,10 +74,10 @@ func (p *Program) exportCommand() *cli.Command {
 // exportFilters select listings, as the filters of the list of listings do; since and status mean other things here.
 func exportFilters() (flags []cli.Flag) {
 	for _, f := range listingFilters() {
-		flags = append(flags, filterFlag(f))
+		flags = append(flags, frame.FilterFlag(f))
 	}
 	return append(flags,
-		&cli.GenericFlag{Name: "seen-since", Value: ageValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
+		&cli.GenericFlag{Name: "seen-since", Value: frame.AgeValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
 		&cli.StringFlag{Name: "dropped", Value: string(report.DroppedNo), Usage: "those that their source no longer shows: `WHICH` is no, yes, only"},
 		&cli.StringFlag{Name: oldDropped, Usage: "`WHICH` of them", DefaultText: "as --dropped says", Hidden: true})
 }
@@ -121,7 +122,7 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 	}
 	return p.with(c, how, func(k *database, scope store.Scope) (err error) {
 		d.k = k
-		if age := timeOf(c, "seen-since"); age > 0 {
+		if age := frame.TimeOf(c, "seen-since"); age > 0 {
 			d.query.Values["since"] = yp.FormatTime(k.DB().Now().Add(-age))
 		}
 		if err := k.Check(c.Context, report.Find("listings list"), report.Choice{Values: d.query.Values}); err != nil {
@@ -160,16 +161,16 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 
 // read reads what was typed, as far as that needs no database.
 func (d *delivery) read() (err error) {
-	c, names := d.c, SplitList(d.c.StringSlice("columns"))
-	if err := notEmpty(c, "columns", names); err != nil {
+	c, names := d.c, frame.SplitList(d.c.StringSlice("columns"))
+	if err := frame.NotEmpty(c, "columns", names); err != nil {
 		return err
 	}
 	for _, name := range names {
 		switch name = strings.ToLower(name); {
 		case !slices.Contains(report.ListingColumns, name):
-			return Usagef("--columns: unknown column %q: %s", name, report.Meant(name, report.ListingColumns))
+			return frame.Usagef("--columns: unknown column %q: %s", name, report.Meant(name, report.ListingColumns))
 		case slices.Contains(d.query.Columns, name):
-			return Usagef("--columns: %s is named twice", name)
+			return frame.Usagef("--columns: %s is named twice", name)
 		}
 		d.query.Columns = append(d.query.Columns, name)
 	}
@@ -179,16 +180,16 @@ func (d *delivery) read() (err error) {
 	d.query.Values = map[string]any{}
 	for _, f := range listingFilters() {
 		if c.IsSet(f.Name) {
-			if d.query.Values[f.Name], err = filterValue(c, f); err != nil {
+			if d.query.Values[f.Name], err = frame.FilterValue(c, f); err != nil {
 				return err
 			}
 		}
 	}
 	d.query.Dropped = report.Dropped(strings.ToLower(droppedOf(c)))
 	if d.query.Dropped != "" && !slices.Contains([]report.Dropped{report.DroppedNo, report.DroppedYes, report.DroppedOnly}, d.query.Dropped) {
-		return Usagef("--dropped %q: want no, yes or only", droppedOf(c))
+		return frame.Usagef("--dropped %q: want no, yes or only", droppedOf(c))
 	}
-	if d.query.Only, err = wordsOf(c, "only", parseChangeWord); err != nil {
+	if d.query.Only, err = frame.WordsOf(c, "only", parseChangeWord); err != nil {
 		return err
 	}
 	d.opts = export.Options{Columns: d.query.Columns, BOM: c.Bool("bom"), Raw: c.Bool("raw")}
@@ -196,47 +197,47 @@ func (d *delivery) read() (err error) {
 		return err
 	}
 	if lacking := d.format.Lacks(d.query.Columns); len(lacking) > 0 {
-		return Usagef("--columns: %s needs %s among them", d.format, strings.Join(lacking, " and "))
+		return frame.Usagef("--columns: %s needs %s among them", d.format, strings.Join(lacking, " and "))
 	}
 	return nil
 }
 
 func (d *delivery) readName() (err error) {
 	if name := d.c.String("as"); yp.Printable(name) != name {
-		return Usagef("--as %q: want a name without control characters", name)
+		return frame.Usagef("--as %q: want a name without control characters", name)
 	}
 	if d.c.IsSet("as") && strings.TrimSpace(d.c.String("as")) == "" {
-		return Usagef("--as is empty: name the delivery")
+		return frame.Usagef("--as is empty: name the delivery")
 	}
 	d.name = d.c.String("output")
 	d.format, err = export.ParseFormat(strings.TrimPrefix(filepath.Ext(d.name), "."))
 	switch {
 	case d.c.IsSet("format"):
 		if d.format, err = export.ParseFormat(d.c.String("format")); err != nil {
-			return Usagef("--format: %w", err)
+			return frame.Usagef("--format: %w", err)
 		}
 	case d.name == "-" || d.name == "":
 		d.format = export.CSV
 	case err != nil:
-		return Usagef("--output %q: its ending names no format; want one of %s, or --format", d.name, formatNames())
+		return frame.Usagef("--output %q: its ending names no format; want one of %s, or --format", d.name, formatNames())
 	}
 	if d.name = dated(d.name, time.Now()); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
 			if store.RealPath(d.name) == store.RealPath(d.c.String("db"))+part {
-				return Usagef("--output %q is the database itself: name another file", d.name)
+				return frame.Usagef("--output %q is the database itself: name another file", d.name)
 			}
 		}
 		return nil
 	}
 	d.name = "-"
 	if d.c.IsSet("as") {
-		return Usagef("--as needs a file: name one with -o")
+		return frame.Usagef("--as needs a file: name one with -o")
 	}
 	if d.c.Bool("json") {
-		return Usagef("--json describes a written file: name the file with -o, or write the rows as JSON with --format jsonl")
+		return frame.Usagef("--json describes a written file: name the file with -o, or write the rows as JSON with --format jsonl")
 	}
-	if isTerminal(d.p.Out) && d.format.Binary() {
-		return Usagef("%s can't be shown on a terminal: name a file with -o", d.format)
+	if frame.IsTerminal(d.p.Out) && d.format.Binary() {
+		return frame.Usagef("%s can't be shown on a terminal: name a file with -o", d.format)
 	}
 	return nil
 }
@@ -274,11 +275,11 @@ func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.Difference = strings.EqualFold(strings.TrimSpace(d.c.String("since")), "last-export")
 	switch name := d.c.String("as"); {
 	case d.query.Difference && name == "":
-		return Usagef("--since last-export: name the delivery with --as NAME, as in the last export")
+		return frame.Usagef("--since last-export: name the delivery with --as NAME, as in the last export")
 	case d.query.Difference:
 		return nil // told when the delivery is begun
 	case slices.Contains(d.query.Only, report.WordLeft):
-		return Usagef("--only left needs a delivery to compare with: add --as NAME --since last-export")
+		return frame.Usagef("--only left needs a delivery to compare with: add --as NAME --since last-export")
 	}
 	d.since, err = sinceOf(d.c, d.k, scope)
 	if d.query.Since = (&report.Since{At: d.since.at}); len(d.since.passes) > 0 {
@@ -321,7 +322,7 @@ func (d *delivery) write() (err error) {
 // explain says what can be done about a failure.
 func (d *delivery) explain(err error) error {
 	if errors.Is(err, export.ErrExists) {
-		return Usagef("%w: name another one, put {date} into the name, or replace it with --overwrite", err)
+		return frame.Usagef("%w: name another one, put {date} into the name, or replace it with --overwrite", err)
 	}
 	return fmt.Errorf("export to %s: %w", d.name, err)
 }
@@ -386,7 +387,7 @@ func (d *delivery) finish() (err error) {
 	if x.Database, err = d.k.DB().ID(d.c.Context); err != nil {
 		return err
 	}
-	return writeJSON(d.p.Out, x)
+	return frame.WriteJSON(d.p.Out, x)
 }
 
 // tell says on stderr what was written, and how much of the whole that is; not with --quiet.
@@ -398,14 +399,14 @@ func (d *delivery) tell(size int64) {
 	if d.file != nil {
 		to += " (" + bytesText(size) + ")"
 	}
-	d.p.note("%s to %s; changes since %s.", plural(d.rows, "listing"), to, d.since.text)
+	d.p.Note("%s to %s; changes since %s.", plural(d.rows, "listing"), to, d.since.text)
 	for _, line := range report.PassLines(d.since.passes) {
-		d.p.note("%s", line)
+		d.p.Note("%s", line)
 	}
 	for _, pass := range d.open {
-		d.p.note("In the middle of the %s: %s. What changed in the others, a later export tells.", pass.Text(), pass.Share())
+		d.p.Note("In the middle of the %s: %s. What changed in the others, a later export tells.", pass.Text(), pass.Share())
 	}
-	d.p.note("%s", d.seen.Line(d.of))
+	d.p.Note("%s", d.seen.Line(d.of))
 }
 
 // filters is what was asked for, by the names of the flags.
@@ -428,7 +429,7 @@ func (d *delivery) filters() map[string]string {
 		case *cli.GenericFlag:
 			asked[name] = fmt.Sprint(d.c.Generic(name))
 		default:
-			words := SplitList(d.c.StringSlice(name))
+			words := frame.SplitList(d.c.StringSlice(name))
 			slices.Sort(words)
 			asked[name] = strings.Join(words, ", ")
 		}

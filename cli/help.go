@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store/report"
@@ -20,14 +21,14 @@ var topics embed.FS
 const mainCommand = "run"
 
 // help is what help tells beside what commands say of themselves.
-func help() Help {
+func help() frame.Help {
 	texts, _ := fs.Sub(topics, "help") // a folder that is embedded
-	return Help{About: helpDescription, Groups: helpGroups(), Flags: helpFlags, Topics: texts}
+	return frame.Help{About: helpDescription, Groups: helpGroups(), Flags: helpFlags, Topics: texts}
 }
 
 // helpGroups are the commands as the first screen shows them. Each stands in one group, and lists where they say.
-func helpGroups() []HelpGroup {
-	groups := []HelpGroup{
+func helpGroups() []frame.HelpGroup {
+	groups := []frame.HelpGroup{
 		{Name: "Crawl", Words: "run plan discover details progress dashboard schedule recover reset"},
 		{Name: "Results", Words: "listings companies changes coverage export query"},
 		{Name: "Trouble", Words: "status runs targets doctor selftest"},
@@ -47,7 +48,7 @@ func helpGroups() []HelpGroup {
 
 // helpFlags are, of the commands with many flags, those that most people need, and the
 // others in groups, which `--help --all` shows.
-var helpFlags = map[string][]HelpGroup{
+var helpFlags = map[string][]frame.HelpGroup{
 	"run": {
 		{Words: "source states cities categories max-pages workers delay user-agent details discover recrawl max-duration web dry-run"},
 		{Name: "Sources and targets", Words: "source-file base-url any-category min-population max-cities every include-sponsored"},

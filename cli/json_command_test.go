@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/frame/frametest"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -113,7 +114,7 @@ func TestJSON(t *testing.T) {
 			words = append(words, filepath.Join(s.dir, "logs"))
 		}
 		var out, errs bytes.Buffer
-		p := &Program{Schema: s.schema, Invocation: Invocation{Streams: Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: frametest.Env(nil)}}}
+		p := &Program{Schema: s.schema, Invocation: frame.Invocation{Streams: frame.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, Getenv: frametest.Env(nil)}}}
 		code := p.Run(t.Context(), append([]string{"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"), "--config", ""}, append(words, "--json")...))
 		if (code != ExitOK) != fails && !strings.Contains(line, "--check") {
 			t.Errorf("%s: exit %d: %s", line, code, errs.String())

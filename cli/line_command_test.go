@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 )
 
@@ -20,7 +21,7 @@ func TestResumeLine(t *testing.T) {
 		{"run --states CA --notify https://hc.example/token", "ypcrawl run --states CA", "notify"},
 		{"run --base-url http://me:secret@h --watch -s TX", "ypcrawl run --watch -s TX", "base-url"},
 	} {
-		p := &Program{Invocation: Invocation{Args: append([]string{"ypcrawl"}, strings.Fields(tt.args)...), Secrets: []Secret{secretOf("https://hc.example/token")}}}
+		p := &Program{Invocation: frame.Invocation{Args: append([]string{"ypcrawl"}, strings.Fields(tt.args)...), Secrets: []frame.Secret{secretOf("https://hc.example/token")}}}
 		if got, without := p.resumeLine(); got != tt.want || strings.Join(without, " ") != tt.without {
 			t.Errorf("%s:\ngot  %s, without %s\nwant %s, without %s", tt.args, got, without, tt.want, tt.without)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
@@ -19,7 +20,7 @@ func (p *Program) listingsCommand() *cli.Command {
 		}
 		for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "since"} {
 			if c.IsSet(flag) {
-				return Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
+				return frame.Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
 			}
 		}
 		return p.list(c, report.Find("listings list --status rejected"))
@@ -51,7 +52,7 @@ func (p *Program) indexWords(ctx context.Context, k *database) error {
 	}
 	lacking, err := k.DB().WordsLacking(ctx)
 	if err == nil && lacking > 0 {
-		p.note("%s can't be written: %s not in the index of words yet and can't be found.", k.DB().Path(), plural(lacking, "listing"))
+		p.Note("%s can't be written: %s not in the index of words yet and can't be found.", k.DB().Path(), plural(lacking, "listing"))
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -17,7 +18,7 @@ import (
 func (p *Program) listCommand(name string) *cli.Command {
 	l := report.Find(name)
 	return &cli.Command{
-		Name: l.Name[strings.LastIndexByte(l.Name, ' ')+1:], Usage: l.Usage, Description: l.Help, Flags: listFlags(l),
+		Name: l.Name[strings.LastIndexByte(l.Name, ' ')+1:], Usage: l.Usage, Description: l.Help, Flags: frame.ListFlags(l),
 		Action: func(c *cli.Context) error { return p.list(c, l) },
 	}
 }
@@ -33,7 +34,7 @@ func (p *Program) listAlone(l report.List) *cli.Command {
 
 // list shows a list: what the command line chooses of it, in the form that it asks for.
 func (p *Program) list(c *cli.Context, l report.List) error {
-	choice, err := choiceOf(c, l)
+	choice, err := frame.ChoiceOf(c, l)
 	if err != nil {
 		return err
 	}
@@ -47,31 +48,31 @@ func (p *Program) list(c *cli.Context, l report.List) error {
 				return err
 			}
 		}
-		return p.listTo(c, k, l, choice, p.rowsTo(c, k.DB().Now()))
+		return p.listTo(c, k, l, choice, p.RowsTo(c, k.DB().Now()))
 	})
 }
 
 // listTo asks a list, and shows its rows.
-func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice report.Choice, to rowsEnd) error {
+func (p *Program) listTo(c *cli.Context, k *database, l report.List, choice report.Choice, to frame.Rows) error {
 	if err := findNamed(c, k, l, choice.Values); err != nil {
 		return err
 	}
 	most := max(0, choice.Limit-1)
-	rows := limit(to, most)
+	rows := frame.Limit(to, most)
 	err := k.List(c.Context, l, choice, rows)
-	if err == nil || errors.Is(err, errEnough) {
+	if err == nil || errors.Is(err, frame.ErrEnough) {
 		err = rows.End()
 	}
 	switch {
 	case err != nil:
 		return asUsage(err)
-	case rows.none() && l.Headed && !c.IsSet("listing"):
-	case rows.none() && !slices.ContainsFunc(l.Narrows(), func(f report.ListFilter) bool { return c.IsSet(f.Name) }):
-		p.note("%s", cmp.Or(l.None, "There is no "+l.Noun+"."))
-	case rows.none():
-		p.note("No %s matches.", l.Noun)
-	case rows.more():
-		p.note("%s shown; there are more: --limit 0 shows all.", plural(most, l.Noun))
+	case rows.None() && l.Headed && !c.IsSet("listing"):
+	case rows.None() && !slices.ContainsFunc(l.Narrows(), func(f report.ListFilter) bool { return c.IsSet(f.Name) }):
+		p.Note("%s", cmp.Or(l.None, "There is no "+l.Noun+"."))
+	case rows.None():
+		p.Note("No %s matches.", l.Noun)
+	case rows.More():
+		p.Note("%s shown; there are more: --limit 0 shows all.", plural(most, l.Noun))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp/folder"
@@ -32,7 +33,7 @@ func logsOf(db string) string {
 	// What is left of a name without its ".db" never ends in "_"; all others do.
 	short, ok := strings.CutSuffix(name, ".db")
 	switch {
-	case name == defaultDB:
+	case name == frame.DefaultDB:
 		short = ""
 	case !ok || strings.Trim(short, ".") == "" || strings.HasSuffix(short, "_"):
 		short = name + "_"
@@ -48,7 +49,7 @@ func logsBeside(db string) (folder, name string) {
 			path = rel
 		}
 	}
-	return filepath.Join(filepath.Dir(path), defaultLogs), filepath.Base(path)
+	return filepath.Join(filepath.Dir(path), frame.DefaultLogs), filepath.Base(path)
 }
 
 // rebuildFrom is what `wal replay` is to be given so that it brings back all of a database: its log folder, and
@@ -57,7 +58,7 @@ func logsBeside(db string) (folder, name string) {
 func rebuildFrom(db, logs string) []string {
 	own, err := wal.Writers(logs) // what can't be read is left out: the replay will say so
 	if len(own) == 0 && errors.As(err, new(*folder.DeniedError)) {
-		return []string{operand(logs)}
+		return []string{frame.Operand(logs)}
 	}
 	if len(own) == 0 {
 		return nil
@@ -82,7 +83,7 @@ func rebuildFrom(db, logs string) []string {
 	})
 	words := slices.Sorted(maps.Keys(folders))
 	for i, dir := range words {
-		words[i] = operand(dir)
+		words[i] = frame.Operand(dir)
 	}
 	if others && len(own) == 1 {
 		words = append(words, "--database", own[0])

@@ -12,6 +12,7 @@ import (
 	"github.com/cpuguy83/go-md2man/v2/md2man"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store/storetest"
 )
 
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "write docs/cli.md and docs/ypcrawl.1 an
 func TestManual(t *testing.T) {
 	t.Parallel()
 	app := Standard("").app()
-	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+	if _, err := frame.Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
 	}
 	text := manual(app)
@@ -44,27 +45,27 @@ func TestManual(t *testing.T) {
 func TestEveryFlag(t *testing.T) {
 	t.Parallel()
 	app := Standard("").app()
-	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+	if _, err := frame.Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
 	}
 	of := map[string]string{} // a variable: its flag
-	flags, _ := app.flagsOf()
+	flags, _ := app.Settable()
 	for _, f := range flags {
-		name, text := describeFlag(f.Flag.(cli.DocGenerationFlag)) // as every flag is
+		name, text := frame.DescribeFlag(f.Flag.(cli.DocGenerationFlag)) // as every flag is
 		if takes := name[strings.LastIndex(name, " ")+1:]; takesValue(f.Flag) && strings.ToLower(takes) == takes {
-			t.Errorf("%s %s: want a word in capitals", f.command, name)
+			t.Errorf("%s %s: want a word in capitals", f.Command, name)
 		}
 		if n := strings.Count(text, "(default:"); n > 1 || n == 0 && takesValue(f.Flag) {
-			t.Errorf("%s %s names %d defaults: %s", f.command, name, n, text)
+			t.Errorf("%s %s names %d defaults: %s", f.Command, name, n, text)
 		}
-		for _, key := range f.keys {
-			if other := of[variable(key)]; other != "" && other != f.name {
-				t.Errorf("%s is --%s and --%s", variable(key), other, f.name)
+		for _, key := range f.Keys {
+			if other := of[frame.Variable(key)]; other != "" && other != f.Name {
+				t.Errorf("%s is --%s and --%s", frame.Variable(key), other, f.Name)
 			}
-			of[variable(key)] = f.name
+			of[frame.Variable(key)] = f.Name
 		}
 	}
-	eachCommand(app.Commands, func(cmd *cli.Command) {
+	frame.EachCommand(app.Commands, func(cmd *cli.Command) {
 		if strings.Contains("\n"+cmd.Description, "\nypcrawl ") {
 			t.Errorf("%s: put its examples into UsageText, or indent them: a description runs its lines together", cmd.Name)
 		}
@@ -74,28 +75,28 @@ func TestEveryFlag(t *testing.T) {
 func takesValue(f cli.Flag) bool { return f.(cli.DocGenerationFlag).TakesValue() }
 
 // manual is every command with its flags, and the topics, as Markdown.
-func manual(app *App) string {
+func manual(app *frame.App) string {
 	var b strings.Builder
 	b.WriteString("\n# COMMANDS\n")
-	root, variables := app.root(), app.variables()
+	root, variables := app.Root(), app.Variables()
 	for _, g := range app.Help.Groups {
 		for name := range strings.FieldsSeq(g.Words) {
-			if cmd := root.sub(name); cmd != nil {
-				commandManual(&b, slices.Concat(root, commandPath{cmd}), variables)
+			if cmd := root.Sub(name); cmd != nil {
+				commandManual(&b, slices.Concat(root, frame.Path{cmd}), variables)
 			}
 		}
 	}
 	b.WriteString("\n# FLAGS OF THE PROGRAM\n\n")
 	flagsManual(&b, app.Flags, variables)
-	for _, name := range app.Help.topicNames() {
-		text, _ := app.Help.topic(name)
+	for _, name := range app.Help.TopicNames() {
+		text, _ := app.Help.Topic(name)
 		fmt.Fprintf(&b, "\n# %s\n\n```\n%s```\n", strings.ToUpper(name), text)
 	}
 	return b.String()
 }
 
-func commandManual(b *strings.Builder, at commandPath, variables map[cli.Flag]string) {
-	cmd := at.last()
+func commandManual(b *strings.Builder, at frame.Path, variables map[cli.Flag]string) {
+	cmd := at.Last()
 	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n", strings.TrimSpace(at.String()+" "+escapeMarkdown(cmd.ArgsUsage)), escapeMarkdown(cmd.Usage))
 	if cmd.UsageText != "" {
 		fmt.Fprintf(b, "```\n%s\n```\n\n", cmd.UsageText)
@@ -106,14 +107,14 @@ func commandManual(b *strings.Builder, at commandPath, variables map[cli.Flag]st
 	flagsManual(b, cmd.Flags, variables)
 	for _, sub := range cmd.Subcommands {
 		if !sub.Hidden {
-			commandManual(b, slices.Concat(at, commandPath{sub}), variables)
+			commandManual(b, slices.Concat(at, frame.Path{sub}), variables)
 		}
 	}
 }
 
 func flagsManual(b *strings.Builder, flags []cli.Flag, variables map[cli.Flag]string) {
-	for _, f := range visible(flags) {
-		name, text := describeFlag(f)
+	for _, f := range frame.Visible(flags) {
+		name, text := frame.DescribeFlag(f)
 		fmt.Fprintf(b, "- `%s` — %s\n", name, escapeMarkdown(text+" ["+variables[f]+"]"))
 	}
 }
@@ -127,7 +128,7 @@ func escapeMarkdown(text string) string {
 func TestHelpGroups(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	app := Standard("").app()
-	if _, err := Prepare(app, []string{"ypcrawl"}); err != nil {
+	if _, err := frame.Prepare(app, []string{"ypcrawl"}); err != nil {
 		t.Fatal(err)
 	}
 	times := map[string]int{}
@@ -160,9 +161,9 @@ func TestHelpGroups(t *testing.T) {
 		if most := len(strings.Fields(groups[0].Words)); groups[0].Name != "" || most > 14 {
 			t.Errorf("help of %s shows %d flags at first, want 14 or fewer", command, most)
 		}
-		cmd := app.root().sub(command)
+		cmd := app.Root().Sub(command)
 		for _, f := range cmd.Flags {
-			if len(visible([]cli.Flag{f})) > 0 && times[f.Names()[0]] != 1 {
+			if len(frame.Visible([]cli.Flag{f})) > 0 && times[f.Names()[0]] != 1 {
 				t.Errorf("--%s of %s stands %d times in helpFlags", f.Names()[0], command, times[f.Names()[0]])
 			}
 			delete(times, f.Names()[0])
@@ -172,7 +173,7 @@ func TestHelpGroups(t *testing.T) {
 		}
 	}
 	var screen strings.Builder
-	if code := (&Program{Invocation: Invocation{Streams: Streams{Out: &screen, Err: io.Discard}}}).Run(t.Context(), []string{"ypcrawl"}); code != ExitOK {
+	if code := (&Program{Invocation: frame.Invocation{Streams: frame.Streams{Out: &screen, Err: io.Discard}}}).Run(t.Context(), []string{"ypcrawl"}); code != ExitOK {
 		t.Fatalf("exit %d", code)
 	}
 	lines := strings.Split(strings.TrimRight(screen.String(), "\n"), "\n")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/measure"
 	"ypcrawl/store"
 )
@@ -47,7 +48,7 @@ func (p *Program) writeMetrics(c *cli.Context) error {
 func wholeFile(c *cli.Context, flag string) error {
 	for _, name := range []string{"states", "source"} {
 		if c.IsSet(name) {
-			return Usagef("--%s is about the whole file: leave --%s out", flag, name)
+			return frame.Usagef("--%s is about the whole file: leave --%s out", flag, name)
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func (r *run) tellClosed(ctx context.Context) {
 // keepMessage keeps a message until it is sent.
 func (r *run) keepMessage(ctx context.Context, source int64, mark string, m notify.Message) {
 	m.At.Time, m.Run, m.Database = r.keeper.DB().Now(), r.row.ID, r.out.database()
-	m.Title, m.Text = r.p.hideAll(m.Title), r.p.hints(r.p.hideAll(m.Text))
+	m.Title, m.Text = r.p.HideAll(m.Title), r.p.Hints(r.p.HideAll(m.Text))
 	body, err := m.JSON()
 	if err == nil {
 		err = r.keeper.DB().AddMessage(ctx, store.Message{Event: m.Event, SourceID: source, Mark: mark, Run: r.row.ID, Body: body})

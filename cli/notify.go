@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/notify"
 	"ypcrawl/yp"
 )
@@ -30,13 +31,13 @@ func notifyFlags() []cli.Flag {
 
 // secretsOf are the values of flags that may be secrets as a whole, also of one that a later one
 // on the command line overrules.
-func secretsOf(c *cli.Context, args []string) (all []Secret) {
+func secretsOf(c *cli.Context, args []string) (all []frame.Secret) {
 	words := []string{c.String("notify"), c.String("ping")}
 	for i, word := range args {
-		if !isFlag(word) {
+		if !frame.IsFlag(word) {
 			continue
 		}
-		switch name, value, joined := splitFlag(word); {
+		switch name, value, joined := frame.SplitFlag(word); {
 		case name != "ping" && name != "notify":
 		case joined:
 			words = append(words, value)
@@ -53,11 +54,11 @@ func secretsOf(c *cli.Context, args []string) (all []Secret) {
 }
 
 // secretOf is a destination as a secret: of an address the host is shown.
-func secretOf(word string) Secret {
+func secretOf(word string) frame.Secret {
 	if d, err := notify.ParseAddress(word); err == nil {
-		return Secret{Value: word, Shown: d.Name() + "/" + hidden}
+		return frame.Secret{Value: word, Shown: d.Name() + "/" + frame.Hidden}
 	}
-	return Secret{Value: word, Shown: hidden}
+	return frame.Secret{Value: word, Shown: frame.Hidden}
 }
 
 // announcer tells another machine or a command what becomes of a command: pings when it starts
@@ -78,8 +79,8 @@ type announcer struct {
 
 // announced runs what a command does with pings around it. What it does writes its log to log,
 // behind the display.
-func (p *Program) announced(c *cli.Context, do func(d *Display, log zerolog.Logger, a *announcer) error) error {
-	display := p.newDisplay(c)
+func (p *Program) announced(c *cli.Context, do func(d *frame.Display, log zerolog.Logger, a *announcer) error) error {
+	display := p.NewDisplay(c)
 	log, err := p.logger(c, display.Writer())
 	if err != nil {
 		return err
@@ -104,12 +105,12 @@ func (p *Program) announced(c *cli.Context, do func(d *Display, log zerolog.Logg
 // destination reads a flag. Its error is without what was typed: that may be a secret.
 func (a *announcer) destination(flag string, parse func(string) (notify.Destination, error)) (*notify.Destination, error) {
 	raw := a.c.String(flag)
-	if raw == "" && !a.p.typed(flag) {
+	if raw == "" && !a.p.Typed(flag) {
 		return nil, nil //nolint:nilnil // none is wanted
 	}
 	d, err := parse(raw)
 	if err != nil {
-		return nil, Usagef("--%s: %w", flag, err)
+		return nil, frame.Usagef("--%s: %w", flag, err)
 	}
 	return &d, nil
 }
@@ -164,7 +165,7 @@ func (a *announcer) end(err error) {
 		}
 		body, jerr := notify.Message{ // without the database it can't be kept
 			Event: notify.RunEnded, At: yp.Stamp{Time: time.Now()}, Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: exit code %d", a.c.Command.Name, code),
-			Text: a.p.hideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
+			Text: a.p.HideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
 		}.JSON()
 		if jerr == nil {
 			send(a.notify, notify.Stored(body), a.left()-pingWait)
@@ -186,7 +187,7 @@ func (a *announcer) end(err error) {
 	}
 	lines := append([]string{fmt.Sprintf("ypcrawl %s on %s: exit code %d", a.c.Command.Name, a.database(), code)}, a.facts...)
 	if err != nil && err.Error() != "" {
-		lines = append(lines, "error: "+a.p.hideAll(err.Error()))
+		lines = append(lines, "error: "+a.p.HideAll(err.Error()))
 	}
 	send(a.ping, notify.Ping(under, strings.Join(lines, "\n")+"\n"), max(a.left(), pingWait))
 }

@@ -10,13 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 )
 
 func TestSecretsAreHidden(t *testing.T) {
 	t.Parallel()
-	p := &Invocation{}
+	p := &frame.Invocation{}
 	for _, text := range []string{"https://hc.example/token?x=1", "curl -H 'Auth: token' h", "x", "http://me:token@h"} {
 		p.Secrets = append(p.Secrets, secretOf(text))
 	}
@@ -29,11 +30,11 @@ func TestSecretsAreHidden(t *testing.T) {
 		"max":                                 "max",
 		"http://me:token@other":               "http://me:xxxxx@other",
 	} {
-		if got := p.hide(word); got != want {
+		if got := p.Hide(word); got != want {
 			t.Errorf("%s: got %s, want %s", word, got, want)
 		}
 	}
-	if got := p.hideAll("a max of curl -H 'Auth: token' h, https://hc.example/token?x=1"); got != "a max of xxxxx, xxxxx" {
+	if got := p.HideAll("a max of curl -H 'Auth: token' h, https://hc.example/token?x=1"); got != "a max of xxxxx, xxxxx" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 )
@@ -21,7 +22,7 @@ func (p *Program) planCommand() *cli.Command {
 		Flags: append(flags,
 			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
 			dryRunFlag(),
-			delayFlag(), jsonFlag(),
+			delayFlag(), frame.JSONFlag(),
 		),
 		Action: p.plan,
 	}
@@ -58,10 +59,10 @@ func (p *Program) plan(c *cli.Context) error {
 		return err
 	}
 	if left, err := k.PlanLimit(c.Context, id); err == nil && left == 0 {
-		p.note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(), checkpoint.SandboxTargets, src.Name())
+		p.Note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(), checkpoint.SandboxTargets, src.Name())
 	}
 	took := time.Since(began)
-	return p.answer(c, struct {
+	return p.Answer(c, struct {
 		checkpoint.Planned
 		Seconds float64 `json:"seconds"`
 	}{out, took.Seconds()}, "%s selected, %s new, %s deepened (%s)",
@@ -74,7 +75,7 @@ func pace(c *cli.Context, src *site.Source) (shortest, longest time.Duration) {
 		d := src.DefaultDelay()
 		return d, d + d/4 // jitter: a clockwork is conspicuous and hits the same instant again and again
 	}
-	return delayOf(c, "delay")
+	return frame.DelayOf(c, "delay")
 }
 
 // dryRow is what the targets of a source would cost from the start.
@@ -105,7 +106,7 @@ func estimate(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets
 }
 
 // facts tells of a source line by line.
-func (e dryRow) facts() *table {
+func (e dryRow) facts() *frame.Table {
 	some := func(n int) string {
 		if n == 0 {
 			return ""
@@ -126,7 +127,7 @@ func (e dryRow) facts() *table {
 	if e.Details > 0 {
 		pages, details = some(e.Pages), fmt.Sprintf("%s (%d a results page)", some(e.Details), discover.PageCards)
 	}
-	return facts("would crawl", e.Source, "states", some(e.States), "cities", some(e.Cities), "categories", some(e.Categories), "targets", some(e.Targets),
+	return frame.Facts("would crawl", e.Source, "states", some(e.States), "cities", some(e.Cities), "categories", some(e.Categories), "targets", some(e.Targets),
 		"pages of indexes", some(e.IndexPages), "results pages at most", pages, "detail pages at most", details,
 		"requests at most", requests, "time at this pace", took, "disk at most", disk)
 }
@@ -134,12 +135,12 @@ func (e dryRow) facts() *table {
 // dryRun tells what `plan`, or a run, would cost.
 func (p *Program) dryRun(c *cli.Context, rows []dryRow, several bool) error {
 	if c.Bool("json") && several {
-		return writeJSON(p.Out, rows)
+		return frame.WriteJSON(p.Out, rows)
 	}
 	targets := 0
-	err := p.tell(c, rows[0], func(w *sections) {
+	err := p.Tell(c, rows[0], func(w *frame.Sections) {
 		for _, e := range rows {
-			w.table(e.facts())
+			w.Table(e.facts())
 			targets += e.Targets
 		}
 	})
@@ -147,9 +148,9 @@ func (p *Program) dryRun(c *cli.Context, rows []dryRow, several bool) error {
 	case err != nil || c.Bool("json"):
 		return err
 	case several:
-		p.note("%s of %s, which are crawled side by side.", plural(targets, "target"), plural(len(rows), "source"))
+		p.Note("%s of %s, which are crawled side by side.", plural(targets, "target"), plural(len(rows), "source"))
 	}
-	p.note("Nothing was written (--dry-run).")
+	p.Note("Nothing was written (--dry-run).")
 	return nil
 }
 

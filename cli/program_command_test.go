@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/frame/frametest"
 	"ypcrawl/crawl/demo"
 	"ypcrawl/store/storetest"
@@ -52,7 +53,7 @@ func (s *seat) types(ctx context.Context, answer string, args ...string) int {
 func (s *seat) run(ctx context.Context, answer string, args ...string) int {
 	p := &Program{
 		Schema:     s.schema,
-		Invocation: Invocation{Streams: Streams{In: frametest.Input(strings.NewReader(answer)), Out: s.out, Err: s.err, Getenv: frametest.Env(nil)}},
+		Invocation: frame.Invocation{Streams: frame.Streams{In: frametest.Input(strings.NewReader(answer)), Out: s.out, Err: s.err, Getenv: frametest.Env(nil)}},
 	}
 	global := []string{
 		"ypcrawl", "--db", filepath.Join(s.dir, "yp.db"), "--wal-dir", filepath.Join(s.dir, "logs"),

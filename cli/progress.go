@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
@@ -19,20 +20,20 @@ func (p *Program) progressCommand() *cli.Command {
 		Name:  "progress",
 		Usage: "Show how far the crawl is: overall, by state, workers alive, errors, speed",
 		Flags: []cli.Flag{
-			statesFlag(),
-			onlySourceFlag(),
+			frame.StatesFlag(),
+			frame.OnlySourceFlag(),
 			&cli.BoolFlag{Name: "watch", Aliases: []string{"w"}, Usage: "repeat until Ctrl-C"},
-			&cli.GenericFlag{Name: "every", Value: ageValue(2 * time.Second), Usage: "`TIME` between two updates with --watch"},
-			jsonFlag(),
+			&cli.GenericFlag{Name: "every", Value: frame.AgeValue(2 * time.Second), Usage: "`TIME` between two updates with --watch"},
+			frame.JSONFlag(),
 		},
 		Action: p.progress,
 	}
 }
 
 func (p *Program) progress(c *cli.Context) error {
-	every := timeOf(c, "every")
+	every := frame.TimeOf(c, "every")
 	if every < 100*time.Millisecond {
-		return Usagef("--every %s: want 100ms or more", every)
+		return frame.Usagef("--every %s: want 100ms or more", every)
 	}
 	how := reading
 	if c.Bool("watch") {
@@ -49,7 +50,7 @@ func (p *Program) progress(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.tell(c, pr, func(w *sections) { p.progressText(w, pr) })
+		return p.Tell(c, pr, func(w *frame.Sections) { p.progressText(w, pr) })
 	})
 }
 
@@ -91,17 +92,17 @@ func (p *Program) watchProgress(c *cli.Context, k *database, scope store.Scope, 
 // look writes one look of --watch: over the last one on a terminal that can move its cursor, below it elsewhere.
 func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	var text bytes.Buffer
-	w := p.sectionsTo(&text)
+	w := p.SectionsTo(&text)
 	p.progressText(w, pr)
 	switch {
-	case w.fault() != nil:
-		return w.fault()
+	case w.Err() != nil:
+		return w.Err()
 	case c.Bool("json"):
-		return writeJSON(p.Out, pr)
-	case p.live(p.Out) && !foreground(p.Out):
+		return frame.WriteJSON(p.Out, pr)
+	case p.Live(p.Out) && !frame.Foreground(p.Out):
 		return nil // somebody types there
-	case p.live(p.Out):
-		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), heightOf(p.Out)-1)
+	case p.Live(p.Out):
+		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), frame.HeightOf(p.Out)-1)
 		_, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[K\r\n\x1b[J", strings.Join(lines, "\x1b[K\r\n")) // over what stands there, so that nothing flickers
 		return err
 	}
@@ -119,30 +120,30 @@ func fitHeight(lines []string, states, height int) []string {
 	return lines[:min(len(lines), max(height, 1))]
 }
 
-func (p *Program) progressText(w *sections, pr *report.Progress) {
+func (p *Program) progressText(w *frame.Sections, pr *report.Progress) {
 	if len(pr.States.Rows) > 0 || !pr.Staged() {
-		w.part(pr.Now.Time, pr.StatesShown())
+		w.Part(pr.Now.Time, pr.StatesShown())
 	}
 	if pr.Staged() {
-		w.part(pr.Now.Time, pr.Stages)
+		w.Part(pr.Now.Time, pr.Stages)
 	}
 	if pr.Figures != nil {
-		w.more(figuresText(pr)...)
+		w.More(figuresText(pr)...)
 	}
 	if d := pr.Details; d != nil {
-		w.more(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
+		w.More(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
 	}
 	if pr.WaitingFor == "" { // else that is said below
-		w.lines(whatToDo(pr.Now.Time, pr.Closed)...)
+		w.Lines(whatToDo(pr.Now.Time, pr.Closed)...)
 	}
 	if pr.Live > 0 {
-		w.lines(slices.Concat([]string{pr.Pacing(), pr.Failures()}, pr.PaceLines(), pr.Reasons())...)
+		w.Lines(slices.Concat([]string{pr.Pacing(), pr.Failures()}, pr.PaceLines(), pr.Reasons())...)
 	}
 	if why := pr.Unsure(); why != "" {
-		w.lines("Whether a run lives can't be told: " + why + ".")
+		w.Lines("Whether a run lives can't be told: " + why + ".")
 	}
-	w.part(pr.Now.Time, pr.Workers)
-	w.part(pr.Now.Time, pr.ErrorsShown())
+	w.Part(pr.Now.Time, pr.Workers)
+	w.Part(pr.Now.Time, pr.ErrorsShown())
 }
 
 // whatToDo says which of the sources are closed, and what is to be done about it.
@@ -177,23 +178,23 @@ func (p *Program) coverageCommand() *cli.Command {
 // coverage shows the totals, then the targets of which the least was seen.
 func (p *Program) coverage(c *cli.Context) error {
 	l := report.Find("coverage")
-	choice, err := choiceOf(c, l)
+	choice, err := frame.ChoiceOf(c, l)
 	if err != nil {
 		return err
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
-		if scope, err = k.SearchScope(c.Context, scope, nil, SplitList(c.StringSlice("categories"))); err != nil {
+		if scope, err = k.SearchScope(c.Context, scope, nil, frame.SplitList(c.StringSlice("categories"))); err != nil {
 			return err
 		}
 		totals, err := k.CoverageTotals(c.Context, scope)
 		if err != nil {
 			return err
 		}
-		of, rows := report.OfScope(scope), p.rowsTo(c, k.DB().Now())
-		if j, ok := rows.(*jsonRows); ok {
-			j.around(`{"totals_of":`+store.JSON(of)+`,"totals":`+store.JSON(totals)+`,"targets":`, "}")
+		of, rows := report.OfScope(scope), p.RowsTo(c, k.DB().Now())
+		if j, ok := rows.(*frame.JSONRows); ok {
+			j.Around(`{"totals_of":`+store.JSON(of)+`,"totals":`+store.JSON(totals)+`,"targets":`, "}")
 		} else if !c.Bool("csv") {
-			err = p.tell(c, nil, func(w *sections) { w.more(totals.Lines(of)...) })
+			err = p.Tell(c, nil, func(w *frame.Sections) { w.More(totals.Lines(of)...) })
 		}
 		return cmp.Or(err, p.listTo(c, k, l, choice, rows))
 	})

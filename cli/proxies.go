@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
@@ -25,14 +26,14 @@ func (p *Program) proxiesCommand() *cli.Command {
 				Description: "As in http://user:password@proxy.example:8080; without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
 					"Other users of the machine can see a command line: --file - reads from a pipe. In a file empty lines and comments (#)\n" +
 					"are skipped; bad lines are reported and the others added.",
-				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "add those in this `FILE`, one a line; - is standard input"}, jsonFlag()},
+				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "add those in this `FILE`, one a line; - is standard input"}, frame.JSONFlag()},
 				Action: p.proxiesAdd,
 			},
 			p.proxySwitch("enable", "Use proxies again; their cooldown ends", true),
 			p.proxySwitch("disable", "Do not use proxies until they are enabled", false),
 			{
 				Name: "remove", Usage: "Remove proxies with their statistics", ArgsUsage: "ID or NAME...", Args: true,
-				Flags:  []cli.Flag{yesFlag(), jsonFlag()},
+				Flags:  []cli.Flag{frame.YesFlag(), frame.JSONFlag()},
 				Action: p.proxiesRemove,
 			},
 		},
@@ -41,7 +42,7 @@ func (p *Program) proxiesCommand() *cli.Command {
 
 func (p *Program) proxySwitch(name, usage string, enabled bool) *cli.Command {
 	return &cli.Command{
-		Name: name, Usage: usage, ArgsUsage: "ID or NAME...", Args: true, Flags: []cli.Flag{jsonFlag()},
+		Name: name, Usage: usage, ArgsUsage: "ID or NAME...", Args: true, Flags: []cli.Flag{frame.JSONFlag()},
 		Action: func(c *cli.Context) error {
 			return p.eachProxy(c, name+"d", "", func(m *health.Monitor, id int64) (bool, error) {
 				return m.SetProxyEnabled(c.Context, id, enabled)
@@ -57,22 +58,22 @@ type proxyRow struct {
 }
 
 func (p *Program) tellProxies(c *cli.Context, rows []proxyRow) error {
-	return p.tell(c, rows, func(w *sections) {
+	return p.Tell(c, rows, func(w *frame.Sections) {
 		for _, r := range rows {
-			w.more(r.Name + ": " + r.Done)
+			w.More(r.Name + ": " + r.Done)
 		}
 	})
 }
 
 func (p *Program) proxiesAdd(c *cli.Context) error {
 	if !c.Args().Present() && !c.IsSet("file") {
-		return Usagef("want the URL of a proxy, like http://user:password@proxy.example:8080, or --file FILE")
+		return frame.Usagef("want the URL of a proxy, like http://user:password@proxy.example:8080, or --file FILE")
 	}
 	var list []fetch.Proxy
 	for i, text := range c.Args().Slice() {
 		u, name, err := fetch.ParseProxy(text)
 		if err != nil {
-			return Usagef("proxy %d: %w", i+1, err) // never the text: it may hold a password
+			return frame.Usagef("proxy %d: %w", i+1, err) // never the text: it may hold a password
 		}
 		list = append(list, fetch.Proxy{URL: u, Name: name})
 	}
@@ -118,7 +119,7 @@ const maxProxyList = 16 << 20
 // found, and the question, if there is one, was answered.
 func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *health.Monitor, id int64) (bool, error)) error {
 	if !c.Args().Present() {
-		return Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
+		return frame.Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
 	}
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		m := health.New(k.DB())
@@ -127,7 +128,7 @@ func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *he
 			return err
 		}
 		if question != "" {
-			if ok, err := p.proceed(c, fmt.Sprintf(question, plural(len(found), "proxy")), false); !ok {
+			if ok, err := p.Proceed(c, fmt.Sprintf(question, plural(len(found), "proxy")), false); !ok {
 				return err
 			}
 		}
@@ -176,11 +177,11 @@ func namedProxy(all []health.Proxy, word string) (found health.Proxy, err error)
 	}
 	switch n {
 	case 0:
-		return found, Usagef("no proxy %q; see `ypcrawl proxies list`", redactURL(word))
+		return found, frame.Usagef("no proxy %q; see `ypcrawl proxies list`", frame.RedactURL(word))
 	case 1:
 		return found, nil
 	}
-	return found, Usagef("several proxies have the name %q: use the id", name)
+	return found, frame.Usagef("several proxies have the name %q: use the id", name)
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {

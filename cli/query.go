@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 )
 
@@ -19,9 +20,9 @@ func (p *Program) queryCommand() *cli.Command {
 			"  ypcrawl query --file monthly.sql --csv",
 		Description: "docs/database.md tells of every table and view. What ends in _at or _seconds, and so on, is shown as in other lists.",
 		Flags: []cli.Flag{
-			jsonFlag(), csvFlag(), limitFlag(),
+			frame.JSONFlag(), frame.CSVFlag(), frame.LimitFlag(),
 			&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "read the question from this `FILE`; - is standard input"},
-			&cli.GenericFlag{Name: "timeout", Value: ageValue(time.Minute), Usage: "give up after this `TIME`: 90s, 5m"},
+			&cli.GenericFlag{Name: "timeout", Value: frame.AgeValue(time.Minute), Usage: "give up after this `TIME`: 90s, 5m"},
 		},
 		Action: p.query,
 	}
@@ -30,16 +31,16 @@ func (p *Program) queryCommand() *cli.Command {
 const maxQuery = 1 << 20
 
 func (p *Program) query(c *cli.Context) error {
-	most, err := limitOf(c)
+	most, err := frame.LimitOf(c)
 	if err == nil {
-		err = bothForms(c)
+		err = frame.OneForm(c)
 	}
 	if err != nil {
 		return err
 	}
 	text := c.Args().First()
 	if (c.Args().Len() == 1) == c.IsSet("file") {
-		return Usagef("want one question in SQL, in quotes, or --file FILE")
+		return frame.Usagef("want one question in SQL, in quotes, or --file FILE")
 	}
 	if c.IsSet("file") {
 		if text, err = p.readText(c.String("file"), maxQuery); err != nil {
@@ -47,36 +48,36 @@ func (p *Program) query(c *cli.Context) error {
 		}
 	}
 	if strings.Trim(text, "; \t\r\n") == "" {
-		return Usagef("the question is empty: want one in SQL, such as 'SELECT count(*) FROM listings'")
+		return frame.Usagef("the question is empty: want one in SQL, such as 'SELECT count(*) FROM listings'")
 	}
-	if timeOf(c, "timeout") <= 0 {
-		return Usagef("--timeout: want more than 0, 90s say")
+	if frame.TimeOf(c, "timeout") <= 0 {
+		return frame.Usagef("--timeout: want more than 0, 90s say")
 	}
-	ctx, cancel := context.WithTimeout(c.Context, timeOf(c, "timeout"))
+	ctx, cancel := context.WithTimeout(c.Context, frame.TimeOf(c, "timeout"))
 	defer cancel()
 	return p.with(c, reading, func(k *database, _ store.Scope) error {
-		rows := limit(p.rowsTo(c, k.DB().Now()), most)
+		rows := frame.Limit(p.RowsTo(c, k.DB().Now()), most)
 		done := make(chan error, 1)
 		go func() { done <- k.Query(ctx, text, rows) }()
 		var err error
 		select {
 		case err = <-done:
 		case <-ctx.Done(): // SQLite may be busy for long with one row
-			rows.stop()
+			rows.Stop()
 			err = ctx.Err()
 		}
 		switch {
-		case errors.Is(err, errEnough):
+		case errors.Is(err, frame.ErrEnough):
 			err = nil
-			p.note("%s shown; there are more: --limit 0 shows all.", plural(most, "row"))
+			p.Note("%s shown; there are more: --limit 0 shows all.", plural(most, "row"))
 		case c.Context.Err() != nil:
 			return err // stopped, which is no fault of the question
 		case ctx.Err() != nil:
-			return Usagef("no answer within %s: ask for less, or give it more time with --timeout", lasting(timeOf(c, "timeout")))
+			return frame.Usagef("no answer within %s: ask for less, or give it more time with --timeout", lasting(frame.TimeOf(c, "timeout")))
 		case err != nil && strings.Contains(err.Error(), "no such"):
-			return Usagef("the question can't be answered: %w: \"SELECT name FROM sqlite_schema\" names the tables and views, \"SELECT * FROM v_targets\" the columns of one", err)
+			return frame.Usagef("the question can't be answered: %w: \"SELECT name FROM sqlite_schema\" names the tables and views, \"SELECT * FROM v_targets\" the columns of one", err)
 		case err != nil:
-			return Usagef("the question can't be answered: %w", err)
+			return frame.Usagef("the question can't be answered: %w", err)
 		}
 		return errors.Join(err, rows.End())
 	})
@@ -86,7 +87,7 @@ func (p *Program) query(c *cli.Context) error {
 func (p *Program) readText(path string, limit int64) (string, error) {
 	in := p.In
 	if path != "-" {
-		f, err := openRegular(path)
+		f, err := frame.OpenRegular(path)
 		if err != nil {
 			return "", err
 		}
@@ -95,7 +96,7 @@ func (p *Program) readText(path string, limit int64) (string, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err == nil && int64(len(text)) > limit {
-		err = Usagef("%s is too long: at most %d bytes are read", path, limit)
+		err = frame.Usagef("%s is too long: at most %d bytes are read", path, limit)
 	}
 	return string(text), err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
@@ -25,9 +26,9 @@ func (p *Program) reparseCommand() *cli.Command {
 			"No log has them: after `wal replay` into another file, type it again there.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "source-file", TakesFile: true, DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
-			onlySourceFlag(),
+			frame.OnlySourceFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "count, and store nothing"},
-			jsonFlag(),
+			frame.JSONFlag(),
 		},
 		Action: p.reparse,
 	}
@@ -38,10 +39,10 @@ func (p *Program) reparse(c *cli.Context) error {
 	if path := c.String("source-file"); path != "" {
 		src, err := readSource(path)
 		if err != nil {
-			return Usagef("--source-file: %w", err)
+			return frame.Usagef("--source-file: %w", err)
 		}
 		if cfg.Only != "" && cfg.Only != src.Name() {
-			return Usagef("--source %s: %s is the definition of %s; leave --source out", cfg.Only, path, src.Name())
+			return frame.Usagef("--source %s: %s is the definition of %s; leave --source out", cfg.Only, path, src.Name())
 		}
 		cfg.Only, cfg.Source = src.Name(), func(string) (*site.Source, error) { return src, nil }
 	}
@@ -61,7 +62,7 @@ func (p *Program) reparse(c *cli.Context) error {
 		cfg.Source = func(name string) (*site.Source, error) {
 			src, err := stored.load("", name)
 			if err != nil {
-				p.note("The pages of %s are left out: %s.", yp.Printable(name), yp.Printable(err.Error()))
+				p.Note("The pages of %s are left out: %s.", yp.Printable(name), yp.Printable(err.Error()))
 			}
 			return src, err
 		}
@@ -75,21 +76,21 @@ func (p *Program) reparse(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.tell(c, out, func(w *sections) { reparsedText(w, out) })
+	return p.Tell(c, out, func(w *frame.Sections) { reparsedText(w, out) })
 }
 
-func reparsedText(w *sections, out *crawl.Reparsed) {
+func reparsedText(w *frame.Sections, out *crawl.Reparsed) {
 	x, verb := out.Stored, "stored"
 	if out.DryRun {
 		verb = "would be stored"
 	}
 	count := func(n int) string { return thousands(int64(n)) }
-	w.lines(
+	w.Lines(
 		fmt.Sprintf("%s read again, with %s; %s can't be read, %s have no listings by this definition", plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
 		fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb, plural(x.New, "listing"), count(x.Changed), count(x.Completed), plural(x.Same, "page")),
 		fmt.Sprintf("%s: the database has newer data, so only empty fields were set; %s skipped: their target or listing is not in the database", plural(x.Older, "listing"), plural(x.Unknown, "page")),
 	)
 	if out.DryRun {
-		w.more("Nothing was stored (--dry-run).")
+		w.More("Nothing was stored (--dry-run).")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/yp"
 )
@@ -23,14 +24,14 @@ func (p *Program) resetCommand() *cli.Command {
 		Description: "Shows how many there are and asks first, unless targets are named. The next run crawls them.\n" +
 			"Otherwise failed targets wait for their backoff, and PARKED ones, the dead letters, are not crawled.\n" + targetHelp,
 		Flags: append([]cli.Flag{
-			list("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED; of named targets all"),
-			list("kind", "only these: `KIND...` is search, index, detail (listings' own pages)", "search index"),
+			frame.WordsFlag("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED; of named targets all"),
+			frame.WordsFlag("kind", "only these: `KIND...` is search, index, detail (listings' own pages)", "search index"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
-			&cli.GenericFlag{Name: "older-than", Value: ageValue(0), DefaultText: "any", Usage: "only targets that ended more than `TIME` ago: 2d, 36h"},
+			&cli.GenericFlag{Name: "older-than", Value: frame.AgeValue(0), DefaultText: "any", Usage: "only targets that ended more than `TIME` ago: 2d, 36h"},
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
-			statesFlag(),
-			onlySourceFlag(),
+			frame.StatesFlag(),
+			frame.OnlySourceFlag(),
 		}, batchFlags()...),
 		Action: p.reset,
 	}
@@ -75,9 +76,9 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Chosen) 
 		return err
 	}
 	if text := trouble.Text(); text != "" {
-		p.note("No target matches: %s; choose with --status, and with fewer filters.", text)
+		p.Note("No target matches: %s; choose with --status, and with fewer filters.", text)
 	} else {
-		p.note("No target of those chosen is in trouble.")
+		p.Note("No target of those chosen is in trouble.")
 	}
 	return nil
 }
@@ -90,11 +91,11 @@ func (p *Program) adviseDone(c *cli.Context, k *database, ids []int64) error {
 	done, err := k.DoneSearches(c.Context, ids)
 	for i, d := range done {
 		if i == mostAdvised {
-			p.note("%s more are done, likewise.", thousands(int64(len(done)-i)))
+			p.Note("%s more are done, likewise.", thousands(int64(len(done)-i)))
 			break
 		}
 		words := []string{"run", "--source", d.Source, "--cities", d.City + ", " + d.State, "--categories", d.Category, "--recrawl", "0"}
-		p.note("Target %d, %s, is DONE: `ypcrawl %s` crawls it again.", d.ID, yp.Printable(d.Target), shellLine(words))
+		p.Note("Target %d, %s, is DONE: `ypcrawl %s` crawls it again.", d.ID, yp.Printable(d.Target), frame.ShellLine(words))
 	}
 	return err
 }
@@ -104,7 +105,7 @@ const mostAdvised = 3
 
 // resetOf reads the flags of reset.
 func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
-	if r.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
+	if r.Statuses, err = frame.WordsOf(c, "status", yp.ParseStatus); err != nil {
 		return r, err
 	}
 	for _, st := range r.Statuses {
@@ -113,20 +114,20 @@ func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
 			if st == yp.Done {
 				hint = "; `ypcrawl run --recrawl 0` crawls again what is done"
 			}
-			return r, Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again%s", st, hint)
+			return r, frame.Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again%s", st, hint)
 		}
 	}
-	if r.Scope.Kinds, err = wordsOf(c, "kind", yp.ParseKind); err != nil {
+	if r.Scope.Kinds, err = frame.WordsOf(c, "kind", yp.ParseKind); err != nil {
 		return r, err
 	}
-	if r.Error, err = errorOf(c); err != nil {
+	if r.Error, err = frame.ErrorOf(c); err != nil {
 		return r, err
 	}
-	r.OlderThan = timeOf(c, "older-than")
+	r.OlderThan = frame.TimeOf(c, "older-than")
 	if c.IsSet("max-attempts") {
 		r.MaxAttempts = new(c.Int("max-attempts"))
 		if *r.MaxAttempts < 0 {
-			return r, Usagef("--max-attempts %d: want a number from 0 up", *r.MaxAttempts)
+			return r, frame.Usagef("--max-attempts %d: want a number from 0 up", *r.MaxAttempts)
 		}
 	}
 	return r, nil
@@ -143,21 +144,21 @@ func (p *Program) recoverCommand() *cli.Command {
 			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
 			"writes nothing more of it, and the current page is read again.",
 		Flags: append([]cli.Flag{pingFlag()},
-			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead"},
-			statesFlag(),
-			onlySourceFlag(),
-			jsonFlag(),
+			&cli.GenericFlag{Name: "timeout", Value: frame.MinutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead"},
+			frame.StatesFlag(),
+			frame.OnlySourceFlag(),
+			frame.JSONFlag(),
 		),
 		Action: func(c *cli.Context) error {
-			return p.announced(c, func(_ *Display, _ zerolog.Logger, a *announcer) error { return p.recover(c, a) })
+			return p.announced(c, func(_ *frame.Display, _ zerolog.Logger, a *announcer) error { return p.recover(c, a) })
 		},
 	}
 }
 
 func (p *Program) recover(c *cli.Context, a *announcer) error {
-	timeout := timeOf(c, "timeout")
+	timeout := frame.TimeOf(c, "timeout")
 	if timeout <= 0 {
-		return Usagef("--timeout: want more than 0 minutes; heartbeats come every 30 seconds")
+		return frame.Usagef("--timeout: want more than 0 minutes; heartbeats come every 30 seconds")
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) error {
 		dead, err := k.RecoverDead(c.Context, scope)
@@ -181,6 +182,6 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 		if c.Bool("quiet") && !c.Bool("json") && out.Stuck+out.Unknown == 0 {
 			return nil // the next run goes on with them: nothing to do
 		}
-		return p.answer(c, out, "%s", text)
+		return p.Answer(c, out, "%s", text)
 	})
 }

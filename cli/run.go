@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/health"
@@ -68,7 +69,7 @@ type run struct {
 	sel     discover.Selection
 	places  *gazetteer.Gazetteer
 	egress  egress
-	display *Display
+	display *frame.Display
 	log     zerolog.Logger
 	out     *announcer
 
@@ -97,7 +98,7 @@ type sourceRun struct {
 
 // runOf crawls, with pings around it.
 func (p *Program) runOf(c *cli.Context, onlyDetails bool) error {
-	return p.announced(c, func(d *Display, log zerolog.Logger, a *announcer) error {
+	return p.announced(c, func(d *frame.Display, log zerolog.Logger, a *announcer) error {
 		r := &run{p: p, c: c, display: d, log: log, out: a, onlyDetails: onlyDetails}
 		if err := r.check(); err != nil {
 			return err
@@ -192,7 +193,7 @@ func (r *run) checkDetails() error {
 	}
 	names := strings.Join(without, ", ")
 	if len(without) == len(r.sources) {
-		return Usagef("%s has no listings' own pages in its definition: add a `detail` section", names)
+		return frame.Usagef("%s has no listings' own pages in its definition: add a `detail` section", names)
 	}
 	if len(without) > 0 {
 		r.log.Warn().Str("sources", names).Msg("details are left out for sources without a detail section in their definition")
@@ -258,11 +259,11 @@ func quickCheck(ctx context.Context, db *store.DB) error {
 func runFlags() []cli.Flag {
 	return slices.Concat(paceFlags(), egressFlags(), budgetFlags(), []cli.Flag{
 		&cli.GenericFlag{
-			Name: "every", Value: ageValue(0), DefaultText: "as before: 7d for new targets",
+			Name: "every", Value: frame.AgeValue(0), DefaultText: "as before: 7d for new targets",
 			Usage: "crawl the selected targets again `TIME` (like 1d, 12h) after their last crawl began, less a tenth; 0 = never automatically",
 		},
 		&cli.GenericFlag{
-			Name: "recrawl", Value: ageValue(0), DefaultText: "only what is due",
+			Name: "recrawl", Value: frame.AgeValue(0), DefaultText: "only what is due",
 			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at least 2 minutes after its last crawl began. The same command continues until all is crawled",
 		},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
@@ -272,16 +273,16 @@ func runFlags() []cli.Flag {
 		webFlag(),
 	}, notifyFlags(), []cli.Flag{
 		dryRunFlag(),
-		jsonFlag(),
+		frame.JSONFlag(),
 	}, filterSettings(), settingFlags())
 }
 
 // detailsFlags are those of `details` itself.
 func detailsFlags() []cli.Flag {
 	own := []cli.Flag{
-		statesFlag(),
-		list("cities", "only of listings that the search of these `CITY...` found: \"Los Angeles, CA\"", "all"),
-		list("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
+		frame.StatesFlag(),
+		frame.WordsFlag("cities", "only of listings that the search of these `CITY...` found: \"Los Angeles, CA\"", "all"),
+		frame.WordsFlag("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
 		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
 	}
@@ -291,16 +292,16 @@ func detailsFlags() []cli.Flag {
 			n.Hidden = true // of targets
 		}
 	}
-	return slices.Concat(flags, []cli.Flag{keepPagesFlag(), webFlag()}, notifyFlags(), []cli.Flag{jsonFlag()}, settingFlags())
+	return slices.Concat(flags, []cli.Flag{keepPagesFlag(), webFlag()}, notifyFlags(), []cli.Flag{frame.JSONFlag()}, settingFlags())
 }
 
 // settingFlags are what the settings may say of every command that crawls; help/settings.txt explains each.
 func settingFlags() []cli.Flag {
-	return asSettings(
+	return frame.AsSettings(
 		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
-		&cli.GenericFlag{Name: "keep-pages-size", Value: sizeValue(defaultPagesSize), Usage: "`SIZE` of the kept pages at most"},
-		&cli.GenericFlag{Name: "keep-requests", Value: daysValue(crawl.DefaultKeep), Usage: "`DAYS` for which requests are recorded"},
-		&cli.GenericFlag{Name: "keep-logs", Value: daysValue(90 * day), Usage: "`DAYS` for which logs are kept"},
+		&cli.GenericFlag{Name: "keep-pages-size", Value: frame.SizeValue(defaultPagesSize), Usage: "`SIZE` of the kept pages at most"},
+		&cli.GenericFlag{Name: "keep-requests", Value: frame.DaysValue(crawl.DefaultKeep), Usage: "`DAYS` for which requests are recorded"},
+		&cli.GenericFlag{Name: "keep-logs", Value: frame.DaysValue(90 * frame.Day), Usage: "`DAYS` for which logs are kept"},
 		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` logs are synced to the disk"},
 		&cli.StringFlag{Name: "metrics-file", TakesFile: true, DefaultText: "none", Usage: "`FILE` for Prometheus"},
 		allowHostFlag(),
@@ -309,10 +310,10 @@ func settingFlags() []cli.Flag {
 
 // filterSettings say which listings of a page are kept.
 func filterSettings() []cli.Flag {
-	return asSettings(
-		list("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
-		list("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
-		list("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
+	return frame.AsSettings(
+		frame.WordsFlag("allow-categories", "keep only listings that show one of these: `CATEGORY...`", "all"),
+		frame.WordsFlag("block-categories", "leave out listings that show one of these: `CATEGORY...`", "none"),
+		frame.WordsFlag("block-words", "leave out listings with one of these in their name: `WORD...`", "none"),
 		&cli.IntFlag{Name: "min-score", Usage: "leave out listings less complete than `SCORE` (0 to 100)"},
 	)
 }
@@ -327,11 +328,11 @@ func paceFlags() []cli.Flag {
 		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 		&cli.GenericFlag{
-			Name: "linger", Value: minutesValue(5 * time.Minute),
+			Name: "linger", Value: frame.MinutesValue(5 * time.Minute),
 			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
 		},
 		&cli.GenericFlag{
-			Name: "patience", Value: minutesValue(crawl.DefaultPatience),
+			Name: "patience", Value: frame.MinutesValue(crawl.DefaultPatience),
 			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h), 0 = not at all; then exit 5",
 		},
 		&cli.BoolFlag{Name: "watch", Usage: "keep running when nothing is due, and crawl targets as they fall due"},
@@ -341,17 +342,17 @@ func paceFlags() []cli.Flag {
 // budgetFlags end a run early.
 func budgetFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "max-duration", Value: minutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
+		&cli.GenericFlag{Name: "max-duration", Value: frame.MinutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
 		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
 		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
-		&cli.GenericFlag{Name: "fail-above", Value: shareValue(0), DefaultText: "any", Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"},
+		&cli.GenericFlag{Name: "fail-above", Value: frame.ShareValue(0), DefaultText: "any", Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"},
 	}
 }
 
 // checkRunFlags refuses numbers that make no sense.
 func checkRunFlags(c *cli.Context) error {
-	if every := timeOf(c, "every"); c.IsSet("every") && every != 0 && every < 5*time.Minute { // `details` has no such flag
-		return Usagef("--every %s: want 5m or more, or 0 for once only", every)
+	if every := frame.TimeOf(c, "every"); c.IsSet("every") && every != 0 && every < 5*time.Minute { // `details` has no such flag
+		return frame.Usagef("--every %s: want 5m or more, or 0 for once only", every)
 	}
 	for _, f := range []struct {
 		name     string
@@ -362,14 +363,14 @@ func checkRunFlags(c *cli.Context) error {
 		{"max-per-state", 1, 1_000_000},
 	} {
 		if v := c.Int(f.name); (v < f.min || v > f.max) && (c.IsSet(f.name) || v != 0) {
-			return Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
+			return frame.Usagef("--%s %d: want a number from %s to %s", f.name, v, thousands(int64(f.min)), thousands(int64(f.max)))
 		}
 	}
-	if v := timeOf(c, "keep-pages"); v%day != 0 {
-		return Usagef("--keep-pages %s: want whole days", shortTime(v))
+	if v := frame.TimeOf(c, "keep-pages"); v%frame.Day != 0 {
+		return frame.Usagef("--keep-pages %s: want whole days", frame.ShortTime(v))
 	}
 	if v := c.Int64("max-requests"); v < 0 {
-		return Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
+		return frame.Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
 	}
 	if err := checkSettings(c); err != nil {
 		return err
@@ -380,16 +381,16 @@ func checkRunFlags(c *cli.Context) error {
 // checkSettings refuses settings that make no sense.
 func checkSettings(c *cli.Context) error {
 	if v := c.Int("min-score"); v < 0 || v > 100 {
-		return Usagef("min-score %d: want a number from 0 to 100", v)
+		return frame.Usagef("min-score %d: want a number from 0 to 100", v)
 	}
-	if v := timeOf(c, "keep-requests"); v < day || v > 90*day {
-		return Usagef("keep-requests %s: want 1d to 90d", shortTime(v))
+	if v := frame.TimeOf(c, "keep-requests"); v < frame.Day || v > 90*frame.Day {
+		return frame.Usagef("keep-requests %s: want 1d to 90d", frame.ShortTime(v))
 	}
-	if size := flagValue[int64](c, "keep-pages-size"); size < leastPagesSize {
-		return Usagef("keep-pages-size %s: want %s or more", bytesText(size), bytesText(leastPagesSize))
+	if size := frame.Value[int64](c, "keep-pages-size"); size < leastPagesSize {
+		return frame.Usagef("keep-pages-size %s: want %s or more", bytesText(size), bytesText(leastPagesSize))
 	}
 	if s := c.String("wal-sync"); s != "page" && s != "interval" {
-		return Usagef("wal-sync %q: want page or interval", s)
+		return frame.Usagef("wal-sync %q: want page or interval", s)
 	}
 	return nil
 }
@@ -397,25 +398,25 @@ func checkSettings(c *cli.Context) error {
 // checkManners refuses settings for asking a site that make no sense.
 func checkManners(c *cli.Context) error {
 	if r := c.String("robots"); r != "obey" && r != "ignore" {
-		return Usagef("--robots %q: want obey or ignore", r)
+		return frame.Usagef("--robots %q: want obey or ignore", r)
 	}
 	return checkUserAgent(c.String("user-agent"))
 }
 
 func keepFilter(c *cli.Context) crawl.Filter {
 	return crawl.Filter{
-		Allow: SplitList(c.StringSlice("allow-categories")), Block: SplitList(c.StringSlice("block-categories")),
-		Words: SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
+		Allow: frame.SplitList(c.StringSlice("allow-categories")), Block: frame.SplitList(c.StringSlice("block-categories")),
+		Words: frame.SplitList(c.StringSlice("block-words")), MinScore: c.Int("min-score"), Sponsored: c.Bool("include-sponsored"),
 	}
 }
 
 // checkUserAgent refuses what no request can carry.
 func checkUserAgent(s string) error {
 	if strings.TrimSpace(s) == "" {
-		return Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")
+		return frame.Usagef("--user-agent is empty: say who you are, \"acme-research (+https://acme.example/crawling)\" say")
 	}
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		return Usagef("--user-agent %q: a header can't hold control characters", s)
+		return frame.Usagef("--user-agent %q: a header can't hold control characters", s)
 	}
 	return nil
 }

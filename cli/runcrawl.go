@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/fetch"
@@ -40,7 +41,7 @@ func (r *run) register(ctx context.Context, prepare func(ctx context.Context, so
 		id = 0
 	}
 	var err error
-	if r.row, err = r.keeper.StartRun(ctx, id, r.p.commandLine(), r.c.Bool("exclusive")); err != nil {
+	if r.row, err = r.keeper.StartRun(ctx, id, r.p.CommandLine(), r.c.Bool("exclusive")); err != nil {
 		return err
 	}
 	if err = r.takeBackDead(ctx); err == nil {
@@ -154,13 +155,13 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 func (r *run) again(ctx context.Context, c *sourceRun) error {
 	scope := c.scope
 	if r.c.IsSet("every") {
-		if _, err := r.keeper.SetFrequency(ctx, scope, timeOf(r.c, "every")); err != nil {
+		if _, err := r.keeper.SetFrequency(ctx, scope, frame.TimeOf(r.c, "every")); err != nil {
 			return err
 		}
 	}
 	var age *time.Duration
 	if r.c.IsSet("recrawl") {
-		age = new(timeOf(r.c, "recrawl"))
+		age = new(frame.TimeOf(r.c, "recrawl"))
 	}
 	of := scope
 	of.Kinds = r.kinds(c)
@@ -192,13 +193,13 @@ func (r *run) kinds(c *sourceRun) []yp.Kind {
 // sourceNames tells which sources go side by side: those that are named, of which there are several, or
 // all of the database. Settings that name several give way to a command line that has one definition.
 func (p *Program) sourceNames(c *cli.Context) (names []string, all bool) {
-	for _, name := range SplitList(c.StringSlice("source")) {
+	for _, name := range frame.SplitList(c.StringSlice("source")) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
-	all = slices.Contains(names, allSources)
-	if len(names) < 2 && !all || p.typed("source-file") && !p.typed("source") {
+	all = slices.Contains(names, frame.AllSources)
+	if len(names) < 2 && !all || p.Typed("source-file") && !p.Typed("source") {
 		return nil, false
 	}
 	return names, all
@@ -252,11 +253,11 @@ func (r *run) loadSources() (all []*site.Source, err error) {
 		return []*site.Source{src}, err
 	}
 	if len(names) > 1 && every {
-		return nil, Usagef("--source %s: name sources or say all, not both", strings.Join(names, " "))
+		return nil, frame.Usagef("--source %s: name sources or say all, not both", strings.Join(names, " "))
 	}
 	for _, name := range []string{"source-file", "base-url"} {
-		if r.p.typed(name) {
-			return nil, Usagef("--%s is about one source: leave it out, or name one source with --source", name)
+		if r.p.Typed(name) {
+			return nil, frame.Usagef("--%s is about one source: leave it out, or name one source with --source", name)
 		}
 	}
 	stored, err := r.p.storedSources(r.c)
@@ -284,18 +285,18 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 		case !s.Enabled:
 			continue
 		case s.Definition == "" && !isBuiltin(s.Name):
-			p.note("%s is left out: its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
+			p.Note("%s is left out: its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
 			continue
 		}
 		src, err := stored.load("", s.Name)
 		if err != nil {
-			p.note("%s is left out: %s.", yp.Printable(s.Name), yp.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
+			p.Note("%s is left out: %s.", yp.Printable(s.Name), yp.Printable(strings.ReplaceAll(err.Error(), "\n", "; ")))
 			continue
 		}
 		all = append(all, src)
 	}
 	if len(all) == 0 {
-		return nil, Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them", c.String("db"))
+		return nil, frame.Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them", c.String("db"))
 	}
 	return all, nil
 }
@@ -451,11 +452,11 @@ func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
 	c := r.c
 	return crawl.Config{
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
-		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: timeOf(c, "linger"),
-		Patience: max(timeOf(c, "patience"), crawl.NoPatience), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: timeOf(c, "keep-requests"),
+		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: frame.TimeOf(c, "linger"),
+		Patience: max(frame.TimeOf(c, "patience"), crawl.NoPatience), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: frame.TimeOf(c, "keep-requests"),
 		Refresh: func(ctx context.Context) error { return r.scores.refresh(ctx, r.monitor, pools, r.egress) },
 		Filter:  keepFilter(c),
-		Budget:  crawl.Budget{Duration: timeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),
+		Budget:  crawl.Budget{Duration: frame.TimeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
 	}
 }
@@ -530,7 +531,7 @@ func (r *run) tidyLogs(ctx context.Context) (wait func()) {
 }
 
 func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) bool) error {
-	age := timeOf(r.c, "keep-logs")
+	age := frame.TimeOf(r.c, "keep-logs")
 	if age == 0 {
 		return nil
 	}
@@ -548,7 +549,7 @@ func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) boo
 		},
 	})
 	if pruned.Files > 0 {
-		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", shortTime(age)).Msg("removed old logs; the database has all their pages")
+		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", frame.ShortTime(age)).Msg("removed old logs; the database has all their pages")
 	}
 	if pruned.Kept > 0 {
 		r.log.Debug().Int("files", pruned.Kept).Msg("old logs are kept: they have pages that the database does not have")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
@@ -128,7 +129,7 @@ func (r *run) noteClosed(all []ending) {
 			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` shows why; add others or wait for the end of their cooldown, then type the same command again.",
 				r.whose("source %s: ", e), text)
 		}
-		r.p.note("%s: %s", verb, text)
+		r.p.Note("%s: %s", verb, text)
 	}
 }
 
@@ -141,10 +142,10 @@ func (r *run) noteUnread(all []ending) {
 		}
 		n := e.Stats.Unread()
 		n[site.PerhapsAds] = 0
-		r.p.note("%s of %s%s could not be read (%s): `ypcrawl sources show %s` prints the definition, and `ypcrawl sources try FILE.yaml URL` lists such cards of a page with the reason; the log names the pages.",
+		r.p.Note("%s of %s%s could not be read (%s): `ypcrawl sources show %s` prints the definition, and `ypcrawl sources try FILE.yaml URL` lists such cards of a page with the reason; the log names the pages.",
 			thousands(e.Stats.Bad-e.Stats.PerhapsAds), plural(e.Stats.Cards, "card"), r.whose(" of %s", e), mostText(&n), e.Source)
 		if e.UnreadCard != "" {
-			r.p.note("The first with %s: %s.", n.Most(), yp.Printable(e.UnreadCard))
+			r.p.Note("The first with %s: %s.", n.Most(), yp.Printable(e.UnreadCard))
 		}
 	}
 }
@@ -205,7 +206,7 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	}
 	switch remedy := all.Remedy(); {
 	case r.abandoned(open):
-		r.p.note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
+		r.p.Note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
 		return true
 	case all.Text() == "":
 	case remedy != "":
@@ -240,7 +241,7 @@ func waitText(n int64) string {
 // tell writes a line; what happens on any day is not written with --quiet.
 func (r *run) tell(daily bool, format string, args ...any) {
 	if !daily || !r.c.Bool("quiet") {
-		r.p.note(format, args...)
+		r.p.Note(format, args...)
 	}
 }
 
@@ -248,7 +249,7 @@ func (r *run) tell(daily bool, format string, args ...any) {
 // attempted failed. Each target counts once, whatever its kind.
 func (r *run) fewFailed(st crawl.Stats, bad int64) bool {
 	all := bad + st.Done + st.Indexes + st.Details + st.DetailsMissing
-	return r.c.IsSet("fail-above") && float64(bad) <= flagValue[float64](r.c, "fail-above")*float64(all)
+	return r.c.IsSet("fail-above") && float64(bad) <= frame.Value[float64](r.c, "fail-above")*float64(all)
 }
 
 // abandoned reports whether targets of this run's scope are held by a run that
@@ -383,20 +384,20 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 	for _, e := range ended {
 		if mostlyRejected(e.Stats) {
-			r.p.note("%s of %s%s were rejected: they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` shows when.",
+			r.p.Note("%s of %s%s were rejected: they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` shows when.",
 				thousands(e.Stats.Rejected), plural(e.Stats.Rejected+e.Stats.Accepted, "listing"), r.whose(" of %s", e))
 		}
 	}
 	r.noteUnread(ended)
 	switch code := closedCodes()[outcomeOf(left)]; {
 	case errors.Is(left, crawl.ErrInterrupted):
-		r.p.note("Interrupted. Everything committed is kept; go on with:\n%s", r.resumeText())
+		r.p.Note("Interrupted. Everything committed is kept; go on with:\n%s", r.resumeText())
 		return &exitError{code: ExitInterrupted}
 	case errors.Is(left, crawl.ErrBudget):
 		r.tell(true, "Stopped: %v. Go on with:\n%s", left, r.resumeText())
 		return &exitError{code: ExitBudget}
 	case (errors.Is(left, crawl.ErrElsewhere) || errors.Is(left, crawl.ErrMissing)) && st.PagesRead() > 0:
-		r.p.note("Stopped: %s.", yp.Printable(left.Error()))
+		r.p.Note("Stopped: %s.", yp.Printable(left.Error()))
 		return &exitError{code: ExitFailures}
 	case left != nil && code == 0:
 		return left
@@ -439,7 +440,7 @@ func (r *run) figures(s *summary) {
 // sayFacts keeps the summary of a run for its last ping.
 func (r *run) sayFacts(s summary) {
 	r.out.say("outcome: %s", s.Outcome)
-	for _, row := range runTable(s, r.onlyDetails || r.onlyIndexes).rows {
+	for _, row := range runTable(s, r.onlyDetails || r.onlyIndexes).Rows {
 		of := ""
 		if len(row) > 2 && row[2] != "" {
 			of = " (of the selection: " + row[2] + ")"
@@ -447,7 +448,7 @@ func (r *run) sayFacts(s summary) {
 		r.out.say("%s: %s%s", row[0], orDash(row[1]), of)
 	}
 	if s.Error != "" {
-		r.out.say("error: %s", r.p.hideAll(s.Error))
+		r.out.say("error: %s", r.p.HideAll(s.Error))
 	}
 }
 
@@ -463,28 +464,28 @@ func (r *run) print(s summary, left error) error {
 	case left == nil && !r.onlyIndexes && idleRun(s.Stats):
 		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble, s.closed)
 	}
-	return r.p.tell(r.c, s, func(w *sections) {
+	return r.p.Tell(r.c, s, func(w *frame.Sections) {
 		switch {
 		case idle != nil:
-			w.more(idle...)
+			w.More(idle...)
 		case r.onlyDetails:
-			w.table(runTable(s, true))
+			w.Table(runTable(s, true))
 		case r.onlyIndexes:
-			w.keep(r.showIndexes())
+			w.Keep(r.showIndexes())
 		case r.several():
-			w.part(time.Time{}, severalTable(s))
+			w.Part(time.Time{}, severalTable(s))
 		default:
-			w.table(runTable(s, false))
+			w.Table(runTable(s, false))
 		}
 		if s.Coverage != nil && s.Coverage.All() > 0 {
-			w.more(s.Coverage.Line("this selection"))
-			w.more(report.PassLines(slices.DeleteFunc(slices.Clone(s.Passes), func(p report.Pass) bool { return p.Runs == 1 && p.Failed == 0 }))...)
+			w.More(s.Coverage.Line("this selection"))
+			w.More(report.PassLines(slices.DeleteFunc(slices.Clone(s.Passes), func(p report.Pass) bool { return p.Runs == 1 && p.Failed == 0 }))...)
 		}
 		dropped := ""
 		if n := s.Database.Dropped; n > 0 {
 			dropped = fmt.Sprintf(" (%s dropped)", thousands(n))
 		}
-		w.more(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped, plural(s.Database.Companies, "company")))
+		w.More(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped, plural(s.Database.Companies, "company")))
 	})
 }
 
@@ -516,16 +517,16 @@ func idleText(now time.Time, s selected, trouble report.Trouble, closed []string
 
 // runTable is the summary of a run over one source, or of one that fetches details alone. Most lines are there only where there is
 // something to say.
-func runTable(s summary, onlyDetails bool) *table {
-	t := newTable("", "this run", "this selection")
+func runTable(s summary, onlyDetails bool) *frame.Table {
+	t := frame.NewTable("", "this run", "this selection")
 	line := func(always bool, name string, n int64, all ...any) {
 		if always || n > 0 || len(all) > 0 && all[0] != int64(0) {
-			t.row(append([]any{name, n}, all...)...)
+			t.Row(append([]any{name, n}, all...)...)
 		}
 	}
 	stands := func(always bool, name string, n int64) { // of the selection alone
 		if always || n > 0 {
-			t.row(name, "", n)
+			t.Row(name, "", n)
 		}
 	}
 	searches, pages := !onlyDetails, "pages"
@@ -558,12 +559,12 @@ func runTable(s summary, onlyDetails bool) *table {
 	line(searches, "new companies", s.Companies)
 	line(false, "cards left out (more than 1,000 on a page)", s.LeftOut)
 	line(false, "next links off the source, not followed", s.Elsewhere)
-	t.row("time", yp.Millis(s.Elapsed.Milliseconds()))
+	t.Row("time", yp.Millis(s.Elapsed.Milliseconds()))
 	if n := s.PagesRead(); s.Seconds > 0 && n > 0 {
-		t.row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))
+		t.Row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))
 	}
 	if onlyDetails {
-		t.remove(2) // of the selection
+		t.Remove(2) // of the selection
 	}
 	return t
 }

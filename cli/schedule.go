@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/yp"
 )
 
@@ -38,7 +39,7 @@ func (p *Program) scheduleCommand() *cli.Command {
 		Description: scheduleDescription,
 		ArgsUsage:   "[-- FLAG_OF_RUN...]",
 		Flags: []cli.Flag{
-			statesFlag(),
+			frame.StatesFlag(),
 			&cli.StringFlag{Name: "daily", Value: "03:00", Usage: "start each day at `CLOCK`, by the machine's clock"},
 			&cli.StringFlag{Name: "print", DefaultText: "none", Usage: "print for `SCHEDULER`: cron, systemd"},
 		},
@@ -90,16 +91,16 @@ WantedBy=timers.target
 var timeOfDay = regexp.MustCompile(`^([01]?[0-9]|2[0-3]):([0-5][0-9])$`)
 
 func (p *Program) schedule(c *cli.Context) error {
-	if c.Args().Present() && !isFlag(c.Args().First()) {
-		return Usagef("unexpected argument %q: put the flags of run after --", c.Args().First())
+	if c.Args().Present() && !frame.IsFlag(c.Args().First()) {
+		return frame.Usagef("unexpected argument %q: put the flags of run after --", c.Args().First())
 	}
 	clock := timeOfDay.FindStringSubmatch(c.String("daily"))
 	if clock == nil {
-		return Usagef("--daily %q: want a time of day like 03:00", c.String("daily"))
+		return frame.Usagef("--daily %q: want a time of day like 03:00", c.String("daily"))
 	}
 	text, ok := map[string]string{"cron": cronTemplate, "systemd": systemdTemplate}[c.String("print")]
 	if !ok {
-		return Usagef("--print %q: want cron or systemd", c.String("print"))
+		return frame.Usagef("--print %q: want cron or systemd", c.String("print"))
 	}
 	folder, err := os.Getwd()
 	if err != nil {
@@ -111,7 +112,7 @@ func (p *Program) schedule(c *cli.Context) error {
 	}
 	for _, word := range append(line, folder) {
 		if word != yp.Printable(word) || strings.Contains(word, `\`) {
-			return Usagef("%q can't be written there: it has control characters or a backslash; rename the file, or move the setting to ypcrawl.yaml", word)
+			return frame.Usagef("%q can't be written there: it has control characters or a backslash; rename the file, or move the setting to ypcrawl.yaml", word)
 		}
 	}
 	if err := p.checkLine(c, line); err != nil {
@@ -123,7 +124,7 @@ func (p *Program) schedule(c *cli.Context) error {
 		"Clock": fmt.Sprintf("%02d:%02d", hour, minute), "Hour": hour, "Minute": minute,
 		"Folder": strings.ReplaceAll(folder, "%", "%%"), "Exec": execLine(line),
 		// The shell never sees the backslash before a percent sign.
-		"Shell": strings.ReplaceAll("cd "+shellWord(folder)+" && "+shellLine(line), "%", `\%`),
+		"Shell": strings.ReplaceAll("cd "+frame.ShellWord(folder)+" && "+frame.ShellLine(line), "%", `\%`),
 	})
 }
 
@@ -132,7 +133,7 @@ func execLine(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {
 		quoted[i] = strings.NewReplacer("%", "%%", "$", "$$").Replace(w)
-		if shellWord(w) != w {
+		if frame.ShellWord(w) != w {
 			quoted[i] = `"` + strings.ReplaceAll(quoted[i], `"`, `\"`) + `"`
 		}
 	}
@@ -149,14 +150,14 @@ func (p *Program) crawlLine(c *cli.Context, folder string) ([]string, error) {
 		return nil, fmt.Errorf("find this program's own file: %w", err)
 	}
 	if strings.Contains(filepath.ToSlash(program), "/go-build") {
-		return nil, Usagef("`go run` deletes the program when it ends: build it with `go install .` and use that one")
+		return nil, frame.Usagef("`go run` deletes the program when it ends: build it with `go install .` and use that one")
 	}
 	line := []string{program, "--db", absolute(folder, c.String("db")), "--wal-dir", absolute(folder, logDir(c)), "--quiet"}
-	if c.IsSet(configFlag) {
-		line = append(line, "--config", absolute(folder, c.String(configFlag)))
+	if c.IsSet(frame.ConfigFlag) {
+		line = append(line, "--config", absolute(folder, c.String(frame.ConfigFlag)))
 	}
 	line = append(line, "run")
-	codes, err := states(c)
+	codes, err := frame.StatesOf(c)
 	if err != nil {
 		return nil, err
 	}
@@ -175,27 +176,27 @@ func (p *Program) crawlLine(c *cli.Context, folder string) ([]string, error) {
 // checkLine has run itself check the command line of the crawl.
 func (p *Program) checkLine(c *cli.Context, line []string) error {
 	for _, word := range line {
-		if redactURL(word) != word {
-			return Usagef("others may read the file, and it has a password in it: move the password to ypcrawl.yaml or to `ypcrawl proxies add`")
+		if frame.RedactURL(word) != word {
+			return frame.Usagef("others may read the file, and it has a password in it: move the password to ypcrawl.yaml or to `ypcrawl proxies add`")
 		}
 		if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); strings.HasPrefix(word, "-") && (name == "ping" || name == "notify") {
-			p.note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
+			p.Note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
 		}
 	}
-	q := &Program{Invocation: Invocation{Streams: Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Args: line}, Schema: p.Schema}
+	q := &Program{Invocation: frame.Invocation{Streams: frame.Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Args: line}, Schema: p.Schema}
 	app := q.app()
 	app.ErrWriter = io.Discard // variables that set nothing were named before
-	app.root().sub(mainCommand).Action = func(c *cli.Context) error {
+	app.Root().Sub(mainCommand).Action = func(c *cli.Context) error {
 		if c.Bool("watch") || c.Bool("json") || c.Bool("dry-run") {
-			return Usagef("--watch, --json and --dry-run are for a person at the screen: leave them out of a scheduled crawl")
+			return frame.Usagef("--watch, --json and --dry-run are for a person at the screen: leave them out of a scheduled crawl")
 		}
-		if timeOf(c, "max-duration") > 24*time.Hour {
-			return Usagef("--max-duration: the crawl is started again a day later, before it has ended; use a shorter time")
+		if frame.TimeOf(c, "max-duration") > 24*time.Hour {
+			return frame.Usagef("--max-duration: the crawl is started again a day later, before it has ended; use a shorter time")
 		}
-		r := &run{p: q, c: c, display: q.newDisplay(c), log: zerolog.Nop()}
+		r := &run{p: q, c: c, display: q.NewDisplay(c), log: zerolog.Nop()}
 		return r.check()
 	}
-	prepared, err := Prepare(app, line)
+	prepared, err := frame.Prepare(app, line)
 	if err != nil {
 		return err
 	}

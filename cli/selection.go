@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
@@ -16,14 +17,14 @@ import (
 // selectFlags choose places, categories and pages.
 func selectFlags() []cli.Flag {
 	return []cli.Flag{
-		statesFlag(),
-		list("cities", "`CITY...` of those states only: --cities Austin \"El Paso\"", "all"),
-		list("categories", "`CATEGORY...` to search for", "the source's own, or ten common ones"),
+		frame.StatesFlag(),
+		frame.WordsFlag("cities", "`CITY...` of those states only: --cities Austin \"El Paso\"", "all"),
+		frame.WordsFlag("categories", "`CATEGORY...` to search for", "the source's own, or ten common ones"),
 		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
 		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: countValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
+			Name: "max-pages", Value: frame.CountValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
 			Usage: "`PAGES` of each target, or all",
 		},
 	}
@@ -31,7 +32,7 @@ func selectFlags() []cli.Flag {
 
 func delayFlag() cli.Flag {
 	return &cli.GenericFlag{
-		Name: "delay", Value: delayValue(0), DefaultText: "the source's: 2s, none for the demo",
+		Name: "delay", Value: frame.DelayValue(0), DefaultText: "the source's: 2s, none for the demo",
 		Usage: "`TIME` between two requests to a host: 2s, 1s-3s or 0",
 	}
 }
@@ -43,18 +44,18 @@ func extent(src *site.Source) discover.Source {
 // selection reads selectFlags.
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
-		States: stateList(c.StringSlice("states")), Cities: cityList(c.StringSlice("cities")), Categories: SplitList(c.StringSlice("categories")),
-		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: countOf(c, "max-pages"),
+		States: frame.StateList(c.StringSlice("states")), Cities: frame.CityList(c.StringSlice("cities")), Categories: frame.SplitList(c.StringSlice("categories")),
+		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: frame.CountOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}
 	for name, words := range map[string][]string{"states": sel.States, "cities": sel.Cities, "categories": sel.Categories} {
-		if err := notEmpty(c, name, words); err != nil {
+		if err := frame.NotEmpty(c, name, words); err != nil {
 			return sel, err
 		}
 	}
 	for _, name := range []string{"min-population", "max-targets", "max-cities"} {
 		if c.Int(name) < 0 {
-			return sel, Usagef("--%s %d: want a number from 0 up", name, c.Int(name))
+			return sel, frame.Usagef("--%s %d: want a number from 0 up", name, c.Int(name))
 		}
 	}
 	return sel, nil
@@ -72,10 +73,10 @@ func resolve(src *site.Source, sel discover.Selection) (*discover.Resolved, erro
 func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
 	r, err := discover.Resolve(g, extent(src), sel)
 	if err != nil {
-		return nil, Usagef("%w", err)
+		return nil, frame.Usagef("%w", err)
 	}
 	if len(r.Cities) == 0 {
-		return nil, Usagef("the selection has no places: lower --min-population or name other states")
+		return nil, frame.Usagef("the selection has no places: lower --min-population or name other states")
 	}
 	return r, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/cli/selftest"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
@@ -32,7 +33,7 @@ func (p *Program) selftestCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random"},
 			&cli.StringFlag{Name: "dir", TakesFile: true, Value: ".", Usage: "test the disk of this `FOLDER`"},
-			jsonFlag(),
+			frame.JSONFlag(),
 		},
 		Action: p.selftest,
 	}
@@ -41,14 +42,14 @@ func (p *Program) selftestCommand() *cli.Command {
 func (p *Program) selftest(c *cli.Context) error {
 	kills := c.Int("crash")
 	if kills < 0 {
-		return Usagef("--crash %d: want a number from 0 up", kills)
+		return frame.Usagef("--crash %d: want a number from 0 up", kills)
 	}
 	dir, err := filepath.Abs(c.String("dir"))
 	if err != nil {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return Usagef("--dir %s: want an existing folder", c.String("dir"))
+		return frame.Usagef("--dir %s: want an existing folder", c.String("dir"))
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -60,13 +61,13 @@ func (p *Program) selftest(c *cli.Context) error {
 	}
 	cfg := selftest.Config{Dir: dir, Schema: p.Schema, Kills: kills, Directory: site, Say: func(string) {}}
 	if !c.Bool("quiet") {
-		cfg.Say = func(step string) { p.note("%s", step) }
+		cfg.Say = func(step string) { p.Note("%s", step) }
 	}
 	cfg.Command = func(ctx context.Context, args ...string) *exec.Cmd {
 		cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this very program
 		cmd.Args[0] = p.Args[0]
 		for _, line := range os.Environ() { // what is set for other crawls is not for these
-			if !strings.HasPrefix(line, envPrefix) {
+			if !strings.HasPrefix(line, frame.EnvPrefix) {
 				cmd.Env = append(cmd.Env, line)
 			}
 		}
@@ -79,7 +80,7 @@ func (p *Program) selftest(c *cli.Context) error {
 		}
 		return fmt.Errorf("selftest: %w", err)
 	}
-	err = p.tell(c, res, func(w *sections) { w.table(selftestFacts(&res)) })
+	err = p.Tell(c, res, func(w *frame.Sections) { w.Table(selftestFacts(&res)) })
 	if err != nil || len(res.Problems) == 0 {
 		return err
 	}
@@ -132,7 +133,7 @@ func (l *countedLog) Close() error {
 }
 
 // selftestFacts tell the verdict.
-func selftestFacts(v *selftest.Result) *table {
+func selftestFacts(v *selftest.Result) *frame.Table {
 	b := ownBuild()
 	stopped, verdict := "not tried: no process can be stopped here", "all is well: every database holds the truth"
 	if v.Stopped {
@@ -141,7 +142,7 @@ func selftestFacts(v *selftest.Result) *table {
 	if len(v.Problems) > 0 {
 		verdict = "failed: " + plural(len(v.Problems), "problem")
 	}
-	return facts("verdict", verdict,
+	return frame.Facts("verdict", verdict,
 		"machine", fmt.Sprintf("%s, %s, ypcrawl %s, SQLite %s", b.Platform, plural(runtime.GOMAXPROCS(0), "processor"), b.Version, b.SQLite),
 		"crawl", fmt.Sprintf("%s, %s", plural(v.Pages, "page"), plural(v.Listings, "listing")),
 		"syncs", fmt.Sprintf("%d, for %s in the logs", v.Syncs, plural(v.Lines, "page")),

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store/storetest"
 )
 
@@ -19,9 +20,9 @@ import (
 func settingsOf(t *testing.T, args ...string) (set, complaints string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	p := &Program{Invocation: Invocation{Streams: Streams{Out: &out, Err: &err}}}
+	p := &Program{Invocation: frame.Invocation{Streams: frame.Streams{Out: &out, Err: &err}}}
 	app := p.app()
-	eachCommand(app.Commands, func(cmd *cli.Command) {
+	frame.EachCommand(app.Commands, func(cmd *cli.Command) {
 		if cmd.Name == "help" {
 			return
 		}
@@ -37,7 +38,7 @@ func settingsOf(t *testing.T, args ...string) (set, complaints string) {
 			return nil
 		}
 	})
-	line, prepareErr := Prepare(app, append([]string{"ypcrawl"}, args...))
+	line, prepareErr := frame.Prepare(app, append([]string{"ypcrawl"}, args...))
 	if prepareErr == nil {
 		prepareErr = app.RunContext(t.Context(), line)
 	}
@@ -88,7 +89,7 @@ func TestSettingsReachTheirCommands(t *testing.T) {
 func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	p := &Program{}
-	got := p.app().unknownVariables([]string{
+	got := p.app().UnknownVariables([]string{
 		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_KEEP_LOGS=1", "YPCRAWL_DETAILS_WAL_SYNC=page", "YPCRAWL_A\x1b=1",
 	})
 	want := []string{

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
@@ -13,10 +14,10 @@ type shower func(c *cli.Context, k *database, scope store.Scope, word string) (*
 // showCommand is the command `show` of a thing; want says how arguments name it.
 func (p *Program) showCommand(usage, argument, want, help string, find shower, more ...cli.Flag) *cli.Command {
 	return &cli.Command{
-		Name: "show", Usage: usage, ArgsUsage: argument + "...", Args: true, Description: help, Flags: append(more, jsonFlag()),
+		Name: "show", Usage: usage, ArgsUsage: argument + "...", Args: true, Description: help, Flags: append(more, frame.JSONFlag()),
 		Action: func(c *cli.Context) error {
-			if len(SplitList(c.Args().Slice())) == 0 {
-				return Usagef("%s", want)
+			if len(frame.SplitList(c.Args().Slice())) == 0 {
+				return frame.Usagef("%s", want)
 			}
 			return p.with(c, reading, func(k *database, scope store.Scope) error {
 				var all []*report.Record
@@ -27,9 +28,9 @@ func (p *Program) showCommand(usage, argument, want, help string, find shower, m
 					}
 					all = append(all, found...)
 				}
-				return p.tell(c, all, func(w *sections) {
+				return p.Tell(c, all, func(w *frame.Sections) {
 					for _, r := range all {
-						w.record(k.DB().Now(), r)
+						w.Record(k.DB().Now(), r)
 					}
 				})
 			})
@@ -39,7 +40,7 @@ func (p *Program) showCommand(usage, argument, want, help string, find shower, m
 
 // findRecords returns what a word names: an id may hold a comma, else commas separate.
 func findRecords(c *cli.Context, k *database, scope store.Scope, word string, find shower) (all []*report.Record, err error) {
-	words := SplitList([]string{word})
+	words := frame.SplitList([]string{word})
 	if len(words) > 1 {
 		if r, err := find(c, k, scope, word); err == nil {
 			return []*report.Record{r}, nil

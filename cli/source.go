@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -44,7 +45,7 @@ func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
 	if path := c.String("source-file"); path == "" {
 		src, err = p.namedSource(c, sourceName(c))
 	} else if src, err = readSource(path); err != nil {
-		err = Usagef("--source-file: %w", err)
+		err = frame.Usagef("--source-file: %w", err)
 	}
 	raw := c.String("base-url")
 	if err != nil || raw == "" {
@@ -60,7 +61,7 @@ func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
 // sourceName is the one source that --source names.
 func sourceName(c *cli.Context) string {
 	if some := c.StringSlice("source"); some != nil {
-		return strings.Join(SplitList(some), ",")
+		return strings.Join(frame.SplitList(some), ",")
 	}
 	return c.String("source")
 }
@@ -71,9 +72,9 @@ func webAddress(flag, raw, example string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, Usagef("%s%q: want a web address like %s", flag, redactURL(raw), example)
+		return nil, frame.Usagef("%s%q: want a web address like %s", flag, frame.RedactURL(raw), example)
 	case u.User != nil:
-		return nil, Usagef("%s%q: leave out user and password: they get stored with every page", flag, redactURL(raw))
+		return nil, frame.Usagef("%s%q: leave out user and password: they get stored with every page", flag, frame.RedactURL(raw))
 	}
 	return u, nil
 }
@@ -82,14 +83,14 @@ func webAddress(flag, raw, example string) (*url.URL, error) {
 func baseURL(raw string) (*url.URL, error) {
 	u, err := webAddress("--base-url ", raw, "https://www.example.com")
 	if err == nil && (u.RawQuery != "" || u.ForceQuery || u.Fragment != "") {
-		err = Usagef("--base-url %q: leave out everything from ? or # on: the source's URL templates add their own", raw)
+		err = frame.Usagef("--base-url %q: leave out everything from ? or # on: the source's URL templates add their own", raw)
 	}
 	return u, err
 }
 
 // readSource reads a definition file. Its errors name the file as it was typed.
 func readSource(path string) (*site.Source, error) {
-	text, err := readBounded(path, "source definition")
+	text, err := frame.ReadBounded(path, "source definition")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +157,7 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 	case !known:
 		return nil, l.unknown(what, name)
 	case s.Definition == "":
-		return nil, Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
+		return nil, frame.Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
 	}
 	src, err := site.Parse(name+" (stored)", []byte(s.Definition))
 	if err != nil {
@@ -184,5 +185,5 @@ func (l storedList) unknown(what, name string) error {
 		known = append(known, s.Name)
 	}
 	slices.Sort(known)
-	return Usagef("%sunknown source %q: %s", what, name, report.Meant(name, slices.Compact(known)))
+	return frame.Usagef("%sunknown source %q: %s", what, name, report.Meant(name, slices.Compact(known)))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
@@ -22,7 +23,7 @@ import (
 func (p *Program) sourcesCommand() *cli.Command {
 	act := func(name, usage, description string, do sourceSwitch) *cli.Command {
 		return &cli.Command{
-			Name: name, Usage: usage, Description: description, ArgsUsage: "SOURCE...", Args: true, Flags: []cli.Flag{jsonFlag()},
+			Name: name, Usage: usage, Description: description, ArgsUsage: "SOURCE...", Args: true, Flags: []cli.Flag{frame.JSONFlag()},
 			Action: func(c *cli.Context) error { return p.switchSources(c, do) },
 		}
 	}
@@ -60,11 +61,11 @@ func (p *Program) sourcesListCommand() *cli.Command {
 	cmd := p.listCommand("sources")
 	cmd.Name, cmd.Action = "list", func(c *cli.Context) error {
 		if !c.Bool("json") && !c.Bool("csv") {
-			p.note("Built in: %s; `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
+			p.Note("Built in: %s; `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
 		}
 		err := p.list(c, report.Find("sources"))
 		if errors.Is(err, store.ErrNotFound) { // nothing was crawled yet
-			err = p.rowsTo(c, time.Now()).End()
+			err = p.RowsTo(c, time.Now()).End()
 		}
 		return err
 	}
@@ -73,7 +74,7 @@ func (p *Program) sourcesListCommand() *cli.Command {
 
 func (p *Program) sourcesCheck(c *cli.Context) error {
 	if !c.Args().Present() {
-		return Usagef("name the definition files to check")
+		return frame.Usagef("name the definition files to check")
 	}
 	var errs []error
 	for _, path := range c.Args().Slice() {
@@ -122,7 +123,7 @@ func ignoredText(src *site.Source) string {
 
 func (p *Program) sourcesShow(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want the name of one source; see `ypcrawl sources list`")
+		return frame.Usagef("want the name of one source; see `ypcrawl sources list`")
 	}
 	name, definition := c.Args().First(), ""
 	if isBuiltin(name) {
@@ -141,7 +142,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 		case !ok:
 			return stored.unknown("", name)
 		case s.Definition == "":
-			return Usagef("the definition of %s is in a file: the database does not hold it", name)
+			return frame.Usagef("the definition of %s is in a file: the database does not hold it", name)
 		}
 		definition = s.Definition
 	}
@@ -155,10 +156,10 @@ type sourceSwitch func(ctx context.Context, k *database, name string) error
 func (p *Program) promoteSource(ctx context.Context, k *database, name string) error {
 	before, err := k.Promote(ctx, name)
 	if errors.Is(err, checkpoint.ErrNotStaged) {
-		return Usagef("%s: %w", name, checkpoint.ErrNotStaged)
+		return frame.Usagef("%s: %w", name, checkpoint.ErrNotStaged)
 	}
 	if err == nil && before == checkpoint.StageActive {
-		p.note("%s is active already.", name)
+		p.Note("%s is active already.", name)
 	}
 	return err
 }
@@ -166,9 +167,9 @@ func (p *Program) promoteSource(ctx context.Context, k *database, name string) e
 // switchSources does something to each named source, and shows what became of it.
 // All names are looked at before anything is done.
 func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
-	names := SplitList(c.Args().Slice())
+	names := frame.SplitList(c.Args().Slice())
 	if len(names) == 0 {
-		return Usagef("want the name of a source; see `ypcrawl sources list`")
+		return frame.Usagef("want the name of a source; see `ypcrawl sources list`")
 	}
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		stored, err := k.StoredSources(c.Context)
@@ -196,13 +197,13 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 // showSources shows rows of the list of sources.
 func (p *Program) showSources(c *cli.Context, k *database, names ...string) error {
 	l := report.Find("sources")
-	rows := &sourceRows{p.rowsTo(c, k.DB().Now()), names}
+	rows := &sourceRows{p.RowsTo(c, k.DB().Now()), names}
 	return errors.Join(k.List(c.Context, l, report.Choice{Columns: strings.Fields(l.Show)}, rows), rows.End())
 }
 
 // sourceRows hands the rows of some sources over.
 type sourceRows struct {
-	rowsEnd
+	frame.Rows
 	names []string
 }
 
@@ -210,7 +211,7 @@ func (s *sourceRows) Row(values []any) error {
 	if name, _ := values[0].(string); !slices.Contains(s.names, name) {
 		return nil
 	}
-	return s.rowsEnd.Row(values)
+	return s.Rows.Row(values)
 }
 
 // judgeSandboxes makes the sources of the run active that have proved themselves in the sandbox, and

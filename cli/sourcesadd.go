@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 )
@@ -17,13 +18,13 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 		ArgsUsage: "FILE.yaml", Args: true,
 		Description: fmt.Sprintf("A new source is in the sandbox: it has %d targets at most, and becomes active when 70 %% of its cards are\n", checkpoint.SandboxTargets) +
 			"accepted, or by `sources promote`. A source that is there keeps its stage. `run --source-file FILE` crawls at once.",
-		Flags: []cli.Flag{jsonFlag()}, Action: p.sourcesAdd,
+		Flags: []cli.Flag{frame.JSONFlag()}, Action: p.sourcesAdd,
 	}
 }
 
 func (p *Program) sourcesAdd(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return Usagef("want the file of one definition; `ypcrawl sources show yellowpages` prints one to start from")
+		return frame.Usagef("want the file of one definition; `ypcrawl sources show yellowpages` prints one to start from")
 	}
 	src, err := readSource(c.Args().First())
 	if err != nil {
@@ -42,7 +43,7 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 			return err
 		}
 		if added.Stage == checkpoint.StageSandbox {
-			p.note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name, checkpoint.SandboxTargets, n.Name)
+			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name, checkpoint.SandboxTargets, n.Name)
 		}
 		return p.showSources(c, k, n.Name)
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
@@ -32,9 +33,9 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
 			"its listings are rejected or missing, or it is not there; 5 a block page or a redirect; 7 an unknown layout,\n" +
 			"also where more than half of its cards can't be read.",
-		Flags: append(asSettings(egressFlags()...),
+		Flags: append(frame.AsSettings(egressFlags()...),
 			&cli.Int64Flag{Name: "page", DefaultText: "none", Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers"},
-			jsonFlag(),
+			frame.JSONFlag(),
 		),
 		Action: p.sourcesTry,
 	}
@@ -43,7 +44,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 func (p *Program) sourcesTry(c *cli.Context) error {
 	id, word := c.Int64("page"), c.Args().Get(1)
 	if id < 0 || c.NArg() == 0 || c.NArg() > 2 || (word == "") != (id > 0) {
-		return Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
+		return frame.Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
 	}
 	src, err := readSource(c.Args().First())
 	if err != nil {
@@ -54,14 +55,14 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 		read = tryKept
 	}
 	if ignored := ignoredText(src); ignored != "" {
-		p.note("The definition %s.", ignored)
+		p.Note("The definition %s.", ignored)
 	}
 	src, page, err := read(c, src)
 	if err != nil {
 		return err
 	}
 	t := triedPageOf(src, page)
-	if err := p.tell(c, t, t.text); err != nil {
+	if err := p.Tell(c, t, t.text); err != nil {
 		return err
 	}
 	unread := page.Bad - page.Unread[site.PerhapsAds] // as a run counts them
@@ -166,7 +167,7 @@ func endOf(src *site.Source, page *site.Page) string {
 }
 
 // text tells it to people.
-func (t *triedPage) text(w *sections) {
+func (t *triedPage) text(w *frame.Sections) {
 	if t.Detail != nil {
 		t.ownText(w)
 		return
@@ -178,48 +179,48 @@ func (t *triedPage) text(w *sections) {
 	if t.Total != nil {
 		total = thousands(int64(*t.Total))
 	}
-	w.lines(string(t.Code)+": "+t.Reason, "next:  "+orDash(next), "total: "+orDash(total), "end:   "+t.End)
+	w.Lines(string(t.Code)+": "+t.Reason, "next:  "+orDash(next), "total: "+orDash(total), "end:   "+t.End)
 	switch {
 	case t.Both:
-		w.more("both:  listings, which may be suggestions, and that nothing was found: the page " + strings.Join(t.Nothing, ", "))
+		w.More("both:  listings, which may be suggestions, and that nothing was found: the page " + strings.Join(t.Nothing, ", "))
 	case len(t.Nothing) > 0:
-		w.more("also:  the page " + strings.Join(t.Nothing, ", ") + ", which its total gainsays")
+		w.More("also:  the page " + strings.Join(t.Nothing, ", ") + ", which its total gainsays")
 	}
 	if len(t.OnNoCard) > 0 {
-		w.more("on no card: " + strings.Join(t.OnNoCard, ", "))
+		w.More("on no card: " + strings.Join(t.OnNoCard, ", "))
 	}
 	for _, r := range t.Rejected {
-		w.item("rejected ", r.ID+": "+strings.Join(r.Reasons, "; "))
+		w.Item("rejected ", r.ID+": "+strings.Join(r.Reasons, "; "))
 	}
 	for _, text := range t.Unreadable {
-		w.item("unreadable ", text)
+		w.Item("unreadable ", text)
 	}
-	rows := newTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
+	rows := frame.NewTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
 	for _, l := range t.Listings {
-		rows.row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
+		rows.Row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
 	}
-	w.table(rows)
+	w.Table(rows)
 }
 
 // ownText tells of a listing's own page what is on it, and what is not.
-func (t *triedPage) ownText(w *sections) {
+func (t *triedPage) ownText(w *frame.Sections) {
 	var missing []string
-	rows := newTable("field", "value")
-	rows.folds = true
+	rows := frame.NewTable("field", "value")
+	rows.Folds = true
 	for i := range yp.ListingFields {
 		f := &yp.ListingFields[i]
 		switch text := shownText(f, t.Detail); {
 		case text != "":
-			rows.row(f.Name, text)
+			rows.Row(f.Name, text)
 		case f.From&yp.FromOwn != 0:
 			missing = append(missing, f.Name)
 		}
 	}
-	w.lines(string(t.Code)+": "+t.Reason, "a listing's own page, read by the rules of `detail`")
+	w.Lines(string(t.Code)+": "+t.Reason, "a listing's own page, read by the rules of `detail`")
 	if len(missing) > 0 {
-		w.more("not on it: " + strings.Join(missing, ", "))
+		w.More("not on it: " + strings.Join(missing, ", "))
 	}
-	w.table(rows)
+	w.Table(rows)
 }
 
 // shownText is a field for people: the items of a list with "; " between, "" for nothing.
@@ -318,9 +319,9 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 		return nil, nil, fmt.Errorf("%w: open the address in a browser", err)
 	}
 	defer res.Release()
-	p.note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
+	p.Note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
 	if base := src.BaseURL(); base.Scheme == "http" && address.Scheme == "http" && res.URL.Scheme == "https" {
-		p.note("%s.", yp.Printable(fetch.SecureText(base, res.URL)))
+		p.Note("%s.", yp.Printable(fetch.SecureText(base, res.URL)))
 	}
 	page, err := readTried(src, res)
 	return src, page, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -18,7 +19,7 @@ func (p *Program) statusCommand() *cli.Command {
 		Usage: "Show the health of sources and targets: errors, what waits and until when, workers",
 		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
 			"--states limits targets, waits and workers; sources and errors are always those of the whole file.\n\n" + checkDescription,
-		Flags:  slices.Concat([]cli.Flag{statesFlag(), onlySourceFlag()}, checkFlags(), []cli.Flag{metricsOnceFlag(), jsonFlag()}),
+		Flags:  slices.Concat([]cli.Flag{frame.StatesFlag(), frame.OnlySourceFlag()}, checkFlags(), []cli.Flag{metricsOnceFlag(), frame.JSONFlag()}),
 		Action: p.status,
 	}
 }
@@ -33,18 +34,18 @@ func (p *Program) status(c *cli.Context) error {
 	show := func(k *database, scope store.Scope) error {
 		_, stale := health.New(k.DB()).RollUp(c.Context) // a file that is read-only or busy is shown as it is
 		if stale != nil && !errors.Is(stale, store.ErrReadOnly) {
-			p.note("The health of the sources could not be updated: %s", yp.Printable(stale.Error()))
+			p.Note("The health of the sources could not be updated: %s", yp.Printable(stale.Error()))
 		}
 		s, err := k.Status(c.Context, scope)
 		if err != nil {
 			return err
 		}
 		if len(s.Sources) == 0 && !c.Bool("json") {
-			p.note("Nothing was planned or crawled yet: start with `ypcrawl run`.")
+			p.Note("Nothing was planned or crawled yet: start with `ypcrawl run`.")
 			return nil
 		}
 		s.RolledUp = stale == nil
-		return p.tell(c, s, func(w *sections) { p.statusText(w, s) })
+		return p.Tell(c, s, func(w *frame.Sections) { p.statusText(w, s) })
 	}
 	err := p.with(c, existing, show)
 	if errors.Is(err, store.ErrReadOnly) {
@@ -53,23 +54,23 @@ func (p *Program) status(c *cli.Context) error {
 	return err
 }
 
-func (p *Program) statusText(w *sections, s *report.Status) {
-	w.lines(s.Sentence)
+func (p *Program) statusText(w *frame.Sections, s *report.Status) {
+	w.Lines(s.Sentence)
 	for _, t := range s.Parts {
-		w.part(s.Now, t)
+		w.Part(s.Now, t)
 		if t.Name == "sources" {
-			w.lines(append(whatToDo(s.Now, s.Sources), s.PaceLines()...)...)
+			w.Lines(append(whatToDo(s.Now, s.Sources), s.PaceLines()...)...)
 		}
 	}
 	var lines []string
 	if s.Left != nil {
 		lines = append(lines, "Time left: "+s.Left.Text()+".")
 	}
-	w.lines(append(lines, report.PassLines(s.Passes)...)...)
+	w.Lines(append(lines, report.PassLines(s.Passes)...)...)
 	for _, line := range s.JournalLines() {
-		w.lines(p.hints(line))
+		w.Lines(p.Hints(line))
 	}
 	if !s.RolledUp {
-		w.lines("The database could not be written: the figures of sources are not updated, see their times.")
+		w.Lines("The database could not be written: the figures of sources are not updated, see their times.")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -32,7 +33,7 @@ func (p *Program) targetsCommand() *cli.Command {
 			p.showCommand("Show all that is known of targets: every step of their attempts, and when they are crawled next", "TARGET",
 				"name targets to show: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` lists them all",
 				targetHelp+"\nRequests are kept for some days, steps for as long as the attempt; a killed process leaves no steps.", p.showTarget,
-				onlySourceFlag(), &cli.IntFlag{Name: "attempts", Value: 5, Usage: "the last so many `ATTEMPTS`; 0 = all"}),
+				frame.OnlySourceFlag(), &cli.IntFlag{Name: "attempts", Value: 5, Usage: "the last so many `ATTEMPTS`; 0 = all"}),
 			operation(checkpoint.Pause, "Do not crawl targets until they are resumed", "A crawl of the target that is under way is finished."),
 			operation(checkpoint.Resume, "Crawl paused targets again", "They are as they were before the pause: one that waits for its backoff still waits."),
 			operation(checkpoint.Enable, "Enable targets, and clear what was set automatically",
@@ -45,16 +46,16 @@ func (p *Program) targetsCommand() *cli.Command {
 // chooseFlags select targets by what they are.
 func chooseFlags() []cli.Flag {
 	return []cli.Flag{
-		statesFlag(),
-		onlySourceFlag(),
-		list("status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", "all"),
+		frame.StatesFlag(),
+		frame.OnlySourceFlag(),
+		frame.WordsFlag("status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", "all"),
 		&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 	}
 }
 
 // targetIDs finds the targets that the arguments name.
 func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err error) {
-	for _, word := range SplitList(c.Args().Slice()) {
+	for _, word := range frame.SplitList(c.Args().Slice()) {
 		id, err := k.FindTarget(c.Context, word, source)
 		if err != nil {
 			return nil, asUsage(err)
@@ -64,7 +65,7 @@ func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err erro
 		}
 	}
 	if c.Args().Present() && len(ids) == 0 { // an empty variable of a shell must not mean everything
-		return nil, Usagef("want the names of targets: an id, or city/category")
+		return nil, frame.Usagef("want the names of targets: an id, or city/category")
 	}
 	return ids, nil
 }
@@ -72,7 +73,7 @@ func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err erro
 func (p *Program) showTarget(c *cli.Context, k *database, scope store.Scope, word string) (*report.Record, error) {
 	n := c.Int("attempts")
 	if n < 0 {
-		return nil, Usagef("--attempts %d: want a number from 0 up", n)
+		return nil, frame.Usagef("--attempts %d: want a number from 0 up", n)
 	}
 	id, err := k.FindTarget(c.Context, word, scope.SourceID)
 	if err != nil {
@@ -83,7 +84,7 @@ func (p *Program) showTarget(c *cli.Context, k *database, scope store.Scope, wor
 		return nil, err
 	}
 	if earlier := r.Int("attempts_kept") - int64(len(r.Part("attempts").Rows)); earlier > 0 {
-		p.note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), id)
+		p.Note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), id)
 	}
 	return r, nil
 }
@@ -92,10 +93,10 @@ func (p *Program) showTarget(c *cli.Context, k *database, scope store.Scope, wor
 func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 	var chosen checkpoint.Chosen
 	var err error
-	if chosen.Statuses, err = wordsOf(c, "status", yp.ParseStatus); err != nil {
+	if chosen.Statuses, err = frame.WordsOf(c, "status", yp.ParseStatus); err != nil {
 		return err
 	}
-	if chosen.Error, err = errorOf(c); err != nil {
+	if chosen.Error, err = frame.ErrorOf(c); err != nil {
 		return err
 	}
 	past := map[checkpoint.Operation]string{
@@ -107,9 +108,9 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 	}
 	switch {
 	case !chooses && !c.Bool("all"):
-		return Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
+		return frame.Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
 	case c.Args().Present() && c.Bool("all"):
-		return Usagef("--all means every target: leave it out, or the names")
+		return frame.Usagef("--all means every target: leave it out, or the names")
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) (err error) {
 		chosen.Scope = scope
@@ -119,7 +120,7 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 		return p.apply(c, k, batch{
 			Operation: o, Chosen: chosen, question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?", past: past, key: "changed",
 			nothing: func() error {
-				p.note("No target matches that could be %s.", past)
+				p.Note("No target matches that could be %s.", past)
 				return nil
 			},
 		})

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -22,8 +23,8 @@ func TestTexts(t *testing.T) {
 	todo := func(is store.SourceState, until time.Time, reason string) string {
 		return (&report.SourceStatus{Name: "demo", Availability: is, Until: until, Reason: reason}).WhatToDo(noon)
 	}
-	cities := func(in ...string) string { return strings.Join(cityList(in), "|") }
-	states := func(in string) string { return strings.Join(stateList([]string{in}), "|") }
+	cities := func(in ...string) string { return strings.Join(frame.CityList(in), "|") }
+	states := func(in string) string { return strings.Join(frame.StateList([]string{in}), "|") }
 	fits := func(height int) string {
 		return strings.Join(fitHeight(strings.Fields("head CA NY TX all end"), 3, height), " ")
 	}
@@ -55,7 +56,7 @@ func TestTexts(t *testing.T) {
 		{ago(noon, time.Time{}), "never"},
 		{after(-time.Second), "now"},
 		{after(0), "now"},
-		{after(-7 * day), "now"},
+		{after(-7 * frame.Day), "now"},
 		{after(90 * time.Second), "12:01:30Z (in 1m30s)"},
 		{after(11 * time.Hour), "23:00:00Z (in 11h00m)"},
 		{after(12 * time.Hour), "2026-11-21 00:00Z (in 12h00m)"},

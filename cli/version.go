@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/store"
 )
 
@@ -34,7 +35,7 @@ func versionCommand() *cli.Command {
 		Action: func(c *cli.Context) error {
 			b := ownBuild()
 			if c.Bool("json") {
-				return writeJSON(c.App.Writer, b)
+				return frame.WriteJSON(c.App.Writer, b)
 			}
 			return b.print(c.App.Writer, c.App.Name)
 		},

@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"cmp"
-	_ "embed" // the example of a log
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ypcrawl/cli/frame"
+
+	_ "embed"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,6 +26,8 @@ import (
 	"ypcrawl/yp/folder"
 	"ypcrawl/yp/gazetteer"
 )
+
+// the example of a log
 
 func (p *Program) walCommand() *cli.Command {
 	return &cli.Command{
@@ -38,13 +43,13 @@ func (p *Program) walCommand() *cli.Command {
 			{
 				Name: "replay", Usage: "Build the database (--db) from logs alone; a repeated replay changes nothing", ArgsUsage: "[FILE or FOLDER]...",
 				Description: replayDescription, Args: true, Flags: []cli.Flag{
-					list("database", "only lines written by these databases: `ID...`; all = mix them", "all, if there is only one"),
-					jsonFlag(),
+					frame.WordsFlag("database", "only lines written by these databases: `ID...`; all = mix them", "all, if there is only one"),
+					frame.JSONFlag(),
 				}, Action: p.walReplay,
 			},
 			{
 				Name: "compress", Usage: "Compress the logs of workers that have ended", ArgsUsage: "[FOLDER]",
-				Args: true, Flags: []cli.Flag{jsonFlag()}, Action: p.walCompress,
+				Args: true, Flags: []cli.Flag{frame.JSONFlag()}, Action: p.walCompress,
 			},
 			{
 				Name: "demo", Usage: "Write a small example log into a new folder (wal-demo), for trying the other commands", ArgsUsage: "[FOLDER]",
@@ -63,14 +68,14 @@ of the logs, and a crawl can resume in it. Logs of two databases, or of another 
 func walPaths(c *cli.Context, most int) ([]string, error) {
 	paths := c.Args().Slice()
 	if len(paths) > most {
-		return nil, Usagef("want one file or folder, got %d; see '%s --help'", len(paths), c.Command.HelpName)
+		return nil, frame.Usagef("want one file or folder, got %d; see '%s --help'", len(paths), c.Command.HelpName)
 	}
 	if len(paths) == 0 {
 		paths = []string{logDir(c)}
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s", path, defaultLogs)
+			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s", path, frame.DefaultLogs)
 		}
 	}
 	return paths, nil
@@ -117,7 +122,7 @@ func (p *Program) walRead(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	asJSON := c.Bool("json") || !isTerminal(p.Out)
+	asJSON := c.Bool("json") || !frame.IsTerminal(p.Out)
 	r, err := wal.OpenReader(paths[0], wal.Options{SkipListings: !asJSON})
 	if err != nil {
 		return err
@@ -133,7 +138,7 @@ func (p *Program) walRead(c *cli.Context) error {
 		}
 		if err != nil {
 			bad++
-			p.note("ypcrawl: %s", yp.Printable(err.Error()))
+			p.Note("ypcrawl: %s", yp.Printable(err.Error()))
 			continue
 		}
 		var text []byte
@@ -158,7 +163,7 @@ func (p *Program) walRead(c *cli.Context) error {
 
 func (p *Program) noteTorn(r *wal.Reader) {
 	for _, t := range r.Torn() {
-		p.note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was interrupted there; nothing before it is lost",
+		p.Note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was interrupted there; nothing before it is lost",
 			yp.Printable(t.File), t.Bytes, t.Offset)
 	}
 }
@@ -175,7 +180,7 @@ func (p *Program) noteLost(paths, databases []string) error {
 		}
 		for _, l := range all {
 			if slices.Contains(databases, l.Database) {
-				p.note("ypcrawl: %s in %s %s while it was written: %s with %s of that time are not in these logs", yp.Printable(l.File), yp.Printable(path), l.How,
+				p.Note("ypcrawl: %s in %s %s while it was written: %s with %s of that time are not in these logs", yp.Printable(l.File), yp.Printable(path), l.How,
 					plural(l.Pages, "page"), plural(l.Listings, "listing"))
 			}
 		}
@@ -228,7 +233,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		defer func() { _ = r.Close() }()
 		out, err := k.Replay(c.Context, r.Events(), checkpoint.ReplayConfig{
 			BaseURL: baseURLOf, City: cityOf(g), Adopt: adopt,
-			Damaged: func(err error) { p.note("ypcrawl: %s", yp.Printable(err.Error())) },
+			Damaged: func(err error) { p.Note("ypcrawl: %s", yp.Printable(err.Error())) },
 		})
 		if err != nil {
 			return err
@@ -238,7 +243,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		if err := p.noteLost(paths, chosen); err != nil {
 			return err
 		}
-		if err := p.tell(c, out, func(w *sections) { replayText(w, c.String("db"), out) }); err != nil || out.Damaged == 0 {
+		if err := p.Tell(c, out, func(w *frame.Sections) { replayText(w, c.String("db"), out) }); err != nil || out.Damaged == 0 {
 			return err
 		}
 		return damaged(out.Damaged)
@@ -272,7 +277,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 		all = append(all, d.ID)
 		list += fmt.Sprintf("\n  %s: %s, the first from %s", d.ID, plural(d.Files, "file"), yp.FormatTime(d.First))
 	}
-	words := SplitList(c.StringSlice("database"))
+	words := frame.SplitList(c.StringSlice("database"))
 	if len(words) == 0 && len(all) > 1 {
 		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s", path, len(all), list)
 	}
@@ -281,7 +286,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 	}
 	for _, id := range words {
 		if !slices.Contains(all, id) {
-			return nil, Usagef("--database %s: the logs in %s have no line of that database; they are of%s", id, path, list)
+			return nil, frame.Usagef("--database %s: the logs in %s have no line of that database; they are of%s", id, path, list)
 		}
 	}
 	return words, nil
@@ -311,8 +316,8 @@ func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (stri
 	return "", nil
 }
 
-func replayText(w *sections, db string, out checkpoint.Replayed) {
-	w.lines(fmt.Sprintf("%s, %s, %s, %s of them new, in %s", plural(out.Targets, "target"), plural(out.Pages, "page"),
+func replayText(w *frame.Sections, db string, out checkpoint.Replayed) {
+	w.Lines(fmt.Sprintf("%s, %s, %s, %s of them new, in %s", plural(out.Targets, "target"), plural(out.Pages, "page"),
 		plural(out.Listings, "listing"), thousands(int64(out.New)), db))
 	for _, line := range []struct {
 		n          int
@@ -326,7 +331,7 @@ func replayText(w *sections, db string, out checkpoint.Replayed) {
 		{out.Unknown, "event", "skipped: of a kind that this version does not know"},
 	} {
 		if line.n > 0 {
-			w.more(strings.TrimSpace(plural(line.n, line.noun) + " " + line.what))
+			w.More(strings.TrimSpace(plural(line.n, line.noun) + " " + line.what))
 		}
 	}
 }
@@ -361,16 +366,16 @@ func (p *Program) walCompress(c *cli.Context) error {
 		return err
 	}
 	if info, err := os.Stat(paths[0]); err == nil && !info.IsDir() {
-		return Usagef("%s is not a folder: only whole folders can be compressed", paths[0])
+		return frame.Usagef("%s is not a folder: only whole folders can be compressed", paths[0])
 	}
 	rep, err := wal.CompressClosed(c.Context, paths[0], nil)
 	if err != nil {
 		return err
 	}
 	for _, cause := range rep.Foreign {
-		p.note("ypcrawl: left as it is: %s", yp.Printable(cause))
+		p.Note("ypcrawl: left as it is: %s", yp.Printable(cause))
 	}
-	return p.answer(c, rep, "%s compressed, %s to %s bytes; %d in use left out", plural(rep.Files, "file"),
+	return p.Answer(c, rep, "%s compressed, %s to %s bytes; %d in use left out", plural(rep.Files, "file"),
 		thousands(rep.BytesBefore), thousands(rep.BytesAfter), rep.Live)
 }
 
@@ -382,7 +387,7 @@ var exampleLog string
 // would take the example's businesses for real.
 func (p *Program) walDemo(c *cli.Context) error {
 	if n := c.Args().Len(); n > 1 {
-		return Usagef("want one file or folder, got %d; see '%s --help'", n, c.Command.HelpName)
+		return frame.Usagef("want one file or folder, got %d; see '%s --help'", n, c.Command.HelpName)
 	}
 	dir := cmp.Or(c.Args().First(), "wal-demo")
 	if there, err := os.ReadDir(dir); len(there) > 0 {
@@ -396,10 +401,10 @@ func (p *Program) walDemo(c *cli.Context) error {
 		err = writeNew(path, []byte(strings.TrimSuffix(exampleLog, "\n")))
 	}
 	if err == nil {
-		err = p.answer(c, nil, "%s", path)
+		err = p.Answer(c, nil, "%s", path)
 	}
 	if err == nil {
-		p.note("Try:  %s", p.command("wal", "read", operand(dir)))
+		p.Note("Try:  %s", p.Command("wal", "read", frame.Operand(dir)))
 	}
 	return err
 }

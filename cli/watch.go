@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
 	"ypcrawl/store"
@@ -19,7 +20,7 @@ type watcher struct {
 	r       *run
 	sources *crawl.Sources
 	clients []*fetch.Client // of the sources
-	base    Snapshot        // what was done before this run
+	base    frame.Snapshot  // what was done before this run
 	speed   speedometer
 	left    report.Left
 	asked   time.Time // when the time left was asked for
@@ -35,7 +36,7 @@ type watcher struct {
 func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func()) {
 	w := &watcher{r: r, sources: sources, clients: clients}
 	b := r.before
-	w.base = Snapshot{
+	w.base = frame.Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
 	}
 	// All that the database holds: counted by state, a company moves from one
@@ -43,7 +44,7 @@ func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func(
 	if all, err := r.keeper.Overall(r.c.Context, store.Scope{}); err == nil {
 		w.base.Listings, w.base.Companies = all.Listings, *all.Companies
 	}
-	shown := r.display.Follow(r.log, func() Snapshot {
+	shown := r.display.Follow(r.log, func() frame.Snapshot {
 		if now := time.Now(); w.ending.Load() || !now.Before(w.next) {
 			w.countTargets()
 			w.countResting()
@@ -94,7 +95,7 @@ func (w *watcher) countResting() {
 	w.rest = total
 }
 
-func (w *watcher) snapshot() Snapshot {
+func (w *watcher) snapshot() frame.Snapshot {
 	st, s := w.sources.Stats(), w.base
 	s.TargetsTotal = max(s.TargetsTotal, w.planned)
 	s.TargetsDone += st.Done

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"cmp"
@@ -51,7 +51,7 @@ func helpCommand(app *App) *cli.Command {
 }
 
 // helpLine is the line that shows the help of the last command of a path.
-func helpLine(at commandPath, rest []string) []string {
+func helpLine(at Path, rest []string) []string {
 	line := []string{at[0].Name, "help"}
 	if slices.Contains(rest, "--all") {
 		line = append(line, "--all")
@@ -64,12 +64,12 @@ func helpLine(at commandPath, rest []string) []string {
 
 // showHelp writes the help of the program, of a command, or a topic.
 func showHelp(app *App, words []string, all bool) error {
-	h := &helpText{Help: &app.Help, width: helpWidth(app.Writer), all: all, variables: app.variables()}
-	at := app.root()
+	h := &helpText{Help: &app.Help, width: helpWidth(app.Writer), all: all, variables: app.Variables()}
+	at := app.Root()
 	for i, word := range words {
-		sub := at.sub(word)
+		sub := at.Sub(word)
 		if sub == nil && i == 0 {
-			if text, err := app.Help.topic(strings.Join(words, "-")); err == nil { // "exit codes" too
+			if text, err := app.Help.Topic(strings.Join(words, "-")); err == nil { // "exit codes" too
 				_, err = app.Writer.Write(text)
 				return err
 			}
@@ -91,16 +91,16 @@ func showHelp(app *App, words []string, all bool) error {
 // trailing is what filling a line leaves behind it.
 var trailing = regexp.MustCompile(` +\n`)
 
-// topic is the text of a topic.
-func (h *Help) topic(name string) ([]byte, error) {
+// Topic is the text of a topic; fs.ErrNotExist where there is none of that name.
+func (h *Help) Topic(name string) ([]byte, error) {
 	if h.Topics == nil {
 		return nil, fs.ErrNotExist
 	}
 	return fs.ReadFile(h.Topics, name+".txt")
 }
 
-// topicNames are the topics that there are.
-func (h *Help) topicNames() (names []string) {
+// TopicNames are the topics that there are, in order.
+func (h *Help) TopicNames() (names []string) {
 	if h.Topics == nil {
 		return nil
 	}
@@ -160,14 +160,14 @@ func (h *helpText) rows(title string, rows [][2]string) {
 }
 
 // program is the first screen, or with all every command and the flags of the program.
-func (h *helpText) program(at commandPath) {
+func (h *helpText) program(at Path) {
 	h.write(h.About)
 	groups := make([][2]string, len(h.Groups))
 	for i, g := range h.Groups {
 		groups[i] = [2]string{g.Name, strings.ReplaceAll(g.Words, " ", ", ")}
 		var rows [][2]string
 		for name := range strings.FieldsSeq(g.Words) {
-			if cmd := at.sub(name); cmd != nil {
+			if cmd := at.Sub(name); cmd != nil {
 				rows = append(rows, [2]string{name, cmd.Usage})
 			}
 		}
@@ -176,19 +176,19 @@ func (h *helpText) program(at commandPath) {
 		}
 	}
 	if h.all {
-		h.flagRows("Flags of the program, before or after a command", at.last().Flags)
-		h.write("Topics: " + strings.Join(h.topicNames(), ", "))
+		h.flagRows("Flags of the program, before or after a command", at.Last().Flags)
+		h.write("Topics: " + strings.Join(h.TopicNames(), ", "))
 		return
 	}
 	h.rows("Commands", groups)
 	h.rows("More", [][2]string{
-		{"ypcrawl COMMAND --help", "what a command does, and its flags"}, {"ypcrawl help --all", "each command in a line"}, {"ypcrawl help TOPIC", strings.Join(h.topicNames(), ", ")},
+		{"ypcrawl COMMAND --help", "what a command does, and its flags"}, {"ypcrawl help --all", "each command in a line"}, {"ypcrawl help TOPIC", strings.Join(h.TopicNames(), ", ")},
 	})
 }
 
 // command is the help of one command.
-func (h *helpText) command(at commandPath) {
-	cmd := at.last()
+func (h *helpText) command(at Path) {
+	cmd := at.Last()
 	h.write(fmt.Sprintf("%s: %s", at, cmd.Usage))
 	usage := cmd.UsageText
 	switch {
@@ -218,11 +218,11 @@ func (h *helpText) command(at commandPath) {
 		h.flagRows("Flags", cmd.Flags)
 		return
 	}
-	more := len(visible(cmd.Flags))
+	more := len(Visible(cmd.Flags))
 	for i, g := range groups {
 		var flags []cli.Flag
 		for name := range strings.FieldsSeq(g.Words) {
-			if f, _ := (commandPath{cmd}).flag(name); f != nil {
+			if f, _ := (Path{cmd}).Flag(name); f != nil {
 				flags = append(flags, f)
 			}
 		}
@@ -239,8 +239,8 @@ func (h *helpText) command(at commandPath) {
 // flagRows writes a line or more for each visible flag.
 func (h *helpText) flagRows(title string, flags []cli.Flag) {
 	var rows [][2]string
-	for _, f := range visible(flags) {
-		name, text := describeFlag(f)
+	for _, f := range Visible(flags) {
+		name, text := DescribeFlag(f)
 		if h.all {
 			text += " [$" + h.variables[f] + "]"
 		}
@@ -251,8 +251,8 @@ func (h *helpText) flagRows(title string, flags []cli.Flag) {
 	}
 }
 
-// visible are the flags that help shows: not --help itself.
-func visible(flags []cli.Flag) (shown []cli.DocGenerationFlag) {
+// Visible are the flags that help shows: not --help itself.
+func Visible(flags []cli.Flag) (shown []cli.DocGenerationFlag) {
 	for _, f := range flags {
 		if v, ok := f.(cli.VisibleFlag); ok && v.IsVisible() && f.Names()[0] != "help" {
 			shown = append(shown, f.(cli.DocGenerationFlag))
@@ -261,14 +261,14 @@ func visible(flags []cli.Flag) (shown []cli.DocGenerationFlag) {
 	return shown
 }
 
-// describeFlag returns a flag as it is typed ("-o, --output FILE") and what it does, with
+// DescribeFlag returns a flag as it is typed ("-o, --output FILE") and what it does, with
 // the default. The word in backquotes in a flag's usage is what it takes.
-func describeFlag(f cli.DocGenerationFlag) (name, text string) {
+func DescribeFlag(f cli.DocGenerationFlag) (name, text string) {
 	names, parts := f.Names(), strings.SplitN(f.GetUsage(), "`", 3)
 	for _, alias := range names[1:] {
-		name += dashed(alias) + ", "
+		name += Dashed(alias) + ", "
 	}
-	if name += dashed(names[0]); len(parts) == 3 && f.TakesValue() {
+	if name += Dashed(names[0]); len(parts) == 3 && f.TakesValue() {
 		name += " " + parts[1]
 	}
 	text = strings.Join(parts, "")

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -98,11 +98,11 @@ type Display struct {
 // NewDisplay returns a display that shows nothing before Follow.
 func NewDisplay(cfg DisplayConfig) *Display { return &Display{cfg: cfg} }
 
-// newDisplay returns a display on stderr; --quiet shows no progress.
-func (p *Invocation) newDisplay(c *cli.Context) *Display {
+// NewDisplay returns a display on stderr; --quiet shows no progress.
+func (p *Invocation) NewDisplay(c *cli.Context) *Display {
 	return NewDisplay(DisplayConfig{
-		Out: p.Err, Live: p.live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
-		Front: func() bool { return foreground(p.Err) },
+		Out: p.Err, Live: p.Live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
+		Front: func() bool { return Foreground(p.Err) },
 	})
 }
 

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -9,9 +9,9 @@ import (
 // maxText bounds a settings file and a definition: a wrong path may name anything.
 const maxText = 1 << 20
 
-// readBounded reads a file that was named and is to be a small one of its kind.
-func readBounded(path, kind string) ([]byte, error) {
-	f, err := openRegular(path)
+// ReadBounded reads a file that was named and is to be a small one of its kind.
+func ReadBounded(path, kind string) ([]byte, error) {
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -23,9 +23,9 @@ func readBounded(path, kind string) ([]byte, error) {
 	return data, err
 }
 
-// openRegular opens a file that was named. A pipe or a device is refused before it is
+// OpenRegular opens a file that was named. A pipe or a device is refused before it is
 // opened: that may wait for ever, deaf to every signal, or never come to an end.
-func openRegular(path string) (*os.File, error) {
+func OpenRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"io"
@@ -35,7 +35,7 @@ func (p *Invocation) Logger(c *cli.Context, w io.Writer) (zerolog.Logger, error)
 // Times are UTC; what goes to a file is read another day, and has its date.
 func (p *Invocation) console(w io.Writer) io.Writer {
 	layout := "2006-01-02 15:04:05Z"
-	if isTerminal(p.Err) {
+	if IsTerminal(p.Err) {
 		layout = "15:04:05Z"
 	}
 	return zerolog.ConsoleWriter{

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -14,34 +14,35 @@ import (
 	"ypcrawl/yp"
 )
 
-// table lays rows out in columns. Numbers stand to the right; every cell goes
+// Table lays rows out in columns. Numbers stand to the right; every cell goes
 // through yp.Printable. Rows are kept until flush, since the widest cell of a
 // column decides. On a terminal it is made to fit; elsewhere nothing is cut.
-type table struct {
+type Table struct {
 	header []string
-	rows   [][]string
+	Rows   [][]string
 	number []bool // column holds numbers
-	folds  bool   // the last column goes on below itself, where others are cut
+	Folds  bool   // the last column goes on below itself, where others are cut
 }
 
-func newTable(header ...string) *table {
-	return &table{header: header, number: make([]bool, len(header))}
+// NewTable returns a table with these columns and no rows.
+func NewTable(header ...string) *Table {
+	return &Table{header: header, number: make([]bool, len(header))}
 }
 
-// facts tells of one thing line by line, names and texts in turn; what is empty is left out.
-func facts(title, name string, lines ...string) *table {
-	t := newTable(title, yp.Printable(name))
-	t.folds = true
+// Facts tells of one thing line by line, names and texts in turn; what is empty is left out.
+func Facts(title, name string, lines ...string) *Table {
+	t := NewTable(title, yp.Printable(name))
+	t.Folds = true
 	for i := 0; i+1 < len(lines); i += 2 {
 		if lines[i+1] != "" {
-			t.row(lines[i], lines[i+1])
+			t.Row(lines[i], lines[i+1])
 		}
 	}
 	return t
 }
 
-// row adds a row: one cell a column, missing ones stay empty. Numbers are int64; nil is shown as "–".
-func (t *table) row(cells ...any) {
+// Row adds a row: one cell a column, missing ones stay empty. Numbers are int64; nil is shown as "–".
+func (t *Table) Row(cells ...any) {
 	if len(cells) > len(t.header) {
 		panic(fmt.Sprintf("table: %d cells for %d columns", len(cells), len(t.header)))
 	}
@@ -49,22 +50,22 @@ func (t *table) row(cells ...any) {
 	for i, c := range cells {
 		row[i], t.number[i] = report.Cell(time.Time{}, "", c), t.number[i] || report.IsNumber("", c)
 	}
-	t.rows = append(t.rows, row)
+	t.Rows = append(t.Rows, row)
 }
 
-// remove takes a column out.
-func (t *table) remove(column int) {
+// Remove takes a column out.
+func (t *Table) Remove(column int) {
 	t.header, t.number = slices.Delete(t.header, column, column+1), slices.Delete(t.number, column, column+1)
-	for n, row := range t.rows {
-		t.rows[n] = slices.Delete(row, column, column+1)
+	for n, row := range t.Rows {
+		t.Rows[n] = slices.Delete(row, column, column+1)
 	}
 }
 
 // flush writes the table to w, its header in bold where s allows colours. On the terminal of s it fits the
 // width; a "…" behind the header says that columns were left out.
-func (t *table) flush(s *Streams, w io.Writer) error {
+func (t *Table) flush(s *Streams, w io.Writer) error {
 	widths, more := t.widths(), ""
-	if isTerminal(s.Out) {
+	if IsTerminal(s.Out) {
 		widths, more = t.fit(widthOf(s.Out))
 	}
 	out := pretty.NewWriter()
@@ -76,12 +77,12 @@ func (t *table) flush(s *Streams, w io.Writer) error {
 		if t.number[i] {
 			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
 		}
-		if t.folds && i == len(widths)-1 {
+		if t.Folds && i == len(widths)-1 {
 			configs[i].WidthMaxEnforcer = func(cell string, width int) string { return strings.Join(yp.Wrap(cell, width), "\n") }
 		}
 	}
 	out.SetColumnConfigs(configs)
-	for n, row := range append([][]string{t.header}, t.rows...) {
+	for n, row := range append([][]string{t.header}, t.Rows...) {
 		cells := make(pretty.Row, len(row))
 		for i, cell := range row {
 			cells[i] = cell
@@ -105,9 +106,9 @@ const gap = 2 // columns of the terminal between two of the table
 var plainTable = pretty.Style{Name: "plain", Box: pretty.BoxStyle{PaddingRight: strings.Repeat(" ", gap), UnfinishedRow: "…"}}
 
 // widths are the columns that the widest cells take.
-func (t *table) widths() []int {
+func (t *Table) widths() []int {
 	widths := make([]int, len(t.header))
-	for _, row := range append([][]string{t.header}, t.rows...) {
+	for _, row := range append([][]string{t.header}, t.Rows...) {
 		for i, text := range row {
 			widths[i] = max(widths[i], yp.Columns(text))
 		}
@@ -117,15 +118,15 @@ func (t *table) widths() []int {
 
 // fit makes the table at most width columns wide: the widest texts are shortened, then columns go from the end, where the least
 // important stand, until two are left, which are shortened further. more stands behind the header where columns went.
-func (t *table) fit(width int) (widths []int, more string) {
+func (t *Table) fit(width int) (widths []int, more string) {
 	const readable, shortest, called = 20, 4, 12
-	for len(t.header) > 2 && !t.folds {
+	for len(t.header) > 2 && !t.Folds {
 		// The first column, by which a row is called, stays as it is.
 		if widths = t.shrink(width-yp.Columns(more), width, readable); total(widths) <= width-yp.Columns(more) {
 			return widths, more
 		}
-		t.remove(len(t.header) - 1)
-		t.rows = slices.DeleteFunc(t.rows, func(row []string) bool { return strings.Join(row[1:], "") == "" }) // it said something there alone
+		t.Remove(len(t.header) - 1)
+		t.Rows = slices.DeleteFunc(t.Rows, func(row []string) bool { return strings.Join(row[1:], "") == "" }) // it said something there alone
 		more = "  …"
 	}
 	return t.shrink(width-yp.Columns(more), called, shortest), more
@@ -142,7 +143,7 @@ func total(widths []int) int {
 
 // shrink takes from the widest text until the table has the width, or the first column and the others are as
 // short as they may be. Numbers stay.
-func (t *table) shrink(width, first, others int) []int {
+func (t *Table) shrink(width, first, others int) []int {
 	widths := t.widths()
 	for total(widths) > width {
 		widest, shortest := -1, first

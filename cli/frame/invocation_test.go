@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import "testing"
 
@@ -22,7 +22,7 @@ func TestCommandLine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := &Invocation{Args: tc.args}
-			if got := p.commandLine(); got != tc.want {
+			if got := p.CommandLine(); got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})

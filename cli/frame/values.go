@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"errors"
@@ -39,30 +39,31 @@ func (v *value[T]) String() string {
 	return v.text(v.v)
 }
 
-// flagValue returns the value of such a flag, T's zero value where the command has none of that name.
-func flagValue[T any](c *cli.Context, name string) (x T) {
+// Value returns the value of a flag made with a function named ...Value, T's zero value where the command has none of
+// that name.
+func Value[T any](c *cli.Context, name string) (x T) {
 	if v, ok := c.Generic(name).(*value[T]); ok {
 		return v.v
 	}
 	return x
 }
 
-// timeOf returns the value of a flag made with minutesValue, daysValue or ageValue.
-func timeOf(c *cli.Context, name string) time.Duration { return flagValue[time.Duration](c, name) }
+// TimeOf returns the value of a flag made with MinutesValue, DaysValue or AgeValue.
+func TimeOf(c *cli.Context, name string) time.Duration { return Value[time.Duration](c, name) }
 
-// minutesValue is a length of time where a bare number means minutes: "120", "2h", "90s". The help of
+// MinutesValue is a length of time where a bare number means minutes: "120", "2h", "90s". The help of
 // its flag says MINUTES.
-func minutesValue(def time.Duration) cli.Generic { return timeValue(def, "m") }
+func MinutesValue(def time.Duration) cli.Generic { return timeValue(def, "m") }
 
-// daysValue is one where a bare number means days: "90", "90d", "12w". The help says DAYS.
-func daysValue(def time.Duration) cli.Generic { return timeValue(def, "d") }
+// DaysValue is one where a bare number means days: "90", "90d", "12w". The help says DAYS.
+func DaysValue(def time.Duration) cli.Generic { return timeValue(def, "d") }
 
-// ageValue is one that needs a unit: "2d", "36h", "1w". The help says TIME.
-func ageValue(def time.Duration) cli.Generic { return timeValue(def, "") }
+// AgeValue is one that needs a unit: "2d", "36h", "1w". The help says TIME.
+func AgeValue(def time.Duration) cli.Generic { return timeValue(def, "") }
 
 // timeValue is a length of time; bare is the unit of a number without one, "" refuses it.
 func timeValue(def time.Duration, bare string) cli.Generic {
-	return &value[time.Duration]{v: def, text: shortTime, parse: func(s string) (time.Duration, error) {
+	return &value[time.Duration]{v: def, text: ShortTime, parse: func(s string) (time.Duration, error) {
 		if s = strings.TrimSpace(s); isNumber(s) {
 			s += bare
 		}
@@ -77,19 +78,19 @@ func timeValue(def time.Duration, bare string) cli.Generic {
 // delay is a pause between two requests, or a range of pauses.
 type delay struct{ shortest, longest time.Duration }
 
-// delayValue is a delay: "2s", "1s-3s", "0".
-func delayValue(def time.Duration) cli.Generic {
+// DelayValue is a delay: "2s", "1s-3s", "0".
+func DelayValue(def time.Duration) cli.Generic {
 	return &value[delay]{v: delay{def, def}, parse: parseDelay, text: func(d delay) string {
 		if d.shortest == d.longest {
-			return shortTime(d.shortest)
+			return ShortTime(d.shortest)
 		}
-		return shortTime(d.shortest) + "-" + shortTime(d.longest)
+		return ShortTime(d.shortest) + "-" + ShortTime(d.longest)
 	}}
 }
 
-// delayOf returns the shortest and the longest pause of a delayValue flag.
-func delayOf(c *cli.Context, name string) (shortest, longest time.Duration) {
-	d := flagValue[delay](c, name)
+// DelayOf returns the shortest and the longest pause of a DelayValue flag.
+func DelayOf(c *cli.Context, name string) (shortest, longest time.Duration) {
+	d := Value[delay](c, name)
 	return d.shortest, d.longest
 }
 
@@ -108,13 +109,13 @@ func parseDelay(s string) (d delay, err error) {
 	case errors.Is(err, errNoTime):
 		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
 	case err == nil && d.longest < d.shortest:
-		return d, fmt.Errorf("the range runs backwards; write %s-%s", shortTime(d.longest), shortTime(d.shortest))
+		return d, fmt.Errorf("the range runs backwards; write %s-%s", ShortTime(d.longest), ShortTime(d.shortest))
 	}
 	return d, err
 }
 
-// countValue is a number of things, or "all", which countOf gives as -1; 0 is "not given".
-func countValue(things string) cli.Generic {
+// CountValue is a number of things, or "all", which CountOf gives as -1; 0 is "not given".
+func CountValue(things string) cli.Generic {
 	parse := func(s string) (int, error) {
 		if strings.EqualFold(s, "all") {
 			return -1, nil
@@ -136,11 +137,11 @@ func countValue(things string) cli.Generic {
 	}}
 }
 
-// countOf returns the value of a countValue flag.
-func countOf(c *cli.Context, name string) int { return flagValue[int](c, name) }
+// CountOf returns the value of a CountValue flag.
+func CountOf(c *cli.Context, name string) int { return Value[int](c, name) }
 
-// shareValue is a share of a whole in percent, "10%" or "2.5%": 0.1, 0.025.
-func shareValue(def float64) cli.Generic {
+// ShareValue is a share of a whole in percent, "10%" or "2.5%": 0.1, 0.025.
+func ShareValue(def float64) cli.Generic {
 	parse := func(text string) (float64, error) {
 		number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
 		part, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
@@ -154,7 +155,7 @@ func shareValue(def float64) cli.Generic {
 
 // maxTime bounds every length of time a user may give. Far beyond any use, and
 // far below the overflow of time.Duration (292 years).
-const maxTime = 100 * 365 * day
+const maxTime = 100 * 365 * Day
 
 var (
 	errNoTime   = errors.New("want a number with a unit, like 90s, 15m, 2h, 2d or 1d12h, and at most 100 years")
@@ -188,8 +189,8 @@ func parseTime(s string) (time.Duration, error) {
 	return total.Round(time.Microsecond), nil
 }
 
-// parseAge reads a length of time with its unit.
-func parseAge(s string) (time.Duration, error) {
+// ParseAge reads a length of time as AgeValue does; one without a unit is an error, 0 too.
+func ParseAge(s string) (time.Duration, error) {
 	if isNumber(s) {
 		return 0, errNoTime
 	}
@@ -200,13 +201,13 @@ func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") <= 1
 }
 
-// shortTime writes a duration as a user would: "90d", "36h", "1h30m", "90ms", "0".
-func shortTime(d time.Duration) string {
+// ShortTime writes a duration as a user would: "90d", "36h", "1h30m", "90ms", "0".
+func ShortTime(d time.Duration) string {
 	switch {
 	case d == 0:
 		return "0"
-	case d%day == 0:
-		return fmt.Sprintf("%dd", d/day)
+	case d%Day == 0:
+		return fmt.Sprintf("%dd", d/Day)
 	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -230,8 +231,8 @@ func decimal(f cli.Flag, value string) string {
 	return value
 }
 
-// list makes a flag that takes several values, "--states CA TX"; shown stands for the default in help.
-func list(name, usage, shown string, aliases ...string) cli.Flag {
+// WordsFlag makes a flag that takes several values, "--states CA TX"; shown stands for the default in help.
+func WordsFlag(name, usage, shown string, aliases ...string) cli.Flag {
 	return &cli.StringSliceFlag{Name: name, Usage: usage, DefaultText: shown, Aliases: aliases}
 }
 
@@ -250,9 +251,9 @@ func SplitList(values []string) []string {
 	return list
 }
 
-// cityList splits values at commas as SplitList does, but keeps a state with
+// CityList splits values at commas as SplitList does, but keeps a state with
 // the city before it: "Austin, TX" is one city.
-func cityList(values []string) []string {
+func CityList(values []string) []string {
 	var out []string
 	for _, v := range values {
 		var cities []string
@@ -269,9 +270,9 @@ func cityList(values []string) []string {
 	return out
 }
 
-// stateList takes values of several states apart, "CA TX" as a variable or the
+// StateList takes values of several states apart, "CA TX" as a variable or the
 // settings file may hold; "New York" stays one.
-func stateList(values []string) []string {
+func StateList(values []string) []string {
 	var out []string
 	for _, v := range values {
 		for _, part := range SplitList([]string{v}) {
@@ -291,8 +292,8 @@ func isState(s string) bool {
 	return ok
 }
 
-// sizeValue is a number of bytes: "500MB", "2GB".
-func sizeValue(def int64) cli.Generic {
+// SizeValue is a number of bytes (int64): "500MB", "2GB".
+func SizeValue(def int64) cli.Generic {
 	units := []struct {
 		name string
 		n    int64
@@ -317,4 +318,5 @@ func sizeValue(def int64) cli.Generic {
 	}}
 }
 
-const day = 24 * time.Hour
+// Day is a day of a setting such as keep-logs.
+const Day = 24 * time.Hour

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"bytes"
@@ -17,16 +17,16 @@ import (
 	"ypcrawl/store/report"
 )
 
-// listFlags are the flags of a list: its form, its columns, its filters.
-func listFlags(l report.List) []cli.Flag {
+// ListFlags are the flags of a list: its form, its columns, its filters.
+func ListFlags(l report.List) []cli.Flag {
 	flags := []cli.Flag{
-		jsonFlag(), csvFlag(), list("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
+		JSONFlag(), CSVFlag(), WordsFlag("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
 	}
 	if !l.Few {
-		flags = append(flags, limitFlag())
+		flags = append(flags, LimitFlag())
 	}
 	for _, f := range l.Narrows() {
-		flag := filterFlag(f)
+		flag := FilterFlag(f)
 		if text, ok := flag.(*cli.StringFlag); ok && l.Default[f.Name] != "" {
 			text.DefaultText = l.Default[f.Name]
 		}
@@ -35,16 +35,17 @@ func listFlags(l report.List) []cli.Flag {
 	return flags
 }
 
-func filterFlag(f report.ListFilter) cli.Flag {
+// FilterFlag is the flag of a filter of lists, see FilterValue.
+func FilterFlag(f report.ListFilter) cli.Flag {
 	switch f.Name { // settings know them
 	case "states":
-		return statesFlag()
+		return StatesFlag()
 	case "source":
-		return onlySourceFlag()
+		return OnlySourceFlag()
 	}
 	switch f.Kind {
 	case report.ManyWords:
-		return list(f.Name, f.Usage, "all")
+		return WordsFlag(f.Name, f.Usage, "all")
 	case report.Number:
 		return &cli.Float64Flag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
 	case report.Switch, report.Only:
@@ -56,15 +57,16 @@ func filterFlag(f report.ListFilter) cli.Flag {
 	return &cli.StringFlag{Name: f.Name, Usage: f.Usage, DefaultText: "any"}
 }
 
-// choiceOf reads what the command line chooses of a list.
-func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
-	limit, err := limitOf(c)
+// ChoiceOf reads what the command line chooses of a list. Where there is a limit it asks for one row more, so that
+// Limited can tell whether there are more.
+func ChoiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
+	limit, err := LimitOf(c)
 	if err == nil {
-		err = bothForms(c)
+		err = OneForm(c)
 	}
 	choice = report.Choice{Values: map[string]any{}, Columns: SplitList(c.StringSlice("columns")), Limit: limit}
 	if err == nil {
-		err = notEmpty(c, "columns", choice.Columns)
+		err = NotEmpty(c, "columns", choice.Columns)
 	}
 	if err != nil {
 		return choice, err
@@ -78,7 +80,7 @@ func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 	for _, f := range l.Narrows() {
 		off := (f.Kind == report.Switch || f.Kind == report.Only) && !c.Bool(f.Name)
 		if (c.IsSet(f.Name) || f.Default != "") && !off {
-			if choice.Values[f.Name], err = filterValue(c, f); err != nil {
+			if choice.Values[f.Name], err = FilterValue(c, f); err != nil {
 				return choice, err
 			}
 		}
@@ -86,15 +88,15 @@ func choiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 	return choice, nil
 }
 
-// filterValue reads the value of a filter.
-func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
+// FilterValue reads the value of a filter, in the type that report.List takes.
+func FilterValue(c *cli.Context, f report.ListFilter) (any, error) {
 	words := []string{c.String(f.Name)}
 	switch {
 	case f.Name == "states":
-		return states(c)
+		return StatesOf(c)
 	case f.Kind == report.ManyWords:
 		words = SplitList(c.StringSlice(f.Name))
-		if err := notEmpty(c, f.Name, words); err != nil {
+		if err := NotEmpty(c, f.Name, words); err != nil {
 			return nil, err
 		}
 	case f.Kind == report.Number:
@@ -107,80 +109,83 @@ func filterValue(c *cli.Context, f report.ListFilter) (any, error) {
 	return value, nil
 }
 
-// rowsEnd takes rows, and is told when there are no more.
-type rowsEnd interface {
+// Rows takes rows, and is told when there are no more.
+type Rows interface {
 	report.Rows
 	End() error
 }
 
-// rowsTo shows rows in the form that was asked for.
-func (p *Invocation) rowsTo(c *cli.Context, now time.Time) rowsEnd {
+// RowsTo shows rows on stdout in the form that was asked for: JSON, CSV or a table, with times as they are told at now.
+func (p *Invocation) RowsTo(c *cli.Context, now time.Time) Rows {
 	switch {
 	case c.Bool("json"):
-		return &jsonRows{w: p.Out}
+		return &JSONRows{w: p.Out}
 	case c.Bool("csv"):
 		return &csvOut{w: p.Out}
 	}
 	return &shownRows{p: p, now: now, chosen: c.IsSet("columns") || c.Command.Name == "query"}
 }
 
-// errEnough ends a list early.
-var errEnough = errors.New("enough rows")
+// ErrEnough ends a list early.
+var ErrEnough = errors.New("enough rows")
 
-// limited hands at most so many rows over, then ends it with errEnough; it counts what it gets.
-type limited struct {
-	rowsEnd
+// Limited hands at most so many rows over, then ends it with ErrEnough; it counts what it gets.
+type Limited struct {
+	Rows
 	limit, n int
 
 	mu      sync.Mutex
 	stopped bool
 }
 
-// limit hands at most so many rows over, 0 = all.
-func limit(to rowsEnd, most int) *limited { return &limited{rowsEnd: to, limit: most} }
+// Limit hands at most so many rows over, 0 = all.
+func Limit(to Rows, most int) *Limited { return &Limited{Rows: to, limit: most} }
 
-// more reports whether there are more rows than were handed over.
-func (l *limited) more() bool { return l.limit > 0 && l.n > l.limit }
+// More reports whether there are more rows than were handed over.
+func (l *Limited) More() bool { return l.limit > 0 && l.n > l.limit }
 
-// none reports whether there was no row.
-func (l *limited) none() bool { return l.n == 0 }
+// None reports whether there was no row.
+func (l *Limited) None() bool { return l.n == 0 }
 
-// stop has nothing more shown.
-func (l *limited) stop() {
+// Stop has nothing more shown.
+func (l *Limited) Stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopped = true
 }
 
-func (l *limited) Row(values []any) error {
+// Row implements report.Rows. Its error is ErrEnough after Stop, and when there were enough.
+func (l *Limited) Row(values []any) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopped {
-		return errEnough
+		return ErrEnough
 	}
 	if l.n++; l.limit > 0 && l.n > l.limit {
-		return errEnough
+		return ErrEnough
 	}
-	return l.rowsEnd.Row(values)
+	return l.Rows.Row(values)
 }
 
-// jsonRows writes an array of objects, row by row: indented for a terminal, on one line for a program.
-type jsonRows struct {
+// JSONRows writes an array of objects, row by row: indented for a terminal, on one line for a program.
+type JSONRows struct {
 	w          io.Writer
 	head, tail string // around the array
 	columns    []string
 	rows       int
 }
 
-// around puts text before and behind the array.
-func (j *jsonRows) around(head, tail string) { j.head, j.tail = head, tail }
+// Around puts text before and behind the array: it becomes a part of an object.
+func (j *JSONRows) Around(head, tail string) { j.head, j.tail = head, tail }
 
-func (j *jsonRows) Head(columns []string) error {
+// Head implements report.Rows.
+func (j *JSONRows) Head(columns []string) error {
 	j.columns = columns
 	return nil
 }
 
-func (j *jsonRows) Row(values []any) error {
+// Row implements report.Rows.
+func (j *JSONRows) Row(values []any) error {
 	head := ","
 	if j.rows == 0 {
 		head = j.head + "["
@@ -192,7 +197,7 @@ func (j *jsonRows) Row(values []any) error {
 	}
 	var text bytes.Buffer
 	text.WriteString(head)
-	if !isTerminal(j.w) {
+	if !IsTerminal(j.w) {
 		text.Write(object)
 	} else if err := json.Indent(&text, object, "", "  "); err != nil {
 		return err
@@ -201,7 +206,8 @@ func (j *jsonRows) Row(values []any) error {
 	return err
 }
 
-func (j *jsonRows) End() error {
+// End ends the array, and the line.
+func (j *JSONRows) End() error {
 	text := "]"
 	if j.rows == 0 {
 		text = j.head + "[]"
@@ -240,20 +246,20 @@ func (o *csvOut) End() error {
 	return o.out.Close()
 }
 
-// tableRows shows rows as a table.
-func (p *Invocation) tableRows(now time.Time) *shownRows { return &shownRows{p: p, now: now} }
+// TableRows shows rows on stdout as a table, with times as they are told at now.
+func (p *Invocation) TableRows(now time.Time) Rows { return &shownRows{p: p, now: now} }
 
 // shownRows are the rows of a table.
 type shownRows struct {
 	p   *Invocation
 	now time.Time
-	t   *table
+	t   *Table
 
 	chosen bool // somebody named the columns: all of them are shown
 }
 
 func (r *shownRows) Head(columns []string) error {
-	r.t = newTable(columns...)
+	r.t = NewTable(columns...)
 	return nil
 }
 
@@ -264,22 +270,22 @@ func (r *shownRows) Row(values []any) error {
 		cells[i] = report.Cell(r.now, name, v)
 		r.t.number[i] = r.t.number[i] || report.IsNumber(name, v)
 	}
-	r.t.rows = append(r.t.rows, cells)
+	r.t.Rows = append(r.t.Rows, cells)
 	return nil
 }
 
 func (r *shownRows) End() error {
-	if r.t == nil || len(r.t.rows) == 0 {
+	if r.t == nil || len(r.t.Rows) == 0 {
 		return nil
 	}
 	return r.laid().flush(&r.p.Streams, r.p.Out)
 }
 
 // laid is the table as people see it.
-func (r *shownRows) laid() *table {
+func (r *shownRows) laid() *Table {
 	for i := len(r.t.header) - 1; i > 0 && !r.chosen; i-- { // of a single source, say, nobody needs to read the name in each row
-		if r.t.header[i] == "source" && !slices.ContainsFunc(r.t.rows, func(row []string) bool { return row[i] != r.t.rows[0][i] }) {
-			r.t.remove(i)
+		if r.t.header[i] == "source" && !slices.ContainsFunc(r.t.Rows, func(row []string) bool { return row[i] != r.t.Rows[0][i] }) {
+			r.t.Remove(i)
 		}
 	}
 	for i, name := range r.t.header {

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"testing"
@@ -23,7 +23,7 @@ func TestValues(t *testing.T) {
 		refuses map[string]string // what is typed: the error
 	}{
 		"minutes": {
-			func() cli.Generic { return minutesValue(time.Hour) },
+			func() cli.Generic { return MinutesValue(time.Hour) },
 			map[string]string{"120": "2h", "0.5": "30s", "0": "0", "2h": "2h", "90s": "1m30s", "1h30m": "1h30m", "1d12h": "36h", " 5 ": "5m"},
 			map[string]string{
 				"soon": minutes, "": minutes, "1.2.3": minutes, ".": minutes, "5y": minutes, "h": minutes, "1h30": minutes, "-5m": errNegative.Error(),
@@ -31,12 +31,12 @@ func TestValues(t *testing.T) {
 			},
 		},
 		"age": {
-			func() cli.Generic { return ageValue(0) },
+			func() cli.Generic { return AgeValue(0) },
 			map[string]string{"2d": "2d", "1w1d": "8d", "0.5d": "12h", "0": "0"},
 			map[string]string{"2": unit + "2s, 2m, 2h or 2d", "yesterday": errNoTime.Error()},
 		},
 		"delay": {
-			func() cli.Generic { return delayValue(0) },
+			func() cli.Generic { return DelayValue(0) },
 			map[string]string{"2s": "2s", "1s-3s": "1s-3s", "0": "0", "0-500ms": "0-500ms"},
 			map[string]string{
 				"3s-1s": "the range runs backwards; write 1s-3s", "2": unit + "2s, 2m, 2h or 2d", "1-3": unit + "1s, 1m, 1h or 1d", "1-3s": unit + "1s, 1m, 1h or 1d",
@@ -44,17 +44,17 @@ func TestValues(t *testing.T) {
 			},
 		},
 		"days": {
-			func() cli.Generic { return daysValue(0) },
+			func() cli.Generic { return DaysValue(0) },
 			map[string]string{"90": "90d", "0": "0", "90d": "90d", "2w": "14d", "36h": "36h"},
 			map[string]string{"long": "want days (90) or a time with a unit (90s, 2h, 1d12h)"},
 		},
 		"pages": {
-			func() cli.Generic { return countValue("pages") },
+			func() cli.Generic { return CountValue("pages") },
 			map[string]string{"3": "3", "ALL": "all"},
 			map[string]string{"0": pages, "-1": pages, "many": pages},
 		},
 		"share": {
-			func() cli.Generic { return shareValue(0) },
+			func() cli.Generic { return ShareValue(0) },
 			map[string]string{"10%": "10%", " 2.5 % ": "2.5%", "100%": "100%"},
 			map[string]string{"10": share, "101%": share, "-1%": share, "NaN%": share, "": share}, // 10: or a tenth?
 		},
@@ -83,9 +83,9 @@ func FuzzValues(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, fresh := range []func() cli.Generic{
-			func() cli.Generic { return ageValue(0) },
-			func() cli.Generic { return delayValue(0) },
-			func() cli.Generic { return countValue("pages") },
+			func() cli.Generic { return AgeValue(0) },
+			func() cli.Generic { return DelayValue(0) },
+			func() cli.Generic { return CountValue("pages") },
 		} {
 			v, again := fresh(), fresh()
 			if v.Set(s) != nil {

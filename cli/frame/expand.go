@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -32,7 +32,7 @@ func Expand(app *App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
 		return args, nil
 	}
-	at := app.root()
+	at := app.Root()
 	out := [][]string{{args[0]}} // each command's name, and then its flags, rewritten
 	var flags []typedFlag
 	var operands []string // the last command's own arguments, which go behind its flags
@@ -42,26 +42,26 @@ func Expand(app *App, args []string) ([]string, error) {
 		if len(at) == 1 {
 			in = app.renamed(in)
 		}
-		arg, sub := in[0], at.sub(in[0])
+		arg, sub := in[0], at.Sub(in[0])
 		in = in[1:]
 		switch {
-		case sub != nil && !isFlag(arg):
+		case sub != nil && !IsFlag(arg):
 			at, out = append(at, sub), append(out, []string{arg})
 			continue
-		case !isFlag(arg):
+		case !IsFlag(arg):
 			operands = append(operands, arg)
 			continue
 		}
-		name, _, _ := splitFlag(arg)
-		f, _ := at.flag(name)
+		name, _, _ := SplitFlag(arg)
+		f, _ := at.Flag(name)
 		if f == nil {
-			f = further(at.last(), name)
+			f = further(at.Last(), name)
 		}
 		switch {
 		case f == nil:
 			switch {
 			case wrong != nil:
-			case len(operands) > 0 && len(at.last().Subcommands) > 0:
+			case len(operands) > 0 && len(at.Last().Subcommands) > 0:
 				wrong = app.unknownCommand(at, operands[0])
 			default:
 				wrong = at.unknownFlag(name)
@@ -69,8 +69,8 @@ func Expand(app *App, args []string) ([]string, error) {
 			continue
 		case f.Names()[0] == "help":
 			return helpLine(at, args), nil
-		case isSetting(f):
-			return nil, Usagef("%s is no flag: write %s: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", dashed(name), app.Main, name, variable(name))
+		case IsSetting(f):
+			return nil, Usagef("%s is no flag: write %s: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", Dashed(name), app.Main, name, Variable(name))
 		}
 		words, rest, err := typedWords(at, f, arg, in)
 		if err != nil {
@@ -80,8 +80,8 @@ func Expand(app *App, args []string) ([]string, error) {
 		flags = append(flags, typedFlag{name, words})
 	}
 	for _, t := range flags { // a command that is named later may have them, or none
-		f, depth := at.flag(t.name)
-		if f == nil && wrong == nil && len(operands) == 0 && (len(at) > 1 || len(at.last().Subcommands) == 0) {
+		f, depth := at.Flag(t.name)
+		if f == nil && wrong == nil && len(operands) == 0 && (len(at) > 1 || len(at.Last().Subcommands) == 0) {
 			wrong = at.unknownFlag(t.name)
 		}
 		out[depth] = append(out[depth], t.words...)
@@ -94,18 +94,18 @@ func Expand(app *App, args []string) ([]string, error) {
 		in = in[1:]
 	}
 	rest := slices.Concat(operands, in)
-	if words := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(at.last().Subcommands) > 0 {
+	if words := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(at.Last().Subcommands) > 0 {
 		if len(words) > 0 {
 			return nil, app.unknownCommand(at, words[0])
 		}
-		if at.last().Action == nil {
+		if at.Last().Action == nil {
 			if len(slices.Concat(out...)) > len(at) { // flags: one of them may have taken the command's name as its value
 				return nil, Usagef("no command after '%s'; see '%[1]s --help'", at)
 			}
 			return helpLine(at, nil), nil
 		}
 	} else if len(words) > 0 && at.takesNone() { // a forgotten dash would be ignored without a word
-		if f, _ := at.flag("states"); f != nil && isState(words[0]) {
+		if f, _ := at.Flag("states"); f != nil && isState(words[0]) {
 			return nil, Usagef("unexpected argument %q: write %s --states %s", words[0], at, strings.Join(words, " "))
 		}
 		return nil, Usagef("unexpected argument %q: %s takes no arguments; see '%[2]s --help'", words[0], at)
@@ -114,11 +114,11 @@ func Expand(app *App, args []string) ([]string, error) {
 }
 
 // typedWords are the words of a flag with its values, as the library reads them, and what follows them in `in`.
-func typedWords(at commandPath, f cli.Flag, arg string, in []string) (words, rest []string, err error) {
-	name, value, hasValue := splitFlag(arg)
+func typedWords(at Path, f cli.Flag, arg string, in []string) (words, rest []string, err error) {
+	name, value, hasValue := SplitFlag(arg)
 	switch kind := kindOf(f); {
 	case kind == multiFlag:
-		if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !isFlag(in[0]) && at.takesNone() {
+		if words, in = expandFlag(at, f.Names()[0], value, hasValue, in); hasValue && len(in) > 0 && !IsFlag(in[0]) && at.takesNone() {
 			return nil, nil, Usagef("unexpected argument %q after --%s=...: write --%[2]s %[3]q %[1]q, or repeat --%[2]s", in[0], f.Names()[0], value)
 		}
 	case kind == valueFlag && hasValue:
@@ -129,7 +129,7 @@ func typedWords(at commandPath, f cli.Flag, arg string, in []string) (words, res
 		words, in = []string{arg, decimal(f, in[0])}, in[1:]
 	}
 	if len(words) == 0 {
-		return nil, nil, Usagef("flag %s needs a value; see '%s --help'", dashed(name), at)
+		return nil, nil, Usagef("flag %s needs a value; see '%s --help'", Dashed(name), at)
 	}
 	return words, in, nil
 }
@@ -143,7 +143,7 @@ type typedFlag struct {
 // further finds a flag of a command below cmd.
 func further(cmd *cli.Command, name string) cli.Flag {
 	for _, sub := range cmd.Subcommands {
-		if f, _ := (commandPath{sub}).flag(name); f != nil {
+		if f, _ := (Path{sub}).Flag(name); f != nil {
 			return f
 		}
 		if f := further(sub, name); f != nil {
@@ -155,11 +155,11 @@ func further(cmd *cli.Command, name string) cli.Flag {
 
 // expandFlag gives one --name=value for each value, always under the canonical name: the
 // library refuses two names of one flag on a line. rest is what follows the values.
-func expandFlag(at commandPath, name, value string, hasValue bool, in []string) (words, rest []string) {
+func expandFlag(at Path, name, value string, hasValue bool, in []string) (words, rest []string) {
 	if hasValue {
 		return []string{"--" + name + "=" + value}, in
 	}
-	for len(in) > 0 && !isFlag(in[0]) && at.sub(in[0]) == nil {
+	for len(in) > 0 && !IsFlag(in[0]) && at.Sub(in[0]) == nil {
 		words, in = append(words, "--"+name+"="+in[0]), in[1:]
 	}
 	return words, in
@@ -182,18 +182,19 @@ func (a *App) renamed(words []string) []string {
 	return words
 }
 
-// commandPath is the commands from the program down to where a walk over a command line stands.
-type commandPath []*cli.Command
+// Path is the commands from the program down to where a walk over a command line stands.
+type Path []*cli.Command
 
-// root is the program as a command.
-func (a *App) root() commandPath {
-	return commandPath{{Name: a.Name, Flags: a.Flags, Subcommands: a.Commands, Action: a.Action}}
+// Root is the program as a command.
+func (a *App) Root() Path {
+	return Path{{Name: a.Name, Flags: a.Flags, Subcommands: a.Commands, Action: a.Action}}
 }
 
-func (p commandPath) last() *cli.Command { return p[len(p)-1] }
+// Last is the innermost command of the path.
+func (p Path) Last() *cli.Command { return p[len(p)-1] }
 
 // String is the path as it is typed.
-func (p commandPath) String() string {
+func (p Path) String() string {
 	names := make([]string, len(p))
 	for i, cmd := range p {
 		names[i] = cmd.Name
@@ -201,18 +202,18 @@ func (p commandPath) String() string {
 	return strings.Join(names, " ")
 }
 
-// sub finds a subcommand of the last command; nil = there is none of that name.
-func (p commandPath) sub(name string) *cli.Command {
-	subs := p.last().Subcommands
+// Sub finds a subcommand of the last command; nil = there is none of that name.
+func (p Path) Sub(name string) *cli.Command {
+	subs := p.Last().Subcommands
 	if i := slices.IndexFunc(subs, func(c *cli.Command) bool { return c.HasName(name) }); i >= 0 {
 		return subs[i]
 	}
 	return nil
 }
 
-// flag finds a flag by one of its names, and how deep it is declared: the innermost wins. An
+// Flag finds a flag by one of its names, and how deep it is declared: the innermost wins. An
 // unknown one is nil, at the last command.
-func (p commandPath) flag(name string) (f cli.Flag, depth int) {
+func (p Path) Flag(name string) (f cli.Flag, depth int) {
 	for depth, cmd := range slices.Backward(p) {
 		for _, f := range cmd.Flags {
 			if slices.Contains(f.Names(), name) {
@@ -224,20 +225,20 @@ func (p commandPath) flag(name string) (f cli.Flag, depth int) {
 }
 
 // takesNone tells whether the last command has neither subcommands nor arguments of its own.
-func (p commandPath) takesNone() bool {
-	cmd := p.last()
+func (p Path) takesNone() bool {
+	cmd := p.Last()
 	return len(cmd.Subcommands) == 0 && !cmd.Args && cmd.ArgsUsage == ""
 }
 
 // unknownFlag names the flag that was probably meant.
-func (p commandPath) unknownFlag(name string) error {
+func (p Path) unknownFlag(name string) error {
 	var names []string
 	for _, cmd := range slices.Backward(p) {
 		for _, f := range cmd.Flags {
 			names = append(names, f.Names()[0])
 		}
 	}
-	eachCommand(p.last().Subcommands, func(cmd *cli.Command) {
+	EachCommand(p.Last().Subcommands, func(cmd *cli.Command) {
 		for _, f := range cmd.Flags {
 			names = append(names, f.Names()[0])
 		}
@@ -247,20 +248,20 @@ func (p commandPath) unknownFlag(name string) error {
 	if near, ok := yp.Nearest(name, names); ok {
 		hint = ": did you mean --" + near + "?"
 	}
-	return Usagef("unknown flag %s%s; see '%s --help'", yp.Printable(dashed(name)), hint, p)
+	return Usagef("unknown flag %s%s; see '%s --help'", yp.Printable(Dashed(name)), hint, p)
 }
 
 // unknownCommand names the command that was probably meant, also one that is a step further in: "wal replay".
-func (a *App) unknownCommand(at commandPath, word string) error {
+func (a *App) unknownCommand(at Path, word string) error {
 	var names, inner []string
-	for _, sub := range at.last().Subcommands {
+	for _, sub := range at.Last().Subcommands {
 		names = append(names, sub.Name)
-		if further := append(slices.Clone(at), sub).sub(word); further != nil && len(inner) < 3 {
+		if further := append(slices.Clone(at), sub).Sub(word); further != nil && len(inner) < 3 {
 			inner = append(inner, sub.Name+" "+further.Name)
 		}
 	}
 	if len(at) == 1 {
-		names = append(names, a.Help.topicNames()...)
+		names = append(names, a.Help.TopicNames()...)
 	}
 	if near, ok := yp.Nearest(word, names); ok {
 		inner = []string{near}
@@ -269,22 +270,22 @@ func (a *App) unknownCommand(at commandPath, word string) error {
 	if len(inner) > 0 {
 		hint = ": did you mean " + strings.Join(inner, ", or ") + "?"
 	}
-	return Usagef("unknown command %q%s; see '%s --help'", redactURL(word), hint, at) // it may hold a password
+	return Usagef("unknown command %q%s; see '%s --help'", RedactURL(word), hint, at) // it may hold a password
 }
 
-// isFlag tells whether the library would read arg as a flag or as the end of
+// IsFlag tells whether the library would read arg as a flag or as the end of
 // the flags; a single dash is neither.
-func isFlag(arg string) bool {
+func IsFlag(arg string) bool {
 	return len(arg) > 1 && arg[0] == '-'
 }
 
-// splitFlag takes "--name=value" apart.
-func splitFlag(arg string) (name, value string, hasValue bool) {
+// SplitFlag takes "--name=value" apart.
+func SplitFlag(arg string) (name, value string, hasValue bool) {
 	return strings.Cut(strings.TrimPrefix(arg[1:], "-"), "=")
 }
 
-// dashed is a flag's name as the user types it: one dash for one letter.
-func dashed(name string) string {
+// Dashed is a flag's name as the user types it: one dash for one letter.
+func Dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name
 	}
@@ -337,8 +338,8 @@ var invalidValue = regexp.MustCompile(`^invalid (?:boolean )?value (".*") for (?
 func onUsageError(c *cli.Context, err error, _ bool) error {
 	text := yp.Printable(err.Error())
 	if m := invalidValue.FindStringSubmatch(text); m != nil {
-		f, _ := (commandPath{c.Command}).flag(m[2])
-		text = fmt.Sprintf("invalid value %s for %s: %s", m[1], dashed(m[2]), wanted(f, m[3]))
+		f, _ := (Path{c.Command}).Flag(m[2])
+		text = fmt.Sprintf("invalid value %s for %s: %s", m[1], Dashed(m[2]), wanted(f, m[3]))
 	}
 	return Usagef("%s; see '%s --help'", text, c.Command.HelpName)
 }

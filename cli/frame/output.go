@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"bufio"
@@ -39,8 +39,8 @@ type terminal interface {
 // descriptor is a file of the process.
 type descriptor interface{ Fd() uintptr }
 
-// isTerminal tells whether v, a reader or a writer, is a terminal.
-func isTerminal(v any) bool {
+// IsTerminal tells whether v, a reader or a writer, is a terminal.
+func IsTerminal(v any) bool {
 	switch t := v.(type) {
 	case terminal:
 		return t.IsTerminal()
@@ -66,8 +66,8 @@ func widthOf(v any) int {
 	return defaultWidth
 }
 
-// heightOf returns the number of rows of a terminal.
-func heightOf(v any) int {
+// HeightOf returns the number of rows of a terminal.
+func HeightOf(v any) int {
 	if f, ok := v.(descriptor); ok {
 		if _, h, err := term.GetSize(int(f.Fd())); err == nil && h > 0 {
 			return h
@@ -87,12 +87,12 @@ func (s *Streams) getenv(name string) string {
 // color tells whether colours may be written to w (no-color.org): it is a
 // terminal that knows them, and neither NO_COLOR nor --no-color forbids it.
 func (s *Streams) color(w io.Writer) bool {
-	return !s.NoColor && s.getenv("NO_COLOR") == "" && s.live(w)
+	return !s.NoColor && s.getenv("NO_COLOR") == "" && s.Live(w)
 }
 
-// live tells whether w is a terminal that can move its cursor.
-func (s *Streams) live(w io.Writer) bool {
-	return isTerminal(w) && s.getenv("TERM") != "dumb"
+// Live tells whether w is a terminal that can move its cursor.
+func (s *Streams) Live(w io.Writer) bool {
+	return IsTerminal(w) && s.getenv("TERM") != "dumb"
 }
 
 // style is an ANSI "select graphic rendition" sequence.
@@ -116,9 +116,9 @@ func (s *Streams) paint(w io.Writer, st style, text string) string {
 	return string(st) + text + plain
 }
 
-// note writes lines for the user's eyes to stderr, without control characters: file names, pages
+// Note writes lines for the user's eyes to stderr, without control characters: file names, pages
 // and arguments may hold some.
-func (s *Streams) note(format string, args ...any) {
+func (s *Streams) Note(format string, args ...any) {
 	for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
 		s.noteLine(yp.Printable(line))
 	}
@@ -128,15 +128,15 @@ func (s *Streams) note(format string, args ...any) {
 // stderr leaves nowhere to report it.
 func (s *Streams) noteLine(line string) { _, _ = fmt.Fprintln(s.Err, foldLine(s.Err, line)) }
 
-// confirm asks a yes/no question on stderr and reads the answer from stdin;
+// Confirm asks a yes/no question on stderr and reads the answer from stdin;
 // only "y" and "yes" mean yes. With yes set it does not ask. When nobody can
 // answer it is a UsageError that names --yes. A cancelled context ends the
 // wait with its error.
-func (s *Streams) confirm(ctx context.Context, question string, yes bool) (bool, error) {
+func (s *Streams) Confirm(ctx context.Context, question string, yes bool) (bool, error) {
 	if yes {
 		return true, nil
 	}
-	if !isTerminal(s.In) {
+	if !IsTerminal(s.In) {
 		return false, Usagef("%s: stdin is not a terminal, so nobody can answer; pass --yes to go on", strings.TrimRight(question, "? "))
 	}
 	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", question); err != nil {
@@ -151,7 +151,7 @@ func (s *Streams) confirm(ctx context.Context, question string, yes bool) (bool,
 	case a := <-answer:
 		return a == "y" || a == "yes", nil
 	case <-ctx.Done():
-		s.note("")
+		s.Note("")
 		return false, fmt.Errorf("ask %q: %w", question, cmp.Or(context.Cause(ctx), ctx.Err()))
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -42,18 +42,18 @@ func installCompletion(app *App, args []string) []string {
 // among flags; values and commands begin with what was typed.
 func candidates(app *App, words []string) (found [][2]string) {
 	words, typed := words[:len(words)-1], words[len(words)-1]
-	at := app.root()
+	at := app.Root()
 	var pending cli.Flag // whose values stand at the end
 	for _, word := range words {
-		sub := at.sub(word)
+		sub := at.Sub(word)
 		switch {
 		case word == "--":
 			return nil
 		case kindOf(pending) == valueFlag:
 			pending = nil
-		case isFlag(word):
-			name, _, hasValue := splitFlag(word)
-			if pending, _ = at.flag(name); hasValue || kindOf(pending) == boolFlag {
+		case IsFlag(word):
+			name, _, hasValue := SplitFlag(word)
+			if pending, _ = at.Flag(name); hasValue || kindOf(pending) == boolFlag {
 				pending = nil
 			}
 		case sub != nil:
@@ -64,17 +64,17 @@ func candidates(app *App, words []string) (found [][2]string) {
 	case kindOf(pending) == valueFlag:
 		return app.completeValue(pending, "", typed) // none: the shell offers files
 	case strings.HasPrefix(typed, "-"):
-		name, value, hasValue := splitFlag(typed)
-		if f, _ := at.flag(name); hasValue && f != nil { // --states=CA,T
+		name, value, hasValue := SplitFlag(typed)
+		if f, _ := at.Flag(name); hasValue && f != nil { // --states=CA,T
 			return app.completeValue(f, strings.TrimSuffix(typed, value), value)
 		}
 		return at.flagNames()
 	case pending != nil:
 		found = app.completeValue(pending, "", typed)
-	case strings.HasPrefix(strings.TrimLeft(at.last().ArgsUsage, "["), "SOURCE"):
+	case strings.HasPrefix(strings.TrimLeft(at.Last().ArgsUsage, "["), "SOURCE"):
 		found = app.completeValue(&cli.StringFlag{Name: "source"}, "", typed)
 	}
-	for _, sub := range at.last().Subcommands {
+	for _, sub := range at.Last().Subcommands {
 		if strings.HasPrefix(sub.Name, typed) {
 			found = append(found, [2]string{sub.Name, sub.Usage})
 		}
@@ -83,11 +83,11 @@ func candidates(app *App, words []string) (found [][2]string) {
 }
 
 // flagNames lists the flags that may stand here; those of outer commands may, too, see Expand.
-func (p commandPath) flagNames() (names [][2]string) {
+func (p Path) flagNames() (names [][2]string) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {
-			if !isSetting(f) {
-				names = append(names, [2]string{dashed(f.Names()[0]), strings.ReplaceAll(f.(cli.DocGenerationFlag).GetUsage(), "`", "")})
+			if !IsSetting(f) {
+				names = append(names, [2]string{Dashed(f.Names()[0]), strings.ReplaceAll(f.(cli.DocGenerationFlag).GetUsage(), "`", "")})
 			}
 		}
 	}

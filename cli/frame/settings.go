@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"cmp"
@@ -18,28 +18,30 @@ import (
 
 // Settings come from flags, then from YPCRAWL_* variables, then from a YAML file, then from defaults. Each has a
 // key, which is a flag with its command: "progress every" is YPCRAWL_PROGRESS_EVERY and "progress: {every: 10s}".
-// What names no command is the program's or that of `run`, and reaches other commands only where their flag is the
-// same as run's: an "every" for crawls must not set how often a table is drawn. What is no flag on a command line
-// (settingFlags) is run's, and holds for every command that crawls.
+// What names no command is the program's or that of its main command, and reaches other commands only where their flag is
+// the same as there: an "every" for crawls must not set how often a table is drawn. What is no flag on a command line
+// (AsSettings) is the main command's, and holds for every command that has it.
 const (
-	configFlag = "config" // names the settings file
-	envPrefix  = "YPCRAWL_"
+	ConfigFlag = "config" // names the settings file
+	EnvPrefix  = "YPCRAWL_"
 )
 
-// setFlag is a flag with the keys that set it; the first that is given counts.
-type setFlag struct {
+// SettableFlag is a flag with the keys that set it; the first that is given counts.
+type SettableFlag struct {
 	cli.Flag
-	command, name string
-	keys          []string
+	Command string // "" = the program
+	Name    string
+	Keys    []string
 }
 
-// flagsOf lists all flags that can be set, those of inner commands behind those of outer ones. A flag is the
-// same as one of `run` where its help is; --source and --dry-run are, though their help differs.
-func (a *App) flagsOf() (all []setFlag, keys []string) {
+// Settable lists all flags that can be set, those of inner commands behind those of outer ones. A flag is the
+// same as one of the main command where its help is; --source and --dry-run are, though their help differs. keys are all
+// that the settings may say.
+func (a *App) Settable() (all []SettableFlag, keys []string) {
 	usage := func(f cli.Flag) string { return f.(cli.DocGenerationFlag).GetUsage() }
-	root := a.root()
+	root := a.Root()
 	ofRun := map[string]cli.Flag{} // once: the library makes the names of a flag anew each time
-	for _, f := range cmp.Or(root.sub(a.Main), root.last()).Flags {
+	for _, f := range cmp.Or(root.Sub(a.Main), root.Last()).Flags {
 		for _, name := range f.Names() {
 			ofRun[name] = f
 		}
@@ -47,38 +49,38 @@ func (a *App) flagsOf() (all []setFlag, keys []string) {
 	var walk func(command string, cmd *cli.Command)
 	walk = func(command string, cmd *cli.Command) {
 		for _, f := range cmd.Flags {
-			s := setFlag{f, command, f.Names()[0], nil}
-			s.keys = []string{strings.TrimSpace(command + " " + s.name)}
-			if isSetting(f) {
-				s.keys = append(s.keys, a.Main+" "+s.name)
+			s := SettableFlag{Flag: f, Command: command, Name: f.Names()[0]}
+			s.Keys = []string{strings.TrimSpace(command + " " + s.Name)}
+			if IsSetting(f) {
+				s.Keys = append(s.Keys, a.Main+" "+s.Name)
 			}
-			if same := ofRun[s.name]; same != nil && (usage(same) == usage(f) || s.name == "source" || s.name == "dry-run") {
-				s.keys = append(s.keys, s.name)
+			if same := ofRun[s.Name]; same != nil && (usage(same) == usage(f) || s.Name == "source" || s.Name == "dry-run") {
+				s.Keys = append(s.Keys, s.Name)
 			}
-			if s.name != "help" {
-				all, keys = append(all, s), append(keys, s.keys...)
+			if s.Name != "help" {
+				all, keys = append(all, s), append(keys, s.Keys...)
 			}
 		}
 		for _, sub := range cmd.Subcommands {
 			walk(strings.TrimSpace(command+" "+sub.Name), sub)
 		}
 	}
-	walk("", root.last())
+	walk("", root.Last())
 	return all, keys
 }
 
 // of reports whether c's command has the flag: it is its own, an outer one's or the program's.
-func (f setFlag) of(c *cli.Context) bool {
+func (f SettableFlag) of(c *cli.Context) bool {
 	command := strings.TrimPrefix(c.Command.HelpName, c.App.HelpName+" ")
-	return f.command == "" || strings.HasPrefix(command+" ", f.command+" ")
+	return f.Command == "" || strings.HasPrefix(command+" ", f.Command+" ")
 }
 
 // set returns the first key of a flag that has values. Several sources are no value of a flag that takes one.
-func (f setFlag) set(valuesOf func(key string) []string) (key string, values []string) {
-	for i, key := range f.keys {
+func (f SettableFlag) set(valuesOf func(key string) []string) (key string, values []string) {
+	for i, key := range f.Keys {
 		values := valuesOf(key)
 		list := SplitList(values)
-		several := f.name == "source" && kindOf(f.Flag) == valueFlag && (len(list) > 1 || slices.Contains(list, allSources))
+		several := f.Name == "source" && kindOf(f.Flag) == valueFlag && (len(list) > 1 || slices.Contains(list, AllSources))
 		empty := len(list) == 0 && (kindOf(f.Flag) != multiFlag || len(values) == 0) // an empty list is refused where it is used
 		if !empty && (i == 0 || !several) {
 			return key, values
@@ -87,30 +89,31 @@ func (f setFlag) set(valuesOf func(key string) []string) (key string, values []s
 	return "", nil
 }
 
-func variable(key string) string {
-	return envPrefix + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(key))
+// Variable is the name of the variable that sets a key: YPCRAWL_PROGRESS_EVERY for "progress every".
+func Variable(key string) string {
+	return EnvPrefix + strings.ToUpper(strings.NewReplacer(" ", "_", "-", "_").Replace(key))
 }
 
-// variables names for each flag the variable that sets it.
-func (a *App) variables() map[cli.Flag]string {
-	flags, _ := a.flagsOf()
+// Variables names for each flag the variable that sets it.
+func (a *App) Variables() map[cli.Flag]string {
+	flags, _ := a.Settable()
 	names := make(map[cli.Flag]string, len(flags))
 	for _, f := range flags {
-		names[f.Flag] = variable(f.keys[len(f.keys)-1])
+		names[f.Flag] = Variable(f.Keys[len(f.Keys)-1])
 	}
 	return names
 }
 
-// unknownVariables tells of variables that set nothing. Their values may be secrets and are not shown.
-func (a *App) unknownVariables(environ []string) (complaints []string) {
-	_, known := a.flagsOf()
+// UnknownVariables tells of variables that set nothing. Their values may be secrets and are not shown.
+func (a *App) UnknownVariables(environ []string) (complaints []string) {
+	_, known := a.Settable()
 	for i, key := range known {
-		known[i] = variable(key)
+		known[i] = Variable(key)
 	}
 	known = append(known, "YPCRAWL_EVENT", "YPCRAWL_TITLE") // a command of --notify that calls this program has them
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if strings.HasPrefix(name, envPrefix) && value != "" && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, EnvPrefix) && value != "" && !slices.Contains(known, name) {
 			complaints = append(complaints, fmt.Sprintf("the variable %s sets nothing%s", yp.Printable(name), meant(name, known)))
 		}
 	}
@@ -120,7 +123,7 @@ func (a *App) unknownVariables(environ []string) (complaints []string) {
 
 // meant names what is known and has only a command before that name, or the nearest.
 func meant(name string, known []string) string {
-	bare := strings.TrimPrefix(name, envPrefix)
+	bare := strings.TrimPrefix(name, EnvPrefix)
 	near, ok := yp.Nearest(name, known)
 	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasSuffix(k, " "+bare) || strings.HasSuffix(k, "_"+bare) }); i >= 0 {
 		near, ok = known[i], true
@@ -140,7 +143,7 @@ type setting struct {
 // readSettings reads the whole file, sections of other commands too: an unknown key, a key given twice or a
 // value of the wrong shape is a UsageError with file and line.
 func readSettings(known []string, path string) (found map[string]setting, err error) {
-	data, err := readBounded(path, "settings file")
+	data, err := ReadBounded(path, "settings file")
 	if err != nil {
 		return nil, Usagef("read settings: %w", err)
 	}
@@ -173,8 +176,8 @@ func readSection(found map[string]setting, known []string, section *yaml.Node, p
 			continue
 		case inner && value.ShortTag() == "!!null": // a section whose lines are comments, say
 			continue
-		case name == configFlag || !slices.Contains(known, name):
-			known = slices.DeleteFunc(slices.Clone(known), func(key string) bool { return key == configFlag })
+		case name == ConfigFlag || !slices.Contains(known, name):
+			known = slices.DeleteFunc(slices.Clone(known), func(key string) bool { return key == ConfigFlag })
 			return Usagef("%s: %s: unknown key%s", at, name, meant(name, known))
 		case value.Kind == yaml.ScalarNode:
 			value = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{value}}
@@ -194,11 +197,11 @@ func readSection(found map[string]setting, known []string, section *yaml.Node, p
 // applySettings sets the flags of c's command that the command line has not set: from their variables, then from the
 // settings file. A file that is not there is an error only where somebody has named it.
 func (a *App) applySettings(c *cli.Context) error {
-	flags, keys := a.flagsOf()
+	flags, keys := a.Settable()
 	variables := map[string]setting{}
 	for _, key := range keys {
-		if text, there := os.LookupEnv(variable(key)); there {
-			variables[key] = setting{[]string{text}, variable(key)}
+		if text, there := os.LookupEnv(Variable(key)); there {
+			variables[key] = setting{[]string{text}, Variable(key)}
 		}
 	}
 	if err := setAll(c, flags, variables); err != nil {
@@ -207,12 +210,12 @@ func (a *App) applySettings(c *cli.Context) error {
 	if err := expandHome(c, flags); err != nil { // that of the settings file
 		return err
 	}
-	path := c.String(configFlag)
+	path := c.String(ConfigFlag)
 	if path == "" {
 		return nil
 	}
 	found, err := readSettings(keys, path)
-	if errors.Is(err, fs.ErrNotExist) && !c.IsSet(configFlag) {
+	if errors.Is(err, fs.ErrNotExist) && !c.IsSet(ConfigFlag) {
 		return nil
 	}
 	if err != nil {
@@ -225,18 +228,18 @@ func (a *App) applySettings(c *cli.Context) error {
 }
 
 // setAll sets the flags that c's command has from what was found, unless they are set already.
-func setAll(c *cli.Context, flags []setFlag, found map[string]setting) error {
+func setAll(c *cli.Context, flags []SettableFlag, found map[string]setting) error {
 	for _, f := range slices.Backward(flags) { // an inner one first: it hides the outer one of its name
 		key, values := f.set(func(key string) []string { return found[key].values })
-		if key == "" || c.IsSet(f.name) || !f.of(c) {
+		if key == "" || c.IsSet(f.Name) || !f.of(c) {
 			continue
 		}
 		if len(values) > 1 && kindOf(f.Flag) != multiFlag {
-			return Usagef("%s: %s takes one value, not a list", found[key].from, f.name)
+			return Usagef("%s: %s takes one value, not a list", found[key].from, f.Name)
 		}
 		for _, v := range values {
-			if err := c.Set(f.name, decimal(f.Flag, v)); err != nil {
-				return Usagef("%s: %s: invalid value %q: %s", found[key].from, f.name, v, wanted(f.Flag, err.Error()))
+			if err := c.Set(f.Name, decimal(f.Flag, v)); err != nil {
+				return Usagef("%s: %s: invalid value %q: %s", found[key].from, f.Name, v, wanted(f.Flag, err.Error()))
 			}
 		}
 	}
@@ -246,12 +249,15 @@ func setAll(c *cli.Context, flags []setFlag, found map[string]setting) error {
 // settingCategory marks what is set in ypcrawl.yaml or by a variable alone: a crawl has enough flags.
 const settingCategory = "ypcrawl.yaml"
 
-func isSetting(f cli.Flag) bool {
+// IsSetting reports whether a flag is one of AsSettings.
+func IsSetting(f cli.Flag) bool {
 	c, ok := f.(cli.CategorizableFlag)
 	return ok && c.GetCategory() == settingCategory
 }
 
-func asSettings(flags ...cli.Flag) []cli.Flag {
+// AsSettings makes settings of flags: the settings file and variables set them, a command line does not, and help
+// does not show them.
+func AsSettings(flags ...cli.Flag) []cli.Flag {
 	for _, f := range flags {
 		v := reflect.ValueOf(f).Elem()
 		v.FieldByName("Category").SetString(settingCategory)
@@ -260,36 +266,36 @@ func asSettings(flags ...cli.Flag) []cli.Flag {
 	return flags
 }
 
-// variableOf is the variable that sets a flag of the command.
-func (a *App) variableOf(c *cli.Context, name string) string {
-	variables := a.variables()
+// VariableOf is the variable that sets a flag of the command.
+func (a *App) VariableOf(c *cli.Context, name string) string {
+	variables := a.Variables()
 	for _, f := range slices.Concat(c.Command.Flags, c.App.Flags) {
 		if slices.Contains(f.Names(), name) {
 			return variables[f]
 		}
 	}
-	return variable(name)
+	return Variable(name)
 }
 
-// fromEnvironment names the variables that say something of this command, and that no flag overrules. What the settings file says
+// FromEnvironment names the variables that say something of this command, and that no flag overrules. What the settings file says
 // stays where it is.
-func (a *App) fromEnvironment(c *cli.Context, args []string) (names []string) {
-	flags, _ := a.flagsOf()
+func (a *App) FromEnvironment(c *cli.Context, args []string) (names []string) {
+	flags, _ := a.Settable()
 	typed := map[string]bool{}
 	for _, word := range args {
-		if isFlag(word) {
-			name, _, _ := splitFlag(word)
+		if IsFlag(word) {
+			name, _, _ := SplitFlag(word)
 			typed[name] = true
 		}
 	}
 	for _, f := range flags {
-		ours := f.command == "" || f.command == c.Command.Name
+		ours := f.Command == "" || f.Command == c.Command.Name
 		if !ours || slices.ContainsFunc(f.Flag.Names(), func(n string) bool { return typed[n] }) {
 			continue
 		}
-		for _, key := range f.keys {
-			if os.Getenv(variable(key)) != "" {
-				names = append(names, yp.Printable(variable(key)))
+		for _, key := range f.Keys {
+			if os.Getenv(Variable(key)) != "" {
+				names = append(names, yp.Printable(Variable(key)))
 			}
 		}
 	}

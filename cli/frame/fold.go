@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"io"
@@ -12,7 +12,7 @@ import (
 func fold(w io.Writer, lead, text string) string {
 	const little = 20
 	width, in := widthOf(w), yp.Columns(lead)
-	if !isTerminal(w) || in+yp.Columns(text) <= width {
+	if !IsTerminal(w) || in+yp.Columns(text) <= width {
 		return lead + text
 	}
 	if width-in < little {

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func Prepare(app *App, args []string) ([]string, error) {
 	app.OnUsageError = onUsageError
 	app.HideHelp, app.HideVersion = true, true
 	app.Flags = append(app.Flags, helpFlag())
-	eachCommand(app.Commands, app.prepareCommand)
+	EachCommand(app.Commands, app.prepareCommand)
 	help := helpCommand(app) // needs no settings, and is there when they are wrong
 	help.HideHelp, help.OnUsageError = true, onUsageError
 	app.Commands = append(app.Commands, help)
@@ -43,10 +43,11 @@ func Prepare(app *App, args []string) ([]string, error) {
 	return Expand(app, args)
 }
 
-func eachCommand(cmds []*cli.Command, f func(*cli.Command)) {
+// EachCommand calls f with each of the commands and those below them, outer ones first.
+func EachCommand(cmds []*cli.Command, f func(*cli.Command)) {
 	for _, cmd := range cmds {
 		f(cmd)
-		eachCommand(cmd.Subcommands, f)
+		EachCommand(cmd.Subcommands, f)
 	}
 }
 
@@ -61,7 +62,7 @@ func (a *App) prepareCommand(cmd *cli.Command) {
 		return
 	}
 	cmd.Action = func(c *cli.Context) error {
-		for _, complaint := range a.unknownVariables(os.Environ()) {
+		for _, complaint := range a.UnknownVariables(os.Environ()) {
 			if _, err := fmt.Fprintf(c.App.ErrWriter, "ypcrawl: %s\n", complaint); err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"bytes"
@@ -74,7 +74,7 @@ func TestConfirm(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
 			s := &Streams{In: tt.in, Out: &out, Err: &errs}
-			got, err := s.confirm(context.Background(), "reset 3 targets?", tt.yes)
+			got, err := s.Confirm(context.Background(), "reset 3 targets?", tt.yes)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err || !isUsage(err) {
 					t.Fatalf("got %v", err)
@@ -98,7 +98,7 @@ func TestConfirmEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s := &Streams{In: frametest.Input(in), Err: io.Discard}
-	if _, err := s.confirm(ctx, "go on?", false); !errors.Is(err, context.Canceled) {
+	if _, err := s.Confirm(ctx, "go on?", false); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
 }
@@ -107,10 +107,10 @@ func TestConfirmEndsWithContext(t *testing.T) {
 // file nothing does.
 func TestTableFits(t *testing.T) {
 	t.Parallel()
-	fresh := func() *table {
-		tab := newTable("id", "name", "pages", "note")
-		tab.row("12", "東京都の水道工事の店", int64(1234), "a note that is longer than all else")
-		tab.row("7", "Jose\u0301", int64(5), "-")
+	fresh := func() *Table {
+		tab := NewTable("id", "name", "pages", "note")
+		tab.Row("12", "東京都の水道工事の店", int64(1234), "a note that is longer than all else")
+		tab.Row("7", "Jose\u0301", int64(5), "-")
 		return tab
 	}
 	for width, want := range map[int]string{
@@ -144,7 +144,7 @@ func TestTableFits(t *testing.T) {
 func TestFactsFold(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	tab := facts("demo/1", "Joe's", "about", "one two three four five six", "website", "https://joes-plumbing.example/")
+	tab := Facts("demo/1", "Joe's", "about", "one two three four five six", "website", "https://joes-plumbing.example/")
 	storetest.NoError(t, tab.flush(&Streams{Out: &frametest.Terminal{Columns: 24}, NoColor: true}, &out))
 	want := "demo/1   Joe's\nabout    one two three\n           four five six\nwebsite  https://joes-plumbing.example/\n"
 	if got := out.String(); got != want {
@@ -158,7 +158,7 @@ func TestNotesFold(t *testing.T) {
 	t.Parallel()
 	terminal, pipe := &frametest.Terminal{Columns: 24}, &bytes.Buffer{}
 	for _, w := range []io.Writer{terminal, pipe} {
-		(&Streams{Err: w}).note("Nothing was planned or crawled %s.\n  ypcrawl run --states CA TX", "yet\x1b")
+		(&Streams{Err: w}).Note("Nothing was planned or crawled %s.\n  ypcrawl run --states CA TX", "yet\x1b")
 	}
 	if want := "Nothing was planned or\n  crawled yet\\x1b.\n  ypcrawl run --states CA TX\n"; terminal.String() != want {
 		t.Errorf("got %q, want %q", terminal.String(), want)
@@ -181,7 +181,7 @@ func TestWriteJSON(t *testing.T) {
 		"one line for programs": {&bytes.Buffer{}, []row{{"Tom & <Sons>"}, {"B"}}, `[{"name":"Tom & <Sons>"},{"name":"B"}]` + "\n"},
 		"indented for people":   {&frametest.Terminal{}, []row{{"A"}}, "[\n  {\n    \"name\": \"A\"\n  }\n]\n"},
 	} {
-		if err := writeJSON(c.out, c.rows); err != nil || c.out.String() != c.want {
+		if err := WriteJSON(c.out, c.rows); err != nil || c.out.String() != c.want {
 			t.Errorf("%s: got %q, %v; want %q", name, c.out.String(), err, c.want)
 		}
 	}
@@ -189,7 +189,7 @@ func TestWriteJSON(t *testing.T) {
 		t.Parallel()
 		const name = "a\x1b[2J\u202eb\u009bc\x7f\U000e0041é"
 		out := &frametest.Terminal{}
-		storetest.NoError(t, writeJSON(out, row{name}))
+		storetest.NoError(t, WriteJSON(out, row{name}))
 		if strings.ContainsAny(out.String(), "\x1b\u202e\u009b\x7f\U000e0041") {
 			t.Errorf("raw: %q", out.String())
 		}
@@ -202,7 +202,7 @@ func TestWriteJSON(t *testing.T) {
 		t.Parallel()
 		r, w := io.Pipe()
 		_ = r.CloseWithError(io.ErrClosedPipe)
-		if err := writeJSON(w, []row{{"A"}}); !errors.Is(err, io.ErrClosedPipe) {
+		if err := WriteJSON(w, []row{{"A"}}); !errors.Is(err, io.ErrClosedPipe) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -211,11 +211,11 @@ func TestWriteJSON(t *testing.T) {
 // TestTable: numbers stand to the right, what is not known is a dash, and nothing in a cell acts on a terminal.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	tab := newTable("state", "targets", "note", "name")
-	tab.row("CA", int64(200), "x", "San José")
-	tab.row("TX", int64(12345), "y", "\x1b[31mred\u202e")
-	tab.row("WY", nil)
-	tab.remove(2)
+	tab := NewTable("state", "targets", "note", "name")
+	tab.Row("CA", int64(200), "x", "San José")
+	tab.Row("TX", int64(12345), "y", "\x1b[31mred\u202e")
+	tab.Row("WY", nil)
+	tab.Remove(2)
 	for _, out := range []shown{&bytes.Buffer{}, &frametest.Terminal{Columns: defaultWidth}} {
 		head := "state  targets  name"
 		if _, terminal := out.(*frametest.Terminal); terminal {

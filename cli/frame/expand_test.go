@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func shapedApp(got *call) *App {
 			&cli.StringSliceFlag{Name: "categories"},
 			&cli.IntFlag{Name: "workers", Aliases: []string{"w"}, Value: 5},
 			&cli.BoolFlag{Name: "json"}, &cli.Float64Flag{Name: "rating"},
-			&cli.GenericFlag{Name: "timeout", Value: minutesValue(time.Hour)},
+			&cli.GenericFlag{Name: "timeout", Value: MinutesValue(time.Hour)},
 		}
 	}
 	return &App{Main: "run", App: &cli.App{
@@ -183,7 +183,7 @@ func FuzzExpandAny(f *testing.F) {
 		}
 		all := strings.Join(out, "\n")
 		for _, arg := range args {
-			if !isFlag(arg) && !strings.Contains(all, arg) {
+			if !IsFlag(arg) && !strings.Contains(all, arg) {
 				t.Fatalf("%q lost %q: %q", args, arg, out)
 			}
 		}

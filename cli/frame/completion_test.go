@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 func completingApp() *App {
 	app := shapedApp(&call{})
 	run := app.Commands[0]
-	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.GenericFlag{Name: "max-pages", Value: countValue("pages")})
+	run.Flags = append(run.Flags, &cli.StringFlag{Name: "status"}, &cli.GenericFlag{Name: "max-pages", Value: CountValue("pages")})
 	app.Commands = append(app.Commands, &cli.Command{Name: "version"}, &cli.Command{Name: "completion", Subcommands: []*cli.Command{{Name: "bash"}, {Name: "zsh"}, {Name: "fish"}}})
 	return app
 }

@@ -1,4 +1,4 @@
-package cli
+package frame
 
 import (
 	"errors"
@@ -12,21 +12,21 @@ import (
 
 // expandHome puts the home folder in the place of a leading "~/" in the paths of c's command. Shells do it for a word
 // that begins with it, but dash and bash not for "--db=~/y.db", and nobody does it for a settings file or a variable.
-func expandHome(c *cli.Context, flags []setFlag) error {
+func expandHome(c *cli.Context, flags []SettableFlag) error {
 	for _, f := range flags {
 		path, ok := f.Flag.(*cli.StringFlag)
 		if !ok || !path.TakesFile || !f.of(c) {
 			continue
 		}
-		full, err := atHome(c.String(f.name), path.Name != "output" && path.Name != "metrics-file")
+		full, err := atHome(c.String(f.Name), path.Name != "output" && path.Name != "metrics-file")
 		if err != nil {
-			return Usagef("--%s %w", f.name, err)
+			return Usagef("--%s %w", f.Name, err)
 		}
-		if full == c.String(f.name) {
+		if full == c.String(f.Name) {
 			continue
 		}
-		if err := c.Set(f.name, full); err != nil {
-			return Usagef("--%s %q: %w", f.name, full, err)
+		if err := c.Set(f.Name, full); err != nil {
+			return Usagef("--%s %q: %w", f.Name, full, err)
 		}
 	}
 	return nil
