@@ -288,9 +288,9 @@ func oldRuns(m *report.Measures, l limits) []problem {
 	case l.age == 0:
 		return nil
 	case done.IsZero():
-		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", frame.ShortTime(l.age))
+		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", yp.ShortTime(l.age))
 	case m.Now.Sub(done) > l.age:
-		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now.Time, done), frame.ShortTime(l.age))
+		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now.Time, done), yp.ShortTime(l.age))
 	}
 	return nil
 }

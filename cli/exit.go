@@ -11,6 +11,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/cli/backup"
 	"ypcrawl/cli/frame"
+	"ypcrawl/crawl/start"
 	"ypcrawl/store"
 	"ypcrawl/yp/folder"
 )
@@ -71,6 +72,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return coded.code, ""
 	case errors.As(err, new(*frame.UsageError)):
 		return ExitUsage, ""
+	case errors.As(err, new(*start.NoProxyError)):
+		return ExitNoProxies, ""
 	case errors.Is(err, store.ErrRestoring):
 		pending, _ := backup.Pending(p.Database)
 		return ExitError, "To finish the restore:\n  " + frame.ShellLine([]string{p.Self(), "--db", p.Database, "restore", frame.Operand(cmp.Or(pending.Backup, "BACKUP.db"))})

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/frame"
+	"ypcrawl/yp"
 )
 
 // TestEveryTime holds the rule of `help settings` for each flag that takes a length of time: a unit is wanted, but for
@@ -40,14 +41,14 @@ func TestEveryTime(t *testing.T) {
 		}
 		counted[takes]++
 		for text, want := range map[string]time.Duration{"3s": 3 * time.Second, "2h": 2 * time.Hour, "2d": 2 * frame.Day, "1w": 7 * frame.Day, "1d12h": 36 * time.Hour, "0": 0} {
-			if err := g.Value.Set(text); err != nil || g.Value.String() != frame.ShortTime(want) {
+			if err := g.Value.Set(text); err != nil || g.Value.String() != yp.ShortTime(want) {
 				t.Errorf("%s --%s %s: got %v, %v", f.Command, f.Name, text, g.Value, err)
 			}
 		}
 		switch err := g.Value.Set("3"); {
 		case unit == 0 && (err == nil || !strings.HasPrefix(err.Error(), "a unit is missing: write 3s, 3m, 3h")):
 			t.Errorf("%s --%s 3: got %v, %v; want the right form", f.Command, f.Name, g.Value, err)
-		case unit > 0 && (err != nil || g.Value.String() != frame.ShortTime(3*unit)):
+		case unit > 0 && (err != nil || g.Value.String() != yp.ShortTime(3*unit)):
 			t.Errorf("%s --%s 3: got %v, %v; want 3 %s", f.Command, f.Name, g.Value, err, takes)
 		}
 	}

@@ -29,7 +29,7 @@ func TestHints(t *testing.T) {
 	names := regexp.MustCompile(`ypcrawl (` + strings.Join(commands, "|") + `)\b`)
 	p.Database = "my file.db"
 	found := 0
-	for _, dir := range []string{".", "frame", "../store", "../store/report", "../checkpoint", "../crawl", "../crawl/health", "../crawl/discover", "../crawl/site", "../crawl/fetch"} {
+	for _, dir := range []string{".", "frame", "../store", "../store/report", "../checkpoint", "../crawl", "../crawl/start", "../crawl/health", "../crawl/discover", "../crawl/site", "../crawl/fetch"} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		storetest.NoError(t, err)
 		for _, file := range slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") }) {

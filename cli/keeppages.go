@@ -20,15 +20,9 @@ func keepPagesFlag() cli.Flag {
 // leastPagesSize is what a run needs to keep pages in.
 const leastPagesSize = 20_000_000
 
-// keepPages opens the file of kept pages; nil = none is kept. A crawl is never the
-// worse for it: what fails is only logged.
-func (r *run) keepPages() *kept.Writer {
-	w, err := kept.Open(kept.Config{
+// pagesConfig is what the flags say of kept pages.
+func (r *run) pagesConfig() kept.Config {
+	return kept.Config{
 		Path: pagesFile(r.c), Beside: store.RealPath(r.c.String("db")), Days: int(frame.TimeOf(r.c, "keep-pages") / frame.Day), MaxBytes: frame.Value[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
-	})
-	if err != nil {
-		r.log.Warn().Err(err).Str("file", pagesFile(r.c)).Msg("pages are not kept in this run; the crawl goes on")
-		return nil
 	}
-	return w
 }

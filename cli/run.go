@@ -22,7 +22,9 @@ import (
 	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/start"
 	"ypcrawl/store"
+	"ypcrawl/yp"
 	"ypcrawl/yp/folder"
 	"ypcrawl/yp/gazetteer"
 )
@@ -68,7 +70,7 @@ type run struct {
 	sources []*sourceRun
 	sel     discover.Selection
 	places  *gazetteer.Gazetteer
-	egress  egress
+	egress  start.Egress
 	display *frame.Display
 	log     zerolog.Logger
 	out     *announcer
@@ -77,7 +79,6 @@ type run struct {
 	monitor *health.Monitor
 	page    *page             // with --web
 	endPage func(last string) // and what ends it, once it is served
-	scores  scores
 	row     *checkpoint.Run
 	id      string    // of the database, for its logs
 	began   time.Time // by the database's clock
@@ -367,7 +368,7 @@ func checkRunFlags(c *cli.Context) error {
 		}
 	}
 	if v := frame.TimeOf(c, "keep-pages"); v%frame.Day != 0 {
-		return frame.Usagef("--keep-pages %s: want whole days", frame.ShortTime(v))
+		return frame.Usagef("--keep-pages %s: want whole days", yp.ShortTime(v))
 	}
 	if v := c.Int64("max-requests"); v < 0 {
 		return frame.Usagef("--max-requests %d: want a number from 1 up, or 0 for no limit", v)
@@ -384,7 +385,7 @@ func checkSettings(c *cli.Context) error {
 		return frame.Usagef("min-score %d: want a number from 0 to 100", v)
 	}
 	if v := frame.TimeOf(c, "keep-requests"); v < frame.Day || v > 90*frame.Day {
-		return frame.Usagef("keep-requests %s: want 1d to 90d", frame.ShortTime(v))
+		return frame.Usagef("keep-requests %s: want 1d to 90d", yp.ShortTime(v))
 	}
 	if size := frame.Value[int64](c, "keep-pages-size"); size < leastPagesSize {
 		return frame.Usagef("keep-pages-size %s: want %s or more", bytesText(size), bytesText(leastPagesSize))

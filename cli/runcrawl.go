@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,12 +14,10 @@ import (
 	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
-	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/start"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -303,48 +297,28 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 
 // crawl runs the engines with the display beside them, and tells how it went.
 func (r *run) crawl(ctx context.Context) error {
-	defer r.raiseMemory()()
-	var sources *crawl.Sources
-	r.mentionProxies(ctx)
-	clients, pools, err := r.clients(ctx, func(i int, o fetch.Observation) { sources.Observed(i, o) })
-	defer func() {
-		for _, c := range clients { // a shared one twice, which is harmless
-			c.Close()
-		}
-	}()
+	going, err := start.New(ctx, r.startConfig())
 	if err != nil {
 		return errors.Join(err, r.row.Finish(ctx, checkpoint.OutcomeNoProxies, 0))
 	}
-	configs := make([]crawl.SourceConfig, len(r.sources))
-	for i, c := range r.sources {
-		shortest, _ := pace(r.c, c.src)
-		configs[i] = crawl.SourceConfig{Source: c.src, Scope: c.scope, Fetch: clients[i], Pool: pools[i], Delay: shortest, Index: c.index}
-	}
-	config := r.engineConfig(pools)
-	if pages := r.keepPages(); pages != nil {
-		config.Pages = pages
-		defer func() { _ = pages.Close() }() // what is kept is nobody's truth
-	}
-	sources = crawl.NewSources(config, configs)
-
 	interrupted := context.AfterFunc(ctx, func() {
 		r.log.Info().Msg("stopping after the current pages; Ctrl-C again ends at once")
-		sources.Stop(crawl.ErrInterrupted)
+		going.Stop(crawl.ErrInterrupted)
 	})
-	defer interrupted()
-	tidied := r.tidyLogs(ctx)
-	defer tidied()
-	stop := r.watch(sources, clients)
+	defer func() {
+		going.Close()
+		interrupted()
+	}()
+	stop := r.watch(going)
 	unobserved := r.observe(ctx)
-	err = sources.Run(context.WithoutCancel(ctx))
-	err = cmp.Or(r.row.InPlace(), err)
+	err = going.Run(ctx)
 	stop()
-	ended := r.endings(ctx, sources)
-	err = errors.Join(err, r.scores.flush(context.WithoutCancel(ctx), r.monitor))
+	ended := r.endings(ctx, going.Sources)
+	err = errors.Join(err, going.Flush(context.WithoutCancel(ctx)))
 	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
 		err = nil // the budget was just enough
 	}
-	stats := sources.Stats()
+	stats := going.Stats()
 	unobserved()
 	outcome := outcomeOf(worst(err, ended))
 	if ferr := r.row.Finish(ctx, outcome, stats.Requests); ferr != nil && err == nil {
@@ -391,72 +365,31 @@ func outcomeOf(err error) checkpoint.Outcome {
 	return checkpoint.OutcomeError
 }
 
-// clients makes a fetch client for every source, so that each has a pace and a robots.txt of its
-// own, with its pool of proxies, which is nil where it is direct. Sources at one host share both: a
-// host is not asked twice as fast because two definitions speak of it.
-func (r *run) clients(ctx context.Context, observe func(i int, o fetch.Observation)) ([]*fetch.Client, []*fetch.Pool, error) {
-	var clients []*fetch.Client
-	var pools []*fetch.Pool
-	at := map[string]int{}
-	for i, c := range r.sources {
-		host := c.src.BaseURL().Host
-		if first, shared := at[host]; shared {
-			clients, pools = append(clients, clients[first]), append(pools, pools[first])
-			continue
-		}
-		at[host] = i
-		client := fetch.New(r.fetchConfig(host, func(o fetch.Observation) { observe(i, o) }))
-		clients = append(clients, client)
-		pool, err := r.egress.pool(ctx, r.monitor, client, &r.scores)
-		if err != nil {
-			return clients, nil, err
-		}
-		pools = append(pools, pool)
+// startConfig is what flags and settings say of the crawl.
+func (r *run) startConfig() start.Config {
+	c := r.c
+	sources := make([]start.Source, len(r.sources))
+	for i, s := range r.sources {
+		shortest, longest := pace(c, s.src)
+		sources[i] = start.Source{Source: s.src, Scope: s.scope, Index: s.index, DelayMin: shortest, DelayMax: longest}
 	}
-	return clients, pools, nil
-}
-
-// fetchConfig is for the sources at a host: the longest of their delays and times for a request count.
-func (r *run) fetchConfig(host string, observe func(fetch.Observation)) fetch.Config {
-	var shortest, longest, timeout time.Duration
-	for _, c := range r.sources {
-		if c.src.BaseURL().Host == host {
-			lo, hi := pace(r.c, c.src)
-			shortest, longest, timeout = max(shortest, lo), max(longest, hi), max(timeout, cmp.Or(c.src.RequestTimeout(), fetch.DefaultTimeout))
-		}
-	}
-	return fetch.Config{
-		UserAgent: r.c.String("user-agent"), DelayMin: shortest, DelayMax: longest, ConcurrencyPerHost: r.c.Int("concurrency-per-host"), Turns: r.monitor,
-		Timeout: timeout, IgnoreRobots: r.c.String("robots") == "ignore", Logger: r.log, Observe: observe,
-	}
-}
-
-// mentionProxies says once that there are proxies which this run does not use: nobody is
-// to think that he is hidden behind them.
-func (r *run) mentionProxies(ctx context.Context) {
-	if r.egress.policy != fetch.PolicyOff {
-		return
-	}
-	known, err := r.monitor.Proxies(ctx)
-	n := len(slices.DeleteFunc(known, func(p health.Proxy) bool { return !p.Enabled }))
-	switch {
-	case err != nil:
-		r.log.Warn().Err(err).Msg("the stored proxies could not be read")
-	case n > 0:
-		r.log.Info().Int("proxies", n).Msg("requests go out directly: stored proxies are used only with --proxy-policy prefer or require")
+	return start.Config{
+		Engine: r.engineConfig(), Sources: sources, Egress: r.egress,
+		UserAgent: c.String("user-agent"), PerHost: c.Int("concurrency-per-host"), IgnoreRobots: c.String("robots") == "ignore",
+		Logs:  start.Logs{Folder: logDir(c), Database: r.id, Keep: frame.TimeOf(c, "keep-logs"), LoseSync: r.p.LoseSync},
+		Pages: r.pagesConfig(),
 	}
 }
 
 // engineConfig is what all engines have in common.
-func (r *run) engineConfig(pools []*fetch.Pool) crawl.Config {
+func (r *run) engineConfig() crawl.Config {
 	c := r.c
 	return crawl.Config{
-		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, OpenLog: r.openLog, LazyLogs: c.String("wal-sync") == "interval",
+		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: frame.TimeOf(c, "linger"),
 		Patience: max(frame.TimeOf(c, "patience"), crawl.NoPatience), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: frame.TimeOf(c, "keep-requests"),
-		Refresh: func(ctx context.Context) error { return r.scores.refresh(ctx, r.monitor, pools, r.egress) },
-		Filter:  keepFilter(c),
-		Budget:  crawl.Budget{Duration: frame.TimeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),
+		Filter: keepFilter(c),
+		Budget: crawl.Budget{Duration: frame.TimeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
 	}
 }
@@ -468,91 +401,4 @@ func (r *run) workers() int {
 		return 1
 	}
 	return r.c.Int("workers")
-}
-
-// openLog opens the write-ahead log of a worker.
-func (r *run) openLog(worker string) (crawl.Log, error) {
-	log, err := wal.Create(wal.Config{Dir: logDir(r.c), WorkerID: worker, Database: r.id, RunID: r.row.ID, Logger: r.log})
-	if err != nil {
-		return nil, fmt.Errorf("open write-ahead log: %w", err)
-	}
-	return &countedLog{Log: log, logger: r.log, loseSync: r.p.LoseSync}, nil
-}
-
-// What the collector may spend before it works harder (main sets it for one source): a
-// source has its connection, its buffers and a page in hand. Measured with 120 of them:
-// within 48 MiB the collector takes more than the crawl. The most is half of a small VPS.
-const (
-	memoryOfSource = 1 << 20
-	mostMemory     = 256 << 20
-)
-
-// raiseMemory raises the soft limit of memory for several sources, until restore is called.
-// GOMEMLIMIT wins, and a limit that is higher already, or none, stays.
-func (r *run) raiseMemory() (restore func()) {
-	before := debug.SetMemoryLimit(-1)
-	limit := min(before+int64(len(r.sources)-1)*memoryOfSource, mostMemory)
-	if os.Getenv("GOMEMLIMIT") != "" || limit <= before || before == math.MaxInt64 {
-		return func() {}
-	}
-	debug.SetMemoryLimit(limit)
-	return func() { debug.SetMemoryLimit(before) }
-}
-
-// plainFor is how long the logs of a run that has ended stay plain, for jq and other programs.
-const plainFor = 24 * time.Hour
-
-// tidyLogs compresses, beside the crawl, the logs that ended runs left a day ago, and removes those
-// that are older than keep-logs and say nothing that the database does not have. The
-// function that it returns waits for that; an interrupt cuts it short. What
-// fails is only logged: a log that stays as it is can be read all the same.
-func (r *run) tidyLogs(ctx context.Context) (wait func()) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		alive, err := r.keeper.AlivePIDs(ctx)
-		if err != nil {
-			r.log.Warn().Err(err).Msg("old logs are not compressed or removed")
-			return
-		}
-		isLive := func(worker string) bool {
-			pid, ok := yp.WorkerPID(worker)
-			return ok && alive[pid]
-		}
-		dir := logDir(r.c)
-		if _, err := wal.CompressOld(ctx, dir, isLive, time.Now().Add(-plainFor)); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("old logs could not be compressed")
-		}
-		if err := r.pruneLogs(ctx, dir, isLive); err != nil && ctx.Err() == nil {
-			r.log.Warn().Err(err).Msg("old logs could not be removed")
-		}
-	}()
-	return func() { <-done }
-}
-
-func (r *run) pruneLogs(ctx context.Context, dir string, isLive func(string) bool) error {
-	age := frame.TimeOf(r.c, "keep-logs")
-	if age == 0 {
-		return nil
-	}
-	now, err := r.keeper.LaterBound(ctx, r.row.ID)
-	if err != nil || now.IsZero() {
-		return err
-	}
-	pruned, err := wal.Prune(ctx, dir, wal.PruneConfig{
-		Before: now.Add(-age), IsLive: isLive,
-		Held: func(e *wal.Event) (bool, error) {
-			if e.Database != "" && e.Database != r.id {
-				return false, nil // of another database that shares the folder
-			}
-			return r.keeper.Holds(ctx, e)
-		},
-	})
-	if pruned.Files > 0 {
-		r.log.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", frame.ShortTime(age)).Msg("removed old logs; the database has all their pages")
-	}
-	if pruned.Kept > 0 {
-		r.log.Debug().Int("files", pruned.Kept).Msg("old logs are kept: they have pages that the database does not have")
-	}
-	return err
 }

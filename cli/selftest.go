@@ -9,16 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 
-	"github.com/rs/zerolog"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/frame"
 	"ypcrawl/cli/selftest"
-	"ypcrawl/crawl"
 	"ypcrawl/crawl/demo"
-	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
@@ -85,51 +81,6 @@ func (p *Program) selftest(c *cli.Context) error {
 		return err
 	}
 	return errors.New(strings.Join(append(res.Problems, fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s", yp.Printable(res.Folder))), "\n"))
-}
-
-// countedLog is the log of a worker that counts its lines of pages, and the syncs after one: a selftest compares
-// the two.
-type countedLog struct {
-	crawl.Log
-	logger   zerolog.Logger
-	loseSync func() bool // see Program
-
-	mu            sync.Mutex
-	unsynced      bool // the last line of a page
-	lines, synced int
-}
-
-// Append implements crawl.Log.
-func (l *countedLog) Append(e *wal.Event) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err := l.Log.Append(e)
-	if err == nil && e.Type == wal.PageComplete {
-		l.unsynced = true
-		l.lines++
-	}
-	return err
-}
-
-// Sync implements crawl.Log.
-func (l *countedLog) Sync() error {
-	if l.loseSync != nil && l.loseSync() {
-		return nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	err := l.Log.Sync()
-	if err == nil && l.unsynced {
-		l.unsynced = false
-		l.synced++
-	}
-	return err
-}
-
-// Close implements crawl.Log.
-func (l *countedLog) Close() error {
-	l.logger.Debug().Str("component", "wal").Int("page_lines", l.lines).Int("syncs", l.synced).Msg("log closed")
-	return l.Log.Close()
 }
 
 // selftestFacts tell the verdict.

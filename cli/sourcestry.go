@@ -18,6 +18,7 @@ import (
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
+	"ypcrawl/crawl/start"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -275,11 +276,11 @@ func tryKept(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error)
 // tryAddress asks for a page as a crawl does. The source stands where its page is.
 func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error) {
 	address, err := webAddress("", c.Args().Get(1), "https://www.example.com/austin-tx/plumbers")
-	var way egress
+	var way start.Egress
 	if err == nil {
 		way, err = egressOf(c)
 	}
-	if err == nil && way.policy == fetch.PolicyRequire {
+	if err == nil && way.Policy == fetch.PolicyRequire {
 		err = errors.New("the settings require proxies, and this asks directly: remove the requirement from the settings, or crawl with `ypcrawl run`")
 	}
 	if err != nil {

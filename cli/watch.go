@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"ypcrawl/cli/frame"
-	"ypcrawl/crawl"
 	"ypcrawl/crawl/fetch"
+	"ypcrawl/crawl/start"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -18,9 +18,8 @@ import (
 // watcher feeds the display while the engine works.
 type watcher struct {
 	r       *run
-	sources *crawl.Sources
-	clients []*fetch.Client // of the sources
-	base    frame.Snapshot  // what was done before this run
+	sources *start.Crawl
+	base    frame.Snapshot // what was done before this run
 	speed   speedometer
 	left    report.Left
 	asked   time.Time // when the time left was asked for
@@ -33,8 +32,8 @@ type watcher struct {
 }
 
 // watch shows how the engines get on until the function that it returns is called.
-func (r *run) watch(sources *crawl.Sources, clients []*fetch.Client) (stop func()) {
-	w := &watcher{r: r, sources: sources, clients: clients}
+func (r *run) watch(sources *start.Crawl) (stop func()) {
+	w := &watcher{r: r, sources: sources}
 	b := r.before
 	w.base = frame.Snapshot{
 		TargetsTotal: b.Targets, TargetsDone: b.Done, TargetsFailed: b.Failed + b.Parked + b.Stuck, PagesDone: b.Pages,
@@ -164,7 +163,7 @@ func (w *watcher) waiting() (first string, held bool) {
 		}
 		why, stands := strings.TrimPrefix(c.Waiting, "waiting "), true // the display says that word itself
 		if why == "" {
-			why, stands = waitsAt(w.clients[i], w.r.sources[i].src.BaseURL().Host)
+			why, stands = waitsAt(w.sources.Clients[i], w.r.sources[i].src.BaseURL().Host)
 		}
 		if why == "" {
 			return "", false

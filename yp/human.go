@@ -2,6 +2,7 @@ package yp
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -18,6 +19,25 @@ func Lasting(d time.Duration) string {
 		return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
 	}
 	return fmt.Sprintf("%dd%dh", s/86400, s/3600%24)
+}
+
+// ShortTime writes a duration as a user would: "90d", "36h", "1h30m", "90ms", "0".
+func ShortTime(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return "0"
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // Ago writes how long before now t was: "3m12s ago", "never" for the zero

@@ -63,7 +63,7 @@ func AgeValue(def time.Duration) cli.Generic { return timeValue(def, "") }
 
 // timeValue is a length of time; bare is the unit of a number without one, "" refuses it.
 func timeValue(def time.Duration, bare string) cli.Generic {
-	return &value[time.Duration]{v: def, text: ShortTime, parse: func(s string) (time.Duration, error) {
+	return &value[time.Duration]{v: def, text: yp.ShortTime, parse: func(s string) (time.Duration, error) {
 		if s = strings.TrimSpace(s); isNumber(s) {
 			s += bare
 		}
@@ -82,9 +82,9 @@ type delay struct{ shortest, longest time.Duration }
 func DelayValue(def time.Duration) cli.Generic {
 	return &value[delay]{v: delay{def, def}, parse: parseDelay, text: func(d delay) string {
 		if d.shortest == d.longest {
-			return ShortTime(d.shortest)
+			return yp.ShortTime(d.shortest)
 		}
-		return ShortTime(d.shortest) + "-" + ShortTime(d.longest)
+		return yp.ShortTime(d.shortest) + "-" + yp.ShortTime(d.longest)
 	}}
 }
 
@@ -109,7 +109,7 @@ func parseDelay(s string) (d delay, err error) {
 	case errors.Is(err, errNoTime):
 		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
 	case err == nil && d.longest < d.shortest:
-		return d, fmt.Errorf("the range runs backwards; write %s-%s", ShortTime(d.longest), ShortTime(d.shortest))
+		return d, fmt.Errorf("the range runs backwards; write %s-%s", yp.ShortTime(d.longest), yp.ShortTime(d.shortest))
 	}
 	return d, err
 }
@@ -199,24 +199,6 @@ func ParseAge(s string) (time.Duration, error) {
 
 func isNumber(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789.") == "" && strings.Count(s, ".") <= 1
-}
-
-// ShortTime writes a duration as a user would: "90d", "36h", "1h30m", "90ms", "0".
-func ShortTime(d time.Duration) string {
-	switch {
-	case d == 0:
-		return "0"
-	case d%Day == 0:
-		return fmt.Sprintf("%dd", d/Day)
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // zeros before a whole number, behind its sign.

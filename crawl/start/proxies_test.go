@@ -1,4 +1,4 @@
-package cli
+package start
 
 import (
 	"context"
@@ -15,28 +15,28 @@ import (
 // scored is a database with two proxies, and a pool of them whose reports are
 // gathered.
 type scored struct {
-	scores
+	uses
 	db      *store.DB
 	monitor *health.Monitor
 	pool    *fetch.Pool
-	egress  egress
+	egress  Egress
 }
 
 func newScored(t *testing.T) *scored {
 	t.Helper()
-	s := &scored{db: storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "OFF"}), egress: egress{policy: fetch.PolicyRequire}}
+	s := &scored{db: storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "OFF"}), egress: Egress{Policy: fetch.PolicyRequire}}
 	s.monitor = health.New(s.db)
 	for _, text := range []string{"http://a:1", "http://b:1"} {
 		u, name, err := fetch.ParseProxy(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.egress.typed = append(s.egress.typed, fetch.Proxy{URL: u, Name: name})
+		s.egress.Proxies = append(s.egress.Proxies, fetch.Proxy{URL: u, Name: name})
 	}
 	client := fetch.New(fetch.Config{})
 	t.Cleanup(client.Close)
 	var err error
-	if s.pool, err = s.egress.pool(t.Context(), s.monitor, client, &s.scores); err != nil {
+	if s.pool, err = s.egress.pool(t.Context(), s.monitor, client, &s.uses); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -49,7 +49,7 @@ func TestIdentitiesAreSpread(t *testing.T) {
 	t.Cleanup(client.Close)
 	first := map[string]bool{}
 	for range 60 {
-		pool, err := egress{policy: fetch.PolicyOff, identity: "browser"}.pool(t.Context(), nil, client, &scores{})
+		pool, err := Egress{Policy: fetch.PolicyOff, Browser: true}.pool(t.Context(), nil, client, &uses{})
 		if err != nil {
 			t.Fatal(err)
 		}
