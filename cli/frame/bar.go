@@ -67,8 +67,8 @@ func (s Snapshot) finished() int64 {
 // failed counts the targets whose last attempt failed, those too that are tried again.
 func (s Snapshot) failed() int64 { return s.TargetsFailed + s.TargetsRest }
 
-// DisplayConfig says how progress is shown.
-type DisplayConfig struct {
+// displayConfig says how progress is shown.
+type displayConfig struct {
 	Out   io.Writer  // where progress and log lines go: stderr
 	Live  bool       // draws a bar that moves; else a log line is written now and then
 	Quiet bool       // shows no progress at all; log lines still go through Writer
@@ -87,7 +87,7 @@ const (
 // line every minute elsewhere. Log lines written through Writer do not break the
 // bar. In the background of its terminal it draws none: there somebody types. Its methods may be called from several goroutines.
 type Display struct {
-	cfg DisplayConfig
+	cfg displayConfig
 
 	mu     sync.Mutex
 	last   *Snapshot // nil = nothing is shown
@@ -95,12 +95,12 @@ type Display struct {
 	broken bool      // a log line without its end stands there instead
 }
 
-// NewDisplay returns a display that shows nothing before Follow.
-func NewDisplay(cfg DisplayConfig) *Display { return &Display{cfg: cfg} }
+// newDisplay returns a display that shows nothing before Follow.
+func newDisplay(cfg displayConfig) *Display { return &Display{cfg: cfg} }
 
 // NewDisplay returns a display on stderr; --quiet shows no progress.
 func (p *Invocation) NewDisplay(c *cli.Context) *Display {
-	return NewDisplay(DisplayConfig{
+	return newDisplay(displayConfig{
 		Out: p.Err, Live: p.Live(p.Err), Quiet: c.Bool("quiet"), Width: func() int { return widthOf(p.Err) },
 		Front: func() bool { return Foreground(p.Err) },
 	})

@@ -53,7 +53,7 @@ func (s *screen) text() string {
 
 func live(width int) (*Display, *screen) {
 	s := &screen{}
-	return NewDisplay(DisplayConfig{Out: s, Live: true, Width: func() int { return width }}), s
+	return newDisplay(displayConfig{Out: s, Live: true, Width: func() int { return width }}), s
 }
 
 func halfway() Snapshot {
@@ -195,7 +195,7 @@ func TestLinesWhereThereIsNoTerminal(t *testing.T) {
 		s := halfway()
 		s.Waiting, s.TargetsRest = "12s: Crawl-delay", 3
 		now.Store(&s)
-		d := NewDisplay(DisplayConfig{Out: out})
+		d := newDisplay(displayConfig{Out: out})
 		stop := d.Follow(zerolog.New(d.Writer()), func() Snapshot { return *now.Load() })
 		time.Sleep(lineEvery - time.Second) // the bubble's clock
 		stop()

@@ -82,7 +82,7 @@ func candidates(app *App, words []string) (found [][2]string) {
 	return found
 }
 
-// flagNames lists the flags that may stand here; those of outer commands may, too, see Expand.
+// flagNames lists the flags that may stand here; those of outer commands may, too, see expand.
 func (p Path) flagNames() (names [][2]string) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {

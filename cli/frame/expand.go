@@ -11,7 +11,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Expand rewrites a command line so that a flag which may be given several
+// expand rewrites a command line so that a flag which may be given several
 // times takes all the values that follow it: "--states CA TX" becomes
 // "--states=CA --states=TX". The library would take one value and drop the
 // rest, and every flag after it, without a word.
@@ -28,7 +28,7 @@ import (
 // A line with --help, and a group of commands by itself, becomes `help COMMAND...`. args[0] is the
 // program's name. What names no command or flag, and arguments of a command that takes none, are
 // UsageErrors.
-func Expand(app *App, args []string) ([]string, error) {
+func expand(app *App, args []string) ([]string, error) {
 	if len(args) == 0 || completing(args) {
 		return args, nil
 	}
@@ -298,7 +298,7 @@ type flagKind int
 const (
 	boolFlag  flagKind = iota // nothing
 	valueFlag                 // the next word, whatever it is
-	multiFlag                 // all words up to a boundary, see Expand
+	multiFlag                 // all words up to a boundary, see expand
 )
 
 // kindOf tells what a flag takes; an unknown one, nil, takes nothing.

@@ -177,7 +177,7 @@ func FuzzExpandAny(f *testing.F) {
 	f.Add("--=\n-\n--\nshow\n---a")
 	f.Fuzz(func(t *testing.T, line string) {
 		args := append([]string{"ypcrawl"}, strings.Split(line, "\n")...)
-		out, err := Expand(shapedApp(&call{}), slices.Clone(args))
+		out, err := expand(shapedApp(&call{}), slices.Clone(args))
 		if err != nil {
 			return
 		}

@@ -23,14 +23,14 @@ type App struct {
 //     to, so two apps in one process would race;
 //   - errors instead of printed help for wrong flags, unknown commands and
 //     stray arguments, as UsageErrors;
-//   - settings from YPCRAWL_* and from the settings file (a string flag named
-//     "config" and a bool flag "quiet" are the app's to declare);
+//   - settings from YPCRAWL_* and from the settings file, which --config names
+//     (see GlobalFlags);
 //   - shell completion;
-//   - several values after one flag (Expand).
+//   - several values after one flag (expand).
 //
 // The app must run with exactly the arguments returned.
 func Prepare(app *App, args []string) ([]string, error) {
-	app.DisableSliceFlagSeparator = true // Expand and SplitList decide what a value is
+	app.DisableSliceFlagSeparator = true // expand and SplitList decide what a value is
 	app.ExitErrHandler = func(*cli.Context, error) {}
 	app.OnUsageError = onUsageError
 	app.HideHelp, app.HideVersion = true, true
@@ -40,7 +40,7 @@ func Prepare(app *App, args []string) ([]string, error) {
 	help.HideHelp, help.OnUsageError = true, onUsageError
 	app.Commands = append(app.Commands, help)
 	args = installCompletion(app, args)
-	return Expand(app, args)
+	return expand(app, args)
 }
 
 // EachCommand calls f with each of the commands and those below them, outer ones first.

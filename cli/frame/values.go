@@ -153,6 +153,9 @@ func ShareValue(def float64) cli.Generic {
 	return &value[float64]{v: def, parse: parse, text: func(part float64) string { return strconv.FormatFloat(100*part, 'f', -1, 64) + "%" }}
 }
 
+// Day is a day of a setting such as keep-logs.
+const Day = 24 * time.Hour
+
 // maxTime bounds every length of time a user may give. Far beyond any use, and
 // far below the overflow of time.Duration (292 years).
 const maxTime = 100 * 365 * Day
@@ -299,6 +302,3 @@ func SizeValue(def int64) cli.Generic {
 		return strconv.FormatInt(n, 10)
 	}}
 }
-
-// Day is a day of a setting such as keep-logs.
-const Day = 24 * time.Hour
