@@ -9,7 +9,8 @@ import (
 )
 
 // storedListings are those of a page that are stored: where each stands, when it was seen
-// last, by the target of the page and by any, when its own page was read, and what is known of it.
+// last, by the target of the page and by any, when its own page was read, and what is known of it: json_object is of all fields,
+// "'name', l.name, 'categories', json(l.categories), ...".
 var storedListings = func() string {
 	var fields strings.Builder
 	for i := range yp.ListingFields {

@@ -158,7 +158,9 @@ const backupStep = 1000
 // A copy has the logs in a table of its own, in pieces: a log of 64 MB need not stand in memory.
 const (
 	dropLogs   = `DROP TABLE IF EXISTS backup_logs; DELETE FROM meta WHERE key = 'backup';`
-	createLogs = dropLogs + `
+	createLogs = `
+	DROP TABLE IF EXISTS backup_logs;
+	DELETE FROM meta WHERE key = 'backup';
 	CREATE TABLE backup_logs (id INTEGER PRIMARY KEY, name TEXT NOT NULL, changed_at INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
 	INSERT INTO meta (key, value) VALUES ('backup', ?)` // when it was made
 	insertLog = `INSERT INTO backup_logs (name, changed_at, body) VALUES (?, ?, ?)`

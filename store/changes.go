@@ -50,7 +50,7 @@ var compared, formOf = func() (places []int, forms [len(yp.ListingFields)]int) {
 }()
 
 // beforeColumns are the columns of the listings l that values.into takes. The driver gives numbers as database/sql writes
-// them, which is as yp.ListingField.Text does.
+// them, which is as yp.ListingField.Text does: "ifnull(l.name, ”), ifnull(l.phone, ”), ...".
 var beforeColumns = func() string {
 	var columns strings.Builder
 	for _, i := range compared {

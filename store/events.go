@@ -64,14 +64,12 @@ const (
 	FROM json_each(?1) AS j CROSS JOIN listings l ON l.source_id = ?2 AND l.listing_id = j.value
 	LEFT JOIN sightings s ON s.target_id = ?3 AND s.listing = l.id
 	WHERE l.dropped_at IS NOT NULL OR ifnull(s.crawl, -1) < ?4`
-	// A target that never kept it has it in sight from now on, but since no crawl that is.
+	// A target that never kept it has it in sight from now on, but since no crawl that is: 0x7F... is later than every crawl.
+	// A target that has shown a listing as an ad alone, or to a filter, says nothing of how its own card of it is marked up.
 	meetAgain = `
 	INSERT INTO sightings (target_id, listing, page, rank, seen_at, since, crawl)
-	SELECT ?1, value, ?2, 0, ?3, ` + neverKept + `, ?4 FROM json_each(?5) WHERE true
+	SELECT ?1, value, ?2, 0, ?3, 0x7FFFFFFFFFFFFFFF, ?4 FROM json_each(?5) WHERE true
 	ON CONFLICT DO UPDATE SET crawl = excluded.crawl, missed = 0`
-	// neverKept is later than every crawl: a target that has shown a listing as an ad
-	// alone, or to a filter, says nothing of how its own card of it is marked up.
-	neverKept = `0x7FFFFFFFFFFFFFFF`
 )
 
 // seeOthers marks the listings that were on the page and were not saved (an ad, one that a
@@ -114,17 +112,34 @@ const (
 	missUnseen = `UPDATE sightings SET missed = missed + 1 WHERE target_id = ? AND crawl < ?`
 	// A target that showed a listing keeps it open until two complete crawls in a row lack the
 	// listing, or two complete reads of the index in a row lack the target's city.
-	dropUnshown = `UPDATE listings SET dropped_at = ?1
-	WHERE dropped_at IS NULL AND NOT EXISTS (
-			SELECT 1 FROM sightings s JOIN targets t ON t.id = s.target_id
-			LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
+	dropMissed = `
+	UPDATE listings SET dropped_at = ?1
+	WHERE dropped_at IS NULL
+		AND NOT EXISTS (
+			SELECT 1
+			FROM sightings s
+				JOIN targets t ON t.id = s.target_id
+				LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
 			WHERE s.listing = listings.id AND s.missed < ?2 AND ifnull(x.missed, 0) < ?2)
-		AND id IN (`
-	dropMissed = dropUnshown + `SELECT listing FROM sightings WHERE target_id = ?3 AND crawl < ?4 AND missed >= ?2) RETURNING id`
-	dropOfLeft = dropUnshown + `
-		SELECT s.listing FROM cities c CROSS JOIN source_cities x ON x.source_id = ?3 AND x.city_id = c.id AND x.missed >= ?2
-		CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?3 AND t.city_id = c.id CROSS JOIN sightings s ON s.target_id = t.id
-		WHERE c.state = ?4) RETURNING id`
+		AND id IN (SELECT listing FROM sightings WHERE target_id = ?3 AND crawl < ?4 AND missed >= ?2)
+	RETURNING id`
+	dropOfLeft = `
+	UPDATE listings SET dropped_at = ?1
+	WHERE dropped_at IS NULL
+		AND NOT EXISTS (
+			SELECT 1
+			FROM sightings s
+				JOIN targets t ON t.id = s.target_id
+				LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
+			WHERE s.listing = listings.id AND s.missed < ?2 AND ifnull(x.missed, 0) < ?2)
+		AND id IN (
+			SELECT s.listing
+			FROM cities c
+				CROSS JOIN source_cities x ON x.source_id = ?3 AND x.city_id = c.id AND x.missed >= ?2
+				CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?3 AND t.city_id = c.id
+				CROSS JOIN sightings s ON s.target_id = t.id
+			WHERE c.state = ?4)
+	RETURNING id`
 )
 
 // CityLeftIndex is why a listing is dropped that only targets of such a city showed.

@@ -70,8 +70,10 @@ type foundKey struct {
 	spelled bool     // its text is written out
 }
 
+// What keyed takes of a company's row stands in selectKeyed, too.
 const selectKeys = `
-	SELECT j.key, k.key, c.id, c.lead_source, c.lead_listing, ` + keyedColumns + `
+	SELECT j.key, k.key, c.id, c.lead_source, c.lead_listing,
+		c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')
 	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.hash = j.value JOIN companies c ON c.id = k.company_id`
 
 // findKeys looks for keys; those whose number another key has are looked for under the next one.
@@ -113,12 +115,14 @@ func findKeys(q Querier, hash func(string) int64, keys []string) ([]foundKey, er
 }
 
 const (
-	// What of a company's row its keys are made of, in the order of keyed.
-	keyedColumns = `c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')`
-	selectKeyed  = `SELECT ` + keyedColumns + ` FROM companies c WHERE c.id = ?`
-	spellKey     = `UPDATE company_keys SET key = ? WHERE hash = ?`
+	selectKeyed = `
+	SELECT c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')
+	FROM companies c
+	WHERE c.id = ?`
+	spellKey = `UPDATE company_keys SET key = ? WHERE hash = ?`
 )
 
+// keyed is where the columns go that the keys of a company are made of.
 func keyed(row *yp.Listing) []any {
 	return []any{&row.Name, &row.PhoneE164, &row.Street, &row.PostalCode, &row.Website}
 }

@@ -216,7 +216,10 @@ func (s *saver) sort() (err error) {
 }
 
 // stillSays sets the bits of an equal card whose listing says still what the card says. It writes no index, which the upsert
-// does: all cards come so when their own pages were read.
+// does: all cards come so when their own pages were read. It is generated, and looks like
+//
+//	UPDATE listings SET cards = cards | ?2, last_seen_at = ?3
+//	WHERE id = ?1 AND name IS ?5 AND (?2 & 2 = 0 OR street IS ?6) AND sponsored <= ?7 AND ...
 var stillSays = func() string {
 	where := []string{"id = ?1"}
 	for i, f := range columnsOf {
@@ -402,7 +405,13 @@ func (s *saver) argsOf(p placed) []any {
 
 // A card may show less of a listing than is known of it: a group of which it says nothing stays,
 // and a row that says the same already is not written. The last two arguments are the groups that count as the
-// card's own from now on: see given.
+// card's own from now on: see given. It is generated, and looks like
+//
+//	INSERT INTO listings (source_id, company_id, ..., cards, listing_id, name, street, ...) VALUES (?, ?, ...)
+//	ON CONFLICT (source_id, listing_id) DO UPDATE SET company_id = excluded.company_id, name = excluded.name,
+//		street = iif(excluded.cards & 2, excluded.street, street), ..., cards = cards | ?60, cards_before = cards_before | ?61,
+//		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at
+//	WHERE (company_id, name, street, ...) IS NOT (excluded.company_id, excluded.name, iif(...), ...)
 var upsertListing = func() string {
 	set, now, then := []string{"company_id = excluded.company_id"}, []string{"company_id"}, []string{"excluded.company_id"}
 	add := func(column, value string) {
@@ -427,7 +436,11 @@ var upsertListing = func() string {
 	WHERE (` + strings.Join(now, ", ") + `) IS NOT (` + strings.Join(then, ", ") + `)`
 }()
 
-// upsertTexts writes the long fields of a listing that are given; each is a group of its own.
+// upsertTexts writes the long fields of a listing that are given; each is a group of its own. It is generated, and looks like
+//
+//	INSERT INTO listing_texts (listing, about, ...) VALUES (?, ?, ...)
+//	ON CONFLICT DO UPDATE SET (about, ...) = (ifnull(excluded.about, about), ...)
+//	WHERE (about, ...) IS NOT (ifnull(excluded.about, about), ...)
 var upsertTexts = func() string {
 	columns, now, then := []string{"listing"}, []string(nil), []string(nil)
 	for _, f := range textsOf {
@@ -506,11 +519,7 @@ type known struct {
 	keyed       yp.Listing // what companies are made of
 }
 
-// knownColumns are what of a listing known.into takes, of l and its company c.
-const knownColumns = `l.id, l.cards, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
-		l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.city, ''), ifnull(l.state, ''), ifnull(l.postal_code, ''),
-		ifnull(l.website, ''), ifnull(l.domain, '')`
-
+// into is where the columns of a listing l and its company c go, from l.id on: in selectKnown, and in selectKnownOwn.
 func (k *known) into() []any {
 	c, l := &k.company, &k.keyed
 	return []any{
@@ -520,8 +529,13 @@ func (k *known) into() []any {
 }
 
 const selectKnown = `
-	SELECT l.listing_id, l.fingerprint, l.dropped_at IS NOT NULL, ` + knownColumns + `
-	FROM json_each(?) AS j CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value JOIN companies c ON c.id = l.company_id`
+	SELECT l.listing_id, l.fingerprint, l.dropped_at IS NOT NULL,
+		l.id, l.cards, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+		l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.city, ''), ifnull(l.state, ''),
+		ifnull(l.postal_code, ''), ifnull(l.website, ''), ifnull(l.domain, '')
+	FROM json_each(?) AS j
+		CROSS JOIN listings l ON l.source_id = ? AND l.listing_id = j.value
+		JOIN companies c ON c.id = l.company_id`
 
 // with returns what the stored listing will be once some groups of l are saved, as far as companies
 // go: they come from all that is known of it, not from the last page alone.

@@ -7,9 +7,12 @@ import (
 	"ypcrawl/yp"
 )
 
-const selectOwn = `SELECT l.source_id, l.cards_before, ifnull(l.own_page_at, ''), `
-
-var selectKnownOwn = selectOwn + knownColumns + `, ` + beforeColumns + `
+var selectKnownOwn = `
+	SELECT l.source_id, l.cards_before, ifnull(l.own_page_at, ''),
+		l.id, l.cards, c.id, c.lead_source, c.lead_listing, ifnull(c.website, ''),
+		l.listing_id, l.name, ifnull(l.phone_e164, ''), ifnull(l.street, ''), ifnull(l.city, ''), ifnull(l.state, ''),
+		ifnull(l.postal_code, ''), ifnull(l.website, ''), ifnull(l.domain, ''),
+		` + beforeColumns + `
 	FROM listings l JOIN companies c ON c.id = l.company_id WHERE l.id = ?`
 
 // saveOwn takes over the groups ?2 of what a listing's own page says that was read at ?3; the listing's row is ?1. From then
