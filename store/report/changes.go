@@ -37,30 +37,70 @@ type ChangeFilter struct {
 	Begins map[int64]time.Time // of these sources, by id, another time in place of Since, and no earlier one: see SincePasses
 }
 
-// changeRows reads listing_events through its index of times, and for each row the
+// countChanges reads listing_events through its index of times, and for each row the
 // listings as they are now, or one as it was staged. A state narrows before a row is made up.
 // What merely became known of a listing, because other markup shows more, is no change.
 const (
-	changeRows = `
-	FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
-	LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
-	LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
-	LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
-	WHERE e.kind <> 'completed' AND `
-	changesSince = `e.at >= ?1 AND (?2 = 0 OR e.source_id = ?2)
-		AND (?3 = '[]' OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
-		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4))) AND ` + sinceBegins
-	countChanges = `SELECT e.source_id, e.kind, count(*)` + changeRows + changesSince + ` GROUP BY 1, 2`
+	// ?5 is empty, or {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found;
+	// {"lasting": 1}: what no later change undid. It is the same in the three statements.
+	countChanges = `
+	SELECT e.source_id, e.kind, count(*)
+	FROM listing_events e
+		CROSS JOIN sources s ON s.id = e.source_id
+		LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
+		LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id AND g.listing_id = e.listing_id
+		LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
+	WHERE e.kind <> 'completed'
+		AND e.at >= ?1
+		AND (?2 = 0 OR e.source_id = ?2)
+		AND (?3 = '[]'
+			OR coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state) IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR e.kind IN (SELECT value FROM json_each(?4)))
+		AND (?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '')
+			AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run')
+			AND (?5 ->> '$.lasting' IS NULL
+				OR (e.kind NOT IN ('dropped', 'restored')
+					OR e.id = (
+						SELECT max(x.id) FROM listing_events x
+						WHERE x.listing = e.listing AND x.kind IN ('dropped', 'restored')))))
+	GROUP BY 1, 2`
 	// Counts of a source or of all need neither listings nor their staged forms; the kinds stand
 	// side by side, for a million rows in groups take five times as long.
-	countPlain = countKinds + ` AND (?2 = 0 OR e.source_id = ?2) GROUP BY e.source_id`
-	countOfOne = countKinds + ` AND e.source_id = ?2`
-	countKinds = `SELECT ifnull(max(e.source_id), 0), ifnull(sum(e.listings) FILTER (WHERE e.kind = 'new'), 0), count(*) FILTER (WHERE e.kind = 'changed'),
-		count(*) FILTER (WHERE e.kind = 'dropped'), count(*) FILTER (WHERE e.kind = 'restored'), count(*) FILTER (WHERE e.kind = 'rejected')
-	FROM listing_events e WHERE e.at >= ?1 AND ?2 = ?2 AND ?3 = ?3 AND ?4 = ?4 AND ` + sinceBegins
-	// {"1": time}: since when of a source, if not since ?1; {"run": number}: what that run found; {"lasting": 1}: what no later change undid.
-	sinceBegins = `(?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '') AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run')
-		AND (?5 ->> '$.lasting' IS NULL OR ` + lastingEvent + `))`
+	countPlain = `
+	SELECT ifnull(max(e.source_id), 0), ifnull(sum(e.listings) FILTER (WHERE e.kind = 'new'), 0),
+		count(*) FILTER (WHERE e.kind = 'changed'), count(*) FILTER (WHERE e.kind = 'dropped'),
+		count(*) FILTER (WHERE e.kind = 'restored'), count(*) FILTER (WHERE e.kind = 'rejected')
+	FROM listing_events e
+	WHERE e.at >= ?1
+		AND ?2 = ?2
+		AND ?3 = ?3
+		AND ?4 = ?4
+		AND (?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '')
+			AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run')
+			AND (?5 ->> '$.lasting' IS NULL
+				OR (e.kind NOT IN ('dropped', 'restored')
+					OR e.id = (
+						SELECT max(x.id) FROM listing_events x
+						WHERE x.listing = e.listing AND x.kind IN ('dropped', 'restored')))))
+		AND (?2 = 0 OR e.source_id = ?2)
+	GROUP BY e.source_id`
+	countOfOne = `
+	SELECT ifnull(max(e.source_id), 0), ifnull(sum(e.listings) FILTER (WHERE e.kind = 'new'), 0),
+		count(*) FILTER (WHERE e.kind = 'changed'), count(*) FILTER (WHERE e.kind = 'dropped'),
+		count(*) FILTER (WHERE e.kind = 'restored'), count(*) FILTER (WHERE e.kind = 'rejected')
+	FROM listing_events e
+	WHERE e.at >= ?1
+		AND ?2 = ?2
+		AND ?3 = ?3
+		AND ?4 = ?4
+		AND (?5 = '' OR e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), '')
+			AND (?5 ->> '$.run' IS NULL OR e.run_id = ?5 ->> '$.run')
+			AND (?5 ->> '$.lasting' IS NULL
+				OR (e.kind NOT IN ('dropped', 'restored')
+					OR e.id = (
+						SELECT max(x.id) FROM listing_events x
+						WHERE x.listing = e.listing AND x.kind IN ('dropped', 'restored')))))
+		AND e.source_id = ?2`
 )
 
 func (f ChangeFilter) args() []any {
@@ -71,7 +111,7 @@ func (f ChangeFilter) args() []any {
 	return []any{since, f.Scope.SourceID, store.JSONTexts(f.Scope.States), store.JSONTexts(f.Kinds), f.more()}
 }
 
-// more writes what sinceBegins reads; empty when there is nothing.
+// more writes what ?5 of countChanges reads; empty when there is nothing.
 func (f ChangeFilter) more() string {
 	all := beginsOf(f.Since, f.Begins)
 	if f.Run != 0 {

@@ -29,12 +29,14 @@ func ListingStatuses() []ListingStatus {
 	return []ListingStatus{ListingOpen, ListingDropped, ListingRestored, ListingRejected}
 }
 
-const (
-	closings      = ` FROM listing_events e INDEXED BY listing_events_closings WHERE e.kind IN ('dropped', 'restored', 'rejected')`
-	countClosings = `SELECT ifnull(sum(e.kind = 'dropped'), 0), ifnull(sum(e.kind = 'restored'), 0), ifnull(sum(e.kind = 'rejected'), 0)` + closings + ` AND e.at >= ?1 AND ` + lastingEvent
-	// Of the events dropped and restored of a listing the last one; of the others every one.
-	lastingEvent = `(e.kind NOT IN ('dropped', 'restored') OR e.id = (SELECT max(x.id) FROM listing_events x WHERE x.listing = e.listing AND x.kind IN ('dropped', 'restored')))`
-)
+// Of the events dropped and restored of a listing the last one; of the others every one.
+const countClosings = `
+	SELECT ifnull(sum(e.kind = 'dropped'), 0), ifnull(sum(e.kind = 'restored'), 0), ifnull(sum(e.kind = 'rejected'), 0)
+	FROM listing_events e INDEXED BY listing_events_closings
+	WHERE e.kind IN ('dropped', 'restored', 'rejected')
+		AND e.at >= ?1
+		AND (e.kind NOT IN ('dropped', 'restored')
+			OR e.id = (SELECT max(x.id) FROM listing_events x WHERE x.listing = e.listing AND x.kind IN ('dropped', 'restored')))`
 
 // Closings counts what became of listings in the last days.
 func (k *Reader) Closings(ctx context.Context, days int) (c Closings, err error) {

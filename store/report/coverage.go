@@ -61,21 +61,37 @@ func (u *Unread) noWord() (n int64) {
 	return n
 }
 
-// seen is what was seen of what the site says, of a target t.
-const seen = `min(t.raw_count, ifnull(t.site_total, 0))`
-
 // Each target is looked at once, in the subquery: LIMIT keeps SQLite from deciding anew in each sum.
 const sumCoverage = `
-	SELECT ifnull(sum(crawled), 0), ifnull(sum(NOT crawled AND crawled_before), 0), ifnull(sum(NOT crawled AND complete_at IS NOT NULL), 0), ifnull(sum(NOT crawled AND NOT crawled_before), 0),
-		count(complete_at), count(iif(crawled, site_total, NULL)), ifnull(sum(site_total), 0), ifnull(sum(min(seen, site_total)), 0), ifnull(sum(seen), 0),
-		ifnull(sum(pages_left), 0), ifnull(sum(crawled AND site_total IS NULL), 0), ifnull(sum(site_total IS NULL AND complete_at IS NULL AND unread IS NOT NULL), 0),
-		count(unread), ifnull(sum(unread = 'max_pages'), 0), ifnull(sum(unread = 'unconfirmed'), 0), ifnull(sum(unread = 'begun'), 0), ifnull(sum(unread = 'failed'), 0),
-		ifnull(sum(unread = 'again'), 0), ifnull(sum(unread = 'never'), 0)
-	FROM (SELECT crawled, crawled_before, complete_at, site_total, seen, pages_left, unread FROM targets_and_coverage t WHERE ` + where + ` LIMIT -1)`
+	SELECT ifnull(sum(crawled), 0), ifnull(sum(NOT crawled AND crawled_before), 0),
+		ifnull(sum(NOT crawled AND complete_at IS NOT NULL), 0), ifnull(sum(NOT crawled AND NOT crawled_before), 0),
+		count(complete_at), count(iif(crawled, site_total, NULL)), ifnull(sum(site_total), 0),
+		ifnull(sum(min(seen, site_total)), 0), ifnull(sum(seen), 0), ifnull(sum(pages_left), 0),
+		ifnull(sum(crawled AND site_total IS NULL), 0),
+		ifnull(sum(site_total IS NULL AND complete_at IS NULL AND unread IS NOT NULL), 0), count(unread),
+		ifnull(sum(unread = 'max_pages'), 0), ifnull(sum(unread = 'unconfirmed'), 0), ifnull(sum(unread = 'begun'), 0),
+		ifnull(sum(unread = 'failed'), 0), ifnull(sum(unread = 'again'), 0), ifnull(sum(unread = 'never'), 0)
+	FROM (
+		SELECT crawled, crawled_before, complete_at, site_total, seen, pages_left, unread FROM targets_and_coverage t
+		WHERE (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+			AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+			AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+			AND (t.population >= ?5 OR t.kind = 'index')
+			AND t.kind IN (SELECT value FROM json_each(?6))
+		LIMIT -1)`
 
 const countEnds = `
 	SELECT ending, count(*), ifnull(max(end_text), '') FROM targets_and_coverage t
-	WHERE unread = 'unconfirmed' AND ending IS NOT NULL AND ` + where + ` GROUP BY ending ORDER BY count(*) DESC, ending`
+	WHERE unread = 'unconfirmed'
+		AND ending IS NOT NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))
+	GROUP BY ending ORDER BY count(*) DESC, ending`
 
 // CoverageTotals adds up all searches of the scope. It reads them all.
 func (k *Reader) CoverageTotals(ctx context.Context, scope store.Scope) (t CoverageTotals, err error) {

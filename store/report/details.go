@@ -17,14 +17,20 @@ type DetailTotals struct {
 
 const (
 	detailTotals = `
-	SELECT ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0), ifnull(sum(iif(status IN ('DONE', 'FAILED'), targets, 0)), 0),
+	SELECT ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0),
+		ifnull(sum(iif(status IN ('DONE', 'FAILED'), targets, 0)), 0),
 		ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0)
-	FROM target_totals WHERE kind = 'detail' AND ` + places
+	FROM target_totals
+	WHERE kind = 'detail' AND (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
 	// What is due again and not planned yet, and what is planned and waits.
 	detailsWoken = `
-	SELECT ifnull(sum(not_before <= ?3 AND status <> 'PLANNED'), 0), ifnull(sum(not_before > ?3 AND status = 'PLANNED'), 0) FROM targets
-	WHERE kind = 'detail' AND (wait_reason = 'backoff' AND not_before IS NOT NULL OR wait_reason = 'recrawl' AND not_before <= ?3) AND retired_at IS NULL
-		AND ` + places
+	SELECT ifnull(sum(not_before <= ?3 AND status <> 'PLANNED'), 0), ifnull(sum(not_before > ?3 AND status = 'PLANNED'), 0)
+	FROM targets
+	WHERE kind = 'detail'
+		AND (wait_reason = 'backoff' AND not_before IS NOT NULL OR wait_reason = 'recrawl' AND not_before <= ?3)
+		AND retired_at IS NULL
+		AND (?1 = 0 OR source_id = ?1)
+		AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
 )
 
 // DetailTotals counts the details of a source, 0 = of all, in some states, none = all.

@@ -35,19 +35,30 @@ func (k *Reader) ofSource(ctx context.Context, word string, id *int64) (string, 
 	return rest, nil
 }
 
+const (
+	citiesNamed = `
+	SELECT id FROM cities
+	WHERE lower(name) IN (SELECT lower(value) FROM json_each(?1)) OR slug IN (SELECT lower(value) FROM json_each(?1))`
+	categoriesNamed = `
+	SELECT id FROM categories
+	WHERE lower(name) IN (SELECT lower(value) FROM json_each(?1)) OR slug IN (SELECT lower(value) FROM json_each(?1))`
+)
+
 // SearchScope narrows a scope to the searches of cities and categories, by name or slug in
 // any letter case. A name that nothing is searched under selects nothing.
 func (k *Reader) SearchScope(ctx context.Context, scope store.Scope, cities, categories []string) (store.Scope, error) {
 	for _, part := range []struct {
-		table string
-		names []string
-		ids   *[]int64
-	}{{"cities", cities, &scope.CityIDs}, {"categories", categories, &scope.CategoryIDs}} {
+		what, query string
+		names       []string
+		ids         *[]int64
+	}{
+		{"look for cities", citiesNamed, cities, &scope.CityIDs},
+		{"look for categories", categoriesNamed, categories, &scope.CategoryIDs},
+	} {
 		if len(part.names) == 0 {
 			continue
 		}
-		query := `SELECT id FROM ` + part.table + ` WHERE lower(name) IN (SELECT lower(value) FROM json_each(?1)) OR slug IN (SELECT lower(value) FROM json_each(?1))`
-		ids, err := list(ctx, k, "look for "+part.table, query, []any{store.JSONTexts(part.names)}, value[int64])
+		ids, err := list(ctx, k, part.what, part.query, []any{store.JSONTexts(part.names)}, value[int64])
 		if err != nil {
 			return scope, err
 		}
@@ -171,10 +182,16 @@ func (k *Reader) FindListings(ctx context.Context, word string, sourceID int64) 
 }
 
 const (
-	unknownCity = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM cities WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
-		AND NOT EXISTS (SELECT 1 FROM listings WHERE lower(city) = lower(j.value)) LIMIT 1`
-	unknownCategory = `SELECT j.value FROM json_each(?) j WHERE NOT EXISTS (SELECT 1 FROM categories WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
-		AND NOT EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE lower(v.value) = lower(j.value)) LIMIT 1`
+	unknownCity = `
+	SELECT j.value FROM json_each(?) j
+	WHERE NOT EXISTS (SELECT 1 FROM cities WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
+		AND NOT EXISTS (SELECT 1 FROM listings WHERE lower(city) = lower(j.value))
+	LIMIT 1`
+	unknownCategory = `
+	SELECT j.value FROM json_each(?) j
+	WHERE NOT EXISTS (SELECT 1 FROM categories WHERE lower(name) = lower(j.value) OR slug = lower(j.value))
+		AND NOT EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE lower(v.value) = lower(j.value))
+	LIMIT 1`
 	cityNames     = `SELECT name FROM cities UNION SELECT slug FROM cities`
 	categoryNames = `SELECT name FROM categories UNION SELECT slug FROM categories`
 )

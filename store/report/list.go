@@ -148,21 +148,30 @@ type ListFilter struct {
 }
 
 const (
-	listingOfCategory = `(id IN (SELECT g.listing FROM categories k CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search' CROSS JOIN sightings g ON g.target_id = t.id
+	listingOfCategory = `(id IN (
+			SELECT g.listing
+			FROM categories k
+				CROSS JOIN targets t ON t.category_id = k.id AND t.kind = 'search'
+				CROSS JOIN sightings g ON g.target_id = t.id
 			WHERE lower(k.name) IN (SELECT lower(value) FROM json_each(?)) OR k.slug IN (SELECT lower(value) FROM json_each(?)))
-		OR EXISTS (SELECT 1 FROM listings l, json_each(l.categories) v WHERE l.id = v_listings.id AND lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
-	historyOf = `listing_id = %[3]s AND event IN (
-			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= %[1]s AND kind = 'new' ORDER BY listing DESC LIMIT 1)
-			UNION ALL SELECT id FROM listing_events WHERE listing = %[1]s AND kind <> 'new'
-			UNION ALL SELECT id FROM listing_events WHERE listing IS NULL AND source_id = %[2]s AND listing_id = %[3]s)`
-	lastingChange = `(kind NOT IN ('dropped', 'restored') OR event = (SELECT max(x.id) FROM listing_events x
-		WHERE x.listing = (SELECT o.listing FROM listing_events o WHERE o.id = v_changes.event) AND x.kind IN ('dropped', 'restored')))`
-	listingStatus = `(status = iif(? = 'restored', 'open', ?) AND (? <> 'restored' OR id IN (SELECT listing FROM listing_events INDEXED BY listing_events_closings
-		WHERE kind IN ('dropped', 'restored', 'rejected') AND kind = 'restored')))`
+		OR EXISTS (
+			SELECT 1 FROM listings l, json_each(l.categories) v
+			WHERE l.id = v_listings.id AND lower(v.value) IN (SELECT lower(value) FROM json_each(?))))`
+	// {"row": number, "source": number, "id": text}
+	listingHistory = `listing_id = ? ->> 'id' AND event IN (
+			SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ? ->> 'row' AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+			UNION ALL
+			SELECT id FROM listing_events WHERE listing = ? ->> 'row' AND kind <> 'new'
+			UNION ALL
+			SELECT id FROM listing_events WHERE listing IS NULL AND source_id = ? ->> 'source' AND listing_id = ? ->> 'id')`
+	lastingChange = `(kind NOT IN ('dropped', 'restored') OR event = (
+			SELECT max(x.id) FROM listing_events x
+			WHERE x.listing = (SELECT o.listing FROM listing_events o WHERE o.id = v_changes.event)
+				AND x.kind IN ('dropped', 'restored')))`
+	listingStatus = `(status = iif(? = 'restored', 'open', ?) AND (? <> 'restored' OR id IN (
+			SELECT listing FROM listing_events INDEXED BY listing_events_closings
+			WHERE kind IN ('dropped', 'restored', 'rejected') AND kind = 'restored')))`
 )
-
-// {"row": number, "source": number, "id": text}
-var listingHistory = fmt.Sprintf(historyOf, `? ->> 'row'`, `? ->> 'source'`, `? ->> 'id'`)
 
 // FilterKind says what a filter takes.
 type FilterKind int
@@ -305,7 +314,10 @@ func (k *Reader) List(ctx context.Context, l List, choice Choice, to Rows) error
 	return nil
 }
 
-// question is the statement that answers for a choice of a list.
+// question is the statement that answers for a choice of a list. It is made of the list's view and the filters that are
+// given, and looks like
+//
+//	SELECT id, target, status FROM v_targets WHERE 1 AND state IN (SELECT value FROM json_each(?)) AND status = ? ORDER BY id LIMIT 20
 func (k *Reader) question(ctx context.Context, l List, choice Choice) (query string, args []any, err error) {
 	columns, order := "*", l.Order
 	if len(choice.Columns) > 0 {

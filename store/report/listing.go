@@ -1,9 +1,6 @@
 package report
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // WordsLacking is how many listings the index of words does not have yet.
 func (k *Reader) WordsLacking(ctx context.Context) (int64, error) { return k.db.WordsLacking(ctx) }
@@ -18,8 +15,18 @@ var showListing = thing{
 			SELECT k.name AS category, c.name AS city, t.state, g.page, g.rank, g.seen_at, g.since < 9223372036854775807 AS kept, g.missed
 			FROM sightings g JOIN targets t ON t.id = g.target_id JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
 			WHERE g.listing = ?1 ORDER BY g.seen_at DESC, g.target_id`},
-		{Name: "history", Show: "at kind what", Query: `SELECT * FROM v_changes WHERE ` + fmt.Sprintf(historyOf, `?1`,
-			`(SELECT source_id FROM listings WHERE id = ?1)`, `(SELECT listing_id FROM listings WHERE id = ?1)`) + ` ORDER BY at, event`},
+		{Name: "history", Show: "at kind what", Query: `
+			SELECT * FROM v_changes
+			WHERE listing_id = (SELECT listing_id FROM listings WHERE id = ?1) AND event IN (
+				SELECT id FROM (SELECT id FROM listing_events WHERE listing <= ?1 AND kind = 'new' ORDER BY listing DESC LIMIT 1)
+				UNION ALL
+				SELECT id FROM listing_events WHERE listing = ?1 AND kind <> 'new'
+				UNION ALL
+				SELECT id FROM listing_events
+				WHERE listing IS NULL
+					AND source_id = (SELECT source_id FROM listings WHERE id = ?1)
+					AND listing_id = (SELECT listing_id FROM listings WHERE id = ?1))
+			ORDER BY at, event`},
 	},
 }
 

@@ -76,12 +76,38 @@ func ChangeWords() []ChangeWord {
 
 const (
 	// What became of listings after a mark: new ones have row ids that follow each other.
-	sinceMark = ` WHERE id > ? AND at >= ? AND id <= ? AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')`
-	afterMark = sinceMark + ` AND kind IN ('changed', 'completed', 'dropped', 'restored')`
-	newSince  = `SELECT listing, listings FROM listing_events` + sinceMark + ` AND kind = 'new' ORDER BY listing`
-	touched   = `SELECT listing FROM listing_events` + afterMark
-	eventsOf  = `SELECT kind, concat_ws(',', (SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v), (SELECT group_concat(v.value) FROM json_each(what, '$.completed') v))
-		FROM listing_events` + afterMark + ` AND listing = ? ORDER BY id`
+	newSince = `
+	SELECT listing, listings FROM listing_events
+	WHERE id > ? AND at >= ? AND id <= ? AND at >= ifnull(? ->> ('$."' || source_id || '"'), '') AND kind = 'new'
+	ORDER BY listing`
+	touched = `
+	SELECT listing FROM listing_events
+	WHERE id > ?
+		AND at >= ?
+		AND id <= ?
+		AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')
+		AND kind IN ('changed', 'completed', 'dropped', 'restored')`
+	// A condition of a list: those that are new, from the first one's row on, and those of touched.
+	newOrTouched = `
+	(id >= ? OR id IN (
+		SELECT listing FROM listing_events
+		WHERE id > ?
+			AND at >= ?
+			AND id <= ?
+			AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')
+			AND kind IN ('changed', 'completed', 'dropped', 'restored')))`
+	eventsOf = `
+	SELECT kind,
+		concat_ws(',', (SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v),
+			(SELECT group_concat(v.value) FROM json_each(what, '$.completed') v))
+	FROM listing_events
+	WHERE id > ?
+		AND at >= ?
+		AND id <= ?
+		AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')
+		AND kind IN ('changed', 'completed', 'dropped', 'restored')
+		AND listing = ?
+	ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
 )
 
@@ -169,7 +195,10 @@ func (b *bits) add(id int64) {
 
 func (b bits) has(id int64) bool { return int(id/64) < len(b) && b[id/64]&(1<<(id%64)) != 0 }
 
-// all asks, and reads every row.
+// all asks, and reads every row. Its statement is made of the filters that are given and the columns that are wanted, and
+// looks like
+//
+//	SELECT id, dropped_at IS NOT NULL, 1, '', 0, name, phone FROM v_listings WHERE 1 AND rating >= ? AND dropped_at IS NULL ORDER BY id
 func (r *listingReader) all() error {
 	q := &r.query
 	w, err := r.k.narrow(r.ctx, Find("listings list"), Choice{Values: q.Values, Scope: q.Scope})
@@ -188,7 +217,7 @@ func (r *listingReader) all() error {
 		if len(r.added) > 0 {
 			first = r.added[0][0]
 		}
-		w.and(`(id >= ? OR id IN (`+touched+`))`, append([]any{first}, r.since...)...)
+		w.and(newOrTouched, append([]any{first}, r.since...)...)
 	}
 	switch {
 	case q.Dropped == DroppedOnly:

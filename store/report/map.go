@@ -25,23 +25,43 @@ var StateMeasures = []StateMeasure{
 const (
 	stateTotals = `
 	WITH planned AS (
-		SELECT state, sum(iif(status = 'RETIRED', 0, targets)) AS targets, sum(iif(status IN ('DONE', 'PARKED'), targets, 0)) AS finished,
-			sum(iif(status IN ('FAILED', 'STUCK', 'PARKED'), targets, 0)) AS troubled, sum(iif(status = 'IN_PROGRESS', targets, 0)) AS in_progress
-		FROM target_totals WHERE kind = 'search' AND ` + places + ` GROUP BY state),
-	found AS (` + listingCounts + ` HAVING sum(listings) > 0)
-	SELECT ifnull(planned.state, found.state) AS state, ifnull(targets, 0) AS targets, 100.0 * finished / nullif(targets, 0) AS done_percent, ifnull(troubled, 0) AS troubled,
+		SELECT state, sum(iif(status = 'RETIRED', 0, targets)) AS targets,
+			sum(iif(status IN ('DONE', 'PARKED'), targets, 0)) AS finished,
+			sum(iif(status IN ('FAILED', 'STUCK', 'PARKED'), targets, 0)) AS troubled,
+			sum(iif(status = 'IN_PROGRESS', targets, 0)) AS in_progress
+		FROM target_totals
+		WHERE kind = 'search' AND (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+		GROUP BY state),
+	found AS (
+		SELECT state, sum(listings) AS listings FROM listing_totals
+		WHERE (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+		GROUP BY state HAVING sum(listings) > 0)
+	SELECT ifnull(planned.state, found.state) AS state, ifnull(targets, 0) AS targets,
+		100.0 * finished / nullif(targets, 0) AS done_percent, ifnull(troubled, 0) AS troubled,
 		ifnull(in_progress, 0) AS in_progress, ifnull(listings, 0) AS listings
 	FROM planned FULL JOIN found ON found.state = planned.state ORDER BY 1`
-	listingCounts = `SELECT state, sum(listings) AS listings FROM listing_totals WHERE ` + places + ` GROUP BY state`
 	// Of the targets of which the site says a number; of all attempts so far; the mean of those that were crawled well once.
 	stateShares = `
-	SELECT t.state, 100.0 * sum(` + seen + `) / nullif(sum(t.site_total), 0) AS coverage_percent, 100.0 * sum(t.total_successes) / nullif(sum(t.total_attempts), 0) AS success_percent,
+	SELECT t.state,
+		100.0 * sum(min(t.raw_count, ifnull(t.site_total, 0))) / nullif(sum(t.site_total), 0) AS coverage_percent,
+		100.0 * sum(t.total_successes) / nullif(sum(t.total_attempts), 0) AS success_percent,
 		strftime('%Y-%m-%dT%H:%M:%fZ', avg(unixepoch(t.last_success_at)), 'unixepoch') AS crawled_at
-	FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + ` GROUP BY t.state`
+	FROM targets t
+	WHERE t.kind = 'search'
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	GROUP BY t.state`
 	// Of the new listings of a page one stands for all: a page is of one target.
 	stateNew = `
-	SELECT l.found_state AS state, sum(e.listings) AS new FROM listing_events e INDEXED BY listing_events_by_time CROSS JOIN listings l ON l.id = e.listing
-	WHERE e.at >= ?3 AND e.at >= ifnull(?4 ->> ('$."' || e.source_id || '"'), ?3) AND e.kind = 'new' AND (?1 = 0 OR e.source_id = ?1) AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2))) GROUP BY 1`
+	SELECT l.found_state AS state, sum(e.listings) AS new
+	FROM listing_events e INDEXED BY listing_events_by_time CROSS JOIN listings l ON l.id = e.listing
+	WHERE e.at >= ?3
+		AND e.at >= ifnull(?4 ->> ('$."' || e.source_id || '"'), ?3)
+		AND e.kind = 'new'
+		AND (?1 = 0 OR e.source_id = ?1)
+		AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2)))
+	GROUP BY 1`
 )
 
 // States is a row for each state with targets or listings, with the column of a measure. Of the scope, source and states count.
@@ -83,10 +103,16 @@ func (k *Reader) States(ctx context.Context, scope store.Scope, measure StateMea
 var stateCategories = Part{
 	Name: "categories", Show: "category state targets done_percent troubled listings coverage_percent",
 	Query: `
-	SELECT k.name AS category, t.state, count(*) AS targets, 100.0 * sum(t.status IN ('DONE', 'PARKED')) / count(*) AS done_percent,
-		sum(t.status IN ('FAILED', 'STUCK', 'PARKED')) AS troubled, sum(t.accepted_count) AS listings, 100.0 * sum(` + seen + `) / nullif(sum(t.site_total), 0) AS coverage_percent
+	SELECT k.name AS category, t.state, count(*) AS targets,
+		100.0 * sum(t.status IN ('DONE', 'PARKED')) / count(*) AS done_percent,
+		sum(t.status IN ('FAILED', 'STUCK', 'PARKED')) AS troubled, sum(t.accepted_count) AS listings,
+		100.0 * sum(min(t.raw_count, ifnull(t.site_total, 0))) / nullif(sum(t.site_total), 0) AS coverage_percent
 	FROM targets t JOIN categories k ON k.id = t.category_id
-	WHERE t.kind = 'search' AND t.retired_at IS NULL AND ` + placesOn + ` GROUP BY t.category_id, t.state ORDER BY k.name, t.state`,
+	WHERE t.kind = 'search'
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+	GROUP BY t.category_id, t.state ORDER BY k.name, t.state`,
 }
 
 // StateCategories are the searches of the scope's states, a row for each category and state: listings are those that the last crawls kept. Of

@@ -119,14 +119,33 @@ func (t *Trouble) Add(o Trouble) {
 
 const (
 	// A gap that ends later than ?8 is the mark of a clock that was set back, and none.
-	countWaiting = `SELECT ifnull(sum(t.wait_reason = 'backoff' AND t.status = 'PLANNED'), 0),
-			ifnull(sum(t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL), 0)
-		FROM targets t WHERE t.wait_reason IN ('backoff', 'gap') AND t.not_before IS NOT NULL AND ` + where
+	countWaiting = `
+	SELECT ifnull(sum(t.wait_reason = 'backoff' AND t.status = 'PLANNED'), 0),
+		ifnull(sum(t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8
+			AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL), 0)
+	FROM targets t
+	WHERE t.wait_reason IN ('backoff', 'gap')
+		AND t.not_before IS NOT NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 	// A listing's page that its source has no more is no trouble: see the exit codes of `run`.
-	countTrouble = `SELECT ifnull(sum(t.status = 'FAILED'), 0), ifnull(sum(t.status = 'PARKED'), 0), ifnull(sum(t.status = 'STUCK'), 0),
-			ifnull(sum(t.kind = 'detail' AND t.status IN ('PARKED', 'STUCK')), 0), ifnull(sum(t.finished_at >= ?7), 0)
-		FROM targets t WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff')
-			AND (t.kind <> 'detail' OR t.last_error_code IS NOT 'NO_LISTINGS') AND t.retired_at IS NULL AND ` + where
+	countTrouble = `
+	SELECT ifnull(sum(t.status = 'FAILED'), 0), ifnull(sum(t.status = 'PARKED'), 0), ifnull(sum(t.status = 'STUCK'), 0),
+		ifnull(sum(t.kind = 'detail' AND t.status IN ('PARKED', 'STUCK')), 0), ifnull(sum(t.finished_at >= ?7), 0)
+	FROM targets t
+	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff')
+		AND (t.kind <> 'detail' OR t.last_error_code IS NOT 'NO_LISTINGS')
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 )
 
 // Trouble counts the targets of a scope that wait or went wrong since a time.

@@ -19,8 +19,15 @@ type Overview struct {
 }
 
 const (
-	overviewListings = `SELECT ifnull(sum(listings - dropped), 0), ifnull(sum(dropped), 0), ifnull(sum(emails), 0) FROM listing_totals WHERE ` + places
-	overviewRead     = `SELECT ifnull(sum(targets), 0) FROM target_totals WHERE kind = 'detail' AND status = 'DONE' AND ` + places
+	overviewListings = `
+	SELECT ifnull(sum(listings - dropped), 0), ifnull(sum(dropped), 0), ifnull(sum(emails), 0) FROM listing_totals
+	WHERE (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
+	overviewRead = `
+	SELECT ifnull(sum(targets), 0) FROM target_totals
+	WHERE kind = 'detail'
+		AND status = 'DONE'
+		AND (?1 = 0 OR source_id = ?1)
+		AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
 )
 
 // Overview reads the numbers on top of the page. Of the scope, source and states count. The

@@ -53,29 +53,88 @@ type PassCounts struct {
 
 const (
 	// A run that is part of a pass x whose selection lies in the states ?2 at least in part.
-	inPass = `(?2 = '[]' OR x.selection -> '$.states' IS NULL OR EXISTS (
-			SELECT 1 FROM json_each(x.selection, '$.states') s WHERE s.value IN (SELECT value FROM json_each(?2))))
-		AND (x.selection -> '$.kinds' IS NULL OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))`
 	// And it read a page of a search of the source: its attempts tell. Those that went well are deleted
 	// first; a run that ended before the oldest of these counts for the whole selection.
-	readThere = inPass + readPage + ` AND ` + store.InScope + orPruned
-	readAny   = inPass + readPage + orPruned
-	readPage  = ` AND r.pages > 0 AND (EXISTS (SELECT 1 FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
-			WHERE a.run_id = r.id AND a.pages IS NOT 0 AND t.source_id = x.source_id AND t.kind = 'search'`
-	orPruned = `) OR r.finished_at < ifnull((SELECT a.finished_at FROM crawl_attempts a INDEXED BY crawl_attempts_by_end
-			WHERE a.finished_at IS NOT NULL AND a.error_code = 'SUCCESS' ORDER BY a.finished_at LIMIT 1), '9999'))`
-	lastPass   = passesFrom + readThere + ` ORDER BY x.run_id DESC LIMIT 1`
-	lastOfAny  = passesFrom + readAny + ` ORDER BY x.run_id DESC LIMIT 1`
-	passesFrom = `
-	SELECT x.selection, x.began_at FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
-	WHERE x.source_id = ?1 AND `
+	lastPass = `
+	SELECT x.selection, x.began_at
+	FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+	WHERE x.source_id = ?1
+		AND (?2 = '[]' OR x.selection -> '$.states' IS NULL
+			OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.states') s WHERE s.value IN (SELECT value FROM json_each(?2))))
+		AND (x.selection -> '$.kinds' IS NULL OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))
+		AND r.pages > 0
+		AND (EXISTS (
+			SELECT 1
+			FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
+			WHERE a.run_id = r.id
+				AND a.pages IS NOT 0
+				AND t.source_id = x.source_id
+				AND t.kind = 'search'
+				AND (?1 = 0 OR t.source_id = ?1)
+				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+				AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+				AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+				AND (t.population >= ?5 OR t.kind = 'index')
+				AND t.kind IN (SELECT value FROM json_each(?6)))
+			OR r.finished_at < ifnull((
+				SELECT a.finished_at
+				FROM crawl_attempts a INDEXED BY crawl_attempts_by_end
+				WHERE a.finished_at IS NOT NULL AND a.error_code = 'SUCCESS' ORDER BY a.finished_at LIMIT 1),
+				'9999'))
+	ORDER BY x.run_id DESC LIMIT 1`
+	lastOfAny = `
+	SELECT x.selection, x.began_at
+	FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+	WHERE x.source_id = ?1
+		AND (?2 = '[]' OR x.selection -> '$.states' IS NULL
+			OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.states') s WHERE s.value IN (SELECT value FROM json_each(?2))))
+		AND (x.selection -> '$.kinds' IS NULL OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))
+		AND r.pages > 0
+		AND (EXISTS (
+			SELECT 1
+			FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
+			WHERE a.run_id = r.id AND a.pages IS NOT 0 AND t.source_id = x.source_id AND t.kind = 'search')
+			OR r.finished_at < ifnull((
+				SELECT a.finished_at
+				FROM crawl_attempts a INDEXED BY crawl_attempts_by_end
+				WHERE a.finished_at IS NOT NULL AND a.error_code = 'SUCCESS' ORDER BY a.finished_at LIMIT 1),
+				'9999'))
+	ORDER BY x.run_id DESC LIMIT 1`
 	passRuns = `
 	SELECT r.id, r.uuid, r.host, r.outcome, ifnull(r.finished_at, r.heartbeat_at) FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
 	WHERE x.source_id = ? AND x.selection = ? AND x.began_at = ? ORDER BY x.run_id`
 	// What is left of a pass that another one has followed is that one's.
 	passFollowed  = `SELECT began_at > ? FROM passes WHERE source_id = ? AND selection = ?`
 	crawledBefore = `
-	SELECT EXISTS (SELECT 1 FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id WHERE x.source_id = ?1 AND x.run_id < ?7 AND x.began_at <> ?8 AND ` + readThere + `)
+	SELECT EXISTS (
+		SELECT 1
+		FROM run_passes x CROSS JOIN runs r ON r.id = x.run_id
+		WHERE x.source_id = ?1
+			AND x.run_id < ?7
+			AND x.began_at <> ?8
+			AND (?2 = '[]' OR x.selection -> '$.states' IS NULL
+				OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.states') s WHERE s.value IN (SELECT value FROM json_each(?2))))
+			AND (x.selection -> '$.kinds' IS NULL
+				OR EXISTS (SELECT 1 FROM json_each(x.selection, '$.kinds') k WHERE k.value = 'search'))
+			AND r.pages > 0
+			AND (EXISTS (
+				SELECT 1
+				FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
+				WHERE a.run_id = r.id
+					AND a.pages IS NOT 0
+					AND t.source_id = x.source_id
+					AND t.kind = 'search'
+					AND (?1 = 0 OR t.source_id = ?1)
+					AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+					AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+					AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+					AND (t.population >= ?5 OR t.kind = 'index')
+					AND t.kind IN (SELECT value FROM json_each(?6)))
+				OR r.finished_at < ifnull((
+					SELECT a.finished_at
+					FROM crawl_attempts a INDEXED BY crawl_attempts_by_end
+					WHERE a.finished_at IS NOT NULL AND a.error_code = 'SUCCESS' ORDER BY a.finished_at LIMIT 1),
+					'9999')))
 		OR EXISTS (SELECT 1 FROM meta WHERE key = 'replayed_source:' || ?1)`
 	sourceNames = `SELECT id, name FROM sources WHERE ?1 = 0 OR id = ?1 ORDER BY name`
 )
@@ -187,7 +246,15 @@ type OpenPass struct {
 
 const (
 	passSelection = `SELECT selection FROM run_passes WHERE source_id = ? AND run_id = ?`
-	passShare     = `SELECT ifnull(sum(t.last_success_at >= ?7), 0), count(*) FROM targets t WHERE t.retired_at IS NULL AND ` + where
+	passShare     = `
+	SELECT ifnull(sum(t.last_success_at >= ?7), 0), count(*) FROM targets t
+	WHERE t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 )
 
 // OpenPasses are those of LastPasses that are not finished. It reads the searches of their selections.

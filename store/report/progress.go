@@ -31,27 +31,52 @@ type Counts struct {
 	Companies  *int64  `json:"companies"` // whose lead listing is in this state; null = of one of several sources: companies are of all
 }
 
-// ofTotals are the columns of Counts over target_totals, down to Accepted.
-const ofTotals = `
-	ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0)) / nullif(sum(iif(status = 'RETIRED', 0, targets)), 0), 0.0) AS percent,
-	ifnull(sum(iif(status = 'RETIRED', 0, targets)), 0) AS targets, ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0) AS planned,
-	ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0) AS in_progress, ifnull(sum(iif(status = 'DONE', targets, 0)), 0) AS done,
-	ifnull(sum(iif(status = 'FAILED', targets, 0)), 0) AS failed, ifnull(sum(iif(status = 'STUCK', targets, 0)), 0) AS stuck,
-	ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked, ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
-	ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted`
-
-// allSources: what is counted of ?1 is counted of all.
-const allSources = `(?1 = 0 OR NOT EXISTS (SELECT 1 FROM sources WHERE id <> ?1))`
-
+// Both have the columns of Counts: what is counted of ?1 is counted of all where there is no other source.
 const (
 	scopeCounts = `
-	SELECT ` + ofTotals + `, 0, 0, NULL FROM (
-		SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED') AS status, count(*) AS targets, sum(t.page_current) AS pages, sum(t.raw_count) AS raw,
-			sum(t.accepted_count) AS accepted FROM targets t WHERE ` + where + ` GROUP BY 1)`
+	SELECT ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0))
+			/ nullif(sum(iif(status = 'RETIRED', 0, targets)), 0), 0.0) AS percent,
+		ifnull(sum(iif(status = 'RETIRED', 0, targets)), 0) AS targets,
+		ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0) AS planned,
+		ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0) AS in_progress,
+		ifnull(sum(iif(status = 'DONE', targets, 0)), 0) AS done,
+		ifnull(sum(iif(status = 'FAILED', targets, 0)), 0) AS failed,
+		ifnull(sum(iif(status = 'STUCK', targets, 0)), 0) AS stuck,
+		ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked,
+		ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
+		ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted, 0, 0, NULL
+	FROM (
+		SELECT iif(t.retired_at IS NULL, t.status, 'RETIRED') AS status, count(*) AS targets, sum(t.page_current) AS pages,
+			sum(t.raw_count) AS raw, sum(t.accepted_count) AS accepted
+		FROM targets t
+		WHERE (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+			AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+			AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+			AND (t.population >= ?5 OR t.kind = 'index')
+			AND t.kind IN (SELECT value FROM json_each(?6))
+		GROUP BY 1)`
 	overallCounts = `
-	SELECT ` + ofTotals + `, (SELECT ifnull(sum(listings), 0) FROM listing_totals WHERE ` + places + `), (SELECT ifnull(sum(dropped), 0) FROM listing_totals WHERE ` + places + `),
-		iif(` + allSources + `, (SELECT ifnull(sum(companies), 0) FROM company_totals WHERE ` + inStates + `), NULL)
-	FROM target_totals WHERE kind = 'search' AND ` + places
+	SELECT ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0))
+			/ nullif(sum(iif(status = 'RETIRED', 0, targets)), 0), 0.0) AS percent,
+		ifnull(sum(iif(status = 'RETIRED', 0, targets)), 0) AS targets,
+		ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0) AS planned,
+		ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0) AS in_progress,
+		ifnull(sum(iif(status = 'DONE', targets, 0)), 0) AS done,
+		ifnull(sum(iif(status = 'FAILED', targets, 0)), 0) AS failed,
+		ifnull(sum(iif(status = 'STUCK', targets, 0)), 0) AS stuck,
+		ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked,
+		ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
+		ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted,
+		(SELECT ifnull(sum(listings), 0) FROM listing_totals
+			WHERE (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))),
+		(SELECT ifnull(sum(dropped), 0) FROM listing_totals
+			WHERE (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))),
+		iif((?1 = 0 OR NOT EXISTS (SELECT 1 FROM sources WHERE id <> ?1)),
+			(SELECT ifnull(sum(companies), 0) FROM company_totals WHERE (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))),
+			NULL)
+	FROM target_totals
+	WHERE kind = 'search' AND (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
 )
 
 // Count counts the targets of a scope by status. It reads them all: a start of
@@ -110,31 +135,82 @@ var (
 	progressStates = Part{
 		Name: "states", Show: "state percent done planned pages failed stuck parked in_progress listings companies retired", Zeros: "failed stuck parked retired",
 		Query: `
-	SELECT state, ` + ofTotals + `, ifnull((SELECT sum(x.listings) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS listings,
+	SELECT state,
+		ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0))
+			/ nullif(sum(iif(status = 'RETIRED', 0, targets)), 0), 0.0) AS percent,
+		ifnull(sum(iif(status = 'RETIRED', 0, targets)), 0) AS targets,
+		ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0) AS planned,
+		ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0) AS in_progress,
+		ifnull(sum(iif(status = 'DONE', targets, 0)), 0) AS done,
+		ifnull(sum(iif(status = 'FAILED', targets, 0)), 0) AS failed,
+		ifnull(sum(iif(status = 'STUCK', targets, 0)), 0) AS stuck,
+		ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked,
+		ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
+		ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted,
+		ifnull((SELECT sum(x.listings) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS listings,
 		ifnull((SELECT sum(x.dropped) FROM listing_totals x WHERE x.state = n.state AND (?1 = 0 OR x.source_id = ?1)), 0) AS dropped,
-		iif(` + allSources + `, ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0), NULL) AS companies
-	FROM target_totals n WHERE kind = 'search' AND ` + places + ` GROUP BY state HAVING sum(targets) > 0 ORDER BY state`,
+		iif((?1 = 0 OR NOT EXISTS (SELECT 1 FROM sources WHERE id <> ?1)),
+			ifnull((SELECT c.companies FROM company_totals c WHERE c.state = n.state), 0), NULL) AS companies
+	FROM target_totals n
+	WHERE kind = 'search' AND (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+	GROUP BY state HAVING sum(targets) > 0 ORDER BY state`,
 	}
 	progressStages = Part{
 		Name: "stages", Show: "stage targets planned in_progress done failed stuck parked pages retired", Zeros: "failed stuck parked retired",
 		Query: `
-	SELECT x.value AS stage, ` + ofTotals + ` FROM json_each('["index", "search", "detail"]') x LEFT JOIN target_totals n ON n.kind = x.value AND ` + places + `
+	SELECT x.value AS stage,
+		ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0))
+			/ nullif(sum(iif(status = 'RETIRED', 0, targets)), 0), 0.0) AS percent,
+		ifnull(sum(iif(status = 'RETIRED', 0, targets)), 0) AS targets,
+		ifnull(sum(iif(status = 'PLANNED', targets, 0)), 0) AS planned,
+		ifnull(sum(iif(status = 'IN_PROGRESS', targets, 0)), 0) AS in_progress,
+		ifnull(sum(iif(status = 'DONE', targets, 0)), 0) AS done,
+		ifnull(sum(iif(status = 'FAILED', targets, 0)), 0) AS failed,
+		ifnull(sum(iif(status = 'STUCK', targets, 0)), 0) AS stuck,
+		ifnull(sum(iif(status = 'PARKED', targets, 0)), 0) AS parked,
+		ifnull(sum(iif(status = 'RETIRED', targets, 0)), 0) AS retired,
+		ifnull(sum(pages), 0) AS pages, ifnull(sum(raw), 0) AS raw, ifnull(sum(accepted), 0) AS accepted
+	FROM json_each('["index", "search", "detail"]') x
+		LEFT JOIN target_totals n ON n.kind = x.value AND (?1 = 0 OR source_id = ?1)
+			AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
 	GROUP BY x.key ORDER BY x.key`,
 	}
 	progressWorkers = Part{
 		Name: "workers", Show: "worker target page heartbeat_at state", Lives: true,
-		Query: workersNow + ` AND target_id IS NOT NULL ORDER BY run, length(worker_id), worker_id`,
+		Query: `
+	SELECT worker, state, host, target_id, target, page, waits_for, pages, listings, claims, claim_retries,
+		round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent, memory_bytes, started_at, heartbeat_at,
+		source, run, worker_id, pid, uuid, host, heartbeat_at
+	FROM v_run_workers w
+	WHERE state = 'running'
+		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+		AND (?2 = '[]' OR EXISTS (SELECT 1 FROM targets t WHERE t.id = w.target_id AND t.state IN (SELECT value FROM json_each(?2))))
+		AND target_id IS NOT NULL
+	ORDER BY run, length(worker_id), worker_id`,
 	}
 	progressErrors = Part{
 		Name: "errors", Show: "error status targets message kind",
 		Query: `
-	SELECT error, status, count(*) AS targets, max(message) AS message, kind FROM (
+	SELECT error, status, count(*) AS targets, max(message) AS message, kind
+	FROM (
 		SELECT v.kind, iif(v.status = 'STUCK', NULL, v.last_error_code) AS error, v.status,
-			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it', v.last_error) AS message
-		FROM targets v WHERE v.kind IN ('index', 'search', 'detail') AND v.status IN ('FAILED', 'STUCK', 'PARKED') AND v.retired_at IS NULL
-			AND (v.kind <> 'detail' OR v.last_error_code IS NOT 'NO_LISTINGS') AND ` + places + `
-		UNION ALL SELECT v.kind, v.last_error_code, 'WAITING', v.last_error FROM targets v
-		WHERE v.wait_reason = 'backoff' AND v.not_before IS NOT NULL AND v.status = 'PLANNED' AND v.retired_at IS NULL AND ` + places + `)
+			iif(v.status = 'STUCK', 'its process died ' || v.recoveries || ' times in a row without a new page of it',
+				v.last_error) AS message
+		FROM targets v
+		WHERE v.kind IN ('index', 'search', 'detail')
+			AND v.status IN ('FAILED', 'STUCK', 'PARKED')
+			AND v.retired_at IS NULL
+			AND (v.kind <> 'detail' OR v.last_error_code IS NOT 'NO_LISTINGS')
+			AND (?1 = 0 OR source_id = ?1)
+			AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+		UNION ALL
+		SELECT v.kind, v.last_error_code, 'WAITING', v.last_error FROM targets v
+		WHERE v.wait_reason = 'backoff'
+			AND v.not_before IS NOT NULL
+			AND v.status = 'PLANNED'
+			AND v.retired_at IS NULL
+			AND (?1 = 0 OR source_id = ?1)
+			AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2))))
 	GROUP BY 1, 2, kind ORDER BY 3 DESC, 1, 2, kind`,
 	}
 )
@@ -244,7 +320,12 @@ const (
 	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new, ifnull(s.name, ''), r.heartbeat_at, (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
 	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
-	holdingRuns = `SELECT DISTINCT r.uuid, r.heartbeat_at FROM targets t JOIN runs r ON r.id = t.run_id WHERE t.status = 'IN_PROGRESS' AND ` + placesOn
+	holdingRuns = `
+	SELECT DISTINCT r.uuid, r.heartbeat_at
+	FROM targets t JOIN runs r ON r.id = t.run_id
+	WHERE t.status = 'IN_PROGRESS'
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))`
 )
 
 // Abandoned reports whether targets of the scope are held by a run that no living process is seen behind.

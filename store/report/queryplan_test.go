@@ -43,14 +43,14 @@ func TestQueryPlans(t *testing.T) {
 		want  []string
 		never string
 	}{
-		"progress: states":   {progressStates.Query, progress, nil, ""},
-		"progress: listings": {listingCounts, progress, nil, ""},
-		"progress: overall":  {overallCounts, progress, nil, ""},
-		"progress: held":     {holdingRuns, progress, []string{"INDEX targets_held"}, ""},
-		"progress: workers":  {progressWorkers.Query, progress, []string{"INDEX targets_held"}, ""},
-		"progress: errors":   {progressErrors.Query, progress, []string{"INDEX targets_troubled"}, ""},
-		"progress: runs":     {liveRuns, progress[:1], []string{"INDEX runs_alive"}, ""},
-		"waiting":            {countWaiting, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
+		"progress: states":  {progressStates.Query, progress, nil, ""},
+		"states: totals":    {stateTotals, progress, nil, ""},
+		"progress: overall": {overallCounts, progress, nil, ""},
+		"progress: held":    {holdingRuns, progress, []string{"INDEX targets_held"}, ""},
+		"progress: workers": {progressWorkers.Query, progress, []string{"INDEX targets_held"}, ""},
+		"progress: errors":  {progressErrors.Query, progress, []string{"INDEX targets_troubled"}, ""},
+		"progress: runs":    {liveRuns, progress[:1], []string{"INDEX runs_alive"}, ""},
+		"waiting":           {countWaiting, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)"}, ""},
 
 		"status: last hour": {status("last_hour"), []any{1}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, ""},
 		"status: errors":    {status("errors"), []any{0}, []string{"crawl_attempts_by_end (finished_at>?)"}, ""},

@@ -64,20 +64,9 @@ func (k *Reader) Snapshot(ctx context.Context, do func(*Reader) error) error {
 	return do(&at)
 }
 
-const (
-	// where is a scope as a condition on targets t, its arguments ?1 to ?6.
-	where = store.InScope
-
-	// places chooses among sources and states, by the arguments of placesOf: of a query
-	// over one table, or over targets t.
-	places   = `(?1 = 0 OR source_id = ?1) AND ` + inStates
-	placesOn = `(?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))`
-	inStates = `(?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))`
-
-	// ofSource is the same for views, which have the name of the source.
-	ofSource = `(?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))`
-)
-
+// placesOf are the arguments ?1 and ?2 by which statements choose among sources and states, then more: "(?1 = 0 OR source_id = ?1)",
+// of views, which have the name of the source, "(?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))", and
+// "(?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))". Those of a whole scope are of store.InScope.
 func placesOf(scope store.Scope, more ...any) []any {
 	return append([]any{scope.SourceID, store.JSONTexts(scope.States)}, more...)
 }

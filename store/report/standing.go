@@ -37,26 +37,58 @@ type RunEnding struct {
 }
 
 const (
-	anyHeld  = `SELECT EXISTS (SELECT 1 FROM targets t WHERE t.status = 'IN_PROGRESS' AND ` + placesOn + `)`
+	anyHeld = `
+	SELECT EXISTS (
+		SELECT 1 FROM targets t
+		WHERE t.status = 'IN_PROGRESS'
+			AND (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))))`
 	anyReady = `
-	SELECT EXISTS (SELECT 1 FROM targets t WHERE t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0
-		AND t.not_before IS NULL AND t.retired_at IS NULL AND ` + placesOn + `)`
+	SELECT EXISTS (
+		SELECT 1 FROM targets t
+		WHERE t.status = 'PLANNED'
+			AND t.enabled = 1
+			AND t.paused = 0
+			AND t.not_before IS NULL
+			AND t.retired_at IS NULL
+			AND (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))))`
 	// Of each reason the first: the index has them in order.
 	firstDue = `
-	SELECT min(d) FROM (SELECT (SELECT t.not_before FROM targets t WHERE t.wait_reason = x.value AND t.not_before IS NOT NULL AND t.enabled = 1 AND t.paused = 0
-		AND t.retired_at IS NULL AND ` + placesOn + ` ORDER BY t.not_before LIMIT 1) AS d FROM json_each('["backoff", "recrawl", "gap"]') x)`
+	SELECT min(d)
+	FROM (
+		SELECT (
+			SELECT t.not_before FROM targets t
+			WHERE t.wait_reason = x.value
+				AND t.not_before IS NOT NULL
+				AND t.enabled = 1
+				AND t.paused = 0
+				AND t.retired_at IS NULL
+				AND (?1 = 0 OR t.source_id = ?1)
+				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+			ORDER BY t.not_before LIMIT 1) AS d
+		FROM json_each('["backoff", "recrawl", "gap"]') x)`
 	lastEnding = `
 	SELECT r.outcome, r.host, ifnull(r.finished_at, r.heartbeat_at) FROM runs r
 	WHERE (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.id DESC LIMIT 1`
 	hourOfRequests = `
-	SELECT count(*), ifnull(sum(r.outcome = 'failure'), 0), ifnull(sum(r.outcome = 'success' AND r.type IN ` + pageTypes + ` AND r.finished_at > ?3), 0)
+	SELECT count(*), ifnull(sum(r.outcome = 'failure'), 0),
+		ifnull(sum(r.outcome = 'success' AND r.type IN ('listing', 'detail', 'state_index', 'city_index') AND r.finished_at > ?3), 0)
 	FROM sources s CROSS JOIN requests r ON r.source_id = s.id
-	WHERE (?1 = 0 OR s.id = ?1) AND r.proxy_failed = 0 AND r.finished_at > ?2 AND r.type <> 'robots' AND r.error_class IS NOT 'rate_limited'`
+	WHERE (?1 = 0 OR s.id = ?1)
+		AND r.proxy_failed = 0
+		AND r.finished_at > ?2
+		AND r.type <> 'robots'
+		AND r.error_class IS NOT 'rate_limited'`
 	// What waits for its next crawl, or for a closed source, is said elsewhere.
 	waitsNow = `
 	SELECT reason, sum(targets) AS targets, min(next_at) AS next_at FROM v_waits
-	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled') AND ` + ofSource + ` GROUP BY reason
-	UNION ALL SELECT reason, NULL, NULL FROM v_worker_waits WHERE ` + ofSource
+	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled')
+		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+	GROUP BY reason
+	UNION ALL
+	SELECT reason, NULL, NULL FROM v_worker_waits
+	WHERE (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))`
 )
 
 // Standing reads what is going on, by counters and indexes alone. Of the scope, source and

@@ -31,13 +31,6 @@ func (s *Status) MarshalJSON() ([]byte, error) {
 	return append(all, Named{"time_left", s.Left}, Named{"passes", s.Passes}, Named{"journal", s.Journal}).MarshalJSON()
 }
 
-// workersNow are the workers that have not stopped.
-const workersNow = `
-	SELECT worker, state, host, target_id, target, page, waits_for, pages, listings, claims, claim_retries, round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent,
-		memory_bytes, started_at, heartbeat_at, source, run, worker_id, pid, uuid, host, heartbeat_at
-	FROM v_run_workers w WHERE state = 'running' AND ` + ofSource + ` AND (?2 = '[]' OR EXISTS (
-		SELECT 1 FROM targets t WHERE t.id = w.target_id AND t.state IN (SELECT value FROM json_each(?2))))`
-
 // statusParts are the parts of `status`. Where targets are counted they are searches, unless their kind is told.
 //
 // Of targets each is looked at once, in the subquery: LIMIT keeps SQLite from deciding its schedule anew in each sum.
@@ -45,44 +38,63 @@ var statusParts = []Part{
 	{
 		Name: "sources", Show: "source availability status success_1h_percent samples_1h error_class success_24h_percent samples_24h latency_p50_ms latency_p95_ms rated_at",
 		Query: `
-	SELECT source, availability, until, reason, status, error_class, success_1h_percent, samples_1h, success_24h_percent, samples_24h,
-		latency_p50_ms, latency_p95_ms, rated_at, stage, base_url
-	FROM v_sources WHERE ` + ofSource + ` ORDER BY source`,
+	SELECT source, availability, until, reason, status, error_class, success_1h_percent, samples_1h, success_24h_percent,
+		samples_24h, latency_p50_ms, latency_p95_ms, rated_at, stage, base_url
+	FROM v_sources
+	WHERE (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1)) ORDER BY source`,
 	},
 	{
 		Name: "targets", Show: "source targets due scheduled degraded paused failed needs_plan not_scheduled with_failures successful_24h",
 		Zeros: "due scheduled degraded paused failed needs_plan not_scheduled with_failures",
 		Query: `
-	SELECT source, count(*) AS targets, sum(schedule_status = 'DUE') AS due, sum(schedule_status = 'SCHEDULED') AS scheduled,
-		sum(schedule_status = 'DEGRADED') AS degraded, sum(schedule_status = 'PAUSED') AS paused, sum(schedule_status = 'FAILED') AS failed,
+	SELECT source, count(*) AS targets, sum(schedule_status = 'DUE') AS due,
+		sum(schedule_status = 'SCHEDULED') AS scheduled, sum(schedule_status = 'DEGRADED') AS degraded,
+		sum(schedule_status = 'PAUSED') AS paused, sum(schedule_status = 'FAILED') AS failed,
 		sum(schedule_status = 'NEEDS_PLAN') AS needs_plan, sum(schedule_status = 'NOT_SCHEDULED') AS not_scheduled,
-		sum(schedule_status = 'DUE' AND status <> 'IN_PROGRESS') AS due_now,
-		sum(crawl_status = 'active') AS health_active, sum(crawl_status = 'degraded') AS health_degraded,
-		sum(crawl_status = 'paused') AS health_paused, sum(crawl_status = 'failed') AS health_failed,
-		sum(consecutive_failures > 0) AS with_failures, round(avg(consecutive_failures), 2) AS mean_consecutive_failures,
+		sum(schedule_status = 'DUE' AND status <> 'IN_PROGRESS') AS due_now, sum(crawl_status = 'active') AS health_active,
+		sum(crawl_status = 'degraded') AS health_degraded, sum(crawl_status = 'paused') AS health_paused,
+		sum(crawl_status = 'failed') AS health_failed, sum(consecutive_failures > 0) AS with_failures,
+		round(avg(consecutive_failures), 2) AS mean_consecutive_failures,
 		ifnull(sum(last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')), 0) AS successful_24h
-	FROM (SELECT source, status, schedule_status, crawl_status, consecutive_failures, last_success_at
-		FROM v_crawler_status WHERE kind = 'search' AND ` + ofSource + ` AND ` + inStates + ` LIMIT -1) GROUP BY source`,
+	FROM (
+		SELECT source, status, schedule_status, crawl_status, consecutive_failures, last_success_at FROM v_crawler_status
+		WHERE kind = 'search'
+			AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+			AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+		LIMIT -1)
+	GROUP BY source`,
 	},
 	{
 		Name: "kinds", Show: "kind planned in_progress done failed stuck parked retired source", Zeros: "in_progress failed stuck parked retired",
 		Query: `
-	SELECT kind, source, sum(targets) AS targets, sum(planned) AS planned, sum(in_progress) AS in_progress, sum(done) AS done, sum(failed) AS failed,
-		sum(stuck) AS stuck, sum(parked) AS parked, sum(retired) AS retired
-	FROM v_state_progress WHERE kind <> 'search' AND ` + ofSource + ` AND ` + inStates + `
+	SELECT kind, source, sum(targets) AS targets, sum(planned) AS planned, sum(in_progress) AS in_progress,
+		sum(done) AS done, sum(failed) AS failed, sum(stuck) AS stuck, sum(parked) AS parked, sum(retired) AS retired
+	FROM v_state_progress
+	WHERE kind <> 'search'
+		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+		AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
 	GROUP BY source, kind HAVING sum(targets + retired) > 0 ORDER BY source, kind`,
 	},
 	{
 		Name: "errors", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Query: `
 	SELECT error_code, source, occurrences, targets, by_proxy, last_seen, mean_duration_ms FROM v_crawl_error_summary
-	WHERE occurrences > went_well AND ` + ofSource + ` ORDER BY occurrences DESC, error_code, source`,
+	WHERE occurrences > went_well AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+	ORDER BY occurrences DESC, error_code, source`,
 	},
 	hostsNow,
 	pacesNow,
 	{
 		Name: "workers", Show: "worker state target waits_for page pages heartbeat_at host listings memory_bytes retries_percent", Zeros: "waits_for", Lives: true,
-		Query: workersNow + ` ORDER BY run, length(worker_id), worker_id`,
+		Query: `
+	SELECT worker, state, host, target_id, target, page, waits_for, pages, listings, claims, claim_retries,
+		round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent, memory_bytes, started_at, heartbeat_at,
+		source, run, worker_id, pid, uuid, host, heartbeat_at
+	FROM v_run_workers w
+	WHERE state = 'running'
+		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+		AND (?2 = '[]' OR EXISTS (SELECT 1 FROM targets t WHERE t.id = w.target_id AND t.state IN (SELECT value FROM json_each(?2))))
+	ORDER BY run, length(worker_id), worker_id`,
 	},
 	{
 		Name: "last_hour", Show: "source pages_1h rows_1h detail_pages_1h", Zeros: "detail_pages_1h",
@@ -101,7 +113,8 @@ var hostsNow = Part{
 	Name: "hosts", Show: "host held_until reason delay_ms delay_reason blocks source",
 	Query: `
 	SELECT host, held_until, reason, delay_ms, delay_reason, blocks, source FROM v_hosts
-	WHERE (held_until IS NOT NULL OR delay_ms > 0) AND ` + ofSource + ` ORDER BY source, host`,
+	WHERE (held_until IS NOT NULL OR delay_ms > 0) AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+	ORDER BY source, host`,
 }
 
 // pacesNow are the paces of hosts that were asked a moment ago, or wait for their turn: people read them as sentences, see PaceLines.
@@ -110,7 +123,11 @@ var pacesNow = Part{
 	Name: "paces",
 	Query: `
 	SELECT host, pace_ms, pace_reason, next_at, source FROM v_hosts
-	WHERE pace_ms > 0 AND delay_ms IS NOT pace_ms AND next_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-5 minutes') AND ` + ofSource + ` ORDER BY pace_ms DESC, host`,
+	WHERE pace_ms > 0
+		AND delay_ms IS NOT pace_ms
+		AND next_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-5 minutes')
+		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+	ORDER BY pace_ms DESC, host`,
 }
 
 // PaceLines say how often hosts are asked, and why not more often.

@@ -36,16 +36,26 @@ func Schedules() []Schedule {
 var showTarget = thing{
 	list: "targets list", named: "id target next_at", row: `SELECT * FROM v_targets WHERE id = ?1`,
 	parts: []Part{
-		{Name: "attempts", Query: `SELECT * FROM v_attempts WHERE target_id = ?1 AND ` + ofLastAttempts + ` ORDER BY claim_token`},
+		{Name: "attempts", Query: `
+	SELECT * FROM v_attempts
+	WHERE target_id = ?1
+		AND claim_token IN (SELECT x.claim_token FROM crawl_attempts x WHERE x.target_id = ?1 ORDER BY x.claim_token DESC LIMIT ?2)
+	ORDER BY claim_token`},
 		{
 			Name: "steps", Show: "clock what",
-			Query: `SELECT attempt, claim_token, time, ifnull(substr(time, 12), '') AS clock, what FROM v_steps WHERE target_id = ?1 AND ` + ofLastAttempts + ` ORDER BY claim_token, rank > 4, time, page, rank`,
+			Query: `
+	SELECT attempt, claim_token, time, ifnull(substr(time, 12), '') AS clock, what FROM v_steps
+	WHERE target_id = ?1
+		AND claim_token IN (SELECT x.claim_token FROM crawl_attempts x WHERE x.target_id = ?1 ORDER BY x.claim_token DESC LIMIT ?2)
+	ORDER BY claim_token, rank > 4, time, page, rank`,
 		},
-		{Name: "requests", Query: `SELECT * FROM requests WHERE target_id = ?1 AND ` + ofLastAttempts + ` ORDER BY claim_token, started_at, id`},
+		{Name: "requests", Query: `
+	SELECT * FROM requests
+	WHERE target_id = ?1
+		AND claim_token IN (SELECT x.claim_token FROM crawl_attempts x WHERE x.target_id = ?1 ORDER BY x.claim_token DESC LIMIT ?2)
+	ORDER BY claim_token, started_at, id`},
 	},
 }
-
-const ofLastAttempts = `claim_token IN (SELECT x.claim_token FROM crawl_attempts x WHERE x.target_id = ?1 ORDER BY x.claim_token DESC LIMIT ?2)`
 
 // Target tells all that is known of a target, with at most so many attempts, 0 = all; sql.ErrNoRows, wrapped, when there is none
 // with that id.

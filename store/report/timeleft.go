@@ -40,8 +40,6 @@ func (w Work) pages() (float64, bool) {
 	return left + search, true
 }
 
-const pageTypes = `('listing', 'detail', 'state_index', 'city_index')`
-
 const (
 	// LookBack is how far back pages tell the speed: long enough to even out, short enough to forget a wait.
 	LookBack = 5 * time.Minute
@@ -58,22 +56,51 @@ type Left struct {
 
 const (
 	lastPages = `
-	SELECT count(*), min(at), max(at) FROM (SELECT r.finished_at AS at FROM requests r
-		WHERE r.source_id = ?1 AND r.proxy_failed = 0 AND r.finished_at > ?2 AND r.outcome = 'success' AND r.type IN ` + pageTypes + `
+	SELECT count(*), min(at), max(at)
+	FROM (
+		SELECT r.finished_at AS at FROM requests r
+		WHERE r.source_id = ?1
+			AND r.proxy_failed = 0
+			AND r.finished_at > ?2
+			AND r.outcome = 'success'
+			AND r.type IN ('listing', 'detail', 'state_index', 'city_index')
 		ORDER BY r.finished_at DESC LIMIT ?3)`
 	// What an operator has set aside, or a source that nothing opens by itself, is not done now.
 	workLeft = `
 	SELECT o.source_id,
-		ifnull(sum(iif(n.kind = 'search' AND n.status IN ('PLANNED', 'IN_PROGRESS'), n.targets, 0)), 0) - (` + setAside + `'search'),
+		ifnull(sum(iif(n.kind = 'search' AND n.status IN ('PLANNED', 'IN_PROGRESS'), n.targets, 0)), 0) - (
+			SELECT count(*) FROM targets t
+			WHERE (t.enabled = 0 OR t.paused = 1)
+				AND t.status = 'PLANNED'
+				AND t.retired_at IS NULL
+				AND t.source_id = o.source_id
+				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+				AND t.kind = 'search'),
 		ifnull(sum(iif(n.kind = 'search' AND n.status IN ('PLANNED', 'IN_PROGRESS'), n.pages, 0)), 0),
-		ifnull(sum(iif(n.kind = 'search' AND n.status = 'DONE', n.targets, 0)), 0), ifnull(sum(iif(n.kind = 'search' AND n.status = 'DONE', n.pages, 0)), 0),
-		(SELECT ifnull(sum(t.max_pages - t.page_current), 0) FROM targets t WHERE t.kind = 'index' AND t.source_id = o.source_id AND t.status IN ('PLANNED', 'IN_PROGRESS')
-			AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))),
-		- (` + setAside + `'detail')
-	FROM v_source_availability o LEFT JOIN target_totals n ON n.source_id = o.source_id AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))
-	WHERE o.state IN ('open', 'held') AND (?1 = 0 OR o.source_id = ?1) GROUP BY o.source_id`
-	setAside = `SELECT count(*) FROM targets t WHERE (t.enabled = 0 OR t.paused = 1) AND t.status = 'PLANNED' AND t.retired_at IS NULL
-		AND t.source_id = o.source_id AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) AND t.kind = `
+		ifnull(sum(iif(n.kind = 'search' AND n.status = 'DONE', n.targets, 0)), 0),
+		ifnull(sum(iif(n.kind = 'search' AND n.status = 'DONE', n.pages, 0)), 0),
+		(
+			SELECT ifnull(sum(t.max_pages - t.page_current), 0) FROM targets t
+			WHERE t.kind = 'index'
+				AND t.source_id = o.source_id
+				AND t.status IN ('PLANNED', 'IN_PROGRESS')
+				AND t.enabled = 1
+				AND t.paused = 0
+				AND t.retired_at IS NULL
+				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))),
+		- (
+			SELECT count(*) FROM targets t
+			WHERE (t.enabled = 0 OR t.paused = 1)
+				AND t.status = 'PLANNED'
+				AND t.retired_at IS NULL
+				AND t.source_id = o.source_id
+				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+				AND t.kind = 'detail')
+	FROM v_source_availability o
+		LEFT JOIN target_totals n ON n.source_id = o.source_id
+			AND (?2 = '[]' OR n.state IN (SELECT value FROM json_each(?2)))
+	WHERE o.state IN ('open', 'held') AND (?1 = 0 OR o.source_id = ?1)
+	GROUP BY o.source_id`
 )
 
 // TimeLeft says how long the work takes that runs since began do side by side. It is one answer
