@@ -85,21 +85,28 @@ func (h Host) shown() string {
 }
 
 const (
-	hostColumns = `SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, floor_ms, floor_at FROM hosts `
-	selectHosts = hostColumns + `WHERE source_id = ? ORDER BY host`
-	selectHost  = hostColumns + `WHERE source_id = ? AND host = ?`
-	upsertHost  = `
+	selectHosts = `
+	SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, floor_ms, floor_at
+	FROM hosts WHERE source_id = ? ORDER BY host`
+	selectHost = `
+	SELECT host, delay_ms, ifnull(delay_reason, ''), blocks, held_until, ifnull(held_for, ''), held_ms, floor_ms, floor_at
+	FROM hosts WHERE source_id = ? AND host = ?`
+	upsertHost = `
 	INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, held_ms, updated_at, floor_ms, floor_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
-	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7, held_ms = ?8, updated_at = ?9,
-		floor_ms = ?10, floor_at = ?11`
+	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, delay_reason = ?4, blocks = ?5, held_until = ?6, held_for = ?7,
+		held_ms = ?8, updated_at = ?9, floor_ms = ?10, floor_at = ?11`
 	upsertPace = `
 	INSERT INTO host_paces (source_id, host, delay_ms, reason) VALUES (?1, ?2, ?3, ?4)
 	ON CONFLICT (source_id, host) DO UPDATE SET delay_ms = ?3, reason = ?4`
 )
 
+// columns are where those of selectHosts and selectHost go.
 func (h *Host) columns() []any {
-	return []any{&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks, store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong), millis(&h.Floor), store.Instant(&h.FloorAt)}
+	return []any{
+		&h.Host, millis(&h.Delay), &h.DelayReason, &h.Blocks,
+		store.Instant(&h.HeldUntil), &h.HeldFor, millis(&h.HeldLong), millis(&h.Floor), store.Instant(&h.FloorAt),
+	}
 }
 
 // changeHost makes changes to the row of a host, as it is by now: other processes may

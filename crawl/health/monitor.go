@@ -123,7 +123,10 @@ var mendable = [...]struct{ table, column, seconds string }{
 }
 
 // corrections writes a statement about the times of mendable that end later than if they began
-// now: their table, their column, and that end.
+// now: their table, their column, and that end. The statements look like
+//
+//	SELECT EXISTS (SELECT 1 FROM hosts WHERE floor_at > strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (0) || ' seconds')) OR EXISTS (...)
+//	UPDATE hosts SET floor_at = strftime(...) WHERE floor_at > strftime(...)
 func corrections(format string) (queries []string) {
 	for _, m := range mendable {
 		end := `strftime('%Y-%m-%dT%H:%M:%fZ', ?1, (` + m.seconds + `) || ' seconds')`
