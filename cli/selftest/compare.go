@@ -37,7 +37,9 @@ func columns(from func(yp.From) bool, but ...string) (all []string) {
 // byOwnPages gives listings those groups of fields that their own pages say and no card said since they were read before.
 const byOwnPages = `
 	UPDATE listing AS l SET (%[1]s) = (SELECT %[1]s FROM detail d WHERE d.id = l.id)
-	WHERE id IN (SELECT d.id FROM detail d JOIN crawled.listings x ON x.listing_id = d.id AND x.source_id = ` + sourceID + `
+	WHERE id IN (
+		SELECT d.id
+		FROM detail d JOIN crawled.listings x ON x.listing_id = d.id AND x.source_id = (SELECT id FROM sources WHERE name = ?1)
 		WHERE x.own_page_at IS NOT NULL AND (x.cards | x.cards_before) & %[2]d = 0 AND coalesce(%[3]s, NULL) IS NOT NULL)`
 
 // complete makes the truth of listings whose own pages the database has read.
@@ -57,6 +59,11 @@ func complete(ctx context.Context, both *sql.DB, source string) error {
 	_, err := both.ExecContext(ctx, `UPDATE listing SET sponsored = ifnull(sponsored, 0)`) // JSON leaves it out
 	return err
 }
+
+// loadTable looks like "CREATE TABLE city (id PRIMARY KEY, name, state); INSERT OR IGNORE INTO city SELECT value->>'slug', ...".
+const loadTable = `
+	CREATE TABLE %[1]s (%[2]s);
+	INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL`
 
 // load writes the truth into tables of listings, details, searches and cities with the columns of a crawl's database,
 // and of listings that the site showed in earlier epochs alone: gone ones, and those that may still be there.
@@ -84,7 +91,8 @@ func load(ctx context.Context, db *sql.DB, t *demo.Truth) error {
 		for _, c := range table.columns {
 			columns, from = columns+", "+c, from+", value->>'"+c+"'"
 		}
-		if _, err := db.ExecContext(ctx, fmt.Sprintf("CREATE TABLE %[1]s (%[2]s); INSERT OR IGNORE INTO %[1]s SELECT %[3]s FROM json_each(?) WHERE value IS NOT NULL", table.name, columns, from), rows.String()); err != nil {
+		query := fmt.Sprintf(loadTable, table.name, columns, from)
+		if _, err := db.ExecContext(ctx, query, rows.String()); err != nil {
 			return err
 		}
 	}
@@ -125,33 +133,17 @@ func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth
 		columns      []string // that are compared, beside the id
 		truth, found string
 	}{
-		{"search", truth.Searches != nil, []string{"pages", "status"}, `
-			SELECT id, pages, 'DONE' AS status FROM search WHERE pages > 0 OR id NOT IN (SELECT id FROM (` + searches + `) WHERE retired)`, `
-			SELECT id, pages, status FROM (` + searches + `) WHERE NOT retired`},
-		{"listing", true, append(listingColumns(), "status"), "SELECT id, " + values(listingColumns(), "", since) + ", 'open' AS status FROM listing t", `
-			SELECT l.listing_id AS id, ` + values(listingColumns(), "l", since) + `, ` + status + `
-			FROM listings l LEFT JOIN listing t ON t.id = l.listing_id
-			WHERE l.source_id = ` + sourceID + ` AND l.listing_id NOT IN (SELECT id FROM gone UNION ALL SELECT id FROM held) AND NOT (?2 AND t.id IS NULL AND l.dropped_at IS NOT NULL)`},
-		{"listing", since, []string{"status"}, `
-			SELECT l.listing_id AS id, iif(l.listing_id IN held OR ` + missed + ` < ` + fmt.Sprint(store.DropAfter) + `, 'open', 'dropped') AS status ` + vanished, `
-			SELECT l.listing_id AS id, ` + status + vanished},
-		{"details", truth.Details != nil, append(detailColumns(), "status"), "SELECT id, " + values(detailColumns(), "", false) + ", 'DONE' AS status FROM detail t", `
-			SELECT l.listing_id AS id, ` + strings.Join(detailColumns(), ", ") + `, t.status
-			FROM targets t JOIN listings l ON l.id = t.listing LEFT JOIN listing_texts m ON m.listing = l.id
-			WHERE t.kind = 'detail' AND t.retired_at IS NULL AND t.source_id = ` + sourceID},
-		{"city", truth.Cities != nil, []string{"name", "state"}, "SELECT id, name, state FROM city", `
-			SELECT x.slug AS id, x.name, c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.removed_at IS NULL AND x.missed = 0 AND x.source_id = ` + sourceID},
+		{"search", truth.Searches != nil, []string{"pages", "status"}, trueSearches, foundSearches},
+		{"listing", true, append(listingColumns(), "status"), trueListings(since), foundListings(since)},
+		{"listing", since, []string{"status"}, trueVanished, foundVanished},
+		{"details", truth.Details != nil, append(detailColumns(), "status"), trueDetails(), foundDetails()},
+		{"city", truth.Cities != nil, []string{"name", "state"}, trueCities, foundCities},
 	} {
 		if !part.asked {
 			continue
 		}
-		row := make([]string, len(part.columns))
-		for i, c := range part.columns {
-			row[i] = "'" + c + "', " + c
-		}
-		only := `SELECT concat('` + part.of + ` ', id, ' is in the %s alone: ', json_object(` + strings.Join(row, ", ") + `)) FROM (%s EXCEPT %s)`
-		some, err := store.Column[string](store.ReaderOf(ctx, both), fmt.Sprintf(only, "database", part.found, part.truth)+" UNION ALL "+
-			fmt.Sprintf(only, "truth", part.truth, part.found)+" ORDER BY 1", source, since)
+		query := differences(part.of, part.columns, part.truth, part.found)
+		some, err := store.Column[string](store.ReaderOf(ctx, both), query, source, since, store.DropAfter)
 		if err != nil {
 			return nil, fmt.Errorf("compare %s with the demo: %w", db.Path(), err)
 		}
@@ -160,16 +152,87 @@ func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth
 	return found, nil
 }
 
+// The rows that both sides must have: of source ?1, with changes since earlier epochs if ?2. A listing that vanished is open until ?3
+// crawls in a row of each of its targets lack it, or reads of the index its city.
 const (
-	sourceID = `(SELECT id FROM sources WHERE name = ?1)`
-	status   = `iif(l.dropped_at IS NULL, 'open', 'dropped') AS status`
-	vanished = ` FROM listings l WHERE l.source_id = ` + sourceID + ` AND (l.listing_id IN gone OR l.listing_id IN held)`
-	// missed is how many crawls in a row of the target that is the least sure of it lack a listing, or reads of the index its city.
-	missed = `(SELECT ifnull(min(max(s.missed, ifnull(x.missed, 0))), 0) FROM sightings s JOIN targets t ON t.id = s.target_id
-		LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id WHERE s.listing = l.id)`
-	searches = `SELECT c.slug || '/' || k.slug AS id, t.page_current AS pages, t.status, t.retired_at IS NOT NULL AS retired FROM targets t
-		JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id WHERE t.kind = 'search' AND t.source_id = ` + sourceID
+	trueSearches = `
+	SELECT id, pages, 'DONE' AS status FROM search
+	WHERE pages > 0 OR id NOT IN (
+		SELECT c.slug || '/' || k.slug
+		FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+		WHERE t.kind = 'search' AND t.retired_at IS NOT NULL AND t.source_id = (SELECT id FROM sources WHERE name = ?1))`
+	foundSearches = `
+	SELECT c.slug || '/' || k.slug AS id, t.page_current AS pages, t.status
+	FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE t.kind = 'search' AND t.retired_at IS NULL AND t.source_id = (SELECT id FROM sources WHERE name = ?1)`
+
+	trueVanished = `
+	SELECT l.listing_id AS id, iif(l.listing_id IN held OR (
+		SELECT ifnull(min(max(s.missed, ifnull(x.missed, 0))), 0)
+		FROM sightings s
+			JOIN targets t ON t.id = s.target_id
+			LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
+		WHERE s.listing = l.id) < ?3, 'open', 'dropped') AS status
+	FROM listings l
+	WHERE l.source_id = (SELECT id FROM sources WHERE name = ?1) AND (l.listing_id IN gone OR l.listing_id IN held)`
+	foundVanished = `
+	SELECT l.listing_id AS id, iif(l.dropped_at IS NULL, 'open', 'dropped') AS status FROM listings l
+	WHERE l.source_id = (SELECT id FROM sources WHERE name = ?1) AND (l.listing_id IN gone OR l.listing_id IN held)`
+
+	trueCities  = `SELECT id, name, state FROM city`
+	foundCities = `
+	SELECT x.slug AS id, x.name, c.state
+	FROM source_cities x JOIN cities c ON c.id = x.city_id
+	WHERE x.removed_at IS NULL AND x.missed = 0 AND x.source_id = (SELECT id FROM sources WHERE name = ?1)`
+
+	crawledSearches = `
+	SELECT c.slug, k.slug, t.max_pages
+	FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
+	WHERE t.kind = 'search' AND t.source_id = (SELECT id FROM sources WHERE name = ?1)`
+	crawledIndexes = `SELECT state FROM targets WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?1)`
 )
+
+// trueListings, foundListings, trueDetails and foundDetails have the columns of yp.ListingFields.
+func trueListings(since bool) string {
+	return fmt.Sprintf(`SELECT id, %s, 'open' AS status FROM listing t`, values(listingColumns(), "", since))
+}
+
+func foundListings(since bool) string {
+	return fmt.Sprintf(`
+	SELECT l.listing_id AS id, %s, iif(l.dropped_at IS NULL, 'open', 'dropped') AS status
+	FROM listings l LEFT JOIN listing t ON t.id = l.listing_id
+	WHERE l.source_id = (SELECT id FROM sources WHERE name = ?1)
+		AND l.listing_id NOT IN (SELECT id FROM gone UNION ALL SELECT id FROM held)
+		AND NOT (?2 AND t.id IS NULL AND l.dropped_at IS NOT NULL)`, values(listingColumns(), "l", since))
+}
+
+func trueDetails() string {
+	return fmt.Sprintf(`SELECT id, %s, 'DONE' AS status FROM detail t`, values(detailColumns(), "", false))
+}
+
+func foundDetails() string {
+	return fmt.Sprintf(`
+	SELECT l.listing_id AS id, %s, t.status
+	FROM targets t JOIN listings l ON l.id = t.listing LEFT JOIN listing_texts m ON m.listing = l.id
+	WHERE t.kind = 'detail' AND t.retired_at IS NULL AND t.source_id = (SELECT id FROM sources WHERE name = ?1)`,
+		strings.Join(detailColumns(), ", "))
+}
+
+// differences is the statement that says in a sentence what one of two statements has alone. It looks like
+//
+//	SELECT concat('city ', id, ' is in the database alone: ', json_object('name', name, ...)) FROM (SELECT ... EXCEPT SELECT ...)
+//	UNION ALL SELECT concat('city ', id, ' is in the truth alone: ', ...) FROM (...) ORDER BY 1
+func differences(of string, columns []string, truth, found string) string {
+	row := make([]string, len(columns))
+	for i, c := range columns {
+		row[i] = "'" + c + "', " + c
+	}
+	return fmt.Sprintf(`
+	SELECT concat('%[1]s ', id, ' is in the database alone: ', json_object(%[2]s)) FROM (%[3]s EXCEPT %[4]s)
+	UNION ALL
+	SELECT concat('%[1]s ', id, ' is in the truth alone: ', json_object(%[2]s)) FROM (%[4]s EXCEPT %[3]s)
+	ORDER BY 1`, of, strings.Join(row, ", "), found, truth)
+}
 
 // values lists columns of a table beside the truth's, t; "" = of the truth. After earlier epochs the database may have more.
 func values(columns []string, table string, since bool) string {
@@ -205,10 +268,9 @@ func CrawledOf(ctx context.Context, db *store.DB, source string) (x Crawled, err
 		return x, cmp.Or(err, fmt.Errorf("%s was not crawled into %s: name the database of a crawl with --source %s", source, db.Path(), source))
 	}
 	x = rows[0]
-	x.Searches, err = store.All(q, `SELECT c.slug, k.slug, t.max_pages FROM targets t JOIN cities c ON c.id = t.city_id JOIN categories k ON k.id = t.category_id
-		WHERE t.kind = 'search' AND t.source_id = `+sourceID, []any{source}, store.Fields[demo.Search])
+	x.Searches, err = store.All(q, crawledSearches, []any{source}, store.Fields[demo.Search])
 	if err == nil {
-		x.States, err = store.Column[string](q, `SELECT state FROM targets WHERE kind = 'index' AND source_id = `+sourceID, source)
+		x.States, err = store.Column[string](q, crawledIndexes, source)
 	}
 	return x, err
 }
