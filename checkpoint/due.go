@@ -30,10 +30,9 @@ const (
 	planSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL`
 
 	// What falls due first, by itself.
-	nextDue  = `SELECT min(at) FROM (` + nextOf + `'backoff'` + firstOf + ` UNION ALL ` + nextOf + `'recrawl'` + firstOf + ` UNION ALL ` + nextOf + `'gap'` + firstOf + `)`
-	nextOf   = `SELECT * FROM (SELECT t.not_before AS at FROM targets t WHERE t.wait_reason = `
-	firstOf  = ` AND t.not_before <= ?7 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ` ORDER BY t.not_before LIMIT 1)`
-	readyNow = `SELECT count(*) FROM (SELECT 1 `
+	nextDue = `SELECT min(at) FROM (` + nextOf + `'backoff'` + firstOf + ` UNION ALL ` + nextOf + `'recrawl'` + firstOf + ` UNION ALL ` + nextOf + `'gap'` + firstOf + `)`
+	nextOf  = `SELECT * FROM (SELECT t.not_before AS at FROM targets t WHERE t.wait_reason = `
+	firstOf = ` AND t.not_before <= ?7 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ` ORDER BY t.not_before LIMIT 1)`
 )
 
 // Wake plans again what fell due in the scope: targets whose backoff is over, and
@@ -78,7 +77,8 @@ func (k *Keeper) Look(ctx context.Context, scope store.Scope, limit int, horizon
 	}
 	for _, part := range scope.Parts() {
 		var n int
-		if err := k.row(ctx, readyNow+part.Candidates()+" LIMIT ?7)", part.Args(limit-o.Ready), &n); err != nil {
+		var one int64
+		if err := k.row(ctx, part.Candidates(), part.Args(nil, nil, limit-o.Ready), &n, &one); err != nil {
 			return o, fmt.Errorf("look for planned targets: %w", err)
 		}
 		o.Ready += n
@@ -99,10 +99,14 @@ func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time
 }
 
 const peekTarget = `
-	SELECT t.kind, ifnull(c.name, ''), coalesce(x.slug, c.slug, ''), t.state, ifnull(k.name, ''), ifnull(k.slug, ''), ifnull(l.profile_url, ''), ifnull(l.listing_id, '')
-	FROM targets t LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id LEFT JOIN listings l ON l.id = t.listing
-	LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
-	WHERE t.id = (SELECT t.id `
+	SELECT t.kind, ifnull(c.name, ''), coalesce(x.slug, c.slug, ''), t.state, ifnull(k.name, ''), ifnull(k.slug, ''),
+		ifnull(l.profile_url, ''), ifnull(l.listing_id, '')
+	FROM targets t
+		LEFT JOIN cities c ON c.id = t.city_id
+		LEFT JOIN categories k ON k.id = t.category_id
+		LEFT JOIN listings l ON l.id = t.listing
+		LEFT JOIN source_cities x ON x.source_id = t.source_id AND x.city_id = t.city_id
+	WHERE t.id = ?`
 
 // Peek returns a claim of some target that could be taken if its source were open, with
 // no more than tells its page; nil when there is none. It is not held. scope.SourceID must
@@ -111,8 +115,15 @@ func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 	c := &Claim{SourceID: scope.SourceID}
 	p := &c.Place
 	for _, part := range scope.Parts() {
-		err := k.row(ctx, peekTarget+part.Candidates()+" LIMIT 1)", part.Args(),
-			&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
+		var n, id int64
+		err := k.row(ctx, part.Candidates(), part.Args(nil, nil, 1), &n, &id)
+		if err == nil && n == 0 {
+			continue
+		}
+		if err == nil {
+			err = k.row(ctx, peekTarget, []any{id},
+				&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
+		}
 		if err == nil {
 			return c, nil
 		}
