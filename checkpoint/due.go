@@ -13,26 +13,80 @@ import (
 
 const (
 	// A failed crawl goes on behind its last page: nothing done is forgotten.
-	wakeWaiting = `UPDATE targets AS t SET ` + planSet + `, recoveries = 0
-		WHERE t.wait_reason = 'backoff' AND (t.not_before <= ?7 OR t.not_before > ?8) AND t.retired_at IS NULL AND ` + where
+	wakeWaiting = `
+	UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, recoveries = 0
+	WHERE t.wait_reason = 'backoff'
+		AND (t.not_before <= ?7 OR t.not_before > ?8)
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 	// A target that is due again is crawled anew, from page 1.
-	wake     = `UPDATE targets AS t SET ` + planSet + `, finished_at = NULL, ` + anew
-	wakeDone = wake + ` WHERE t.wait_reason IN ('recrawl', 'gap') AND t.not_before <= ?7 AND t.retired_at IS NULL AND ` + where
+	wakeDone = `
+	UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, page_current = 0,
+		next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0
+	WHERE t.wait_reason IN ('recrawl', 'gap')
+		AND t.not_before <= ?7
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 	// A time further ahead than its reason allows is the mark of a clock that was set back
 	// since. ?8 leaves the crawls of the usual week to the index.
-	wakeGap  = wake + ` WHERE t.wait_reason = 'gap' AND t.not_before > ?7 AND t.retired_at IS NULL AND ` + where
-	wakeLost = wake + ` WHERE t.wait_reason = 'recrawl' AND t.not_before > ?8 AND t.retired_at IS NULL
-			AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', ?7, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') AND ` + where
+	wakeGap = `
+	UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, page_current = 0,
+		next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0
+	WHERE t.wait_reason = 'gap'
+		AND t.not_before > ?7
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
+	wakeLost = `
+	UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, page_current = 0,
+		next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0
+	WHERE t.wait_reason = 'recrawl'
+		AND t.not_before > ?8
+		AND t.retired_at IS NULL
+		AND t.not_before > strftime('%Y-%m-%dT%H:%M:%fZ', ?7, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes')
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 
-	anew = `page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL, ending = NULL, end_text = NULL,
-		site_total = NULL, crawl_started_at = NULL, recoveries = 0`
-
-	planSet = `status = 'PLANNED', not_before = NULL, wait_reason = NULL`
-
-	// What falls due first, by itself.
-	nextDue = `SELECT min(at) FROM (` + nextOf + `'backoff'` + firstOf + ` UNION ALL ` + nextOf + `'recrawl'` + firstOf + ` UNION ALL ` + nextOf + `'gap'` + firstOf + `)`
-	nextOf  = `SELECT * FROM (SELECT t.not_before AS at FROM targets t WHERE t.wait_reason = `
-	firstOf = ` AND t.not_before <= ?7 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AND ` + where + ` ORDER BY t.not_before LIMIT 1)`
+	// What falls due first, by itself: of each reason the first, which the index has in order.
+	nextDue = `
+	SELECT min(at)
+	FROM (
+		SELECT (
+			SELECT t.not_before FROM targets t
+			WHERE t.wait_reason = x.value
+				AND t.not_before <= ?7
+				AND t.enabled = 1
+				AND t.paused = 0
+				AND t.retired_at IS NULL
+				AND (?1 = 0 OR t.source_id = ?1)
+				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+				AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+				AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+				AND (t.population >= ?5 OR t.kind = 'index')
+				AND t.kind IN (SELECT value FROM json_each(?6))
+			ORDER BY t.not_before LIMIT 1) AS at
+		FROM json_each('["backoff", "recrawl", "gap"]') x)`
 )
 
 // Wake plans again what fell due in the scope: targets whose backoff is over, and
@@ -99,8 +153,9 @@ func (k *Keeper) NextDue(ctx context.Context, scope store.Scope, until time.Time
 }
 
 const peekTarget = `
-	SELECT t.kind, ifnull(c.name, ''), coalesce(x.slug, c.slug, ''), t.state, ifnull(k.name, ''), ifnull(k.slug, ''),
-		ifnull(l.profile_url, ''), ifnull(l.listing_id, '')
+	SELECT t.kind, ifnull(c.name, '') AS city, coalesce(x.slug, c.slug, '') AS city_slug, t.state,
+		ifnull(k.name, '') AS category, ifnull(k.slug, '') AS category_slug,
+		ifnull(l.profile_url, '') AS next_page_url, ifnull(l.listing_id, '') AS listing_id
 	FROM targets t
 		LEFT JOIN cities c ON c.id = t.city_id
 		LEFT JOIN categories k ON k.id = t.category_id
@@ -113,7 +168,6 @@ const peekTarget = `
 // be set.
 func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 	c := &Claim{SourceID: scope.SourceID}
-	p := &c.Place
 	for _, part := range scope.Parts() {
 		var n, id int64
 		err := k.row(ctx, part.Candidates(), part.Args(nil, nil, 1), &n, &id)
@@ -121,8 +175,7 @@ func (k *Keeper) Peek(ctx context.Context, scope store.Scope) (*Claim, error) {
 			continue
 		}
 		if err == nil {
-			err = k.row(ctx, peekTarget, []any{id},
-				&c.Kind, &p.City, &p.CitySlug, &p.State, &p.Category, &p.CategorySlug, &c.NextPageURL, &c.ListingID)
+			err = k.db.RowNamed(ctx, peekTarget, []any{id}, c.column)
 		}
 		if err == nil {
 			return c, nil
@@ -163,10 +216,22 @@ const (
 	// The gap between two crawls stands: only an operator's reset lifts it. A target that ended in the
 	// future (a clock was set back since) is long done.
 	recrawlDone = `
-	UPDATE targets AS t SET wait_reason = iif(` + inGap + `, 'gap', 'recrawl'), not_before = iif(` + inGap + `, ` + gapEnd + `, ?7)
-	WHERE t.status = 'DONE' AND t.retired_at IS NULL AND (t.finished_at <= ?8 OR t.finished_at > ?7) AND ` + where
-	inGap  = `t.kind = 'search' AND ` + gapEnd + ` > ?7 AND t.crawl_started_at <= ?7`
-	gapEnd = `strftime('%Y-%m-%dT%H:%M:%fZ', t.crawl_started_at, '+2 minutes')`
+	UPDATE targets AS t SET
+		wait_reason = iif(
+			t.kind = 'search' AND strftime('%Y-%m-%dT%H:%M:%fZ', t.crawl_started_at, '+2 minutes') > ?7 AND t.crawl_started_at <= ?7,
+			'gap', 'recrawl'),
+		not_before = iif(
+			t.kind = 'search' AND strftime('%Y-%m-%dT%H:%M:%fZ', t.crawl_started_at, '+2 minutes') > ?7 AND t.crawl_started_at <= ?7,
+			strftime('%Y-%m-%dT%H:%M:%fZ', t.crawl_started_at, '+2 minutes'), ?7)
+	WHERE t.status = 'DONE'
+		AND t.retired_at IS NULL
+		AND (t.finished_at <= ?8 OR t.finished_at > ?7)
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 )
 
 // Pass is what a run does of a selection: it goes on with the pass that an earlier run of the
@@ -228,8 +293,15 @@ func (r *Run) BeginPass(ctx context.Context, scope store.Scope, again *time.Dura
 const setFrequency = `
 	UPDATE targets AS t SET crawl_frequency_minutes = ?7,
 		wait_reason = iif(t.status <> 'DONE', t.wait_reason, iif(?7 > 0, 'recrawl', NULL)),
-		not_before = iif(t.status <> 'DONE', t.not_before, iif(?7 > 0, strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), '+' || max(2, ?7 * 0.9) || ' minutes'), NULL))
-	WHERE t.crawl_frequency_minutes <> ?7 AND ` + where
+		not_before = iif(t.status <> 'DONE', t.not_before, iif(?7 > 0,
+			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(t.crawl_started_at, t.finished_at), '+' || max(2, ?7 * 0.9) || ' minutes'), NULL))
+	WHERE t.crawl_frequency_minutes <> ?7
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))`
 
 // SetFrequency says how long after its last crawl began each target of the scope is
 // crawled again, in whole minutes, 0 = never by itself, and returns how many had

@@ -20,12 +20,29 @@ const maxErrorText = 1000
 const (
 	// No page follows the last one committed, unless the limit of pages alone ended
 	// the crawl: then it can go deeper later.
-	completeTarget = `UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), committed = ?, ` + doneSet + fence
+	completeTarget = `
+	UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), committed = ?,
+		claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'DONE',
+		priority = iif(kind = 'detail', 101, priority), finished_at = ?, last_success_at = ?,
+		wait_reason = iif(crawl_frequency_minutes > 0, 'recrawl', NULL),
+		not_before = iif(crawl_frequency_minutes > 0,
+			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?), '+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'),
+			NULL),
+		consecutive_failures = 0, backoff_level = 0, last_error_code = ?, last_error = ?,
+		total_successes = total_successes + 1, ending = ?, end_text = ?, shrunk = iif(? = 'shrunk', shrunk + 1, 0)
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
 	// Whoever goes on with an interrupted crawl waits for nothing.
-	releaseTarget = `UPDATE targets SET ` + unclaim + `status = 'PLANNED'` + fence
-	failTarget    = `UPDATE targets SET ` + unclaim + `status = ?, finished_at = ?, committed = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?` + fence
-	standing     = `SELECT consecutive_failures, backoff_level FROM targets` + fence
+	releaseTarget = `
+	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'PLANNED'
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
+	failTarget = `
+	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = ?,
+		finished_at = ?, committed = ?, last_error_code = ?, last_error = ?,
+		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
+	standing = `
+	SELECT consecutive_failures, backoff_level FROM targets
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
 	sourceFailed = `UPDATE sources SET consecutive_failures = consecutive_failures + 1 WHERE id = ?`
 )
 

@@ -31,10 +31,16 @@ const (
 	// A crawl that ended in its middle goes on there, unless it is too old or the index has
 	// another number of pages now. ?5: a clock was set back.
 	renewIndexes = `
-	UPDATE targets AS t SET max_pages = j.value ->> 1, status = iif(t.status = 'DONE', 'DONE', 'PLANNED'), ` + anew + `
+	UPDATE targets AS t SET max_pages = j.value ->> 1, status = iif(t.status = 'DONE', 'DONE', 'PLANNED'), page_current = 0,
+		next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0
 	FROM json_each(?2) AS j
-	WHERE t.kind = 'index' AND t.source_id = ?1 AND t.state = j.value ->> 0 AND t.status IN ('PLANNED', 'DONE')
-		AND (t.max_pages <> j.value ->> 1 OR t.status = 'PLANNED' AND t.crawl_started_at IS NOT NULL AND t.crawl_started_at NOT BETWEEN ?3 AND ?4)`
+	WHERE t.kind = 'index'
+		AND t.source_id = ?1
+		AND t.state = j.value ->> 0
+		AND t.status IN ('PLANNED', 'DONE')
+		AND (t.max_pages <> j.value ->> 1 OR t.status = 'PLANNED' AND t.crawl_started_at IS NOT NULL
+			AND t.crawl_started_at NOT BETWEEN ?3 AND ?4)`
 )
 
 // PlanIndexes plans the indexes of states that are not planned yet; nothing that is done is
@@ -141,7 +147,9 @@ func (indexes) counted() bool { return false }
 
 func (indexes) blames(yp.Event, yp.ErrorCode) bool { return true }
 
-const loggedIndex = `SELECT id FROM targets WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?) AND state = ?`
+const loggedIndex = `
+	SELECT id, source_id, claim_token, committed, crawls FROM targets
+	WHERE kind = 'index' AND source_id = (SELECT id FROM sources WHERE name = ?) AND state = ?`
 
 func (indexes) find(t *wal.Target) (query string, args []any) {
 	return loggedIndex, []any{t.Source, t.State}
@@ -176,18 +184,33 @@ type IndexEnd struct {
 }
 
 const (
-	// missing are the cities of the state that this crawl has not seen.
-	missing = `source_id = ?1 AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
-
-	countMissing = `SELECT count(*), ifnull(sum(missed = 0), 0) FROM source_cities WHERE removed_at IS NULL AND ` + missing
-	countMissed  = `UPDATE source_cities SET missed = missed + 1 WHERE missed < 2 AND ` + missing
+	// The cities of the state that this crawl has not seen.
+	countMissing = `
+	SELECT count(*), ifnull(sum(missed = 0), 0) FROM source_cities
+	WHERE removed_at IS NULL
+		AND source_id = ?1
+		AND crawl <> ?3
+		AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+	countMissed = `
+	UPDATE source_cities SET missed = missed + 1
+	WHERE missed < 2 AND source_id = ?1 AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
 	// ?5: those that this read is the first to lack are not marked.
-	markRemoved   = `UPDATE source_cities SET removed_at = ?4 WHERE removed_at IS NULL AND missed > ?5 AND ` + missing
+	markRemoved = `
+	UPDATE source_cities SET removed_at = ?4
+	WHERE removed_at IS NULL
+		AND missed > ?5
+		AND source_id = ?1
+		AND crawl <> ?3
+		AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
 	retireRemoved = `
 	UPDATE targets SET retired_at = ?3 WHERE kind = 'search' AND source_id = ?1 AND retired_at IS NULL AND city_id IN (
 		SELECT x.city_id FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
 		WHERE c.state = ?2 AND x.removed_at IS NOT NULL)`
-	startOver  = `UPDATE targets SET ` + anew + ` WHERE id = ?1`
+	startOver = `
+	UPDATE targets SET page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0,
+		bad_count = 0, seen_ids = NULL, ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL,
+		recoveries = 0
+	WHERE id = ?1`
 	indexWhole = `UPDATE targets SET complete_at = ? WHERE id = ?`
 )
 

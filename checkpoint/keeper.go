@@ -30,9 +30,6 @@ func New(db *store.DB) *Keeper {
 // DB returns the database under the keeper.
 func (k *Keeper) DB() *store.DB { return k.db }
 
-// where is the scope as a condition on targets t, with the arguments of Scope.Args.
-const where = store.InScope
-
 // Worker is who claims: one goroutine of a run.
 type Worker struct {
 	ID    string // yp.WorkerID
@@ -74,9 +71,10 @@ type Claim struct {
 	Ended       int64     // number of the commit that ended it, where that was no page's
 	EndedAt     time.Time
 
-	number  int64     // of the commit under way
-	logged  bool      // it is made anew from a log: nobody holds it between two events
-	fetched time.Time // of a kept page that is read again: what is newer stays
+	attempts int       // of the target so far, this one included
+	number   int64     // of the commit under way
+	logged   bool      // it is made anew from a log: nobody holds it between two events
+	fetched  time.Time // of a kept page that is read again: what is newer stays
 
 	// Attempt adds up what this claim did; the worker notes its steps and requests
 	// here, and the next write on the claim that succeeds takes them along: they
@@ -87,10 +85,8 @@ type Claim struct {
 
 func (c *Claim) key() store.AttemptKey { return store.AttemptKey{TargetID: c.TargetID, Token: c.Token} }
 
-// fence is the condition under which a claim may still write; its four
-// arguments are those of (*Claim).fenced. Of a claim in a replay it is that nobody has the target.
-const fence = ` WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
-
+// fenced are the arguments of the condition under which a claim may still write,
+// "WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?". Of a claim in a replay it is that nobody has the target.
 func (c *Claim) fenced() []any {
 	if c.logged {
 		return []any{c.TargetID, nil, c.Token, string(yp.Planned)}

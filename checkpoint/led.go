@@ -23,11 +23,32 @@ const (
 		FROM sightings WHERE target_id = ?1 AND since < ?2 AND missed = 0`
 	hasListings = `SELECT EXISTS (SELECT 1 FROM listings WHERE source_id = ?)`
 	// In the order in which they would be claimed.
-	otherCities = `SELECT t.city_id FROM targets t WHERE ` + store.Claimable + ` AND ` + store.InScope + ` AND NOT EXISTS (SELECT 1 FROM listings WHERE source_id = ?1)
-		AND t.city_id NOT IN (SELECT city_id FROM targets WHERE id IN (SELECT value FROM json_each(?7))) GROUP BY t.city_id ORDER BY min(t.priority << 48 | t.id) LIMIT ?8`
+	otherCities = `
+	SELECT t.city_id FROM targets t
+	WHERE t.status = 'PLANNED'
+		AND t.enabled = 1
+		AND t.paused = 0
+		AND t.not_before IS NULL
+		AND t.retired_at IS NULL
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))
+		AND NOT EXISTS (SELECT 1 FROM listings WHERE source_id = ?1)
+		AND t.city_id NOT IN (SELECT city_id FROM targets WHERE id IN (SELECT value FROM json_each(?7)))
+	GROUP BY t.city_id ORDER BY min(t.priority << 48 | t.id) LIMIT ?8`
 	// What failed for the third time is as the others are: the addresses are to blame.
-	planMissing = `UPDATE targets SET ` + planSet + `, finished_at = NULL, consecutive_failures = 2, backoff_level = 0 WHERE status = 'FAILED' AND id IN (SELECT value FROM json_each(?))`
-	planLed     = `UPDATE targets SET ` + planSet + `, finished_at = NULL, ` + anew + ` WHERE status = 'DONE' AND ending = 'other_list' AND id IN (SELECT value FROM json_each(?))`
+	planMissing = `
+	UPDATE targets SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL,
+		consecutive_failures = 2, backoff_level = 0
+	WHERE status = 'FAILED' AND id IN (SELECT value FROM json_each(?))`
+	planLed = `
+	UPDATE targets SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, page_current = 0,
+		next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0
+	WHERE status = 'DONE' AND ending = 'other_list' AND id IN (SELECT value FROM json_each(?))`
 )
 
 // Led notes that the claim's target was led to an address that is not its own, and reports whether another one was, too.

@@ -11,8 +11,6 @@ import (
 	"ypcrawl/yp"
 )
 
-const loggedTarget = `SELECT source_id, claim_token, committed FROM targets WHERE id = `
-
 // Holds reports whether the database has what a logged event says, or what its target said
 // later, and every listing of a page: without the event, nothing is lost that a
 // replay could bring. In doubt it says no, as for a kind of event that it does not know.
@@ -27,22 +25,22 @@ func (k *Keeper) Holds(ctx context.Context, e *wal.Event) (held bool, err error)
 	default:
 		return false, nil
 	}
-	var source, token, committed int64
+	var c Claim
 	query, args := kindOf(e.Target.Kind).find(e.Target)
-	err = k.row(ctx, loggedTarget+"("+query+")", args, &source, &token, &committed)
+	err = k.db.RowNamed(ctx, query, args, c.column)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("look for event %d of %s: %w", e.Seq, yp.Printable(e.WorkerID), err)
 	case e.Type == wal.TargetStart:
-		return token >= e.Target.ClaimToken, nil
+		return c.Token >= e.Target.ClaimToken, nil
 	case e.Type != wal.PageComplete || e.Page == nil:
-		return committed >= e.Ended, nil // its last page tells the end that has no number
-	case committed <= e.Committed:
+		return c.Committed >= e.Ended, nil // its last page tells the end that has no number
+	case c.Committed <= e.Committed:
 		return false, nil
 	}
-	lost, err := unknown(k.db.Reader(ctx), source, e.Listings)
+	lost, err := unknown(k.db.Reader(ctx), c.SourceID, e.Listings)
 	return err == nil && len(lost) == 0, err
 }
 

@@ -36,28 +36,36 @@ type Chosen struct {
 // not paused again.
 type operation struct{ set, of string }
 
-const (
-	ofStatus = ` AND (?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))`
-	// With FAILED go the targets that wait PLANNED after a first failure. The three
-	// statuses are named once more for the planner: it finds them in targets_troubled.
-	inTrouble = `(t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?7))
+// With FAILED go the targets that wait PLANNED after a first failure. The three
+// statuses are named once more for the planner: it finds them in targets_troubled.
+const inTrouble = `(t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.status IN (SELECT value FROM json_each(?7))
 		OR t.wait_reason = 'backoff' AND t.not_before IS NOT NULL AND t.status = 'PLANNED' AND 'FAILED' IN (SELECT value FROM json_each(?7)))`
-	// An operator's word ends every wait, the gap between two crawls included.
-	resetSet = planSet + `, backoff_level = 0, consecutive_failures = 0, finished_at = NULL, `
-)
 
+// An operator's word ends every wait, the gap between two crawls included.
 var operations = map[Operation]operation{
-	Pause:  {`paused = 1`, `t.paused = 0` + ofStatus},
-	Resume: {`paused = 0`, `t.paused = 1` + ofStatus},
+	Pause:  {`paused = 1`, `t.paused = 0 AND (?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))`},
+	Resume: {`paused = 0`, `t.paused = 1 AND (?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))`},
 	// The trigger targets_enabled clears what was set automatically.
-	Enable:         {`enabled = 1`, `(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')` + ofStatus},
-	Disable:        {`enabled = 0`, `t.enabled = 1` + ofStatus},
-	Reset:          {resetSet + `recoveries = 0`, inTrouble},
-	ResetFromPage1: {resetSet + anew, inTrouble},
+	Enable: {`enabled = 1`, `
+		(t.enabled = 0 OR t.consecutive_failures > 0 OR t.backoff_level > 0 OR t.wait_reason IS 'backoff')
+		AND (?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))`},
+	Disable: {`enabled = 0`, `t.enabled = 1 AND (?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))`},
+	Reset: {`
+		status = 'PLANNED', not_before = NULL, wait_reason = NULL, backoff_level = 0, consecutive_failures = 0, finished_at = NULL,
+		recoveries = 0`, inTrouble},
+	ResetFromPage1: {`
+		status = 'PLANNED', not_before = NULL, wait_reason = NULL, backoff_level = 0, consecutive_failures = 0, finished_at = NULL,
+		page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0`, inTrouble},
 }
 
 // where returns the condition on the targets t that the operation changes, and its arguments.
-// Who names a target by its id means it, whatever its kind.
+// Who names a target by its id means it, whatever its kind. With it the statement of an operation looks like
+//
+//	UPDATE targets AS t SET paused = 1
+//	WHERE t.paused = 0 AND (?7 = '[]' OR t.status IN (SELECT value FROM json_each(?7)))
+//		AND (?8 = '' OR t.last_error_code = ?8) AND (?9 IS NULL OR t.total_attempts <= ?9) AND (?10 = '' OR t.finished_at < ?10)
+//		AND <store.InScope> AND t.id IN (SELECT value FROM json_each(?11))
 func (o operation) where(c Chosen, now time.Time) (condition string, args []any) {
 	older := ""
 	if c.OlderThan > 0 {
@@ -65,7 +73,7 @@ func (o operation) where(c Chosen, now time.Time) (condition string, args []any)
 	}
 	more := []any{store.JSONTexts(c.Statuses), string(c.Error), c.MaxAttempts, older}
 	condition = ` WHERE ` + o.of + ` AND (?8 = '' OR t.last_error_code = ?8) AND (?9 IS NULL OR t.total_attempts <= ?9)
-		AND (?10 = '' OR t.finished_at < ?10) AND ` + where
+		AND (?10 = '' OR t.finished_at < ?10) AND ` + store.InScope
 	if len(c.IDs) > 0 {
 		condition, more = condition+` AND t.id IN (SELECT value FROM json_each(?11))`, append(more, store.JSONInts(c.IDs))
 		if len(c.Scope.Kinds) == 0 {

@@ -40,7 +40,12 @@ func (own) blames(event yp.Event, code yp.ErrorCode) bool {
 	return event != yp.EventPark || code != yp.CodeNoListings
 }
 
-const loggedOwnPage = `SELECT d.id FROM sources s JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2 JOIN targets d ON d.listing = l.id WHERE s.name = ?1`
+const loggedOwnPage = `
+	SELECT d.id, d.source_id, d.claim_token, d.committed, d.crawls, d.listing
+	FROM sources s
+		JOIN listings l ON l.source_id = s.id AND l.listing_id = ?2
+		JOIN targets d ON d.listing = l.id
+	WHERE s.name = ?1`
 
 func (own) find(t *wal.Target) (query string, args []any) {
 	return loggedOwnPage, []any{t.Source, t.Listing}
@@ -89,24 +94,37 @@ const (
 	UPDATE meta SET value = 'planned' WHERE value = 'sweeping' AND key IN (SELECT 'details:' || ?1 || ':' || value FROM json_each(?2))`
 
 	lastListing = `SELECT ifnull(max(id), 0) FROM listings`
-	// A detail belongs to the city and the category whose search found its listing.
-	insertDetails = `
-	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, retired_at, created_at)
-	SELECT l.source_id, 'detail', l.found_state, t.city_id, t.category_id, l.id, ifnull(t.population, 0), ` + freshDetail + `, 1, `
-	finder   = `(SELECT min(x.target_id) FROM sightings x JOIN targets y ON y.id = x.target_id WHERE x.listing = l.id AND y.state = l.found_state)`
-	noDetail = `l.profile_url IS NOT NULL AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)`
-	sweep    = insertDetails + `?5, l.dropped_at, ?6
-	FROM listings l LEFT JOIN targets t ON t.id = ` + finder + `
-	WHERE +l.source_id = ?1 AND l.id > ?2 AND l.id <= ?3 AND l.found_state IN (SELECT value FROM json_each(?4)) AND ` + noDetail + `
+	// A detail belongs to the city and the category whose search found its listing. Its priority is 100, and 101 once it was read.
+	sweep = `
+	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages,
+		crawl_frequency_minutes, retired_at, created_at)
+	SELECT l.source_id, 'detail', l.found_state, t.city_id, t.category_id, l.id, ifnull(t.population, 0), 100, 1, ?5,
+		l.dropped_at, ?6
+	FROM listings l
+		LEFT JOIN targets t ON t.id = (
+			SELECT min(x.target_id)
+			FROM sightings x JOIN targets y ON y.id = x.target_id
+			WHERE x.listing = l.id AND y.state = l.found_state)
+	WHERE +l.source_id = ?1
+		AND l.id > ?2
+		AND l.id <= ?3
+		AND l.found_state IN (SELECT value FROM json_each(?4))
+		AND l.profile_url IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)
 	ON CONFLICT DO NOTHING`
-	planDetails = insertDetails + `?4, NULL, ?5
+	planDetails = `
+	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages,
+		crawl_frequency_minutes, retired_at, created_at)
+	SELECT l.source_id, 'detail', l.found_state, t.city_id, t.category_id, l.id, ifnull(t.population, 0), 100, 1, ?4,
+		NULL, ?5
 	FROM json_each(?2) AS j CROSS JOIN listings l ON l.source_id = ?1 AND l.listing_id = j.value JOIN targets t ON t.id = ?3
 	WHERE EXISTS (SELECT 1 FROM meta w WHERE w.key >= 'details:' AND w.key < 'details;')
-		AND EXISTS (SELECT 1 FROM meta m WHERE m.key = 'details:' || l.source_id || ':' || l.found_state) AND ` + noDetail + `
+		AND EXISTS (SELECT 1 FROM meta m WHERE m.key = 'details:' || l.source_id || ':' || l.found_state)
+		AND l.profile_url IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)
 	ON CONFLICT DO NOTHING`
 
-	freshDetail, readDetail = `100`, `101` // priorities
-	detailsMinutes          = int64(DetailsEvery / time.Minute)
+	detailsMinutes = int64(DetailsEvery / time.Minute)
 )
 
 // sweepChunk bounds how long other writers wait behind the planning of what was there

@@ -20,29 +20,32 @@ type Committed struct {
 }
 
 const (
-	pageSet = `
+	advancePage = `
 	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
-		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?, seen_ids = ifnull(?, seen_ids),
-		site_total = ifnull(?, site_total), recoveries = 0, committed = ?`
-	advancePage  = pageSet + `, heartbeat_at = ?` + fence + isNext
-	completePage = pageSet + `, ` + doneSet + fence + isNext
-	isNext       = ` AND page_current = ? - 1`
-
-	unclaim = `claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, `
-	// A detail that was read waits behind those that never were.
-	doneSet = unclaim + `status = 'DONE', priority = iif(kind = 'detail', ` + readDetail + `, priority), finished_at = ?, last_success_at = ?, ` + dueSet + `
-		consecutive_failures = 0, backoff_level = 0,
-		last_error_code = ?, last_error = ?, total_successes = total_successes + 1, ending = ?, end_text = ?, shrunk = iif(? = 'shrunk', shrunk + 1, 0)`
-
-	// A crawl is due its frequency after it began, a tenth sooner: who starts a run at the
-	// same minute of every week is to find the work. 0 = never by itself.
-	dueSet  = `wait_reason = iif(crawl_frequency_minutes > 0, 'recrawl', NULL), not_before = ` + dueTime + `,`
-	dueTime = `iif(crawl_frequency_minutes > 0, strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?),
-		'+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'), NULL)`
-
-	countRun = `UPDATE runs SET pages = pages + 1, targets = targets + ?, heartbeat_at = ?, listings_new = listings_new + ?,
-		listings_rejected = listings_rejected + ?, listings_dropped = listings_dropped + ?, listings_restored = listings_restored + ? WHERE id = ?`
-	countWorker     = `UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
+		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
+		seen_ids = ifnull(?, seen_ids), site_total = ifnull(?, site_total), recoveries = 0, committed = ?, heartbeat_at = ?
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ? AND page_current = ? - 1`
+	// A detail that was read waits behind those that never were: 101. A crawl is due its frequency after it began, a tenth
+	// sooner: who starts a run at the same minute of every week is to find the work. 0 = never by itself. See completeTarget, too.
+	completePage = `
+	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
+		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
+		seen_ids = ifnull(?, seen_ids), site_total = ifnull(?, site_total), recoveries = 0, committed = ?,
+		claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'DONE',
+		priority = iif(kind = 'detail', 101, priority), finished_at = ?, last_success_at = ?,
+		wait_reason = iif(crawl_frequency_minutes > 0, 'recrawl', NULL),
+		not_before = iif(crawl_frequency_minutes > 0,
+			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?), '+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'),
+			NULL),
+		consecutive_failures = 0, backoff_level = 0, last_error_code = ?, last_error = ?,
+		total_successes = total_successes + 1, ending = ?, end_text = ?, shrunk = iif(? = 'shrunk', shrunk + 1, 0)
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ? AND page_current = ? - 1`
+	countRun = `
+	UPDATE runs SET pages = pages + 1, targets = targets + ?1, heartbeat_at = ?2, listings_new = listings_new + ?3,
+		listings_rejected = listings_rejected + ?4, listings_dropped = listings_dropped + ?5, listings_restored = listings_restored + ?6
+	WHERE id = ?7`
+	countWorker = `
+	UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	sourceSucceeded = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
 )
 

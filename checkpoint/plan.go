@@ -48,7 +48,7 @@ const (
 	ON CONFLICT (slug) DO NOTHING`
 	cityIDs = `SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 ORDER BY j.key`
 
-	// ?9 limits what is looked at, planLimit what is new of it.
+	// ?9 limits what is looked at, the last LIMIT, which is planLimit, what is new of it.
 	insertTargets = `
 	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 	SELECT ?1, p.city, p.category, p.state, p.population, p.tier, CASE p.tier WHEN 1 THEN ?3 WHEN 2 THEN ?4 ELSE ?5 END, ?6
@@ -57,19 +57,40 @@ const (
 		FROM json_each(?7) AS j CROSS JOIN cities c ON c.id = j.value CROSS JOIN json_each(?8) AS k
 		WHERE NOT EXISTS (SELECT 1 FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id AND x.removed_at IS NOT NULL)
 		ORDER BY j.key, k.key LIMIT ?9) AS p
-	WHERE NOT EXISTS (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = ?1 AND t.city_id = p.city AND t.category_id = p.category)
-	ORDER BY p.a, p.b LIMIT (` + planLimit + `)
+	WHERE NOT EXISTS (
+		SELECT 1 FROM targets t
+		WHERE t.kind = 'search' AND t.source_id = ?1 AND t.city_id = p.city AND t.category_id = p.category)
+	ORDER BY p.a, p.b
+	LIMIT (
+		SELECT iif(s.stage = 'active', -1,
+			?2 - (SELECT count(*) FROM (SELECT 1 FROM targets t WHERE t.kind = 'search' AND t.source_id = s.id LIMIT ?2)))
+		FROM sources s
+		WHERE s.id = ?1)
 	ON CONFLICT DO NOTHING`
 
 	// More pages than before: what is done stays done, and the crawl goes on behind it.
 	deepenDone = `
-	UPDATE targets SET ` + planSet + `, finished_at = NULL, max_pages = ?4
-	WHERE id IN ` + planned + ` AND status = 'DONE' AND next_page_url IS NOT NULL AND (?4 = 0 OR page_current < ?4)`
-	setPages = `UPDATE targets SET max_pages = ?4 WHERE id IN ` + planned + ` AND max_pages <> ?4`
-	planned  = `(
-		SELECT t.id FROM json_each(?2) AS j CROSS JOIN json_each(?3) AS k
+	UPDATE targets SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, max_pages = ?4
+	WHERE id IN (
+		SELECT t.id
+		FROM json_each(?2) AS j
+			CROSS JOIN json_each(?3) AS k
 			CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?1 AND t.city_id = j.value AND t.category_id = k.value
-		WHERE t.retired_at IS NULL ORDER BY j.key, k.key LIMIT ?5)`
+		WHERE t.retired_at IS NULL
+		ORDER BY j.key, k.key LIMIT ?5)
+		AND status = 'DONE'
+		AND next_page_url IS NOT NULL
+		AND (?4 = 0 OR page_current < ?4)`
+	setPages = `
+	UPDATE targets SET max_pages = ?4
+	WHERE id IN (
+		SELECT t.id
+		FROM json_each(?2) AS j
+			CROSS JOIN json_each(?3) AS k
+			CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?1 AND t.city_id = j.value AND t.category_id = k.value
+		WHERE t.retired_at IS NULL
+		ORDER BY j.key, k.key LIMIT ?5)
+		AND max_pages <> ?4`
 )
 
 // Source returns the id of the source, adding it when it is new.

@@ -105,9 +105,9 @@ func TestQueryPlans(t *testing.T) {
 		{"replay: city", cityLogged, nil, []string{"USING COVERING INDEX source_cities_by_slug (source_id=? AND slug=?)"}},
 		{"replay: claim", claimLogged, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
 		{"replay: begin", beginLogged, nil, []string{"SEARCH targets USING INTEGER PRIMARY KEY"}},
-		{"logs: a search that is there", loggedTarget + "(" + loggedSearch + ")", nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
-		{"logs: an index that is there", loggedTarget + "(" + loggedIndex + ")", nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
-		{"logs: a detail that is there", loggedTarget + "(" + loggedOwnPage + ")", nil, []string{"INDEX targets_of_detail (listing=?)"}},
+		{"logs: a search that is there", loggedSearch, nil, []string{"INDEX targets_of_search (source_id=? AND city_id=? AND category_id=?)"}},
+		{"logs: an index that is there", loggedIndex, nil, []string{"INDEX targets_of_index (source_id=? AND state=?)"}},
+		{"logs: a detail that is there", loggedOwnPage, nil, []string{"INDEX targets_of_detail (listing=?)"}},
 		{"replay: unknown listings", selectUnknown, nil, []string{"USING COVERING INDEX sqlite_autoindex_listings_1 (source_id=? AND listing_id=?)"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"ypcrawl/store"
@@ -24,21 +23,52 @@ type Recovered struct {
 // Total is the number of targets recovered.
 func (r Recovered) Total() int { return r.Planned + r.Stuck }
 
-var (
+const (
 	// A death counts against a target whose page was in hand (?8: pairs of target and token), and
-	// so may have been its cause. NULL = nobody knows what was, and all count.
-	counts     = `(?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token))`
-	giveUp     = counts + ` AND recoveries + 1 >= ` + strconv.Itoa(yp.MaxRecoveries)
-	recoverSet = `
-	UPDATE targets AS t SET ` + unclaim + `recoveries = recoveries + ` + counts + `,
-		finished_at = iif(` + giveUp + `, ?7, NULL), status = iif(` + giveUp + `, 'STUCK', 'PLANNED')
-	WHERE t.status = 'IN_PROGRESS' AND ` + where
-	recoverRuns  = recoverSet + ` AND t.run_id IN (SELECT value FROM json_each(?9)) RETURNING status`
-	recoverStale = recoverSet + ` AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?9 OR t.heartbeat_at > ?10) RETURNING status`
-	closeRuns    = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
-	listRuns     = `
+	// so may have been its cause. NULL = nobody knows what was, and all count. With ?9 of them a target is STUCK.
+	recoverRuns = `
+	UPDATE targets AS t SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
+		recoveries = recoveries
+			+ (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token)),
+		finished_at = iif(
+			(?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token))
+			AND recoveries + 1 >= ?9, ?7, NULL),
+		status = iif(
+			(?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token))
+			AND recoveries + 1 >= ?9, 'STUCK', 'PLANNED')
+	WHERE t.status = 'IN_PROGRESS'
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))
+		AND t.run_id IN (SELECT value FROM json_each(?10))
+	RETURNING status`
+	recoverStale = `
+	UPDATE targets AS t SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL,
+		recoveries = recoveries
+			+ (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token)),
+		finished_at = iif(
+			(?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token))
+			AND recoveries + 1 >= ?9, ?7, NULL),
+		status = iif(
+			(?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(?8) AS h WHERE h.value ->> 0 = t.id AND h.value ->> 1 = t.claim_token))
+			AND recoveries + 1 >= ?9, 'STUCK', 'PLANNED')
+	WHERE t.status = 'IN_PROGRESS'
+		AND (?1 = 0 OR t.source_id = ?1)
+		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+		AND (t.population >= ?5 OR t.kind = 'index')
+		AND t.kind IN (SELECT value FROM json_each(?6))
+		AND (t.heartbeat_at IS NULL OR t.heartbeat_at < ?10 OR t.heartbeat_at > ?11)
+	RETURNING status`
+	closeRuns = `UPDATE runs SET outcome = 'dead', finished_at = ? WHERE outcome = 'running' AND id IN (SELECT value FROM json_each(?))`
+	listRuns  = `
 	SELECT id, pid, uuid, host, heartbeat_at, true FROM runs WHERE outcome = 'running'
-	UNION ALL SELECT id, pid, uuid, host, heartbeat_at, false FROM runs
+	UNION ALL
+	SELECT id, pid, uuid, host, heartbeat_at, false FROM runs
 	WHERE id IN (SELECT run_id FROM targets WHERE status = 'IN_PROGRESS') AND outcome <> 'running'`
 )
 
@@ -75,11 +105,11 @@ func (k *Keeper) RecoverStale(ctx context.Context, scope store.Scope, timeout ti
 }
 
 // recover takes targets of every kind back.
-func (k *Keeper) recover(ctx context.Context, what, query string, scope store.Scope, more ...any) (out Recovered, err error) {
+func (k *Keeper) recover(ctx context.Context, what, query string, scope store.Scope, inHand any, more ...any) (out Recovered, err error) {
 	scope.Kinds = yp.Kinds()
 	err = k.write(ctx, what, func(tx *store.Tx) error {
 		out = Recovered{}
-		back, err := store.Column[yp.Status](tx, query, scope.Args(append([]any{tx.Now}, more...)...)...)
+		back, err := store.Column[yp.Status](tx, query, scope.Args(append([]any{tx.Now, inHand, yp.MaxRecoveries}, more...)...)...)
 		if err != nil || len(back) == 0 {
 			return err
 		}

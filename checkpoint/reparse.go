@@ -30,8 +30,6 @@ type KeptPage struct {
 	Fetched time.Time
 }
 
-const keptTarget = `SELECT t.id, t.source_id, ifnull(t.listing, 0), t.crawls FROM targets t WHERE t.id = `
-
 // errCounted rolls back what was only to be counted.
 var errCounted = errors.New("only counted")
 
@@ -63,7 +61,7 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	k := kindOf(p.Target.Kind)
 	c := &Claim{Kind: p.Target.Kind, Place: p.Target.Place, fetched: p.Fetched}
 	query, args := k.find(p.Target)
-	err := tx.Get(keptTarget+"("+query+")", args, &c.TargetID, &c.SourceID, &c.listing, &c.Crawl)
+	err := tx.GetNamed(query, args, c.column)
 	if errors.Is(err, sql.ErrNoRows) {
 		out.Unknown++
 		return nil

@@ -266,13 +266,19 @@ const (
 
 	// Nobody is to have the target. A dead letter that is claimed was planned again by an operator.
 	claimLogged = `
-	UPDATE targets SET ` + planSet + `, finished_at = NULL, claim_token = ?2, max_pages = ?3, total_attempts = total_attempts + 1,
-		crawl_started_at = ifnull(crawl_started_at, ?4),
-		consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures), backoff_level = iif(status = 'PARKED', 0, backoff_level)
+	UPDATE targets SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, finished_at = NULL, claim_token = ?2,
+		max_pages = ?3, total_attempts = total_attempts + 1, crawl_started_at = ifnull(crawl_started_at, ?4),
+		consecutive_failures = iif(status = 'PARKED', 0, consecutive_failures),
+		backoff_level = iif(status = 'PARKED', 0, backoff_level)
 	WHERE id = ?1 AND status <> 'IN_PROGRESS' AND claim_token < ?2`
-	beginLogged = `UPDATE targets SET ` + anew + `, crawls = ?2, crawl_started_at = ?3 WHERE id = ?1 AND crawls < ?2`
-	heldLogged  = `
-	SELECT page_current, crawls, accepted_count, raw_count + bad_count, bad_count, committed, state, ifnull(listing, 0), status = 'PLANNED' AND claim_token = ?2 AND crawl_started_at IS NOT NULL
+	beginLogged = `
+	UPDATE targets SET page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0,
+		bad_count = 0, seen_ids = NULL, ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = ?3,
+		recoveries = 0, crawls = ?2
+	WHERE id = ?1 AND crawls < ?2`
+	heldLogged = `
+	SELECT page_current, crawls, accepted_count, raw_count + bad_count AS seen_count, bad_count, committed, state,
+		ifnull(listing, 0) AS listing, status = 'PLANNED' AND claim_token = ?2 AND crawl_started_at IS NOT NULL AS logged
 	FROM targets WHERE id = ?1`
 )
 
@@ -299,7 +305,7 @@ func (c *Claim) hold(tx *store.Tx, e *wal.Event, base int64) (fresh bool, err er
 
 // stands reads where the target stands, and whether it is the claim's.
 func (c *Claim) stands(tx *store.Tx) error {
-	return tx.Get(heldLogged, []any{c.TargetID, c.Token}, &c.PageCurrent, &c.Crawl, &c.Accepted, &c.Seen, &c.Bad, &c.Committed, &c.Place.State, &c.listing, &c.logged)
+	return tx.GetNamed(heldLogged, []any{c.TargetID, c.Token}, c.column)
 }
 
 // base is what is added to the numbers of another database's commits, claims and crawls: they come
@@ -378,16 +384,18 @@ func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 	if c.TargetID = r.targets[key]; c.TargetID != 0 {
 		return c, nil
 	}
+	var found Claim
 	find, names := c.kind().find(t)
-	err = tx.Get(find, names, &c.TargetID)
+	err = tx.GetNamed(find, names, found.column)
 	if errors.Is(err, sql.ErrNoRows) {
 		if err = r.plan(tx, c, t); err == nil {
-			err = tx.Get(find, names, &c.TargetID)
+			err = tx.GetNamed(find, names, found.column)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
+	c.TargetID = found.TargetID
 	r.targets[key] = c.TargetID
 	return c, nil
 }

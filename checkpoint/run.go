@@ -133,7 +133,9 @@ func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error
 }
 
 const (
-	releaseRun  = `UPDATE targets SET ` + unclaim + `status = 'PLANNED' WHERE status = 'IN_PROGRESS' AND run_id = ?`
+	releaseRun = `
+	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'PLANNED'
+	WHERE status = 'IN_PROGRESS' AND run_id = ?`
 	beatTargets = `UPDATE targets SET heartbeat_at = ? WHERE status = 'IN_PROGRESS' AND run_id = ?`
 	beatRun     = `UPDATE runs SET heartbeat_at = ?, requests = ? WHERE id = ?`
 )

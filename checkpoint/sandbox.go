@@ -20,9 +20,14 @@ const (
 		AND x.cards > 0 AND 100 * (x.cards - x.bad - y.rejected) >= ?3 * x.cards`
 	promoteByHand  = `UPDATE sources SET stage = 'active', updated_at = ? WHERE id = ?`
 	restartTargets = `
-	UPDATE targets AS t SET ` + resetSet + `last_error_code = NULL, last_error = NULL, ` + anew + `
-	WHERE t.status IN ('DONE', 'FAILED', 'STUCK', 'PARKED', 'PLANNED') AND t.id IN (
-		SELECT x.id FROM targets x WHERE x.kind = 'search' AND x.source_id = ?1 AND x.retired_at IS NULL ORDER BY x.id LIMIT ?2)`
+	UPDATE targets AS t SET status = 'PLANNED', not_before = NULL, wait_reason = NULL, backoff_level = 0,
+		consecutive_failures = 0, finished_at = NULL, last_error_code = NULL, last_error = NULL, page_current = 0,
+		next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL, recoveries = 0
+	WHERE t.status IN ('DONE', 'FAILED', 'STUCK', 'PARKED', 'PLANNED')
+		AND t.id IN (
+			SELECT x.id FROM targets x
+			WHERE x.kind = 'search' AND x.source_id = ?1 AND x.retired_at IS NULL ORDER BY x.id LIMIT ?2)`
 	forgetStaged = `DELETE FROM staged_listings WHERE source_id = ?`
 )
 

@@ -67,8 +67,12 @@ func (searches) counted() bool { return true }
 func (searches) blames(yp.Event, yp.ErrorCode) bool { return true }
 
 const loggedSearch = `
-	SELECT x.id FROM sources s CROSS JOIN categories k ON k.slug = ?3 CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id
-		AND x.city_id = coalesce((SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2), (SELECT id FROM cities WHERE slug = ?2))
+	SELECT x.id, x.source_id, x.claim_token, x.committed, x.crawls
+	FROM sources s
+		CROSS JOIN categories k ON k.slug = ?3
+		CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id AND x.city_id = coalesce(
+			(SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2),
+			(SELECT id FROM cities WHERE slug = ?2))
 	WHERE s.name = ?1`
 
 func (searches) find(t *wal.Target) (query string, args []any) {

@@ -31,21 +31,24 @@ type PassShown struct {
 }
 
 const (
-	savePage    = `INSERT INTO crawl_pages (target_id, page, crawl, organic, ads) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET crawl = ?3, organic = ?4, ads = ?5`
+	savePage = `
+	INSERT INTO crawl_pages (target_id, page, crawl, organic, ads) VALUES (?1, ?2, ?3, ?4, ?5)
+	ON CONFLICT DO UPDATE SET crawl = ?3, organic = ?4, ads = ?5`
 	selectPages = `SELECT page, organic, ads FROM crawl_pages WHERE target_id = ? AND crawl = ? ORDER BY page`
 	forgetPages = `DELETE FROM crawl_pages WHERE target_id = ?`
 
 	// ?3: the page has a next link. ?6: it is the deepest of its target so far.
 	savePassPage = `
 	INSERT INTO pass_pages (source_id, pass, next_pages, fewest, deepest, deepest_target, second)
-	VALUES (?1, ` + passOf + `, ?3, iif(?3, ?4, NULL), ?5, ?6, 0)
+	VALUES (?1, ifnull((SELECT began_at FROM run_passes WHERE source_id = ?1 AND run_id = ?2), 'run ' || ?2),
+		?3, iif(?3, ?4, NULL), ?5, ?6, 0)
 	ON CONFLICT DO UPDATE SET next_pages = next_pages + ?3, fewest = iif(?3, min(ifnull(fewest, ?4), ?4), fewest),
 		second = CASE WHEN deepest_target = ?6 THEN second WHEN ?5 > deepest THEN deepest ELSE max(second, ?5) END,
 		deepest_target = iif(?5 > deepest, ?6, deepest_target), deepest = max(deepest, ?5)`
 	selectPassPage = `
-	SELECT next_pages, ifnull(fewest, 0), iif(deepest_target = ?3, second, deepest) > ?4
-	FROM pass_pages WHERE source_id = ?1 AND pass = ` + passOf
-	passOf = `ifnull((SELECT began_at FROM run_passes WHERE source_id = ?1 AND run_id = ?2), 'run ' || ?2)`
+	SELECT next_pages, ifnull(fewest, 0), iif(deepest_target = ?3, second, deepest) > ?4 FROM pass_pages
+	WHERE source_id = ?1
+		AND pass = ifnull((SELECT began_at FROM run_passes WHERE source_id = ?1 AND run_id = ?2), 'run ' || ?2)`
 )
 
 // notePage notes the ids that a page has shown, as long as its crawl can go on, and what the source shows of its lists

@@ -29,9 +29,8 @@ const (
 )
 
 const (
-	storedSources = `SELECT id, name, base_url, enabled, stage, ifnull(definition, '') FROM sources`
-	listStored    = storedSources + ` ORDER BY name`
-	oneStored     = storedSources + ` WHERE name = ?`
+	listStored = `SELECT id, name, base_url, enabled, stage, ifnull(definition, '') FROM sources ORDER BY name`
+	oneStored  = `SELECT id, name, base_url, enabled, stage, ifnull(definition, '') FROM sources WHERE name = ?`
 )
 
 // StoredSources returns all sources that the database knows, by name.

@@ -9,11 +9,8 @@ import (
 	"ypcrawl/yp"
 )
 
-// Claimable is the condition of the indexes that serve a claim, word for word, on targets t.
-const Claimable = `t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before IS NULL AND t.retired_at IS NULL`
-
 // The targets of a scope that a claim may find, by the same indexes as the claim: a look at a scope that is exhausted costs
-// no walk through a million others.
+// no walk through a million others. That a claim may find one is the condition of these indexes, word for word.
 const (
 	readyAnywhere = `
 	SELECT count(*), ifnull(min(id), 0)

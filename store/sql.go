@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -40,18 +41,71 @@ func (db *DB) Reader(ctx context.Context) Querier { return reader{ctx, db.read} 
 
 // Row reads the one row of a query, which is prepared once: it is asked again and again.
 func (db *DB) Row(ctx context.Context, query string, args []any, dest ...any) error {
+	st, err := db.stmt(ctx, query) //nolint:sqlclosecheck // closed with the readers
+	if err != nil {
+		return err
+	}
+	return st.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// RowNamed is Row where into says, by the name of a column, where it goes; nil = there is no such column.
+func (db *DB) RowNamed(ctx context.Context, query string, args []any, into func(column string) any) error {
+	st, err := db.stmt(ctx, query) //nolint:sqlclosecheck // closed with the readers
+	if err != nil {
+		return err
+	}
+	rows, err := st.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return scanNamed(rows, into)
+}
+
+// GetNamed is Get where into says, by the name of a column, where it goes; nil = there is no such column.
+func (tx *Tx) GetNamed(query string, args []any, into func(column string) any) error {
+	rows, err := tx.Query(query, args...)
+	if err != nil {
+		return err
+	}
+	return scanNamed(rows, into)
+}
+
+// scanNamed reads the one row that there is, and closes the rows.
+func scanNamed(rows *sql.Rows, into func(column string) any) error {
+	defer func() { _ = rows.Close() }()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	dest := make([]any, len(names))
+	for i, name := range names {
+		if dest[i] = into(name); dest[i] == nil {
+			return fmt.Errorf("nothing takes the column %q", name)
+		}
+	}
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), sql.ErrNoRows)
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return err
+	}
+	return rows.Close()
+}
+
+// stmt is a query of the readers, prepared once.
+func (db *DB) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	kept, known := db.prepared.Load(query)
 	if !known {
 		st, err := db.read.PrepareContext(ctx, query)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var other bool
 		if kept, other = db.prepared.LoadOrStore(query, st); other {
 			_ = st.Close() //nolint:sqlclosecheck // the one that is kept is closed with the readers
 		}
 	}
-	return kept.(*sql.Stmt).QueryRowContext(ctx, args...).Scan(dest...)
+	return kept.(*sql.Stmt), nil
 }
 
 // Each runs a query and hands every row to scan; the first error ends it.
