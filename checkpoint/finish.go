@@ -21,25 +21,25 @@ const (
 	// No page follows the last one committed, unless the limit of pages alone ended
 	// the crawl: then it can go deeper later.
 	completeTarget = `
-	UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), committed = ?,
+	UPDATE targets SET next_page_url = iif(max_pages > 0 AND page_current >= max_pages, next_page_url, NULL), committed = ?1,
 		claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'DONE',
-		priority = iif(kind = 'detail', 101, priority), finished_at = ?, last_success_at = ?,
+		priority = iif(kind = 'detail', 101, priority), finished_at = ?2, last_success_at = ?3,
 		wait_reason = iif(crawl_frequency_minutes > 0, 'recrawl', NULL),
 		not_before = iif(crawl_frequency_minutes > 0,
-			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?), '+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'),
+			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?4), '+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'),
 			NULL),
-		consecutive_failures = 0, backoff_level = 0, last_error_code = ?, last_error = ?,
-		total_successes = total_successes + 1, ending = ?, end_text = ?, shrunk = iif(? = 'shrunk', shrunk + 1, 0)
-	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
+		consecutive_failures = 0, backoff_level = 0, last_error_code = ?5, last_error = ?6,
+		total_successes = total_successes + 1, ending = ?7, end_text = ?8, shrunk = iif(?9 = 'shrunk', shrunk + 1, 0)
+	WHERE id = ?10 AND claimed_by IS ?11 AND claim_token = ?12 AND status = ?13`
 	// Whoever goes on with an interrupted crawl waits for nothing.
 	releaseTarget = `
 	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'PLANNED'
 	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
 	failTarget = `
-	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = ?,
-		finished_at = ?, committed = ?, last_error_code = ?, last_error = ?,
-		consecutive_failures = consecutive_failures + 1, backoff_level = ?, not_before = ?, wait_reason = ?
-	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
+	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = ?1,
+		finished_at = ?2, committed = ?3, last_error_code = ?4, last_error = ?5,
+		consecutive_failures = consecutive_failures + 1, backoff_level = ?6, not_before = ?7, wait_reason = ?8
+	WHERE id = ?9 AND claimed_by IS ?10 AND claim_token = ?11 AND status = ?12`
 	standing = `
 	SELECT consecutive_failures, backoff_level FROM targets
 	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`

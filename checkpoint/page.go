@@ -21,25 +21,25 @@ type Committed struct {
 
 const (
 	advancePage = `
-	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
-		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
-		seen_ids = ifnull(?, seen_ids), site_total = ifnull(?, site_total), recoveries = 0, committed = ?, heartbeat_at = ?
-	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ? AND page_current = ? - 1`
+	UPDATE targets SET page_current = ?1, next_page_url = ?2, last_listing_id = ifnull(?3, last_listing_id),
+		raw_count = raw_count + ?4, accepted_count = accepted_count + ?5, bad_count = bad_count + ?6,
+		seen_ids = ifnull(?7, seen_ids), site_total = ifnull(?8, site_total), recoveries = 0, committed = ?9, heartbeat_at = ?10
+	WHERE id = ?11 AND claimed_by IS ?12 AND claim_token = ?13 AND status = ?14 AND page_current = ?15 - 1`
 	// A detail that was read waits behind those that never were: 101. A crawl is due its frequency after it began, a tenth
 	// sooner: who starts a run at the same minute of every week is to find the work. 0 = never by itself. See completeTarget, too.
 	completePage = `
-	UPDATE targets SET page_current = ?, next_page_url = ?, last_listing_id = ifnull(?, last_listing_id),
-		raw_count = raw_count + ?, accepted_count = accepted_count + ?, bad_count = bad_count + ?,
-		seen_ids = ifnull(?, seen_ids), site_total = ifnull(?, site_total), recoveries = 0, committed = ?,
+	UPDATE targets SET page_current = ?1, next_page_url = ?2, last_listing_id = ifnull(?3, last_listing_id),
+		raw_count = raw_count + ?4, accepted_count = accepted_count + ?5, bad_count = bad_count + ?6,
+		seen_ids = ifnull(?7, seen_ids), site_total = ifnull(?8, site_total), recoveries = 0, committed = ?9,
 		claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'DONE',
-		priority = iif(kind = 'detail', 101, priority), finished_at = ?, last_success_at = ?,
+		priority = iif(kind = 'detail', 101, priority), finished_at = ?10, last_success_at = ?11,
 		wait_reason = iif(crawl_frequency_minutes > 0, 'recrawl', NULL),
 		not_before = iif(crawl_frequency_minutes > 0,
-			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?), '+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'),
+			strftime('%Y-%m-%dT%H:%M:%fZ', ifnull(crawl_started_at, ?12), '+' || max(2, crawl_frequency_minutes * 0.9) || ' minutes'),
 			NULL),
-		consecutive_failures = 0, backoff_level = 0, last_error_code = ?, last_error = ?,
-		total_successes = total_successes + 1, ending = ?, end_text = ?, shrunk = iif(? = 'shrunk', shrunk + 1, 0)
-	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ? AND page_current = ? - 1`
+		consecutive_failures = 0, backoff_level = 0, last_error_code = ?13, last_error = ?14,
+		total_successes = total_successes + 1, ending = ?15, end_text = ?16, shrunk = iif(?17 = 'shrunk', shrunk + 1, 0)
+	WHERE id = ?18 AND claimed_by IS ?19 AND claim_token = ?20 AND status = ?21 AND page_current = ?22 - 1`
 	countRun = `
 	UPDATE runs SET pages = pages + 1, targets = targets + ?1, heartbeat_at = ?2, listings_new = listings_new + ?3,
 		listings_rejected = listings_rejected + ?4, listings_dropped = listings_dropped + ?5, listings_restored = listings_restored + ?6

@@ -37,7 +37,7 @@ const (
 	upsertSource = `
 	INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)
 	ON CONFLICT (name) DO UPDATE SET base_url = excluded.base_url, updated_at = excluded.updated_at WHERE base_url <> excluded.base_url`
-	sourceID = `SELECT id FROM sources WHERE name = ?`
+	sourceByName = `SELECT id FROM sources WHERE name = ?`
 
 	upsertCategory = `INSERT INTO categories (slug, name) VALUES (?, ?) ON CONFLICT (slug) DO NOTHING`
 	categoryID     = `SELECT id FROM categories WHERE slug = ?`
@@ -99,7 +99,7 @@ func (k *Keeper) Source(ctx context.Context, name, baseURL string) (id int64, er
 		if err := tx.Run(upsertSource, name, baseURL, tx.Now); err != nil {
 			return err
 		}
-		return tx.Get(sourceID, []any{name}, &id)
+		return tx.Get(sourceByName, []any{name}, &id)
 	})
 	return id, err
 }

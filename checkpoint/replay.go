@@ -431,7 +431,7 @@ func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := tx.Get(sourceID, []any{name}, &id); err != nil {
+	if err := tx.Get(sourceByName, []any{name}, &id); err != nil {
 		return 0, err
 	}
 	if added > 0 {

@@ -39,7 +39,7 @@ const (
 )
 
 const insertRun = `
-	INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (?, ?, ?, ?, ?, ?, ?)`
+	INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
 
 // runLock is held by every run: shared, or exclusively by a run that wants to
 // be alone.
@@ -111,7 +111,7 @@ func (r *Run) InHand(worker int, c *Claim) {
 	_ = r.owner.Put(worker, c.TargetID, c.Token)
 }
 
-const finishRun = `UPDATE runs SET outcome = ?, finished_at = ?, heartbeat_at = ?, requests = ? WHERE id = ? AND outcome = 'running'`
+const finishRun = `UPDATE runs SET outcome = ?1, finished_at = ?2, heartbeat_at = ?3, requests = ?4 WHERE id = ?5 AND outcome = 'running'`
 
 // Finish records how the run ended and drops its locks. It releases whatever
 // the run still holds, so that nothing stays in progress behind it.

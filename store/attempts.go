@@ -83,11 +83,11 @@ type AttemptEnd struct {
 const (
 	beginAttempt = `
 	INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at)
-	VALUES (?, ?, ?, ?, ?, ?, ?)`
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
 	endAttempt = `
-	UPDATE crawl_attempts SET finished_at = ?, duration_ms = ?, ended = ?, error_code = ?, error_message = ?, http_status = ?, proxy = ?,
-		identity = ?, user_agent = ?, pages = ?, listings = ?, upserted = ?, changed = ?, bytes = ?, backoff_delay_ms = ?, metadata = ?
-	WHERE target_id = ? AND claim_token = ? AND ended = 'running'`
+	UPDATE crawl_attempts SET finished_at = ?1, duration_ms = ?2, ended = ?3, error_code = ?4, error_message = ?5, http_status = ?6, proxy = ?7,
+		identity = ?8, user_agent = ?9, pages = ?10, listings = ?11, upserted = ?12, changed = ?13, bytes = ?14, backoff_delay_ms = ?15, metadata = ?16
+	WHERE target_id = ?17 AND claim_token = ?18 AND ended = 'running'`
 	// An attempt is over when its claim is: the target is held under another token, or
 	// not at all. What was committed is known from the target itself.
 	closeAttempts = `
@@ -155,7 +155,7 @@ func (r Request) Deferral(at time.Time, reason string) Request {
 const insertRequest = `
 	INSERT INTO requests (source_id, target_id, claim_token, page, correlation_id, retry_seq, type, url, started_at, finished_at,
 		waited_ms, wait_reason, outcome, error_class, http_status, latency_ms, parse_ok, result_count, bytes, proxy, proxy_failed, identity, via)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`
 
 // SaveRequests writes rows of requests.
 func SaveRequests(tx *Tx, requests []Request) error {

@@ -25,7 +25,7 @@ type PlacedFile struct {
 }
 
 const (
-	addIntent = `INSERT INTO delivery_intents (name, at, event, file, rows, filters, path, bytes, sha256) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	addIntent = `INSERT INTO delivery_intents (name, at, event, file, rows, filters, path, bytes, sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`
 	addTold   = `INSERT INTO delivery_intent_listings (intent, state, listings) VALUES (?, ?, ?)`
 	countFile = `INSERT INTO deliveries (name, at, event, file, rows, filters) SELECT name, at, event, file, rows, filters FROM delivery_intents WHERE id = ?`
 	countTold = `INSERT INTO delivered (name, listing, state, event)

@@ -54,7 +54,7 @@ var schema string
 const (
 	insertPage = `
 	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id`
 	deleteOld = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
 	// The oldest go, twice as many as come meanwhile, when what the file uses is more than it may.
 	deleteFirst = `

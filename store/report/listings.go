@@ -101,12 +101,12 @@ const (
 		concat_ws(',', (SELECT group_concat(v.value ->> 'field') FROM json_each(what, '$.changes') v),
 			(SELECT group_concat(v.value) FROM json_each(what, '$.completed') v))
 	FROM listing_events
-	WHERE id > ?
-		AND at >= ?
-		AND id <= ?
-		AND at >= ifnull(? ->> ('$."' || source_id || '"'), '')
+	WHERE id > ?1
+		AND at >= ?2
+		AND id <= ?3
+		AND at >= ifnull(?4 ->> ('$."' || source_id || '"'), '')
 		AND kind IN ('changed', 'completed', 'dropped', 'restored')
-		AND listing = ?
+		AND listing = ?5
 	ORDER BY id`
 	lastEvent = `SELECT ifnull(max(id), 0) FROM listing_events`
 )
