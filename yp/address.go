@@ -134,7 +134,8 @@ func StateCode(s string) string {
 	return ""
 }
 
-// territories have codes of the US Postal Service beside the states and DC (Publication 28, appendix B), and provinces those of Canada Post.
+// territories have codes of the US Postal Service beside the states and DC (Publication 28, appendix B), and provinces
+// those of Canada Post.
 var territories = strings.Fields("AS GU MP PR VI FM MH PW AA AE AP AB BC MB NB NL NS NT NU ON PE QC SK YT")
 
 // knownState reports whether there is such a state, territory or province.
@@ -162,7 +163,8 @@ func PostalCode(s string) string {
 		}
 	}
 	label := strings.ToLower(strings.Trim(before, " .:,"))
-	if _, state := cutState(before); label == "" && before == "" || zipLabels[label] || knownState(before) || state != "" && knownState(state) {
+	if _, state := cutState(before); label == "" && before == "" || zipLabels[label] || knownState(before) ||
+		state != "" && knownState(state) {
 		return zip
 	}
 	return ""
@@ -172,7 +174,10 @@ func PostalCode(s string) string {
 const maxZIP = 100
 
 // zipLabels stand before a ZIP code.
-var zipLabels = map[string]bool{"zip": true, "zip code": true, "zipcode": true, "postal code": true, "postcode": true, "us": true, "usa": true}
+var zipLabels = map[string]bool{
+	"zip": true, "zip code": true, "zipcode": true, "postal code": true, "postcode": true,
+	"us": true, "usa": true,
+}
 
 // cutGluedZIP takes a ZIP code from the end of a text where no blank stands before it: "MA02134", "US-02134".
 func cutGluedZIP(s string) (before, zip string) {

@@ -156,7 +156,8 @@ var nameShorts = map[string]string{
 	"saint": "st", "mount": "mt", "fort": "ft", "brothers": "bros", "center": "ctr", "centre": "ctr", "cntr": "ctr",
 	"service": "svc", "services": "svc", "svcs": "svc", "serv": "svc",
 	"associates": "assoc", "associate": "assoc", "assocs": "assoc", "assn": "assoc", "association": "assoc", "international": "intl",
-	"national": "natl", "management": "mgmt", "department": "dept", "manufacturing": "mfg", "doctor": "dr", "shoppe": "shop", "theatre": "theater",
+	"national": "natl", "management": "mgmt", "department": "dept", "manufacturing": "mfg", "doctor": "dr",
+	"shoppe": "shop", "theatre": "theater",
 }
 
 // nameStem returns what a business seldom leaves out of its name, of a key name: the

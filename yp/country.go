@@ -20,7 +20,10 @@ SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV
 VN VU WF WS YE YT ZA ZM ZW`)
 
 // otherCodes are what people write in place of a code.
-var otherCodes = map[string]string{"UK": "GB", "EN": "GB", "USA": "US", "GER": "DE", "EL": "GR", "ENGLAND": "GB", "GERMANY": "DE", "SPAIN": "ES", "AUSTRIA": "AT", "SWITZERLAND": "CH"}
+var otherCodes = map[string]string{
+	"UK": "GB", "EN": "GB", "USA": "US", "GER": "DE", "EL": "GR", "ENGLAND": "GB",
+	"GERMANY": "DE", "SPAIN": "ES", "AUSTRIA": "AT", "SWITZERLAND": "CH",
+}
 
 // ParseCountry returns the code of a country that a definition names; "" is DefaultCountry.
 func ParseCountry(s string) (code string, err error) {

@@ -35,7 +35,8 @@ const (
 
 var endings = []Ending{
 	EndTotal, EndSaid, EndPagination, EndShortPage, EndNextNone,
-	EndLimit, EndNoWord, EndUnfollowed, EndLaterPage, EndTooFew, EndUnreadable, EndOrder, EndRepeats, EndGone, EndShrunk, EndElsewhere, EndAlias, EndBoth,
+	EndLimit, EndNoWord, EndUnfollowed, EndLaterPage, EndTooFew, EndUnreadable, EndOrder, EndRepeats, EndGone, EndShrunk,
+	EndElsewhere, EndAlias, EndBoth,
 }
 
 // Endings lists every ending, those that the site confirms first.

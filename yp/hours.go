@@ -101,7 +101,8 @@ var clockForm = regexp.MustCompile(`(?i)^(?:\d{4}-\d{2}-\d{2}[T ])?T?(?:(\d{1,2}
 
 // HoursBetween returns the hours from opens to closes as "09:00-17:00". Each is a time of day in one of the forms of
 // AppendHours, or as schema.org has it ("09:00:00-05:00"). It is "" when both are 00:00, by which a page says closed
-// (https://developers.google.com/search/docs/appearance/structured-data/local-business). ok is false where one can't be read, or in two ways.
+// (https://developers.google.com/search/docs/appearance/structured-data/local-business). ok is false where one can't be
+// read, or in two ways.
 func HoursBetween(opens, closes string) (hours string, ok bool) {
 	from, ok := clockOf(opens)
 	to, ok2 := clockOf(closes)
@@ -238,14 +239,16 @@ func (t clockTime) String() string { return fmt.Sprintf("%02d:%02d", t.minutes/6
 
 // hoursWords are the words, in lower case, that are no days' names.
 var hoursWords = map[string]hoursToken{
-	"to": {kind: hoursTo}, "through": {kind: hoursTo}, "thru": {kind: hoursTo}, "until": {kind: hoursTo}, "till": {kind: hoursTo}, "til": {kind: hoursTo},
-	"bis": {kind: hoursTo}, "und": {kind: hoursAnd}, "and": {kind: hoursAnd}, "closed": {kind: hoursClosed}, "daily": {last: 6}, "everyday": {last: 6}, "weekdays": {last: 4},
+	"to": {kind: hoursTo}, "through": {kind: hoursTo}, "thru": {kind: hoursTo}, "until": {kind: hoursTo},
+	"till": {kind: hoursTo}, "til": {kind: hoursTo},
+	"bis": {kind: hoursTo}, "und": {kind: hoursAnd}, "and": {kind: hoursAnd}, "closed": {kind: hoursClosed},
+	"daily": {last: 6}, "everyday": {last: 6}, "weekdays": {last: 4},
 	"weekend": {first: 5, last: 6}, "weekends": {first: 5, last: 6},
 	"noon": {kind: hoursTime, time: clockTime{minutes: 12 * 60, twelve: true}}, "midnight": {kind: hoursTime, time: clockTime{twelve: true}},
 }
 
-// hoursWord is a word, and what may stand before it: white space, and the marks behind days ("Mon.:"). Its groups are "24 hours"; hour, what is behind it, minutes,
-// what says 24-hour clock, am or pm; a name; a dash; what joins.
+// hoursWord is a word, and what may stand before it: white space, and the marks behind days ("Mon.:"). Its groups are "24
+// hours"; hour, what is behind it, minutes, what says 24-hour clock, am or pm; a name; a dash; what joins.
 var hoursWord = regexp.MustCompile(`^[\s\p{Z}\x{85}:.]*(?:(24[ -]*(?:hours?|hrs?)\b)|(\d+)(?:([:.h])(\d*)(?::\d{1,4})?)?(?:[ \x{a0}\x{202f}]*(h|hrs|uhr)\b)?(?:[ \x{a0}\x{202f}]*([ap])(?:\.? ?m\b\.?|\b))?|([a-z]+)|([-–—−‒])|([,;&/|])|$)`)
 
 // hoursReader is what is left of a text: words with what they mean.

@@ -116,10 +116,12 @@ func tagAt(s string) (n int, blank bool) {
 // textElements says whether an element stands in texts, and within a line.
 func textElements(name string) (inline, known bool) {
 	switch strings.ToLower(name) {
-	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "nobr", "q", "s", "small",
+	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "em", "font", "i", "ins", "kbd",
+		"mark", "nobr", "q", "s", "small",
 		"span", "strike", "strong", "sub", "sup", "time", "tt", "u", "wbr":
 		return true, true
-	case "address", "article", "blockquote", "br", "button", "center", "dd", "div", "dl", "dt", "figure", "footer", "h1", "h2", "h3", "h4", "h5", "h6", "header",
+	case "address", "article", "blockquote", "br", "button", "center", "dd", "div", "dl", "dt", "figure", "footer", "h1",
+		"h2", "h3", "h4", "h5", "h6", "header",
 		"hr", "img", "label", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul":
 		return false, true
 	}

@@ -86,8 +86,8 @@ func E164(s, country string) (e164 string, ok bool) {
 }
 
 // groupedAsNANP reports whether a number that stands behind a plus may be one of the North American Numbering Plan that lacks its country
-// code: "+415 555 0123" is of San Francisco, or of Switzerland, and "+212 555 0123" of New York, or cut off. Its digits are those of the plan, and
-// so is the first group of them, which is no country code with numbers of seven digits.
+// code: "+415 555 0123" is of San Francisco, or of Switzerland, and "+212 555 0123" of New York, or cut off. Its digits are
+// those of the plan, and so is the first group of them, which is no country code with numbers of seven digits.
 func groupedAsNANP(s string) bool {
 	if code := countryCode(s); digitsAt(s) != 3 || len(code) == 3 && !slices.Contains(notOfSeven, code) {
 		return false
@@ -264,9 +264,9 @@ func (d *dialed) read(s string) {
 
 // word reads the word s[i:end], and reports whether to read on. Where an area code stands before it and the
 // number is not whole yet, its letters may stand for digits, as they do on a telephone's keys (ITU-T E.161): "1-800-FLOWERS",
-// "877-KARS-4-KIDS"; what a name has too many is not dialled. A word in small letters does only where a hyphen, a point or a bracket joins it
-// to the number ("800-Flowers"): else it is other text ("310 555 call us"). What hides digits ("555-XXXX") or
-// may be a misprint of one ("555-O123") makes no number.
+// "877-KARS-4-KIDS"; what a name has too many is not dialled. A word in small letters does only where a hyphen, a point or
+// a bracket joins it to the number ("800-Flowers"): else it is other text ("310 555 call us"). What hides digits
+// ("555-XXXX") or may be a misprint of one ("555-O123") makes no number.
 func (d *dialed) word(s string, i, end int) bool {
 	word := s[i:end]
 	national := d.n

@@ -14,7 +14,8 @@ const mostCounted = 1_000_000_000
 // Count reads the first number of a text as a count of reviews or listings: "(12)", "1,234 reviews", "1.234", "1 234",
 // "1'234" and "1,23,456" have their thousands apart, "1.2K" is 1200, "12.0" is 12. exact is false for a number that
 // only says about how many: "1.2K", "1,000+", "about 300". ok is false when there is none, for "2.3", a share, a range,
-// a date and a time, for a rating ("5 stars"), for one with letters that may multiply it ("1B", "12th"), for one whose groups can't be told from decimals ("1.234K"), and for one too large to be a count.
+// a date and a time, for a rating ("5 stars"), for one with letters that may multiply it ("1B", "12th"), for one whose
+// groups can't be told from decimals ("1.234K"), and for one too large to be a count.
 func Count(s string) (n int, exact, ok bool) {
 	s, ok = plain(s)
 	at := strings.IndexAny(s, "0123456789")
@@ -149,7 +150,8 @@ func goesOn(rest string) bool {
 	case '-', '/':
 		return numbered
 	case ':', 'e', 'E':
-		return len(trimmed) == len(rest) && (digitsAt(trimmed[1:]) > 0 || len(trimmed) > 2 && strings.IndexByte("+-", trimmed[1]) >= 0 && isDigit(trimmed[2]))
+		return len(trimmed) == len(rest) &&
+			(digitsAt(trimmed[1:]) > 0 || len(trimmed) > 2 && strings.IndexByte("+-", trimmed[1]) >= 0 && isDigit(trimmed[2]))
 	}
 	return false
 }
@@ -179,7 +181,8 @@ func countsOther(rest string) bool {
 	case digitsAt(after) > 0:
 		return true
 	}
-	return !unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) && (utf8.RuneCountInString(word) <= 2 || slices.Contains(ordinals, strings.ToLower(word)))
+	return !unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana) &&
+		(utf8.RuneCountInString(word) <= 2 || slices.Contains(ordinals, strings.ToLower(word)))
 }
 
 // multitudes are words behind a number that multiply it and that are not read: they are too large, too rough, or stand for another number
@@ -331,7 +334,8 @@ func (n numeral) times(factor int) (int, bool) {
 // magnitudes are the words behind a number that counts thousands or millions: of English, German, Spanish and
 // Portuguese, Italian, Polish, Russian, Turkish, Indonesian, Indian English, Chinese, Japanese and Korean.
 var magnitudes = map[string]int{
-	"k": 1e3, "thousand": 1e3, "tsd": 1e3, "mil": 1e3, "mila": 1e3, "tys": 1e3, "тыс": 1e3, "bin": 1e3, "rb": 1e3, "ribu": 1e3, "千": 1e3, "천": 1e3,
+	"k": 1e3, "thousand": 1e3, "tsd": 1e3, "mil": 1e3, "mila": 1e3, "tys": 1e3, "тыс": 1e3, "bin": 1e3, "rb": 1e3,
+	"ribu": 1e3, "千": 1e3, "천": 1e3,
 	"万": 1e4, "萬": 1e4, "만": 1e4, "lakh": 1e5, "lakhs": 1e5,
 	"m": 1e6, "mn": 1e6, "mio": 1e6, "mln": 1e6, "million": 1e6, "millions": 1e6, "millionen": 1e6, "jt": 1e6, "juta": 1e6, "млн": 1e6,
 	"億": 1e8, "亿": 1e8, "억": 1e8,

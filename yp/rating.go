@@ -15,7 +15,8 @@ type RatingText struct {
 	Best  float64 // the end of the scale, when it names it; else 0
 }
 
-// Rating reads a rating, see ReadRating, that is on the scale of 5 unless the text names another one, and returns it on that scale. 0 = none.
+// Rating reads a rating, see ReadRating, that is on the scale of 5 unless the text names another one, and returns it on
+// that scale. 0 = none.
 func Rating(s string) float64 { return RatingOf(s, 5) }
 
 // RatingOf reads a rating as Rating does. best is the end of its scale where the text doesn't say.

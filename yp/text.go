@@ -327,7 +327,15 @@ func CategorySlug(name string) string { return Slug(name) }
 // OneOf returns the slug of a category as that of one such business, so that "plumber" and
 // "Plumbers" are told to be the same: "bakeries" → "bakery".
 func OneOf(slug string) string {
-	for _, end := range []struct{ many, one string }{{"ies", "y"}, {"ches", "ch"}, {"shes", "sh"}, {"sses", "ss"}, {"xes", "x"}, {"ss", "ss"}, {"s", ""}} {
+	for _, end := range []struct{ many, one string }{
+		{"ies", "y"},
+		{"ches", "ch"},
+		{"shes", "sh"},
+		{"sses", "ss"},
+		{"xes", "x"},
+		{"ss", "ss"},
+		{"s", ""},
+	} {
 		if stem, ok := strings.CutSuffix(slug, end.many); ok {
 			return stem + end.one
 		}

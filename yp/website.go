@@ -221,7 +221,10 @@ func plainByte(c byte) bool { return c > ' ' && c < 0x7f && strings.IndexByte("\
 
 // trackingPrefixes begin parameters of analytics (utm_, mtm_, pk_, piwik_, matomo_), HubSpot
 // (hsa_, _hs), Mailchimp (mc_), Facebook (fb_), Google Ads (gad_) and others.
-var trackingPrefixes = [...]string{"utm_", "mc_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "_hs", "__hs", "fb_", "gad_", "trk_", "wt.mc_"}
+var trackingPrefixes = [...]string{
+	"utm_", "mc_", "mtm_", "matomo_", "pk_", "piwik_", "hsa_", "_hs", "__hs", "fb_",
+	"gad_", "trk_", "wt.mc_",
+}
 
 var trackingParams = [...]string{
 	// click identifiers of ad networks

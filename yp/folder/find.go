@@ -89,7 +89,8 @@ type LinkError struct {
 
 func (e *LinkError) Error() string {
 	if e.Folder == "" {
-		return fmt.Sprintf("%s is a symbolic link of %s, and root follows no links of other users: name the file that it leads to", e.Link, e.Owner)
+		return fmt.Sprintf("%s is a symbolic link of %s, and root follows no links of other users: name the file that it leads to",
+			e.Link, e.Owner)
 	}
 	return fmt.Sprintf("%s is a symbolic link, and %s on its way belongs to %s: root follows no links that other users can change; name the file that it leads to", e.Link, e.Folder, e.Owner)
 }

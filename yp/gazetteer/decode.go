@@ -50,7 +50,9 @@ func parse(text string, states []string) (*Gazetteer, error) {
 		if len(states) > 0 && !slices.Contains(states, f[1]) {
 			continue
 		}
-		p := Place{Name: strings.Clone(f[0]), State: strings.Clone(f[1]), Slug: yp.CitySlug(f[0], f[1]), Tier: tier(number, n)} // clones: the text is not kept
+		p := Place{ // clones: the text is not kept
+			Name: strings.Clone(f[0]), State: strings.Clone(f[1]), Slug: yp.CitySlug(f[0], f[1]), Tier: tier(number, n),
+		}
 		var bad [3]error
 		p.Population, bad[0] = strconv.Atoi(f[2])
 		p.Lat, bad[1] = strconv.ParseFloat(f[3], 64)
