@@ -16,9 +16,9 @@
 // a part is synced before its successor appears; a plain file is closed and removed only after its compressed
 // copy is durable (Windows removes none that is open), and while both are there the plain one counts. A page's line stands ahead of its
 // commit; the worker's next line says the commit's number and time, or, after a kill, the start of the
-// target's next claim, so that a replay takes the pages of all workers in the order of their commits. Only a plain file that is named like a worker's log and begins with an event
-// of that worker is ever compressed or removed; and a compressed file beside it stays unless it has the
-// same text.
+// target's next claim, so that a replay takes the pages of all workers in the order of their commits. Only a plain file
+// that is named like a worker's log and begins with an event of that worker is ever compressed or removed; and a compressed
+// file beside it stays unless it has the same text.
 //
 // Crash: a kill in a write leaves a torn last line: it is the end of the log, and a compression leaves
 // it out. A failed write (a full disk) is cut back at once or before the next event, by the Log that

@@ -116,7 +116,10 @@ func (l *Log) goOnIfLost(all bool) error {
 	if how == "" {
 		return nil
 	}
-	lost := &Lost{File: filepath.Base(file), How: how, Last: l.seq, Since: yp.Stamp{Time: l.written.since}, Pages: l.written.pages, Listings: l.written.listings}
+	lost := &Lost{
+		File: filepath.Base(file), How: how, Last: l.seq, Since: yp.Stamp{Time: l.written.since},
+		Pages: l.written.pages, Listings: l.written.listings,
+	}
 	again := l.written.page
 	if again != nil {
 		lost.Last, lost.Pages, lost.Listings = again.Seq-1, lost.Pages-1, lost.Listings-int64(again.Accepted)
@@ -127,7 +130,10 @@ func (l *Log) goOnIfLost(all bool) error {
 	}
 	l.whole, l.short = l.part.number, false
 	l.written.pages, l.written.listings, l.written.page = lost.Pages, lost.Listings, nil
-	for _, e := range []*Event{{Type: LogLost, Run: l.written.run, Lost: lost, Error: lost.File + " " + how.String() + " while it was written"}, again} {
+	for _, e := range []*Event{{
+		Type: LogLost, Run: l.written.run, Lost: lost,
+		Error: lost.File + " " + how.String() + " while it was written",
+	}, again} {
 		if e == nil {
 			continue
 		}

@@ -111,7 +111,8 @@ func (p part) ownCopy() error {
 	}
 	now, err := os.ReadFile(p.tempPath())
 	if err == nil && !bytes.Equal(there, now) {
-		err = fmt.Errorf("%w: %s differs from %s: keep the one you need, and remove or rename the other", ErrForeign, p.packedPath(), p.plainPath())
+		err = fmt.Errorf("%w: %s differs from %s: keep the one you need, and remove or rename the other", ErrForeign,
+			p.packedPath(), p.plainPath())
 	}
 	return err
 }

@@ -109,7 +109,8 @@ func (s *stream) nth(e *Event) int64 {
 		return e.Ended
 	case s.ahead == (item{}): // a kill came before that line
 		behind = s.next
-	case behind == nil || behind.Target == nil || e.Target == nil || behind.Target.ID != e.Target.ID || behind.Target.ClaimToken != e.Target.ClaimToken:
+	case behind == nil || behind.Target == nil || e.Target == nil || behind.Target.ID != e.Target.ID ||
+		behind.Target.ClaimToken != e.Target.ClaimToken:
 		behind = nil // damage took it
 	}
 	switch {
