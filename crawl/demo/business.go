@@ -86,7 +86,10 @@ func (b *business) follow(o *business) {
 
 // original makes up a business that is no twin.
 func (d *edition) original(k key) business {
-	b := business{ID: k.id(), trade: &trades()[k.cat], dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place]}
+	b := business{
+		ID: k.id(), trade: &trades()[k.cat],
+		dice: newDice(d.cfg.Seed, uint64(k.place), uint64(k.cat), uint64(k.n)), home: d.byIndex[k.place],
+	}
 	b.LID = b.ID
 	if b.dice.pct(tagLid) < 30 {
 		b.LID = 1_000_000_000 + int64(b.dice.pick(tagLid+100, 900_000_000))
@@ -148,7 +151,8 @@ func (b *business) inventSite(k key) string {
 	case r < 38:
 		return ""
 	case r < 68:
-		return b.dice.word(tagWebForm, []string{"http://www.", "https://", "https://www.", "http://", "HTTP://WWW."}) + own + b.dice.word(tagWebForm+100, []string{"", "/", "/index.html", "/#top"})
+		scheme := b.dice.word(tagWebForm, []string{"http://www.", "https://", "https://www.", "http://", "HTTP://WWW."})
+		return scheme + own + b.dice.word(tagWebForm+100, []string{"", "/", "/index.html", "/#top"})
 	case r < 82:
 		return "https://www." + own + "/?utm_source=yp&utm_medium=referral&utm_campaign=" + strconv.FormatInt(b.ID, 10)
 	case r < 92:
@@ -268,7 +272,8 @@ func (b *business) inventStreet() string {
 	if d.pct(tagSpaces) < 8 {
 		gap = "  "
 	}
-	s := strconv.Itoa(1+d.pick(tagStreet, 9900)) + gap + d.word(tagStreet1, words().Directions) + d.word(tagStreet2, words().StreetNames) + " " + d.word(tagStreet3, words().StreetTypes)
+	s := strconv.Itoa(1+d.pick(tagStreet, 9900)) + gap + d.word(tagStreet1, words().Directions) +
+		d.word(tagStreet2, words().StreetNames) + " " + d.word(tagStreet3, words().StreetTypes)
 	if d.pct(tagStreet4) < 20 {
 		s += []string{" Ste ", " # ", ", Unit ", " Bldg B Fl ", " Apt "}[d.pick(tagStreet4+100, 5)] + strconv.Itoa(1+d.pick(tagStreet4+200, 400))
 	}

@@ -65,7 +65,10 @@ type ledger struct {
 
 // crawl reads an edition and returns what that tells.
 func (l *ledger) crawl(e *edition) Changes {
-	c := Changes{New: []string{}, Changed: []string{}, Dropped: []string{}, Restored: []string{}, Unconfirmed: []string{}, Retired: []string{}, Ads: []string{}}
+	c := Changes{
+		New: []string{}, Changed: []string{}, Dropped: []string{}, Restored: []string{},
+		Unconfirmed: []string{}, Retired: []string{}, Ads: []string{},
+	}
 	seen, ads, complete := e.read(l.sel)
 	for k, r := range l.known {
 		switch {

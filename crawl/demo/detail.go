@@ -39,7 +39,10 @@ func (d *edition) detailPage(b *business) []byte {
 
 // detailLD is the JSON-LD of a detail page; here url is the business's own site.
 func (b *business) detailLD(pr *profile) map[string]any {
-	v := map[string]any{"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name, "paymentAccepted": strings.Join(pr.Payment, ", "), "image": b.Image}
+	v := map[string]any{
+		"@context": "http://schema.org", "@type": "LocalBusiness", "name": b.Name,
+		"paymentAccepted": strings.Join(pr.Payment, ", "), "image": b.Image,
+	}
 	full := *b
 	if full.Phone, full.Hours = pr.phone, pr.Opens; b.Address.Street == "" {
 		full.Address = address{}
@@ -84,7 +87,8 @@ func (b *business) profile() profile {
 	d := b.dice
 	pr := profile{
 		phone: b.Phone, Email: b.email(), Opens: b.Hours,
-		Payment: some(d, tagOwn+100, words().Payments, 55), Services: b.Labels, Languages: some(d, tagOwn+200, words().Tongues, 40), Social: b.socials(),
+		Payment: some(d, tagOwn+100, words().Payments, 55), Services: b.Labels,
+		Languages: some(d, tagOwn+200, words().Tongues, 40), Social: b.socials(),
 	}
 	if b.Phone == "" && b.home != nil && d.pct(tagOwn+2) < 40 {
 		pr.phone = b.localNumber(d, tagOwn+3)

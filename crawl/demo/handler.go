@@ -34,7 +34,8 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := answer{d: d.now.Load(), w: w, r: r, failure: failure}
 	a.serve()
-	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).Dur("took", time.Since(started)).Msg("request")
+	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).
+		Dur("took", time.Since(started)).Msg("request")
 }
 
 // pause waits, and reports false when the client has disconnected meanwhile.

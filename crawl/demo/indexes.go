@@ -87,12 +87,14 @@ func (d *edition) cityLinks(code, letter string, cities []*place) []link {
 		links = append(links, link{Href: "/" + c.Slug, Text: c.Name})
 	}
 	if len(cities) == 0 {
-		links = append(links, link{Text: "There is no city here that begins with " + strings.ToUpper(letter[:1]) + ". Choose another letter.", Class: "none"})
+		links = append(links, link{Text: "There is no city here that begins with " + strings.ToUpper(letter[:1]) +
+			". Choose another letter.", Class: "none"})
 	}
 	codes := d.states()
 	i, _ := slices.BinarySearch(codes, code)
 	next := codes[(i+1)%len(codes)]
-	return append(links, link{Href: "/state-" + strings.ToLower(next), Text: "Cities in " + next, Class: "nearby"}, link{Href: "/about-us", Text: "About these pages", Class: "more"})
+	return append(links, link{Href: "/state-" + strings.ToLower(next), Text: "Cities in " + next, Class: "nearby"},
+		link{Href: "/about-us", Text: "About these pages", Class: "more"})
 }
 
 // cityPage writes a city's home page: its categories.

@@ -180,8 +180,8 @@ func (b *business) detail(base *url.URL) yp.Listing {
 	return det
 }
 
-// openDays returns hours as a crawl keeps them: days without hours, which own pages show as closed, are left out, but for results pages, whose
-// JSON-LD has these days alone, which is all day by the words of schema.org.
+// openDays returns hours as a crawl keeps them: days without hours, which own pages show as closed, are left out, but for
+// results pages, whose JSON-LD has these days alone, which is all day by the words of schema.org.
 func openDays(hours []string, allDay string) (kept []string) {
 	for _, h := range hours {
 		if strings.Contains(h, " ") {
@@ -207,7 +207,10 @@ const (
 
 // listing returns what a crawl stores of b after seeing it in the given views.
 func (b *business) listing(base *url.URL, seen views) yp.Listing {
-	l := yp.Listing{ID: strconv.FormatInt(b.ID, 10), Name: yp.Plain(yp.Clean(b.Name)), Phone: b.Phone, ProfileURL: absolute(base, b.Path), Sponsored: seen&viewOrganic == 0}
+	l := yp.Listing{
+		ID: strconv.FormatInt(b.ID, 10), Name: yp.Plain(yp.Clean(b.Name)), Phone: b.Phone,
+		ProfileURL: absolute(base, b.Path), Sponsored: seen&viewOrganic == 0,
+	}
 	if e164, ok := yp.CanonicalPhone(b.Phone); ok {
 		l.PhoneE164 = e164
 	}

@@ -59,7 +59,8 @@ func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, erro
 		}
 	}
 	r := &Resolved{
-		States: states, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0, Explicit: sel.MaxPages != 0, MinPopulation: sel.MinPopulation,
+		States: states, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0,
+		Explicit: sel.MaxPages != 0, MinPopulation: sel.MinPopulation,
 	}
 	for tier := 1; tier <= 3; tier++ {
 		r.TierPages[tier] = max(cmp.Or(sel.MaxPages, gazetteer.TierPages(tier)), 0)

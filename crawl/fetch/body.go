@@ -201,7 +201,8 @@ func (p *pools) readBody(w *wireReader, encoding string, length int64, lim limit
 var codings = map[string]bool{
 	"aes128gcm": true, "br": true, "compress": true, "x-compress": true, "dcb": true, "dcz": true, "deflate": true,
 	"exi": true, "gzip": true, "x-gzip": true, "pack200-gzip": true, "zstd": true,
-	"bzip": true, "bzip2": true, "x-bzip": true, "x-bzip2": true, "lz4": true, "lzma": true, "sdch": true, "snappy": true, "xz": true, "zlib": true,
+	"bzip": true, "bzip2": true, "x-bzip": true, "x-bzip2": true, "lz4": true, "lzma": true, "sdch": true,
+	"snappy": true, "xz": true, "zlib": true,
 }
 
 // coding finds the coding in a Content-Encoding; "" = none, so the body is sent as it is. What

@@ -120,7 +120,8 @@ const statusDenied = 999
 // same.
 func refused(status int) bool {
 	switch status {
-	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusPreconditionFailed, http.StatusTeapot, http.StatusPreconditionRequired, statusDenied:
+	case http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusPreconditionFailed, http.StatusTeapot,
+		http.StatusPreconditionRequired, statusDenied:
 		return true
 	}
 	return false
@@ -150,7 +151,8 @@ func challenge(status int, h http.Header, body []byte) string {
 		body = body[:titleReach]
 	}
 	// Of an ordinary page with something to read only the title counts, unless its headings may hold a mark.
-	titled := ordinary(status) && len(body) >= tinyPage && !bytes.Contains(body, []byte("blocked")) && !bytes.Contains(body, []byte("restrict"))
+	titled := ordinary(status) && len(body) >= tinyPage && !bytes.Contains(body, []byte("blocked")) &&
+		!bytes.Contains(body, []byte("restrict"))
 	shown := skim(body, large || titled)
 	if v := find(asTitle, shown.title); v != "" || large {
 		return v

@@ -303,7 +303,10 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 		defer context.AfterFunc(req.Stop, cancel)()
 		waits = both
 	}
-	j := job{session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, fresh: req.Fresh, lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin, leave: req.Leave}
+	j := job{
+		session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, fresh: req.Fresh,
+		lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin, leave: req.Leave,
+	}
 	return c.follow(&j, f, u)
 }
 

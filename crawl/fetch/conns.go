@@ -90,7 +90,10 @@ func dialled(u *url.URL) string {
 }
 
 func newConns(t *http.Transport, most int, idle time.Duration) *conns {
-	return &conns{transport: t, http1: sync.OnceValue(func() *http.Transport { return http1Transport(t) }), most: most, idle: idle, open: map[string][]*conn{}, lost: map[string]int{}}
+	return &conns{
+		transport: t, http1: sync.OnceValue(func() *http.Transport { return http1Transport(t) }), most: most,
+		idle: idle, open: map[string][]*conn{}, lost: map[string]int{},
+	}
 }
 
 // get returns a connection for one request, which must be made or given up (Release), and

@@ -16,20 +16,17 @@
 // first served within a process; each request leaves once, and nothing below asks again
 // (conns); a host whose answers net/http refuses and browsers read is asked by connections that
 // clean the header, bounded, with one request on each (cleanedConn): no framing between two answers is
-// guessed; no size of a chunk is left in a body (chunkReader); a connection on which work comes and no page is closed (work); every wait ends with its
-// context, and a hold over Request.MaxHold is not waited for at all; no connection
-// is opened to a private address unless the URL's own host is one, checked
-// against the resolved address at dial time; a redirect leads to no other domain
-// and no other port, but for robots.txt, which may be on any public host, and none leads
-// from https to http unless the source is on http; no body grows past the cap, on the wire or decoded, and one
-// that breaks off before its end, or is a part (206), is neither a page nor a
-// robots.txt; a page is judged a block by proof, never by a word; a context ended
-// by the caller is reported as that, never as a failed request.
-// A session with a proxy sends nothing past it: no page, no robots.txt, no
-// question to a name server; and no private host but the base's own is asked of
-// the proxy. A proxy's failure, and what it answers itself, is told from the host's
-// (Error.Proxy) and holds no host back, unless other ways fail alike. A proxy's password is in no error, log line or observation.
-// robots.txt is judged under our own name, whatever the identity.
+// guessed; no size of a chunk is left in a body (chunkReader); a connection on which work comes and no page is closed
+// (work); every wait ends with its context, and a hold over Request.MaxHold is not waited for at all; no connection is
+// opened to a private address unless the URL's own host is one, checked against the resolved address at dial time; a
+// redirect leads to no other domain and no other port, but for robots.txt, which may be on any public host, and none leads
+// from https to http unless the source is on http; no body grows past the cap, on the wire or decoded, and one that breaks
+// off before its end, or is a part (206), is neither a page nor a robots.txt; a page is judged a block by proof, never by a
+// word; a context ended by the caller is reported as that, never as a failed request. A session with a proxy sends nothing
+// past it: no page, no robots.txt, no question to a name server; and no private host but the base's own is asked of the
+// proxy. A proxy's failure, and what it answers itself, is told from the host's (Error.Proxy) and holds no host back,
+// unless other ways fail alike. A proxy's password is in no error, log line or observation. robots.txt is judged under our
+// own name, whatever the identity.
 //
 // Crash: everything here is in memory and safe to lose. A new process fetches
 // robots.txt again. Holds, delays and proxies' failures of an earlier one are the

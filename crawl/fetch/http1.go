@@ -26,7 +26,8 @@ func AskAgain(err error) error {
 // wantsHTTP1 turns a failure into an ErrHTTP1Required if the host has said so: of the request, or of the connection. The
 // errors of net/http's HTTP/2 have no names but the standard's, in their texts.
 func (c *Client) wantsHTTP1(u *url.URL, p *connTrace, e *Error, cause error) {
-	if p.conn == nil || !p.conn.http2.Load() || e.Proxy || !errors.Is(e.Err, errTransport) || !strings.Contains(cause.Error(), "HTTP_1_1_REQUIRED") {
+	if p.conn == nil || !p.conn.http2.Load() || e.Proxy || !errors.Is(e.Err, errTransport) ||
+		!strings.Contains(cause.Error(), "HTTP_1_1_REQUIRED") {
 		return
 	}
 	if c.http1.add(place(u)) {

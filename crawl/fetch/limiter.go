@@ -431,7 +431,9 @@ func (l *hostLimiter) held() (time.Time, string) {
 
 // await waits for done (another request to the host) as long as ctx lasts
 // and the host is not held for longer than maxHold.
-func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result, maxHold time.Duration) (r singleflight.Result, err error) {
+func (l *hostLimiter) await(ctx context.Context, done <-chan singleflight.Result,
+	maxHold time.Duration,
+) (r singleflight.Result, err error) {
 	for {
 		l.mu.Lock()
 		err, changed := l.tooLong(time.Now(), maxHold), l.nextChange()

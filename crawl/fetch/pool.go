@@ -263,10 +263,12 @@ func (p *Pool) tell(m *member, failure error, now time.Time) {
 		m.told = time.Time{}
 	case ok && e.Proxy && m.told.IsZero():
 		m.told = now
-		log.Warn().Err(failure).Str("proxy", m.Name).Msg("a proxy fails: what was asked for goes by another way, or is asked for again; no source is blamed")
+		log.Warn().Err(failure).Str("proxy", m.Name).
+			Msg("a proxy fails: what was asked for goes by another way, or is asked for again; no source is blamed")
 	}
 	if failure != nil && m.CooldownUntil.Equal(now.Add(ProxyRest)) {
-		log.Warn().Str("proxy", m.Name).Int("failures", m.Consecutive).Str("rest", ProxyRest.String()).Msg("a proxy rests: it failed too often in a row")
+		log.Warn().Str("proxy", m.Name).Int("failures", m.Consecutive).Str("rest", ProxyRest.String()).
+			Msg("a proxy rests: it failed too often in a row")
 	}
 }
 

@@ -46,7 +46,10 @@ func (p *Pool) Rest(s *Session, refused *Error) {
 	}
 	m.restFor(refused.RetryAfter, p.cfg.Now())
 	if p.cfg.Changed != nil {
-		p.cfg.Changed(ProxyState{ID: m.ID, Successes: brought, Consecutive: m.Consecutive, FailingSince: m.FailingSince, CooldownUntil: m.CooldownUntil, LastError: brief(refused)})
+		p.cfg.Changed(ProxyState{
+			ID: m.ID, Successes: brought, Consecutive: m.Consecutive, FailingSince: m.FailingSince,
+			CooldownUntil: m.CooldownUntil, LastError: brief(refused),
+		})
 	}
 }
 

@@ -48,7 +48,8 @@ func ParseProxy(text string) (u *url.URL, name string, err error) {
 	u, err = url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("%w: want scheme://user:password@host:port, special characters of user and password written as %%XX", ErrBadProxy)
+		return nil, "", fmt.Errorf("%w: want scheme://user:password@host:port, special characters of user and password written as %%XX",
+			ErrBadProxy)
 	case bare && u.Port() == "":
 		return nil, "", fmt.Errorf("%w: without a scheme a port is needed, as in host:8080 or http://host", ErrBadProxy)
 	}

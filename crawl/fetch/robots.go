@@ -143,9 +143,9 @@ func (c *Client) permitted(j *job, at hop) error {
 }
 
 // fetchRobots gets robots.txt, of which the first 500 KiB count, through the same turns as
-// pages. It may be on another host, for this one (RFC 9309, 2.3.1.2). No file (4xx) allows everything; one that can't be had (5xx, network) allows
-// nothing for now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never.
-// Close waits for it.
+// pages. It may be on another host, for this one (RFC 9309, 2.3.1.2). No file (4xx) allows everything; one that can't be
+// had (5xx, network) allows nothing for now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never. Close waits
+// for it.
 func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	if !c.begin() {
 		return nil, unasked(origin, ErrClosed)
@@ -198,7 +198,8 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 	if e.Proxy {
 		level = zerolog.DebugLevel // the pool tells of proxies
 	}
-	c.log.WithLevel(level).Str("url", origin.String()).Err(e).Str("wait", wait.Round(time.Millisecond).String()).Msg("robots.txt is unavailable")
+	c.log.WithLevel(level).Str("url", origin.String()).Err(e).Str("wait", wait.Round(time.Millisecond).String()).
+		Msg("robots.txt is unavailable")
 	cause := e.Err
 	if cause == nil {
 		cause = fmt.Errorf("status %d", e.Status)

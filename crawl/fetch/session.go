@@ -145,11 +145,14 @@ const (
 // HTTP/2 where offered. Its connections are kept by conns. No proxy is taken from the environment, where the operator may not know of one.
 func newTransport(cfg *Config) *http.Transport {
 	return &http.Transport{
-		DialContext:            cfg.connect,
-		TLSClientConfig:        cfg.hostTLS(),
-		TLSHandshakeTimeout:    cfg.TLSTimeout,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second, MaxReceiveBufferPerStream: streamBuffer},
+		DialContext:         cfg.connect,
+		TLSClientConfig:     cfg.hostTLS(),
+		TLSHandshakeTimeout: cfg.TLSTimeout,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{
+			SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second,
+			MaxReceiveBufferPerStream: streamBuffer,
+		},
 		DisableCompression:     true,
 		ResponseHeaderTimeout:  cfg.HeaderTimeout,
 		ExpectContinueTimeout:  time.Second,
@@ -176,7 +179,9 @@ func (c *Config) connect(ctx context.Context, network, addr string) (net.Conn, e
 }
 
 // dialTo opens a TCP connection, guarded or, with nil, to an address that the operator chose.
-func (c *Config) dialTo(ctx context.Context, network, addr string, guard func(ctx context.Context, network, address string, conn syscall.RawConn) error) (net.Conn, error) {
+func (c *Config) dialTo(ctx context.Context, network, addr string,
+	guard func(ctx context.Context, network, address string, conn syscall.RawConn) error,
+) (net.Conn, error) {
 	dial := c.Dial
 	if dial == nil {
 		d := net.Dialer{Timeout: c.DialTimeout, Resolver: c.resolver, ControlContext: guard}

@@ -25,7 +25,8 @@ func (c *Config) hostTLS() *tls.Config {
 		how.CipherSuites = append(how.CipherSuites, suite.ID)
 	}
 	how.CipherSuites = append(how.CipherSuites,
-		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_RSA_WITH_AES_256_CBC_SHA)
+		tls.TLS_RSA_WITH_AES_128_GCM_SHA256, tls.TLS_RSA_WITH_AES_256_GCM_SHA384, tls.TLS_RSA_WITH_AES_128_CBC_SHA,
+		tls.TLS_RSA_WITH_AES_256_CBC_SHA)
 	return how
 }
 
@@ -82,7 +83,8 @@ func noTLS(err error, now time.Time) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return validity(invalid.Cert, now)
 	case errors.As(err, &host):
-		return fmt.Sprintf("its certificate is for other names than %s: compare base_url with the address that a browser ends at", yp.Printable(yp.Clip(host.Host, 100)))
+		return fmt.Sprintf("its certificate is for other names than %s: compare base_url with the address that a browser ends at",
+			yp.Printable(yp.Clip(host.Host, 100)))
 	case errors.As(err, &issuer):
 		if isAlone(err, issuer.Cert) {
 			return "it sends no certificate but its own, and this machine does not know the authority between (browsers fetch the certificate of that): " + between
@@ -99,7 +101,8 @@ func noTLS(err error, now time.Time) string {
 	switch {
 	case strings.Contains(text, "unsupported protocol version"), strings.HasSuffix(text, "protocol version not supported"):
 		return "it speaks TLS 1.1 or older alone, which is not safe, and which browsers refuse, too: it can't be read by https"
-	case strings.HasSuffix(text, "handshake failure"), strings.HasSuffix(text, "insufficient security level"), strings.Contains(text, "unconfigured cipher suite"):
+	case strings.HasSuffix(text, "handshake failure"), strings.HasSuffix(text, "insufficient security level"),
+		strings.Contains(text, "unconfigured cipher suite"):
 		return "it refuses all encryption that is safe today, or wants a certificate of ours: it can't be read by https"
 	}
 	return ""
@@ -110,5 +113,6 @@ func validity(c *x509.Certificate, now time.Time) string {
 	if now.Before(c.NotBefore) {
 		return "its certificate is not valid before " + c.NotBefore.UTC().Format(time.DateOnly) + ": look at the clock of this machine"
 	}
-	return "its certificate expired on " + c.NotAfter.UTC().Format(time.DateOnly) + ": only the site can renew it (or look at the clock of this machine)"
+	return "its certificate expired on " + c.NotAfter.UTC().Format(time.DateOnly) +
+		": only the site can renew it (or look at the clock of this machine)"
 }

@@ -160,7 +160,8 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 	for i, f := range gone {
 		names[i] = fields[f].Name
 	}
-	alarm = fmt.Sprintf("fields are missing: %s (on the last pages of %d targets, where at least %.0f%% of the listings had them)", strings.Join(names, ", "), alarmPages, 100*usualShare)
+	alarm = fmt.Sprintf("fields are missing: %s (on the last pages of %d targets, where at least %.0f%% of the listings had them)",
+		strings.Join(names, ", "), alarmPages, 100*usualShare)
 	raised := l.m.db.Write(ctx, func(tx *store.Tx) error {
 		err := tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source)
 		for _, name := range names {
@@ -192,7 +193,8 @@ func (l *Layout) Unfollowed(ctx context.Context, targetID int64, why string) (al
 	if !raise {
 		return "", nil
 	}
-	alarm = fmt.Sprintf("fields are missing: next (the lists of the last %d targets lead on by nothing that can be followed: %s)", alarmPages, why)
+	alarm = fmt.Sprintf("fields are missing: next (the lists of the last %d targets lead on by nothing that can be followed: %s)",
+		alarmPages, why)
 	err = l.m.db.Write(ctx, func(tx *store.Tx) error {
 		return errors.Join(tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source), tx.Run(acceptNext, l.source))
 	})

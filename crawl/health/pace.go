@@ -206,7 +206,9 @@ func (m *Monitor) Take(ctx context.Context, host string, gap time.Duration) (wai
 
 // take takes a turn at the time at, until next, or says how long to wait. A turn that ends
 // at mine is the caller's own, and moved.
-func (m *Monitor) take(ctx context.Context, host string, gap time.Duration, mine time.Time) (at, next time.Time, wait time.Duration, err error) {
+func (m *Monitor) take(ctx context.Context, host string, gap time.Duration, mine time.Time) (at, next time.Time,
+	wait time.Duration, err error,
+) {
 	err = m.db.Write(ctx, func(tx *store.Tx) error {
 		var kept time.Duration
 		err := tx.Get(selectTurn, []any{host}, store.Instant(&next), millis(&kept))

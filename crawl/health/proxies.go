@@ -52,12 +52,14 @@ const (
 	countProxy = `
 	UPDATE proxies AS p SET successes = successes + ?2, failures = failures + ?3, consecutive_failures = x.in_a_row,
 		last_error = ifnull(?6, last_error), last_used_at = ?7, failing_since = x.since,
-		cooldown_until = CASE WHEN x.in_a_row = 0 THEN ?5
-			WHEN x.rest <= ?7 AND x.in_a_row >= ?9 AND (ifnull(x.since, '') <= ?11 OR x.since > ?7) THEN ?8
-			ELSE nullif(x.rest, '') END
-	FROM (SELECT iif(?4 > 0 AND ?2 = 0, consecutive_failures + ?3, ?4) AS in_a_row, max(ifnull(?5, ''), min(ifnull(cooldown_until, ''), ?8)) AS rest,
-			CASE WHEN ?4 = 0 THEN NULL WHEN ?2 = 0 AND consecutive_failures > 0 THEN min(failing_since, ?10) ELSE ?10 END AS since
-		FROM proxies WHERE id = ?1) AS x
+		cooldown_until = CASE WHEN x.in_a_row = 0 THEN ?5 WHEN x.rest <= ?7 AND x.in_a_row >= ?9 AND (ifnull(x.since, '') <= ?11
+			OR x.since > ?7) THEN ?8 ELSE nullif(x.rest, '') END
+	FROM (
+		SELECT iif(?4 > 0 AND ?2 = 0, consecutive_failures + ?3, ?4) AS in_a_row,
+			max(ifnull(?5, ''), min(ifnull(cooldown_until, ''), ?8)) AS rest, CASE WHEN ?4 = 0 THEN NULL WHEN ?2 = 0 AND consecutive_failures > 0 THEN min(failing_since,
+				?10) ELSE ?10 END AS since
+		FROM proxies
+		WHERE id = ?1) AS x
 	WHERE p.id = ?1`
 )
 
@@ -121,7 +123,8 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
 		for id, use := range uses {
 			err := tx.Run(countProxy, id, use.Successes, use.Failures, use.Consecutive, stamp(use.CooldownUntil), store.Text(use.LastError),
-				tx.Now, yp.FormatTime(tx.At.Add(ProxyRest)), ProxyFailures, stamp(use.FailingSince), yp.FormatTime(cmp.Or(use.LastFailure, tx.At).Add(-ProxySpread)))
+				tx.Now, yp.FormatTime(tx.At.Add(ProxyRest)), ProxyFailures, stamp(use.FailingSince),
+				yp.FormatTime(cmp.Or(use.LastFailure, tx.At).Add(-ProxySpread)))
 			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)
 			}

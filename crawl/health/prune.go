@@ -35,7 +35,10 @@ const (
 	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 ORDER BY finished_at LIMIT ?2)`
 	// Of these the index has all that is asked, so the failed ones between them cost little.
 	pruneDone = `
-	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 AND error_code IN ('SUCCESS', 'NO_LISTINGS') ORDER BY finished_at LIMIT ?2)`
+	DELETE FROM crawl_attempts
+	WHERE id IN (
+		SELECT id FROM crawl_attempts
+		WHERE finished_at < ?1 AND error_code IN ('SUCCESS', 'NO_LISTINGS') ORDER BY finished_at LIMIT ?2)`
 	// The oldest workers are those with the smallest ids, near enough.
 	pruneWorkers = `
 	DELETE FROM workers WHERE id IN (SELECT w.id FROM (SELECT id, run_id FROM workers ORDER BY id LIMIT ?2) w JOIN runs r ON r.id = w.run_id

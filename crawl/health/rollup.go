@@ -87,7 +87,10 @@ type sourceCounts struct {
 
 // counts reads what the enabled sources' requests say at now.
 func (m *Monitor) counts(ctx context.Context, now time.Time) ([]sourceCounts, error) {
-	at := []any{yp.FormatTime(now), yp.FormatTime(now.Add(-24 * time.Hour)), yp.FormatTime(now.Add(-time.Hour)), yp.FormatTime(now.Add(-10 * time.Minute))}
+	at := []any{
+		yp.FormatTime(now), yp.FormatTime(now.Add(-24 * time.Hour)), yp.FormatTime(now.Add(-time.Hour)),
+		yp.FormatTime(now.Add(-10 * time.Minute)),
+	}
 	return store.All(m.db.Reader(ctx), readCounts, at, func(c *sourceCounts) []any {
 		return []any{
 			&c.source, &c.Samples1h, &c.OK1h, &c.Samples24h, &c.OK24h, millis(&c.P50), millis(&c.P95), (*classCounts)(&c.Failures),
@@ -106,13 +109,16 @@ func (c *classCounts) Scan(value any) error {
 
 const (
 	selectProfile = `
-	SELECT s.id, ifnull(p.status, ''), ifnull(p.error_class, ''), p.failing_since, p.quarantine_until, ifnull(p.cooldown_minutes, 0), p.probe_until, p.updated_at
-	FROM sources s LEFT JOIN connectivity_profiles p ON p.source_id = s.id WHERE s.id = ?`
+	SELECT s.id, ifnull(p.status, ''), ifnull(p.error_class, ''), p.failing_since, p.quarantine_until,
+		ifnull(p.cooldown_minutes, 0), p.probe_until, p.updated_at
+	FROM sources s LEFT JOIN connectivity_profiles p ON p.source_id = s.id
+	WHERE s.id = ?`
 	upsertProfile = `
-	INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, cooldown_minutes, probe_until, updated_at)
+	INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, cooldown_minutes,
+		probe_until, updated_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-	ON CONFLICT (source_id) DO UPDATE SET status = ?2, error_class = ?3, failing_since = ?4, quarantine_until = ?5, cooldown_minutes = ?6,
-		probe_until = ?7, updated_at = ?8`
+	ON CONFLICT (source_id) DO UPDATE SET status = ?2, error_class = ?3, failing_since = ?4, quarantine_until = ?5,
+		cooldown_minutes = ?6, probe_until = ?7, updated_at = ?8`
 	// Without samples nothing is known.
 	updateCounts = `
 	UPDATE connectivity_profiles SET samples_1h = ?2, success_rate_1h = CAST(?3 AS REAL) / nullif(?2, 0), samples_24h = ?4,

@@ -4,8 +4,8 @@
 // which compresses it into a SQLite file beside the database, NAME.db.pages. Pages whose layout is not known
 // are kept without that, too, the newest 10 of each source, and `sources try --page` reads them.
 //
-// Invariants: the oldest pages go first; neither age nor size removes those of unknown layout. Keeping never fails a crawl: after the first error, or when the
-// disk is nearly full, the Writer says so once and keeps nothing more.
+// Invariants: the oldest pages go first; neither age nor size removes those of unknown layout. Keeping never fails a crawl:
+// after the first error, or when the disk is nearly full, the Writer says so once and keeps nothing more.
 //
 // Crash: each page is a transaction, not synced: a power cut may take the last ones.
 //

@@ -96,7 +96,10 @@ type Writer struct {
 }
 
 func open(path, more string) (*sql.DB, error) {
-	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)), RawQuery: "_pragma=busy_timeout(5000)" + more}
+	name := url.URL{
+		Scheme: "file", OmitHost: true, Path: filepath.ToSlash(store.RealPath(path)),
+		RawQuery: "_pragma=busy_timeout(5000)" + more,
+	}
 	return sql.Open("sqlite", name.String())
 }
 
@@ -115,7 +118,8 @@ func (w *Writer) open() error {
 	if err != nil {
 		return err
 	}
-	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
+	if w.enc, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true),
+		zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 		return err
 	}
 	if w.db, err = open(w.cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)"); err != nil {
@@ -153,7 +157,8 @@ func (w *Writer) keep(p *Page, body []byte) (id int64, err error) {
 			return 0, err
 		}
 	}
-	err = w.db.QueryRowContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status, p.ContentType, yp.FormatTime(p.FetchedAt),
+	err = w.db.QueryRowContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status,
+		p.ContentType, yp.FormatTime(p.FetchedAt),
 		store.JSON(p.Target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil)).Scan(&id)
 	if err == nil && p.Unknown != "" {
 		_, err = w.db.ExecContext(context.Background(), deleteUnknown, p.Source, MaxUnknown)
@@ -222,7 +227,8 @@ func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
 	p := &Page{}
 	var fetched, target string
 	var packed []byte
-	err := r.db.QueryRowContext(ctx, readPage, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target, &p.BaseURL, &p.Filter, &p.Unknown, &packed)
+	err := r.db.QueryRowContext(ctx, readPage, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target,
+		&p.BaseURL, &p.Filter, &p.Unknown, &packed)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read kept page %d: %w", id, err)
 	}

@@ -518,7 +518,10 @@ func (c *compiled) compileRules(f *faults) {
 			continue
 		}
 		at := "rules.formats." + l.Name
-		out := format{field: l, max: def.Max, kind: def.Kind, match: compileMatch(def.Match, at+".match", f), not: compileMatch(def.Not, at+".not", f)}
+		out := format{
+			field: l, max: def.Max, kind: def.Kind, match: compileMatch(def.Match, at+".match", f),
+			not: compileMatch(def.Not, at+".not", f),
+		}
 		if def.Max < 0 {
 			f.add(at+".max", errors.New("max must not be negative"))
 		}
@@ -531,5 +534,6 @@ func (c *compiled) compileRules(f *faults) {
 
 // holdsAddress reports whether an attribute of that name most likely holds an address: href, data-src, data-url.
 func holdsAddress(attr string) bool {
-	return attr == "href" || attr == "src" || strings.HasSuffix(attr, "url") || strings.HasSuffix(attr, "-src") || strings.HasSuffix(attr, "-href")
+	return attr == "href" || attr == "src" || strings.HasSuffix(attr, "url") || strings.HasSuffix(attr, "-src") ||
+		strings.HasSuffix(attr, "-href")
 }

@@ -33,7 +33,8 @@ func (s *spoken) read(n *html.Node) {
 		s.text = append(s.text, n.Data[:min(len(n.Data), maxPageText)]...)
 		return
 	case n.Type == html.DocumentNode:
-	case n.Type != html.ElementNode || region.Unseen(n.Data) || region.Hidden(n) || hiddenByClass(n) || s.bare && frame(n) || s.items && item(n):
+	case n.Type != html.ElementNode || region.Unseen(n.Data) || region.Hidden(n) || hiddenByClass(n) ||
+		s.bare && frame(n) || s.items && item(n):
 		return
 	case s.marker != nil:
 		s.marker.Try(n, s.found)

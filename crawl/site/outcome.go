@@ -141,7 +141,10 @@ func (s *Source) notThere(doc *html.Node, end region.End, final *url.URL, status
 
 // refusal holds what stands in the title of a refusal; a page of a business may have it there, too, so it counts
 // only where nothing else says whose page it is.
-var refusal = marks{titles: []string{"access denied", "forbidden", "blocked", "captcha", "attention required", "are you a robot", "are you human", "security check"}}
+var refusal = marks{titles: []string{
+	"access denied", "forbidden", "blocked", "captcha", "attention required",
+	"are you a robot", "are you human", "security check",
+}}
 
 // SaysBlocked reports whether a page that is not known is worded as a block page, in its text or in its title.
 func SaysBlocked(body []byte) bool {

@@ -126,7 +126,8 @@ func (r *pagingReader) listed(address string) int {
 	}
 	from, _ := s.listPage(r.where.page)
 	list, page := s.listPage(u)
-	if !strings.EqualFold(list, from) && (s.search == nil || !s.search.matches(s.belowBase(u))) && (r.where.page != s.base || !s.target.matches(s.belowBase(u))) {
+	if !strings.EqualFold(list, from) && (s.search == nil || !s.search.matches(s.belowBase(u))) &&
+		(r.where.page != s.base || !s.target.matches(s.belowBase(u))) {
 		return 0
 	}
 	if param := s.target.pageParam; page == 1 && !s.namesPage(u) && (!r.plain(address) || param != "" && u.Query().Has(param)) {
@@ -146,7 +147,8 @@ func switchedOff(n *html.Node) bool {
 // marked reports whether an element, or the one around it, is of one of the classes.
 func marked(n *html.Node, classes ...string) bool {
 	for _, class := range classes {
-		if region.HasClass(region.Attr(n, "class"), class) || n.Parent != nil && !isPagination(n.Parent) && region.HasClass(region.Attr(n.Parent, "class"), class) {
+		if region.HasClass(region.Attr(n, "class"), class) ||
+			n.Parent != nil && !isPagination(n.Parent) && region.HasClass(region.Attr(n.Parent, "class"), class) {
 			return true
 		}
 	}
@@ -167,7 +169,8 @@ func offByItself(n *html.Node) bool {
 		case "not-disabled", "non-disabled":
 			continue
 		}
-		if rest, ok := strings.CutSuffix(class, "disabled"); ok && !strings.Contains(class, ":") && strings.HasSuffix(strings.ReplaceAll(rest, "_", "-"), "-") {
+		if rest, ok := strings.CutSuffix(class, "disabled"); ok && !strings.Contains(class, ":") &&
+			strings.HasSuffix(strings.ReplaceAll(rest, "_", "-"), "-") {
 			return true
 		}
 	}
@@ -179,7 +182,8 @@ func hiddenByClass(n *html.Node) bool {
 	for class := range strings.FieldsSeq(region.Attr(n, "class")) {
 		switch class {
 		case "d-none":
-			return !strings.Contains(region.Attr(n, "class"), "d-sm-") && !strings.Contains(region.Attr(n, "class"), "d-md-") && !strings.Contains(region.Attr(n, "class"), "d-lg-")
+			return !strings.Contains(region.Attr(n, "class"), "d-sm-") && !strings.Contains(region.Attr(n, "class"), "d-md-") &&
+				!strings.Contains(region.Attr(n, "class"), "d-lg-")
 		case "hidden", "hide", "is-hidden", "ng-hide", "invisible", "visually-hidden", "sr-only":
 			return true
 		}

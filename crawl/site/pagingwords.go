@@ -59,7 +59,10 @@ var lastWords = vocabulary(`
 	последняя, в конец, остання, son, τελευταία, 最後, 末页, 尾页, 마지막, الأخير, האחרון, terakhir, cuối`)
 
 // pageWords stand before the number of a page.
-var pageWords = []string{"page", "seite", "página", "pagina", "strona", "stránka", "sida", "side", "sivu", "страница", "sayfa", "σελίδα", "oldal", "trang", "halaman", "go to page", "goto page"}
+var pageWords = []string{
+	"page", "seite", "página", "pagina", "strona", "stránka", "sida", "side", "sivu",
+	"страница", "sayfa", "σελίδα", "oldal", "trang", "halaman", "go to page", "goto page",
+}
 
 // vocabulary returns the set of a list, made when it is asked for first.
 func vocabulary(list string) func() map[string]bool {
@@ -82,7 +85,12 @@ func bringsMore(label string) bool {
 	if !moreWords()[label] {
 		return false
 	}
-	for _, part := range [...]string{"load", "result", "listing", "lade", "ergebnis", "treffer", "eintr", "charge", "cargar", "carrega", "carica", "risultat", "résultat", "resultad", "laad", "ladda", "last inn", "indlæs", "lataa", "załaduj", "wynik", "načíst", "výsledk", "betölt", "találat", "загруз", "завантаж", "加载", "載入", "טען", "muat", "tải", "resultaten"} {
+	for _, part := range [...]string{
+		"load", "result", "listing", "lade", "ergebnis", "treffer", "eintr", "charge",
+		"cargar", "carrega", "carica", "risultat", "résultat", "resultad", "laad", "ladda", "last inn", "indlæs", "lataa",
+		"załaduj", "wynik", "načíst", "výsledk", "betölt", "találat", "загруз", "завантаж", "加载",
+		"載入", "טען", "muat", "tải", "resultaten",
+	} {
 		if strings.Contains(label, part) {
 			return true
 		}

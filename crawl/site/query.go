@@ -40,8 +40,9 @@ func (s *Source) Differences(final *url.URL, asked yp.Place) (out []Difference) 
 // valuesOf returns the values of a place's placeholders in normal form.
 func valuesOf(p yp.Place) map[string]string {
 	values := map[string]string{
-		"city": p.City, "city_slug": p.CitySlug, "city_name_slug": p.City, "state": p.State, "state_lower": p.State, "state_slug": stateSlug(p.State),
-		"category": p.Category, "category_slug": p.CategorySlug,
+		"city": p.City, "city_slug": p.CitySlug, "city_name_slug": p.City, "state": p.State, "state_lower": p.State,
+		"state_slug": stateSlug(p.State),
+		"category":   p.Category, "category_slug": p.CategorySlug,
 	}
 	for name, value := range values {
 		values[name] = normalValue(name, value)

@@ -38,7 +38,10 @@ type sighting struct {
 // first 1,000 are left out.
 func (r *businessReader) read(scripts []string) (leftOut int) {
 	d := r.src.def
-	reader := structured.Reader{Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea, Country: r.src.country, Best: d.Structured.Scale, Day: r.src.day}
+	reader := structured.Reader{
+		Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea,
+		Country: r.src.country, Best: d.Structured.Scale, Day: r.src.day,
+	}
 	leftOut = r.take(&reader, scripts)
 	if len(r.found) == 0 && !r.ownPage { // the list may stand in noscript
 		reader.Noscript = true

@@ -284,7 +284,10 @@ type template struct {
 }
 
 // placeholders are the names that templates may use.
-var placeholders = []string{"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category", "category_slug", "page"}
+var placeholders = []string{
+	"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category",
+	"category_slug", "page",
+}
 
 var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)
 

@@ -200,7 +200,10 @@ func namesPagination(s string) bool {
 
 func namesPages(name string) bool {
 	lower := strings.ToLower(name)
-	for _, word := range [...]string{"paginat", "paging", "page-nav", "pagenav", "page_nav", "page-numbers", "pagenum", "page-links", "paginac", "paginaç", "paginaz", "seitennav", "seitennummer"} {
+	for _, word := range [...]string{
+		"paginat", "paging", "page-nav", "pagenav", "page_nav", "page-numbers", "pagenum",
+		"page-links", "paginac", "paginaç", "paginaz", "seitennav", "seitennummer",
+	} {
 		if strings.Contains(lower, word) {
 			return true
 		}
