@@ -85,8 +85,9 @@ const (
 	INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
 	endAttempt = `
-	UPDATE crawl_attempts SET finished_at = ?1, duration_ms = ?2, ended = ?3, error_code = ?4, error_message = ?5, http_status = ?6, proxy = ?7,
-		identity = ?8, user_agent = ?9, pages = ?10, listings = ?11, upserted = ?12, changed = ?13, bytes = ?14, backoff_delay_ms = ?15, metadata = ?16
+	UPDATE crawl_attempts SET finished_at = ?1, duration_ms = ?2, ended = ?3, error_code = ?4, error_message = ?5,
+		http_status = ?6, proxy = ?7, identity = ?8, user_agent = ?9, pages = ?10, listings = ?11, upserted = ?12,
+		changed = ?13, bytes = ?14, backoff_delay_ms = ?15, metadata = ?16
 	WHERE target_id = ?17 AND claim_token = ?18 AND ended = 'running'`
 	// An attempt is over when its claim is: the target is held under another token, or
 	// not at all. What was committed is known from the target itself.
@@ -106,7 +107,8 @@ func BeginAttempt(tx *Tx, key AttemptKey, run int64, worker string, number, page
 // EndAttempt completes the row of an attempt. One that somebody else has closed
 // stays as it is.
 func EndAttempt(tx *Tx, key AttemptKey, a *Attempt, end AttemptEnd) error {
-	return recorded("attempt", tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended), Text(string(end.Code)), Text(end.Message),
+	return recorded("attempt", tx.Run(endAttempt, tx.Now, millis(tx.At.Sub(a.StartedAt)), string(end.Ended),
+		Text(string(end.Code)), Text(end.Message),
 		Number(int64(a.HTTPStatus)), Text(a.Proxy), Text(a.Identity), Text(a.UserAgent), a.Pages, a.Listings, a.Upserted, a.Changed, a.Bytes,
 		Number(end.Backoff.Milliseconds()), a.Trace.text(), key.TargetID, key.Token))
 }

@@ -200,7 +200,9 @@ func (s *Snapshot) CopyTo(ctx context.Context, to string, logs []CopiedLog) erro
 
 // RestoreTo writes the database to a new file with a write-ahead journal, as it is crawled into, and gives its logs
 // to log, piece by piece. at is when the copy was made, "" for a database that CopyTo did not make.
-func (s *Snapshot) RestoreTo(ctx context.Context, to string, log func(name string, changed time.Time, piece []byte) error) (at string, err error) {
+func (s *Snapshot) RestoreTo(ctx context.Context, to string,
+	log func(name string, changed time.Time, piece []byte) error,
+) (at string, err error) {
 	err = s.copyTo(ctx, to, "wal", func(db *sql.DB) error {
 		_, err := db.ExecContext(ctx, dropLogs)
 		return err

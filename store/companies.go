@@ -53,7 +53,8 @@ type resolver struct {
 func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
 	r := &resolver{
 		tx: tx, source: source,
-		byID: map[int64]*company{}, byKey: make(map[string]*company, len(keys)), newKeys: map[string]*company{}, numbers: make(map[string]int64, len(keys)),
+		byID: map[int64]*company{}, byKey: make(map[string]*company, len(keys)), newKeys: map[string]*company{},
+		numbers: make(map[string]int64, len(keys)),
 	}
 	found, err := findKeys(tx, tx.w.keyHash, keys)
 	if err != nil {
@@ -131,7 +132,9 @@ func (r *resolver) find(keys []string, own *company) (*company, error) {
 }
 
 var insertCompanies = newInsert(
-	`INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing, first_seen_at)`, 11)
+	`
+	INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing,
+		first_seen_at)`, 11)
 
 // create makes a company of a listing; it is written later, with others.
 func (r *resolver) create(l *yp.Listing, keys []string) *company {
@@ -202,10 +205,13 @@ func (r *resolver) refresh(c *company, l *yp.Listing, left string) (err error) {
 }
 
 const (
-	selectLead  = `SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, '') FROM listings WHERE source_id = ? AND listing_id = ?`
+	selectLead = `
+	SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, '') FROM listings
+	WHERE source_id = ? AND listing_id = ?`
 	saveCompany = `
-	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code) =
-			(SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code FROM listings WHERE source_id = ?2 AND listing_id = ?3),
+	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code) = (
+			SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code FROM listings
+			WHERE source_id = ?2 AND listing_id = ?3),
 		website = ?4, domain = iif(website IS ?4, domain, ?5)
 	WHERE id = ?1`
 	firstListing    = `SELECT source_id, listing_id FROM listings WHERE company_id = ? ORDER BY source_id, listing_id LIMIT 1`

@@ -92,7 +92,10 @@ func explain(err error, dir string, unlockable func(dir string) bool) error {
 		return err
 	}
 	lock := se.Code() == sqlite3.SQLITE_PROTOCOL
-	for _, code := range []int{sqlite3.SQLITE_IOERR_LOCK, sqlite3.SQLITE_IOERR_RDLOCK, sqlite3.SQLITE_IOERR_UNLOCK, sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK} {
+	for _, code := range []int{
+		sqlite3.SQLITE_IOERR_LOCK, sqlite3.SQLITE_IOERR_RDLOCK, sqlite3.SQLITE_IOERR_UNLOCK,
+		sqlite3.SQLITE_IOERR_CHECKRESERVEDLOCK,
+	} {
 		lock = lock || se.Code() == code
 	}
 	if (lock || errors.Is(classify(err), ErrBusy)) && unlockable(dir) {

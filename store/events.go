@@ -232,11 +232,15 @@ func (t *eventBatch) update(row int64, d diff) {
 }
 
 const (
-	logNew    = `INSERT INTO listing_events (at, kind, source_id, run_id, reparsed, listing, listings, what) VALUES (?1, 'new', ?2, ?3, ?4, ?5, ?6, ?7)`
+	logNew = `
+	INSERT INTO listing_events (at, kind, source_id, run_id, reparsed, listing, listings, what)
+	VALUES (?1, 'new', ?2, ?3, ?4, ?5, ?6, ?7)`
 	logStored = `
 	INSERT INTO listing_events (at, kind, run_id, reparsed, source_id, listing, company_id, what)
 	SELECT ?1, ?2, ?3, ?4, l.source_id, l.id, l.company_id, ?6 FROM json_each(?5) AS j CROSS JOIN listings l ON l.id = j.value ORDER BY j.key`
-	logRejected = `INSERT INTO listing_events (at, kind, source_id, run_id, reparsed, listing_id, what) VALUES (?1, 'rejected', ?2, ?3, ?4, ?5, ?6)`
+	logRejected = `
+	INSERT INTO listing_events (at, kind, source_id, run_id, reparsed, listing_id, what)
+	VALUES (?1, 'rejected', ?2, ?3, ?4, ?5, ?6)`
 )
 
 // flush writes what was gathered.

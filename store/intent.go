@@ -25,12 +25,21 @@ type PlacedFile struct {
 }
 
 const (
-	addIntent = `INSERT INTO delivery_intents (name, at, event, file, rows, filters, path, bytes, sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING id`
+	addIntent = `
+	INSERT INTO delivery_intents (name, at, event, file, rows, filters, path, bytes, sha256)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+	RETURNING id`
 	addTold   = `INSERT INTO delivery_intent_listings (intent, state, listings) VALUES (?, ?, ?)`
-	countFile = `INSERT INTO deliveries (name, at, event, file, rows, filters) SELECT name, at, event, file, rows, filters FROM delivery_intents WHERE id = ?`
-	countTold = `INSERT INTO delivered (name, listing, state, event)
-		SELECT i.name, v.value, t.state, i.event FROM delivery_intents i JOIN delivery_intent_listings t ON t.intent = i.id JOIN json_each(t.listings) v WHERE i.id = ?
-		ON CONFLICT DO UPDATE SET state = excluded.state, event = excluded.event`
+	countFile = `
+	INSERT INTO deliveries (name, at, event, file, rows, filters)
+	SELECT name, at, event, file, rows, filters FROM delivery_intents
+	WHERE id = ?`
+	countTold = `
+	INSERT INTO delivered (name, listing, state, event)
+	SELECT i.name, v.value, t.state, i.event
+	FROM delivery_intents i JOIN delivery_intent_listings t ON t.intent = i.id JOIN json_each(t.listings) v
+	WHERE i.id = ?
+	ON CONFLICT DO UPDATE SET state = excluded.state, event = excluded.event`
 	forgetAll     = `DELETE FROM delivery_intents WHERE name = (SELECT name FROM delivery_intents WHERE id = ?)`
 	forgetIntent  = `DELETE FROM delivery_intents WHERE id = ?`
 	forgetIntents = `DELETE FROM delivery_intents WHERE name = ?`

@@ -273,7 +273,8 @@ func (s *saver) write() error {
 		if p.company, err = r.resolve(l, s.keys[n], own); err != nil {
 			return err
 		}
-		p.by, p.covered = r.by, p.company.id == 0 || p.known != nil && p.known.says(l, s.page.gives[i].writes) && p.company.root().id == p.known.company.id
+		p.by, p.covered = r.by, p.company.id == 0 ||
+			p.known != nil && p.known.says(l, s.page.gives[i].writes) && p.company.root().id == p.known.company.id
 		s.waiting = append(s.waiting, p)
 	}
 	if err := r.settle(); err != nil {
@@ -557,7 +558,8 @@ func (k *known) with(l *yp.Listing, writes yp.Groups) *yp.Listing {
 // says reports whether the stored listing says so already, as far as companies go.
 func (k *known) says(l *yp.Listing, writes yp.Groups) bool {
 	then, now := k.with(l, writes), &k.keyed
-	return then.Name == now.Name && then.PhoneE164 == now.PhoneE164 && then.Street == now.Street && then.City == now.City && then.State == now.State &&
+	return then.Name == now.Name && then.PhoneE164 == now.PhoneE164 && then.Street == now.Street &&
+		then.City == now.City && then.State == now.State &&
 		then.PostalCode == now.PostalCode && then.Website == now.Website && then.Domain == now.Domain
 }
 

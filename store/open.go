@@ -295,9 +295,11 @@ func dsn(cfg Config, reader bool) string {
 		q.Add("_txlock", "immediate")
 		q.Add("_pragma", fmt.Sprintf("synchronous(%s)", strings.ToUpper(cmp.Or(cfg.Synchronous, "FULL"))))
 		q.Add("_pragma", "foreign_keys(1)")
-		q.Add("_pragma", "temp_store(2)")                               // what a savepoint needs for its undoing stays in memory: a third of a commit's cost
-		q.Add("_pragma", fmt.Sprintf("wal_autocheckpoint(%d)", foldAt)) // at 500,000 listings every page touches fifty leaves of two indexes without order: the longer a journal, the fewer of them are written twice
-		q.Add("_pragma", "cache_size(-2000)")                           // more finds no more of those leaves, nor less work
+		q.Add("_pragma", "temp_store(2)") // what a savepoint needs for its undoing stays in memory: a third of a commit's cost
+		// At 500,000 listings every page touches fifty leaves of two indexes without order: the longer a journal, the fewer of
+		// them are written twice.
+		q.Add("_pragma", fmt.Sprintf("wal_autocheckpoint(%d)", foldAt))
+		q.Add("_pragma", "cache_size(-2000)") // more finds no more of those leaves, nor less work
 		q.Add("_pragma", "journal_size_limit(67108864)")
 	}
 	path := cfg.Path

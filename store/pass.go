@@ -135,7 +135,8 @@ type Selection struct {
 
 // SelectionOf is the selection of a run over a scope.
 func SelectionOf(s Scope, again *time.Duration) Selection {
-	s.States, s.CityIDs, s.CategoryIDs = slices.Sorted(slices.Values(s.States)), slices.Sorted(slices.Values(s.CityIDs)), slices.Sorted(slices.Values(s.CategoryIDs))
+	s.States, s.CityIDs, s.CategoryIDs = slices.Sorted(slices.Values(s.States)), slices.Sorted(slices.Values(s.CityIDs)),
+		slices.Sorted(slices.Values(s.CategoryIDs))
 	return Selection{s, again}
 }
 

@@ -63,9 +63,11 @@ func readsOnly(action sqlite.AuthorizerActionCode, table, column, _, _ string) s
 	switch {
 	case action == sqlite.AuthRead && table == "proxies" && column == "url":
 		return sqlite.AuthorizerIgnore // NULL
-	case action == sqlite.AuthRead && strings.HasPrefix(table, "sqlite_") && table != "sqlite_schema" && table != "sqlite_master": // raw pages, samples of indexes
+	case action == sqlite.AuthRead && strings.HasPrefix(table, "sqlite_") && table != "sqlite_schema" &&
+		table != "sqlite_master": // raw pages, samples of indexes
 		return sqlite.AuthorizerDeny
-	case action == sqlite.AuthSelect, action == sqlite.AuthRead, action == sqlite.AuthFunction && column != "load_extension", action == sqlite.AuthRecursive:
+	case action == sqlite.AuthSelect, action == sqlite.AuthRead,
+		action == sqlite.AuthFunction && column != "load_extension", action == sqlite.AuthRecursive:
 		return sqlite.AuthorizerOK
 	}
 	return sqlite.AuthorizerDeny

@@ -104,7 +104,9 @@ type writer struct {
 
 func startWriter(conn *sql.Conn, now func() time.Time, cfg Config) *writer {
 	w := &writer{
-		conn: conn, now: now, dir: filepath.Dir(RealPath(cfg.Path)), journal: RealPath(cfg.Path) + "-wal", waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit, loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
+		conn: conn, now: now, dir: filepath.Dir(RealPath(cfg.Path)), journal: RealPath(cfg.Path) + "-wal",
+		waits: !strings.EqualFold(cfg.Synchronous, "OFF"), keyHash: cfg.KeyHash, beforeCommit: cfg.BeforeCommit,
+		loseCommit: cfg.LoseCommit, rewrite: cfg.Rewrite, stmts: map[string]*sql.Stmt{},
 		jobs: make(chan job, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go w.loop()

@@ -22,7 +22,8 @@ var (
 
 // IsTime reports whether a column holds times.
 func IsTime(column string) bool {
-	return column == "at" || column == "until" || column == "last_seen" || strings.HasSuffix(column, "_at") || strings.HasSuffix(column, "_until")
+	return column == "at" || column == "until" || column == "last_seen" || strings.HasSuffix(column, "_at") ||
+		strings.HasSuffix(column, "_until")
 }
 
 // IsNumber reports whether a value stands to the right.

@@ -211,8 +211,12 @@ func (k *Reader) History(ctx context.Context, source, id string) (of string, err
 		return "", err
 	}
 	var row int64 // 0 = none: it was rejected ever since
-	known, err := k.one(ctx, "look for a listing", `SELECT id FROM listings WHERE source_id = ?1 AND listing_id = ?2
-		UNION ALL SELECT 0 FROM (SELECT 1 FROM listing_events WHERE listing IS NULL AND source_id = ?1 AND listing_id = ?2 LIMIT 1) LIMIT 1`, []any{src, id}, &row)
+	known, err := k.one(ctx, "look for a listing", `
+	SELECT id FROM listings
+	WHERE source_id = ?1 AND listing_id = ?2
+	UNION ALL
+	SELECT 0 FROM (SELECT 1 FROM listing_events WHERE listing IS NULL AND source_id = ?1 AND listing_id = ?2 LIMIT 1)
+	LIMIT 1`, []any{src, id}, &row)
 	if err == nil && !known {
 		err = &NotFoundError{What: fmt.Sprintf("no listing %q of %s was ever seen", id, source)}
 	}

@@ -12,7 +12,8 @@ import (
 var showCompany = thing{
 	list: "companies list", named: "id name", row: `SELECT * FROM v_companies WHERE id = ?1`,
 	parts: []Part{{
-		Name: "places", Show: "listing name street city state first_seen_at last_seen_at dropped_at", Query: `SELECT * FROM v_listings WHERE company_id = ?1 ORDER BY id`,
+		Name: "places", Show: "listing name street city state first_seen_at last_seen_at dropped_at",
+		Query: `SELECT * FROM v_listings WHERE company_id = ?1 ORDER BY id`,
 	}},
 }
 

@@ -27,7 +27,9 @@ type RunHolder struct {
 
 const runHolders = `
 	SELECT r.uuid, r.pid, r.host, r.started_at, r.heartbeat_at, count(t.id), min(iif(o.open, t.claimed_at, NULL))
-	FROM runs r INDEXED BY runs_alive LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS' LEFT JOIN v_source_availability o ON o.source_id = t.source_id
+	FROM runs r INDEXED BY runs_alive
+		LEFT JOIN targets t ON t.run_id = r.id AND t.status = 'IN_PROGRESS'
+		LEFT JOIN v_source_availability o ON o.source_id = t.source_id
 	WHERE r.outcome = 'running' GROUP BY r.id ORDER BY r.id DESC LIMIT 1000`
 
 // RunHolders lists them. That they can be asked for shows that the database is where it was, and can be read.
@@ -53,7 +55,8 @@ const heldHost = `SELECT held_until, held_for FROM hosts WHERE host = ?1 AND hel
 // whichever source: it is open or held.
 func (k *Reader) HostAvailability(ctx context.Context, host string) (store.Availability, error) {
 	g := store.Availability{State: store.SourceHeld}
-	found, err := k.one(ctx, fmt.Sprintf("look whether %s is held", host), heldHost, []any{host, yp.FormatTime(k.db.Now())}, at(&g.Until), &g.Reason)
+	found, err := k.one(ctx, fmt.Sprintf("look whether %s is held", host), heldHost,
+		[]any{host, yp.FormatTime(k.db.Now())}, at(&g.Until), &g.Reason)
 	if !found {
 		g.State = store.SourceOpen
 	}

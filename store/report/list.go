@@ -42,8 +42,9 @@ type List struct {
 var Lists = []List{
 	{
 		Name: "targets list", Page: "/queue Queue", View: "v_targets", Noun: "target", Order: "id", Time: "finished_at",
-		Show: "id target status error next_at page failures wait health source", Filters: "states cities categories source kind status health schedule error since",
-		Usage: "List targets with their status, schedule and last error", Help: "The dead letters are those of --status PARKED.",
+		Show:    "id target status error next_at page failures wait health source",
+		Filters: "states cities categories source kind status health schedule error since",
+		Usage:   "List targets with their status, schedule and last error", Help: "The dead letters are those of --status PARKED.",
 	},
 	{
 		Name: "attempts list", Under: "Trouble", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "id DESC", Time: "started_at",
@@ -57,8 +58,10 @@ var Lists = []List{
 		Help: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.", Lives: true,
 	},
 	{
-		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Noun: "worker", Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
-		Show: "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms", Filters: "run all", Unless: "state = 'running'",
+		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Noun: "worker",
+		Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
+		Show:    "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms",
+		Filters: "run all", Unless: "state = 'running'",
 		Default: map[string]string{"run": "those under way"},
 		Usage:   "Show the workers of runs: their targets, speed, memory and processor time",
 		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
@@ -75,16 +78,20 @@ var Lists = []List{
 	},
 	{
 		Name: "listings list", Page: "/listings Listings", View: "v_listings", Noun: "listing", Order: "id DESC", Time: "last_seen_at",
-		Show: "listing name phone city state category rating last_seen_at status", Filters: "states cities categories source search has min-rating status since",
-		Usage: "List listings, the newest first; `ypcrawl export` writes all of them to a file", Help: "--status rejected lists what breaks a rule of its source: by --source and --states alone.",
+		Show:    "listing name phone city state category rating last_seen_at status",
+		Filters: "states cities categories source search has min-rating status since",
+		Usage:   "List listings, the newest first; `ypcrawl export` writes all of them to a file",
+		Help:    "--status rejected lists what breaks a rule of its source: by --source and --states alone.",
 	},
 	{
 		Name: "listings list --status rejected", Page: "/rejected", View: "v_rejected", Noun: "listing", Order: "last_seen_at DESC",
 		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List what breaks a rule of its source",
 	},
 	{
-		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "target", Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
-		Show: "city category state site_total seen percent pages_left complete_at ending end_text source", Filters: "states categories source all", Unless: "crawled",
+		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "target",
+		Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
+		Show:    "city category state site_total seen percent pages_left complete_at ending end_text source",
+		Filters: "states categories source all", Unless: "crawled",
 		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
 		Help: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
 			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out;\n" +
@@ -93,7 +100,9 @@ var Lists = []List{
 		None: "No page of a target was read yet: --all shows them all.",
 	},
 	{
-		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change", Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what", Filters: "since run source states kind lasting listing",
+		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change",
+		Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what",
+		Filters: "since run source states kind lasting listing",
 		Default: map[string]string{"since": "last-pass", "run": "all", "listing": "all"},
 		Usage:   "Show changes of listings: new, changed, dropped, restored, rejected",
 		Help: "--since takes an age, a date or a run: a RUN is its number, or last, and counts from its beginning;\n" +
@@ -103,20 +112,26 @@ var Lists = []List{
 			"reads in a row of the site's index lack the target's city (city_left_index).",
 	},
 	{
-		Name: "details stats", Few: true, View: "v_detail_progress", Noun: "detail", Order: "source, state", Show: "state wanted planned done failed parked stuck fetched with_email with_phone with_website with_hours with_geo source", Filters: "states source",
-		Usage: "Count details by source and state: wanted, done, failed, with e-mail, hours, geo",
-		None:  "No details are planned yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
+		Name: "details stats", Few: true, View: "v_detail_progress", Noun: "detail", Order: "source, state",
+		Show:    "state wanted planned done failed parked stuck fetched with_email with_phone with_website with_hours with_geo source",
+		Filters: "states source",
+		Usage:   "Count details by source and state: wanted, done, failed, with e-mail, hours, geo",
+		None:    "No details are planned yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
 	},
 	{
-		Name: "discover stats", Few: true, View: "v_indexes", Noun: "index", Order: "source, state", Show: "state cities new removed by_slug by_name unmatched targets retired status page pages complete_at message source", Filters: "states source",
-		Usage: "Show the cities that indexes have, by state", None: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
+		Name: "discover stats", Few: true, View: "v_indexes", Noun: "index", Order: "source, state",
+		Show:    "state cities new removed by_slug by_name unmatched targets retired status page pages complete_at message source",
+		Filters: "states source",
+		Usage:   "Show the cities that indexes have, by state", None: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
 	},
 	{
 		Name: "export deliveries", View: "v_deliveries", Noun: "delivery", Order: "name", Show: "name at rows file listings filters",
-		Usage: "List what was delivered under the names of --as", None: "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers which listings it delivers.",
+		Usage: "List what was delivered under the names of --as",
+		None:  "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers which listings it delivers.",
 	},
 	{
-		Name: "proxies list", Few: true, View: "v_proxies", Noun: "proxy", Order: "id", Show: "id name state successes failures consecutive_failures last_used_at last_error",
+		Name: "proxies list", Few: true, View: "v_proxies", Noun: "proxy", Order: "id",
+		Show:  "id name state successes failures consecutive_failures last_used_at last_error",
 		Usage: "List the proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
 	},
 	{
@@ -125,15 +140,18 @@ var Lists = []List{
 	},
 	{
 		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
-		Show: "host pace_ms pace_reason held_until reason blocks next_at source", Usage: "List the hosts of sources: their pace, and what holds them",
-		None: "No host was asked yet.",
+		Show:  "host pace_ms pace_reason held_until reason blocks next_at source",
+		Usage: "List the hosts of sources: their pace, and what holds them",
+		None:  "No host was asked yet.",
 	},
 	{
-		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error", Order: "occurrences DESC, error_code, source", Show: "error_code occurrences targets last_seen mean_duration_ms source",
+		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error",
+		Order: "occurrences DESC, error_code, source", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
 	},
 	{
-		Name: "waits", Under: "Trouble", Page: "/waits", Few: true, View: "v_waits", Noun: "wait", Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
+		Name: "waits", Under: "Trouble", Page: "/waits", Few: true, View: "v_waits", Noun: "wait",
+		Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
 		Usage: "Show what targets wait for, and until when", None: "Nothing waits.",
 	},
 }
@@ -190,12 +208,24 @@ const (
 var ListFilters = []ListFilter{
 	{"states", "only in these: `STATE...` is TX, California, ...", `state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
 	{"cities", "only in these: `CITY...` by name", `lower(city) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, ""},
-	{"categories", "only of these: `CATEGORY...` by name or slug", `category IN (SELECT k.name FROM categories k JOIN json_each(?) j ON lower(j.value) IN (lower(k.name), k.slug))`, ManyWords, nil, ""},
+	{
+		"categories", "only of these: `CATEGORY...` by name or slug",
+		`category IN (SELECT k.name FROM categories k JOIN json_each(?) j ON lower(j.value) IN (lower(k.name), k.slug))`, ManyWords, nil, "",
+	},
 	{"source", "only this `SOURCE`", `source = ?`, OneWord, nil, ""},
 	{"kind", "only these: `KIND...` is search, detail, index", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Kinds()), ""},
-	{"status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", `status IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Statuses()), ""},
-	{"health", "only these: `HEALTH...` is active, degraded, paused, failed, disabled", `health IN (SELECT value FROM json_each(?))`, ManyWords, append(texts(yp.Healths()), "disabled"), ""},
-	{"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED", `schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules()), ""},
+	{
+		"status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED",
+		`status IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Statuses()), "",
+	},
+	{
+		"health", "only these: `HEALTH...` is active, degraded, paused, failed, disabled",
+		`health IN (SELECT value FROM json_each(?))`, ManyWords, append(texts(yp.Healths()), "disabled"), "",
+	},
+	{
+		"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED",
+		`schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules()), "",
+	},
 	{"error", "only those whose last error has this `CODE`, such as TIMEOUT", `error = ?`, OneWord, texts(yp.ErrorCodes()), ""},
 	{"since", "only since this `7d|DATE|RUN`", `{time} >= ?`, Moment, nil, ""},
 	{"run", "only of this `RUN`: its number, or last", `run = ?`, OneWord, nil, ""},
@@ -204,19 +234,43 @@ var ListFilters = []ListFilter{
 	{"min-listings", "only those with so many `LISTINGS` or more", `listings >= ?`, Number, nil, ""},
 	{"all", "all of them", `{unless}`, Switch, nil, ""},
 
-	{"error@v_targets", "only those whose last attempt ended with this `CODE`, such as TIMEOUT, or NO_LISTINGS", `code = ?`, OneWord, texts(yp.ErrorCodes()), ""},
-	{"since@v_changes", "changes since `last-pass|7d|DATE|RUN`", `at >= ? ->> '$.all' AND at >= ifnull(? ->> ('$."' || source || '"'), '')`, Moment, nil, ""},
+	{
+		"error@v_targets", "only those whose last attempt ended with this `CODE`, such as TIMEOUT, or NO_LISTINGS",
+		`code = ?`, OneWord, texts(yp.ErrorCodes()), "",
+	},
+	{
+		"since@v_changes", "changes since `last-pass|7d|DATE|RUN`",
+		`at >= ? ->> '$.all' AND at >= ifnull(? ->> ('$."' || source || '"'), '')`, Moment, nil, "",
+	},
 	{"states@v_changes", "", `found_state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
-	{"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), ""},
-	{"lasting", "not what a later change undid: listings that were dropped and came back, or the other way round", lastingChange, Only, nil, ""},
+	{
+		"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected",
+		`kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), "",
+	},
+	{
+		"lasting", "not what a later change undid: listings that were dropped and came back, or the other way round",
+		lastingChange, Only, nil, "",
+	},
 	{"listing", "the whole history of one listing, `SOURCE/ID`", listingHistory, OneWord, nil, ""},
 
 	// Of a listing its own place and categories count, and those that it was searched under.
 	{"states@v_listings", "", `ifnull(state, searched_state) IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
-	{"cities@v_listings", "only in these: `CITY...` by name", `lower(ifnull(city, searched_city)) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, ""},
-	{"categories@v_listings", "only those found by a search for these, or listed under them: `CATEGORY...`", listingOfCategory, ManyWords, nil, ""},
-	{"status@v_listings", "those whose `STATUS` is open, dropped, rejected, restored", listingStatus, OneWord, texts(ListingStatuses()), "open"},
-	{"search", "only those with all these `WORDS` in name, categories or city", `id IN (SELECT rowid FROM listing_words WHERE listing_words MATCH ?)`, ManyWords, nil, ""},
+	{
+		"cities@v_listings", "only in these: `CITY...` by name",
+		`lower(ifnull(city, searched_city)) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, "",
+	},
+	{
+		"categories@v_listings", "only those found by a search for these, or listed under them: `CATEGORY...`",
+		listingOfCategory, ManyWords, nil, "",
+	},
+	{
+		"status@v_listings", "those whose `STATUS` is open, dropped, rejected, restored", listingStatus, OneWord,
+		texts(ListingStatuses()), "open",
+	},
+	{
+		"search", "only those with all these `WORDS` in name, categories or city",
+		`id IN (SELECT rowid FROM listing_words WHERE listing_words MATCH ?)`, ManyWords, nil, "",
+	},
 	{"has", "only those that have these: `COLUMN...` is email, phone, website, hours ...", "", ManyWords, nil, ""},
 	{"min-rating", "only those rated `STARS` or better, from 0.5 to 5", `rating >= ?`, Number, nil, ""},
 }
@@ -397,7 +451,8 @@ func (k *Reader) narrow(ctx context.Context, l List, choice Choice) (w condition
 				v = matchWords(strings.Join(words, " "))
 			}
 		}
-		w.and(strings.NewReplacer("{time}", l.Time, "{unless}", l.Unless).Replace(f.Where), slices.Repeat([]any{v}, strings.Count(f.Where, "?"))...)
+		w.and(strings.NewReplacer("{time}", l.Time, "{unless}", l.Unless).Replace(f.Where),
+			slices.Repeat([]any{v}, strings.Count(f.Where, "?"))...)
 	}
 	return w, nil
 }

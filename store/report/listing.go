@@ -9,7 +9,10 @@ func (k *Reader) WordsLacking(ctx context.Context) (int64, error) { return k.db.
 var showListing = thing{
 	list: "listings list", named: "listing name id source listing_id phone_e164", row: `SELECT * FROM v_listings WHERE id = ?1`,
 	parts: []Part{
-		{Name: "company", Show: "company name listings", Query: `SELECT id AS company, * FROM v_companies WHERE id = (SELECT company_id FROM listings WHERE id = ?1)`},
+		{
+			Name: "company", Show: "company name listings",
+			Query: `SELECT id AS company, * FROM v_companies WHERE id = (SELECT company_id FROM listings WHERE id = ?1)`,
+		},
 		// kept: 0 = as an ad, or filtered out. missed: complete crawls of the search in a row without it.
 		{Name: "seen", Show: "category city state page rank seen_at kept missed", Zeros: "missed", Query: `
 			SELECT k.name AS category, c.name AS city, t.state, g.page, g.rank, g.seen_at, g.since < 9223372036854775807 AS kept, g.missed

@@ -240,7 +240,8 @@ func (r *listingReader) all() error {
 		}
 		text += c
 	}
-	text = `SELECT id, dropped_at IS NOT NULL, ` + text + ` FROM v_listings` + join + ` WHERE ` + strings.Join(w.parts, " AND ") + ` ORDER BY id`
+	text = `SELECT id, dropped_at IS NOT NULL, ` + text + ` FROM v_listings` + join + ` WHERE ` +
+		strings.Join(w.parts, " AND ") + ` ORDER BY id`
 	return r.k.each(r.ctx, text, w.args, r.read)
 }
 

@@ -17,7 +17,10 @@ var StateMeasures = []StateMeasure{
 	{"done", "Done", "done_percent", "Targets that are done or dead letters, in percent of those planned."},
 	{"coverage", "Coverage", "coverage_percent", "Listings seen, in percent of those that the site says it has. Where it says no number: -"},
 	{"success", "Success", "success_percent", "Attempts that succeeded, in percent of all so far."},
-	{"freshness", "Freshness", "crawled_at", "How long ago the targets were last crawled successfully, on average: m minutes, h hours, d days."},
+	{
+		"freshness", "Freshness", "crawled_at",
+		"How long ago the targets were last crawled successfully, on average: m minutes, h hours, d days.",
+	},
 	{"new", "New", "new", "Listings seen for the first time in the last pass: k thousands, M millions."},
 }
 
@@ -115,8 +118,8 @@ var stateCategories = Part{
 	GROUP BY t.category_id, t.state ORDER BY k.name, t.state`,
 }
 
-// StateCategories are the searches of the scope's states, a row for each category and state: listings are those that the last crawls kept. Of
-// the scope, source and states count.
+// StateCategories are the searches of the scope's states, a row for each category and state: listings are those that the
+// last crawls kept. Of the scope, source and states count.
 func (k *Reader) StateCategories(ctx context.Context, scope store.Scope) (*Table, error) {
 	t, err := k.table(ctx, stateCategories, scope)
 	if err != nil {

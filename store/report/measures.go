@@ -105,7 +105,8 @@ func (k *Reader) Measure(ctx context.Context, logs string) (m *Measures, err err
 		journal = new(0.0) // the last one who closed the file has folded it in
 	}
 	m.Metrics = append(m.Metrics, Metric{"database_bytes", none, database, "Size of the database."},
-		Metric{"database_journal_bytes", none, journal, "Size of the database's journal (-wal)."}, Metric{"log_bytes", none, folderSize(logs), "Size of the write-ahead logs."})
+		Metric{"database_journal_bytes", none, journal, "Size of the database's journal (-wal)."},
+		Metric{"log_bytes", none, folderSize(logs), "Size of the write-ahead logs."})
 	return m, nil
 }
 
@@ -114,7 +115,8 @@ var none = json.RawMessage("{}")
 func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	m := &Measures{Now: yp.Stamp{Time: k.db.Now()}}
 	var err error
-	if m.Metrics, err = list(ctx, k, "metrics", metrics, nil, func(x *Metric) []any { return []any{&x.Name, (*[]byte)(&x.Labels), &x.Value, &x.Help} }); err != nil {
+	if m.Metrics, err = list(ctx, k, "metrics", metrics, nil,
+		func(x *Metric) []any { return []any{&x.Name, (*[]byte)(&x.Labels), &x.Value, &x.Help} }); err != nil {
 		return nil, err
 	}
 	if m.Sources, err = k.Sources(ctx); err != nil {
@@ -142,16 +144,23 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	}
 	const runs = "Runs under way, including those that died and were not recovered yet."
 	m.Metrics = append(m.Metrics,
-		Metric{"runs", json.RawMessage(`{"state":"alive"}`), known(alive, true), runs}, Metric{"runs", json.RawMessage(`{"state":"dead"}`), known(dead, true), runs},
+		Metric{"runs", json.RawMessage(`{"state":"alive"}`), known(alive, true), runs},
+		Metric{"runs", json.RawMessage(`{"state":"dead"}`), known(dead, true), runs},
 		Metric{"runs", json.RawMessage(`{"state":"unknown"}`), known(unknown, true), runs},
-		Metric{"run_heartbeat_age_seconds", none, known(oldest.Seconds(), alive > 0 && unknown == 0), "Age of the oldest heartbeat of the runs under way."},
+		Metric{
+			"run_heartbeat_age_seconds", none, known(oldest.Seconds(), alive > 0 && unknown == 0),
+			"Age of the oldest heartbeat of the runs under way.",
+		},
 		Metric{"targets_orphaned", none, known(orphaned, unknown == 0), "Targets held by dead runs: the next run recovers them."})
 	var l Left
 	if left != nil {
 		l = *left
 	}
 	m.Metrics = append(m.Metrics,
-		Metric{"time_left_seconds", none, known(l.Seconds, left != nil && l.Seconds >= 0), "Until all that is due is read, at the speed of the last minutes; absent = unknown."})
+		Metric{
+			"time_left_seconds", none, known(l.Seconds, left != nil && l.Seconds >= 0),
+			"Until all that is due is read, at the speed of the last minutes; absent = unknown.",
+		})
 	return m, nil
 }
 
@@ -178,7 +187,10 @@ func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) 
 		if p.State == PassRunning {
 			running = 1
 		}
-		s.Metrics = append(s.Metrics, Metric{"pass_began_timestamp_seconds", of, known(float64(p.Began.UnixMilli())/1000, true), "When the last pass of a source began."},
+		s.Metrics = append(s.Metrics, Metric{
+			"pass_began_timestamp_seconds", of,
+			known(float64(p.Began.UnixMilli())/1000, true), "When the last pass of a source began.",
+		},
 			Metric{"pass_running", of, known(running, p.State != PassUnknown), "1 while a run of the source's last pass is under way."})
 		for _, c := range []struct {
 			change string
@@ -191,7 +203,10 @@ func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) 
 		}
 	}
 	s.Metrics = append(s.Metrics,
-		Metric{"site_listings", none, known(t.SiteTotal, t.Known > 0), "Listings that the sites say they have, over the targets with such a number."},
+		Metric{
+			"site_listings", none, known(t.SiteTotal, t.Known > 0),
+			"Listings that the sites say they have, over the targets with such a number.",
+		},
 		Metric{"site_listings_seen", none, known(t.SeenOfKnown, t.Known > 0), "Listings seen, over the same targets."},
 		Metric{"site_pages_left", none, known(t.PagesLeft, true), "Pages of the sites beyond the limit of pages."})
 	return s, nil

@@ -79,7 +79,10 @@ func (t *waiting) later() Next {
 		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
 	}
 	if t.Availability != store.SourceOpen {
-		waits = append(waits, Next{At: yp.Stamp{Time: t.ClosedUntil}, Why: fmt.Sprintf("its source is %s: %s", t.Availability, ReasonText(t.ClosedWhy)), Remedy: SourceRemedy(t.Source, t.Availability)})
+		waits = append(waits, Next{
+			At:  yp.Stamp{Time: t.ClosedUntil},
+			Why: fmt.Sprintf("its source is %s: %s", t.Availability, ReasonText(t.ClosedWhy)), Remedy: SourceRemedy(t.Source, t.Availability),
+		})
 	}
 	for _, w := range waits {
 		if w.At.After(n.At.Time) {
@@ -153,7 +156,8 @@ func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time
 	now := k.db.Now()
 	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
 	if _, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Gap); err == nil {
-		_, err = k.one(ctx, "count failed targets", countTrouble, scope.Args(yp.FormatTime(since)), &t.Failed, &t.Parked, &t.Stuck, &t.OwnPages, &t.Since)
+		_, err = k.one(ctx, "count failed targets", countTrouble, scope.Args(yp.FormatTime(since)), &t.Failed, &t.Parked,
+			&t.Stuck, &t.OwnPages, &t.Since)
 	}
 	return t, err
 }
@@ -161,15 +165,21 @@ func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time
 // Waiting counts the targets of a scope that failed once or twice in a row, and are tried again when a short backoff is over.
 func (k *Reader) Waiting(ctx context.Context, scope store.Scope) (n int64, err error) {
 	now, gap := k.db.Now(), int64(0)
-	_, err = k.one(ctx, "count waiting targets", countWaiting, scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap))), &n, &gap)
+	_, err = k.one(ctx, "count waiting targets", countWaiting,
+		scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap))), &n, &gap)
 	return n, err
 }
 
 // A listing's page that its source has no more is no trouble: see the exit codes of `run`.
 const countParked = `
 	SELECT count(*) FROM targets t
-	WHERE t.kind IN ('index', 'search', 'detail') AND t.status = 'PARKED' AND t.status IN ('FAILED', 'STUCK', 'PARKED') AND t.retired_at IS NULL
-		AND t.finished_at >= ?1 AND (t.kind <> 'detail' OR t.last_error_code <> 'NO_LISTINGS') AND t.source_id IN (SELECT value FROM json_each(?2))`
+	WHERE t.kind IN ('index', 'search', 'detail')
+		AND t.status = 'PARKED'
+		AND t.status IN ('FAILED', 'STUCK', 'PARKED')
+		AND t.retired_at IS NULL
+		AND t.finished_at >= ?1
+		AND (t.kind <> 'detail' OR t.last_error_code <> 'NO_LISTINGS')
+		AND t.source_id IN (SELECT value FROM json_each(?2))`
 
 // ParkedSince counts the dead letters of the sources that came since a time.
 func (k *Reader) ParkedSince(ctx context.Context, ids []int64, since time.Time) (n int64, err error) {

@@ -129,11 +129,12 @@ type Progress struct {
 	brings Rate      // new listings, by the pages that these read
 }
 
-// The parts of Progress. Errors are those that Trouble counts: a listing's page that its source has no more is none. WAITING is what people are told of a target that is PLANNED again after a first failure and waits for its
-// short backoff.
+// The parts of Progress. Errors are those that Trouble counts: a listing's page that its source has no more is none.
+// WAITING is what people are told of a target that is PLANNED again after a first failure and waits for its short backoff.
 var (
 	progressStates = Part{
-		Name: "states", Show: "state percent done planned pages failed stuck parked in_progress listings companies retired", Zeros: "failed stuck parked retired",
+		Name: "states", Show: "state percent done planned pages failed stuck parked in_progress listings companies retired",
+		Zeros: "failed stuck parked retired",
 		Query: `
 	SELECT state,
 		ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets, 0))
@@ -317,7 +318,8 @@ func (p *Progress) StatesShown() *Table {
 
 const (
 	liveRuns = `
-	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new, ifnull(s.name, ''), r.heartbeat_at, (SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
+	SELECT r.uuid, r.host, r.started_at, r.pages, r.listings_new, ifnull(s.name, ''), r.heartbeat_at,
+		(SELECT count(*) FROM workers w WHERE w.run_id = r.id AND w.stopped_at IS NULL)
 	FROM runs r LEFT JOIN sources s ON s.id = r.source_id
 	WHERE r.outcome = 'running' AND (?1 = 0 OR r.source_id = ?1 OR r.source_id IS NULL) ORDER BY r.started_at, r.id`
 	holdingRuns = `
@@ -330,7 +332,8 @@ const (
 
 // Abandoned reports whether targets of the scope are held by a run that no living process is seen behind.
 func (k *Reader) Abandoned(ctx context.Context, scope store.Scope) (bool, error) {
-	runs, err := list(ctx, k, "who holds targets", holdingRuns, placesOf(scope), func(r *RunHolder) []any { return []any{&r.UUID, at(&r.Heartbeat)} })
+	runs, err := list(ctx, k, "who holds targets", holdingRuns, placesOf(scope),
+		func(r *RunHolder) []any { return []any{&r.UUID, at(&r.Heartbeat)} })
 	return slices.ContainsFunc(runs, func(r RunHolder) bool {
 		alive, unseen := k.alive(r.UUID, r.Heartbeat)
 		return !alive && unseen == nil

@@ -11,10 +11,15 @@ var showRun = thing{
 	list: "runs list", named: "run command",
 	row: `
 	SELECT *, (SELECT count(DISTINCT listing) FROM listing_events WHERE run_id = ?1 AND kind = 'changed') AS changed,
-		(SELECT sum(claims) FROM workers WHERE run_id = ?1) AS claims, (SELECT count(*) FROM crawl_attempts WHERE run_id = ?1) AS attempts_kept,
-		(SELECT count(*) FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token WHERE a.run_id = ?1) AS requests_kept,
+		(SELECT sum(claims) FROM workers WHERE run_id = ?1) AS claims,
+		(SELECT count(*) FROM crawl_attempts WHERE run_id = ?1) AS attempts_kept,
+		(
+			SELECT count(*)
+			FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token
+			WHERE a.run_id = ?1) AS requests_kept,
 		uuid, host, heartbeat_at
-	FROM v_runs WHERE run = ?1`,
+	FROM v_runs
+	WHERE run = ?1`,
 	parts: []Part{
 		{
 			Name: "passes", Show: "source began_at kind states cities categories min_population recrawl_seconds",
@@ -27,8 +32,10 @@ var showRun = thing{
 		// A page of a listing that was read is an attempt that is done; of the others the attempt knows, where its process lived to write it.
 		{
 			Name: "attempts", Show: "kind ended attempts pages listings", Query: `
-			SELECT t.kind, a.ended, count(*) AS attempts, iif(t.kind = 'detail', sum(a.ended = 'done'), sum(a.pages)) AS pages, sum(a.listings) AS listings
-			FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id WHERE a.run_id = ?1 GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2`,
+	SELECT t.kind, a.ended, count(*) AS attempts, iif(t.kind = 'detail', sum(a.ended = 'done'), sum(a.pages)) AS pages,
+		sum(a.listings) AS listings
+	FROM crawl_attempts a CROSS JOIN targets t ON t.id = a.target_id
+	WHERE a.run_id = ?1 GROUP BY 1, 2 ORDER BY 1, 3 DESC, 2`,
 		},
 		{
 			Name: "errors", Show: "error attempts targets", Query: `

@@ -85,7 +85,8 @@ var statusParts = []Part{
 	hostsNow,
 	pacesNow,
 	{
-		Name: "workers", Show: "worker state target waits_for page pages heartbeat_at host listings memory_bytes retries_percent", Zeros: "waits_for", Lives: true,
+		Name: "workers", Show: "worker state target waits_for page pages heartbeat_at host listings memory_bytes retries_percent",
+		Zeros: "waits_for", Lives: true,
 		Query: `
 	SELECT worker, state, host, target_id, target, page, waits_for, pages, listings, claims, claim_retries,
 		round(100.0 * claim_retries / nullif(claims, 0), 1) AS retries_percent, memory_bytes, started_at, heartbeat_at,

@@ -98,9 +98,13 @@ type waiting struct {
 }
 
 const readWaiting = `
-	SELECT v.id, v.source, v.kind, v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before, ifnull(v.wait_reason, ''), v.consecutive_failures,
-		ifnull(v.last_error_code, ''), ifnull(v.claimed_by, ''), v.retired_at, ifnull(r.uuid, ''), ifnull(r.host, ''), v.heartbeat_at, o.state, o.until, ifnull(o.reason, ''), EXISTS (SELECT 1 FROM targets_available a WHERE a.id = v.id)
-	FROM v_crawler_status v JOIN v_source_availability o ON o.source = v.source LEFT JOIN runs r ON r.id = (SELECT run_id FROM targets WHERE id = v.id)
+	SELECT v.id, v.source, v.kind, v.status, v.schedule_status, v.crawl_status, v.enabled, v.not_before,
+		ifnull(v.wait_reason, ''), v.consecutive_failures, ifnull(v.last_error_code, ''), ifnull(v.claimed_by, ''),
+		v.retired_at, ifnull(r.uuid, ''), ifnull(r.host, ''), v.heartbeat_at, o.state, o.until, ifnull(o.reason, ''),
+		EXISTS (SELECT 1 FROM targets_available a WHERE a.id = v.id)
+	FROM v_crawler_status v
+		JOIN v_source_availability o ON o.source = v.source
+		LEFT JOIN runs r ON r.id = (SELECT run_id FROM targets WHERE id = v.id)
 	WHERE v.id = ?`
 
 // Next says when a target is crawled next; sql.ErrNoRows, wrapped, when there is none with that id.

@@ -118,7 +118,8 @@ func (k *Reader) TimeLeft(ctx context.Context, began time.Time, work []Work) (le
 		if pages > 0 && ok {
 			var n int64
 			var first, last time.Time
-			if _, err = k.one(ctx, "read the last pages", lastPages, []any{w.SourceID, yp.FormatTime(from), mostPages}, &n, at(&first), at(&last)); err != nil {
+			if _, err = k.one(ctx, "read the last pages", lastPages, []any{w.SourceID, yp.FormatTime(from), mostPages}, &n,
+				at(&first), at(&last)); err != nil {
 				return left, err
 			}
 			var took time.Duration

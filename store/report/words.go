@@ -136,7 +136,8 @@ func (p *Progress) Unsure() string {
 	if p.Unknown == 0 {
 		return ""
 	}
-	return fmt.Sprintf("one that has not ended sent its last heartbeat at %s, and its lock can't be looked at (%s)", yp.ClockTime(p.Now.Time, p.unseen.Heartbeat), yp.Printable(p.unseen.Why.Error()))
+	return fmt.Sprintf("one that has not ended sent its last heartbeat at %s, and its lock can't be looked at (%s)",
+		yp.ClockTime(p.Now.Time, p.unseen.Heartbeat), yp.Printable(p.unseen.Why.Error()))
 }
 
 // nobody is the sentence where no run is under way.
@@ -219,7 +220,8 @@ func (l *Lately) Failures() string {
 	if l.Requests == 0 {
 		return "no requests in the last hour"
 	}
-	return fmt.Sprintf("%s of %s failed in the last hour (%s)", yp.Thousands(l.Failed), yp.Plural(l.Requests, "request"), yp.Share(100*float64(l.Failed)/float64(l.Requests)))
+	return fmt.Sprintf("%s of %s failed in the last hour (%s)", yp.Thousands(l.Failed), yp.Plural(l.Requests, "request"),
+		yp.Share(100*float64(l.Failed)/float64(l.Requests)))
 }
 
 // Reasons say why it is slow, and what waits: a line each.
@@ -351,7 +353,8 @@ func (t CoverageTotals) Text() string {
 	case t.Targets == 0 && t.Again == 0:
 		return "no page was read yet"
 	case t.Percent != nil && measured < t.All():
-		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured), yp.Plural(t.All(), "target"))
+		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured),
+			yp.Plural(t.All(), "target"))
 	case t.Percent != nil && t.Unread.Targets == 0 && t.SeenOfKnown < t.SiteTotal:
 		return yp.Share(*t.Percent) + " of what the site lists was seen, each list to its end: sites count some listings twice, and ads"
 	case t.Percent != nil:
@@ -382,10 +385,13 @@ const NoWord = "Lists were read as far as the site leads; it does not say where 
 
 // endWords say how lists ended that the site does not confirm.
 var endWords = map[yp.Ending]string{
-	yp.EndLimit: "are as long as page_cap", yp.EndUnfollowed: "lead on by nothing that can be followed", yp.EndLaterPage: "name a later page that nothing leads to",
-	yp.EndTooFew: "show fewer than the site counts", yp.EndUnreadable: "have cards that could not be read", yp.EndOrder: "changed their order meanwhile",
+	yp.EndLimit: "are as long as page_cap", yp.EndUnfollowed: "lead on by nothing that can be followed",
+	yp.EndLaterPage: "name a later page that nothing leads to",
+	yp.EndTooFew:    "show fewer than the site counts", yp.EndUnreadable: "have cards that could not be read",
+	yp.EndOrder:   "changed their order meanwhile",
 	yp.EndRepeats: "repeat an earlier page", yp.EndGone: "lead to a page that is not there", yp.EndShrunk: "are shorter than before",
-	yp.EndElsewhere: "lead to the list of another place or category", yp.EndAlias: "have another name, and few of their listings", yp.EndBoth: "say that nothing was found, and show listings",
+	yp.EndElsewhere: "lead to the list of another place or category",
+	yp.EndAlias:     "have another name, and few of their listings", yp.EndBoth: "say that nothing was found, and show listings",
 }
 
 // lines say how the lists ended that the site does not confirm, a line each.
