@@ -164,7 +164,7 @@ func (indexes) plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (p plann
 }
 
 // Pages of indexes are not kept, but for those that nobody could read.
-func (indexes) again(*store.Tx, *Claim, *KeptPage) (saved Committed, older int, err error) {
+func (indexes) reparse(*store.Tx, *Claim, *KeptPage) (saved Committed, older int, err error) {
 	return saved, 0, nil
 }
 

@@ -36,7 +36,7 @@ type Worker struct {
 	RunID int64
 
 	// Busy, when set, is called when the database is too busy for a claim, before the claim is
-	// tried again: for the how manieth time of how many.
+	// tried again: with the number of the try and of all tries.
 	Busy func(try, of int)
 }
 

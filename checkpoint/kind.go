@@ -33,8 +33,8 @@ type logged interface {
 	find(t *wal.Target) (query string, args []any)
 	// plan prepares the plan of a target that a log names: what its row has beside its names.
 	plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (plannedLog, error)
-	// again stores what a kept page says that is read again. older counts the listings of which something newer is stored.
-	again(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error)
+	// reparse stores what a kept page says that is read again. older counts the listings of which something newer is stored.
+	reparse(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error)
 	// lost are the listings of a page that nobody knows.
 	lost(tx *store.Tx, c *Claim, p *yp.Page) ([]yp.Listing, error)
 	// count counts a page that is replayed.

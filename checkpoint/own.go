@@ -63,8 +63,8 @@ func (own) plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (p plannedLo
 	return p, err
 }
 
-// again leaves alone what was crawled since, or begun to be.
-func (k own) again(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error) {
+// reparse leaves alone what was crawled since, or begun to be.
+func (k own) reparse(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error) {
 	switch {
 	case c.Crawl > p.Target.Crawl:
 		return saved, 1, nil

@@ -127,7 +127,7 @@ func TestProcessorTime(t *testing.T) {
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")
-	for _, o := range []checkpoint.Outcome{
+	for _, o := range []checkpoint.RunOutcome{
 		checkpoint.OutcomeDone, checkpoint.OutcomeInterrupted, checkpoint.OutcomeBudget, checkpoint.OutcomeError,
 		checkpoint.OutcomeBlocked, checkpoint.OutcomeNoProxies, checkpoint.OutcomeLayout,
 	} {

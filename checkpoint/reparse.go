@@ -33,10 +33,10 @@ type KeptPage struct {
 // errCounted rolls back what was only to be counted.
 var errCounted = errors.New("only counted")
 
-// StoreAgain stores what kept pages say by another reading, in one transaction, and adds to out. Targets stay as they
-// are: nothing was crawled. What is newer than a page stays, see store.PrepareAgain, so the same pages again change
+// StoreReparsed stores what kept pages say by another reading, in one transaction, and adds to out. Targets stay as they
+// are: nothing was crawled. What is newer than a page stays, see store.PrepareReparsed, so the same pages again change
 // nothing. A dry run only counts: it is rolled back.
-func (k *Keeper) StoreAgain(ctx context.Context, pages []KeptPage, dryRun bool, out *Reparsed) error {
+func (k *Keeper) StoreReparsed(ctx context.Context, pages []KeptPage, dryRun bool, out *Reparsed) error {
 	var sum Reparsed
 	err := k.write(ctx, "store pages that were read again", func(tx *store.Tx) error {
 		sum = *out
@@ -69,7 +69,7 @@ func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	if err != nil {
 		return err
 	}
-	saved, older, err := k.again(tx, c, p)
+	saved, older, err := k.reparse(tx, c, p)
 	if saved.Rows > 0 {
 		out.Stored++
 	} else {

@@ -26,7 +26,7 @@ func TestStoreAgain(t *testing.T) {
 		}
 		g.clock.Move(time.Minute)
 		target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
-		noErr(t, g.StoreAgain(t.Context(), []checkpoint.KeptPage{{Target: target, Page: p, Fetched: fetched}}, dryRun, &out))
+		noErr(t, g.StoreReparsed(t.Context(), []checkpoint.KeptPage{{Target: target, Page: p, Fetched: fetched}}, dryRun, &out))
 		return out
 	}
 	const events = `SELECT kind, reparsed, listing, listings FROM listing_events ORDER BY id`
@@ -50,7 +50,7 @@ func TestStoreAgain(t *testing.T) {
 
 	unknown := &wal.Target{Kind: yp.KindSearch, Source: "demo", Place: yp.Place{CitySlug: "nowhere-zz", CategorySlug: "plumbers"}}
 	var got checkpoint.Reparsed
-	err := g.StoreAgain(t.Context(), []checkpoint.KeptPage{{Target: unknown, Page: &yp.Page{Number: 1}, Fetched: fetched}}, false, &got)
+	err := g.StoreReparsed(t.Context(), []checkpoint.KeptPage{{Target: unknown, Page: &yp.Page{Number: 1}, Fetched: fetched}}, false, &got)
 	if err != nil || got.Unknown != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -66,7 +66,7 @@ func TestStoreAgainIsNoCrawl(t *testing.T) {
 	target := &wal.Target{ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: "demo", Place: c.Place}
 	page := &yp.Page{Number: 2, Listings: []yp.Listing{{ID: "l3", Name: "N"}}}
 	var out checkpoint.Reparsed
-	noErr(t, g.StoreAgain(t.Context(), []checkpoint.KeptPage{{Target: target, Page: page, Fetched: g.clock.Now()}}, false, &out))
+	noErr(t, g.StoreReparsed(t.Context(), []checkpoint.KeptPage{{Target: target, Page: page, Fetched: g.clock.Now()}}, false, &out))
 	storetest.Equal(t, out.New, 1, "listings of the kept page")
 	seen, err := g.SeenPages(t.Context(), c)
 	noErr(t, err)

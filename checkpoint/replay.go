@@ -286,7 +286,7 @@ const (
 // logged is false. It reports whether the claim is a new one here.
 func (c *Claim) hold(tx *store.Tx, e *wal.Event, base int64) (fresh bool, err error) {
 	c.Token = base + e.Target.ClaimToken
-	if err := c.stands(tx); err != nil || c.logged {
+	if err := c.readState(tx); err != nil || c.logged {
 		return false, err
 	}
 	began := tx.Now
@@ -300,11 +300,11 @@ func (c *Claim) hold(tx *store.Tx, e *wal.Event, base int64) (fresh bool, err er
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, c.stands(tx)
+	return true, c.readState(tx)
 }
 
-// stands reads where the target stands, and whether it is the claim's.
-func (c *Claim) stands(tx *store.Tx) error {
+// readState reads how far the target is, and whether it is the claim's.
+func (c *Claim) readState(tx *store.Tx) error {
 	return tx.GetNamed(heldLogged, []any{c.TargetID, c.Token}, c.column)
 }
 

@@ -24,18 +24,18 @@ type Run struct {
 	shared *store.Lock
 }
 
-// Outcome is how a run ended.
-type Outcome string
+// RunOutcome is how a run ended.
+type RunOutcome string
 
 // The outcomes of a run.
 const (
-	OutcomeDone        Outcome = "done"
-	OutcomeInterrupted Outcome = "interrupted"
-	OutcomeBudget      Outcome = "budget"
-	OutcomeError       Outcome = "error"
-	OutcomeBlocked     Outcome = "blocked"    // the source is closed for now, with work left
-	OutcomeNoProxies   Outcome = "no_proxies" // --proxy-policy require, and none is left
-	OutcomeLayout      Outcome = "layout"     // the layout alarm paused the source
+	OutcomeDone        RunOutcome = "done"
+	OutcomeInterrupted RunOutcome = "interrupted"
+	OutcomeBudget      RunOutcome = "budget"
+	OutcomeError       RunOutcome = "error"
+	OutcomeBlocked     RunOutcome = "blocked"    // the source is closed for now, with work left
+	OutcomeNoProxies   RunOutcome = "no_proxies" // --proxy-policy require, and none is left
+	OutcomeLayout      RunOutcome = "layout"     // the layout alarm paused the source
 )
 
 const insertRun = `
@@ -115,7 +115,7 @@ const finishRun = `UPDATE runs SET outcome = ?1, finished_at = ?2, heartbeat_at 
 
 // Finish records how the run ended and drops its locks. It releases whatever
 // the run still holds, so that nothing stays in progress behind it.
-func (r *Run) Finish(ctx context.Context, outcome Outcome, requests int64) error {
+func (r *Run) Finish(ctx context.Context, outcome RunOutcome, requests int64) error {
 	err := r.keeper.write(context.WithoutCancel(ctx), "finish run", func(tx *store.Tx) error {
 		n, err := tx.Changed(releaseRun, r.ID)
 		if err == nil && n > 0 {

@@ -87,10 +87,10 @@ func (searches) plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (p plan
 	return p, err
 }
 
-// again is save for a page that is no step of a crawl.
-func (searches) again(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error) {
+// reparse is save for a page that is no step of a crawl.
+func (searches) reparse(tx *store.Tx, c *Claim, p *KeptPage) (saved Committed, older int, err error) {
 	c.Crawl = min(p.Target.Crawl, c.Crawl) // the file is an older copy: its next crawl has this number again
-	listings, older, err := store.PrepareAgain(tx, c.pageOf(), p.Page)
+	listings, older, err := store.PrepareReparsed(tx, c.pageOf(), p.Page)
 	if err != nil {
 		return saved, 0, err
 	}

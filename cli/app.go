@@ -74,12 +74,12 @@ func (p *Program) app() *frame.App {
 			app.Commands = append(app.Commands, p.listAlone(l))
 		}
 	}
-	frame.EachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.settle })
+	frame.EachCommand(app.Commands, func(cmd *cli.Command) { cmd.Before = p.applySettings })
 	return app
 }
 
-// settle takes over what the settings file may have said.
-func (p *Program) settle(c *cli.Context) error {
+// applySettings takes over what the settings file may have said.
+func (p *Program) applySettings(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
 	p.Database, p.logs, p.Secrets = frame.Operand(c.String("db")), frame.Operand(logDir(c)), secretsOf(c, p.Args)
 	return nil

@@ -53,7 +53,7 @@ func (d *delivery) beginDelivery() (err error) {
 	if name == "" {
 		return nil
 	}
-	if err := d.settle(name); err != nil {
+	if err := d.resolveIntent(name); err != nil {
 		return asUsage(err)
 	}
 	d.query.To, err = d.k.DB().BeginDelivery(d.c.Context, name)
@@ -69,9 +69,9 @@ func (d *delivery) beginDelivery() (err error) {
 	return nil
 }
 
-// settle decides about what an export under the name left that was cut off.
-func (d *delivery) settle(name string) error {
-	before, err := d.k.DB().SettleDelivery(d.c.Context, name, d.name)
+// resolveIntent decides about what an export under the name left that was cut off.
+func (d *delivery) resolveIntent(name string) error {
+	before, err := d.k.DB().ResolveDelivery(d.c.Context, name, d.name)
 	if err == nil && before != nil && !d.c.Bool("quiet") {
 		d.p.Note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.", yp.Printable(before.File), plural(before.Rows, "listing"), name)
 	}

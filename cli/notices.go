@@ -67,7 +67,7 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 		}
 	}
 	dead, derr := r.keeper.ParkedSince(ctx, r.ids(), r.began)
-	r.warnUntold(derr)
+	r.warnUnsent(derr)
 	outcome := outcomeOf(err)
 	m := notify.Message{
 		Event: notify.RunEnded, Severity: notify.Info, Text: strings.Join(a.facts, "\n"),
@@ -109,7 +109,7 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 // tellClosed tells of sources that are quarantined or paused, and of layout alarms.
 func (r *run) tellClosed(ctx context.Context) {
 	all, err := r.keeper.Sources(ctx)
-	r.warnUntold(err)
+	r.warnUnsent(err)
 	for _, s := range all {
 		if s.Availability != store.SourceQuarantined && s.Availability != store.SourcePaused || !slices.Contains(r.ids(), s.ID) {
 			continue
@@ -136,7 +136,7 @@ func (r *run) keepMessage(ctx context.Context, source int64, mark string, m noti
 	if err == nil {
 		err = r.keeper.DB().AddMessage(ctx, store.Message{Event: m.Event, SourceID: source, Mark: mark, Run: r.row.ID, Body: body})
 	}
-	r.warnUntold(err)
+	r.warnUnsent(err)
 }
 
 // sendMessages sends what waits, until one can't be delivered.
@@ -150,10 +150,10 @@ func (r *run) sendMessages(ctx context.Context, send func(context.Context, notif
 		}
 		err = errors.Join(err, db.MessageSent(context.WithoutCancel(ctx), m.ID))
 	}
-	r.warnUntold(err)
+	r.warnUnsent(err)
 }
 
-func (r *run) warnUntold(err error) {
+func (r *run) warnUnsent(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		r.log.Warn().Err(err).Str("component", "notify").Msg("what is to be told could not be read or stored")
 	}

@@ -315,7 +315,7 @@ func (r *run) crawl(ctx context.Context) error {
 	stop()
 	ended := r.endings(ctx, going.Sources)
 	err = errors.Join(err, going.Flush(context.WithoutCancel(ctx)))
-	if errors.Is(err, crawl.ErrBudget) && r.throughWith(ended) {
+	if errors.Is(err, crawl.ErrBudget) && r.nothingLeft(ended) {
 		err = nil // the budget was just enough
 	}
 	stats := going.Stats()
@@ -334,8 +334,8 @@ func (r *run) crawl(ctx context.Context) error {
 	return r.report(stats, err, ended)
 }
 
-// throughWith tells whether nothing is left to do.
-func (r *run) throughWith(all []ending) bool {
+// nothingLeft tells whether nothing is left to do.
+func (r *run) nothingLeft(all []ending) bool {
 	if r.details().Wanted || r.onlyIndexes {
 		return false // the engines have looked: what was left may have been no search
 	}
@@ -347,7 +347,7 @@ func (r *run) throughWith(all []ending) bool {
 	return true
 }
 
-func outcomeOf(err error) checkpoint.Outcome {
+func outcomeOf(err error) checkpoint.RunOutcome {
 	switch {
 	case err == nil:
 		return checkpoint.OutcomeDone

@@ -70,8 +70,8 @@ func (r *run) endings(ctx context.Context, sources *crawl.Sources) []ending {
 
 // closedCodes are the exit codes of a source that was left because it is closed, with work undone
 // and with targets in trouble that are its own.
-func closedCodes() map[checkpoint.Outcome]int {
-	return map[checkpoint.Outcome]int{
+func closedCodes() map[checkpoint.RunOutcome]int {
+	return map[checkpoint.RunOutcome]int{
 		checkpoint.OutcomeLayout: ExitLayout, checkpoint.OutcomeNoProxies: ExitNoProxies, checkpoint.OutcomeBlocked: ExitBlocked,
 	}
 }
@@ -87,7 +87,7 @@ func (e ending) closed() bool { return closedCodes()[outcomeOf(e.Err)] != 0 }
 // worst is the error that says how the run ended: that which ended all of it, or else
 // of the sources that were left the one that most needs somebody to look.
 func worst(runErr error, all []ending) error {
-	for _, o := range []checkpoint.Outcome{
+	for _, o := range []checkpoint.RunOutcome{
 		checkpoint.OutcomeError, checkpoint.OutcomeLayout, checkpoint.OutcomeNoProxies, checkpoint.OutcomeBlocked,
 	} {
 		for _, e := range all {

@@ -10,8 +10,8 @@ import (
 // that it is woken, or need not wait.
 func (e *Engine) SetLook(d time.Duration) { e.look = d }
 
-// SetHear sets how often the holds of other processes are read.
-func (e *Engine) SetHear(d time.Duration) { e.shared.refresh = d }
+// SetRefresh sets how often the holds of other processes are read.
+func (e *Engine) SetRefresh(d time.Duration) { e.shared.refresh = d }
 
 // Parse is the guarded parser.
 var Parse = parse

@@ -219,7 +219,7 @@ func (w *world) engine(change ...func(*crawl.Config)) *crawl.Engine {
 	e = crawl.New(cfg)
 	if w.look > 0 {
 		e.SetLook(w.look)
-		e.SetHear(w.look)
+		e.SetRefresh(w.look)
 	}
 	return e
 }

@@ -38,7 +38,7 @@ func (s *Sources) heartbeats(ctx context.Context) {
 				s.stop(err)
 			}
 		case <-refresh.C:
-			errs := []error{s.cfg.Monitor.MendClock(ctx), s.cfg.Refresh(ctx), s.journal(ctx)}
+			errs := []error{s.cfg.Monitor.CorrectClock(ctx), s.cfg.Refresh(ctx), s.journal(ctx)}
 			for _, e := range s.active() {
 				errs = append(errs, e.hosts.Refresh(ctx)) // what other processes have been told by the hosts
 			}

@@ -84,7 +84,7 @@ func (x *index) parse(src *site.Source, body []byte, final *url.URL, status int)
 }
 
 // ends ends no crawl of an index: a page without cities is one of its pages.
-func (x *index) ends(context.Context, *answer) (outcome, bool) { return outcome{}, false }
+func (x *index) ends(context.Context, *answer) (conclusion, bool) { return conclusion{}, false }
 
 // prepare matches the cities of a page to the gazetteer; the last page says what
 // is to be planned.
@@ -153,20 +153,20 @@ func (x *index) saved(_ context.Context, a *answer, _ *checkpoint.Committed) err
 	return nil
 }
 
-// done is the outcome of an index whose last page is committed: see checkpoint.IndexEnd.
-func (x *index) done(res *checkpoint.Committed) outcome {
+// done is the conclusion of an index whose last page is committed: see checkpoint.IndexEnd.
+func (x *index) done(res *checkpoint.Committed) conclusion {
 	end := &res.Index
 	x.count.update(func(s *Stats) { s.Dropped += int64(end.Dropped) })
 	if end.Suspect != "" {
-		return outcome{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: end.Setback.Wait, index: *end}
+		return conclusion{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect, wait: end.Setback.Wait, index: *end}
 	}
 	if end.Warning != "" {
 		x.logger.Warn().Str("state", x.claim.Place.State).Str("reason", end.Warning).Msg("the index lacks many cities")
 	}
-	return outcome{event: yp.EventLastPage, saved: true, index: *end}
+	return conclusion{event: yp.EventLastPage, saved: true, index: *end}
 }
 
-func (x *index) ended(_ context.Context, o *outcome) error {
+func (x *index) ended(_ context.Context, o *conclusion) error {
 	c := x.claim
 	switch o.event {
 	case yp.EventRelease:

@@ -117,7 +117,7 @@ func (w *worker) claimTarget(ctx context.Context, scope store.Scope) (*checkpoin
 
 // countMissing notes how a search ended. When the first of a run, of some cities, all end with a page that is not
 // there, and the source never gave a listing, it rests for this run, and its targets stay planned.
-func (s *search) countMissing(ctx context.Context, o *outcome) error {
+func (s *search) countMissing(ctx context.Context, o *conclusion) error {
 	switch o.code {
 	case yp.CodeTimeout, yp.CodeNetworkError, yp.CodeRateLimited:
 		return nil // no page came: it says nothing of the address
@@ -148,7 +148,7 @@ func (s *search) countMissing(ctx context.Context, o *outcome) error {
 
 // countNoPage warns when the site says of the first of some cities that it has no such page, and the source never gave a
 // listing: it may be so, and the targets are parked as they are; more likely its definition asks at wrong addresses.
-func (s *search) countNoPage(ctx context.Context, o *outcome) error {
+func (s *search) countNoPage(ctx context.Context, o *conclusion) error {
 	if o.event != yp.EventPark || o.code != yp.CodeNoListings {
 		if o.missing == "" {
 			s.missing.there()

@@ -85,9 +85,9 @@ func ownParser(listing string) parser {
 	}
 }
 
-func (d *own) ends(_ context.Context, a *answer) (outcome, bool) {
+func (d *own) ends(_ context.Context, a *answer) (conclusion, bool) {
 	if a.Outcome != site.NoListings {
-		return outcome{}, false
+		return conclusion{}, false
 	}
 	return notThere(a), true
 }
@@ -99,11 +99,11 @@ func (d *own) prepare(_ context.Context, a *answer) error {
 
 func (d *own) saved(context.Context, *answer, *checkpoint.Committed) error { return nil }
 
-func (d *own) done(*checkpoint.Committed) outcome {
-	return outcome{event: yp.EventLastPage, saved: true}
+func (d *own) done(*checkpoint.Committed) conclusion {
+	return conclusion{event: yp.EventLastPage, saved: true}
 }
 
-func (d *own) ended(_ context.Context, o *outcome) error {
+func (d *own) ended(_ context.Context, o *conclusion) error {
 	if o.event == yp.EventRelease {
 		return nil
 	}

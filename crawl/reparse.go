@@ -71,7 +71,7 @@ func Reparse(ctx context.Context, cfg ReparseConfig) (*Reparsed, error) {
 		if cfg.Reached != nil {
 			cfg.Reached(PointReparsed)
 		}
-		err := cfg.Keeper.StoreAgain(context.WithoutCancel(ctx), batch, cfg.DryRun, &out.Stored)
+		err := cfg.Keeper.StoreReparsed(context.WithoutCancel(ctx), batch, cfg.DryRun, &out.Stored)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, err
 		}
@@ -108,10 +108,6 @@ func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site
 		return nil, nil, err
 	}
 	src = src.WithBaseURL(base)
-	parser := (*site.Source).ParsePage
-	if p.Kind == yp.KindDetail {
-		parser = ownParser(p.Listing)
-	}
-	page, err := parse(src.On(p.FetchedAt), parser, &fetch.Response{Body: body, URL: final, Status: p.Status})
+	page, err := parse(src.On(p.FetchedAt), parserOf(p.Kind, p.Listing), &fetch.Response{Body: body, URL: final, Status: p.Status})
 	return src, page, err
 }

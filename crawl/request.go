@@ -284,7 +284,7 @@ func (w *worker) record(ctx context.Context, t *task, a *answer, err error) erro
 	if err == nil && !a.foreign {
 		r.Results = len(a.Listings) + len(a.Cities)
 	}
-	if errors.As(err, new(*errAgain)) {
+	if errors.As(err, new(*errAskAgain)) {
 		err = nil // it came and was read
 	}
 	r.Class = cmp.Or(last.Class, classOf(err))

@@ -31,7 +31,7 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*answer, error) {
 		case errors.Is(err, fetch.ErrHeld):
 			return nil, &heldError{rest: a.rest, err: err}
 		}
-		if odd, ok := errors.AsType[*errAgain](err); ok {
+		if odd, ok := errors.AsType[*errAskAgain](err); ok {
 			w.count.update(func(s *Stats) { s.Retries++ })
 			w.step(t, "again", "page %d is asked for once more: %s", t.number, odd.why)
 			continue

@@ -116,10 +116,10 @@ func (s *search) check(ctx context.Context, t *task, a *answer) error {
 	return err
 }
 
-// errAgain is what is odd about a page that is asked for once more, and taken as it is then.
-type errAgain struct{ why string }
+// errAskAgain is what is odd about a page that is asked for once more, and taken as it is then.
+type errAskAgain struct{ why string }
 
-func (e *errAgain) Error() string { return e.why }
+func (e *errAskAgain) Error() string { return e.why }
 
 // judgePage decides what follows a results page: see judgeEnd. Its error says why the page is asked for once more,
 // or why the attempt fails. alias says that the search has another name where it leads.
@@ -152,7 +152,7 @@ func (s *search) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 	switch v.step {
 	case askAgain:
 		t.doubted = true
-		return v, 0, &errAgain{v.text}
+		return v, 0, &errAskAgain{v.text}
 	case cutShort:
 		return v, 0, errors.New(v.text)
 	}
@@ -193,15 +193,15 @@ func (s *search) says(t *task, page *site.Page, repeats int) pageSays {
 }
 
 // ends ends the crawl with a page that is another search's, repeats an earlier one, or has no listings.
-func (s *search) ends(ctx context.Context, a *answer) (outcome, bool) {
+func (s *search) ends(ctx context.Context, a *answer) (conclusion, bool) {
 	switch {
 	case a.foreign, a.repeats > 0:
 		return s.endWithout(a), true
 	case a.Outcome != site.NoListings:
-		return outcome{}, false
+		return conclusion{}, false
 	}
 	if err := s.watchLayout(ctx, nil); err != nil { // a page that is known, too
-		return outcome{err: err}, true
+		return conclusion{err: err}, true
 	}
 	switch {
 	case s.claim.PageCurrent > 0:
@@ -219,15 +219,15 @@ func (s *search) ends(ctx context.Context, a *answer) (outcome, bool) {
 	return o, true
 }
 
-// notThere is the outcome of a target whose first page does not exist.
-func notThere(a *answer) outcome {
+// notThere is the conclusion of a target whose first page does not exist.
+func notThere(a *answer) conclusion {
 	return settled(yp.CauseMissing, "the source has no such page: "+a.Reason)
 }
 
 // endWithout ends the crawl with a page that is not stored.
-func (s *search) endWithout(a *answer) outcome {
+func (s *search) endWithout(a *answer) conclusion {
 	s.tellEnd(a.end, s.claim.PageCurrent+1)
-	return outcome{event: yp.EventLastPage, how: a.end.how, why: a.end.text}
+	return conclusion{event: yp.EventLastPage, how: a.end.how, why: a.end.text}
 }
 
 // tellEnd says in the trace of the target why its crawl came to an end that the site does not confirm.
@@ -346,12 +346,12 @@ func (s *search) watchEnd(ctx context.Context, a *answer) error {
 	return s.stopOnAlarm(s.layout.Unfollowed(keep, s.claim.TargetID, a.end.text))
 }
 
-func (s *search) done(*checkpoint.Committed) outcome {
-	return outcome{event: yp.EventLastPage, saved: true}
+func (s *search) done(*checkpoint.Committed) conclusion {
+	return conclusion{event: yp.EventLastPage, saved: true}
 }
 
 // ended counts and logs how the search ended, and notes what it says of the source's addresses.
-func (s *search) ended(ctx context.Context, o *outcome) error {
+func (s *search) ended(ctx context.Context, o *conclusion) error {
 	if o.event == yp.EventRelease {
 		return nil
 	}
@@ -363,7 +363,7 @@ func (s *search) ended(ctx context.Context, o *outcome) error {
 	return cmp.Or(err, s.countMissing(ctx, o))
 }
 
-func (s *search) tally(o *outcome) {
+func (s *search) tally(o *conclusion) {
 	level, what := zerolog.WarnLevel, "target failed"
 	s.count.update(func(stats *Stats) {
 		stats.Targets++

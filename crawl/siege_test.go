@@ -100,7 +100,7 @@ func (w *world) watching(look time.Duration) *crawl.Engine {
 		c.Heartbeat, c.RollUp = look, rollUp
 	})
 	e.SetLook(look)
-	e.SetHear(look)
+	e.SetRefresh(look)
 	return e
 }
 

@@ -10,12 +10,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/site"
 	"ypcrawl/store"
 	"ypcrawl/wal"
 	"ypcrawl/yp"
 )
 
-// visit is the crawl of one claimed target by a worker, from the claim to its outcome. It knows no kind of target: what
+// visit is the crawl of one claimed target by a worker, from the claim to its conclusion. It knows no kind of target: what
 // differs between searches, indexes and listings' own pages is in its kind.
 type visit struct {
 	*worker
@@ -34,20 +35,20 @@ type kind interface {
 	// next brings a page, by as many requests as it takes. Its outcome is OK or NoListings.
 	next(ctx context.Context, number int) (*answer, error)
 	// ends is how the crawl ends with a page that is not stored, such as one without listings; false = it is stored.
-	ends(ctx context.Context, a *answer) (o outcome, ended bool)
+	ends(ctx context.Context, a *answer) (o conclusion, ended bool)
 	// prepare makes of a page what is stored, and says whether it is the last.
 	prepare(ctx context.Context, a *answer) error
 	// saved counts and tells a page that is committed.
 	saved(ctx context.Context, a *answer, res *checkpoint.Committed) error
-	// done is the outcome of a crawl whose last page is committed.
-	done(res *checkpoint.Committed) outcome
-	// ended counts and tells an outcome that is durable.
-	ended(ctx context.Context, o *outcome) error
+	// done is the conclusion of a crawl whose last page is committed.
+	done(res *checkpoint.Committed) conclusion
+	// ended counts and tells a conclusion that is durable.
+	ended(ctx context.Context, o *conclusion) error
 	// probeTask is the request for the first page, as a probe of a source that is quarantined: no crawl takes it.
 	probeTask() *task
 }
 
-// visit returns the visit of a claimed target. Here alone a kind is chosen.
+// visit returns the visit of a claimed target. Here, and in parserOf, a kind is chosen.
 func (w *worker) visit(c *checkpoint.Claim) *visit {
 	v := &visit{worker: w, claim: c, target: &wal.Target{
 		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: w.cfg.Source.Name(), Listing: c.ListingID, Place: c.Place,
@@ -64,8 +65,16 @@ func (w *worker) visit(c *checkpoint.Claim) *visit {
 	return v
 }
 
-// outcome is how the visit of a target ended.
-type outcome struct {
+// parserOf returns what reads the pages of a target of a kind that are kept.
+func parserOf(k yp.Kind, listing string) parser {
+	if k == yp.KindDetail {
+		return ownParser(listing)
+	}
+	return (*site.Source).ParsePage
+}
+
+// conclusion is how the visit of a target ended.
+type conclusion struct {
 	event   yp.Event            // EventLastPage, EventRelease, EventFail, EventPark
 	saved   bool                // the last page's commit has done it already
 	how     yp.Ending           // EventLastPage without a page: how the crawl came to its end,
@@ -79,13 +88,13 @@ type outcome struct {
 	err     error         // the claim is lost, or the run can't go on
 }
 
-// released is the outcome of a target that is handed back.
-func released(reason string) outcome { return outcome{event: yp.EventRelease, reason: reason} }
+// released is the conclusion of a target that is handed back.
+func released(reason string) conclusion { return conclusion{event: yp.EventRelease, reason: reason} }
 
-// settled is the outcome that the policy of a cause says.
-func settled(cause yp.Cause, reason string) outcome {
+// settled is the conclusion that the policy of a cause says.
+func settled(cause yp.Cause, reason string) conclusion {
 	p := cause.Policy()
-	return outcome{event: p.Final, code: p.Code, reason: reason}
+	return conclusion{event: p.Final, code: p.Code, reason: reason}
 }
 
 // releaseError hands the target back.
@@ -93,8 +102,8 @@ type releaseError struct{ reason string }
 
 func (e *releaseError) Error() string { return e.reason }
 
-// run brings the target to an outcome, and makes that durable. Only an error that ends the run is returned.
-func (v *visit) run(ctx context.Context) (o outcome, err error) {
+// run brings the target to a conclusion, and makes that durable. Only an error that ends the run is returned.
+func (v *visit) run(ctx context.Context) (o conclusion, err error) {
 	c := v.claim
 	v.cfg.Reached(PointClaimed)
 	v.hand.Store(v)
@@ -126,26 +135,26 @@ func (v *visit) run(ctx context.Context) (o outcome, err error) {
 }
 
 // guarded is pages, but for a bug: one target must not take the whole run down.
-func (v *visit) guarded(ctx context.Context) (o outcome) {
+func (v *visit) guarded(ctx context.Context) (o conclusion) {
 	defer func() {
 		if p := recover(); p != nil {
 			v.logger.Error().Int64("target", v.claim.TargetID).Any("panic", p).Bytes("stack", debug.Stack()).
 				Msg("internal error: please report it")
-			o = outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("internal error: %v", p)}
+			o = conclusion{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("internal error: %v", p)}
 		}
 	}()
 	return v.pages(ctx)
 }
 
 // pages crawls the pages of the target, from the one after the last committed.
-func (v *visit) pages(ctx context.Context) outcome {
+func (v *visit) pages(ctx context.Context) conclusion {
 	if err := v.kind.begin(ctx); err != nil {
 		return v.judge(ctx, err)
 	}
 	for {
 		number, last := v.claim.PageCurrent+1, v.kind.last()
 		if last > 0 && number > last {
-			return outcome{event: yp.EventLastPage, how: yp.EndLimit, why: "the limit of pages"}
+			return conclusion{event: yp.EventLastPage, how: yp.EndLimit, why: "the limit of pages"}
 		}
 		if v.stopCtx.Err() != nil || ctx.Err() != nil {
 			return released("the run stops")
@@ -180,10 +189,10 @@ func (v *visit) commit(ctx context.Context, a *answer, number int) (*checkpoint.
 	return &res, v.kind.saved(ctx, a, &res)
 }
 
-// judge turns an error into the outcome.
-func (v *visit) judge(ctx context.Context, err error) outcome {
+// judge turns an error into the conclusion.
+func (v *visit) judge(ctx context.Context, err error) conclusion {
 	if errors.As(err, new(fatalError)) || errors.Is(err, checkpoint.ErrClaimLost) {
-		return outcome{err: err}
+		return conclusion{err: err}
 	}
 	if attempt, ok := errors.AsType[*attemptError](err); ok {
 		return v.judgeAttempt(attempt, err)
@@ -202,13 +211,13 @@ func (v *visit) judge(ctx context.Context, err error) outcome {
 	// A page that the database refuses fails its target alone; a database that refuses
 	// everything ends the run.
 	if store.Fatal(err) || errors.Is(err, store.ErrBusy) || errors.Is(err, context.Canceled) {
-		return outcome{err: err}
+		return conclusion{err: err}
 	}
-	return outcome{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the page could not be saved: %v", err)}
+	return conclusion{event: yp.EventFail, code: yp.CodeUnknown, reason: fmt.Sprintf("the page could not be saved: %v", err)}
 }
 
-// judgeAttempt is the outcome of an attempt whose retries are used up.
-func (v *visit) judgeAttempt(attempt *attemptError, err error) outcome {
+// judgeAttempt is the conclusion of an attempt whose retries are used up.
+func (v *visit) judgeAttempt(attempt *attemptError, err error) conclusion {
 	o := settled(attempt.cause, err.Error())
 	if o.event == yp.EventRelease {
 		v.logger.Debug().Err(err).Msg("the proxy failed: its targets are released, and no source is blamed") // the pool warns, once
@@ -220,9 +229,9 @@ func (v *visit) judgeAttempt(attempt *attemptError, err error) outcome {
 	return o
 }
 
-// conclude makes the outcome durable, then counts and logs it, for a failure with what
+// conclude makes the conclusion durable, then counts and logs it, for a failure with what
 // becomes of the target.
-func (v *visit) conclude(ctx context.Context, o *outcome) error {
+func (v *visit) conclude(ctx context.Context, o *conclusion) error {
 	if o.err != nil {
 		return v.abandon(ctx, o.err)
 	}
@@ -240,8 +249,8 @@ func (v *visit) conclude(ctx context.Context, o *outcome) error {
 	return errors.Join(v.tell(e), err)
 }
 
-// finish writes the outcome to the database, unless the commit of a page has, and to the event of the log.
-func (v *visit) finish(ctx context.Context, o *outcome, e *wal.Event) (err error) {
+// finish writes the conclusion to the database, unless the commit of a page has, and to the event of the log.
+func (v *visit) finish(ctx context.Context, o *conclusion, e *wal.Event) (err error) {
 	c, k := v.claim, v.cfg.Keeper
 	switch {
 	case o.event == yp.EventLastPage:
@@ -280,7 +289,7 @@ func (v *visit) abandon(ctx context.Context, err error) error {
 }
 
 // logFailure begins the log line of a target that failed.
-func (v *visit) logFailure(level zerolog.Level, o *outcome) *zerolog.Event {
+func (v *visit) logFailure(level zerolog.Level, o *conclusion) *zerolog.Event {
 	log := v.logger.WithLevel(level)
 	if o.wait > 0 {
 		log = log.Str("next_try_in", o.wait.Round(time.Second).String())

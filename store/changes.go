@@ -98,7 +98,7 @@ func (s *saver) compare() error {
 			return err
 		}
 		now := valuesOf(&s.page.listings[at[row]], s.page.gives[at[row]].writes)
-		s.diffs[at[row]] = before.to(&now, again && !s.at.again()) // what another definition finds has not changed
+		s.diffs[at[row]] = before.to(&now, again && !s.at.reparsed()) // what another definition finds has not changed
 		return nil
 	})
 }

@@ -37,17 +37,17 @@ func (c *company) leads(source int64, listing string) bool {
 // resolver finds or makes the companies of one page's listings. It asks the
 // database once for all keys of the page and writes all new keys at once.
 type resolver struct {
-	tx      *Tx
-	source  int64
-	byID    map[int64]*company
-	byKey   map[string]*company
-	newKeys map[string]*company
-	numbers map[string]int64 // of keys that nobody has
-	made    []*company       // not yet written
-	settle  func() error     // writes what of the page is not yet written: a merge reads it
-	created int
-	removed int    // merged away
-	by      string // the key by which the last resolve found a company for a listing that had none; "" = it made one
+	tx          *Tx
+	source      int64
+	byID        map[int64]*company
+	byKey       map[string]*company
+	newKeys     map[string]*company
+	numbers     map[string]int64 // of keys that nobody has
+	made        []*company       // not yet written
+	saveWaiting func() error     // writes what of the page is not yet written: a merge reads it
+	created     int
+	removed     int    // merged away
+	by          string // the key by which the last resolve found a company for a listing that had none; "" = it made one
 }
 
 func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
@@ -226,7 +226,7 @@ func (c *company) save(tx *Tx) error {
 		return fmt.Errorf("find the first listing of company %d: %w", c.id, err)
 	}
 	c.gives = yp.CompanyKeys(&lead)
-	if err := spell(tx, c.id, c.gives); err != nil {
+	if err := writeOutKeys(tx, c.id, c.gives); err != nil {
 		return err
 	}
 	return tx.Run(saveCompany, c.id, c.leadSource, c.leadListing, Text(c.website), Text(c.domain))
@@ -272,7 +272,7 @@ func companyWebsite(l *yp.Listing) (website, domain string) {
 // join merges two companies because of a key that they share, and returns the survivor. Merges are rare, so what
 // is done here may cost something; a page without one pays nothing.
 func (r *resolver) join(a, b *company) (*company, error) {
-	if err := r.settle(); err != nil {
+	if err := r.saveWaiting(); err != nil {
 		return nil, err
 	}
 	keep, removed := a, b
@@ -293,7 +293,7 @@ const (
 
 // merge makes removed a part of keep. Keys that are not yet written find keep by themselves: see company.root.
 func (r *resolver) merge(keep, removed *company) error {
-	if err := spell(r.tx, removed.id, nil); err != nil {
+	if err := writeOutKeys(r.tx, removed.id, nil); err != nil {
 		return err
 	}
 	for _, query := range []string{moveListings, moveKeys, dropCompany} {

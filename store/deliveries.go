@@ -29,7 +29,7 @@ const (
 )
 
 // DeliveryBegun is a delivery that does not count yet. What it tells is gathered while its file is made. Intend stores
-// that before the file gets its name, Complete makes it count when the file has it; see SettleDelivery for what becomes
+// that before the file gets its name, Complete makes it count when the file has it; see ResolveDelivery for what becomes
 // of one that is killed between the two.
 type DeliveryBegun struct {
 	Name string

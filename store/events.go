@@ -253,7 +253,7 @@ func (t *eventBatch) flush(tx *Tx, at PageOf) (err error) {
 	}
 	stored := func(kind Event, what any, rows ...int64) {
 		if len(rows) > 0 {
-			exec(logStored, tx.Now, string(kind), run, at.again(), JSONInts(rows), what)
+			exec(logStored, tx.Now, string(kind), run, at.reparsed(), JSONInts(rows), what)
 		}
 	}
 	if t.created > 0 {
@@ -261,7 +261,7 @@ func (t *eventBatch) flush(tx *Tx, at PageOf) (err error) {
 		if t.found != nil {
 			keys = JSON(t.found)
 		}
-		exec(logNew, tx.Now, at.SourceID, run, at.again(), t.first, t.created, keys)
+		exec(logNew, tx.Now, at.SourceID, run, at.reparsed(), t.first, t.created, keys)
 	}
 	var why any
 	if t.reason != "" {
@@ -277,7 +277,7 @@ func (t *eventBatch) flush(tx *Tx, at PageOf) (err error) {
 		stored(kind, JSON(u.diff), u.row)
 	}
 	for _, r := range t.rejected {
-		exec(logRejected, tx.Now, at.SourceID, run, at.again(), r.id, r.what)
+		exec(logRejected, tx.Now, at.SourceID, run, at.reparsed(), r.id, r.what)
 	}
 	if err != nil {
 		return fmt.Errorf("record what happened to listings: %w", err)

@@ -54,7 +54,7 @@ const (
 // the name may end: a *RefusedError says that one has, or is about to.
 func (b *DeliveryBegun) Intend(ctx context.Context, d Delivery, file PlacedFile) (err error) {
 	if b.lock, err = lockName(b.db, b.Name); err == nil {
-		_, err = b.db.settle(ctx, b.Name, file.Path) // of one that has died since this one began
+		_, err = b.db.resolveNamed(ctx, b.Name, file.Path) // of one that has died since this one began
 	}
 	if err == nil {
 		err = b.db.Write(ctx, func(tx *Tx) error { return b.store(tx, d, file) })
@@ -116,17 +116,17 @@ func lockName(db *DB, name string) (*Lock, error) {
 	return l, err
 }
 
-// SettleDelivery decides about what was intended under a name by exports that were cut off: where a file stands under
+// ResolveDelivery decides about what was intended under a name by exports that were cut off: where a file stands under
 // its name and is the very one, it was delivered, and is counted; else nothing was told. It returns the one that was
 // counted, or nil. replaced is the path of the file that is to be made now: what stands there is about to go, and has told nothing.
-func (db *DB) SettleDelivery(ctx context.Context, name, replaced string) (counted *Delivery, err error) {
+func (db *DB) ResolveDelivery(ctx context.Context, name, replaced string) (counted *Delivery, err error) {
 	var there bool
 	if err := db.read.QueryRowContext(ctx, hasIntents, name).Scan(&there); err != nil || !there {
 		return nil, err
 	}
 	lock, err := lockName(db, name)
 	if err == nil {
-		counted, err = db.settle(ctx, name, replaced)
+		counted, err = db.resolveNamed(ctx, name, replaced)
 		_ = lock.Remove() // else the next run sweeps it
 	}
 	if err != nil {
@@ -141,8 +141,8 @@ type intent struct {
 	PlacedFile
 }
 
-// settle is SettleDelivery for who has the name.
-func (db *DB) settle(ctx context.Context, name, replaced string) (counted *Delivery, err error) {
+// resolveNamed is ResolveDelivery for who has the name.
+func (db *DB) resolveNamed(ctx context.Context, name, replaced string) (counted *Delivery, err error) {
 	all, err := All(db.Reader(ctx), intentsOf, []any{name}, func(i *intent) []any {
 		return []any{&i.ID, &i.File, &i.Rows, &i.Path, &i.Bytes, &i.SHA256}
 	})

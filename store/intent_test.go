@@ -60,7 +60,7 @@ func TestSettle(t *testing.T) {
 			} else if c.there != "" {
 				storetest.NoError(t, os.WriteFile(path, []byte(c.there), 0o600))
 			}
-			counted, err := db.SettleDelivery(t.Context(), "ann", "")
+			counted, err := db.ResolveDelivery(t.Context(), "ann", "")
 			storetest.NoError(t, err)
 			if got := counted != nil && counted.File == "f.csv" && counted.Rows == 1; got != c.counted {
 				t.Errorf("counted: %+v", counted)
@@ -88,12 +88,12 @@ func TestSettleReplaced(t *testing.T) {
 	intended(t, db, path, "first")
 	storetest.NoError(t, os.WriteFile(path, []byte("first"), 0o600))
 	for range 2 {
-		if counted, err := db.SettleDelivery(t.Context(), "ann", path); counted != nil || err != nil {
+		if counted, err := db.ResolveDelivery(t.Context(), "ann", path); counted != nil || err != nil {
 			t.Fatal(counted, err)
 		}
 	}
 	intended(t, db, path, "second") // and killed before the rename: the first is there
-	counted, err := db.SettleDelivery(t.Context(), "ann", "other.csv")
+	counted, err := db.ResolveDelivery(t.Context(), "ann", "other.csv")
 	if err != nil || counted == nil {
 		t.Fatal(counted, err)
 	}
@@ -115,7 +115,7 @@ func TestIntendedPath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	storetest.NoError(t, os.MkdirAll(filepath.Join(dir, "files"), 0o700))
 	storetest.NoError(t, os.WriteFile(filepath.Join(dir, "files", "f.csv"), []byte("told"), 0o600))
-	if counted, err := db.SettleDelivery(t.Context(), "ann", ""); counted == nil || err != nil {
+	if counted, err := db.ResolveDelivery(t.Context(), "ann", ""); counted == nil || err != nil {
 		t.Error(counted, err)
 	}
 }
@@ -138,7 +138,7 @@ func TestIntendedName(t *testing.T) {
 	var refused *store.RefusedError
 	for what, err := range map[string]error{
 		"intends": intend(all[1]),
-		"settles": func() error { _, err := db.SettleDelivery(context.Background(), "ann", ""); return err }(),
+		"settles": func() error { _, err := db.ResolveDelivery(context.Background(), "ann", ""); return err }(),
 	} {
 		if !errors.As(err, &refused) {
 			t.Errorf("%s: %v", what, err)

@@ -127,9 +127,9 @@ func keyed(row *yp.Listing) []any {
 	return []any{&row.Name, &row.PhoneE164, &row.Street, &row.PostalCode, &row.Website}
 }
 
-// spell must be called before a company's row is changed: the keys that the row gives, and
+// writeOutKeys must be called before a company's row is changed: the keys that the row gives, and
 // that are none of those which it gives then, are written out.
-func spell(tx *Tx, company int64, then []string) error {
+func writeOutKeys(tx *Tx, company int64, then []string) error {
 	var row yp.Listing
 	if err := tx.Get(selectKeyed, []any{company}, keyed(&row)...); err != nil {
 		return fmt.Errorf("find company %d: %w", company, err)

@@ -21,15 +21,15 @@ type PageOf struct {
 	Crawl    int64  // number of the target's current crawl
 	RunID    int64  // 0 = rebuilt from logs, or read again
 	// Fetched is set of a kept page that is read again: when it was fetched. What is newer stays.
-	// See PrepareAgain.
+	// See PrepareReparsed.
 	Fetched time.Time
 }
 
-func (at PageOf) again() bool { return !at.Fetched.IsZero() }
+func (at PageOf) reparsed() bool { return !at.Fetched.IsZero() }
 
 // seen is when the page was.
 func (at PageOf) seen(tx *Tx) string {
-	if at.again() {
+	if at.reparsed() {
 		return yp.FormatTime(at.Fetched)
 	}
 	return tx.Now
@@ -262,7 +262,7 @@ func (s *saver) write() error {
 	if err != nil {
 		return err
 	}
-	r.settle = func() error { return s.settle(r) }
+	r.saveWaiting = func() error { return s.saveWaiting(r) }
 	for n, i := range s.dirty {
 		l := &s.page.listings[i]
 		p := placed{i: i}
@@ -277,7 +277,7 @@ func (s *saver) write() error {
 			p.known != nil && p.known.says(l, s.page.gives[i].writes) && p.company.root().id == p.known.company.id
 		s.waiting = append(s.waiting, p)
 	}
-	if err := r.settle(); err != nil {
+	if err := r.saveWaiting(); err != nil {
 		return err
 	}
 	if s.saved.New > 0 {
@@ -293,8 +293,8 @@ const addListings = `
 	INSERT INTO listing_totals (source_id, state, listings, emails) VALUES (?, ?, ?, ?)
 	ON CONFLICT DO UPDATE SET listings = listings + excluded.listings, emails = emails + excluded.emails`
 
-// settle writes the listings that have their company, and the companies that they made.
-func (s *saver) settle(r *resolver) error {
+// saveWaiting writes the listings that have their company, and the companies that they made.
+func (s *saver) saveWaiting(r *resolver) error {
 	if err := r.saveCompanies(); err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func SaveOwnPage(tx *Tx, at PageOf, listing int64, l *yp.Listing) (rows int64, e
 		return 0, fmt.Errorf("look for a listing's own page: %w", err)
 	}
 	writes, since, before := l.Gives()&^k.cards, yp.Groups(0), k.cards
-	if at.again() {
+	if at.reparsed() {
 		writes, since, before = writes&^k.before, k.cards, k.before
 	}
 	if rows, err = k.write(tx, l, writes, at.seen(tx), int64(since), int64(before)); err == nil && rows > 0 {
@@ -94,7 +94,7 @@ func (k *ownPage) tell(tx *Tx, at PageOf, l *yp.Listing, writes yp.Groups) error
 	said.ID, said.Name = k.keyed.ID, k.keyed.Name
 	now := valuesOf(&said, writes)
 	var t eventBatch
-	t.update(k.id, k.values.to(&now, k.readAt != "" && !at.again()))
+	t.update(k.id, k.values.to(&now, k.readAt != "" && !at.reparsed()))
 	if !k.says(&said, writes) {
 		if err := k.joinCompany(tx, k.with(&said, writes)); err != nil {
 			return err
@@ -110,7 +110,7 @@ func (k *ownPage) joinCompany(tx *Tx, then *yp.Listing) error {
 	if err != nil {
 		return err
 	}
-	r.settle = func() error { return nil } // the listing is stored, and so is its company
+	r.saveWaiting = func() error { return nil } // the listing is stored, and so is its company
 	of, err := r.resolve(then, keys, r.know(k.company))
 	if err != nil {
 		return err

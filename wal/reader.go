@@ -50,7 +50,7 @@ func OpenReader(path string, opts Options) (*Reader, error) {
 		}
 	}
 	if opts.ByCommit {
-		r.settle()
+		r.resolveEnds()
 	}
 	return r, nil
 }
@@ -146,9 +146,9 @@ func (r *Reader) advance() {
 	r.heads = slices.Insert(r.heads, i, top)
 }
 
-// settle finds out what became of the pages behind which logs end because their process was
+// resolveEnds finds out what became of the pages behind which logs end because their process was
 // killed: the next claim of such a target began with the page's commit, or with the one before.
-func (r *Reader) settle() {
+func (r *Reader) resolveEnds() {
 	type doubt struct {
 		stream *stream
 		token  int64 // of the page's claim

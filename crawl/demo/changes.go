@@ -129,8 +129,8 @@ func (d *edition) read(sel Selection) (seen, ads map[key]map[spot]views, complet
 func (l *ledger) missed(c *Changes, k key, r *record, complete map[spot]bool) {
 	cut, left, read := false, false, false // left by a city; read to its end
 	for at := range r.at {
-		whole, stands := complete[at]
-		cut, left, read = cut || stands && !whole, left || !stands, read || whole
+		whole, known := complete[at]
+		cut, left, read = cut || known && !whole, left || !known, read || whole
 	}
 	id := k.text()
 	switch {

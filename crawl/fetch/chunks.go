@@ -260,12 +260,12 @@ func (r *chunkReader) hold(begin []byte) {
 	}
 	r.held = b
 	if c.whole || c.begun() || r.err != nil || r.w.framing != unchunked {
-		r.settle(b)
+		r.decide(b)
 	}
 }
 
-// settle says what a body is that came whole, or that need not be read further.
-func (r *chunkReader) settle(b []byte) {
+// decide says what a body is that came whole, or that need not be read further.
+func (r *chunkReader) decide(b []byte) {
 	if r.err != nil && !errors.Is(r.err, io.EOF) && !r.part {
 		return // the connection's own error
 	}

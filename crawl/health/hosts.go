@@ -205,11 +205,11 @@ type hostState struct {
 	recent    recent
 }
 
-// hear reports whether an answer says something of the pace that the host bears (counts), and
+// judges reports whether an answer says something of the pace that the host bears (counts), and
 // whether it is a 429 that slows it down. Of those that were on their way already when the delay was
 // raised the lesson is learned (of the same millisecond nobody knows which was first; after a 429 the
 // host is held, so none starts so soon); one that came by a proxy may be about that proxy.
-func (s *hostState) hear(seen Seen, now time.Time) (counts, slows bool) {
+func (s *hostState) judges(seen Seen, now time.Time) (counts, slows bool) {
 	if seen.Class != yp.ClassHTTP429 {
 		s.ways = nil
 		return true, false
@@ -400,7 +400,7 @@ func (h *Hosts) hold(s *hostState, d time.Duration, reason string, now time.Time
 
 // adapt adapts the delay of a host to an answer, and returns what is to be written of that.
 func (h *Hosts) adapt(s *hostState, seen Seen, now time.Time) (changes []hostChange) {
-	counts, slows := s.hear(seen, now)
+	counts, slows := s.judges(seen, now)
 	if slows {
 		before := s.Delay
 		changes = h.slow(s, max(seen.Gap, s.Delay, h.configured), now)

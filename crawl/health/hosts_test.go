@@ -284,7 +284,7 @@ func TestClockIsSetBack(t *testing.T) {
 		by   func(context.Context, *Monitor) error
 	}{
 		{"by a roll-up", func(ctx context.Context, m *Monitor) error { _, err := m.RollUp(ctx); return err }},
-		{"by a run's next look", func(ctx context.Context, m *Monitor) error { return m.MendClock(ctx) }},
+		{"by a run's next look", func(ctx context.Context, m *Monitor) error { return m.CorrectClock(ctx) }},
 	} {
 		quarantined(t, mend.name, func(t *testing.T, w *world) {
 			p, other := newPacing(t, w), newPacing(t, w.again(t))
@@ -323,7 +323,7 @@ func TestClockIsSetBack(t *testing.T) {
 		ok(t, w.countProxy(t, 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.Now().Add(ProxyRest)}))
 		w.clock.Move(-year)
 		for range 2 {
-			ok(t, w.MendClock(t.Context()))
+			ok(t, w.CorrectClock(t.Context()))
 			wantRows(t, w.db, `SELECT cooldown_until FROM proxies ORDER BY id`, "2026-11-20T13:00:00.000Z", "")
 			w.clock.Move(time.Minute)
 		}
@@ -332,7 +332,7 @@ func TestClockIsSetBack(t *testing.T) {
 		p := newPacing(t, w)
 		p.see(t, 1, Seen{HostFault: true, RetryAfter: time.Minute})
 		w.clock.Move(-time.Second)
-		ok(t, w.MendClock(t.Context()))
+		ok(t, w.CorrectClock(t.Context()))
 		wantRows(t, w.db, storedHosts, "a|0|0|12:00:59|Retry-After")
 		ok(t, p.hosts.Refresh(t.Context()))
 		if len(p.released) > 0 {

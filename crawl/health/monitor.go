@@ -136,18 +136,18 @@ func corrections(format string) (queries []string) {
 }
 
 var (
-	findAhead = `SELECT ` + strings.Join(corrections(`EXISTS (SELECT 1 FROM %s WHERE %s > %s)`), ` OR `)
-	mendAhead = corrections(`UPDATE %[1]s SET %[2]s = %[3]s WHERE %[2]s > %[3]s`)
+	findAhead    = `SELECT ` + strings.Join(corrections(`EXISTS (SELECT 1 FROM %s WHERE %s > %s)`), ` OR `)
+	correctAhead = corrections(`UPDATE %[1]s SET %[2]s = %[3]s WHERE %[2]s > %[3]s`)
 )
 
-// MendClock cuts the pauses, holds and quarantines that a clock which was set back would
+// CorrectClock cuts the pauses, holds and quarantines that a clock which was set back would
 // make longer than they were to be, and the rests of proxies: views and claims compare
 // their ends with the clock as they are. It writes only if there are any.
-func (m *Monitor) MendClock(ctx context.Context) error {
+func (m *Monitor) CorrectClock(ctx context.Context) error {
 	var ahead bool
 	err := m.db.Read().QueryRowContext(ctx, findAhead, yp.FormatTime(m.db.Now())).Scan(&ahead)
 	if err == nil && ahead {
-		err = m.db.Write(ctx, mendClock)
+		err = m.db.Write(ctx, correctClock)
 	}
 	if err != nil {
 		return fmt.Errorf("cut times that are too far ahead: %w", err)
@@ -155,8 +155,8 @@ func (m *Monitor) MendClock(ctx context.Context) error {
 	return nil
 }
 
-func mendClock(tx *store.Tx) error {
-	for _, query := range mendAhead {
+func correctClock(tx *store.Tx) error {
+	for _, query := range correctAhead {
 		if err := tx.Run(query, tx.Now); err != nil {
 			return err
 		}

@@ -202,7 +202,7 @@ func TestTooMany(t *testing.T) {
 	whilePacing(t, "a clock that was set back keeps no floor longer", func(t *testing.T, p *pacing) {
 		slow(t, p)
 		p.clock.Move(-24 * time.Hour)
-		ok(t, p.MendClock(t.Context()))
+		ok(t, p.CorrectClock(t.Context()))
 		wantRows(t, p.db, storedFloors, "a|6000|"+taught+"|4500|12:01:00")
 		p.see(t, 1, tooMany(6*time.Second)) // after a rise in the future
 		wantRows(t, p.db, `SELECT delay_ms, floor_ms FROM hosts`, "12000|9000")

@@ -75,7 +75,7 @@ func (m *Monitor) roll(ctx context.Context, counts []sourceCounts, readAt time.T
 			}
 			profiles = append(profiles, p)
 		}
-		return mendClock(tx)
+		return correctClock(tx)
 	})
 	return profiles, err
 }

@@ -62,7 +62,7 @@ func (w Egress) proxies(ctx context.Context, m *health.Monitor) ([]health.Proxy,
 			return nil, err
 		}
 	}
-	if err := m.MendClock(ctx); err != nil { // a rest of a year would leave none to choose from
+	if err := m.CorrectClock(ctx); err != nil { // a rest of a year would leave none to choose from
 		return nil, err
 	}
 	return m.Proxies(ctx)

@@ -81,7 +81,7 @@ func (w *passWorld) crawl(t *testing.T, name string, states []string, n int, ids
 	}
 }
 
-func (w *passWorld) end(t *testing.T, how checkpoint.Outcome) {
+func (w *passWorld) end(t *testing.T, how checkpoint.RunOutcome) {
 	t.Helper()
 	w.Move(time.Minute)
 	noErr(t, w.run.Finish(t.Context(), how, 0))

@@ -16,7 +16,7 @@ func (w *world) again(t *testing.T, target int, crawl int64, fetched string, pag
 	noErr(t, err)
 	noErr(t, w.Write(context.Background(), func(tx *store.Tx) error {
 		of := store.PageOf{SourceID: w.source(target), TargetID: int64(target), State: w.state(target), Crawl: crawl, Fetched: at}
-		p, n, err := store.PrepareAgain(tx, of, page)
+		p, n, err := store.PrepareReparsed(tx, of, page)
 		if err != nil {
 			return err
 		}

@@ -36,11 +36,11 @@ var storedListings = func() string {
 
 const latestCrawl = `SELECT crawls FROM targets WHERE id = ?`
 
-// PrepareAgain prepares a kept page of results that is read again (PageOf.Fetched), for
+// PrepareReparsed prepares a kept page of results that is read again (PageOf.Fetched), for
 // SaveListings. What was seen later stays as it is: of a listing that another page, also of the same
 // crawl, or a later crawl of the target, has shown since, only fields that nobody has given are added; one that is
 // dropped comes back only if the page is of the target's last crawl. older counts those.
-func PrepareAgain(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err error) {
+func PrepareReparsed(tx *Tx, at PageOf, page *yp.Page) (p *Prepared, older int, err error) {
 	var last int64
 	if err := tx.Get(latestCrawl, []any{at.TargetID}, &last); err != nil {
 		return nil, 0, err
