@@ -48,9 +48,9 @@ fmt: ## Format all Go files with gofumpt
 	$(TOOL) gofumpt -l -w .
 
 .PHONY: manual
-manual: ## Make docs/cli.md and the man page anew from the commands, docs/database.md from schema.sql
+manual: ## Make docs/cli.md and the man page anew from the commands, docs/database.md and store/report/columns.go from schema.sql
 	$(GO) test ./cli -count 1 -run "^TestManual$$" -update
-	$(GO) test ./e2e -count 1 -run "^TestDatabaseDoc$$" -update
+	$(GO) test ./e2e -count 1 -run "^Test(DatabaseDoc|ColumnKinds)$$" -update
 
 .PHONY: tidy
 tidy: ## Tidy both modules

@@ -25,7 +25,7 @@
 --   aka                  other names of the business
 --   alive                listings of it that their source still shows
 --   at                   when it happened, or was written
---   attempt              number of the attempt at this target
+--   attempt              number of the attempt at this target, from 1
 --   attempt_number       number of the attempt at this target, from 1
 --   attempts             attempts so far
 --   availability         open, paused, quarantined, disabled or held
@@ -36,7 +36,7 @@
 --   by_slug              that the gazetteer knew by the source's own slug
 --   categories           all that the source says the business does
 --   category             what was searched for; NULL = not a search
---   changes              fields that changed, with their old and new values
+--   changes              list of the fields that changed, with their old and new values
 --   cities               in the index
 --   city                 name of the city; NULL = none
 --   claimed              1 = the source says that the owner looks after the listing
@@ -44,7 +44,7 @@
 --   claimed_by           worker that holds the target; NULL = nobody
 --   code                 error code that led to the pause
 --   companies            companies whose first listing is in the state
---   company_id           the company of the listing
+--   company_id           row of the company of the listing
 --   consecutive_failures failures in a row
 --   cooldown_minutes     length of the quarantine before a page is tried
 --   cooldown_until       end of a proxy's rest
@@ -82,6 +82,7 @@
 --   heartbeat_at         when the worker or run last said that it lives
 --   host                 name of the machine, or of the web server
 --   hours                opening hours, a list of "Mo 09:00-17:00"; days that are closed are left out, [] = always closed
+--   http_status          status of the answer
 --   id                   number of the row; never given again
 --   identity             set of headers that was sent; NULL = the honest one
 --   image_url            address of the listing's picture
@@ -505,7 +506,7 @@ CREATE TABLE companies (
 -- its number, or the next free one if another has that: see store/keys.go.
 CREATE TABLE company_keys (
     hash       INTEGER PRIMARY KEY,                  -- number of the key, or the next free one
-    company_id INTEGER NOT NULL,                     -- of companies; a REFERENCES would read the whole table when a company goes
+    company_id INTEGER NOT NULL,                     -- row of the company; a REFERENCES would read the whole table when a company goes
     key        TEXT                                  -- NULL = the one with this number that the company's own row gives
 ) STRICT;
 CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;
@@ -533,14 +534,14 @@ CREATE TABLE listings (
     website_url       TEXT,
     website           TEXT,
     domain            TEXT,
-    categories        TEXT CHECK (categories IS NULL OR json_valid(categories)),
+    categories        TEXT CHECK (json_valid(categories) AND json_type(categories) = 'array'),
     rating            REAL CHECK (rating BETWEEN 0.5 AND 5),   -- on the scale of 5, as the source says it, with two decimals at most
     review_count      INTEGER CHECK (review_count >= 0),
     years_in_business INTEGER CHECK (years_in_business >= 0),
     price_range       TEXT,
     snippet           TEXT,
     image_url         TEXT,
-    hours             TEXT CHECK (hours IS NULL OR json_valid(hours)),
+    hours             TEXT CHECK (json_valid(hours) AND json_type(hours) = 'array'),
     claimed           INTEGER CHECK (claimed IN (0, 1)),
     sponsored         INTEGER NOT NULL DEFAULT 0 CHECK (sponsored IN (0, 1)),
     found_state       TEXT NOT NULL,
@@ -565,12 +566,12 @@ CREATE INDEX listings_by_company ON listings (company_id);
 -- does not write them anew.
 CREATE TABLE listing_texts (
     listing       INTEGER PRIMARY KEY REFERENCES listings (id) ON DELETE CASCADE,
-    payment       TEXT CHECK (payment IS NULL OR json_valid(payment)),
-    social        TEXT CHECK (social IS NULL OR json_valid(social)),
-    services      TEXT CHECK (services IS NULL OR json_valid(services)),
-    languages     TEXT CHECK (languages IS NULL OR json_valid(languages)),
-    neighborhoods TEXT CHECK (neighborhoods IS NULL OR json_valid(neighborhoods)),
-    aka           TEXT CHECK (aka IS NULL OR json_valid(aka)),
+    payment       TEXT CHECK (json_valid(payment) AND json_type(payment) = 'array'),
+    social        TEXT CHECK (json_valid(social) AND json_type(social) = 'array'),
+    services      TEXT CHECK (json_valid(services) AND json_type(services) = 'array'),
+    languages     TEXT CHECK (json_valid(languages) AND json_type(languages) = 'array'),
+    neighborhoods TEXT CHECK (json_valid(neighborhoods) AND json_type(neighborhoods) = 'array'),
+    aka           TEXT CHECK (json_valid(aka) AND json_type(aka) = 'array'),
     about         TEXT
 ) STRICT;
 
@@ -580,8 +581,8 @@ CREATE TABLE crawl_pages (
     target_id INTEGER NOT NULL REFERENCES targets (id) ON DELETE CASCADE,
     page      INTEGER NOT NULL CHECK (page >= 1),
     crawl     INTEGER NOT NULL CHECK (crawl >= 0),   -- of the target (targets.crawls); rows of another one are of no use
-    organic   TEXT NOT NULL CHECK (json_valid(organic)), -- shown as results
-    ads       TEXT NOT NULL CHECK (json_valid(ads)), -- shown as ads alone
+    organic   TEXT NOT NULL CHECK (json_valid(organic) AND json_type(organic) = 'array'), -- shown as results
+    ads       TEXT NOT NULL CHECK (json_valid(ads) AND json_type(ads) = 'array'), -- shown as ads alone
     PRIMARY KEY (target_id, page)
 ) STRICT, WITHOUT ROWID;
 
@@ -593,7 +594,7 @@ CREATE TABLE pass_pages (
     next_pages     INTEGER NOT NULL CHECK (next_pages >= 0),   -- pages with a next link that could be followed
     fewest         INTEGER CHECK (fewest >= 0),                -- fewest organic cards on one of these
     deepest        INTEGER NOT NULL CHECK (deepest >= 1),      -- highest number of a page
-    deepest_target INTEGER NOT NULL,                           -- and whose it is (targets.id)
+    deepest_target INTEGER NOT NULL,                           -- row of the target whose it is
     second         INTEGER NOT NULL CHECK (second >= 0),       -- highest number of a page of another target
     PRIMARY KEY (source_id, pass)
 ) STRICT, WITHOUT ROWID;
@@ -603,7 +604,7 @@ CREATE TABLE pass_pages (
 CREATE TABLE led_to (
     source_id INTEGER NOT NULL REFERENCES sources (id),
     address   TEXT NOT NULL,                             -- path and query
-    target_id INTEGER NOT NULL,                          -- the first that was led there (targets.id)
+    target_id INTEGER NOT NULL,                          -- row of the first target that was led there
     others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- and others were
     PRIMARY KEY (source_id, address)
 ) STRICT, WITHOUT ROWID;
@@ -613,7 +614,7 @@ CREATE TABLE led_to (
 CREATE TABLE nothing_words (
     source_id INTEGER NOT NULL REFERENCES sources (id),
     words     TEXT NOT NULL,                             -- as the log says them: says "no results found"
-    target_id INTEGER NOT NULL,                          -- the first whose page has them (targets.id)
+    target_id INTEGER NOT NULL,                          -- row of the first target whose page has them
     others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- and those of others have
     PRIMARY KEY (source_id, words)
 ) STRICT, WITHOUT ROWID;
@@ -642,7 +643,7 @@ CREATE TABLE staged_listings (
     listing_id    TEXT NOT NULL CHECK (listing_id <> ''),
     target_id     INTEGER NOT NULL REFERENCES targets (id),
     page          INTEGER NOT NULL CHECK (page >= 1),
-    reasons       TEXT NOT NULL CHECK (json_valid(reasons)),
+    reasons       TEXT NOT NULL CHECK (json_valid(reasons) AND json_type(reasons) = 'array'),
     listing       TEXT NOT NULL CHECK (json_valid(listing)), -- its fields, JSON
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
@@ -663,7 +664,7 @@ CREATE TABLE listing_events (
     listing    INTEGER REFERENCES listings (id),     -- of several new ones the first
     listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- new ones, with row ids that follow each other
     listing_id TEXT,                                 -- of a rejected one, which has no row: the source's own
-    company_id INTEGER,                              -- at that time; NULL = new (that of the listing), or rejected
+    company_id INTEGER,                              -- row of the company at that time; NULL = new (that of the listing), or rejected
     run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs, or reparsed
     -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
     -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
@@ -744,7 +745,7 @@ CREATE INDEX delivery_intents_by_name ON delivery_intents (name, id);
 CREATE TABLE delivery_intent_listings (
     intent   INTEGER NOT NULL REFERENCES delivery_intents (id) ON DELETE CASCADE, -- of which file
     state    TEXT NOT NULL CHECK (state IN ('open', 'dropped', 'left')), -- as that of delivered
-    listings TEXT NOT NULL CHECK (json_valid(listings)) -- a JSON array of their ids
+    listings TEXT NOT NULL CHECK (json_valid(listings) AND json_type(listings) = 'array') -- their ids
 ) STRICT;
 CREATE INDEX delivery_intent_listings_by_intent ON delivery_intent_listings (intent);
 
@@ -768,7 +769,7 @@ CREATE TABLE crawl_attempts (
         ('SUCCESS', 'RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
          'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
     error_message    TEXT,
-    http_status      INTEGER,                        -- of the last answer
+    http_status      INTEGER,                        -- status of the last answer
     proxy            TEXT,                           -- without its password
     identity         TEXT,
     user_agent       TEXT,                           -- as it was sent last
@@ -1160,7 +1161,7 @@ SELECT t.id, (SELECT name FROM sources WHERE id = t.source_id) AS source, (SELEC
        (SELECT name FROM categories WHERE id = t.category_id) AS category, t.status, t.site_total, t.seen,
        CASE WHEN t.site_total > 0 THEN iif(t.seen >= t.site_total, 100.0, min(99.9, round(100.0 * t.seen / t.site_total, 1))) END AS percent,
        t.page_current AS pages, t.max_pages, t.pages_left,
-       t.crawled,                              -- 0 = no page of it was read yet, or the next crawl has brought none
+       t.crawled,                              -- 1 = a page of it was read; 0 = none yet, or the next crawl has brought none
        t.complete_at, t.finished_at,
        t.ending,                               -- how the last crawl came to its end: total, said, pagination, short_page, next_none are words of the site that prove it
        t.end_text                              -- why, where the site does not confirm it
@@ -1170,7 +1171,7 @@ FROM targets_and_coverage t;
 CREATE VIEW targets_and_coverage AS
 SELECT t.*, ifnull(t.seen_ids, t.raw_count) AS seen, -- a card that could not be read was not seen
        t.page_current > 0 OR t.status = 'DONE' AS crawled,
-       t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before,
+       t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before, -- 1 = a crawl of it ended well once
        CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
             WHEN t.site_total IS NULL THEN 1
             ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)

@@ -48,21 +48,24 @@ var (
 	lastWord  = regexp.MustCompile(`(\w+),? *$`)
 )
 
-// describeSchema writes views and tables with their columns as Markdown, and fails where a column is not explained: at the end of
-// its line, in the list above its table or view, or in the list at the top of schema.sql. A name that only one table explains means
-// the same in views.
-func describeSchema(t *testing.T) string {
-	t.Helper()
-	means := map[string]string{}
+// schemaText is what schema.sql says in its text: its tables and views as they stand there, and what the comments say of columns.
+type schemaText struct {
+	parts  [][]string          // of each table and view: all, its comment, TABLE or VIEW, name, body
+	means  map[string]string   // by column and by table.column
+	tables map[string][]string // the keys of means of each column that a table explains
+}
+
+// readSchema reads comments at the end of a column's line, in the list above its table or view, and in the list at the top.
+func readSchema() schemaText {
+	s := schemaText{parts: created.FindAllStringSubmatch(schema, -1), means: map[string]string{}, tables: map[string][]string{}}
 	list := func(of, text string) {
 		for _, c := range listed.FindAllStringSubmatch(text, -1) {
-			means[of+c[1]] = c[2]
+			s.means[of+c[1]] = c[2]
 		}
 	}
 	top, _, _ := strings.Cut(schema, "\nCREATE ")
 	list("", top)
-	parts, tables := created.FindAllStringSubmatch(schema, -1), map[string][]string{}
-	for _, p := range parts {
+	for _, p := range s.parts {
 		list(p[3]+".", p[1])
 		name := ""
 		for line := range strings.Lines(p[4]) {
@@ -77,21 +80,37 @@ func describeSchema(t *testing.T) string {
 				name = ""
 			}
 			if key := p[3] + "." + name; commented && name != "" {
-				if p[2] == "TABLE" && means[key] == "" {
-					tables[name] = append(tables[name], key)
+				if p[2] == "TABLE" && s.means[key] == "" {
+					s.tables[name] = append(s.tables[name], key)
 				}
-				if comment = strings.TrimSpace(comment); means[key] != comment {
-					means[key] = strings.TrimSpace(means[key] + " " + comment)
+				if comment = strings.TrimSpace(comment); s.means[key] != comment {
+					s.means[key] = strings.TrimSpace(s.means[key] + " " + comment)
 				}
 			}
 		}
 	}
+	return s
+}
+
+// meaning is what the schema says of a column of a table or view; a name that only one table explains means the same in views.
+func (s schemaText) meaning(of, column string) string {
+	text := cmp.Or(s.means[of+"."+column], s.means[column])
+	if all := s.tables[column]; text == "" && len(all) == 1 {
+		text = s.means[all[0]]
+	}
+	return text
+}
+
+// describeSchema writes views and tables with their columns as Markdown, and fails where a column is not explained.
+func describeSchema(t *testing.T) string {
+	t.Helper()
+	s := readSchema()
 	db := storetest.Open(t)
 	var b strings.Builder
 	for _, chapter := range [][2]string{{"VIEW", "Views: begin here"}, {"TABLE", "Tables"}} {
 		fmt.Fprintf(&b, "\n## %s\n", chapter[1])
 		var names []string
-		for _, p := range parts {
+		for _, p := range s.parts {
 			if p[2] != chapter[0] {
 				continue
 			}
@@ -106,10 +125,7 @@ func describeSchema(t *testing.T) string {
 			}
 			b.WriteString("\n| column | |\n|---|---|\n")
 			for _, c := range storetest.Table(t, db, "SELECT name FROM pragma_table_info(?)", p[3]) {
-				text := cmp.Or(means[p[3]+"."+c], means[c])
-				if all := tables[c]; text == "" && len(all) == 1 {
-					text = means[all[0]]
-				}
+				text := s.meaning(p[3], c)
 				if text == "" {
 					t.Errorf("schema.sql does not say what %s.%s means: a comment at its line, or in the list of columns at the top", p[3], c)
 				}

@@ -12,13 +12,14 @@ import (
 	"ypcrawl/yp"
 )
 
-// How the values of a list are written follows from the name of their column: a name means one thing everywhere.
+// How the values of a list are written follows from the name of their column: a name means one thing everywhere. What the schema
+// says of them stands in columns.go, the unit in the end of the name.
 
-var (
-	switches = strings.Fields("enabled open kept auto_disabled claimed sponsored reparsed parse_ok proxy_failed burst_429 crawled crawled_before")
-	arrays   = strings.Fields("changes changed_fields reasons categories hours payment social services languages neighborhoods aka")
-	names    = strings.Fields("id run pid http_status company_id target_id listing delivery founded year")
-)
+// changedFields is a list that exports make; no column of the schema holds it.
+const changedFields = "changed_fields"
+
+// isList reports whether the texts of a column are JSON arrays.
+func isList(column string) bool { return column == changedFields || slices.Contains(lists, column) }
 
 // IsTime reports whether a column holds times.
 func IsTime(column string) bool {
@@ -49,7 +50,7 @@ func JSONOf(column string, v any) any {
 			return nil
 		}
 	case string:
-		if slices.Contains(arrays, column) && strings.HasPrefix(x, "[") {
+		if isList(column) && strings.HasPrefix(x, "[") {
 			return rawJSON(x)
 		}
 	}
@@ -67,7 +68,7 @@ func Plain(column, text string) string {
 	if column == "hours" && text == "[]" {
 		return "closed"
 	}
-	if strings.HasPrefix(text, "[") && slices.Contains(arrays, column) {
+	if strings.HasPrefix(text, "[") && isList(column) {
 		if items, ok := Texts(text); ok {
 			return strings.Join(items, "; ")
 		}

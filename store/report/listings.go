@@ -205,7 +205,7 @@ func (r *listingReader) all() error {
 	if err != nil {
 		return err
 	}
-	made := func(c string) bool { return c == "change" || c == "changed_fields" }
+	made := func(c string) bool { return c == "change" || c == changedFields }
 	r.events = q.Since != nil && (q.Dropped == DroppedSince || len(q.Only) > 0 || slices.ContainsFunc(q.Columns, made))
 	if r.events {
 		if err := r.readEvents(); err != nil {
@@ -331,7 +331,7 @@ func (r *listingReader) hand(f *listingFound, word ChangeWord, fields []string) 
 		switch {
 		case c == "change" && word != "":
 			f.values[i] = string(word)
-		case c == "changed_fields" && len(fields) > 0:
+		case c == changedFields && len(fields) > 0:
 			f.values[i] = store.JSON(fields)
 		}
 	}
