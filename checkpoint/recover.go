@@ -187,5 +187,5 @@ func (k *Keeper) AlivePIDs(ctx context.Context) (map[int]bool, error) {
 
 // SweepLocks removes the lock files that dead processes left.
 func (k *Keeper) SweepLocks() error {
-	return store.SweepLocks(k.db.Path(), func(name string) bool { return name == runLock })
+	return store.SweepLocks(k.db.Path(), func(name string) bool { return name == store.RunLock })
 }

@@ -41,10 +41,6 @@ const (
 const insertRun = `
 	INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`
 
-// runLock is held by every run: shared, or exclusively by a run that wants to
-// be alone.
-const runLock = "run"
-
 // StartRun registers a run of this process over source, 0 = several. With exclusive, or
 // while an exclusive run lives, a second run is refused with ErrExclusive.
 func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exclusive bool) (*Run, error) {
@@ -70,7 +66,7 @@ func (k *Keeper) StartRun(ctx context.Context, source int64, command string, exc
 // row is there: a run that can be read of is alive. A sweeper may try a file that was made but
 // a moment ago, so a name that is held already is given up for another one.
 func (r *Run) lock(path string, exclusive bool) (err error) {
-	r.shared, err = store.TakeLock(path, runLock, !exclusive)
+	r.shared, err = store.TakeLock(path, store.RunLock, !exclusive)
 	if errors.Is(err, store.ErrLocked) {
 		return ErrExclusive
 	}

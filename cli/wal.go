@@ -249,7 +249,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 		return damaged(out.Damaged)
 	})
 	if absent && errors.Is(err, store.ErrDiskFull) { // a part of a replay must not pass for a new database
-		alone, held := store.TakeLock(p.Database, "run", false)
+		alone, held := store.TakeLock(p.Database, store.RunLock, false)
 		if errors.Is(held, store.ErrLocked) {
 			return err // a run has begun in it meanwhile
 		}

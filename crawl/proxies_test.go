@@ -227,11 +227,11 @@ func TestProxies(t *testing.T) {
 			w.is(int64(id+1), yp.Done, 1, "")
 		}
 		w.same("rows", w.table("SELECT via FROM requests WHERE outcome = 'success' AND type = 'listing'"), times(3, "browser"))
-		if s.sum[1] != [2]int{0, fetch.ProxyFailures} || s.sum[2] != s.sum[1] {
+		if s.sum[1] != [2]int{0, yp.ProxyFailures} || s.sum[2] != s.sum[1] {
 			t.Errorf("scores %v", s.sum)
 		}
 		w.same("how the attempts ended", w.table("SELECT ended || ' ' || ifnull(error_code, '') || ' ' || count(*) FROM crawl_attempts GROUP BY ended ORDER BY 1"), []string{
-			"done SUCCESS 3", fmt.Sprintf("released  %d", fetch.ProxyFailures),
+			"done SUCCESS 3", fmt.Sprintf("released  %d", yp.ProxyFailures),
 		})
 		w.counts("failures charged to the source", 0, "SELECT sum(consecutive_failures) FROM sources")
 	})
@@ -314,7 +314,7 @@ func TestProxies(t *testing.T) {
 		w := setup(t, layout{cities: 3})
 		w.fetch.IgnoreRobots = true
 		starts := newProxy(t, 0)
-		starts.hangUp = fetch.ProxyFailures
+		starts.hangUp = yp.ProxyFailures
 		var log bytes.Buffer
 		out := zerolog.SyncWriter(&log)
 		w.fetch.Logger = zerolog.New(out)

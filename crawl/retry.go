@@ -185,7 +185,7 @@ func (w *worker) keepSession(ctx context.Context) error {
 			return fatalError{err}
 		}
 		resting, some := errors.AsType[*fetch.RestingError](err)
-		if !some || resting.Back > max(w.cfg.Patience, fetch.ProxyPause) {
+		if !some || resting.Back > max(w.cfg.Patience, yp.ProxyPause) {
 			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
 			return errStopped
 		}

@@ -83,10 +83,12 @@ func migrateTo(ctx context.Context, conn *sql.Conn, cfg Config, now time.Time, t
 	return err
 }
 
-const (
-	upgradeLock = "upgrade" // held by whoever upgrades the file
-	runsLock    = "run"     // held by every run, shared: see checkpoint
-)
+// RunLock is the name of the lock that every run holds: shared, or exclusively where it wants to be alone. Whoever holds it
+// exclusively keeps runs from beginning.
+const RunLock = "run"
+
+// upgradeLock is held by whoever upgrades the file.
+const upgradeLock = "upgrade"
 
 // aloneToUpgrade waits until no other process upgrades the file, however long that
 // takes, and makes sure that no run of the older version works on it: it would go
@@ -110,7 +112,7 @@ func aloneToUpgrade(ctx context.Context, conn *sql.Conn, path string, target int
 	have, err := inspect(ctx, conn, path, target)
 	if err == nil && have < target {
 		var runs *Lock
-		if runs, err = TakeLock(path, runsLock, false); err == nil {
+		if runs, err = TakeLock(path, RunLock, false); err == nil {
 			err = runs.Release()
 		} else if errors.Is(err, ErrLocked) {
 			err = ErrOlderRun

@@ -296,7 +296,7 @@ func TestUpgradeWithOlderRun(t *testing.T) {
 	t.Parallel()
 	c, cfg := older(t)
 	before := anatomy(t, c)
-	run, err := TakeLock(cfg.Path, runsLock, true)
+	run, err := TakeLock(cfg.Path, RunLock, true)
 	noError(t, err)
 	if err := migrateTo(t.Context(), rawConn(t, cfg.Path), cfg, time.Now(), last, steps()); !errors.Is(err, ErrOlderRun) {
 		t.Fatalf("got %v, want ErrOlderRun", err)
@@ -308,7 +308,7 @@ func TestUpgradeWithOlderRun(t *testing.T) {
 	again := rawConn(t, cfg.Path)
 	noError(t, migrateTo(t.Context(), again, cfg, time.Now(), last, steps()))
 	isUpgraded(t, again)
-	if run, err = TakeLock(cfg.Path, runsLock, false); err != nil { // the probe left no lock behind
+	if run, err = TakeLock(cfg.Path, RunLock, false); err != nil { // the probe left no lock behind
 		t.Fatal(err)
 	}
 	noError(t, run.Release())
@@ -326,7 +326,7 @@ func TestUpgradeByAnother(t *testing.T) {
 	c := rawConn(t, cfg.Path)
 	must(t, c, "PRAGMA foreign_keys = OFF", "BEGIN IMMEDIATE", string(steps()[kindStep].Data), string(steps()[namedStep].Data),
 		fmt.Sprintf("PRAGMA user_version = %d", last), "COMMIT")
-	run, err := TakeLock(cfg.Path, runsLock, true)
+	run, err := TakeLock(cfg.Path, RunLock, true)
 	noError(t, err)
 	select {
 	case err := <-opened: // it may have looked late enough to see the new version already

@@ -10,11 +10,14 @@ import (
 )
 
 // Bounds of a listing in bytes: of an id that a site gives, of one that is a path, and of what is
-// kept of a name.
+// kept of a name; and in number: of the hours and categories that are kept.
 const (
 	MaxID     = 64
 	MaxPathID = 200
 	MaxName   = 300
+
+	MaxHours      = 21 // three a day
+	MaxCategories = 30
 )
 
 // Identifier returns the text that a site gives as an id, of at most MaxID bytes; "" when there is no

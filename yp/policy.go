@@ -152,6 +152,20 @@ const (
 // DefaultRetryAfter is what a 429 without a usable Retry-After costs.
 const DefaultRetryAfter = 30 * time.Second
 
+// Bounds of a Retry-After that is honoured.
+const (
+	MinRetryAfter = time.Second
+	MaxRetryAfter = time.Hour
+)
+
+// When a proxy of the operator's rests.
+const (
+	ProxyFailures = 10               // in a row, and it rests
+	ProxyRest     = 60 * time.Minute // for so long
+	ProxySpread   = 30 * time.Second // if they were spread over so long at least
+	ProxyPause    = 5 * time.Second  // else for so long only: perhaps it starts anew, and fails often at once
+)
+
 // NoRetryAfter is why a host is held for DefaultRetryAfter, as it is shown to people.
 const NoRetryAfter = "429 without Retry-After"
 

@@ -62,7 +62,7 @@ func Restore(ctx context.Context, cfg Config) (r Restored, resumed bool, err err
 	if err := wal.MakeDir(filepath.Dir(cfg.DB)); err != nil {
 		return r, false, err
 	}
-	lock, err := store.TakeLock(cfg.DB, "run", false) // so that no run begins meanwhile
+	lock, err := store.TakeLock(cfg.DB, store.RunLock, false) // so that no run begins meanwhile
 	if err != nil {
 		return r, false, err
 	}

@@ -89,7 +89,7 @@ func (c *Client) turn(j *job, at hop) (*Response, error) {
 func (c *Client) holdBack(j *job, host *hostLimiter, r *Response, e *Error) {
 	d, instead := askedWait(r.Status, r.Header, time.Now())
 	if d == 0 && e.Class == yp.ClassHTTP429 && !e.Proxy {
-		d, instead = defaultRetryAfter, reasonTooMany
+		d, instead = yp.DefaultRetryAfter, reasonTooMany
 	}
 	if d == 0 {
 		return

@@ -332,7 +332,7 @@ func FuzzRetryAfter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value, date string) {
 		d, ok := retryAfter(http.Header{"Retry-After": {value}, "Date": {date}}, time.Unix(1_700_000_000, 0))
-		if ok && (d < minRetryAfter || d > maxRetryAfter) || !ok && d != 0 {
+		if ok && (d < yp.MinRetryAfter || d > yp.MaxRetryAfter) || !ok && d != 0 {
 			t.Errorf("%q: %s, %v", value, d, ok)
 		}
 		padded, okPadded := retryAfter(http.Header{"Retry-After": {" " + value + "\t"}, "Date": {date}}, time.Unix(1_700_000_000, 0))

@@ -7,14 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
-)
 
-// Numbers of docs/health.md, section 6.
-const (
-	ProxyFailures = 10               // in a row, and a proxy rests
-	ProxyRest     = 60 * time.Minute // for so long
-	ProxySpread   = 30 * time.Second // if they were spread over so long at least
-	ProxyPause    = 5 * time.Second  // else for so long only: perhaps it starts anew
+	"ypcrawl/yp"
 )
 
 // PoolConfig says what a Pool hands out. The zero value hands out the client's
@@ -47,8 +41,8 @@ type ProxyState struct {
 // before each page, Rotates after a block, and closes what it holds in the end.
 //
 // After its rest a proxy is on probation: the count stands until a request succeeds, so a dead
-// proxy costs one request an hour, not ten. Ten failures within ProxySpread may be one that starts
-// anew: it pauses for ProxyPause, and likewise after each failure more, until they are spread.
+// proxy costs one request an hour, not ten. Ten failures within yp.ProxySpread may be one that starts
+// anew: it pauses for yp.ProxyPause, and likewise after each failure more, until they are spread.
 // Pool is safe for concurrent use.
 type Pool struct {
 	client *Client
@@ -206,7 +200,7 @@ func (m *member) back() time.Time {
 // that is not known is long ago, and one that is to come is of a clock that was set back.
 func (m *member) spread(now time.Time) bool {
 	d := now.Sub(m.FailingSince)
-	return d < 0 || d >= ProxySpread
+	return d < 0 || d >= yp.ProxySpread
 }
 
 // Report records how a request with s ended: failure is nil, or why the proxy is to
@@ -234,11 +228,11 @@ func (p *Pool) Report(s *Session, failure error) {
 	if !resting {
 		m.CooldownUntil = time.Time{}
 		switch {
-		case failure == nil || m.Consecutive < ProxyFailures:
+		case failure == nil || m.Consecutive < yp.ProxyFailures:
 		case m.spread(now):
-			m.CooldownUntil = now.Add(ProxyRest)
+			m.CooldownUntil = now.Add(yp.ProxyRest)
 		default:
-			m.paused = now.Add(ProxyPause)
+			m.paused = now.Add(yp.ProxyPause)
 		}
 	}
 	p.tell(m, failure, now)
@@ -266,8 +260,8 @@ func (p *Pool) tell(m *member, failure error, now time.Time) {
 		log.Warn().Err(failure).Str("proxy", m.Name).
 			Msg("a proxy fails: what was asked for goes by another way, or is asked for again; no source is blamed")
 	}
-	if failure != nil && m.CooldownUntil.Equal(now.Add(ProxyRest)) {
-		log.Warn().Str("proxy", m.Name).Int("failures", m.Consecutive).Str("rest", ProxyRest.String()).
+	if failure != nil && m.CooldownUntil.Equal(now.Add(yp.ProxyRest)) {
+		log.Warn().Str("proxy", m.Name).Int("failures", m.Consecutive).Str("rest", yp.ProxyRest.String()).
 			Msg("a proxy rests: it failed too often in a row")
 	}
 }

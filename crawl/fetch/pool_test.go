@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 )
 
 // poolOf makes a pool with n proxies that nobody asks, and a clock.
@@ -76,9 +77,9 @@ var errBroken = errors.New("broken")
 
 // rest has the proxy of s fail until it rests. (Its first failure was long ago.)
 func (p *poolOf) rest(s *Session) {
-	for range ProxyFailures {
+	for range yp.ProxyFailures {
 		p.Report(s, errBroken)
-		s.member.FailingSince = p.now.Add(-ProxySpread)
+		s.member.FailingSince = p.now.Add(-yp.ProxySpread)
 	}
 }
 
@@ -126,7 +127,7 @@ func TestPolicyPrefer(t *testing.T) {
 		t.Errorf("with all at rest: %v, %v", s, err)
 	}
 	p.keeps(t, s)
-	p.now = p.now.Add(ProxyRest)
+	p.now = p.now.Add(yp.ProxyRest)
 	if s, err = p.Keep(s); err != nil || number(s) == -1 {
 		t.Errorf("with proxies back: %v, %v", s, err)
 	}

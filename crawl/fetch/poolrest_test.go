@@ -37,23 +37,23 @@ func TestProxyRest(t *testing.T) {
 		slow + "- 1h - 59m " + nine + " 1m":    0,
 		slow + "- 1h - 59m " + nine + " 30s +": 30 * time.Second,
 
-		nine + "-":                               ProxyPause, // one that starts anew loses no hour
+		nine + "-":                               yp.ProxyPause, // one that starts anew loses no hour
 		nine + "- 44ms +":                        0,
 		nine + "- 4s -":                          time.Second,
 		nine + "- 5s":                            0,
-		nine + "- 5s -":                          ProxyPause,
-		nine + "- 5s ----":                       ProxyPause,
+		nine + "- 5s -":                          yp.ProxyPause,
+		nine + "- 5s ----":                       yp.ProxyPause,
 		nine + "- 5s + " + nine:                  0,
 		nine + "- 5s - 5s - 5s - 5s - 5s":        0,
-		nine + "- 5s - 5s - 5s - 5s - 5s -":      ProxyPause,
+		nine + "- 5s - 5s - 5s - 5s - 5s -":      yp.ProxyPause,
 		nine + "- 5s - 5s - 5s - 5s - 5s - 5s -": time.Hour,
-		nine + "- 29s -":                         ProxyPause,
+		nine + "- 29s -":                         yp.ProxyPause,
 		nine + "- 30s -":                         time.Hour,
-		nine + " 29s -":                          ProxyPause,
+		nine + " 29s -":                          yp.ProxyPause,
 		nine + " 30s -":                          time.Hour,
-		nine + " 30s + " + nine + "-":            ProxyPause, // the half minute is of these failures
+		nine + " 30s + " + nine + "-":            yp.ProxyPause, // the half minute is of these failures
 
-		"- 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s -": ProxyPause,
+		"- 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s - 3s -": yp.ProxyPause,
 		"- 4s - 4s - 4s - 4s - 4s - 4s - 4s - 4s - 4s -": time.Hour,
 	} {
 		t.Run(words, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestUpdate(t *testing.T) {
 		}
 		p.now = until
 		p.Report(s, errBroken)
-		if p.Active() != 1 || !s.member.CooldownUntil.Equal(until.Add(ProxyRest)) {
+		if p.Active() != 1 || !s.member.CooldownUntil.Equal(until.Add(yp.ProxyRest)) {
 			t.Errorf("after a failure more: %d active", p.Active())
 		}
 	})
@@ -188,9 +188,9 @@ func TestChanged(t *testing.T) {
 	s := p.take(t)
 	p.Report(s, fmt.Errorf("no way with pw, %w", errBroken))
 	p.Report(s, nil)
-	for range ProxyFailures {
+	for range yp.ProxyFailures {
 		p.Report(s, &Error{Class: yp.ClassTimeout, Err: errors.New("no way with pw")})
-		s.member.FailingSince = p.now.Add(-ProxySpread)
+		s.member.FailingSince = p.now.Add(-yp.ProxySpread)
 	}
 	p.Report(nil, errBroken)             // nobody's
 	p.Report(p.client.direct, errBroken) // and nobody to blame
@@ -200,7 +200,7 @@ func TestChanged(t *testing.T) {
 	want := []ProxyState{
 		{ID: 1, Failures: 1, Consecutive: 1, FailingSince: p.now, LastFailure: p.now, LastError: "failed"},
 		{ID: 1, Successes: 1},
-		{ID: 1, Failures: 1, Consecutive: 10, FailingSince: p.now.Add(-ProxySpread), LastFailure: p.now, CooldownUntil: p.now.Add(ProxyRest), LastError: "timeout"},
+		{ID: 1, Failures: 1, Consecutive: 10, FailingSince: p.now.Add(-yp.ProxySpread), LastFailure: p.now, CooldownUntil: p.now.Add(yp.ProxyRest), LastError: "timeout"},
 	}
 	storetest.Diff(t, []ProxyState{p.changes[0], p.changes[1], p.changes[11]}, want)
 }
@@ -213,17 +213,17 @@ func TestPause(t *testing.T) {
 	p.Pool.client.log = zerolog.New(&lines)
 	broken := &Error{Proxy: true, Class: yp.ClassConnectionRefused}
 	s := p.take(t)
-	for range ProxyFailures {
+	for range yp.ProxyFailures {
 		p.Report(s, broken)
 	}
 	p.now = p.now.Add(time.Second)
 	for _, with := range []*Session{s, nil} {
-		if _, err := p.Keep(with); !errors.Is(err, ErrNoProxies) || p.Back() != ProxyPause-time.Second {
+		if _, err := p.Keep(with); !errors.Is(err, ErrNoProxies) || p.Back() != yp.ProxyPause-time.Second {
 			t.Errorf("kept: %v, and one is back in %v", err, p.Back())
 		}
 	}
 	for range 6 {
-		p.now = p.now.Add(ProxyPause)
+		p.now = p.now.Add(yp.ProxyPause)
 		p.keeps(t, s)
 		p.Report(s, broken)
 	}
@@ -236,13 +236,13 @@ func TestPause(t *testing.T) {
 
 	prefer := newPoolOf(t, PolicyPrefer, 1)
 	s = prefer.take(t)
-	for range ProxyFailures {
+	for range yp.ProxyFailures {
 		prefer.Report(s, broken)
 	}
 	if s, err := prefer.Keep(s); err != nil || s != prefer.client.direct {
 		t.Errorf("kept %v, %v", s, err)
 	}
-	prefer.now = prefer.now.Add(ProxyPause)
+	prefer.now = prefer.now.Add(yp.ProxyPause)
 	if s, err := prefer.Keep(prefer.client.direct); err != nil || number(s) != 0 {
 		t.Errorf("after the pause: %v, %v", s, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ypcrawl/yp"
 )
 
 // askedWait reads how long an answer asks to be left alone, clamped to [1 s, 1 h]: by Retry-After, which counts on
@@ -32,7 +34,7 @@ func askedWait(status int, h http.Header, now time.Time) (d time.Duration, inste
 	return d, ""
 }
 
-func clampWait(d time.Duration) time.Duration { return min(max(d, minRetryAfter), maxRetryAfter) }
+func clampWait(d time.Duration) time.Duration { return min(max(d, yp.MinRetryAfter), yp.MaxRetryAfter) }
 
 // limitHeaders are pairs of headers that tell what is left of a limit, and when it is whole again: the usual names, and
 // those of the drafts before RateLimit was one header (draft-ietf-httpapi-ratelimit-headers-02).
@@ -120,7 +122,7 @@ func resetWait(s string, now time.Time) (d time.Duration) {
 	case !ok:
 		d, _ = parseOneWait(s, now)
 	case n < 1e9:
-		d = time.Duration(min(n, 2*maxRetryAfter.Seconds()) * float64(time.Second))
+		d = time.Duration(min(n, 2*yp.MaxRetryAfter.Seconds()) * float64(time.Second))
 	case n < 1e11:
 		d = time.UnixMilli(int64(n * 1000)).Sub(now)
 	case n < 1e14:
@@ -184,7 +186,7 @@ func unitsReset(left, reset string) time.Duration {
 	if err != nil || errReset != nil || n != 0 {
 		return 0
 	}
-	return time.Duration(min(max(seconds, 0), 2*int64(maxRetryAfter.Seconds()))) * time.Second
+	return time.Duration(min(max(seconds, 0), 2*int64(yp.MaxRetryAfter.Seconds()))) * time.Second
 }
 
 // members cuts a list of a structured field (RFC 9651, 4.2.1) into its members, which are all of one form, each with the

@@ -274,7 +274,7 @@ func FuzzRateLimit(f *testing.F) {
 			{"Ratelimit-Remaining": {left}, "Ratelimit-Reset": {value, value}},
 		} {
 			d, instead := askedWait(429, h, now)
-			if d != 0 && (d < minRetryAfter || d > maxRetryAfter) || (d == 0) != (instead == "") {
+			if d != 0 && (d < yp.MinRetryAfter || d > yp.MaxRetryAfter) || (d == 0) != (instead == "") {
 				t.Errorf("%q, %q: %s by %q", value, left, d, instead)
 			}
 			if d != 0 && !strings.Contains(value+left, "0") {

@@ -7,14 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-)
 
-// Bounds of a Retry-After that we honour, and what a 429 without one costs
-// (docs/health.md, section 2).
-const (
-	minRetryAfter     = time.Second
-	maxRetryAfter     = time.Hour
-	defaultRetryAfter = 30 * time.Second
+	"ypcrawl/yp"
 )
 
 // longestRetryAfter is in bytes: no form that is read needs more, a list of several included.
@@ -110,7 +104,7 @@ func parseSpan(s string, now time.Time) (time.Duration, bool) {
 			return at.Sub(now), true
 		}
 	}
-	return time.Duration(min(n*unit, 2*maxRetryAfter.Seconds()) * float64(time.Second)), ok
+	return time.Duration(min(n*unit, 2*yp.MaxRetryAfter.Seconds()) * float64(time.Second)), ok
 }
 
 // epoch reads a number as seconds or milliseconds since 1970 where that is within a year

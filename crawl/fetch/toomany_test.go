@@ -154,8 +154,8 @@ func (l *learner) ask(site *bucket) {
 	time.Sleep(site.answers)
 	if !passed {
 		seen.Class, seen.HostFault, seen.Gap = yp.ClassHTTP429, true, l.host.pace()
-		seen.RetryAfter, seen.HoldReason = defaultRetryAfter, reasonTooMany
-		l.host.hold(defaultRetryAfter, reasonTooMany)
+		seen.RetryAfter, seen.HoldReason = yp.DefaultRetryAfter, reasonTooMany
+		l.host.hold(yp.DefaultRetryAfter, reasonTooMany)
 	}
 	l.host.leave()
 	noErr(l.t, l.hosts.Observed(l.t.Context(), seen))

@@ -320,7 +320,7 @@ func TestClockIsSetBack(t *testing.T) {
 		t.Parallel()
 		w := withProxies(t)
 		w.clock.Move(year)
-		ok(t, w.countProxy(t, 10, ProxyUse{Failures: ProxyFailures, Consecutive: ProxyFailures, CooldownUntil: w.clock.Now().Add(ProxyRest)}))
+		ok(t, w.countProxy(t, 10, ProxyUse{Failures: yp.ProxyFailures, Consecutive: yp.ProxyFailures, CooldownUntil: w.clock.Now().Add(yp.ProxyRest)}))
 		w.clock.Move(-year)
 		for range 2 {
 			ok(t, w.CorrectClock(t.Context()))

@@ -119,7 +119,7 @@ var mendable = [...]struct{ table, column, seconds string }{
 		MaxPenalty.Milliseconds(), MaxHold.Milliseconds())},
 	{"hosts", "floor_at", "0"},
 	{"connectivity_profiles", "quarantine_until", "cooldown_minutes * 60"},
-	{"proxies", "cooldown_until", fmt.Sprint(ProxyRest.Seconds())},
+	{"proxies", "cooldown_until", fmt.Sprint(yp.ProxyRest.Seconds())},
 }
 
 // corrections writes a statement about the times of mendable that end later than if they began

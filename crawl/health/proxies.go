@@ -10,17 +10,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// Numbers of the proxies (docs/health.md, section 6).
-const (
-	// ProxyFailures is how many failures in a row send a proxy to rest.
-	ProxyFailures = 10
-	// ProxyRest is how long it rests.
-	ProxyRest = 60 * time.Minute
-	// ProxySpread is the time over which these failures must be spread: one that starts anew
-	// fails often at once.
-	ProxySpread = 30 * time.Second
-)
-
 // Proxy is a proxy of the operator's: what a run needs of a row of proxies.
 type Proxy struct {
 	ID            int64
@@ -64,7 +53,7 @@ const (
 )
 
 // Proxies returns all proxies, the oldest first. A rest further ahead than
-// ProxyRest, the mark of a clock that was set back, is cut to it.
+// yp.ProxyRest, the mark of a clock that was set back, is cut to it.
 func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
 	all, err := store.All(m.db.Reader(ctx), selectProxies, nil, func(p *Proxy) []any {
 		return []any{&p.ID, &p.URL, &p.Name, &p.Enabled, &p.Consecutive, store.Instant(&p.FailingSince), store.Instant(&p.CooldownUntil)}
@@ -73,7 +62,7 @@ func (m *Monitor) Proxies(ctx context.Context) ([]Proxy, error) {
 		return nil, fmt.Errorf("read proxies: %w", err)
 	}
 	for i := range all {
-		all[i].CooldownUntil = notAfter(all[i].CooldownUntil, m.db.Now().Add(ProxyRest))
+		all[i].CooldownUntil = notAfter(all[i].CooldownUntil, m.db.Now().Add(yp.ProxyRest))
 	}
 	return all, nil
 }
@@ -123,8 +112,8 @@ func (m *Monitor) CountProxies(ctx context.Context, uses map[int64]ProxyUse) err
 	err := m.db.Write(ctx, func(tx *store.Tx) error {
 		for id, use := range uses {
 			err := tx.Run(countProxy, id, use.Successes, use.Failures, use.Consecutive, stamp(use.CooldownUntil), store.Text(use.LastError),
-				tx.Now, yp.FormatTime(tx.At.Add(ProxyRest)), ProxyFailures, stamp(use.FailingSince),
-				yp.FormatTime(cmp.Or(use.LastFailure, tx.At).Add(-ProxySpread)))
+				tx.Now, yp.FormatTime(tx.At.Add(yp.ProxyRest)), yp.ProxyFailures, stamp(use.FailingSince),
+				yp.FormatTime(cmp.Or(use.LastFailure, tx.At).Add(-yp.ProxySpread)))
 			if err != nil {
 				return fmt.Errorf("proxy %d: %w", id, err)
 			}

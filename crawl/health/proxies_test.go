@@ -6,6 +6,7 @@ import (
 
 	"ypcrawl/store"
 	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
 )
 
 const (
@@ -77,7 +78,7 @@ func TestProxies(t *testing.T) {
 
 func TestCountProxy(t *testing.T) {
 	t.Parallel()
-	rest := noon.Add(ProxyRest)
+	rest := noon.Add(yp.ProxyRest)
 	w := withProxies(t)
 	ok(t, w.countProxy(t, 10, ProxyUse{Successes: 5, Failures: 12, Consecutive: 10, CooldownUntil: rest, LastError: "refused"}))
 	w.clock.Move(time.Minute)
@@ -110,7 +111,7 @@ type score struct {
 // TestCountProxyOfMany: failures in a row are those of all processes.
 func TestCountProxyOfMany(t *testing.T) {
 	t.Parallel()
-	rest := noon.Add(ProxyRest)
+	rest := noon.Add(yp.ProxyRest)
 	for _, tt := range []struct {
 		name   string
 		stored score
@@ -160,7 +161,7 @@ func TestCountProxyOfMany(t *testing.T) {
 		is("over 20 s", 11, first, time.Time{})
 		w.clock.Move(10 * time.Second)
 		ok(t, w.countProxy(t, 10, ProxyUse{Failures: 1, Consecutive: 2, FailingSince: now(), LastFailure: now()}))
-		is("over 30 s", 12, first, now().Add(ProxyRest))
+		is("over 30 s", 12, first, now().Add(yp.ProxyRest))
 		ok(t, w.countProxy(t, 10, ProxyUse{Successes: 1}))
 		is("after a success", 0, time.Time{}, time.Time{})
 		again := now()
@@ -172,7 +173,7 @@ func TestCountProxyOfMany(t *testing.T) {
 		}
 		is("enabled", 0, time.Time{}, time.Time{})
 		ok(t, w.countProxy(t, 10, ProxyUse{Successes: 1, Failures: 10, Consecutive: 10, FailingSince: now().Add(time.Hour), LastFailure: now()}))
-		is("begun in the future, by a clock that was set back", 10, now().Add(time.Hour), now().Add(ProxyRest))
+		is("begun in the future, by a clock that was set back", 10, now().Add(time.Hour), now().Add(yp.ProxyRest))
 	})
 	t.Run("in the database", func(t *testing.T) {
 		t.Parallel()

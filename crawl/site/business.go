@@ -182,7 +182,7 @@ func ownFields(l *yp.Listing) yp.Listing {
 func readHours(b *structured.Business) []string {
 	var out []string
 	for _, h := range b.Hours() {
-		if len(out) < maxHours {
+		if len(out) < yp.MaxHours {
 			out, _ = yp.AppendHours(out, h)
 		}
 	}
@@ -196,7 +196,7 @@ func readHours(b *structured.Business) []string {
 func boundHours(hours []string) []string {
 	out := hours[:0:0]
 	for _, h := range yp.JoinDays(hours) {
-		if len(out) < maxHours && !slices.Contains(out, h) {
+		if len(out) < yp.MaxHours && !slices.Contains(out, h) {
 			out = append(out, strings.Clone(h)) // it may share the page's memory
 		}
 	}

@@ -13,11 +13,9 @@ import (
 
 // Bounds on what a card may say, in bytes or in number.
 const (
-	maxLine       = 200 // street, city, phone, service area, category
-	maxSnippet    = 1000
-	maxURL        = 2000
-	maxCategories = 30
-	maxHours      = 21
+	maxLine    = 200 // street, city, phone, service area, category
+	maxSnippet = 1000
+	maxURL     = 2000
 )
 
 // cardReader reads cards, one at a time.
@@ -130,7 +128,7 @@ func setterOf(to *yp.ListingField) setter {
 		case *int:
 			*v, _ = yp.FirstInt(f.first(c))
 		case *[]string:
-			*v = clones(f.all(c, maxCategories))
+			*v = clones(f.all(c, yp.MaxCategories))
 		}
 	}
 }

@@ -156,7 +156,7 @@ func (r *detailReader) hours() []string {
 			if table == nil {
 				table = row.Parent
 			}
-			if row.Parent != table || len(out) >= maxHours {
+			if row.Parent != table || len(out) >= yp.MaxHours {
 				continue
 			}
 			var ok bool
@@ -189,7 +189,7 @@ func rowHours(out []string, row *html.Node) (hours []string, ok bool) {
 // datetimes returns the datetime attributes in a row, with blanks between.
 func datetimes(row *html.Node) string {
 	times := goquery.NewDocumentFromNode(row).Find("time[datetime]")
-	return strings.Join(times.Slice(0, min(times.Length(), maxHours)).Map(func(_ int, t *goquery.Selection) string {
+	return strings.Join(times.Slice(0, min(times.Length(), yp.MaxHours)).Map(func(_ int, t *goquery.Selection) string {
 		return t.AttrOr("datetime", "")
 	}), " ")
 }

@@ -209,7 +209,7 @@ func TestHostilePages(t *testing.T) {
 		p := parse(t, s, siteHTML(`<div class="result" data-ypid="1"><a class="business-name" href="/mip/`+long+`">`+long+`</a><div class="snippet"><p>`+long+
 			`</p></div><div class="categories">`+strings.Repeat("<a>"+long+"</a>", 50)+`</div><div class="adr">`+long+`</div></div>`), srp, 200)
 		l := p.Listings[0]
-		if len(l.Name) > yp.MaxName || len(l.Snippet) > maxSnippet || len(l.Street) > maxLine || l.ProfileURL != "" || len(l.Categories) > maxCategories {
+		if len(l.Name) > yp.MaxName || len(l.Snippet) > maxSnippet || len(l.Street) > maxLine || l.ProfileURL != "" || len(l.Categories) > yp.MaxCategories {
 			t.Errorf("too long: %d %d %d %d %d", len(l.Name), len(l.Snippet), len(l.Street), len(l.ProfileURL), len(l.Categories))
 		}
 	})

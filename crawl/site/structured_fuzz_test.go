@@ -52,7 +52,7 @@ func checkStructured(t *testing.T, p *Page) {
 		if strings.ContainsAny(l.ID+l.Name+l.Street+l.City+l.Phone+l.ProfileURL+l.WebsiteURL+l.Snippet, "\x00\x1b\n\r\u202e") {
 			t.Fatalf("control characters in %+v", l)
 		}
-		if len(l.Hours) > maxHours || len(l.Categories) > maxCategories || len(l.ProfileURL) > 2*maxURL {
+		if len(l.Hours) > yp.MaxHours || len(l.Categories) > yp.MaxCategories || len(l.ProfileURL) > 2*maxURL {
 			t.Fatalf("beyond the bounds: %+v", l)
 		}
 	}

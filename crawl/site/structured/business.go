@@ -13,13 +13,11 @@ import (
 
 // Bounds on what a business says.
 const (
-	maxPhones     = 8
-	maxImages     = 8
-	maxHours      = 21
-	maxCategories = 30
-	maxNames      = 50  // in each list of More
-	maxRefs       = 100 // web addresses
-	maxOffered    = 100 // things in catalogues and offers that are looked at
+	maxPhones  = 8
+	maxImages  = 8
+	maxNames   = 50  // in each list of More
+	maxRefs    = 100 // web addresses
+	maxOffered = 100 // things in catalogues and offers that are looked at
 )
 
 // ID returns the id that the page gives the business, see yp.PlainID.
@@ -80,7 +78,7 @@ func (b *Business) Refs() []string {
 // Categories returns what the business is found under, each once.
 func (b *Business) Categories() (out []string) {
 	for s := range b.graph.each(&b.item, "category", "keywords") {
-		if len(out) < maxCategories && !slices.Contains(out, s) {
+		if len(out) < yp.MaxCategories && !slices.Contains(out, s) {
 			out = append(out, s)
 		}
 	}

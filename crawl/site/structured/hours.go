@@ -24,7 +24,7 @@ func (b *Business) Hours() []string {
 // written reads openingHours. What stands in schema.org's form already stays as it is.
 func (b *Business) written() (hours []string) {
 	for s := range b.graph.each(&b.item, "openingHours") {
-		if len(hours) >= maxHours {
+		if len(hours) >= yp.MaxHours {
 			break
 		}
 		n, ok := len(hours), false
@@ -58,7 +58,7 @@ func sameForm(s, entry string) bool {
 func (b *Business) specified() []string {
 	var regular, dated []specification
 	for _, v := range b.graph.values(&b.item, "openingHoursSpecification") {
-		if len(regular)+len(dated) >= maxHours {
+		if len(regular)+len(dated) >= yp.MaxHours {
 			break
 		}
 		s := specification{b.graph, v}
