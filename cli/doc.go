@@ -16,7 +16,7 @@
 // Crash: nothing is kept here. What a command began is continued by typing it
 // again.
 //
-// Imports: every package; only main imports cli.
+// Imports: every package; urfave/cli, zerolog, golang.org/x/sys. Only main imports cli.
 //
 // Tests: units beside the files, and a testscript of every command in
 // testdata/script with the real main.

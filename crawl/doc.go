@@ -35,7 +35,8 @@
 // target next; killed after it, the crawl goes on behind it. The engine keeps
 // nothing in memory that a restart would miss.
 //
-// Imports: crawl/fetch, crawl/health, crawl/kept, crawl/site, checkpoint, store, wal and yp.
+// Imports: crawl/discover, crawl/fetch, crawl/health, crawl/kept, crawl/site, checkpoint, store, store/report,
+// wal, yp and yp/gazetteer; golang.org/x/sync and zerolog.
 //
 // Tests: real databases and real local servers; kill points (Config.Reached)
 // let the crash tests die at every step; what takes hours runs in synctest bubbles,

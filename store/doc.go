@@ -20,7 +20,7 @@
 // default) what Write acknowledged survives a power cut. Lock files are dropped
 // by the kernel at any death; their leftover names are swept by the next start.
 //
-// Imports: yp and the SQLite driver; nothing else of ours.
+// Imports: yp and yp/folder; modernc.org/sqlite, and golang.org/x/sys where Windows locks.
 //
 // Tests: real files in temporary folders; opened through storetest.
 package store

@@ -34,7 +34,7 @@
 // compressed file costs the rest of that file, and up to 1 MiB before it, for no text is given
 // before its checksum is right. Both are reported with file, line and offset.
 //
-// Imports: yp and yp/folder, the zstd codec and the logger; of ours nothing else.
+// Imports: yp and yp/folder; zerolog, klauspost/compress, and golang.org/x/sys where Windows locks.
 //
 // Tests: truncation at every byte of the last 4 KB; SIGKILL of a real process
 // while it appends, and at every step of a compression; failing files and a

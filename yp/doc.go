@@ -11,8 +11,7 @@
 //
 // Crash: nothing here has state, so nothing can be lost.
 //
-// Imports: the standard library and golang.org/x text and net helpers only;
-// nothing of ours.
+// Imports: nothing of ours; golang.org/x/net, x/text and uniseg.
 //
 // Tests: tables, the status machine among them, and a fuzz target for every
 // canonical form.

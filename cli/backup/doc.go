@@ -10,7 +10,8 @@
 // "DATABASE.restoring" when everything new is on the disk: from then on no command opens the database until the
 // same restore, typed again, has come to its end. Killed before, it has changed nothing.
 //
-// Imports: store, wal, and of cli/export the file that appears when it is whole. It knows no flags.
+// Imports: store, wal, yp, yp/folder, and of cli/export the file that appears when it is whole. It knows no
+// flags.
 //
 // Tests: copies beside a writer; SIGKILL at every named step and at random; stale journals.
 package backup

@@ -14,7 +14,8 @@
 //
 // Crash: nothing is kept here.
 //
-// Imports: yp, store/report and cli/export; never a command, and nothing that crawls.
+// Imports: yp, store/report and cli/export; urfave/cli, yaml, go-pretty, progressbar, zerolog, golang.org/x/term
+// and x/sys. Never a command, and nothing that crawls.
 //
 // Tests: beside the files, with an app of a few commands; frametest has the terminal. Tests
 // over the real commands are in cli.

@@ -12,7 +12,7 @@
 // Crash: a file that was being written stays under another name, and is removed a day later
 // by the next one that is written.
 //
-// Imports: store/report for what is read, cli/export for a file that appears when it is whole.
+// Imports: store and store/report for what is read, cli/export for a file that appears when it is whole, and yp.
 //
 // Tests: the text is read by Prometheus' own parser; real files; a clock that the test moves.
 package measure

@@ -6,6 +6,6 @@
 // link-local ones, where clouds keep their metadata, are never reached. No redirect is followed, and no answer is read.
 // Nothing is kept here: messages stand in the table messages until they are delivered.
 //
-// Imports: crawl/fetch for its rule which addresses may be dialled, and yp. No SQL, no flags.
+// Imports: crawl/fetch for its rule which addresses may be dialled, and yp; zerolog. No SQL, no flags.
 // Tests: HTTP servers on loopback that are slow, fail or redirect; commands that fail, hang or leave children.
 package notify

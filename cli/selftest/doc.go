@@ -6,4 +6,6 @@
 //
 // Run crawls the demo in child processes, in one folder. It counts the syncs of their logs, kills them at random, stops one and
 // continues it after others took its work over. Every child is dead when it returns.
+//
+// Imports: crawl/demo, store and yp.
 package selftest

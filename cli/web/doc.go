@@ -16,7 +16,7 @@
 //
 // Crash: nothing is kept here.
 //
-// Imports: store, store/report and yp; only cli imports web.
+// Imports: store, store/report and yp; zerolog. Only commands import this package.
 //
 // Tests: real servers on loopback; and in web/browser a real Chromium.
 package web

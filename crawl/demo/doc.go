@@ -16,7 +16,7 @@
 // Crash: it has no state worth keeping. The request counts and the epoch are
 // lost with the process, and so the sequence of injected failures starts again.
 //
-// Imports: yp, yp/gazetteer, the standard library and zerolog; nothing else of ours. Tests may parse its pages with crawl/site.
+// Imports: yp and yp/gazetteer; zerolog. Tests may parse its pages with crawl/site.
 //
 // Tests: same seed and epoch, same bytes; a census of every oddity and of every
 // kind of change in the default selection of two states; truth, changes, details and cities against independent readings of the

@@ -12,7 +12,7 @@
 // Crash: nothing is kept here; checkpoint writes the plan, and writing it again
 // changes nothing.
 //
-// Imports: yp, yp/gazetteer and checkpoint (for the plan's form).
+// Imports: checkpoint (for the plan's form), yp and yp/gazetteer.
 //
 // Tests: tables over the real gazetteer.
 package discover

@@ -32,8 +32,8 @@
 // robots.txt again. Holds, delays and proxies' failures of an earlier one are the
 // caller's to keep and to give back (Hold, SetDelay, Proxy).
 //
-// Imports: yp, yp/weburl, the standard library, golang.org/x/net, x/text and
-// x/sync, klauspost/compress, andybalholm/brotli and zerolog. No SQL, no HTML structure.
+// Imports: yp and yp/weburl; golang.org/x/net, x/text and x/sync, klauspost/compress, andybalholm/brotli and
+// zerolog. No SQL, no HTML structure.
 //
 // Tests: real local HTTP and HTTPS servers for every row of the failure table,
 // and real proxies of every kind before them, which count, demand passwords,

@@ -9,7 +9,7 @@
 //
 // Crash: each page is a transaction, not synced: a power cut may take the last ones.
 //
-// Imports: store and wal for what names a target, and yp.
+// Imports: store and wal for what names a target, yp and yp/folder; klauspost/compress and zerolog.
 //
 // Tests: bounds by size and age, the newest of each page, two writers, pages of unknown layout.
 package kept

@@ -25,8 +25,8 @@
 // Crash: nothing here has state, does I/O or reads a clock, so nothing can be
 // lost.
 //
-// Imports: region, structured, yp and yp/weburl, goquery and cascadia (docs/decisions/0065), golang.org/x/net/html,
-// yaml; nothing else of ours.
+// Imports: crawl/site/region, crawl/site/structured, yp and yp/weburl; goquery and cascadia
+// (docs/decisions/0065), golang.org/x/net, yaml.
 //
 // Tests: golden pages of both markups (testdata/pages, -update); tables for
 // every rule of definitions, outcomes, addresses and values; results read from

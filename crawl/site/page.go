@@ -165,7 +165,7 @@ func onlyAds(listings []yp.Listing) bool {
 // view returns the body as a string without a copy: a copy of every page would
 // be four fifths of what a parse allocates. The string is gone before ParsePage
 // returns the body to its owner: all that is kept of a page is copied out
-// (TestResultsOutliveBody), and the workspace reads no old text.
+// (TestPagesOutliveBody), and the workspace reads no old text.
 func view(body []byte) string { return unsafe.String(unsafe.SliceData(body), len(body)) }
 
 // parseWhole reads the page from the tree of all of it. Where the regions are does not

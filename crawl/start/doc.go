@@ -14,7 +14,8 @@
 // is lost is at most the last seconds of what was gathered of proxies. Logs that were not
 // compressed or removed yet are looked at by the next crawl.
 //
-// Imports: crawl and what it is made of, wal, yp; never cli, flags or SQL.
+// Imports: crawl, crawl/fetch, crawl/health, crawl/kept, crawl/site, store, wal and yp; zerolog. Never cli or
+// flags.
 //
 // Tests: proxies over real files; the whole through the commands' tests and those of e2e.
 package start

@@ -12,7 +12,7 @@
 // Crash: a kill loses no name. A power cut can take the last ones before Sync returned, and, where a system or a file
 // system can't sync folders, those that it had not written by itself.
 //
-// Imports: nothing of ours.
+// Imports: nothing of ours; golang.org/x/sys.
 //
 // Tests: folders of a disk, one of a file system that syncs none (/proc), one that isn't there; as root, folders of
 // another user, also with links in them and ones that are replaced meanwhile.

@@ -11,7 +11,7 @@
 //
 // Crash: the data are part of the program, so nothing can be lost.
 //
-// Imports: yp and the zstd decoder.
+// Imports: yp; klauspost/compress.
 //
 // Tests: count, known places, unique slugs and the tiers' shares of the embedded data; the decoder
 // on damaged data, by a fuzz target.

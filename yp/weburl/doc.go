@@ -16,7 +16,7 @@
 //
 // Crash: nothing here has state or does I/O, so nothing can be lost.
 //
-// Imports: whatwg-url, golang.org/x/text and the standard library; nothing of ours.
+// Imports: nothing of ours; whatwg-url, golang.org/x/text.
 //
 // Tests: tables; FuzzResolve holds the short way against the parser, and every address
 // against net/url.

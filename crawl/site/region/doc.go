@@ -24,7 +24,7 @@
 //
 // Crash: nothing here has state that outlives a page, does I/O or reads a clock.
 //
-// Imports: golang.org/x/net/html and cascadia; nothing of ours.
+// Imports: nothing of ours; golang.org/x/net and cascadia.
 //
 // Tests: those above; chains of compounds against cascadia; the worst pages known, within
 // bounds of time and memory (TestWorstPages of package site).

@@ -12,7 +12,7 @@
 //
 // Crash: nothing here has state or does I/O.
 //
-// Imports: yp, yp/weburl, region and golang.org/x/net/html.
+// Imports: crawl/site/region, yp and yp/weburl; golang.org/x/net.
 //
 // Tests: tables here for what JSON is, with a fuzz target against encoding/json; the golden pages of crawl/site
 // for the rest.
