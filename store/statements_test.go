@@ -16,7 +16,7 @@ import (
 
 // generated are the statements that are not whole in the code, by file and declaration, and why.
 var generated = map[string]string{
-	"store/again.go storedListings":          "has the columns of yp.ListingFields",
+	"store/reparse.go storedListings":        "has the columns of yp.ListingFields",
 	"store/changes.go beforeColumns":         "has the columns of yp.ListingFields",
 	"store/changes.go selectBefore":          "has the columns of yp.ListingFields",
 	"store/listings.go stillSays":            "has the columns of yp.ListingFields",
