@@ -298,7 +298,8 @@ const (
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
 	ON CONFLICT DO UPDATE SET target_id = excluded.target_id, page = excluded.page, reasons = excluded.reasons,
 		listing = excluded.listing, last_seen_at = max(last_seen_at, excluded.last_seen_at)
-	WHERE (reasons, listing) IS NOT (excluded.reasons, excluded.listing) AND (target_id = excluded.target_id OR last_seen_at <= excluded.last_seen_at)`
+	WHERE (reasons, listing) IS NOT (excluded.reasons, excluded.listing)
+		AND (target_id = excluded.target_id OR last_seen_at <= excluded.last_seen_at)`
 	// That another target shows it in good order mends nothing where it was found.
 	unstage = `
 	DELETE FROM staged_listings WHERE source_id = ?1 AND target_id = ?3

@@ -26,7 +26,8 @@ func (s Scope) Has(kind yp.Kind) bool {
 
 // InScope is a scope as a condition on targets t, with the arguments ?1 to ?6, which are
 // those of Args. Its shape is constant, so that every statement is prepared once. The index
-// of a state is of all its cities: only the state chooses among indexes.
+// of a state is of all its cities: only the state chooses among indexes. Statements have it
+// written out, word for word; a test compares them.
 const InScope = `
 	(?1 = 0 OR t.source_id = ?1)
 	AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
