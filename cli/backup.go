@@ -26,7 +26,8 @@ Every page of the copy is read before it gets its name. Pages that ` + "`run --k
 
 func (p *Program) backupCommand() *cli.Command {
 	return &cli.Command{
-		Name: "backup", Usage: "Copy the database and its logs, also while a crawl runs; in one file; the copy is checked", ArgsUsage: "FILE.db", Args: true,
+		Name: "backup", Usage: "Copy the database and its logs, also while a crawl runs; in one file; the copy is checked",
+		ArgsUsage: "FILE.db", Args: true,
 		UsageText: backupExamples, Description: backupHelp,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE, when the new copy is complete"},
@@ -49,7 +50,8 @@ func (p *Program) backup(c *cli.Context) error {
 			return err
 		}
 	}
-	out, err := backup.Make(c.Context, backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep})
+	out, err := backup.Make(c.Context,
+		backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep})
 	if errors.Is(err, export.ErrExists) {
 		return frame.Usagef("%w: name another one, or replace it with --overwrite", err)
 	}
@@ -97,7 +99,8 @@ the restore is not complete; then no other command opens the database until the 
 
 func (p *Program) restoreCommand() *cli.Command {
 	return &cli.Command{
-		Name: "restore", Usage: "Put a backup in the place of the database and its logs; what was there is kept", ArgsUsage: "BACKUP.db", Args: true,
+		Name: "restore", Usage: "Put a backup in the place of the database and its logs; what was there is kept",
+		ArgsUsage: "BACKUP.db", Args: true,
 		UsageText: restoreExamples, Description: restoreHelp, Flags: []cli.Flag{frame.YesFlag(), frame.JSONFlag()}, Action: p.restore,
 	}
 }

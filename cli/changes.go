@@ -18,7 +18,10 @@ import (
 
 func (p *Program) changesCommand() *cli.Command {
 	cmd := p.listCommand("changes")
-	cmd.Flags = append(cmd.Flags, &cli.BoolFlag{Name: "summary", Usage: "only the counts, their passes, and how much of what the sites list was seen"})
+	cmd.Flags = append(cmd.Flags, &cli.BoolFlag{
+		Name:  "summary",
+		Usage: "only the counts, their passes, and how much of what the sites list was seen",
+	})
 	cmd.Action = p.changes
 	return cmd
 }
@@ -120,7 +123,8 @@ func aboutChanges(c *cli.Context, k *database, filter report.ChangeFilter, from 
 		return nil, err
 	}
 	s := &changeSummary{
-		Since: yp.Stamp{Time: from.at}, Passes: from.passes, Counts: map[store.Event]int64{}, Of: report.OfScope(filter.Scope), text: "since " + from.text, some: len(filter.Kinds) > 0,
+		Since: yp.Stamp{Time: from.at}, Passes: from.passes, Counts: map[store.Event]int64{},
+		Of: report.OfScope(filter.Scope), text: "since " + from.text, some: len(filter.Kinds) > 0,
 	}
 	if from.run != 0 {
 		s.text = from.text

@@ -67,10 +67,22 @@ func checkFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "check", Usage: "print a verdict in one line and exit with 0, 1, 2 or 3: see above"},
 		&cli.Int64Flag{Name: "warn-dead", Value: 10, Usage: "with --check: warn of more `DEAD LETTERS`"},
-		&cli.GenericFlag{Name: "warn-retries", Value: frame.ShareValue(0.2), Usage: "with --check: warn when more than this `SHARE` of claims found the database busy"},
-		&cli.GenericFlag{Name: "warn-failed", Value: frame.ShareValue(0.1), Usage: "with --check: warn when more than this `SHARE` of attempts failed"},
-		&cli.GenericFlag{Name: "crit-no-page", Value: frame.AgeValue(30 * time.Minute), Usage: "with --check: critical after `TIME` without a page; 0 = never"},
-		&cli.GenericFlag{Name: "max-age", Value: frame.AgeValue(0), DefaultText: "not checked", Usage: "with --check: critical when no run did all due work or used up its budget within `TIME`: 26h"},
+		&cli.GenericFlag{
+			Name: "warn-retries", Value: frame.ShareValue(0.2),
+			Usage: "with --check: warn when more than this `SHARE` of claims found the database busy",
+		},
+		&cli.GenericFlag{
+			Name: "warn-failed", Value: frame.ShareValue(0.1),
+			Usage: "with --check: warn when more than this `SHARE` of attempts failed",
+		},
+		&cli.GenericFlag{
+			Name: "crit-no-page", Value: frame.AgeValue(30 * time.Minute),
+			Usage: "with --check: critical after `TIME` without a page; 0 = never",
+		},
+		&cli.GenericFlag{
+			Name: "max-age", Value: frame.AgeValue(0), DefaultText: "not checked",
+			Usage: "with --check: critical when no run did all due work or used up its budget within `TIME`: 26h",
+		},
 	}
 }
 
@@ -176,7 +188,10 @@ func oneLine(s string) string {
 // judge applies the rules; fine is the text when none finds anything. More problems are found beside the database.
 func judge(m *report.Measures, fine string, l limits, more ...problem) verdict {
 	v := verdict{Problems: append([]problem{}, more...), Metrics: m.Metrics}
-	for _, rule := range []func(*report.Measures, limits) []problem{closedSources, silentRuns, missingPages, oldRuns, deadLetters, stuckTargets, busyClaims, failedAttempts, unreadCards, orphans} {
+	for _, rule := range []func(*report.Measures, limits) []problem{
+		closedSources, silentRuns, missingPages, oldRuns,
+		deadLetters, stuckTargets, busyClaims, failedAttempts, unreadCards, orphans,
+	} {
 		v.Problems = append(v.Problems, rule(m, l)...)
 	}
 	slices.SortStableFunc(v.Problems, func(a, b problem) int { return b.severity.weight() - a.severity.weight() })
@@ -269,7 +284,8 @@ func missingPages(m *report.Measures, l limits) []problem {
 			since = page
 		}
 		if age := m.Now.Sub(since); age > l.noPage {
-			return found(alertCritical, "no_page", "no page for %s, while process %d on %s holds %s", lasting(age), r.PID, r.Host, plural(r.Held, "target"))
+			return found(alertCritical, "no_page", "no page for %s, while process %d on %s holds %s", lasting(age), r.PID,
+				r.Host, plural(r.Held, "target"))
 		}
 	}
 	return nil
@@ -290,7 +306,8 @@ func oldRuns(m *report.Measures, l limits) []problem {
 	case done.IsZero():
 		return found(alertCritical, "max_age", "no run has succeeded yet; --max-age is %s", yp.ShortTime(l.age))
 	case m.Now.Sub(done) > l.age:
-		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s", ago(m.Now.Time, done), yp.ShortTime(l.age))
+		return found(alertCritical, "max_age", "the last run that succeeded ended %s; --max-age is %s",
+			ago(m.Now.Time, done), yp.ShortTime(l.age))
 	}
 	return nil
 }
@@ -357,5 +374,6 @@ func orphans(m *report.Measures, _ limits) []problem {
 	if held == 0 {
 		return nil
 	}
-	return found(alertWarning, "orphans", "%s held by a run that died: the next run or `ypcrawl recover` recovers them", plural(held, "target"))
+	return found(alertWarning, "orphans", "%s held by a run that died: the next run or `ypcrawl recover` recovers them",
+		plural(held, "target"))
 }

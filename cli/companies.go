@@ -18,7 +18,8 @@ func (p *Program) companiesCommand() *cli.Command {
 		Subcommands: []*cli.Command{
 			p.listCommand("companies list"),
 			p.showCommand("Show companies: their listings, and the keys that join them", "COMPANY",
-				"name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all", "A COMPANY is its number, or SOURCE/ID of one of its listings.", showCompany),
+				"name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all",
+				"A COMPANY is its number, or SOURCE/ID of one of its listings.", showCompany),
 		},
 	}
 }

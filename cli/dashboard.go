@@ -33,7 +33,10 @@ func (p *Program) dashboardCommand() *cli.Command {
 			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
 			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "listen", Value: defaultListen, Usage: "`ADDRESS` to serve the page at; a port alone is one of 127.0.0.1, 0 is any free one"},
+			&cli.StringFlag{
+				Name: "listen", Value: defaultListen,
+				Usage: "`ADDRESS` to serve the page at; a port alone is one of 127.0.0.1, 0 is any free one",
+			},
 			allowHostFlag(),
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
@@ -57,7 +60,8 @@ func (p *Program) dashboard(c *cli.Context) error {
 	}
 	defer page.close()
 	err = p.with(c, watching, func(k *database, scope store.Scope) error {
-		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")}, func(s string) bool { return s == "" }), " in ")
+		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")},
+			func(s string) bool { return s == "" }), " in ")
 		p.Note("The page: http://%s/   (Ctrl-C ends it)", page.listener.Addr())
 		return page.serve(c.Context, k, scope, false)
 	})
@@ -99,7 +103,8 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	l, err := lc.Listen(c.Context, "tcp", address.String())
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, frame.Usagef("--%s %s: %w", flag, address, listenError{errors.New("another program uses this address, maybe another dashboard: choose another port, or 0 for any free one")})
+		return nil, frame.Usagef("--%s %s: %w", flag, address,
+			listenError{errors.New("another program uses this address, maybe another dashboard: choose another port, or 0 for any free one")})
 	case err != nil:
 		return nil, frame.Usagef("--%s %s: %w", flag, address, listenError{fmt.Errorf("%w: name an address of this machine", err)})
 	}
@@ -139,7 +144,10 @@ func (g *page) close() { _ = g.listener.Close() }
 // crawls.
 func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
 	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
-	return web.New(web.Config{Reader: k.Reader, Database: yp.Printable(g.db), Command: yp.Printable(g.command), Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers(), Health: measure.Health}).Serve(ctx, g.listener)
+	return web.New(web.Config{
+		Reader: k.Reader, Database: yp.Printable(g.db), Command: yp.Printable(g.command),
+		Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers(), Health: measure.Health,
+	}).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last
@@ -166,7 +174,10 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 }
 
 func webFlag() cli.Flag {
-	return &cli.StringFlag{Name: "web", DefaultText: "no page", Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone"}
+	return &cli.StringFlag{
+		Name: "web", DefaultText: "no page",
+		Usage: "serve the dashboard at `ADDRESS` while it runs: " + defaultListen + ", or a port alone",
+	}
 }
 
 // takeAddress takes the address of --web before anything is done. One of the settings holds for every run, also

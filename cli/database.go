@@ -44,7 +44,10 @@ func (p *Program) open(c *cli.Context, how access) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg := store.Config{Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild, ReadOnly: how == reading || how == watching, LoseCommit: p.LoseCommit, Rewrite: p.Rewrite}
+	cfg := store.Config{
+		Path: c.String("db"), Schema: p.Schema, MustExist: how != create && how != rebuild,
+		ReadOnly: how == reading || how == watching, LoseCommit: p.LoseCommit, Rewrite: p.Rewrite,
+	}
 	if p.Reached != nil {
 		cfg.BeforeCommit = func() { p.Reached(crawl.PointInTx) }
 	}

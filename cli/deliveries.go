@@ -42,7 +42,11 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return p.Answer(c, report.Object{{Name: "name", Value: name}, {Name: "deliveries", Value: deliveries}, {Name: "listings", Value: listings}},
+		return p.Answer(c, report.Object{
+			{Name: "name", Value: name},
+			{Name: "deliveries", Value: deliveries},
+			{Name: "listings", Value: listings},
+		},
 			"Forgot %s: %s, %s. Its files stay.", name, plural(deliveries, "delivery"), plural(listings, "listing"))
 	})
 }
@@ -73,7 +77,8 @@ func (d *delivery) beginDelivery() (err error) {
 func (d *delivery) resolveIntent(name string) error {
 	before, err := d.k.DB().ResolveDelivery(d.c.Context, name, d.name)
 	if err == nil && before != nil && !d.c.Bool("quiet") {
-		d.p.Note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.", yp.Printable(before.File), plural(before.Rows, "listing"), name)
+		d.p.Note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.",
+			yp.Printable(before.File), plural(before.Rows, "listing"), name)
 	}
 	return err
 }

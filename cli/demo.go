@@ -79,7 +79,10 @@ func (p *Program) demoCommand() *cli.Command {
 		return []cli.Flag{
 			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
 			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses open, close and change, cities enter and leave the index", demo.MaxEpoch)},
-			&cli.GenericFlag{Name: "places", Value: frame.CountValue("places"), DefaultText: "40", Usage: "the `N` largest places of every state, or all"},
+			&cli.GenericFlag{
+				Name: "places", Value: frame.CountValue("places"), DefaultText: "40",
+				Usage: "the `N` largest places of every state, or all",
+			},
 		}
 	}
 	return &cli.Command{
@@ -97,7 +100,8 @@ func (p *Program) demoCommand() *cli.Command {
 				Action: p.demoServe,
 			},
 			{
-				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: what is missing, doubled, different, not done", ArgsUsage: "[FILE.db]", Args: true,
+				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: what is missing, doubled, different, not done",
+				ArgsUsage: "[FILE.db]", Args: true,
 				Description: "It expects those searches that the database has, as they were planned.\n" +
 					"Repeat the --seed, --epoch and --places of `demo serve` here. Exit code 1 when anything differs.",
 				Flags: slices.Concat(directory(), []cli.Flag{
@@ -179,7 +183,8 @@ func (p *Program) demoCheck(c *cli.Context) error {
 		{Name: "cities", Value: cities},
 		{Name: "differences", Value: append([]string{}, found...)},
 	}, func(w *frame.Sections) {
-		w.Lines(fmt.Sprintf("A complete crawl ends with %s, %s, %s, %s: %s", plural(searches, "target"), plural(listings, "listing"), plural(details, "detail page"), plural(cities, "city"), verdict))
+		w.Lines(fmt.Sprintf("A complete crawl ends with %s, %s, %s, %s: %s", plural(searches, "target"),
+			plural(listings, "listing"), plural(details, "detail page"), plural(cities, "city"), verdict))
 		w.More(found[:min(len(found), mostDifferences)]...)
 	})
 	if err != nil || len(found) == 0 {

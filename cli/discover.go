@@ -96,7 +96,8 @@ func (r *run) checkIndexes() error {
 func (r *run) planIndexes(ctx context.Context, c *sourceRun, id int64) error {
 	c.scope = store.Scope{SourceID: id, States: c.resolved.States, Kinds: []yp.Kind{yp.KindIndex}}
 	c.index = &crawl.Index{Only: true, Gazetteer: r.places, Plan: c.resolved.Plan(id, 0), MinPopulation: r.sel.MinPopulation}
-	if _, err := r.keeper.Operate(ctx, checkpoint.Reset, checkpoint.Chosen{Scope: c.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
+	if _, err := r.keeper.Operate(ctx, checkpoint.Reset,
+		checkpoint.Chosen{Scope: c.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
 		return err
 	}
 	if err := r.keeper.PlanIndexes(ctx, id, indexesOf(c.src, c.scope.States)); err != nil {

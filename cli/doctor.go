@@ -132,7 +132,8 @@ func (d *diagnosis) openDatabase() {
 		d.k = k
 		d.add("database", fine, "", "%s, schema version %d", path, store.SchemaVersion)
 		if info, err := os.Stat(path); err == nil && yp.HardLinks(info) > 1 {
-			d.add("database", dubious, "find / -samefile "+frame.ShellLine([]string{frame.Operand(path)})+", and keep one name; a copy is made by "+d.p.Command("backup", "COPY.db"),
+			d.add("database", dubious, "find / -samefile "+frame.ShellLine([]string{frame.Operand(path)})+
+				", and keep one name; a copy is made by "+d.p.Command("backup", "COPY.db"),
 				"%s has %d names (hard links): nothing is written into it", path, yp.HardLinks(info))
 		}
 	case errors.As(err, new(*lostError)):
@@ -140,7 +141,8 @@ func (d *diagnosis) openDatabase() {
 	case errors.Is(err, store.ErrNotFound):
 		d.add("database", broken, d.p.Command("run"), "%s is missing or empty: nothing was crawled yet, or --db names another file", path)
 	case errors.As(err, &version) && version.Upgradable():
-		d.add("database", broken, d.p.Command("recover"), "%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
+		d.add("database", broken, d.p.Command("recover"),
+			"%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
 	case version != nil:
 		d.add("database", broken, "use a newer ypcrawl, or name another file with --db", "%v", err)
 	case store.Corrupt(err):
@@ -188,7 +190,8 @@ func (d *diagnosis) holders(ctx context.Context) error {
 		switch {
 		case r.Unseen != nil:
 			d.add("runs", dubious, "look as the user of that process, or as root, on its machine",
-				"whether the process of a run lives can't be told, and it has sent no heartbeat for %s: %s: %s", lasting(now.Sub(r.Heartbeat)), text, yp.Printable(r.Unseen.Error()))
+				"whether the process of a run lives can't be told, and it has sent no heartbeat for %s: %s: %s",
+				lasting(now.Sub(r.Heartbeat)), text, yp.Printable(r.Unseen.Error()))
 		case r.Dead:
 			d.add("runs", dubious, d.p.Command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:
@@ -218,9 +221,11 @@ func (d *diagnosis) disk() {
 		case err != nil:
 			d.failed(place.check, err)
 		case free < noSpace:
-			d.add(place.check, broken, "free some space; committed pages are safe", "%s free at %s: the next run will stop soon", bytesText(free), dir)
+			d.add(place.check, broken, "free some space; committed pages are safe",
+				"%s free at %s: the next run will stop soon", bytesText(free), dir)
 		case free < littleSpace:
-			d.add(place.check, dubious, "free some space; "+d.p.Command("wal", "compress")+" shrinks old logs", "%s left at %s", bytesText(free), dir)
+			d.add(place.check, dubious, "free some space; "+d.p.Command("wal", "compress")+" shrinks old logs",
+				"%s left at %s", bytesText(free), dir)
 		default:
 			d.add(place.check, fine, "", "%s left at %s", bytesText(free), dir)
 		}
@@ -269,7 +274,8 @@ func (d *diagnosis) logs(ctx context.Context) error {
 		if untouched, err := d.k.DB().Untouched(ctx); err != nil || untouched { // whether the folder can be read is another check
 			return err
 		}
-		d.add("logs", dubious, "name the folder of its logs with --wal-dir, and keep backups", "there are no logs in %s: the database could not be rebuilt from them", dir)
+		d.add("logs", dubious, "name the folder of its logs with --wal-dir, and keep backups",
+			"there are no logs in %s: the database could not be rebuilt from them", dir)
 		return nil
 	}
 	if !slices.Contains(ids, own) {

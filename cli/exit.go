@@ -76,7 +76,8 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 		return ExitNoProxies, ""
 	case errors.Is(err, store.ErrRestoring):
 		pending, _ := backup.Pending(p.Database)
-		return ExitError, "To finish the restore:\n  " + frame.ShellLine([]string{p.Self(), "--db", p.Database, "restore", frame.Operand(cmp.Or(pending.Backup, "BACKUP.db"))})
+		return ExitError, "To finish the restore:\n  " +
+			frame.ShellLine([]string{p.Self(), "--db", p.Database, "restore", frame.Operand(cmp.Or(pending.Backup, "BACKUP.db"))})
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
@@ -102,7 +103,8 @@ func (p *Program) rebuildCommand() string {
 	if from == nil {
 		return noLogs
 	}
-	return frame.ShellLine(append([]string{p.Self(), "--db", strings.TrimSuffix(p.Database, ext) + "-rebuilt" + ext, "wal", "replay"}, from...))
+	return frame.ShellLine(append([]string{p.Self(), "--db", strings.TrimSuffix(p.Database, ext) + "-rebuilt" + ext, "wal", "replay"},
+		from...))
 }
 
 // replayCommand brings a database that is gone back from its logs.

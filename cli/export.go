@@ -51,15 +51,22 @@ func (p *Program) exportCommand() *cli.Command {
 			".\n\nColumns beside the default ones: " + strings.Join(report.ListingColumns[report.DefaultColumns:], ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
-				&cli.StringFlag{Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-", Usage: "`FILE`; its ending names the format; {date} in it is today, {date_utc} today in UTC; - = stdout"},
+				&cli.StringFlag{
+					Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-",
+					Usage: "`FILE`; its ending names the format; {date} in it is today, {date_utc} today in UTC; - = stdout",
+				},
 				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is " + formatNames()},
 			},
 			exportFilters(),
 			[]cli.Flag{
-				frame.WordsFlag("columns", "`COLUMN...` in this order", fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
+				frame.WordsFlag("columns", "`COLUMN...` in this order",
+					fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
 				frame.WordsFlag("only", "only what is `CHANGE...`: new, changed, dropped, restored, left", "all"),
-				&cli.StringFlag{Name: "as", DefaultText: "not remembered", Usage: "remember this file as a delivery to `NAME`, for the next --since last-export"},
+				&cli.StringFlag{
+					Name: "as", DefaultText: "not remembered",
+					Usage: "remember this file as a delivery to `NAME`, for the next --since last-export",
+				},
 				&cli.BoolFlag{Name: "bom", Usage: "begin CSV with a byte order mark, so that Excel reads UTF-8"},
 				&cli.BoolFlag{Name: "raw", Usage: "leave CSV cells that a spreadsheet would run as a formula (= + - @) as they are"},
 				&cli.BoolFlag{Name: "overwrite", Usage: "replace an existing file"},
@@ -77,13 +84,20 @@ func exportFilters() (flags []cli.Flag) {
 		flags = append(flags, frame.FilterFlag(f))
 	}
 	return append(flags,
-		&cli.GenericFlag{Name: "seen-since", Value: frame.AgeValue(0), DefaultText: "any time", Usage: "only those seen in the last `TIME`: 7d, 36h"},
-		&cli.StringFlag{Name: "dropped", Value: string(report.DroppedNo), Usage: "those that their source no longer shows: `WHICH` is no, yes, only"},
+		&cli.GenericFlag{
+			Name: "seen-since", Value: frame.AgeValue(0), DefaultText: "any time",
+			Usage: "only those seen in the last `TIME`: 7d, 36h",
+		},
+		&cli.StringFlag{
+			Name: "dropped", Value: string(report.DroppedNo),
+			Usage: "those that their source no longer shows: `WHICH` is no, yes, only",
+		},
 		&cli.StringFlag{Name: oldDropped, Usage: "`WHICH` of them", DefaultText: "as --dropped says", Hidden: true})
 }
 
 func listingFilters() []report.ListFilter {
-	return slices.DeleteFunc(report.Find("listings list").Narrows(), func(f report.ListFilter) bool { return f.Name == "since" || f.Name == "status" })
+	return slices.DeleteFunc(report.Find("listings list").Narrows(),
+		func(f report.ListFilter) bool { return f.Name == "since" || f.Name == "status" })
 }
 
 // delivery is one export: what is asked, and where the answer goes.
@@ -128,7 +142,8 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 		if err := k.Check(c.Context, report.Find("listings list"), report.Choice{Values: d.query.Values}); err != nil {
 			return asUsage(err)
 		}
-		if scope, err = k.SearchScope(c.Context, scope, report.TextsOf(d.query.Values, "cities"), report.TextsOf(d.query.Values, "categories")); err != nil {
+		if scope, err = k.SearchScope(c.Context, scope, report.TextsOf(d.query.Values, "cities"),
+			report.TextsOf(d.query.Values, "categories")); err != nil {
 			return err
 		}
 		d.scope = scope

@@ -14,7 +14,10 @@ func pagesFile(c *cli.Context) string { return store.RealPath(c.String("db")) + 
 const defaultPagesSize = 2_000_000_000
 
 func keepPagesFlag() cli.Flag {
-	return &cli.GenericFlag{Name: "keep-pages", Value: frame.DaysValue(0), DefaultText: "0: off", Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = only pages of unknown layout, 10 a source"}
+	return &cli.GenericFlag{
+		Name: "keep-pages", Value: frame.DaysValue(0), DefaultText: "0: off",
+		Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = only pages of unknown layout, 10 a source",
+	}
 }
 
 // leastPagesSize is what a run needs to keep pages in.
@@ -23,6 +26,7 @@ const leastPagesSize = 20_000_000
 // pagesConfig is what the flags say of kept pages.
 func (r *run) pagesConfig() kept.Config {
 	return kept.Config{
-		Path: pagesFile(r.c), Beside: store.RealPath(r.c.String("db")), Days: int(frame.TimeOf(r.c, "keep-pages") / frame.Day), MaxBytes: frame.Value[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
+		Path: pagesFile(r.c), Beside: store.RealPath(r.c.String("db")), Days: int(frame.TimeOf(r.c, "keep-pages") / frame.Day),
+		MaxBytes: frame.Value[int64](r.c, "keep-pages-size"), Free: freeSpace, Logger: r.log,
 	}
 }

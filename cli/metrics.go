@@ -14,7 +14,10 @@ import (
 // metricsOnceFlag is that of status. Its help is another one, so that a setting of run does not
 // reach it, which would have `status` print nothing.
 func metricsOnceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "metrics-file", TakesFile: true, DefaultText: "none", Usage: "write figures for Prometheus to `FILE` once, as a crawl with this setting does all the time; prints nothing else without --check"}
+	return &cli.StringFlag{
+		Name: "metrics-file", TakesFile: true, DefaultText: "none",
+		Usage: "write figures for Prometheus to `FILE` once, as a crawl with this setting does all the time; prints nothing else without --check",
+	}
 }
 
 // meter measures the database that k is.
@@ -30,7 +33,8 @@ func (r *run) keepMetrics(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	return meter(r.c, r.keeper).KeepFile(ctx, name, func(err error) {
-		r.log.Warn().Err(err).Str("file", name).Msg("the metrics file could not be written; the crawl goes on, and further failures are not reported")
+		r.log.Warn().Err(err).Str("file", name).
+			Msg("the metrics file could not be written; the crawl goes on, and further failures are not reported")
 	})
 }
 

@@ -62,7 +62,8 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 	for _, e := range ended {
 		if b, ok := errors.AsType[*crawl.BlockedError](e.Err); ok && b.Availability.State == store.SourceHeld {
 			r.keepMessage(ctx, e.scope.SourceID, yp.FormatTime(b.Availability.Until), notify.Message{
-				Event: notify.SourceClosed, Severity: notify.Warning, Source: e.Source, Title: yp.Printable(e.Err.Error()), Text: "The run has left it. `ypcrawl status` shows more.",
+				Event: notify.SourceClosed, Severity: notify.Warning, Source: e.Source, Title: yp.Printable(e.Err.Error()),
+				Text: "The run has left it. `ypcrawl status` shows more.",
 			})
 		}
 	}
@@ -74,7 +75,8 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 		Title: fmt.Sprintf("ypcrawl %s: %s; %s new, %s dropped, %s", r.c.Command.Name, report.OutcomeText(string(outcome)),
 			thousands(st.New), thousands(st.Dropped), plural(dead, "dead letter")),
 		Figures: map[string]float64{
-			"targets": float64(st.Done), "pages": float64(st.PagesRead()), "requests": float64(st.Requests), "new": float64(st.New), "changed": float64(st.Changed),
+			"targets": float64(st.Done), "pages": float64(st.PagesRead()), "requests": float64(st.Requests),
+			"new": float64(st.New), "changed": float64(st.Changed),
 			"dropped": float64(st.Dropped), "restored": float64(st.Restored), "rejected": float64(st.Rejected), "dead_letters": float64(dead),
 			"claims": float64(st.Claims), "claim_retries_share": float64(st.BusyTries) / float64(max(st.Claims, 1)),
 		},
@@ -115,7 +117,8 @@ func (r *run) tellClosed(ctx context.Context) {
 			continue
 		}
 		m := notify.Message{Source: s.Name, Severity: notify.Critical, Event: notify.SourceClosed}
-		m.Title, m.Text = fmt.Sprintf("%s is %s: %s", s.Name, s.Availability, report.ReasonText(s.Reason)), "`ypcrawl status` shows what opens it."
+		m.Title, m.Text = fmt.Sprintf("%s is %s: %s", s.Name, s.Availability, report.ReasonText(s.Reason)),
+			"`ypcrawl status` shows what opens it."
 		mark := s.Reason
 		switch {
 		case s.Code == yp.CodeHTMLChanged:

@@ -18,13 +18,19 @@ import (
 
 // pingFlag is of every command that cron may run.
 func pingFlag() cli.Flag {
-	return &cli.StringFlag{Name: "ping", DefaultText: "none", Usage: "report to a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)"}
+	return &cli.StringFlag{
+		Name: "ping", DefaultText: "none",
+		Usage: "report to a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)",
+	}
 }
 
 // notifyFlags are those of every command that crawls.
 func notifyFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "notify", DefaultText: "none", Usage: "report how a run ended, closed sources and layout alarms as JSON to `URL|CMD`: by POST, or on stdin of a command"},
+		&cli.StringFlag{
+			Name: "notify", DefaultText: "none",
+			Usage: "report how a run ended, closed sources and layout alarms as JSON to `URL|CMD`: by POST, or on stdin of a command",
+		},
 		pingFlag(),
 	}
 }
@@ -164,8 +170,9 @@ func (a *announcer) end(err error) {
 			break
 		}
 		body, jerr := notify.Message{ // without the database it can't be kept
-			Event: notify.RunEnded, At: yp.Stamp{Time: time.Now()}, Severity: notify.Critical, Title: fmt.Sprintf("ypcrawl %s: exit code %d", a.c.Command.Name, code),
-			Text: a.p.HideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
+			Event: notify.RunEnded, At: yp.Stamp{Time: time.Now()}, Severity: notify.Critical,
+			Title: fmt.Sprintf("ypcrawl %s: exit code %d", a.c.Command.Name, code),
+			Text:  a.p.HideAll(err.Error()), Figures: map[string]float64{"exit_code": float64(code)}, Database: a.database(),
 		}.JSON()
 		if jerr == nil {
 			send(a.notify, notify.Stored(body), a.left()-pingWait)

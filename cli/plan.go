@@ -59,7 +59,8 @@ func (p *Program) plan(c *cli.Context) error {
 		return err
 	}
 	if left, err := k.PlanLimit(c.Context, id); err == nil && left == 0 {
-		p.Note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(), checkpoint.SandboxTargets, src.Name())
+		p.Note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(),
+			checkpoint.SandboxTargets, src.Name())
 	}
 	took := time.Since(began)
 	return p.Answer(c, struct {
@@ -127,7 +128,8 @@ func (e dryRow) facts() *frame.Table {
 	if e.Details > 0 {
 		pages, details = some(e.Pages), fmt.Sprintf("%s (%d a results page)", some(e.Details), discover.PageCards)
 	}
-	return frame.Facts("would crawl", e.Source, "states", some(e.States), "cities", some(e.Cities), "categories", some(e.Categories), "targets", some(e.Targets),
+	return frame.Facts("would crawl", e.Source, "states", some(e.States), "cities", some(e.Cities), "categories",
+		some(e.Categories), "targets", some(e.Targets),
 		"pages of indexes", some(e.IndexPages), "results pages at most", pages, "detail pages at most", details,
 		"requests at most", requests, "time at this pace", took, "disk at most", disk)
 }

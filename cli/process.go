@@ -88,7 +88,10 @@ func newStream(w io.Writer, lasts *atomic.Bool, signals chan<- os.Signal) io.Wri
 		return w
 	}
 	info, err := f.Stat()
-	return &stream{to: f, fd: f.Fd, device: err == nil && info.Mode()&os.ModeCharDevice != 0, nohup: signal.Ignored(syscall.SIGHUP), lasts: lasts, signals: signals}
+	return &stream{
+		to: f, fd: f.Fd, device: err == nil && info.Mode()&os.ModeCharDevice != 0,
+		nohup: signal.Ignored(syscall.SIGHUP), lasts: lasts, signals: signals,
+	}
 }
 
 // Write implements io.Writer. What nobody reads any more is dropped.

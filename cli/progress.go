@@ -103,7 +103,8 @@ func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 		return nil // somebody types there
 	case p.Live(p.Out):
 		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), frame.HeightOf(p.Out)-1)
-		_, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[K\r\n\x1b[J", strings.Join(lines, "\x1b[K\r\n")) // over what stands there, so that nothing flickers
+		_, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[K\r\n\x1b[J",
+			strings.Join(lines, "\x1b[K\r\n")) // over what stands there, so that nothing flickers
 		return err
 	}
 	_, err := fmt.Fprintf(p.Out, "%s\n", &text)
@@ -164,7 +165,8 @@ func figuresText(pr *report.Progress) (lines []string) {
 	}
 	lines = append(lines, pr.Coverage.Line(of))
 	if o := pr.Overall; o.Dropped > 0 {
-		lines = append(lines, fmt.Sprintf("Dropped are %s of the %s found: exports leave them out unless --dropped asks.", thousands(o.Dropped), plural(o.Listings, "listing")))
+		lines = append(lines, fmt.Sprintf("Dropped are %s of the %s found: exports leave them out unless --dropped asks.",
+			thousands(o.Dropped), plural(o.Listings, "listing")))
 	}
 	return append(lines, report.PassLines(pr.Passes)...)
 }

@@ -26,7 +26,10 @@ func (p *Program) proxiesCommand() *cli.Command {
 				Description: "As in http://user:password@proxy.example:8080; without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
 					"Other users of the machine can see a command line: --file - reads from a pipe. In a file empty lines and comments (#)\n" +
 					"are skipped; bad lines are reported and the others added.",
-				Flags:  []cli.Flag{&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "add those in this `FILE`, one a line; - is standard input"}, frame.JSONFlag()},
+				Flags: []cli.Flag{&cli.StringFlag{
+					Name: "file", TakesFile: true, DefaultText: "none",
+					Usage: "add those in this `FILE`, one a line; - is standard input",
+				}, frame.JSONFlag()},
 				Action: p.proxiesAdd,
 			},
 			p.proxySwitch("enable", "Use proxies again; their cooldown ends", true),

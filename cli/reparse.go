@@ -25,7 +25,10 @@ func (p *Program) reparseCommand() *cli.Command {
 			"changes its status. `changes` marks these changes as reparsed. After a kill, type the same again: nothing is lost.\n" +
 			"No log has them: after `wal replay` into another file, type it again there.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "source-file", TakesFile: true, DefaultText: "the definition of each source that a run would take", Usage: "read the pages of its source by this definition `FILE` (YAML)"},
+			&cli.StringFlag{
+				Name: "source-file", TakesFile: true, DefaultText: "the definition of each source that a run would take",
+				Usage: "read the pages of its source by this definition `FILE` (YAML)",
+			},
 			frame.OnlySourceFlag(),
 			&cli.BoolFlag{Name: "dry-run", Usage: "count, and store nothing"},
 			frame.JSONFlag(),
@@ -86,8 +89,10 @@ func reparsedText(w *frame.Sections, out *crawl.Reparsed) {
 	}
 	count := func(n int) string { return thousands(int64(n)) }
 	w.Lines(
-		fmt.Sprintf("%s read again, with %s; %s can't be read, %s have no listings by this definition", plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
-		fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb, plural(x.New, "listing"), count(x.Changed), count(x.Completed), plural(x.Same, "page")),
+		fmt.Sprintf("%s read again, with %s; %s can't be read, %s have no listings by this definition",
+			plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
+		fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb,
+			plural(x.New, "listing"), count(x.Changed), count(x.Completed), plural(x.Same, "page")),
 		fmt.Sprintf("%s: the database has newer data, so only empty fields were set; %s skipped: their target or listing is not in the database", plural(x.Older, "listing"), plural(x.Unknown, "page")),
 	)
 	if out.DryRun {

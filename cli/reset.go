@@ -24,11 +24,15 @@ func (p *Program) resetCommand() *cli.Command {
 		Description: "Shows how many there are and asks first, unless targets are named. The next run crawls them.\n" +
 			"Otherwise failed targets wait for their backoff, and PARKED ones, the dead letters, are not crawled.\n" + targetHelp,
 		Flags: append([]cli.Flag{
-			frame.WordsFlag("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED", "FAILED; of named targets all"),
+			frame.WordsFlag("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED",
+				"FAILED; of named targets all"),
 			frame.WordsFlag("kind", "only these: `KIND...` is search, index, detail (listings' own pages)", "search index"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
-			&cli.GenericFlag{Name: "older-than", Value: frame.AgeValue(0), DefaultText: "any", Usage: "only targets that ended more than `TIME` ago: 2d, 36h"},
+			&cli.GenericFlag{
+				Name: "older-than", Value: frame.AgeValue(0), DefaultText: "any",
+				Usage: "only targets that ended more than `TIME` ago: 2d, 36h",
+			},
 			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
@@ -144,7 +148,10 @@ func (p *Program) recoverCommand() *cli.Command {
 			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
 			"writes nothing more of it, and the current page is read again.",
 		Flags: append([]cli.Flag{pingFlag()},
-			&cli.GenericFlag{Name: "timeout", Value: frame.MinutesValue(time.Hour), Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead"},
+			&cli.GenericFlag{
+				Name: "timeout", Value: frame.MinutesValue(time.Hour),
+				Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead",
+			},
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
 			frame.JSONFlag(),
@@ -169,14 +176,18 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 		if err != nil {
 			return err
 		}
-		out := checkpoint.Recovered{Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead, Unknown: dead.Unknown}
+		out := checkpoint.Recovered{
+			Planned: dead.Planned + stale.Planned, Stuck: dead.Stuck + stale.Stuck, Dead: dead.Dead,
+			Unknown: dead.Unknown,
+		}
 		text := plural(out.Planned, "target") + " recovered"
 		if out.Stuck > 0 {
 			text += fmt.Sprintf(", %d stuck after %d recoveries without a new page (see `ypcrawl reset --status STUCK`)",
 				out.Stuck, yp.MaxRecoveries)
 		}
 		if out.Unknown > 0 {
-			text += fmt.Sprintf(", %s left alone: whether its process lives can't be told (%s): see `ypcrawl doctor`", plural(out.Unknown, "run"), yp.Printable(dead.Unseen.Error()))
+			text += fmt.Sprintf(", %s left alone: whether its process lives can't be told (%s): see `ypcrawl doctor`",
+				plural(out.Unknown, "run"), yp.Printable(dead.Unseen.Error()))
 		}
 		a.say("%s", text)
 		if c.Bool("quiet") && !c.Bool("json") && out.Stuck+out.Unknown == 0 {

@@ -268,7 +268,10 @@ func runFlags() []cli.Flag {
 			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at least 2 minutes after its last crawl began. The same command continues until all is crawled",
 		},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
-		&cli.BoolFlag{Name: "discover", Usage: "first read the source's indexes of cities for states not read in the last 7 days, and plan the cities found"},
+		&cli.BoolFlag{
+			Name:  "discover",
+			Usage: "first read the source's indexes of cities for states not read in the last 7 days, and plan the cities found",
+		},
 		&cli.BoolFlag{Name: "details", Usage: "then fetch listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		keepPagesFlag(),
 		webFlag(),
@@ -322,10 +325,16 @@ func filterSettings() []cli.Flag {
 // paceFlags say how fast and under which name a site is asked.
 func paceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "workers", Value: 5, DefaultText: "5; with several sources 1 for each", Usage: "`WORKERS` that crawl at once, for each source"},
+		&cli.IntFlag{
+			Name: "workers", Value: 5, DefaultText: "5; with several sources 1 for each",
+			Usage: "`WORKERS` that crawl at once, for each source",
+		},
 		delayFlag(),
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
-		&cli.IntFlag{Name: "max-per-state", DefaultText: "as many as there are workers", Usage: "`TARGETS` of a state of a source in progress at once, over all runs"},
+		&cli.IntFlag{
+			Name: "max-per-state", DefaultText: "as many as there are workers",
+			Usage: "`TARGETS` of a state of a source in progress at once, over all runs",
+		},
 		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 		&cli.GenericFlag{
@@ -343,10 +352,16 @@ func paceFlags() []cli.Flag {
 // budgetFlags end a run early.
 func budgetFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.GenericFlag{Name: "max-duration", Value: frame.MinutesValue(0), DefaultText: "no limit", Usage: "end after `MINUTES` (or 2h), resumable"},
+		&cli.GenericFlag{
+			Name: "max-duration", Value: frame.MinutesValue(0), DefaultText: "no limit",
+			Usage: "end after `MINUTES` (or 2h), resumable",
+		},
 		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
 		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
-		&cli.GenericFlag{Name: "fail-above", Value: frame.ShareValue(0), DefaultText: "any", Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%"},
+		&cli.GenericFlag{
+			Name: "fail-above", Value: frame.ShareValue(0), DefaultText: "any",
+			Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%",
+		},
 	}
 }
 

@@ -290,7 +290,8 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 		all = append(all, src)
 	}
 	if len(all) == 0 {
-		return nil, frame.Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them", c.String("db"))
+		return nil, frame.Usagef("--source all: %s has no enabled source; add one with `ypcrawl sources add FILE.yaml`, or name them",
+			c.String("db"))
 	}
 	return all, nil
 }
@@ -326,7 +327,8 @@ func (r *run) crawl(ctx context.Context) error {
 	}
 	r.leavePage("the run has ended: " + report.OutcomeText(string(outcome)))
 	r.judgeSandboxes(ctx)
-	if (err == nil || errors.Is(err, crawl.ErrBudget)) && !r.onlyIndexes { // else the first search does it, and the page, which only reads, would find nothing till then
+	// Else the first search does it, and the page, which only reads, would find nothing till then.
+	if (err == nil || errors.Is(err, crawl.ErrBudget)) && !r.onlyIndexes {
 		if ierr := r.keeper.DB().IndexWords(ctx); ierr != nil && ctx.Err() == nil {
 			r.log.Warn().Err(ierr).Msg("listings can't be searched for by words yet")
 		}
@@ -387,9 +389,13 @@ func (r *run) engineConfig() crawl.Config {
 	return crawl.Config{
 		Keeper: r.keeper.Keeper, Monitor: r.monitor, Run: r.row, LazyLogs: c.String("wal-sync") == "interval",
 		Workers: r.workers(), MaxPerState: c.Int("max-per-state"), Linger: frame.TimeOf(c, "linger"),
-		Patience: max(frame.TimeOf(c, "patience"), crawl.NoPatience), Tolerant: c.IsSet("fail-above"), Watch: c.Bool("watch"), Keep: frame.TimeOf(c, "keep-requests"),
+		Patience: max(frame.TimeOf(c, "patience"), crawl.NoPatience), Tolerant: c.IsSet("fail-above"),
+		Watch: c.Bool("watch"), Keep: frame.TimeOf(c, "keep-requests"),
 		Filter: keepFilter(c),
-		Budget: crawl.Budget{Duration: frame.TimeOf(c, "max-duration"), Requests: c.Int64("max-requests"), Targets: int64(c.Int("max-targets"))}, Details: r.details(),
+		Budget: crawl.Budget{
+			Duration: frame.TimeOf(c, "max-duration"), Requests: c.Int64("max-requests"),
+			Targets: int64(c.Int("max-targets")),
+		}, Details: r.details(),
 		Logger: r.log, Reached: r.p.Reached,
 	}
 }

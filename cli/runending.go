@@ -195,7 +195,8 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	if all.Gap > 0 {
 		nothing := r.c.IsSet("recrawl") && idleRun(st)
 		failed = failed || nothing
-		r.tell(!nothing, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.", plural(all.Gap, "target"))
+		r.tell(!nothing, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.",
+			plural(all.Gap, "target"))
 	}
 	if st.DetailsMissing > 0 {
 		r.tell(true, "%s missing: the source no longer has it.", plural(st.DetailsMissing, "listing's page"))
@@ -227,7 +228,8 @@ func (r *run) notePaused(e ending) {
 	if n := e.trouble.Waiting; n > 0 {
 		waiting = fmt.Sprintf("; %s for it", waitText(n))
 	}
-	r.tell(e.trouble.Since == 0, "Source %s is %s%s. %s", yp.Printable(e.Source), yp.Printable(report.ClosedText(r.keeper.DB().Now(), e.is)), waiting,
+	r.tell(e.trouble.Since == 0, "Source %s is %s%s. %s", yp.Printable(e.Source),
+		yp.Printable(report.ClosedText(r.keeper.DB().Now(), e.is)), waiting,
 		r.opening(&crawl.BlockedError{Source: e.Source, Availability: e.is}))
 }
 
@@ -485,7 +487,8 @@ func (r *run) print(s summary, left error) error {
 		if n := s.Database.Dropped; n > 0 {
 			dropped = fmt.Sprintf(" (%s dropped)", thousands(n))
 		}
-		w.More(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped, plural(s.Database.Companies, "company")))
+		w.More(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped,
+			plural(s.Database.Companies, "company")))
 	})
 }
 
@@ -576,7 +579,8 @@ func severalTable(s summary) *report.Table {
 	t.Columns = strings.Fields(t.Show)
 	for _, o := range append(s.Sources, sourceSummary{Source: "all", Outcome: s.Outcome, Scope: s.Scope, Stats: s.Stats}) {
 		t.Rows = append(t.Rows, []any{
-			o.Source, o.Outcome, o.Scope.Done, o.Empty, o.Scope.Waiting, o.Scope.toDo() - o.Scope.Waiting, o.Scope.troubled(), o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
+			o.Source, o.Outcome, o.Scope.Done, o.Empty, o.Scope.Waiting, o.Scope.toDo() - o.Scope.Waiting, o.Scope.troubled(),
+			o.Pages, o.Requests, o.New, o.Bad, o.Rejected, o.Dropped, o.Restored, o.Elapsed.Milliseconds(),
 		})
 	}
 	return t

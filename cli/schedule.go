@@ -183,7 +183,10 @@ func (p *Program) checkLine(c *cli.Context, line []string) error {
 			p.Note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
 		}
 	}
-	q := &Program{Invocation: frame.Invocation{Streams: frame.Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv}, Args: line}, Schema: p.Schema}
+	q := &Program{Invocation: frame.Invocation{
+		Streams: frame.Streams{In: p.In, Out: io.Discard, Err: p.Err, Getenv: p.Getenv},
+		Args:    line,
+	}, Schema: p.Schema}
 	app := q.app()
 	app.ErrWriter = io.Discard // variables that set nothing were named before
 	app.Root().Sub(mainCommand).Action = func(c *cli.Context) error {

@@ -44,7 +44,8 @@ func extent(src *site.Source) discover.Source {
 // selection reads selectFlags.
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
-		States: frame.StateList(c.StringSlice("states")), Cities: frame.CityList(c.StringSlice("cities")), Categories: frame.SplitList(c.StringSlice("categories")),
+		States: frame.StateList(c.StringSlice("states")), Cities: frame.CityList(c.StringSlice("cities")),
+		Categories:  frame.SplitList(c.StringSlice("categories")),
 		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: frame.CountOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
 	}

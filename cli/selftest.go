@@ -80,7 +80,9 @@ func (p *Program) selftest(c *cli.Context) error {
 	if err != nil || len(res.Problems) == 0 {
 		return err
 	}
-	return errors.New(strings.Join(append(res.Problems, fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s", yp.Printable(res.Folder))), "\n"))
+	return errors.New(strings.Join(append(res.Problems,
+		fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s",
+			yp.Printable(res.Folder))), "\n"))
 }
 
 // selftestFacts tell the verdict.

@@ -23,19 +23,28 @@ const defaultSource = "yellowpages"
 
 // sourceFlags choose a source.
 func sourceFlags() []cli.Flag {
-	one := &cli.StringFlag{Name: "source", Value: defaultSource, Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`"}
+	one := &cli.StringFlag{
+		Name: "source", Value: defaultSource,
+		Usage: "`SOURCE`: " + strings.Join(site.Builtins(), ", ") + ", or one stored by `ypcrawl sources add`",
+	}
 	return append([]cli.Flag{one}, definitionFlags()...)
 }
 
 // sourcesFlags choose the sources of a run.
 func sourcesFlags() []cli.Flag {
-	some := &cli.StringSliceFlag{Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource, Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all"}
+	some := &cli.StringSliceFlag{
+		Name: "source", Value: cli.NewStringSlice(defaultSource), DefaultText: defaultSource,
+		Usage: "`SOURCE...`: " + strings.Join(site.Builtins(), ", ") + ", others stored by `ypcrawl sources add`, or all",
+	}
 	return append([]cli.Flag{some}, definitionFlags()...)
 }
 
 func definitionFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-file", TakesFile: true, DefaultText: "none", Usage: "definition `FILE` of a source of your own (YAML), instead of --source"},
+		&cli.StringFlag{
+			Name: "source-file", TakesFile: true, DefaultText: "none",
+			Usage: "definition `FILE` of a source of your own (YAML), instead of --source",
+		},
 		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
 	}
 }
@@ -164,7 +173,8 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
 	}
 	if src.Name() != name {
-		return nil, fmt.Errorf("the stored definition of source %s has the name %s: `ypcrawl sources show %s --yaml` prints it", name, src.Name(), name)
+		return nil, fmt.Errorf("the stored definition of source %s has the name %s: `ypcrawl sources show %s --yaml` prints it",
+			name, src.Name(), name)
 	}
 	return movedTo(src, s)
 }

@@ -98,7 +98,10 @@ func sampleOf(src *site.Source) string {
 	if all := src.Categories(); len(all) > 0 {
 		category = all[0]
 	}
-	place := yp.Place{City: "Austin", CitySlug: yp.CitySlug("Austin", "TX"), State: "TX", Category: category, CategorySlug: yp.CategorySlug(category)}
+	place := yp.Place{
+		City: "Austin", CitySlug: yp.CitySlug("Austin", "TX"), State: "TX", Category: category,
+		CategorySlug: yp.CategorySlug(category),
+	}
 	text := fmt.Sprintf("  asks for %s (%s in Austin, TX)\n", yp.Printable(src.TargetURL(place, 1)), yp.Printable(category))
 	if search, ok := src.SearchURL(place, 1); ok {
 		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search))
@@ -118,7 +121,8 @@ func ignoredText(src *site.Source) string {
 	if len(keys) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("ignores %s: with structured, listings are read from JSON-LD and microdata alone; leave out one or the other", strings.Join(keys, " and "))
+	return fmt.Sprintf("ignores %s: with structured, listings are read from JSON-LD and microdata alone; leave out one or the other",
+		strings.Join(keys, " and "))
 }
 
 func (p *Program) sourcesShow(c *cli.Context) error {

@@ -43,7 +43,8 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 			return err
 		}
 		if added.Stage == checkpoint.StageSandbox {
-			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name, checkpoint.SandboxTargets, n.Name)
+			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name,
+				checkpoint.SandboxTargets, n.Name)
 		}
 		return p.showSources(c, k, n.Name)
 	})

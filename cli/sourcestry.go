@@ -27,7 +27,8 @@ import (
 // sourcesTryCommand is `sources try`.
 func (p *Program) sourcesTryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "try", Usage: "Read one page with a definition: its listings, empty fields, and what was taken for next, total and end", ArgsUsage: "FILE.yaml [URL]", Args: true,
+		Name: "try", Usage: "Read one page with a definition: its listings, empty fields, and what was taken for next, total and end",
+		ArgsUsage: "FILE.yaml [URL]", Args: true,
 		Description: "A URL is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
 			"A page that shows listings and says that nothing was found is told as such: what it shows may be suggestions.\n" +
 			"A listing's own page is read by the rules of `detail`, where the definition has any.\n" +
@@ -35,7 +36,10 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			"its listings are rejected or missing, or it is not there; 5 a block page or a redirect; 7 an unknown layout,\n" +
 			"also where more than half of its cards can't be read.",
 		Flags: append(frame.AsSettings(egressFlags()...),
-			&cli.Int64Flag{Name: "page", DefaultText: "none", Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers"},
+			&cli.Int64Flag{
+				Name: "page", DefaultText: "none",
+				Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers",
+			},
 			frame.JSONFlag(),
 		),
 		Action: p.sourcesTry,
@@ -107,7 +111,8 @@ type rejected struct {
 
 func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 	t := &triedPage{
-		Code: page.Outcome.Code(), Reason: page.Reason, Detail: page.OwnListing(), Both: page.SaysBoth(), Cards: page.Raw, Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
+		Code: page.Outcome.Code(), Reason: page.Reason, Detail: page.OwnListing(), Both: page.SaysBoth(), Cards: page.Raw,
+		Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
 		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
 	}
 	if t.End = endOf(src, page); page.NextURL != "" {
@@ -127,7 +132,8 @@ func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 		}
 	}
 	for _, f := range yp.ListingFields {
-		if f.Is(yp.Defined) && f.From&yp.FromCard != 0 && len(t.Listings) > 0 && !slices.ContainsFunc(t.Listings, func(l *yp.Listing) bool { return f.Text(l) != "" }) {
+		if f.Is(yp.Defined) && f.From&yp.FromCard != 0 && len(t.Listings) > 0 &&
+			!slices.ContainsFunc(t.Listings, func(l *yp.Listing) bool { return f.Text(l) != "" }) {
 			t.OnNoCard = append(t.OnNoCard, f.Name)
 		}
 	}
@@ -265,7 +271,8 @@ func tryKept(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error)
 		page, body, err = pages.Read(c.Context, c.Int64("page"))
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, kept.ErrRemoved) {
-		return nil, nil, fmt.Errorf("no page has the number %d in %s: the newest %d of unknown layout are kept of each source", c.Int64("page"), pagesFile(c), kept.MaxUnknown)
+		return nil, nil, fmt.Errorf("no page has the number %d in %s: the newest %d of unknown layout are kept of each source",
+			c.Int64("page"), pagesFile(c), kept.MaxUnknown)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -295,7 +302,10 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 		how.Turns = health.New(k.DB())
 		held, err := k.HostAvailability(c.Context, fetch.HostKey(address))
 		if err == nil && !held.Open() {
-			err = &exitError{code: ExitBlocked, err: fmt.Errorf("%s is held until %s: %s", address.Host, yp.Moment(k.DB().Now(), held.Until), held.Reason)}
+			err = &exitError{
+				code: ExitBlocked,
+				err:  fmt.Errorf("%s is held until %s: %s", address.Host, yp.Moment(k.DB().Now(), held.Until), held.Reason),
+			}
 		}
 		if err != nil {
 			return nil, nil, err

@@ -19,7 +19,8 @@ func (p *Program) statusCommand() *cli.Command {
 		Usage: "Show the health of sources and targets: errors, what waits and until when, workers",
 		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
 			"--states limits targets, waits and workers; sources and errors are always those of the whole file.\n\n" + checkDescription,
-		Flags:  slices.Concat([]cli.Flag{frame.StatesFlag(), frame.OnlySourceFlag()}, checkFlags(), []cli.Flag{metricsOnceFlag(), frame.JSONFlag()}),
+		Flags: slices.Concat([]cli.Flag{frame.StatesFlag(), frame.OnlySourceFlag()}, checkFlags(),
+			[]cli.Flag{metricsOnceFlag(), frame.JSONFlag()}),
 		Action: p.status,
 	}
 }

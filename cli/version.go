@@ -49,7 +49,10 @@ func ownBuild() buildInfo {
 }
 
 func readBuild(info *debug.BuildInfo) buildInfo {
-	b := buildInfo{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Schema: store.SchemaVersion, SQLite: store.SQLiteVersion}
+	b := buildInfo{
+		Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Schema: store.SchemaVersion, SQLite: store.SQLiteVersion,
+	}
 	if info == nil {
 		return b
 	}

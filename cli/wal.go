@@ -75,7 +75,8 @@ func walPaths(c *cli.Context, most int) ([]string, error) {
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s", path, frame.DefaultLogs)
+			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s",
+				path, frame.DefaultLogs)
 		}
 	}
 	return paths, nil
@@ -180,7 +181,8 @@ func (p *Program) noteLost(paths, databases []string) error {
 		}
 		for _, l := range all {
 			if slices.Contains(databases, l.Database) {
-				p.Note("ypcrawl: %s in %s %s while it was written: %s with %s of that time are not in these logs", yp.Printable(l.File), yp.Printable(path), l.How,
+				p.Note("ypcrawl: %s in %s %s while it was written: %s with %s of that time are not in these logs",
+					yp.Printable(l.File), yp.Printable(path), l.How,
 					plural(l.Pages, "page"), plural(l.Listings, "listing"))
 			}
 		}
@@ -279,7 +281,8 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 	}
 	words := frame.SplitList(c.StringSlice("database"))
 	if len(words) == 0 && len(all) > 1 {
-		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s", path, len(all), list)
+		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s",
+			path, len(all), list)
 	}
 	if len(words) == 0 || slices.Contains(words, "all") {
 		return all, nil

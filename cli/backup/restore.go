@@ -76,7 +76,10 @@ func Restore(ctx context.Context, cfg Config) (r Restored, resumed bool, err err
 	}
 	if !resumed {
 		const ending = ".before-restore"
-		r = Restored{Backup: cfg.File, DB: cfg.DB, Aside: cfg.DB + ending, Logs: cfg.Logs, LogsAside: filepath.Join(cfg.Logs, filepath.Base(cfg.DB)+ending)}
+		r = Restored{
+			Backup: cfg.File, DB: cfg.DB, Aside: cfg.DB + ending, Logs: cfg.Logs,
+			LogsAside: filepath.Join(cfg.Logs, filepath.Base(cfg.DB)+ending),
+		}
 		err = r.stage(ctx, cfg.Reached)
 	}
 	if err == nil {

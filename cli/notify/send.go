@@ -96,12 +96,14 @@ func NewSender(log zerolog.Logger) *Sender {
 	}
 	dialer := net.Dialer{Timeout: 5 * time.Second, ControlContext: guard}
 	return &Sender{
-		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, StoppedTimeout: 10 * time.Second, Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
-		log: log.With().Str("component", "notify").Logger(),
+		Timeout: 10 * time.Second, CommandTimeout: 30 * time.Second, StoppedTimeout: 10 * time.Second,
+		Waits: []time.Duration{time.Second, 5 * time.Second, 25 * time.Second},
+		log:   log.With().Str("component", "notify").Logger(),
 		client: &http.Client{
 			// No proxy of the environment: the guard could not see what it leads to.
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, DisableCompression: true, MaxResponseHeaderBytes: maxHead, DisableKeepAlives: true,
+				DialContext: dialer.DialContext, TLSHandshakeTimeout: 5 * time.Second, DisableCompression: true,
+				MaxResponseHeaderBytes: maxHead, DisableKeepAlives: true,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

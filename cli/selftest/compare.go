@@ -104,9 +104,10 @@ func fileURL(path, query string) string {
 }
 
 // Compare returns a sentence about every row that differs between the rows of a source and the truth. Details, cities and searches of
-// which the truth has none are not compared. With details, listings must have what their own pages say and their cards don't. With changes since earlier
-// epochs, values and listings that the site no longer shows may be there, the latter as dropped once they were missed often enough.
-// Addresses are compared without the host if that is this machine: the demo directory may have had several ports.
+// which the truth has none are not compared. With details, listings must have what their own pages say and their cards
+// don't. With changes since earlier epochs, values and listings that the site no longer shows may be there, the latter as
+// dropped once they were missed often enough. Addresses are compared without the host if that is this machine: the demo
+// directory may have had several ports.
 func Compare(ctx context.Context, db *store.DB, source string, truth *demo.Truth) (found []string, err error) {
 	if err := db.IntegrityCheck(ctx); err != nil {
 		return nil, err

@@ -69,7 +69,10 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 		return res, err
 	}
 	defer func() { _ = server.Close() }()
-	r := &runner{Config: cfg, ctx: ctx, url: server.URL(), truth: cfg.Directory.Truth(&url.URL{Scheme: "http", Host: "localhost"}, selection()), res: &res}
+	r := &runner{
+		Config: cfg, ctx: ctx, url: server.URL(),
+		truth: cfg.Directory.Truth(&url.URL{Scheme: "http", Host: "localhost"}, selection()), res: &res,
+	}
 	r.truth.Searches = cfg.Directory.Searches(selection())
 	res.Pages, res.Listings = r.truth.Pages, len(r.truth.Listings)
 	for _, step := range []struct {
@@ -184,7 +187,8 @@ func (r *runner) undisturbed() error {
 		}
 	}
 	if r.res.Syncs != r.res.Lines || r.res.Lines == 0 {
-		r.problem("%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone", r.res.Syncs, r.res.Lines)
+		r.problem("%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone",
+			r.res.Syncs, r.res.Lines)
 	}
 	for address, n := range r.Directory.Stats().URLs {
 		if n > 1 && address != "/robots.txt" {

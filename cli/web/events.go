@@ -27,7 +27,8 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 	news, leave := s.join(v, q)
 	if news == nil {
 		w.Header().Set("Retry-After", "30")
-		s.refuse(w, r, http.StatusServiceUnavailable, "Too many browsers follow the page already.", "The page is shown but does not update: reload it now and then.")
+		s.refuse(w, r, http.StatusServiceUnavailable, "Too many browsers follow the page already.",
+			"The page is shown but does not update: reload it now and then.")
 		return
 	}
 	defer leave()

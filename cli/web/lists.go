@@ -74,7 +74,10 @@ func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice
 			value, err = since(l, word)
 		}
 		if err != nil {
-			return choice, &Refusal{http.StatusNotFound, "No list has that: " + err.Error(), "Choose above the list: " + path + " has it without filters."}
+			return choice, &Refusal{
+				http.StatusNotFound, "No list has that: " + err.Error(),
+				"Choose above the list: " + path + " has it without filters.",
+			}
 		}
 		choice.Values[f.Name] = value
 	}

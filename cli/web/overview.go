@@ -96,14 +96,22 @@ func indexBar(st *report.Standing, all int64) bar {
 
 func searchBars(st *report.Standing) []bar {
 	o := st.Overall
-	targets := bar{Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true, Dead: o.Parked, Left: timeLeft(st)}
+	targets := bar{
+		Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true,
+		Dead: o.Parked, Left: timeLeft(st),
+	}
 	if d := st.Details; d != nil {
-		return []bar{targets, {Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true}} // its time is part of the one above
+		return []bar{targets, { // its time is part of the one above
+			Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true,
+		}}
 	}
 	if o.Planned+o.InProgress == 0 {
 		return []bar{targets}
 	}
-	return []bar{targets, {Name: "Pages of results", Done: o.Pages, Left: "how many are left is not known: the site does not say how many pages it has"}}
+	return []bar{targets, {
+		Name: "Pages of results", Done: o.Pages,
+		Left: "how many are left is not known: the site does not say how many pages it has",
+	}}
 }
 
 // timeLeft is how long all that is due takes, or why nobody knows.

@@ -203,7 +203,8 @@ func (s *Server) writePage(w http.ResponseWriter, r *http.Request, v View, parts
 	for i, f := range parts {
 		sections[i] = section{f.ID, f.Hash, template.HTML(f.HTML)} //nolint:gosec // a template made it, see render
 	}
-	s.write(w, r, http.StatusOK, "page", map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true})
+	s.write(w, r, http.StatusOK, "page",
+		map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true})
 }
 
 // refuse answers with a page that says what is wrong, and what to do.

@@ -47,7 +47,10 @@ func (s *Server) trace() Part {
 	return Part{Name: "trace", Asks: []string{"id"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		id, err := strconv.ParseInt(q.Get("id"), 10, 64)
 		if err != nil {
-			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("There is no target %q.", q.Get("id")), "Choose one in the queue; `ypcrawl targets list` shows all."}
+			return nil, &Refusal{
+				http.StatusNotFound, fmt.Sprintf("There is no target %q.", q.Get("id")),
+				"Choose one in the queue; `ypcrawl targets list` shows all.",
+			}
 		}
 		if id, err = k.FindTarget(ctx, strconv.FormatInt(id, 10), s.cfg.Scope.SourceID); err != nil {
 			return nil, err
@@ -75,7 +78,10 @@ func traceOf(r *report.Record, now time.Time) traceModel {
 		}
 		for _, step := range steps.Rows {
 			if steps.Value(step, "claim_token") == a.Token {
-				a.Steps = append(a.Steps, traceStep{report.Cell(now, "clock", steps.Value(step, "clock")), report.Cell(now, "what", steps.Value(step, "what"))})
+				a.Steps = append(a.Steps, traceStep{
+					report.Cell(now, "clock", steps.Value(step, "clock")),
+					report.Cell(now, "what", steps.Value(step, "what")),
+				})
 			}
 		}
 		if a.Cut = max(0, len(a.Steps)-traceSteps); a.Cut > 0 {

@@ -174,7 +174,9 @@ func (s *Server) look(ctx context.Context, v View, q url.Values, seen map[string
 }
 
 // lookFrom is look; begins is called before anything is read.
-func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Values, seen map[string]*last) (all []fragment, refused *Refusal) {
+func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Values,
+	seen map[string]*last,
+) (all []fragment, refused *Refusal) {
 	select {
 	case s.reading <- struct{}{}:
 		defer func() { <-s.reading }()

@@ -85,7 +85,11 @@ func (e Ended) Error() string { return string(e) }
 // New returns a server. It panics when a template is wrong.
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
-	s := &Server{cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{}, conns: conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)}, reading: make(chan struct{}, readAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second}
+	s := &Server{
+		cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{},
+		conns:   conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)},
+		reading: make(chan struct{}, readAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
+	}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.views = s.allViews()
 	for _, v := range s.views {

@@ -64,7 +64,8 @@ func (h *hubs) Row(v []any) error {
 func (s *Server) hubs() Part {
 	return Part{Name: "hubs", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
 		h := &hubs{now: time.Now()}
-		err := k.List(ctx, report.Find("workers"), report.Choice{Columns: strings.Fields("run worker state pages_per_second memory_bytes cpu_ms"), Limit: 200}, h)
+		err := k.List(ctx, report.Find("workers"),
+			report.Choice{Columns: strings.Fields("run worker state pages_per_second memory_bytes cpu_ms"), Limit: 200}, h)
 		for _, x := range h.All {
 			x.draw()
 		}
