@@ -307,5 +307,6 @@ const setFrequency = `
 // crawled again, in whole minutes, 0 = never by itself, and returns how many had
 // another frequency.
 func (k *Keeper) SetFrequency(ctx context.Context, scope store.Scope, every time.Duration) (n int, err error) {
-	return k.changed(ctx, "set how often targets are crawled", setFrequency, func(*store.Tx) []any { return scope.Args(int64(every / time.Minute)) })
+	return k.changed(ctx, "set how often targets are crawled", setFrequency,
+		func(*store.Tx) []any { return scope.Args(int64(every / time.Minute)) })
 }

@@ -10,17 +10,31 @@ import (
 
 const (
 	// The targets of a source that were led to an address that is not theirs: the first, and whether there were others.
-	saveLed     = `INSERT INTO led_to (source_id, address, target_id) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`
-	ledOthers   = `SELECT EXISTS (SELECT 1 FROM led_to WHERE source_id = ?1 AND address = ?2 AND (target_id <> ?3 OR others))`
-	knowsTopic  = `SELECT EXISTS (SELECT 1 FROM categories WHERE slug = ?1)`
-	knowsCity   = `SELECT EXISTS (SELECT 1 FROM cities WHERE slug = ?2) OR EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND slug = ?2)`
-	saveSaid    = `INSERT INTO nothing_words (source_id, words, target_id) SELECT ?1, value, ?3 FROM json_each(?2) WHERE true ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`
-	selectSaid  = `SELECT value FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM nothing_words w WHERE w.source_id = ?1 AND w.words = value AND (w.target_id <> ?3 OR w.others))`
-	savedSaid   = `SELECT NOT EXISTS (SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (SELECT 1 FROM nothing_words w WHERE w.source_id = ?1 AND w.words = value AND (w.target_id = ?3 OR w.others)))`
+	saveLed = `
+	INSERT INTO led_to (source_id, address, target_id) VALUES (?1, ?2, ?3)
+	ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`
+	ledOthers = `
+	SELECT EXISTS (SELECT 1 FROM led_to WHERE source_id = ?1 AND address = ?2 AND (target_id <> ?3 OR others))`
+	knowsTopic = `SELECT EXISTS (SELECT 1 FROM categories WHERE slug = ?1)`
+	knowsCity  = `
+	SELECT EXISTS (SELECT 1 FROM cities WHERE slug = ?2) OR EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND slug = ?2)`
+	saveSaid = `
+	INSERT INTO nothing_words (source_id, words, target_id) SELECT ?1, value, ?3 FROM json_each(?2) WHERE true
+	ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`
+	selectSaid = `
+	SELECT value FROM json_each(?2) WHERE NOT EXISTS (
+		SELECT 1 FROM nothing_words w WHERE w.source_id = ?1 AND w.words = value AND (w.target_id <> ?3 OR w.others))`
+	savedSaid = `
+	SELECT NOT EXISTS (SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (
+		SELECT 1 FROM nothing_words w WHERE w.source_id = ?1 AND w.words = value AND (w.target_id = ?3 OR w.others)))`
 	isFurniture = `SELECT EXISTS (SELECT 1 FROM nothing_words WHERE source_id = ?1 AND words = ?2 AND others)`
-	countMet    = `SELECT count(*) FROM listings l JOIN sightings s ON s.target_id = ?1 AND s.listing = l.id WHERE l.source_id = ?2 AND l.listing_id IN (SELECT value FROM json_each(?3))`
-	mostlyMet   = `SELECT count(*), ifnull(sum(crawl = ?2 OR listing IN (SELECT l.id FROM listings l WHERE l.source_id = ?3 AND l.listing_id IN (SELECT value FROM json_each(?4)))), 0)
-		FROM sightings WHERE target_id = ?1 AND since < ?2 AND missed = 0`
+	countMet    = `
+	SELECT count(*) FROM listings l JOIN sightings s ON s.target_id = ?1 AND s.listing = l.id
+	WHERE l.source_id = ?2 AND l.listing_id IN (SELECT value FROM json_each(?3))`
+	mostlyMet = `
+	SELECT count(*), ifnull(sum(crawl = ?2 OR listing IN (
+		SELECT l.id FROM listings l WHERE l.source_id = ?3 AND l.listing_id IN (SELECT value FROM json_each(?4)))), 0)
+	FROM sightings WHERE target_id = ?1 AND since < ?2 AND missed = 0`
 	hasListings = `SELECT EXISTS (SELECT 1 FROM listings WHERE source_id = ?)`
 	// In the order in which they would be claimed.
 	otherCities = `

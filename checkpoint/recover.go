@@ -142,7 +142,9 @@ func (r *runRow) beats(now time.Time) bool {
 }
 
 func (k *Keeper) runs(ctx context.Context) ([]runRow, error) {
-	all, err := store.All(k.db.Reader(ctx), listRuns, nil, func(r *runRow) []any { return []any{&r.id, &r.pid, &r.uuid, &r.host, &r.beat, &r.running} })
+	all, err := store.All(k.db.Reader(ctx), listRuns, nil, func(r *runRow) []any {
+		return []any{&r.id, &r.pid, &r.uuid, &r.host, &r.beat, &r.running}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list runs: %w", err)
 	}

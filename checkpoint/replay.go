@@ -166,7 +166,8 @@ func (r *replayer) withoutForeign(e *wal.Event) error {
 	foreign := func(l yp.Listing) bool { return len(l.ID) > yp.MaxPathID || len(l.Name) > yp.MaxName }
 	if slices.ContainsFunc(e.Listings, foreign) {
 		e.Listings = slices.DeleteFunc(slices.Clone(e.Listings), foreign)
-		r.damaged(fmt.Errorf("event %d of %s: a listing has a name of more than %d bytes or an id of more than %d, and is left out", e.Seq, e.WorkerID, yp.MaxName, yp.MaxPathID))
+		r.damaged(fmt.Errorf("event %d of %s: a listing has a name of more than %d bytes or an id of more than %d, and is left out",
+			e.Seq, e.WorkerID, yp.MaxName, yp.MaxPathID))
 	}
 	return nil
 }
@@ -406,7 +407,8 @@ func (r *replayer) plan(tx *store.Tx, c *Claim, t *wal.Target) error {
 	if err != nil {
 		return err
 	}
-	return tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, p.city, t.CategorySlug, p.listing, t.Priority, t.MaxPages, p.minutes, tx.Now)
+	return tx.Run(planLogged, c.SourceID, string(c.Kind), t.State, p.city, t.CategorySlug, p.listing, t.Priority, t.MaxPages,
+		p.minutes, tx.Now)
 }
 
 // city returns the slug here of a target's city, which is added if need be. Logs have what the source calls it in

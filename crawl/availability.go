@@ -77,7 +77,8 @@ func (e *Engine) unavailableText(g store.Availability) string {
 	if g.Until.IsZero() {
 		return fmt.Sprintf("the source is %s: %s", g.State, report.ReasonText(g.Reason))
 	}
-	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State, report.ReasonText(g.Reason))
+	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State,
+		report.ReasonText(g.Reason))
 }
 
 // probe asks a quarantined source for one page, as the only one to do so: what it

@@ -84,7 +84,8 @@ func judgeEnd(p pageSays, c crawlSeen, s passShown) (verdict, error) {
 	case p.next && !p.limit:
 		return verdict{step: goOn}, nil
 	case p.next && p.bound:
-		v := ended(yp.EndLimit, fmt.Sprintf("%s pages are read of a list at most: more by page_cap in the definition", yp.Thousands(int64(p.number))))
+		v := ended(yp.EndLimit, fmt.Sprintf("%s pages are read of a list at most: more by page_cap in the definition",
+			yp.Thousands(int64(p.number))))
 		v.bound = true
 		return v, nil
 	case p.next:
@@ -141,7 +142,8 @@ func forbids(p pageSays, c crawlSeen, reached, short bool, full int) (verdict, b
 	switch {
 	case p.total > 0 && 100*c.all < seenShare*p.total:
 		few := short && !muchMissing(c.all, p.total)
-		return again(p.asked || p.limit || few, yp.EndTooFew, fmt.Sprintf("with %d of the %d listings that the site counts", c.all, p.total)), true
+		return again(p.asked || p.limit || few, yp.EndTooFew, fmt.Sprintf("with %d of the %d listings that the site counts", c.all,
+			p.total)), true
 	case p.atCap && !reached:
 		return ended(yp.EndLimit, "page_cap of the definition"), true
 	case p.paging.Later && !p.empty:
@@ -157,7 +159,8 @@ func forbids(p pageSays, c crawlSeen, reached, short bool, full int) (verdict, b
 	case p.leftOut > 0:
 		return ended(yp.EndUnreadable, yp.Plural(p.leftOut, "card")+" beyond those that are read of a page"), true
 	case 100*c.again > againShare*c.organic:
-		return ended(yp.EndOrder, fmt.Sprintf("%d of %s came again on a later page: the order changed", c.again, yp.Plural(c.organic, "listing"))), true
+		return ended(yp.EndOrder, fmt.Sprintf("%d of %s came again on a later page: the order changed", c.again,
+			yp.Plural(c.organic, "listing"))), true
 	}
 	return verdict{}, false
 }
@@ -195,7 +198,8 @@ func judgeShort(c crawlSeen) (verdict, error) {
 		return verdict{}, err
 	}
 	if more && c.shrunk+1 < timesShort {
-		return ended(yp.EndShrunk, fmt.Sprintf("a short page, but the last complete crawl went further: believed the %s time", ordinal(timesShort))), nil
+		return ended(yp.EndShrunk, fmt.Sprintf("a short page, but the last complete crawl went further: believed the %s time",
+			ordinal(timesShort))), nil
 	}
 	return ended(yp.EndShortPage, ""), nil
 }

@@ -87,7 +87,8 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, a *answer, cause yp.
 	}
 	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when, n, allowed)
 	w.logger.Debug().Err(err).Int64("target", t.targetID()).Int("page", t.number).Str("url", t.url).
-		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).Msg("the page is requested again later")
+		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).
+		Msg("the page is requested again later")
 	if wait > 0 && !w.sleep(ctx, w.stopCtx, wait, nil) {
 		return errStopped
 	}
@@ -119,7 +120,8 @@ func (w *worker) applyEffect(ctx context.Context, t *task, a *answer, cause yp.C
 	keep := context.WithoutCancel(ctx)
 	switch cause.Policy().Effect {
 	case yp.EffectPause:
-		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).Str("error_code", string(cause.Policy().Code)).Msg("the source is paused")
+		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).
+			Str("error_code", string(cause.Policy().Code)).Msg("the source is paused")
 		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, cause.Policy().Code, err.Error()))
 	case yp.EffectAlarm:
 		return w.countUnknown(keep, t, a)

@@ -243,7 +243,8 @@ func (s *search) tellEnd(v verdict, number int) {
 			level = zerolog.WarnLevel
 		}
 	}
-	s.logger.WithLevel(level).Str("source", s.cfg.Source.Name()).Int64("target", s.claim.TargetID).Int("page", number).Str("ending", string(v.how)).
+	s.logger.WithLevel(level).Str("source", s.cfg.Source.Name()).Int64("target", s.claim.TargetID).Int("page", number).
+		Str("ending", string(v.how)).
 		Msg("the list ends without a confirmed end: " + v.text)
 }
 

@@ -18,7 +18,8 @@ func (s *search) logUnread(number int, page *site.Page) {
 	if page.Outcome == site.OK { // else the attempt fails, and says so itself
 		s.note("unreadable", number, fmt.Sprintf("%s: %s", yp.Plural(page.Bad, "card"), why))
 	}
-	line := s.logger.Warn().Int64("target", s.claim.TargetID).Int("page", number).Int("unreadable", page.Bad).Str("reasons", why).Str("url", address)
+	line := s.logger.Warn().Int64("target", s.claim.TargetID).Int("page", number).Int("unreadable", page.Bad).
+		Str("reasons", why).Str("url", address)
 	if len(page.UnreadCards) > 0 {
 		line = line.Str("first", page.UnreadCards[0].Excerpt)
 	}
@@ -85,7 +86,8 @@ func (e *Engine) tellUnread(ctx context.Context) error {
 			text += ", such as " + example
 		}
 		if e.unread.once() {
-			e.cfg.Logger.Warn().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int64("unreadable", s.Bad-s.PerhapsAds).Int64("cards", s.Cards).
+			e.cfg.Logger.Warn().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int64("unreadable", s.Bad-s.PerhapsAds).
+				Int64("cards", s.Cards).
 				Str("reason", why.String()).Str("example", example).Msg("more than a tenth of the cards are unreadable")
 		}
 	}
