@@ -53,15 +53,14 @@ func worlds(t *testing.T, test func(t *testing.T, w *world)) {
 func worldOn(t testing.TB, db *store.DB) *world {
 	t.Helper()
 	w := &world{DB: db, targets: 6}
-	w.must(t,
-		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'one', 'http://one', 'x', 'x'), (2, 'two', 'http://two', 'x', 'x')`,
-		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers')`)
-	for i := 1; i <= w.targets; i++ {
-		w.must(t,
-			fmt.Sprintf(`INSERT INTO cities VALUES (%d, 'city-%d', 'City', '%s', 1000, 0, 0, 1)`, i, i, w.state(i)),
-			fmt.Sprintf(`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-				VALUES (%d, %d, %d, 1, '%s', 1000, 1, 0, 'x')`, i, w.source(i), i, w.state(i)))
+	plan := storetest.World{
+		Sources: []storetest.Source{{Name: "one", BaseURL: "http://one"}, {Name: "two", BaseURL: "http://two"}}, Categories: storetest.Categories("Plumbers"),
+		Planned: func(city, _, source int) bool { return source == city%2 },
 	}
+	for i := range w.targets {
+		plan.Cities = append(plan.Cities, yp.City{Slug: fmt.Sprint("city-", i+1), Name: "City", State: w.state(i + 1), Population: 1000, Tier: 1})
+	}
+	plan.Plant(t, db)
 	return w
 }
 
