@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ type bundle struct {
 	*report.Reader
 	run   *checkpoint.Run
 	scope store.Scope
-	cats  []int64
+	cats  []int64 // ids of plumbers and dentists
 }
 
 func setup(t testing.TB, cities int, states ...string) *bundle {
@@ -32,44 +31,19 @@ func setup(t testing.TB, cities int, states ...string) *bundle {
 // setupClock is setup with a clock that moves when it is told to.
 func setupClock(t testing.TB, cities int, states ...string) (*bundle, *clock) {
 	t.Helper()
-	c := new(clock)
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.Now})
+	db, c := storetest.OpenClock(t)
 	return setupOn(t, db, cities, states...), c
 }
 
 func setupOn(t testing.TB, db *store.DB, cities int, states ...string) *bundle {
 	t.Helper()
-	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
-	b.plan(t, cities, states...)
+	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db), cats: []int64{1, 2}}
+	b.scope = storetest.World{Cities: storetest.Cities(cities, states...), Pages: storetest.TierPages}.Plant(t, db)
 	var err error
 	b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false)
 	noErr(t, err)
 	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
 	return b
-}
-
-func (b *bundle) plan(t testing.TB, cities int, states ...string) {
-	t.Helper()
-	ctx := t.Context()
-	id, err := b.Source(ctx, "demo", "http://127.0.0.1:1")
-	noErr(t, err)
-	b.scope = store.Scope{SourceID: id, States: states}
-	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
-	for i := range cities {
-		for _, st := range states {
-			p.Cities = append(p.Cities, yp.City{
-				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st,
-				Population: 1000000 - i, Tier: 1 + i%3,
-			})
-		}
-	}
-	out, err := b.Plan(ctx, p)
-	noErr(t, err)
-	if want := cities * len(states) * 2; out.Added != want {
-		t.Fatalf("planned %d targets, want %d", out.Added, want)
-	}
-	b.cats, err = b.Categories(ctx, p.Categories)
-	noErr(t, err)
 }
 
 func (b *bundle) worker(n int) checkpoint.Worker {
@@ -146,7 +120,7 @@ func TestClaim(t *testing.T) {
 	b := setup(t, 3, "CA")
 	b.scope.CategoryIDs, b.scope.CityIDs = b.cats[1:], []int64{3}
 	c := b.claim(t, 0)
-	want := yp.Place{City: "City 2", CitySlug: "city-2-CA", State: "CA", Category: "Dentists", CategorySlug: "dentists"}
+	want := yp.Place{City: "City 2", CitySlug: "city-2-ca", State: "CA", Category: "Dentists", CategorySlug: "dentists"}
 	if c.Place != want || c.Token != 1 || c.PageCurrent != 0 {
 		t.Errorf("claimed %+v, want %+v", c, want)
 	}
@@ -159,6 +133,7 @@ type (
 )
 
 var (
+	cards, page                 = storetest.Cards, storetest.Page
 	table, execute, noErr, same = storetest.Table, storetest.Execute, storetest.NoError, storetest.Same
 	ago, ahead                  = storetest.Ago, storetest.Ahead
 )

@@ -18,14 +18,6 @@ func oneTarget(t *testing.T) *bundle {
 	return b
 }
 
-func cards(ids ...string) []yp.Listing {
-	var out []yp.Listing
-	for _, id := range ids {
-		out = append(out, yp.Listing{ID: id, Name: "N" + id})
-	}
-	return out
-}
-
 // due makes what is done claimable at once, the gap between two crawls or not.
 func (b *bundle) due(t *testing.T) {
 	t.Helper()

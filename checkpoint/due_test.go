@@ -142,7 +142,7 @@ func TestPeek(t *testing.T) {
 	b := setup(t, 1, "CA")
 	execute(t, b.DB(), `UPDATE sources SET enabled = 0`, `UPDATE targets SET enabled = 0 WHERE id = 1`)
 	c, err := b.Peek(t.Context(), b.scope)
-	if want := (yp.Place{City: "City 0", CitySlug: "city-0-CA", State: "CA", Category: "Dentists", CategorySlug: "dentists"}); err != nil || c == nil || c.Place != want || c.Kind != yp.KindSearch {
+	if want := (yp.Place{City: "City 0", CitySlug: "city-0-ca", State: "CA", Category: "Dentists", CategorySlug: "dentists"}); err != nil || c == nil || c.Place != want || c.Kind != yp.KindSearch {
 		t.Errorf("%+v (%v), want %+v", c, err, want)
 	}
 	b.scope.States = []string{"TX"}

@@ -2,17 +2,19 @@ package checkpoint_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/store"
 	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
 func planOf(source int64, cities, categories int) checkpoint.Plan {
-	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}}
+	p := checkpoint.Plan{SourceID: source, TierPages: storetest.TierPages}
 	for i := range categories {
 		p.Categories = append(p.Categories, yp.Category{Slug: fmt.Sprint("k", i), Name: fmt.Sprint("K", i)})
 	}
@@ -98,7 +100,7 @@ func TestDeepen(t *testing.T) {
 		p := checkpoint.Plan{
 			SourceID: b.scope.SourceID, TierPages: [4]int{0, pages, pages, pages}, Explicit: true, MaxTargets: limit,
 			Categories: []yp.Category{{Slug: "plumbers"}, {Slug: "dentists"}},
-			Cities:     []yp.City{{Slug: "city-0-CA", State: "CA", Tier: 1}, {Slug: "city-1-CA", State: "CA", Tier: 2}},
+			Cities:     []yp.City{{Slug: "city-0-ca", State: "CA", Tier: 1}, {Slug: "city-1-ca", State: "CA", Tier: 2}},
 		}
 		return planned(t, b.Keeper, p)
 	}
@@ -168,4 +170,22 @@ func TestPlanFollowsTheIndex(t *testing.T) {
 	}
 	p.Listed = nil
 	storetest.Equal(t, planned(p), names[0]+" "+names[2], "planned of named cities, those that are not gone,")
+}
+
+// TestPlanted: the rows of a storetest.World are those that a plan of it writes.
+func TestPlanted(t *testing.T) {
+	t.Parallel()
+	planted, now := storetest.OpenClock(t)
+	cities, categories := storetest.Cities(4, "CA", "TX"), storetest.Categories("Plumbers", "Dentists")
+	scope := storetest.World{Cities: cities, Categories: categories, Pages: storetest.TierPages}.Plant(t, planted)
+	storetest.Diff(t, scope, store.Scope{SourceID: 1, States: []string{"CA", "TX"}}, "scope")
+
+	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: now.Now})
+	k := checkpoint.New(db)
+	id, err := k.Source(t.Context(), storetest.Demo.Name, storetest.Demo.BaseURL)
+	noErr(t, err)
+	planned(t, k, checkpoint.Plan{SourceID: id, Cities: cities, Categories: categories, TierPages: storetest.TierPages})
+	for _, name := range []string{"sources", "categories", "cities", "targets", "target_totals"} {
+		same(t, name, table(t, planted, `SELECT * FROM `+name+` ORDER BY 1, 2, 3`), table(t, db, `SELECT * FROM `+name+` ORDER BY 1, 2, 3`))
+	}
 }

@@ -21,14 +21,6 @@ func (b *bundle) asks(c *checkpoint.Claim, retry int, class yp.ErrorClass) store
 	}
 }
 
-func page(number int, last bool, listings ...string) yp.Page {
-	p := yp.Page{Number: number, Last: last, Raw: len(listings), NextURL: fmt.Sprint("/", number+1)}
-	for _, id := range listings {
-		p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id})
-	}
-	return p
-}
-
 const requestRows = `SELECT target_id, claim_token, page, correlation_id, retry_seq, outcome, error_class FROM requests ORDER BY id`
 
 // TestRecordedWithThePage: requests and the attempt go with the page's own

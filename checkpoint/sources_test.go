@@ -152,9 +152,8 @@ func boxed(t *testing.T, n int) *bundle {
 // planSome plans cities × 1 category, at most limit of them (0 = all).
 func planSome(t *testing.T, b *bundle, cities, limit int) int {
 	t.Helper()
-	p := checkpoint.Plan{SourceID: b.scope.SourceID, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}}, MaxTargets: limit}
-	for i := range cities {
-		p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-ca", i), Name: fmt.Sprintf("City %d", i), State: "CA", Tier: 1})
+	p := checkpoint.Plan{
+		SourceID: b.scope.SourceID, Cities: storetest.Cities(cities, "CA"), Categories: storetest.Categories("Plumbers"), TierPages: storetest.TierPages, MaxTargets: limit,
 	}
 	out, err := b.Plan(t.Context(), p)
 	noErr(t, err)
