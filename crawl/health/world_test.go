@@ -33,12 +33,12 @@ func setup(t testing.TB) *world {
 	t.Helper()
 	w := &world{path: filepath.Join(t.TempDir(), "test.db"), clock: &storetest.Clock{}}
 	w.Monitor = w.open(t)
-	must(t, w.db,
-		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://one', 'x', 'x'), (2, 'other', 'http://two', 'x', 'x')`,
-		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers'), (2, 'restaurants', 'Restaurants'), (3, 'lawyers', 'Lawyers')`,
-		`INSERT INTO cities VALUES (1, 'city', 'City', 'CA', 1000, 0, 0, 1)`,
-		`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-			VALUES (1, 1, 1, 1, 'CA', 1000, 1, 0, 'x')`)
+	storetest.World{
+		Sources:    []storetest.Source{{Name: "demo", BaseURL: "http://one"}, {Name: "other", BaseURL: "http://two"}},
+		Cities:     []yp.City{{Slug: "city", Name: "City", State: "CA", Population: 1000, Tier: 1}},
+		Categories: storetest.Categories("Plumbers", "Restaurants", "Lawyers"),
+		Planned:    func(_, category, source int) bool { return category == 0 && source == 0 },
+	}.Plant(t, w.db)
 	return w
 }
 

@@ -1,8 +1,6 @@
 package report_test
 
 import (
-	"fmt"
-	"path/filepath"
 	"testing"
 
 	"ypcrawl/checkpoint"
@@ -36,29 +34,16 @@ func setup(t *testing.T, cities int, states ...string) *bundle {
 // setupClock is setup with a clock that moves when it is told to.
 func setupClock(t *testing.T, cities int, states ...string) (*bundle, *clock) {
 	t.Helper()
-	c := &clock{}
-	db := storetest.OpenConfig(t, store.Config{Path: filepath.Join(t.TempDir(), "a.db"), Now: c.Now})
+	db, c := storetest.OpenClock(t)
 	return setupOn(t, db, cities, states...), c
 }
 
 func setupOn(t *testing.T, db *store.DB, cities int, states ...string) *bundle {
 	t.Helper()
 	b := &bundle{Keeper: checkpoint.New(db), Reader: report.New(db)}
-	source, err := b.Source(t.Context(), "demo", "http://127.0.0.1:1")
-	noErr(t, err)
-	b.scope = store.Scope{SourceID: source, States: states}
-	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers"}, {Slug: "dentists", Name: "Dentists"}}}
-	for i := range cities {
-		for _, st := range states {
-			p.Cities = append(p.Cities, yp.City{
-				Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st, Population: 1000000 - i, Tier: 1 + i%3,
-			})
-		}
-	}
-	if _, err := b.Plan(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
-	b.run, err = b.StartRun(t.Context(), source, "test", false)
+	b.scope = storetest.World{Cities: storetest.Cities(cities, states...), Pages: storetest.TierPages}.Plant(t, db)
+	var err error
+	b.run, err = b.StartRun(t.Context(), b.scope.SourceID, "test", false)
 	noErr(t, err)
 	t.Cleanup(func() { _ = b.run.Finish(t.Context(), checkpoint.OutcomeDone, 0) })
 	return b
@@ -87,10 +72,4 @@ func (b *bundle) commit(t *testing.T, c *checkpoint.Claim, p yp.Page) {
 }
 
 // page is a first page with listings of these ids.
-func page(last bool, ids ...string) yp.Page {
-	p := yp.Page{Number: 1, Last: last, Raw: len(ids), NextURL: "/2"}
-	for _, id := range ids {
-		p.Listings = append(p.Listings, yp.Listing{ID: id, Name: "N" + id})
-	}
-	return p
-}
+func page(last bool, ids ...string) yp.Page { return storetest.Page(1, last, ids...) }

@@ -26,13 +26,12 @@ type townReader struct {
 func town(t *testing.T) *townReader {
 	t.Helper()
 	db := storetest.Open(t)
-	storetest.Execute(t, db,
-		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'one', 'http://one', 'x', 'x'), (2, 'two', 'http://two', 'x', 'x')`,
-		`INSERT INTO categories VALUES (1, 'plumbers', 'Plumbers'), (2, 'pet-stores', 'Pet Stores')`,
-		`INSERT INTO cities VALUES (1, 'oakland-ca', 'Oakland', 'CA', 1000, 0, 0, 1), (2, 'reno-nv', 'Reno', 'NV', 1000, 0, 0, 1)`,
-		`INSERT INTO targets (id, source_id, city_id, category_id, state, population, priority, max_pages, created_at)
-			VALUES (1, 1, 1, 1, 'CA', 1000, 1, 0, 'x'), (2, 1, 2, 2, 'NV', 1000, 1, 0, 'x')`,
-	)
+	storetest.World{
+		Sources:    []storetest.Source{{Name: "one", BaseURL: "http://one"}, {Name: "two", BaseURL: "http://two"}},
+		Cities:     []yp.City{{Slug: "oakland-ca", Name: "Oakland", State: "CA", Population: 1000, Tier: 1}, {Slug: "reno-nv", Name: "Reno", State: "NV", Population: 1000, Tier: 1}},
+		Categories: storetest.Categories("Plumbers", "Pet Stores"),
+		Planned:    func(city, category, source int) bool { return city == category && source == 0 },
+	}.Plant(t, db)
 	row := func(id, company int, name, more string) string {
 		fields := map[string]string{"source_id": "1", "city": "'Oakland'", "state": "'CA'", "found_state": "'CA'"}
 		for _, f := range strings.Split(more, ";") {
