@@ -113,11 +113,11 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
-	b := &bundle{clock: &storetest.Clock{}, path: filepath.Join(t.TempDir(), "a.db")}
-	b.db = storetest.OpenConfig(t, store.Config{Path: b.path, Now: b.clock.Now})
+	b := &bundle{}
+	b.db, b.clock = storetest.OpenClock(t)
+	b.path = b.db.Path()
 	k := checkpoint.New(b.db)
-	id, err := k.Source(t.Context(), "demo", "http://127.0.0.1:1")
-	storetest.NoError(t, err)
+	id := storetest.World{}.Plant(t, b.db).SourceID
 	run, err := k.StartRun(t.Context(), id, "test", false)
 	storetest.NoError(t, err)
 	t.Cleanup(func() { _ = run.Finish(context.Background(), checkpoint.OutcomeDone, 0) })

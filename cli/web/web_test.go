@@ -72,16 +72,13 @@ func serve(t *testing.T, cfg Config, before ...func(*Server)) *served {
 
 func (b *served) plan(t *testing.T) {
 	t.Helper()
-	source, err := b.Source(t.Context(), "demo", "http://127.0.0.1:1")
-	storetest.NoError(t, err)
-	p := checkpoint.Plan{SourceID: source, TierPages: [4]int{0, 3, 2, 1}, Categories: []yp.Category{{Slug: "plumbers", Name: "Plumbers " + hostile}, {Slug: "dentists", Name: "Dentists"}}}
-	for i := range 30 {
-		for _, st := range []string{"CA", "TX"} {
-			p.Cities = append(p.Cities, yp.City{Slug: fmt.Sprintf("city-%d-%s", i, st), Name: fmt.Sprintf("City %d", i), State: st, Population: 1000000 - i, Tier: 1})
-		}
+	plan := storetest.World{Cities: storetest.Cities(30, "CA", "TX"), Categories: storetest.Categories("Plumbers", "Dentists"), Pages: storetest.TierPages}
+	plan.Categories[0].Name += " " + hostile
+	for i := range plan.Cities {
+		plan.Cities[i].Tier = 1
 	}
-	_, err = b.Plan(t.Context(), p)
-	storetest.NoError(t, err)
+	source := plan.Plant(t, b.Keeper.DB()).SourceID
+	var err error
 	b.run, err = b.StartRun(t.Context(), source, "test", false)
 	storetest.NoError(t, err)
 	c, err := b.Claim(t.Context(), checkpoint.Worker{ID: yp.WorkerID(0, 1), RunID: b.run.ID}, store.Scope{SourceID: source, States: []string{"TX"}}, 5)
