@@ -142,29 +142,20 @@ func source(t testing.TB, base, yaml string) *site.Source {
 
 func (w *world) plan(l layout) {
 	w.t.Helper()
-	id, err := w.keeper.Source(w.t.Context(), "test", w.URL)
-	storetest.NoError(w.t, err)
 	if len(l.states) == 0 {
 		l.states = []string{"CA"}
 	}
 	if len(l.categories) == 0 {
 		l.categories = []string{"Plumbers"}
 	}
-	w.scope = store.Scope{SourceID: id, States: l.states}
-	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, l.pages, l.pages, l.pages}}
-	for _, c := range l.categories {
-		p.Categories = append(p.Categories, yp.Category{Slug: yp.CategorySlug(c), Name: c})
+	p := storetest.World{
+		Sources: []storetest.Source{{Name: "test", BaseURL: w.URL}}, Cities: storetest.Cities(max(l.cities, 1), l.states...),
+		Categories: storetest.Categories(l.categories...), Pages: [4]int{0, l.pages, l.pages, l.pages},
 	}
-	for i := range max(l.cities, 1) {
-		for _, st := range l.states {
-			p.Cities = append(p.Cities, yp.City{
-				Slug: fmt.Sprintf("city-%d-%s", i, strings.ToLower(st)), Name: fmt.Sprintf("City %d", i), State: st,
-				Population: 1_000_000 - i, Tier: 1,
-			})
-		}
+	for i := range p.Cities {
+		p.Cities[i].Tier = 1
 	}
-	_, err = w.keeper.Plan(w.t.Context(), p)
-	storetest.NoError(w.t, err)
+	w.scope = p.Plant(w.t, w.db)
 	usual := map[string]http.HandlerFunc{}
 	for i, c := range p.Cities {
 		usual["/"+c.Slug+"/plumbers"] = ok(page("", shops(10*(i/len(l.states))+1, 3)...))

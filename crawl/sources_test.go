@@ -107,18 +107,10 @@ func (h *sourcesWorld) addDemo(i int, dir *demo.Directory, town gazetteer.Place)
 	storetest.NoError(h.t, err)
 	b.config.Source = src.WithBaseURL(base)
 	b.truth = dir.Truth(base, demo.Selection{States: []string{demoState}, Categories: demoCategories()})
-	id, err := h.keeper.Source(h.t.Context(), src.Name(), b.server.URL)
-	storetest.NoError(h.t, err)
-	b.config.Scope = store.Scope{SourceID: id, States: []string{demoState}}
-	p := checkpoint.Plan{SourceID: id, TierPages: [4]int{0, 3, 2, 1}, Cities: []yp.City{{
-		Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier,
-	}}}
-	for _, c := range demoCategories() {
-		p.Categories = append(p.Categories, yp.Category{Slug: yp.CategorySlug(c), Name: c})
-	}
-	if _, err := h.keeper.Plan(h.t.Context(), p); err != nil {
-		h.t.Fatal(err)
-	}
+	b.config.Scope = storetest.World{
+		Sources: []storetest.Source{{Name: src.Name(), BaseURL: b.server.URL}}, Pages: storetest.TierPages, Categories: storetest.Categories(demoCategories()...),
+		Cities: []yp.City{{Slug: town.Slug, Name: town.Name, State: town.State, Population: town.Population, Tier: town.Tier}},
+	}.Plant(h.t, h.db)
 	return b
 }
 
