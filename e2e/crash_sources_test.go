@@ -30,7 +30,7 @@ func newSourcesWorld(t *testing.T) *sourcesWorld {
 	t.Helper()
 	c := &sourcesWorld{world: &world{t: t, dir: t.TempDir(), workers: crashSources, counter: newCounter(http.NotFoundHandler())}}
 	c.args = []string{"run", "--source", "all", "--states", "CA", "TX", "--max-cities", "1", "--delay", "0", "--log-level", "warn"}
-	var rows []any
+	var sources []storetest.Source
 	for i, dir := range sites(t, demo.Config{Places: 1}, crashSources) {
 		one := newCounter(dir)
 		c.url = serveSite(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -44,27 +44,18 @@ func newSourcesWorld(t *testing.T) *sourcesWorld {
 		truth := dir.Truth(c.base(), selection())
 		truth.Searches = dir.Searches(selection())
 		c.truths = append(c.truths, truth)
-		rows = append(rows, c.names[i], c.url, fmt.Sprintf("{extends: demo, name: %s}", c.names[i]))
+		sources = append(sources, storetest.Source{Name: c.names[i], BaseURL: c.url, Definition: fmt.Sprintf("{extends: demo, name: %s}", c.names[i])})
 	}
-	c.store(rows)
+	c.store(sources)
 	return c
 }
 
-// store puts the sources into the database: name, address and definition of each.
-func (c *sourcesWorld) store(rows []any) {
+// store puts the sources into the database.
+func (c *sourcesWorld) store(sources []storetest.Source) {
 	c.t.Helper()
 	db, err := store.Open(c.t.Context(), store.Config{Path: filepath.Join(c.dir, "ypcrawl.db"), Schema: schema})
 	storetest.NoError(c.t, err)
-	err = db.Write(c.t.Context(), func(tx *store.Tx) error {
-		for ; len(rows) > 0; rows = rows[3:] {
-			_, err := tx.Exec("INSERT INTO sources (name, base_url, definition, created_at, updated_at) VALUES (?, ?, ?, ?, ?)", append(rows[:3:3], tx.Now, tx.Now)...)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	storetest.NoError(c.t, err)
+	storetest.World{Sources: sources}.Plant(c.t, db)
 	storetest.NoError(c.t, db.Close())
 }
 

@@ -23,17 +23,17 @@ type World struct {
 	Planned    func(city, category, source int) bool // whether it is a target, by the indexes; nil = all are
 }
 
-// Source is a site by its name; its definition is in no row.
-type Source struct{ Name, BaseURL string }
+// Source is a site by its name. A definition (YAML) is stored of those that an operator added: "" = none.
+type Source struct{ Name, BaseURL, Definition string }
 
 // Demo is the source that a World has by default. Nothing listens at its address.
-var Demo = Source{"demo", "http://127.0.0.1:1"}
+var Demo = Source{Name: "demo", BaseURL: "http://127.0.0.1:1"}
 
 // TierPages are the pages that most tests plan: three of a large city, one of a small one.
 var TierPages = [4]int{0, 3, 2, 1}
 
 const (
-	plantSource   = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
+	plantSource   = `INSERT INTO sources (name, base_url, definition, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4) ON CONFLICT (name) DO NOTHING`
 	plantCategory = `INSERT INTO categories (slug, name) VALUES (?1, ?2) ON CONFLICT (slug) DO NOTHING`
 	plantCity     = `INSERT INTO cities (slug, name, state, population, tier) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (slug) DO NOTHING`
 	plantTarget   = `
@@ -85,7 +85,7 @@ func (w World) Plant(t Tester, db *store.DB) store.Scope {
 
 func (w World) write(tx *store.Tx) error {
 	for _, s := range w.Sources {
-		if err := tx.Run(plantSource, s.Name, s.BaseURL, tx.Now); err != nil {
+		if err := tx.Run(plantSource, s.Name, s.BaseURL, store.Text(s.Definition), tx.Now); err != nil {
 			return err
 		}
 	}
