@@ -39,17 +39,17 @@ func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	keep := context.WithoutCancel(ctx) // an interrupted crawl finishes its pages
+	detached := context.WithoutCancel(ctx) // an interrupted crawl finishes its pages
 	u, err := url.Parse(stored.BaseURL)
 	var server *demo.Server
 	if err == nil && u.Hostname() == "127.0.0.1" && u.Port() != "" {
-		server, err = demo.Serve(keep, "127.0.0.1:"+u.Port(), dir)
+		server, err = demo.Serve(detached, "127.0.0.1:"+u.Port(), dir)
 	}
 	if stored.BaseURL != "" && r.several() && (err != nil || u.Hostname() != "127.0.0.1") {
 		return stop, nil
 	}
 	if server == nil {
-		if server, err = demo.Serve(keep, "127.0.0.1:0", dir); err != nil {
+		if server, err = demo.Serve(detached, "127.0.0.1:0", dir); err != nil {
 			return nil, fmt.Errorf("start the demo directory: %w", err)
 		}
 	}

@@ -97,15 +97,15 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 	t := w.visit(c).kind.probeTask()
 	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("a page of the quarantined source is requested as a probe")
 	_, asked := w.request(ctx, t)
-	keep := context.WithoutCancel(ctx)
-	if err := w.cfg.Keeper.Record(keep, t.rows); err != nil {
+	detached := context.WithoutCancel(ctx)
+	if err := w.cfg.Keeper.Record(detached, t.rows); err != nil {
 		return false, fatalOrNil(err)
 	}
 	class, telling := verdictOf(t.rows, asked)
 	if !telling {
 		return false, nil
 	}
-	p, err := w.cfg.Monitor.EndProbe(keep, mine, asked == nil, class)
+	p, err := w.cfg.Monitor.EndProbe(detached, mine, asked == nil, class)
 	if err != nil {
 		return true, fatalOrNil(err)
 	}

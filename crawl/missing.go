@@ -126,9 +126,9 @@ func (s *search) countMissing(ctx context.Context, o *conclusion) error {
 		return err
 	}
 	all := s.missing.add(s.claim.TargetID, s.claim.Place.CitySlug, o.missing == "")
-	keep := context.WithoutCancel(ctx)
+	detached := context.WithoutCancel(ctx)
 	if first := s.missing.first(); first != nil {
-		cities, err := s.cfg.Keeper.OtherCities(keep, s.scope(), first, mostMissing-1)
+		cities, err := s.cfg.Keeper.OtherCities(detached, s.scope(), first, mostMissing-1)
 		if err != nil {
 			return err
 		}
@@ -137,13 +137,13 @@ func (s *search) countMissing(ctx context.Context, o *conclusion) error {
 	if all == nil {
 		return nil
 	}
-	known, err := s.cfg.Keeper.HasListings(keep, s.claim.SourceID)
+	known, err := s.cfg.Keeper.HasListings(detached, s.claim.SourceID)
 	if err != nil || known {
 		return err
 	}
 	s.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is not right (`ypcrawl sources check FILE.yaml` prints an address)",
 		ErrMissing, yp.Plural(len(all), "target"), mostMissing, o.missing))
-	return s.cfg.Keeper.PlanMissing(keep, all)
+	return s.cfg.Keeper.PlanMissing(detached, all)
 }
 
 // countNoPage warns when the site says of the first of some cities that it has no such page, and the source never gave a

@@ -60,13 +60,13 @@ func (e *Engine) work(ctx context.Context) error {
 // workAs runs worker n with a log of its own.
 func (e *Engine) workAs(ctx context.Context, n int) (err error) {
 	id, name := yp.WorkerID(n, os.Getpid()), yp.WorkerName(n)
-	keep := context.WithoutCancel(ctx)
-	if err := e.cfg.Run.Enlist(keep, id, name, usage()); err != nil {
+	detached := context.WithoutCancel(ctx)
+	if err := e.cfg.Run.Enlist(detached, id, name, usage()); err != nil {
 		return err
 	}
 	log, err := e.cfg.OpenLog(id)
 	if err != nil {
-		return errors.Join(err, e.cfg.Run.Dismiss(keep, id, usage()))
+		return errors.Join(err, e.cfg.Run.Dismiss(detached, id, usage()))
 	}
 	w := &worker{
 		Engine: e, number: n, name: name, me: checkpoint.Worker{ID: id, RunID: e.cfg.Run.ID}, log: log,
@@ -79,7 +79,7 @@ func (e *Engine) workAs(ctx context.Context, n int) (err error) {
 		if w.session != nil {
 			w.session.Close()
 		}
-		err = errors.Join(err, log.Close(), e.cfg.Run.Dismiss(keep, id, usage()))
+		err = errors.Join(err, log.Close(), e.cfg.Run.Dismiss(detached, id, usage()))
 	}()
 	return w.run(ctx)
 }

@@ -66,11 +66,11 @@ type answer struct {
 	rest time.Duration // no request was made: see heldError
 
 	// Of a page of results, what it means for its crawl:
-	end     verdict
-	repeats int    // the earlier page of the crawl that it repeats, 0 = none
-	foreign bool   // it is not that of the search, and is not stored: see setAside
-	alias   string // where it leads, when the search has another name there
-	ownGone bool   // the target's own page is not there: what is known comes from the search
+	end         verdict
+	repeats     int    // the earlier page of the crawl that it repeats, 0 = none
+	foreign     bool   // it is not that of the search, and is not stored: see setAside
+	alias       string // where it leads, when the search has another name there
+	addressGone bool   // the target has no page at its address: what is known comes from the search
 
 	all   []yp.Listing // that it shows, before the filters
 	known bool         // that is what the definition says

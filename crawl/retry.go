@@ -117,14 +117,14 @@ func (f *failures) add(c yp.Cause) int {
 // penalties of its hosts are seen to with every request.) The error is the
 // database's, or the run's end.
 func (w *worker) applyEffect(ctx context.Context, t *task, a *answer, cause yp.Cause, err error) error {
-	keep := context.WithoutCancel(ctx)
+	detached := context.WithoutCancel(ctx)
 	switch cause.Policy().Effect {
 	case yp.EffectPause:
 		w.logger.Warn().Err(err).Str("source", w.cfg.Source.Name()).Str("pause", health.AuthPause.String()).
 			Str("error_code", string(cause.Policy().Code)).Msg("the source is paused")
-		return fatalOrNil(w.cfg.Monitor.Pause(keep, w.cfg.Scope.SourceID, cause.Policy().Code, err.Error()))
+		return fatalOrNil(w.cfg.Monitor.Pause(detached, w.cfg.Scope.SourceID, cause.Policy().Code, err.Error()))
 	case yp.EffectAlarm:
-		return w.countUnknown(keep, t, a)
+		return w.countUnknown(detached, t, a)
 	}
 	return nil
 }

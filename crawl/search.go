@@ -61,7 +61,7 @@ func (s *search) next(ctx context.Context, number int) (*answer, error) {
 	if err != nil || number > 1 || a.Outcome != site.NoListings || a.foreign {
 		return a, err
 	}
-	a.ownGone = a.NotFound
+	a.addressGone = a.NotFound
 	other, ok := src.SearchURL(s.claim.Place, 1)
 	if !ok || other == address {
 		return a, nil
@@ -75,7 +75,7 @@ func (s *search) next(ctx context.Context, number int) (*answer, error) {
 	case found.NotFound && !a.NotFound:
 		return a, nil // the target's own page has already said it
 	}
-	found.ownGone = a.ownGone
+	found.addressGone = a.addressGone
 	return found, nil
 }
 
@@ -211,7 +211,7 @@ func (s *search) ends(ctx context.Context, a *answer) (conclusion, bool) {
 	}
 	o := settled(yp.CauseEmpty, a.Reason)
 	switch o.how = yp.EndSaid; {
-	case a.ownGone: // that says nothing of the businesses that were on it
+	case a.addressGone: // its businesses may be listed elsewhere
 		o.how = yp.EndGone
 	case a.alias != "":
 		o.how, o.why = yp.EndAlias, a.alias
@@ -340,11 +340,11 @@ func (s *search) watchLayout(ctx context.Context, listings []yp.Listing) error {
 
 // watchEnd shows the end of a target's list to the layout alarm, or a page that leads on.
 func (s *search) watchEnd(ctx context.Context, a *answer) error {
-	keep := context.WithoutCancel(ctx)
+	detached := context.WithoutCancel(ctx)
 	if v := a.end; v.step != end || v.how != yp.EndUnfollowed || !a.Whole {
-		return fatalOrNil(s.layout.Ended(keep, v.step == goOn && a.NextURL != ""))
+		return fatalOrNil(s.layout.Ended(detached, v.step == goOn && a.NextURL != ""))
 	}
-	return s.stopOnAlarm(s.layout.Unfollowed(keep, s.claim.TargetID, a.end.text))
+	return s.stopOnAlarm(s.layout.Unfollowed(detached, s.claim.TargetID, a.end.text))
 }
 
 func (s *search) done(*checkpoint.Committed) conclusion {
