@@ -220,8 +220,9 @@ func (s *saver) sort() (err error) {
 //
 //	UPDATE listings SET cards = cards | ?2, last_seen_at = ?3
 //	WHERE id = ?1 AND name IS ?5 AND (?2 & 2 = 0 OR street IS ?6) AND sponsored <= ?7 AND ...
+//	AND (?2 & 4030464 = 0 OR EXISTS (SELECT 1 FROM listing_texts m WHERE m.listing = listings.id AND (?2 & 131072 = 0 OR m.about IS ?37) AND ...))
 var stillSays = func() string {
-	where := []string{"id = ?1"}
+	where, texts := []string{"id = ?1"}, []string{"m.listing = listings.id"}
 	for i, f := range columnsOf {
 		switch column, at := f.ColumnName(), 4+i; {
 		case column == keyColumn:
@@ -233,6 +234,10 @@ var stillSays = func() string {
 			where = append(where, fmt.Sprintf("(?2 & %d = 0 OR %s IS ?%d)", f.Group.Bit(), column, at))
 		}
 	}
+	for i, f := range textsOf {
+		texts = append(texts, fmt.Sprintf("(?2 & %d = 0 OR m.%s IS ?%d)", f.Group.Bit(), f.ColumnName(), 4+len(columnsOf)+i))
+	}
+	where = append(where, fmt.Sprintf("(?2 & %d = 0 OR EXISTS (SELECT 1 FROM listing_texts m WHERE %s))", inTexts, strings.Join(texts, " AND ")))
 	return `
 	UPDATE listings SET cards = cards | ?2, last_seen_at = ?3 WHERE ` + strings.Join(where, " AND ")
 }()
@@ -240,11 +245,10 @@ var stillSays = func() string {
 // stillSays reports whether the listing says what the equal card of it says, and if so, marks it as seen, and the card's
 // groups as said again.
 func (s *saver) stillSays(i int, row int64) (bool, error) {
-	gives := s.page.gives[i]
-	if gives.writes&inTexts != 0 {
-		return false, nil
+	args := append([]any{row, int64(s.page.gives[i].cards), s.tx.Now}, s.page.argsOf(i)[len(ofPage):]...)
+	for _, f := range textsOf {
+		args = append(args, f.Value(&s.page.listings[i]))
 	}
-	args := append([]any{row, int64(gives.cards), s.tx.Now}, s.page.argsOf(i)[len(ofPage):]...)
 	n, err := s.tx.Changed(stillSays, args...)
 	return n > 0, err
 }
