@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -75,8 +76,15 @@ const (
 )
 
 // noFence takes away what every statement on a claim ends with.
-var noFence = strings.NewReplacer("claimed_by IS ? AND claim_token = ? AND status = ?", "? IS NOT NULL AND ? IS NOT NULL AND ? IS NOT NULL",
-	"AND page_current = ? - 1", "AND ? IS NOT NULL")
+func noFence(statement string) string {
+	statement = fence.ReplaceAllString(statement, "$1 IS NOT NULL AND $2 IS NOT NULL AND $3 IS NOT NULL")
+	return nextPage.ReplaceAllString(statement, "AND $1 IS NOT NULL")
+}
+
+var (
+	fence    = regexp.MustCompile(`claimed_by IS (\?\d*) AND claim_token = (\?\d*) AND status = (\?\d*)`)
+	nextPage = regexp.MustCompile(`AND page_current = (\?\d*) - 1`)
+)
 
 // plant makes a process fail once: "appended:7" kills it without warning at the 7th time that it reaches this point
 // (crawl.Points, backup.Steps), "lost_commit:7" loses its 7th transaction, "lost_sync:7" its 7th sync of a log.
@@ -88,7 +96,7 @@ func plant(p *cli.Program, fault string) {
 	now := func() bool { return seen.Add(1) == n }
 	switch {
 	case point == lostFence:
-		p.Rewrite = noFence.Replace
+		p.Rewrite = noFence
 	case err != nil:
 	case point == lostCommit:
 		p.LoseCommit = now
