@@ -89,7 +89,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d`), "DATE"},
 	{regexp.MustCompile(`\d\d:\d\d(:\d\d)?(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
-	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+(\s+ago)?\b|\bnow\b|\b\d+ ms\b`), "LASTS"},
+	{regexp.MustCompile(`\b(\d+(\.\d+)?(ms|s|m|h|d))+(\s+ago)?\b|\bnow\b|\b\d+ ms\b|\b\d+(\.\d+)? s\b`), "LASTS"},
 	{regexp.MustCompile(`\n +\(LASTS\)`), " (LASTS)"}, // seconds or a word decide where the line breaks
 	{regexp.MustCompile(`amber\s+\(\d+\)`), "amber (PID)"},
 	{regexp.MustCompile(`begins,\s+DATE,\s+by\s+amber[^:]*?:\s+ypcrawl`), "begins, DATE, by WHOM: ypcrawl"}, // how long its number is decides what fits
