@@ -132,7 +132,7 @@ func TestChain(t *testing.T) {
 		wait                     time.Duration
 		index, searches, details int64
 	}{{6 * 24 * time.Hour, 0, 0, 0}, {8 * time.Hour, 27, 2, 0}, {6 * 24 * time.Hour, 0, 0, 0}, {8 * time.Hour, 27, 2, 2}} {
-		c.add(step.wait)
+		c.Move(step.wait)
 		if st := w.done(chain); st.IndexPages != step.index || st.Done != step.searches || st.Details != step.details {
 			t.Errorf("%s later: %d pages of indexes, %d searches, %d details; want %d, %d, %d", step.wait, st.IndexPages, st.Done, st.Details, step.index, step.searches, step.details)
 		}
@@ -187,7 +187,7 @@ func TestDetailsCompleteListings(t *testing.T) {
 	const rows = `SELECT listing_id, ifnull(website, ''), company_id, (SELECT ifnull(c.website, '') FROM companies c WHERE c.id = company_id) FROM listings ORDER BY id`
 	want := []string{"1 https://acme.example 1 https://acme.example", "2 https://acme.example 1 https://acme.example"}
 	w.same("listings", w.table(rows), want)
-	c.add(8 * yp.RecrawlAfter / 7)
+	c.Move(8 * yp.RecrawlAfter / 7)
 	w.on(target, ok(page("", biz{id: "1", name: "Shop 1 and Sons", bare: true}, biz{id: "2", name: "Other"})))
 	w.done()
 	w.same("listings after another card", w.table(rows), want)

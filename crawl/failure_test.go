@@ -66,7 +66,7 @@ func TestTroubleThatPasses(t *testing.T) {
 		w.done()
 		w.is(1, waiting, 1, yp.CodeBlockedProxy)
 		threePages(w)
-		c.add(3 * time.Hour)
+		c.Move(3 * time.Hour)
 		w.done()
 		if r := w.is(1, yp.Done, 3, ""); r.Failures != 0 || r.Attempts != 2 {
 			t.Errorf("after a success: %+v", r)

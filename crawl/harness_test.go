@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -432,24 +431,8 @@ func endedBy(t testing.TB, got, cause error, words ...string) {
 	}
 }
 
-// clock is a clock that is set by hand.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
 // newClock stands at the present: the network's clock can't be set, and what it
 // stamps is compared with the database's.
-func newClock() *clock { return &clock{now: time.Now().UTC().Truncate(time.Millisecond)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
+func newClock() *storetest.Clock {
+	return storetest.ClockAt(time.Now().UTC().Truncate(time.Millisecond))
 }

@@ -35,7 +35,7 @@ func TestNothingIsThere(t *testing.T) {
 		for range 4 { // however often it is tried
 			endedBy(t, w.crawl(w.engine(fast)), crawl.ErrMissing, "the first 5 targets, of 5 cities", "/city-", "-ca/plumbers")
 			w.counts("planned targets", 9, planned)
-			clock.add(3 * time.Hour)
+			clock.Move(3 * time.Hour)
 		}
 		w.counts("blocks and holds", 0, `SELECT count(*) FROM hosts WHERE blocks > 0 OR held_until IS NOT NULL`)
 		w.counts("attempts that ended otherwise", 0, `SELECT count(*) FROM crawl_attempts WHERE error_code NOT NULL AND error_code <> 'UNKNOWN_ERROR'`)
@@ -105,7 +105,7 @@ func TestMissingForEver(t *testing.T) {
 	w.on(target, status(http.StatusNotFound, "nginx"))
 	for range 9 {
 		w.done(fast)
-		clock.add(33 * time.Hour)
+		clock.Move(33 * time.Hour)
 	}
 	if r := w.row(1); r.Status != yp.Failed || r.Failures != 9 || r.Code != string(yp.CodeUnknown) {
 		t.Errorf("after nine failures: %+v", r)

@@ -24,7 +24,7 @@ func TestRestartLoop(t *testing.T) {
 		if err := w.crawl(e); err != nil && !errors.Is(err, crawl.ErrBudget) && !errors.As(err, &blocked) {
 			t.Fatal(err)
 		}
-		c.add(time.Second)
+		c.Move(time.Second)
 	}
 	// In 40 s: the first block is free, the second rests the host for 30 s, the third for 60 s.
 	w.askedTimes(3)

@@ -74,7 +74,7 @@ func (tt trouble) counted(w *world) {
 }
 
 // ended checks attempt and target.
-func (tt trouble) ended(w *world, clock *clock, st crawl.Stats) {
+func (tt trouble) ended(w *world, clock *storetest.Clock, st crawl.Stats) {
 	w.t.Helper()
 	a := w.attempted(tt.attempt)[0]
 	if code := string(tt.cause.Policy().Code); tt.cause != "" && a.Code != "" && a.Code != code {

@@ -69,12 +69,25 @@ func Same(t Tester, what string, got, want []string) {
 	}
 }
 
-// Clock is a clock that moves when it is told to; it begins at noon of 2026-11-20, UTC.
-type Clock struct{ after atomic.Int64 }
+// Clock is a clock that moves when it is told to; the zero one begins at Noon.
+type Clock struct {
+	from  time.Time
+	after atomic.Int64
+}
+
+// Noon is when most tests begin.
+var Noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// ClockAt begins at another time.
+func ClockAt(from time.Time) *Clock { return &Clock{from: from} }
 
 // Now is the clock's time.
 func (c *Clock) Now() time.Time {
-	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(c.after.Load()))
+	from := c.from
+	if from.IsZero() {
+		from = Noon
+	}
+	return from.Add(time.Duration(c.after.Load()))
 }
 
 // Move puts the clock forward, or back.
