@@ -534,14 +534,14 @@ CREATE TABLE listings (
     website_url       TEXT,
     website           TEXT,
     domain            TEXT,
-    categories        TEXT CHECK (json_valid(categories) AND json_type(categories) = 'array'),
+    categories        TEXT CHECK (categories IS NULL OR json_valid(categories) AND json_type(categories) = 'array'),
     rating            REAL CHECK (rating BETWEEN 0.5 AND 5),   -- on the scale of 5, as the source says it, with two decimals at most
     review_count      INTEGER CHECK (review_count >= 0),
     years_in_business INTEGER CHECK (years_in_business >= 0),
     price_range       TEXT,
     snippet           TEXT,
     image_url         TEXT,
-    hours             TEXT CHECK (json_valid(hours) AND json_type(hours) = 'array'),
+    hours             TEXT CHECK (hours IS NULL OR json_valid(hours) AND json_type(hours) = 'array'),
     claimed           INTEGER CHECK (claimed IN (0, 1)),
     sponsored         INTEGER NOT NULL DEFAULT 0 CHECK (sponsored IN (0, 1)),
     found_state       TEXT NOT NULL,
@@ -566,12 +566,12 @@ CREATE INDEX listings_by_company ON listings (company_id);
 -- does not write them anew.
 CREATE TABLE listing_texts (
     listing       INTEGER PRIMARY KEY REFERENCES listings (id) ON DELETE CASCADE,
-    payment       TEXT CHECK (json_valid(payment) AND json_type(payment) = 'array'),
-    social        TEXT CHECK (json_valid(social) AND json_type(social) = 'array'),
-    services      TEXT CHECK (json_valid(services) AND json_type(services) = 'array'),
-    languages     TEXT CHECK (json_valid(languages) AND json_type(languages) = 'array'),
-    neighborhoods TEXT CHECK (json_valid(neighborhoods) AND json_type(neighborhoods) = 'array'),
-    aka           TEXT CHECK (json_valid(aka) AND json_type(aka) = 'array'),
+    payment       TEXT CHECK (payment IS NULL OR json_valid(payment) AND json_type(payment) = 'array'),
+    social        TEXT CHECK (social IS NULL OR json_valid(social) AND json_type(social) = 'array'),
+    services      TEXT CHECK (services IS NULL OR json_valid(services) AND json_type(services) = 'array'),
+    languages     TEXT CHECK (languages IS NULL OR json_valid(languages) AND json_type(languages) = 'array'),
+    neighborhoods TEXT CHECK (neighborhoods IS NULL OR json_valid(neighborhoods) AND json_type(neighborhoods) = 'array'),
+    aka           TEXT CHECK (aka IS NULL OR json_valid(aka) AND json_type(aka) = 'array'),
     about         TEXT
 ) STRICT;
 
