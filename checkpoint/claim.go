@@ -317,8 +317,10 @@ func (k *Keeper) FullStates(ctx context.Context, scope store.Scope, maxPerState 
 
 // claimStatement returns the statement for a scope of one kind with its arguments from ?4 on.
 func claimStatement(s store.Scope, maxPerState int) (query string, args []any) {
-	args = []any{s.SourceID, store.JSONTexts(s.States), cmp.Or(maxPerState, math.MaxInt32), s.MinPopulation, string(s.Kinds[0]),
-		int64(s.DetailsEvery / time.Minute)}
+	args = []any{
+		s.SourceID, store.JSONTexts(s.States), cmp.Or(maxPerState, math.MaxInt32), s.MinPopulation, string(s.Kinds[0]),
+		int64(s.DetailsEvery / time.Minute),
+	}
 	switch {
 	case len(s.CityIDs) > 0:
 		return claimCity, append(args, store.JSONInts(s.CategoryIDs), store.JSONInts(s.CityIDs))

@@ -280,8 +280,10 @@ func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan) (end 
 
 // planSearches plans the searches of the cities of an index, and returns how many are new.
 func (c *Claim) planSearches(tx *store.Tx, p *yp.SearchPlan) (int, error) {
-	plan := Plan{SourceID: c.SourceID, Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit,
-		MaxTargets: p.MaxTargets, logged: c.logged}
+	plan := Plan{
+		SourceID: c.SourceID, Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit,
+		MaxTargets: p.MaxTargets, logged: c.logged,
+	}
 	var out Planned
 	cats, err := saveCategories(tx, plan.Categories)
 	if err == nil {

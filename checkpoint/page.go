@@ -130,8 +130,10 @@ func (c *Claim) progress(p *yp.Page, out *Committed, adds added) []any {
 	if n := len(p.Listings); n > 0 && !p.Own {
 		last = p.Listings[n-1].ID
 	}
-	return []any{p.Number, store.Text(p.NextURL), last, adds.seen, adds.accepted, p.Bad + out.Dropped,
-		store.Number(int64(p.Seen)), store.Number(int64(max(p.SiteTotal, 0))), c.number}
+	return []any{
+		p.Number, store.Text(p.NextURL), last, adds.seen, adds.accepted, p.Bad + out.Dropped,
+		store.Number(int64(p.Seen)), store.Number(int64(max(p.SiteTotal, 0))), c.number,
+	}
 }
 
 func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string, how End) []any {
@@ -140,8 +142,10 @@ func doneArgs(tx *store.Tx, code yp.ErrorCode, reason string, how End) []any {
 }
 
 func (c *Claim) pageOf() store.PageOf {
-	return store.PageOf{SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID,
-		Fetched: c.fetched}
+	return store.PageOf{
+		SourceID: c.SourceID, TargetID: c.TargetID, State: c.Place.State, Crawl: c.Crawl, RunID: c.Worker.RunID,
+		Fetched: c.fetched,
+	}
 }
 
 const showedMore = `

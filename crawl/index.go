@@ -158,8 +158,10 @@ func (x *index) done(res *checkpoint.Committed) conclusion {
 	end := &res.Index
 	x.count.update(func(s *Stats) { s.Dropped += int64(end.Dropped) })
 	if end.Suspect != "" {
-		return conclusion{event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect,
-			wait: end.Setback.Wait, index: *end}
+		return conclusion{
+			event: end.Setback.Event, saved: true, code: yp.CodeHTMLChanged, reason: end.Suspect,
+			wait: end.Setback.Wait, index: *end,
+		}
 	}
 	if end.Warning != "" {
 		x.logger.Warn().Str("state", x.claim.Place.State).Str("reason", end.Warning).Msg("the index lacks many cities")

@@ -72,8 +72,10 @@ func NewSources(cfg Config, sources []SourceConfig) *Sources {
 const lookShare = 10 * time.Millisecond
 
 func newSources(cfg Config) *Sources {
-	s := &Sources{cfg: cfg.withDefaults(), refresh: refreshEvery,
-		parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)}}
+	s := &Sources{
+		cfg: cfg.withDefaults(), refresh: refreshEvery,
+		parsing: parsing{slots: make(chan struct{}, runtime.GOMAXPROCS(0)), big: make(chan struct{}, 1)},
+	}
 	s.requests.most, s.requests.of = cfg.Budget.Requests, "request"
 	s.targets.most, s.targets.of = cfg.Budget.Targets, "target"
 	s.stopCtx, s.stop = context.WithCancelCause(context.Background())

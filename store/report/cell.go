@@ -15,8 +15,14 @@ import (
 // How the values of a list are written follows from the name of their column: a name means one thing everywhere. What the schema
 // says of them stands in columns.go, the unit in the end of the name.
 
-// changedFields is a list that exports make; no column of the schema holds it.
-const changedFields = "changed_fields"
+// Columns that no table or view has: a list that exports make, and whether a search kept a listing, as ad or by a filter.
+const (
+	changedFields = "changed_fields"
+	kept          = "kept"
+)
+
+// isSwitch reports whether the numbers of a column are 0 or 1 for no or yes.
+func isSwitch(column string) bool { return column == kept || slices.Contains(switches, column) }
 
 // isList reports whether the texts of a column are JSON arrays.
 func isList(column string) bool { return column == changedFields || slices.Contains(lists, column) }
@@ -31,7 +37,7 @@ func IsTime(column string) bool {
 func IsNumber(column string, v any) bool {
 	switch v.(type) {
 	case int64:
-		return !slices.Contains(names, column) && !slices.Contains(switches, column)
+		return !slices.Contains(names, column) && !isSwitch(column)
 	case float64:
 		return true
 	}
@@ -42,7 +48,7 @@ func IsNumber(column string, v any) bool {
 func JSONOf(column string, v any) any {
 	switch x := v.(type) {
 	case int64:
-		if slices.Contains(switches, column) {
+		if isSwitch(column) {
 			return x != 0
 		}
 	case float64:
@@ -92,7 +98,7 @@ func Cell(now time.Time, column string, v any) string {
 		return "–"
 	case int64:
 		switch {
-		case slices.Contains(switches, column):
+		case isSwitch(column):
 			return map[bool]string{true: "yes", false: "no"}[x != 0]
 		case slices.Contains(names, column):
 			return strconv.FormatInt(x, 10)

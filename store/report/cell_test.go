@@ -39,6 +39,11 @@ func (a *arrays) Head(columns []string) error {
 
 func (a *arrays) Row(values []any) error {
 	for i, v := range values {
+		if n, number := v.(int64); number && n != 0 && n != 1 {
+			if _, yesOrNo := report.JSONOf(a.columns[i], v).(bool); yesOrNo {
+				a.t.Errorf("%s.%s is %d, and is written as yes or no", a.view, a.columns[i], n)
+			}
+		}
 		if text, ok := v.(string); ok && strings.HasPrefix(text, "[") && json.Valid([]byte(text)) {
 			a.found++
 			if _, plain := report.JSONOf(a.columns[i], v).(string); plain {
@@ -67,6 +72,8 @@ func TestWritten(t *testing.T) {
 		{"attempt", int64(1234), "1,234", int64(1234), true},
 		{"others", int64(1), "yes", true, false},
 		{"claimed", int64(0), "no", false, false},
+		{"kept", int64(1), "yes", true, false},
+		{"paused", int64(3), "3", int64(3), true},
 		{"organic", `["1","2"]`, "1; 2", nil, false},
 		{"name", `["1","2"]`, `["1","2"]`, `["1","2"]`, false},
 		{"changed_fields", `["phone"]`, "phone", nil, false},
