@@ -15,12 +15,24 @@ import (
 )
 
 // ListingColumns are what an export may have, the columns of v_listings and two that the history makes, those first that a file has
-// unless others are named: DefaultColumns of them.
-var ListingColumns = strings.Fields(`change name email phone website street city state postal_code category categories rating review_count hours status
+// unless others are named: DefaultColumns of them. A field of yp.ListingFields that is not named here comes last.
+var ListingColumns = withAllFields(strings.Fields(`change name email phone website street city state postal_code category categories rating review_count hours status
 	changed_fields first_seen_at last_seen_at dropped_at searched_city searched_state searched_category company_id source listing_id profile_url
 	details_read_at lat lon
 	phone_e164 domain address service_area price_range snippet image_url years_in_business founded claimed sponsored payment social services languages
-	neighborhoods aka about`)
+	neighborhoods aka about`))
+
+// withAllFields adds the columns of fields that are missing, in the order of yp.ListingFields. What was linked as a website is in
+// no view.
+func withAllFields(columns []string) []string {
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		if name := f.ColumnName(); f.Table != yp.NoTable && name != "website_url" && !slices.Contains(columns, name) {
+			columns = append(columns, name)
+		}
+	}
+	return columns
+}
 
 // DefaultColumns is how many of ListingColumns a file has unless others are named.
 const DefaultColumns = 29
