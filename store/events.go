@@ -8,14 +8,17 @@ import (
 )
 
 const (
-	touchListings = `UPDATE listings SET last_seen_at = ?1 WHERE id IN (SELECT value FROM json_each(?2)) AND last_seen_at < ?1`
-	bringBack     = `UPDATE listings SET dropped_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
+	// ?3 is PageOf.latest.
+	touchListings = `
+	UPDATE listings SET last_seen_at = max(min(last_seen_at, ?3), ?1)
+	WHERE id IN (SELECT value FROM json_each(?2)) AND last_seen_at <> max(min(last_seen_at, ?3), ?1)`
+	bringBack = `UPDATE listings SET dropped_at = NULL WHERE id IN (SELECT value FROM json_each(?))`
 )
 
 // touch marks the equal listings as seen, and the dropped ones as restored.
 func (s *saver) touch() error {
 	if len(s.same) > 0 {
-		if err := s.tx.Run(touchListings, s.at.seen(s.tx), JSONInts(s.same)); err != nil {
+		if err := s.tx.Run(touchListings, s.at.seen(s.tx), JSONInts(s.same), s.at.latest(s.tx)); err != nil {
 			return err
 		}
 	}
@@ -44,7 +47,7 @@ const (
 	ON CONFLICT DO UPDATE SET page = excluded.page, rank = excluded.rank, seen_at = excluded.seen_at,
 		since = min(since, excluded.since), crawl = excluded.crawl, missed = 0
 	WHERE crawl < excluded.crawl OR crawl = excluded.crawl AND (since > excluded.since
-		OR seen_at <= excluded.seen_at AND (page, rank, seen_at) IS NOT (excluded.page, excluded.rank, excluded.seen_at))`
+		OR min(seen_at, ?6) <= excluded.seen_at AND (page, rank, seen_at) IS NOT (excluded.page, excluded.rank, excluded.seen_at))`
 )
 
 func (s *saver) sight() error {
@@ -52,7 +55,7 @@ func (s *saver) sight() error {
 	for i, row := range s.rows {
 		packed[i] = row<<rankBits | int64(min(max(s.page.listings[i].Rank, 0), 1<<rankBits-1))
 	}
-	n, err := s.tx.Changed(saveSighting, s.at.TargetID, s.page.page.Number, s.at.seen(s.tx), s.at.Crawl, JSONInts(packed))
+	n, err := s.tx.Changed(saveSighting, s.at.TargetID, s.page.page.Number, s.at.seen(s.tx), s.at.Crawl, JSONInts(packed), s.at.latest(s.tx))
 	s.saved.Rows += n
 	return err
 }
@@ -94,7 +97,7 @@ func (s *saver) seeOthers() error {
 		return err
 	}
 	list := JSONInts(rows)
-	if err := s.tx.Run(touchListings, s.tx.Now, list); err != nil {
+	if err := s.tx.Run(touchListings, s.tx.Now, list, s.tx.Now); err != nil {
 		return err
 	}
 	if err := s.tx.Run(meetAgain, s.at.TargetID, s.page.page.Number, s.tx.Now, s.at.Crawl, list); err != nil {
@@ -291,15 +294,15 @@ const (
 	// staged by another target since.
 	stageAgain = `
 	UPDATE staged_listings SET target_id = ?3, page = ?4, listing = ?6, last_seen_at = ?7
-	WHERE source_id = ?1 AND listing_id = ?2 AND reasons = ?5 AND last_seen_at <= ?7
+	WHERE source_id = ?1 AND listing_id = ?2 AND reasons = ?5 AND min(last_seen_at, ?8) <= ?7
 		AND (target_id, page, listing, last_seen_at) IS NOT (?3, ?4, ?6, ?7)`
 	stage = `
 	INSERT INTO staged_listings (source_id, listing_id, target_id, page, reasons, listing, first_seen_at, last_seen_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
 	ON CONFLICT DO UPDATE SET target_id = excluded.target_id, page = excluded.page, reasons = excluded.reasons,
-		listing = excluded.listing, last_seen_at = max(last_seen_at, excluded.last_seen_at)
+		listing = excluded.listing, last_seen_at = max(min(last_seen_at, ?8), excluded.last_seen_at)
 	WHERE (reasons, listing) IS NOT (excluded.reasons, excluded.listing)
-		AND (target_id = excluded.target_id OR last_seen_at <= excluded.last_seen_at)`
+		AND (target_id = excluded.target_id OR min(last_seen_at, ?8) <= excluded.last_seen_at)`
 	// That another target shows it in good order mends nothing where it was found.
 	unstage = `
 	DELETE FROM staged_listings WHERE source_id = ?1 AND target_id = ?3
@@ -328,7 +331,7 @@ func (s *saver) reject() error {
 func (s *saver) stage(r yp.Rejection) error {
 	r.Listing.Rank = 0 // says nothing of the listing
 	reasons := JSON(r.Reasons)
-	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.at.seen(s.tx)}
+	args := []any{s.at.SourceID, r.Listing.ID, s.at.TargetID, s.page.page.Number, reasons, JSON(r.Listing), s.at.seen(s.tx), s.at.latest(s.tx)}
 	s.saved.Rejected++
 	n, err := s.tx.Changed(stageAgain, args...)
 	if err == nil && n == 0 {

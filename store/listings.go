@@ -35,6 +35,15 @@ func (at PageOf) seen(tx *Tx) string {
 	return tx.Now
 }
 
+// latest is the last time that anything can have been seen: what is later was written under a clock that was ahead, and a page of a
+// crawl corrects it. One that is read again corrects nothing.
+func (at PageOf) latest(tx *Tx) string {
+	if at.reparsed() {
+		return "9999"
+	}
+	return tx.Now
+}
+
 // Saved counts what a page brought.
 type Saved struct {
 	New       int // listings never seen before
@@ -218,13 +227,13 @@ func (s *saver) sort() (err error) {
 // stillSays sets the bits of an equal card whose listing says still what the card says. It writes no index, which the upsert
 // does: all cards come so when their own pages were read. It is generated, and looks like
 //
-//	UPDATE listings SET cards = cards | ?2, last_seen_at = ?3
-//	WHERE id = ?1 AND name IS ?5 AND (?2 & 2 = 0 OR street IS ?6) AND sponsored <= ?7 AND ...
-//	AND (?2 & 4030464 = 0 OR EXISTS (SELECT 1 FROM listing_texts m WHERE m.listing = listings.id AND (?2 & 131072 = 0 OR m.about IS ?37) AND ...))
+//	UPDATE listings SET cards = cards | ?2, last_seen_at = max(min(last_seen_at, ?4), ?3)
+//	WHERE id = ?1 AND name IS ?6 AND (?2 & 2 = 0 OR street IS ?7) AND sponsored <= ?8 AND ...
+//	AND (?2 & 4030464 = 0 OR EXISTS (SELECT 1 FROM listing_texts m WHERE m.listing = listings.id AND (?2 & 131072 = 0 OR m.about IS ?38) AND ...))
 var stillSays = func() string {
 	where, texts := []string{"id = ?1"}, []string{"m.listing = listings.id"}
 	for i, f := range columnsOf {
-		switch column, at := f.ColumnName(), 4+i; {
+		switch column, at := f.ColumnName(), 5+i; {
 		case column == keyColumn:
 		case f.Absent == yp.Overrules:
 			where = append(where, fmt.Sprintf("%s <= ?%d", column, at))
@@ -235,17 +244,17 @@ var stillSays = func() string {
 		}
 	}
 	for i, f := range textsOf {
-		texts = append(texts, fmt.Sprintf("(?2 & %d = 0 OR m.%s IS ?%d)", f.Group.Bit(), f.ColumnName(), 4+len(columnsOf)+i))
+		texts = append(texts, fmt.Sprintf("(?2 & %d = 0 OR m.%s IS ?%d)", f.Group.Bit(), f.ColumnName(), 5+len(columnsOf)+i))
 	}
 	where = append(where, fmt.Sprintf("(?2 & %d = 0 OR EXISTS (SELECT 1 FROM listing_texts m WHERE %s))", inTexts, strings.Join(texts, " AND ")))
 	return `
-	UPDATE listings SET cards = cards | ?2, last_seen_at = ?3 WHERE ` + strings.Join(where, " AND ")
+	UPDATE listings SET cards = cards | ?2, last_seen_at = max(min(last_seen_at, ?4), ?3) WHERE ` + strings.Join(where, " AND ")
 }()
 
 // stillSays reports whether the listing says what the equal card of it says, and if so, marks it as seen, and the card's
 // groups as said again.
 func (s *saver) stillSays(i int, row int64) (bool, error) {
-	args := append([]any{row, int64(s.page.gives[i].cards), s.tx.Now}, s.page.argsOf(i)[len(ofPage):]...)
+	args := append([]any{row, int64(s.page.gives[i].cards), s.at.seen(s.tx), s.at.latest(s.tx)}, s.page.argsOf(i)[len(ofPage):]...)
 	for _, f := range textsOf {
 		args = append(args, f.Value(&s.page.listings[i]))
 	}
@@ -409,13 +418,13 @@ func (s *saver) argsOf(p placed) []any {
 }
 
 // A card may show less of a listing than is known of it: a group of which it says nothing stays,
-// and a row that says the same already is not written. The last two arguments are the groups that count as the
-// card's own from now on: see given. It is generated, and looks like
+// and a row that says the same already is not written. Behind a new listing's arguments come the groups that count as the
+// card's own from now on (see given), and PageOf.latest. It is generated, and looks like
 //
 //	INSERT INTO listings (source_id, company_id, ..., cards, listing_id, name, street, ...) VALUES (?, ?, ...)
 //	ON CONFLICT (source_id, listing_id) DO UPDATE SET company_id = excluded.company_id, name = excluded.name,
 //		street = iif(excluded.cards & 2, excluded.street, street), ..., cards = cards | ?60, cards_before = cards_before | ?61,
-//		fingerprint = excluded.fingerprint, last_seen_at = excluded.last_seen_at
+//		fingerprint = excluded.fingerprint, last_seen_at = max(min(last_seen_at, ?62), excluded.last_seen_at)
 //	WHERE (company_id, name, street, ...) IS NOT (excluded.company_id, excluded.name, iif(...), ...)
 var upsertListing = func() string {
 	set, now, then := []string{"company_id = excluded.company_id"}, []string{"company_id"}, []string{"excluded.company_id"}
@@ -437,7 +446,8 @@ var upsertListing = func() string {
 	add("cards_before", fmt.Sprintf("cards_before | ?%d", insertListings.columns+2))
 	return insertListings.texts[len(insertSizes)-1] + `
 	ON CONFLICT (source_id, ` + keyColumn + `) DO UPDATE SET ` + strings.Join(set, ", ") + `,
-		fingerprint = excluded.fingerprint, last_seen_at = max(last_seen_at, excluded.last_seen_at)
+		fingerprint = excluded.fingerprint, last_seen_at = ` +
+		fmt.Sprintf("max(min(last_seen_at, ?%d), excluded.last_seen_at)", insertListings.columns+3) + `
 	WHERE (` + strings.Join(now, ", ") + `) IS NOT (` + strings.Join(then, ", ") + `)`
 }()
 
@@ -490,7 +500,7 @@ const keyColumn = "listing_id"
 func (s *saver) update(p placed) error {
 	l, k := &s.page.listings[p.i], p.known
 	gives := &s.page.gives[p.i]
-	n, err := s.tx.Changed(upsertListing, append(slices.Clip(s.argsOf(p)), int64(gives.cards), int64(gives.before))...)
+	n, err := s.tx.Changed(upsertListing, append(slices.Clip(s.argsOf(p)), int64(gives.cards), int64(gives.before), s.at.latest(s.tx))...)
 	if err != nil {
 		return fmt.Errorf("listing %s: %w", l.ID, err)
 	}

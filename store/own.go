@@ -16,15 +16,15 @@ var selectKnownOwn = `
 	FROM listings l JOIN companies c ON c.id = l.company_id WHERE l.id = ?`
 
 // saveOwn takes over the groups ?2 of what a listing's own page says that was read at ?3; the listing's row is ?1. From then
-// on the groups ?4 are those that cards have given since, and ?5 those that they had given before. As in
+// on the groups ?4 are those that cards have given since, and ?5 those that they had given before. ?6 is PageOf.latest. As in
 //
-//	UPDATE listings SET (phone, …, own_page_at, cards, cards_before) = (iif(?2 & 1, ?6, phone), …, max(ifnull(own_page_at, ''), ?3), ?4, ?5)
-//	WHERE id = ?1 AND (phone, …, own_page_at, cards, cards_before) IS NOT (iif(?2 & 1, ?6, phone), …)
+//	UPDATE listings SET (phone, …, own_page_at, cards, cards_before) = (iif(?2 & 1, ?7, phone), …, max(min(ifnull(own_page_at, ''), ?6), ?3), ?4, ?5)
+//	WHERE id = ?1 AND (phone, …, own_page_at, cards, cards_before) IS NOT (iif(?2 & 1, ?7, phone), …)
 var saveOwn = func() string {
-	now, then := []string{"own_page_at", "cards", "cards_before"}, []string{"max(ifnull(own_page_at, ''), ?3)", "?4", "?5"}
+	now, then := []string{"own_page_at", "cards", "cards_before"}, []string{"max(min(ifnull(own_page_at, ''), ?6), ?3)", "?4", "?5"}
 	for n, f := range ownFields {
 		column := f.ColumnName()
-		now, then = append(now, column), append(then, fmt.Sprintf("iif(?2 & %d, ?%d, %s)", f.Group.Bit(), 6+n, column))
+		now, then = append(now, column), append(then, fmt.Sprintf("iif(?2 & %d, ?%d, %s)", f.Group.Bit(), 7+n, column))
 	}
 	columns, values := strings.Join(now, ", "), strings.Join(then, ", ")
 	return `
@@ -66,7 +66,7 @@ func SaveOwnPage(tx *Tx, at PageOf, listing int64, l *yp.Listing) (rows int64, e
 	if at.reparsed() {
 		writes, since, before = writes&^k.before, k.cards, k.before
 	}
-	if rows, err = k.write(tx, l, writes, at.seen(tx), int64(since), int64(before)); err == nil && rows > 0 {
+	if rows, err = k.write(tx, l, writes, at.seen(tx), at.latest(tx), int64(since), int64(before)); err == nil && rows > 0 {
 		err = k.tell(tx, at, l, writes)
 	}
 	if err != nil {
@@ -76,8 +76,8 @@ func SaveOwnPage(tx *Tx, at PageOf, listing int64, l *yp.Listing) (rows int64, e
 }
 
 // write writes the groups of a page, and returns how many rows say otherwise: see saveOwn.
-func (k *ownPage) write(tx *Tx, l *yp.Listing, writes yp.Groups, seen string, since, before int64) (rows int64, err error) {
-	args := []any{k.id, int64(writes), seen, since, before}
+func (k *ownPage) write(tx *Tx, l *yp.Listing, writes yp.Groups, seen, latest string, since, before int64) (rows int64, err error) {
+	args := []any{k.id, int64(writes), seen, since, before, latest}
 	for _, f := range ownFields {
 		args = append(args, f.Value(l))
 	}

@@ -221,6 +221,21 @@ func TestKeptOwnPages(t *testing.T) {
 		w.is(t, `SELECT phone FROM listings`, "+13105550104")
 		w.sound(t)
 	})
+	inWorld(t, "an equal card beside an own page of the same instant moves no time", func(t *testing.T, w *world) {
+		setup(t, w, "+13105550101")
+		w.must(t, `UPDATE listings SET own_page_at = '`+t1+`'`)
+		cardAgain(t, w, acme("+13105550101"))
+		w.is(t, listing, "+13105550101|o@x.example|"+t1+"|"+t1+"|own")
+		w.is(t, `SELECT count(*) FROM listing_events`, "0")
+	})
+	inWorld(t, "a crawl corrects the time of a clock that was ahead", func(t *testing.T, w *world) {
+		setup(t, w, "+13105550101")
+		const later = "2999-01-01T00:00:00.000Z"
+		w.must(t, `UPDATE listings SET last_seen_at = '`+later+`'`)
+		_, err := w.save(1, 1, 2, acme("+13105550101"))
+		noErr(t, err)
+		w.is(t, `SELECT last_seen_at < '`+later+`', cards > 0 FROM listings`, "1|1")
+	})
 	inWorld(t, "an own page that was never stored", func(t *testing.T, w *world) {
 		card(t, w, acme("+13105550101"))
 		w.must(t, `UPDATE listings SET last_seen_at = '`+t3+`'`)
