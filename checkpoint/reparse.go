@@ -59,6 +59,10 @@ func (k *Keeper) StoreReparsed(ctx context.Context, pages []KeptPage, dryRun boo
 
 func (out *Reparsed) store(tx *store.Tx, p *KeptPage) error {
 	k := kindOf(p.Target.Kind)
+	if k == nil { // a later program kept it
+		out.Unknown++
+		return nil
+	}
 	c := &Claim{Kind: p.Target.Kind, Place: p.Target.Place, fetched: p.Fetched}
 	query, args := k.find(p.Target)
 	err := tx.GetNamed(query, args, c.column)

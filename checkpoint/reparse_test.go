@@ -48,11 +48,13 @@ func TestStoreAgain(t *testing.T) {
 	storetest.Same(t, "events after a replay", storetest.Table(t, g.DB(), events), before)
 	storetest.Same(t, "targets", storetest.Table(t, g.DB(), `SELECT * FROM targets`), targets)
 
-	unknown := &wal.Target{Kind: yp.KindSearch, Source: "demo", Place: yp.Place{CitySlug: "nowhere-zz", CategorySlug: "plumbers"}}
-	var got checkpoint.Reparsed
-	err := g.StoreReparsed(t.Context(), []checkpoint.KeptPage{{Target: unknown, Page: &yp.Page{Number: 1}, Fetched: fetched}}, false, &got)
-	if err != nil || got.Unknown != 1 {
-		t.Errorf("%+v, %v", got, err)
+	for _, kind := range []yp.Kind{yp.KindSearch, "photos"} { // the second one is of a later program
+		unknown := &wal.Target{Kind: kind, Source: "demo", Place: yp.Place{CitySlug: "nowhere-zz", CategorySlug: "plumbers"}}
+		var got checkpoint.Reparsed
+		err := g.StoreReparsed(t.Context(), []checkpoint.KeptPage{{Target: unknown, Page: &yp.Page{Number: 1}, Fetched: fetched}}, false, &got)
+		if err != nil || got.Unknown != 1 {
+			t.Errorf("%s: %+v, %v", kind, got, err)
+		}
 	}
 }
 

@@ -174,21 +174,23 @@ func (r *replayer) withoutForeign(e *wal.Event) error {
 
 // one makes what an event tells of anew.
 func (r *replayer) one(tx *store.Tx, e *wal.Event) error {
-	if kindOf(e.Target.Kind) == nil {
-		return fmt.Errorf("unknown kind of target %q: want one of %v", e.Target.Kind, yp.Kinds())
-	}
 	if err := r.withoutForeign(e); err != nil {
 		return err
 	}
-	page := e.Type == wal.PageComplete && e.Page != nil
+	k, page := kindOf(e.Target.Kind), e.Type == wal.PageComplete && e.Page != nil
 	if page {
-		kindOf(e.Target.Kind).count(&r.out, e.Page)
+		if k != nil {
+			k.count(&r.out, e.Page)
+		}
 		if e.Nth == 0 {
 			r.out.Uncommitted++
 			return nil
 		}
 	} else if e.Nth == 0 && e.Type != wal.TargetStart {
 		return nil // it tells of no commit, or its page has told it
+	}
+	if k == nil {
+		return fmt.Errorf("unknown kind of target %q: want one of %v", e.Target.Kind, yp.Kinds())
 	}
 	base, err := r.base(tx, e)
 	if err != nil {

@@ -512,3 +512,29 @@ func TestReplayIntoASandbox(t *testing.T) {
 	}
 	want(t, k.DB(), `SELECT count(*) FROM targets WHERE kind = 'search'`, fmt.Sprint(len(slugs)))
 }
+
+// TestReplayUnknownKind: of a kind of target that this program does not know, what tells of a commit is reported, and what
+// tells of none is passed over: a log has a heartbeat of it every few seconds.
+func TestReplayUnknownKind(t *testing.T) {
+	t.Parallel()
+	g := logOfOne(t)
+	of := &wal.Target{ID: 9, ClaimToken: 1, Crawl: 1, Kind: "photos", Source: "demo"}
+	event := func(kind wal.EventType, nth int64, page *yp.Page) *wal.Event {
+		return &wal.Event{Timestamp: g.clock.Now(), Type: kind, Target: of, Nth: nth, Page: page}
+	}
+	damaged := 0
+	cfg := checkpoint.ReplayConfig{Damaged: func(error) { damaged++ }}
+	out, err := g.Replay(t.Context(), func(yield func(*wal.Event, error) bool) {
+		for _, e := range []*wal.Event{
+			event(wal.Heartbeat, 0, nil), event(wal.ClaimLost, 0, nil), event(wal.Stop, 0, nil),
+			event(wal.PageComplete, 0, &yp.Page{Number: 1}), event(wal.PageComplete, 1, &yp.Page{Number: 1}), event(wal.TargetStart, 0, nil),
+		} {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}, cfg)
+	noErr(t, err)
+	storetest.Equal(t, out, checkpoint.Replayed{Events: 6, Uncommitted: 1, Damaged: 2}, "replayed")
+	storetest.Equal(t, damaged, 2, "reports")
+}
