@@ -72,7 +72,7 @@ func TestDetailTrouble(t *testing.T) {
 		{"blocked", status(403, shell("no")), "", "1 PLANNED BLOCKED_PROXY  1", 1, 1, 0},
 		{"500 for ever", status(500, ""), "", "1 PLANNED NETWORK_ERROR  1", 4, 1, 0},
 		{"a layout that is not known", ok(shell("<p>Hello</p>")), "", "1 PLANNED HTML_CHANGED  1", 1, 1, 0},
-		{"forbidden by robots.txt", ok(own(1)), "User-agent: *\nDisallow: /x/mip", "1 PARKED UNKNOWN_ERROR  1", 0, 1, 0},
+		{"forbidden by robots.txt", ok(own(1)), "User-agent: *\nDisallow: /x/mip", "1 PARKED " + string(yp.CauseDisallowed.Policy().Code) + "  1", 0, 1, 0},
 	} {
 		parallel(t, tt.name, func(t *testing.T) {
 			w := shopTown(t, 1)

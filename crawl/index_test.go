@@ -193,7 +193,7 @@ func TestIndexRobots(t *testing.T) {
 	w := setup(t, layout{})
 	w.indexes("az", "nv")
 	w.robots = "User-agent: *\nDisallow: /state-az\n"
-	w.discovered([]string{"AZ", "NV"}, "AZ PARKED 0/27 0 UNKNOWN_ERROR", "NV DONE 27/27 2 ")
+	w.discovered([]string{"AZ", "NV"}, "AZ PARKED 0/27 0 "+string(yp.CauseDisallowed.Policy().Code), "NV DONE 27/27 2 ")
 	w.counts("reasons", 1, `SELECT count(*) FROM targets WHERE state = 'AZ' AND last_error LIKE '%robots.txt%'`)
 	for _, uri := range w.asked() {
 		if strings.HasPrefix(uri, "/state-az") {

@@ -143,7 +143,7 @@ func odd() (all []trouble) {
 		failing("a redirect in a circle", yp.CauseOther, redirectTo(target), times(2, "unknown 302"), retried(1, yp.CodeUnknown, "302"), "redirects"),
 		{
 			name: "robots.txt forbids it", cause: yp.CauseDisallowed, change: func(w *world) { w.robots = "User-agent: *\nDisallow: /city-0-ca/\n" },
-			attempt: "parked UNKNOWN_ERROR", status: yp.Parked, says: "robots.txt",
+			attempt: "parked " + string(yp.CauseDisallowed.Policy().Code), status: yp.Parked, says: "robots.txt",
 		},
 		{
 			name: "a page that the database refuses", cause: yp.CauseInternalError, page: ok(cafe), change: refuse, made: []string{"ok 200, 1 listings"},

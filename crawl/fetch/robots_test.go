@@ -181,7 +181,7 @@ func TestRobotsRedirect(t *testing.T) {
 			_, _ = io.WriteString(w, "User-agent: ypcrawl\nDisallow: /a")
 		}
 	})
-	if e := s.failure(t, "/a"); !errors.Is(e, ErrDisallowed) || e.Code() != yp.CodeUnknown {
+	if e := s.failure(t, "/a"); !errors.Is(e, ErrDisallowed) || e.Code() != yp.CauseDisallowed.Policy().Code {
 		t.Errorf("error %v", e)
 	}
 }
