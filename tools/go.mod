@@ -9,6 +9,8 @@ tool (
 	mvdan.cc/gofumpt
 )
 
+require github.com/nyaruka/phonenumbers v1.8.1
+
 require (
 	4d63.com/gocheckcompilerdirectives v1.4.0 // indirect
 	4d63.com/gochecknoglobals v0.2.2 // indirect

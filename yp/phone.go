@@ -56,8 +56,8 @@ func dialText(s string) (string, bool) {
 
 // E164 returns the E.164 form of a phone number on a page of a source in a country (ISO 3166, "US"). A number
 // behind "+", or behind what is dialled there for a call to another country, has the form that it names itself, in whichever
-// country. Any other number has one in the North American Numbering Plan alone, see CanonicalPhone: elsewhere
-// a page does not say where the area code ends, or whether there is one.
+// country. Any other number is read by the numbering plan of the source's country: see CanonicalPhone for those of the North
+// American one, and numberingPlan.read for the others.
 func E164(s, country string) (e164 string, ok bool) {
 	if len(s) > maxPhone {
 		return "", false
@@ -70,6 +70,7 @@ func E164(s, country string) (e164 string, ok bool) {
 	if !ok {
 		if prefix := dialledAbroad(country); prefix != "" {
 			abroad, ok = cutDialled(text, prefix)
+			ok = ok && (abroad[0] != '0' || InNANP(country)) // no calling code begins with a zero: toll free numbers of India and Uruguay do with three
 		}
 	}
 	switch {
@@ -82,7 +83,7 @@ func E164(s, country string) (e164 string, ok bool) {
 	case InNANP(country):
 		return CanonicalPhone(s)
 	}
-	return "", false
+	return national(text, country)
 }
 
 // groupedAsNANP reports whether a number that stands behind a plus may be one of the North American Numbering Plan that lacks its country
@@ -138,26 +139,43 @@ func international(s string) (e164 string, ok bool) {
 	if code == "" {
 		return "", false
 	}
-	buf, zeros := append(make([]byte, 0, 1+maxE164), '+'), keepsZero[code]
-	for ; s != "" && !endsPhone(s, len(buf)-1-len(code)); s = s[1:] {
-		switch c := s[0]; {
-		case isDigit(c) && len(buf) > maxE164, !isDigit(c) && strings.IndexByte(betweenDigits, c) < 0, strings.HasPrefix(s, ".."):
-			return "", false
-		case isDigit(c):
-			buf = append(buf, c)
-		case !zeros && strings.HasPrefix(s, "(0)"): // dialled within the country alone
-			s = s[2:]
-		}
+	buf, ok := appendDigits(append(make([]byte, 0, 1+maxE164), '+'), s, len(code), 1+maxE164, keepsZero[code])
+	if !ok {
+		return "", false
 	}
 	national := buf[1+len(code):]
-	if len(national) < max(4, 7-len(code)) || national[0] == '0' && !zeros {
+	if len(national) < leastNational(code) || national[0] == '0' && !keepsZero[code] && !inPlan(code, string(national)) {
 		return "", false
+	}
+	if code == "54" {
+		return "+54" + mobileOfArgentina(string(national)), true
 	}
 	return string(buf), true
 }
 
+// appendDigits appends the digits of a number to buf, up to an extension, other words or a second number; the first ones, so many as
+// code says, are its calling code. There is no number of more than limit bytes, nor one with a sign that nobody writes in numbers.
+// A zero in brackets is dialled within a country alone, unless its numbers keep zeros.
+func appendDigits(buf []byte, s string, code, limit int, zeros bool) (digits []byte, ok bool) {
+	begin := len(buf) + code
+	for ; s != "" && !endsPhone(s, len(buf)-begin); s = s[1:] {
+		switch c := s[0]; {
+		case isDigit(c) && len(buf) >= limit, !isDigit(c) && strings.IndexByte(betweenDigits, c) < 0, strings.HasPrefix(s, ".."):
+			return nil, false
+		case isDigit(c):
+			buf = append(buf, c)
+		case !zeros && strings.HasPrefix(s, "(0)"):
+			s = s[2:]
+		}
+	}
+	return buf, true
+}
+
 // maxE164 is how many digits the longest number has (ITU-T E.164, section 6).
 const maxE164 = 15
+
+// leastNational is how many digits a number has at least behind a calling code.
+func leastNational(code string) int { return max(4, 7-len(code)) }
 
 // endsPhone reports whether what follows the digits of a number, so many behind its country code, is no part of it. A
 // slash stands behind an area code, too.

@@ -82,7 +82,9 @@ func TestCardValues(t *testing.T) {
 		storetest.Diff(t, valuesCard(t, "", html), with(want), html)
 	}
 	for html, want := range map[string]yp.Listing{
-		`<i class="phone">347 234 5678</i>`:    {Phone: "347 234 5678"},
+		`<i class="phone">347 234 5678</i>`:    {Phone: "347 234 5678", PhoneE164: "+393472345678"},
+		`<i class="phone">06 1234 5678</i>`:    {Phone: "06 1234 5678", PhoneE164: "+390612345678"},
+		`<i class="phone">1234 5678</i>`:       {Phone: "1234 5678"},
 		`<i class="phone">+1 347 234 5678</i>`: {Phone: "+1 347 234 5678", PhoneE164: "+13472345678"},
 		`<i class="phone">00 49 30 123456</i>`: {Phone: "00 49 30 123456", PhoneE164: "+4930123456"},
 	} {
@@ -190,9 +192,9 @@ func TestStructuredValues(t *testing.T) {
 	}
 	storetest.Equal(t, list("structured: {scale: 10}", rated(`"ratingValue":9.2`)).Rating, 4.6, "by the scale of the definition")
 	storetest.Equal(t, list("structured: {scale: 10}", rated(`"ratingValue":4.6,"bestRating":5`)).Rating, 4.6, "by the scale of the data")
-	storetest.Equal(t, list("structured: true\ncountry: IN", `"telephone":"98765 43210"`).PhoneE164, "", "in India")
+	storetest.Equal(t, list("structured: true\ncountry: IN", `"telephone":"98765 43210"`).PhoneE164, "+919876543210", "in India")
 
-	for country, want := range map[string]string{"US": "+13472345678", "IT": ""} {
+	for country, want := range map[string]string{"US": "+13472345678", "IT": "+393472345678", "DE": ""} {
 		yellow := yellowWith(t, "country: "+country)
 		page := `<html><body><div id="main-header"></div><main id="bpp" data-ypid="400001"><h1 class="business-name">A</h1><p class="phone">347 234 5678</p></main></body></html>`
 		p, err := yellow.ParseDetail([]byte(page), urlOf(t, mip), 200)
