@@ -242,7 +242,7 @@ func (c *cardReader) place(l *yp.Listing) {
 		state = yp.StateCode(yp.TrimPlace(c.part(f.state)))
 	}
 	if zip == "" {
-		zip = yp.PostalCode(c.part(f.postal))
+		zip = yp.PostalCodeIn(c.part(f.postal), c.src.country)
 	}
 	if street == "" && city == "" && zip == "" {
 		line := f.address.first(c)

@@ -90,6 +90,9 @@ func TestCardValues(t *testing.T) {
 	} {
 		storetest.Diff(t, valuesCard(t, "country: IT\n", html), with(want), html)
 	}
+	for country, codes := range map[string][2]string{"DE": {"D-80331", "80331"}, "AU": {"NSW 2000", "2000"}, "GB": {"sw1a1aa", "SW1A 1AA"}, "CA": {"K1A-0B1", "K1A 0B1"}, "HK": {"02134", ""}, "FR": {"2134", ""}} {
+		storetest.Diff(t, valuesCard(t, "country: "+country+"\n", `<i class="zip">`+codes[0]+`</i>`), with(yp.Listing{PostalCode: codes[1]}), country)
+	}
 	storetest.Equal(t, valuesCard(t, "country: CA\n", `<i class="phone">416 234 5678</i>`).PhoneE164, "+14162345678", "in Canada")
 }
 
@@ -193,6 +196,8 @@ func TestStructuredValues(t *testing.T) {
 	storetest.Equal(t, list("structured: {scale: 10}", rated(`"ratingValue":9.2`)).Rating, 4.6, "by the scale of the definition")
 	storetest.Equal(t, list("structured: {scale: 10}", rated(`"ratingValue":4.6,"bestRating":5`)).Rating, 4.6, "by the scale of the data")
 	storetest.Equal(t, list("structured: true\ncountry: IN", `"telephone":"98765 43210"`).PhoneE164, "+919876543210", "in India")
+
+	storetest.Equal(t, list("structured: true\ncountry: GB", `"address":{"streetAddress":"1 High St","postalCode":"sw1a1aa"}`).PostalCode, "SW1A 1AA", "in Britain")
 
 	for country, want := range map[string]string{"US": "+13472345678", "IT": "+393472345678", "DE": ""} {
 		yellow := yellowWith(t, "country: "+country)
