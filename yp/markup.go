@@ -14,7 +14,7 @@ func Plain(s string) string {
 		if strings.IndexByte(s, '&') < 0 && strings.IndexByte(s, '<') < 0 {
 			return s
 		}
-		t := unescape(withoutTags(s))
+		t := FromHTML(s)
 		if t == s {
 			return s
 		}
@@ -22,6 +22,9 @@ func Plain(s string) string {
 	}
 	return s
 }
+
+// FromHTML returns the text that markup stands for, taken once: without its tags, and with its entities replaced.
+func FromHTML(s string) string { return unescape(withoutTags(s)) }
 
 // maxEntity is the longest name of an entity, in bytes, with its marks.
 const maxEntity = 34

@@ -26,7 +26,8 @@ type cardReader struct {
 	self [1]*html.Node // card
 	hits region.Hits
 	buf  []byte
-	work int // nodes looked at to take the cards of this page apart
+	json attrJSON // read last
+	work int      // nodes looked at to take the cards of this page apart
 
 	parts bool // the tree is that of the regions alone
 	shut  bool // what a card lacks may stand in a noscript, and the page must be parsed whole

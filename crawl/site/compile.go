@@ -15,6 +15,7 @@ import (
 	"github.com/PuerkitoBio/goquery"
 	"github.com/andybalholm/cascadia"
 
+	"ypcrawl/crawl/site/jsondoc"
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
@@ -241,11 +242,13 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
 	address := slices.Contains(addressFields, at[strings.LastIndexByte(at, '.')+1:])
 	for i, d := range list {
-		r := rule{sel: -1, attr: strings.ToLower(d.Attr), json: d.JSON, own: d.Own, scale: cmp.Or(d.Scale, 5)}
+		r := rule{sel: -1, attr: strings.ToLower(d.Attr), own: d.Own, scale: cmp.Or(d.Scale, 5)}
 		r.count = slices.Contains(countFields, at)
-		r.address, r.link = address && r.attr != "", holdsAddress(r.attr)
-		var err error
+		r.address, r.link = address && (r.attr != "" || len(d.Steps) > 0), holdsAddress(r.attr)
+		r.steps = compileSteps(d.Steps, f.item(at, i)+".steps", r.count, f)
+		err := r.compileJSON(d.JSON)
 		switch {
+		case err != nil:
 		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
 			err = errNoRule
 		case d.Scale != 0 && at != "fields.rating":
@@ -267,6 +270,22 @@ func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field
 		out = append(out, r)
 	}
 	return out
+}
+
+// compileJSON makes the path within the rule's attribute ready. One of a single name is read as it always was, see
+// structured.Member.
+func (r *rule) compileJSON(text string) error {
+	if text == "" {
+		return nil
+	}
+	path, err := jsondoc.Compile(text)
+	if err != nil {
+		return fmt.Errorf("json: %w", err)
+	}
+	if r.json = path.Key(); r.json == "" || strings.Trim(r.json, "0123456789") == "" {
+		r.path = &path
+	}
+	return nil
 }
 
 // countFields are those whose texts are read as counts.

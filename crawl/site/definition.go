@@ -93,12 +93,21 @@ type rulesDef struct {
 
 // ruleDef is a rule: a selector alone, or a mapping.
 type ruleDef struct {
-	CSS   string  `yaml:"css"`
-	Attr  string  `yaml:"attr"`
-	JSON  string  `yaml:"json"`
-	Match string  `yaml:"match"`
-	Own   bool    `yaml:"own_text"`
-	Scale float64 `yaml:"scale"`
+	CSS   string    `yaml:"css"`
+	Attr  string    `yaml:"attr"`
+	JSON  string    `yaml:"json"`
+	Match string    `yaml:"match"`
+	Own   bool      `yaml:"own_text"`
+	Scale float64   `yaml:"scale"`
+	Steps []stepDef `yaml:"steps"`
+}
+
+// stepDef is what is done to the text of a rule: one of its keys.
+type stepDef struct {
+	Decode  string   `yaml:"decode"`
+	Match   string   `yaml:"match"`
+	Replace []string `yaml:"replace"`
+	Scale   *float64 `yaml:"scale"`
 }
 
 // UnmarshalYAML reads a rule in either form.
@@ -136,7 +145,7 @@ type ruleSet []ruleDef
 const noRules = "none"
 
 // isNone reports whether a set of rules is the word none.
-func (s ruleSet) isNone() bool { return len(s) == 1 && s[0] == ruleDef{CSS: noRules} }
+func (s ruleSet) isNone() bool { return len(s) == 1 && reflect.DeepEqual(s[0], ruleDef{CSS: noRules}) }
 
 // UnmarshalYAML reads one rule or a list.
 func (s *ruleSet) UnmarshalYAML(n *yaml.Node) error {

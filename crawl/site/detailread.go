@@ -240,7 +240,7 @@ func (r *detailReader) list(name string, of listOf) []string {
 	f := r.src.detail.fields[name]
 	l.gatherAll(r.under[name], of)
 	for i := range f {
-		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil {
+		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil && rule.steps == nil {
 			l.gatherAll(r.page.hits[rule.sel], of)
 		}
 	}

@@ -7,22 +7,24 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/jsondoc"
 	"ypcrawl/crawl/site/region"
-	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
 	"ypcrawl/yp/weburl"
 )
 
 // A rule takes a text out of a card: the text, the own text, or an attribute
 // of the elements that a selector finds (of the card itself when there is no
-// selector), or a member of an attribute that holds JSON; a regular expression
-// may pick a part of it.
+// selector), or what stands at a path in an attribute that holds JSON; a regular expression
+// may pick a part of it, and steps make another text of that.
 type rule struct {
 	sel   int // number in the index; -1 = the card itself
 	attr  string
-	json  string
+	json  string        // the path, where it is one name
+	path  *jsondoc.Path // any other path, and one of a number
 	own   bool
 	match *regexp.Regexp
+	steps []step
 	scale float64 // where ratings end that name no scale
 	count bool    // what it yields is read as a count
 
@@ -114,6 +116,9 @@ func (f field) identifier(c *cardReader) string {
 // expression picks it, one that doesn't know the text as written may know it clean. The text
 // of an element that is longer than maxText is not read to its end, so it is none.
 func (r *rule) takeID(c *cardReader, n *html.Node) string {
+	if r.steps != nil {
+		return yp.Identifier(r.stepped(r.raw(c, n)))
+	}
 	s := r.raw(c, n)
 	if r.link {
 		s = weburl.Tidy(s)
@@ -132,8 +137,13 @@ func (r *rule) takeID(c *cardReader, n *html.Node) string {
 }
 
 // take reads the rule's text from n.
-func (r *rule) take(c *cardReader, n *html.Node) string {
-	s := r.raw(c, n)
+func (r *rule) take(c *cardReader, n *html.Node) string { return r.read(r.raw(c, n)) }
+
+// read makes the rule's text of one that is as it is written.
+func (r *rule) read(s string) string {
+	if r.steps != nil {
+		return r.tidy(r.stepped(s))
+	}
 	if r.address {
 		if s = weburl.Tidy(s); r.match != nil && len(s) > 2*weburl.MaxLen { // a part of an address is another one
 			return ""
@@ -147,8 +157,8 @@ func (r *rule) take(c *cardReader, n *html.Node) string {
 // raw returns what n has for the rule, as it is written.
 func (r *rule) raw(c *cardReader, n *html.Node) string {
 	switch {
-	case r.json != "":
-		return structured.Member(region.Attr(n, r.attr), r.json)
+	case r.json != "", r.path != nil:
+		return r.member(c, region.Attr(n, r.attr))
 	case r.attr != "":
 		return region.Attr(n, r.attr)
 	case r.own:
@@ -159,16 +169,21 @@ func (r *rule) raw(c *cardReader, n *html.Node) string {
 
 // pick returns the part of a text that the rule's regular expression takes, all without one.
 func (r *rule) pick(s string) string {
-	if r.match == nil || s == "" {
+	return pick(r.match, s, r.count)
+}
+
+// pick returns the part of a text that the last group of a regular expression takes, all without one.
+func pick(match *regexp.Regexp, s string, count bool) string {
+	if match == nil || s == "" {
 		return s
 	}
-	m := r.match.FindStringSubmatchIndex(s)
+	m := match.FindStringSubmatchIndex(s)
 	if m == nil || m[len(m)-1] < 0 {
 		return ""
 	}
 	from, to := m[len(m)-2], m[len(m)-1]
 	part := s[from:to]
-	if r.count {
+	if count {
 		part = yp.WholeCount(s[:from], part, s[to:])
 	}
 	return strings.TrimSpace(part)

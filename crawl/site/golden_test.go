@@ -44,9 +44,10 @@ type goldenCity struct {
 // TestGoldenPages compares what is read of every page with its golden file.
 func TestGoldenPages(t *testing.T) {
 	yellow, demo, own := builtin(t, "yellowpages"), builtin(t, "demo"), prairie(t)
+	attributes := storebook(t)
 	status := map[string]int{"not_found": 404, "block_not_found": 404, "block_in_chrome": 404, "missing": 404}
 	ids := map[string]string{"current": "467123456", "hidden_email": "12", "demo": "11732592"}
-	for folder, least := range map[string]int{"": 20, "detail": 9, "index": 8, "structured": 17} {
+	for folder, least := range map[string]int{"": 20, "detail": 9, "index": 8, "structured": 17, "attributes": 1} {
 		pages := regiontest.Golden(t, filepath.Join(pagesDir, folder))
 		if delete(pages, "empty"); len(pages) < least {
 			t.Errorf("%s: found %d pages", folder, len(pages))
@@ -69,6 +70,8 @@ func TestGoldenPages(t *testing.T) {
 					regions = s.detailRegions(body, final, status) != nil
 				case "index":
 					p, err = s.ParseIndex(body, at("/state-az?page=a"), status, "AZ")
+				case "attributes":
+					p, err = attributes.ParsePage(body, urlOf(t, "https://www.storebook.example/springfield-il/plumbers"), status)
 				case "structured":
 					p, err = own.ParsePage(body, urlOf(t, prairieList), status)
 				default:

@@ -117,7 +117,7 @@ func (s *Source) release(w *workspace) {
 	w.pageHits.Reset()
 	w.card.hits.Reset()
 	w.signs.Reset()
-	w.card.card, w.cards = nil, nil
+	w.card.card, w.cards, w.card.json = nil, nil, attrJSON{}
 	s.work.Put(w)
 }
 

@@ -120,6 +120,14 @@ func (f *faults) add(path string, err error) {
 	f.errs = append(f.errs, e)
 }
 
+// item returns the path of an item of a list; where one item stands for the list, that of the list.
+func (f *faults) item(path string, i int) string {
+	if at := itemPath(path, i); i > 0 || f.at[at] != (position{}) {
+		return at
+	}
+	return path
+}
+
 // lacks notes that a key which must be there is not.
 func (f *faults) lacks(path string) { f.missing = append(f.missing, path) }
 

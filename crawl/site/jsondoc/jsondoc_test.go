@@ -153,7 +153,7 @@ func TestDeep(t *testing.T) {
 }
 
 func TestKey(t *testing.T) {
-	for path, want := range map[string]string{"ypid": "ypid", `a\.b`: "a.b", "a.b": "", "0": "", "#": "", "@x": "@x"} {
+	for path, want := range map[string]string{"ypid": "ypid", `a\.b`: "a.b", "a.b": "", "0": "0", "#": "", "@x": "@x"} {
 		if p, err := Compile(path); err != nil || p.Key() != want {
 			t.Errorf("%s: got %q, %v", path, p.Key(), err)
 		}

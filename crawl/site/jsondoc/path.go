@@ -73,9 +73,9 @@ func compile(text string) (p Path, err error) {
 	return p, err
 }
 
-// Key returns the name that is all of the path; "" when the path is anything else.
+// Key returns the name, or number, that is all of the path; "" when the path is anything else.
 func (p Path) Key() string {
-	if len(p.parts) == 1 && p.parts[0].kind == name {
+	if len(p.parts) == 1 && p.parts[0].kind <= number {
 		return p.parts[0].key
 	}
 	return ""
