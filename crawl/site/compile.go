@@ -246,11 +246,14 @@ func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field
 		r.count = slices.Contains(countFields, at)
 		r.address, r.link = address && (r.attr != "" || len(d.Steps) > 0), holdsAddress(r.attr)
 		r.steps = compileSteps(d.Steps, f.item(at, i)+".steps", r.count, f)
+		r.every = d.All
 		err := r.compileJSON(d.JSON)
 		switch {
 		case err != nil:
 		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
 			err = errNoRule
+		case d.All && !isList(at):
+			err = errors.New("all: only a rule of a field that is a list has one")
 		case d.Scale != 0 && at != "fields.rating":
 			err = errors.New("scale: only a rule of the field rating has one")
 		case checkScale(d.Scale) != nil:
@@ -282,10 +285,22 @@ func (r *rule) compileJSON(text string) error {
 	if err != nil {
 		return fmt.Errorf("json: %w", err)
 	}
-	if r.json = path.Key(); r.json == "" || strings.Trim(r.json, "0123456789") == "" {
+	if r.json = path.Key(); r.every {
+		r.json, r.path = "", &path
+	} else if r.json == "" || strings.Trim(r.json, "0123456789") == "" {
 		r.path = &path
 	}
 	return nil
+}
+
+// isList reports whether the field whose name ends a path is a list.
+func isList(at string) bool {
+	i := yp.ListingFieldAt(at[strings.LastIndexByte(at, '.')+1:])
+	if i < 0 {
+		return false
+	}
+	_, list := yp.ListingFields[i].At(&yp.Listing{}).(*[]string)
+	return list
 }
 
 // countFields are those whose texts are read as counts.

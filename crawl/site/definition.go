@@ -100,6 +100,7 @@ type ruleDef struct {
 	Own   bool      `yaml:"own_text"`
 	Scale float64   `yaml:"scale"`
 	Steps []stepDef `yaml:"steps"`
+	All   bool      `yaml:"all"`
 }
 
 // stepDef is what is done to the text of a rule: one of its keys.

@@ -25,6 +25,7 @@ type rule struct {
 	own   bool
 	match *regexp.Regexp
 	steps []step
+	every bool    // of a list in JSON each element counts, not the first alone
 	scale float64 // where ratings end that name no scale
 	count bool    // what it yields is read as a count
 
@@ -81,6 +82,12 @@ func (f field) first(c *cardReader) (text string) {
 func (f field) all(c *cardReader, limit int) []string {
 	for i := range f {
 		r := &f[i]
+		if r.every && r.path != nil {
+			if out := r.listed(c, limit); out != nil {
+				return out
+			}
+			continue
+		}
 		if r.sel < 0 {
 			continue
 		}

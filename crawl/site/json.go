@@ -1,9 +1,12 @@
 package site
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"ypcrawl/crawl/site/jsondoc"
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 )
 
@@ -25,14 +28,7 @@ func (r *rule) member(c *cardReader, text string) string {
 	if r.json != "" && (r.path == nil || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[")) {
 		return structured.Member(text, r.json)
 	}
-	if text == "" || len(text) > maxAttrJSON {
-		return ""
-	}
-	if c.json.text != text {
-		doc, _ := jsondoc.Parse([]byte(text))
-		c.json = attrJSON{text, doc}
-	}
-	for v := range r.path.In(c.json.doc) {
+	for v := range c.valuesIn(text, r.path) {
 		if s := firstText(v, maxNestedLists); s != "" {
 			return s
 		}
@@ -40,15 +36,54 @@ func (r *rule) member(c *cardReader, text string) string {
 	return ""
 }
 
+// valuesIn returns the values at a path in the JSON of an attribute, none where it is no JSON.
+func (c *cardReader) valuesIn(text string, path *jsondoc.Path) iter.Seq[jsondoc.Value] {
+	if len(text) > maxAttrJSON {
+		text = ""
+	}
+	if c.json.text != text {
+		doc, _ := jsondoc.Parse([]byte(text))
+		c.json = attrJSON{text, doc}
+	}
+	return path.In(c.json.doc)
+}
+
 // firstText returns what a value says, or the first of those in a list that does.
-func firstText(v jsondoc.Value, levels int) string {
+func firstText(v jsondoc.Value, levels int) (text string) {
+	eachText(v, levels, func(s string) bool {
+		text = s
+		return s == ""
+	})
+	return text
+}
+
+// eachText calls more with what a value says, or with what each of those in a list does, until that returns false.
+func eachText(v jsondoc.Value, levels int, more func(string) bool) bool {
 	if v.Kind() != jsondoc.Array || levels == 0 {
-		return v.Text()
+		return more(v.Text())
 	}
 	for item := range v.Items() {
-		if s := firstText(item, levels-1); s != "" {
-			return s
+		if !eachText(item, levels-1, more) {
+			return false
 		}
 	}
-	return ""
+	return true
+}
+
+// listed returns the texts of all values at the rule's path, clean, each once, at most limit.
+func (r *rule) listed(c *cardReader, limit int) (out []string) {
+	for _, n := range r.nodes(c) {
+		for v := range c.valuesIn(region.Attr(n, r.attr), r.path) {
+			eachText(v, maxNestedLists, func(s string) bool {
+				if s = r.read(s); s != "" && !slices.Contains(out, s) {
+					out = append(out, s)
+				}
+				return len(out) < limit
+			})
+			if len(out) >= limit {
+				return out
+			}
+		}
+	}
+	return out
 }

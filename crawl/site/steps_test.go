@@ -28,7 +28,7 @@ fields:
   city: {attr: data-store, json: 'store.geo\.city'}
   state: {attr: data-store, json: store.state}
   website: {attr: data-web, steps: [{decode: base64}]}
-  categories: {attr: data-store, json: store.tags.1}
+  categories: {attr: data-store, json: store.tags, all: true}
   rating: {attr: data-store, json: store.score, steps: [{scale: 0.05}]}
   review_count: {attr: data-store, json: store.reviews}
   image_url: {attr: data-store, json: store.img}
@@ -113,6 +113,7 @@ func TestStepFaults(t *testing.T) {
 		"\n    css: a\n    steps:\n      - {match: a}\n      - {match: '('}": "x.yaml:15:9: fields.name.steps[1]: match: error parsing regexp",
 		"\n    - h2\n    - css: a\n      steps:\n        - {replace: [a]}":   "x.yaml:15:11: fields.name[1].steps[0]: replace: want two texts",
 		"{css: a, steps: [{replace: ['', b]}]}":                              "replace: want two texts",
+		"{attr: a, json: b, all: true}":                                      "fields.name: all: only a rule of a field that is a list has one",
 		"{css: a, steps: [{scale: 0}]}":                                      "scale 0: want what the number is multiplied by",
 		"{css: a, steps: [{scale: .inf}]}":                                   "scale +Inf: want",
 		"{css: a, steps: [{scale: -1}]}":                                     "scale -1: want",
@@ -125,6 +126,31 @@ func TestStepFaults(t *testing.T) {
 		_, err := Parse("x.yaml", []byte(strings.Replace(smallDef, "name: h2", "name: "+yaml, 1)))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\ngot  %v\nwant %s", yaml, err, want)
+		}
+	}
+}
+
+// TestListsOfSteps: a list of a listing's own page takes each element of a list in JSON, and steps count for it.
+func TestListsOfSteps(t *testing.T) {
+	for rule, want := range map[string]string{
+		"{css: '[data-s]', attr: data-s, json: tags, all: true}":                         "[Drains Boilers]",
+		"{css: '[data-s]', attr: data-s, json: tags}":                                    "[Drains]",
+		"{css: '[data-s]', attr: data-s, json: 'of.#.n', all: true}":                     "[Leaks Gas Taps]",
+		"{css: '[data-s]', attr: data-s, json: 'of.#.n'}":                                "[Leaks]",
+		"{css: '[data-s]', attr: data-s, json: tags, all: true, match: '^(B.*)$'}":       "[Boilers]",
+		"{css: .coded, steps: [{decode: base64}]}":                                       "[Drains]",
+		"{css: '[data-s]', attr: data-s, json: no.such, all: true}":                      "[]",
+		"[{css: '[data-s]', attr: data-s, json: none, all: true}, {css: .coded}]":        "[RHJhaW5z]",
+		"{css: '[data-s]', attr: data-s, json: tags, all: true, steps: [{match: '^D'}]}": "[D]",
+	} {
+		def := "detail: {path: '/mip/(\\d+)$', fields: {name: h1, services: " + rule + "}}\n"
+		s, err := Parse("x.yaml", []byte(smallDef+def))
+		noError(t, err)
+		p := parseDetail(t, s, `<html><body><i class="c"></i><h1>Acme</h1><p class="coded">RHJhaW5z</p>
+			<p data-s='{"tags":["Drains","Boilers","Drains"],"none":[],"of":[{"n":"Leaks"},{"n":["Gas",["Taps"]]},{"n":null}]}'></p></body></html>`,
+			"https://dir.example.com/us/mip/12", 200)
+		if got := fmt.Sprint(p.Listings[0].Services); got != want {
+			t.Errorf("%s: got %s, want %s (%s)", rule, got, want, p.Reason)
 		}
 	}
 }
