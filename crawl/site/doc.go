@@ -25,7 +25,7 @@
 // Crash: nothing here has state, does I/O or reads a clock, so nothing can be
 // lost.
 //
-// Imports: crawl/site/region, crawl/site/structured, yp and yp/weburl; goquery and cascadia
+// Imports: crawl/site/region, crawl/site/structured, crawl/site/jsondoc, yp and yp/weburl; goquery and cascadia
 // (docs/decisions/0065), golang.org/x/net, yaml.
 //
 // Tests: golden pages of both markups (testdata/pages, -update); tables for
