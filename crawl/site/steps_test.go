@@ -152,7 +152,7 @@ func TestSteps(t *testing.T) {
 // TestStepFaults: what is wrong in steps and paths is told with its place.
 func TestStepFaults(t *testing.T) {
 	for yaml, want := range map[string]string{
-		"{attr: a, json: 'b|c'}":              "x.yaml:11:9: fields.name: json: path \"b|c\": | * and ? are neither",
+		"{attr: a, json: 'b|c'}":              "x.yaml:11:9: fields.name: json: path \"b|c\": | * and ? are no operators",
 		"{attr: a, json: 'b.*'}":              "wildcards",
 		"{attr: a, json: 'b.01'}":             "leading 0",
 		"{attr: a, json: '#(b==\"~x\")'}":     "begins with ~",

@@ -155,7 +155,7 @@ func (p *part) match(v Value) (found Value) {
 var (
 	errPart   = errors.New("has an empty part: write a name between dots, and \\. for a dot in a name")
 	errEscape = errors.New(`has a \ before a character that needs none: write \\ for a backslash in a name`)
-	errWild   = errors.New(`| * and ? are neither joined paths nor wildcards: write \|, \* or \? for one in a name`)
+	errWild   = errors.New(`| * and ? are no operators or wildcards here: write \|, \* or \? for one in a name`)
 	errZero   = errors.New(`a number is 0 or has no leading 0: put a \ before a name that begins so`)
 	errBig    = fmt.Errorf("a number has more than %d digits", maxIndex)
 	errEach   = errors.New(`# stands alone or begins a query such as #(key=="value"): write \# for one in a name`)
