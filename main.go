@@ -9,7 +9,7 @@ import (
 	"ypcrawl/cli"
 )
 
-// The schema stands at the top of the project, the first thing to read after
+// The schema is at the top of the project, the first thing to read after
 // the README; go:embed reaches it only from here.
 //
 //go:embed schema.sql

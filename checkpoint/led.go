@@ -81,7 +81,7 @@ func (k *Keeper) KnowsCategory(ctx context.Context, slug string) (known bool, er
 	return known, err
 }
 
-// KnowsCity reports whether a city of that slug was ever planned, or stands in the source's index.
+// KnowsCity reports whether a city of that slug was ever planned, or is in the source's index.
 func (k *Keeper) KnowsCity(ctx context.Context, source int64, slug string) (known bool, err error) {
 	err = k.row(ctx, knowsCity, []any{source, slug}, &known)
 	return known, err

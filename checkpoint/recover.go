@@ -154,7 +154,7 @@ func (k *Keeper) runs(ctx context.Context) ([]runRow, error) {
 	return all, nil
 }
 
-// deadRuns lists the runs that no living process stands behind, and the claims, as target and
+// deadRuns lists the runs that no living process is behind, and the claims, as target and
 // token, of which they had a page in hand. It counts in seen those of which nobody can tell.
 func (k *Keeper) deadRuns(ctx context.Context, seen *Recovered) (dead []int64, inHand [][2]int64, err error) {
 	runs, err := k.runs(ctx)
@@ -174,7 +174,7 @@ func (k *Keeper) deadRuns(ctx context.Context, seen *Recovered) (dead []int64, i
 	return dead, inHand, err
 }
 
-// AlivePIDs returns the processes of this machine that stand behind a run of
+// AlivePIDs returns the processes of this machine that are behind a run of
 // this database, or of which that can't be told.
 func (k *Keeper) AlivePIDs(ctx context.Context) (map[int]bool, error) {
 	runs, err := k.runs(ctx)

@@ -52,7 +52,7 @@ const (
 )
 
 // notePage notes the ids that a page has shown, as long as its crawl can go on, and what the source shows of its lists
-// in this pass. (A replay needs no more than the first: verdicts stand in the log.)
+// in this pass. (A replay needs no more than the first: verdicts are in the log.)
 func (c *Claim) notePage(tx *store.Tx, p *yp.Page) error {
 	if !p.Last || p.NextURL != "" { // our limit of pages alone ends it: it can go deeper later
 		if err := tx.Run(savePage, c.TargetID, p.Number, c.Crawl, store.JSONTexts(p.OrganicIDs()), store.JSONTexts(p.Ads)); err != nil {

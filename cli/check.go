@@ -180,7 +180,7 @@ func (p *Program) asUnknown(err error) error {
 	return p.sayVerdict(v, slices.Contains(p.Args, "--json"))
 }
 
-// oneLine makes a text fit for the line: what stands behind a bar would be figures to a monitor.
+// oneLine makes a text fit for the line: what is behind a bar would be figures to a monitor.
 func oneLine(s string) string {
 	return strings.ReplaceAll(yp.Printable(strings.Join(strings.Fields(frame.RedactURL(s)), " ")), "|", "/")
 }

@@ -26,7 +26,7 @@ const (
 	reading                // read only, all in one snapshot
 	watching               // read only, for as long as somebody looks on
 	indexing               // write to a file that must be there, or only read one that can't be written
-	rebuild                // make the file if need be, from the logs that may stand beside it
+	rebuild                // make the file if need be, from the logs that may be beside it
 )
 
 // database is an open database: what changes it, and what tells of it.

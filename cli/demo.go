@@ -23,7 +23,7 @@ const demoSource = "demo"
 
 // startDemo serves the demo directory in this process when the run asks for it
 // without saying where it is. It listens where it did last time if it can, so
-// that a resumed crawl finds its pages at the same address; what stands there already is
+// that a resumed crawl finds its pages at the same address; what is there already is
 // the one that a run over several sources crawls.
 func (r *run) startDemo(ctx context.Context) (stop func(), err error) {
 	stop = func() {}

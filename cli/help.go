@@ -26,7 +26,7 @@ func help() frame.Help {
 	return frame.Help{About: helpDescription, Groups: helpGroups(), Flags: helpFlags, Topics: texts}
 }
 
-// helpGroups are the commands as the first screen shows them. Each stands in one group, and lists where they say.
+// helpGroups are the commands as the first screen shows them. Each is in one group, and lists where they say.
 func helpGroups() []frame.HelpGroup {
 	groups := []frame.HelpGroup{
 		{Name: "Crawl", Words: "run plan discover details progress dashboard schedule recover reset"},

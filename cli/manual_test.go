@@ -123,7 +123,7 @@ func escapeMarkdown(text string) string {
 	return strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`).Replace(text)
 }
 
-// TestHelpGroups: each command stands on the first screen once, each flag of a command that
+// TestHelpGroups: each command is on the first screen once, each flag of a command that
 // shows only some has its group, and the screen fits a terminal.
 func TestHelpGroups(t *testing.T) {
 	t.Setenv("COLUMNS", "80")

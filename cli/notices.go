@@ -21,7 +21,7 @@ import (
 // the database for a page.
 const lookEvery = 30 * time.Second
 
-// observe looks after a run until stop is called: what --notify is told stands in the database
+// observe looks after a run until stop is called: what --notify is told is in the database
 // before it is sent, and what could not be delivered is tried at the next look, or by the next run.
 func (r *run) observe(ctx context.Context) (stop func()) {
 	if r.out.notify == nil {

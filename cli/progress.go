@@ -104,7 +104,7 @@ func (p *Program) look(c *cli.Context, pr *report.Progress) error {
 	case p.Live(p.Out):
 		lines := fitHeight(strings.Split(strings.TrimRight(text.String(), "\n"), "\n"), len(pr.States.Rows), frame.HeightOf(p.Out)-1)
 		_, err := fmt.Fprintf(p.Out, "\x1b[H%s\x1b[K\r\n\x1b[J",
-			strings.Join(lines, "\x1b[K\r\n")) // over what stands there, so that nothing flickers
+			strings.Join(lines, "\x1b[K\r\n")) // over what is there, so that nothing flickers
 		return err
 	}
 	_, err := fmt.Fprintf(p.Out, "%s\n", &text)

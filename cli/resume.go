@@ -41,7 +41,7 @@ func (p *Program) resumeLine() (line string, without []string) {
 // secret reports whether a word is not shown as it is.
 func (p *Program) secret(word string) bool { return p.Hide(word) != word }
 
-// resumeText is the line that goes on, and what is to be said beside it: which flags are left out and where they may stand, and
+// resumeText is the line that goes on, and what is to be said beside it: which flags are left out and where they may be, and
 // which variables said something that the line does not.
 func (r *run) resumeText() string {
 	line, without := r.p.resumeLine()

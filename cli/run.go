@@ -218,7 +218,7 @@ func checkLogFolder(dir, db string) error {
 	return nil
 }
 
-// mayBegin refuses a database that root would have to make behind a link of another user: the logs, which would stand
+// mayBegin refuses a database that root would have to make behind a link of another user: the logs, which would be
 // beside it, are made first.
 func mayBegin(db string) error {
 	if _, err := os.Stat(db); !errors.Is(err, fs.ErrNotExist) {

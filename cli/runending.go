@@ -18,7 +18,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// ending is how the crawl of one source ended, and what stands in the database then.
+// ending is how the crawl of one source ended, and what is in the database then.
 type ending struct {
 	crawl.Result
 	*sourceRun

@@ -261,7 +261,7 @@ func unreadTexts(page *site.Page) (texts []string) {
 	return texts
 }
 
-// tryKept reads a page that a crawl has kept. The source stands where its page is.
+// tryKept reads a page that a crawl has kept. The source is where its page is.
 func tryKept(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error) {
 	var page *kept.Page
 	var body []byte
@@ -280,7 +280,7 @@ func tryKept(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error)
 	return crawl.ParseKept(src, page, body)
 }
 
-// tryAddress asks for a page as a crawl does. The source stands where its page is.
+// tryAddress asks for a page as a crawl does. The source is where its page is.
 func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error) {
 	address, err := webAddress("", c.Args().Get(1), "https://www.example.com/austin-tx/plumbers")
 	var way start.Egress

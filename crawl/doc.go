@@ -17,12 +17,12 @@
 // page. An index comes first and details last; a crawl of an index marks cities as removed, and plans the searches of the
 // others, only when all of its pages were read.
 //
-// An answer (request.go) is one value from the socket to the commit. What follows a failure stands in one table
+// An answer (request.go) is one value from the socket to the commit. What follows a failure is in one table
 // (yp.Policies): retry.go asks again and does to source and proxy what the table says, failure.go tells the cause,
 // availability.go waits for a source that is closed, probes it, and gives a target back whose host is held
 // for long. save.go writes the log line, then commits. Where a list ends is decided in ending.go alone.
 //
-// Invariants: the WAL line stands before the commit; a page is never skipped
+// Invariants: the WAL line is before the commit; a page is never skipped
 // and never committed twice; an empty result is only what the site itself
 // calls empty; of several sources in one run none waits for another: what they
 // share is in sources.go; a worker that lost its claim writes nothing more; after a stop

@@ -132,7 +132,7 @@ func (m matcher) fault(l *yp.Listing) string {
 }
 
 // apply leaves on a page the listings that are to be promoted, and notes the others by what
-// becomes of them. It sorts them in place: those left out stand behind the others.
+// becomes of them. It sorts them in place: those left out are behind the others.
 func (m matcher) apply(p *yp.Page, check func(*yp.Listing) []string) {
 	all := p.Listings
 	p.Listings, p.Raw = m.accept(all)

@@ -431,7 +431,7 @@ func endedBy(t testing.TB, got, cause error, words ...string) {
 	}
 }
 
-// newClock stands at the present: the network's clock can't be set, and what it
+// newClock is at the present: the network's clock can't be set, and what it
 // stamps is compared with the database's.
 func newClock() *storetest.Clock {
 	return storetest.ClockAt(time.Now().UTC().Truncate(time.Millisecond))

@@ -56,7 +56,7 @@ const (
 	leadsOn                   // by an address that must be followed
 )
 
-// follow is how a form leads on from a page that has a next one. block is how many numbers stand in a block.
+// follow is how a form leads on from a page that has a next one. block is how many numbers are in a block.
 func (f form) follow(page, block int) leads {
 	switch f {
 	case formNext, formHead, formNumbers, formNoscript, formTab, formBlank, formStray, formSlash:

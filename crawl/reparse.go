@@ -100,7 +100,7 @@ func (out *Reparsed) read(src *site.Source, p *kept.Page, body []byte) *yp.Page 
 	return &yp.Page{Number: p.Number, Raw: page.Raw, Accepted: page.Accepted, Bad: page.Bad, Listings: page.Listings, Rejected: page.Rejected}
 }
 
-// ParseKept reads a kept page as a crawl reads it when it comes, by a definition whose site stands where it stood then.
+// ParseKept reads a kept page as a crawl reads it when it comes, by a definition whose site is where it stood then.
 func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site.Page, error) {
 	base, err := url.Parse(p.BaseURL)
 	final, finalErr := url.Parse(p.URL)

@@ -160,7 +160,7 @@ func (s *Sources) Run(ctx context.Context) error {
 	return cmp.Or(budget, failed)
 }
 
-// run runs all engines to their ends, each by itself; how each ended stands in it. The
+// run runs all engines to their ends, each by itself; how each ended is in it. The
 // error is that of what is done once.
 func (s *Sources) run(ctx context.Context) error {
 	defer s.stop(errDone)

@@ -215,7 +215,7 @@ func rateLimits() (all []trouble) {
 	return all
 }
 
-// blocks are answers that say no, in so many words or not (all that are known stand in the test of challenges of
+// blocks are answers that say no, in so many words or not (all that are known are in the test of challenges of
 // package fetch). One alone costs the host nothing, and without a proxy there is no other way to ask.
 func blocks() (all []trouble) {
 	for _, tt := range []struct {

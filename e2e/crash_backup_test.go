@@ -142,7 +142,7 @@ func (w *world) checkCopies(when string) {
 }
 
 // TestRestoreKilled kills a restore at every step, over a database with a -wal, over one that is
-// too damaged to be opened, and over a -wal that stands there without its database. After that the
+// too damaged to be opened, and over a -wal that is there without its database. After that the
 // old or the new database is there, or the next command refuses and says how to go on; the same
 // restore comes to its end, what was there is kept, and database and logs are those that a restore into an empty
 // folder brings: no page of the old -wal has come into them. From there the crawl goes on to the truth.

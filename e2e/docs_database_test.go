@@ -48,7 +48,7 @@ var (
 	lastWord  = regexp.MustCompile(`(\w+),? *$`)
 )
 
-// schemaText is what schema.sql says in its text: its tables and views as they stand there, and what the comments say of columns.
+// schemaText is what schema.sql says in its text: its tables and views as they are there, and what the comments say of columns.
 type schemaText struct {
 	parts  [][]string          // of each table and view: all, its comment, TABLE or VIEW, name, body
 	means  map[string]string   // by column and by table.column
@@ -154,7 +154,7 @@ func prose(comment string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// escapeCell makes a comment a text of Markdown that can stand in a table.
+// escapeCell makes a comment a text of Markdown that can be in a table.
 func escapeCell(s string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`).Replace(strings.TrimSpace(s))
 }

@@ -11,8 +11,8 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-// Every module that is linked into the program stands in NOTICE with a licence, and
-// nothing stands there that go.mod does not know.
+// Every module that is linked into the program is in NOTICE with a licence, and
+// nothing is there that go.mod does not know.
 func TestNotice(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", ".").Output()

@@ -25,7 +25,7 @@ import (
 // block is a fenced block of a document.
 type block struct {
 	line  int    // of its fence
-	lang  string // what stands behind the fence
+	lang  string // what is behind the fence
 	mark  string // of <!-- MARK: WORDS --> above it
 	words string
 	text  []string

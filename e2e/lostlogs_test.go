@@ -78,7 +78,7 @@ func (w *world) missed(dir string) (pages int) {
 	text, _ := cmd.Output() // 1: a log of the test's own has no lines
 	var got struct{ Pages, Uncommitted int }
 	storetest.NoError(w.t, json.Unmarshal(text, &got))
-	return w.count(`SELECT sum(page_current) FROM targets`) - (got.Pages - got.Uncommitted) // a page that stands in two files is one
+	return w.count(`SELECT sum(page_current) FROM targets`) - (got.Pages - got.Uncommitted) // a page that is in two files is one
 }
 
 // expectLost expects that every command which may tells how many pages are lost.

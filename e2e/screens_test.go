@@ -59,7 +59,7 @@ func (d *desk) tmux(args ...string) string {
 	return out
 }
 
-// runs starts a command line on a terminal of that size. What stands on the screen in the end is followed by its exit code.
+// runs starts a command line on a terminal of that size. What is on the screen in the end is followed by its exit code.
 func (d *desk) runs(width int, line string) {
 	d.t.Helper()
 	d.tmux("new-session", "-d", "-s", "s", "-x", fmt.Sprint(width), "-y", "24", "-c", filepath.Join(d.dir, "work"), "sh -c 'trap : INT; "+line+"; echo \"[exit $?]\"; read end'")
@@ -81,7 +81,7 @@ func (d *desk) shows(text string) (screen string) {
 	return ""
 }
 
-// masks take out what differs from run to run. What stood in columns may stand elsewhere then.
+// masks take out what differs from run to run. What stood in columns may be elsewhere then.
 var masks = []struct {
 	what *regexp.Regexp
 	with string

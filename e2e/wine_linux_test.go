@@ -134,7 +134,7 @@ func TestWine(t *testing.T) {
 	})
 }
 
-// testWinePackage runs the tests of a package. What Wine lacks stands in store/storetest/wine_windows.go: any failure is one.
+// testWinePackage runs the tests of a package. What Wine lacks is in store/storetest/wine_windows.go: any failure is one.
 func testWinePackage(t *testing.T, w *wine, name string) {
 	out := runs(t, slices.Concat(w.env(), []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0", "TEST_YPCRAWL_SCHEMA="}),
 		"go", "test", "-short", "-tags", "wine", "-ldflags=-checklinkname=0", "-count", "1", "-timeout", "5m", "-exec", w.loader, "./"+name)

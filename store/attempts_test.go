@@ -17,7 +17,7 @@ import (
 
 var bg = context.Background()
 
-// tried is a world whose clock stands where it was set, with a run and target 1 held
+// tried is a world whose clock is where it was set, with a run and target 1 held
 // under token 5.
 type tried struct {
 	*world

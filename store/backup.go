@@ -20,7 +20,7 @@ import (
 // ErrRestoring is returned for a database that a restore was replacing when it was cut off.
 var ErrRestoring = errors.New("a restore of this database was interrupted and is not complete")
 
-// RestoreMark is the file beside a database that stands there while a restore replaces it.
+// RestoreMark is the file beside a database that is there while a restore replaces it.
 func RestoreMark(path string) string { return RealPath(path) + ".restoring" }
 
 // Snapshot is one state of a database file, for as long as it is open. Crawls go on
@@ -54,7 +54,7 @@ func TakeSnapshot(ctx context.Context, path string, frozen func() error) (s *Sna
 	return s, nil
 }
 
-// openStill opens a file that may stand where nothing can be written.
+// openStill opens a file that may be where nothing can be written.
 func (s *Snapshot) openStill(ctx context.Context) error {
 	err := s.open(ctx, dsn(Config{Path: s.path}, true))
 	if errors.Is(classify(err), ErrReadOnly) && standsAlone(s.path) {
@@ -155,7 +155,7 @@ func (s *Snapshot) Close() {
 // backupStep is how many pages are copied between two looks at the context.
 const backupStep = 1000
 
-// A copy has the logs in a table of its own, in pieces: a log of 64 MB need not stand in memory.
+// A copy has the logs in a table of its own, in pieces: a log of 64 MB need not be in memory.
 const (
 	dropLogs   = `DROP TABLE IF EXISTS backup_logs; DELETE FROM meta WHERE key = 'backup';`
 	createLogs = `

@@ -6,12 +6,12 @@
 //
 // Invariants: one connection writes, in BEGIN IMMEDIATE transactions, each
 // caller under a savepoint of its own, so a bad page fails alone; readers use a
-// separate read-only pool; pragmas stand in the DSN, so every connection has
+// separate read-only pool; pragmas are in the DSN, so every connection has
 // them, and the journal mode in the file; another program's file is refused
 // untouched; a company's number is never given again but to itself; a listing belongs
 // to exactly one company, and two listings that share a strong key (yp.CompanyKeys)
 // belong to the same one, in whatever order they came, unless an operator took them
-// apart; what became of a listing stands in listing_events, written with it, and the
+// apart; what became of a listing is in listing_events, written with it, and the
 // same page again writes nothing; a listing is dropped only when every target that showed
 // it was crawled to a confirmed end twice without it, or its city is missing from two
 // complete reads of the index in a row.

@@ -46,7 +46,7 @@ const (
 	hasIntents    = `SELECT EXISTS (SELECT 1 FROM delivery_intents WHERE name = ?)`
 	intentsOf     = `SELECT id, file, rows, path, bytes, sha256 FROM delivery_intents WHERE name = ? ORDER BY id DESC`
 
-	// tellAtOnce listings stand in one row.
+	// tellAtOnce listings are in one row.
 	tellAtOnce = 10_000
 )
 
@@ -118,7 +118,7 @@ func lockName(db *DB, name string) (*Lock, error) {
 
 // ResolveDelivery decides about what was intended under a name by exports that were cut off: where a file stands under
 // its name and is the very one, it was delivered, and is counted; else nothing was told. It returns the one that was
-// counted, or nil. replaced is the path of the file that is to be made now: what stands there is about to go, and has told nothing.
+// counted, or nil. replaced is the path of the file that is to be made now: what is there is about to go, and has told nothing.
 func (db *DB) ResolveDelivery(ctx context.Context, name, replaced string) (counted *Delivery, err error) {
 	var there bool
 	if err := db.read.QueryRowContext(ctx, hasIntents, name).Scan(&there); err != nil || !there {

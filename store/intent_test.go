@@ -102,7 +102,7 @@ func TestSettleReplaced(t *testing.T) {
 	}
 }
 
-// TestIntendedPath: a file that was named by a relative path is found where it stands beside the database, wherever
+// TestIntendedPath: a file that was named by a relative path is found where it is beside the database, wherever
 // the two are moved.
 func TestIntendedPath(t *testing.T) {
 	db := withListing(t)

@@ -97,7 +97,7 @@ type Journal struct {
 	Name     string `json:"name"` // of the file, without its folder
 	Bytes    int64  `json:"bytes"`
 	Database int64  `json:"database_bytes"`
-	Pages    int64  `json:"pages"`        // that stand in it; 0 = not looked at: it is small
+	Pages    int64  `json:"pages"`        // that are in it; 0 = not looked at: it is small
 	Folded   int64  `json:"pages_folded"` // of Pages: those that the database has, too
 	Held     bool   `json:"held"`         // it is too long, and can't be folded in to its end
 

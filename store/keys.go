@@ -13,7 +13,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// A key stands in company_keys under its number, or under the next one of its kind that
+// A key is in company_keys under its number, or under the next one of its kind that
 // was free when it came: another key may have the same number. Its text is written out
 // only where the row of its company does not give it: that gives one key of a kind, so
 // there is no doubt which. So whoever finds a number makes sure of the key itself, and
@@ -70,7 +70,7 @@ type foundKey struct {
 	spelled bool     // its text is written out
 }
 
-// What keyed takes of a company's row stands in selectKeyed, too.
+// What keyed takes of a company's row is in selectKeyed, too.
 const selectKeys = `
 	SELECT j.key, k.key, c.id, c.lead_source, c.lead_listing,
 		c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')

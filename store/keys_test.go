@@ -6,7 +6,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// TestKeyNumbers: the numbers stand in files and must never change. Those of one kind and
+// TestKeyNumbers: the numbers are in files and must never change. Those of one kind and
 // place are near each other.
 func TestKeyNumbers(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func (p *Prepared) argsOf(i int) []any {
 
 // SaveListings stores one page's listings with their companies: new ones are
 // added, changed ones updated (a group of fields of which the page says nothing keeps what
-// is known), equal ones only marked as seen. What became of each stands in listing_events,
+// is known), equal ones only marked as seen. What became of each is in listing_events,
 // with what its source says otherwise. The same page again
 // changes nothing and logs nothing.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
@@ -350,7 +350,7 @@ func (s *saver) insert() error {
 			args = append(args, one...)
 		}
 	}
-	if all { // their arguments stand in a row already
+	if all { // their arguments are in a row already
 		args = s.page.args
 	}
 	if len(args) == 0 {

@@ -140,7 +140,7 @@ func inspect(ctx context.Context, q queryer, path string, target int) (have int,
 	var id int
 	var tables bool
 	var size int64
-	whole := journaled(path) // what the file lacks stands in its journal
+	whole := journaled(path) // what the file lacks is in its journal
 	if err := q.QueryRowContext(ctx, describeFile).Scan(&have, &id, &tables, &size); err != nil {
 		return 0, err
 	}

@@ -264,14 +264,14 @@ func Absent(path string) (bool, error) {
 	return absent, nil
 }
 
-// journaled reports whether something stands in the journal of a file.
+// journaled reports whether something is in the journal of a file.
 func journaled(path string) bool {
 	info, err := os.Stat(RealPath(path) + "-wal")
 	return err == nil && info.Size() > 0
 }
 
 // sameFile makes sure that what was opened is still what the path means: a restore may have
-// replaced it meanwhile, and the journal of the one must not come to stand beside the other.
+// replaced it meanwhile, and the journal of the one must not come to be beside the other.
 func (cfg *Config) sameFile() error {
 	info, err := os.Stat(cfg.Path)
 	if err != nil || cfg.seen == nil || os.SameFile(info, cfg.seen) {

@@ -19,7 +19,7 @@ var ErrReadsOnly = errors.New("it may only read: a SELECT of tables and views")
 // ErrStatements says that a question is more than one statement: SQLite would answer the last one alone.
 var ErrStatements = errors.New("it has more than one statement: ask them one by one")
 
-// notCode is what a semicolon may stand in: texts, names and comments.
+// notCode is what a semicolon may be in: texts, names and comments.
 var notCode = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|--[^\n]*|/\\*.*?\\*/")
 
 // Question asks what somebody else wrote, and hands its rows to do. It may read and nothing else, and sees no password of a proxy.

@@ -106,7 +106,7 @@ func (j *journalCount) card(n int) yp.Listing {
 	return l
 }
 
-// count adds the pages of the commit before. How many the journal has stands in the header of FILE-shm (sqlite.org/walformat.html,
+// count adds the pages of the commit before. How many the journal has is in the header of FILE-shm (sqlite.org/walformat.html,
 // mxFrame); it is written from its beginning again now and then.
 func (j *journalCount) count(t *testing.T) {
 	t.Helper()

@@ -74,7 +74,7 @@ type sqlText struct {
 	text string
 }
 
-// TestStatementsWhole: a statement stands in one piece, so that it can be pasted into sqlite3. What is made at run time is
+// TestStatementsWhole: a statement is in one piece, so that it can be pasted into sqlite3. What is made at run time is
 // generated from a table, and named above.
 func TestStatementsWhole(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,7 @@
 // Package wal is the write-ahead log of the workers: it appends, rotates,
 // compresses and reads JSONL events.
 //
-// Purpose: the database is the source of truth; the log stands beside it for
+// Purpose: the database is the source of truth; the log is beside it for
 // operators' eyes (jq works on it as it is) and for building a database anew.
 // A worker writes worker_0_pid_12345.jsonl, then worker_0_pid_12345.000001.jsonl
 // and so on; a file that is full becomes .jsonl.zst before its worker goes on. A file is made
@@ -10,11 +10,11 @@
 //
 // Invariants: one event is one line and one write; seq is consecutive within a log. A worker of a run
 // writes files of its own: where its name is taken (a pid comes back sooner or later), the number of
-// its run stands behind it, worker_0_pid_12345_7.jsonl. Nobody else appends to a file, cuts it or goes
+// its run is behind it, worker_0_pid_12345_7.jsonl. Nobody else appends to a file, cuts it or goes
 // on with it (a lock tells that its worker lives: flock, on Windows LockFileEx), so nothing ever follows a torn line. A name, once
 // given, always means the same part for as long as it is there, so listing a living folder is never wrong;
 // a part is synced before its successor appears; a plain file is closed and removed only after its compressed
-// copy is durable (Windows removes none that is open), and while both are there the plain one counts. A page's line stands ahead of its
+// copy is durable (Windows removes none that is open), and while both are there the plain one counts. A page's line is ahead of its
 // commit; the worker's next line says the commit's number and time, or, after a kill, the start of the
 // target's next claim, so that a replay takes the pages of all workers in the order of their commits. Only a plain file
 // that is named like a worker's log and begins with an event of that worker is ever compressed or removed; and a compressed

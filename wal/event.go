@@ -18,7 +18,7 @@ type EventType string
 // The events of a worker's log.
 const (
 	TargetStart    EventType = "target_start"    // a claim was taken
-	PageComplete   EventType = "page_complete"   // a page was read; it carries what it says and stands before the commit
+	PageComplete   EventType = "page_complete"   // a page was read; it carries what it says and is before the commit
 	TargetComplete EventType = "target_complete" // the last page is committed
 	TargetError    EventType = "target_error"    // the attempt ended in an error
 	Heartbeat      EventType = "heartbeat"       // the worker is alive
@@ -33,7 +33,7 @@ func EventTypes() []EventType {
 }
 
 // Event is one line of a log. Its JSON is flat: the fields of Target and Page
-// stand beside the others, and are absent where the event has none.
+// are beside the others, and are absent where the event has none.
 type Event struct {
 	Timestamp time.Time    `json:"-"`                  // "timestamp", to the millisecond; Append sets it when zero
 	WorkerID  string       `json:"worker_id"`          // Append sets it
@@ -144,7 +144,7 @@ func (e *Event) appendTo(to []byte) ([]byte, error) {
 	if e.Page == nil || len(e.Page.Listings) == 0 {
 		return append(to, text...), nil
 	}
-	before, after, _ := bytes.Cut(text, []byte(noListings)) // no other key of that name stands before it, and in a text the quotes are escaped
+	before, after, _ := bytes.Cut(text, []byte(noListings)) // no other key of that name is before it, and in a text the quotes are escaped
 	to = append(append(slices.Grow(to, len(text)+1<<10*len(e.Page.Listings)), before...), `"listings":`...)
 	for i := range e.Page.Listings {
 		var err error

@@ -73,7 +73,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-// TestForeignLinks: what stands behind a link is not cut, and neither a link nor a pipe is
+// TestForeignLinks: what is behind a link is not cut, and neither a link nor a pipe is
 // replaced or removed.
 func TestForeignLinks(t *testing.T) {
 	t.Parallel()

@@ -41,7 +41,7 @@ func (h LostHow) String() string {
 	return "got a second name (a hard link)"
 }
 
-// Lost stands in the first line of a file in which a log goes on because something happened to the one before.
+// Lost is in the first line of a file in which a log goes on because something happened to the one before.
 type Lost struct {
 	File     string   `json:"file"`     // which one, without its folder
 	How      LostHow  `json:"how"`      //
@@ -56,7 +56,7 @@ type written struct {
 	pages, listings int64
 	since           time.Time
 	run             string // of the last line
-	page            *Event // that stands in the last line of a page, which is not known to be on the disk yet
+	page            *Event // that is in the last line of a page, which is not known to be on the disk yet
 }
 
 func (w *written) note(e *Event) {
@@ -192,7 +192,7 @@ type Loss struct {
 
 // Losses reads what happened to the logs of a folder while they were written, and compares it with what is there:
 // what was moved and put back is not lost. A folder that is not there has none. The error is a *folder.DeniedError where
-// this user may not read a log: what stands in it is not lost.
+// this user may not read a log: what is in it is not lost.
 func Losses(dir string) (all []Loss, err error) {
 	if err := Readable(dir); err != nil {
 		return nil, err

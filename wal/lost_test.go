@@ -121,12 +121,12 @@ func TestLostPart(t *testing.T) {
 	noErr(t, log.Close())
 	losses, err := Losses(dir)
 	noErr(t, err)
-	if len(losses) != 1 || losses[0].Pages != 1 || losses[0].Listings != 1 { // that of the first; the last one's stands in the file before, too
+	if len(losses) != 1 || losses[0].Pages != 1 || losses[0].Listings != 1 { // that of the first; the last one's is in the file before, too
 		t.Errorf("%+v", losses)
 	}
 }
 
-// TestLostByCommit: a replay takes no notice of the line that says what was lost, and takes a page that stands in
+// TestLostByCommit: a replay takes no notice of the line that says what was lost, and takes a page that is in
 // two files once.
 func TestLostByCommit(t *testing.T) {
 	t.Parallel()

@@ -253,7 +253,7 @@ type CompressReport struct {
 
 // CompressClosed compresses the files of dead workers in a folder and replaces
 // what earlier compressions left half done. Only what a run has named and begun
-// with an event is a log: whatever else stands in the folder is left alone. Files of
+// with an event is a log: whatever else is in the folder is left alone. Files of
 // workers for which isLive is true are left alone, and so are files that are locked: a
 // nil isLive trusts the lock alone. One file's failure doesn't stop the others; the error
 // joins them all.

@@ -125,7 +125,7 @@ func (r *Reader) start() {
 	}
 	for i := range r.heads {
 		ahead := r.heads[i].stream.copy()
-		ahead.opts.Databases = nil // its first event that passes may stand far behind
+		ahead.opts.Databases = nil // its first event that passes may be far behind
 		_, r.heads[i].place, _ = ahead.give()
 		ahead.close()
 	}

@@ -348,7 +348,7 @@ func TestReaderSkips(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file: reading ends, accounts for every line, and what
+// Whatever is in a file: reading ends, accounts for every line, and what
 // it takes for an event can be written and read again.
 func FuzzReader(f *testing.F) {
 	good := textLine("w", 1, 1, Stop)

@@ -59,7 +59,7 @@ type stream struct {
 	// By commit.
 	ahead   item      // read, and not yet given
 	started time.Time // the claim of what was given
-	next    *Event    // the start of the next claim of the target whose page stands at the end; nil = there is none
+	next    *Event    // the start of the next claim of the target whose page is at the end; nil = there is none
 }
 
 func newStream(log workerLog, opts Options) *stream { return &stream{opts: opts, parts: log.parts} }

@@ -31,7 +31,7 @@ func splitLocality(s string) (city, state, zip string) {
 	return city, state, zip
 }
 
-// hyphenated reports whether a hyphen stands before the last four digits of a text.
+// hyphenated reports whether a hyphen is before the last four digits of a text.
 func hyphenated(s string) bool {
 	s, _ = plain(s)
 	return strings.HasSuffix(strings.TrimRight(s[:max(0, len(s)-4)], " "), "-")
@@ -173,13 +173,13 @@ func PostalCode(s string) string {
 // maxZIP is the longest text that a ZIP code is looked for in.
 const maxZIP = 100
 
-// zipLabels stand before a ZIP code.
+// zipLabels are before a ZIP code.
 var zipLabels = map[string]bool{
 	"zip": true, "zip code": true, "zipcode": true, "postal code": true, "postcode": true,
 	"us": true, "usa": true,
 }
 
-// cutGluedZIP takes a ZIP code from the end of a text where no blank stands before it: "MA02134", "US-02134".
+// cutGluedZIP takes a ZIP code from the end of a text where no blank is before it: "MA02134", "US-02134".
 func cutGluedZIP(s string) (before, zip string) {
 	s = WithoutCountry(s)
 	at := strings.IndexAny(s, "0123456789")

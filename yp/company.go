@@ -17,7 +17,7 @@ import (
 //	adr:acme plumbing|12 main st|90210  name, street without unit, and five-digit postal code
 //
 // Phone and address alone are no key: two businesses can share both. Names and
-// streets stand in them as keyName and appendStreet have them. The rules are
+// streets are in them as keyName and appendStreet have them. The rules are
 // held to the labelled set in store/testdata.
 func CompanyKeys(l *Listing) []string {
 	keys := make([]string, 0, 3)
@@ -117,7 +117,7 @@ func appendWords(dst []byte, s string) []byte {
 
 const lowerLetters = "abcdefghijklmnopqrstuvwxyz"
 
-// droppedMark reports whether r, outside ASCII, stands inside a word without
+// droppedMark reports whether r, outside ASCII, is inside a word without
 // being part of it: apostrophes, okinas and invisible characters.
 func droppedMark(r rune) bool {
 	return r == '‘' || r == '’' || r == 'ʻ' || r == 'ʼ' || r == '´' || hidden(r)
@@ -141,7 +141,7 @@ func keep(b []byte, s string) string {
 	return string(b)
 }
 
-// keyName is a business name as it stands in a key: NormalName without "the" at its ends,
+// keyName is a business name as it is in a key: NormalName without "the" at its ends,
 // with words that signs and directories shorten in one form.
 func keyName(s string) string {
 	words := strings.Split(strings.TrimSuffix(strings.TrimPrefix(NormalName(s), "the "), " the"), " ")

@@ -75,7 +75,7 @@ func TestCompanyKeys(t *testing.T) {
 			}
 		})
 	}
-	for name, want := range map[string][2]string{ // as it stands beside a phone, and beside an address
+	for name, want := range map[string][2]string{ // as it is beside a phone, and beside an address
 		"Hernandez Roofing & Siding":     {"hernandez roofing", "hernandez roofing and siding"},
 		"Hernandez Roofing":              {"hernandez roofing", "hernandez roofing"},
 		"The Law Offices of Ann B. Carr": {"ann b", "law offices of ann b carr"},

@@ -43,7 +43,7 @@ func CanonicalEmail(s string) (email string, ok bool) {
 	return s[:at+1] + host, true
 }
 
-// mailText cuts all that may stand around an address.
+// mailText cuts all that may be around an address.
 func mailText(s string) (string, bool) {
 	s = tidyAddress(s)
 	if len(s) >= 7 && strings.EqualFold(s[:7], "mailto:") {
@@ -105,7 +105,7 @@ func imageName(top string) bool {
 }
 
 // HiddenEmailPath is where the CDN Cloudflare leads links to mail addresses that it
-// hides from machines; the address stands behind it and a "#", in hex.
+// hides from machines; the address is behind it and a "#", in hex.
 const HiddenEmailPath = "/cdn-cgi/l/email-protection"
 
 // FindEmail returns the mail address in a value from a page: a link with "mailto:", a
@@ -127,7 +127,7 @@ func FindEmail(value string) (email string, ok bool) {
 }
 
 // cloudflareEmail decodes a mail address that Cloudflare has hidden: bytes in
-// hex, each XORed with the first. It returns what stands there, which may be
+// hex, each XORed with the first. It returns what is there, which may be
 // anything; ok is false when the form is another.
 func cloudflareEmail(s string) (text string, ok bool) {
 	if len(s) < 4 || len(s) > maxMailText {

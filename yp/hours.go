@@ -247,7 +247,7 @@ var hoursWords = map[string]hoursToken{
 	"noon": {kind: hoursTime, time: clockTime{minutes: 12 * 60, twelve: true}}, "midnight": {kind: hoursTime, time: clockTime{twelve: true}},
 }
 
-// hoursWord is a word, and what may stand before it: white space, and the marks behind days ("Mon.:"). Its groups are "24
+// hoursWord is a word, and what may be before it: white space, and the marks behind days ("Mon.:"). Its groups are "24
 // hours"; hour, what is behind it, minutes, what says 24-hour clock, am or pm; a name; a dash; what joins.
 var hoursWord = regexp.MustCompile(`^[\s\p{Z}\x{85}:.]*(?:(24[ -]*(?:hours?|hrs?)\b)|(\d+)(?:([:.h])(\d*)(?::\d{1,4})?)?(?:[ \x{a0}\x{202f}]*(h|hrs|uhr)\b)?(?:[ \x{a0}\x{202f}]*([ap])(?:\.? ?m\b\.?|\b))?|([a-z]+)|([-–—−‒])|([,;&/|])|$)`)
 
@@ -325,7 +325,7 @@ func (r hoursReader) twelveNamed(word string) bool {
 	return true
 }
 
-// readClock reads a time of day; with: minutes stand behind the hour. Four digits are both.
+// readClock reads a time of day; with: minutes are behind the hour. Four digits are both.
 func readClock(hour, minutes, half string, with bool) (t clockTime, ok bool) {
 	if len(hour) == 4 && !with {
 		hour, minutes, with = hour[:2], hour[2:], true

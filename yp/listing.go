@@ -10,7 +10,7 @@ import (
 )
 
 // Listing is what a source says of one business at one place. It is keyed by
-// (source, ID); the source stands beside it wherever it is kept. Zero values
+// (source, ID); the source is beside it wherever it is kept. Zero values
 // mean "the page does not say". A page of results gives one of each card, a listing's
 // own page the one that it is of.
 //
@@ -66,7 +66,7 @@ func (l *Listing) HasPoint() bool {
 // what counts as a change, which page wins, the fingerprint, the layout alarm, rules, and the
 // names that a definition of a source may use. It must not be changed.
 //
-// What is long and never changes with a recrawl stands in a table of its own. Counted is what
+// What is long and never changes with a recrawl is in a table of its own. Counted is what
 // says something else of the business when it is another: neither where exactly a map puts it,
 // nor the lists and texts of its own page, which sites sort anew and cut elsewhere.
 var ListingFields = [...]ListingField{
@@ -215,7 +215,7 @@ type Use uint8
 const (
 	Counted  Use = 1 << iota // another value is a change of the listing
 	Watched                  // the layout alarm watches it: a page may say it or not
-	Defined                  // a definition says where it stands on the pages that From names
+	Defined                  // a definition says where it is on the pages that From names
 	Labelled                 // a definition says under which labels of an own page it stands
 	Emptied                  // of a list: an empty one says something, nil alone says nothing
 )

@@ -89,7 +89,7 @@ func withoutTags(s string) string {
 const maxTag = 1000
 
 // tagAt returns the length of the tag at the start of s, 0 = there is none, and whether it parts what is around it. Only
-// elements that stand in texts count, and only with attributes that have values: "<joe@acme.com>", "<b and c>" are none.
+// elements that are in texts count, and only with attributes that have values: "<joe@acme.com>", "<b and c>" are none.
 func tagAt(s string) (n int, blank bool) {
 	if strings.HasPrefix(s, "<!--") {
 		if end := strings.Index(s[4:min(len(s), 4+maxTag)], "-->"); end >= 0 {
@@ -116,7 +116,7 @@ func tagAt(s string) (n int, blank bool) {
 	return end + 1, !inline
 }
 
-// textElements says whether an element stands in texts, and within a line.
+// textElements says whether an element is in texts, and within a line.
 func textElements(name string) (inline, known bool) {
 	switch strings.ToLower(name) {
 	case "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "del", "em", "font", "i", "ins", "kbd",

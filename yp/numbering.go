@@ -82,7 +82,7 @@ func compileForms(columns []string) (forms []nationalForm) {
 func beginning(pattern string) *regexp.Regexp { return regexp.MustCompile("^(?:" + pattern + ")") }
 func wholly(pattern string) *regexp.Regexp    { return regexp.MustCompile("^(?:" + pattern + ")$") }
 
-// national returns the E.164 form of a number that stands without its calling code on a page of a country.
+// national returns the E.164 form of a number that is without its calling code on a page of a country.
 func national(s, country string) (e164 string, ok bool) {
 	first, plan := strings.IndexAny(s, "0123456789"), planOf(country)
 	if first < 0 || plan == nil {
@@ -104,7 +104,7 @@ func national(s, country string) (e164 string, ok bool) {
 // maxDialled is how many digits are dialled at most: those of the longest number, and of a carrier before it.
 const maxDialled = maxE164 + 5
 
-// read returns the number that is dialled within a country by digits, without what stands before it for that alone. Without this
+// read returns the number that is dialled within a country by digits, without what is before it for that alone. Without this
 // prefix a number counts where it is written so, or where it is no shorter than the numbers of landlines are: any other may lack its area
 // code ("234567" is a number in Berlin, and 567 in Bochum). So does a number behind the calling code that is too long
 // without it.

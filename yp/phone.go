@@ -86,7 +86,7 @@ func E164(s, country string) (e164 string, ok bool) {
 	return national(text, country)
 }
 
-// groupedAsNANP reports whether a number that stands behind a plus may be one of the North American Numbering Plan that lacks its country
+// groupedAsNANP reports whether a number that is behind a plus may be one of the North American Numbering Plan that lacks its country
 // code: "+415 555 0123" is of San Francisco, or of Switzerland, and "+212 555 0123" of New York, or cut off. Its digits are
 // those of the plan, and so is the first group of them, which is no country code with numbers of seven digits.
 func groupedAsNANP(s string) bool {
@@ -178,7 +178,7 @@ const maxE164 = 15
 func leastNational(code string) int { return max(4, 7-len(code)) }
 
 // endsPhone reports whether what follows the digits of a number, so many behind its country code, is no part of it. A
-// slash stands behind an area code, too.
+// slash is behind an area code, too.
 func endsPhone(s string, digits int) bool {
 	switch s[0] {
 	case '+', ',', ';', '|', '#', '=', '?', '&':
@@ -213,7 +213,7 @@ func extension(s string) bool {
 	return false
 }
 
-// ShownPhone returns a phone number as a page of a source in a country shows it, without what stands before it, such as
+// ShownPhone returns a phone number as a page of a source in a country shows it, without what is before it, such as
 // "Phone:", and its E.164 form, if it has one, see E164. Both are "" for a text with too few digits
 // to be a number.
 func ShownPhone(s, country string) (shown, e164 string) {
@@ -241,14 +241,14 @@ func ShownPhone(s, country string) (shown, e164 string) {
 // leastPhone is how many digits a number has that people can dial.
 const leastPhone = 6
 
-// leastDigits is how many of them stand in digits at least: an area code.
+// leastDigits is how many of them are in digits at least: an area code.
 const leastDigits = 3
 
 // dialed gathers the digits of a number as it is read.
 type dialed struct {
 	digits  [12]byte // one more than the longest number, to tell it is too long
 	n       int
-	plus    bool // an international prefix stands before the first digit
+	plus    bool // an international prefix is before the first digit
 	foreign bool // a character that no number of ours has
 	letters bool // some digits are written as letters
 }
@@ -280,7 +280,7 @@ func (d *dialed) read(s string) {
 	}
 }
 
-// word reads the word s[i:end], and reports whether to read on. Where an area code stands before it and the
+// word reads the word s[i:end], and reports whether to read on. Where an area code is before it and the
 // number is not whole yet, its letters may stand for digits, as they do on a telephone's keys (ITU-T E.161): "1-800-FLOWERS",
 // "877-KARS-4-KIDS"; what a name has too many is not dialled. A word in small letters does only where a hyphen, a point or
 // a bracket joins it to the number ("800-Flowers"): else it is other text ("310 555 call us"). What hides digits

@@ -31,7 +31,7 @@ func plain(s string) (text string, ok bool) {
 
 // plainSign returns the sign of ASCII that r is another form of, r itself when it is none, -1 for what does not show.
 func plainSign(r rune) rune {
-	const wide = '！' - '!' // full-width forms stand in the order of ASCII
+	const wide = '！' - '!' // full-width forms are in the order of ASCII
 	switch {
 	case r < utf8.RuneSelf:
 	case '！' <= r && r <= '～':
@@ -50,7 +50,7 @@ func plainSign(r rune) rune {
 	return r
 }
 
-// zeroOf returns the zero of the script that a decimal digit is of. Those of a script stand in a row
+// zeroOf returns the zero of the script that a decimal digit is of. Those of a script are in a row
 // (The Unicode Standard, section 4.6, "Decimal Digits").
 func zeroOf(r rune) (zero rune, ok bool) {
 	if r < utf8.RuneSelf {

@@ -7,7 +7,7 @@ import (
 )
 
 // postalCodes are the forms of postal codes, and the countries that have them (Universal Postal Union, Addressing solutions by country): # is
-// a digit, @ a letter, * one of both, a blank or a hyphen a sign that is written but may lack, ~ one that is not written but may stand.
+// a digit, @ a letter, * one of both, a blank or a hyphen a sign that is written but may lack, ~ one that is not written but may be.
 // Anything else stands for itself. Countries that are not here have no postal codes.
 const postalCodes = `
 AD=AD###
@@ -69,15 +69,15 @@ var beforeCode = strings.Fields("zip zipcode postal postcode code plz cp c.p cap
 // plates are letters that Europeans write before a postal code, beside the country's code of ISO 3166.
 var plates = map[string]string{"DE": "D", "AT": "A", "FR": "F", "BE": "B", "IT": "I", "ES": "E", "SE": "S", "NO": "N", "LU": "L", "FI": "FIN", "PT": "P", "HU": "H", "SI": "SLO", "LI": "FL"}
 
-// statesOfAustralia stand before a postal code as those of the USA do.
+// statesOfAustralia are before a postal code as those of the USA do.
 var statesOfAustralia = strings.Fields("ACT NSW NT QLD SA TAS VIC WA")
 
 // zipCountries have the ZIP codes of the US Postal Service.
 var zipCountries = strings.Fields("US PR GU VI AS MP UM FM MH PW")
 
 // PostalCodeIn returns a postal code of a country (ISO 3166) in the form that is written there, or "": see PostalCode for those of the USA. Signs
-// within it may lack ("SW1A1AA"), and a label or the country may stand before it ("PLZ 80331", "D-80331"). Where it has letters and
-// digits it may stand before or behind words ("London SW1A 1AA").
+// within it may lack ("SW1A1AA"), and a label or the country may be before it ("PLZ 80331", "D-80331"). Where it has letters and
+// digits it may be before or behind words ("London SW1A 1AA").
 func PostalCodeIn(s, country string) string {
 	if country == DefaultCountry || slices.Contains(zipCountries, country) {
 		return PostalCode(s)

@@ -75,7 +75,7 @@ func TestPostalCodeIn(t *testing.T) {
 	}
 }
 
-// TestPostalForms: each country of the table is one, and stands there once.
+// TestPostalForms: each country of the table is one, and is there once.
 func TestPostalForms(t *testing.T) {
 	t.Parallel()
 	var seen []string

@@ -34,7 +34,7 @@ func Count(s string) (n int, exact, ok bool) {
 }
 
 // WholeCount returns the part of a text that a pattern took, with what else belongs to the numbers at its ends: of "1.2K",
-// "1 234" and "1,234" it may have taken some digits. before and behind are what the part stands between. "" where
+// "1 234" and "1,234" it may have taken some digits. before and behind are what the part is between. "" where
 // it is not clear which number the part is of, as between "1 " and "234".
 func WholeCount(before, part, behind string) string {
 	if part == "" {
@@ -193,7 +193,7 @@ var (
 	ordinals   = strings.Fields("ste ème eme ième")
 )
 
-// rated reports whether a number is a rating by what stands around it: "5 stars", "4 out of 5", "Rated 4".
+// rated reports whether a number is a rating by what is around it: "5 stars", "4 out of 5", "Rated 4".
 func rated(before, rest string) bool {
 	word, _ := lastWord(strings.TrimRight(before, " :("))
 	if word == "rated" || strings.TrimRight(before, " ("+starSigns) != strings.TrimRight(before, " (") {
@@ -214,7 +214,7 @@ func rated(before, rest string) bool {
 // approximately are words before a number that is no exact one.
 var approximately = strings.Fields("~ ≈ > ≥ < ≤ about approximately approx around circa ca over than nearly almost etwa ungefähr rund über environ")
 
-// approximate reports whether what stands before a number says that it is only about right.
+// approximate reports whether what is before a number says that it is only about right.
 func approximate(before string) bool {
 	before = strings.TrimRight(before, " .")
 	word := strings.ToLower(before[strings.LastIndexByte(before, ' ')+1:])
@@ -230,7 +230,7 @@ type numeral struct {
 }
 
 // readNumeral reads the number that a text begins with. A sign before exactly three digits keeps thousands apart, as
-// does a comma before two where three end the number (India); any other point or comma stands before decimals.
+// does a comma before two where three end the number (India); any other point or comma is before decimals.
 func readNumeral(s string) (n numeral, rest string, ok bool) {
 	end := digitsAt(s)
 	digits, sep := s[:end], byte(0)

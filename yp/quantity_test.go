@@ -43,7 +43,7 @@ func TestCount(t *testing.T) {
 }
 
 func TestWholeCount(t *testing.T) {
-	for in, want := range map[string]string{ // what a pattern took stands before the bar
+	for in, want := range map[string]string{ // what a pattern took is before the bar
 		"12|K results": "12K", "1.2|K": "1.2K", "1|,234 more": "1,234", "1| 234 more": "1 234", "1|’234": "1'234", "12| results": "12", "1|+": "1+", "98|% of": "98%", "12|": "12", "1,|234": "1,",
 		"1-30| of 93": "1-30", "30 10| miles": "30 10", "1|.2.3": "", "53|. 108 more": "53", "|12": "", "1-1|.108": "1-1.108", "12| Mio. Treffer": "12 Mio.", "53| 1": "53", "1|٢": "",
 	} {

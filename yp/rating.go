@@ -68,7 +68,7 @@ func ReadRating(s string) (r RatingText) {
 	return RatingText{Value: value, Best: best}
 }
 
-// plainlyRated reports whether a number is a rating whatever stands before it: it has a scale, and decimals or stars.
+// plainlyRated reports whether a number is a rating whatever is before it: it has a scale, and decimals or stars.
 func plainlyRated(value, best float64, behind, rest string) bool {
 	if best == 0 || strings.HasPrefix(strings.TrimLeft(behind, " "), "%") {
 		return false
@@ -134,7 +134,7 @@ func wordOfDigits(s string) int {
 	return -1
 }
 
-// ratingNumber reads the number that a text begins with. A point and a comma both stand before decimals.
+// ratingNumber reads the number that a text begins with. A point and a comma both are before decimals.
 func ratingNumber(s string) (value float64, rest string) {
 	end := digitsAt(s)
 	digits := s[:end]
@@ -160,11 +160,11 @@ func ratingNumber(s string) (value float64, rest string) {
 
 var ratingFractions = map[string]float64{"½": 0.5, "1/2": 0.5, "¼": 0.25, "¾": 0.75}
 
-// Words of a rating: what it is counted in, what stands before its scale, and before the reviews that it is made of.
+// Words of a rating: what it is counted in, what is before its scale, and before the reviews that it is made of.
 // starSigns are the signs that ratings are drawn with.
 const starSigns = "★☆⭐⭑⭒✩✪✫✬✭✮✯✰🌟●○◐◑\ufe0f"
 
-// Words before a rating: what names it, and what may stand between. reviewNames count what it is made of.
+// Words before a rating: what names it, and what may be between. reviewNames count what it is made of.
 var (
 	ratingLabels = strings.Fields("rating rated rate score scored star stars average avg overall bewertung kundenbewertung gesamtbewertung note nota puntuación puntuacion calificación valoración valutazione voto avaliação classificação beoordeling waardering ocena оценка рейтинг betyg vurdering 評価 评分 評分 평점")
 	labelJoins   = strings.Fields("is of at was ist est es è")
@@ -172,7 +172,7 @@ var (
 	reviewNames  = strings.Fields("review reviews rating ratings vote votes bewertung bewertungen rezensionen avis opiniones reseñas recensioni beoordelingen avaliações opinii opinie отзывов") //nolint:misspell // Spanish
 )
 
-// ratingBehind reports whether a rating may stand behind a text: nothing, stars, or words whose last one names a rating. A width in
+// ratingBehind reports whether a rating may be behind a text: nothing, stars, or words whose last one names a rating. A width in
 // percent is that of a row of stars.
 func ratingBehind(before string, best float64) bool {
 	before = strings.TrimRight(before, " :=(["+starSigns)
@@ -197,7 +197,7 @@ func lastWord(s string) (word, before string) {
 	return strings.ToLower(s[at:]), s[:at]
 }
 
-// namesScale reports whether what stands behind a rating may name its scale in a way that is not read: "(max 10)", "(1-10)", "of ten".
+// namesScale reports whether what is behind a rating may name its scale in a way that is not read: "(max 10)", "(1-10)", "of ten".
 func namesScale(rest string) bool {
 	bound, number := false, false
 	for i := 0; i < len(rest); {
@@ -288,7 +288,7 @@ func numberGoesOn(rest string) bool {
 	return unicode.IsLetter(r) || isDigit(rest[0]) || strings.IndexByte("./,:-%", rest[0]) >= 0 && digitsAt(rest[size:]) > 0
 }
 
-// endsRating reports whether a rating may stand before the rest of a text: nothing, stars, what stands in brackets or behind a sign, or
+// endsRating reports whether a rating may be before the rest of a text: nothing, stars, what is in brackets or behind a sign, or
 // the number of reviews, where it can't be a part of the rating's number. best is 0 where it names no scale.
 func endsRating(rest string, value, best float64, before string) bool {
 	if numberGoesOn(rest) {

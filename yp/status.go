@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Status is where a target stands in its life. From one to the next:
+// Status is where a target is in its life. From one to the next:
 //
 //	            claim                  last page
 //	PLANNED ────────────▶ IN_PROGRESS ───────────▶ DONE ──(due again)──▶ PLANNED

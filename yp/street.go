@@ -86,7 +86,7 @@ var notStreets = map[string]bool{
 type streetWord struct {
 	short string // its abbreviation; "" = as it is
 	unit  bool   // it may begin a secondary address
-	floor bool   // that of a floor, whose number may stand before it
+	floor bool   // that of a floor, whose number may be before it
 }
 
 // streetWords has the words of streetRules.

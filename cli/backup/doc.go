@@ -1,7 +1,7 @@
 // Package backup makes copies of a database with its logs, and puts them back.
 //
 // Purpose: a copy that is made while a crawl runs is what a SIGKILL at one instant would have
-// left: the file at a commit, and the logs, which stand in a table of it, as long as they were then.
+// left: the file at a commit, and the logs, which are in a table of it, as long as they were then.
 //
 // Invariants: a copy is one file. It appears under its name whole and checked, or not at all.
 // A restore never deletes what it replaces.

@@ -43,7 +43,7 @@ func Pending(db string) (r Restored, err error) {
 	return r, nil
 }
 
-// The new database and its logs stand beside their places, on the same disk, until they are moved there.
+// The new database and its logs are beside their places, on the same disk, until they are moved there.
 func (r *Restored) newDB() string   { return r.staged(filepath.Dir(r.DB)) }
 func (r *Restored) newLogs() string { return r.staged(r.Logs) }
 func (r *Restored) staged(d string) string {
@@ -185,7 +185,7 @@ func (r *Restored) carryOut(reached func(step string)) error {
 			return err
 		}
 		reached("restore_logs_aside")
-		for _, ending := range []string{"-wal", "-journal", ""} { // a journal may stand there without its database
+		for _, ending := range []string{"-wal", "-journal", ""} { // a journal may be there without its database
 			if err := os.Rename(r.DB+ending, r.Aside+ending); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -19,7 +19,7 @@ const (
 	maxCellText  = 32_767    // UTF-16 units that Excel takes in a cell
 )
 
-// sheets writes XLSX: an archive of XML parts, each sheet a stream of rows. Texts stand in
+// sheets writes XLSX: an archive of XML parts, each sheet a stream of rows. Texts are in
 // their cells, so that nothing has to be kept; a text is never run, only a formula's own cell is.
 type sheets struct {
 	opts    Options

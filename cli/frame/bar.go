@@ -91,8 +91,8 @@ type Display struct {
 
 	mu     sync.Mutex
 	last   *Snapshot // nil = nothing is shown
-	bar    string    // stands on the cursor's line; "" = nothing does
-	broken bool      // a log line without its end stands there instead
+	bar    string    // is on the cursor's line; "" = nothing does
+	broken bool      // a log line without its end is there instead
 }
 
 // newDisplay returns a display that shows nothing before Follow.
@@ -244,7 +244,7 @@ const (
 	barMax = 40
 )
 
-// frame draws the bar and what stands behind it, at most width-1 columns wide:
+// frame draws the bar and what is behind it, at most width-1 columns wide:
 // a terminal wraps a full line, and a wrapped line can't be taken away. The
 // library draws one frame and is thrown away, for it keeps a rate of its own
 // that a resumed crawl would falsify, and can't go back from 100 %.

@@ -31,7 +31,7 @@ func (s *screen) written() int {
 	return s.writes
 }
 
-// Write acts on what a terminal is sent: the cursor stands at the end of a log line, or at the start of the bar.
+// Write acts on what a terminal is sent: the cursor is at the end of a log line, or at the start of the bar.
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

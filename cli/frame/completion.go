@@ -43,7 +43,7 @@ func installCompletion(app *App, args []string) []string {
 func candidates(app *App, words []string) (found [][2]string) {
 	words, typed := words[:len(words)-1], words[len(words)-1]
 	at := app.Root()
-	var pending cli.Flag // whose values stand at the end
+	var pending cli.Flag // whose values are at the end
 	for _, word := range words {
 		sub := at.Sub(word)
 		switch {
@@ -82,7 +82,7 @@ func candidates(app *App, words []string) (found [][2]string) {
 	return found
 }
 
-// flagNames lists the flags that may stand here; those of outer commands may, too, see expand.
+// flagNames lists the flags that may be here; those of outer commands may, too, see expand.
 func (p Path) flagNames() (names [][2]string) {
 	for _, cmd := range p {
 		for _, f := range cmd.Flags {

@@ -134,7 +134,7 @@ func typedWords(at Path, f cli.Flag, arg string, in []string) (words, rest []str
 	return words, in, nil
 }
 
-// typedFlag is a flag as it stands on the line, rewritten.
+// typedFlag is a flag as it is on the line, rewritten.
 type typedFlag struct {
 	name  string
 	words []string

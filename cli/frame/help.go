@@ -18,7 +18,7 @@ import (
 )
 
 // Help is laid out here, not by the library's templates: they break no line at the width of a terminal,
-// sort flags by their text, and know one length. A request for help, wherever it stands on a line, becomes
+// sort flags by their text, and know one length. A request for help, wherever it is on a line, becomes
 // `help COMMAND...` in expand.
 
 // Help is what the help of a program tells beside what its commands say of themselves.

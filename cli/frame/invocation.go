@@ -160,7 +160,7 @@ func (p *Invocation) Proceed(c *cli.Context, question string, named bool) (bool,
 	return ok, err
 }
 
-// Typed reports whether a flag stands on the command line: the library tells it from
+// Typed reports whether a flag is on the command line: the library tells it from
 // neither a variable nor the settings file.
 func (p *Invocation) Typed(flag string) bool {
 	for _, arg := range p.Args {

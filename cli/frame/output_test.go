@@ -208,7 +208,7 @@ func TestWriteJSON(t *testing.T) {
 	})
 }
 
-// TestTable: numbers stand to the right, what is not known is a dash, and nothing in a cell acts on a terminal.
+// TestTable: numbers are aligned to the right, what is not known is a dash, and nothing in a cell acts on a terminal.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	tab := NewTable("state", "targets", "note", "name")

@@ -96,7 +96,7 @@ func (s *Sections) More(texts ...string) {
 	}
 }
 
-// Item adds a line whose text stands behind others: fold says how it goes on.
+// Item adds a line whose text is behind others: fold says how it goes on.
 func (s *Sections) Item(lead, text string) {
 	s.write(fold(s.p.Out, yp.Printable(lead), yp.Printable(s.p.Hints(text))) + "\n")
 }

@@ -14,7 +14,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Table lays rows out in columns. Numbers stand to the right; every cell goes
+// Table lays rows out in columns. Numbers are aligned to the right; every cell goes
 // through yp.Printable. Rows are kept until flush, since the widest cell of a
 // column decides. On a terminal it is made to fit; elsewhere nothing is cut.
 type Table struct {
@@ -117,7 +117,7 @@ func (t *Table) widths() []int {
 }
 
 // fit makes the table at most width columns wide: the widest texts are shortened, then columns go from the end, where the least
-// important stand, until two are left, which are shortened further. more stands behind the header where columns went.
+// important stand, until two are left, which are shortened further. more is behind the header where columns went.
 func (t *Table) fit(width int) (widths []int, more string) {
 	const readable, shortest, called = 20, 4, 12
 	for len(t.header) > 2 && !t.Folds {

@@ -68,7 +68,7 @@ func (m *Meter) KeepFile(ctx context.Context, name string, warn func(error)) (st
 	return func() {
 		cancel()
 		<-done
-		m.measures.forget() // how the run ended is to stand in it
+		m.measures.forget() // how the run ended is to be in it
 		write()
 	}
 }

@@ -50,7 +50,7 @@ type Result struct {
 	Folder   string   `json:"folder,omitempty"` // where the files are, if it was kept
 }
 
-// Run tests. The error is about what could not be tested; what went wrong stands in the result.
+// Run tests. The error is about what could not be tested; what went wrong is in the result.
 func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	res.Problems = []string{}
 	root, err := os.MkdirTemp(cfg.Dir, "ypcrawl-selftest-")

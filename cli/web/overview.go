@@ -18,7 +18,7 @@ func (s *Server) allViews() []View {
 	}, s.listViews()...)
 }
 
-// view is a view with the parts that stand on top of every page.
+// view is a view with the parts that are on top of every page.
 func (s *Server) view(path, nav, title string, parts ...Part) View {
 	return View{Path: path, Nav: nav, Title: title, Parts: append([]Part{s.sentence(), s.banner()}, parts...)}
 }

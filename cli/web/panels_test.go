@@ -242,7 +242,7 @@ func TestRowBounds(t *testing.T) {
 	}
 }
 
-// TestSpokes: every worker that is drawn stands inside of the picture, and no two on each other.
+// TestSpokes: every worker that is drawn is inside of the picture, and no two on each other.
 func TestSpokes(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 5, 8, 9, 16, spokes, spokes + 6} {
@@ -282,7 +282,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// TestTiles: every state stands on the map, once.
+// TestTiles: every state is on the map, once.
 func TestTiles(t *testing.T) {
 	t.Parallel()
 	m := mapOf(report.StateMeasures[0], &report.Table{}, time.Now())

@@ -32,7 +32,7 @@ type tile struct {
 	Column, Row int
 	Planned     bool   // something is, or was found there
 	Class       string // of its colour: "" = nothing is known
-	Number      string // what stands in it
+	Number      string // what is in it
 	Label       string // for those who can't see it
 	Held        bool   // a worker is there
 	Troubled    bool   // targets there are FAILED, STUCK or PARKED

@@ -21,7 +21,7 @@ type business struct {
 	Path    string // of its profile
 	Phone   string
 	Address address
-	Website string // the link as it stands on the card
+	Website string // the link as it is on the card
 	Labels  []string
 	Stars   int // in halves
 	Reviews int

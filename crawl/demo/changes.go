@@ -18,7 +18,7 @@ type Changes struct {
 	Dropped  []string `json:"dropped"`  // dropped: every target that saw them was read to its end
 	Restored []string `json:"restored"` // dropped after an earlier crawl, and seen again
 	// Unconfirmed have vanished, but a target that saw them was cut by the page
-	// limit, so they may stand behind it.
+	// limit, so they may be behind it.
 	Unconfirmed []string `json:"unconfirmed"`
 	// Retired have vanished with a city: the page of a target that saw them is there no more.
 	// A walk through the indexes retires such a target, so that they are gone if another one

@@ -118,7 +118,7 @@ func (d *edition) openedIn(k key) int {
 	return 1 + (k.n-t.first)/t.rate()
 }
 
-// layOut lists who stands in a target's results in a later epoch: those that opened since, then
+// layOut lists who is in a target's results in a later epoch: those that opened since, then
 // those of epoch 0 that are still open, in their order. So some move up, and others down.
 func (d *edition) layOut(t *target) {
 	t.slots = make([]key, 0, t.opensBy(d.epoch))

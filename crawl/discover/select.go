@@ -189,7 +189,7 @@ func findCity(g *gazetteer.Gazetteer, name string, states []string) []gazetteer.
 	return found
 }
 
-// withoutState returns what stands before a state's code or name at the end of
+// withoutState returns what is before a state's code or name at the end of
 // a city's name; "" when none does.
 func withoutState(name, code string) string {
 	state, _ := yp.LookupState(code)

@@ -221,7 +221,7 @@ type shown struct {
 	links          bool
 }
 
-// skim reads a page, or only as far as its title. What stands in comments, scripts and
+// skim reads a page, or only as far as its title. What is in comments, scripts and
 // images is not shown.
 func skim(page []byte, titleOnly bool) (s shown) {
 	z := html.NewTokenizer(bytes.NewReader(page))

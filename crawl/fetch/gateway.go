@@ -51,7 +51,7 @@ type refusal struct {
 
 func (r refusal) Error() string { return fmt.Sprintf("CONNECT was refused with %d", r.status) }
 
-// dial connects to the proxy. Its address is the operator's choice, so no guard stands in the
+// dial connects to the proxy. Its address is the operator's choice, so no guard is in the
 // way.
 func (d *gateway) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	until := time.Now().Add(d.cfg.DialTimeout)

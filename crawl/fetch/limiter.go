@@ -167,7 +167,7 @@ func (l *hostLimiter) change() {
 	}
 }
 
-// take starts the request of the first in the queue, with whom nothing stands in the way
+// take starts the request of the first in the queue, with whom nothing is in the way
 // here, if its turn among all processes has come. The lock is given up while that is asked.
 func (l *hostLimiter) take(ctx context.Context, now time.Time) (started bool, err error) {
 	if !l.shared() {
@@ -198,7 +198,7 @@ func (l *hostLimiter) take(ctx context.Context, now time.Time) (started bool, er
 	return true, nil
 }
 
-// due says what stands between now and the next start: nothing (reason ""),
+// due says what is between now and the next start: nothing (reason ""),
 // a time to wait, or, with wait 0, a request that must end first.
 func (l *hostLimiter) due(now time.Time) (wait time.Duration, reason string) {
 	if l.inFlight >= l.cap {
@@ -370,7 +370,7 @@ type waiter struct {
 	mainly  string // what stood for that long
 }
 
-// note takes down what stands in the way from now on.
+// note takes down what is in the way from now on.
 func (w *waiter) note(now time.Time, reason string) {
 	if reason == w.reason {
 		return

@@ -145,7 +145,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 				mu.Unlock()
 				ts.leave()
 			})
-			synctest.Wait() // i stands in the queue before i+1 comes
+			synctest.Wait() // i is in the queue before i+1 comes
 		}
 		wg.Wait()
 		if !slices.IsSorted(order) || len(order) != 20 {

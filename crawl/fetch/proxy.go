@@ -33,7 +33,7 @@ func (p Proxy) GoString() string { return p.Name }
 // ParseProxy reads a proxy's address: "http://user:password@host:8080", with
 // the schemes http, https, socks5 and socks5h (both have the proxy resolve the
 // names of hosts), or "host:8080" and "user:password@host:8080" for http. The port is
-// 80, 443 or 1080 where a scheme stands without one; a bare word is a slip far more often
+// 80, 443 or 1080 where a scheme is without one; a bare word is a slip far more often
 // than a proxy. It returns the one form of the URL, with the port, and the name to show:
 // the same with the password redacted.
 //

@@ -44,7 +44,7 @@ func TestPause(t *testing.T) {
 
 var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)
 
-// TestQueryPlans: what is read often, or of many rows, stands in an index that holds
+// TestQueryPlans: what is read often, or of many rows, is in an index that holds
 // all that is asked.
 func TestQueryPlans(t *testing.T) {
 	t.Parallel()

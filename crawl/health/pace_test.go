@@ -49,7 +49,7 @@ func TestNextDelay(t *testing.T) {
 	}
 }
 
-// TestPenalty: the row of penalties itself stands in TestObservedPenalties.
+// TestPenalty: the row of penalties itself is in TestObservedPenalties.
 func TestPenalty(t *testing.T) {
 	for n, want := range map[int]time.Duration{-1: 0, 0: 0, 1: 0, 8: 30 * time.Minute, 100: MaxPenalty, math.MaxInt: MaxPenalty} {
 		storetest.Equal(t, Penalty(n), want, "block", n)

@@ -38,7 +38,7 @@ func TestPrune(t *testing.T) {
 	inWorld(t, "behind a day of a clock that was ahead", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 2 * pruneBatch, ago: -15 * day}, req{n: pruneBatch, ago: 15 * day}, req{n: 3, ago: 13 * day},
 			req{n: pruneBatch, ago: 15 * day}, req{n: 2*pruneBatch + 10, ago: 13 * day}, req{n: 7, ago: 15 * day})
-		// The last 7 stand behind a whole batch that stays: some later day will find them.
+		// The last 7 are behind a whole batch that stays: some later day will find them.
 		ok(t, w.Prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT count(*) FROM requests`, fmt.Sprint(4*pruneBatch+3+10+7))
 	})

@@ -30,7 +30,7 @@ type cardReader struct {
 	work int      // nodes looked at to take the cards of this page apart
 
 	parts bool // the tree is that of the regions alone
-	shut  bool // what a card lacks may stand in a noscript, and the page must be parsed whole
+	shut  bool // what a card lacks may be in a noscript, and the page must be parsed whole
 }
 
 // read reads one card. Its listing has no id or no name when the card is bad.
@@ -265,7 +265,7 @@ func (c *cardReader) place(l *yp.Listing) {
 }
 
 // part returns the first text of a part of the address. Where the card has an address,
-// what stands elsewhere in it is no part: a city may be named in a snippet.
+// what is elsewhere in it is no part: a city may be named in a snippet.
 func (c *cardReader) part(f field) string {
 	for i := range f {
 		for _, n := range f[i].nodes(c) {

@@ -73,7 +73,7 @@ func (s *Source) nearerOrganic(n *html.Node) bool {
 
 // readCards turns the cards of a tree into listings.
 //
-// Cards stand side by side on a page in good order. Where an end tag is missing the
+// Cards are side by side on a page in good order. Where an end tag is missing the
 // first card holds those that follow it, as a browser's tree shows, and may hold the
 // next link, too. So when anything of the page's own is met in a card, the tree is
 // walked once more, through the cards, and they are taken apart. A page whose tags are
@@ -177,7 +177,7 @@ func inCard(n *html.Node, isCard map[*html.Node]bool) bool {
 	return false
 }
 
-// readListings reads the cards: an id that stands in an ad and in an organic card is
+// readListings reads the cards: an id that is in an ad and in an organic card is
 // organic, and one that recurs counts once. torn reports whether a card holds what is
 // the page's.
 func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Listing, torn bool) {
@@ -264,7 +264,7 @@ func lacks(l *yp.Listing) Unread {
 // ten times those of a large page.
 const maxWork = 100_000
 
-// takeApart moves each card that stands in another one out of it and behind the
+// takeApart moves each card that is in another one out of it and behind the
 // outermost one, from the last on, so that each is read with nothing in it or around it
 // that is another's. Where a card begins in a card of its own kind the outer one has
 // ended: what follows goes out, too. (An ad in an organic card is an insertion: what
@@ -351,7 +351,7 @@ func (c *cardReader) relation(out, in *card, first bool) relation {
 	parent.InsertBefore(in.n, next)
 	switch {
 	case name == "" && outID == id:
-		return content // of the business whose card it stands in
+		return content // of the business whose card it is in
 	case !first, outName != "":
 		return another
 	case outID == "":
@@ -426,7 +426,7 @@ func (c *cardReader) identity(n *html.Node) (id, name string) {
 	return c.src.fields.id.identifier(c), c.src.fields.name.first(c)
 }
 
-// moveOut moves n, which stands in out, behind the element last; with rest also what
+// moveOut moves n, which is in out, behind the element last; with rest also what
 // follows it in out.
 func moveOut(n, out, last *html.Node, rest bool) {
 	to, before := last.Parent, last.NextSibling

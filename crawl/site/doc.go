@@ -18,7 +18,7 @@
 // cards and links of a results page count, and nothing that is said. Detail pages have regions of
 // their own. A page that breaks off is an error (docs/decisions/0026). Of the
 // businesses in a detail page's JSON-LD only one that is plainly that of the page
-// counts. What stands in a template counts as little as a script. Everything kept from
+// counts. What is in a template counts as little as a script. Everything kept from
 // a page is cleaned, bounded in length and number, and does not hold on to the page's
 // memory. A Source is never changed, and safe for use by many goroutines.
 //

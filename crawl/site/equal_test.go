@@ -117,7 +117,7 @@ func checkNext(t testing.TB, s *Source, p *Page, more bool, page []byte) (asked,
 	return more, found
 }
 
-// TestNextOutsideRegions makes pages of what next links, and what they stand in, may bear, for many forms of rules.
+// TestNextOutsideRegions makes pages of what next links, and what they are in, may bear, for many forms of rules.
 func TestNextOutsideRegions(t *testing.T) {
 	t.Parallel()
 	for _, css := range []string{

@@ -15,7 +15,7 @@ import (
 
 // A rule takes a text out of a card: the text, the own text, or an attribute
 // of the elements that a selector finds (of the card itself when there is no
-// selector), or what stands at a path in an attribute that holds JSON; a regular expression
+// selector), or what is at a path in an attribute that holds JSON; a regular expression
 // may pick a part of it, and steps make another text of that.
 type rule struct {
 	sel   int // number in the index; -1 = the card itself

@@ -154,7 +154,7 @@ func (r *indexReader) link(a *goquery.Selection) {
 	r.city(a, path)
 }
 
-// city keeps a link if it leads to a city of the state, and stands where the index lists its cities: links in what
+// city keeps a link if it leads to a city of the state, and is where the index lists its cities: links in what
 // frames the page are no list of cities.
 func (r *indexReader) city(a *goquery.Selection, path string) {
 	x := r.src.states

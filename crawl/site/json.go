@@ -22,7 +22,7 @@ type attrJSON struct {
 	doc  jsondoc.Value // zero when the text is no JSON
 }
 
-// member returns what stands at the rule's path in the text of an attribute: a string, a number as it is written, true or
+// member returns what is at the rule's path in the text of an attribute: a string, a number as it is written, true or
 // false, of a list the first; "" when there is nothing or the text is no JSON.
 func (r *rule) member(c *cardReader, text string) string {
 	if r.json != "" && (r.path == nil || !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[")) {

@@ -27,7 +27,7 @@ func TestLostCardTag(t *testing.T) {
 	for name, page := range seedPages(t) {
 		switch name {
 		case "inner_ad.html", "unclosed_card.html", "unclosed_cards.html", "unclosed_snippet.html":
-			continue // a card stands in another one, or two tags are missing
+			continue // a card is in another one, or two tags are missing
 		}
 		for way, page := range map[string]string{"counted": page, "uncounted": strings.ReplaceAll(page, "showing-count", "x")} {
 			before, had := read(page)

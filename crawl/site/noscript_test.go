@@ -70,7 +70,7 @@ func TestNoscriptLinks(t *testing.T) {
 	}
 }
 
-// TestNoscriptCards: cards in noscript are read, those that stand outside, too, once.
+// TestNoscriptCards: cards in noscript are read, those that are outside, too, once.
 func TestNoscriptCards(t *testing.T) {
 	one, two := namedCard("1", ""), namedCard("2", `<div class="phones">(217) 555-0142</div>`)
 	ad := strings.Replace(adSaying("x"), "931", "1", 2)

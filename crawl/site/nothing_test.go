@@ -147,7 +147,7 @@ func TestStructuredSaysBoth(t *testing.T) {
 	}
 }
 
-// TestNothingRegionEqualsWhole makes pages of what signs may stand in, and compares the two ways to read them.
+// TestNothingRegionEqualsWhole makes pages of what signs may be in, and compares the two ways to read them.
 func TestNothingRegionEqualsWhole(t *testing.T) {
 	s := builtin(t, "yellowpages")
 	signs := 0

@@ -39,7 +39,7 @@ const (
 
 var outcomeNames = [...]string{"unrecognised", "redirected", "ok", "no_listings", "html_changed", "missing"}
 
-// String returns the outcome's name as it stands in logs.
+// String returns the outcome's name as it is in logs.
 func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
 		return outcomeNames[o]
@@ -139,7 +139,7 @@ func (s *Source) notThere(doc *html.Node, end region.End, final *url.URL, status
 	return p, s.cut(p.Outcome, end, final)
 }
 
-// refusal holds what stands in the title of a refusal; a page of a business may have it there, too, so it counts
+// refusal holds what is in the title of a refusal; a page of a business may have it there, too, so it counts
 // only where nothing else says whose page it is.
 var refusal = marks{titles: []string{
 	"access denied", "forbidden", "blocked", "captcha", "attention required",
@@ -300,7 +300,7 @@ func (m *marks) partOfTitle(title string) bool {
 // registered takes the signs of trade marks out of a title.
 var registered = strings.NewReplacer("®", "", "™", "", "(R)", "", "(TM)", "")
 
-// titleSeparators stand in a title between the name of the site and the rest.
+// titleSeparators are in a title between the name of the site and the rest.
 var titleSeparators = [...]string{" | ", " - ", " – ", " — ", " · ", " :: "}
 
 // titleOf returns the title of a page: that of an image (svg) is none.

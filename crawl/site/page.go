@@ -123,7 +123,7 @@ func (s *Source) release(w *workspace) {
 
 // parseRegions reads the page from its regions alone; nil when the page must be
 // parsed whole: its tags are not in good order, or the regions hold no listing. moreNext
-// says that the next link may stand outside of the regions, or hang on what does.
+// says that the next link may be outside of the regions, or hang on what does.
 func (s *Source) parseRegions(body []byte, final *url.URL) (p *Page, moreNext bool) {
 	w := s.workspace()
 	defer s.release(w)
@@ -370,7 +370,7 @@ func (s *Source) later(final *url.URL, next string) bool {
 	return same && to > at
 }
 
-// listPage returns the path of a list, without the page if that stands in it, and the
+// listPage returns the path of a list, without the page if that is in it, and the
 // number of the page.
 func (s *Source) listPage(u *url.URL) (list string, page int) {
 	list = strings.Trim(s.belowBase(u), "/")

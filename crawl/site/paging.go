@@ -196,7 +196,7 @@ func (r *pagingReader) number(n *html.Node) {
 	}
 }
 
-// within reports whether a number stands in a link, a button or a list of choices.
+// within reports whether a number is in a link, a button or a list of choices.
 func (r *pagingReader) within(n *html.Node) bool {
 	for ; n != nil && !isPagination(n); n = n.Parent {
 		if n.Type == html.ElementNode && isControl(n) {
@@ -315,7 +315,7 @@ func labelOf(n *html.Node) string {
 	return ""
 }
 
-// arrows stand around the words of a control, or alone.
+// arrows are around the words of a control, or alone.
 const arrows = "›»>→⟩▶►❯⇒‹«<←⟨◀◄❮⇐…. \u00a0\ufe0f"
 
 func (c *control) read(text string) {

@@ -58,7 +58,7 @@ var lastWords = vocabulary(`
 	last, last page, end, letzte, letzte seite, ende, dernière, dernier, fin, última, último, ultima, ultimo, laatste, sista, siste, sidste, viimeinen, ostatnia, poslední, posledná, utolsó
 	последняя, в конец, остання, son, τελευταία, 最後, 末页, 尾页, 마지막, الأخير, האחרון, terakhir, cuối`)
 
-// pageWords stand before the number of a page.
+// pageWords are before the number of a page.
 var pageWords = []string{
 	"page", "seite", "página", "pagina", "strona", "stránka", "sida", "side", "sivu",
 	"страница", "sayfa", "σελίδα", "oldal", "trang", "halaman", "go to page", "goto page",

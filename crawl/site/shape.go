@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// position is where something stands in a file, from 1.
+// position is where something is in a file, from 1.
 type position struct{ line, column int }
 
 // faults gathers what is wrong with a definition. It knows where each of its keys stands.
@@ -23,8 +23,8 @@ type faults struct {
 	errs    []error
 }
 
-// walk notes where all that a node holds stands in the file, and which of its keys the definition does not know.
-// Values of the wrong type are left to the decoder. What an alias repeats stands where its anchor does.
+// walk notes where all that a node holds is in the file, and which of its keys the definition does not know.
+// Values of the wrong type are left to the decoder. What an alias repeats is where its anchor does.
 func (f *faults) walk(n *yaml.Node, want reflect.Type, path string) {
 	if path != "" {
 		f.at[path] = position{n.Line, n.Column}

@@ -43,7 +43,7 @@ func (r *businessReader) read(scripts []string) (leftOut int) {
 		Country: r.src.country, Best: d.Structured.Scale, Day: r.src.day,
 	}
 	leftOut = r.take(&reader, scripts)
-	if len(r.found) == 0 && !r.ownPage { // the list may stand in noscript
+	if len(r.found) == 0 && !r.ownPage { // the list may be in noscript
 		reader.Noscript = true
 		leftOut = r.take(&reader, nil)
 	}

@@ -121,13 +121,13 @@ type fields struct {
 	profile                                        field // one of others
 }
 
-// cardField is a field that stands on a card by itself.
+// cardField is a field that is on a card by itself.
 type cardField struct {
 	rules field
 	set   setter
 }
 
-// Parse reads a source definition. name stands in errors, which are one or
+// Parse reads a source definition. name is in errors, which are one or
 // more DefinitionErrors, joined.
 func Parse(name string, text []byte) (*Source, error) {
 	def, f, err := decode(name, text)

@@ -135,7 +135,7 @@ func fromPercent(s string) string {
 	return legible(s)
 }
 
-// fromJSON reads a JSON text of one string, number or boolean, or what stands between the quotes of a string:
+// fromJSON reads a JSON text of one string, number or boolean, or what is between the quotes of a string:
 // https:\/\/acme.example.
 func fromJSON(s string) string {
 	v, err := jsondoc.Parse([]byte(s))

@@ -13,7 +13,7 @@ import (
 )
 
 // How the values of a list are written follows from the name of their column: a name means one thing everywhere. What the schema
-// says of them stands in columns.go, the unit in the end of the name.
+// says of them is in columns.go, the unit in the end of the name.
 
 // Columns that no table or view has: a list that exports make, and whether a search kept a listing, as ad or by a filter.
 const (
@@ -33,7 +33,7 @@ func IsTime(column string) bool {
 		strings.HasSuffix(column, "_until")
 }
 
-// IsNumber reports whether a value stands to the right.
+// IsNumber reports whether a value is aligned to the right.
 func IsNumber(column string, v any) bool {
 	switch v.(type) {
 	case int64:
@@ -68,7 +68,7 @@ type rawJSON string
 // MarshalJSON implements json.Marshaler.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
-// Plain is a text as it stands in a cell: of a list of texts "A; B". Hours of a business that is always closed are "closed",
+// Plain is a text as it is in a cell: of a list of texts "A; B". Hours of a business that is always closed are "closed",
 // so that they differ from those that nobody knows.
 func Plain(column, text string) string {
 	if column == "hours" && text == "[]" {

@@ -13,7 +13,7 @@ type Closings struct {
 	Days                        int
 }
 
-// ListingStatus is how a listing stands with its source.
+// ListingStatus says whether its source still shows a listing.
 type ListingStatus string
 
 // The statuses of listings.

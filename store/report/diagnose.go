@@ -20,7 +20,7 @@ type RunHolder struct {
 	HeldSince time.Time // when the first of those was claimed whose source is open now; zero = it holds none
 
 	Alive bool // its process is seen to live: it holds its lock, or that can't be looked at and its heartbeat is young
-	Dead  bool // the next run takes back what it holds: no process of this machine stands behind it, or one of another has been silent for a while
+	Dead  bool // the next run takes back what it holds: no process of this machine is behind it, or one of another has been silent for a while
 
 	Unseen error // why nobody knows whether it lives: it is silent, and its lock can't be looked at; nil = it is known
 }

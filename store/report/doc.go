@@ -2,7 +2,7 @@
 // changes, the trace of a target, companies, details.
 //
 // Purpose: what people ask, as rows of the views of schema.sql (list.go has the table of lists, parts.go the answers of several
-// tables), or as a typed row where a program decides by it. What is said in sentences stands in words.go, once for terminal, page
+// tables), or as a typed row where a program decides by it. What is said in sentences is in words.go, once for terminal, page
 // and notices.
 //
 // Invariants: a Reader has the readers of a store.DB and nothing else, so no question

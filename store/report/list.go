@@ -30,8 +30,8 @@ type List struct {
 	Page    string // where the page shows it, and its word in the navigation, "" = it has none: "/queue Queue"
 	Help    string // what is to be said besides
 	None    string // said where the database has none
-	Headed  bool   // what stands above it says when there is none
-	Under   string // the group of the help, of a list that is a command by itself: others stand in commands of their own
+	Headed  bool   // what is above it says when there is none
+	Under   string // the group of the help, of a list that is a command by itself: others are in commands of their own
 	Few     bool   // there are so few rows that nobody limits them
 	Lives   bool   // its column state is that of a process: its lock says whether one that runs is alive
 

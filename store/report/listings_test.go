@@ -194,7 +194,7 @@ func TestListingChanges(t *testing.T) {
 	}
 }
 
-// The index of words is caught up with what came and what changed, and nothing stands in it twice.
+// The index of words is caught up with what came and what changed, and nothing is in it twice.
 func TestIndexWords(t *testing.T) {
 	t.Parallel()
 	r := town(t)

@@ -11,7 +11,7 @@ import (
 // A StateMeasure is a column of States that a map of the states shows.
 type StateMeasure struct{ Name, Word, Column, Unit string }
 
-// StateMeasures are all of them, in the order in which they are offered. What is done stands in counters; for the others every target
+// StateMeasures are all of them, in the order in which they are offered. What is done is in counters; for the others every target
 // of the scope is read, or every page of the last passes with new listings.
 var StateMeasures = []StateMeasure{
 	{"done", "Done", "done_percent", "Targets that are done or dead letters, in percent of those planned."},

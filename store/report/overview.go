@@ -31,7 +31,7 @@ const (
 )
 
 // Overview reads the numbers on top of the page. Of the scope, source and states count. The
-// listings stand in counters; for passes and coverage the pages of the last passes that brought
+// listings are in counters; for passes and coverage the pages of the last passes that brought
 // something, and all targets of the scope, are read.
 func (k *Reader) Overview(ctx context.Context, scope store.Scope) (out *Overview, err error) {
 	err = k.at(ctx, func(k *Reader) error {

@@ -79,7 +79,7 @@ func TestSentence(t *testing.T) {
 	says("Nothing is planned, and nothing was crawled yet.")
 }
 
-// TestMap: each figure of a state by what stands in its rows, and none that is not known.
+// TestMap: each figure of a state by what is in its rows, and none that is not known.
 func TestMap(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 2, "CA", "TX") // 4 targets each
@@ -135,7 +135,7 @@ func TestStateCategories(t *testing.T) {
 	}
 }
 
-// TestOverview: each number by what stands in its rows, and none that is not known.
+// TestOverview: each number by what is in its rows, and none that is not known.
 func TestOverview(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 2, "CA", "TX")

@@ -20,7 +20,7 @@ type Record struct {
 
 // A thing is what `show` shows.
 type thing struct {
-	list  string // the list that it stands in
+	list  string // the list that it is in
 	named string // the column that people call it by, the one that says what it is, and those that another one says better: "id name"
 	row   string // asks its row; ?1 is its id
 	parts []Part // ?1 is its id, what follows is asked of the part

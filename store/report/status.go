@@ -119,7 +119,7 @@ var hostsNow = Part{
 }
 
 // pacesNow are the paces of hosts that were asked a moment ago, or wait for their turn: people read them as sentences, see PaceLines.
-// Those that are slowed down stand in hostsNow.
+// Those that are slowed down are in hostsNow.
 var pacesNow = Part{
 	Name: "paces",
 	Query: `

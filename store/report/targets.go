@@ -10,7 +10,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// Schedule says where a target stands in its schedule: a value of
+// Schedule says where a target is in its schedule: a value of
 // v_crawler_status.schedule_status, which alone decides it.
 type Schedule string
 

@@ -57,7 +57,7 @@ func TestTarget(t *testing.T) {
 		[]string{"429|http_429|42000|Retry-After|120|http://p:1|<nil>|failure|0", "<nil>|timeout|42000|Retry-After|120|http://p:1|<nil>|failure|1"})
 }
 
-// TestSteps: steps and requests stand in the order in which they happened, also those of one millisecond.
+// TestSteps: steps and requests are in the order in which they happened, also those of one millisecond.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")

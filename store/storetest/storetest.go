@@ -58,7 +58,7 @@ func OpenConfig(tb testing.TB, cfg store.Config) *store.DB {
 }
 
 // made is a new database that was made for all tests of the process: the schema takes 30 ms. What tells one from another
-// stands in it as text.
+// is in it as text.
 var made struct {
 	sync.Mutex
 	file []byte

@@ -14,7 +14,7 @@ import (
 // maxLinks bounds a chain of links, as the kernel does.
 const maxLinks = 40
 
-// Place is where a file is to get its name: in a folder that is held, and what stands there is no link to be followed.
+// Place is where a file is to get its name: in a folder that is held, and what is there is no link to be followed.
 type Place struct {
 	*Dir
 	Name string

@@ -1,4 +1,4 @@
-// Package weburl turns what stands in a link into an address, as a browser does.
+// Package weburl turns what is in a link into an address, as a browser does.
 //
 // Purpose: one function, Base.Resolve, for every reference that a page or a redirect makes:
 // next links, a card's links and pictures, the cities of an index, addresses in structured

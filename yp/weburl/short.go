@@ -124,7 +124,7 @@ var class = func() (t [256]byte) {
 	return t
 }()
 
-// encoded returns a reference as the parser would write it, but for its host: what may not stand in a path, a
+// encoded returns a reference as the parser would write it, but for its host: what may not be in a path, a
 // query or a fragment is escaped, and so is a percent sign in a path that starts no escape; a backslash in a path
 // is a slash. What is odd in another way stays for the parser.
 func encoded(ref string) string {

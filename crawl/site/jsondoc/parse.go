@@ -30,7 +30,7 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns the cause.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// prefixes stand before JSON that no script of another site shall be able to run.
+// prefixes are before JSON that no script of another site shall be able to run.
 var prefixes = [...]string{")]}',", ")]}'", "for(;;);", "for (;;);", "while(1);"}
 
 const byteOrderMark = "\ufeff"
@@ -49,7 +49,7 @@ func Parse(body []byte) (Value, error) {
 	return Value{gjson.ParseBytes(text)}, nil
 }
 
-// bare returns the text behind what may stand before the JSON.
+// bare returns the text behind what may be before the JSON.
 func bare(body []byte) []byte {
 	text := trimSpace(bytes.TrimPrefix(body, []byte(byteOrderMark)))
 	for _, prefix := range prefixes {

@@ -17,7 +17,7 @@ const (
 	maxIndex = 9 // digits
 )
 
-// Path says where values stand in a JSON text: parts with dots between them.
+// Path says where values are in a JSON text: parts with dots between them.
 //
 //	name             the member of that name
 //	0                the element of that number, from 0; of an object the member of that name
@@ -30,7 +30,7 @@ type Path struct{ parts []part }
 // part is one step of a path.
 type part struct {
 	kind  partKind
-	key   string // of names and numbers, as it stands in the text
+	key   string // of names and numbers, as it is in the text
 	find  string // the same as gjson takes it
 	where *Path  // of a query: what is compared with want
 	want  string
@@ -81,7 +81,7 @@ func (p Path) Key() string {
 	return ""
 }
 
-// In returns the values at the path, as seen from v, in the order in which they stand there. Without # in the path there is
+// In returns the values at the path, as seen from v, in the order in which they are there. Without # in the path there is
 // one at most.
 func (p Path) In(v Value) iter.Seq[Value] {
 	return func(yield func(Value) bool) { walk(p.parts, v, yield) }
@@ -221,7 +221,7 @@ func (r *pathReader) key(ends string) (key string, plain bool, err error) {
 	return out.String(), plain, nil
 }
 
-// escapable reports whether a backslash may stand before a byte: one that means something else, or the digit at the start
+// escapable reports whether a backslash may be before a byte: one that means something else, or the digit at the start
 // of a name that is no number.
 func escapable(c byte, start bool) bool {
 	return strings.IndexByte(`.\#|*?=)"`, c) >= 0 || start && '0' <= c && c <= '9'
@@ -264,7 +264,7 @@ func (r *pathReader) query() (part, error) {
 	return part{kind: first, where: &where, want: want}, err
 }
 
-// want reads the value of a query with what ends it: a text in quotes, in which a backslash may stand before a quote or a
+// want reads the value of a query with what ends it: a text in quotes, in which a backslash may be before a quote or a
 // backslash, or a number, true or false.
 func (r *pathReader) want() (string, error) {
 	var out strings.Builder
@@ -291,7 +291,7 @@ func (r *pathReader) want() (string, error) {
 	return "", errQuery
 }
 
-// bareWord returns the value of a query that stands without quotes, if it may.
+// bareWord returns the value of a query that is without quotes, if it may.
 func bareWord(s string) (string, error) {
 	if v, err := Parse([]byte(s)); err != nil || v.Kind() != Number && v.Kind() != Bool || v.Text() != s {
 		return "", errQuery

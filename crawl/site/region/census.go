@@ -92,7 +92,7 @@ func bounded(key, value string) string {
 }
 
 // A census reads the tokens of a page and adds up how many nodes and attributes html.Parse can make of them at
-// most. Formatting elements that are open stand in a list, and the parser opens all of them anew wherever their
+// most. Formatting elements that are open are in a list, and the parser opens all of them anew wherever their
 // block was closed. The census takes one out of it only where tags nest as they should; whatever else an end tag
 // may do, it stays. What has no end tag, as paragraphs may, stays open here to the end. Of elements that are equal the list
 // holds three, of links one.

@@ -72,10 +72,10 @@ func (r *Containers) Watch(text string) {
 // what is watched for.
 func (r *Containers) InNoscript(x *Selectors) { r.noscript = x.noscript }
 
-// onlyNot are pseudo-classes whose match hangs on the element alone, and not on what stands beside it.
+// onlyNot are pseudo-classes whose match hangs on the element alone, and not on what is beside it.
 var onlyNot = regexp.MustCompile(`^(?::not\([^\s>+~:()]*\))*$`)
 
-// markOf returns what the outermost element of a selector must have. What the selector finds stands in that, so
+// markOf returns what the outermost element of a selector must have. What the selector finds is in that, so
 // what it finds in the whole page only has it outside of the containers. ok is false where that can't be told: of
 // elements side by side, and of places among them.
 func markOf(sel string) (m mark, ok bool) {

@@ -1,7 +1,7 @@
 // Package region turns the HTML of a page into trees of html.Node, as few and as fast
 // as a source needs, and finds the elements of many selectors in one walk.
 //
-// Purpose: of a page of 250 kB all that counts of a results page stands in some
+// Purpose: of a page of 250 kB all that counts of a results page is in some
 // containers of 50 kB, which a source names (Containers). A Parser reads the page once
 // and builds nodes for these alone; Parse builds the tree of the whole page, which takes
 // eight times as long. Selectors answers all selectors of a source in one walk of either.
@@ -9,7 +9,7 @@
 // The subset: a Parser takes on pages in which the tree is exactly the nesting of the
 // tags. Each element that is opened is closed in its place, and no tag implies, closes or
 // moves another: no paragraph is left open before a block, no list item before the next,
-// nothing but rows and cells stands in a table, but for the tbody that is left out. In an
+// nothing but rows and cells is in a table, but for the tbody that is left out. In an
 // svg it knows shapes. Attributes are quoted or plain, comments of the plain form,
 // elements those in elements.go. By a single byte outside of it, anywhere on the page, the
 // Parser gives up, and the caller falls back to Parse. So nothing is ever repaired here. It leaves a page to Parse,

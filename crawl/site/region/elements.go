@@ -99,7 +99,7 @@ type elementTable [1024]struct {
 	element
 }
 
-// place returns where a name stands, or would stand. name must not be empty.
+// place returns where a name stands, or would be. name must not be empty.
 func (t *elementTable) place(name string) int {
 	n := len(name)
 	at := (n*61 + int(name[0])*7 + int(name[n/2])*31 + int(name[n-1])*127) % len(t)

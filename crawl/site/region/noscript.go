@@ -14,7 +14,7 @@ import (
 // Selectors find what they are told to find there (InNoscript), in a tree that OpenNoscript adds to the element.
 
 const (
-	maxNoscript     = 2         // how deep one noscript may stand in another
+	maxNoscript     = 2         // how deep one noscript may be in another
 	maxNoscriptText = 512 << 10 // bytes: a list has a tenth of it
 )
 
@@ -51,7 +51,7 @@ func (x *Selectors) enterNoscript(n *html.Node, out Hits, enter func(*html.Node)
 }
 
 // namedIn reports whether elements written in text may be what a selector finds: all that one asks of the element
-// itself is there. What it asks of those around it may stand outside.
+// itself is there. What it asks of those around it may be outside.
 func (x *Selectors) namedIn(text string) bool {
 	if !holdsElements(text) {
 		return false

@@ -363,7 +363,7 @@ func (c *scanner) add(kind html.NodeType, data string) *html.Node {
 	return n
 }
 
-// text reads a text. Between the parts of a table only white space may stand.
+// text reads a text. Between the parts of a table only white space may be.
 func (c *scanner) text(s string) bool {
 	if len(c.open) > 0 && c.open[len(c.open)-1].kind.ofTable() && strings.Trim(s, " \n\r\t\f") != "" {
 		return false

@@ -92,7 +92,7 @@ func appendChild(parent, n *html.Node) {
 }
 
 // Graft makes containers the children of a document of their own, so that
-// selectors see the same whether the containers were built alone or stand in a
+// selectors see the same whether the containers were built alone or are in a
 // whole page. undo puts them back where they were.
 func Graft(roots []*html.Node) (doc *html.Node, undo func()) {
 	type place struct{ parent, prev, next *html.Node }
@@ -111,7 +111,7 @@ func Graft(roots []*html.Node) (doc *html.Node, undo func()) {
 }
 
 // Base returns the href of the first base element of a tree that has one: what the page's links are
-// resolved against. What stands in a template is no part of the page.
+// resolved against. What is in a template is no part of the page.
 // (https://html.spec.whatwg.org/#the-base-element)
 func Base(n *html.Node) (href string, ok bool) {
 	for c := n.FirstChild; c != nil && !ok; c = c.NextSibling {
@@ -171,7 +171,7 @@ func HasClass(attr, class string) bool {
 }
 
 // AppendText appends the text below n as it reads, and stops soon after limit bytes: a line break or the edge of a block
-// is a space; what nobody reads does not count, and text that Cloudflare has hidden from machines stands there as people see it.
+// is a space; what nobody reads does not count, and text that Cloudflare has hidden from machines is there as people see it.
 func AppendText(b []byte, n *html.Node, limit int) []byte { return appendText(b, n, limit, false) }
 
 // AppendShown is AppendText without what the page hides from people, see Hidden.
@@ -200,7 +200,7 @@ func Unseen(name string) bool {
 	return name == "script" || name == "style" || name == "noscript" || name == "template"
 }
 
-// OwnLine reports whether an element stands on a line of its own.
+// OwnLine reports whether an element is on a line of its own.
 func OwnLine(name string) bool {
 	switch name {
 	case "br", "p", "div", "li", "ul", "ol", "dd", "dt", "tr", "td", "th", "section", "article", "h1", "h2", "h3", "h4":

@@ -144,7 +144,7 @@ func (b *Business) Address() (a Address) {
 		}
 	}
 	state, raw := "", ""                                  // the first may stand alone
-	for _, v := range append(all, value{item: &b.item}) { // itself: the parts may stand in it
+	for _, v := range append(all, value{item: &b.item}) { // itself: the parts may be in it
 		if v.item != nil {
 			a = g.addressOf(v.item, a.Area, b.country())
 			state = cmp.Or(state, a.State)

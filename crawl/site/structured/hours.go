@@ -21,7 +21,7 @@ func (b *Business) Hours() []string {
 	return b.specified()
 }
 
-// written reads openingHours. What stands in schema.org's form already stays as it is.
+// written reads openingHours. What is in schema.org's form already stays as it is.
 func (b *Business) written() (hours []string) {
 	for s := range b.graph.each(&b.item, "openingHours") {
 		if len(hours) >= yp.MaxHours {

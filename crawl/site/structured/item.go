@@ -113,7 +113,7 @@ func (it *item) add(name string, v value) {
 		for w := range strings.FieldsSeq(v.text) {
 			it.types = append(it.types, schemaWord(w))
 		}
-	case name == "" && v.item == nil: // a text that stands in no item
+	case name == "" && v.item == nil: // a text that is in no item
 	case len(it.props) < maxValues || name == "":
 		it.props = append(it.props, prop{name, v})
 	}

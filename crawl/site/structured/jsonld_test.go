@@ -122,7 +122,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestBounds: what is too large or too deep is passed over, and what stands beside it is not.
+// TestBounds: what is too large or too deep is passed over, and what is beside it is not.
 func TestBounds(t *testing.T) {
 	const acme = `{"@type":"Plumber","name":"Acme"}`
 	deep := strings.Repeat(`{"@graph":[`, 2000) + acme + strings.Repeat("]}", 2000)

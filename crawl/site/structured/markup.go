@@ -10,7 +10,7 @@ import (
 )
 
 // linkProp is the name under which an item keeps the link that its name is, or
-// stands in: the page's own way to the business when it marks no url.
+// is in: the page's own way to the business when it marks no url.
 const linkProp = "~link"
 
 // addMicrodata reads the microdata of a tree. cur is the item that the tree is
@@ -157,7 +157,7 @@ func linkIn(n *html.Node) string {
 	return ""
 }
 
-// linkAround returns the address of the link that n is, holds or stands in, within the element of
+// linkAround returns the address of the link that n is, holds or is in, within the element of
 // its item.
 func linkAround(n *html.Node) string {
 	if href := linkIn(n); href != "" {

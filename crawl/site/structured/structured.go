@@ -205,7 +205,7 @@ func (w *walker) contents(it *item, depth int) {
 	}
 }
 
-// maxWrappers bounds how deep wrappers stand in each other.
+// maxWrappers bounds how deep wrappers are in each other.
 const maxWrappers = 6
 
 // besides are properties, in lower case, that hold businesses which are none of a list: who wrote or made something, or belongs to it.
@@ -310,7 +310,7 @@ Organization Corporation OnlineBusiness OnlineStore NGO MedicalOrganization Educ
 GovernmentOrganization SportsOrganization PerformingGroup Place CivicStructure Service
 `)
 
-// otherTypes are things that stand beside listings and have addresses or
+// otherTypes are things that are beside listings and have addresses or
 // telephones of their own without being businesses.
 var otherTypes = wordSet(`
 BreadcrumbList ItemList ListItem OfferCatalog WebSite WebPage SearchResultsPage CollectionPage ItemPage ContactPage
