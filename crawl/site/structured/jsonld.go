@@ -41,15 +41,29 @@ func (g *graph) addScript(script string) {
 // unwrap takes off what hides a script from old browsers and from XML, and a semicolon behind it.
 func unwrap(s string) string {
 	for {
-		inner := strings.Trim(s, " \n\r\t\f;\ufeff")
-		for _, mark := range [...]string{"<!--", "-->", "//<![CDATA[", "//]]>", "/*<![CDATA[*/", "/*]]>*/", "<![CDATA[", "]]>"} {
-			inner = strings.TrimSuffix(strings.TrimPrefix(inner, mark), mark)
+		inner := s
+		if n := len(s); n > 0 && (strings.IndexByte(" \n\r\t\f;\xef", s[0]) >= 0 || strings.IndexByte(" \n\r\t\f;\xbf", s[n-1]) >= 0) {
+			inner = strings.Trim(s, " \n\r\t\f;\ufeff")
 		}
-		if inner == s {
+		for _, mark := range [...]string{"<!--", "-->", "//<![CDATA[", "//]]>", "/*<![CDATA[*/", "/*]]>*/", "<![CDATA[", "]]>"} {
+			inner = without(inner, mark)
+		}
+		if len(inner) == len(s) {
 			return s
 		}
 		s = inner
 	}
+}
+
+// without returns a text without a mark at its beginning and at its end. Most have none, and a hostile one has a million.
+func without(s, mark string) string {
+	if len(s) >= len(mark) && s[0] == mark[0] {
+		s = strings.TrimPrefix(s, mark)
+	}
+	if n, m := len(s), len(mark); n >= m && s[n-1] == mark[m-1] {
+		s = strings.TrimSuffix(s, mark)
+	}
+	return s
 }
 
 // A jsonReader turns JSON into items. The decoder of encoding/json takes five times as long to make maps of
