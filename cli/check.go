@@ -119,7 +119,7 @@ func (p *Program) check(c *cli.Context) error {
 			meter := meter(c, k)
 			if m, err = meter.Measures(); err == nil && c.String("metrics-file") != "" {
 				if failed := meter.WriteFile(c.String("metrics-file")); failed != nil {
-					p.Note("%s", yp.Printable(failed.Error())) // what was found stands
+					p.Note("%s", yp.Printable(failed.Error())) // what was found counts all the same
 				}
 			}
 			if err == nil {

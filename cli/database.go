@@ -71,7 +71,7 @@ func (e *lostError) Error() string {
 	return fmt.Sprintf("there is nothing in %s, and the logs in %s are those of database %s", e.path, e.logs, e.id)
 }
 
-// lost looks for logs of another database beside one in which nothing stands, and whose id is own, "" = it
+// lost looks for logs of another database beside one that is empty, and whose id is own, "" = it
 // has none. The default log folder is the file's alone; a --wal-dir may have logs of other databases, and is not looked at.
 func (p *Program) lost(c *cli.Context, own string) error {
 	path, dir := c.String("db"), logDir(c)
@@ -94,7 +94,7 @@ func (p *Program) lost(c *cli.Context, own string) error {
 	return &lostError{path, dir, ids[0]}
 }
 
-// begunAnew closes a database in which nothing stands and beside which there are logs of another one.
+// begunAnew closes a database that is empty and beside which there are logs of another one.
 func (p *Program) begunAnew(c *cli.Context, db *store.DB) error {
 	untouched, err := db.Untouched(c.Context)
 	if err == nil && untouched {

@@ -14,7 +14,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// listCommand is the command of a list: all that it is stands in its row of report.Lists.
+// listCommand is the command of a list: its row of report.Lists says all of it.
 func (p *Program) listCommand(name string) *cli.Command {
 	l := report.Find(name)
 	return &cli.Command{

@@ -116,7 +116,7 @@ func (w *worker) request(ctx context.Context, t *task) (a *answer, err error) {
 	if errors.Is(err, errStopped) {
 		return a, err
 	}
-	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share stand in the database
+	if fatal := fatalOrNil(err); fatal != nil && !isFetchError(err) { // the turns that processes share are in the database
 		return a, fatal
 	}
 	if err == nil {

@@ -69,7 +69,7 @@ func (s *search) next(ctx context.Context, number int) (*answer, error) {
 	found, err := s.fetchPage(ctx, s.task(other, number))
 	switch {
 	case errors.Is(err, fetch.ErrDisallowed):
-		return a, nil // robots.txt keeps us from asking: the first answer stands
+		return a, nil // robots.txt keeps us from asking: the first answer counts
 	case err != nil:
 		return nil, err
 	case found.NotFound && !a.NotFound:

@@ -115,7 +115,7 @@ type ListingField struct {
 	Table  Table  // that keeps it
 	Absent Absent // what becomes of the stored value when a page does not give one
 	Group  Group  // fields that belong together; GroupNone = what Absent says, and own pages never give it
-	From   From   // pages of which a definition says where on them it stands; structured data of any page may give any field
+	From   From   // pages of which a definition says where on them it is; structured data of any page may give any field
 	Uses   Use
 	Form   string // the field that has the canonical form: two values with the same one are no change
 
@@ -216,7 +216,7 @@ const (
 	Counted  Use = 1 << iota // another value is a change of the listing
 	Watched                  // the layout alarm watches it: a page may say it or not
 	Defined                  // a definition says where it is on the pages that From names
-	Labelled                 // a definition says under which labels of an own page it stands
+	Labelled                 // a definition says under which labels of an own page it is
 	Emptied                  // of a list: an empty one says something, nil alone says nothing
 )
 

@@ -182,7 +182,7 @@ func (a *App) renamed(words []string) []string {
 	return words
 }
 
-// Path is the commands from the program down to where a walk over a command line stands.
+// Path is the commands from the program down to the one that a walk over a command line has come to.
 type Path []*cli.Command
 
 // Root is the program as a command.

@@ -25,7 +25,7 @@ type Secret struct {
 	Shown string // in its place
 }
 
-// Hidden stands for what is secret.
+// Hidden is shown in place of what is secret.
 const Hidden = "xxxxx"
 
 // Hide takes the secrets out of a word of the command line.
