@@ -43,6 +43,7 @@ type Stats struct {
 	PerhapsAds int64 `json:"bad_perhaps_ads"`
 	NoCard     int64 `json:"bad_no_card"`
 	Alike      int64 `json:"bad_alike"`
+	InPart     int64 `json:"bad_in_part"`
 
 	Details        int64 `json:"details"`         // listings' own pages saved
 	DetailsFailed  int64 `json:"details_failed"`  // to be tried again, or parked

@@ -108,7 +108,7 @@ func (s *search) asked(number int) string {
 
 // addCards counts the cards of a page, and those that could not be read.
 func (s *Stats) addCards(page *site.Page) {
-	s.Cards += int64(page.Cards + page.Unread[site.NotShown] + page.Unread[site.NoCard])
+	s.Cards += int64(page.Cards + page.Unread[site.NotShown] + page.Unread[site.NoCard] + page.Unread[site.InPart])
 	s.Bad += int64(page.Bad)
 	for why, to := range s.byReason() {
 		*to += int64(page.Unread[why])
@@ -118,6 +118,7 @@ func (s *Stats) addCards(page *site.Page) {
 func (s *Stats) byReason() [site.UnreadReasons]*int64 {
 	return [...]*int64{
 		site.NoID: &s.NoID, site.NoName: &s.NoName, site.NotShown: &s.NotShown, site.PerhapsAds: &s.PerhapsAds, site.NoCard: &s.NoCard, site.Alike: &s.Alike,
+		site.InPart: &s.InPart,
 	}
 }
 

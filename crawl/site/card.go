@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/jsondoc"
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
@@ -27,7 +28,10 @@ type cardReader struct {
 	hits region.Hits
 	buf  []byte
 	json attrJSON // read last
-	work int      // nodes looked at to take the cards of this page apart
+
+	item   jsondoc.Value // that is read in the place of a card, or all of the page's JSON
+	values []string      // see rule.values
+	work   int           // nodes looked at to take the cards of this page apart
 
 	parts bool // the tree is that of the regions alone
 	shut  bool // what a card lacks may be in a noscript, and the page must be parsed whole
@@ -98,6 +102,9 @@ func (c *cardReader) holds(sels []int) bool {
 
 // marked reports whether the card read last bears the mark of an ad, itself or on an element in it.
 func (c *cardReader) marked() bool {
+	if c.card == nil {
+		return slices.ContainsFunc(c.src.ads, func(r rule) bool { return r.holds(c) })
+	}
 	return c.holds(c.src.marks) || slices.ContainsFunc(c.src.marksOf, func(sel region.Selector) bool { return sel.Match(c.card) })
 }
 
@@ -268,6 +275,12 @@ func (c *cardReader) place(l *yp.Listing) {
 // what is elsewhere in it is no part: a city may be named in a snippet.
 func (c *cardReader) part(f field) string {
 	for i := range f {
+		if f[i].data {
+			if s := f[i : i+1].first(c); s != "" {
+				return s
+			}
+			continue
+		}
 		for _, n := range f[i].nodes(c) {
 			if s := f[i].take(c, n); s != "" && (f[i].sel < 0 || c.inAddress(n)) {
 				return s

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -23,7 +24,7 @@ import (
 
 var (
 	errMissing = errors.New("is missing")
-	errNoRule  = errors.New("a rule needs css or attr, such as `{css: a.name, attr: href}`; json needs attr")
+	errNoRule  = errors.New("a rule needs css or attr, such as `{css: a.name, attr: href}`; json needs attr on a page without script or format: json")
 )
 
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
@@ -58,13 +59,15 @@ func (c *compiled) compile(f *faults) *url.URL {
 			f.add(itemPath("structured.forms", i), unknown("form", form, structured.Forms))
 		}
 	}
+	c.compileFormat(f)
 	c.compileURLs(f)
 	c.regions = regions(d.Regions, "regions", f)
 	c.regions.WatchPaging(region.PagingWords{Place: namesPagination, Label: labelLeadsOn})
-	c.chrome = compileMarks(d.Chrome, "chrome", f)
-	c.empty = compileMarks(d.Empty, "empty", f)
-	c.last = compileMarks(d.Last, "last", f)
-	if len(d.Chrome.Selectors)+len(d.Chrome.Texts)+len(d.Chrome.Titles) == 0 {
+	c.chrome = c.compileMarks(d.Chrome, "chrome", f)
+	c.refused = c.compileMarks(d.Refused, "refused", f)
+	c.empty = c.compileMarks(d.Empty, "empty", f)
+	c.last = c.compileMarks(d.Last, "last", f)
+	if c.chrome.none() {
 		f.lacks("chrome")
 	}
 	selectors(&c.evidence, d.Evidence, "evidence", f)
@@ -73,7 +76,7 @@ func (c *compiled) compile(f *faults) *url.URL {
 	c.compileIndex(f)
 	c.compileDetail(f)
 	if c.detail != nil && c.detail.path != nil { // after the cards, which may hold such links
-		c.profile = rules(&c.page, d.Fields["profile_url"], "fields.profile_url", f)
+		c.profile = c.compileRuleSet(&c.page, d.Fields["profile_url"], "fields.profile_url", f)
 	}
 	c.compileRules(f)
 	c.countNoscript()
@@ -123,7 +126,7 @@ func (c *compiled) compileURLs(f *faults) {
 		f.lacks("urls.target")
 	} else if c.target, err = parseTemplate(target); err != nil {
 		f.add("urls.target", err)
-	} else if !c.target.has("page") {
+	} else if c.paging == nil && !c.target.has("page") {
 		f.add("urls.target", errors.New("must hold {page}, such as /{city_slug}/{category_slug}?page={page}"))
 	}
 	if search != "" {
@@ -142,7 +145,11 @@ func regions(list []string, at string, f *faults) (out region.Containers) {
 	return out
 }
 
-func compileMarks(d markDef, at string, f *faults) (m marks) {
+// compileMarks compiles the signs of a page.
+func (c *compiled) compileMarks(d markDef, at string, f *faults) (m marks) {
+	m.data = c.compileRuleSet(nil, d.JSON, at+".json", f)
+	c.noHTML(len(d.Selectors) > 0, at+".selectors", at+".json", f)
+	c.noHTML(len(d.Titles) > 0, at+".titles", at+".json", f)
 	selectors(&m.selectors, d.Selectors, at+".selectors", f)
 	for _, text := range d.Texts {
 		m.texts = append(m.texts, strings.ToLower(text))
@@ -179,24 +186,34 @@ func matchers(list []string, at string, f *faults) (out []goquery.Matcher) {
 
 func (c *compiled) compileCards(f *faults) {
 	d := &c.def.Cards
-	if len(d.Organic) == 0 && !c.def.Structured.On {
-		f.lacks("cards.organic")
-	}
+	c.compileItems(f)
 	c.organic, c.organicIn = c.cardSelectors(d.Organic, "cards.organic", f)
-	c.sponsored, c.sponsoredIn = c.cardSelectors(d.Sponsored, "cards.sponsored", f)
+	c.compileSponsored(f)
 	c.marks = selectors(&c.cards, d.Marks, "cards.sponsored_marks", f)
 	for _, text := range d.Marks {
 		group, _ := region.Compile(text) // what is wrong with it is told by now
 		c.marksOf = append(c.marksOf, group...)
 	}
 	if !c.def.Next.isNone() {
-		c.next = rules(&c.page, c.def.Next, "next", f)
+		c.next = c.compileRuleSet(&c.page, c.def.Next, "next", f)
 		for _, d := range c.def.Next {
 			c.regions.Watch(d.CSS)
 		}
 	}
-	c.total = rules(&c.page, c.def.Total, "total", f)
-	c.shown = rules(&c.page, c.def.Shown, "shown", f)
+	c.total = c.compileRuleSet(&c.page, c.def.Total, "total", f)
+	c.totalIs = make([]*jsondoc.Path, len(c.total))
+	for i := range c.total {
+		if path := c.total[i].path; path != nil && c.total[i].data {
+			if parent, ok := path.Parent(); ok {
+				about := parent.Member("relation")
+				c.totalIs[i] = &about
+			}
+		}
+	}
+	c.shown = c.compileRuleSet(&c.page, c.def.Shown, "shown", f)
+	if c.paging != nil {
+		c.paging.cursor = c.compileRuleSet(&c.page, c.def.Paging.Cursor, "paging.cursor", f)
+	}
 	for _, text := range c.page.Texts() {
 		if id, err := c.cards.Add(text); err == nil {
 			c.inCards = append(c.inCards, id)
@@ -238,20 +255,31 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 	return ids, in
 }
 
-// rules compiles the rules of a field, whose name ends at.
-func rules(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
+// compileRuleSet compiles the rules of a field, whose name ends at. x has their selectors; nil = there can be none.
+func (c *compiled) compileRuleSet(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
 	address := slices.Contains(addressFields, at[strings.LastIndexByte(at, '.')+1:])
 	for i, d := range list {
-		r := rule{sel: -1, attr: strings.ToLower(d.Attr), own: d.Own, scale: cmp.Or(d.Scale, 5)}
+		if d.alone && (c.isJSON() || x == nil) {
+			d.CSS, d.JSON = "", d.CSS
+		}
+		r := rule{sel: -1, attr: strings.ToLower(d.Attr), own: d.Own, scale: cmp.Or(d.Scale, 5), header: http.CanonicalHeaderKey(d.Head)}
+		r.data = d.Head != "" || d.JSON != "" && d.Attr == ""
 		r.count = slices.Contains(countFields, at)
-		r.address, r.link = address && (r.attr != "" || len(d.Steps) > 0), holdsAddress(r.attr)
+		r.address, r.link = address && (r.attr != "" || r.data || len(d.Steps) > 0), holdsAddress(r.attr)
 		r.steps = compileSteps(d.Steps, f.item(at, i)+".steps", r.count, f)
 		r.every = d.All
 		err := r.compileJSON(d.JSON)
 		switch {
 		case err != nil:
-		case d.CSS == "" && d.Attr == "" || d.JSON != "" && d.Attr == "":
+		case r.data:
+			err = c.checkData(&d, at)
+		case x == nil || c.isJSON():
+			err = errNoPath
+		case d.CSS == "" && d.Attr == "":
 			err = errNoRule
+		}
+		switch {
+		case err != nil:
 		case d.All && !isList(at):
 			err = errors.New("all: only a rule of a field that is a list has one")
 		case d.Scale != 0 && at != "fields.rating":
@@ -285,7 +313,8 @@ func (r *rule) compileJSON(text string) error {
 	if err != nil {
 		return fmt.Errorf("json: %w", err)
 	}
-	if r.json = path.Key(); r.every {
+	r.text = text
+	if r.json = path.Key(); r.every || r.data {
 		r.json, r.path = "", &path
 	} else if r.json == "" || strings.Trim(r.json, "0123456789") == "" {
 		r.path = &path
@@ -319,6 +348,7 @@ func checkScale(best float64) error {
 var (
 	fieldNames   = fieldsNamed(yp.FromCard, yp.Defined, "locality")
 	detailFields = fieldsNamed(yp.FromOwn, yp.Defined)
+	itemFields   = fieldsNamed(yp.FromBoth, yp.Defined, "locality")
 	labelFields  = fieldsNamed(yp.FromOwn, yp.Labelled)
 )
 
@@ -339,18 +369,29 @@ func (c *compiled) compileFields(f *faults) {
 		"id": &fs.id, "name": &fs.name, "street": &fs.street, "locality": &fs.locality, "city": &fs.city, "state": &fs.state,
 		"postal_code": &fs.postal, "address": &fs.address,
 	}
+	known := fieldNames
+	if c.items != nil {
+		known = itemFields
+	}
 	for _, name := range slices.Sorted(maps.Keys(c.def.Fields)) {
-		if !slices.Contains(fieldNames, name) {
-			f.add("fields."+name, unknown("field", name, fieldNames))
+		if !slices.Contains(known, name) {
+			f.add("fields."+name, unknown("field", name, known))
 			continue
 		}
-		compiled := rules(&c.cards, c.def.Fields[name], "fields."+name, f)
+		compiled := c.compileRuleSet(&c.cards, c.def.Fields[name], "fields."+name, f)
 		if at, ok := together[name]; ok {
 			*at = compiled
 			continue
 		}
 		if name == "profile_url" {
 			fs.profile = compiled
+		}
+		if !slices.Contains(fieldNames, name) {
+			if fs.own == nil {
+				fs.own = map[string]field{}
+			}
+			fs.own[name] = compiled
+			continue
 		}
 		fs.others = append(fs.others, cardField{compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
 	}
@@ -375,7 +416,7 @@ func (c *compiled) compileIndex(f *faults) {
 	if at == "" {
 		return
 	}
-	x := &stateIndex{frame: compileMarks(d.Frame, "index.frame", f)}
+	x := &stateIndex{frame: c.compileMarks(d.Frame, "index.frame", f)}
 	var err error
 	if x.pages, err = indexPages(at, d.Letters); err != nil {
 		f.add("urls.state_index", err)
@@ -480,6 +521,10 @@ func compileMatch(s string, path string, f *faults) *regexp.Regexp {
 // compileDetail makes the rules for detail pages ready, if there are any.
 func (c *compiled) compileDetail(f *faults) {
 	d := &c.def.Detail
+	if c.isJSON() {
+		c.compileJSONDetail(f)
+		return
+	}
 	if c.compileOwnPages(f) {
 		return
 	}
@@ -489,7 +534,7 @@ func (c *compiled) compileDetail(f *faults) {
 		}
 		return
 	}
-	r := &detailRules{marks: compileMarks(d.Marks, "detail.marks", f), labels: map[string]string{}, fields: map[string]field{}}
+	r := &detailRules{marks: c.compileMarks(d.Marks, "detail.marks", f), labels: map[string]string{}}
 	var err error
 	r.path, r.id, err = pathPattern(d.Path, "id")
 	f.add("detail.path", err)
@@ -512,18 +557,25 @@ func (c *compiled) compileDetail(f *faults) {
 			r.labels[labelText(label)] = name
 		}
 	}
+	r.fields = c.compileDetailRules(&r.page, f)
+	c.detail = r
+}
+
+// compileDetailRules compiles the rules of own pages.
+func (c *compiled) compileDetailRules(x *region.Selectors, f *faults) map[string]field {
+	d, out := &c.def.Detail, map[string]field{}
 	for _, name := range slices.Sorted(maps.Keys(d.Fields)) {
 		at := "detail.fields." + name
 		if !slices.Contains(detailFields, name) {
 			f.add(at, unknown("field", name, detailFields))
 			continue
 		}
-		r.fields[name] = rules(&r.page, d.Fields[name], at, f)
+		out[name] = c.compileRuleSet(x, d.Fields[name], at, f)
 	}
 	if len(d.Fields["name"]) == 0 {
 		f.lacks("detail.fields.name")
 	}
-	c.detail = r
+	return out
 }
 
 // compileRules makes the rules for promotion ready.

@@ -18,18 +18,22 @@ type definition struct {
 	Delay          string             `yaml:"delay"`
 	RequestTimeout string             `yaml:"request_timeout"`
 	PageCap        int                `yaml:"page_cap"`
+	Format         string             `yaml:"format"`
+	Script         scriptDef          `yaml:"script"`
 	NoEndTags      bool               `yaml:"no_end_tags"`
 	Categories     []string           `yaml:"categories"`
 	PlacesPerState int                `yaml:"places_per_state"`
 	URLs           urlDef             `yaml:"urls"`
 	Regions        []string           `yaml:"regions"`
 	Chrome         markDef            `yaml:"chrome"`
+	Refused        markDef            `yaml:"refused"`
 	Empty          markDef            `yaml:"empty"`
 	Evidence       []string           `yaml:"evidence"`
 	Structured     structuredDef      `yaml:"structured"`
 	Cards          cardDef            `yaml:"cards"`
 	Next           ruleSet            `yaml:"next"`
 	Last           markDef            `yaml:"last"`
+	Paging         pagingDef          `yaml:"paging"`
 	Total          []ruleDef          `yaml:"total"`
 	Shown          []ruleDef          `yaml:"shown"`
 	Fields         map[string]ruleSet `yaml:"fields"`
@@ -49,16 +53,19 @@ type urlDef struct {
 	StateIndex string `yaml:"state_index"`
 }
 
-// markDef is a set of signs on a page: elements, or words in its text or title.
+// markDef is a set of signs on a page: elements, words in its text or title, or values in its JSON and in the header of
+// the answer.
 type markDef struct {
 	Selectors []string `yaml:"selectors"`
 	Texts     []string `yaml:"texts"`
 	Titles    []string `yaml:"titles"`
+	JSON      ruleSet  `yaml:"json"`
 }
 
 type cardDef struct {
 	Organic   []string `yaml:"organic"`
-	Sponsored []string `yaml:"sponsored"`
+	Items     string   `yaml:"items"` // path in JSON
+	Sponsored ruleSet  `yaml:"sponsored"`
 	Marks     []string `yaml:"sponsored_marks"`
 }
 
@@ -96,11 +103,13 @@ type ruleDef struct {
 	CSS   string    `yaml:"css"`
 	Attr  string    `yaml:"attr"`
 	JSON  string    `yaml:"json"`
+	Head  string    `yaml:"header"`
 	Match string    `yaml:"match"`
 	Own   bool      `yaml:"own_text"`
 	Scale float64   `yaml:"scale"`
 	Steps []stepDef `yaml:"steps"`
 	All   bool      `yaml:"all"`
+	alone bool      // the rule is a text alone, see CSS: a path in a definition of JSON
 }
 
 // stepDef is what is done to the text of a rule: one of its keys.
@@ -116,9 +125,35 @@ func (r *ruleDef) UnmarshalYAML(n *yaml.Node) error {
 	type plain ruleDef
 	*r = ruleDef{}
 	if n.Kind == yaml.ScalarNode {
+		r.alone = true
 		return n.Decode(&r.CSS)
 	}
 	return n.Decode((*plain)(r))
+}
+
+// scriptDef says which script of a page holds its JSON: a selector, or a mapping with the text that stands before it.
+type scriptDef struct {
+	CSS   string `yaml:"css"`
+	After string `yaml:"after"`
+}
+
+// UnmarshalYAML reads it in either form.
+func (d *scriptDef) UnmarshalYAML(n *yaml.Node) error {
+	type plain scriptDef
+	*d = scriptDef{}
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&d.CSS)
+	}
+	return n.Decode((*plain)(d))
+}
+
+// pagingDef says how the pages of lists without links are asked for: by the number of the page, by how many listings stand before
+// it, or by what the page before names.
+type pagingDef struct {
+	Page   *int    `yaml:"page"`   // number of the first page
+	Offset *int    `yaml:"offset"` // of the first page
+	Step   int     `yaml:"step"`   // listings that a page is asked to give
+	Cursor ruleSet `yaml:"cursor"`
 }
 
 // formatDef is a regular expression alone, or a mapping.
@@ -146,7 +181,7 @@ type ruleSet []ruleDef
 const noRules = "none"
 
 // isNone reports whether a set of rules is the word none.
-func (s ruleSet) isNone() bool { return len(s) == 1 && reflect.DeepEqual(s[0], ruleDef{CSS: noRules}) }
+func (s ruleSet) isNone() bool { return len(s) == 1 && s[0].alone && s[0].CSS == noRules }
 
 // UnmarshalYAML reads one rule or a list.
 func (s *ruleSet) UnmarshalYAML(n *yaml.Node) error {

@@ -60,6 +60,9 @@ func (s *Source) ParseDetail(body []byte, final *url.URL, status int) (*Page, er
 	} else if reason := s.offDetail(final); reason != "" {
 		return &Page{Outcome: Redirected, Reason: reason}, nil
 	}
+	if s.isJSON() {
+		return s.jsonDetail(body, final, status)
+	}
 	if s.detail.structured {
 		return s.ownPage(body, final, status)
 	}
@@ -94,7 +97,7 @@ func (s *Source) offDetail(final *url.URL) string {
 		return s.offOwnPage(final)
 	}
 	path, reason := s.below(final)
-	if reason == "" && s.detail.pathID(path) == "" {
+	if reason == "" && !s.isJSON() && s.detail.pathID(path) == "" {
 		reason = anotherKind(path)
 	}
 	return reason
@@ -204,6 +207,7 @@ type detailReader struct {
 	ld      yp.Listing              // what the JSON-LD says of the business; the website is its url, whatever that leads to
 	marked  bool                    // the page has the marks of a detail page
 	otherID string                  // the id that the page names, when it is not the one in its URL
+	rules   map[string]field        // of the fields
 }
 
 func (r *detailReader) business() business { return business{src: r.src, at: r.at, own: true} }
@@ -211,7 +215,7 @@ func (r *detailReader) business() business { return business{src: r.src, at: r.a
 // readDetail reads all that the tree and the scripts say.
 func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *detailReader {
 	d := s.detail
-	r := &detailReader{src: s, at: at, page: cardReader{src: s, at: at, card: root, hits: d.page.NewHits()}}
+	r := &detailReader{src: s, at: at, page: cardReader{src: s, at: at, card: root, hits: d.page.NewHits()}, rules: d.fields}
 	d.page.Find(root, r.page.hits, nil)
 	r.marked = d.marks.selectors.In(root)
 	r.labelled()
@@ -230,9 +234,7 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 	if r.Name == "" && r.marked {
 		r.Name = r.ld.Name
 	}
-	r.contacts()
-	r.facts()
-	r.rest()
+	r.read()
 	for _, href := range r.ld.Social { // from everywhere: each may know some
 		r.Social = yp.AppendSocial(r.Social, href)
 	}
@@ -241,6 +243,13 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 		r.shownHours()
 	}
 	return r
+}
+
+// read reads all fields but the id and the name.
+func (r *detailReader) read() {
+	r.contacts()
+	r.facts()
+	r.rest()
 }
 
 // labelled notes what stands under each label of the page's lists of facts.

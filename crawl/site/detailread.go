@@ -35,7 +35,7 @@ func (r *detailReader) text(name string) string {
 // contacts reads phone, mail address and website: from the page's own buttons
 // first, then from its list of facts, then from its JSON-LD.
 func (r *detailReader) contacts() {
-	f := r.src.detail.fields
+	f := r.rules
 	for _, name := range [...]string{"phone", "website", "email"} { // never those in a box of other businesses
 		for _, rule := range f[name] {
 			if rule.sel >= 0 {
@@ -99,7 +99,7 @@ func (r *detailReader) email(f field) {
 
 // facts reads what is a single number or text.
 func (r *detailReader) facts() {
-	f := r.src.detail.fields
+	f := r.rules
 	r.About = r.text("about")
 	if r.About == "" {
 		r.About = f["about"].first(&r.page)
@@ -209,9 +209,9 @@ func (r *detailReader) rest() {
 		}
 		switch v := f.At(&r.Listing).(type) {
 		case *string:
-			*v = keep(cmp.Or(r.text(f.Name), r.src.detail.fields[f.Name].first(&r.page)), maxLine)
+			*v = keep(cmp.Or(r.text(f.Name), r.rules[f.Name].first(&r.page)), maxLine)
 		case *int:
-			*v, _ = yp.FirstInt(cmp.Or(r.text(f.Name), r.src.detail.fields[f.Name].first(&r.page)))
+			*v, _ = yp.FirstInt(cmp.Or(r.text(f.Name), r.rules[f.Name].first(&r.page)))
 		case *[]string:
 			of, known := listForms[f.Name]
 			if !known {
@@ -231,13 +231,13 @@ func (r *detailReader) socials() {
 		return false
 	}
 	r.linksUnder("social", take)
-	r.src.detail.fields["social"].each(&r.page, take)
+	r.rules["social"].each(&r.page, take)
 }
 
 // list reads the items under a field's labels, else by its rules.
 func (r *detailReader) list(name string, of listOf) []string {
 	var l itemList
-	f := r.src.detail.fields[name]
+	f := r.rules[name]
 	l.gatherAll(r.under[name], of)
 	for i := range f {
 		if rule := &f[i]; len(l.items) == 0 && rule.sel >= 0 && rule.attr == "" && rule.match == nil && rule.steps == nil {

@@ -15,13 +15,18 @@ import (
 
 // A rule takes a text out of a card: the text, the own text, or an attribute
 // of the elements that a selector finds (of the card itself when there is no
-// selector), or what is at a path in an attribute that holds JSON; a regular expression
-// may pick a part of it, and steps make another text of that.
+// selector), or what is at a path in an attribute that holds JSON; or out of an item of JSON, or of the header of the
+// answer. A regular expression may pick a part of it, and steps make another text of that.
 type rule struct {
-	sel   int // number in the index; -1 = the card itself
-	attr  string
-	json  string        // the path, where it is one name
-	path  *jsondoc.Path // any other path, and one of a number
+	sel  int // number in the index; -1 = the card itself
+	attr string
+	json string        // the path in an attribute, where it is one name
+	path *jsondoc.Path // any other path, and one of a number
+	text string        // the path as it is written
+
+	data   bool   // it reads no element: an item, or the header
+	header string // canonical name of the one that is read
+
 	own   bool
 	match *regexp.Regexp
 	steps []step
@@ -47,6 +52,9 @@ const maxTries = 8
 
 // nodes returns the elements of a rule that are looked at for a text.
 func (r *rule) nodes(c *cardReader) []*html.Node {
+	if r.data || c.card == nil {
+		return nil
+	}
 	if r.sel < 0 {
 		c.self[0] = c.card
 		return c.self[:]
@@ -59,6 +67,14 @@ func (r *rule) nodes(c *cardReader) []*html.Node {
 // true.
 func (f field) each(c *cardReader, stop func(string) bool) bool {
 	for i := range f {
+		if f[i].data {
+			for _, text := range f[i].values(c) {
+				if s := f[i].read(text); s != "" && stop(s) {
+					return true
+				}
+			}
+			continue
+		}
 		for _, n := range f[i].nodes(c) {
 			if s := f[i].take(c, n); s != "" && stop(s) {
 				return true
@@ -88,6 +104,12 @@ func (f field) all(c *cardReader, limit int) []string {
 			}
 			continue
 		}
+		if r.data {
+			if s := f[i : i+1].first(c); s != "" {
+				return []string{s}
+			}
+			continue
+		}
 		if r.sel < 0 {
 			continue
 		}
@@ -110,8 +132,8 @@ func (f field) all(c *cardReader, limit int) []string {
 // identifier returns the first id that the field's rules yield, see yp.Identifier; else "".
 func (f field) identifier(c *cardReader) string {
 	for i := range f {
-		for _, n := range f[i].nodes(c) {
-			if id := f[i].takeID(c, n); id != "" {
+		for _, text := range f[i].raws(c) {
+			if id := f[i].asID(text); id != "" {
 				return id
 			}
 		}
@@ -119,19 +141,18 @@ func (f field) identifier(c *cardReader) string {
 	return ""
 }
 
-// takeID reads the rule's text from n as an id, from which nothing is cut or dropped. Where a regular
+// asID reads a text that the rule has found as an id, from which nothing is cut or dropped. Where a regular
 // expression picks it, one that doesn't know the text as written may know it clean. The text
 // of an element that is longer than maxText is not read to its end, so it is none.
-func (r *rule) takeID(c *cardReader, n *html.Node) string {
+func (r *rule) asID(s string) string {
 	if r.steps != nil {
-		return yp.Identifier(r.stepped(r.raw(c, n)))
+		return yp.Identifier(r.stepped(s))
 	}
-	s := r.raw(c, n)
 	if r.link {
 		s = weburl.Tidy(s)
 	}
 	if r.match == nil {
-		if r.attr == "" && len(s) >= maxText {
+		if r.attr == "" && !r.data && len(s) >= maxText {
 			return ""
 		}
 		return yp.Identifier(s)

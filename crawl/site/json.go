@@ -72,15 +72,23 @@ func eachText(v jsondoc.Value, levels int, more func(string) bool) bool {
 
 // listed returns the texts of all values at the rule's path, clean, each once, at most limit.
 func (r *rule) listed(c *cardReader, limit int) (out []string) {
+	take := func(s string) bool {
+		if s = r.read(s); s != "" && !slices.Contains(out, s) {
+			out = append(out, s)
+		}
+		return len(out) < limit
+	}
+	if r.data {
+		for v := range r.path.In(c.item) {
+			if !eachText(v, maxNestedLists, take) {
+				break
+			}
+		}
+		return out
+	}
 	for _, n := range r.nodes(c) {
 		for v := range c.valuesIn(region.Attr(n, r.attr), r.path) {
-			eachText(v, maxNestedLists, func(s string) bool {
-				if s = r.read(s); s != "" && !slices.Contains(out, s) {
-					out = append(out, s)
-				}
-				return len(out) < limit
-			})
-			if len(out) >= limit {
+			if !eachText(v, maxNestedLists, take) {
 				return out
 			}
 		}

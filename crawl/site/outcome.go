@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/jsondoc"
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/crawl/site/structured"
 	"ypcrawl/yp"
@@ -35,9 +36,13 @@ const (
 	// Missing is an answer of 404 or 410 that is no page of the site: neither "empty" nor a block. Nobody knows
 	// whether the site has no such page, or its definition asks at a wrong address.
 	Missing
+	// Failed is an answer that says itself that it is an error, whatever its status: it is asked for again as after a 5xx.
+	Failed
+	// Throttled is one that says that the site is asked too often: as a 429.
+	Throttled
 )
 
-var outcomeNames = [...]string{"unrecognised", "redirected", "ok", "no_listings", "html_changed", "missing"}
+var outcomeNames = [...]string{"unrecognised", "redirected", "ok", "no_listings", "html_changed", "missing", "failed", "throttled"}
 
 // String returns the outcome's name as it is in logs.
 func (o Outcome) String() string {
@@ -61,6 +66,10 @@ func (o Outcome) Cause() yp.Cause {
 		return yp.CauseBlocked
 	case Missing:
 		return yp.CauseOther
+	case Failed:
+		return yp.CauseNetwork
+	case Throttled:
+		return yp.CauseRateLimited
 	case Unrecognised:
 		return yp.CauseUnrecognised
 	}
@@ -81,7 +90,9 @@ type evidence struct {
 	roots   []*html.Node // the source's regions in doc
 	cards   []card       // ads among them; what they say, a business says
 	scripts []string
-	empty   bool // no body at all
+	empty   bool          // no body at all
+	json    bool          // the body is JSON
+	data    jsondoc.Value // of the page's script
 }
 
 // decide names the outcome of a page without listings, or with ads only. The order is that of
@@ -96,7 +107,7 @@ type evidence struct {
 //
 // "Empty" is never inferred from the absence of cards.
 func (s *Source) decide(p *Page, e *evidence) {
-	chrome := s.hasChrome(e.doc)
+	chrome := s.hasChrome(e.doc) || s.chrome.data.held(&cardReader{src: s, item: e.data}) != ""
 	if chrome {
 		if reason := s.saysNothing(p, e); reason != "" {
 			p.Outcome, p.Reason, p.Listings = NoListings, reason, nil
@@ -119,6 +130,8 @@ func (s *Source) decide(p *Page, e *evidence) {
 		p.Reason = "empty body"
 	case words != "":
 		p.Reason = saysBlocked(words)
+	case e.json:
+		p.Reason = "JSON where HTML was expected"
 	}
 }
 
@@ -169,6 +182,9 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 	case s.empty.inTitle(titleOf(e.doc)) != "":
 		return "the title says that there are no results"
 	}
+	if sign := s.empty.data.held(&cardReader{src: s, item: e.data}); sign != "" {
+		return "the page has the sign of an empty result: " + sign
+	}
 	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" || p.Organic > 0 {
 		return "" // words of someone else: the page has listings, if only such as can't be read
 	}
@@ -217,7 +233,9 @@ func (s *Source) sign(p *Page, e *evidence) string {
 var phoneForm = regexp.MustCompile(`(?:^|\D)\d{3}[). -]{1,3}\d{3}[). -]{1,3}\d{4}(?:\D|$)`)
 
 // none reports whether there are no signs.
-func (m *marks) none() bool { return len(m.texts)+len(m.titles) == 0 && len(m.selectors.Texts()) == 0 }
+func (m *marks) none() bool {
+	return len(m.texts)+len(m.titles)+len(m.data) == 0 && len(m.selectors.Texts()) == 0
+}
 
 // on returns the first of the signs that a page bears, "" = it bears none: an element, words in its title, or
 // words that it shows outside of the cards. In words {n} is a number, the same one each time: "page {n} of {n}".

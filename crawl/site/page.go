@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"ypcrawl/crawl/site/jsondoc"
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 	"ypcrawl/yp/weburl"
@@ -25,7 +27,9 @@ type Page struct {
 	Outcome Outcome
 	Reason  string // why, for people
 	LeftOut int    // cards, or businesses, beyond the first 1,000
-	Missing int    // organic cards that the page counts and does not have; they are part of Bad
+	// Unjoined counts the items of the page's script that belong to none of its cards: they are not stored.
+	Unjoined int
+	Missing  int // organic cards that the page counts and does not have; they are part of Bad
 	// Announced is how many organic cards the page says that it shows; 0 = none is missing.
 	// A site may count its ads along.
 	Announced int
@@ -48,6 +52,7 @@ type Page struct {
 	lost    int    // businesses with a link and without a card; they are part of Bad
 	refused string // the next link of the definition, where it can not be followed: its label and why
 	atEnd   bool   // by its own count the page shows the last listing
+	partial bool   // it has errors beside its listings
 }
 
 // ParsePage reads a results page. final is the URL that answered (after
@@ -68,10 +73,13 @@ func (s *Source) parsePage(body []byte, final *url.URL, status int) (*Page, erro
 	} else if reason := s.redirected(final); reason != "" {
 		return &Page{Outcome: Redirected, Reason: reason}, nil
 	}
-	if s.def.Structured.On {
+	if s.isJSON() {
+		return s.parseJSON(body, final, status)
+	}
+	if s.def.Structured.On && s.script == nil {
 		return s.parseStructured(body, final, status)
 	}
-	if gone(status) {
+	if gone(status) || s.script != nil || !s.refused.none() {
 		return s.parseWhole(body, final, status)
 	}
 	if p, more := s.parseRegions(body, final); p != nil {
@@ -101,7 +109,8 @@ type workspace struct {
 	parser   region.Parser
 	pageHits region.Hits
 	card     cardReader
-	cards    []card // of the page read last
+	cards    []card        // of the page read last
+	data     jsondoc.Value // its JSON, where the definition names a script
 	said     []byte
 	signs    region.Hits // of the selectors of empty
 }
@@ -118,6 +127,7 @@ func (s *Source) release(w *workspace) {
 	w.card.hits.Reset()
 	w.signs.Reset()
 	w.card.card, w.cards, w.card.json = nil, nil, attrJSON{}
+	w.data, w.card.item = jsondoc.Value{}, jsondoc.Value{}
 	s.work.Put(w)
 }
 
@@ -184,11 +194,21 @@ func (s *Source) parseWhole(body []byte, final *url.URL, status int) (*Page, err
 	defer s.release(w)
 	scripts, roots := region.Scripts(doc), s.regions.Find(doc)
 	at := s.linksAt(final).within(region.Base(doc))
+	var why string
+	w.data, why = s.dataOf(doc)
 	p := s.extract(w, doc, scripts, at, false)
 	p.Via, p.Whole = "whole", end == region.EndClosed
 	s.readEnd(p, w, doc, at)
+	if failed := s.refusedOn(doc, w); failed != nil {
+		return failed, nil
+	}
 	if onlyAds(p.Listings) {
-		s.decide(p, &evidence{doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0})
+		s.decide(p, &evidence{
+			doc: doc, roots: roots, cards: w.cards, scripts: scripts, empty: len(body) == 0, json: jsonInHTML(body), data: w.data,
+		})
+		if why != "" && p.Outcome == HTMLChanged {
+			p.Reason = why
+		}
 	} else {
 		p.Nothing = s.nothing(p, w, doc, roots, titleOf(doc))
 	}
@@ -223,16 +243,20 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pag
 	w.card.src, w.card.at, w.card.parts, w.card.shut = s, at, ordered, false
 	p := &Page{}
 	s.readCards(p, w, doc, scripts, ordered)
-	around := cardReader{src: s, at: at, hits: w.pageHits, card: doc}
+	s.readScript(p, w, scripts)
+	around := cardReader{src: s, at: at, hits: w.pageHits, card: doc, item: w.data}
 	p.SiteTotal, p.zero = s.readTotal(&around)
 	if len(p.Listings) == 0 {
-		s.readNext(p, w.pageHits, doc, at)
+		s.readNext(p, w.pageHits, doc, w.data, at)
 		return p
 	}
 	p.Outcome, p.Reason = OK, readText(p, "card")
+	if p.Unjoined > 0 {
+		p.Reason += fmt.Sprintf("; on no card: %s of its script", yp.Plural(p.Unjoined, "item"))
+	}
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.RangeEnd, p.atEnd = last, p.SiteTotal > 0 && p.SiteTotal == max(last, p.Organic)
-	s.readNext(p, w.pageHits, doc, at)
+	s.readNext(p, w.pageHits, doc, w.data, at)
 	if shown > p.Organic+p.LeftOut {
 		p.Missing, p.Announced = shown-p.Organic-p.LeftOut, shown-p.LeftOut
 		missing := max(p.Missing-p.lost, 0)
@@ -249,6 +273,12 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pag
 func (s *Source) readTotal(page *cardReader) (n int, zero bool) {
 	for i := range s.total {
 		r := &s.total[i]
+		if r.data {
+			if n, zero, ok := r.total(page, s.totalIs[i]); ok {
+				return n, zero
+			}
+			continue
+		}
 		for _, at := range r.nodes(page) {
 			text := r.take(page, at)
 			if text == "" {
@@ -262,6 +292,22 @@ func (s *Source) readTotal(page *cardReader) (n int, zero bool) {
 		}
 	}
 	return 0, false
+}
+
+// total reads the site's count of listings out of JSON or the header; ok is false when the rule finds nothing. about is where
+// JSON says beside it whether there are more: {"value": 10000, "relation": "gte"} of Elasticsearch is no total.
+func (r *rule) total(page *cardReader, about *jsondoc.Path) (n int, zero, ok bool) {
+	for _, text := range r.values(page) {
+		if text = r.read(text); text == "" {
+			continue
+		}
+		if about != nil && strings.EqualFold(about.First(page.item).Text(), "gte") {
+			return 0, false, true
+		}
+		n, ok = total(text)
+		return n, ok && n == 0, true
+	}
+	return 0, false, false
 }
 
 // readRange reads how many listings a page says that it shows, as "1-30" or
@@ -286,7 +332,9 @@ func readRange(s string, all int) (shown, last int) {
 // readEnd reads what a page without a next link says of what follows it.
 func (s *Source) readEnd(p *Page, w *workspace, doc *html.Node, at *pageLinks) {
 	if s.readPaging(p, doc, at, w.cards); p.NextURL == "" && p.NextHost == "" {
-		p.LastMark = s.last.on(doc, w.cards)
+		c := cardReader{src: s, at: at, hits: w.pageHits, card: doc, item: w.data}
+		p.LastMark = cmp.Or(s.last.on(doc, w.cards), s.last.data.held(&c))
+		s.readPosition(p, &c)
 	}
 }
 
@@ -303,17 +351,23 @@ func (s *Source) findNext(p *Page, body []byte, final *url.URL) {
 	w.pageHits.Reset()
 	s.page.Find(doc, w.pageHits, nil)
 	at := s.linksAt(final).within(region.Base(doc))
-	s.readNext(p, w.pageHits, doc, at)
+	s.readNext(p, w.pageHits, doc, w.data, at)
 	s.readEnd(p, w, doc, at)
 }
 
 // readNext reads the next link. One in the pagination may lead anywhere on the host; any
 // other one only to a later page of the same list, and only where the page does not say
 // that it is the last: "next" may be an article, a photo or another list.
-func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, at *pageLinks) {
-	page := cardReader{src: s, at: at, hits: found, card: doc}
+func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, data jsondoc.Value, at *pageLinks) {
+	page := cardReader{src: s, at: at, hits: found, card: doc, item: data}
 	for i := range s.next {
 		r := &s.next[i]
+		if r.data {
+			if s.nextByData(p, r, &page); p.NextURL != "" {
+				return
+			}
+			continue
+		}
 		for _, n := range r.nodes(&page) {
 			ref := r.take(&page, n)
 			if ref == "" || disabled(n) {
@@ -331,6 +385,24 @@ func (s *Source) readNext(p *Page, found region.Hits, doc *html.Node, at *pageLi
 			if p.NextHost == "" && (paging || !p.atEnd) {
 				p.NextHost = host
 			}
+		}
+	}
+}
+
+// nextByData reads the next link out of JSON or the header of the answer.
+func (s *Source) nextByData(p *Page, r *rule, c *cardReader) {
+	for _, text := range r.values(c) {
+		ref := r.read(text)
+		if ref == "" {
+			continue
+		}
+		next, host, reason := s.nextURL(c.at, ref)
+		if p.NextURL, p.NextHost = next, cmp.Or(p.NextHost, host); next != "" {
+			p.NextHost = ""
+			return
+		}
+		if reason != "" && reason != samePageReason && host == "" {
+			p.refused = cmp.Or(p.refused, fmt.Sprintf("%q: %s", yp.Printable(yp.Clip(ref, maxLabel)), reason))
 		}
 	}
 }

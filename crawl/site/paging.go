@@ -58,7 +58,7 @@ type control struct {
 // readPaging reads the pagination of a page on which the definition's rules find no next link. Where it
 // leads to the next page of the same list by an address of the definition's, that is the next link.
 func (s *Source) readPaging(p *Page, doc *html.Node, at *pageLinks, cards []card) {
-	if p.NextURL != "" || p.NextHost != "" || len(p.Listings) == 0 {
+	if p.NextURL != "" || p.NextHost != "" || len(p.Listings) == 0 || s.paging != nil { // what a control would do, requests do
 		return
 	}
 	r := pagingReader{s: s, where: at}

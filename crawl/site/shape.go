@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -64,14 +63,13 @@ func (f *faults) entry(key, value *yaml.Node, want reflect.Type, path string) {
 	case reflect.Map:
 		f.walk(value, want.Elem(), at)
 	case reflect.Struct:
-		known := keysOf(want)
-		i := slices.Index(known, key.Value)
-		if i < 0 {
+		field, ok := fieldOf(want, key.Value)
+		if !ok {
 			f.at[at] = position{key.Line, key.Column}
-			f.add(at, unknown("key", key.Value, known))
+			f.add(at, unknown("key", key.Value, keysOf(want)))
 			return
 		}
-		f.walk(value, want.Field(i).Type, at)
+		f.walk(value, field.Type, at)
 		if value.Kind != yaml.ScalarNode {
 			f.at[at] = position{key.Line, key.Column}
 		}
@@ -84,9 +82,19 @@ func (f *faults) entry(key, value *yaml.Node, want reflect.Type, path string) {
 // keysOf returns the keys of a mapping, in the order of the fields of its type.
 func keysOf(t reflect.Type) (names []string) {
 	for i := range t.NumField() {
-		names = append(names, t.Field(i).Tag.Get("yaml"))
+		if key := t.Field(i).Tag.Get("yaml"); key != "" && key != "-" {
+			names = append(names, key)
+		}
 	}
 	return names
+}
+
+// fieldOf returns the field of a mapping's type that has a key.
+func fieldOf(t reflect.Type, key string) (field reflect.StructField, ok bool) {
+	return t.FieldByNameFunc(func(name string) bool {
+		f, _ := t.FieldByName(name)
+		return f.Tag.Get("yaml") == key && key != "" && key != "-"
+	})
 }
 
 // itemPath is the path of an item of a list.

@@ -3,6 +3,7 @@ package site
 import (
 	"embed"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ypcrawl/crawl/site/jsondoc"
 	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 	"ypcrawl/yp/weburl"
@@ -58,8 +60,30 @@ type Source struct {
 	port string // of base, "" for those of http and https
 	site string // registered domain of base, "" for an address
 
-	charset string    // of the pages, "" = UTF-8
-	day     time.Time // see On
+	charset string      // of the pages, "" = UTF-8
+	day     time.Time   // see On
+	header  http.Header // see WithHeader
+	at      Position    // see At
+}
+
+// WithHeader returns the source as it reads the body of an answer with that header; nil = it is not known.
+func (s *Source) WithHeader(h http.Header) *Source {
+	if !s.readsHeader {
+		return s
+	}
+	read := *s
+	read.header = h
+	return &read
+}
+
+// At returns the source as it reads a page that begins at a position of its list.
+func (s *Source) At(p Position) *Source {
+	if s.paging == nil {
+		return s
+	}
+	read := *s
+	read.at = p
+	return &read
 }
 
 // On returns the source for pages that were fetched on a day: of opening hours that a page gives for some dates those
@@ -100,8 +124,16 @@ type compiled struct {
 	detail *detailRules // nil = the source has no detail pages
 	rules  rulebook
 
-	chrome, empty, last marks
-	evidence            region.Selectors
+	chrome, refused, empty, last marks
+	evidence                     region.Selectors
+
+	script      *script         // where the JSON of a page is, beside its HTML; nil = it has none, or is nothing else
+	items       *jsondoc.Path   // in JSON: what the listings are
+	ads         field           // in an item: what says that it is an ad
+	totalIs     []*jsondoc.Path // of each rule of total: what says beside it how exact it is; nil = nothing
+	paging      *paging         // nil = pages lead on by links
+	readsHeader bool            // a rule reads the header of the answer
+	headers     []string        // that rules read
 
 	work sync.Pool // of *workspace
 }
@@ -111,6 +143,7 @@ type marks struct {
 	selectors region.Selectors
 	texts     []string // lower case
 	titles    []string
+	data      field // in JSON, and in the header of the answer
 }
 
 // fields are the rules for the fields of a listing.
@@ -118,7 +151,8 @@ type fields struct {
 	id, name                                       field
 	street, locality, city, state, postal, address field
 	others                                         []cardField
-	profile                                        field // one of others
+	profile                                        field            // one of others
+	own                                            map[string]field // what else an item of JSON may say: fields of own pages
 }
 
 // cardField is a field that is on a card by itself.

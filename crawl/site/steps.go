@@ -29,7 +29,7 @@ const (
 // stepped returns the text that the rule's steps make of one that is as it is written. What is cut off a text would make it another one, so
 // one that is too long is none.
 func (r *rule) stepped(s string) string {
-	if len(s) > maxStepped || r.attr == "" && len(s) >= maxText {
+	if len(s) > maxStepped || r.attr == "" && !r.data && len(s) >= maxText {
 		return ""
 	}
 	if r.link {

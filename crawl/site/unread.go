@@ -22,15 +22,17 @@ const (
 	PerhapsAds
 	NoCard
 	Alike
+	InPart
 )
 
 // UnreadReasons is how many there are.
-const UnreadReasons = int(Alike) + 1
+const UnreadReasons = int(InPart) + 1
 
 // String returns the reason for people: "no id".
 func (u Unread) String() string {
 	return [UnreadReasons]string{
 		"no id", "no name", "announced but not shown", "announced, perhaps an ad", "no card around its link", "not to be told from another",
+		"errors beside what the answer has",
 	}[u]
 }
 
@@ -98,7 +100,7 @@ func (p *Page) forgetUnread() { p.Bad, p.Unread, p.UnreadCards = 0, UnreadCounts
 // not show nobody knows what it looks like.
 func (p *Page) cardsUnread() (bad UnreadCounts, cards int) {
 	bad = p.Unread
-	bad[NotShown], bad[PerhapsAds] = 0, 0
+	bad[NotShown], bad[PerhapsAds], bad[InPart] = 0, 0, 0
 	return bad, p.Cards + bad[NoCard]
 }
 

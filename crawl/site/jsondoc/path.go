@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -79,6 +80,20 @@ func (p Path) Key() string {
 		return p.parts[0].key
 	}
 	return ""
+}
+
+// Parent returns the path without its last part, and whether that is a name.
+func (p Path) Parent() (Path, bool) {
+	last := len(p.parts) - 1
+	if last < 0 || p.parts[last].kind != name {
+		return Path{}, false
+	}
+	return Path{p.parts[:last]}, true
+}
+
+// Member returns the path to a member of what is at the path.
+func (p Path) Member(key string) Path {
+	return Path{append(slices.Clip(slices.Clone(p.parts)), part{kind: name, key: key, find: gjson.Escape(key)})}
 }
 
 // In returns the values at the path, as seen from v, in the order in which they are there. Without # in the path there is

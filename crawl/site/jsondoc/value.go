@@ -56,6 +56,9 @@ func (v Value) Text() string {
 	return ""
 }
 
+// Raw returns the value as it is written, "" for one that stands nowhere.
+func (v Value) Raw() string { return v.at.Raw }
+
 // Items returns the elements of an array, or the values of an object's members, of those of one name the first; of
 // any other value nothing.
 func (v Value) Items() iter.Seq[Value] {

@@ -1,0 +1,371 @@
+package site
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	"ypcrawl/yp"
+)
+
+// storesYAML is a directory whose pages are JSON, asked for by offset.
+const storesYAML = `
+name: stores
+base_url: https://api.stores.example
+format: json
+chrome: {json: [data]}
+refused: {json: [error.code]}
+empty: {json: [{json: data.stores.total, match: '^0$'}]}
+last: {json: [{json: data.more, match: '^false$'}]}
+urls:
+  target: /stores?city={city_slug}&category={category_slug}&from={page}
+paging: {offset: 0, step: 3}
+cards: {items: data.stores.nodes, sponsored: {json: isAd}}
+total: [{json: data.stores.total}, {header: X-Total}]
+detail:
+  url: /stores/{id}
+  fields: {id: {json: store.id}, name: store.name, email: {json: store.contact.email}, lat: store.at.0, lon: store.at.1}
+fields:
+  id: id
+  name: name
+  phone: phone
+  website: {json: web, steps: [{decode: base64}]}
+  rating: {json: score, steps: [{scale: 0.05}]}
+  categories: {json: tags.#.name, all: true}
+  street: address.street
+  city: address.city
+  state: address.state
+  postal_code: address.zip
+  email: mail
+  lat: at.0
+  lon: at.1
+`
+
+func stores(t *testing.T) *Source {
+	t.Helper()
+	s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "  url: /stores/{id}\n", "", 1)))
+	noError(t, err)
+	return s
+}
+
+const storeJSON = `{"id":17,"name":"Acme &amp; Sons","phone":"(217) 555-0134","web":"aHR0cHM6Ly9hY21lLmV4YW1wbGUv","score":90,
+	"tags":[{"name":"Plumbers"},{"name":"Heating"}],"address":{"street":"12 Main St","city":"Springfield","state":"IL","zip":"62701"},
+	"mail":"info@acme.example","at":[39.8,-89.64],"isAd":false}`
+
+func TestJSONPage(t *testing.T) {
+	s := stores(t)
+	at := urlOf(t, "https://api.stores.example/stores?city=springfield-il&category=plumbers&from=0")
+	body := `{"data":{"stores":{"total":7,"nodes":[` + storeJSON + `,{"id":"a/b","name":"Bolt","isAd":true},{"id":17,"name":"again"},{"name":"no id"}]}}}`
+	p, err := s.At(Position{Page: 1}).ParsePage([]byte(body), at, 200)
+	noError(t, err)
+	if p.Outcome != OK || len(p.Listings) != 2 || p.Raw != 4 || p.Organic != 3 || p.Bad != 1 || p.SiteTotal != 7 || p.NextURL != "@offset=3&page=2" {
+		t.Errorf("got %v %q: %d listings of %d, %d organic, %d bad, total %d, next %q",
+			p.Outcome, p.Reason, len(p.Listings), p.Raw, p.Organic, p.Bad, p.SiteTotal, p.NextURL)
+	}
+	l := p.Listings[0]
+	want := yp.Listing{
+		ID: "17", Name: "Acme & Sons", Phone: "(217) 555-0134", PhoneE164: "+12175550134", Website: "https://acme.example",
+		WebsiteURL: "https://acme.example/", Domain: "acme.example", Rating: 4.5, Categories: []string{"Plumbers", "Heating"},
+		Street: "12 Main St", City: "Springfield", State: "IL", PostalCode: "62701", Email: "info@acme.example", Lat: 39.8, Lon: -89.64,
+	}
+	for i := range yp.ListingFields {
+		if f := &yp.ListingFields[i]; f.Text(&l) != f.Text(&want) {
+			t.Errorf("%s: got %q, want %q", f.Name, f.Text(&l), f.Text(&want))
+		}
+	}
+	if !p.Listings[1].Sponsored || p.Listings[1].ID != "a/b" {
+		t.Errorf("got ad %+v", p.Listings[1])
+	}
+}
+
+// TestJSONOutcomes: what an answer in JSON turns out to be. No error is empty, and no empty list is the end by itself.
+func TestJSONOutcomes(t *testing.T) {
+	at := urlOf(t, "https://api.stores.example/stores?city=springfield-il&category=plumbers&from=0")
+	for name, c := range map[string]struct {
+		body   string
+		status int
+		page   int
+		want   Outcome
+		reason string
+	}{
+		"errors, naive chrome and empty": {
+			body: `{"errors":[{"message":"internal"}],"data":{"stores":{"nodes":[],"total":0}}}`, want: Failed, reason: `errors "internal"`,
+		},
+		"errors as an object": {body: `{"errors":{"x":1},"data":{"stores":{"nodes":[],"total":0}}}`, want: Failed},
+		"errors as a text":    {body: `{"errors":"oops","data":null}`, want: Failed, reason: `"oops"`},
+		"no errors": {
+			body: `{"errors":[],"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings, reason: `data.stores.total "0"`,
+		},
+		"errors null":         {body: `{"errors":null,"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings},
+		"refused":             {body: `{"error":{"code":"E17"},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: Failed, reason: `error.code "E17"`},
+		"refused is null":     {body: `{"error":{"code":null},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
+		"refused is false":    {body: `{"error":{"code":false},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
+		"rate limit":          {body: `{"errors":[{"message":"Rate limit exceeded"}]}`, want: Throttled, reason: "too often"},
+		"throttled by code":   {body: `{"errors":[{"message":"no","extensions":{"code":"THROTTLED"}}]}`, want: Throttled},
+		"429 as a code":       {body: `{"error":{"code":429}}`, want: Throttled},
+		"empty list alone":    {body: `{"data":{"stores":{"nodes":[]}}}`, want: HTMLChanged, reason: "empty list"},
+		"empty list and last": {body: `{"data":{"more":false,"stores":{"nodes":[]}}}`, want: NoListings, reason: `data.more "false"`},
+		"empty behind a total": {
+			body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 3, want: NoListings, reason: "behind the 7 listings",
+		},
+		"empty with a total on page 1": {body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 1, want: HTMLChanged},
+		"items missing":                {body: `{"data":{"stores":{"total":7}}}`, want: HTMLChanged, reason: "data.stores.nodes"},
+		"items null":                   {body: `{"data":{"stores":{"nodes":null,"total":7}}}`, want: HTMLChanged},
+		"items a text":                 {body: `{"data":{"stores":{"nodes":"none","total":7}}}`, want: HTMLChanged},
+		"items an object":              {body: `{"data":{"stores":{"nodes":{"a":` + storeJSON + `}}}}`, want: OK},
+		"no chrome":                    {body: `{"hello":"world"}`, want: Unrecognised, reason: "chrome"},
+		"a challenge in JSON":          {body: `{"message":"Please verify you are human to go on"}`, want: Unrecognised, reason: "verify you are human"},
+		"HTML":                         {body: `<html><title>Welcome</title></html>`, want: Unrecognised, reason: `HTML where JSON was expected: "Welcome"`},
+		"a challenge in HTML":          {body: `<html><title>x</title><body>Verify you are human</body></html>`, want: Unrecognised, reason: "verify you are human"},
+		"nothing":                      {body: ` `, want: Unrecognised, reason: "empty body"},
+		"404 with chrome":              {body: `{"data":null,"errors":[{"message":"not found"}]}`, status: 404, want: NoListings},
+		"404 of another":               {body: `{"message":"no route"}`, status: 404, want: Missing},
+		"404 of HTML":                  {body: `<html><title>gone</title></html>`, status: 404, want: Missing},
+		"items without names":          {body: `{"data":{"stores":{"nodes":[{"id":1},{"id":2}]}}}`, want: HTMLChanged, reason: "2 items"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := stores(t).At(Position{Page: c.page}).ParsePage([]byte(c.body), at, max(c.status, 200))
+			noError(t, err)
+			if p.Outcome != c.want || !strings.Contains(p.Reason, c.reason) {
+				t.Errorf("got %v %q, want %v with %q", p.Outcome, p.Reason, c.want, c.reason)
+			}
+			if c.want != OK && len(p.Listings) > 0 {
+				t.Errorf("%d listings of a page that is %v", len(p.Listings), c.want)
+			}
+		})
+	}
+}
+
+// TestJSONPartly: errors beside listings are GraphQL's answer in part. The listings are there, and the page is no end.
+func TestJSONPartly(t *testing.T) {
+	body := `{"errors":[{"message":"one shard is down"}],"data":{"more":false,"stores":{"nodes":[` + storeJSON + `],"total":1}}}`
+	p, err := stores(t).ParsePage([]byte(body), nil, 200)
+	noError(t, err)
+	if p.Outcome != OK || len(p.Listings) != 1 || p.Bad != 1 || p.Unread[InPart] != 1 || p.LastMark != "" {
+		t.Errorf("got %v, %d listings, %d bad, last %q", p.Outcome, len(p.Listings), p.Bad, p.LastMark)
+	}
+}
+
+// TestBrokenJSON: nothing is read of JSON that is not whole, and what was cut short may be asked for again.
+func TestBrokenJSON(t *testing.T) {
+	whole := `{"data":{"stores":{"total":1,"nodes":[` + storeJSON + `]}}}`
+	s := stores(t)
+	for i := 1; i < len(whole); i++ {
+		p, err := s.ParsePage([]byte(whole[:i]), nil, 200)
+		if !errors.Is(err, ErrCut) {
+			t.Fatalf("cut to %d bytes: got %+v, %v", i, p, err)
+		}
+	}
+	_, err := s.ParsePage([]byte(strings.Replace(whole, `"total":1`, `"total":01`, 1)), nil, 200)
+	if err == nil || errors.Is(err, ErrCut) || !strings.Contains(err.Error(), "line 1, column 29") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTotalsOfJSON(t *testing.T) {
+	at := Position{Page: 1}
+	for name, c := range map[string]struct {
+		body   string
+		header http.Header
+		want   int
+	}{
+		"a number": {body: `{"data":{"stores":{"total":1108,"nodes":[` + storeJSON + `]}}}`, want: 1108},
+		"a text":   {body: `{"data":{"stores":{"total":"1,108","nodes":[` + storeJSON + `]}}}`, want: 1108},
+		"about":    {body: `{"data":{"stores":{"total":"1000+","nodes":[` + storeJSON + `]}}}`},
+		"at least": {body: `{"data":{"stores":{"relation":"gte","total":10000,"nodes":[` + storeJSON + `]}}}`},
+		"exact":    {body: `{"data":{"stores":{"relation":"eq","total":10000,"nodes":[` + storeJSON + `]}}}`, want: 10000},
+		"a header": {body: `{"data":{"stores":{"nodes":[` + storeJSON + `]}}}`, header: http.Header{"X-Total": {"93"}}, want: 93},
+	} {
+		p, err := stores(t).At(at).WithHeader(c.header).ParsePage([]byte(c.body), nil, 200)
+		noError(t, err)
+		if p.SiteTotal != c.want {
+			t.Errorf("%s: got %d, want %d", name, p.SiteTotal, c.want)
+		}
+	}
+}
+
+func TestLinkHeader(t *testing.T) {
+	for value, want := range map[string]string{
+		`<https://x.example/?page=2>; rel="next", <https://x.example/?page=9>; rel="last"`: "https://x.example/?page=2",
+		`<https://x.example/?page=1>; rel="prev", </a?b=c,d>; title="a, b"; REL=next`:      "/a?b=c,d",
+		`<https://x.example/?page=9>; rel="last"`:                                          "",
+		`<https://x.example/?page=3>; rel="prefetch Next"`:                                 "https://x.example/?page=3",
+		`nothing`: "", `<open`: "", "": "",
+	} {
+		if got := linkOf("Link", value); got != want {
+			t.Errorf("%s: got %q, want %q", value, got, want)
+		}
+	}
+}
+
+// TestPositions: how pages of lists without links follow each other.
+func TestPositions(t *testing.T) {
+	s := stores(t)
+	page := func(n int) []byte {
+		items := make([]string, n)
+		for i := range items {
+			items[i] = strings.Replace(storeJSON, "17", "17"+strings.Repeat("0", i), 1)
+		}
+		return []byte(`{"data":{"stores":{"nodes":[` + strings.Join(items, ",") + `]}}}`)
+	}
+	for name, c := range map[string]struct {
+		at    Position
+		given int
+		want  Position
+	}{
+		"a full page":        {Position{Page: 1}, 3, Position{Page: 2, Offset: 3}},
+		"a short one":        {Position{Page: 1}, 2, Position{Page: 2, Offset: 2, Short: true}},
+		"behind a short one": {Position{Page: 2, Offset: 2, Short: true}, 3, Position{Page: 3, Offset: 5}},
+		"more than a step":   {Position{Page: 2, Offset: 3}, 5, Position{Page: 3, Offset: 8}},
+		"by the step":        {Position{Page: 2, Offset: 3, ByStep: true}, 1, Position{Page: 3, Offset: 6, ByStep: true}},
+	} {
+		p, err := s.At(c.at).ParsePage(page(c.given), nil, 200)
+		noError(t, err)
+		got, ok := ParsePosition(p.NextURL)
+		if !ok || got != c.want {
+			t.Errorf("%s: got %q %+v, want %+v", name, p.NextURL, got, c.want)
+		}
+	}
+	for _, p := range []Position{{}, {Page: 3}, {Offset: 40, Short: true}, {Cursor: "a b&c=@é\n"}} {
+		if got, ok := ParsePosition(p.String()); !ok || got != p {
+			t.Errorf("%+v comes back as %+v from %q", p, got, p.String())
+		}
+	}
+	if _, ok := ParsePosition("/stores?from=3"); ok {
+		t.Error("an address is a position")
+	}
+}
+
+// scriptYAML is a directory whose pages hold their listings in a script.
+const scriptYAML = `
+name: next
+base_url: https://www.next.example
+urls: {target: '/{city_slug}/{category_slug}?page={page}'}
+chrome: {json: [props.site]}
+empty: {json: [{json: props.total, match: '^0$'}]}
+next: [{json: props.next}]
+total: [{json: props.total}]
+`
+
+// TestScript: JSON within a page of HTML is its listings, or says more of those that cards show.
+func TestScript(t *testing.T) {
+	data := `{"props":{"site":"next","total":2,"next":"/springfield-il/plumbers?page=2","items":[
+		{"id":"a1","name":"Acme","phone":"(217) 555-0134","url":"/biz/acme"},{"id":"b2","name":"Bolt","url":"/biz/bolt"}]}}`
+	fields := "cards: {items: props.items}\nfields: {id: {json: id}, name: {json: name}, phone: {json: phone}, profile_url: {json: url}}\n"
+	at := urlOf(t, "https://www.next.example/springfield-il/plumbers")
+	literal := `"` + strings.NewReplacer(`"`, `\"`, "\n", `\n`, "\t", "").Replace(data) + `"`
+	for name, c := range map[string]struct{ script, html string }{
+		"by a selector": {`'script#__NEXT_DATA__'`, `<script id="__NEXT_DATA__" type="application/json">` + data + `</script>`},
+		"behind a text": {`{after: 'window.__STATE__ ='}`, `<script>var a=1; window.__STATE__=` + data + `; go()</script>`},
+		"parsed":        {`{after: 'window.__STATE__ ='}`, `<script>window.__STATE__ = JSON.parse(` + literal + `);</script>`},
+		"in single quotes": {`{after: 'window.__STATE__ ='}`, `<script>window.__STATE__ = JSON.parse('` +
+			strings.NewReplacer("\n", `\x0a`, "\t", "").Replace(data) + `');</script>`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := Parse("next.yaml", []byte(scriptYAML+"script: "+c.script+"\n"+fields))
+			noError(t, err)
+			p, err := s.ParsePage([]byte(`<html><body>`+c.html+`</body></html>`), at, 200)
+			noError(t, err)
+			if p.Outcome != OK || len(p.Listings) != 2 || p.SiteTotal != 2 || p.NextURL != "https://www.next.example/springfield-il/plumbers?page=2" {
+				t.Fatalf("got %v %q, %d listings, total %d, next %q", p.Outcome, p.Reason, len(p.Listings), p.SiteTotal, p.NextURL)
+			}
+			if p.Listings[0].Phone != "(217) 555-0134" || p.Listings[1].ProfileURL != "https://www.next.example/biz/bolt" {
+				t.Errorf("got %+v", p.Listings)
+			}
+			p, err = s.ParsePage([]byte(`<html><body>hello</body></html>`), at, 200)
+			noError(t, err)
+			if p.Outcome != Unrecognised {
+				t.Errorf("without the script: got %v %q", p.Outcome, p.Reason)
+			}
+		})
+	}
+	t.Run("beside cards", func(t *testing.T) {
+		s, err := Parse("next.yaml", []byte(scriptYAML+`
+script: 'script#__NEXT_DATA__'
+cards: {organic: [.card], items: props.items}
+fields:
+  id: [{attr: data-id}, {json: id}]
+  name: [h2, {json: name}]
+  phone: {json: phone}
+  profile_url: [{css: a, attr: href}, {json: url}]
+`))
+		noError(t, err)
+		p, err := s.ParsePage([]byte(`<html><body><div class=card data-id=a1><h2>Acme Inc.</h2></div>
+			<div class=card data-id=other><h2>Bolt</h2><a href="/biz/bolt">x</a></div>
+			<div class=card data-id=c3><h2>Cog</h2></div>
+			<script id="__NEXT_DATA__">`+strings.Replace(data, `"items":[`, `"items":[{"id":"z9","name":"Nobody's"},`, 1)+`</script></body></html>`), at, 200)
+		noError(t, err)
+		var got []string
+		for _, l := range p.Listings {
+			got = append(got, l.ID+" "+l.Name+" "+l.Phone)
+		}
+		if want := "a1 Acme Inc. (217) 555-0134|other Bolt |c3 Cog "; strings.Join(got, "|") != want || p.Unjoined != 1 {
+			t.Errorf("got %q, %d on no card", got, p.Unjoined)
+		}
+	})
+}
+
+// TestJSONOfHTML: JSON where HTML was expected is told as what it is.
+func TestJSONOfHTML(t *testing.T) {
+	p, err := builtin(t, "demo").ParsePage([]byte(`{"error":"no"}`), nil, 200)
+	noError(t, err)
+	if p.Outcome != Unrecognised || !strings.Contains(p.Reason, "JSON where HTML was expected") {
+		t.Errorf("got %v %q", p.Outcome, p.Reason)
+	}
+}
+
+func TestJSONDetail(t *testing.T) {
+	s := stores(t)
+	at := urlOf(t, "https://api.stores.example/stores/17")
+	for body, want := range map[string]string{
+		`{"data":1,"store":{"id":17,"name":"Acme","contact":{"email":"a@acme.example"},"at":["39.8","-89.6"]}}`: "ok a@acme.example 39.8",
+		`{"data":1,"store":{"id":17}}`:                                 "html_changed",
+		`{"errors":[{"message":"x"}],"store":null}`:                    "failed",
+		`{"errors":[{"message":"x"}],"store":{"id":17,"name":"Acme"}}`: "failed",
+		`{"hello":1}`: "unrecognised",
+	} {
+		p, err := s.ParseDetail([]byte(body), at, 200)
+		noError(t, err)
+		got := p.Outcome.String()
+		if l := p.OwnListing(); l != nil {
+			got += " " + l.Email + " 39.8"[:5*min(1, int(l.Lat))]
+		}
+		if got != want {
+			t.Errorf("%s: got %q (%s), want %q", body, got, p.Reason, want)
+		}
+	}
+	p, err := s.ParseDetail([]byte(`{"data":null}`), at, 404)
+	noError(t, err)
+	if p.Outcome != Missing {
+		t.Errorf("404 without a sign: %v", p.Outcome)
+	}
+}
+
+// TestJSONDefinitions: what a definition of JSON lacks, or says of elements, is told by its line.
+func TestJSONDefinitions(t *testing.T) {
+	base := strings.Replace(storesYAML, "  url: /stores/{id}\n", "", 1)
+	for name, c := range map[string]struct{ from, to, want string }{
+		"no items":        {"cards: {items: data.stores.nodes, sponsored: {json: isAd}}", "cards: {sponsored: {json: isAd}}", "cards.items is missing"},
+		"organic":         {"cards: {items:", "cards: {organic: [.a], items:", "cards.organic: pages of JSON have no elements: use cards.items"},
+		"css":             {"  id: id\n", "  id: {css: .id}\n", "want a path in JSON"},
+		"a wildcard":      {"  id: id\n", "  id: 'a.*'\n", "no operators or wildcards"},
+		"a header":        {"  id: id\n", "  id: {header: X-Id}\n", "says nothing of one listing"},
+		"two kinds":       {"  id: id\n", "  id: {json: id, attr: x, css: b}\n", "want a path in JSON"},
+		"another format":  {"format: json", "format: jsonl", `did you mean "json"?`},
+		"selectors":       {"chrome: {json: [data]}", "chrome: {json: [data], selectors: [.a]}", "chrome.selectors: pages of JSON have no elements"},
+		"two pagings":     {"paging: {offset: 0, step: 3}", "paging: {offset: 0, page: 1}", "want one of page, offset with step, and cursor"},
+		"no step":         {"paging: {offset: 0, step: 3}", "paging: {offset: 0}", "paging.step: want how many"},
+		"paging and next": {"paging: {offset: 0, step: 3}", "paging: {offset: 0, step: 3}\nnext: [data.next]", "remove next, or paging"},
+		"a path":          {"  fields: {id: {json: store.id}", "  path: '/stores/(\\d+)'\n  fields: {id: {json: store.id}", "use detail.url"},
+		"no id":           {"  fields: {id: {json: store.id}, ", "  fields: {", "detail.fields.id is missing"},
+	} {
+		if !strings.Contains(base, c.from) {
+			t.Fatalf("%s: no %q", name, c.from)
+		}
+		_, err := Parse("stores.yaml", []byte(strings.Replace(base, c.from, c.to, 1)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,200 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"ypcrawl/yp"
+)
+
+// Position is where in a list a page begins.
+type Position struct {
+	Page   int    // from 1; what {page} stands for is counted from the definition's first
+	Offset int    // listings before it
+	Cursor string // that the page before named; "" on the first page
+
+	Short  bool // the page before gave fewer listings than a step, and this one begins right behind them
+	ByStep bool // the site filters behind its paging: the next page begins a step further, whatever this one gives
+}
+
+// maxCursor bounds a cursor, in bytes.
+const maxCursor = 2 << 10
+
+// positionMark begins the text of a position, which no address does.
+const positionMark = "@"
+
+// String returns the position as it is kept in the place of an address: "@page=3", "@offset=40&short=1".
+func (p Position) String() string {
+	v := url.Values{}
+	set := func(key, value string, is bool) {
+		if is {
+			v.Set(key, value)
+		}
+	}
+	set("page", strconv.Itoa(p.Page), p.Page > 0)
+	set("offset", strconv.Itoa(p.Offset), p.Offset > 0)
+	set("cursor", p.Cursor, p.Cursor != "")
+	set("short", "1", p.Short)
+	set("by_step", "1", p.ByStep)
+	return positionMark + v.Encode()
+}
+
+// ParsePosition reads what String has written; ok is false for an address.
+func ParsePosition(s string) (p Position, ok bool) {
+	text, ok := strings.CutPrefix(s, positionMark)
+	v, err := url.ParseQuery(text)
+	if !ok || err != nil {
+		return p, false
+	}
+	p.Page, _ = strconv.Atoi(v.Get("page"))
+	p.Offset, _ = strconv.Atoi(v.Get("offset"))
+	p.Cursor, p.Short, p.ByStep = v.Get("cursor"), v.Has("short"), v.Has("by_step")
+	return p, p.Page >= 0 && p.Offset >= 0
+}
+
+// IsPosition reports whether what follows a page is a position in a list without links, not an address.
+func IsPosition(next string) bool { return strings.HasPrefix(next, positionMark) }
+
+// paging is how the pages of lists without links are asked for.
+type paging struct {
+	first  int   // number or offset of the first page
+	offset bool  // pages are told by {offset}
+	step   int   // listings that a page is asked to give, of offset
+	cursor field // what names the next page; nil = pages are counted
+}
+
+var (
+	errPaging   = errors.New("want one of page, offset with step, and cursor, such as `{offset: 0, step: 50}`")
+	errPageStep = errors.New("want how many listings a page is asked to give, such as 50")
+)
+
+// compilePaging reads how the pages of lists without links are asked for.
+func (c *compiled) compilePaging(f *faults) {
+	d, given := &c.def.Paging, 0
+	for _, is := range [...]bool{d.Page != nil, d.Offset != nil, len(d.Cursor) > 0} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given == 0 && d.Step == 0:
+		return
+	case given != 1 || d.Step != 0 && d.Offset == nil:
+		f.add("paging", errPaging)
+		return
+	case c.def.Next != nil && !c.def.Next.isNone():
+		f.add("paging", errors.New("is of lists without links: remove next, or paging"))
+	case d.Offset != nil && (d.Step < 1 || d.Step > maxStep):
+		f.add("paging.step", errPageStep)
+	}
+	c.paging = &paging{offset: d.Offset != nil, step: d.Step}
+	switch {
+	case d.Page != nil:
+		c.paging.first = *d.Page
+	case d.Offset != nil:
+		c.paging.first = *d.Offset
+	}
+	if c.paging.first < 0 || c.paging.first > 1 {
+		f.add("paging", fmt.Errorf("%d: want the number of the first page, 0 or 1", c.paging.first))
+	}
+}
+
+// maxStep bounds how many listings a page is asked to give.
+const maxStep = 10_000
+
+// placeholder is what an address must hold for pages to differ.
+func (g *paging) placeholder() string {
+	switch {
+	case g.cursor != nil:
+		return "cursor"
+	case g.offset:
+		return "offset"
+	}
+	return "page"
+}
+
+// HasPositions reports whether the pages of lists are asked for by position, since no link leads to them.
+func (s *Source) HasPositions() bool { return s.paging != nil }
+
+// given is how many listings a page has of those that its list counts: ads are beside them.
+func (p *Page) given() int { return p.Organic + p.LeftOut }
+
+// readPosition says what follows a page of a list without links: a position, unless the page has no listings, or says
+// that it is the last, or the total is reached by then.
+func (s *Source) readPosition(p *Page, c *cardReader) {
+	if s.paging == nil || p.NextURL != "" || len(p.Listings) == 0 && p.given() == 0 {
+		return
+	}
+	next := s.at
+	next.Page = max(s.at.Page, 1) + 1
+	switch {
+	case s.paging.cursor != nil:
+		if next.Cursor = s.paging.cursor.whole(c); len(next.Cursor) > maxCursor {
+			p.Paging.Unfollowed = fmt.Sprintf("its cursor is longer than %s bytes", yp.Thousands(maxCursor))
+			return
+		}
+		if next.Cursor == "" || next.Cursor == s.at.Cursor {
+			return
+		}
+	case s.paging.offset:
+		if next = s.paging.after(s.at, p.given()); p.SiteTotal > 0 && next.Offset >= p.SiteTotal {
+			p.RangeEnd = p.SiteTotal
+			return
+		}
+	}
+	if p.LastMark == "" {
+		p.NextURL = next.String()
+	}
+}
+
+// after is the position behind a page that gave so many listings. A page that gave fewer than a step is gone on from right
+// behind them: a site may give fewer than it is asked for. Where the site filters behind its paging, see Overlaps, the
+// step counts.
+func (g *paging) after(at Position, given int) Position {
+	next := Position{Page: max(at.Page, 1) + 1, Offset: at.Offset + given, ByStep: at.ByStep}
+	if next.Short = given < g.step && !at.ByStep; at.ByStep {
+		next.Offset = at.Offset + max(g.step, given)
+	}
+	return next
+}
+
+// Overlaps returns what follows a page that repeats listings of the page before, which gave fewer than a step: the site
+// filters behind its paging, so from now on the step counts. given is how many listings the page has.
+func (s *Source) Overlaps(at Position, given int) Position {
+	at.ByStep = true
+	return s.paging.after(at, given)
+}
+
+// whole returns the first text that the rules find, with steps done and as it is written otherwise: nothing of it is cut.
+func (f field) whole(c *cardReader) string {
+	for i := range f {
+		r := &f[i]
+		for _, s := range r.raws(c) {
+			if r.steps != nil {
+				s = r.stepped(s)
+			} else {
+				s = r.pick(s)
+			}
+			if s != "" {
+				return s
+			}
+		}
+	}
+	return ""
+}
+
+// value is what stands for the position's placeholder.
+func (g *paging) value(p Position) string {
+	switch {
+	case g == nil:
+		return strconv.Itoa(max(p.Page, 1))
+	case g.cursor != nil:
+		return p.Cursor
+	case g.offset:
+		return strconv.Itoa(g.first + p.Offset)
+	}
+	return strconv.Itoa(g.first + max(p.Page, 1) - 1)
+}
