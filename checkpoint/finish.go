@@ -35,6 +35,11 @@ const (
 	releaseTarget = `
 	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'PLANNED'
 	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
+	startTargetOver = `
+	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = 'PLANNED',
+		page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0, bad_count = 0, seen_ids = NULL,
+		ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL
+	WHERE id = ? AND claimed_by IS ? AND claim_token = ? AND status = ?`
 	failTarget = `
 	UPDATE targets SET claimed_by = NULL, claimed_at = NULL, run_id = NULL, heartbeat_at = NULL, status = ?1,
 		finished_at = ?2, committed = ?3, last_error_code = ?4, last_error = ?5,
@@ -75,6 +80,18 @@ func (c *Claim) complete(tx *store.Tx, code yp.ErrorCode, reason string, how End
 func (k *Keeper) Release(ctx context.Context, c *Claim, reason string) error {
 	return k.end(ctx, c, "release", func(tx *store.Tx) (store.AttemptEnd, error) {
 		return store.AttemptEnd{Ended: store.EndedReleased, Message: clip(reason)}, c.change(tx, releaseTarget, nil)
+	})
+}
+
+// StartOver hands the target back, PLANNED, to be crawled from its first page on: what would lead on to the next page is good
+// no more. What its pages have shown stays.
+func (k *Keeper) StartOver(ctx context.Context, c *Claim, reason string) error {
+	return k.end(ctx, c, "start over", func(tx *store.Tx) (store.AttemptEnd, error) {
+		end := store.AttemptEnd{Ended: store.EndedReleased, Message: clip(reason)}
+		if err := tx.Run(forgetPages, c.TargetID); err != nil {
+			return end, err
+		}
+		return end, c.change(tx, startTargetOver, nil)
 	})
 }
 

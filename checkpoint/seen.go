@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -35,6 +36,7 @@ const (
 	INSERT INTO crawl_pages (target_id, page, crawl, organic, ads) VALUES (?1, ?2, ?3, ?4, ?5)
 	ON CONFLICT DO UPDATE SET crawl = ?3, organic = ?4, ads = ?5`
 	selectPages = `SELECT page, organic, ads FROM crawl_pages WHERE target_id = ? AND crawl = ? ORDER BY page`
+	selectCards = `SELECT json_array_length(organic) FROM crawl_pages WHERE target_id = ? AND page = ? AND crawl = ?`
 	forgetPages = `DELETE FROM crawl_pages WHERE target_id = ?`
 
 	// ?3: the page has a next link. ?6: it is the deepest of its target so far.
@@ -62,8 +64,25 @@ func (c *Claim) notePage(tx *store.Tx, p *yp.Page) error {
 	if c.logged || p.Number == 1 && p.NextURL == "" {
 		return nil
 	}
-	return tx.Run(savePassPage, c.SourceID, c.Worker.RunID, p.NextURL != "", p.Organic, p.Number, c.TargetID)
+	if linkless := isPosition(p.NextURL) || isPosition(c.NextPageURL); !linkless {
+		return tx.Run(savePassPage, c.SourceID, c.Worker.RunID, p.NextURL != "", p.Organic, p.Number, c.TargetID)
+	}
+	return c.noteBefore(tx, p)
 }
+
+// noteBefore notes of a list without links the page before this one: only now is it known that listings stand behind it.
+func (c *Claim) noteBefore(tx *store.Tx, p *yp.Page) error {
+	cards := 0
+	if p.Number > 1 && len(p.OrganicIDs()) > 0 {
+		if err := tx.Get(selectCards, []any{c.TargetID, p.Number - 1, c.Crawl}, &cards); err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
+	return tx.Run(savePassPage, c.SourceID, c.Worker.RunID, cards > 0, cards, p.Number, c.TargetID)
+}
+
+// isPosition reports whether what leads to a page is a position in its list, see site.Position, and no address.
+func isPosition(next string) bool { return strings.HasPrefix(next, yp.PositionMark) }
 
 // SeenPages returns what the pages of the target's crawl have shown that are committed.
 func (k *Keeper) SeenPages(ctx context.Context, c *Claim) (pages []SeenPage, err error) {

@@ -10,13 +10,14 @@ import (
 
 // pageSays is what a results page says of its place in its list.
 type pageSays struct {
-	number int  // of the page, from 1
-	next   bool // it has a next link that can be followed
-	limit  bool // our own limit: no page behind this one is asked for
-	atCap  bool // the definition's page_cap is reached
-	bound  bool // as many pages were read as are read of any list
-	empty  bool // it says that there is nothing; behind page 1
-	gone   bool // it is not there: 404 or 410; behind page 1
+	number   int  // of the page, from 1
+	next     bool // it has a next link that can be followed, or a position to go on from
+	linkless bool // no link leads on in its list: what follows is a position, where perhaps nothing is
+	limit    bool // our own limit: no page behind this one is asked for
+	atCap    bool // the definition's page_cap is reached
+	bound    bool // as many pages were read as are read of any list
+	empty    bool // it says that there is nothing; behind page 1
+	gone     bool // it is not there: 404 or 410; behind page 1
 
 	repeats  int // the earlier page of this crawl that it repeats, 0 = none
 	cards    int // organic ones, the unreadable among them
@@ -125,6 +126,19 @@ func judgeNothingNew(p pageSays, c crawlSeen) (verdict, error) {
 		text += fmt.Sprintf(", and the site counts %s more than it has shown", yp.Plural(p.total-c.organic, "listing"))
 	}
 	return again(p.asked || p.repeats > 0 && p.total == 0, how, text), nil
+}
+
+// lastOfPositions reports whether a page of a list without links is its last, though a position follows it: the total is reached,
+// or the page is a short one. Where an earlier crawl went further than a short page, the next one is asked for.
+func lastOfPositions(p pageSays, c crawlSeen, s passShown) (bool, error) {
+	if p.total > 0 {
+		return c.organic >= p.total, nil
+	}
+	if s.NextPages < shortPages || p.cards >= s.Fewest {
+		return false, nil
+	}
+	more, err := c.more(true)
+	return !more, err
 }
 
 // unfollowed says what leads on from the page and can't be followed, "" = nothing.

@@ -126,10 +126,10 @@ func TestSeen(t *testing.T) {
 	} {
 		s := newSeen()
 		for i, ids := range c.pages[:len(c.pages)-1] {
-			s.page(i+1, len(ids), ids, c.ads)
+			s.page(i+1, len(ids), false, ids, c.ads)
 		}
 		last := len(c.pages)
-		got := s.with(last, len(c.pages[last-1]), c.pages[last-1], c.ads)
+		got := s.with(last, len(c.pages[last-1]), false, c.pages[last-1], c.ads)
 		storetest.Equal(t, [3]int{got.all, got.organic, got.again}, c.want, name)
 	}
 }

@@ -25,8 +25,9 @@ func causeOf(err error) yp.Cause {
 // pageError is a page that came whole and is not what it should be.
 type pageError struct {
 	page *site.Page
-	url  string // that was asked for
-	gone bool   // it was answered with 404 or 410
+	url  string        // that was asked for
+	gone bool          // it was answered with 404 or 410
+	wait time.Duration // that the answer asks for, 0 = it doesn't
 }
 
 func (e *pageError) Error() string { return e.page.Reason }
@@ -96,6 +97,11 @@ func (w *worker) observation(a *answer, class yp.ErrorClass, err error) health.S
 	fe, ok := errors.AsType[*fetch.Error](err)
 	if ok && fe.RetryAfter > 0 {
 		s.RetryAfter, s.HoldReason = fe.RetryAfter, fe.Instead
+	}
+	if pe, ok := errors.AsType[*pageError](err); ok && cause == yp.CauseRateLimited {
+		if s.RetryAfter = pe.wait; pe.wait == 0 {
+			s.RetryAfter, s.HoldReason = yp.DefaultRetryAfter, yp.ThrottledReason
+		}
 	}
 	return s
 }

@@ -184,7 +184,9 @@ func (w *worker) read(ctx context.Context, t *task, a *answer, resp *fetch.Respo
 		}
 	}
 	if a.Outcome != site.OK && a.Outcome != site.NoListings {
-		return &pageError{page: a.Page, url: t.url, gone: a.resp.Status == http.StatusNotFound || a.resp.Status == http.StatusGone}
+		e := &pageError{page: a.Page, url: t.url, gone: a.resp.Status == http.StatusNotFound || a.resp.Status == http.StatusGone}
+		e.wait, _ = fetch.RetryAfter(a.resp.Header, w.cfg.Keeper.DB().Now())
+		return e
 	}
 	return nil
 }
@@ -263,7 +265,7 @@ func parse(src *site.Source, read parser, resp *fetch.Response) (page *site.Page
 			err = fmt.Errorf("parser panicked on %s: %v", resp.URL.Redacted(), p)
 		}
 	}()
-	return read(src.WithCharset(resp.Charset), resp.Body, resp.URL, resp.Status)
+	return read(src.WithCharset(resp.Charset).WithHeader(resp.Header), resp.Body, resp.URL, resp.Status)
 }
 
 // record notes what one call of the fetcher did: in the requests (redirects are part of
@@ -306,6 +308,12 @@ func classOf(err error) yp.ErrorClass {
 		return ""
 	case isFetchError(err), isMissing(err):
 		return yp.ClassUnknown // led astray by a redirect, or to nothing
+	}
+	switch causeOf(err) {
+	case yp.CauseRateLimited: // it says so itself, whatever its status
+		return yp.ClassHTTP429
+	case yp.CauseNetwork:
+		return yp.ClassHTTP5xx
 	}
 	return yp.ClassParseError // it came, and could not be read
 }

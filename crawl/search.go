@@ -19,7 +19,8 @@ import (
 // search is the visit of a search: pages of results, whose end the site must confirm.
 type search struct {
 	*visit
-	shown *seen // so far
+	shown   *seen // so far
+	resumed int   // the page with which an interrupted crawl goes on, 0 = it begins anew
 }
 
 func newSearch(v *visit) *search { return &search{visit: v, shown: newSeen()} }
@@ -31,6 +32,7 @@ func (s *search) begin(ctx context.Context) error {
 	if c.PageCurrent == 0 {
 		return nil
 	}
+	s.resumed = c.PageCurrent + 1
 	pages, err := s.cfg.Keeper.SeenPages(ctx, c)
 	if err == nil {
 		s.shown.resume(pages)
@@ -53,11 +55,14 @@ func (s *search) last() int {
 // next reads a results page. On page 1, what looks empty or missing is asked for
 // once more by search: a wrong slug is no empty result.
 func (s *search) next(ctx context.Context, number int) (*answer, error) {
-	src, address := s.cfg.Source, s.claim.NextPageURL
-	if address == "" || number == 1 {
+	src, address, at := s.cfg.Source, s.claim.NextPageURL, s.position(number)
+	if address == "" || number == 1 || site.IsPosition(address) {
 		address = src.TargetURL(s.claim.Place, number)
 	}
 	a, err := s.fetchPage(ctx, s.task(address, number))
+	if why := s.staleCursor(at, a, err); why != "" {
+		return nil, &startOverError{why}
+	}
 	if err != nil || number > 1 || a.Outcome != site.NoListings || a.foreign {
 		return a, err
 	}
@@ -79,16 +84,31 @@ func (s *search) next(ctx context.Context, number int) (*answer, error) {
 	return found, nil
 }
 
+// position is where in its list a page begins.
+func (s *search) position(number int) site.Position {
+	if at, ok := site.ParsePosition(s.claim.NextPageURL); ok && number > 1 {
+		return at
+	}
+	return site.Position{Page: number}
+}
+
 // task is the fetch of a results page.
 func (s *search) task(address string, number int) *task {
 	t := s.visit.task(yp.RequestListing, address, number)
-	t.read, t.results, t.keep, t.check = (*site.Source).ParsePage, true, true, s.check
+	t.read, t.results, t.keep, t.check = pageParser(s.position(number)), true, true, s.check
 	return t
+}
+
+// pageParser reads the page of results that begins at a position of its list.
+func pageParser(at site.Position) parser {
+	return func(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error) {
+		return src.At(at).ParsePage(body, final, status)
+	}
 }
 
 func (s *search) probeTask() *task {
 	t := s.worker.task(yp.RequestProbe, s.cfg.Source.TargetURL(s.claim.Place, 1), 1)
-	t.read, t.results = (*site.Source).ParsePage, true
+	t.read, t.results = pageParser(site.Position{Page: 1}), true
 	return t
 }
 
@@ -125,8 +145,9 @@ func (e *errAskAgain) Error() string { return e.why }
 // or why the attempt fails. alias says that the search has another name where it leads.
 func (s *search) judgePage(ctx context.Context, t *task, page *site.Page, alias string) (v verdict, repeats int, err error) {
 	repeats = s.shown.repeats(t.number, page, s.filter.sponsored)
+	s.mendPosition(t, page)
 	p := s.says(t, page, repeats)
-	if p.number == 1 && page.Outcome == site.NoListings || repeats == 0 && p.next && !p.limit {
+	if p.number == 1 && page.Outcome == site.NoListings || repeats == 0 && p.next && !p.limit && !p.linkless {
 		return verdict{step: goOn}, 0, nil
 	}
 	known, err := s.cfg.Keeper.PassShown(ctx, s.claim, t.number)
@@ -136,9 +157,18 @@ func (s *search) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 	organic, ads := idsOf(page.Listings)
 	so := s.shown.sum()
 	if repeats == 0 && len(page.Listings) > 0 {
-		so = s.shown.with(t.number, p.cards, organic, ads)
+		so = s.shown.with(t.number, p.cards, s.position(t.number).Short, organic, ads)
 	}
 	so.bad, so.shrunk, so.more = s.claim.Bad+page.Bad, s.claim.Shrunk, s.showedMore(ctx, t.number, organic)
+	if p.linkless && p.next && repeats == 0 {
+		last, err := lastOfPositions(p, so, passShown(known))
+		if err != nil {
+			return v, 0, err
+		}
+		if p.next = !last; last {
+			page.NextURL = ""
+		}
+	}
 	if v, err = judgeEnd(p, so, passShown(known)); err != nil {
 		return v, 0, err
 	}
@@ -179,7 +209,7 @@ func (s *search) says(t *task, page *site.Page, repeats int) pageSays {
 	c, src := s.claim, s.cfg.Source
 	limit := src.PageCap()
 	p := pageSays{
-		number: t.number, next: page.NextURL != "", limit: t.number == s.last(), atCap: limit > 0 && t.number >= limit,
+		number: t.number, next: page.NextURL != "", linkless: site.IsPosition(page.NextURL), limit: t.number == s.last(), atCap: limit > 0 && t.number >= limit,
 		empty: page.Outcome == site.NoListings && !page.NotFound, gone: page.NotFound, repeats: repeats,
 		bound: limit == 0 && t.number >= mostPages, cards: page.Organic, leftOut: page.LeftOut,
 		total: cmp.Or(page.SiteTotal, c.SiteTotal), rangeEnd: page.RangeEnd, last: page.LastMark,
@@ -251,7 +281,7 @@ func (s *search) tellEnd(v verdict, number int) {
 // prepare filters a results page and says whether it is the last.
 func (s *search) prepare(_ context.Context, a *answer) error {
 	organic, ads := idsOf(a.Listings)
-	s.shown.page(a.Number, a.Organic, orOnlyAds(organic), ads)
+	s.shown.page(a.Number, a.Organic, s.position(a.Number).Short, orOnlyAds(organic), ads)
 	a.Ads, a.Seen = ads, s.shown.sum().organic
 	s.tellLeftOut(a.Page)
 	s.logUnread(a.Number, a.Page)
@@ -267,6 +297,7 @@ func (s *search) prepare(_ context.Context, a *answer) error {
 		}
 		s.tellEnd(a.end, a.Number)
 	}
+	s.tellShort(a)
 	a.NextURL = s.relative(a.NextURL)
 	return nil
 }

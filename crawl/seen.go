@@ -2,6 +2,7 @@ package crawl
 
 import (
 	"cmp"
+	"slices"
 
 	"ypcrawl/checkpoint"
 	"ypcrawl/crawl/site"
@@ -14,6 +15,9 @@ type seen struct {
 	pages   int  // with listings
 	fullest int  // most organic cards on one of them
 	idle    bool // the last one brought no organic listing that was new
+
+	before []string // organic ids of the last page, in its order
+	cards  int      // organic cards on it
 }
 
 // sighting says where an id was shown.
@@ -30,8 +34,14 @@ const onlyAds = ""
 
 func newSeen() *seen { return &seen{ids: map[string]sighting{}} }
 
-// page takes in the ids of a page: those of organic listings, and those that it shows as ads alone.
-func (s *seen) page(number, cards int, organic, ads []string) {
+// page takes in the ids of a page: those of organic listings, and those that it shows as ads alone. short tells that it was asked
+// for right behind a page that gave fewer than a step: with what that ended with, it may begin, and that came but once.
+func (s *seen) page(number, cards int, short bool, organic, ads []string) {
+	repeated := 0
+	if short {
+		repeated = s.overlap(organic)
+	}
+	s.before, s.cards = organic, cards
 	s.pages++
 	s.fullest, s.idle = max(s.fullest, cards), true
 	for i, list := range [...][]string{organic, ads} {
@@ -40,6 +50,8 @@ func (s *seen) page(number, cards int, organic, ads []string) {
 			switch at.page = number; {
 			case i > 0:
 				at.ad = true
+			case n < repeated:
+				at.organic = number
 			case at.organic != number:
 				s.idle = s.idle && at.organic > 0
 				if at.times == 0 {
@@ -55,11 +67,21 @@ func (s *seen) page(number, cards int, organic, ads []string) {
 	}
 }
 
+// overlap returns how many ids a page begins with that the page before ended with, in the same order.
+func (s *seen) overlap(organic []string) int {
+	for n := min(len(organic), len(s.before)); n > 0; n-- {
+		if slices.Equal(s.before[len(s.before)-n:], organic[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
 // resume takes in the pages that earlier attempts of the crawl have committed.
 func (s *seen) resume(pages []checkpoint.SeenPage) {
 	for i := range pages {
 		p := &pages[i]
-		s.page(p.Page, len(p.Organic), orOnlyAds(p.Organic), p.Ads)
+		s.page(p.Page, len(p.Organic), false, orOnlyAds(p.Organic), p.Ads)
 	}
 }
 
@@ -71,13 +93,13 @@ func orOnlyAds(organic []string) []string {
 }
 
 // with sums up the crawl with one page more.
-func (s *seen) with(number, cards int, organic, ads []string) crawlSeen {
+func (s *seen) with(number, cards int, short bool, organic, ads []string) crawlSeen {
 	sum := newSeen()
 	for id, at := range s.ids {
 		sum.ids[id] = at
 	}
-	sum.pages, sum.fullest = s.pages, s.fullest
-	sum.page(number, cards, organic, ads)
+	sum.pages, sum.fullest, sum.before = s.pages, s.fullest, s.before
+	sum.page(number, cards, short, organic, ads)
 	return sum.sum()
 }
 

@@ -76,6 +76,7 @@ func parserOf(k yp.Kind, listing string) parser {
 // conclusion is how the visit of a target ended.
 type conclusion struct {
 	event   yp.Event            // EventLastPage, EventRelease, EventFail, EventPark
+	anew    bool                // EventRelease: the target is crawled from its first page on
 	saved   bool                // the last page's commit has done it already
 	how     yp.Ending           // EventLastPage without a page: how the crawl came to its end,
 	why     string              // and why, for people
@@ -200,6 +201,11 @@ func (v *visit) judge(ctx context.Context, err error) conclusion {
 	if back, ok := errors.AsType[*releaseError](err); ok {
 		return released(back.reason)
 	}
+	if over, ok := errors.AsType[*startOverError](err); ok {
+		o := released(over.reason)
+		o.anew = true
+		return o
+	}
 	if held, ok := errors.AsType[*heldError](err); ok {
 		o := released(err.Error())
 		o.rest = held.rest
@@ -262,7 +268,11 @@ func (v *visit) finish(ctx context.Context, o *conclusion, e *wal.Event) (err er
 	case o.saved:
 	case o.event == yp.EventRelease:
 		e.Type, e.Status = wal.Stop, yp.Planned
-		err = k.Release(ctx, c, o.reason)
+		if o.anew {
+			err = k.StartOver(ctx, c, o.reason)
+		} else {
+			err = k.Release(ctx, c, o.reason)
+		}
 	case o.event == yp.EventPark:
 		e.Status = yp.Parked
 		err = k.Park(ctx, c, o.code, o.reason)

@@ -144,10 +144,10 @@ var shared = map[string]struct {
 }{
 	"the scope of a command":          {"(?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) AND (?3", "json_each(?6))", 28},
 	"what a claim may find":           {"t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before", "t.retired_at IS NULL", 12},
-	"a crawl that begins anew":        {"page_current = 0, next_page_url", "site_total = NULL, crawl_started_at = ", 9},
+	"a crawl that begins anew":        {"page_current = 0, next_page_url", "site_total = NULL, crawl_started_at = ", 10},
 	"planned again":                   {"status = 'PLANNED', not_before", "wait_reason = NULL", 11},
-	"a target that nobody holds":      {"claimed_by = NULL", "heartbeat_at = NULL", 7},
-	"the fence of a claim":            {"WHERE id = ? AND claimed_by IS ?", "AND status = ?", 6},
+	"a target that nobody holds":      {"claimed_by = NULL", "heartbeat_at = NULL", 8},
+	"the fence of a claim":            {"WHERE id = ? AND claimed_by IS ?", "AND status = ?", 7},
 	"what a page adds":                {"page_current = ?, next_page_url = ?", "committed = ?", 2},
 	"a target that is done":           {"status = 'DONE', priority = iif(kind = 'detail', 101, priority), finished_at = ?", "shrunk + 1, 0)", 2},
 	"what a claim sets":               {"UPDATE targets SET status = 'IN_PROGRESS'", "AND id = (", 3},

@@ -32,6 +32,10 @@ type Page struct {
 	Plan   *SearchPlan `json:"plan,omitempty"`   // of the last page of an index: what is planned for the cities that it has shown
 }
 
+// PositionMark begins a NextURL that is no address but the position of the next page in a list without links, as the parser
+// writes it.
+const PositionMark = "@"
+
 // OwnListing returns the listing whose own page it is, nil when it is no such page.
 func (p *Page) OwnListing() *Listing {
 	if !p.Own || len(p.Listings) != 1 {

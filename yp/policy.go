@@ -169,6 +169,9 @@ const (
 // NoRetryAfter is why a host is held for DefaultRetryAfter, as it is shown to people.
 const NoRetryAfter = "429 without Retry-After"
 
+// ThrottledReason is the same of an answer that says in its body that the site is asked too often.
+const ThrottledReason = "an answer that says that the site is asked too often"
+
 // Trait is a set of what else holds of a cause.
 type Trait uint8
 

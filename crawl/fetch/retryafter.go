@@ -26,6 +26,10 @@ func retryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) {
 	return clampWait(d), true
 }
 
+// RetryAfter is how long the header of an answer asks to wait, and ok false where it doesn't: of an answer whose body says
+// that the site is asked too often, whatever its status.
+func RetryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) { return retryAfter(h, now) }
+
 // sentAt is the Date of an answer, else now.
 func sentAt(h http.Header, now time.Time) time.Time {
 	if sent, ok := parseMoment(h.Get("Date")); ok {

@@ -131,7 +131,7 @@ func (s *Source) decide(p *Page, e *evidence) {
 	case words != "":
 		p.Reason = saysBlocked(words)
 	case e.json:
-		p.Reason = "JSON where HTML was expected"
+		p.Reason = "JSON where HTML was expected, and nothing that the definition lists under chrome"
 	}
 }
 

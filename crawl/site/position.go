@@ -23,9 +23,6 @@ type Position struct {
 // maxCursor bounds a cursor, in bytes.
 const maxCursor = 2 << 10
 
-// positionMark begins the text of a position, which no address does.
-const positionMark = "@"
-
 // String returns the position as it is kept in the place of an address: "@page=3", "@offset=40&short=1".
 func (p Position) String() string {
 	v := url.Values{}
@@ -39,12 +36,12 @@ func (p Position) String() string {
 	set("cursor", p.Cursor, p.Cursor != "")
 	set("short", "1", p.Short)
 	set("by_step", "1", p.ByStep)
-	return positionMark + v.Encode()
+	return yp.PositionMark + v.Encode()
 }
 
 // ParsePosition reads what String has written; ok is false for an address.
 func ParsePosition(s string) (p Position, ok bool) {
-	text, ok := strings.CutPrefix(s, positionMark)
+	text, ok := strings.CutPrefix(s, yp.PositionMark)
 	v, err := url.ParseQuery(text)
 	if !ok || err != nil {
 		return p, false
@@ -56,7 +53,7 @@ func ParsePosition(s string) (p Position, ok bool) {
 }
 
 // IsPosition reports whether what follows a page is a position in a list without links, not an address.
-func IsPosition(next string) bool { return strings.HasPrefix(next, positionMark) }
+func IsPosition(next string) bool { return strings.HasPrefix(next, yp.PositionMark) }
 
 // paging is how the pages of lists without links are asked for.
 type paging struct {

@@ -1,0 +1,155 @@
+package crawl_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"ypcrawl/crawl"
+	"ypcrawl/crawl/site"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// Lists without links: JSON that is asked for by page, offset or cursor.
+
+// storesAPI is the definition of an API; PAGING and more of it come from a test.
+const storesAPI = `
+name: test
+base_url: http://placeholder.example
+delay: 0s
+format: json
+chrome: {json: [stores]}
+total: [total]
+cards: {items: stores}
+fields: {id: id, name: name}
+`
+
+const emptyAPI = "empty: {json: [{json: 'stores.#', match: '^0$'}]}\n"
+
+// api is a list of so many shops.
+type api struct {
+	shops  int
+	most   int            // listings that it gives at once; 0 = as many as are asked for, or 10
+	total  bool           // it counts them
+	hidden map[int]bool   // shops that it filters out behind its paging
+	broken map[int]string // by the number of the request, from 1: what it says instead
+	asked  int
+	at     []string // what was asked for
+}
+
+// serve answers for the shops from offset on.
+func (a *api) serve(w http.ResponseWriter, from, want int, more func(answer map[string]any, next int)) {
+	a.asked++
+	w.Header().Set("Content-Type", "application/json")
+	if text, ok := a.broken[a.asked]; ok {
+		_, _ = w.Write([]byte(text))
+		return
+	}
+	if a.most > 0 {
+		want = min(want, a.most)
+	}
+	shops := []map[string]any{}
+	last := min(from+want, a.shops)
+	for i := from; i < last; i++ {
+		if !a.hidden[i] {
+			shops = append(shops, map[string]any{"id": 1000 + i, "name": fmt.Sprint("Shop ", i)})
+		}
+	}
+	answer := map[string]any{"stores": shops}
+	if a.total {
+		answer["total"] = a.shops - len(a.hidden)
+	}
+	if more != nil {
+		more(answer, last)
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// crawlsAPI returns a world whose source is an API.
+func crawlsAPI(t *testing.T, a *api, targets, yaml string) *world {
+	t.Helper()
+	w := setup(t, layout{})
+	src, err := site.Parse("test.yaml", []byte(storesAPI+"urls: {target: '"+targets+"'}\n"+yaml+map[bool]string{false: emptyAPI}[strings.Contains(yaml, "empty:")]))
+	storetest.NoError(t, err)
+	w.src = src.WithBaseURL(source(t, w.URL, "").BaseURL())
+	w.on("/api*", func(rw http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		number := func(key string) int { n, _ := strconv.Atoi(q.Get(key)); return n }
+		a.at = append(a.at, cmp.Or(q.Get("page"), q.Get("from"), q.Get("after")))
+		switch {
+		case strings.Contains(targets, "{page}"):
+			a.serve(rw, 10*(max(number("page"), 1)-1), 10, nil)
+		default:
+			a.serve(rw, number("from"), cmp.Or(number("n"), 10), nil)
+		}
+	})
+	return w
+}
+
+// TestPagesWithoutLinks: a list goes on until its total, or an empty page.
+func TestPagesWithoutLinks(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		api    api
+		asked  int
+		ending yp.Ending
+		yaml   string
+	}{
+		"a total":                      {api{shops: 25, total: true}, 3, yp.EndTotal, ""},
+		"a total on a full page":       {api{shops: 30, total: true}, 3, yp.EndTotal, ""},
+		"an empty page":                {api{shops: 25}, 4, yp.EndSaid, ""},
+		"an empty page that is silent": {api{shops: 20, broken: map[int]string{3: `{"stores":[]}`, 4: `{"stores":[]}`}}, 3, "", "empty: {json: [nothing]}\n"},
+	} {
+		parallel(t, name, func(t *testing.T) {
+			a := c.api
+			w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n"+c.yaml)
+			w.done()
+			var ending string
+			storetest.NoError(t, w.db.Read().QueryRowContext(t.Context(), `SELECT ifnull(ending, '') FROM targets`).Scan(&ending))
+			w.counts("listings", int64(min(a.shops, 10*c.asked)), `SELECT count(*) FROM listings`)
+			if a.asked != c.asked || ending != string(c.ending) {
+				t.Errorf("asked %d times (%q), ended by %q; want %d, %q", a.asked, a.at, ending, c.asked, c.ending)
+			}
+		})
+	}
+}
+
+// TestErrorsWithStatus200: an answer that says that it is an error is asked for again, and closes nothing.
+func TestErrorsWithStatus200(t *testing.T) {
+	t.Parallel()
+	failed := `{"errors":[{"message":"internal"}],"stores":[],"total":0}`
+	a := api{shops: 25, total: true, broken: map[int]string{2: failed}}
+	w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n")
+	w.done()
+	w.counts("listings", 25, `SELECT count(*) FROM listings`)
+	w.counts("failed requests", 1, `SELECT count(*) FROM requests WHERE error_class = 'http_5xx' AND http_status = 200`)
+
+	a.broken = map[int]string{}
+	for i := range 40 {
+		a.broken[i] = failed
+	}
+	w.write(`UPDATE targets SET status = 'PLANNED', page_current = 0, next_page_url = NULL, not_before = NULL, wait_reason = NULL`)
+	w.start()
+	w.done()
+	w.counts("dropped", 0, `SELECT count(*) FROM listings WHERE dropped_at IS NOT NULL`)
+	w.is(1, waiting, 0, yp.CodeNetworkError)
+}
+
+// TestThrottledWithStatus200: an answer that says that the site is asked too often holds the host, as a 429 does.
+func TestThrottledWithStatus200(t *testing.T) {
+	t.Parallel()
+	a := api{shops: 5, total: true, broken: map[int]string{1: `{"errors":[{"message":"Rate limit exceeded"}]}`}}
+	w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n")
+	if err := w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })); err == nil || !strings.Contains(err.Error(), "asked too often") {
+		t.Errorf("the run ended with %v", err)
+	}
+	w.counts("too many", 1, `SELECT count(*) FROM requests WHERE error_class = 'http_429' AND http_status = 200`)
+	w.counts("handed back", 1, `SELECT count(*) FROM targets WHERE status = 'PLANNED' AND page_current = 0`)
+	w.counts("held", 1, `SELECT count(*) FROM hosts WHERE held_for LIKE '%asked too often%'`)
+}
