@@ -117,7 +117,7 @@ func (r *run) planIndexes(ctx context.Context, c *sourceRun, id int64) error {
 func indexesOf(src *site.Source, states []string) []checkpoint.StateIndex {
 	all := make([]checkpoint.StateIndex, len(states))
 	for i, state := range states {
-		all[i] = checkpoint.StateIndex{State: state, Pages: len(src.IndexPages(state))}
+		all[i] = checkpoint.StateIndex{State: state, Pages: len(src.IndexRequests(state))}
 	}
 	return all
 }

@@ -97,7 +97,7 @@ func estimate(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets
 	}
 	if (onlyIndexes || c.Bool("discover")) && src.HasIndex() && e.Requests >= 0 {
 		for _, state := range r.States {
-			e.IndexPages += len(src.IndexPages(state))
+			e.IndexPages += len(src.IndexRequests(state))
 		}
 		e.Requests += e.IndexPages
 		e.Time += time.Duration(e.IndexPages) * delay

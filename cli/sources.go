@@ -102,12 +102,13 @@ func sampleOf(src *site.Source) string {
 		City: "Austin", CitySlug: yp.CitySlug("Austin", "TX"), State: "TX", Category: category,
 		CategorySlug: yp.CategorySlug(category),
 	}
-	text := fmt.Sprintf("  asks for %s (%s in Austin, TX)\n", yp.Printable(src.TargetURL(place, 1)), yp.Printable(category))
-	if search, ok := src.SearchURL(place, 1); ok {
-		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search))
+	target := src.TargetRequest(place, site.Position{Page: 1}).Label()
+	text := fmt.Sprintf("  asks for %s (%s in Austin, TX)\n", yp.Printable(target), yp.Printable(category))
+	if search, ok := src.SearchRequest(place, site.Position{Page: 1}); ok {
+		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search.Label()))
 	}
-	if pages := src.IndexPages(place.State); len(pages) > 0 {
-		text += fmt.Sprintf("  reads the cities of TX from %s on\n", yp.Printable(pages[0]))
+	if pages := src.IndexRequests(place.State); len(pages) > 0 {
+		text += fmt.Sprintf("  reads the cities of TX from %s on\n", yp.Printable(pages[0].Label()))
 	}
 	if ignored := ignoredText(src); ignored != "" {
 		text += "  " + ignored + "\n"

@@ -95,7 +95,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 		return false, err // what was due is due no more: no other page proves anything
 	}
 	t := w.visit(c).kind.probeTask()
-	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.url).Msg("a page of the quarantined source is requested as a probe")
+	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.ask.Label()).Msg("a page of the quarantined source is requested as a probe")
 	_, asked := w.request(ctx, t)
 	detached := context.WithoutCancel(ctx)
 	if err := w.cfg.Keeper.Record(detached, t.rows); err != nil {

@@ -42,7 +42,7 @@ func newIndex(v *visit) *index { return &index{visit: v, slugs: map[string]int{}
 
 func (x *index) begin(context.Context) error {
 	c, state := x.claim, x.claim.Place.State
-	if pages := len(x.cfg.Source.IndexPages(state)); pages != c.MaxPages {
+	if pages := len(x.cfg.Source.IndexRequests(state)); pages != c.MaxPages {
 		return &attemptError{cause: yp.CauseOther, err: fmt.Errorf("the index of %s now has %d pages, and another process planned %d", state, pages, c.MaxPages)}
 	}
 	x.matcher = discover.NewMatcher(x.cfg.Index.Gazetteer, state)
@@ -64,19 +64,19 @@ func (x *index) next(ctx context.Context, number int) (*answer, error) {
 	if !g.Open() && g.State != store.SourceHeld {
 		return nil, &releaseError{x.unavailableText(g)}
 	}
-	t := x.task(yp.RequestStateIndex, x.address(number), number)
+	t := x.task(yp.RequestStateIndex, x.ask(number), number)
 	t.read = x.parse
 	return x.fetchPage(ctx, t)
 }
 
 func (x *index) probeTask() *task {
-	t := x.worker.task(yp.RequestProbe, x.address(1), 1)
+	t := x.worker.task(yp.RequestProbe, x.ask(1), 1)
 	t.read = x.parse
 	return t
 }
 
-func (x *index) address(number int) string {
-	return x.cfg.Source.IndexPages(x.claim.Place.State)[number-1]
+func (x *index) ask(number int) site.Request {
+	return x.cfg.Source.IndexRequests(x.claim.Place.State)[number-1]
 }
 
 func (x *index) parse(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error) {
@@ -102,10 +102,7 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 	if n := c.Seen + len(cities); n > maxStateCities {
 		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: no state has more than %d", state, n, maxStateCities)}
 	}
-	a.Cities, a.Path, a.Last = cities, x.address(a.Number), a.Number == c.MaxPages
-	if u, err := url.Parse(a.Path); err == nil {
-		a.Path = u.RequestURI()
-	}
+	a.Cities, a.Path, a.Last = cities, x.ask(a.Number).Within(), a.Number == c.MaxPages
 	if err := x.checkRepeated(ctx, a.Page); err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (w *world) wantIndexes(states ...string) {
 	scope.Kinds = []yp.Kind{yp.KindIndex}
 	var indexes []checkpoint.StateIndex
 	for _, s := range states {
-		indexes = append(indexes, checkpoint.StateIndex{State: s, Pages: len(w.src.IndexPages(s))})
+		indexes = append(indexes, checkpoint.StateIndex{State: s, Pages: len(w.src.IndexRequests(s))})
 	}
 	storetest.NoError(w.t, w.keeper.PlanIndexes(w.t.Context(), scope.SourceID, indexes))
 	if _, err := w.keeper.Operate(w.t.Context(), checkpoint.Reset, checkpoint.Chosen{Scope: scope}); err != nil {

@@ -162,7 +162,7 @@ func (s *search) countNoPage(ctx context.Context, o *conclusion) error {
 	if err != nil || known {
 		return err
 	}
-	s.logger.Warn().Str("source", s.cfg.Source.Name()).Str("url", s.cfg.Source.TargetURL(s.claim.Place, 1)).
+	s.logger.Warn().Str("source", s.cfg.Source.Name()).Str("url", s.askFor(1).Label()).
 		Msgf("the source has no page of the first %d cities: compare the address with urls.target of the definition; `ypcrawl reset --status PARKED` plans them again", mostMissing)
 	return nil
 }

@@ -32,7 +32,7 @@ func (d *own) last() int { return 1 }
 // next reads the page. One whose layout is not known says nothing of the results pages, so it raises no alarm;
 // but after some in a row no more are asked for in this run: nobody could read them.
 func (d *own) next(ctx context.Context, _ int) (*answer, error) {
-	t := d.task(yp.RequestDetail, d.address(), 1)
+	t := d.task(yp.RequestDetail, d.ask(), 1)
 	t.read, t.keep = ownParser(d.claim.ListingID), true
 	a, err := d.fetchPage(ctx, t)
 	if err == nil {
@@ -49,9 +49,17 @@ func (d *own) next(ctx context.Context, _ int) (*answer, error) {
 
 // probeTask takes the page of any listing.
 func (d *own) probeTask() *task {
-	t := d.worker.task(yp.RequestProbe, d.address(), 1)
+	t := d.worker.task(yp.RequestProbe, d.ask(), 1)
 	t.read = ownParser("")
 	return t
+}
+
+// ask is the request for the page.
+func (d *own) ask() site.Request {
+	if r, ok := d.cfg.Source.DetailRequest(d.claim.ListingID, d.address()); ok {
+		return r
+	}
+	return d.cfg.Source.LinkRequest(d.address())
 }
 
 // address is where the page is. A source that moves (--base-url, another port) keeps its paths.

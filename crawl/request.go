@@ -22,7 +22,7 @@ import (
 type task struct {
 	claim  *checkpoint.Claim // nil for a probe
 	target *wal.Target       // likewise
-	url    string
+	ask    site.Request
 	number int
 	kind   yp.RequestType
 
@@ -41,8 +41,8 @@ type task struct {
 
 // task begins a page fetch that belongs to no claim. Its id is unique in the database: a worker that is
 // started again has the name and number of one that ended.
-func (w *worker) task(kind yp.RequestType, url string, number int) *task {
-	return &task{kind: kind, url: url, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.shared.fetches.Add(1))}
+func (w *worker) task(kind yp.RequestType, ask site.Request, number int) *task {
+	return &task{kind: kind, ask: ask, number: number, id: fmt.Sprintf("%d.%s.%d", w.cfg.Run.ID, w.name, w.shared.fetches.Add(1))}
 }
 
 // targetID is the task's target, 0 = none.
@@ -109,6 +109,9 @@ func (w *worker) request(ctx context.Context, t *task) (a *answer, err error) {
 	if w.stopCtx.Err() != nil {
 		return a, errStopped // nothing new is begun
 	}
+	if err := t.ask.Err(); err != nil {
+		return a, err
+	}
 	if err := w.keepSession(ctx); err != nil { // another session when its proxy rests
 		return a, err
 	}
@@ -165,7 +168,8 @@ func (w *worker) get(ctx context.Context, t *task, a *answer) (resp *fetch.Respo
 		a.observe(o)
 	}
 	return w.cfg.Fetch.Get(ctx, fetch.Request{
-		URL: t.url, Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Fresh: t.fresh, Observe: observe,
+		Method: t.ask.Method, URL: t.ask.URL, Header: t.ask.Header, Body: t.ask.Body,
+		Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Fresh: t.fresh, Observe: observe,
 		Begin: func() { w.inHand(t.claim) },
 		Leave: func(r *fetch.Response, to fetch.Refresh) bool { return w.leaves(t, a, r, to) },
 	})
@@ -184,7 +188,7 @@ func (w *worker) read(ctx context.Context, t *task, a *answer, resp *fetch.Respo
 		}
 	}
 	if a.Outcome != site.OK && a.Outcome != site.NoListings {
-		e := &pageError{page: a.Page, url: t.url, gone: a.resp.Status == http.StatusNotFound || a.resp.Status == http.StatusGone}
+		e := &pageError{page: a.Page, url: t.ask.Label(), gone: a.resp.Status == http.StatusNotFound || a.resp.Status == http.StatusGone}
 		e.wait, _ = fetch.RetryAfter(a.resp.Header, w.cfg.Keeper.DB().Now())
 		return e
 	}
@@ -327,7 +331,7 @@ func isFetchError(err error) bool { return errors.As(err, new(*fetch.Error)) }
 
 // row begins the row of a request.
 func (w *worker) row(t *task, url string) store.Request {
-	r := store.Request{SourceID: w.cfg.Scope.SourceID, Page: t.number, Correlation: t.id, Retry: t.made, Type: t.kind, URL: url}
+	r := store.Request{SourceID: w.cfg.Scope.SourceID, Page: t.number, Correlation: t.id, Retry: t.made, Type: t.kind, URL: t.ask.LabelAt(url)}
 	if t.claim != nil {
 		r.TargetID, r.ClaimToken = t.claim.TargetID, t.claim.Token
 	}

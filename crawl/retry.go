@@ -86,7 +86,7 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, a *answer, cause yp.
 		when = "in " + wait.Round(time.Millisecond).String()
 	}
 	w.step(t, "retry", "%s: again %s (%d of %d)", p.Code, when, n, allowed)
-	w.logger.Debug().Err(err).Int64("target", t.targetID()).Int("page", t.number).Str("url", t.url).
+	w.logger.Debug().Err(err).Int64("target", t.targetID()).Int("page", t.number).Str("url", t.ask.Label()).
 		Str("error_code", string(p.Code)).Int("failure", n).Str("wait", wait.Round(time.Millisecond).String()).
 		Msg("the page is requested again later")
 	if wait > 0 && !w.sleep(ctx, w.stopCtx, wait, nil) {

@@ -55,20 +55,17 @@ func (s *search) last() int {
 // next reads a results page. On page 1, what looks empty or missing is asked for
 // once more by search: a wrong slug is no empty result.
 func (s *search) next(ctx context.Context, number int) (*answer, error) {
-	src, address, at := s.cfg.Source, s.claim.NextPageURL, s.position(number)
-	if address == "" || number == 1 || site.IsPosition(address) {
-		address = src.TargetURL(s.claim.Place, number)
-	}
-	a, err := s.fetchPage(ctx, s.task(address, number))
-	if why := s.staleCursor(at, a, err); why != "" {
+	ask := s.askFor(number)
+	a, err := s.fetchPage(ctx, s.task(ask, number))
+	if why := s.staleCursor(s.position(number), a, err); why != "" {
 		return nil, &startOverError{why}
 	}
 	if err != nil || number > 1 || a.Outcome != site.NoListings || a.foreign {
 		return a, err
 	}
 	a.addressGone = a.NotFound
-	other, ok := src.SearchURL(s.claim.Place, 1)
-	if !ok || other == address {
+	other, ok := s.cfg.Source.SearchRequest(s.claim.Place, site.Position{Page: 1})
+	if !ok || other.Label() == ask.Label() {
 		return a, nil
 	}
 	found, err := s.fetchPage(ctx, s.task(other, number))
@@ -92,9 +89,18 @@ func (s *search) position(number int) site.Position {
 	return site.Position{Page: number}
 }
 
+// askFor is the request for a page: by the link of the page before, where that had one.
+func (s *search) askFor(number int) site.Request {
+	next := s.claim.NextPageURL
+	if next == "" || number == 1 || site.IsPosition(next) {
+		return s.cfg.Source.TargetRequest(s.claim.Place, s.position(number))
+	}
+	return s.cfg.Source.LinkRequest(next)
+}
+
 // task is the fetch of a results page.
-func (s *search) task(address string, number int) *task {
-	t := s.visit.task(yp.RequestListing, address, number)
+func (s *search) task(ask site.Request, number int) *task {
+	t := s.visit.task(yp.RequestListing, ask, number)
 	t.read, t.results, t.keep, t.check = pageParser(s.position(number)), true, true, s.check
 	return t
 }
@@ -107,7 +113,7 @@ func pageParser(at site.Position) parser {
 }
 
 func (s *search) probeTask() *task {
-	t := s.worker.task(yp.RequestProbe, s.cfg.Source.TargetURL(s.claim.Place, 1), 1)
+	t := s.worker.task(yp.RequestProbe, s.askFor(1), 1)
 	t.read, t.results = pageParser(site.Position{Page: 1}), true
 	return t
 }

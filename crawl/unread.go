@@ -94,10 +94,10 @@ func (e *Engine) tellUnread(ctx context.Context) error {
 	return e.cfg.Monitor.NoteUnread(ctx, e.cfg.Scope.SourceID, text)
 }
 
-// asked returns the address of the page of a search that is being read.
+// asked says what was asked for the page of a search that is being read.
 func (s *search) asked(number int) string {
 	if s.claim.NextPageURL == "" || number == 1 {
-		return s.cfg.Source.TargetURL(s.claim.Place, number)
+		return s.askFor(number).Label()
 	}
 	u, err := s.cfg.Source.BaseURL().Parse(s.claim.NextPageURL)
 	if err != nil {

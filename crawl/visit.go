@@ -316,8 +316,8 @@ func (v *visit) note(event string, number int, text string) {
 }
 
 // task begins the fetch of a page of the target.
-func (v *visit) task(kind yp.RequestType, url string, number int) *task {
-	t := v.worker.task(kind, url, number)
+func (v *visit) task(kind yp.RequestType, ask site.Request, number int) *task {
+	t := v.worker.task(kind, ask, number)
 	t.claim, t.target = v.claim, v.target
 	return t
 }

@@ -215,7 +215,13 @@ type Observation struct {
 
 // Request is one page to fetch.
 type Request struct {
-	URL string // absolute, or relative to Base
+	Method string      // GET or POST; default GET
+	URL    string      // absolute, or relative to Base
+	Header http.Header // beside that of the session, and before it; not changed
+	Body   []byte      // nil = none; not changed
+
+	// Secrets are those that the address, the headers and the body name; nil = they name none.
+	Secrets *Secrets
 
 	// Base is the source's base URL: redirects stay on its registered domain,
 	// and private addresses are reached only if it names one. nil = URL itself.
@@ -306,8 +312,10 @@ func (c *Client) Get(ctx context.Context, req Request) (*Response, error) {
 	j := job{
 		session: s, jar: s.jar, ctx: ctx, waits: waits, maxHold: req.MaxHold, fresh: req.Fresh,
 		lim: limit{max: c.cfg.MaxBody}, observe: req.Observe, begin: req.Begin, leave: req.Leave,
+		ask: ask{method: cmp.Or(req.Method, http.MethodGet), header: req.Header, body: req.Body, secrets: req.Secrets},
 	}
-	return c.follow(&j, f, u)
+	r, err := c.follow(&j, f, u)
+	return r, j.ask.withoutSecrets(err)
 }
 
 // follow makes the requests of a job, from u on to where redirects lead.

@@ -22,6 +22,7 @@ type job struct {
 	maxHold time.Duration   // 0 = any hold is waited for
 	fresh   bool            // see Request.Fresh
 	robots  bool            // it is for robots.txt itself
+	ask     ask             // beside the address
 	lim     limit
 	observe func(Observation)             // may be nil
 	begin   func()                        // likewise
@@ -153,6 +154,7 @@ func (c *Client) exchange(j *job, u *url.URL) (*Response, error) {
 		return r, nil // of an error page, the status says enough
 	}
 	e := j.session.fault(u, err, c.whyEnded(watched, p), p)
+	e.Err = j.ask.withoutSecrets(e.Err)
 	c.wantsHTTP1(u, p, e, err)
 	c.unread(u, p, r, e, err)
 	if r != nil {
@@ -199,15 +201,12 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 	if err != nil {
 		return nil, err
 	}
-	req := (&http.Request{
-		Method: http.MethodGet, URL: u, Host: u.Host, Header: j.session.header(u, j.cookies(u)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: p.conn.cleaned != nil,
-	}).WithContext(ctx)
-	resp, err := p.conn.RoundTrip(req)
+	resp, err := p.conn.RoundTrip(j.httpRequest(ctx, u, p))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // the body was read as far as it counts
+	j.ask.secrets.cleanAnswer(resp)
 	lim, r := j.lim, &Response{Status: resp.StatusCode, phrase: resp.Status, URL: u, Header: resp.Header, pools: c.pools}
 	if !carriesPage(r.Status) {
 		lim = limit{max: min(lim.max, errorPageMax), cut: true, part: true} // its beginning is all we look at
@@ -235,6 +234,9 @@ func (c *Client) roundTrip(ctx context.Context, w *watch, j *job, u *url.URL, p 
 		r.buf, err = c.pools.toUTF8(r.buf, resp.Header.Get("Content-Type"), lim)
 	}
 	if r.WireBytes = wire.n; r.buf != nil {
+		if j.ask.secrets != nil {
+			r.buf.b = j.ask.secrets.clean(r.buf.b)
+		}
 		r.Body, r.Charset = r.buf.b, r.buf.charset
 	}
 	if j.ctx.Err() != nil && wire.err != nil {

@@ -17,7 +17,11 @@ type chain struct {
 // page that is left is released.
 func (j *job) leads(way *chain, from *url.URL, r *Response, sent []*http.Cookie) (*url.URL, error) {
 	if r.location != "" {
-		return way.next(from, r.location, func() bool { return j.leadsOn(sent, j.cookies(from)) })
+		to, err := way.next(from, r.location, func() bool { return j.leadsOn(sent, j.cookies(from)) })
+		if err == nil {
+			err = j.ask.moved(r.Status, from, to)
+		}
+		return to, err
 	}
 	if j.leave == nil {
 		return nil, nil
@@ -28,7 +32,11 @@ func (j *job) leads(way *chain, from *url.URL, r *Response, sent []*http.Cookie)
 	}
 	j.remember(from, &http.Response{StatusCode: r.Status, Status: r.phrase, Header: r.Header}, true)
 	r.Release()
-	return way.refresh(from, refresh)
+	to, err := way.refresh(from, refresh)
+	if err == nil {
+		err = j.ask.moved(r.Status, from, to)
+	}
+	return to, err
 }
 
 // next returns where a Location leads: see step.

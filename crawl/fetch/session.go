@@ -116,16 +116,18 @@ func (s *Session) close() {
 	s.client.mu.Unlock()
 }
 
-// header returns what a request for u carries, with these cookies; it must not be changed.
-func (s *Session) header(u *url.URL, cookies []*http.Cookie) http.Header {
+// header returns what a request for u carries, with more headers, which come before the session's, and these cookies; it must
+// not be changed.
+func (s *Session) header(u *url.URL, more http.Header, cookies []*http.Cookie) http.Header {
 	h := s.plain
 	if u.Scheme == "https" {
 		h = s.secure
 	}
-	if len(cookies) == 0 {
+	if len(cookies) == 0 && len(more) == 0 {
 		return h
 	}
 	r := http.Request{Header: maps.Clone(h)}
+	maps.Copy(r.Header, more)
 	for _, c := range cookies {
 		r.AddCookie(c)
 	}

@@ -119,22 +119,6 @@ func compileBase(s string, f *faults) *url.URL {
 	return &url.URL{Scheme: "http", Host: "invalid"}
 }
 
-func (c *compiled) compileURLs(f *faults) {
-	target, search := c.def.URLs.Target, c.def.URLs.Search
-	var err error
-	if target == "" {
-		f.lacks("urls.target")
-	} else if c.target, err = parseTemplate(target); err != nil {
-		f.add("urls.target", err)
-	} else if c.paging == nil && !c.target.has("page") {
-		f.add("urls.target", errors.New("must hold {page}, such as /{city_slug}/{category_slug}?page={page}"))
-	}
-	if search != "" {
-		c.search, err = parseTemplate(search)
-		f.add("urls.search", err)
-	}
-}
-
 // regions compiles the selectors of the containers that count on a page.
 func regions(list []string, at string, f *faults) (out region.Containers) {
 	for i, s := range list {
@@ -412,13 +396,13 @@ func unknown(kind, name string, names []string) error {
 
 // compileIndex makes the state indexes ready, if urls.state_index names any.
 func (c *compiled) compileIndex(f *faults) {
-	at, d := c.def.URLs.StateIndex, &c.def.Index
-	if at == "" {
+	at, d := &c.def.URLs.StateIndex, &c.def.Index
+	if at.URL == "" {
 		return
 	}
 	x := &stateIndex{frame: c.compileMarks(d.Frame, "index.frame", f)}
 	var err error
-	if x.pages, err = indexPages(at, d.Letters); err != nil {
+	if x.pages, err = c.indexPages(at, d.Letters, f); err != nil {
 		f.add("urls.state_index", err)
 		return
 	}
@@ -429,12 +413,19 @@ func (c *compiled) compileIndex(f *faults) {
 	x.city, x.slug, err = pathPattern(d.Path, "city")
 	f.add("index.path", err)
 	x.not = compileMatch(d.Not, "index.not", f)
-	root := &url.URL{Scheme: "http", Host: "x"}
+	root := &Source{compiled: c, base: &url.URL{Scheme: "http", Host: "x"}}
 	x.paths = make(map[string]string, 64)
 	for _, st := range yp.States() {
 		for _, t := range x.pages {
-			if u, err := url.Parse(t.expand(root, yp.Place{State: st.Code}, 1)); err == nil {
-				x.paths[indexPath(u.Path)] = st.Code
+			r := t.request(root, root.values(yp.Place{State: st.Code}, Position{}))
+			u, err := url.Parse(r.URL)
+			if err != nil {
+				continue
+			}
+			if path := indexPath(u.Path); x.paths[path] != "" && x.paths[path] != st.Code {
+				x.paths[path] = anyState
+			} else {
+				x.paths[path] = st.Code
 			}
 		}
 	}
@@ -444,46 +435,32 @@ func (c *compiled) compileIndex(f *faults) {
 // indexPlaceholders are what the URL of an index may hold: it knows no city.
 var indexPlaceholders = []string{"state", "state_lower", "letter"}
 
-// indexPages makes a template of each page of an index: the unlettered one,
-// from which the parameter with {letter} is left out, and one per letter. An
-// index with {letter} in its path has no unlettered page.
-func indexPages(text, letters string) ([]*template, error) {
-	if err := checkPlaceholders(text, indexPlaceholders); err != nil {
-		return nil, err
-	}
+// indexPages makes a template of each page of an index: the unlettered one, from which the parameter or the member of the
+// body with {letter} is left out, and one per letter. An index with {letter} in its path has no unlettered page. What is wrong
+// with the request goes to f.
+func (c *compiled) indexPages(d *requestDef, letters string, f *faults) ([]*template, error) {
 	for i := range len(letters) { // each must be able to stand in a URL as it is
 		if c := letters[i]; !letter(c) && !digit(c) || strings.IndexByte(letters[:i], c) >= 0 {
 			return nil, fmt.Errorf("index.letters %q: want letters and digits, each once", letters)
 		}
 	}
-	var texts []string
-	path, query, _ := strings.Cut(text, "?")
-	if !strings.Contains(path, "{letter}") {
-		plain := slices.DeleteFunc(strings.Split(query, "&"), func(param string) bool {
-			return param == "" || strings.Contains(param, "{letter}")
-		})
-		if len(plain) > 0 {
-			path += "?" + strings.Join(plain, "&")
-		}
-		texts = append(texts, path)
+	t := c.compileRequest(d, "urls.state_index", indexPlaceholders, f)
+	if t == nil {
+		return nil, nil
 	}
-	if strings.Contains(text, "{letter}") {
+	var pages []*template
+	if !strings.Contains(t.path, "{letter}") {
+		pages = append(pages, t.lettered(""))
+	}
+	if t.has("letter") {
 		for _, letter := range letters {
-			texts = append(texts, strings.ReplaceAll(text, "{letter}", string(letter)))
+			pages = append(pages, t.lettered(string(letter)))
 		}
-	}
-	pages := make([]*template, 0, len(texts))
-	for _, text := range texts {
-		t, err := parseTemplate(text)
-		if err != nil {
-			return nil, err
-		}
-		pages = append(pages, t)
 	}
 	if len(pages) == 0 {
 		return nil, errors.New("has {letter} in its path, but index.letters is empty: list the letters there")
 	}
-	if !pages[0].has("state") && !pages[0].has("state_lower") {
+	if !t.has("state") && !t.has("state_lower") {
 		return nil, errors.New("must hold {state} or {state_lower}")
 	}
 	return pages, nil

@@ -11,46 +11,47 @@ import (
 
 // definition is the YAML form of a source; docs in yellowpages.yaml.
 type definition struct {
-	Extends        string             `yaml:"extends"`
-	Name           string             `yaml:"name"`
-	BaseURL        string             `yaml:"base_url"`
-	Country        string             `yaml:"country"`
-	Delay          string             `yaml:"delay"`
-	RequestTimeout string             `yaml:"request_timeout"`
-	PageCap        int                `yaml:"page_cap"`
-	Format         string             `yaml:"format"`
-	Script         scriptDef          `yaml:"script"`
-	NoEndTags      bool               `yaml:"no_end_tags"`
-	Categories     []string           `yaml:"categories"`
-	PlacesPerState int                `yaml:"places_per_state"`
-	URLs           urlDef             `yaml:"urls"`
-	Regions        []string           `yaml:"regions"`
-	Chrome         markDef            `yaml:"chrome"`
-	Refused        markDef            `yaml:"refused"`
-	Empty          markDef            `yaml:"empty"`
-	Evidence       []string           `yaml:"evidence"`
-	Structured     structuredDef      `yaml:"structured"`
-	Cards          cardDef            `yaml:"cards"`
-	Next           ruleSet            `yaml:"next"`
-	Last           markDef            `yaml:"last"`
-	Paging         pagingDef          `yaml:"paging"`
-	Total          []ruleDef          `yaml:"total"`
-	Shown          []ruleDef          `yaml:"shown"`
-	Fields         map[string]ruleSet `yaml:"fields"`
-	ServiceArea    []string           `yaml:"service_area"`
-	NoImage        []string           `yaml:"no_image"`
-	ClaimedIs      string             `yaml:"claimed_is"`
-	UnclaimedIs    string             `yaml:"unclaimed_is"`
-	SnippetPrefix  []string           `yaml:"snippet_prefixes"`
-	Index          indexDef           `yaml:"index"`
-	Detail         detailDef          `yaml:"detail"`
-	Rules          rulesDef           `yaml:"rules"`
+	Extends        string               `yaml:"extends"`
+	Name           string               `yaml:"name"`
+	BaseURL        string               `yaml:"base_url"`
+	Country        string               `yaml:"country"`
+	Delay          string               `yaml:"delay"`
+	RequestTimeout string               `yaml:"request_timeout"`
+	PageCap        int                  `yaml:"page_cap"`
+	NoEndTags      bool                 `yaml:"no_end_tags"`
+	Categories     []string             `yaml:"categories"`
+	PlacesPerState int                  `yaml:"places_per_state"`
+	Headers        map[string]headerDef `yaml:"headers"`
+	Format         string               `yaml:"format"` // html or json
+	Script         scriptDef            `yaml:"script"`
+	URLs           urlDef               `yaml:"urls"`
+	Regions        []string             `yaml:"regions"`
+	Chrome         markDef              `yaml:"chrome"`
+	Refused        markDef              `yaml:"refused"`
+	Empty          markDef              `yaml:"empty"`
+	Evidence       []string             `yaml:"evidence"`
+	Structured     structuredDef        `yaml:"structured"`
+	Cards          cardDef              `yaml:"cards"`
+	Next           ruleSet              `yaml:"next"`
+	Last           markDef              `yaml:"last"`
+	Paging         pagingDef            `yaml:"paging"`
+	Total          []ruleDef            `yaml:"total"`
+	Shown          []ruleDef            `yaml:"shown"`
+	Fields         map[string]ruleSet   `yaml:"fields"`
+	ServiceArea    []string             `yaml:"service_area"`
+	NoImage        []string             `yaml:"no_image"`
+	ClaimedIs      string               `yaml:"claimed_is"`
+	UnclaimedIs    string               `yaml:"unclaimed_is"`
+	SnippetPrefix  []string             `yaml:"snippet_prefixes"`
+	Index          indexDef             `yaml:"index"`
+	Detail         detailDef            `yaml:"detail"`
+	Rules          rulesDef             `yaml:"rules"`
 }
 
 type urlDef struct {
-	Target     string `yaml:"target"`
-	Search     string `yaml:"search"`
-	StateIndex string `yaml:"state_index"`
+	Target     requestDef `yaml:"target"`
+	Search     requestDef `yaml:"search"`
+	StateIndex requestDef `yaml:"state_index"`
 }
 
 // markDef is a set of signs on a page: elements, words in its text or title, or values in its JSON and in the header of
@@ -81,6 +82,7 @@ type indexDef struct {
 // detailDef is what detail pages look like.
 type detailDef struct {
 	Every   string              `yaml:"every"`
+	URL     requestDef          `yaml:"url"`
 	Path    string              `yaml:"path"`
 	IDs     string              `yaml:"ids"` // page or url: of structured sources, see compileOwnPages
 	Regions []string            `yaml:"regions"`
@@ -170,6 +172,26 @@ func (d *formatDef) UnmarshalYAML(n *yaml.Node) error {
 	*d = formatDef{}
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&d.Match)
+	}
+	return n.Decode((*plain)(d))
+}
+
+// UnmarshalYAML reads a request in either form.
+func (d *requestDef) UnmarshalYAML(n *yaml.Node) error {
+	type plain requestDef
+	*d = requestDef{}
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&d.URL)
+	}
+	return n.Decode((*plain)(d))
+}
+
+// UnmarshalYAML reads the value of a header in either form.
+func (d *headerDef) UnmarshalYAML(n *yaml.Node) error {
+	type plain headerDef
+	*d = headerDef{}
+	if n.Kind == yaml.ScalarNode {
+		return n.Decode(&d.Value)
 	}
 	return n.Decode((*plain)(d))
 }

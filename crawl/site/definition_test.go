@@ -159,24 +159,24 @@ func TestSource(t *testing.T) {
 	t.Run("TargetURL", func(t *testing.T) {
 		const dir = "https://dir.example.com/us/c/auto-repair-service/"
 		for page, want := range map[int]string{0: dir + "1/saint-louis-mo?s=1", 1: dir + "1/saint-louis-mo?s=1", 2: dir + "2/saint-louis-mo?p=2&s=1"} {
-			storetest.Equal(t, s.TargetURL(pl, page), want, "page", page)
+			storetest.Equal(t, s.TargetRequest(pl, Position{Page: page}).URL, want, "page", page)
 		}
-		if u, ok := s.SearchURL(pl, 1); ok {
-			t.Errorf("a search URL from nowhere: %s", u)
+		if r, ok := s.SearchRequest(pl, Position{Page: 1}); ok {
+			t.Errorf("a search URL from nowhere: %s", r.URL)
 		}
 	})
 	t.Run("Yellowpages", func(t *testing.T) {
 		y := builtin(t, "yellowpages")
-		if got, want := y.TargetURL(pl, 1), "https://www.yellowpages.com/saint-louis-mo/auto-repair-service"; got != want {
+		if got, want := y.TargetRequest(pl, Position{Page: 1}).URL, "https://www.yellowpages.com/saint-louis-mo/auto-repair-service"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		if got, want := y.TargetURL(pl, 3), "https://www.yellowpages.com/saint-louis-mo/auto-repair-service?page=3"; got != want {
+		if got, want := y.TargetRequest(pl, Position{Page: 3}).URL, "https://www.yellowpages.com/saint-louis-mo/auto-repair-service?page=3"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
-		got, ok := y.SearchURL(pl, 2)
+		got, ok := y.SearchRequest(pl, Position{Page: 2})
 		want := "https://www.yellowpages.com/search?search_terms=Auto+Repair+%26+Service&geo_location_terms=St.+Louis%2C+MO&page=2"
-		if !ok || got != want {
-			t.Errorf("got %s, want %s", got, want)
+		if !ok || got.URL != want {
+			t.Errorf("got %s, want %s", got.URL, want)
 		}
 		if y.Name() != "yellowpages" || y.PageCap() != 100 || y.DefaultDelay() != 2*time.Second || y.PlacesPerState() != 0 || len(y.Categories()) != 0 {
 			t.Errorf("defaults: %s %d %s %d %v", y.Name(), y.PageCap(), y.DefaultDelay(), y.PlacesPerState(), y.Categories())
@@ -196,7 +196,7 @@ func TestSource(t *testing.T) {
 	})
 	t.Run("WithBaseURL", func(t *testing.T) {
 		moved := s.WithBaseURL(&url.URL{Scheme: "http", Host: "localhost:99", Path: "/x/", RawQuery: "q=1"})
-		if got, want := moved.TargetURL(pl, 1), "http://localhost:99/x/c/auto-repair-service/1/saint-louis-mo?s=1"; got != want {
+		if got, want := moved.TargetRequest(pl, Position{Page: 1}).URL, "http://localhost:99/x/c/auto-repair-service/1/saint-louis-mo?s=1"; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 		if s.BaseURL().Host != "dir.example.com" || moved.BaseURL().String() != "http://localhost:99/x/" {
@@ -251,7 +251,7 @@ func FuzzParseDefinition(f *testing.F) {
 			}
 			return
 		}
-		if _, err := url.Parse(s.TargetURL(yp.Place{CitySlug: "a-il", CategorySlug: "b"}, 2)); err != nil {
+		if _, err := url.Parse(s.TargetRequest(yp.Place{CitySlug: "a-il", CategorySlug: "b"}, Position{Page: 2}).URL); err != nil {
 			t.Errorf("target URL: %v", err)
 		}
 		if _, err := s.ParsePage([]byte(siteHTML(aCard)), nil, 200); err != nil {

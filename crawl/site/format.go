@@ -124,14 +124,14 @@ func (c *compiled) checkData(d *ruleDef, at string) error {
 		return fmt.Errorf("header %q: want the name of a header, such as X-WP-Total", d.Head)
 	}
 	c.readsHeader = true
-	c.headers = append(c.headers, http.CanonicalHeaderKey(d.Head))
+	c.headersRead = append(c.headersRead, http.CanonicalHeaderKey(d.Head))
 	return nil
 }
 
 // Headers returns of the header of an answer what the definition's rules read, nil = nothing.
 func (s *Source) Headers(h http.Header) http.Header {
 	var out http.Header
-	for _, name := range s.headers {
+	for _, name := range s.headersRead {
 		if values := h.Values(name); len(values) > 0 {
 			if out == nil {
 				out = http.Header{}

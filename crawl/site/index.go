@@ -37,27 +37,11 @@ type stateIndex struct {
 	paths  map[string]string // of all its pages, without slashes at the ends, to their states
 }
 
+// anyState stands for the state of a path that those of several states share: what they differ in is the query or the body.
+const anyState = "*"
+
 // HasIndex reports whether the source has state indexes.
 func (s *Source) HasIndex() bool { return s.states != nil }
-
-// IndexPages returns the URLs of a state's index in the order in which they
-// are walked: the unlettered page first, which may hold popular cities only,
-// then the letters. nil means that the source has no index, or that there is
-// no such state.
-func (s *Source) IndexPages(state string) []string {
-	if s.states == nil {
-		return nil
-	}
-	st, ok := yp.LookupState(state)
-	if !ok {
-		return nil
-	}
-	urls := make([]string, 0, len(s.states.pages))
-	for _, t := range s.states.pages {
-		urls = append(urls, t.expand(s.base, yp.Place{State: st.Code}, 1))
-	}
-	return urls
-}
 
 // ParseIndex reads a page of a state's index. final is the URL that answered
 // (nil = not known), status its HTTP status: 2xx, 404 or 410. The error is a
@@ -76,7 +60,7 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 		final = s.base
 	} else {
 		path, reason := s.below(final)
-		if reason == "" && s.states.paths[indexPath(path)] != st.Code {
+		if of := s.states.paths[indexPath(path)]; reason == "" && of != st.Code && of != anyState {
 			reason = anotherKind(path)
 		}
 		if reason != "" {

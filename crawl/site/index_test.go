@@ -85,7 +85,7 @@ func TestIndexOutcomes(t *testing.T) {
 		}
 		small, err := Parse("small.yaml", []byte(smallDef))
 		noError(t, err)
-		if _, err := small.ParseIndex(nil, nil, 200, "AZ"); !errors.Is(err, ErrNoIndex) || small.IndexPages("AZ") != nil || small.HasIndex() {
+		if _, err := small.ParseIndex(nil, nil, 200, "AZ"); !errors.Is(err, ErrNoIndex) || small.IndexRequests("AZ") != nil || small.HasIndex() {
 			t.Errorf("no index: %v", err)
 		}
 	})
@@ -145,17 +145,25 @@ func TestIndexBounds(t *testing.T) {
 	}
 }
 
-func TestIndexPages(t *testing.T) {
+// indexURLs are the addresses of a state's index.
+func indexURLs(s *Source, state string) (urls []string) {
+	for _, r := range s.IndexRequests(state) {
+		urls = append(urls, r.URL)
+	}
+	return urls
+}
+
+func TestIndexRequests(t *testing.T) {
 	y := builtin(t, "yellowpages")
-	got := y.IndexPages("az")
+	got := indexURLs(y, "az")
 	if len(got) != 27 || got[0] != "https://www.yellowpages.com/state-az" || got[1] != "https://www.yellowpages.com/state-az?page=a" || got[26] != "https://www.yellowpages.com/state-az?page=z" {
 		t.Errorf("got %d: %v", len(got), got)
 	}
-	if y.IndexPages("ZZ") != nil || !y.HasIndex() {
+	if y.IndexRequests("ZZ") != nil || !y.HasIndex() {
 		t.Error("a state that there is not has an index")
 	}
 	moved := y.WithBaseURL(&url.URL{Scheme: "http", Host: "127.0.0.1:99", Path: "/x/"})
-	if got := moved.IndexPages("NC"); got[2] != "http://127.0.0.1:99/x/state-nc?page=b" {
+	if got := indexURLs(moved, "NC"); got[2] != "http://127.0.0.1:99/x/state-nc?page=b" {
 		t.Errorf("got %s", got[2])
 	}
 	if x := parseIndex(t, moved, column(`<a href="/x/winston-salem-nc">x</a>`, `<a href="/x/state-nc?page=q">x</a>`), "http://127.0.0.1:99/x/state-nc?page=b", 200, "NC"); slugs(x) != "winston-salem-nc" {
@@ -167,7 +175,7 @@ func TestIndexPages(t *testing.T) {
 		"/s/{state_lower}/{letter}":     "/s/az/a /s/az/b",
 	} {
 		s := yellowWith(t, "base_url: https://x.example\nurls: {state_index: '"+text+"'}\nindex: {letters: ab}")
-		storetest.Equal(t, strings.ReplaceAll(strings.Join(s.IndexPages("AZ"), " "), "https://x.example", ""), want, text)
+		storetest.Equal(t, strings.ReplaceAll(strings.Join(indexURLs(s, "AZ"), " "), "https://x.example", ""), want, text)
 	}
 }
 

@@ -19,7 +19,7 @@ refused: {json: [error.code]}
 empty: {json: [{json: data.stores.total, match: '^0$'}]}
 last: {json: [{json: data.more, match: '^false$'}]}
 urls:
-  target: /stores?city={city_slug}&category={category_slug}&from={page}
+  target: /stores?city={city_slug}&category={category_slug}&from={offset}
 paging: {offset: 0, step: 3}
 cards: {items: data.stores.nodes, sponsored: {json: isAd}}
 total: [{json: data.stores.total}, {header: X-Total}]
@@ -44,7 +44,7 @@ fields:
 
 func stores(t *testing.T) *Source {
 	t.Helper()
-	s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "  url: /stores/{id}\n", "", 1)))
+	s, err := Parse("stores.yaml", []byte(storesYAML))
 	noError(t, err)
 	return s
 }
@@ -344,7 +344,7 @@ func TestJSONDetail(t *testing.T) {
 
 // TestJSONDefinitions: what a definition of JSON lacks, or says of elements, is told by its line.
 func TestJSONDefinitions(t *testing.T) {
-	base := strings.Replace(storesYAML, "  url: /stores/{id}\n", "", 1)
+	base := storesYAML
 	for name, c := range map[string]struct{ from, to, want string }{
 		"no items":        {"cards: {items: data.stores.nodes, sponsored: {json: isAd}}", "cards: {sponsored: {json: isAd}}", "cards.items is missing"},
 		"organic":         {"cards: {items:", "cards: {organic: [.a], items:", "cards.organic: pages of JSON have no elements: use cards.items"},

@@ -10,16 +10,6 @@ import (
 	"ypcrawl/yp"
 )
 
-// Position is where in a list a page begins.
-type Position struct {
-	Page   int    // from 1; what {page} stands for is counted from the definition's first
-	Offset int    // listings before it
-	Cursor string // that the page before named; "" on the first page
-
-	Short  bool // the page before gave fewer listings than a step, and this one begins right behind them
-	ByStep bool // the site filters behind its paging: the next page begins a step further, whatever this one gives
-}
-
 // maxCursor bounds a cursor, in bytes.
 const maxCursor = 2 << 10
 
@@ -183,15 +173,10 @@ func (f field) whole(c *cardReader) string {
 	return ""
 }
 
-// value is what stands for the position's placeholder.
-func (g *paging) value(p Position) string {
-	switch {
-	case g == nil:
-		return strconv.Itoa(max(p.Page, 1))
-	case g.cursor != nil:
-		return p.Cursor
-	case g.offset:
-		return strconv.Itoa(g.first + p.Offset)
+// firstOffset is what {offset} stands for on the first page.
+func (c *compiled) firstOffset() int {
+	if c.paging != nil && c.paging.offset {
+		return c.paging.first
 	}
-	return strconv.Itoa(g.first + max(p.Page, 1) - 1)
+	return 0
 }

@@ -1,6 +1,7 @@
 package site
 
 import (
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -69,14 +70,20 @@ type valueForm struct {
 	names []string
 }
 
-// formOf compiles a part of a template, decoded; ok is false when it has no placeholder that counts.
+// compared are the placeholders whose values are compared.
+var compared = slices.Sorted(maps.Keys(valuesOf(yp.Place{})))
+
+// formOf compiles a part of a template, decoded; ok is false when it has no placeholder that is compared.
 func formOf(part string) (f valueForm, ok bool) {
 	form, at := "", 0
 	for _, m := range anyPlaceholder.FindAllStringSubmatchIndex(part, -1) {
 		form += regexp.QuoteMeta(part[at:m[0]])
-		if name := part[m[2]:m[3]]; name == "page" {
+		switch name := part[m[2]:m[3]]; {
+		case name == "page":
 			form += `\d*`
-		} else {
+		case !slices.Contains(compared, name): // a position, a secret, a column of the cities file
+			form += `.*?`
+		default:
 			form += `(.+?)`
 			f.names = append(f.names, name)
 		}

@@ -28,6 +28,9 @@ func (f *faults) walk(n *yaml.Node, want reflect.Type, path string) {
 	if path != "" {
 		f.at[path] = position{n.Line, n.Column}
 	}
+	if want == reflect.TypeFor[*bodyDef]() { // its keys are the site's
+		return
+	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		for i, item := range n.Content {

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -103,7 +101,11 @@ type compiled struct {
 
 	delay, timeout, detailsEvery time.Duration // what the definition says; 0 of the last two = nothing
 
-	target, search *template
+	target, search, own *template       // own = of listings' own pages; nil = of these none is asked for by its id
+	headers             http.Header     // of every request; nil = none
+	firstPage           int             // the number of a list's first page in {page}
+	secrets             map[string]bool // names of those that requests hold
+	origin              *url.URL        // whose scheme, host and port alone get them
 
 	regions region.Containers
 	page    region.Selectors // cards, next link, total
@@ -133,7 +135,7 @@ type compiled struct {
 	totalIs     []*jsondoc.Path // of each rule of total: what says beside it how exact it is; nil = nothing
 	paging      *paging         // nil = pages lead on by links
 	readsHeader bool            // a rule reads the header of the answer
-	headers     []string        // that rules read
+	headersRead []string        // that rules read
 
 	work sync.Pool // of *workspace
 }
@@ -170,6 +172,7 @@ func Parse(name string, text []byte) (*Source, error) {
 	}
 	c := &compiled{def: def, yaml: slices.Clone(text)}
 	base := c.compile(f)
+	c.origin = base
 	if err := f.err(); err != nil {
 		return nil, err
 	}
@@ -262,19 +265,6 @@ func (s *Source) Categories() []string { return slices.Clone(s.def.Categories) }
 // unless the user says otherwise; 0 means all.
 func (s *Source) PlacesPerState() int { return s.def.PlacesPerState }
 
-// TargetURL returns the URL of a page, from 1, of a category in a city.
-func (s *Source) TargetURL(p yp.Place, page int) string { return s.target.expand(s.base, p, page) }
-
-// SearchURL returns the URL of a page of the search for the same, which serves
-// when the site does not know the city's slug; ok is false when the source has
-// none.
-func (s *Source) SearchURL(p yp.Place, page int) (u string, ok bool) {
-	if s.search == nil {
-		return "", false
-	}
-	return s.search.expand(s.base, p, page), true
-}
-
 // ownHost reports whether a host is the directory's own.
 func (s *Source) ownHost(host string) bool {
 	host = strings.TrimPrefix(strings.ToLower(host), "www.")
@@ -299,144 +289,4 @@ func (s *Source) belowBase(u *url.URL) string { return s.cutBase(u.Path) }
 // cutBase returns a path without that of the source's base.
 func (s *Source) cutBase(path string) string {
 	return strings.TrimPrefix(path, strings.TrimSuffix(s.base.Path, "/"))
-}
-
-// A template forms URLs: a path and a query in which placeholders stand for
-// parts of the place and the page number. A query parameter that holds {page}
-// is left out on page 1.
-type template struct {
-	path  string
-	query []string // one per parameter, in order
-	kind  []string // path segments; "" matches any (see matches)
-
-	pageSegment int    // of the path, that holds {page}; -1 = none
-	pageTail    string // what follows {page} in that segment
-	pageParam   string // name of the query parameter that holds it; "" = none
-
-	segmentForms map[int]valueForm    // of the path, by the segment's number
-	paramForms   map[string]valueForm // of the query, by the parameter's name
-}
-
-// placeholders are the names that templates may use.
-var placeholders = []string{
-	"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category",
-	"category_slug", "page",
-}
-
-var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)
-
-// parseTemplate parses a site-relative URL template.
-func parseTemplate(s string) (*template, error) {
-	if !strings.HasPrefix(s, "/") || strings.HasPrefix(s, "//") {
-		return nil, fmt.Errorf("URL template %q must start with one slash", s)
-	}
-	if strings.ContainsAny(s, "# \t\n") {
-		return nil, fmt.Errorf("URL template %q must hold neither a fragment nor white space", s)
-	}
-	if strings.ContainsAny(anyPlaceholder.ReplaceAllString(s, ""), "{}") {
-		return nil, fmt.Errorf("URL template %q has a brace that is not opened or not closed", s)
-	}
-	if err := checkPlaceholders(s, placeholders); err != nil {
-		return nil, err
-	}
-	path, query, _ := strings.Cut(s, "?")
-	t := &template{path: path, pageSegment: -1}
-	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if _, tail, ok := strings.Cut(seg, "{page}"); ok {
-			t.pageSegment, t.pageTail = len(t.kind), tail
-		}
-		if strings.Contains(seg, "{") {
-			seg = ""
-		}
-		t.kind = append(t.kind, seg)
-	}
-	if query != "" {
-		t.query = strings.Split(query, "&")
-	}
-	for _, param := range t.query {
-		if strings.Contains(param, "{page}") {
-			t.pageParam, _, _ = strings.Cut(param, "=")
-		}
-	}
-	t.segmentForms, t.paramForms = t.forms()
-	return t, nil
-}
-
-// checkPlaceholders refuses a text with a placeholder that is none of the known ones.
-func checkPlaceholders(text string, known []string) error {
-	for _, m := range anyPlaceholder.FindAllStringSubmatch(text, -1) {
-		if slices.Contains(known, m[1]) {
-			continue
-		}
-		if near, ok := yp.Nearest(m[1], known); ok {
-			return fmt.Errorf("unknown placeholder {%s}: did you mean {%s}?", m[1], near)
-		}
-		return fmt.Errorf("unknown placeholder {%s}: want one of {%s}", m[1], strings.Join(known, "}, {"))
-	}
-	return nil
-}
-
-// has reports whether the template uses a placeholder.
-func (t *template) has(name string) bool {
-	return strings.Contains(t.path+strings.Join(t.query, "&"), "{"+name+"}")
-}
-
-// expand forms the URL below base.
-func (t *template) expand(base *url.URL, pl yp.Place, page int) string {
-	u := base.Scheme + "://" + base.Host + strings.TrimSuffix(base.EscapedPath(), "/") + filled(pl, page, url.PathEscape).Replace(t.path)
-	values, sep := filled(pl, page, url.QueryEscape), "?"
-	for _, param := range t.query {
-		if page <= 1 && strings.Contains(param, "{page}") {
-			continue
-		}
-		u += sep + values.Replace(param)
-		sep = "&"
-	}
-	return u
-}
-
-// filled puts what stands for the placeholders into a text.
-func filled(pl yp.Place, page int, escape func(string) string) *strings.Replacer {
-	return strings.NewReplacer(
-		"{city}", escape(pl.City), "{city_slug}", escape(pl.CitySlug), "{city_name_slug}", yp.Slug(pl.City),
-		"{state}", escape(pl.State), "{state_lower}", escape(strings.ToLower(pl.State)), "{state_slug}", escape(stateSlug(pl.State)),
-		"{category}", escape(pl.Category), "{category_slug}", escape(pl.CategorySlug), "{page}", strconv.Itoa(max(page, 1)),
-	)
-}
-
-// matches reports whether a path, below the base, is of the template's kind:
-// as many segments, the fixed ones equal.
-func (t *template) matches(path string) bool {
-	i := 0
-	for seg := range strings.SplitSeq(strings.Trim(path, "/"), "/") {
-		if i >= len(t.kind) || t.kind[i] != "" && !strings.EqualFold(t.kind[i], seg) || seg == "" && t.kind[i] == "" {
-			return false
-		}
-		i++
-	}
-	return i == len(t.kind)
-}
-
-// cutPage cuts the number of the page out of the segment that holds it: what is left is the list's.
-func (t *template) cutPage(segment string) (rest string, page int) {
-	tail := t.pageTail
-	if strings.Contains(tail, "{") { // whatever is first
-		page, _ = yp.FirstInt(segment)
-		return "", page
-	}
-	head, ok := strings.CutSuffix(segment, tail)
-	if !ok {
-		return segment, 0
-	}
-	rest = strings.TrimRight(head, "0123456789")
-	page, _ = yp.FirstInt(head[len(rest):])
-	return rest, page
-}
-
-// stateSlug is a state's name as addresses write it: "new-mexico".
-func stateSlug(code string) string {
-	if st, ok := yp.LookupState(code); ok {
-		return yp.Slug(st.Name)
-	}
-	return strings.ToLower(code)
 }
