@@ -42,6 +42,7 @@ func (p *Program) plan(c *cli.Context) error {
 		return err
 	}
 	if c.Bool("dry-run") {
+		p.noteSecrets(src)
 		return p.dryRun(c, []dryRow{estimate(c, src, r, sel.MaxTargets)}, false)
 	}
 	k, err := p.open(c, create)
@@ -161,6 +162,7 @@ func (r *run) dryRun() error {
 	rows := make([]dryRow, len(r.sources))
 	for i, s := range r.sources {
 		rows[i] = estimate(r.c, s.src, s.resolved, r.sel.MaxTargets)
+		r.p.noteSecrets(s.src)
 	}
 	return r.p.dryRun(r.c, rows, r.several())
 }

@@ -20,6 +20,7 @@ import (
 	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/crawl/discover"
+	"ypcrawl/crawl/fetch"
 	"ypcrawl/crawl/health"
 	"ypcrawl/crawl/site"
 	"ypcrawl/crawl/start"
@@ -91,6 +92,7 @@ type run struct {
 // sourceRun is one source of a run.
 type sourceRun struct {
 	src      *site.Source
+	secrets  *fetch.Secrets // nil = none
 	resolved *discover.Resolved
 	index    *crawl.Index // with --discover
 	scope    store.Scope

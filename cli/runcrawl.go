@@ -51,6 +51,15 @@ func (r *run) register(ctx context.Context, prepare func(ctx context.Context, so
 	return err
 }
 
+// tellSecrets says which secrets are sent where, before the first one is.
+func (r *run) tellSecrets() {
+	for _, c := range r.sources {
+		for _, s := range c.src.Secrets() {
+			r.log.Info().Str("source", c.src.Name()).Str("variable", s.Variable).Str("origin", originOf(c.src.SecretOrigin())).Msg(secretsText(c.src))
+		}
+	}
+}
+
 // takeBackDead takes back what dead runs held.
 func (r *run) takeBackDead(ctx context.Context) error {
 	r.began = r.keeper.DB().Now()
@@ -71,6 +80,7 @@ func (r *run) takeBackDead(ctx context.Context) error {
 }
 
 func (r *run) prepare(ctx context.Context, ids []int64) error {
+	r.tellSecrets()
 	plan, err := r.plan(ctx, ids)
 	if err != nil {
 		return err
@@ -216,6 +226,7 @@ func (r *run) chooseSources() (runs []*sourceRun, err error) {
 	if r.places, err = loadPlaces(r.sel.States); err != nil {
 		return nil, err
 	}
+	r.p.checkUnusedSecrets(sources)
 	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
 	var last error
 	for _, src := range sources {
@@ -231,7 +242,16 @@ func (r *run) chooseSources() (runs []*sourceRun, err error) {
 			}
 			known[key] = resolved
 		}
-		runs = append(runs, &sourceRun{src: src, resolved: resolved})
+		one := &sourceRun{src: src, resolved: resolved}
+		if !r.c.Bool("dry-run") {
+			if one.secrets, last = sourceSecrets(src); last != nil {
+				if len(sources) > 1 {
+					r.log.Warn().Str("source", src.Name()).Str("reason", last.Error()).Msg("a source is left out")
+				}
+				continue
+			}
+		}
+		runs = append(runs, one)
 	}
 	if len(runs) == 0 {
 		return nil, last
@@ -373,7 +393,7 @@ func (r *run) startConfig() start.Config {
 	sources := make([]start.Source, len(r.sources))
 	for i, s := range r.sources {
 		shortest, longest := pace(c, s.src)
-		sources[i] = start.Source{Source: s.src, Scope: s.scope, Index: s.index, DelayMin: shortest, DelayMax: longest}
+		sources[i] = start.Source{Source: s.src, Secrets: s.secrets, Scope: s.scope, Index: s.index, DelayMin: shortest, DelayMax: longest}
 	}
 	return start.Config{
 		Engine: r.engineConfig(), Sources: sources, Egress: r.egress,

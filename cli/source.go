@@ -55,6 +55,8 @@ func (p *Program) source(c *cli.Context) (src *site.Source, err error) {
 		src, err = p.namedSource(c, sourceName(c))
 	} else if src, err = readSource(path); err != nil {
 		err = frame.Usagef("--source-file: %w", err)
+	} else {
+		err = p.checkFileSecrets(c, src)
 	}
 	raw := c.String("base-url")
 	if err != nil || raw == "" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/urfave/cli/v2"
@@ -17,8 +18,9 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 		Name: "add", Usage: "Store a definition of your own as a source, or in place of the one that a source of its name has; it is checked first",
 		ArgsUsage: "FILE.yaml", Args: true,
 		Description: fmt.Sprintf("A new source is in the sandbox: it has %d targets at most, and becomes active when 70 %% of its cards are\n", checkpoint.SandboxTargets) +
-			"accepted, or by `sources promote`. A source that is there keeps its stage. `run --source-file FILE` crawls at once.",
-		Flags: []cli.Flag{frame.JSONFlag()}, Action: p.sourcesAdd,
+			"accepted, or by `sources promote`. A source that is there keeps its stage. `run --source-file FILE` crawls at once.\n" +
+			"A definition whose secrets would go to another address than those of the stored one needs --yes.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "send the secrets to another address than before"}, frame.JSONFlag()}, Action: p.sourcesAdd,
 	}
 }
 
@@ -38,10 +40,18 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 		return fmt.Errorf("%s is the name of a built-in source: give it another name in the file", n.Name)
 	}
 	return p.with(c, create, func(k *database, _ store.Scope) error {
+		stored, err := k.StoredSources(c.Context)
+		if err == nil {
+			err = checkStoredSecrets(src, stored)
+		}
+		if err != nil && (!errors.Is(err, errOtherOrigin) || !c.Bool("yes")) {
+			return err
+		}
 		added, err := k.AddSource(c.Context, n)
 		if err != nil {
 			return err
 		}
+		p.noteSecrets(src)
 		if added.Stage == checkpoint.StageSandbox {
 			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name,
 				checkpoint.SandboxTargets, n.Name)

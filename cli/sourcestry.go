@@ -315,7 +315,16 @@ func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *s
 	}
 	client := fetch.New(how)
 	defer client.Close()
-	req := fetch.Request{URL: address.String(), Base: src.BaseURL(), MaxHold: how.Timeout, Leave: leavesTried(src)}
+	secrets, err := sourceSecrets(src)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.noteSecrets(src)
+	ask := src.LinkRequest(address.String())
+	req := fetch.Request{
+		Method: ask.Method, URL: ask.URL, Header: ask.Header, Body: ask.Body, Secrets: secrets,
+		Base: src.BaseURL(), MaxHold: how.Timeout, Leave: leavesTried(src),
+	}
 	res, err := client.Get(c.Context, req)
 	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh || fetch.AskAgain(err) != nil { // stale: the connection of robots.txt
 		res, err = client.Get(c.Context, req)

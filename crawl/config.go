@@ -36,7 +36,8 @@ type Config struct {
 	Monitor *health.Monitor
 	Run     *checkpoint.Run
 	Source  *site.Source
-	Scope   store.Scope // SourceID and States must be set
+	Secrets *fetch.Secrets // that requests of the source name; nil = none
+	Scope   store.Scope    // SourceID and States must be set
 	Fetch   Fetcher
 	OpenLog func(workerID string) (Log, error)
 

@@ -168,7 +168,7 @@ func (w *worker) get(ctx context.Context, t *task, a *answer) (resp *fetch.Respo
 		a.observe(o)
 	}
 	return w.cfg.Fetch.Get(ctx, fetch.Request{
-		Method: t.ask.Method, URL: t.ask.URL, Header: t.ask.Header, Body: t.ask.Body,
+		Method: t.ask.Method, URL: t.ask.URL, Header: t.ask.Header, Body: t.ask.Body, Secrets: w.cfg.Secrets,
 		Base: w.cfg.Source.BaseURL(), Stop: w.stopCtx, MaxHold: w.cfg.Patience, Session: w.session, Fresh: t.fresh, Observe: observe,
 		Begin: func() { w.inHand(t.claim) },
 		Leave: func(r *fetch.Response, to fetch.Refresh) bool { return w.leaves(t, a, r, to) },
@@ -216,7 +216,7 @@ func (w *worker) keep(t *task, a *answer) (id int64) {
 	return w.cfg.Pages.Keep(kept.Page{
 		Target: *t.target, Number: t.number, URL: a.resp.URL.String(), FetchedAt: w.cfg.Keeper.DB().Now(), Status: a.resp.Status,
 		ContentType: a.resp.Header.Get("Content-Type"), BaseURL: w.cfg.Source.BaseURL().String(), Filter: w.filterText,
-		Unknown: a.unknown,
+		Unknown: a.unknown, Method: t.ask.Method, Asked: t.ask.Body,
 	}, a.resp.Body)
 }
 

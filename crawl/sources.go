@@ -20,12 +20,13 @@ import (
 
 // SourceConfig is what one source of a run has for itself; the fields are those of Config.
 type SourceConfig struct {
-	Source *site.Source
-	Scope  store.Scope
-	Fetch  Fetcher // two sources never share one, unless they share a host
-	Pool   *fetch.Pool
-	Delay  time.Duration
-	Index  *Index
+	Source  *site.Source
+	Secrets *fetch.Secrets // that its requests name; nil = none
+	Scope   store.Scope
+	Fetch   Fetcher // two sources never share one, unless they share a host
+	Pool    *fetch.Pool
+	Delay   time.Duration
+	Index   *Index
 }
 
 // Sources crawls the sources of one run: an engine for each, which has its own workers and
@@ -58,7 +59,7 @@ func NewSources(cfg Config, sources []SourceConfig) *Sources {
 	s := newSources(cfg)
 	for _, c := range sources {
 		own := cfg
-		own.Source, own.Scope, own.Fetch, own.Pool, own.Delay, own.Index = c.Source, c.Scope, c.Fetch, c.Pool, c.Delay, c.Index
+		own.Source, own.Secrets, own.Scope, own.Fetch, own.Pool, own.Delay, own.Index = c.Source, c.Secrets, c.Scope, c.Fetch, c.Pool, c.Delay, c.Index
 		e := s.add(own)
 		e.sharesFetch = slices.ContainsFunc(sources, func(o SourceConfig) bool { return o.Fetch == c.Fetch && o.Source != c.Source })
 		e.look = max(e.look, time.Duration(len(sources)*e.cfg.Workers)*lookShare)

@@ -24,6 +24,8 @@ import (
 const (
 	ConfigFlag = "config" // names the settings file
 	EnvPrefix  = "YPCRAWL_"
+	// SecretPrefix begins the names of variables that hold secrets of sources, and are no settings.
+	SecretPrefix = EnvPrefix + "SECRET_"
 )
 
 // SettableFlag is a flag with the keys that set it; the first that is given counts.
@@ -113,7 +115,7 @@ func (a *App) UnknownVariables(environ []string) (complaints []string) {
 	known = append(known, "YPCRAWL_EVENT", "YPCRAWL_TITLE") // a command of --notify that calls this program has them
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
-		if strings.HasPrefix(name, EnvPrefix) && value != "" && !slices.Contains(known, name) {
+		if strings.HasPrefix(name, EnvPrefix) && value != "" && !slices.Contains(known, name) && !strings.HasPrefix(name, SecretPrefix) {
 			complaints = append(complaints, fmt.Sprintf("the variable %s sets nothing%s", yp.Printable(name), meant(name, known)))
 		}
 	}

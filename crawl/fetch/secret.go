@@ -82,14 +82,14 @@ func (s *Secrets) admits(u *url.URL, by *Session) bool {
 	if !strings.EqualFold(u.Scheme, s.origin.Scheme) || hostname(u) != hostname(s.origin) || place(u) != place(s.origin) {
 		return false
 	}
-	return u.Scheme == "https" || isLoopback(u) && by.gateway == nil
+	return TakesSecrets(u) && (u.Scheme == "https" || by.gateway == nil)
 }
 
-// isLoopback reports whether a host is this machine by its name.
-func isLoopback(u *url.URL) bool {
+// TakesSecrets reports whether secrets may be sent to an address at all: by https, or to this machine.
+func TakesSecrets(u *url.URL) bool {
 	host := hostname(u)
 	a, err := netip.ParseAddr(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && a.Unmap().IsLoopback()
+	return u.Scheme == "https" || host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && a.Unmap().IsLoopback()
 }
 
 // put returns a request as it goes out: with the secrets where they may be sent, else without the headers that hold one. What

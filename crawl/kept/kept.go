@@ -1,6 +1,7 @@
 package kept
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	_ "embed" // for the schema
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,6 +33,9 @@ type Page struct {
 	FetchedAt   time.Time
 	Status      int
 	ContentType string
+	Method      string      // "" = GET
+	Asked       []byte      // the body of the request, in which names stand for secrets; nil = it had none
+	Header      http.Header // of the answer, what rules read
 	BaseURL     string // of the source, at that time
 	Filter      string // which listings were kept, as the engine has it in JSON
 	Unknown     string // why its layout is not known; "" = it is
@@ -53,8 +58,9 @@ var schema string
 
 const (
 	insertPage = `
-	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) RETURNING id`
+	INSERT INTO pages (key, page, kind, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body,
+		method, request_body, headers)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING id`
 	deleteOld = `DELETE FROM pages WHERE fetched_at < ? AND unknown = ''`
 	// The oldest go, twice as many as come meanwhile, when what the file uses is more than it may.
 	deleteFirst = `
@@ -70,7 +76,18 @@ const (
 		WHERE kind <> 'index' AND (?1 = '' OR target ->> 'source' = ?1)
 		GROUP BY key, page)
 	ORDER BY min(at) OVER (PARTITION BY key), key, page`
-	readPage = `SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body FROM pages WHERE id = ?`
+	readPage = `
+	SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body, method, request_body, headers
+	FROM pages WHERE id = ?`
+	// Of a file that was made before the columns of what was asked.
+	readFormer = `
+	SELECT page, final_url, status, content_type, fetched_at, target, base_url, filter, unknown, body, 'GET', x'', '{}'
+	FROM pages WHERE id = ?`
+
+	hasAsked   = `SELECT count(*) FROM pragma_table_info('pages') WHERE name IN ('method', 'request_body', 'headers')`
+	addMethod  = `ALTER TABLE pages ADD COLUMN method TEXT NOT NULL DEFAULT 'GET'`
+	addBody    = `ALTER TABLE pages ADD COLUMN request_body BLOB NOT NULL DEFAULT x''`
+	addHeaders = `ALTER TABLE pages ADD COLUMN headers TEXT NOT NULL DEFAULT '{}'`
 
 	pruneEvery = 64        // pages, after which the bounds are looked at
 	spareBytes = 512 << 20 // stay free for what must not fail: the database and its logs
@@ -122,17 +139,40 @@ func (w *Writer) open() error {
 		zstd.WithWindowSize(1<<20), zstd.WithEncoderLevel(zstd.SpeedFastest)); err != nil {
 		return err
 	}
-	if w.db, err = open(w.cfg.Path, "&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)"); err != nil {
+	if w.db, err = open(w.cfg.Path, "&_txlock=immediate&_pragma=journal_mode(wal)&_pragma=synchronous(normal)&_pragma=cache_size(-500)"); err != nil {
 		return err
 	}
 	w.db.SetMaxOpenConns(1)
 	if _, err = w.db.ExecContext(context.Background(), schema); err == nil {
+		err = w.addColumns()
+	}
+	if err == nil {
 		err = w.prune()
 	}
 	if err != nil {
 		return errors.Join(err, w.Close())
 	}
 	return nil
+}
+
+// addColumns brings a file up to date that an earlier version has made; another process may do so at the same time.
+func (w *Writer) addColumns() error {
+	ctx := context.Background()
+	tx, err := w.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to do after a commit
+	var have int
+	if err := tx.QueryRowContext(ctx, hasAsked).Scan(&have); err != nil || have > 0 {
+		return err
+	}
+	for _, add := range [...]string{addMethod, addBody, addHeaders} {
+		if _, err := tx.ExecContext(ctx, add); err != nil {
+			return fmt.Errorf("bring %s up to date: %w", w.cfg.Path, err)
+		}
+	}
+	return tx.Commit()
 }
 
 // Keep stores a page and returns its id, 0 = it is not kept. What fails is logged once, and ends it.
@@ -159,7 +199,8 @@ func (w *Writer) keep(p *Page, body []byte) (id int64, err error) {
 	}
 	err = w.db.QueryRowContext(context.Background(), insertPage, p.Key(), p.Number, string(p.Kind), p.URL, p.Status,
 		p.ContentType, yp.FormatTime(p.FetchedAt),
-		store.JSON(p.Target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil)).Scan(&id)
+		store.JSON(p.Target), p.BaseURL, p.Filter, p.Unknown, w.enc.EncodeAll(body, nil),
+		cmp.Or(p.Method, http.MethodGet), append([]byte{}, p.Asked...), headersJSON(p.Header)).Scan(&id)
 	if err == nil && p.Unknown != "" {
 		_, err = w.db.ExecContext(context.Background(), deleteUnknown, p.Source, MaxUnknown)
 	}
@@ -167,6 +208,14 @@ func (w *Writer) keep(p *Page, body []byte) (id int64, err error) {
 		err = w.prune()
 	}
 	return id, err
+}
+
+// headersJSON is what is kept of an answer's headers.
+func headersJSON(h http.Header) string {
+	if len(h) == 0 {
+		return "{}"
+	}
+	return store.JSON(h)
 }
 
 // prune removes what is too old, and the oldest of what is too much.
@@ -193,8 +242,9 @@ func (w *Writer) Close() error {
 
 // Reader reads the pages of a file.
 type Reader struct {
-	db  *sql.DB
-	dec *zstd.Decoder
+	db     *sql.DB
+	dec    *zstd.Decoder
+	former bool // the file was made before the columns of what was asked
 }
 
 // OpenReader opens a file for reading; fs.ErrNotExist when there is none.
@@ -213,7 +263,12 @@ func OpenReader(path string) (*Reader, error) {
 		return nil, err
 	}
 	db, err := open(path, "&mode=ro&_pragma=query_only(1)")
-	return &Reader{db: db, dec: dec}, err
+	if err != nil {
+		return nil, err
+	}
+	have := 0
+	err = db.QueryRowContext(context.Background(), hasAsked).Scan(&have) // what is wrong with the file is told by what reads a page
+	return &Reader{db: db, dec: dec, former: err == nil && have == 0}, nil
 }
 
 // Newest returns the ids of the newest page of each target and number of a source, "" of all: those of a target
@@ -225,16 +280,23 @@ func (r *Reader) Newest(ctx context.Context, source string) ([]int64, error) {
 // Read returns a page and its body.
 func (r *Reader) Read(ctx context.Context, id int64) (*Page, []byte, error) {
 	p := &Page{}
-	var fetched, target string
+	var fetched, target, headers string
 	var packed []byte
-	err := r.db.QueryRowContext(ctx, readPage, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target,
-		&p.BaseURL, &p.Filter, &p.Unknown, &packed)
+	query := readPage
+	if r.former {
+		query = readFormer
+	}
+	err := r.db.QueryRowContext(ctx, query, id).Scan(&p.Number, &p.URL, &p.Status, &p.ContentType, &fetched, &target,
+		&p.BaseURL, &p.Filter, &p.Unknown, &packed, &p.Method, &p.Asked, &headers)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read kept page %d: %w", id, err)
 	}
 	body, err := r.dec.DecodeAll(packed, nil)
 	at, timeErr := yp.ParseTime(fetched)
-	if err := errors.Join(err, timeErr, json.Unmarshal([]byte(target), &p.Target)); err != nil {
+	if len(p.Asked) == 0 {
+		p.Asked = nil
+	}
+	if err := errors.Join(err, timeErr, json.Unmarshal([]byte(target), &p.Target), json.Unmarshal([]byte(headers), &p.Header)); err != nil {
 		return nil, nil, fmt.Errorf("%w: %d: %w", ErrDamaged, id, err)
 	}
 	p.FetchedAt = at

@@ -30,9 +30,10 @@ type Config struct {
 
 // Source is one source of a crawl.
 type Source struct {
-	Source *site.Source
-	Scope  store.Scope // what is crawled of it
-	Index  *crawl.Index
+	Source  *site.Source
+	Secrets *fetch.Secrets // that its requests name; nil = none
+	Scope   store.Scope    // what is crawled of it
+	Index   *crawl.Index
 
 	// Between two requests to its host: at least and at most.
 	DelayMin, DelayMax time.Duration
@@ -68,7 +69,7 @@ func New(ctx context.Context, cfg Config) (*Crawl, error) {
 	}
 	sources := make([]crawl.SourceConfig, len(cfg.Sources))
 	for i, s := range cfg.Sources {
-		sources[i] = crawl.SourceConfig{Source: s.Source, Scope: s.Scope, Fetch: c.Clients[i], Pool: c.pools[i], Delay: s.DelayMin, Index: s.Index}
+		sources[i] = crawl.SourceConfig{Source: s.Source, Secrets: s.Secrets, Scope: s.Scope, Fetch: c.Clients[i], Pool: c.pools[i], Delay: s.DelayMin, Index: s.Index}
 	}
 	c.Sources = crawl.NewSources(config, sources)
 	return c, nil
