@@ -228,8 +228,8 @@
 -- its log tells, so that a replay brings them in the same order), behind which of them those of
 -- another database were put that were replayed ("replayed:{id}"), which sources came by a replay
 -- ("replayed_source:{source}"), of which sources and states the
--- details are wanted ("details:{source}:{state}"), and what the runs did whose rows are deleted
--- ("forgotten:pages", see runs_removed).
+-- details are wanted ("details:{source}:{state}"), which sources are asked for listings' own pages by their ids
+-- ("own_by_id:{source}"), and what the runs did whose rows are deleted ("forgotten:pages", see runs_removed).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL

@@ -240,3 +240,30 @@ func TestDetailPage(t *testing.T) {
 	same(t, "and of the worker", table(t, b.DB(), `SELECT pages, listings FROM workers`), []string{"1|0"})
 	recount(t, b.DB())
 }
+
+// TestDetailsByID: where own pages are asked for by the listings' ids, those without an address have one, too, also of listings
+// that were there before; and no more once they are not.
+func TestDetailsByID(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 6, "CA")
+	byID := func(yes bool) {
+		t.Helper()
+		noErr(t, b.AskByID(t.Context(), b.scope.SourceID, yes))
+	}
+	planned := func() string {
+		return strings.Join(storetest.Table(t, b.DB(), `SELECT l.listing_id FROM targets d JOIN listings l ON l.id = d.listing ORDER BY l.listing_id`), " ")
+	}
+	b.found(t, "CA", "1", "-2")
+	byID(false)
+	storetest.Equal(t, b.want(t, "CA"), 1, "with an address")
+	b.found(t, "CA", "-3")
+	storetest.Equal(t, planned(), "1", "by their addresses")
+	byID(true)
+	storetest.Equal(t, b.want(t, "CA"), 2, "those that were there")
+	b.found(t, "CA", "-4")
+	storetest.Equal(t, planned(), "1 2 3 4", "by their ids")
+	byID(true)
+	byID(false)
+	b.found(t, "CA", "-5")
+	storetest.Equal(t, planned(), "1 2 3 4", "by their addresses again")
+}

@@ -93,6 +93,13 @@ const (
 	swept = `
 	UPDATE meta SET value = 'planned' WHERE value = 'sweeping' AND key IN (SELECT 'details:' || ?1 || ':' || value FROM json_each(?2))`
 
+	// A row of meta says that the own pages of a source's listings are asked for by their ids: "own_by_id:1". Without it, a
+	// listing that has no address has no own page. Where it is new, what was there before is planned anew.
+	ownByID    = `SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'own_by_id:' || ?1)`
+	wantByID   = `INSERT INTO meta (key, value) VALUES ('own_by_id:' || ?1, 'yes') ON CONFLICT DO NOTHING`
+	sweepAgain = `UPDATE meta SET value = 'sweeping' WHERE key > 'details:' || ?1 || ':' AND key < 'details:' || ?1 || ';'`
+	wantByURL  = `DELETE FROM meta WHERE key = 'own_by_id:' || ?1`
+
 	lastListing = `SELECT ifnull(max(id), 0) FROM listings`
 	// A detail belongs to the city and the category whose search found its listing. Its priority is 100, and 101 once it was read.
 	sweep = `
@@ -109,7 +116,7 @@ const (
 		AND l.id > ?2
 		AND l.id <= ?3
 		AND l.found_state IN (SELECT value FROM json_each(?4))
-		AND l.profile_url IS NOT NULL
+		AND (l.profile_url IS NOT NULL OR EXISTS (SELECT 1 FROM meta b WHERE b.key = 'own_by_id:' || l.source_id))
 		AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)
 	ON CONFLICT DO NOTHING`
 	planDetails = `
@@ -120,7 +127,7 @@ const (
 	FROM json_each(?2) AS j CROSS JOIN listings l ON l.source_id = ?1 AND l.listing_id = j.value JOIN targets t ON t.id = ?3
 	WHERE EXISTS (SELECT 1 FROM meta w WHERE w.key >= 'details:' AND w.key < 'details;')
 		AND EXISTS (SELECT 1 FROM meta m WHERE m.key = 'details:' || l.source_id || ':' || l.found_state)
-		AND l.profile_url IS NOT NULL
+		AND (l.profile_url IS NOT NULL OR EXISTS (SELECT 1 FROM meta b WHERE b.key = 'own_by_id:' || l.source_id))
 		AND NOT EXISTS (SELECT 1 FROM targets d WHERE d.listing = l.id)
 	ON CONFLICT DO NOTHING`
 
@@ -140,6 +147,21 @@ func (k *Keeper) WantDetails(ctx context.Context, source int64, states []string)
 		return 0, err
 	}
 	return k.sweep(ctx, source, states)
+}
+
+// AskByID says whether the own pages of a source's listings are asked for by their ids, so that those without an address have
+// one, too. It is to be called before WantDetails.
+func (k *Keeper) AskByID(ctx context.Context, source int64, byID bool) error {
+	var is bool
+	if err := k.row(ctx, ownByID, []any{source}, &is); err != nil || is == byID {
+		return err
+	}
+	return k.write(ctx, "plan details", func(tx *store.Tx) error {
+		if !byID {
+			return tx.Run(wantByURL, source)
+		}
+		return errors.Join(tx.Run(wantByID, source), tx.Run(sweepAgain, source))
+	})
 }
 
 // sweep plans the details of the listings that were there, in the order of their rows. What

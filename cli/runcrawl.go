@@ -118,7 +118,9 @@ func (r *run) plan(ctx context.Context, ids []int64) (all checkpoint.Planned, er
 func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpoint.Planned, err error) {
 	if r.onlyDetails {
 		if c.scope, err = scopeOf(ctx, r.keeper, id, c.resolved, r.sel); err == nil && c.src.HasDetails() {
-			_, err = r.keeper.WantDetails(ctx, id, c.scope.States)
+			if err = r.keeper.AskByID(ctx, id, c.src.OwnByID()); err == nil {
+				_, err = r.keeper.WantDetails(ctx, id, c.scope.States)
+			}
 		}
 		return plan, err
 	}

@@ -127,6 +127,9 @@ func (e *Engine) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if e.cfg.Details.Wanted && e.cfg.Source.HasDetails() { // those of the listings that were there before
+		if err := e.cfg.Keeper.AskByID(ctx, e.cfg.Scope.SourceID, e.cfg.Source.OwnByID()); err != nil {
+			return err
+		}
 		added, err := e.cfg.Keeper.WantDetails(ctx, e.cfg.Scope.SourceID, e.cfg.Scope.States)
 		if err != nil {
 			return err

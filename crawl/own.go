@@ -32,7 +32,11 @@ func (d *own) last() int { return 1 }
 // next reads the page. One whose layout is not known says nothing of the results pages, so it raises no alarm;
 // but after some in a row no more are asked for in this run: nobody could read them.
 func (d *own) next(ctx context.Context, _ int) (*answer, error) {
-	t := d.task(yp.RequestDetail, d.ask(), 1)
+	ask, ok := d.ask()
+	if !ok {
+		return nil, &attemptError{cause: yp.CauseMissing, err: ask.Err()}
+	}
+	t := d.task(yp.RequestDetail, ask, 1)
 	t.read, t.keep = ownParser(d.claim.ListingID), true
 	a, err := d.fetchPage(ctx, t)
 	if err == nil {
@@ -49,24 +53,22 @@ func (d *own) next(ctx context.Context, _ int) (*answer, error) {
 
 // probeTask takes the page of any listing.
 func (d *own) probeTask() *task {
-	t := d.worker.task(yp.RequestProbe, d.ask(), 1)
+	ask, _ := d.ask()
+	t := d.worker.task(yp.RequestProbe, ask, 1)
 	t.read = ownParser("")
 	return t
 }
 
-// ask is the request for the page.
-func (d *own) ask() site.Request {
-	if r, ok := d.cfg.Source.DetailRequest(d.claim.ListingID, d.address()); ok {
-		return r
-	}
-	return d.cfg.Source.LinkRequest(d.address())
+// ask is the request for the page; false = there is none to ask for.
+func (d *own) ask() (r site.Request, ok bool) {
+	return d.cfg.Source.DetailRequest(d.claim.ListingID, d.address())
 }
 
 // address is where the page is. A source that moves (--base-url, another port) keeps its paths.
 func (d *own) address() string {
 	address, base := d.claim.NextPageURL, d.cfg.Source.BaseURL()
 	u, err := url.Parse(address)
-	if err != nil || u.Host == base.Host {
+	if err != nil || address == "" || u.Host == base.Host {
 		return address
 	}
 	x, known := yp.CanonicalWebsite(u.String())

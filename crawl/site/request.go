@@ -30,6 +30,9 @@ type Request struct {
 // ErrDotSegment says that a value would make a segment of a path . or .., which leads elsewhere.
 var ErrDotSegment = errors.New("a value makes a segment of the path . or ..")
 
+// ErrNoOwnPage says that nothing can be asked for of a listing: it has no address, and its source asks for none by its id.
+var ErrNoOwnPage = errors.New("the listing has no address, and its source asks for none by its id")
+
 // Err returns why the request can't be made; nil = it can.
 func (r Request) Err() error { return r.err }
 
@@ -118,7 +121,7 @@ func (s *Source) DetailRequest(id, profileURL string) (r Request, ok bool) {
 	case profileURL != "":
 		return s.LinkRequest(profileURL), true
 	}
-	return Request{}, false
+	return Request{err: ErrNoOwnPage}, false
 }
 
 // OwnByID reports whether listings' own pages are asked for by their ids, so that a listing needs no address to have one.
