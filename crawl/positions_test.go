@@ -41,6 +41,12 @@ type api struct {
 	broken map[int]string // by the number of the request, from 1: what it says instead
 	asked  int
 	at     []string // what was asked for
+
+	first int // the offset of the first listing
+	shift int // the request from which on a listing stands before the first
+
+	epoch string                    // of the cursors that are good
+	stale func(http.ResponseWriter) // how one is answered that is good no more; nil = with 400
 }
 
 // serve answers for the shops from offset on.
@@ -55,7 +61,11 @@ func (a *api) serve(w http.ResponseWriter, from, want int, more func(answer map[
 		want = min(want, a.most)
 	}
 	shops := []map[string]any{}
+	from -= a.first
 	last := min(from+want, a.shops)
+	if a.shift > 0 && a.asked >= a.shift { // listing -1 stands before all
+		from, last = from-1, min(from+want, a.shops+1)-1
+	}
 	for i := from; i < last; i++ {
 		if !a.hidden[i] {
 			shops = append(shops, map[string]any{"id": 1000 + i, "name": fmt.Sprint("Shop ", i)})
@@ -85,11 +95,37 @@ func crawlsAPI(t *testing.T, a *api, targets, yaml string) *world {
 		switch {
 		case strings.Contains(targets, "{page}"):
 			a.serve(rw, 10*(max(number("page"), 1)-1), 10, nil)
+		case strings.Contains(targets, "{cursor}"):
+			a.cursors(rw, q.Get("after"))
 		default:
 			a.serve(rw, number("from"), cmp.Or(number("n"), 10), nil)
 		}
 	})
 	return w
+}
+
+// cursors answers for a list whose pages name the cursor of the next one, but for the last.
+func (a *api) cursors(w http.ResponseWriter, after string) {
+	from, good := 0, a.epoch+"-"
+	if after != "" {
+		text, ok := strings.CutPrefix(after, good)
+		n, err := strconv.Atoi(text)
+		if from = n; !ok || err != nil {
+			a.asked++
+			if a.stale == nil {
+				w.WriteHeader(http.StatusBadRequest)
+				return
+			}
+			a.stale(w)
+			return
+		}
+	}
+	a.serve(w, from, 10, func(answer map[string]any, next int) {
+		answer["next"] = nil
+		if next < a.shops {
+			answer["next"] = good + strconv.Itoa(next)
+		}
+	})
 }
 
 // TestPagesWithoutLinks: a list goes on until its total, or an empty page.
@@ -152,4 +188,114 @@ func TestThrottledWithStatus200(t *testing.T) {
 	w.counts("too many", 1, `SELECT count(*) FROM requests WHERE error_class = 'http_429' AND http_status = 200`)
 	w.counts("handed back", 1, `SELECT count(*) FROM targets WHERE status = 'PLANNED' AND page_current = 0`)
 	w.counts("held", 1, `SELECT count(*) FROM hosts WHERE held_for LIKE '%asked too often%'`)
+}
+
+// TestOffsets: what a site gives decides where the next page begins, and nothing is left out.
+func TestOffsets(t *testing.T) {
+	t.Parallel()
+	hidden := map[int]bool{3: true, 4: true, 17: true, 31: true}
+	for name, c := range map[string]struct {
+		api    api
+		yaml   string
+		asked  string
+		ending yp.Ending
+	}{
+		"full pages": {api{shops: 25, total: true}, "paging: {offset: 0, step: 10}\n", "0 10 20", yp.EndTotal},
+		"a cap":      {api{shops: 45, most: 20, total: true}, "paging: {offset: 0, step: 50}\n", "0 20 40", yp.EndTotal},
+		"a cap without a total": {
+			api{shops: 45, most: 20}, "paging: {offset: 0, step: 50}\n", "0 20 40 45", yp.EndSaid,
+		},
+		"filtered behind paging": {
+			api{shops: 42, hidden: hidden}, "paging: {offset: 0, step: 10}\n", "0 8 18 28 38", yp.EndShortPage,
+		},
+		"counted from 1": {api{shops: 25, total: true}, "paging: {offset: 1, step: 10}\n", "1 11 21", yp.EndTotal},
+	} {
+		parallel(t, name, func(t *testing.T) {
+			a := c.api
+			w := crawlsAPI(t, &a, "/api?from={offset}&n=50", c.yaml)
+			if strings.Contains(c.yaml, "step: 10") {
+				a.most = 10
+			}
+			a.first = strings.Count(c.yaml, "offset: 1")
+			w.done()
+			w.counts("listings", int64(a.shops-len(a.hidden)), `SELECT count(*) FROM listings`)
+			w.ending(1, c.ending)
+			storetest.Equal(t, strings.Join(a.at, " "), c.asked, "asked for")
+		})
+	}
+}
+
+// TestInsertedBehindACap: a listing that is added before a page of a site with a cap is no sign that it filters: nothing is passed over.
+func TestInsertedBehindACap(t *testing.T) {
+	t.Parallel()
+	a := api{shops: 60, most: 20}
+	w := crawlsAPI(t, &a, "/api?from={offset}", "paging: {offset: 0, step: 50}\n")
+	a.shift = 2 // from the second request on one is added at the front
+	w.done()
+	w.counts("listings", 60, `SELECT count(*) FROM listings WHERE CAST(listing_id AS INTEGER) >= 1000`)
+}
+
+// TestCursors: a list ends where the site says so, and the cursor of a page that was resumed may be good no more.
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	const yaml = "paging: {cursor: {json: next}}\n"
+	parallel(t, "to the total", func(t *testing.T) {
+		a := api{shops: 25, total: true}
+		w := crawlsAPI(t, &a, "/api?after={cursor}", yaml)
+		w.done()
+		w.counts("listings", 25, `SELECT count(*) FROM listings`)
+		w.ending(1, yp.EndTotal)
+		if a.asked != 3 || a.at[0] != "" {
+			t.Errorf("asked %q", a.at)
+		}
+	})
+	parallel(t, "no cursor is no word of the end", func(t *testing.T) {
+		a := api{shops: 25}
+		w := crawlsAPI(t, &a, "/api?after={cursor}", yaml)
+		w.done()
+		w.ending(1, yp.EndNoWord)
+	})
+	parallel(t, "a sign of the last page", func(t *testing.T) {
+		a := api{shops: 25}
+		w := crawlsAPI(t, &a, "/api?after={cursor}", yaml+"last: {json: [{json: stores.4.id, match: '^1024$'}]}\n")
+		w.done()
+		w.ending(1, yp.EndSaid)
+	})
+	for name, stale := range map[string]func(http.ResponseWriter){
+		"refused":  nil,
+		"an error": func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"errors":[{"message":"invalid cursor"}]}`)) },
+		"nothing":  func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"stores":[]}`)) },
+		"the first page": func(w http.ResponseWriter) {
+			(&api{shops: 25}).cursors(w, "")
+		},
+	} {
+		parallel(t, "a resumed cursor that brings "+name, func(t *testing.T) {
+			a := api{shops: 25, total: true, stale: stale}
+			w := crawlsAPI(t, &a, "/api?after={cursor}", yaml)
+			_ = w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 2 }))
+			w.counts("pages before", 2, `SELECT page_current FROM targets WHERE id = 1`)
+			a.epoch = "new"
+			w.start()
+			w.done()
+			w.counts("listings", 25, `SELECT count(*) FROM listings`)
+			w.counts("crawls", 2, `SELECT crawls FROM targets WHERE id = 1`)
+			w.is(1, yp.Done, 3, "")
+			w.ending(1, yp.EndTotal)
+		})
+	}
+}
+
+// TestPartialAnswers: GraphQL's answers in part are stored, and close nothing.
+func TestPartialAnswers(t *testing.T) {
+	t.Parallel()
+	a := api{shops: 15, total: true}
+	w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n")
+	w.done()
+	w.counts("listings", 15, `SELECT count(*) FROM listings`)
+	a.broken = map[int]string{a.asked + 1: `{"errors":[{"message":"one shard is down"}],"total":1,"stores":[{"id":1000,"name":"Shop 0"}]}`}
+	w.write(`UPDATE targets SET status = 'PLANNED', page_current = 0, next_page_url = NULL, not_before = NULL, wait_reason = NULL`)
+	w.start()
+	w.done()
+	w.counts("missed", 0, `SELECT count(*) FROM sightings WHERE missed > 0`)
+	w.ending(1, yp.EndUnreadable)
 }

@@ -50,7 +50,8 @@ type paging struct {
 	first  int   // number or offset of the first page
 	offset bool  // pages are told by {offset}
 	step   int   // listings that a page is asked to give, of offset
-	cursor field // what names the next page; nil = pages are counted
+	named  bool  // each page names the next one by a cursor
+	cursor field // what names it
 }
 
 var (
@@ -77,7 +78,7 @@ func (c *compiled) compilePaging(f *faults) {
 	case d.Offset != nil && (d.Step < 1 || d.Step > maxStep):
 		f.add("paging.step", errPageStep)
 	}
-	c.paging = &paging{offset: d.Offset != nil, step: d.Step}
+	c.paging = &paging{offset: d.Offset != nil, step: d.Step, named: len(d.Cursor) > 0}
 	switch {
 	case d.Page != nil:
 		c.paging.first = *d.Page
@@ -95,7 +96,7 @@ const maxStep = 10_000
 // placeholder is what an address must hold for pages to differ.
 func (g *paging) placeholder() string {
 	switch {
-	case g.cursor != nil:
+	case g.named:
 		return "cursor"
 	case g.offset:
 		return "offset"
@@ -118,7 +119,7 @@ func (s *Source) readPosition(p *Page, c *cardReader) {
 	next := s.at
 	next.Page = max(s.at.Page, 1) + 1
 	switch {
-	case s.paging.cursor != nil:
+	case s.paging.named:
 		if next.Cursor = s.paging.cursor.whole(c); len(next.Cursor) > maxCursor {
 			p.Paging.Unfollowed = fmt.Sprintf("its cursor is longer than %s bytes", yp.Thousands(maxCursor))
 			return
