@@ -36,9 +36,9 @@ type Page struct {
 	Method      string      // "" = GET
 	Asked       []byte      // the body of the request, in which names stand for secrets; nil = it had none
 	Header      http.Header // of the answer, what rules read
-	BaseURL     string // of the source, at that time
-	Filter      string // which listings were kept, as the engine has it in JSON
-	Unknown     string // why its layout is not known; "" = it is
+	BaseURL     string      // of the source, at that time
+	Filter      string      // which listings were kept, as the engine has it in JSON
+	Unknown     string      // why its layout is not known; "" = it is
 }
 
 // Config says where and how pages are kept.

@@ -4,6 +4,7 @@ package site
 
 import (
 	"flag"
+	"fmt"
 	"runtime"
 	"slices"
 	"strings"
@@ -54,6 +55,39 @@ func TestParseCost(t *testing.T) {
 		if ratios[7] > c.bound {
 			t.Errorf("%s takes too much time", c.name)
 		}
+	}
+}
+
+// mostJSON bounds what a page of JSON with 30 listings may cost, as a share of the page of HTML with as many.
+const mostJSON = 0.5
+
+// TestJSONCost measures that: the whole way from the body to the listings.
+func TestJSONCost(t *testing.T) {
+	if flag.Lookup("test.run").Value.String() != "^TestJSONCost$" {
+		t.Skip("measures: run it alone, with -run '^TestJSONCost$'")
+	}
+	source, final, api := builtin(t, "yellowpages"), finalURL(t), stores(t)
+	page, items := []byte(parseCosts[0].page()), make([]string, 30)
+	for i := range items {
+		items[i] = strings.Replace(storeJSON, `"id":17`, fmt.Sprintf(`"id":%d,"about":%q`, 1000+i, strings.Repeat("All about it. ", 40)), 1)
+	}
+	body := []byte(`{"data":{"stores":{"total":300,"nodes":[` + strings.Join(items, ",") + `]}}}`)
+	var ratios []float64
+	for range 15 {
+		ratios = append(ratios, timeOf(t, func() {
+			if p, err := api.ParsePage(body, nil, 200); err != nil || len(p.Listings) != 30 {
+				t.Fatal(p, err)
+			}
+		})/timeOf(t, func() {
+			if p, err := source.ParsePage(page, final, 200); err != nil || len(p.Listings) != 30 {
+				t.Fatal(p, err)
+			}
+		}))
+	}
+	slices.Sort(ratios)
+	t.Logf("%d kB of JSON: %.2f × %d kB of HTML (%.2f to %.2f), bound %.2f", len(body)/1000, ratios[7], len(page)/1000, ratios[0], ratios[14], mostJSON)
+	if ratios[7] > mostJSON {
+		t.Error("a page of JSON takes too much time")
 	}
 }
 

@@ -40,6 +40,7 @@ func (s *Source) parseJSON(body []byte, final *url.URL, status int) (*Page, erro
 // no such page.
 func (s *Source) readJSON(body []byte, final *url.URL, status int) (doc jsondoc.Value, p *Page, err error) {
 	doc, err = jsondoc.Parse(body)
+	doc = doc.Indexed(nil)
 	c := &cardReader{src: s, item: doc}
 	switch {
 	case err != nil && gone(status):
@@ -137,6 +138,7 @@ func (s *Source) readItems(p *Page, c *cardReader) itemsFound {
 	doc := c.item
 	defer func() { c.item = doc }()
 	seen := map[string]int{}
+	var members []jsondoc.Member
 	return s.eachItem(doc, func(item jsondoc.Value) bool {
 		if p.Raw == region.MaxHits {
 			p.LeftOut++
@@ -144,7 +146,10 @@ func (s *Source) readItems(p *Page, c *cardReader) itemsFound {
 		}
 		p.Raw++
 		p.Cards++
-		c.item = item
+		c.item = item.Indexed(members)
+		if m := c.item.Members(); m != nil {
+			members = m
+		}
 		l := s.readItem(c)
 		if !l.Sponsored {
 			p.Organic++

@@ -46,7 +46,7 @@ func Parse(body []byte) (Value, error) {
 	if !utf8.Valid(text) {
 		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
 	}
-	return Value{gjson.ParseBytes(text)}, nil
+	return Value{at: gjson.ParseBytes(text)}, nil
 }
 
 // bare returns the text behind what may be before the JSON.

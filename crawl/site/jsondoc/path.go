@@ -133,14 +133,14 @@ func walkEach(parts []part, v Value, yield func(Value) bool) (more bool) {
 	more = true
 	v.at.ForEach(func(_, item gjson.Result) bool {
 		if n++; len(parts) > 0 {
-			more = walk(parts, Value{item}, yield)
+			more = walk(parts, Value{at: item}, yield)
 		}
 		return more
 	})
 	if len(parts) > 0 {
 		return more
 	}
-	return yield(Value{gjson.Result{Type: gjson.Number, Raw: strconv.Itoa(n), Num: float64(n)}})
+	return yield(Value{at: gjson.Result{Type: gjson.Number, Raw: strconv.Itoa(n), Num: float64(n)}})
 }
 
 // step returns the value that a part finds in v.
@@ -149,7 +149,10 @@ func (p *part) step(v Value) Value {
 	case p.kind == first && kind == Array:
 		return p.match(v)
 	case p.kind == number && kind == Array, p.kind <= number && kind == Object:
-		return Value{v.at.Get(p.find)}
+		if v.members != nil {
+			return v.member(p.key)
+		}
+		return Value{at: v.at.Get(p.find)}
 	}
 	return Value{}
 }
@@ -157,9 +160,9 @@ func (p *part) step(v Value) Value {
 // match returns the first element of an array that a query finds.
 func (p *part) match(v Value) (found Value) {
 	v.at.ForEach(func(_, item gjson.Result) bool {
-		at := p.where.First(Value{item})
+		at := p.where.First(Value{at: item})
 		if kind := at.Kind(); (kind == String || kind == Number || kind == Bool) && at.Text() == p.want {
-			found = Value{item}
+			found = Value{at: item}
 			return false
 		}
 		return true

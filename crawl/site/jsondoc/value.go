@@ -21,7 +21,49 @@ const (
 )
 
 // Value is a value of a JSON text that Parse has read.
-type Value struct{ at gjson.Result }
+type Value struct {
+	at      gjson.Result
+	members []Member // of an object, see Indexed; nil = they are looked for in the text
+}
+
+// Member is a member of an object.
+type Member struct {
+	key   string
+	value gjson.Result
+}
+
+// Indexed returns an object whose members are found at once, with the memory of buf, which is not to be used for another value as
+// long as this one is; of anything else the value as it is. It is for values of which many paths are asked.
+func (v Value) Indexed(buf []Member) Value {
+	if v.Kind() != Object {
+		return v
+	}
+	v.members = buf[:0]
+	v.at.ForEach(func(key, item gjson.Result) bool {
+		v.members = append(v.members, Member{key.Str, item})
+		return len(v.members) < maxIndexed
+	})
+	if len(v.members) == maxIndexed {
+		v.members = nil
+	}
+	return v
+}
+
+// Members returns the memory of the index, to be used again.
+func (v Value) Members() []Member { return v.members }
+
+// maxIndexed bounds the members that are indexed: of more, each name would take long to find.
+const maxIndexed = 200
+
+// member returns the first member of that name of an indexed object.
+func (v Value) member(key string) Value {
+	for i := range v.members {
+		if v.members[i].key == key {
+			return Value{at: v.members[i].value}
+		}
+	}
+	return Value{}
+}
 
 // Kind returns what the value is.
 func (v Value) Kind() Kind {
@@ -78,7 +120,7 @@ func (v Value) Items() iter.Seq[Value] {
 				}
 				seen[key.Str] = true
 			}
-			return yield(Value{item})
+			return yield(Value{at: item})
 		})
 	}
 }
