@@ -94,6 +94,19 @@ func PostalCodeIn(s, country string) string {
 	return codeBesideWords(words, forms)
 }
 
+// PostalForms returns the forms of the postal codes of a country, as they are written there: # is a digit, @ a letter, * one of both, anything
+// else stands for itself; none where it has no postal codes. Those of the USA are ##### and #####-####.
+func PostalForms(country string) []string {
+	if country == DefaultCountry || slices.Contains(zipCountries, country) {
+		return []string{"#####", "#####-####"}
+	}
+	forms := strings.ReplaceAll(postalForms(country), "~", "")
+	if forms == "" {
+		return nil
+	}
+	return strings.Split(forms, ",")
+}
+
 // postalForms returns the forms of the postal codes of a country; "" = it has none.
 func postalForms(country string) string {
 	for line := range strings.Lines(postalCodes) {

@@ -247,10 +247,10 @@ func (c *cardReader) place(l *yp.Listing) {
 		city = yp.TrimPlace(c.part(f.city))
 	}
 	if state == "" {
-		state = yp.StateCode(yp.TrimPlace(c.part(f.state)))
+		state = c.src.readState(c.part(f.state))
 	}
 	if zip == "" {
-		zip = yp.PostalCodeIn(c.part(f.postal), c.src.country)
+		zip = c.src.readPostalCode(c.part(f.postal))
 	}
 	if street == "" && city == "" && zip == "" {
 		line := f.address.first(c)
@@ -268,7 +268,7 @@ func (c *cardReader) place(l *yp.Listing) {
 		street = ""
 	}
 	l.Street, l.City = keep(yp.TrimPlace(street), maxLine), keep(city, maxLine)
-	l.State, l.PostalCode = strings.Clone(state), strings.Clone(zip)
+	l.State, l.PostalCode = keep(state, maxLine), keep(zip, maxLine)
 }
 
 // part returns the first text of a part of the address. Where the card has an address,

@@ -34,7 +34,7 @@ const defaultDelay = 2 * time.Second
 
 // compile checks the definition and makes it ready; faults go to f. It returns
 // the base URL.
-func (c *compiled) compile(f *faults) *url.URL {
+func (c *compiled) compile(open Opener, f *faults) *url.URL {
 	d := c.def
 	if d.Name == "" {
 		f.lacks("name")
@@ -45,6 +45,7 @@ func (c *compiled) compile(f *faults) *url.URL {
 	var err error
 	c.country, err = yp.ParseCountry(d.Country)
 	f.add("country", err)
+	c.compileCities(open, f)
 	f.add("structured.scale", checkScale(d.Structured.Scale))
 	c.delay = length("delay", d.Delay, "2s or 500ms", defaultDelay, 0, f)
 	c.timeout = length("request_timeout", d.RequestTimeout, "30s", 0, time.Millisecond, f)
@@ -80,6 +81,7 @@ func (c *compiled) compile(f *faults) *url.URL {
 	}
 	c.compileRules(f)
 	c.countNoscript()
+	c.checkCountry(f)
 	return base
 }
 
@@ -402,7 +404,10 @@ func (c *compiled) compileIndex(f *faults) {
 	}
 	x := &stateIndex{frame: c.compileMarks(d.Frame, "index.frame", f)}
 	var err error
-	if x.pages, err = c.indexPages(at, d.Letters, f); err != nil {
+	if x.pages, x.whole, err = c.indexPages(at, d.Letters, f); err == nil && x.whole && c.country == yp.DefaultCountry && c.cities == nil {
+		err = errors.New("must hold {state} or {state_lower}")
+	}
+	if err != nil {
 		f.add("urls.state_index", err)
 		return
 	}
@@ -412,43 +417,39 @@ func (c *compiled) compileIndex(f *faults) {
 	x.cities = matchers(d.Cities, "index.cities", f)
 	x.city, x.slug, err = pathPattern(d.Path, "city")
 	f.add("index.path", err)
+	if x.city != nil {
+		x.inPath = x.city.SubexpIndex("state")
+	}
 	x.not = compileMatch(d.Not, "index.not", f)
-	root := &Source{compiled: c, base: &url.URL{Scheme: "http", Host: "x"}}
+	x.state = compileStateRule(d.State, f)
 	x.paths = make(map[string]string, 64)
-	for _, st := range yp.States() {
-		for _, t := range x.pages {
-			r := t.request(root, root.values(yp.Place{State: st.Code}, Position{}))
-			u, err := url.Parse(r.URL)
-			if err != nil {
-				continue
-			}
-			if path := indexPath(u.Path); x.paths[path] != "" && x.paths[path] != st.Code {
-				x.paths[path] = anyState
-			} else {
-				x.paths[path] = st.Code
-			}
-		}
+	root := &Source{compiled: c, base: &url.URL{Scheme: "http", Host: "x"}}
+	states := c.stateSet.Codes()
+	if x.whole {
+		states = []string{""}
+	}
+	for _, state := range states {
+		x.addPaths(root, state)
 	}
 	c.states = x
 }
 
 // indexPlaceholders are what the URL of an index may hold: it knows no city.
-var indexPlaceholders = []string{"state", "state_lower", "letter"}
+var indexPlaceholders = []string{"state", "state_lower", "state_slug", "letter"}
 
 // indexPages makes a template of each page of an index: the unlettered one, from which the parameter or the member of the
-// body with {letter} is left out, and one per letter. An index with {letter} in its path has no unlettered page. What is wrong
-// with the request goes to f.
-func (c *compiled) indexPages(d *requestDef, letters string, f *faults) ([]*template, error) {
+// body with {letter} is left out, and one per letter. An index with {letter} in its path has no unlettered page. whole says
+// that no page is of one state. What is wrong with the request goes to f.
+func (c *compiled) indexPages(d *requestDef, letters string, f *faults) (pages []*template, whole bool, err error) {
 	for i := range len(letters) { // each must be able to stand in a URL as it is
 		if c := letters[i]; !letter(c) && !digit(c) || strings.IndexByte(letters[:i], c) >= 0 {
-			return nil, fmt.Errorf("index.letters %q: want letters and digits, each once", letters)
+			return nil, false, fmt.Errorf("index.letters %q: want letters and digits, each once", letters)
 		}
 	}
 	t := c.compileRequest(d, "urls.state_index", indexPlaceholders, f)
 	if t == nil {
-		return nil, nil
+		return nil, false, nil
 	}
-	var pages []*template
 	if !strings.Contains(t.path, "{letter}") {
 		pages = append(pages, t.lettered(""))
 	}
@@ -458,12 +459,9 @@ func (c *compiled) indexPages(d *requestDef, letters string, f *faults) ([]*temp
 		}
 	}
 	if len(pages) == 0 {
-		return nil, errors.New("has {letter} in its path, but index.letters is empty: list the letters there")
+		return nil, false, errors.New("has {letter} in its path, but index.letters is empty: list the letters there")
 	}
-	if !t.has("state") && !t.has("state_lower") {
-		return nil, errors.New("must hold {state} or {state_lower}")
-	}
-	return pages, nil
+	return pages, !slices.ContainsFunc([]string{"state", "state_lower", "state_slug"}, t.has), nil
 }
 
 // pathPattern compiles a regular expression of paths, and finds the group that

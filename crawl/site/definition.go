@@ -15,6 +15,8 @@ type definition struct {
 	Name           string               `yaml:"name"`
 	BaseURL        string               `yaml:"base_url"`
 	Country        string               `yaml:"country"`
+	Cities         string               `yaml:"cities"`
+	States         map[string]string    `yaml:"states"`
 	Delay          string               `yaml:"delay"`
 	RequestTimeout string               `yaml:"request_timeout"`
 	PageCap        int                  `yaml:"page_cap"`
@@ -76,6 +78,7 @@ type indexDef struct {
 	Cities  []string `yaml:"cities"`
 	Path    string   `yaml:"path"`
 	Not     string   `yaml:"not"`
+	State   ruleDef  `yaml:"state"`
 	Frame   markDef  `yaml:"frame"`
 }
 

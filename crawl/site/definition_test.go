@@ -92,7 +92,7 @@ func TestSectionsOfADefinition(t *testing.T) {
 		"detail, bad path":              {"detail:\n  path: '('", `x.yaml:5:9: detail.path: error parsing regexp`},
 		"detail, path, no group":        {"detail:\n  path: mip", `x.yaml:5:9: detail.path: "mip": want one group, or one named id`},
 		"detail, bad rule":              {"detail:\n  fields:\n    email: {own_text: true}", `x.yaml:6:12: detail.fields.email: a rule needs css or attr`},
-		"index, unknown placeholder":    {"urls: {state_index: '/s/{city}'}", `x.yaml:4:21: urls.state_index: unknown placeholder {city}: want one of {state}, {state_lower}, {letter}`},
+		"index, unknown placeholder":    {"urls: {state_index: '/s/{city}'}", `x.yaml:4:21: urls.state_index: unknown placeholder {city}: want one of {state}, {state_lower}, {state_slug}, {letter}`},
 		"index, no state":               {"urls:\n  state_index: /s?l={letter}", `x.yaml:5:16: urls.state_index: must hold {state} or {state_lower}`},
 		"index, letters twice":          {"index:\n  letters: abca", `index.letters "abca": want letters and digits, each once`},
 		"index, letter without letters": {"urls: {state_index: '/{state}/{letter}'}\nindex: {letters: ''}", `index.letters is empty`},

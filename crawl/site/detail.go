@@ -226,7 +226,7 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 		r.otherID = id
 	}
 	r.Name = keep(d.fields["name"].first(&r.page), yp.MaxName)
-	reader := structured.Reader{Country: s.country, Day: s.day}
+	reader := structured.Reader{Country: s.country, Day: s.day, State: s.readState, PostalCode: s.readPostalCode}
 	if b := r.pick(reader.Scripts(scripts)); b != nil {
 		r.business().facts(&r.ld, b)
 		r.ld.Name, r.ld.WebsiteURL = keep(b.Name, yp.MaxName), b.URL

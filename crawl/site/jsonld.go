@@ -11,7 +11,7 @@ import (
 // fillFromJSONLD gives listings what their cards lack and the page's JSON-LD
 // has; hours for some dates must hold on the source's day. The two are matched by the path of the profile URL.
 func (s *Source) fillFromJSONLD(list []yp.Listing, scripts []string, at *pageLinks) {
-	reader := structured.Reader{Country: s.country, Day: s.day}
+	reader := structured.Reader{Country: s.country, Day: s.day, State: s.readState, PostalCode: s.readPostalCode}
 	all := reader.Scripts(scripts)
 	byPath := make(map[string]*structured.Business, len(all))
 	for i := range all {

@@ -28,7 +28,7 @@ func (s *Source) Differences(final *url.URL, asked yp.Place) (out []Difference) 
 	if t == nil || !t.matches(path) {
 		return nil
 	}
-	want := valuesOf(asked)
+	want := s.valuesOf(asked)
 	for name, value := range t.values(path, final.Query()) {
 		if value != want[name] && value != "" {
 			out = append(out, Difference{name, value})
@@ -39,26 +39,26 @@ func (s *Source) Differences(final *url.URL, asked yp.Place) (out []Difference) 
 }
 
 // valuesOf returns the values of a place's placeholders in normal form.
-func valuesOf(p yp.Place) map[string]string {
+func (c *compiled) valuesOf(p yp.Place) map[string]string {
 	values := map[string]string{
 		"city": p.City, "city_slug": p.CitySlug, "city_name_slug": p.City, "state": p.State, "state_lower": p.State,
-		"state_slug": stateSlug(p.State),
+		"state_slug": c.stateSet.Slug(p.State),
 		"category":   p.Category, "category_slug": p.CategorySlug,
 	}
 	for name, value := range values {
-		values[name] = normalValue(name, value)
+		values[name] = normalValue(name, value, c.stateSet)
 	}
 	return values
 }
 
 // normalValue is a value as yp.Slug writes it, with st, ft and mt at its start as saint, fort and mount; of a state the
 // code, however it is written.
-func normalValue(name, s string) string {
+func normalValue(name, s string, states *yp.StateSet) string {
 	slug := strings.Trim(yp.CitySlug(s, ""), "-")
 	if !strings.HasPrefix(name, "state") {
 		return slug
 	}
-	if st, ok := yp.LookupState(strings.ReplaceAll(slug, "-", " ")); ok {
+	if st, ok := states.Lookup(strings.ReplaceAll(s, "-", " ")); ok {
 		return strings.ToLower(st.Code)
 	}
 	return slug
@@ -71,7 +71,7 @@ type valueForm struct {
 }
 
 // compared are the placeholders whose values are compared.
-var compared = slices.Sorted(maps.Keys(valuesOf(yp.Place{})))
+var compared = slices.Sorted(maps.Keys((&compiled{stateSet: yp.StatesOf(yp.DefaultCountry)}).valuesOf(yp.Place{})))
 
 // formOf compiles a part of a template, decoded; ok is false when it has no placeholder that is compared.
 func formOf(part string) (f valueForm, ok bool) {
@@ -95,11 +95,11 @@ func formOf(part string) (f valueForm, ok bool) {
 }
 
 // take adds the values of a part of an address, in normal form.
-func (f *valueForm) take(part string, into map[string]string) {
+func (f *valueForm) take(part string, states *yp.StateSet, into map[string]string) {
 	m := f.form.FindStringSubmatch(part)
 	for i, name := range f.names {
 		if m != nil {
-			into[name] = normalValue(name, m[i+1])
+			into[name] = normalValue(name, m[i+1], states)
 		}
 	}
 }
@@ -132,11 +132,11 @@ func (t *template) values(path string, query url.Values) map[string]string {
 	out := map[string]string{}
 	for i, seg := range strings.Split(strings.Trim(path, "/"), "/") {
 		if f, ok := t.segmentForms[i]; ok {
-			f.take(seg, out)
+			f.take(seg, t.states, out)
 		}
 	}
 	for name, f := range t.paramForms {
-		f.take(query.Get(name), out)
+		f.take(query.Get(name), t.states, out)
 	}
 	return out
 }

@@ -101,13 +101,13 @@ func (s *Source) IndexRequests(state string) []Request {
 	if s.states == nil {
 		return nil
 	}
-	st, ok := yp.LookupState(state)
+	code, ok := s.indexOf(state)
 	if !ok {
 		return nil
 	}
 	all := make([]Request, 0, len(s.states.pages))
 	for _, t := range s.states.pages {
-		all = append(all, t.request(s, s.values(yp.Place{State: st.Code}, Position{Page: 1})))
+		all = append(all, t.request(s, s.values(yp.Place{State: code}, Position{Page: 1})))
 	}
 	return all
 }
@@ -133,10 +133,16 @@ func (s *Source) LinkRequest(address string) Request {
 }
 
 // cityColumns are the names of the columns of the source's cities file, each of which is a placeholder.
-func (c *compiled) cityColumns() []string { return nil }
+func (c *compiled) cityColumns() []string { return (&Source{compiled: c}).CityColumns() }
 
 // columnsOf are the values of these columns for a place.
-func (s *Source) columnsOf(yp.Place) map[string]string { return nil }
+func (s *Source) columnsOf(p yp.Place) map[string]string {
+	out := map[string]string{}
+	for _, name := range s.CityColumns() {
+		out[name] = s.CityValue(p, name)
+	}
+	return out
+}
 
 // values are what stands for the placeholders of one request.
 type values struct {
@@ -151,7 +157,7 @@ var numeric = []string{"page", "offset", "population", "lat", "lon"}
 func (s *Source) values(p yp.Place, at Position) values {
 	text := map[string]string{
 		"city": p.City, "city_slug": p.CitySlug, "city_name_slug": yp.Slug(p.City), "state": p.State,
-		"state_lower": strings.ToLower(p.State), "state_slug": stateSlug(p.State), "category": p.Category, "category_slug": p.CategorySlug,
+		"state_lower": strings.ToLower(p.State), "state_slug": s.stateSet.Slug(p.State), "category": p.Category, "category_slug": p.CategorySlug,
 		"page": fmt.Sprint(s.number(at.Page)), "offset": fmt.Sprint(s.firstOffset() + at.Offset), "cursor": at.Cursor,
 	}
 	for name, value := range s.columnsOf(p) {
@@ -223,7 +229,7 @@ func (c *compiled) compileRequest(d *requestDef, at string, names []string, f *f
 	if t.method != http.MethodGet && t.method != http.MethodPost {
 		f.add(at+".method", fmt.Errorf("%q: want GET or POST", d.Method))
 	}
-	t.headers = c.headers.Clone()
+	t.states, t.headers = c.stateSet, c.headers.Clone()
 	if more := compileHeaders(d.Headers, at+".headers", f); len(more) > 0 {
 		if t.headers == nil {
 			t.headers = http.Header{}
@@ -341,6 +347,8 @@ type template struct {
 	path  string
 	query []string // one per parameter, in order
 	kind  []string // path segments; "" matches any (see matches)
+
+	states *yp.StateSet // of the source
 
 	method  string
 	headers http.Header // of the source, and its own; nil = none
@@ -503,12 +511,4 @@ func (t *template) cutPage(segment string) (rest string, page int) {
 	rest = strings.TrimRight(head, "0123456789")
 	page, _ = yp.FirstInt(head[len(rest):])
 	return rest, page
-}
-
-// stateSlug is a state's name as addresses write it: "new-mexico".
-func stateSlug(code string) string {
-	if st, ok := yp.LookupState(code); ok {
-		return yp.Slug(st.Name)
-	}
-	return strings.ToLower(code)
 }

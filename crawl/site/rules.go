@@ -61,8 +61,11 @@ func (s *Source) fault(f *format, v string) string {
 	}
 	switch f.kind {
 	case kindState:
-		if _, ok := yp.LookupState(v); !ok {
-			return "is not one of the 50 states or DC"
+		if _, ok := s.stateSet.Lookup(v); !ok {
+			if s.country == yp.DefaultCountry {
+				return "is not one of the 50 states or DC"
+			}
+			return "is no state of " + s.country
 		}
 	case kindOwnURL:
 		if !s.ownURL(v) {
@@ -78,7 +81,7 @@ func (s *Source) fault(f *format, v string) string {
 
 // The kinds of values that no regular expression can tell.
 const (
-	kindState     = "state"      // one of the 50 states and DC, by code or name
+	kindState     = "state"      // a state of the source or its country, in the USA of the 50 and DC, by code or name
 	kindOwnURL    = "own_url"    // a URL on the source's own host
 	kindPublicURL = "public_url" // an http(s) URL whose host others can reach
 )

@@ -41,6 +41,7 @@ func (r *businessReader) read(scripts []string) (leftOut int) {
 	reader := structured.Reader{
 		Forms: d.Structured.Forms, Types: d.Structured.Types, Areas: d.ServiceArea,
 		Country: r.src.country, Best: d.Structured.Scale, Day: r.src.day,
+		State: r.src.readState, PostalCode: r.src.readPostalCode,
 	}
 	leftOut = r.take(&reader, scripts)
 	if len(r.found) == 0 && !r.ownPage { // the list may be in noscript

@@ -97,7 +97,10 @@ type compiled struct {
 	def  *definition
 	yaml []byte
 
-	country string // see yp.ParseCountry
+	country  string // see yp.ParseCountry
+	stateSet *yp.StateSet
+	cities   *cityFile // nil = the definition names none
+	unfit    error     // see Usable
 
 	delay, timeout, detailsEvery time.Duration // what the definition says; 0 of the last two = nothing
 
@@ -163,15 +166,18 @@ type cardField struct {
 	set   setter
 }
 
-// Parse reads a source definition. name is in errors, which are one or
+// Parse reads a source definition that names no file of cities. name is in errors, which are one or
 // more DefinitionErrors, joined.
-func Parse(name string, text []byte) (*Source, error) {
+func Parse(name string, text []byte) (*Source, error) { return ParseWith(name, text, nil) }
+
+// ParseWith reads a source definition with the file of cities that it may name.
+func ParseWith(name string, text []byte, open Opener) (*Source, error) {
 	def, f, err := decode(name, text)
 	if err != nil {
 		return nil, err
 	}
 	c := &compiled{def: def, yaml: slices.Clone(text)}
-	base := c.compile(f)
+	base := c.compile(open, f)
 	c.origin = base
 	if err := f.err(); err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func (b *Business) Address() (a Address) {
 	state, raw := "", ""                                  // the first may stand alone
 	for _, v := range append(all, value{item: &b.item}) { // itself: the parts may be in it
 		if v.item != nil {
-			a = g.addressOf(v.item, a.Area, b.country())
+			a = b.addressOf(v.item, a.Area)
 			state = cmp.Or(state, a.State)
 		}
 		if line := g.textOf(v); !a.some() && v.item != &b.item {
@@ -177,8 +177,9 @@ func (b *Business) isArea(line string) bool {
 	})
 }
 
-// addressOf reads an address in parts, of a business in a country.
-func (g *graph) addressOf(it *item, area, country string) Address {
+// addressOf reads an address in parts.
+func (b *Business) addressOf(it *item, area string) Address {
+	g := b.graph
 	var street []string
 	for s := range g.each(it, "streetAddress") {
 		if len(street) < 3 && !slices.Contains(street, s) {
@@ -186,10 +187,10 @@ func (g *graph) addressOf(it *item, area, country string) Address {
 		}
 	}
 	city, state, zip := yp.SplitLocality(yp.WithoutCountry(g.text(it, "addressLocality")))
-	region := yp.StateCode(yp.TrimPlace(strings.TrimPrefix(g.text(it, "addressRegion"), "US-")))
+	region := b.stateOf(yp.TrimPlace(strings.TrimPrefix(g.text(it, "addressRegion"), b.country()+"-")))
 	return Address{
 		Street: yp.TrimPlace(strings.Join(street, ", ")), City: city, State: cmp.Or(region, state),
-		PostalCode: cmp.Or(yp.PostalCodeIn(g.text(it, "postalCode"), country), zip), Area: area,
+		PostalCode: cmp.Or(b.postalCode(g.text(it, "postalCode")), zip), Area: area,
 	}
 }
 

@@ -53,6 +53,8 @@ type Reader struct {
 	Country string    // of the source, see yp.E164; "" = yp.DefaultCountry
 	Best    float64   // the end of the scale of ratings that name none; 0 = 5 (https://schema.org/bestRating)
 	Day     time.Time // on which hours for some dates must hold; zero = none of them counts
+
+	State, PostalCode func(text string) string // read one of the source; nil = as its country has it
 }
 
 // Business is what one form says of one business. What its methods return is read when it is asked for. "" and 0
@@ -110,6 +112,22 @@ func (b *Business) country() string {
 		return yp.DefaultCountry
 	}
 	return cmp.Or(b.reader.Country, yp.DefaultCountry)
+}
+
+// stateOf reads a state as the reader says, else by the states of the country.
+func (b *Business) stateOf(text string) string {
+	if b.reader != nil && b.reader.State != nil {
+		return b.reader.State(text)
+	}
+	return yp.StatesOf(b.country()).Read(text)
+}
+
+// postalCode reads a postal code as the reader says, else by the forms of the country.
+func (b *Business) postalCode(text string) string {
+	if b.reader != nil && b.reader.PostalCode != nil {
+		return b.reader.PostalCode(text)
+	}
+	return yp.PostalCodeIn(text, b.country())
 }
 
 // Merge gives a business the properties that it lacks and another one of the same page has. One that says much
