@@ -48,6 +48,7 @@
 --   consecutive_failures failures in a row
 --   cooldown_minutes     length of the quarantine before a page is tried
 --   cooldown_until       end of a proxy's rest
+--   country              country of the source (ISO 3166), "US"
 --   crawl_started_at     begin of the current crawl, at page 1
 --   crawl_status         active, degraded, paused or failed
 --   created_at           when the row was made
@@ -141,7 +142,7 @@
 --   pid                  number of its process
 --   planned              targets of status PLANNED
 --   population           people of the city; 0 = not known
---   postal_code          ZIP code
+--   postal_code          ZIP code, or that of another country
 --   price_range          as "$$"
 --   profile_url          address of the listing's own page
 --   proxy                proxy that was used, without its password; NULL = none
@@ -181,7 +182,7 @@
 --   sponsored            1 = shown as an ad
 --   stage                sandbox or active
 --   started_at           when it began
---   state                two letters of the state, "CA"
+--   state                code of the state, "CA"; where it has none, its name
 --   status               PLANNED, IN_PROGRESS, DONE, FAILED, STUCK or PARKED
 --   stopped_at           when the worker ended; NULL = it works, or was killed
 --   street               street and number
@@ -253,23 +254,35 @@ CREATE TABLE sources (
     -- A source that was added by its definition proves itself first: in the sandbox it has a few targets and no more.
     stage                TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('sandbox', 'active')),
     definition           TEXT,                                                         -- YAML; NULL = built in, or a file
+    country              TEXT NOT NULL DEFAULT 'US',                                   -- ISO 3166
+    cities               TEXT,                                                         -- the file of cities that the definition names; NULL = none
     created_at           TEXT NOT NULL,
     updated_at           TEXT NOT NULL,
     paused_ms            INTEGER CHECK (paused_ms > 0),                                -- how long the last such pause was to be: none becomes longer when the clock is set back
     CHECK ((auto_disabled = 1 OR paused_until IS NOT NULL) = (paused_code IS NOT NULL))
 ) STRICT;
 
--- A place: of the gazetteer, or one that only a source's index knows. The slug ends in
--- the state ("austin-tx"), so it is unique.
+-- The states of a source that has its own: those of its definition, its file of cities, or another country than the USA.
+CREATE TABLE source_states (
+    source_id INTEGER NOT NULL REFERENCES sources (id),
+    state     TEXT NOT NULL,                         -- its code, or the name where it has none; '' = the places have no states
+    name      TEXT NOT NULL,
+    PRIMARY KEY (source_id, state)
+) STRICT, WITHOUT ROWID;
+
+-- A place: of the gazetteer, of a source's file, or one that only a source's index knows. A slug of the USA ends in
+-- the state ("austin-tx"); others are what the file or the index says.
 CREATE TABLE cities (
     id         INTEGER PRIMARY KEY,
-    slug       TEXT NOT NULL UNIQUE,
+    slug       TEXT NOT NULL,
     name       TEXT NOT NULL,
-    state      TEXT NOT NULL CHECK (length(state) = 2),
+    state      TEXT NOT NULL,                                           -- '' = its source's places have none
     population INTEGER NOT NULL CHECK (population >= 0),                -- 0 = not in the gazetteer
     lat        REAL,
     lon        REAL,
     tier       INTEGER NOT NULL CHECK (tier BETWEEN 1 AND 3),
+    country    TEXT NOT NULL DEFAULT 'US',                              -- ISO 3166
+    UNIQUE (slug, state, country),
     CHECK ((lat IS NULL) = (lon IS NULL))
 ) STRICT;
 CREATE INDEX cities_by_state ON cities (state, population);
@@ -498,11 +511,13 @@ CREATE TABLE companies (
     postal_code   TEXT,
     lead_source   INTEGER NOT NULL REFERENCES sources (id),
     lead_listing  TEXT NOT NULL,
-    first_seen_at TEXT NOT NULL
+    first_seen_at TEXT NOT NULL,
+    country       TEXT NOT NULL DEFAULT 'US'         -- ISO 3166, of the source of the lead listing
 ) STRICT;
 
 -- The strong keys by which listings find their company: "web:acme.com",
--- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210". Each stands under
+-- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210", in another country than the
+-- USA "adr:acme|1 high st|GB SW1A 1AA". Each stands under
 -- its number, or the next free one if another has that: see store/keys.go.
 CREATE TABLE company_keys (
     hash       INTEGER PRIMARY KEY,                  -- number of the key, or the next free one
@@ -557,6 +572,7 @@ CREATE TABLE listings (
     cards             INTEGER NOT NULL DEFAULT 0 CHECK (cards >= 0),        -- groups that cards gave since the own page was read last, a bit each: see yp.Group
     cards_before      INTEGER NOT NULL DEFAULT 0 CHECK (cards_before >= 0), -- and that they had given when it was: those it left alone
     own_page_at       TEXT,                          -- when the own page was read last; NULL = never
+    country           TEXT NOT NULL DEFAULT 'US',    -- ISO 3166, of its source
     UNIQUE (source_id, listing_id),
     CHECK ((lat IS NULL) = (lon IS NULL))
 ) STRICT;
@@ -1043,7 +1059,7 @@ END;
 --   name             of the business
 CREATE VIEW v_listings AS
 SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, l.phone, l.phone_e164, l.email,
-       l.street, l.city, l.state, l.postal_code, l.address, l.service_area, l.website, l.domain,
+       l.street, l.city, l.state, l.postal_code, l.country, l.address, l.service_area, l.website, l.domain,
        ifnull(l.categories ->> 0, k.name) AS category,   -- the first, or the searched one
        l.categories, l.rating, l.review_count, l.years_in_business, l.price_range, l.snippet,
        l.hours, m.payment, m.social, m.services, m.languages, m.neighborhoods, m.aka, l.founded, m.about,
@@ -1107,7 +1123,7 @@ WHERE t.kind = 'index';
 --   listings         that it has
 --   email            of its first listing that has one
 CREATE VIEW v_companies AS
-SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code,
+SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code, c.country,
        (SELECT l.email FROM listings l WHERE l.company_id = c.id AND l.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
        (SELECT l.hours FROM listings l WHERE l.company_id = c.id AND l.hours IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS hours,
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id) AS listings,

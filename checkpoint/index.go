@@ -65,18 +65,20 @@ const (
 	countFound = `
 	SELECT count(*), ifnull(sum(fresh), 0) FROM (
 		SELECT DISTINCT c.id, x.city_id IS NULL OR x.removed_at IS NOT NULL AS fresh
-		FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0
+		FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7
 		LEFT JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
 		WHERE x.city_id IS NULL OR x.crawl <> ?3)`
 	bringBack = `
 	UPDATE targets SET retired_at = NULL WHERE kind = 'search' AND retired_at IS NOT NULL AND source_id = ?1
-		AND city_id IN (SELECT c.id FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0)`
+		AND city_id IN (SELECT c.id FROM json_each(?2) AS j
+			CROSS JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7)`
 	// Two addresses of one place: within a crawl the one whose slug is the gazetteer's
 	// stays, else the first. A new crawl decides anew.
 	upsertFound = `
 	INSERT INTO source_cities (source_id, city_id, slug, name, found_on, matched, first_seen_at, last_seen_at, crawl)
-	SELECT ?1, c.id, j.value ->> 7, j.value ->> 8, ?5, j.value ->> 9, ?4, ?4, ?3
-	FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 WHERE true ORDER BY j.key
+	SELECT ?1, c.id, j.value ->> 8, j.value ->> 9, ?5, j.value ->> 10, ?4, ?4, ?3
+	FROM json_each(?2) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7
+	WHERE true ORDER BY j.key
 	ON CONFLICT (source_id, city_id) DO UPDATE SET slug = excluded.slug, name = excluded.name, found_on = excluded.found_on,
 		matched = excluded.matched, last_seen_at = excluded.last_seen_at, crawl = excluded.crawl, missed = 0, removed_at = NULL
 	WHERE crawl <> ?3 OR slug = excluded.slug OR matched <> 'slug' AND excluded.matched = 'slug'`
@@ -84,17 +86,17 @@ const (
 
 const showsNothingNew = `
 	SELECT EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND found_on = ?4 AND crawl <> ?3 AND missed = 0 AND removed_at IS NULL)
-		AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS j LEFT JOIN cities c ON c.slug = j.value
+		AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS j LEFT JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7
 			LEFT JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id WHERE x.crawl IS NOT ?3)`
 
 // IndexRepeats reports whether a page of an index, by its path, shows only cities that this read of the
 // index has seen already, although the last one found others on it.
 func (k *Keeper) IndexRepeats(ctx context.Context, c *Claim, path string, cities []yp.FoundCity) (repeats bool, err error) {
-	slugs := make([]string, len(cities))
+	rows := make([][]any, len(cities))
 	for i := range cities {
-		slugs[i] = cities[i].Slug
+		rows[i] = cityRow(cities[i].City)
 	}
-	err = k.row(ctx, showsNothingNew, []any{c.SourceID, store.JSONTexts(slugs), c.Crawl, path}, &repeats)
+	err = k.row(ctx, showsNothingNew, []any{c.SourceID, store.JSON(rows), c.Crawl, path}, &repeats)
 	return repeats, err
 }
 
@@ -190,10 +192,11 @@ const (
 	WHERE removed_at IS NULL
 		AND source_id = ?1
 		AND crawl <> ?3
-		AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+		AND city_id IN (SELECT c.id FROM cities c WHERE c.state IN (SELECT value FROM json_each(?2)))`
 	countMissed = `
 	UPDATE source_cities SET missed = missed + 1
-	WHERE missed < 2 AND source_id = ?1 AND crawl <> ?3 AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+	WHERE missed < 2 AND source_id = ?1 AND crawl <> ?3
+		AND city_id IN (SELECT c.id FROM cities c WHERE c.state IN (SELECT value FROM json_each(?2)))`
 	// ?5: those that this read is the first to lack are not marked.
 	markRemoved = `
 	UPDATE source_cities SET removed_at = ?4
@@ -201,12 +204,13 @@ const (
 		AND missed > ?5
 		AND source_id = ?1
 		AND crawl <> ?3
-		AND city_id IN (SELECT c.id FROM cities c WHERE c.state = ?2)`
+		AND city_id IN (SELECT c.id FROM cities c WHERE c.state IN (SELECT value FROM json_each(?2)))`
 	retireRemoved = `
 	UPDATE targets SET retired_at = ?3 WHERE kind = 'search' AND source_id = ?1 AND retired_at IS NULL AND city_id IN (
 		SELECT x.city_id FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
-		WHERE c.state = ?2 AND x.removed_at IS NOT NULL)`
-	startOver = `
+		WHERE c.state IN (SELECT value FROM json_each(?2)) AND x.removed_at IS NOT NULL)`
+	statesOfCities = `SELECT DISTINCT c.state FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ?`
+	startOver      = `
 	UPDATE targets SET page_current = 0, next_page_url = NULL, last_listing_id = NULL, raw_count = 0, accepted_count = 0,
 		bad_count = 0, seen_ids = NULL, ending = NULL, end_text = NULL, site_total = NULL, crawl_started_at = NULL,
 		recoveries = 0
@@ -246,7 +250,11 @@ func (c *Claim) completeIndex(tx *store.Tx, p *yp.Page, out *Committed) (end sto
 // known is how many of the cities that it showed were known before.
 func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan) (end IndexEnd, err error) {
 	var lacks, first int // of them, those that the last read showed
-	of := []any{c.SourceID, c.Place.State, c.Crawl}
+	states, err := c.statesOfIndex(tx)
+	if err != nil {
+		return end, err
+	}
+	of := []any{c.SourceID, store.JSONTexts(states), c.Crawl}
 	if err := tx.Get(countMissing, of, &lacks, &first); err != nil {
 		return end, err
 	}
@@ -270,12 +278,20 @@ func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan) (end 
 	if end.Planned, err = c.planSearches(tx, searches); err != nil {
 		return end, err
 	}
-	if n, err = tx.Changed(retireRemoved, c.SourceID, c.Place.State, tx.Now); err != nil {
+	if n, err = tx.Changed(retireRemoved, c.SourceID, of[1], tx.Now); err != nil {
 		return end, err
 	}
 	end.Retired = int(n)
-	end.Dropped, err = store.EndIndex(tx, c.pageOf())
+	end.Dropped, err = store.EndIndex(tx, c.pageOf(), states)
 	return end, err
+}
+
+// statesOfIndex are the states whose cities the index lists: one, or all that the source has cities in.
+func (c *Claim) statesOfIndex(tx *store.Tx) ([]string, error) {
+	if c.Place.State != "" {
+		return []string{c.Place.State}, nil
+	}
+	return store.Column[string](tx, statesOfCities, c.SourceID)
 }
 
 // planSearches plans the searches of the cities of an index, and returns how many are new.
@@ -287,7 +303,11 @@ func (c *Claim) planSearches(tx *store.Tx, p *yp.SearchPlan) (int, error) {
 	var out Planned
 	cats, err := saveCategories(tx, plan.Categories)
 	if err == nil {
-		plan.Cities, err = citiesOf(tx, c.SourceID, []string{c.Place.State}, p.MinPopulation)
+		states := p.States
+		if c.Place.State != "" {
+			states = []string{c.Place.State}
+		}
+		plan.Cities, err = citiesOf(tx, c.SourceID, states, len(states) == 0, p.MinPopulation)
 	}
 	if err == nil && plan.most() > 0 {
 		err = plan.chunk(tx, plan.Cities, cats, plan.most(), &out)
@@ -307,7 +327,11 @@ const (
 
 // Searches is the part of a plan that says which searches the cities of an index get.
 func (p Plan) Searches(minPopulation int) *yp.SearchPlan {
-	return &yp.SearchPlan{
+	s := &yp.SearchPlan{
 		Categories: p.Categories, TierPages: p.TierPages, Explicit: p.Explicit, MaxTargets: p.MaxTargets, MinPopulation: minPopulation,
 	}
+	if p.Listed != nil && p.Listed.Whole {
+		s.States = p.Listed.States
+	}
+	return s
 }

@@ -50,9 +50,9 @@ type added struct {
 
 // plannedLog is what the row of a target that is planned from a log has beside the names in it.
 type plannedLog struct {
-	city    string // its slug here; "" = it has none
-	listing any    // the row of its listing; nil = none
-	minutes int64  // between two crawls
+	city    int64 // its row; 0 = it has none
+	listing any   // the row of its listing; nil = none
+	minutes int64 // between two crawls
 }
 
 // kinds are the kinds of targets. Here alone one is chosen.

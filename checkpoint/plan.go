@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -43,10 +44,11 @@ const (
 	categoryID     = `SELECT id FROM categories WHERE slug = ?`
 
 	upsertCities = `
-	INSERT INTO cities (slug, name, state, population, lat, lon, tier)
-	SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each(?) WHERE true
-	ON CONFLICT (slug) DO NOTHING`
-	cityIDs = `SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 ORDER BY j.key`
+	INSERT INTO cities (slug, name, state, population, lat, lon, tier, country)
+	SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7 FROM json_each(?) WHERE true
+	ON CONFLICT (slug, state, country) DO NOTHING`
+	cityIDs = `
+	SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7 ORDER BY j.key`
 
 	// ?9 limits what is looked at, the last LIMIT, which is planLimit, what is new of it.
 	insertTargets = `
@@ -93,13 +95,21 @@ const (
 		AND max_pages <> ?4`
 )
 
-// Source returns the id of the source, adding it when it is new.
+// Source returns the id of a source in the USA, adding it when it is new.
 func (k *Keeper) Source(ctx context.Context, name, baseURL string) (id int64, err error) {
-	err = k.write(ctx, "register source "+name, func(tx *store.Tx) error {
-		if err := tx.Run(upsertSource, name, baseURL, tx.Now); err != nil {
+	return k.Register(ctx, NewSource{Name: name, BaseURL: baseURL})
+}
+
+// Register returns the id of a source that is to be crawled, adding it when it is new. Its definition is not kept.
+func (k *Keeper) Register(ctx context.Context, n NewSource) (id int64, err error) {
+	err = k.write(ctx, "register source "+n.Name, func(tx *store.Tx) error {
+		if err := tx.Run(upsertSource, n.Name, n.BaseURL, tx.Now); err != nil {
 			return err
 		}
-		return tx.Get(sourceByName, []any{name}, &id)
+		if err := tx.Get(sourceByName, []any{n.Name}, &id); err != nil {
+			return err
+		}
+		return n.setCountry(tx, id)
 	})
 	return id, err
 }
@@ -154,7 +164,7 @@ func cityRow(c yp.City) []any {
 	if c.Lat != 0 || c.Lon != 0 {
 		lat, lon = c.Lat, c.Lon
 	}
-	return []any{c.Slug, c.Name, c.State, c.Population, lat, lon, c.Tier}
+	return []any{c.Slug, c.Name, c.State, c.Population, lat, lon, c.Tier, cmp.Or(c.Country, yp.DefaultCountry)}
 }
 
 // Plan adds the targets that are not there yet, in bulk, and never disturbs
@@ -252,6 +262,7 @@ func (k *Keeper) PlanLimit(ctx context.Context, sourceID int64) (n int, err erro
 // of a state was read to its end, the index says which those are.
 type Listed struct {
 	States        []string
+	Whole         bool // the source has one index of all states, and States are those of which the cities are meant; none = all
 	MinPopulation int  // leaves out cities whose population is smaller, or not known
 	Only          bool // states whose index was not read to its end get none: the index plans them
 }
@@ -260,9 +271,9 @@ const (
 	statesRead = `
 	SELECT state FROM targets WHERE kind = 'index' AND source_id = ?1 AND complete_at IS NOT NULL AND state IN (SELECT value FROM json_each(?2))`
 	listedCities = `
-	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier
+	SELECT c.slug, c.name, c.state, c.population, ifnull(c.lat, 0), ifnull(c.lon, 0), c.tier, iif(c.country = 'US', '', c.country)
 	FROM cities c CROSS JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id
-	WHERE c.state IN (SELECT value FROM json_each(?2)) AND c.population >= ?3 AND x.removed_at IS NULL
+	WHERE (?4 OR c.state IN (SELECT value FROM json_each(?2))) AND c.population >= ?3 AND x.removed_at IS NULL
 	ORDER BY c.population DESC, c.slug`
 )
 
@@ -273,23 +284,43 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 		return p, nil
 	}
 	q := k.db.Reader(ctx)
-	read, err := store.Column[string](q, statesRead, p.SourceID, store.JSONTexts(p.Listed.States))
+	look := p.Listed.States
+	if p.Listed.Whole {
+		look = []string{""}
+	}
+	read, err := store.Column[string](q, statesRead, p.SourceID, store.JSONTexts(look))
 	if err != nil {
 		return p, fmt.Errorf("look for indexes that were read: %w", err)
 	}
 	if len(read) == 0 && !p.Listed.Only {
 		return p, nil
 	}
-	listed, err := citiesOf(q, p.SourceID, read, p.Listed.MinPopulation)
+	all := false
+	if p.Listed.Whole && len(read) > 0 {
+		read, all = p.Listed.States, len(p.Listed.States) == 0
+	}
+	listed, err := citiesOf(q, p.SourceID, read, all, p.Listed.MinPopulation)
 	if err != nil {
 		return p, fmt.Errorf("read the cities of the source: %w", err)
 	}
-	p.Cities = slices.DeleteFunc(slices.Clone(p.Cities), func(c yp.City) bool { return p.Listed.Only || slices.Contains(read, c.State) })
+	p.Cities = slices.DeleteFunc(slices.Clone(p.Cities), func(c yp.City) bool { return p.Listed.Only || all || slices.Contains(read, c.State) })
 	p.Cities = append(p.Cities, listed...)
 	return p, nil
 }
 
-// citiesOf returns the cities that a source's index of some states shows, the largest first.
-func citiesOf(q store.Querier, source int64, states []string, minPopulation int) ([]yp.City, error) {
-	return store.All(q, listedCities, []any{source, store.JSONTexts(states), minPopulation}, store.Fields[yp.City])
+// citiesOf returns the cities that a source's index of some states shows, or of all, the largest first.
+func citiesOf(q store.Querier, source int64, states []string, all bool, minPopulation int) ([]yp.City, error) {
+	return store.All(q, listedCities, []any{source, store.JSONTexts(states), minPopulation, all}, store.Fields[yp.City])
+}
+
+// ListedCities returns the cities that a source's index shows, the largest first; none where the database does not know the source.
+func (k *Keeper) ListedCities(ctx context.Context, source string) (cities []yp.City, err error) {
+	s, found, err := k.StoredSource(ctx, source)
+	if err == nil && found {
+		cities, err = citiesOf(k.db.Reader(ctx), s.ID, nil, true, 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the cities of %s: %w", source, err)
+	}
+	return cities, nil
 }

@@ -157,7 +157,7 @@ func (r *replayer) attempt(tx *store.Tx, e *wal.Event, fn func() error) error {
 // withoutForeign leaves out of a page the listings that no crawl has written: a line that was altered can
 // still be read.
 func (r *replayer) withoutForeign(e *wal.Event) error {
-	if t := e.Target; max(len(t.Source), len(t.City), len(t.CitySlug), len(t.Category), len(t.CategorySlug)) > yp.MaxName {
+	if t := e.Target; max(len(t.Source), len(t.City), len(t.CitySlug), len(t.State), len(t.Category), len(t.CategorySlug)) > yp.MaxName {
 		return fmt.Errorf("its target has a name of more than %d bytes", yp.MaxName)
 	}
 	if e.Page == nil {
@@ -366,10 +366,10 @@ const (
 	INSERT INTO targets (source_id, kind, state, city_id, category_id, listing, population, priority, max_pages, crawl_frequency_minutes, created_at, retired_at)
 	SELECT ?1, ?2, ?3, c.id, k.id, ?6, ifnull(c.population, 0), ?7, ?8, ?9, ?10, CASE ?2 WHEN 'detail' THEN (SELECT dropped_at FROM listings WHERE id = ?6)
 		WHEN 'search' THEN (SELECT x.removed_at FROM source_cities x WHERE x.source_id = ?1 AND x.city_id = c.id) END
-	FROM (SELECT 1) LEFT JOIN cities c ON c.slug = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true`
+	FROM (SELECT 1) LEFT JOIN cities c ON c.id = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true`
 	listingLogged = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
-	cityLogged    = `SELECT c.slug FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ? AND x.slug = ?`
-	insertSource  = `INSERT INTO sources (name, base_url, created_at, updated_at) VALUES (?1, ?2, ?3, ?3) ON CONFLICT (name) DO NOTHING`
+	cityLogged    = `SELECT c.id FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ? AND x.slug = ? AND c.state = ?`
+	insertSource  = `INSERT INTO sources (name, base_url, country, created_at, updated_at) VALUES (?1, ?2, ?4, ?3, ?3) ON CONFLICT (name) DO NOTHING`
 	// A crawl of it is not its first.
 	cameByReplay = `INSERT INTO meta (key, value) VALUES ('replayed_source:' || ?, '1')`
 )
@@ -380,7 +380,7 @@ var errNoListing = errors.New("the listing is not in the database")
 // target finds the target of an event, or plans it.
 func (r *replayer) target(tx *store.Tx, t *wal.Target) (c *Claim, err error) {
 	c = &Claim{Kind: cmp.Or(t.Kind, yp.KindSearch), Place: t.Place}
-	if c.SourceID, err = r.source(tx, t.Source); err != nil {
+	if c.SourceID, err = r.source(tx, t.Source, t.Country); err != nil {
 		return nil, err
 	}
 	key := t.Key()
@@ -413,25 +413,32 @@ func (r *replayer) plan(tx *store.Tx, c *Claim, t *wal.Target) error {
 		p.minutes, tx.Now)
 }
 
-// city returns the slug here of a target's city, which is added if need be. Logs have what the source calls it in
+// city returns the row here of a target's city, which is added if need be. Logs have what the source calls it in
 // its addresses, if its index has shown it.
-func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (slug string, err error) {
-	if err = tx.Get(cityLogged, []any{source, t.CitySlug}, &slug); !errors.Is(err, sql.ErrNoRows) {
-		return slug, err
+func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (id int64, err error) {
+	if err = tx.Get(cityLogged, []any{source, t.CitySlug, t.State}, &id); !errors.Is(err, sql.ErrNoRows) {
+		return id, err
 	}
-	city, ok := r.cfg.City(t.City, t.CitySlug, t.State)
-	if !ok {
-		city = yp.City{Slug: t.CitySlug, Name: t.City, State: t.State, Tier: 3}
+	city := yp.City{Slug: t.CitySlug, Name: t.City, State: t.State, Country: t.Country, Tier: 3}
+	if t.OwnCity != nil {
+		city.Population, city.Lat, city.Lon, city.Tier = max(0, t.OwnCity.Population), t.OwnCity.Lat, t.OwnCity.Lon, min(max(t.OwnCity.Tier, 1), 3)
+	} else if t.Country == "" && len(t.State) != 2 {
+		return 0, fmt.Errorf("%q is no state of the USA", yp.Printable(t.State))
+	} else if known, ok := r.cfg.City(t.City, t.CitySlug, t.State); ok && t.Country == "" {
+		city = known
 	}
-	_, err = saveCities(tx, []yp.City{city})
-	return city.Slug, err
+	ids, err := saveCities(tx, []yp.City{city})
+	if err == nil && len(ids) == 1 {
+		id = ids[0]
+	}
+	return id, err
 }
 
-func (r *replayer) source(tx *store.Tx, name string) (id int64, err error) {
+func (r *replayer) source(tx *store.Tx, name, country string) (id int64, err error) {
 	if id, ok := r.sources[name]; ok {
 		return id, nil
 	}
-	added, err := tx.Changed(insertSource, name, r.cfg.BaseURL(name), tx.Now)
+	added, err := tx.Changed(insertSource, name, r.cfg.BaseURL(name), tx.Now, cmp.Or(country, yp.DefaultCountry))
 	if err != nil {
 		return 0, err
 	}

@@ -71,12 +71,12 @@ const loggedSearch = `
 	FROM sources s
 		CROSS JOIN categories k ON k.slug = ?3
 		CROSS JOIN targets x ON x.kind = 'search' AND x.source_id = s.id AND x.category_id = k.id AND x.city_id = coalesce(
-			(SELECT city_id FROM source_cities WHERE source_id = s.id AND slug = ?2),
-			(SELECT id FROM cities WHERE slug = ?2))
+			(SELECT y.city_id FROM source_cities y JOIN cities c ON c.id = y.city_id WHERE y.source_id = s.id AND y.slug = ?2 AND c.state = ?4),
+			(SELECT id FROM cities WHERE slug = ?2 AND state = ?4 AND country = s.country))
 	WHERE s.name = ?1`
 
 func (searches) find(t *wal.Target) (query string, args []any) {
-	return loggedSearch, []any{t.Source, t.CitySlug, t.CategorySlug}
+	return loggedSearch, []any{t.Source, t.CitySlug, t.CategorySlug, t.State}
 }
 
 func (searches) plan(tx *store.Tx, r *replayer, c *Claim, t *wal.Target) (p plannedLog, err error) {

@@ -1,12 +1,14 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // StoredSource is a source as its row has it.
@@ -17,6 +19,8 @@ type StoredSource struct {
 	Enabled    bool   // by the operator
 	Stage      Stage
 	Definition string // YAML; "" = built in, or a file of the operator's
+	Country    string // ISO 3166
+	Cities     string // the file of cities that the definition names; "" = none
 }
 
 // Stage is how far a source that was added by its definition has proved itself.
@@ -29,8 +33,8 @@ const (
 )
 
 const (
-	listStored = `SELECT id, name, base_url, enabled, stage, ifnull(definition, '') FROM sources ORDER BY name`
-	oneStored  = `SELECT id, name, base_url, enabled, stage, ifnull(definition, '') FROM sources WHERE name = ?`
+	listStored = `SELECT id, name, base_url, enabled, stage, ifnull(definition, ''), country, ifnull(cities, '') FROM sources ORDER BY name`
+	oneStored  = `SELECT id, name, base_url, enabled, stage, ifnull(definition, ''), country, ifnull(cities, '') FROM sources WHERE name = ?`
 )
 
 // StoredSources returns all sources that the database knows, by name.
@@ -59,7 +63,30 @@ func (k *Keeper) StoredSource(ctx context.Context, name string) (s StoredSource,
 type NewSource struct {
 	Name       string // as in Definition
 	BaseURL    string
-	Definition string // YAML
+	Definition string     // YAML; "" = it is built in, or the file of the operator's is not kept
+	Country    string     // ISO 3166; "" = yp.DefaultCountry
+	Cities     string     // the file of cities that the definition names; "" = none
+	States     []yp.State // its own; none = those of the USA
+}
+
+// setCountry writes what a source says of its country. What it says otherwise than before holds for its listings, too. A file of cities
+// that is stored with a definition gives way to that of another definition alone.
+func (n *NewSource) setCountry(tx *store.Tx, id int64) error {
+	country := cmp.Or(n.Country, yp.DefaultCountry)
+	states := make([][2]string, len(n.States))
+	for i, st := range n.States {
+		states[i] = [2]string{st.Code, st.Name}
+	}
+	if err := tx.Run(updateListings, id, country); err != nil {
+		return err
+	}
+	if err := tx.Run(updateCountry, id, country, store.Text(n.Cities), n.Definition != ""); err != nil {
+		return err
+	}
+	if err := tx.Run(dropStates, id, store.JSON(states)); err != nil {
+		return err
+	}
+	return tx.Run(upsertStates, id, store.JSON(states))
 }
 
 // Added is what became of a NewSource.
@@ -71,6 +98,13 @@ type Added struct {
 }
 
 const (
+	updateListings = `UPDATE listings SET country = ?2 WHERE source_id = ?1 AND EXISTS (SELECT 1 FROM sources WHERE id = ?1 AND country <> ?2)`
+	updateCountry  = `UPDATE sources SET country = ?2, cities = iif(?4 OR definition IS NULL, ?3, cities) WHERE id = ?1 AND (country, cities) IS NOT (?2, ?3)`
+	dropStates     = `DELETE FROM source_states WHERE source_id = ?1 AND state NOT IN (SELECT value ->> 0 FROM json_each(?2))`
+	upsertStates   = `
+	INSERT INTO source_states (source_id, state, name) SELECT ?1, value ->> 0, value ->> 1 FROM json_each(?2) WHERE true
+	ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name`
+
 	insertStaged = `INSERT INTO sources (name, base_url, stage, definition, created_at, updated_at) VALUES (?1, ?2, 'sandbox', ?3, ?4, ?4)`
 	updateStaged = `UPDATE sources SET base_url = ?1, definition = ?2, updated_at = ?3 WHERE id = ?4`
 )
@@ -83,13 +117,19 @@ func (k *Keeper) AddSource(ctx context.Context, n NewSource) (added Added, err e
 		err := tx.Get(oneStored, []any{n.Name}, store.Fields(&old)...)
 		if errors.Is(err, sql.ErrNoRows) {
 			added = Added{Stage: StageSandbox, Enabled: true, Changed: true}
-			return tx.Run(insertStaged, n.Name, n.BaseURL, n.Definition, tx.Now)
+			if err := tx.Run(insertStaged, n.Name, n.BaseURL, n.Definition, tx.Now); err != nil {
+				return err
+			}
+			var id int64
+			return errors.Join(tx.Get(sourceByName, []any{n.Name}, &id), n.setCountry(tx, id))
 		}
 		if err != nil {
 			return err
 		}
-		added = Added{Stage: old.Stage, Enabled: old.Enabled, Updated: true, Changed: old.Definition != n.Definition}
-		err = tx.Run(updateStaged, n.BaseURL, n.Definition, tx.Now, old.ID)
+		added = Added{Stage: old.Stage, Enabled: old.Enabled, Updated: true, Changed: old.Definition != n.Definition || old.Cities != n.Cities}
+		if err = tx.Run(updateStaged, n.BaseURL, n.Definition, tx.Now, old.ID); err == nil {
+			err = n.setCountry(tx, old.ID)
+		}
 		if err != nil || old.Stage == StageActive || !added.Changed {
 			return err
 		}

@@ -28,7 +28,7 @@ func TestStoredSources(t *testing.T) {
 	if err != nil || len(all) != 2 {
 		t.Fatalf("got %v, %v; want two sources", all, err)
 	}
-	acme := checkpoint.StoredSource{ID: all[0].ID, Name: "acme", BaseURL: "https://acme.test", Stage: checkpoint.StageSandbox, Definition: "name: acme"}
+	acme := checkpoint.StoredSource{ID: all[0].ID, Name: "acme", BaseURL: "https://acme.test", Stage: checkpoint.StageSandbox, Definition: "name: acme", Country: "US"}
 	if diff := cmp.Diff(acme, all[0]); diff != "" {
 		t.Errorf("the first by name (-want +got):\n%s", diff)
 	}

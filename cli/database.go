@@ -112,20 +112,23 @@ func (p *Program) begunAnew(c *cli.Context, db *store.DB) error {
 // with opens the database, hands it to do with the scope of --source and --states, and
 // closes it. What was typed is checked first.
 func (p *Program) with(c *cli.Context, how access, do func(k *database, scope store.Scope) error) error {
-	codes, err := frame.StatesOf(c)
-	if err != nil {
-		return err
-	}
+	_, wrong := frame.StatesOf(c, usa())
 	k, err := p.open(c, how)
+	if err != nil && wrong != nil { // where there is no source of another country
+		err = wrong
+	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = k.DB().Close() }() // every transaction was acknowledged
-	scope := store.Scope{States: codes}
+	scope := store.Scope{}
 	if name := c.String("source"); name != "" || c.IsSet("source") {
 		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
 			err = frame.Usagef("--source %q: nothing was planned for that source in %s", name, c.String("db"))
 		}
+	}
+	if err == nil {
+		scope.States, err = statesIn(c, k, scope.SourceID)
 	}
 	if err != nil {
 		return err
@@ -134,6 +137,18 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 		return do(k, scope)
 	}
 	return k.Snapshot(c.Context, func(at *report.Reader) error { return do(&database{k.Keeper, at}, scope) })
+}
+
+// statesIn reads --states by the states of a source of the database, 0 = of all.
+func statesIn(c *cli.Context, k *database, source int64) ([]string, error) {
+	if !c.IsSet("states") {
+		return nil, nil
+	}
+	known, err := k.KnownStates(c.Context, source)
+	if err != nil {
+		return nil, err
+	}
+	return frame.StatesOf(c, known)
 }
 
 // asUsage makes a usage error of what the database refused or does not have.

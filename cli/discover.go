@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,8 +95,8 @@ func (r *run) checkIndexes() error {
 // index that it has read is not read again. What failed is tried again: somebody has asked
 // for it.
 func (r *run) planIndexes(ctx context.Context, c *sourceRun, id int64) error {
-	c.scope = store.Scope{SourceID: id, States: c.resolved.States, Kinds: []yp.Kind{yp.KindIndex}}
-	c.index = &crawl.Index{Only: true, Gazetteer: r.places, Plan: c.resolved.Plan(id, 0), MinPopulation: r.sel.MinPopulation}
+	c.scope = store.Scope{SourceID: id, States: indexStates(c.src, c.resolved.States), Kinds: []yp.Kind{yp.KindIndex}}
+	c.index = &crawl.Index{Only: true, Gazetteer: c.places, Plan: c.resolved.Plan(id, 0), MinPopulation: r.sel.MinPopulation}
 	if _, err := r.keeper.Operate(ctx, checkpoint.Reset,
 		checkpoint.Chosen{Scope: c.scope, Statuses: []yp.Status{yp.Failed, yp.Stuck}}); err != nil {
 		return err
@@ -113,8 +114,17 @@ func (r *run) planIndexes(ctx context.Context, c *sourceRun, id int64) error {
 	return err
 }
 
+// indexStates are those whose indexes have the cities of some states of a source: "" where one has those of all.
+func indexStates(src *site.Source, states []string) []string {
+	if src.WholeIndex() {
+		return []string{""}
+	}
+	return states
+}
+
 // indexesOf are the indexes of the states of a source.
 func indexesOf(src *site.Source, states []string) []checkpoint.StateIndex {
+	states = indexStates(src, states)
 	all := make([]checkpoint.StateIndex, len(states))
 	for i, state := range states {
 		all[i] = checkpoint.StateIndex{State: state, Pages: len(src.IndexRequests(state))}
@@ -125,15 +135,20 @@ func indexesOf(src *site.Source, states []string) []checkpoint.StateIndex {
 // indexes counts the indexes of the run.
 func (r *run) indexes() (n int64) {
 	for _, c := range r.sources {
-		n += int64(len(c.resolved.States))
+		n += int64(len(indexStates(c.src, c.resolved.States)))
 	}
 	return n
 }
 
 // showIndexes shows what the database has of the indexes of the run: `discover stats`.
 func (r *run) showIndexes() error {
+	var states []string
+	for _, c := range r.sources {
+		states = append(states, indexStates(c.src, c.resolved.States)...)
+	}
+	slices.Sort(states)
 	choice := report.Choice{
-		Values:  map[string]any{"states": r.sources[0].resolved.States},
+		Values:  map[string]any{"states": slices.Compact(states)},
 		Columns: strings.Fields("state status page pages cities new removed targets retired message source"),
 	}
 	if !r.several() {

@@ -147,6 +147,9 @@ func (p *Program) export(c *cli.Context, a *announcer) error {
 			return err
 		}
 		d.scope = scope
+		if c.IsSet("states") {
+			d.query.Values["states"] = scope.States
+		}
 		if err := d.readSince(scope); err != nil {
 			return err
 		}

@@ -82,6 +82,12 @@ type settled string
 
 // findNamed puts what filters name into the place of its name: a moment, a run, a target.
 func findNamed(c *cli.Context, k *database, l report.List, values map[string]any) (err error) {
+	if _, given := values["states"]; given {
+		var source int64
+		if source, err = k.SourceID(c.Context, c.String("source")); err == nil {
+			values["states"], err = statesIn(c, k, source)
+		}
+	}
 	for _, f := range l.Narrows() {
 		word, given := values[f.Name].(string)
 		switch {

@@ -37,7 +37,7 @@ func (p *Program) plan(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := resolve(src, sel)
+	r, err := p.resolve(c, src, sel)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (p *Program) plan(c *cli.Context) error {
 	}
 	defer func() { _ = k.DB().Close() }()
 	began := time.Now()
-	id, err := k.Source(c.Context, src.Name(), src.BaseURL().String())
+	id, err := k.Register(c.Context, sourceRow(src))
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func estimate(c *cli.Context, src *site.Source, r *discover.Resolved, maxTargets
 		e.Estimate = r.Estimate(extent(src), maxTargets, delay, c.Bool("details") && src.HasDetails())
 	}
 	if (onlyIndexes || c.Bool("discover")) && src.HasIndex() && e.Requests >= 0 {
-		for _, state := range r.States {
+		for _, state := range indexStates(src, r.States) {
 			e.IndexPages += len(src.IndexRequests(state))
 		}
 		e.Requests += e.IndexPages

@@ -70,7 +70,6 @@ type run struct {
 	c       *cli.Context
 	sources []*sourceRun
 	sel     discover.Selection
-	places  *gazetteer.Gazetteer
 	egress  start.Egress
 	display *frame.Display
 	log     zerolog.Logger
@@ -94,6 +93,7 @@ type sourceRun struct {
 	src      *site.Source
 	secrets  *fetch.Secrets // nil = none
 	resolved *discover.Resolved
+	places   *gazetteer.Gazetteer
 	index    *crawl.Index // with --discover
 	scope    store.Scope
 	before   selected

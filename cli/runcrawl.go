@@ -13,7 +13,6 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
-	"ypcrawl/crawl/discover"
 	"ypcrawl/crawl/site"
 	"ypcrawl/crawl/start"
 	"ypcrawl/store"
@@ -26,7 +25,7 @@ func (r *run) register(ctx context.Context, prepare func(ctx context.Context, so
 	ids := make([]int64, len(r.sources))
 	for i, c := range r.sources {
 		var err error
-		if ids[i], err = r.keeper.Source(ctx, c.src.Name(), c.src.BaseURL().String()); err != nil {
+		if ids[i], err = r.keeper.Register(ctx, sourceRow(c.src)); err != nil {
 			return err
 		}
 	}
@@ -135,7 +134,7 @@ func (r *run) planOne(ctx context.Context, c *sourceRun, id int64) (plan checkpo
 		if targets.Listed != nil {
 			targets.Listed.Only = true
 		}
-		c.index = &crawl.Index{Plan: targets, MinPopulation: r.sel.MinPopulation, Gazetteer: r.places}
+		c.index = &crawl.Index{Plan: targets, MinPopulation: r.sel.MinPopulation, Gazetteer: c.places}
 		if targets.Listed == nil {
 			c.index.Plan.Categories = nil // cities were named, and are planned already
 		}
@@ -225,40 +224,66 @@ func (r *run) chooseSources() (runs []*sourceRun, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.places, err = loadPlaces(r.sel.States); err != nil {
-		return nil, err
-	}
 	r.p.checkUnusedSecrets(sources)
-	known := map[string]*discover.Resolved{} // by extent: the places of a hundred sources are the same
+	known := map[string]*sourceRun{} // by extent: the places of a hundred sources are the same
 	var last error
+	leave := func(src *site.Source, err error) {
+		if last = err; len(sources) > 1 {
+			r.log.Warn().Str("source", src.Name()).Str("reason", err.Error()).Msg("a source is left out")
+		}
+	}
 	for _, src := range sources {
 		x := extent(src)
 		key := fmt.Sprintf("%q %d %d", x.Categories, x.PlacesPerState, x.PageCap)
-		resolved := known[key]
-		if resolved == nil {
-			if resolved, last = resolveIn(r.places, src, r.sel); last != nil {
-				if len(sources) > 1 {
-					r.log.Warn().Str("source", src.Name()).Str("reason", last.Error()).Msg("a source is left out")
-				}
+		if src.OwnPlaces() {
+			key = src.Name()
+		}
+		one := known[key]
+		if one == nil {
+			if one, err = r.choose(src, sources); err != nil {
+				leave(src, err)
 				continue
 			}
-			known[key] = resolved
+			known[key] = one
 		}
-		one := &sourceRun{src: src, resolved: resolved}
+		next := &sourceRun{src: src, resolved: one.resolved, places: one.places}
 		if !r.c.Bool("dry-run") {
-			if one.secrets, last = sourceSecrets(src); last != nil {
-				if len(sources) > 1 {
-					r.log.Warn().Str("source", src.Name()).Str("reason", last.Error()).Msg("a source is left out")
-				}
+			if next.secrets, err = sourceSecrets(src); err != nil {
+				leave(src, err)
 				continue
 			}
 		}
-		runs = append(runs, one)
+		runs = append(runs, next)
 	}
 	if len(runs) == 0 {
 		return nil, last
 	}
 	return runs, nil
+}
+
+// choose finds what is selected of a source. Of several sources each takes those of the named states that it has.
+func (r *run) choose(src *site.Source, all []*site.Source) (*sourceRun, error) {
+	sel := statesOf(r.c, src, r.sel)
+	if len(all) > 1 && len(sel.States) > 0 {
+		others := func(word string) bool {
+			return !hasState(src, word) && slices.ContainsFunc(all, func(o *site.Source) bool { return hasState(o, word) })
+		}
+		if sel.States = slices.DeleteFunc(sel.States, others); len(sel.States) == 0 {
+			return nil, fmt.Errorf("it has none of the states %s", strings.Join(r.sel.States, ", "))
+		}
+	}
+	places, err := r.p.placesOf(r.c, src, sel)
+	if err != nil {
+		return nil, err
+	}
+	resolved, err := resolveIn(places, src, sel)
+	return &sourceRun{src: src, resolved: resolved, places: places}, err
+}
+
+// hasState reports whether a word names a state of a source.
+func hasState(src *site.Source, word string) bool {
+	_, err := src.States().Parse([]string{word})
+	return err == nil
 }
 
 // loadSources loads the sources that --source means, and refuses flags that say two things.

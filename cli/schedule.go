@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/frame"
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -140,6 +141,19 @@ func execLine(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
+// statesToSchedule reads --states by the states of the USA, else by those of the sources of the database.
+func (p *Program) statesToSchedule(c *cli.Context) ([]string, error) {
+	codes, wrong := frame.StatesOf(c, usa())
+	if wrong == nil {
+		return codes, nil
+	}
+	err := p.with(c, reading, func(_ *database, scope store.Scope) error {
+		codes = scope.States
+		return nil
+	})
+	return codes, err
+}
+
 // crawlLine is the command of the crawl.
 func (p *Program) crawlLine(c *cli.Context, folder string) ([]string, error) {
 	program, err := os.Executable()
@@ -157,7 +171,7 @@ func (p *Program) crawlLine(c *cli.Context, folder string) ([]string, error) {
 		line = append(line, "--config", absolute(folder, c.String(frame.ConfigFlag)))
 	}
 	line = append(line, "run")
-	codes, err := frame.StatesOf(c)
+	codes, err := p.statesToSchedule(c)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -38,13 +40,17 @@ func delayFlag() cli.Flag {
 }
 
 func extent(src *site.Source) discover.Source {
-	return discover.Source{Categories: src.Categories(), PlacesPerState: src.PlacesPerState(), PageCap: src.PageCap()}
+	x := discover.Source{Categories: src.Categories(), PlacesPerState: src.PlacesPerState(), PageCap: src.PageCap()}
+	if src.OwnPlaces() {
+		x.States, x.Indexed, x.Whole = src.States(), src.HasIndex() && len(src.Cities()) == 0, src.WholeIndex()
+	}
+	return x
 }
 
 // selection reads selectFlags.
 func selection(c *cli.Context) (discover.Selection, error) {
 	sel := discover.Selection{
-		States: frame.StateList(c.StringSlice("states")), Cities: frame.CityList(c.StringSlice("cities")),
+		States: frame.StateList(c.StringSlice("states"), usa()), Cities: frame.CityList(c.StringSlice("cities"), usa()),
 		Categories:  frame.SplitList(c.StringSlice("categories")),
 		AnyCategory: c.Bool("any-category"), MinPopulation: c.Int("min-population"), MaxPages: frame.CountOf(c, "max-pages"),
 		MaxTargets: c.Int("max-targets"), MaxCities: c.Int("max-cities"),
@@ -62,21 +68,60 @@ func selection(c *cli.Context) (discover.Selection, error) {
 	return sel, nil
 }
 
+func usa() *yp.StateSet { return yp.StatesOf(yp.DefaultCountry) }
+
+// statesOf are the words of --states and --cities by the states of a source.
+func statesOf(c *cli.Context, src *site.Source, sel discover.Selection) discover.Selection {
+	sel.States = frame.StateList(c.StringSlice("states"), src.States())
+	sel.Cities = frame.CityList(c.StringSlice("cities"), src.States())
+	return sel
+}
+
 // resolve finds what the flags select; words that mean nothing are usage errors.
-func resolve(src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
-	g, err := loadPlaces(sel.States)
+func (p *Program) resolve(c *cli.Context, src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
+	g, err := p.placesOf(c, src, sel)
 	if err != nil {
 		return nil, err
 	}
-	return resolveIn(g, src, sel)
+	return resolveIn(g, src, statesOf(c, src, sel))
+}
+
+// placesOf returns the places of a source: its own, those that its index has shown, or, in the USA, those of the states that were named.
+func (p *Program) placesOf(c *cli.Context, src *site.Source, sel discover.Selection) (*gazetteer.Gazetteer, error) {
+	if err := src.Usable(); err != nil {
+		return nil, err
+	}
+	switch cities := src.Cities(); {
+	case !src.OwnPlaces():
+		return loadPlaces(sel.States)
+	case len(cities) > 0:
+		return gazetteer.New(cities), nil
+	}
+	how := existing
+	if c.Bool("dry-run") {
+		how = reading
+	}
+	k, err := p.open(c, how)
+	if errors.Is(err, store.ErrNotFound) {
+		return gazetteer.New(nil), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	listed, err := k.ListedCities(c.Context, src.Name())
+	return gazetteer.New(listed), errors.Join(err, k.DB().Close())
 }
 
 func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
-	r, err := discover.Resolve(g, extent(src), sel)
+	x := extent(src)
+	if x.Indexed && len(sel.Cities) > 0 && len(g.All()) == 0 {
+		return nil, frame.Usagef("no city of %[1]s is known yet: `ypcrawl discover --source %[1]s --all` reads its index", src.Name())
+	}
+	r, err := discover.Resolve(g, x, sel)
 	if err != nil {
 		return nil, frame.Usagef("%w", err)
 	}
-	if len(r.Cities) == 0 {
+	if len(r.Cities) == 0 && !x.Indexed {
 		return nil, frame.Usagef("the selection has no places: lower --min-population or name other states")
 	}
 	return r, nil
@@ -85,6 +130,9 @@ func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection)
 // scopeOf is the selection as the condition under which targets are claimed.
 func scopeOf(ctx context.Context, k *database, sourceID int64, r *discover.Resolved, sel discover.Selection) (store.Scope, error) {
 	s := store.Scope{SourceID: sourceID, States: r.States, MinPopulation: sel.MinPopulation}
+	if r.Whole && len(s.States) > 0 { // and the index
+		s.States = append(slices.Clone(s.States), "")
+	}
 	var err error
 	if r.ByCategory {
 		if s.CategoryIDs, err = k.Categories(ctx, r.Categories); err != nil {

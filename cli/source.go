@@ -3,7 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,7 +108,53 @@ func readSource(path string) (*site.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return site.Parse(path, text)
+	return site.ParseWith(path, text, besideFile(path))
+}
+
+// besideFile opens what a definition file names: it is beside the file or in a folder below that, also where links lead.
+func besideFile(path string) site.Opener {
+	return func(name string) (text []byte, err error) {
+		if !filepath.IsLocal(name) {
+			return nil, fmt.Errorf("%q: want a file beside the definition, or in a folder below it", name)
+		}
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = root.Close() }() // opened for reading only
+		info, err := root.Stat(name)
+		if err == nil && !info.Mode().IsRegular() { // a pipe may wait for ever
+			err = fmt.Errorf("%s is no regular file", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		f, err := root.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // opened for reading only
+		return io.ReadAll(io.LimitReader(f, site.MaxCitiesFile+1))
+	}
+}
+
+// storedCities opens the file of cities that is stored with a definition.
+func storedCities(text string) site.Opener {
+	return func(string) ([]byte, error) {
+		if text == "" {
+			return nil, errors.New("the file is not in the database")
+		}
+		return []byte(text), nil
+	}
+}
+
+// sourceRow is a source as the database keeps it, but for its definition.
+func sourceRow(src *site.Source) checkpoint.NewSource {
+	n := checkpoint.NewSource{Name: src.Name(), BaseURL: src.BaseURL().String(), Country: src.Country(), Cities: string(src.CitiesFile())}
+	if src.OwnPlaces() {
+		n.States = src.States().All()
+	}
+	return n
 }
 
 // storedList is the sources that the database knows.
@@ -170,7 +219,7 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 	case s.Definition == "":
 		return nil, frame.Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
 	}
-	src, err := site.Parse(name+" (stored)", []byte(s.Definition))
+	src, err := site.ParseWith(name+" (stored)", []byte(s.Definition), storedCities(s.Cities))
 	if err != nil {
 		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
 	}

@@ -80,6 +80,9 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 	for _, path := range c.Args().Slice() {
 		src, err := readSource(path)
 		if err == nil {
+			err = src.Usable()
+		}
+		if err == nil {
 			_, err = fmt.Fprintf(p.Out, "%s: ok\n%s", yp.Printable(path), sampleOf(src))
 		}
 		if err != nil {
@@ -98,22 +101,62 @@ func sampleOf(src *site.Source) string {
 	if all := src.Categories(); len(all) > 0 {
 		category = all[0]
 	}
-	place := yp.Place{
-		City: "Austin", CitySlug: yp.CitySlug("Austin", "TX"), State: "TX", Category: category,
-		CategorySlug: yp.CategorySlug(category),
+	place := samplePlace(src)
+	place.Category, place.CategorySlug = category, yp.CategorySlug(category)
+	where := place.City
+	if place.State != "" {
+		where += ", " + place.State
 	}
 	target := src.TargetRequest(place, site.Position{Page: 1}).Label()
-	text := fmt.Sprintf("  asks for %s (%s in Austin, TX)\n", yp.Printable(target), yp.Printable(category))
+	text := fmt.Sprintf("  asks for %s (%s in %s)\n", yp.Printable(target), yp.Printable(category), yp.Printable(where))
 	if search, ok := src.SearchRequest(place, site.Position{Page: 1}); ok {
 		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search.Label()))
 	}
-	if pages := src.IndexRequests(place.State); len(pages) > 0 {
-		text += fmt.Sprintf("  reads the cities of TX from %s on\n", yp.Printable(pages[0].Label()))
+	if pages := src.IndexRequests(indexState(src, place.State)); len(pages) > 0 {
+		of := place.State
+		if src.WholeIndex() {
+			of = "all states"
+		}
+		text += fmt.Sprintf("  reads the cities of %s from %s on\n", yp.Printable(of), yp.Printable(pages[0].Label()))
 	}
 	if ignored := ignoredText(src); ignored != "" {
 		text += "  " + ignored + "\n"
 	}
 	return text
+}
+
+// samplePlace is a place that a crawl may ask for: the largest that the source names, in the USA Austin.
+func samplePlace(src *site.Source) yp.Place {
+	if all := src.Cities(); len(all) > 0 {
+		return yp.Place{City: all[0].Name, CitySlug: all[0].Slug, State: all[0].State}
+	}
+	if !src.OwnPlaces() {
+		return yp.Place{City: "Austin", CitySlug: yp.CitySlug("Austin", "TX"), State: "TX"}
+	}
+	place := yp.Place{City: "Example", CitySlug: "example"}
+	if codes := src.States().Codes(); len(codes) > 0 {
+		place.State = codes[0]
+	}
+	return place
+}
+
+// someState is a flag that names a state of a source, "" = it has none.
+func someState(src *site.Source) string {
+	if !src.OwnPlaces() {
+		return " --states CA"
+	}
+	if place := samplePlace(src); place.State != "" {
+		return fmt.Sprintf(" --states %q", place.State)
+	}
+	return ""
+}
+
+// indexState is the state whose index has the cities of a state: "" where one has those of all.
+func indexState(src *site.Source, state string) string {
+	if src.WholeIndex() {
+		return ""
+	}
+	return state
 }
 
 // ignoredText says which keys of a definition are not read, "" = all are.

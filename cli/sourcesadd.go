@@ -32,8 +32,12 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	n := checkpoint.NewSource{Name: src.Name(), BaseURL: src.BaseURL().String(), Definition: string(src.YAML())}
-	if _, err := site.Parse(n.Name, src.YAML()); err != nil { // as `run` reads it
+	if err := src.Usable(); err != nil {
+		return err
+	}
+	n := sourceRow(src)
+	n.Definition = string(src.YAML())
+	if _, err := site.ParseWith(n.Name, src.YAML(), storedCities(n.Cities)); err != nil { // as `run` reads it
 		return err
 	}
 	if isBuiltin(n.Name) {
@@ -53,8 +57,8 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 		}
 		p.noteSecrets(src)
 		if added.Stage == checkpoint.StageSandbox {
-			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s --states CA`.", n.Name,
-				checkpoint.SandboxTargets, n.Name)
+			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s%s`.", n.Name,
+				checkpoint.SandboxTargets, n.Name, someState(src))
 		}
 		return p.showSources(c, k, n.Name)
 	})

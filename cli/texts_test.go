@@ -23,8 +23,8 @@ func TestTexts(t *testing.T) {
 	todo := func(is store.SourceState, until time.Time, reason string) string {
 		return (&report.SourceStatus{Name: "demo", Availability: is, Until: until, Reason: reason}).WhatToDo(noon)
 	}
-	cities := func(in ...string) string { return strings.Join(frame.CityList(in), "|") }
-	states := func(in string) string { return strings.Join(frame.StateList([]string{in}), "|") }
+	cities := func(in ...string) string { return strings.Join(frame.CityList(in, yp.StatesOf("US")), "|") }
+	states := func(in string) string { return strings.Join(frame.StateList([]string{in}, yp.StatesOf("US")), "|") }
 	fits := func(height int) string {
 		return strings.Join(fitHeight(strings.Fields("head CA NY TX all end"), 3, height), " ")
 	}

@@ -77,17 +77,17 @@ func query(u *url.URL) string {
 func (s *search) known(ctx context.Context, d site.Difference) (bool, error) {
 	switch kind, _, _ := strings.Cut(d.Name, "_"); kind {
 	case "state":
-		_, known := yp.LookupState(strings.ReplaceAll(d.Value, "-", " "))
+		_, known := s.cfg.Source.States().Lookup(strings.ReplaceAll(d.Value, "-", " "))
 		return known, nil
 	case "category":
 		return s.cfg.Keeper.KnowsCategory(ctx, d.Value)
 	}
 	slug := d.Value
-	if d.Name != "city_slug" {
+	if d.Name != "city_slug" && !s.cfg.Source.OwnPlaces() {
 		slug = yp.CitySlug(d.Value, s.claim.Place.State)
 	}
 	known, err := s.cfg.Keeper.KnowsCity(ctx, s.claim.SourceID, slug)
-	if err != nil || known || len(slug) < 4 || slug[len(slug)-3] != '-' {
+	if err != nil || known || s.cfg.Source.OwnPlaces() || len(slug) < 4 || slug[len(slug)-3] != '-' {
 		return known, err
 	}
 	g, err := gazetteer.Load(strings.ToUpper(slug[len(slug)-2:]))

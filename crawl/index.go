@@ -33,9 +33,9 @@ const maxStateCities = 10_000
 // index is the visit of a state's index of cities. Only one that was read whole says which cities were removed.
 type index struct {
 	*visit
-	matcher *discover.Matcher
-	slugs   map[string]int // all slugs that a page showed, and which page; those of an earlier attempt are not known
-	resumed bool           // an earlier attempt began it
+	matcher *discover.Matcher // nil = the source has places of its own
+	slugs   map[string]int    // all slugs that a page showed, and which page; those of an earlier attempt are not known
+	resumed bool              // an earlier attempt began it
 }
 
 func newIndex(v *visit) *index { return &index{visit: v, slugs: map[string]int{}} }
@@ -45,7 +45,9 @@ func (x *index) begin(context.Context) error {
 	if pages := len(x.cfg.Source.IndexRequests(state)); pages != c.MaxPages {
 		return &attemptError{cause: yp.CauseOther, err: fmt.Errorf("the index of %s now has %d pages, and another process planned %d", state, pages, c.MaxPages)}
 	}
-	x.matcher = discover.NewMatcher(x.cfg.Index.Gazetteer, state)
+	if !x.cfg.Index.Gazetteer.Own() {
+		x.matcher = discover.NewMatcher(x.cfg.Index.Gazetteer, state)
+	}
 	if x.resumed = c.PageCurrent > 0; x.resumed {
 		x.logger.Info().Str("state", state).Int("pages_done", c.PageCurrent).Int("pages", c.MaxPages).Msg("resuming the last crawl of the index")
 	}
@@ -95,11 +97,15 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 	}
 	cities := make([]yp.FoundCity, 0, len(a.Cities))
 	for _, shown := range a.Cities {
+		if x.matcher == nil {
+			cities = append(cities, discover.MatchOwn(x.cfg.Index.Gazetteer, abroad(x.cfg.Source), shown))
+			continue
+		}
 		if city, ok := x.matcher.Match(shown.Address, shown.Shown); ok {
 			cities = append(cities, city)
 		}
 	}
-	if n := c.Seen + len(cities); n > maxStateCities {
+	if n := c.Seen + len(cities); n > maxStateCities && state != "" || n > 10*maxStateCities {
 		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: no state has more than %d", state, n, maxStateCities)}
 	}
 	a.Cities, a.Path, a.Last = cities, x.ask(a.Number).Within(), a.Number == c.MaxPages
@@ -110,6 +116,14 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 		a.Plan = x.cfg.Index.Plan.Searches(x.cfg.Index.MinPopulation)
 	}
 	return nil
+}
+
+// abroad is the country of a source, "" for the USA.
+func abroad(src *site.Source) string {
+	if src.Country() == yp.DefaultCountry {
+		return ""
+	}
+	return src.Country()
 }
 
 // checkRepeated returns an error when a page of an index shows the cities of another page, and the last

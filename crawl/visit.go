@@ -50,10 +50,16 @@ type kind interface {
 
 // visit returns the visit of a claimed target. Here, and in parserOf, a kind is chosen.
 func (w *worker) visit(c *checkpoint.Claim) *visit {
+	src := w.cfg.Source
+	c.Place = src.Named(c.Place)
 	v := &visit{worker: w, claim: c, target: &wal.Target{
-		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: w.cfg.Source.Name(), Listing: c.ListingID, Place: c.Place,
+		ID: c.TargetID, ClaimToken: c.Token, Crawl: c.Crawl, Kind: c.Kind, Source: src.Name(), Listing: c.ListingID, Place: c.Place,
 		Priority: c.Priority, MaxPages: c.MaxPages,
 	}}
+	v.target.Country = abroad(src)
+	if city, ok := src.City(c.Place); ok {
+		v.target.OwnCity = &city
+	}
 	switch c.Kind {
 	case yp.KindIndex:
 		v.kind = newIndex(v)

@@ -324,7 +324,7 @@ func checkCompanies(t *testing.T, db *store.DB, listings []yp.Listing) {
 	lead, owner := make([]int, len(listings)), map[string]int{} // of each listing, the first one that it hangs together with
 	for i := range listings {
 		lead[i] = i
-		for _, key := range yp.CompanyKeys(&listings[i]) {
+		for _, key := range yp.CompanyKeys(&listings[i], yp.DefaultCountry) {
 			if first, ok := owner[key]; ok {
 				old, first := max(lead[first], lead[i]), min(lead[first], lead[i])
 				for j := range i + 1 {

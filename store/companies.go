@@ -39,6 +39,7 @@ func (c *company) leads(source int64, listing string) bool {
 type resolver struct {
 	tx          *Tx
 	source      int64
+	country     string // of the source
 	byID        map[int64]*company
 	byKey       map[string]*company
 	newKeys     map[string]*company
@@ -50,9 +51,9 @@ type resolver struct {
 	by          string // the key by which the last resolve found a company for a listing that had none; "" = it made one
 }
 
-func newResolver(tx *Tx, source int64, keys []string) (*resolver, error) {
+func newResolver(tx *Tx, at PageOf, keys []string) (*resolver, error) {
 	r := &resolver{
-		tx: tx, source: source,
+		tx: tx, source: at.SourceID, country: at.Country,
 		byID: map[int64]*company{}, byKey: make(map[string]*company, len(keys)), newKeys: map[string]*company{},
 		numbers: make(map[string]int64, len(keys)),
 	}
@@ -134,7 +135,7 @@ func (r *resolver) find(keys []string, own *company) (*company, error) {
 var insertCompanies = newInsert(
 	`
 	INSERT INTO companies (name, website, domain, phone_e164, street, city, state, postal_code, lead_source, lead_listing,
-		first_seen_at)`, 11)
+		first_seen_at, country)`, 12)
 
 // create makes a company of a listing; it is written later, with others.
 func (r *resolver) create(l *yp.Listing, keys []string) *company {
@@ -154,7 +155,7 @@ func (r *resolver) saveCompanies() error {
 	for _, c := range r.made {
 		l := c.lead
 		args = append(args, l.Name, Text(c.website), Text(c.domain), Text(l.PhoneE164), Text(l.Street),
-			Text(l.City), Text(l.State), Text(l.PostalCode), c.leadSource, l.ID, r.tx.Now)
+			Text(l.City), Text(l.State), Text(l.PostalCode), c.leadSource, l.ID, r.tx.Now, r.country)
 		states[l.State]++
 	}
 	first, err := insertCompanies.run(r.tx, args)
@@ -206,11 +207,11 @@ func (r *resolver) refresh(c *company, l *yp.Listing, left string) (err error) {
 
 const (
 	selectLead = `
-	SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, '') FROM listings
+	SELECT name, ifnull(phone_e164, ''), ifnull(street, ''), ifnull(postal_code, ''), country FROM listings
 	WHERE source_id = ? AND listing_id = ?`
 	saveCompany = `
-	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code) = (
-			SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code FROM listings
+	UPDATE companies SET (lead_source, lead_listing, name, phone_e164, street, city, state, postal_code, country) = (
+			SELECT source_id, listing_id, name, phone_e164, street, city, state, postal_code, country FROM listings
 			WHERE source_id = ?2 AND listing_id = ?3),
 		website = ?4, domain = iif(website IS ?4, domain, ?5)
 	WHERE id = ?1`
@@ -221,11 +222,11 @@ const (
 
 // save writes the row of a company, by its lead and its website.
 func (c *company) save(tx *Tx) error {
-	lead := yp.Listing{Website: c.website}
-	if err := tx.Get(selectLead, []any{c.leadSource, c.leadListing}, &lead.Name, &lead.PhoneE164, &lead.Street, &lead.PostalCode); err != nil {
+	lead, country := yp.Listing{Website: c.website}, ""
+	if err := tx.Get(selectLead, []any{c.leadSource, c.leadListing}, &lead.Name, &lead.PhoneE164, &lead.Street, &lead.PostalCode, &country); err != nil {
 		return fmt.Errorf("find the first listing of company %d: %w", c.id, err)
 	}
-	c.gives = yp.CompanyKeys(&lead)
+	c.gives = yp.CompanyKeys(&lead, country)
 	if err := writeOutKeys(tx, c.id, c.gives); err != nil {
 		return err
 	}

@@ -167,7 +167,7 @@ func (w *world) remembers(t tester, given map[string]string) {
 	companies := map[string]int64{}
 	for _, r := range rows(t, w.DB, `SELECT id, company_id, name, phone_e164, street, postal_code, website FROM listings`) {
 		f := strings.Split(r, "|")
-		for _, k := range yp.CompanyKeys(&yp.Listing{Name: f[2], PhoneE164: f[3], Street: f[4], PostalCode: f[5], Website: f[6]}) {
+		for _, k := range yp.CompanyKeys(&yp.Listing{Name: f[2], PhoneE164: f[3], Street: f[4], PostalCode: f[5], Website: f[6]}, yp.DefaultCountry) {
 			given[k] = f[0]
 		}
 		companies[f[0]], _ = strconv.ParseInt(f[1], 10, 64)

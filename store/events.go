@@ -141,7 +141,7 @@ const (
 				CROSS JOIN source_cities x ON x.source_id = ?3 AND x.city_id = c.id AND x.missed >= ?2
 				CROSS JOIN targets t ON t.kind = 'search' AND t.source_id = ?3 AND t.city_id = c.id
 				CROSS JOIN sightings s ON s.target_id = t.id
-			WHERE c.state = ?4)
+			WHERE c.state IN (SELECT value FROM json_each(?4)))
 	RETURNING id`
 )
 
@@ -164,11 +164,11 @@ func EndCrawl(tx *Tx, at PageOf) (dropped int, err error) {
 	return at.drop(tx, dropMissed, "", at.TargetID, at.Crawl)
 }
 
-// EndIndex notes that a read of a state's index was complete: what only targets of cities
+// EndIndex notes that a read of the index of some states was complete: what only targets of cities
 // showed that the last two lack is dropped. It must be called in the transaction that ends the
 // read. It returns how many are dropped.
-func EndIndex(tx *Tx, at PageOf) (dropped int, err error) {
-	return at.drop(tx, dropOfLeft, CityLeftIndex, at.SourceID, at.State)
+func EndIndex(tx *Tx, at PageOf, states []string) (dropped int, err error) {
+	return at.drop(tx, dropOfLeft, CityLeftIndex, at.SourceID, JSONTexts(states))
 }
 
 func (at PageOf) drop(tx *Tx, query, reason string, args ...any) (int, error) {

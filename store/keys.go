@@ -50,7 +50,7 @@ func keyHash(key string) int64 {
 	case yp.KeyTel:
 		from, to = len("tel:+"), len("tel:+1310555")
 	case yp.KeyAdr:
-		from, to = len(key)-len("90210"), len(key)
+		from, to = max(0, len(key)-len("90210")), len(key)
 	}
 	if from >= 0 && to <= len(key) {
 		for _, digit := range []byte(key[from:to]) {
@@ -70,10 +70,10 @@ type foundKey struct {
 	spelled bool     // its text is written out
 }
 
-// What keyed takes of a company's row is in selectKeyed, too.
+// What keyed has of a company's row is in selectKeyed, too.
 const selectKeys = `
 	SELECT j.key, k.key, c.id, c.lead_source, c.lead_listing,
-		c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')
+		c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, ''), c.country
 	FROM json_each(?) AS j CROSS JOIN company_keys k ON k.hash = j.value JOIN companies c ON c.id = k.company_id`
 
 // findKeys looks for keys; those whose number another key has are looked for under the next one.
@@ -92,12 +92,12 @@ func findKeys(q Querier, hash func(string) int64, keys []string) ([]foundKey, er
 			var n int
 			var text sql.NullString
 			var c company
-			var row yp.Listing
-			if err := rows.Scan(append([]any{&n, &text, &c.id, &c.leadSource, &c.leadListing}, keyed(&row)...)...); err != nil {
+			var row keyed
+			if err := rows.Scan(append([]any{&n, &text, &c.id, &c.leadSource, &c.leadListing}, row.into()...)...); err != nil {
 				return err
 			}
 			f, key := &found[left[n]], keys[left[n]]
-			if text.String == key || !text.Valid && slices.Contains(yp.CompanyKeys(&row), key) {
+			if text.String == key || !text.Valid && slices.Contains(row.keys(), key) {
 				c.website = row.Website
 				f.company, f.spelled = &c, text.Valid
 			} else {
@@ -116,25 +116,34 @@ func findKeys(q Querier, hash func(string) int64, keys []string) ([]foundKey, er
 
 const (
 	selectKeyed = `
-	SELECT c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, '')
+	SELECT c.name, ifnull(c.phone_e164, ''), ifnull(c.street, ''), ifnull(c.postal_code, ''), ifnull(c.website, ''), c.country
 	FROM companies c
 	WHERE c.id = ?`
 	spellKey = `UPDATE company_keys SET key = ? WHERE hash = ?`
 )
 
-// keyed is where the columns go that the keys of a company are made of.
-func keyed(row *yp.Listing) []any {
-	return []any{&row.Name, &row.PhoneE164, &row.Street, &row.PostalCode, &row.Website}
+// keyed is what of a company its keys are made of.
+type keyed struct {
+	yp.Listing
+	country string
 }
+
+// into is where the columns go.
+func (k *keyed) into() []any {
+	return []any{&k.Name, &k.PhoneE164, &k.Street, &k.PostalCode, &k.Website, &k.country}
+}
+
+// keys are those that the row of the company gives.
+func (k *keyed) keys() []string { return yp.CompanyKeys(&k.Listing, k.country) }
 
 // writeOutKeys must be called before a company's row is changed: the keys that the row gives, and
 // that are none of those which it gives then, are written out.
 func writeOutKeys(tx *Tx, company int64, then []string) error {
-	var row yp.Listing
-	if err := tx.Get(selectKeyed, []any{company}, keyed(&row)...); err != nil {
+	var row keyed
+	if err := tx.Get(selectKeyed, []any{company}, row.into()...); err != nil {
 		return fmt.Errorf("find company %d: %w", company, err)
 	}
-	lost := slices.DeleteFunc(yp.CompanyKeys(&row), func(k string) bool { return slices.Contains(then, k) })
+	lost := slices.DeleteFunc(row.keys(), func(k string) bool { return slices.Contains(then, k) })
 	if len(lost) == 0 {
 		return nil
 	}
@@ -203,11 +212,11 @@ func KeysOf(ctx context.Context, db *DB, company int64) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var row yp.Listing
-	if err := db.read.QueryRowContext(ctx, selectKeyed, company).Scan(keyed(&row)...); err != nil {
+	var row keyed
+	if err := db.read.QueryRowContext(ctx, selectKeyed, company).Scan(row.into()...); err != nil {
 		return nil, err
 	}
-	given := yp.CompanyKeys(&row)
+	given := row.keys()
 	found, err := findKeys(q, db.keyHash, given)
 	for i, f := range found {
 		if f.company != nil && f.company.id == company && !f.spelled {

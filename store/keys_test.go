@@ -41,7 +41,7 @@ func TestKeyNumbers(t *testing.T) {
 func FuzzKeyNumbers(f *testing.F) {
 	f.Add("Acme", "+13105550123", "12 Main St", "90210", "https://acme.com")
 	f.Fuzz(func(t *testing.T, name, phone, street, postal, website string) {
-		for _, k := range yp.CompanyKeys(&yp.Listing{Name: name, PhoneE164: phone, Street: street, PostalCode: postal, Website: website}) {
+		for _, k := range yp.CompanyKeys(&yp.Listing{Name: name, PhoneE164: phone, Street: street, PostalCode: postal, Website: website}, yp.DefaultCountry) {
 			n := numberOf(keyHash, k)
 			kind := []yp.KeyKind{yp.KeyWeb, yp.KeyTel, yp.KeyAdr}[n&(1<<kindBits-1)]
 			if n < 0 || n>>56 != 0 || kind != yp.KindOf(k) {

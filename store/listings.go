@@ -15,6 +15,7 @@ type PageOf struct {
 	SourceID int64
 	TargetID int64
 	State    string // searched, of the target
+	Country  string // of the source; "" = its row says it
 	Crawl    int64  // number of the target's current crawl
 	RunID    int64  // 0 = rebuilt from logs, or read again
 	// Fetched is set of a kept page that is read again: when it was fetched. What is newer stays.
@@ -65,6 +66,9 @@ func (s Saved) Kept() int { return s.New + s.Changed + s.Unchanged }
 // changes nothing and logs nothing.
 func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 	s := saver{tx: tx, at: at, page: p, rows: make([]int64, len(p.listings)), saved: &Saved{Dropped: p.dropped}}
+	if err := s.at.inCountry(tx); err != nil {
+		return *s.saved, err
+	}
 	steps := []func() error{s.reject, s.seeOthers}
 	if len(p.listings) > 0 {
 		steps = []func() error{s.sort, s.compare, s.write, s.touch, s.sight, s.reject, s.seeOthers}
@@ -75,6 +79,19 @@ func SaveListings(tx *Tx, at PageOf, p *Prepared) (Saved, error) {
 		}
 	}
 	return *s.saved, s.log.flush(tx, at)
+}
+
+const countryOf = `SELECT country FROM sources WHERE id = ?`
+
+// inCountry completes it with the country of the source.
+func (at *PageOf) inCountry(tx *Tx) error {
+	if at.Country != "" {
+		return nil
+	}
+	if err := tx.Get(countryOf, []any{at.SourceID}, &at.Country); err != nil {
+		return fmt.Errorf("find the country of source %d: %w", at.SourceID, err)
+	}
+	return nil
 }
 
 // saver carries one page through its steps.
@@ -142,13 +159,21 @@ func (s *saver) sort() (err error) {
 		s.dirty = append(s.dirty, i)
 		if ok {
 			s.saved.Changed++
-			s.keys = append(s.keys, yp.CompanyKeys(k.with(l, gives.writes)))
+			s.keys = append(s.keys, yp.CompanyKeys(k.with(l, gives.writes), s.at.Country))
 		} else {
 			s.saved.New++
-			s.keys = append(s.keys, s.page.keys[i])
+			s.keys = append(s.keys, s.keysOf(i))
 		}
 	}
 	return nil
+}
+
+// keysOf are the strong keys of a listing of the page.
+func (s *saver) keysOf(i int) []string {
+	if s.at.Country == yp.DefaultCountry {
+		return s.page.keys[i]
+	}
+	return yp.CompanyKeys(&s.page.listings[i], s.at.Country)
 }
 
 // stillSays sets the bits of an equal card whose listing says still what the card says. It writes no index, which the upsert
@@ -198,7 +223,7 @@ func (s *saver) write() error {
 	for _, keys := range s.keys {
 		all = append(all, keys...)
 	}
-	r, err := newResolver(s.tx, s.at.SourceID, all)
+	r, err := newResolver(s.tx, s.at, all)
 	if err != nil {
 		return err
 	}
@@ -308,12 +333,13 @@ func (s *saver) insert() error {
 
 // ofPage are the columns of a new listing that its source does not say: what the page and
 // the database do. The others follow in the order of yp.ListingFields.
-var ofPage = [...]string{"source_id", "company_id", "found_state", "first_seen_at", "last_seen_at", "fingerprint", "cards"}
+var ofPage = [...]string{"source_id", "company_id", "found_state", "first_seen_at", "last_seen_at", "fingerprint", "cards", "country"}
 
 // Places in ofPage.
 const (
-	printArg = 5
-	cardsArg = 6
+	printArg   = 5
+	cardsArg   = 6
+	countryArg = 7
 )
 
 var insertListings = func() *insert {
@@ -341,6 +367,7 @@ func (s *saver) argsOf(p placed) []any {
 	args := s.page.argsOf(p.i)
 	seen := s.at.seen(s.tx)
 	args[0], args[1], args[2], args[3], args[4] = s.at.SourceID, p.company.root().id, s.at.State, seen, seen
+	args[countryArg] = s.at.Country
 	return args
 }
 

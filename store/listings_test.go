@@ -215,7 +215,7 @@ func TestListingColumns(t *testing.T) {
 	t.Parallel()
 	own := []string{
 		"id", "source_id", "company_id", "found_state", "fingerprint", "first_seen_at", "last_seen_at", "dropped_at",
-		"cards", "cards_before", "own_page_at", "listing",
+		"cards", "cards_before", "own_page_at", "listing", "country",
 	}
 	w := newWorld(t)
 	for table, name := range map[yp.Table]string{yp.InListings: "listings", yp.InTexts: "listing_texts"} {

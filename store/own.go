@@ -105,8 +105,12 @@ func (k *ownPage) tell(tx *Tx, at PageOf, l *yp.Listing, writes yp.Groups) error
 
 // joinCompany brings the company of a listing up to date that is stored as then.
 func (k *ownPage) joinCompany(tx *Tx, then *yp.Listing) error {
-	keys := yp.CompanyKeys(then)
-	r, err := newResolver(tx, k.source, keys)
+	at := PageOf{SourceID: k.source}
+	if err := at.inCountry(tx); err != nil {
+		return err
+	}
+	keys := yp.CompanyKeys(then, at.Country)
+	r, err := newResolver(tx, at, keys)
 	if err != nil {
 		return err
 	}

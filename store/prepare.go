@@ -20,7 +20,7 @@ type Prepared struct {
 	ids      string     // a JSON array
 	prints   []int64    // fingerprint of each listing
 	others   []string   // ids of those that the page shows and that are not stored
-	keys     [][]string // strong keys of each
+	keys     [][]string // strong keys of each, of a source in the USA
 	gives    []given    // groups of each
 	args     []any      // of insertListings for all of them, but for what the page and the database say
 }
@@ -60,7 +60,7 @@ func Prepare(page *yp.Page) *Prepared {
 	for i := range p.listings {
 		l := &p.listings[i]
 		p.prints[i], said = fingerprint(l, said[:0])
-		p.keys[i] = yp.CompanyKeys(l)
+		p.keys[i] = yp.CompanyKeys(l, yp.DefaultCountry)
 		ids = yp.AppendJSON(append(ids, "[,"[min(i, 1)]), l.ID)
 		args, gives := p.argsOf(i), l.Gives()
 		p.gives[i] = given{writes: gives, cards: gives}

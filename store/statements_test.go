@@ -162,7 +162,7 @@ var shared = map[string]struct {
 	"counts of targets by status":     {"ifnull(100.0 * sum(iif(status IN ('DONE', 'PARKED'), targets", "AS accepted", 4},
 	"workers that have not stopped":   {"SELECT worker, state, host, target_id", "json_each(?2))))", 2},
 	"events that a mark is asked for": {"id > ? AND at >= ? AND id <= ?", "source_id || '\"'), '')", 4},
-	"a city that an index lacks":      {"source_id = ?1 AND crawl <> ?3", "c.state = ?2)", 3},
+	"a city that an index lacks":      {"source_id = ?1 AND crawl <> ?3", "c.state IN (SELECT value FROM json_each(?2)))", 3},
 	"a listing without a detail":      {"(l.profile_url IS NOT NULL OR", "d.listing = l.id)", 2},
 }
 

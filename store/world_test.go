@@ -141,7 +141,7 @@ func (w *world) soundCompanies(t tester) {
 	}
 	owner, website := map[string]row{}, map[int]string{}
 	for _, r := range all {
-		for _, k := range yp.CompanyKeys(&r.l) {
+		for _, k := range yp.CompanyKeys(&r.l, yp.DefaultCountry) {
 			if o, ok := owner[k]; ok && o.company != r.company {
 				t.Errorf("%s and %s share the key %s and are two companies", o.key, r.key, k)
 			}
@@ -179,7 +179,7 @@ func oracle(listings map[string]*yp.Listing) []string {
 		return x
 	}
 	for id, l := range listings {
-		for _, k := range yp.CompanyKeys(l) {
+		for _, k := range yp.CompanyKeys(l, yp.DefaultCountry) {
 			parent[find(k)] = find(id)
 		}
 	}

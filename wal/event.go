@@ -76,6 +76,9 @@ type Target struct {
 	yp.Place           // of an index the state alone
 	Priority   int     `json:"priority"`
 	MaxPages   int     `json:"max_pages"` // 0 = all
+
+	Country string   `json:"country,omitempty"`  // of the source (ISO 3166); absent = US
+	OwnCity *yp.City `json:"own_city,omitempty"` // the city as the source's own file has it; absent = it is of the gazetteer, or of an index
 }
 
 // Key names the target among all of its database, by what does not change.
@@ -87,7 +90,7 @@ func (t *Target) Key() string {
 	case yp.KindDetail:
 		return key + t.Listing
 	}
-	return key + t.CitySlug + "\x00" + t.CategorySlug
+	return key + t.State + "\x00" + t.CitySlug + "\x00" + t.CategorySlug
 }
 
 // line is an event as encoding/json sees it.

@@ -9,17 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// CompanyKeys returns the strong keys of a listing, strongest first. Two
+// CompanyKeys returns the strong keys of a listing of a source in a country (ISO 3166), strongest first. Two
 // listings belong to one company when they share any of them:
 //
 //	web:acme.com/menu                   the canonical website, see webKey
 //	tel:+13105550123|acme plumbing      phone and the stem of the name, see nameStem
 //	adr:acme plumbing|12 main st|90210  name, street without unit, and five-digit postal code
+//	adr:acme|1 high st|GB SW1A 1AA      in another country than the USA: with its code, and the postal code whole
 //
 // Phone and address alone are no key: two businesses can share both. Names and
 // streets are in them as keyName and appendStreet have them. The rules are
 // held to the labelled set in store/testdata.
-func CompanyKeys(l *Listing) []string {
+func CompanyKeys(l *Listing, country string) []string {
 	keys := make([]string, 0, 3)
 	if w, ok := CanonicalWebsite(l.Website); ok && !w.Shared {
 		if site, ok := webKey(&w); ok {
@@ -34,7 +35,7 @@ func CompanyKeys(l *Listing) []string {
 	if n := l.PhoneE164; len(n) > 2 && strings.Count(n[2:], n[2:3]) < len(n)-2 {
 		keys = append(keys, "tel:"+n+"|"+nameStem(name))
 	}
-	if zip, ok := zip5(l.PostalCode); ok {
+	if zip, ok := postalKey(l.PostalCode, country); ok {
 		if street := appendStreet(nil, l.Street); len(street) > 0 {
 			keys = append(keys, "adr:"+name+"|"+string(street)+"|"+zip)
 		}
@@ -45,6 +46,14 @@ func CompanyKeys(l *Listing) []string {
 // firstZIP is the smallest ZIP code there is (Holtsville, NY): what is below it is no
 // place but a filled field.
 const firstZIP = "00501"
+
+// postalKey is a postal code as it is in a key: two countries may have the same.
+func postalKey(s, country string) (string, bool) {
+	if country == DefaultCountry {
+		return zip5(s)
+	}
+	return country + " " + s, s != "" && strings.Trim(s, "0- ") != ""
+}
 
 // zip5 returns the five digits that begin a postal code.
 func zip5(s string) (string, bool) {

@@ -70,7 +70,7 @@ func TestCompanyKeys(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l := full
 			test.change(&l)
-			if got := CompanyKeys(&l); !slices.Equal(got, test.want) {
+			if got := CompanyKeys(&l, DefaultCountry); !slices.Equal(got, test.want) {
 				t.Errorf("got  %q\nwant %q", got, test.want)
 			}
 		})
@@ -87,14 +87,14 @@ func TestCompanyKeys(t *testing.T) {
 	} {
 		l := full
 		l.Name, l.Website = name, ""
-		if got := CompanyKeys(&l); !slices.Equal(got, []string{"tel:+13105550123|" + want[0], "adr:" + want[1] + "|12 main st|90210"}) {
+		if got := CompanyKeys(&l, DefaultCountry); !slices.Equal(got, []string{"tel:+13105550123|" + want[0], "adr:" + want[1] + "|12 main st|90210"}) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 	t.Run("SameStreet", func(t *testing.T) {
 		a, b := full, full
 		a.Street, b.Street = "1200 North Oak Avenue Suite 5", "1200 N. Oak Ave., Ste 5"
-		if x, y := CompanyKeys(&a), CompanyKeys(&b); !slices.Equal(x, y) {
+		if x, y := CompanyKeys(&a, DefaultCountry), CompanyKeys(&b, DefaultCountry); !slices.Equal(x, y) {
 			t.Errorf("%q and %q", x, y)
 		}
 	})
@@ -114,14 +114,14 @@ func FuzzCompanyKeys(f *testing.F) {
 			t.Errorf("NormalName(%q) = %q", name, normal)
 		}
 		l := Listing{Name: name, Street: street, Website: website, PhoneE164: "+13105550123", PostalCode: "90210"}
-		keys := CompanyKeys(&l)
+		keys := CompanyKeys(&l, DefaultCountry)
 		for _, key := range keys {
 			if Printable(key) != key || len(key) < len("web:a.b") {
 				t.Errorf("key %q", key)
 			}
 		}
 		l.Name = normal
-		if again := CompanyKeys(&l); !slices.Equal(again, keys) {
+		if again := CompanyKeys(&l, DefaultCountry); !slices.Equal(again, keys) {
 			t.Errorf("keys %q, by the normal name %q", keys, again)
 		}
 	})

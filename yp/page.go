@@ -62,6 +62,7 @@ type SearchPlan struct {
 	TierPages     [4]int     `json:"tier_pages"`            // pages of each tier, by its number; 0 = all
 	Explicit      bool       `json:"explicit,omitempty"`    // the operator named the pages: searches planned before take them too
 	MaxTargets    int        `json:"max_targets,omitempty"` // at most so many; 0 = all
+	States        []string   `json:"states,omitempty"`      // of an index of all states: those whose cities are meant; none = all
 	MinPopulation int        `json:"min_population,omitempty"`
 }
 
@@ -86,7 +87,19 @@ type City struct {
 	Population int     `json:"population,omitempty"`
 	Lat        float64 `json:"lat,omitempty"` // both 0 = not known
 	Lon        float64 `json:"lon,omitempty"`
-	Tier       int     `json:"tier"` // also the priority of its targets
+	Tier       int     `json:"tier"`              // also the priority of its targets
+	Country    string  `json:"country,omitempty"` // ISO 3166; "" = DefaultCountry
+}
+
+// Tier returns the tier of the i-th (from 0) of n places by population: 1 for the top 10 %, 2 for the next 40 %, 3 for the rest.
+func Tier(i, n int) int {
+	switch {
+	case 10*i < n:
+		return 1
+	case 2*i < n:
+		return 2
+	}
+	return 3
 }
 
 // FoundCity is a city of a state's index, and the place of the gazetteer that it was

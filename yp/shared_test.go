@@ -21,7 +21,7 @@ func hosts(t *testing.T, kind string) (all []string) {
 }
 
 func shareWebKey(a, b string) bool {
-	x, y := CompanyKeys(&Listing{Name: "A", Website: a}), CompanyKeys(&Listing{Name: "B", Website: b})
+	x, y := CompanyKeys(&Listing{Name: "A", Website: a}, DefaultCountry), CompanyKeys(&Listing{Name: "B", Website: b}, DefaultCountry)
 	return len(x) > 0 && len(y) > 0 && x[0] == y[0]
 }
 
@@ -32,7 +32,7 @@ func TestSharedHosts(t *testing.T) {
 			"http://%s", "https://www.%s/", "%s/acme", "https://m.%s/acme?id=1", "http://a.b.%s", "HTTPS://WWW.%s:443/index.html", "//%s/contact",
 		} {
 			url := fmt.Sprintf(address, domain)
-			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
+			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}, DefaultCountry); len(keys) > 0 {
 				t.Errorf("%s gives the key %q", url, keys)
 			}
 		}
@@ -45,7 +45,7 @@ func TestBuilders(t *testing.T) {
 	for _, host := range append(hosts(t, "builder"), "wixsite.com", "square.site", "blogspot.com", "myshopify.com", "github.io") {
 		for _, address := range []string{"http://%s", "https://www.%s/", "%s/acme"} {
 			url := fmt.Sprintf(address, host)
-			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
+			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}, DefaultCountry); len(keys) > 0 {
 				t.Errorf("%s gives the key %q", url, keys)
 			}
 		}
@@ -62,7 +62,7 @@ func TestBuilders(t *testing.T) {
 func TestAgentBrands(t *testing.T) {
 	for _, domain := range hosts(t, "agents") {
 		for _, url := range []string{"https://www." + domain, "http://" + domain + "/index.html", domain + "/contact-us/", "https://agents." + domain + "/?a=b"} {
-			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}); len(keys) > 0 {
+			if keys := CompanyKeys(&Listing{Name: "Acme", Website: url}, DefaultCountry); len(keys) > 0 {
 				t.Errorf("%s gives the key %q", url, keys)
 			}
 		}

@@ -138,6 +138,7 @@ func (s *StateSet) Slug(code string) string {
 }
 
 // Parse returns the codes of the states that args name, see ParseStates. A state that the country has and the source has not is an error, too.
+// Where the states are not known, any text is one.
 func (s *StateSet) Parse(args []string) (codes []string, err error) {
 	if s.usa && len(s.list) == len(states) {
 		return ParseStates(args)
@@ -151,7 +152,10 @@ func (s *StateSet) Parse(args []string) (codes []string, err error) {
 				continue
 			}
 			st, ok := s.Lookup(name)
-			if !ok || !s.has(st.Code) {
+			if len(s.list) == 0 { // they are what an index says
+				st, ok = State{Code: name}, true
+			}
+			if !ok || len(s.list) > 0 && !s.has(st.Code) {
 				return nil, s.unknown(name)
 			}
 			if !slices.Contains(codes, st.Code) {

@@ -105,12 +105,17 @@ func expand(app *App, args []string) ([]string, error) {
 			return helpLine(at, nil), nil
 		}
 	} else if len(words) > 0 && at.takesNone() { // a forgotten dash would be ignored without a word
-		if f, _ := at.Flag("states"); f != nil && isState(words[0]) {
+		if f, _ := at.Flag("states"); f != nil && isStateOfUSA(words[0]) {
 			return nil, Usagef("unexpected argument %q: write %s --states %s", words[0], at, strings.Join(words, " "))
 		}
 		return nil, Usagef("unexpected argument %q: %s takes no arguments; see '%[2]s --help'", words[0], at)
 	}
 	return slices.Concat(slices.Concat(out...), rest), nil
+}
+
+func isStateOfUSA(word string) bool {
+	_, ok := yp.LookupState(word)
+	return ok
 }
 
 // typedWords are the words of a flag with its values, as the library reads them, and what follows them in `in`.

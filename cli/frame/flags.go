@@ -108,12 +108,18 @@ func NotEmpty(c *cli.Context, name string, words []string) error {
 	return nil
 }
 
-// StatesOf reads --states as codes of two letters; nil = all. A word that is no state is a UsageError.
-func StatesOf(c *cli.Context) ([]string, error) {
+// States says which texts are states, and which codes words mean.
+type States interface {
+	Lookup(text string) (yp.State, bool)
+	Parse(words []string) (codes []string, err error)
+}
+
+// StatesOf reads --states as codes of states; nil = all. A word that is none is a UsageError.
+func StatesOf(c *cli.Context, states States) ([]string, error) {
 	if err := NotEmpty(c, "states", c.StringSlice("states")); err != nil {
 		return nil, err
 	}
-	codes, err := yp.ParseStates(StateList(c.StringSlice("states")))
+	codes, err := states.Parse(StateList(c.StringSlice("states"), states))
 	if err != nil {
 		return nil, Usagef("--states: %w", err)
 	}

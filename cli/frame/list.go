@@ -92,8 +92,11 @@ func ChoiceOf(c *cli.Context, l report.List) (choice report.Choice, err error) {
 func FilterValue(c *cli.Context, f report.ListFilter) (any, error) {
 	words := []string{c.String(f.Name)}
 	switch {
-	case f.Name == "states":
-		return StatesOf(c)
+	case f.Name == "states": // which they are is for the database to say
+		if err := NotEmpty(c, "states", c.StringSlice("states")); err != nil {
+			return nil, err
+		}
+		return []string(nil), nil
 	case f.Kind == report.ManyWords:
 		words = SplitList(c.StringSlice(f.Name))
 		if err := NotEmpty(c, f.Name, words); err != nil {

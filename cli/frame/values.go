@@ -236,14 +236,14 @@ func SplitList(values []string) []string {
 	return list
 }
 
-// CityList splits values at commas as SplitList does, but keeps a state with
+// CityList splits values at commas as SplitList does, but keeps the code of a state of the set with
 // the city before it: "Austin, TX" is one city.
-func CityList(values []string) []string {
+func CityList(values []string, states States) []string {
 	var out []string
 	for _, v := range values {
 		var cities []string
 		for _, part := range SplitList([]string{v}) {
-			st, state := yp.LookupState(part)
+			st, state := states.Lookup(part)
 			if n := len(cities); n > 0 && state && strings.EqualFold(st.Code, part) {
 				cities[n-1] += " " + part
 				continue
@@ -255,9 +255,10 @@ func CityList(values []string) []string {
 	return out
 }
 
-// StateList takes values of several states apart, "CA TX" as a variable or the
+// StateList takes values of several states of the set apart, "CA TX" as a variable or the
 // settings file may hold; "New York" stays one.
-func StateList(values []string) []string {
+func StateList(values []string, states States) []string {
+	isState := func(s string) bool { _, ok := states.Lookup(s); return ok }
 	var out []string
 	for _, v := range values {
 		for _, part := range SplitList([]string{v}) {
@@ -270,11 +271,6 @@ func StateList(values []string) []string {
 		}
 	}
 	return out
-}
-
-func isState(s string) bool {
-	_, ok := yp.LookupState(s)
-	return ok
 }
 
 // SizeValue is a number of bytes (int64): "500MB", "2GB".

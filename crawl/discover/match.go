@@ -25,7 +25,7 @@ type Matcher struct {
 	bySlug map[string]gazetteer.Place
 }
 
-// NewMatcher returns a Matcher for a state, given by its code in upper case.
+// NewMatcher returns a Matcher for a state of the USA, given by its code in upper case.
 func NewMatcher(g *gazetteer.Gazetteer, state string) *Matcher {
 	m := &Matcher{state: state, bySlug: map[string]gazetteer.Place{}}
 	for _, p := range g.In(state) {
@@ -42,7 +42,7 @@ func (m *Matcher) Match(slug, name string) (c yp.FoundCity, ok bool) {
 	tidy, ofName := m.own(yp.Slug(slug)), m.own(yp.CitySlug(name, m.state))
 	for _, s := range []string{slug, tidy, ofName} {
 		if p, known := m.bySlug[s]; known {
-			c.City = cityOf(p)
+			c.City = p.City()
 			return c, true
 		}
 		c.Matched = MatchedName
@@ -52,14 +52,27 @@ func (m *Matcher) Match(slug, name string) (c yp.FoundCity, ok bool) {
 	return c, c.City.Slug != ""
 }
 
+// MatchOwn finds a city of a source's index in the source's own places, by its slug, then by its name. One that they lack is of the last tier,
+// and where there are none, of the first.
+func MatchOwn(g *gazetteer.Gazetteer, country string, found yp.FoundCity) yp.FoundCity {
+	for _, try := range [...]struct{ word, how string }{{found.Address, MatchedSlug}, {found.Shown, MatchedName}} {
+		if places := g.Named(try.word, found.State); len(places) == 1 && (try.how == MatchedName || places[0].Slug == try.word) {
+			found.City, found.Matched = places[0].City(), try.how
+			return found
+		}
+	}
+	found.Matched = MatchedNone
+	found.City = yp.City{Slug: found.Address, Name: found.Shown, State: found.State, Tier: 1, Country: country}
+	if len(g.All()) > 0 {
+		found.Tier = smallest
+	}
+	return found
+}
+
 // own is a slug that ends in the state, as all of ours do; "" = it does not.
 func (m *Matcher) own(slug string) string {
 	if end := "-" + strings.ToLower(m.state); len(slug) > len(end) && strings.HasSuffix(slug, end) {
 		return slug
 	}
 	return ""
-}
-
-func cityOf(p gazetteer.Place) yp.City {
-	return yp.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier}
 }

@@ -32,11 +32,24 @@ type Source struct {
 	Categories     []string // the only ones it has; empty = any
 	PlacesPerState int      // its largest places; 0 = all
 	PageCap        int      // pages of a target at most; 0 = no cap
+
+	States  *yp.StateSet // nil = those of the USA
+	Indexed bool         // its places come from its own index, which may not be read yet
+	Whole   bool         // that is one index of all states
+}
+
+func (s *Source) states() *yp.StateSet {
+	if s.States != nil {
+		return s.States
+	}
+	return yp.StatesOf(yp.DefaultCountry)
 }
 
 // Resolved is a selection in exact terms.
 type Resolved struct {
 	States     []string // codes
+	AllStates  bool     // none was named
+	Whole      bool     // see Source
 	Cities     []yp.City
 	Categories []yp.Category
 	TierPages  [4]int // by tier; 0 = all
@@ -49,17 +62,21 @@ type Resolved struct {
 
 // Resolve finds the places and categories that sel means; g must have the places of its states.
 func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, error) {
-	states, err := yp.ParseStates(sel.States)
+	states, err := src.states().Parse(sel.States)
 	if err != nil {
 		return nil, err
 	}
-	if len(states) == 0 {
-		for _, s := range yp.States() {
-			states = append(states, s.Code)
+	all := len(states) == 0
+	if all {
+		states = src.states().Codes()
+	}
+	for _, p := range g.All() { // an index has shown states that nobody named
+		if all && src.Indexed && !slices.Contains(states, p.State) {
+			states = append(states, p.State)
 		}
 	}
 	r := &Resolved{
-		States: states, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0,
+		States: states, AllStates: all, Whole: src.Whole, ByCity: len(sel.Cities) > 0 || sel.MaxCities > 0, ByCategory: len(sel.Categories) > 0,
 		Explicit: sel.MaxPages != 0, MinPopulation: sel.MinPopulation,
 	}
 	for tier := 1; tier <= 3; tier++ {
@@ -73,7 +90,7 @@ func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, erro
 		return nil, err
 	}
 	for _, p := range places {
-		r.Cities = append(r.Cities, cityOf(p))
+		r.Cities = append(r.Cities, p.City())
 	}
 	return r, nil
 }
@@ -141,6 +158,9 @@ func (r *Resolved) Plan(sourceID int64, maxTargets int) checkpoint.Plan {
 	}
 	if !r.ByCity {
 		p.Listed = &checkpoint.Listed{States: r.States, MinPopulation: r.MinPopulation}
+		if p.Listed.Whole = r.Whole; r.Whole && r.AllStates {
+			p.Listed.States = nil
+		}
 	}
 	return p
 }
@@ -150,9 +170,9 @@ func pick(g *gazetteer.Gazetteer, src Source, sel Selection, states []string) ([
 	var places []gazetteer.Place
 	if len(sel.Cities) > 0 {
 		for _, name := range sel.Cities {
-			found := findCity(g, name, states)
+			found := findCity(g, src.states(), name, states)
 			if len(found) == 0 {
-				return nil, unknownCity(g, name, states)
+				return nil, unknownCity(g, &src, name, states)
 			}
 			places = append(places, found...)
 		}
@@ -169,19 +189,19 @@ func pick(g *gazetteer.Gazetteer, src Source, sel Selection, states []string) ([
 	}
 	places = slices.DeleteFunc(places, func(p gazetteer.Place) bool { return p.Population < sel.MinPopulation })
 	slices.SortStableFunc(places, func(a, b gazetteer.Place) int {
-		return cmp.Or(cmp.Compare(b.Population, a.Population), strings.Compare(a.Slug, b.Slug))
+		return cmp.Or(cmp.Compare(b.Population, a.Population), strings.Compare(a.Slug, b.Slug), strings.Compare(a.State, b.State))
 	})
-	return slices.CompactFunc(places, func(a, b gazetteer.Place) bool { return a.Slug == b.Slug }), nil
+	return slices.CompactFunc(places, func(a, b gazetteer.Place) bool { return a.Slug == b.Slug && a.State == b.State }), nil
 }
 
 // findCity looks a name up in each of the states; a name that ends in a state
 // ("Austin TX", "austin-tx", "Austin, Texas") is looked up in that one.
-func findCity(g *gazetteer.Gazetteer, name string, states []string) []gazetteer.Place {
+func findCity(g *gazetteer.Gazetteer, set *yp.StateSet, name string, states []string) []gazetteer.Place {
 	var found []gazetteer.Place
 	for _, st := range states {
-		for _, try := range []string{name, withoutState(name, st)} {
-			if p, ok := g.Find(try, st); ok && try != "" {
-				found = append(found, p)
+		for _, try := range []string{name, withoutState(set, name, st)} {
+			if places := g.Named(try, st); len(places) > 0 && try != "" {
+				found = append(found, places...)
 				break
 			}
 		}
@@ -191,9 +211,11 @@ func findCity(g *gazetteer.Gazetteer, name string, states []string) []gazetteer.
 
 // withoutState returns what is before a state's code or name at the end of
 // a city's name; "" when none does.
-func withoutState(name, code string) string {
-	state, _ := yp.LookupState(code)
-	for _, end := range []string{code, state.Name} {
+func withoutState(set *yp.StateSet, name, code string) string {
+	for _, end := range []string{code, set.Name(code)} {
+		if end == "" {
+			continue
+		}
 		cut := len(strings.TrimRight(name, " ")) - len(end)
 		if cut < 1 || !strings.EqualFold(strings.TrimRight(name, " ")[cut:], end) {
 			continue
@@ -207,13 +229,13 @@ func withoutState(name, code string) string {
 
 // unknownCity says so, with the nearest name: in the state that the name ends
 // in, if it does.
-func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
+func unknownCity(g *gazetteer.Gazetteer, src *Source, name string, states []string) error {
 	where, bare := strings.Join(states, ", "), name
 	if len(states) > 5 {
 		where = fmt.Sprintf("%d states", len(states))
 	}
 	for _, st := range states {
-		if city := withoutState(name, st); city != "" {
+		if city := withoutState(src.states(), name, st); city != "" {
 			bare, states, where = city, []string{st}, st
 			break
 		}
@@ -225,6 +247,15 @@ func unknownCity(g *gazetteer.Gazetteer, name string, states []string) error {
 		}
 	}
 	hint := fmt.Sprintf(" in %s (places of at least 1,000 people are known)", where)
+	if g.Own() {
+		hint = fmt.Sprintf(": the source has %s", yp.Plural(len(names), "city"))
+		if where != "" {
+			hint += " in " + where
+		}
+	}
+	if where == "" {
+		where = "the source's places"
+	}
 	if near, ok := yp.Nearest(bare, names); ok {
 		hint = fmt.Sprintf(" in %s: did you mean %q?", where, near)
 	}

@@ -235,7 +235,48 @@ func (c *cityFile) place(states *yp.StateSet) error {
 		c.at[key] = i
 	}
 	c.lines = nil
+	c.setTiers()
 	return nil
+}
+
+// setTiers gives the cities their tiers by population. Where the file says of none how many people it has, somebody has chosen them, and
+// all are of the first.
+func (c *cityFile) setTiers() {
+	order := make([]int, len(c.cities))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(c.cities[b].Population, c.cities[a].Population) })
+	for n, i := range order {
+		switch city := &c.cities[i]; {
+		case c.cities[order[0]].Population == 0:
+			city.Tier = 1
+		case city.Population == 0:
+			city.Tier = 3
+		default:
+			city.Tier = yp.Tier(n, len(order))
+		}
+	}
+}
+
+// City returns the city of a place as the source's own file has it; ok is false where it has none.
+func (s *Source) City(p yp.Place) (city yp.City, ok bool) {
+	if s.cities == nil {
+		return city, false
+	}
+	row, ok := s.cities.at[cityKey{p.State, p.CitySlug}]
+	if !ok {
+		return city, false
+	}
+	return s.abroad(s.cities.cities[row]), true
+}
+
+// abroad is a city with the country of the source, if that is another than the USA.
+func (s *Source) abroad(city yp.City) yp.City {
+	if s.country != yp.DefaultCountry {
+		city.Country = s.country
+	}
+	return city
 }
 
 // Country returns the code of the source's country (ISO 3166).
@@ -248,18 +289,22 @@ func (s *Source) States() *yp.StateSet { return s.stateSet }
 // program knows.
 func (s *Source) OwnPlaces() bool { return s.cities != nil || s.country != yp.DefaultCountry }
 
-// Cities returns the places of the source, in no order and without tiers: those of its file, else, where it has states of its own and no
+// Cities returns the places of the source, the largest first: those of its file, else, where it has states of its own and no
 // index, these themselves. None says that they come from its index, or, in the USA, from the gazetteer.
 func (s *Source) Cities() []yp.City {
+	var all []yp.City
 	if s.cities != nil {
-		return slices.Clone(s.cities.cities)
+		for _, city := range s.cities.cities {
+			all = append(all, s.abroad(city))
+		}
+		slices.SortStableFunc(all, func(a, b yp.City) int { return cmp.Compare(b.Population, a.Population) })
+		return all
 	}
 	if s.states != nil || len(s.def.States) == 0 {
 		return nil
 	}
-	var all []yp.City
 	for _, st := range s.stateSet.All() {
-		all = append(all, yp.City{Slug: cmp.Or(yp.Slug(st.Name), yp.Slug(st.Code), st.Code), Name: st.Name, State: st.Code})
+		all = append(all, s.abroad(yp.City{Slug: cmp.Or(yp.Slug(st.Name), yp.Slug(st.Code), st.Code), Name: st.Name, State: st.Code, Tier: 1}))
 	}
 	return all
 }
@@ -295,10 +340,8 @@ func (s *Source) CityValue(p yp.Place, column string) string {
 
 // Named is a place with the name that the source's own file has for its city: another source may write it otherwise.
 func (s *Source) Named(p yp.Place) yp.Place {
-	if s.cities != nil {
-		if row, ok := s.cities.at[cityKey{p.State, p.CitySlug}]; ok {
-			p.City = s.cities.cities[row].Name
-		}
+	if city, ok := s.City(p); ok {
+		p.City = city.Name
 	}
 	return p
 }

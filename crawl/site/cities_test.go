@@ -31,10 +31,10 @@ func TestCities(t *testing.T) {
 	noError(t, err)
 	noError(t, s.Usable())
 	want := []yp.City{
-		{Slug: "muenchen", Name: "München", State: "BY", Population: 1512491, Lat: 48.137, Lon: 11.575},
-		{Slug: "halle-saale", Name: "Halle, Saale", State: "SN"},
-		{Slug: "frankfurt", Name: "Frankfurt", State: "HE"},
-		{Slug: "frankfurt", Name: "Frankfurt", State: "BB", Population: 57015},
+		{Slug: "muenchen", Name: "München", State: "BY", Population: 1512491, Lat: 48.137, Lon: 11.575, Tier: 1, Country: "DE"},
+		{Slug: "frankfurt", Name: "Frankfurt", State: "BB", Population: 57015, Tier: 2, Country: "DE"},
+		{Slug: "halle-saale", Name: "Halle, Saale", State: "SN", Tier: 3, Country: "DE"},
+		{Slug: "frankfurt", Name: "Frankfurt", State: "HE", Tier: 3, Country: "DE"},
 	}
 	if diff := cmp.Diff(want, s.Cities()); diff != "" {
 		t.Error(diff)
@@ -57,7 +57,7 @@ func TestCities(t *testing.T) {
 	t.Run("States", func(t *testing.T) {
 		s, err := ofCountry(t, "country: DE\ncategories: [Klempner]\nstates: {BAY: Bayern, BW: Baden-Württemberg}", "")
 		noError(t, err)
-		want := []yp.City{{Slug: "bayern", Name: "Bayern", State: "BAY"}, {Slug: "baden-wurttemberg", Name: "Baden-Württemberg", State: "BW"}}
+		want := []yp.City{{Slug: "bayern", Name: "Bayern", State: "BAY", Tier: 1, Country: "DE"}, {Slug: "baden-wurttemberg", Name: "Baden-Württemberg", State: "BW", Tier: 1, Country: "DE"}}
 		if diff := cmp.Diff(want, s.Cities()); diff != "" {
 			t.Error(diff)
 		}
@@ -208,9 +208,9 @@ func TestWholeIndex(t *testing.T) {
 		{City: yp.City{State: "BY"}, Address: "München", Shown: "München"}, {City: yp.City{State: "SN"}, Address: "aue", Shown: "Aue"},
 	}
 	for index, html := range map[string]string{
-		"index: {cities: [main a], path: '^/(?P<state>[^/]+)/(?P<city>[^/]+)$'}":                 `<a href="/bayern/M%C3%BCnchen">München</a><a href="/Sachsen/aue">Aue</a><a href="/x/y">Y</a>`,
-		"index: {cities: [main a], path: '^/ort/(.+)$', state: {css: ul, attr: data-state}}":     `<ul data-state=BY><li><a href="/ort/München">München</a></ul><ul data-state="SN"><a href=/ort/aue>Aue</a></ul><a href=/ort/b>B</a>`,
-		"index: {cities: [main a], path: '^/ort/(.+)$', state: {css: i, match: '\\((.+)\\)'}}":   `<a href="/ort/München">München<i hidden>(Bayern)</i></a><a href=/ort/aue>Aue<i>(SN)</i></a>`,
+		"index: {cities: [main a], path: '^/(?P<state>[^/]+)/(?P<city>[^/]+)$'}":                `<a href="/bayern/M%C3%BCnchen">München</a><a href="/Sachsen/aue">Aue</a><a href="/x/y">Y</a>`,
+		"index: {cities: [main a], path: '^/ort/(.+)$', state: {css: ul, attr: data-state}}":    `<ul data-state=BY><li><a href="/ort/München">München</a></ul><ul data-state="SN"><a href=/ort/aue>Aue</a></ul><a href=/ort/b>B</a>`,
+		"index: {cities: [main a], path: '^/ort/(.+)$', state: {css: i, match: '\\((.+)\\)'}}":  `<a href="/ort/München">München<i hidden>(Bayern)</i></a><a href=/ort/aue>Aue<i>(SN)</i></a>`,
 		"index: {cities: [main a], path: '^/ort/(.+)$', state: {attr: data-land, match: '.+'}}": `<a data-land=by href="/ort/München">München</a><a data-land=sachsen href=/ort/aue>Aue</a>`,
 	} {
 		p := parse(index, html)

@@ -214,7 +214,7 @@ type merger struct {
 func (m *merger) add(s *sighting) {
 	l := s.l
 	l.Website = "" // which branches share
-	keys := yp.CompanyKeys(&l)
+	keys := yp.CompanyKeys(&l, yp.DefaultCountry)
 	if s.ident != "" {
 		keys = slices.Insert(keys, 0, idKey+s.ident)
 	}

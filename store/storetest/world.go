@@ -35,7 +35,7 @@ var TierPages = [4]int{0, 3, 2, 1}
 const (
 	plantSource   = `INSERT INTO sources (name, base_url, definition, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?4) ON CONFLICT (name) DO NOTHING`
 	plantCategory = `INSERT INTO categories (slug, name) VALUES (?1, ?2) ON CONFLICT (slug) DO NOTHING`
-	plantCity     = `INSERT INTO cities (slug, name, state, population, tier) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (slug) DO NOTHING`
+	plantCity     = `INSERT INTO cities (slug, name, state, population, tier) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING`
 	plantTarget   = `
 	INSERT INTO targets (source_id, city_id, category_id, state, population, priority, max_pages, created_at)
 	SELECT s.id, c.id, k.id, c.state, c.population, c.tier, ?4, ?5 FROM sources s, cities c, categories k

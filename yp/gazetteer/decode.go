@@ -51,7 +51,7 @@ func parse(text string, states []string) (*Gazetteer, error) {
 			continue
 		}
 		p := Place{ // clones: the text is not kept
-			Name: strings.Clone(f[0]), State: strings.Clone(f[1]), Slug: yp.CitySlug(f[0], f[1]), Tier: tier(number, n),
+			Name: strings.Clone(f[0]), State: strings.Clone(f[1]), Slug: yp.CitySlug(f[0], f[1]), Tier: yp.Tier(number, n),
 		}
 		var bad [3]error
 		p.Population, bad[0] = strconv.Atoi(f[2])
@@ -63,15 +63,4 @@ func parse(text string, states []string) (*Gazetteer, error) {
 		g.all, g.byState[p.State] = append(g.all, p), append(g.byState[p.State], int32(len(g.all)))
 	}
 	return g, nil
-}
-
-// tier returns the tier of the place that is at index i of n by population.
-func tier(i, n int) int {
-	switch {
-	case 10*i < n:
-		return 1
-	case 2*i < n:
-		return 2
-	}
-	return 3
 }

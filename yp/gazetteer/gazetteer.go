@@ -19,6 +19,12 @@ type Place struct {
 	Population int     //
 	Lat, Lon   float64 // degrees, WGS 84, to five places
 	Tier       int     // 1 to 3 by national population: the top 10 %, the next 40 %, the rest
+	Country    string  // ISO 3166; "" = the USA
+}
+
+// City is the place as targets have it.
+func (p *Place) City() yp.City {
+	return yp.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier, Country: p.Country}
 }
 
 // TierPages returns how many pages of a category are worth reading in a place
@@ -35,6 +41,7 @@ func TierPages(tier int) int {
 
 // Gazetteer holds the places of some states, or of all. It never changes.
 type Gazetteer struct {
+	own     bool // of a source, see New
 	all     []Place
 	byState map[string][]int32 // indexes into all, in its order
 }
@@ -42,6 +49,46 @@ type Gazetteer struct {
 // Load decodes the embedded places of the states with these codes (as yp.States has them); of all
 // when there are none. A crawl keeps them in memory to its end: those of all states are 2 MB.
 func Load(states ...string) (*Gazetteer, error) { return Decode([]byte(places), states...) }
+
+// New returns a gazetteer of a source's own places, which are sorted by population, the largest first. A slug may be of any form, and that
+// of several places in different states.
+func New(cities []yp.City) *Gazetteer {
+	g := &Gazetteer{own: true, byState: map[string][]int32{}}
+	for i, c := range cities {
+		g.all = append(g.all, Place{c.Name, c.State, c.Slug, c.Population, c.Lat, c.Lon, c.Tier, c.Country})
+		g.byState[c.State] = append(g.byState[c.State], int32(i)) // #nosec G115: a file has less than 10 million rows
+	}
+	return g
+}
+
+// Own reports whether the places are a source's own, see New.
+func (g *Gazetteer) Own() bool { return g.own }
+
+// Named returns the places of the given name in a state, see Find. Of a source's own places those count that have it as their slug, else
+// those that have it as their name: several may.
+func (g *Gazetteer) Named(name, state string) (found []Place) {
+	if !g.own {
+		if p, ok := g.Find(name, state); ok {
+			found = append(found, p)
+		}
+		return found
+	}
+	for _, same := range []func(p *Place) bool{
+		func(p *Place) bool { return p.Slug == name },
+		func(p *Place) bool { return strings.EqualFold(p.Name, name) },
+		func(p *Place) bool { return yp.Slug(name) != "" && yp.Slug(p.Name) == yp.Slug(name) },
+	} {
+		for _, i := range g.byState[state] {
+			if p := &g.all[i]; same(p) {
+				found = append(found, *p)
+			}
+		}
+		if len(found) > 0 {
+			break
+		}
+	}
+	return found
+}
 
 // All returns every place that was loaded, sorted by population, largest first, then by state
 // and name.
