@@ -1290,8 +1290,8 @@ LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.catego
 --   failures         in a row
 CREATE VIEW v_targets AS
 SELECT v.id,
-       iif(v.kind = 'index', 'Index of ' || v.state,
-           coalesce((SELECT name FROM listings WHERE id = v.listing), v.category, '') || ' in ' || ifnull(v.city || ', ', '') || v.state) AS target,
+       iif(v.kind = 'index', 'Index of ' || iif(v.state = '', 'all states', v.state),
+           coalesce((SELECT name FROM listings WHERE id = v.listing), v.category, '') || ' in ' || ifnull(v.city || iif(v.state = '', '', ', '), '') || v.state) AS target,
        v.source, v.kind, v.state, v.city, v.category, v.status,
        v.schedule_status AS schedule,          -- as in v_crawler_status
        iif(v.enabled = 1, v.crawl_status, 'disabled') AS health,
@@ -1318,7 +1318,7 @@ FROM v_crawler_status v;
 --   claim_token      of the attempt
 CREATE VIEW v_attempts AS
 SELECT a.id, a.target_id,
-       iif(t.kind = 'index', 'Index of ' || t.state, coalesce((SELECT name FROM listings WHERE id = t.listing), k.name, '') || ' in ' || ifnull(c.name || ', ', '') || t.state) AS target,
+       iif(t.kind = 'index', 'Index of ' || iif(t.state = '', 'all states', t.state), coalesce((SELECT name FROM listings WHERE id = t.listing), k.name, '') || ' in ' || ifnull(c.name || iif(t.state = '', '', ', '), '') || t.state) AS target,
        s.name AS source, t.kind, t.state, a.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, a.worker_id, a.attempt_number AS attempt, a.started_at, a.finished_at, a.duration_ms,
        a.ended,                                -- running, done, failed, parked, released or recovered
        a.error_code AS error, a.error_message AS message, a.http_status, a.page_before, a.pages, a.listings, a.upserted, a.changed,
@@ -1413,7 +1413,7 @@ FROM run_passes x JOIN sources s ON s.id = x.source_id;
 --   host             name of the machine
 CREATE VIEW v_run_workers AS
 SELECT w.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, w.host, iif(w.stopped_at IS NULL AND r.outcome = 'running', 'running', 'ended') AS state,
-       t.id AS target_id, iif(t.kind = 'index', 'Index of ' || t.state, coalesce(l.name, k.name) || ' in ' || ifnull(c.name || ', ', '') || t.state) AS target,
+       t.id AS target_id, iif(t.kind = 'index', 'Index of ' || iif(t.state = '', 'all states', t.state), coalesce(l.name, k.name) || ' in ' || ifnull(c.name || iif(t.state = '', '', ', '), '') || t.state) AS target,
        ifnull(s.name, x.name) AS source,
        t.page_current + 1 AS page,             -- in hand
        w.pages,                                -- committed, of every kind

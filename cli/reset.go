@@ -98,7 +98,7 @@ func (p *Program) adviseDone(c *cli.Context, k *database, ids []int64) error {
 			p.Note("%s more are done, likewise.", thousands(int64(len(done)-i)))
 			break
 		}
-		words := []string{"run", "--source", d.Source, "--cities", d.City + ", " + d.State, "--categories", d.Category, "--recrawl", "0"}
+		words := []string{"run", "--source", d.Source, "--cities", inState(d.City, d.State), "--categories", d.Category, "--recrawl", "0"}
 		p.Note("Target %d, %s, is DONE: `ypcrawl %s` crawls it again.", d.ID, yp.Printable(d.Target), frame.ShellLine(words))
 	}
 	return err

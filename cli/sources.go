@@ -103,10 +103,7 @@ func sampleOf(src *site.Source) string {
 	}
 	place := samplePlace(src)
 	place.Category, place.CategorySlug = category, yp.CategorySlug(category)
-	where := place.City
-	if place.State != "" {
-		where += ", " + place.State
-	}
+	where := inState(place.City, place.State)
 	target := src.TargetRequest(place, site.Position{Page: 1}).Label()
 	text := fmt.Sprintf("  asks for %s (%s in %s)\n", yp.Printable(target), yp.Printable(category), yp.Printable(where))
 	if search, ok := src.SearchRequest(place, site.Position{Page: 1}); ok {
@@ -123,6 +120,14 @@ func sampleOf(src *site.Source) string {
 		text += "  " + ignored + "\n"
 	}
 	return text
+}
+
+// inState is a city with its state: "Austin, TX".
+func inState(city, state string) string {
+	if state == "" {
+		return city
+	}
+	return city + ", " + state
 }
 
 // samplePlace is a place that a crawl may ask for: the largest that the source names, in the USA Austin.
@@ -146,7 +151,7 @@ func someState(src *site.Source) string {
 		return " --states CA"
 	}
 	if place := samplePlace(src); place.State != "" {
-		return fmt.Sprintf(" --states %q", place.State)
+		return " --states " + frame.ShellWord(place.State)
 	}
 	return ""
 }

@@ -92,7 +92,7 @@ func describe(e *wal.Event) string {
 		case yp.KindDetail:
 			s += fmt.Sprintf("  listing %s of %s", t.Listing, t.Source)
 		default:
-			s += fmt.Sprintf("  %s in %s, %s", t.Category, t.City, t.State)
+			s += fmt.Sprintf("  %s in %s", t.Category, inState(t.City, t.State))
 		}
 	}
 	if p := e.Page; p != nil {

@@ -1,6 +1,7 @@
 package crawl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -43,7 +44,7 @@ func newIndex(v *visit) *index { return &index{visit: v, slugs: map[string]int{}
 func (x *index) begin(context.Context) error {
 	c, state := x.claim, x.claim.Place.State
 	if pages := len(x.cfg.Source.IndexRequests(state)); pages != c.MaxPages {
-		return &attemptError{cause: yp.CauseOther, err: fmt.Errorf("the index of %s now has %d pages, and another process planned %d", state, pages, c.MaxPages)}
+		return &attemptError{cause: yp.CauseOther, err: fmt.Errorf("the index of %s now has %d pages, and another process planned %d", ofStates(state), pages, c.MaxPages)}
 	}
 	if !x.cfg.Index.Gazetteer.Own() {
 		x.matcher = discover.NewMatcher(x.cfg.Index.Gazetteer, state)
@@ -93,7 +94,7 @@ func (x *index) ends(context.Context, *answer) (conclusion, bool) { return concl
 func (x *index) prepare(ctx context.Context, a *answer) error {
 	c, state := x.claim, x.claim.Place.State
 	if a.Number == 1 && a.NotFound {
-		return &attemptError{cause: yp.CauseMissing, err: fmt.Errorf("the source has no index of %s: %s", state, a.Reason)}
+		return &attemptError{cause: yp.CauseMissing, err: fmt.Errorf("the source has no index of %s: %s", ofStates(state), a.Reason)}
 	}
 	cities := make([]yp.FoundCity, 0, len(a.Cities))
 	for _, shown := range a.Cities {
@@ -106,7 +107,7 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 		}
 	}
 	if n := c.Seen + len(cities); n > maxStateCities && state != "" || n > 10*maxStateCities {
-		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: no state has more than %d", state, n, maxStateCities)}
+		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: more than there are", ofStates(state), n)}
 	}
 	a.Cities, a.Path, a.Last = cities, x.ask(a.Number).Within(), a.Number == c.MaxPages
 	if err := x.checkRepeated(ctx, a.Page); err != nil {
@@ -117,6 +118,9 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 	}
 	return nil
 }
+
+// ofStates names the states of an index.
+func ofStates(state string) string { return cmp.Or(state, "all states") }
 
 // abroad is the country of a source, "" for the USA.
 func abroad(src *site.Source) string {
@@ -160,7 +164,7 @@ func (x *index) saved(_ context.Context, a *answer, _ *checkpoint.Committed) err
 	x.count.update(func(s *Stats) { s.IndexPages++ })
 	x.logger.Debug().Str("state", state).Int("page", a.Number).Int("cities", len(a.Cities)).Str("reason", a.Reason).Msg("index page committed")
 	x.steps.Info().Str("source", x.cfg.Source.Name()).Str("state", state).Int("page", a.Number).Int("pages", c.MaxPages).Int("cities", c.Seen).
-		Msgf("page %d of the index of %s, %s so far", a.Number, state, yp.Plural(c.Seen, "city"))
+		Msgf("page %d of the index of %s, %s so far", a.Number, ofStates(state), yp.Plural(c.Seen, "city"))
 	return nil
 }
 

@@ -29,7 +29,11 @@ func (c *compiled) checkCountry(f *faults) {
 	}
 	for i := range c.rules.formats {
 		x := &c.rules.formats[i]
-		found.add("rules.formats."+x.field.Name, c.neverHolds(x))
+		at, err := "rules.formats."+x.field.Name, c.neverHolds(x)
+		if _, _, ok := f.find(at); err != nil && !ok {
+			at, err = "country", fmt.Errorf("%s of %s, which it extends: %w", at, c.def.Extends, err)
+		}
+		found.add(at, err)
 	}
 	c.unfit = errors.Join(found.errs...)
 }

@@ -19,7 +19,7 @@ import (
 var ListingColumns = withAllFields(strings.Fields(`change name email phone website street city state postal_code category categories rating review_count hours status
 	changed_fields first_seen_at last_seen_at dropped_at searched_city searched_state searched_category company_id source listing_id profile_url
 	details_read_at lat lon
-	phone_e164 domain address service_area price_range snippet image_url years_in_business founded claimed sponsored payment social services languages
+	country phone_e164 domain address service_area price_range snippet image_url years_in_business founded claimed sponsored payment social services languages
 	neighborhoods aka about`))
 
 // withAllFields adds the columns of fields that are missing, in the order of yp.ListingFields. What was linked as a website is in

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -187,7 +188,7 @@ func begins(all []Pass) (first time.Time, of map[int64]time.Time) {
 }
 
 const (
-	namesOfCities     = `SELECT name || ', ' || state FROM cities WHERE id IN (SELECT value FROM json_each(?)) ORDER BY population DESC, id`
+	namesOfCities     = `SELECT name || iif(state = '', '', ', ') || state FROM cities WHERE id IN (SELECT value FROM json_each(?)) ORDER BY population DESC, id`
 	namesOfCategories = `SELECT name FROM categories WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id`
 )
 
@@ -214,6 +215,7 @@ const mostNamed = 2
 // placedText joins what is searched for and where.
 func placedText(categories, cities string, s store.Scope) string {
 	where := ""
+	s.States = slices.DeleteFunc(slices.Clone(s.States), func(state string) bool { return state == "" })
 	switch n := len(s.States); {
 	case n == len(yp.States()) || n == 0:
 	case n > 2*mostNamed:
