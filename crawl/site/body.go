@@ -30,7 +30,8 @@ type body interface {
 }
 
 // compile makes the body ready. given is its type as the definition names it, "" = it does not; kind is what it is sent as then.
-func (d *bodyDef) compile(given string, names []string) (b body, kind string, err error) {
+// Of a fault at says where it is.
+func (d *bodyDef) compile(given string, names []string) (b body, kind string, at *yaml.Node, err error) {
 	n := d.node
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -38,20 +39,20 @@ func (d *bodyDef) compile(given string, names []string) (b body, kind string, er
 	if n.Kind != yaml.ScalarNode {
 		c := jsonCompiler{names: names}
 		b, err = c.node(n, "", 0)
-		return b, typeJSON, err
+		return b, typeJSON, c.at, err
 	}
 	if kind = given; kind == "" {
 		kind = typeForm
 	}
 	parts, err := cutText(n.Value, names)
 	if err != nil {
-		return nil, "", err
+		return nil, "", n, err
 	}
 	t := textBody{parts: parts, escape: escapeOf(kind), form: kind == typeForm}
 	if isJSON(kind) && !json.Valid(t.fill(nil, sampleValues(names))) {
-		return nil, "", errors.New("the text is no JSON: {{ stands for a brace, } for one that closes; a YAML mapping is sent as JSON, too")
+		return nil, "", n, errors.New("the text is no JSON: {{ stands for a brace, } for one that closes; a YAML mapping is sent as JSON, too")
 	}
-	return &t, kind, nil
+	return &t, kind, nil, nil
 }
 
 // sampleValues have a 1 for each placeholder.
@@ -161,6 +162,7 @@ const (
 type jsonCompiler struct {
 	names []string
 	nodes int
+	at    *yaml.Node // what is wrong
 }
 
 // jsonNode is a piece of JSON: one of its fields.
@@ -190,7 +192,7 @@ func (c *jsonCompiler) node(n *yaml.Node, key string, depth int) (body, error) {
 		n = n.Alias
 	}
 	if c.nodes++; depth > maxBodyDepth || c.nodes > maxBodyNodes {
-		return nil, fmt.Errorf("line %d: the body is deeper than %d or has more than %d values", n.Line, maxBodyDepth, maxBodyNodes)
+		return nil, c.wrong(n, fmt.Errorf("the body is deeper than %d or has more than %d values", maxBodyDepth, maxBodyNodes))
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -208,9 +210,15 @@ func (c *jsonCompiler) node(n *yaml.Node, key string, depth int) (body, error) {
 	}
 	b, err := c.scalar(n, key)
 	if err != nil {
-		return nil, fmt.Errorf("line %d: %w", n.Line, err)
+		return nil, c.wrong(n, err)
 	}
 	return b, nil
+}
+
+// wrong notes where in the file a fault of the body is.
+func (c *jsonCompiler) wrong(n *yaml.Node, err error) error {
+	c.at = n
+	return err
 }
 
 func (c *jsonCompiler) object(n *yaml.Node, depth int) (body, error) {
@@ -220,11 +228,11 @@ func (c *jsonCompiler) object(n *yaml.Node, depth int) (body, error) {
 		quoted := string(appendJSONString(nil, key.Value))
 		switch {
 		case key.ShortTag() == "!!merge":
-			return nil, fmt.Errorf("line %d: << is no key of a body: write its members out", key.Line)
+			return nil, c.wrong(key, errors.New("<< is no key of a body: write its members out"))
 		case key.Kind != yaml.ScalarNode:
-			return nil, fmt.Errorf("line %d: a key of a body is a text", key.Line)
+			return nil, c.wrong(key, errors.New("a key of a body is a text"))
 		case slices.ContainsFunc(o.members, func(m jsonMember) bool { return m.key == quoted }):
-			return nil, fmt.Errorf("line %d: the key %q is there twice", key.Line, key.Value)
+			return nil, c.wrong(key, fmt.Errorf("the key %q is there twice", key.Value))
 		}
 		value, err := c.node(n.Content[i+1], key.Value, depth+1)
 		if err != nil {
@@ -247,7 +255,7 @@ func (c *jsonCompiler) scalar(n *yaml.Node, key string) (body, error) {
 	case "!!int", "!!float":
 		return jsonNumber(n)
 	}
-	if key == "query" && isGraphQL(n.Value) {
+	if key == "query" && c.isGraphQL(n.Value) {
 		return c.graphQL(n.Value)
 	}
 	parts, err := cutText(n.Value, c.names)
@@ -262,8 +270,15 @@ func (c *jsonCompiler) graphQL(text string) (body, error) {
 
 var graphQLStart = regexp.MustCompile(`^\s*(\{|(query|mutation|subscription|fragment)\b)`)
 
-// isGraphQL reports whether a text is a document of GraphQL (its specification, 2.1 to 2.3).
-func isGraphQL(text string) bool { return graphQLStart.MatchString(text) }
+// isGraphQL reports whether a text is a document of GraphQL (its specification, 2.1 to 2.3), and not one that begins with a
+// placeholder, as those that are searched for do.
+func (c *jsonCompiler) isGraphQL(text string) bool {
+	first := anyPlaceholder.FindStringSubmatchIndex(text)
+	if first != nil && first[0] == 0 && slices.Contains(c.names, text[first[2]:first[3]]) {
+		return false
+	}
+	return graphQLStart.MatchString(text)
+}
 
 func jsonNumber(n *yaml.Node) (body, error) {
 	if json.Valid([]byte(n.Value)) {

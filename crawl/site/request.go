@@ -236,20 +236,24 @@ func (c *compiled) compileRequest(d *requestDef, at string, names []string, f *f
 		}
 		maps.Copy(t.headers, more)
 	}
-	if d.Body != nil {
-		c.compileBody(t, d.Body, at+".body", names, f)
+	if d.Body != nil && !c.compileBody(t, d.Body, at+".body", names, f) {
+		return nil
 	}
 	c.noteSecrets(t)
 	return t
 }
 
-// compileBody makes the body of a template ready, and names its type where the definition does not.
-func (c *compiled) compileBody(t *template, d *bodyDef, at string, names []string, f *faults) {
+// compileBody makes the body of a template ready, and names its type where the definition does not. It reports whether there
+// was no fault.
+func (c *compiled) compileBody(t *template, d *bodyDef, at string, names []string, f *faults) bool {
 	given := t.headers.Get("Content-Type")
-	body, kind, err := d.compile(given, names)
+	body, kind, where, err := d.compile(given, names)
 	if err != nil {
+		if where != nil {
+			f.at[at] = position{where.Line, where.Column}
+		}
 		f.add(at, err)
-		return
+		return false
 	}
 	t.body = body
 	if given == "" {
@@ -258,6 +262,7 @@ func (c *compiled) compileBody(t *template, d *bodyDef, at string, names []strin
 		}
 		t.headers.Set("Content-Type", kind)
 	}
+	return true
 }
 
 // Types of bodies.
