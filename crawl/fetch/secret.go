@@ -220,61 +220,84 @@ func (s *Secrets) at(text []byte) (*secretForm, int) {
 	return nil, 0
 }
 
+// mostEnds bounds in how many ways a beginning of a secret is followed: each character may be escaped in a few.
+const mostEnds = 32
+
 // spelled returns the length of a text that something begins with, however its characters are escaped there: 0 = it does not
-// begin with it.
+// begin with it. Of several lengths it is the longest.
 func spelled(in []byte, text string) int {
-	at := 0
+	var room, more [mostEnds]int
+	ends, free := room[:1], more[:0]
 	for i := range len(text) {
-		if at >= len(in) {
+		next := free[:0]
+		for _, at := range ends {
+			if at < len(in) {
+				next = spellings(next, in, at, text[i])
+			}
+		}
+		if len(next) == 0 {
 			return 0
 		}
-		c, n := escaped(in[at:])
-		switch {
-		case n > 0 && c == text[i]: // before the character itself: a \\ stands for one
-			at += n
-		case in[at] == text[i], in[at] == '+' && text[i] == ' ':
-			at++
-		default:
-			return 0
-		}
+		ends, free = next, ends
 	}
-	return at
+	return slices.Max(ends)
 }
 
-// escaped returns the character whose escape a text begins with, and the length of that: of a percent-encoding, of JSON or of
-// HTML, also twice; 0 = none.
-func escaped(in []byte) (c byte, n int) {
-	switch in[0] {
+// spellings adds where a character ends that begins at a place of a text: as it stands, or escaped for an address, for JSON or
+// for HTML, also twice.
+func spellings(ends []int, in []byte, at int, c byte) []int {
+	add := func(end int) {
+		if len(ends) < mostEnds && !slices.Contains(ends, end) {
+			ends = append(ends, end)
+		}
+	}
+	if in[at] == c || in[at] == '+' && c == ' ' {
+		add(at + 1)
+	}
+	switch in[at] {
 	case '%':
-		n = 1
-		for bytes.HasPrefix(in[n:], []byte("25")) && isHex(in[n+2:], 2) {
-			n += 2
+		for n := at + 1; ; n += 2 {
+			if code, end := hexAt(in, n, 2); end > 0 && (code == c || code == '+' && c == ' ') {
+				add(end)
+			}
+			if !bytes.HasPrefix(in[n:], []byte("25")) {
+				break
+			}
 		}
-		return hexAt(in, n, 2)
 	case '\\':
-		for n = 1; n < len(in) && in[n] == '\\'; n++ {
+		n := at + 1
+		for ; n < len(in) && in[n] == '\\' && n < at+8; n++ {
 		}
-		switch {
-		case n == len(in):
-		case in[n] == 'u':
-			return hexAt(in, n+1, 4)
-		case in[n] == 'x':
-			return hexAt(in, n+1, 2)
-		case in[n] == '/' || in[n] == '"' || in[n] == '\'':
-			return in[n], n + 1
+		for run := 2; c == '\\' && run <= n-at; run *= 2 {
+			add(at + run)
 		}
-		if n >= 2 {
-			return '\\', 2
+		if end, ok := escapedAt(in, n, c); ok {
+			add(end)
 		}
 	case '&':
-		return entity(in)
+		if code, n := entity(in[at:]); n > 0 && code == c {
+			add(at + n)
+		}
 	}
-	return 0, 0
+	return ends
 }
 
-func isHex(in []byte, digits int) bool {
-	_, n := hexAt(in, 0, digits)
-	return n > 0
+// escapedAt returns where an escape ends whose backslash stands before a place of a text, if it is that of a character.
+func escapedAt(in []byte, at int, c byte) (end int, ok bool) {
+	if at >= len(in) {
+		return 0, false
+	}
+	code := in[at]
+	switch end = at + 1; code {
+	case 'u':
+		code, end = hexAt(in, at+1, 4)
+	case 'x':
+		code, end = hexAt(in, at+1, 2)
+	case '/', '"', '\'':
+	default:
+		return 0, false
+	}
+	return end, end > 0 && code == c
 }
 
 // hexAt returns the character whose number stands somewhere in a text, in so many hexadecimal digits, and where they end.
