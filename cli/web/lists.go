@@ -55,7 +55,7 @@ func asks(l report.List, more ...string) []string {
 }
 
 // choose reads the filters of an address; a word that means nothing is refused.
-func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice, error) {
+func (s *Server) choose(ctx context.Context, k *report.Reader, path string, l report.List, q url.Values) (report.Choice, error) {
 	choice := report.Choice{Values: map[string]any{}, Scope: s.cfg.Scope}
 	for _, f := range narrows(l) {
 		word := q.Get(f.Name)
@@ -69,7 +69,7 @@ func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice
 		if f.Kind == report.ManyWords {
 			words = strings.FieldsFunc(word, func(r rune) bool { return r == ',' })
 		}
-		value, err := f.Parse(words)
+		value, err := s.valueOf(ctx, k, f, words)
 		if err == nil && f.Kind == report.Moment {
 			value, err = since(l, word)
 		}
@@ -82,6 +82,18 @@ func (s *Server) choose(path string, l report.List, q url.Values) (report.Choice
 		choice.Values[f.Name] = value
 	}
 	return choice, nil
+}
+
+// valueOf reads the value of a filter: states by those of the sources.
+func (s *Server) valueOf(ctx context.Context, k *report.Reader, f report.ListFilter, words []string) (any, error) {
+	if f.Name != "states" {
+		return f.Parse(words)
+	}
+	known, err := k.KnownStates(ctx, s.cfg.Scope.SourceID)
+	if err != nil {
+		return nil, err
+	}
+	return known.Parse(words)
 }
 
 var age = regexp.MustCompile(`^([1-9][0-9]{0,3})([hdw])$`)
@@ -146,6 +158,15 @@ type table struct {
 
 	names []string // of the columns, and of one behind them that is not shown: the id of a target
 	now   time.Time
+
+	states report.KnownStates // nil = those of the USA
+}
+
+func (t *table) nameOfState(code string) string {
+	if t.states == nil {
+		return nameOfState(code)
+	}
+	return t.states.Name(code)
 }
 
 type cell struct {
@@ -179,7 +200,7 @@ func (t *table) Row(values []any) error {
 			}
 		case "state":
 			if t.Noun == "state" {
-				row[i].Link, row[i].Text = "/states/"+row[i].Text, nameOfState(row[i].Text)
+				row[i].Link, row[i].Text = "/"+pathOfState(row[i].Text), t.nameOfState(row[i].Text)
 			}
 		case "category":
 			if t.Noun == "category" {
@@ -203,7 +224,7 @@ func (t *table) Row(values []any) error {
 // rows are the rows of a list.
 func (s *Server) rows(path string, l report.List) Part {
 	return Part{Name: "rows", Of: path, Asks: asks(l, "rows"), Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
-		choice, err := s.choose(path, l, q)
+		choice, err := s.choose(ctx, k, path, l, q)
 		if err != nil {
 			return nil, err
 		}

@@ -285,7 +285,8 @@ func TestPercent(t *testing.T) {
 // TestTiles: every state is on the map, once.
 func TestTiles(t *testing.T) {
 	t.Parallel()
-	m := mapOf(report.StateMeasures[0], &report.Table{}, time.Now())
+	m := mapHead(report.StateMeasures[0])
+	m.addTiles(report.KnownStates{yp.StatesOf("US")}, &report.Table{}, time.Now())
 	at := map[string]string{}
 	for _, tile := range m.Tiles {
 		place := strconv.Itoa(tile.Column) + "/" + strconv.Itoa(tile.Row)
@@ -318,4 +319,29 @@ func TestTemplatesKeepThePolicy(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRankedStates: the states of another country are a list, the highest first; the map of the USA is there where a source is of it.
+func TestRankedStates(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{Command: "ypcrawl"})
+	id, err := b.Register(t.Context(), checkpoint.NewSource{
+		Name: "de", BaseURL: "http://de.test", Country: "DE", States: []yp.State{{Code: "BY", Name: "Bayern"}, {Code: "Berg & Tal", Name: "Berg & Tal"}},
+	})
+	storetest.NoError(t, err)
+	_, err = b.Plan(t.Context(), checkpoint.Plan{SourceID: id, Categories: []yp.Category{{Slug: "klempner", Name: "Klempner"}}, Cities: []yp.City{
+		{Slug: "muenchen", Name: "München", State: "BY", Tier: 1, Country: "DE"}, {Slug: "hof", Name: "Hof", State: "Berg & Tal", Tier: 1, Country: "DE"},
+	}})
+	storetest.NoError(t, err)
+	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE state = 'Berg & Tal'`)
+	text := b.answers(t, "/", page{200, []string{
+		`id="tile-TX"`, "States of DE", `id="tile-DE-BY" href="/states/BY"`, `href="/states/Berg%20&amp;%20Tal"`, "</a> Bayern <span", "0 % of 1 target done", "100 % of 1 target done",
+	}})
+	if strings.Index(text, "tile-DE-Berg") > strings.Index(text, "tile-DE-BY") {
+		t.Error("100 % done is behind 0 %")
+	}
+	b.answers(t, "/states/BY", page{200, []string{"Bayern", "Klempner"}})
+	b.answers(t, "/states/Berg%20&%20Tal", page{200, []string{"Berg &amp; Tal", "Klempner"}})
+	b.answers(t, "/queue?states=bayern", page{200, []string{"München, BY"}})
+	b.answers(t, "/states", page{200, []string{`<option value="BY">Bayern</option>`, `<option value="TX">Texas</option>`}})
 }

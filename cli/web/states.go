@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ HI . . . TX . . . . FL . .`
 // tile is a state on the map.
 type tile struct {
 	Code, Name  string
+	ID          string // of its element
+	Path        string // of its page, below the root
 	Column, Row int
 	Planned     bool   // something is, or was found there
 	Class       string // of its colour: "" = nothing is known
@@ -43,8 +46,15 @@ type mapModel struct {
 	By      report.StateMeasure
 	Choices []choice
 	Legend  []choice
-	Tiles   []tile
+	Tiles   []tile // none where no source is of the USA
 	Others  []tile // regions that are no state of the USA
+	Ranked  []ranking
+}
+
+// ranking is the states of another country, those first of which most is to be said.
+type ranking struct {
+	Country string
+	States  []tile
 }
 
 type choice struct{ Word, Path, Class string }
@@ -65,15 +75,93 @@ func (s *Server) stateMap() Part {
 		if !ok {
 			return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("The map can't show %q.", q.Get("by")), "Choose one of the words above it."}
 		}
-		states, err := k.States(ctx, s.cfg.Scope, by)
+		known, err := k.KnownStates(ctx, s.cfg.Scope.SourceID)
 		if err != nil {
 			return nil, err
 		}
-		return mapOf(by, states, time.Now()), nil
+		countries, err := k.Countries(ctx, s.cfg.Scope.SourceID)
+		if err != nil {
+			return nil, err
+		}
+		m, now := mapHead(by), time.Now()
+		for _, country := range countries {
+			states, err := k.States(ctx, s.cfg.Scope, by, country)
+			if err != nil {
+				return nil, err
+			}
+			if country == yp.DefaultCountry {
+				m.addTiles(known, states, now)
+				continue
+			}
+			if all := rank(by, known, states, country, now); len(all) > 0 {
+				m.Ranked = append(m.Ranked, ranking{country, all})
+			}
+		}
+		return m, nil
 	}}
 }
 
-func mapOf(by report.StateMeasure, states *report.Table, now time.Time) mapModel {
+// rank lists the states of a country, the highest number first.
+func rank(by report.StateMeasure, known report.KnownStates, states *report.Table, country string, now time.Time) (all []tile) {
+	most := mostNew(states)
+	for _, row := range slices.SortedStableFunc(slices.Values(states.Rows), func(a, b []any) int {
+		return compareMeasure(states.Value(b, by.Column), states.Value(a, by.Column))
+	}) {
+		t := tileOf(by, states, row, most, now)
+		t.Code = fmt.Sprint(row[0])
+		t.Name, t.ID, t.Path = known.Name(t.Code), country+"-"+strings.ReplaceAll(t.Code, " ", "-"), pathOfState(t.Code)
+		if t.Code == "" {
+			t.Name = "all places"
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+// pathOfState is the path of a state's page, below the root.
+func pathOfState(code string) string {
+	if code == "" {
+		return "states"
+	}
+	return "states/" + url.PathEscape(code)
+}
+
+// compareMeasure compares two values of a measure: what is not known is the least.
+func compareMeasure(a, b any) int {
+	switch x := a.(type) {
+	case float64:
+		if y, ok := b.(float64); ok {
+			return cmp.Compare(x, y)
+		}
+		return 1
+	case int64:
+		if y, ok := b.(int64); ok {
+			return cmp.Compare(x, y)
+		}
+		return 1
+	case string:
+		if y, ok := b.(string); ok {
+			return cmp.Compare(x, y)
+		}
+		return 1
+	}
+	if b == nil {
+		return 0
+	}
+	return -1
+}
+
+// mostNew is the most new listings of a state.
+func mostNew(states *report.Table) (most int64) {
+	for _, row := range states.Rows {
+		n, _ := states.Value(row, "new").(int64)
+		most = max(most, n)
+	}
+	return most
+}
+
+// mapHead is a map without states.
+func mapHead(by report.StateMeasure) mapModel {
 	m := mapModel{By: by, Legend: legendOf(by)}
 	for _, b := range report.StateMeasures {
 		c := choice{Word: b.Word, Path: "/?by=" + b.Name}
@@ -82,16 +170,20 @@ func mapOf(by report.StateMeasure, states *report.Table, now time.Time) mapModel
 		}
 		m.Choices = append(m.Choices, c)
 	}
-	most, of := int64(0), map[string][]any{}
+	return m
+}
+
+// addTiles adds the states of the USA, and other regions that their sources have.
+func (m *mapModel) addTiles(known report.KnownStates, states *report.Table, now time.Time) {
+	by, most, of := m.By, mostNew(states), map[string][]any{}
 	for _, row := range states.Rows {
-		n, _ := states.Value(row, "new").(int64)
-		of[fmt.Sprint(row[0])], most = row, max(most, n)
+		of[fmt.Sprint(row[0])] = row
 	}
 	for y, line := range strings.Split(strings.TrimSpace(tiles), "\n") {
 		for x, code := range strings.Fields(line) {
 			if code != "." {
 				t := tileOf(by, states, of[code], most, now)
-				t.Code, t.Name, t.Row, t.Column = code, nameOfState(code), y, x
+				t.Code, t.Name, t.Row, t.Column, t.ID, t.Path = code, nameOfState(code), y, x, code, pathOfState(code)
 				m.Tiles = append(m.Tiles, t)
 				delete(of, code)
 			}
@@ -100,11 +192,10 @@ func mapOf(by report.StateMeasure, states *report.Table, now time.Time) mapModel
 	for _, row := range states.Rows {
 		if code := fmt.Sprint(row[0]); of[code] != nil {
 			t := tileOf(by, states, row, most, now)
-			t.Code, t.Name = code, code
+			t.Code, t.Name, t.ID, t.Path = code, known.Name(code), strings.ReplaceAll(code, " ", "-"), pathOfState(code)
 			m.Others = append(m.Others, t)
 		}
 	}
-	return m
 }
 
 // steps are the colours of a map: step0 for the least, step4 for the most.
@@ -217,8 +308,13 @@ func (s *Server) pick() Part {
 		Codes []yp.State
 		A, B  string
 	}
-	return Part{Name: "pick", Asks: []string{"a", "b"}, Read: func(_ context.Context, _ *report.Reader, q url.Values) (any, error) {
-		return model{yp.States(), strings.ToUpper(q.Get("a")), strings.ToUpper(q.Get("b"))}, nil
+	return Part{Name: "pick", Asks: []string{"a", "b"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
+		known, err := k.KnownStates(ctx, s.cfg.Scope.SourceID)
+		if err != nil {
+			return nil, err
+		}
+		all := slices.DeleteFunc(known.All(), func(st yp.State) bool { return st.Code == "" })
+		return model{all, codeOf(known, q.Get("a")), codeOf(known, q.Get("b"))}, nil
 	}}
 }
 
@@ -227,27 +323,31 @@ func (s *Server) statesTable() Part {
 	return Part{Name: "states", Asks: []string{"a", "b", "state"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		var m statesModel
 		scope := s.cfg.Scope
+		known, err := k.KnownStates(ctx, scope.SourceID)
+		if err != nil {
+			return nil, err
+		}
 		for _, code := range []string{q.Get("state"), q.Get("a"), q.Get("b")} {
-			if code = strings.ToUpper(code); code != "" {
+			if code = codeOf(known, code); code != "" {
 				if len(scope.States) > 0 && !slices.Contains(scope.States, code) {
 					return nil, &Refusal{http.StatusNotFound, fmt.Sprintf("This page does not show %s.", code), "It was started with --states " + strings.Join(scope.States, " ") + "."}
 				}
-				m.Codes, m.States = append(m.Codes, code), append(m.States, nameOfState(code))
+				m.Codes, m.States = append(m.Codes, code), append(m.States, known.Name(code))
 			}
 		}
 		if len(m.Codes) > 0 {
 			scope.States = m.Codes
 		}
 		by, _ := measureOf("coverage")
-		all, err := k.States(ctx, scope, by)
+		all, err := k.States(ctx, scope, by, "")
 		if err != nil {
 			return nil, err
 		}
 		all.Show = statesShow
 		rows, now := all.Shown(), time.Now()
-		m.Table = &table{Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: now}
+		m.Table = &table{Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: now, states: known}
 		if len(m.Codes) > 0 {
-			if err := m.compare(all, now); err != nil {
+			if err := m.compare(all, known, now); err != nil {
 				return nil, err
 			}
 			if rows, err = k.StateCategories(ctx, scope); err != nil {
@@ -264,12 +364,12 @@ func (s *Server) statesTable() Part {
 }
 
 // compare sets the totals of the chosen states side by side.
-func (m *statesModel) compare(all *report.Table, now time.Time) error {
+func (m *statesModel) compare(all *report.Table, known report.KnownStates, now time.Time) error {
 	for _, column := range strings.Fields(statesShow)[1:] {
 		cells := make([]string, len(m.Codes))
 		for i, code := range m.Codes {
 			row := slices.IndexFunc(all.Rows, func(row []any) bool { return row[0] == code })
-			if _, ok := yp.LookupState(code); !ok && row < 0 {
+			if _, ok := known.Lookup(code); !ok && row < 0 {
 				return &Refusal{http.StatusNotFound, fmt.Sprintf("There is no state %q.", code), "Use a code such as TX, or choose a state on the map."}
 			}
 			if cells[i] = "–"; row >= 0 {
@@ -279,6 +379,15 @@ func (m *statesModel) compare(all *report.Table, now time.Time) error {
 		m.Names, m.Cells = append(m.Names, report.Title(column)), append(m.Cells, cells)
 	}
 	return nil
+}
+
+// codeOf returns the code of the state that a word of an address means; the word where it is none.
+func codeOf(known report.KnownStates, word string) string {
+	codes, err := known.Parse([]string{word})
+	if err != nil || len(codes) == 0 {
+		return strings.ToUpper(word)
+	}
+	return codes[0]
 }
 
 func nameOfState(code string) string {

@@ -34,10 +34,12 @@ const (
 			sum(iif(status = 'IN_PROGRESS', targets, 0)) AS in_progress
 		FROM target_totals
 		WHERE kind = 'search' AND (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+			AND (?3 = '' OR source_id IN (SELECT id FROM sources WHERE country = ?3))
 		GROUP BY state),
 	found AS (
 		SELECT state, sum(listings) AS listings FROM listing_totals
 		WHERE (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+			AND (?3 = '' OR source_id IN (SELECT id FROM sources WHERE country = ?3))
 		GROUP BY state HAVING sum(listings) > 0)
 	SELECT ifnull(planned.state, found.state) AS state, ifnull(targets, 0) AS targets,
 		100.0 * finished / nullif(targets, 0) AS done_percent, ifnull(troubled, 0) AS troubled,
@@ -54,27 +56,43 @@ const (
 		AND t.retired_at IS NULL
 		AND (?1 = 0 OR t.source_id = ?1)
 		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '' OR t.source_id IN (SELECT id FROM sources WHERE country = ?3))
 	GROUP BY t.state`
 	// Of the new listings of a page one stands for all: a page is of one target.
 	stateNew = `
 	SELECT l.found_state AS state, sum(e.listings) AS new
 	FROM listing_events e INDEXED BY listing_events_by_time CROSS JOIN listings l ON l.id = e.listing
-	WHERE e.at >= ?3
-		AND e.at >= ifnull(?4 ->> ('$."' || e.source_id || '"'), ?3)
+	WHERE e.at >= ?4
+		AND e.at >= ifnull(?5 ->> ('$."' || e.source_id || '"'), ?4)
 		AND e.kind = 'new'
 		AND (?1 = 0 OR e.source_id = ?1)
 		AND (?2 = '[]' OR l.found_state IN (SELECT value FROM json_each(?2)))
+		AND (?3 = '' OR e.source_id IN (SELECT id FROM sources WHERE country = ?3))
 	GROUP BY 1`
 )
 
-// States is a row for each state with targets or listings, with the column of a measure. Of the scope, source and states count.
-func (k *Reader) States(ctx context.Context, scope store.Scope, measure StateMeasure) (*Table, error) {
-	all, err := k.ask(ctx, Part{Name: "states", Query: stateTotals}, placesOf(scope)...)
+const countriesKnown = `
+	SELECT country FROM sources WHERE ?1 = 0 OR id = ?1
+	GROUP BY country ORDER BY country <> 'US', country`
+
+// Countries returns the countries of a source, 0 = of all: the USA first, also where there is no source.
+func (k *Reader) Countries(ctx context.Context, sourceID int64) ([]string, error) {
+	all, err := list(ctx, k, "read the countries of the sources", countriesKnown, []any{sourceID}, func(code *string) []any { return []any{code} })
+	if err == nil && len(all) == 0 {
+		all = []string{yp.DefaultCountry}
+	}
+	return all, err
+}
+
+// States is a row for each state with targets or listings, with the column of a measure; of the sources of a country, "" = of all. Of the
+// scope, source and states count.
+func (k *Reader) States(ctx context.Context, scope store.Scope, measure StateMeasure, country string) (*Table, error) {
+	all, err := k.ask(ctx, Part{Name: "states", Query: stateTotals}, placesOf(scope, country)...)
 	if err != nil || measure.Column == "done_percent" {
 		return all, err
 	}
 	more, nothing := Part{Name: "the measures of states", Query: stateShares}, any(nil)
-	args := placesOf(scope)
+	args := placesOf(scope, country)
 	if measure.Column == "new" {
 		passes, err := k.LastPasses(ctx, scope)
 		if err != nil || len(passes) == 0 { // without a pass nothing is known to be new
@@ -85,7 +103,7 @@ func (k *Reader) States(ctx context.Context, scope store.Scope, measure StateMea
 		for source, at := range of {
 			began[source] = yp.FormatTime(at)
 		}
-		more.Query, nothing, args = stateNew, int64(0), placesOf(scope, yp.FormatTime(first), store.JSON(began))
+		more.Query, nothing, args = stateNew, int64(0), placesOf(scope, country, yp.FormatTime(first), store.JSON(began))
 	}
 	added, err := k.ask(ctx, more, args...)
 	if err != nil {

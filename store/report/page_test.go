@@ -85,7 +85,7 @@ func TestMap(t *testing.T) {
 	b := setup(t, 2, "CA", "TX") // 4 targets each
 	says := func(what string, measure int, scope store.Scope, want string) {
 		t.Helper()
-		all, err := b.States(t.Context(), scope, report.StateMeasures[measure])
+		all, err := b.States(t.Context(), scope, report.StateMeasures[measure], "")
 		noErr(t, err)
 		data, err := json.Marshal(all)
 		noErr(t, err)
