@@ -23,7 +23,9 @@ type numberingPlan struct {
 	landline  int            // how many digits the longest number of a landline has
 	prefix    *regexp.Regexp // what is dialled before a number within the country alone, and what takes its place: see withoutPrefix
 	transform string
-	numbers   *regexp.Regexp        // all that can be assigned
+	abroad    *regexp.Regexp        // what is dialled before a number of another country, with all carriers
+	numbers   *regexp.Regexp        // those that can be assigned match both this and types
+	types     *regexp.Regexp        // landlines, mobile numbers, …
 	forms     func() []nationalForm // how they are written; none = always without a prefix
 }
 
@@ -57,8 +59,9 @@ func planOf(country string) *numberingPlan {
 // compilePlan makes a plan of the columns behind the country; the head of numberingplans.txt names them.
 func compilePlan(columns []string) *numberingPlan {
 	p := &numberingPlan{
-		code: columns[0], others: strings.Fields(columns[1]), transform: columns[5], numbers: wholly(columns[6]),
-		forms: sync.OnceValue(func() []nationalForm { return compileForms(columns[7:]) }),
+		code: columns[0], others: strings.Fields(columns[1]), transform: columns[5],
+		abroad: beginning(columns[6]), numbers: wholly(columns[7]), types: wholly(columns[8]),
+		forms: sync.OnceValue(func() []nationalForm { return compileForms(columns[9:]) }),
 	}
 	for _, n := range strings.Fields(columns[2]) {
 		digits, _ := strconv.Atoi(n)
@@ -109,6 +112,9 @@ const maxDialled = maxE164 + 5
 // code ("234567" is a number in Berlin, and 567 in Bochum). So does a number behind the calling code that is too long
 // without it.
 func (p *numberingPlan) read(digits string) (number string, ok bool) {
+	if p.dialledAbroad(digits) {
+		return "", false
+	}
 	if n := p.withoutPrefix(digits); n != digits && p.has(n) {
 		return n, true
 	}
@@ -123,6 +129,12 @@ func (p *numberingPlan) read(digits string) (number string, ok bool) {
 		n = p.withoutPrefix(n)
 	}
 	return n, p.has(n)
+}
+
+// dialledAbroad reports whether digits are those of a call to another country: a calling code, which no zero begins, follows.
+func (p *numberingPlan) dialledAbroad(digits string) bool {
+	at := p.abroad.FindStringIndex(digits)
+	return at != nil && !strings.HasPrefix(digits[at[1]:], "0")
 }
 
 // withoutPrefix returns a number without what is dialled before it within the country alone. In Argentina, Brazil and on some islands
@@ -148,7 +160,7 @@ func (p *numberingPlan) has(number string) bool {
 }
 
 func (p *numberingPlan) assigns(number string) bool {
-	return len(number) < 32 && p.lengths&(1<<len(number)) != 0 && p.numbers.MatchString(number)
+	return len(number) < 32 && p.lengths&(1<<len(number)) != 0 && p.numbers.MatchString(number) && p.types.MatchString(number)
 }
 
 // prefixed reports whether a number is written with the prefix within the country.

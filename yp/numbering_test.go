@@ -52,6 +52,11 @@ func TestNumbering(t *testing.T) {
 		{"030 123456 (Büro)", "DE", "+4930123456"},
 		{"030 123456 Fax 030 654321", "DE", "+4930123456"},
 		{"0800 1234567", "DE", "+498001234567"},
+		{"04927 7662", "DE", "+4949277662"},
+		{"04961 12345", "DE", "+49496112345"},
+		{"04978 0", "DE", ""},
+		{"0497803371", "DE", ""},
+		{"049697590016", "DE", ""},
 		{"234567", "DE", ""},
 		{"30 123456", "DE", ""},
 		{"49 30 123456", "DE", ""},
@@ -104,6 +109,9 @@ func TestNumbering(t *testing.T) {
 		{"138 1234 5678", "CN", "+8613812345678"},
 		{"６１２３ ４５６７", "SG", "+6561234567"},
 		{"٠٥٠ ١٢٣ ٤٥٦٧", "AE", "+971501234567"},
+		{"0153 881771203", "IL", ""}, // 015 is the prefix of a carrier for calls abroad
+		{"153 881771203", "IL", "+972153881771203"},
+		{"02-987 6543", "IL", "+97229876543"},
 		{"09:00 - 17:00", "DE", ""},
 		{"030 123456", "AQ", ""},
 		{"030 123456", "XX", ""},
@@ -129,7 +137,7 @@ func TestNumberingPlans(t *testing.T) {
 	}
 	for line := range strings.Lines(numberingPlans) {
 		country, _, _ := strings.Cut(line, "\t")
-		if line[0] != '#' && planOf(country).forms() == nil && strings.Count(line, "\t") > 7 {
+		if line[0] != '#' && planOf(country).forms() == nil && strings.Count(line, "\t") > 9 {
 			t.Errorf("%s has no forms", country)
 		}
 	}
@@ -163,7 +171,7 @@ func TestNumberingOracle(t *testing.T) {
 // randomNumbers returns 100 numbers that the oracle calls valid.
 func randomNumbers(t *testing.T, region string, plan *numberingPlan) (numbers []*phonenumbers.PhoneNumber) {
 	t.Helper()
-	made := rapid.StringMatching(plan.numbers.String())
+	made := rapid.StringMatching(plan.types.String())
 	for seed := 0; seed < 1000 && len(numbers) < 100; seed++ {
 		n, err := phonenumbers.Parse("+"+plan.code+made.Example(seed), region)
 		if err == nil && phonenumbers.IsValidNumber(n) && strconv.Itoa(int(n.GetCountryCode())) == plan.code {
@@ -217,16 +225,28 @@ func FuzzNumbering(f *testing.F) {
 
 func compareNumber(t *testing.T, got, s, region string) {
 	t.Helper()
-	number, err := phonenumbers.Parse(got, region)
-	if err != nil || !phonenumbers.IsValidNumber(number) {
-		t.Fatalf("%q in %s is read as %q, which nobody has (%v)", s, region, got, err)
+	if !phonenumbers.IsValidNumber(oracleNumber(got, planOf(region).code)) {
+		t.Fatalf("%q in %s is read as %q, which nobody has", s, region, got)
 	}
 	if strings.Trim(s, "0123456789") != "" {
 		return // where the number ends is not the oracle's business
 	}
-	number, err = phonenumbers.Parse(s, region)
+	number, err := phonenumbers.Parse(s, region)
 	if want := phonenumbers.Format(number, phonenumbers.E164); err != nil || want != got && phonenumbers.IsValidNumber(number) {
 		t.Errorf("%q in %s is read as %q, the oracle says %q (%v)", s, region, got, want, err)
+	}
+}
+
+// oracleNumber returns a number in E.164 form as the oracle has it. Its parser doesn't read all of its own: it takes the first 8 of
+// "+375 810 670 38 15" of Belarus for what is dialled before a number there.
+func oracleNumber(e164, code string) *phonenumbers.PhoneNumber {
+	national := strings.TrimPrefix(e164, "+"+code)
+	digits, _ := strconv.ParseUint(national, 10, 64)
+	calling, _ := strconv.Atoi(code)
+	zeros := len(national) - max(1, len(strings.TrimLeft(national, "0"))) // the last digit is none of the leading ones
+	return &phonenumbers.PhoneNumber{
+		CountryCode: new(int32(calling)), NationalNumber: &digits, //nolint:gosec // a calling code has three digits at most
+		ItalianLeadingZero: new(zeros > 0), NumberOfLeadingZeros: new(int32(zeros)), //nolint:gosec // so short is a number
 	}
 }
 
@@ -234,7 +254,7 @@ func compareNumber(t *testing.T, got, s, region string) {
 func TestNumberingDigits(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	for region := range phonenumbers.GetSupportedRegions() {
+	for _, region := range slices.Sorted(maps.Keys(phonenumbers.GetSupportedRegions())) {
 		for range 500 {
 			s := strconv.FormatUint(r.Uint64N(uint64(math.Pow10(4+r.IntN(11)))), 10)
 			s = strings.Repeat("0", r.IntN(3)) + s

@@ -22,8 +22,9 @@ const library = "github.com/nyaruka/phonenumbers"
 const head = `# Numbering plans of countries. Made by go generate from the metadata of libphonenumber (Apache-2.0) in
 # %s %s; do not edit.
 # country, calling code, other countries of the same code, lengths of numbers, longest landline, what is dialled before a number
-# within the country, what takes its place, all numbers; then for each form in which numbers are written there: whether the prefix
-# belongs to it (0 or 1), how such numbers begin, a blank, their digits.
+# within the country, what takes its place, what is dialled before a number abroad, a pattern of all numbers, the patterns of each type
+# of them; then for each form in which numbers are written there: whether the prefix belongs to it (0 or 1), how such numbers begin, a
+# blank, their digits.
 `
 
 func main() {
@@ -70,19 +71,22 @@ func line(m *phonenumbers.PhoneMetadata, regions []string) []string {
 	}
 	columns := []string{
 		m.GetId(), strconv.Itoa(int(m.GetCountryCode())), strings.Join(others, " "), strings.Trim(fmt.Sprint(lengths), "[]"),
-		strconv.Itoa(int(slices.Max(landlines))), m.GetNationalPrefixForParsing(), m.GetNationalPrefixTransformRule(), numbers(m),
+		strconv.Itoa(int(slices.Max(landlines))), m.GetNationalPrefixForParsing(), m.GetNationalPrefixTransformRule(),
+		m.GetInternationalPrefix(), m.GetGeneralDesc().GetNationalNumberPattern(), types(m),
 	}
 	return append(columns, forms(m)...)
 }
 
-// numbers returns a pattern of the numbers of all types. That of the general description is wider: it has numbers that nobody has.
-func numbers(m *phonenumbers.PhoneMetadata) string {
+// types returns a pattern of the numbers of all types. Neither it nor that of the general description is enough, as in getNumberTypeHelper
+// of libphonenumber: the general one is wider, and Germany's alone says that what begins with 4978 has seven digits at most. The possible
+// lengths of a type say nothing that its pattern doesn't.
+func types(m *phonenumbers.PhoneMetadata) string {
 	var patterns []string
 	for _, d := range []*phonenumbers.PhoneNumberDesc{
 		m.GetFixedLine(), m.GetMobile(), m.GetTollFree(), m.GetPremiumRate(), m.GetSharedCost(), m.GetVoip(), m.GetPersonalNumber(),
 		m.GetPager(), m.GetUan(), m.GetVoicemail(),
 	} {
-		if p := d.GetNationalNumberPattern(); p != "" && !slices.Contains(patterns, p) {
+		if p := d.GetNationalNumberPattern(); p != "" && p != "NA" && !slices.Contains(patterns, p) {
 			patterns = append(patterns, p)
 		}
 	}
