@@ -142,7 +142,7 @@
 --   pid                  number of its process
 --   planned              targets of status PLANNED
 --   population           people of the city; 0 = not known
---   postal_code          ZIP code, or that of another country
+--   postal_code          postal code, as its country writes it
 --   price_range          as "$$"
 --   profile_url          address of the listing's own page
 --   proxy                proxy that was used, without its password; NULL = none

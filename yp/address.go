@@ -8,11 +8,26 @@ import (
 // TrimPlace drops the comma that older markup leaves behind a part.
 func TrimPlace(s string) string { return strings.Trim(s, ", ") }
 
-// SplitLocality splits "City, ST 12345": the ZIP code, or it and the state, may be
-// missing, and the country may follow. What does not look like a state or a ZIP code stays with the city.
-func SplitLocality(s string) (city, state, zip string) {
+// SplitLocality splits the line of an address that names the city, as a country (ISO 3166, "US") writes it, see localities. In the USA
+// that is "City, ST 12345": the ZIP code, or it and the state, may be missing, and the country may follow; what does not
+// look like a state or a ZIP code stays with the city. Elsewhere too: a line of another form, or of a country whose form is not known, is all
+// city.
+func SplitLocality(s, country string) (city, state, zip string) {
 	s = TrimPlace(s)
-	if bare := WithoutCountry(s); bare != s {
+	if !usesZIP(country) {
+		if l := localitiesByCountry()[country]; l != nil {
+			if p, ok := l.split(s); ok {
+				return p.city, p.state, p.code
+			}
+		}
+		return s, "", ""
+	}
+	return splitUSA(s)
+}
+
+// splitUSA splits "City, ST 12345", perhaps with the country behind it.
+func splitUSA(s string) (city, state, zip string) {
+	if bare := withoutUSA(s); bare != s {
 		if city, state, zip = splitLocality(bare); zip != "" || knownState(state) {
 			return city, state, zip
 		}
@@ -68,11 +83,18 @@ func cutZIP(s string) (rest, zip string) {
 	return s, ""
 }
 
-// countryNames end addresses that are written in one line.
+// countryNames end addresses of the USA that are written in one line.
 var countryNames = [...]string{"United States of America", "United States", "U.S.A.", "USA", "U.S.", "US", "Canada"}
 
-// WithoutCountry returns an address without the name of the country at its end.
-func WithoutCountry(s string) string {
+// WithoutCountry returns an address on a page of a country without the name of the country at its end.
+func WithoutCountry(s, country string) string {
+	if l := localitiesByCountry()[country]; l != nil {
+		return l.withoutCountry(s)
+	}
+	return withoutUSA(s)
+}
+
+func withoutUSA(s string) string {
 	s = TrimPlace(s)
 	for _, c := range countryNames {
 		rest := len(s) - len(c)
@@ -83,12 +105,12 @@ func WithoutCountry(s string) string {
 	return s
 }
 
-// SplitAddress splits "street, City, ST 12345" from the right. Without a state or
+// SplitAddress splits an address in the USA, "street, City, ST 12345", from the right. Without a state or
 // a ZIP code at its end it is no address that can be split, and counts as the
 // street.
 func SplitAddress(s string) (street, city, state, zip string) {
 	s = TrimPlace(s)
-	rest, state, zip := SplitLocality(s)
+	rest, state, zip := splitUSA(s)
 	if state == "" && zip == "" {
 		return s, "", "", ""
 	}
@@ -99,12 +121,21 @@ func SplitAddress(s string) (street, city, state, zip string) {
 	return TrimPlace(rest[:i]), TrimPlace(rest[i+1:]), state, zip
 }
 
-// SplitLine splits an address that a source in a country writes in one line, as SplitAddress does. ok is false where it
-// can't be done surely: in a country whose addresses are written in another order, for a state that there is not, for a city with
-// digits, and for a line without state and ZIP code that is not plainly a street.
+// SplitLine splits an address that a source in a country writes in one line, from the right. ok is false where it
+// can't be done surely. In the USA that is for a state that there is not, for a city with digits, and for a line without state and
+// ZIP code that is not plainly a street. Elsewhere the line that names the city has to be behind the last comma, see localities; in
+// Britain and Ireland, where a county may be behind the city, behind a street with a number.
 func SplitLine(s, country string) (street, city, state, zip string, ok bool) {
-	if !InNANP(country) {
-		return "", "", "", "", false
+	if !usesZIP(country) {
+		l := localitiesByCountry()[country]
+		if l == nil {
+			return "", "", "", "", false
+		}
+		street, p, ok := l.splitLine(s)
+		if !ok {
+			return "", "", "", "", false
+		}
+		return street, p.city, p.state, p.code, true
 	}
 	street, city, state, zip = SplitAddress(s)
 	switch {
@@ -156,7 +187,7 @@ func PostalCode(s string) string {
 	if zip := zipDigits(s); zip != "" {
 		return zip
 	}
-	before, zip := cutZIP(WithoutCountry(s))
+	before, zip := cutZIP(withoutUSA(s))
 	if zip == "" {
 		if before, zip = cutGluedZIP(s); zip == "" {
 			return ""
@@ -181,7 +212,7 @@ var zipLabels = map[string]bool{
 
 // cutGluedZIP takes a ZIP code from the end of a text where no blank is before it: "MA02134", "US-02134".
 func cutGluedZIP(s string) (before, zip string) {
-	s = WithoutCountry(s)
+	s = withoutUSA(s)
 	at := strings.IndexAny(s, "0123456789")
 	if at < 0 {
 		return s, ""

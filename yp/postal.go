@@ -75,11 +75,14 @@ var statesOfAustralia = strings.Fields("ACT NSW NT QLD SA TAS VIC WA")
 // zipCountries have the ZIP codes of the US Postal Service.
 var zipCountries = strings.Fields("US PR GU VI AS MP UM FM MH PW")
 
+func usesZIP(country string) bool { return slices.Contains(zipCountries, country) }
+
 // PostalCodeIn returns a postal code of a country (ISO 3166) in the form that is written there, or "": see PostalCode for those of the USA. Signs
 // within it may lack ("SW1A1AA"), and a label or the country may be before it ("PLZ 80331", "D-80331"). Where it has letters and
-// digits it may be before or behind words ("London SW1A 1AA").
+// digits it may be before or behind words ("London SW1A 1AA"); one of digits alone where the text names the city as the country writes
+// it ("80331 München"), see SplitLocality.
 func PostalCodeIn(s, country string) string {
-	if country == DefaultCountry || slices.Contains(zipCountries, country) {
+	if usesZIP(country) {
 		return PostalCode(s)
 	}
 	forms := postalForms(country)
@@ -91,13 +94,17 @@ func PostalCodeIn(s, country string) string {
 	if code := wholeCode(strings.Join(afterLabel(words, country), " "), forms, country); code != "" {
 		return code
 	}
-	return codeBesideWords(words, forms)
+	if code := codeBesideWords(words, forms); code != "" {
+		return code
+	}
+	_, _, code := SplitLocality(s, country)
+	return code
 }
 
 // PostalForms returns the forms of the postal codes of a country, as they are written there: # is a digit, @ a letter, * one of both, anything
 // else stands for itself; none where it has no postal codes. Those of the USA are ##### and #####-####.
 func PostalForms(country string) []string {
-	if country == DefaultCountry || slices.Contains(zipCountries, country) {
+	if usesZIP(country) {
 		return []string{"#####", "#####-####"}
 	}
 	forms := strings.ReplaceAll(postalForms(country), "~", "")

@@ -242,7 +242,7 @@ func clones(list []string) []string {
 func (c *cardReader) place(l *yp.Listing) {
 	f := &c.src.fields
 	street := c.part(f.street)
-	city, state, zip := yp.SplitLocality(c.part(f.locality))
+	city, state, zip := yp.SplitLocality(c.part(f.locality), c.src.country)
 	if city == "" {
 		city = yp.TrimPlace(c.part(f.city))
 	}

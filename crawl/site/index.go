@@ -340,7 +340,7 @@ func inWords(slug string) string {
 // else what the slug says.
 func (r *indexReader) name(a *goquery.Selection, slug string) string {
 	text := yp.Clean(string(region.AppendText(nil, a.Get(0), maxText)))
-	if city, state, _ := yp.SplitLocality(text); state == r.state {
+	if city, state, _ := yp.SplitLocality(text, r.src.country); state == r.state {
 		text = city
 	}
 	if text = yp.TrimPlace(text); strings.ContainsFunc(text, unicode.IsLetter) {

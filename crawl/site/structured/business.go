@@ -151,7 +151,7 @@ func (b *Business) Address() (a Address) {
 		}
 		if line := g.textOf(v); !a.some() && v.item != &b.item {
 			var split bool
-			switch a.Street, a.City, a.State, a.PostalCode, split = yp.SplitLine(yp.WithoutCountry(line), b.country()); {
+			switch a.Street, a.City, a.State, a.PostalCode, split = yp.SplitLine(yp.WithoutCountry(line, b.country()), b.country()); {
 			case b.isArea(line):
 				a = Address{Area: line}
 			case !split && raw == "" && yp.IsAddress(line):
@@ -186,7 +186,7 @@ func (b *Business) addressOf(it *item, area string) Address {
 			street = append(street, s)
 		}
 	}
-	city, state, zip := yp.SplitLocality(yp.WithoutCountry(g.text(it, "addressLocality")))
+	city, state, zip := yp.SplitLocality(yp.WithoutCountry(g.text(it, "addressLocality"), b.country()), b.country())
 	region := b.stateOf(yp.TrimPlace(strings.TrimPrefix(g.text(it, "addressRegion"), b.country()+"-")))
 	return Address{
 		Street: yp.TrimPlace(strings.Join(street, ", ")), City: city, State: cmp.Or(region, state),
