@@ -326,23 +326,22 @@ func (c *compiled) compileURLs(f *faults) {
 
 // tellsPages says what is wrong with a request for the pages of a list: nothing in it tells one from another.
 func (c *compiled) tellsPages(t *template) error {
-	if c.paging == nil {
-		if t.has("page") || c.def.Next.isNone() {
-			return nil
+	name := "page"
+	if c.paging != nil {
+		name = c.paging.placeholder()
+	}
+	for _, other := range []string{"offset", "cursor"} {
+		if other != name && t.has(other) {
+			return fmt.Errorf("holds {%s}: say so under paging, such as `{offset: 0, step: 50}` or `{cursor: {json: next}}`", other)
 		}
+	}
+	switch t.pageAlways = c.def.Paging.Page != nil; {
+	case t.has(name), c.paging == nil && c.def.Next.isNone():
+		return nil
+	case c.paging == nil:
 		return errors.New("must hold {page}, such as /{city_slug}/{category_slug}?page={page}")
 	}
-	t.pageAlways = c.def.Paging.Page != nil
-	name := c.paging.placeholder()
-	if !t.has(name) {
-		return fmt.Errorf("must hold {%s}, in the address or in the body: paging says so", name)
-	}
-	for _, other := range []string{"page", "offset", "cursor"} {
-		if other != name && t.has(other) {
-			return fmt.Errorf("holds {%s}, and paging says {%s}: want that alone", other, name)
-		}
-	}
-	return nil
+	return fmt.Errorf("must hold {%s}, in the address or in the body: paging says so", name)
 }
 
 // A template forms requests: a path and a query in which placeholders stand for parts of the place and the position, headers

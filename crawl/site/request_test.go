@@ -16,6 +16,12 @@ import (
 // asking is a definition that asks as its keys say.
 func asking(t *testing.T, keys string) *Source {
 	t.Helper()
+	switch {
+	case strings.Contains(keys, "{cursor}"):
+		keys += "\npaging: {cursor: {css: a, attr: data-next}}"
+	case strings.Contains(keys, "{offset}"):
+		keys += "\npaging: {offset: 0, step: 50}"
+	}
 	text := strings.Replace(smallDef, "urls:\n  target: /c/{category_slug}/{page}/{city_slug}?p={page}&s=1\n", keys+"\n", 1)
 	s, err := Parse("my.yaml", []byte(text))
 	noError(t, err)
@@ -90,8 +96,6 @@ func TestRequestTypes(t *testing.T) {
 	t.Parallel()
 	for keys, want := range map[string]string{
 		"urls: {target: '/a/{page}'}":                                                                 "map[]",
-		"format: json\nurls: {target: '/a/{page}'}":                                                   "map[Accept:[application/json]]",
-		"format: json\nheaders: {accept: x/y}\nurls: {target: '/a/{page}'}":                           "map[Accept:[x/y]]",
 		"urls: {target: {url: /a, body: 'p={page}'}}":                                                 "map[Content-Type:[application/x-www-form-urlencoded]]",
 		"urls: {target: {url: /a, body: {p: '{page}'}}}":                                              "map[Content-Type:[application/json]]",
 		"urls: {target: {url: /a, body: ['{page}'], headers: {content-type: application/x+json}}}":    "map[Content-Type:[application/x+json]]",
@@ -99,6 +103,10 @@ func TestRequestTypes(t *testing.T) {
 	} {
 		storetest.Equal(t, fmt.Sprint(asking(t, keys).TargetRequest(portland, Position{}).Header), want, keys)
 	}
+	storetest.Equal(t, fmt.Sprint(stores(t).TargetRequest(portland, Position{}).Header), "map[Accept:[application/json]]", "JSON")
+	api, err := Parse("stores.yaml", []byte(storesYAML+"headers: {accept: x/y}\n"))
+	noError(t, err)
+	storetest.Equal(t, fmt.Sprint(api.TargetRequest(portland, Position{}).Header), "map[Accept:[x/y]]", "JSON of another type")
 	s := asking(t, "headers: {x-a: 1}\nurls: {target: {url: '/a/{page}', headers: {x-b: 2}}}")
 	storetest.Equal(t, fmt.Sprint(s.LinkRequest("https://x.example/").Header), "map[X-A:[1]]", "of a link")
 }
@@ -199,8 +207,8 @@ func TestSecretNames(t *testing.T) {
 // TestDifferencesOfPositions: a position, and the name of a secret, are no difference.
 func TestDifferencesOfPositions(t *testing.T) {
 	t.Parallel()
-	s := asking(t, "urls: {target: '/{city_slug}?from={offset}&after={cursor}&k=${TOKEN}'}")
-	u := urlOf(t, "https://dir.example.com/us/o-neil-or?from=50&after=xyz&k=${TOKEN}")
+	s := asking(t, "urls: {target: '/{city_slug}?from={offset}&k=${TOKEN}'}")
+	u := urlOf(t, "https://dir.example.com/us/o-neil-or?from=50&k=${TOKEN}")
 	storetest.Equal(t, fmt.Sprint(s.Differences(u, portland)), "[]")
 	u = urlOf(t, "https://dir.example.com/us/salem-or?from=50")
 	storetest.Equal(t, fmt.Sprint(s.Differences(u, portland)), "[{city_slug salem-or}]")
