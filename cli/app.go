@@ -49,7 +49,7 @@ func (p *Program) Run(ctx context.Context, args []string) int {
 }
 
 func (p *Program) app() *frame.App {
-	app := &frame.App{Help: help(), Main: mainCommand, OldWords: oldWords, Values: flagValues}
+	app := &frame.App{Help: help(), Main: mainCommand, OldWords: oldWords, Values: flagValues, States: p.statesToComplete}
 	app.App = &cli.App{
 		Name:      "ypcrawl",
 		Usage:     "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",

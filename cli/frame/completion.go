@@ -62,17 +62,17 @@ func candidates(app *App, words []string) (found [][2]string) {
 	}
 	switch {
 	case kindOf(pending) == valueFlag:
-		return app.completeValue(pending, "", typed) // none: the shell offers files
+		return app.completeValue(pending, words, "", typed) // none: the shell offers files
 	case strings.HasPrefix(typed, "-"):
 		name, value, hasValue := SplitFlag(typed)
 		if f, _ := at.Flag(name); hasValue && f != nil { // --states=CA,T
-			return app.completeValue(f, strings.TrimSuffix(typed, value), value)
+			return app.completeValue(f, words, strings.TrimSuffix(typed, value), value)
 		}
 		return at.flagNames()
 	case pending != nil:
-		found = app.completeValue(pending, "", typed)
+		found = app.completeValue(pending, words, "", typed)
 	case strings.HasPrefix(strings.TrimLeft(at.Last().ArgsUsage, "["), "SOURCE"):
-		found = app.completeValue(&cli.StringFlag{Name: "source"}, "", typed)
+		found = app.completeValue(&cli.StringFlag{Name: "source"}, words, "", typed)
 	}
 	for _, sub := range at.Last().Subcommands {
 		if strings.HasPrefix(sub.Name, typed) {
@@ -97,12 +97,12 @@ func (p Path) flagNames() (names [][2]string) {
 
 // completeValue lists the values that a flag is known to take and that begin with typed, each
 // behind head. In a list with commas the last one is being typed, and those before it are not offered again.
-func (a *App) completeValue(f cli.Flag, head, typed string) (found [][2]string) {
+func (a *App) completeValue(f cli.Flag, words []string, head, typed string) (found [][2]string) {
 	var had []string
 	if i := strings.LastIndexByte(typed, ','); i >= 0 && kindOf(f) == multiFlag {
 		had, head, typed = strings.Split(typed[:i], ","), head+typed[:i+1], typed[i+1:]
 	}
-	for _, v := range a.declaredValues(f.Names()[0], typed) {
+	for _, v := range a.declaredValues(f.Names()[0], words, typed) {
 		if len(v[0]) >= len(typed) && strings.EqualFold(v[0][:len(typed)], typed) && !slices.Contains(had, v[0]) {
 			found = append(found, [2]string{head + v[0], v[1]})
 		}
@@ -112,10 +112,14 @@ func (a *App) completeValue(f cli.Flag, head, typed string) (found [][2]string) 
 }
 
 // declaredValues are what a flag of that name may be, each with what it is. A state's name is offered to who types one.
-func (a *App) declaredValues(name, typed string) (values [][2]string) {
+func (a *App) declaredValues(name string, words []string, typed string) (values [][2]string) {
 	switch name {
 	case "states":
-		for _, s := range yp.States() {
+		states := yp.States()
+		if a.States != nil {
+			states = a.States(words)
+		}
+		for _, s := range states {
 			if values = append(values, [2]string{s.Code, s.Name}); len(typed) > 1 {
 				values = append(values, [2]string{s.Name, s.Code})
 			}

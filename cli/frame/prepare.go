@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"ypcrawl/yp"
 )
 
 // App is a program: its commands, and what the frame is told of them.
@@ -14,6 +16,7 @@ type App struct {
 	Main     string                              // the command whose flags a setting names without it
 	OldWords [][2]string                         // commands as they were called, and what they are now
 	Values   func(flag string) (all [][2]string) // what a flag of that name may be, each with what it is, beside states and filters of lists
+	States   func(words []string) []yp.State     // that the sources have which the words of a line choose
 }
 
 // Prepare gives every command of a freshly built app what all of them share,
