@@ -1101,21 +1101,21 @@ FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN listings l ON l.id
 LEFT JOIN listing_texts m ON m.listing = l.id
 WHERE t.kind = 'detail' GROUP BY t.source_id, t.state;
 
--- The indexes of cities: what each source's index of a state has. Cities are matched with the gazetteer by slug, by name, or not at all.
+-- The indexes of cities: what each source's index of a state has, '' = of all states. Cities are matched with the gazetteer by slug, by name, or not at all.
 CREATE VIEW v_indexes AS
-SELECT s.name AS source, t.state, ifnull(n.cities, 0) AS cities,
+SELECT s.name AS source, t.state, ifnull(sum(n.cities), 0) AS cities,
        t.accepted_count AS new,                -- first seen, or back, since the last crawl of the index began
-       ifnull(n.removed, 0) AS removed, ifnull(n.by_slug, 0) AS by_slug, ifnull(n.by_name, 0) AS by_name, ifnull(n.unmatched, 0) AS unmatched,
-       (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status <> 'RETIRED') AS targets,
-       (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND o.state = t.state AND o.status = 'RETIRED') AS retired,
+       ifnull(sum(n.removed), 0) AS removed, ifnull(sum(n.by_slug), 0) AS by_slug, ifnull(sum(n.by_name), 0) AS by_name, ifnull(sum(n.unmatched), 0) AS unmatched,
+       (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND t.state IN (o.state, '') AND o.status <> 'RETIRED') AS targets,
+       (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND t.state IN (o.state, '') AND o.status = 'RETIRED') AS retired,
        t.status, t.max_pages AS pages, t.page_current AS page, t.crawl_started_at AS started_at, t.finished_at, t.complete_at, t.last_error_code AS error, t.last_error AS message
 FROM targets t JOIN sources s ON s.id = t.source_id
 LEFT JOIN (
     SELECT x.source_id, c.state, sum(x.removed_at IS NULL) AS cities, sum(x.removed_at IS NOT NULL) AS removed,
            sum(x.removed_at IS NULL AND x.matched = 'slug') AS by_slug, sum(x.removed_at IS NULL AND x.matched = 'name') AS by_name,
            sum(x.removed_at IS NULL AND x.matched = 'none') AS unmatched
-    FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND n.state = t.state
-WHERE t.kind = 'index';
+    FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND t.state IN (n.state, '')
+WHERE t.kind = 'index' GROUP BY t.id;
 
 -- Every company with how many listings it has; e-mail and hours are of its first listing
 -- that has them.

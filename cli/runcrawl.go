@@ -276,7 +276,7 @@ func (r *run) choose(src *site.Source, all []*site.Source) (*sourceRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	resolved, err := resolveIn(places, src, sel)
+	resolved, err := resolveIn(places, src, sel, r.onlyIndexes || r.onlyDetails || r.c.Bool("discover"))
 	return &sourceRun{src: src, resolved: resolved, places: places}, err
 }
 

@@ -83,7 +83,7 @@ func (p *Program) resolve(c *cli.Context, src *site.Source, sel discover.Selecti
 	if err != nil {
 		return nil, err
 	}
-	return resolveIn(g, src, statesOf(c, src, sel))
+	return resolveIn(g, src, statesOf(c, src, sel), false)
 }
 
 // placesOf returns the places of a source: its own, those that its index has shown, or, in the USA, those of the states that were named.
@@ -112,10 +112,11 @@ func (p *Program) placesOf(c *cli.Context, src *site.Source, sel discover.Select
 	return gazetteer.New(listed), errors.Join(err, k.DB().Close())
 }
 
-func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection) (*discover.Resolved, error) {
+// resolveIn finds what is selected in places; reads says that the indexes of the sources are read first.
+func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection, reads bool) (*discover.Resolved, error) {
 	x := extent(src)
-	if x.Indexed && len(sel.Cities) > 0 && len(g.All()) == 0 {
-		return nil, frame.Usagef("no city of %[1]s is known yet: `ypcrawl discover --source %[1]s --all` reads its index", src.Name())
+	if x.Indexed && len(g.All()) == 0 && (!reads || len(sel.Cities) > 0) {
+		return nil, frame.Usagef("no city of %s is known yet: `ypcrawl run --discover` reads its index first", src.Name())
 	}
 	r, err := discover.Resolve(g, x, sel)
 	if err != nil {

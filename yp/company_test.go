@@ -100,6 +100,22 @@ func TestCompanyKeys(t *testing.T) {
 	})
 }
 
+// TestCompanyKeysAbroad: two countries may have the same postal code, and a code of another country counts whole.
+func TestCompanyKeysAbroad(t *testing.T) {
+	t.Parallel()
+	at := func(country, code string) string {
+		return strings.Join(CompanyKeys(&Listing{Name: "Acme", Street: "1 High St", PostalCode: code}, country), " ")
+	}
+	for want, got := range map[string]string{
+		"adr:acme|1 high st|80331": at("US", "80331-1234"), "adr:acme|1 high st|DE 80331": at("DE", "80331"),
+		"adr:acme|1 high st|GB SW1A 1AA": at("GB", "SW1A 1AA"), "adr:acme|1 high st|AU 2000": at("AU", "2000"), "": at("AU", "0000") + at("DE", "") + at("US", "2000"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func FuzzCompanyKeys(f *testing.F) {
 	f.Add("Acme & Co., Inc.", "12 North Main Street", "http://www.acme.com/")
 	f.Add("Café Olé", "1 Rue de l’Été", "facebook.com")
