@@ -25,8 +25,8 @@ type Listing struct {
 	PhoneE164       string   `json:"phone_e164,omitempty"`        // "+13105550123"
 	Street          string   `json:"street,omitempty"`            //
 	City            string   `json:"city,omitempty"`              // the listing's place, not the searched one
-	State           string   `json:"state,omitempty"`             // two letters
-	PostalCode      string   `json:"postal_code,omitempty"`       // "90210" or "90210-1234"
+	State           string   `json:"state,omitempty"`             // code, "CA"; where it has none, its name
+	PostalCode      string   `json:"postal_code,omitempty"`       // "90210" or "90210-1234"; of another country its own: "SW1A 1AA"
 	ServiceArea     string   `json:"service_area,omitempty"`      // "Serving the Austin Area": no address
 	WebsiteURL      string   `json:"website_url,omitempty"`       // as linked
 	Website         string   `json:"website,omitempty"`           // canonical, see CanonicalWebsite

@@ -272,6 +272,10 @@ func (r *indexReader) ownCity(a *goquery.Selection, path string) {
 		return
 	}
 	slug, state, ok := strings.Clone(m[x.slug]), r.state, true
+	if r.listed++; r.listed > maxListed*wholeShare(x.whole) {
+		r.more++
+		return
+	}
 	if !slices.ContainsFunc(x.cities, a.IsMatcher) || a.ClosestMatcher(framing).Length() > 0 {
 		return
 	}

@@ -294,11 +294,8 @@ func (l List) Narrows() (all []ListFilter) {
 	return all
 }
 
-// Parse reads words as the value of a filter: texts, one text, or a number.
+// Parse reads words as the value of a filter: texts, one text, or a number. Which states are meant, KnownStates says.
 func (f ListFilter) Parse(words []string) (any, error) {
-	if f.Name == "states" {
-		return yp.ParseStates(words)
-	}
 	for i, word := range words {
 		if words[i] = strings.TrimSpace(word); f.Values == nil {
 			continue
