@@ -411,17 +411,11 @@ func (c *compiled) compileIndex(f *faults) {
 		f.add("urls.state_index", err)
 		return
 	}
-	if len(d.Cities) == 0 {
-		f.lacks("index.cities")
+	if c.isJSON() {
+		c.compileJSONIndex(x, f)
+	} else {
+		c.compileLinkIndex(x, f)
 	}
-	x.cities = matchers(d.Cities, "index.cities", f)
-	x.city, x.slug, err = pathPattern(d.Path, "city")
-	f.add("index.path", err)
-	if x.city != nil {
-		x.inPath = x.city.SubexpIndex("state")
-	}
-	x.not = compileMatch(d.Not, "index.not", f)
-	x.state = compileStateRule(d.State, f)
 	x.paths = make(map[string]string, 64)
 	root := &Source{compiled: c, base: &url.URL{Scheme: "http", Host: "x"}}
 	states := c.stateSet.Codes()
@@ -432,6 +426,28 @@ func (c *compiled) compileIndex(f *faults) {
 		x.addPaths(root, state)
 	}
 	c.states = x
+}
+
+// compileLinkIndex makes an index ready whose pages link to the cities.
+func (c *compiled) compileLinkIndex(x *stateIndex, f *faults) {
+	d := &c.def.Index
+	for at, given := range map[string]bool{"index.items": d.Items != "", "index.city": len(d.City) > 0, "index.slug": len(d.Slug) > 0} {
+		if given {
+			f.add(at, errItems)
+		}
+	}
+	if len(d.Cities) == 0 {
+		f.lacks("index.cities")
+	}
+	x.cities = matchers(d.Cities, "index.cities", f)
+	var err error
+	x.city, x.slug, err = pathPattern(d.Path, "city")
+	f.add("index.path", err)
+	if x.city != nil {
+		x.inPath = x.city.SubexpIndex("state")
+	}
+	x.not = compileMatch(d.Not, "index.not", f)
+	x.state = compileStateRule(d.State, f)
 }
 
 // indexPlaceholders are what the URL of an index may hold: it knows no city.

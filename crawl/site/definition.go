@@ -78,6 +78,9 @@ type indexDef struct {
 	Cities  []string `yaml:"cities"`
 	Path    string   `yaml:"path"`
 	Not     string   `yaml:"not"`
+	Items   string   `yaml:"items"` // path in JSON
+	City    ruleSet  `yaml:"city"`
+	Slug    ruleSet  `yaml:"slug"`
 	State   ruleDef  `yaml:"state"`
 	Frame   markDef  `yaml:"frame"`
 }

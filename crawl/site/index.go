@@ -33,6 +33,7 @@ type stateIndex struct {
 	pages  []*template       // the unlettered page, then one per letter
 	cities []goquery.Matcher // links to cities
 	frame  marks
+	json   *jsonIndex        // of a source whose answers are JSON; what is of links is empty then
 	city   *regexp.Regexp    // of a path; its group is the slug
 	slug   int               // number of that group
 	not    *regexp.Regexp    // of paths that look like cities' and are not; nil = none
@@ -154,6 +155,9 @@ func (s *Source) ParseIndex(body []byte, final *url.URL, status int, state strin
 		if reason != "" {
 			return &Page{Outcome: Redirected, Reason: reason}, nil
 		}
+	}
+	if s.states.json != nil {
+		return s.readIndex(body, final, status, code)
 	}
 	doc, end, err := region.Parse(body)
 	if err != nil {

@@ -115,9 +115,9 @@ const (
 	someItems
 )
 
-// eachItem hands the items of a page to yield, until that returns false.
-func (s *Source) eachItem(doc jsondoc.Value, yield func(jsondoc.Value) bool) (found itemsFound) {
-	for list := range s.items.In(doc) {
+// eachItem hands the items of the lists at a path to yield, until that returns false.
+func (s *Source) eachItem(at *jsondoc.Path, doc jsondoc.Value, yield func(jsondoc.Value) bool) (found itemsFound) {
+	for list := range at.In(doc) {
 		kind := list.Kind()
 		if kind != jsondoc.Array && kind != jsondoc.Object {
 			return noItems
@@ -139,7 +139,7 @@ func (s *Source) readItems(p *Page, c *cardReader) itemsFound {
 	defer func() { c.item = doc }()
 	seen := map[string]int{}
 	var members []jsondoc.Member
-	return s.eachItem(doc, func(item jsondoc.Value) bool {
+	return s.eachItem(s.items, doc, func(item jsondoc.Value) bool {
 		if p.Raw == region.MaxHits {
 			p.LeftOut++
 			return true

@@ -369,3 +369,45 @@ func TestJSONDefinitions(t *testing.T) {
 		}
 	}
 }
+
+// TestJSONIndex: the cities of an index of JSON, of one state or of all.
+func TestJSONIndex(t *testing.T) {
+	index := func(url, more string) *Source {
+		s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "urls:\n", "urls:\n  state_index: "+url+"\n", 1)+more))
+		noError(t, err)
+		return s
+	}
+	const rules = "index: {items: data.cities, city: name, slug: slug"
+	s := index("'/cities?state={state}'", rules+", frame: {json: [data.state]}}\n")
+	at := urlOf(t, "https://api.stores.example/cities?state=IL")
+	for body, want := range map[string]string{
+		`{"data":{"cities":[{"name":"Springfield","slug":"spr-1"},{"name":"Peoria"},{"name":"Peoria"},{"slug":"x"}]}}`: "ok IL/spr-1=Springfield IL/peoria-il=Peoria",
+		`{"data":{"state":"IL","cities":[]}}`:                           "no_listings",
+		`{"data":{"cities":[]}}`:                                        "html_changed",
+		`{"data":{"state":"IL"}}`:                                       "html_changed",
+		`{"errors":[{"message":"x"}],"data":{"cities":[{"name":"A"}]}}`: "failed",
+		`{"cities":[]}`:                                                 "unrecognised",
+	} {
+		p, err := s.ParseIndex([]byte(body), at, 200, "IL")
+		noError(t, err)
+		if got := citiesOf(p); got != want {
+			t.Errorf("%s: got %q (%s), want %q", body, got, p.Reason, want)
+		}
+	}
+	s = index("/cities", "country: AU\ncategories: [Plumbers]\n"+rules+", state: region}\n")
+	p, err := s.ParseIndex([]byte(`{"data":{"cities":[{"name":"Perth","slug":"perth","region":"Western Australia"},{"name":"Perth","slug":"perth","region":"TAS"},{"name":"Nowhere","region":"XX"}]}}`),
+		urlOf(t, "https://api.stores.example/cities"), 200, "")
+	noError(t, err)
+	if got := citiesOf(p); got != "ok WA/perth=Perth TAS/perth=Perth" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// citiesOf is the outcome of an index page with its cities.
+func citiesOf(p *Page) string {
+	out := p.Outcome.String()
+	for _, c := range p.Cities {
+		out += " " + c.State + "/" + c.Address + "=" + c.Shown
+	}
+	return out
+}
