@@ -142,7 +142,7 @@ var shared = map[string]struct {
 	begin, end string
 	places     int
 }{
-	"the scope of a command":          {"(?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) AND (?3", "json_each(?6))", 28},
+	"the scope of a command":          {"(?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) AND (?3 = '[]'", "json_each(?6))", 28},
 	"what a claim may find":           {"t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before", "t.retired_at IS NULL", 12},
 	"a crawl that begins anew":        {"page_current = 0, next_page_url", "site_total = NULL, crawl_started_at = ", 10},
 	"planned again":                   {"status = 'PLANNED', not_before", "wait_reason = NULL", 11},
