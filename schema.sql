@@ -119,7 +119,7 @@
 --   new                  seen for the first time
 --   next_at              when the first of them may go on
 --   next_crawl_at        when a target that is DONE is due again
---   next_page_url        where the current crawl goes on
+--   next_page_url        where the current crawl goes on: an address, or a position in a list without links, "@offset=50&page=2"
 --   not_before           when the target may be claimed again; NULL = it does not wait
 --   occurrences          how often
 --   old                  the value before it

@@ -52,7 +52,7 @@ type Claim struct {
 	Priority    int
 	MaxPages    int    // 0 = all
 	PageCurrent int    // last page committed
-	NextPageURL string // of page PageCurrent+1, when the site gave it
+	NextPageURL string // of page PageCurrent+1, when the site gave it, or its position in a list without links
 	StartedAt   string // when the current crawl of the target began
 	Crawl       int64  // its number: crawls of the target begun so far
 	Accepted    int    // listings accepted so far by this crawl; cities new to the source
