@@ -86,7 +86,8 @@ const (
 
 const showsNothingNew = `
 	SELECT EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND found_on = ?4 AND crawl <> ?3 AND missed = 0 AND removed_at IS NULL)
-		AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS j LEFT JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7
+		AND NOT EXISTS (SELECT 1 FROM json_each(?2) AS j
+			LEFT JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7
 			LEFT JOIN source_cities x ON x.source_id = ?1 AND x.city_id = c.id WHERE x.crawl IS NOT ?3)`
 
 // IndexRepeats reports whether a page of an index, by its path, shows only cities that this read of the

@@ -17,7 +17,8 @@ const (
 	SELECT EXISTS (SELECT 1 FROM led_to WHERE source_id = ?1 AND address = ?2 AND (target_id <> ?3 OR others))`
 	knowsTopic = `SELECT EXISTS (SELECT 1 FROM categories WHERE slug = ?1)`
 	knowsCity  = `
-	SELECT EXISTS (SELECT 1 FROM cities WHERE slug = ?2) OR EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND slug = ?2)`
+	SELECT EXISTS (SELECT 1 FROM cities WHERE slug = ?2 AND country = (SELECT country FROM sources WHERE id = ?1))
+		OR EXISTS (SELECT 1 FROM source_cities WHERE source_id = ?1 AND slug = ?2)`
 	saveSaid = `
 	INSERT INTO nothing_words (source_id, words, target_id) SELECT ?1, value, ?3 FROM json_each(?2) WHERE true
 	ON CONFLICT DO UPDATE SET others = others OR target_id <> ?3`

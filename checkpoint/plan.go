@@ -48,7 +48,8 @@ const (
 	SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7 FROM json_each(?) WHERE true
 	ON CONFLICT (slug, state, country) DO NOTHING`
 	cityIDs = `
-	SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7 ORDER BY j.key`
+	SELECT c.id FROM json_each(?) AS j CROSS JOIN cities c ON c.slug = j.value ->> 0 AND c.state = j.value ->> 2 AND c.country = j.value ->> 7
+	ORDER BY j.key`
 
 	// ?9 limits what is looked at, the last LIMIT, which is planLimit, what is new of it.
 	insertTargets = `
@@ -303,7 +304,9 @@ func (k *Keeper) follow(ctx context.Context, p Plan) (Plan, error) {
 	if err != nil {
 		return p, fmt.Errorf("read the cities of the source: %w", err)
 	}
-	p.Cities = slices.DeleteFunc(slices.Clone(p.Cities), func(c yp.City) bool { return p.Listed.Only || all || slices.Contains(read, c.State) })
+	p.Cities = slices.DeleteFunc(slices.Clone(p.Cities), func(c yp.City) bool {
+		return p.Listed.Only || all || slices.Contains(read, c.State)
+	})
 	p.Cities = append(p.Cities, listed...)
 	return p, nil
 }

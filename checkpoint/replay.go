@@ -369,7 +369,8 @@ const (
 	FROM (SELECT 1) LEFT JOIN cities c ON c.id = ?4 LEFT JOIN categories k ON k.slug = ?5 WHERE true`
 	listingLogged = `SELECT id FROM listings WHERE source_id = ? AND listing_id = ?`
 	cityLogged    = `SELECT c.id FROM source_cities x JOIN cities c ON c.id = x.city_id WHERE x.source_id = ? AND x.slug = ? AND c.state = ?`
-	insertSource  = `INSERT INTO sources (name, base_url, country, created_at, updated_at) VALUES (?1, ?2, ?4, ?3, ?3) ON CONFLICT (name) DO NOTHING`
+	insertSource  = `
+	INSERT INTO sources (name, base_url, country, created_at, updated_at) VALUES (?1, ?2, ?4, ?3, ?3) ON CONFLICT (name) DO NOTHING`
 	// A crawl of it is not its first.
 	cameByReplay = `INSERT INTO meta (key, value) VALUES ('replayed_source:' || ?, '1')`
 )
@@ -421,7 +422,8 @@ func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (id int64, er
 	}
 	city := yp.City{Slug: t.CitySlug, Name: t.City, State: t.State, Country: t.Country, Tier: 3}
 	if t.OwnCity != nil {
-		city.Population, city.Lat, city.Lon, city.Tier = max(0, t.OwnCity.Population), t.OwnCity.Lat, t.OwnCity.Lon, min(max(t.OwnCity.Tier, 1), 3)
+		own := t.OwnCity
+		city.Population, city.Lat, city.Lon, city.Tier = max(0, own.Population), own.Lat, own.Lon, min(max(own.Tier, 1), 3)
 	} else if t.Country == "" && len(t.State) != 2 {
 		return 0, fmt.Errorf("%q is no state of the USA", yp.Printable(t.State))
 	} else if known, ok := r.cfg.City(t.City, t.CitySlug, t.State); ok && t.Country == "" {

@@ -98,10 +98,12 @@ type Added struct {
 }
 
 const (
-	updateListings = `UPDATE listings SET country = ?2 WHERE source_id = ?1 AND EXISTS (SELECT 1 FROM sources WHERE id = ?1 AND country <> ?2)`
-	updateCountry  = `UPDATE sources SET country = ?2, cities = iif(?4 OR definition IS NULL, ?3, cities) WHERE id = ?1 AND (country, cities) IS NOT (?2, ?3)`
-	dropStates     = `DELETE FROM source_states WHERE source_id = ?1 AND state NOT IN (SELECT value ->> 0 FROM json_each(?2))`
-	upsertStates   = `
+	updateListings = `
+	UPDATE listings SET country = ?2 WHERE source_id = ?1 AND EXISTS (SELECT 1 FROM sources WHERE id = ?1 AND country <> ?2)`
+	updateCountry = `
+	UPDATE sources SET country = ?2, cities = iif(?4 OR definition IS NULL, ?3, cities) WHERE id = ?1 AND (country, cities) IS NOT (?2, ?3)`
+	dropStates   = `DELETE FROM source_states WHERE source_id = ?1 AND state NOT IN (SELECT value ->> 0 FROM json_each(?2))`
+	upsertStates = `
 	INSERT INTO source_states (source_id, state, name) SELECT ?1, value ->> 0, value ->> 1 FROM json_each(?2) WHERE true
 	ON CONFLICT DO UPDATE SET name = excluded.name WHERE name <> excluded.name`
 

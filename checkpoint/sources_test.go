@@ -272,3 +272,42 @@ func TestPlanLimit(t *testing.T) {
 		t.Error("a source that is not there has a limit")
 	}
 }
+
+// TestCitiesAbroad: cities are told apart by slug, state and country; a source's row has its country, its file and its states, and its
+// listings follow when the country is another one.
+func TestCitiesAbroad(t *testing.T) {
+	t.Parallel()
+	k := checkpoint.New(storetest.Open(t))
+	de := checkpoint.NewSource{
+		Name: "de", BaseURL: "http://de.test", Country: "DE", Cities: "state,city\n", States: []yp.State{{Code: "HE", Name: "Hessen"}, {Code: "BB", Name: "Brandenburg"}},
+	}
+	id, err := k.Register(t.Context(), de)
+	noErr(t, err)
+	us, err := k.Source(t.Context(), "us", "http://us.test")
+	noErr(t, err)
+	cats := []yp.Category{{Slug: "a", Name: "A"}}
+	for range 2 {
+		_, err = k.Plan(t.Context(), checkpoint.Plan{SourceID: id, Categories: cats, Cities: []yp.City{
+			{Slug: "frankfurt", Name: "Frankfurt am Main", State: "HE", Tier: 1, Country: "DE"}, {Slug: "frankfurt", Name: "Frankfurt (Oder)", State: "BB", Tier: 1, Country: "DE"},
+			{Slug: "perth-wa", Name: "Perth", State: "WA", Tier: 1, Country: "DE"},
+		}})
+		noErr(t, err)
+		_, err = k.Plan(t.Context(), checkpoint.Plan{SourceID: us, Categories: cats, Cities: []yp.City{{Slug: "perth-wa", Name: "Perth", State: "WA", Tier: 3}}})
+		noErr(t, err)
+	}
+	same(t, "cities", table(t, k.DB(), `SELECT c.country || ' ' || c.state || ' ' || c.slug || ' ' || count(*) FROM targets t JOIN cities c ON c.id = t.city_id GROUP BY c.id ORDER BY 1`),
+		[]string{"DE BB frankfurt 1", "DE HE frankfurt 1", "DE WA perth-wa 1", "US WA perth-wa 1"})
+	same(t, "states", table(t, k.DB(), `SELECT source_id || ' ' || state || ' ' || name FROM source_states ORDER BY 1`), []string{"1 BB Brandenburg", "1 HE Hessen"})
+
+	de.Definition, de.Cities = "name: de", "state,city\nHE,A\n"
+	added, err := k.AddSource(t.Context(), de)
+	noErr(t, err)
+	de.Definition, de.Cities, de.Country, de.States = "", "another", "AT", de.States[:1]
+	_, err = k.Register(t.Context(), de) // a run by a file of that name
+	noErr(t, err)
+	s, _, err := k.StoredSource(t.Context(), "de")
+	if err != nil || !added.Changed || s.Cities != "state,city\nHE,A\n" || s.Country != "AT" {
+		t.Errorf("%+v, %+v, %v", added, s, err)
+	}
+	same(t, "states then", table(t, k.DB(), `SELECT state FROM source_states`), []string{"HE"})
+}

@@ -44,7 +44,8 @@ func newIndex(v *visit) *index { return &index{visit: v, slugs: map[string]int{}
 func (x *index) begin(context.Context) error {
 	c, state := x.claim, x.claim.Place.State
 	if pages := len(x.cfg.Source.IndexRequests(state)); pages != c.MaxPages {
-		return &attemptError{cause: yp.CauseOther, err: fmt.Errorf("the index of %s now has %d pages, and another process planned %d", ofStates(state), pages, c.MaxPages)}
+		return &attemptError{cause: yp.CauseOther, err: fmt.Errorf("the index of %s now has %d pages, and another process planned %d",
+			ofStates(state), pages, c.MaxPages)}
 	}
 	if !x.cfg.Index.Gazetteer.Own() {
 		x.matcher = discover.NewMatcher(x.cfg.Index.Gazetteer, state)
@@ -107,7 +108,8 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 		}
 	}
 	if n := c.Seen + len(cities); n > maxStateCities && state != "" || n > 10*maxStateCities {
-		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: more than there are", ofStates(state), n)}
+		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: more than there are",
+			ofStates(state), n)}
 	}
 	a.Cities, a.Path, a.Last = cities, x.ask(a.Number).Within(), a.Number == c.MaxPages
 	if err := x.checkRepeated(ctx, a.Page); err != nil {

@@ -223,7 +223,8 @@ const (
 // save writes the row of a company, by its lead and its website.
 func (c *company) save(tx *Tx) error {
 	lead, country := yp.Listing{Website: c.website}, ""
-	if err := tx.Get(selectLead, []any{c.leadSource, c.leadListing}, &lead.Name, &lead.PhoneE164, &lead.Street, &lead.PostalCode, &country); err != nil {
+	err := tx.Get(selectLead, []any{c.leadSource, c.leadListing}, &lead.Name, &lead.PhoneE164, &lead.Street, &lead.PostalCode, &country)
+	if err != nil {
 		return fmt.Errorf("find the first listing of company %d: %w", c.id, err)
 	}
 	c.gives = yp.CompanyKeys(&lead, country)

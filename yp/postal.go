@@ -101,8 +101,8 @@ func PostalCodeIn(s, country string) string {
 	return code
 }
 
-// PostalForms returns the forms of the postal codes of a country, as they are written there: # is a digit, @ a letter, * one of both, anything
-// else stands for itself; none where it has no postal codes. Those of the USA are ##### and #####-####.
+// PostalForms returns the forms of the postal codes of a country, as they are written there: # is a digit, @ a letter, * one of
+// both, anything else stands for itself; none where it has no postal codes. Those of the USA are ##### and #####-####.
 func PostalForms(country string) []string {
 	if usesZIP(country) {
 		return []string{"#####", "#####-####"}

@@ -13,7 +13,7 @@ import (
 type StateSet struct {
 	usa   bool
 	list  []State          // sorted by code
-	names map[string]State // by nameKey of code and names: those of the list, and others of the country; of the USA those that LookupState lacks
+	names map[string]State // by nameKey of code and names: of the list, and others of the country; of the USA what LookupState lacks
 }
 
 // MaxState bounds the code and the name of a state, in characters.
@@ -72,7 +72,8 @@ func (s *StateSet) add(st State, others ...string) {
 	}
 }
 
-// All returns the states, sorted by code; none where they are not known. A source whose places have no states has one without code and name.
+// All returns the states, sorted by code; none where they are not known. A source whose places have no states has one without code
+// and name.
 func (s *StateSet) All() []State { return slices.Clone(s.list) }
 
 // Codes are those of All.
@@ -83,8 +84,8 @@ func (s *StateSet) Codes() (codes []string) {
 	return codes
 }
 
-// Lookup returns the state of that code or name, in any letter case; accents, hyphens and periods count for nothing. Beside the source's own
-// states it knows those that the country has.
+// Lookup returns the state of that code or name, in any letter case; accents, hyphens and periods count for nothing. Beside the
+// source's own states it knows those that the country has.
 func (s *StateSet) Lookup(text string) (State, bool) {
 	if st, ok := LookupState(text); ok && s.usa {
 		return st, true
@@ -137,8 +138,8 @@ func (s *StateSet) Slug(code string) string {
 	return strings.ToLower(code)
 }
 
-// Parse returns the codes of the states that args name, see ParseStates. A state that the country has and the source has not is an error, too.
-// Where the states are not known, any text is one.
+// Parse returns the codes of the states that args name, see ParseStates. A state that the country has and the source has not is an
+// error, too. Where the states are not known, any text is one.
 func (s *StateSet) Parse(args []string) (codes []string, err error) {
 	if s.usa && len(s.list) == len(states) {
 		return ParseStates(args)

@@ -345,7 +345,9 @@ func (s *Server) statesTable() Part {
 		}
 		all.Show = statesShow
 		rows, now := all.Shown(), time.Now()
-		m.Table = &table{Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: now, states: known}
+		m.Table = &table{
+			Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: now, states: known,
+		}
 		if len(m.Codes) > 0 {
 			if err := m.compare(all, known, now); err != nil {
 				return nil, err

@@ -52,8 +52,8 @@ func (m *Matcher) Match(slug, name string) (c yp.FoundCity, ok bool) {
 	return c, c.City.Slug != ""
 }
 
-// MatchOwn finds a city of a source's index in the source's own places, by its slug, then by its name. One that they lack is of the last tier,
-// and where there are none, of the first.
+// MatchOwn finds a city of a source's index in the source's own places, by its slug, then by its name. One that they lack is of
+// the last tier, and where there are none, of the first.
 func MatchOwn(g *gazetteer.Gazetteer, country string, found yp.FoundCity) yp.FoundCity {
 	for _, try := range [...]struct{ word, how string }{{found.Address, MatchedSlug}, {found.Shown, MatchedName}} {
 		if places := g.Named(try.word, found.State); len(places) == 1 && (try.how == MatchedName || places[0].Slug == try.word) {

@@ -80,7 +80,8 @@ func (c *compiled) compileCities(open Opener, f *faults) {
 func (c *compiled) ownStates(f *faults) (list []yp.State) {
 	for _, code := range slices.Sorted(maps.Keys(c.def.States)) {
 		st := yp.State{Code: yp.Clean(code), Name: yp.Clean(c.def.States[code])}
-		if st.Name = cmp.Or(st.Name, st.Code); st.Code == "" || max(utf8.RuneCountInString(st.Code), utf8.RuneCountInString(st.Name)) > yp.MaxState {
+		st.Name = cmp.Or(st.Name, st.Code)
+		if st.Code == "" || max(utf8.RuneCountInString(st.Code), utf8.RuneCountInString(st.Name)) > yp.MaxState {
 			f.add("states."+code, fmt.Errorf("want a code and a name of up to %d characters, such as BY: Bayern", yp.MaxState))
 			continue
 		}

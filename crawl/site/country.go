@@ -19,7 +19,8 @@ func (c *compiled) checkCountry(f *faults) {
 	found := &faults{name: f.name, at: f.at}
 	if c.country != yp.DefaultCountry {
 		if c.cities == nil && len(c.def.States) == 0 && c.states == nil {
-			found.add("country", fmt.Errorf("the places of %s are not known: name a file under cities, or states, or an index of cities under urls.state_index", c.country))
+			found.add("country", fmt.Errorf("the places of %s are not known: name a file under cities, or states, or an index of cities "+
+				"under urls.state_index", c.country))
 		} else if c.cities == nil && c.states != nil && !c.states.whole && len(c.stateSet.All()) == 0 {
 			found.add("urls.state_index", fmt.Errorf("the states of %s are not known: name them under states", c.country))
 		}
@@ -45,8 +46,10 @@ func (c *compiled) neverHolds(x *format) error {
 		return fmt.Errorf("kind state never holds: the states of %s are not known; name them under states", c.country)
 	case x.match == nil:
 	case x.field.Name == "postal_code" && c.country != yp.DefaultCountry:
-		if form := yp.PostalForms(c.country); len(form) > 0 && !slices.ContainsFunc(form, func(form string) bool { return mayMatch(x.match.String(), form) }) {
-			return fmt.Errorf("%s matches no postal code of %s, which are written %s (# is a digit, @ a letter)", x.match, c.country, strings.Join(form, " or "))
+		forms := yp.PostalForms(c.country)
+		if len(forms) > 0 && !slices.ContainsFunc(forms, func(form string) bool { return mayMatch(x.match.String(), form) }) {
+			return fmt.Errorf("%s matches no postal code of %s, which are written %s (# is a digit, @ a letter)", x.match, c.country,
+				strings.Join(forms, " or "))
 		}
 	case x.field.Name == "state" && (c.cities != nil || len(c.def.States) > 0):
 		codes := slices.DeleteFunc(c.stateSet.Codes(), func(code string) bool { return code == "" })

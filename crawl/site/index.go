@@ -272,7 +272,10 @@ func (r *indexReader) ownCity(a *goquery.Selection, path string) {
 	if m == nil {
 		m = x.city.FindStringSubmatch(strings.ToLower(path))
 	}
-	if m == nil || m[x.slug] == "" || len(m[x.slug]) > maxSlug || x.not != nil && (x.not.MatchString(path) || x.not.MatchString(strings.ToLower(path))) {
+	if m == nil || m[x.slug] == "" || len(m[x.slug]) > maxSlug {
+		return
+	}
+	if x.not != nil && (x.not.MatchString(path) || x.not.MatchString(strings.ToLower(path))) {
 		return
 	}
 	slug, state, ok := strings.Clone(m[x.slug]), r.state, true
@@ -310,8 +313,8 @@ func wholeShare(whole bool) int {
 	return 1
 }
 
-// stateOf returns the code of a city's state, by the path of its link or by index.state. ok is false where that is no state of the source; one
-// whose states are not known has those that its index says.
+// stateOf returns the code of a city's state, by the path of its link or by index.state. ok is false where that is no state of the
+// source; one whose states are not known has those that its index says.
 func (r *indexReader) stateOf(a *goquery.Selection, m []string) (code string, ok bool) {
 	x, text := r.src.states, ""
 	if x.state.given {

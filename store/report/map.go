@@ -54,9 +54,9 @@ const (
 	FROM targets t
 	WHERE t.kind = 'search'
 		AND t.retired_at IS NULL
+		AND (?3 = '' OR t.source_id IN (SELECT id FROM sources WHERE country = ?3))
 		AND (?1 = 0 OR t.source_id = ?1)
 		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-		AND (?3 = '' OR t.source_id IN (SELECT id FROM sources WHERE country = ?3))
 	GROUP BY t.state`
 	// Of the new listings of a page one stands for all: a page is of one target.
 	stateNew = `
@@ -77,7 +77,9 @@ const countriesKnown = `
 
 // Countries returns the countries of a source, 0 = of all: the USA first, also where there is no source.
 func (k *Reader) Countries(ctx context.Context, sourceID int64) ([]string, error) {
-	all, err := list(ctx, k, "read the countries of the sources", countriesKnown, []any{sourceID}, func(code *string) []any { return []any{code} })
+	all, err := list(ctx, k, "read the countries of the sources", countriesKnown, []any{sourceID}, func(code *string) []any {
+		return []any{code}
+	})
 	if err == nil && len(all) == 0 {
 		all = []string{yp.DefaultCountry}
 	}

@@ -24,7 +24,9 @@ type Place struct {
 
 // City is the place as targets have it.
 func (p *Place) City() yp.City {
-	return yp.City{Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier, Country: p.Country}
+	return yp.City{
+		Slug: p.Slug, Name: p.Name, State: p.State, Population: p.Population, Lat: p.Lat, Lon: p.Lon, Tier: p.Tier, Country: p.Country,
+	}
 }
 
 // TierPages returns how many pages of a category are worth reading in a place
