@@ -53,6 +53,9 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"read-on":      cmdReadOn,
 		"grep-all":     cmdGrepAll,
 		"private":      cmdPrivate,
+
+		"serve-secret":   cmdServeSecret,
+		"secret-nowhere": cmdSecretNowhere,
 	}
 }
 
@@ -77,6 +80,7 @@ func scriptParams() testscript.Params {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv(schemaFile, schemaPath)
 			e.Setenv("PLATFORM", runtime.GOOS+"/"+runtime.GOARCH)
+			e.Values[secretKey{}] = new(*guarded)
 			e.Values[stateKey{}] = &scriptState{vars: e.Vars, running: map[string]*process{}, readers: map[string]func(){}, request: make(chan struct{}, 1)}
 			return nil
 		},
