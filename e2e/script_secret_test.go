@@ -40,8 +40,8 @@ type guarded struct {
 }
 
 const guardedPage = `<html><head><title>%[1]s</title></head><body><div id="dir-head" data-k="%[2]s">%[3]s</div>
-<div class="firm" data-id="%[4]d-%[5]s"><h2>Acme %[1]s %[4]d</h2><a class="own" href="/biz/%[4]d-%[5]s?k=%[2]s">own</a><i class="tel">(512) 555-010%[4]d</i></div>
-%[6]s<script>var k = "%[7]s"</script></body></html>`
+<div class="firm" data-id="%[4]s"><h2>Acme %[1]s</h2><a class="own" href="/biz/%[4]s?k=%[2]s">own</a><i class="tel">(512) 555-0101</i></div>
+%[5]s<script>var k = "%[6]s"</script></body></html>`
 
 func (g *guarded) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/robots.txt" {
@@ -67,19 +67,27 @@ func (g *guarded) serve(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.RequestURI()+"&s="+escaped, http.StatusTemporaryRedirect)
 		return
 	}
-	next, number := "", 1
-	if r.URL.Query().Get("page") == "2" {
-		number = 2
-	} else if city != "biz" {
+	next, id := "", "1-"+city
+	switch {
+	case city == "biz":
+		id = strings.TrimPrefix(r.URL.Path, "/biz/")
+	case r.URL.Query().Get("page") == "2":
+		id = "2-" + city
+	default:
 		next = fmt.Sprintf(`<a class="next" href="?page=2&amp;k=%s&amp;s=1">next</a>`, escaped)
 	}
 	quoted := strings.ReplaceAll(scriptSecret, "/", `\/`)
-	_, _ = fmt.Fprintf(w, guardedPage, scriptSecret, escaped, base64.StdEncoding.EncodeToString([]byte("me:"+scriptSecret)), number, city, next, quoted)
+	_, _ = fmt.Fprintf(w, guardedPage, scriptSecret, escaped, base64.StdEncoding.EncodeToString([]byte("me:"+scriptSecret)), id, next, quoted)
 }
 
-// hear keeps all of a request.
-func (g *guarded) hear(_ http.ResponseWriter, r *http.Request) {
+// hear keeps all of a request, and answers with a page of the directory.
+func (g *guarded) hear(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
+	if r.URL.Path == "/robots.txt" {
+		http.NotFound(w, r)
+	} else {
+		_, _ = fmt.Fprintf(w, guardedPage, "x", "x", "x", "1-x", "", "x")
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.heard = fmt.Appendf(g.heard, "%s %s %v %s\n", r.Method, r.RequestURI, r.Header, body)
