@@ -68,7 +68,7 @@ func (w *worker) prepareRetry(ctx context.Context, t *task, a *answer, cause yp.
 	fe, ofFetch := errors.AsType[*fetch.Error](err)
 	pe, ofParser := errors.AsType[*site.ParseError](err)
 	hopeless := ofFetch && !fe.Retryable() && (!p.Is(yp.Rotates) || fe.ForAll()) || !ofFetch && ofParser && pe.Permanent()
-	if hopeless || n > allowed || p.Is(yp.Rotates) && !w.rotate(t) {
+	if hopeless || t.ask.Err() != nil || n > allowed || p.Is(yp.Rotates) && !w.rotate(t) {
 		return final
 	}
 	if ofFetch && fe.Unreached && !p.Is(yp.Rotates) {
