@@ -143,8 +143,7 @@ func knows(text string) bool {
 func TestSecretSent(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
-		var srv *repeater
-		srv = newRepeater(t, secure, func(w http.ResponseWriter, r *http.Request) {
+		srv := newRepeater(t, secure, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Set-Cookie", "k="+url.QueryEscape(token))
 			w.Header().Set("X-Echo", strings.Join(r.Header["X-Key"], ""))
 			if r.URL.Path == "/from" {

@@ -28,7 +28,7 @@ type Request struct {
 }
 
 // ErrDotSegment says that a value would make a segment of a path . or .., which leads elsewhere.
-var ErrDotSegment = errors.New("a value makes a segment of the path . or ..")
+var ErrDotSegment = errors.New("a value makes . or .. a segment of the path")
 
 // ErrNoOwnPage says that nothing can be asked for of a listing: it has no address, and its source asks for none by its id.
 var ErrNoOwnPage = errors.New("the listing has no address, and its source asks for none by its id")
@@ -390,7 +390,7 @@ func parseTemplate(s string, names []string) (*template, error) {
 	}
 	path, query, _ := strings.Cut(s, "?")
 	if dotted(path) {
-		return nil, fmt.Errorf("URL template %q must hold no segment . or ..", s)
+		return nil, fmt.Errorf("URL template %q must hold neither . nor .. as a segment", s)
 	}
 	query, err := secretQuery(path, query)
 	if err != nil {

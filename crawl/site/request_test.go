@@ -126,7 +126,7 @@ func TestRequestFaults(t *testing.T) {
 		"urls: {target: {url: '/${TOKEN}/{page}'}}":                                              `my.yaml:3:22: urls.target.url: ${TOKEN} in a path`,
 		"urls: {target: '/a?${TOKEN}=1&p={page}'}":                                               `${TOKEN} in the name of a parameter`,
 		"urls: {target: '/a?k=${A-B}&p={page}'}":                                                 `${A-B}: want letters and digits alone`,
-		"urls: {target: '/a/../{page}'}":                                                         `must hold no segment . or ..`,
+		"urls: {target: '/a/../{page}'}":                                                         `must hold neither . nor .. as a segment`,
 		"headers: {host: x}\nurls: {target: '/a/{page}'}":                                        `my.yaml:3:17: headers.host: the header Host is ypcrawl's own: remove it`,
 		"headers: {te: x, if-match: x, proxy-x: x}\nurls: {target: '/{page}'}":                   `the header Proxy-X is ypcrawl's own`,
 		"headers: {'a b': x}\nurls: {target: '/a/{page}'}":                                       `"a b" is no name of a header`,
