@@ -12,6 +12,7 @@ const (
 	sourcesKills  = 5  // of a crawl of several sources
 	crashSources  = 6  // so many
 	troubleKills  = 5  // of a crawl whose site is in trouble
+	formKills     = 10 // of a crawl of a directory of another form
 	pointStep     = 1  // every how manyth named point a crawl is killed at
 )
 

@@ -13,6 +13,7 @@ const (
 	sourcesKills  = 4
 	crashSources  = 3
 	troubleKills  = 3
+	formKills     = 3
 	pointStep     = 3
 )
 

@@ -83,6 +83,7 @@ func (c *compiled) compileItems(f *faults) {
 	case d.Cards.Items != "":
 		path, err := jsondoc.Compile(d.Cards.Items)
 		f.add("cards.items", err)
+		path = path.List() // of an answer that is a list itself: #
 		c.items = &path
 	case data:
 		f.lacks("cards.items")

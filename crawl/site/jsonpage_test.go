@@ -185,6 +185,38 @@ func TestTotalsOfJSON(t *testing.T) {
 	}
 }
 
+// TestListAlone: the items of an answer that is a list itself are at #, and a # behind the path to a list changes nothing.
+func TestListAlone(t *testing.T) {
+	for path, body := range map[string]string{
+		"'#'": `[` + storeJSON + `,{"id":18,"name":"Bolt"}]`, "data.#": `{"data":[` + storeJSON + `,{"id":18,"name":"Bolt"}]}`,
+	} {
+		s, err := Parse("list.yaml", []byte(`
+name: list
+base_url: https://www.list.example
+format: json
+chrome: {json: [{header: X-WP-Total}]}
+urls: {target: '/wp-json/wp/v2/member?city={city_slug}&category={category_slug}&page={page}'}
+cards: {items: `+path+`}
+next: [{header: Link}]
+total: [{header: X-WP-Total}]
+refused: {json: [data.status]}
+fields: {id: id, name: name}
+`))
+		noError(t, err)
+		s = s.WithHeader(http.Header{"X-Wp-Total": {"2"}})
+		p, err := s.ParsePage([]byte(body), nil, 200)
+		noError(t, err)
+		if p.Outcome != OK || len(p.Listings) != 2 || p.Listings[1].ID != "18" || p.SiteTotal != 2 {
+			t.Errorf("%s: got %v %q, %d listings, total %d", path, p.Outcome, p.Reason, len(p.Listings), p.SiteTotal)
+		}
+		p, err = s.ParsePage([]byte(`{"code":"internal","data":{"status":500}}`), nil, 200)
+		noError(t, err)
+		if p.Outcome != Failed {
+			t.Errorf("%s: got %v %q of an error", path, p.Outcome, p.Reason)
+		}
+	}
+}
+
 func TestLinkHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		`<https://x.example/?page=2>; rel="next", <https://x.example/?page=9>; rel="last"`: "https://x.example/?page=2",

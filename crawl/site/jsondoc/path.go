@@ -91,6 +91,15 @@ func (p Path) Parent() (Path, bool) {
 	return Path{p.parts[:last]}, true
 }
 
+// List returns the path to the list whose elements a # at its end counts, of # alone what the path is seen from; any other path
+// as it is.
+func (p Path) List() Path {
+	if last := len(p.parts) - 1; last >= 0 && p.parts[last].kind == each {
+		return Path{p.parts[:last]}
+	}
+	return p
+}
+
 // Member returns the path to a member of what is at the path.
 func (p Path) Member(key string) Path {
 	return Path{append(slices.Clip(slices.Clone(p.parts)), part{kind: name, key: key, find: gjson.Escape(key)})}

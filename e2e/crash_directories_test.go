@@ -1,0 +1,260 @@
+//go:build unix
+
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ypcrawl/e2e/directories"
+	"ypcrawl/store"
+	"ypcrawl/store/storetest"
+	"ypcrawl/yp"
+)
+
+// directoryWorkers crawl a directory of another form.
+const directoryWorkers = 3
+
+// formWorld is a directory of another form, served, and a folder in which it is crawled by its definition.
+type formWorld struct {
+	*world
+	of    *directories.Directory
+	serve *directories.Server
+	file  string // definition
+	step  int    // listings that a page gives
+}
+
+// newFormWorld serves a directory. most is how many listings a page gives at most, 0 = as many as are asked for.
+func newFormWorld(t *testing.T, of *directories.Directory, most int) *formWorld {
+	t.Helper()
+	server := &directories.Server{Of: of, Most: most, Latency: 15 * time.Millisecond}
+	w := &formWorld{world: &world{t: t, dir: t.TempDir(), workers: directoryWorkers, files: 1}, of: of, serve: server, step: of.Step}
+	w.url = serveSite(t, server)
+	file, err := filepath.Abs(filepath.Join("testdata", "directories", of.Name+".yaml"))
+	storetest.NoError(t, err)
+	w.file = file
+	w.crawls()
+	return w
+}
+
+// crawls sets the command that crawls.
+func (w *formWorld) crawls() {
+	states, cities, categories := w.of.Selection()
+	w.args = slices.Concat([]string{
+		"run", "--source-file", w.file, "--base-url", w.url, "--delay", "0", "--workers", strconv.Itoa(w.workers), "--max-pages", "all",
+		"--any-category", "--linger", "0", "--log-level", "warn", "--states",
+	}, states, []string{"--cities"}, cities, []string{"--categories"}, categories)
+}
+
+// TestCrashDirectories crawls directories of the forms that other systems have, by definitions alone: killed at random moments, at a
+// site whose every third answer is an error with status 200, and when listings left and came.
+func TestCrashDirectories(t *testing.T) {
+	t.Parallel()
+	for _, of := range directories.All() {
+		t.Run(of.Name, func(t *testing.T) {
+			t.Parallel()
+			newFormWorld(t, of, 0).killed(orLong(formKills))
+		})
+	}
+}
+
+// TestCrashCapped kills the crawl of a site that gives 20 listings however many are asked for.
+func TestCrashCapped(t *testing.T) {
+	t.Parallel()
+	of := directories.Named("offset")
+	w := newFormWorld(t, of, 20)
+	text, err := os.ReadFile(w.file)
+	storetest.NoError(t, err)
+	w.file = filepath.Join(w.dir, "capped.yaml")
+	wants50 := strings.NewReplacer("step: 20", "step: 50", "size=20", "size=50").Replace(string(text))
+	storetest.NoError(t, os.WriteFile(w.file, []byte(wants50), 0o600))
+	w.crawls()
+	w.killed(orLong(formKills))
+}
+
+// killed is the test of one directory.
+func (w *formWorld) killed(times int) {
+	rnd := rand.New(rand.NewPCG(8, uint64(times)))
+	w.serve.Serve(0, 0)
+	for kills := 0; kills < times; {
+		if !w.killLater(rnd) {
+			w.anew()
+			continue
+		}
+		kills++
+		w.kills++
+	}
+	w.checkFirst()
+
+	w.inTrouble()
+
+	w.serve.Serve(1, 0)
+	w.recrawl() // the first that misses what left
+	w.recrawl()
+	w.checkListings(1)
+	w.checkEnds()
+	w.t.Logf("%d kills, %d files, %d searches stuck and reset", times, w.files, w.stuck)
+}
+
+// killLater starts the crawl and kills it at a random moment behind a request; false when it ended by itself before.
+func (w *formWorld) killLater(rnd *rand.Rand) bool {
+	w.t.Helper()
+	reached := w.serve.After(1 + rnd.IntN(5))
+	cmd := command(w.dir, nil, w.args...)
+	var out strings.Builder
+	cmd.Stderr = &out
+	storetest.NoError(w.t, cmd.Start())
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err := <-done:
+		w.checkEnd(err, out.String())
+		return false
+	case <-reached:
+	}
+	time.Sleep(time.Duration(rnd.IntN(30)) * time.Millisecond) // a random moment is what is tested
+	_ = cmd.Process.Kill()
+	return killed(<-done)
+}
+
+// anew checks what a crawl has found that was killed on its way, and goes on with an empty file.
+func (w *formWorld) anew() {
+	w.t.Helper()
+	w.checkFirst()
+	w.files++
+	w.kills = 0
+	for _, name := range []string{"ypcrawl.db", "ypcrawl.db-wal", "ypcrawl.db-shm", "ypcrawl.db.locks", "logs"} {
+		storetest.NoError(w.t, os.RemoveAll(filepath.Join(w.dir, name)))
+	}
+	w.serve.Serve(0, 0)
+}
+
+// checkFirst brings a crawl to its end and compares it with the directory: what it found, what the logs have of it, and what it asked for.
+func (w *formWorld) checkFirst() {
+	w.t.Helper()
+	w.finish()
+	w.checkListings(0)
+	w.checkEnds()
+	storetest.Diff(w.t, w.rows(w.rebuilt()), w.rows(filepath.Join(w.dir, "ypcrawl.db")), "what the logs alone have")
+	pages, again, _ := w.serve.Asked()
+	if most := w.of.Pages(0, w.step) + w.of.Lists(); pages > most || again > w.kills*w.workers {
+		w.t.Errorf("%d pages were asked for, %d times one again, after %d kills of %d workers: want %d at most", pages, again, w.kills, w.workers, most)
+	}
+}
+
+// inTrouble crawls once more, while every third answer is an error: what was found stays as it is.
+func (w *formWorld) inTrouble() {
+	w.t.Helper()
+	before := w.rows(filepath.Join(w.dir, "ypcrawl.db"))
+	w.serve.Serve(0, 3)
+	w.age()
+	out, err := command(w.dir, nil, append(slices.Clone(w.args), "--recrawl", "0")...).CombinedOutput()
+	w.checkEnd(err, string(out))
+	if _, _, failed := w.serve.Asked(); failed < 3 {
+		w.t.Errorf("only %d requests failed", failed)
+	}
+	storetest.Diff(w.t, w.rows(filepath.Join(w.dir, "ypcrawl.db")), before, "after a crawl in trouble")
+	storetest.Equal(w.t, w.count(`SELECT count(*) FROM sightings WHERE missed > 0`), 0, "what counts as missed")
+	storetest.Equal(w.t, w.count(`SELECT count(*) FROM targets WHERE kind = 'search' AND status IN ('STUCK', 'PARKED')`), 0, "targets that no run tries again")
+	if w.serve.Serve(0, 0); err != nil { // what failed is for later: no other pass begins before
+		w.recrawl()
+	}
+}
+
+// recrawl crawls all once more, as an hour later.
+func (w *formWorld) recrawl() {
+	w.t.Helper()
+	w.age()
+	w.must(append(slices.Clone(w.args), "--recrawl", "0")...)
+}
+
+// age lets hours pass for the targets, and the host is asked as fast as at first.
+func (w *formWorld) age() {
+	w.t.Helper()
+	db, err := store.Open(w.t.Context(), store.Config{Path: filepath.Join(w.dir, "ypcrawl.db"), Schema: schema})
+	storetest.NoError(w.t, err)
+	storetest.NoError(w.t, db.Write(w.t.Context(), func(tx *store.Tx) error {
+		if err := tx.Run(`DELETE FROM hosts`); err != nil {
+			return err
+		}
+		return tx.Run(`
+		UPDATE targets SET crawl_started_at = strftime('%Y-%m-%dT%H:%M:%fZ', crawl_started_at, '-3 hours'),
+			not_before = strftime('%Y-%m-%dT%H:%M:%fZ', not_before, '-3 hours')`)
+	}))
+	storetest.NoError(w.t, db.Close())
+}
+
+// checkEnds: every list was read to an end that the site confirmed.
+func (w *formWorld) checkEnds() {
+	w.t.Helper()
+	storetest.Equal(w.t, w.count(`SELECT count(*) FROM targets WHERE kind = 'search' AND status = 'DONE' AND ending IN ('total', 'said')`), w.of.Lists(),
+		"lists that were read to their end")
+}
+
+// checkListings: the listings are exactly those of an epoch, field by field, and those that left are dropped.
+func (w *formWorld) checkListings(epoch int) {
+	w.t.Helper()
+	got, gone := w.listings()
+	want := w.of.Listings(epoch)
+	for i := range want {
+		want[i].ProfileURL = strings.Replace(want[i].ProfileURL, directories.Base, w.url, 1)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		w.t.Errorf("listings in epoch %d (-want +got):\n%s", epoch, head(diff))
+	}
+	if diff := cmp.Diff(w.of.Gone(epoch), gone); diff != "" {
+		w.t.Errorf("dropped listings in epoch %d (-want +got):\n%s", epoch, head(diff))
+	}
+}
+
+// listings are those of the database, by id, and the ids of those that were dropped.
+func (w *formWorld) listings() (open []yp.Listing, gone []string) {
+	w.t.Helper()
+	for _, row := range w.rows(filepath.Join(w.dir, "ypcrawl.db")) {
+		var l struct {
+			yp.Listing
+			Dropped bool `json:"dropped"`
+		}
+		if err := json.Unmarshal([]byte(row), &l); err != nil {
+			w.t.Fatalf("%s: %v", row, err)
+		}
+		if l.Dropped {
+			gone = append(gone, l.ID)
+		} else {
+			open = append(open, l.Listing)
+		}
+	}
+	return open, gone
+}
+
+// rows are the listings of a database as JSON, by id, with what says that they were dropped.
+func (w *formWorld) rows(path string) []string {
+	w.t.Helper()
+	var members []string
+	for i := range yp.ListingFields {
+		f := &yp.ListingFields[i]
+		value := f.ColumnName()
+		switch f.At(&yp.Listing{}).(type) {
+		case *bool, **bool:
+			value = fmt.Sprintf("json(CASE %s WHEN 1 THEN 'true' WHEN 0 THEN 'false' END)", value)
+		case *[]string:
+			value = "json(" + value + ")"
+		}
+		if f.Table == yp.InListings {
+			members = append(members, fmt.Sprintf("'%s', %s", f.Name, value))
+		}
+	}
+	return storetest.Table(w.t, w.open(path), `
+	SELECT json_object(`+strings.Join(members, ", ")+`, 'dropped', json(iif(dropped_at IS NULL, 'false', 'true')))
+	FROM listings ORDER BY listing_id`)
+}
