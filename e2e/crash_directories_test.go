@@ -52,8 +52,11 @@ func (w *formWorld) crawls() {
 	states, cities, categories := w.of.Selection()
 	w.args = slices.Concat([]string{
 		"run", "--source-file", w.file, "--base-url", w.url, "--delay", "0", "--workers", strconv.Itoa(w.workers), "--max-pages", "all",
-		"--any-category", "--linger", "0", "--log-level", "warn", "--states",
-	}, states, []string{"--cities"}, cities, []string{"--categories"}, categories)
+		"--any-category", "--linger", "0", "--log-level", "warn", "--cities",
+	}, cities, []string{"--categories"}, categories)
+	if len(states) > 0 {
+		w.args = append(append(w.args, "--states"), states...)
+	}
 }
 
 // TestCrashDirectories crawls directories of the forms that other systems have, by definitions alone: killed at random moments, at a

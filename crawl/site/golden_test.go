@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"flag"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -30,7 +31,8 @@ type golden struct {
 	NextURL  string       `json:"next_url,omitempty"`
 	NotFound bool         `json:"not_found,omitempty"`
 	Nothing  []string     `json:"nothing,omitempty"`
-	Own      bool         `json:"own,omitempty"` // it is the own page of the listing
+	Own      bool         `json:"own,omitempty"`  // it is the own page of the listing
+	Last     string       `json:"last,omitempty"` // what says that the page is the last one
 	Listings []yp.Listing `json:"listings,omitempty"`
 	Cities   []goldenCity `json:"cities,omitempty"`
 }
@@ -78,16 +80,64 @@ func TestGoldenPages(t *testing.T) {
 					p, err = s.ParsePage(body, at(map[bool]string{true: "/", false: "/springfield-il/plumbers"}[name == "homepage"]), status)
 				}
 				noError(t, err)
-				got := golden{
-					p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, regions, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound,
-					p.Nothing, p.Own, p.Listings, nil,
-				}
-				for _, c := range p.Cities {
-					got.Cities = append(got.Cities, goldenCity{c.Address, c.Shown, c.State})
-				}
-				compareGolden(t, filepath.Join(pagesDir, folder, name+".golden.json"), got)
+				compareGolden(t, filepath.Join(pagesDir, folder, name+".golden.json"), goldenOf(p, regions))
 			})
 		}
+	}
+}
+
+// goldenOf is what a golden file holds of a page.
+func goldenOf(p *Page, regions bool) golden {
+	got := golden{
+		p.Outcome.String(), p.Outcome.Code(), p.Reason, p.Via, regions, p.Raw, p.Bad, p.SiteTotal, p.NextURL, p.NotFound,
+		p.Nothing, p.Own, p.LastMark, p.Listings, nil,
+	}
+	for _, c := range p.Cities {
+		got.Cities = append(got.Cities, goldenCity{c.Address, c.Shown, c.State})
+	}
+	return got
+}
+
+// TestGoldenDirectories compares what is read of pages of directories of other forms with golden files: of each the first page of
+// a list, its last one, a list that has nothing, and a failure. The definitions are those of testdata/directories, and the made
+// directories (e2e/directories) have written the pages.
+func TestGoldenDirectories(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(pagesDir, "directories", "*", "*.asked"))
+	noError(t, err)
+	if len(pages) < 4*9 {
+		t.Errorf("found %d pages", len(pages))
+	}
+	for _, asked := range pages {
+		folder, name := filepath.Dir(asked), strings.TrimSuffix(filepath.Base(asked), ".asked")
+		of := filepath.Base(folder)
+		t.Run(of+"/"+name, func(t *testing.T) {
+			defs := filepath.Join(filepath.Dir(pagesDir), "directories")
+			text, err := os.ReadFile(filepath.Join(defs, of+".yaml"))
+			noError(t, err)
+			s, err := ParseWith(of+".yaml", text, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(defs, name)) })
+			noError(t, err)
+			var a struct {
+				File  string
+				Place yp.Place
+				At    Position
+				Head  http.Header
+			}
+			text, err = os.ReadFile(asked)
+			noError(t, err)
+			noError(t, json.Unmarshal(text, &a))
+			body, err := os.ReadFile(filepath.Join(folder, a.File))
+			noError(t, err)
+			header := http.Header{}
+			for key, values := range a.Head {
+				header[http.CanonicalHeaderKey(key)] = values
+			}
+			p, err := s.At(a.At).WithHeader(header).ParsePage(body, urlOf(t, s.TargetRequest(a.Place, a.At).URL), http.StatusOK)
+			noError(t, err)
+			compareGolden(t, filepath.Join(folder, name+".golden.json"), goldenOf(p, false))
+			if wants := map[string]Outcome{"none": NoListings, "failed": Failed}[name]; wants != 0 && p.Outcome != wants || p.Bad > 0 {
+				t.Errorf("got %v %q, %d bad", p.Outcome, p.Reason, p.Bad)
+			}
+		})
 	}
 }
 

@@ -55,13 +55,25 @@ var names = []string{
 // streets are streets of some countries.
 var streets = map[string][]string{
 	"US": {"Main St", "N 4th St", "County Road 12", "Martin Luther King Jr Blvd", "O'Fallon Ave"},
+	"DE": {"Hauptstr.", "Königsallee", "Straße des 17. Juni"},
+	"AU": {"Barrack Street", "Hay St", "Unit 3, The Esplanade"},
+	"GB": {"High Street", "The Headrow", "St James's Sq."},
+}
+
+// street is where the n-th business is.
+func street(country string, n int) string {
+	name := streets[country][n%len(streets[country])]
+	if country == "DE" {
+		return fmt.Sprintf("%s %d", name, 10+n)
+	}
+	return fmt.Sprintf("%d %s", 10+n, name)
 }
 
 // make makes the n-th business of a directory.
 func (d *Directory) make(n int, city *City, category string) *Business {
 	b := &Business{
 		N: n, City: city, Categories: []string{category}, Name: fmt.Sprintf("%s %d", names[n%len(names)], n), Postal: city.postal(n),
-		Street:  fmt.Sprintf("%d %s", 10+n, streets[d.Country][n%len(streets[d.Country])]),
+		Street:  street(d.Country, n),
 		Phone:   Phone{countryCode[d.Country], city.area, city.line(n, false)},
 		Reviews: n % 9, Lat: city.Lat + float64(n)/1000, Lon: city.Lon - float64(n)/1000,
 	}
@@ -128,18 +140,22 @@ func (b *Business) usPhone() string {
 	return []string{"(" + p.Area + ") " + a + "-" + c, p.Area + "-" + a + "-" + c, p.Area + "." + a + "." + c, "+1 " + p.Area + " " + a + " " + c}[b.N%4]
 }
 
+// line makes the numbers of a city's phones: the n-th begins as the first text says, and as the other one when it has moved.
+func line(begins, moved string) func(n int, other bool) string {
+	return func(n int, other bool) string {
+		return fmt.Sprintf("%s%04d", map[bool]string{false: begins, true: moved}[other], n)
+	}
+}
+
 // illinois are cities of the USA.
 func illinois() []*City {
-	line := func(n int, moved bool) string {
-		return fmt.Sprintf("%s%04d", map[bool]string{false: "234", true: "345"}[moved], n)
-	}
 	return []*City{
 		{
-			Name: "Springfield", Slug: "springfield-il", State: "IL", Lat: 39.7, Lon: -89.6, area: "217", line: line,
+			Name: "Springfield", Slug: "springfield-il", State: "IL", Lat: 39.7, Lon: -89.6, area: "217", line: line("234", "345"),
 			postal: func(n int) string { return fmt.Sprintf("627%02d", 1+n%9) },
 		},
 		{
-			Name: "Peoria", Slug: "peoria-il", State: "IL", Lat: 40.7, Lon: -89.5, area: "309", line: line,
+			Name: "Peoria", Slug: "peoria-il", State: "IL", Lat: 40.7, Lon: -89.5, area: "309", line: line("234", "345"),
 			postal: func(n int) string { return fmt.Sprintf("616%02d-%04d", 1+n%9, n) },
 		},
 	}

@@ -71,7 +71,9 @@ func (w *window) last() bool { return w.to >= w.total }
 
 // All are the directories, by name.
 func All() []*Directory {
-	all := []*Directory{newOffset(), newGraphQL(), newNext(), newWordPress(), newRegistry()}
+	all := []*Directory{
+		newOffset(), newGraphQL(), newNext(), newWordPress(), newRegistry(), newFinder(), newGerman(), newAustralian(), newBritish(),
+	}
 	slices.SortFunc(all, func(a, b *Directory) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
@@ -154,7 +156,7 @@ func (d *Directory) Lists() int { return len(d.Cities) * len(d.categories) }
 // Selection are the words by which a crawl selects the lists.
 func (d *Directory) Selection() (states, cities, categories []string) {
 	for _, c := range d.Cities {
-		if cities = append(cities, c.Name); !slices.Contains(states, c.State) {
+		if cities = append(cities, c.Name); c.State != "" && !slices.Contains(states, c.State) {
 			states = append(states, c.State)
 		}
 	}

@@ -213,3 +213,37 @@ func newWordPress() *Directory {
 
 // wpTexturize writes a title as WordPress renders it.
 var wpTexturize = strings.NewReplacer("&", "&#038;", "’", "&#8217;", "“", "&#8220;", "”", "&#8221;")
+
+// newFinder finds the stores around a point: they are the members of an object.
+func newFinder() *Directory {
+	d := &Directory{Name: "finder", Country: "US", Step: 4, Cities: illinois(), categories: trades()}
+	d.asks = func(r *http.Request, _ []byte) (query, bool) {
+		v := r.URL.Query()
+		page := number(v.Get("page"))
+		q := query{category: v.Get("filter"), from: page * d.Step}
+		for _, c := range d.Cities {
+			if v.Get("lat") == fmt.Sprint(c.Lat) && v.Get("lng") == fmt.Sprint(c.Lon) {
+				q.city = c.Slug
+			}
+		}
+		return q, r.URL.Path == "/stores/near" && page >= 0 && v.Get("radius") == "40"
+	}
+	id := func(b *Business) string { return fmt.Sprintf("%s-%04d", b.City.State, b.N) }
+	d.page = func(w window) Answer {
+		stores := object{}
+		for _, b := range w.items {
+			stores[id(b)] = object{
+				"storeNumber": id(b), "storeName": b.Name, "tel": "tel:" + b.Phone.E164(), "web": b.Site, "distance": 1.5,
+				"addressLine1": b.Street, "city": b.City.Name, "stateCode": b.City.State, "zip": b.Postal,
+				"position": fmt.Sprintf("%g,%g", b.Lat, b.Lon),
+			}
+		}
+		return inJSON(object{"ok": true, "count": w.total, "page": w.number - 1, "stores": stores})
+	}
+	d.fails = func() Answer {
+		return inJSON(object{"ok": false, "error": "Query timed out", "count": 0, "page": 0, "stores": object{}})
+	}
+	d.listing = func(b *Business) yp.Listing { return b.at(b.listing(id(b), b.Phone.E164())) }
+	d.at = func(_, number int) Position { return Position{Page: number} }
+	return d.fill()
+}
