@@ -32,6 +32,7 @@ func (c *compiled) compileJSONIndex(x *stateIndex, f *faults) {
 	} else {
 		var err error
 		x.json.items, err = jsondoc.Compile(d.Items)
+		x.json.items = x.json.items.List() // of an answer that is a list itself: #
 		f.add("index.items", err)
 	}
 	if len(d.City) == 0 {

@@ -147,12 +147,17 @@ func line(begins, moved string) func(n int, other bool) string {
 	}
 }
 
+// zip makes ZIP codes that begin so.
+func zip(begins string) func(n int) string {
+	return func(n int) string { return fmt.Sprintf("%s%02d", begins, 1+n%9) }
+}
+
 // illinois are cities of the USA.
 func illinois() []*City {
 	return []*City{
 		{
 			Name: "Springfield", Slug: "springfield-il", State: "IL", Lat: 39.7, Lon: -89.6, area: "217", line: line("234", "345"),
-			postal: func(n int) string { return fmt.Sprintf("627%02d", 1+n%9) },
+			postal: zip("627"),
 		},
 		{
 			Name: "Peoria", Slug: "peoria-il", State: "IL", Lat: 40.7, Lon: -89.5, area: "309", line: line("234", "345"),

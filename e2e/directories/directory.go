@@ -21,11 +21,11 @@ type Directory struct {
 
 	asks    func(r *http.Request, body []byte) (query, bool) // what a request asks for; false = no list
 	page    func(window) Answer
-	fails   func() Answer                   // what it says when it fails, with status 200
-	listing func(*Business) yp.Listing      // what its pages say of a business; addresses have Base for scheme and host
-	none    func() Answer                   // of what is no list; nil = a plain 404
-	behind  func(asked query) (a Answer)    // a page behind the last one, nil = an empty one
-	at      func(from, number int) Position // of a page, for golden files
+	fails   func() Answer                                                     // what it says when it fails, with status 200
+	listing func(*Business) yp.Listing                                        // what its pages say of a business; addresses have Base for scheme and host
+	other   func(r *http.Request, body []byte, epoch int) (a Answer, ok bool) // an index, or the own page of a business; nil = it has none
+	behind  func(asked query) (a Answer)                                      // a page behind the last one, nil = an empty one
+	at      func(from, number int) Position                                   // of a page, for golden files
 }
 
 // Base stands for scheme, host and port of the server.
@@ -72,7 +72,7 @@ func (w *window) last() bool { return w.to >= w.total }
 // All are the directories, by name.
 func All() []*Directory {
 	all := []*Directory{
-		newOffset(), newGraphQL(), newNext(), newWordPress(), newRegistry(), newFinder(), newGerman(), newAustralian(), newBritish(),
+		newOffset(), newGraphQL(), newNext(), newWordPress(), newRegistry(), newFinder(), newGerman(), newAustralian(), newBritish(), newSeeds(),
 	}
 	slices.SortFunc(all, func(a, b *Directory) int { return cmp.Compare(a.Name, b.Name) })
 	return all
@@ -149,6 +149,9 @@ func (d *Directory) Pages(epoch, step int) (n int) {
 	}
 	return n
 }
+
+// Own reports whether the directory has an index of each state, and an own page of each business.
+func (d *Directory) Own() bool { return d.other != nil }
 
 // Lists is how many lists there are.
 func (d *Directory) Lists() int { return len(d.Cities) * len(d.categories) }

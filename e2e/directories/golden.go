@@ -20,7 +20,10 @@ type GoldenPage struct {
 // Golden are four pages of the directory: the first and the last one of its longest list, the list that has nothing, and a
 // failure. base is scheme and host of its definition.
 func (d *Directory) Golden(base string) (pages []GoldenPage) {
-	longest, none := len(sizes)-1, 3
+	longest, none := min(len(sizes), d.Lists())-1, 3
+	if longest == none { // which has nothing
+		longest = 0
+	}
 	list := func(i int) (*City, category) { return d.Cities[i/len(d.categories)], d.categories[i%len(d.categories)] }
 	city, c := list(longest)
 	n := len(shown(d.lists[city.Slug+"/"+c.slug], 0))

@@ -247,3 +247,81 @@ func newFinder() *Directory {
 	d.at = func(_, number int) Position { return Position{Page: number} }
 	return d.fill()
 }
+
+// newSeeds is a directory by GraphQL alone: the cities of a state, the stores of a city, a store.
+func newSeeds() *Directory {
+	d := &Directory{
+		Name: "seeds", Country: "US", Step: 4, categories: []category{{"Stores", "stores"}},
+		Cities: append(illinois(),
+			&City{Name: "Phoenix", Slug: "phoenix-az", State: "AZ", Lat: 33.4, Lon: -112.1, area: "602", line: line("234", "345"), postal: zip("850")},
+			&City{Name: "Zzyzx Flats", Slug: "zzyzx-flats-az", State: "AZ", Lat: 34, Lon: -111, area: "602", line: line("234", "345"), postal: zip("863")}),
+	}
+	type variables struct {
+		State, City, ID string
+		From            int
+	}
+	read := func(r *http.Request, body []byte) (operation string, v variables) {
+		var asked struct {
+			OperationName, Query string
+			Variables            variables
+		}
+		if r.Method == http.MethodPost && r.URL.Path == "/api/graphql" && json.Unmarshal(body, &asked) == nil && asked.Query != "" {
+			return asked.OperationName, asked.Variables
+		}
+		return "", v
+	}
+	cityID := func(c *City) string { return "city_" + c.Slug }
+	id := func(b *Business) string { return fmt.Sprintf("store_%05d", b.N) }
+	d.asks = func(r *http.Request, body []byte) (query, bool) {
+		operation, v := read(r, body)
+		return query{city: strings.TrimPrefix(v.City, "city_"), category: "stores", from: v.From}, operation == "StoresByCity"
+	}
+	d.other = func(r *http.Request, body []byte, epoch int) (Answer, bool) {
+		switch operation, v := read(r, body); operation {
+		case "CitiesByState":
+			cities := []object{}
+			for _, c := range d.Cities {
+				if c.State == v.State {
+					cities = append(cities, object{"id": cityID(c), "displayName": c.Name, "stateCode": c.State, "storeCount": 1})
+				}
+			}
+			return inJSON(object{"data": object{"state": object{"code": v.State, "cities": cities}}}), true
+		case "Store":
+			for _, b := range shown(d.all, epoch) {
+				if id(b) == v.ID {
+					return inJSON(object{"data": object{"store": object{
+						"__typename": "Store", "id": id(b), "name": b.Name, "contact": object{"email": fmt.Sprintf("hello@shop%d.example", b.N), "url": b.Site},
+						"coordinates": object{"latitude": b.Lat, "longitude": b.Lon}, "spoken": []string{"English", "Español"},
+					}}}), true
+				}
+			}
+			a := inJSON(object{"data": object{"store": nil}, "errors": []object{{"message": "Store not found"}}})
+			a.Status = http.StatusNotFound
+			return a, true
+		}
+		return Answer{}, false
+	}
+	d.page = func(w window) Answer {
+		stores := []object{}
+		for _, b := range w.items {
+			stores = append(stores, object{
+				"id": id(b), "name": b.Name, "tel": b.usPhone(), "address": object{"line1": b.Street, "city": b.City.Name, "state": b.City.State, "zip": b.Postal},
+				"rating": object{"average": float64(b.Rating) / 10, "count": b.Reviews},
+			})
+		}
+		return inJSON(object{"data": object{"city": object{"id": cityID(w.place), "stores": object{"total": w.total, "nodes": stores}}}})
+	}
+	d.fails = func() Answer {
+		return inJSON(object{
+			"errors": []object{{"message": "Timeout of a subgraph", "extensions": object{"code": "DOWNSTREAM_SERVICE_ERROR"}}},
+			"data":   object{"city": object{"stores": object{"total": 0, "nodes": []object{}}}, "state": object{"cities": []object{}}, "store": nil},
+		})
+	}
+	d.listing = func(b *Business) yp.Listing {
+		l := b.at(b.rated(b.listing(id(b), b.usPhone())))
+		l.Email, l.Languages = fmt.Sprintf("hello@shop%d.example", b.N), []string{"English", "Español"}
+		return l
+	}
+	d.at = func(from, number int) Position { return Position{Page: number, Offset: from} }
+	return d.fill()
+}

@@ -79,6 +79,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a, ok = s.Of.fails(), true
 	} else if is {
 		a, ok = s.Of.answer(q, epoch, s.Most, "http://"+r.Host)
+	} else if s.Of.other != nil {
+		a, ok = s.Of.other(r, body, epoch)
 	}
 	if !ok {
 		http.NotFound(w, r)
