@@ -288,7 +288,8 @@ func TestCitiesAbroad(t *testing.T) {
 	cats := []yp.Category{{Slug: "a", Name: "A"}}
 	for range 2 {
 		_, err = k.Plan(t.Context(), checkpoint.Plan{SourceID: id, Categories: cats, Cities: []yp.City{
-			{Slug: "frankfurt", Name: "Frankfurt am Main", State: "HE", Tier: 1, Country: "DE"}, {Slug: "frankfurt", Name: "Frankfurt (Oder)", State: "BB", Tier: 1, Country: "DE"},
+			{Slug: "frankfurt", Name: "Frankfurt am Main", State: "HE", Tier: 1, Country: "DE"},
+			{Slug: "frankfurt", Name: "Frankfurt (Oder)", State: "BB", Tier: 1, Country: "DE"},
 			{Slug: "perth-wa", Name: "Perth", State: "WA", Tier: 1, Country: "DE"},
 		}})
 		noErr(t, err)

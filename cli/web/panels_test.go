@@ -335,13 +335,15 @@ func TestRankedStates(t *testing.T) {
 	storetest.NoError(t, err)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE state = 'Berg & Tal'`)
 	text := b.answers(t, "/", page{200, []string{
-		`id="tile-TX"`, "States of DE", `id="tile-DE-BY" href="/states/BY"`, `href="/states/Berg%20&amp;%20Tal"`, "</a> Bayern <span", "0 % of 1 target done", "100 % of 1 target done",
+		`id="tile-TX"`, "States of DE", `id="tile-DE-BY" href="/states/BY?country=DE"`, `href="/states/Berg%20&amp;%20Tal?country=DE"`, "</a> Bayern <span", "0 % of 1 target done", "100 % of 1 target done",
 	}})
 	if strings.Index(text, "tile-DE-Berg") > strings.Index(text, "tile-DE-BY") {
 		t.Error("100 % done is behind 0 %")
 	}
 	b.answers(t, "/states/BY", page{200, []string{"Bayern", "Klempner"}})
 	b.answers(t, "/states/Berg%20&%20Tal", page{200, []string{"Berg &amp; Tal", "Klempner"}})
+	b.answers(t, "/states/BY?country=DE", page{200, []string{"Bayern", "Klempner"}})
+	b.answers(t, "/states/TX?country=DE", page{200, []string{"Nothing is planned there"}})
 	b.answers(t, "/queue?states=bayern", page{200, []string{"München, BY"}})
 	b.answers(t, "/states", page{200, []string{`<option value="BY">Bayern</option>`, `<option value="TX">Texas</option>`}})
 }

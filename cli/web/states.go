@@ -109,7 +109,7 @@ func rank(by report.StateMeasure, known report.KnownStates, states *report.Table
 	}) {
 		t := tileOf(by, states, row, most, now)
 		t.Code = fmt.Sprint(row[0])
-		t.Name, t.ID, t.Path = known.Name(t.Code), country+"-"+strings.ReplaceAll(t.Code, " ", "-"), pathOfState(t.Code)
+		t.Name, t.ID, t.Path = known.Name(t.Code), country+"-"+strings.ReplaceAll(t.Code, " ", "-"), pathOfState(t.Code)+"?country="+country
 		if t.Code == "" {
 			t.Name = "all places"
 		}
@@ -320,9 +320,9 @@ func (s *Server) pick() Part {
 
 // statesTable lists all states with what the maps show, or compares two, or shows one.
 func (s *Server) statesTable() Part {
-	return Part{Name: "states", Asks: []string{"a", "b", "state"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
+	return Part{Name: "states", Asks: []string{"a", "b", "state", "country"}, Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		var m statesModel
-		scope := s.cfg.Scope
+		scope, country := s.cfg.Scope, q.Get("country")
 		known, err := k.KnownStates(ctx, scope.SourceID)
 		if err != nil {
 			return nil, err
@@ -339,7 +339,7 @@ func (s *Server) statesTable() Part {
 			scope.States = m.Codes
 		}
 		by, _ := measureOf("coverage")
-		all, err := k.States(ctx, scope, by, "")
+		all, err := k.States(ctx, scope, by, country)
 		if err != nil {
 			return nil, err
 		}
@@ -352,7 +352,7 @@ func (s *Server) statesTable() Part {
 			if err := m.compare(all, known, now); err != nil {
 				return nil, err
 			}
-			if rows, err = k.StateCategories(ctx, scope); err != nil {
+			if rows, err = k.StateCategories(ctx, scope, country); err != nil {
 				return nil, err
 			}
 			m.Table.Noun, m.Table.None = "category", "Nothing is planned there: `ypcrawl run --states "+strings.Join(m.Codes, " ")+"` plans it."

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,6 +126,12 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 		}
 		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "it was not planned; `ypcrawl plan` adds targets"}
 	case len(found) > 1:
+		if slices.ContainsFunc(found[1:], func(n named) bool { return n.source == found[0].source }) {
+			return 0, &NotFoundError{
+				What: fmt.Sprintf("%s has several targets %q, in several states", found[0].source, word),
+				Hint: fmt.Sprintf("name one by its id, such as %d: `ypcrawl targets list --cities %s` shows them", found[0].id, city),
+			}
+		}
 		hint := "add"
 		for i, n := range found {
 			if i > 0 {

@@ -133,15 +133,16 @@ var stateCategories = Part{
 	FROM targets t JOIN categories k ON k.id = t.category_id
 	WHERE t.kind = 'search'
 		AND t.retired_at IS NULL
+		AND (?3 = '' OR t.source_id IN (SELECT id FROM sources WHERE country = ?3))
 		AND (?1 = 0 OR t.source_id = ?1)
 		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
 	GROUP BY t.category_id, t.state ORDER BY k.name, t.state`,
 }
 
 // StateCategories are the searches of the scope's states, a row for each category and state: listings are those that the
-// last crawls kept. Of the scope, source and states count.
-func (k *Reader) StateCategories(ctx context.Context, scope store.Scope) (*Table, error) {
-	t, err := k.table(ctx, stateCategories, scope)
+// last crawls kept; of the sources of a country, "" = of all. Of the scope, source and states count.
+func (k *Reader) StateCategories(ctx context.Context, scope store.Scope, country string) (*Table, error) {
+	t, err := k.ask(ctx, stateCategories, placesOf(scope, country)...)
 	if err != nil {
 		return nil, err
 	}

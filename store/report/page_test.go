@@ -129,7 +129,7 @@ func TestStateCategories(t *testing.T) {
 		"[[Dentists CA 4 0 0 0 <nil>] [Plumbers CA 4 0 0 0 <nil>]]":                                                         {"CA"},
 		"[]": {"AK"},
 	} {
-		if got, err := b.StateCategories(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: states}); err != nil || fmt.Sprint(got.Rows) != want {
+		if got, err := b.StateCategories(t.Context(), store.Scope{SourceID: b.scope.SourceID, States: states}, ""); err != nil || fmt.Sprint(got.Rows) != want {
 			t.Errorf("%s: %v, %v\nwant %s", states, got.Rows, err, want)
 		}
 	}

@@ -97,7 +97,7 @@ func TestQueryPlans(t *testing.T) {
 		"page: listings":       {overviewListings, []any{0, "[]"}, nil, ""},
 		"page: map":            {stateTotals, []any{0, "[]", ""}, nil, ""},
 		"page: new":            {stateNew, []any{0, "[]", "", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
-		"page: categories":     {stateCategories.Query, []any{0, "[\"TX\"]"}, nil, ""},
+		"page: categories":     {stateCategories.Query, []any{0, "[\"TX\"]", ""}, nil, ""},
 
 		"pass: last":      {lastPass, store.Scope{SourceID: 1}.Args(), []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)", "SEARCH r USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"pass: any":       {lastOfAny, []any{1, "[]"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)"}, "TEMP B-TREE"},
