@@ -32,7 +32,10 @@ func TestAbroad(t *testing.T) {
 		words  string
 		want   string // codes, or the error
 	}{
-		{0, "wa", "WA"}, {0, "Washington|western australia|vic", "WA VIC"}, {id, "victoria", "VIC"}, {0, "California", "CA"},
+		{0, "wa", "WA"},
+		{0, "Washington|western australia|vic", "WA VIC"},
+		{id, "victoria", "VIC"},
+		{0, "California", "CA"},
 		{id, "Washington", `unknown state "Washington": want one of Victoria (VIC), Western Australia (WA)`},
 		{0, "Victora", `unknown state "Victora": did you mean Victoria (VIC)?`},
 		{id, "NSW", `unknown state "NSW": want one of Victoria (VIC), Western Australia (WA)`},
