@@ -104,17 +104,17 @@ func sampleOf(src *site.Source) string {
 	place := samplePlace(src)
 	place.Category, place.CategorySlug = category, yp.CategorySlug(category)
 	where := inState(place.City, place.State)
-	target := src.TargetRequest(place, site.Position{Page: 1}).Label()
-	text := fmt.Sprintf("  asks for %s (%s in %s)\n", yp.Printable(target), yp.Printable(category), yp.Printable(where))
+	target := src.TargetRequest(place, site.Position{Page: 1})
+	text := fmt.Sprintf("  asks for %s (%s in %s)\n", yp.Printable(target.Label()), yp.Printable(category), yp.Printable(where)) + bodyOf(target)
 	if search, ok := src.SearchRequest(place, site.Position{Page: 1}); ok {
-		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search.Label()))
+		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search.Label())) + bodyOf(search)
 	}
 	if pages := src.IndexRequests(indexState(src, place.State)); len(pages) > 0 {
 		of := place.State
 		if src.WholeIndex() {
 			of = "all states"
 		}
-		text += fmt.Sprintf("  reads the cities of %s from %s on\n", yp.Printable(of), yp.Printable(pages[0].Label()))
+		text += fmt.Sprintf("  reads the cities of %s from %s on\n", yp.Printable(of), yp.Printable(pages[0].Label())) + bodyOf(pages[0])
 	}
 	if ignored := ignoredText(src); ignored != "" {
 		text += "  " + ignored + "\n"
@@ -162,6 +162,17 @@ func indexState(src *site.Source, state string) string {
 		return ""
 	}
 	return state
+}
+
+// mostBody bounds how much of a body is shown, in bytes.
+const mostBody = 500
+
+// bodyOf says what a request carries, "" = nothing.
+func bodyOf(r site.Request) string {
+	if len(r.Body) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("    with %s\n", yp.Printable(yp.Clip(string(r.Body), mostBody)))
 }
 
 // ignoredText says which keys of a definition are not read, "" = all are.

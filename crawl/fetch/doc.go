@@ -26,7 +26,8 @@
 // past it: no page, no robots.txt, no question to a name server; and no private host but the base's own is asked of the
 // proxy. A proxy's failure, and what it answers itself, is told from the host's (Error.Proxy) and holds no host back,
 // unless other ways fail alike. A proxy's password is in no error, log line or observation. robots.txt is judged under our
-// own name, whatever the identity.
+// own name, whatever the identity. A secret goes to its origin alone, and is in no answer, error, log line or observation
+// (Secrets); a POST is repeated by a redirect on the same scheme, host and port alone.
 //
 // Crash: everything here is in memory and safe to lose. A new process fetches
 // robots.txt again. Holds, delays and proxies' failures of an earlier one are the

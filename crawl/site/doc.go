@@ -2,7 +2,7 @@
 // pages turned into listings.
 //
 // Purpose: a Source is a YAML definition, checked and compiled when it is
-// loaded: how URLs are formed, which selectors find cards and fields, what the
+// loaded: what is asked for (Request), which selectors find cards and fields, what the
 // site's chrome and its empty results look like. ParsePage takes the HTML of a
 // results page and returns its listings, the site's total, the next link, and
 // an Outcome with a reason for people. Read tells besides which rule gave each value. ParseIndex does so with the cities of a

@@ -1,7 +1,6 @@
 package site
 
 import (
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -70,8 +69,11 @@ type valueForm struct {
 	names []string
 }
 
-// compared are the placeholders whose values are compared.
-var compared = slices.Sorted(maps.Keys((&compiled{stateSet: yp.StatesOf(yp.DefaultCountry)}).valuesOf(yp.Place{})))
+// compares reports whether the values of a placeholder are compared: those of a position, of a secret and of a column of the
+// cities file are not.
+func compares(name string) bool {
+	return slices.Contains(placeholders, name) && name != "page" && name != "offset" && name != "cursor"
+}
 
 // formOf compiles a part of a template, decoded; ok is false when it has no placeholder that is compared.
 func formOf(part string) (f valueForm, ok bool) {
@@ -81,7 +83,7 @@ func formOf(part string) (f valueForm, ok bool) {
 		switch name := part[m[2]:m[3]]; {
 		case name == "page":
 			form += `\d*`
-		case !slices.Contains(compared, name): // a position, a secret, a column of the cities file
+		case !compares(name):
 			form += `.*?`
 		default:
 			form += `(.+?)`
