@@ -71,7 +71,7 @@ bench-growth: ## Compare what a page costs in a file of 500,000 listings with on
 
 .PHONY: crash
 crash: ## Kill crawls at random KILLS (1000) times in each crash test, and at each arrival at each named point, and compare them with the truth; takes long
-	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|Points|TwoProcesses|InTrouble|Sources|Campaign|DeliveriesRandom)$$' ./e2e -args -crash.kills=$(KILLS)
+	$(GO) test -count 1 -v -timeout 0 -run '^TestCrash(Random|Points|TwoProcesses|InTrouble|Sources|Campaign|DeliveriesRandom|Directories|Capped|StaleCursors)$$' ./e2e -args -crash.kills=$(KILLS)
 
 .PHONY: seeds
 seeds: ## Crawl SEEDS (10) demo directories in trouble; takes minutes

@@ -71,7 +71,9 @@ func TestCrashDirectories(t *testing.T) {
 	for _, of := range directories.All() {
 		t.Run(of.Name, func(t *testing.T) {
 			t.Parallel()
-			newFormWorld(t, of, 0).killed(orLong(formKills))
+			w := newFormWorld(t, of, 0)
+			w.serve.Sticky = of.Own() // an index, lists and own pages fail until the trouble is over
+			w.killed(orLong(formKills))
 		})
 	}
 }
@@ -88,6 +90,28 @@ func TestCrashCapped(t *testing.T) {
 	storetest.NoError(t, os.WriteFile(w.file, []byte(wants50), 0o600))
 	w.crawls()
 	w.killed(orLong(formKills))
+}
+
+// TestCrashStaleCursors kills the crawl of a site whose cursors are good no more after each kill: lists that were begun are read from
+// their first page on.
+func TestCrashStaleCursors(t *testing.T) {
+	t.Parallel()
+	w := newFormWorld(t, directories.Named("graphql"), 0)
+	rnd := rand.New(rand.NewPCG(9, 9))
+	w.serve.Serve(0, 0)
+	kills := 0
+	for kills < orLong(formKills) && w.killLater(rnd) {
+		kills++
+		w.serve.Expire()
+	}
+	w.finishAll()
+	w.checkListings(0)
+	w.checkEnds()
+	_, again, failed := w.serve.Asked()
+	if longest := 5; again > kills*w.workers*longest || kills < 2 {
+		t.Errorf("%d pages were asked for again, %d failed, after %d kills", again, failed, kills)
+	}
+	t.Logf("%d kills, %d pages asked for again", kills, again)
 }
 
 // killed is the test of one directory.

@@ -50,6 +50,7 @@ type query struct {
 	city, category string // slugs
 	from           int    // listings before the page
 	most           int    // listings that are asked for; 0 = Step
+	era            int    // that the cursor is of
 	bad            bool   // a cursor or a number that is none
 }
 
@@ -59,6 +60,7 @@ type window struct {
 	of     *Directory
 	base   string // scheme and host
 	number int    // from 1
+	era    int    // that its cursor is to be of
 	items  []*Business
 	to     int // listings up to its end
 	total  int
@@ -169,25 +171,31 @@ func (d *Directory) Selection() (states, cities, categories []string) {
 	return states, cities, categories
 }
 
-// answer makes the page that is asked for in an epoch, at most so many listings of it (0 = Step); ok is false where there is
-// no such list.
-func (d *Directory) answer(q query, epoch, most int, base string) (a Answer, ok bool) {
+// state is how a directory is at a time.
+type state struct {
+	epoch int
+	era   int // cursors of other ones are good no more
+	most  int // listings that a page gives at most; 0 = any number
+}
+
+// answer makes the page that is asked for; ok is false where there is no such list.
+func (d *Directory) answer(q query, now state, base string) (a Answer, ok bool) {
 	city := slices.IndexFunc(d.Cities, func(c *City) bool { return c.Slug == q.city })
 	trade := slices.IndexFunc(d.categories, func(c category) bool { return c.slug == q.category })
 	if city < 0 || trade < 0 {
 		return a, false
 	}
-	list, step := shown(d.lists[q.city+"/"+q.category], epoch), cmp.Or(q.most, d.Step)
-	if most > 0 {
-		step = min(step, most)
+	list, step := shown(d.lists[q.city+"/"+q.category], now.epoch), cmp.Or(q.most, d.Step)
+	if now.most > 0 {
+		step = min(step, now.most)
 	}
-	if d.behind != nil && (q.bad || q.from > 0 && q.from >= len(list)) {
+	if d.behind != nil && (q.bad || q.from > 0 && (q.from >= len(list) || q.era != now.era)) {
 		return d.behind(q), true
 	}
 	from := min(q.from, len(list))
 	to := min(from+step, len(list))
 	return d.page(window{
-		query: q, of: d, base: base, number: 1 + from/step, items: list[from:to], to: to, total: len(list), place: d.Cities[city], trade: d.categories[trade],
+		query: q, of: d, base: base, era: now.era, number: 1 + from/step, items: list[from:to], to: to, total: len(list), place: d.Cities[city], trade: d.categories[trade],
 	}), true
 }
 

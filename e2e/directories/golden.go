@@ -34,7 +34,7 @@ func (d *Directory) Golden(base string) (pages []GoldenPage) {
 		from int
 	}{{"first", longest, 0}, {"last", longest, from}, {"none", none, 0}, {"failed", longest, 0}} {
 		city, c := list(p.list)
-		a, _ := d.answer(query{city: city.Slug, category: c.slug, from: p.from}, 0, 0, base)
+		a, _ := d.answer(query{city: city.Slug, category: c.slug, from: p.from}, state{}, base)
 		at := Position{Page: 1}
 		if p.from > 0 {
 			at = d.at(p.from, p.from/d.Step+1)

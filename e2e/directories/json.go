@@ -93,7 +93,9 @@ func newOffset() *Directory {
 // newGraphQL is a directory by GraphQL: a connection, whose cursors are good for one page each.
 func newGraphQL() *Directory {
 	d := &Directory{Name: "graphql", Country: "US", Step: 4, Cities: illinois(), categories: trades()}
-	cursor := func(to int) string { return base64.StdEncoding.EncodeToString([]byte(fmt.Sprint("offset:", to, "?>"))) }
+	cursor := func(era, to int) string {
+		return base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "era:%d?>offset:%d", era, to))
+	}
 	id := func(b *Business) string { return base64.StdEncoding.EncodeToString([]byte(fmt.Sprint("Store:", b.N))) }
 	d.asks = func(r *http.Request, body []byte) (query, bool) {
 		var asked struct {
@@ -109,8 +111,8 @@ func newGraphQL() *Directory {
 		q := query{city: strings.ToLower(v.City + "-" + v.State), category: v.Category, most: v.First}
 		if v.After != nil {
 			text, err := base64.StdEncoding.DecodeString(*v.After)
-			n, err2 := fmt.Sscanf(string(text), "offset:%d?>", &q.from)
-			q.bad = err != nil || err2 != nil || n != 1
+			n, _ := fmt.Sscanf(string(text), "era:%d?>offset:%d", &q.era, &q.from)
+			q.bad = err != nil || n != 2
 		}
 		return q, err == nil && r.Method == http.MethodPost && r.URL.Path == "/graphql" && asked.OperationName == "Stores" &&
 			strings.HasPrefix(asked.Query, "query Stores(") && r.Header.Get("X-Client") == "web"
@@ -122,14 +124,14 @@ func newGraphQL() *Directory {
 			if b.Site != "" {
 				web = b.Site
 			}
-			edges = append(edges, object{"cursor": cursor(w.from + i + 1), "node": object{
+			edges = append(edges, object{"cursor": cursor(w.era, w.from+i+1), "node": object{
 				"__typename": "Store", "id": id(b), "name": b.Name, "phone": b.usPhone(), "website": web, "rating": float64(b.Rating) / 10, "reviewCount": b.Reviews,
 				"address": object{"street": b.Street, "city": b.City.Name, "state": b.City.State, "postalCode": b.Postal},
 			}})
 		}
 		info := object{"hasNextPage": !w.last(), "endCursor": nil}
 		if len(edges) > 0 {
-			info["endCursor"] = cursor(w.to)
+			info["endCursor"] = cursor(w.era, w.to)
 		}
 		return inJSON(object{"data": object{"stores": object{"totalCount": w.total, "edges": edges, "pageInfo": info}}})
 	}
@@ -143,7 +145,7 @@ func newGraphQL() *Directory {
 		})
 	}
 	d.listing = func(b *Business) yp.Listing { return b.rated(b.listing(id(b), b.usPhone())) }
-	d.at = func(from, number int) Position { return Position{Page: number, Cursor: cursor(from)} }
+	d.at = func(from, number int) Position { return Position{Page: number, Cursor: cursor(0, from)} }
 	return d.fill()
 }
 

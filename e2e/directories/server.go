@@ -2,6 +2,7 @@ package directories
 
 import (
 	"bytes"
+	"hash/crc32"
 	"io"
 	"net/http"
 	"slices"
@@ -15,9 +16,10 @@ type Server struct {
 	Of      *Directory
 	Latency time.Duration // of each page
 	Most    int           // listings that a page gives at most, whatever is asked for; 0 = any number
+	Sticky  bool          // of the answers that fail, the same ones fail each time
 
 	mu      sync.Mutex
-	epoch   int
+	now     state
 	failing int            // each answer of so many is a failure; 0 = none
 	seen    map[string]int // requests by method, address and body
 	all     int
@@ -35,7 +37,14 @@ type waiting struct {
 func (s *Server) Serve(epoch, failing int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.epoch, s.failing, s.failed, s.seen = epoch, failing, 0, map[string]int{}
+	s.now.epoch, s.failing, s.failed, s.seen = epoch, failing, 0, map[string]int{}
+}
+
+// Expire ends the time of all cursors.
+func (s *Server) Expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now.era++
 }
 
 // After returns a channel that is closed when n more requests have come.
@@ -68,7 +77,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	epoch, fails := s.count(r, body)
+	now, fails := s.count(r, body)
 	select {
 	case <-time.After(s.Latency):
 	case <-r.Context().Done():
@@ -78,9 +87,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if q, is := s.Of.asks(r, body); fails {
 		a, ok = s.Of.fails(), true
 	} else if is {
-		a, ok = s.Of.answer(q, epoch, s.Most, "http://"+r.Host)
+		a, ok = s.Of.answer(q, now, "http://"+r.Host)
 	} else if s.Of.other != nil {
-		a, ok = s.Of.other(r, body, epoch)
+		a, ok = s.Of.other(r, body, now.epoch)
 	}
 	if !ok {
 		http.NotFound(w, r)
@@ -94,17 +103,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // count counts a request and says how it is answered.
-func (s *Server) count(r *http.Request, body []byte) (epoch int, fails bool) {
+func (s *Server) count(r *http.Request, body []byte) (now state, fails bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.seen == nil {
 		s.seen = map[string]int{}
 	}
 	s.all++
-	if fails = s.failing > 0 && s.all%s.failing == 0; fails {
+	key, nth := r.Method+" "+r.URL.RequestURI()+" "+string(body), s.all
+	if s.Sticky {
+		nth = int(crc32.ChecksumIEEE([]byte(key)) >> 1)
+	}
+	if fails = s.failing > 0 && nth%s.failing == 0; fails {
 		s.failed++
 	} else {
-		s.seen[r.Method+" "+r.URL.RequestURI()+" "+string(body)]++
+		s.seen[key]++
 	}
 	s.due = slices.DeleteFunc(s.due, func(w waiting) bool {
 		if s.all < w.at {
@@ -113,5 +126,6 @@ func (s *Server) count(r *http.Request, body []byte) (epoch int, fails bool) {
 		close(w.done)
 		return true
 	})
-	return s.epoch, fails
+	s.now.most = s.Most
+	return s.now, fails
 }
