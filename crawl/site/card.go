@@ -238,7 +238,8 @@ func clones(list []string) []string {
 
 // place reads where the business is. Sites write it as street and locality, as
 // separate parts, or in one line; "Serving the Austin Area" is a service area
-// and no address. A line that can't be split surely is kept as it is, and so is one whose street has no number.
+// and no address. A line that can't be split surely, not by its line breaks either, is
+// kept as it is, and so is one whose street has no number.
 func (c *cardReader) place(l *yp.Listing) {
 	f := &c.src.fields
 	street := c.part(f.street)
@@ -258,9 +259,14 @@ func (c *cardReader) place(l *yp.Listing) {
 			l.ServiceArea = keep(line, maxLine)
 			return
 		}
-		split := false
-		if street, city, state, zip, split = c.src.splitLine(line, state); !split && yp.IsAddress(line) {
-			l.Address = keep(line, maxLine)
+		stated, split := state, false
+		street, city, state, zip, split = c.src.splitLine(line, stated)
+		if !split && yp.IsAddress(line) {
+			if st, ci, sta, code, ok := c.src.splitLine(c.addressByLines(), stated); ok {
+				street, city, state, zip = st, ci, sta, code
+			} else {
+				l.Address = keep(line, maxLine)
+			}
 		}
 	}
 	if c.src.serviceArea(street) {
@@ -269,6 +275,33 @@ func (c *cardReader) place(l *yp.Listing) {
 	}
 	l.Street, l.City = keep(yp.TrimPlace(street), maxLine), keep(city, maxLine)
 	l.State, l.PostalCode = keep(state, maxLine), keep(zip, maxLine)
+}
+
+// addressByLines is the address with commas for its line breaks, where the first rule that finds one reads all of an element; "" =
+// it has none.
+func (c *cardReader) addressByLines() string {
+	for i := range c.src.fields.address {
+		r := &c.src.fields.address[i]
+		if f := c.src.fields.address[i : i+1]; f.first(c) == "" {
+			continue
+		}
+		if r.data || r.attr != "" || r.own || r.match != nil || r.steps != nil {
+			return ""
+		}
+		for _, n := range r.nodes(c) {
+			var lines []string
+			for line := range strings.Lines(string(region.AppendLines(nil, n, maxText))) {
+				if line = yp.TrimPlace(yp.Clean(line)); line != "" {
+					lines = append(lines, line)
+				}
+			}
+			if len(lines) > 1 {
+				return strings.Join(lines, ", ")
+			}
+		}
+		return ""
+	}
+	return ""
 }
 
 // part returns the first text of a part of the address. Where the card has an address,

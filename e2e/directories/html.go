@@ -84,8 +84,8 @@ func newRegistry() *Directory {
 	d.page = func(w window) Answer {
 		rows := ""
 		for i, b := range w.items {
-			row := fmt.Sprintf(`<tr><td>%s</td><td><b>%s</b><br>DBA: The %[2]s</td><td><i>%s</i></td><td>%s, %s, %s&nbsp; %s</td><td>%s</td><td>`,
-				id(b), html.EscapeString(b.Name), strings.Join(b.Categories, "</i>; <i>"), html.EscapeString(b.Street), b.City.Name, b.City.State, b.Postal, b.usPhone())
+			row := fmt.Sprintf(`<tr><td>%s</td><td><b>%s</b><br>DBA: The %[2]s</td><td><i>%s</i></td><td>%s%s%s, %s&nbsp; %s</td><td>%s</td><td>`,
+				id(b), html.EscapeString(b.Name), strings.Join(b.Categories, "</i>; <i>"), html.EscapeString(b.Street), []string{"<br>", ", "}[b.N%2], b.City.Name, b.City.State, b.Postal, b.usPhone())
 			rows += row + "ACTIVE</td></tr>\n"
 			if i == 1 {
 				rows += row + "RENEWED</td></tr>\n"

@@ -195,6 +195,27 @@ func appendText(b []byte, n *html.Node, limit int, shown bool) []byte {
 	return b
 }
 
+// AppendLines is AppendShown with a line break for each line break and edge of a block; the text itself has none.
+func AppendLines(b []byte, n *html.Node, limit int) []byte {
+	if text, ok := protected(n); ok {
+		return append(b, text...)
+	}
+	for c := n.FirstChild; c != nil && len(b) < limit; c = c.NextSibling {
+		switch {
+		case c.Type == html.TextNode:
+			b = append(b, breaks.Replace(c.Data[:min(len(c.Data), limit)])...)
+		case c.Type != html.ElementNode || Unseen(c.Data) || Hidden(c):
+		case OwnLine(c.Data):
+			b = append(AppendLines(append(b, '\n'), c, limit), '\n')
+		default:
+			b = AppendLines(b, c, limit)
+		}
+	}
+	return b
+}
+
+var breaks = strings.NewReplacer("\n", " ", "\r", " ")
+
 // Unseen reports whether nobody reads what an element holds.
 func Unseen(name string) bool {
 	return name == "script" || name == "style" || name == "noscript" || name == "template"
