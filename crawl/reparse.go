@@ -108,6 +108,17 @@ func ParseKept(src *site.Source, p *kept.Page, body []byte) (*site.Source, *site
 		return nil, nil, err
 	}
 	src = src.WithBaseURL(base)
-	page, err := parse(src.On(p.FetchedAt), parserOf(p.Kind, p.Listing), &fetch.Response{Body: body, URL: final, Status: p.Status})
+	res := &fetch.Response{Body: body, URL: final, Status: p.Status, Header: p.Header}
+	page, err := parse(src.On(p.FetchedAt).At(site.Position{Page: p.Number}), keptParser(p), res)
 	return src, page, err
+}
+
+// keptParser returns what reads a kept page.
+func keptParser(p *kept.Page) parser {
+	if p.Kind != yp.KindIndex {
+		return parserOf(p.Kind, p.Listing)
+	}
+	return func(src *site.Source, body []byte, final *url.URL, status int) (*site.Page, error) {
+		return src.ParseIndex(body, final, status, p.Place.State)
+	}
 }

@@ -217,6 +217,7 @@ func (w *worker) keep(t *task, a *answer) (id int64) {
 		Target: *t.target, Number: t.number, URL: a.resp.URL.String(), FetchedAt: w.cfg.Keeper.DB().Now(), Status: a.resp.Status,
 		ContentType: a.resp.Header.Get("Content-Type"), BaseURL: w.cfg.Source.BaseURL().String(), Filter: w.filterText,
 		Unknown: a.unknown, Method: t.ask.Method, Asked: t.ask.Body,
+		Header: w.cfg.Source.Headers(a.resp.Header),
 	}, a.resp.Body)
 }
 

@@ -184,10 +184,12 @@ func (s *Source) readListings(p *Page, w *workspace, cards []card) (kept []yp.Li
 	list := make([]yp.Listing, 0, len(cards))
 	seen := make(map[string]int, len(cards))
 	p.forgetUnread()
+	s.trace.begin(s)
 	for _, c := range cards {
 		n := len(list)
 		l := &list[:n+1][n]
 		w.card.read(c, l)
+		s.trace.card(&w.card, l)
 		torn = torn || w.card.holds(s.inCards) // another card, or what is the page's
 		if l.ID == "" || l.Name == "" {
 			p.unread(lacks(l), 1, func() string { return excerpt(c.n) })

@@ -379,7 +379,7 @@ func (c *compiled) compileFields(f *faults) {
 			fs.own[name] = compiled
 			continue
 		}
-		fs.others = append(fs.others, cardField{compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
+		fs.others = append(fs.others, cardField{name, compiled, setterOf(&yp.ListingFields[yp.ListingFieldAt(name)])})
 	}
 	for _, name := range []string{"id", "name"} {
 		if len(c.def.Fields[name]) == 0 && !c.def.Structured.On {

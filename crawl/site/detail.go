@@ -79,9 +79,16 @@ func (s *Source) ParseAny(body []byte, final *url.URL, status int) (*Page, error
 	if s.detail == nil || final == nil || err == nil && p.Outcome == OK && !shows(p, final) {
 		return p, err
 	}
+	var before Trace
+	if s.trace != nil {
+		before = *s.trace
+	}
 	own, ownErr := s.ParseDetail(body, final, status)
 	if ownErr == nil && (own.Outcome == OK || err == nil && p.Outcome == Redirected && own.Outcome != Redirected) {
 		return own, nil
+	}
+	if s.trace != nil {
+		*s.trace = before
 	}
 	return p, err
 }
@@ -242,6 +249,8 @@ func (s *Source) readDetail(root *html.Node, scripts []string, at *pageLinks) *d
 	if r.Hours == nil || slices.ContainsFunc(r.Hours, allDay) {
 		r.shownHours()
 	}
+	s.trace.begin(s)
+	s.trace.own(r)
 	return r
 }
 

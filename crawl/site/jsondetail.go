@@ -51,6 +51,8 @@ func (s *Source) jsonDetail(body []byte, final *url.URL, status int) (*Page, err
 	chrome := s.chrome.data.held(&r.page) != ""
 	r.marked = s.detail.marks.data.held(&r.page) != ""
 	r.read()
+	s.trace.begin(s)
+	s.trace.own(r)
 	p = &Page{}
 	if !r.ok(p, readable) {
 		r.decide(p, chrome, false)

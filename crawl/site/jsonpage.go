@@ -21,6 +21,7 @@ func (s *Source) parseJSON(body []byte, final *url.URL, status int) (*Page, erro
 		return p, err
 	}
 	p = &Page{Via: "json", Whole: true}
+	s.trace.begin(s)
 	c := &cardReader{src: s, at: s.linksAt(final), item: doc}
 	found := s.readItems(p, c)
 	s.readJSONAround(p, c)
@@ -151,6 +152,7 @@ func (s *Source) readItems(p *Page, c *cardReader) itemsFound {
 			members = m
 		}
 		l := s.readItem(c)
+		s.trace.card(c, &l)
 		if !l.Sponsored {
 			p.Organic++
 		}

@@ -49,6 +49,7 @@ func (s *Source) ownPage(body []byte, final *url.URL, status int) (*Page, error)
 	if gone(status) {
 		return s.detailGone(doc, end, final, status)
 	}
+	s.trace.begin(s)
 	p, chrome := &Page{}, s.hasChrome(doc)
 	at := s.linksAt(final).within(region.Base(doc))
 	o := &ownPageReader{businessReader: businessReader{src: s, at: at, doc: doc, ownPage: true}}

@@ -62,6 +62,7 @@ type Source struct {
 	day     time.Time   // see On
 	header  http.Header // see WithHeader
 	at      Position    // see At
+	trace   *Trace      // see Tracing; nil = nobody traces
 }
 
 // WithHeader returns the source as it reads the body of an answer with that header; nil = it is not known.
@@ -162,6 +163,7 @@ type fields struct {
 
 // cardField is a field that is on a card by itself.
 type cardField struct {
+	name  string
 	rules field
 	set   setter
 }
@@ -195,7 +197,7 @@ func (s *Source) BaseURL() *url.URL { u := *s.base; return &u }
 // and the path of u count.
 func (s *Source) WithBaseURL(u *url.URL) *Source {
 	base := &url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: u.Path, RawPath: u.RawPath}
-	moved := &Source{compiled: s.compiled, base: base, host: bareHost(base), port: yp.OwnPort(base)}
+	moved := &Source{compiled: s.compiled, base: base, host: bareHost(base), port: yp.OwnPort(base), trace: s.trace}
 	if w, ok := yp.CanonicalWebsite(base.Scheme + "://" + base.Host); ok {
 		moved.site = w.Domain
 	}

@@ -56,6 +56,7 @@ func (s *Source) parseStructured(body []byte, final *url.URL, status int) (*Page
 	}
 	scripts := region.Scripts(doc)
 	p := &Page{Via: "structured"}
+	s.trace.begin(s)
 	at := s.linksAt(final).within(region.Base(doc))
 	r := businessReader{src: s, at: at, doc: doc}
 	p.LeftOut = r.read(scripts)
