@@ -97,11 +97,7 @@ func (p *Program) sourcesCheck(c *cli.Context) error {
 
 // sampleOf says which addresses a crawl would ask for, with the values of a real place: a wrong placeholder shows there.
 func sampleOf(src *site.Source) string {
-	category := "Plumbers"
-	if all := src.Categories(); len(all) > 0 {
-		category = all[0]
-	}
-	place := samplePlace(src)
+	category, place := sampleCategory(src), samplePlace(src)
 	place.Category, place.CategorySlug = category, yp.CategorySlug(category)
 	where := inState(place.City, place.State)
 	target := src.TargetRequest(place, site.Position{Page: 1})
@@ -119,6 +115,9 @@ func sampleOf(src *site.Source) string {
 	if ignored := ignoredText(src); ignored != "" {
 		text += "  " + ignored + "\n"
 	}
+	if unsaid := src.EndsUnsaid(); unsaid != "" {
+		text += "  " + unsaid + "\n"
+	}
 	return text
 }
 
@@ -128,6 +127,14 @@ func inState(city, state string) string {
 		return city
 	}
 	return city + ", " + state
+}
+
+// sampleCategory is a category that a crawl may ask for.
+func sampleCategory(src *site.Source) string {
+	if all := src.Categories(); len(all) > 0 {
+		return all[0]
+	}
+	return "Plumbers"
 }
 
 // samplePlace is a place that a crawl may ask for: the largest that the source names, in the USA Austin.

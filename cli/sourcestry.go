@@ -1,72 +1,99 @@
 package cli
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/cli/frame"
-	"ypcrawl/crawl"
-	"ypcrawl/crawl/fetch"
-	"ypcrawl/crawl/health"
-	"ypcrawl/crawl/kept"
 	"ypcrawl/crawl/site"
-	"ypcrawl/crawl/start"
-	"ypcrawl/store"
-	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
 
 // sourcesTryCommand is `sources try`.
 func (p *Program) sourcesTryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "try", Usage: "Read one page with a definition: its listings, empty fields, and what was taken for next, total and end",
+		Name: "try", Usage: "Read one page with a definition: its listings, which rule gave each field, and what was taken for next, total and end",
 		ArgsUsage: "FILE.yaml [URL]", Args: true,
-		Description: "A URL is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
+		UsageText: "  ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers\n" +
+			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   asks as a crawl does, also by POST, and for the second page\n" +
+			"  ypcrawl sources try mine.yaml --index --state TX                         reads the index of cities\n" +
+			"  ypcrawl sources try mine.yaml --own 4711                                 asks for a listing's own page by detail.url\n" +
+			"  ypcrawl sources try mine.yaml --page 3                                   reads a page that a crawl has kept",
+		Description: "Without a URL it asks for what a crawl would ask for: a category in a place, by default those that `sources check` names.\n" +
+			"A page is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
 			"A page that shows listings and says that nothing was found is told as such: what it shows may be suggestions.\n" +
 			"A listing's own page is read by the rules of `detail`, where the definition has any.\n" +
-			"Exit codes: 0 listings, or a page that says that there are none; 3 more than half of\n" +
+			"Exit codes: 0 listings or cities, or a page that says that there are none; 3 more than half of\n" +
 			"its listings are rejected or missing, or it is not there; 5 a block page or a redirect; 7 an unknown layout,\n" +
 			"also where more than half of its cards can't be read.",
 		Flags: append(frame.AsSettings(egressFlags()...),
+			&cli.StringFlag{Name: "state", DefaultText: "of the sample place", Usage: "`STATE` by code or name"},
+			&cli.StringFlag{Name: "city", DefaultText: "the largest that is known", Usage: "`CITY` by name or slug"},
+			&cli.StringFlag{Name: "category", DefaultText: "the source's first", Usage: "`CATEGORY` to search for"},
+			&cli.BoolFlag{Name: "next", Usage: "also ask for what follows the page, and say whether it repeats it"},
+			&cli.BoolFlag{Name: "index", Usage: "read the first page of the index of the state's cities"},
+			&cli.StringFlag{Name: "own", DefaultText: "none", Usage: "read the own page of the listing `ID`"},
 			&cli.Int64Flag{
 				Name: "page", DefaultText: "none",
 				Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers",
 			},
+			&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
 			frame.JSONFlag(),
 		),
 		Action: p.sourcesTry,
 	}
 }
 
-func (p *Program) sourcesTry(c *cli.Context) error {
-	id, word := c.Int64("page"), c.Args().Get(1)
-	if id < 0 || c.NArg() == 0 || c.NArg() > 2 || (word == "") != (id > 0) {
+// waysToTry are the flags that say what is read; each excludes the others and an address.
+var waysToTry = []string{"page", "index", "own"}
+
+// checkTry refuses flags that say two different things.
+func checkTry(c *cli.Context) error {
+	if c.NArg() == 0 || c.NArg() > 2 || c.Int64("page") < 0 {
 		return frame.Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
+	}
+	way := ""
+	if c.NArg() == 2 {
+		way = "an address"
+	}
+	for _, name := range waysToTry {
+		if c.IsSet(name) && way != "" {
+			return frame.Usagef("%s and --%s name two pages: leave out one", way, name)
+		}
+		if c.IsSet(name) {
+			way = "--" + name
+		}
+	}
+	for _, name := range [...]string{"state", "city", "category", "next", "base-url"} {
+		fits := way == "" || way == "an address" && name == "next" || way == "--index" && (name == "state" || name == "base-url") ||
+			way == "--own" && name == "base-url"
+		if c.IsSet(name) && !fits {
+			return frame.Usagef("--%s says nothing of %s: leave out one", name, way)
+		}
+	}
+	return nil
+}
+
+func (p *Program) sourcesTry(c *cli.Context) error {
+	if err := checkTry(c); err != nil {
+		return err
 	}
 	src, err := readSource(c.Args().First())
 	if err != nil {
 		return err
 	}
-	read := p.tryAddress
-	if id > 0 {
-		read = tryKept
-	}
 	if ignored := ignoredText(src); ignored != "" {
 		p.Note("The definition %s.", ignored)
 	}
-	src, page, err := read(c, src)
+	page, next, err := p.tryPages(c, src)
 	if err != nil {
 		return err
 	}
-	t := triedPageOf(src, page)
+	t := triedPageOf(page, next)
 	if err := p.Tell(c, t, t.text); err != nil {
 		return err
 	}
@@ -84,6 +111,42 @@ func (p *Program) sourcesTry(c *cli.Context) error {
 	return nil
 }
 
+// tryPages reads the page that the command names, and with --next what follows it: nil = nothing does.
+func (p *Program) tryPages(c *cli.Context, src *site.Source) (page, next *tried, err error) {
+	if c.IsSet("page") {
+		page, err = p.tryKept(c, src)
+		return page, nil, err
+	}
+	var address *url.URL
+	if word := c.Args().Get(1); c.NArg() == 2 {
+		if address, err = webAddress("", word, "https://www.example.com/austin-tx/plumbers"); err == nil && src.BaseURL().Host != address.Host {
+			src = src.WithBaseURL(&url.URL{Scheme: address.Scheme, Host: address.Host})
+		}
+	} else if raw := c.String("base-url"); raw != "" {
+		var base *url.URL
+		if base, err = baseURL(raw); err == nil {
+			src = src.WithBaseURL(base)
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a, err := p.newAsker(c, src)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer a.end()
+	if address != nil {
+		page, err = p.tryAddress(c, a, src, address)
+	} else {
+		page, err = p.tryRequest(c, a, src)
+	}
+	if err == nil && c.Bool("next") && page.Outcome == site.OK && !page.Own && !page.index {
+		next, err = p.follow(c, a, page)
+	}
+	return page, next, err
+}
+
 // triedPage is what a definition makes of a page.
 type triedPage struct {
 	Code     yp.ErrorCode `json:"code"`
@@ -91,16 +154,41 @@ type triedPage struct {
 	Detail   *yp.Listing  `json:"detail,omitempty"` // of a listing's own page; the rest is about results pages
 	NextURL  *string      `json:"next_url"`
 	Total    *int         `json:"total"`
-	End      string       `json:"end"`            // what the page says of the end of its list
-	Both     bool         `json:"says_both"`      // it shows listings and says that nothing was found
-	Nothing  []string     `json:"nothing_found"`  // how a page with organic listings says that nothing was found
-	OnNoCard []string     `json:"fields_missing"` // of every listing
-	Cards    int          `json:"cards"`
-	Unread   int          `json:"unread"` // cards
+	End      string       `json:"end"`             // what the page says of the end of its list
+	Both     bool         `json:"says_both"`       // it shows listings and says that nothing was found
+	Nothing  []string     `json:"nothing_found"`   // how a page with organic listings says that nothing was found
+	OnNoCard []string     `json:"fields_missing"`  // of every listing
+	Index    *triedCities `json:"index,omitempty"` // of a page of an index
+	Next     *triedNext   `json:"next,omitempty"`  // with --next, where something follows
+	Unmarked bool         `json:"no_chrome"`       // the page is not there, and has nothing of chrome
+	// Fields says which rules gave what, of an own page too.
+	Fields []site.TracedField `json:"fields"`
+	Cards  int                `json:"cards"`
+	Unread int                `json:"unread"` // cards
 	// Unreadable says of the unread cards why, the first of them with what they say.
 	Unreadable []string      `json:"unreadable"`
 	Rejected   []rejected    `json:"rejected"`
 	Listings   []*yp.Listing `json:"listings"`
+
+	read int    // cards or items
+	part string // which of them
+}
+
+// triedCities is what was read of a page of an index.
+type triedCities struct {
+	Cities int            `json:"cities"`
+	First  []yp.FoundCity `json:"first"` // two of them
+}
+
+// triedNext is the page that follows.
+type triedNext struct {
+	Asked    string       `json:"asked"`
+	Code     yp.ErrorCode `json:"code"`
+	Reason   string       `json:"reason"`
+	Listings int          `json:"listings"`
+	Again    int          `json:"again"`   // of them, how many the first page has, too
+	Repeats  bool         `json:"repeats"` // there are some, and all of them are on the first page
+	NextURL  *string      `json:"next_url"`
 }
 
 // rejected is a listing that the definition's rules do not let pass.
@@ -109,19 +197,27 @@ type rejected struct {
 	Reasons []string `json:"reasons"`
 }
 
-func triedPageOf(src *site.Source, page *site.Page) *triedPage {
+func triedPageOf(page, next *tried) *triedPage {
+	src := page.src
 	t := &triedPage{
 		Code: page.Outcome.Code(), Reason: page.Reason, Detail: page.OwnListing(), Both: page.SaysBoth(), Cards: page.Raw,
-		Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page)...),
+		Unread: page.Bad, Unreadable: append([]string{}, unreadTexts(page.Page)...), Fields: append([]site.TracedField{}, page.trace.Fields(page.Page)...),
 		Nothing: append([]string{}, page.Nothing...), OnNoCard: []string{}, Rejected: []rejected{}, Listings: []*yp.Listing{},
+		Unmarked: page.Outcome == site.Missing, read: page.trace.Read(), part: "cards",
 	}
-	if t.End = endOf(src, page); page.NextURL != "" {
+	if page.Via == "json" {
+		t.part = "items"
+	}
+	if t.End = endOf(src, page.Page); page.NextURL != "" {
 		t.NextURL = &page.NextURL
 	}
 	if page.SiteTotal > 0 {
 		t.Total = &page.SiteTotal
 	}
-	if page.Own {
+	if page.index {
+		t.Index = &triedCities{len(page.Cities), append([]yp.FoundCity{}, page.Cities[:min(len(page.Cities), 2)]...)}
+	}
+	if page.Own || page.index {
 		return t
 	}
 	for i := range page.Listings {
@@ -137,6 +233,25 @@ func triedPageOf(src *site.Source, page *site.Page) *triedPage {
 			t.OnNoCard = append(t.OnNoCard, f.Name)
 		}
 	}
+	if next != nil {
+		t.Next = triedNextOf(page, next)
+	}
+	return t
+}
+
+// triedNextOf compares the page that follows with the first.
+func triedNextOf(first, next *tried) *triedNext {
+	t := &triedNext{Asked: next.ask.Label(), Code: next.Outcome.Code(), Reason: next.Reason, Listings: len(next.Listings)}
+	if next.NextURL != "" {
+		t.NextURL = &next.NextURL
+	}
+	for i := range next.Listings {
+		id := next.Listings[i].ID
+		if slices.ContainsFunc(first.Listings, func(l yp.Listing) bool { return l.ID == id }) {
+			t.Again++
+		}
+	}
+	t.Repeats = t.Listings > 0 && t.Again == t.Listings
 	return t
 }
 
@@ -175,8 +290,12 @@ func endOf(src *site.Source, page *site.Page) string {
 
 // text tells it to people.
 func (t *triedPage) text(w *frame.Sections) {
-	if t.Detail != nil {
+	switch {
+	case t.Detail != nil:
 		t.ownText(w)
+		return
+	case t.Index != nil:
+		t.indexText(w)
 		return
 	}
 	next, total := "", ""
@@ -193,6 +312,10 @@ func (t *triedPage) text(w *frame.Sections) {
 	case len(t.Nothing) > 0:
 		w.More("also:  the page " + strings.Join(t.Nothing, ", ") + ", which its total gainsays")
 	}
+	t.nextText(w)
+	if t.Unmarked {
+		w.More("chrome: " + noChrome)
+	}
 	if len(t.OnNoCard) > 0 {
 		w.More("on no card: " + strings.Join(t.OnNoCard, ", "))
 	}
@@ -202,6 +325,7 @@ func (t *triedPage) text(w *frame.Sections) {
 	for _, text := range t.Unreadable {
 		w.Item("unreadable ", text)
 	}
+	w.Table(t.fieldsTable())
 	rows := frame.NewTable("id", "name", "phone", "street", "city", "ZIP", "website", "ad")
 	for _, l := range t.Listings {
 		rows.Row(l.ID, orDash(l.Name), orDash(l.Phone), orDash(l.Street), orDash(l.City), orDash(l.PostalCode), orDash(l.Website), l.Sponsored)
@@ -209,16 +333,108 @@ func (t *triedPage) text(w *frame.Sections) {
 	w.Table(rows)
 }
 
-// ownText tells of a listing's own page what is on it, and what is not.
+// noChrome is what a page that is not there and has nothing of chrome means.
+const noChrome = "the site's own 404 page has nothing of chrome: a missing page can't be told from a wrong address"
+
+// nextText tells of the page that follows, where that was asked for.
+func (t *triedPage) nextText(w *frame.Sections) {
+	n := t.Next
+	if n == nil {
+		return
+	}
+	next := ""
+	if n.NextURL != nil {
+		next = *n.NextURL
+	}
+	text := "none of its listings is on the first page"
+	switch {
+	case n.Listings == 0:
+		text = ""
+	case n.Repeats:
+		text = "it repeats the first page"
+	case n.Again > 0:
+		text = fmt.Sprintf("%d of its listings are on the first page, too", n.Again)
+	}
+	w.More(fmt.Sprintf("page 2: %s: %s", n.Code, n.Reason), "        next: "+orDash(next))
+	if text != "" {
+		w.More("        " + text)
+	}
+}
+
+// indexText tells of a page of an index how many cities it has, and of the first two all.
+func (t *triedPage) indexText(w *frame.Sections) {
+	w.Lines(string(t.Code)+": "+t.Reason, "a page of the index of cities")
+	if t.Unmarked {
+		w.More("chrome: " + noChrome)
+	}
+	rows := frame.NewTable("city", "state", "slug")
+	for _, city := range t.Index.First {
+		rows.Row(city.Shown, orDash(city.State), city.Address)
+	}
+	w.Table(rows)
+}
+
+// fieldsTable says of each field which rules gave it, on how many cards, and two values.
+func (t *triedPage) fieldsTable() *frame.Table {
+	rows := frame.NewTable("field", "rule", t.part, "first values")
+	for _, f := range t.Fields {
+		name := f.Name
+		for i := range f.Rules {
+			r := &f.Rules[i]
+			if r.Cards == 0 {
+				continue
+			}
+			rows.Row(name, ruleText(r), fmt.Sprintf("%d of %d", r.Cards, max(t.read, len(t.Listings))), valuesText(f.Name, r.Values))
+			name = ""
+		}
+	}
+	return rows
+}
+
+// ruleText is a rule with its number: "2: .tel".
+func ruleText(r *site.TracedRule) string {
+	if r.Number == 0 {
+		return r.Rule
+	}
+	return fmt.Sprintf("%d: %s", r.Number, r.Rule)
+}
+
+// valuesText shows what was found and what became of it, where that is something else: `"(030) 123456" → +4930123456`. Of phone numbers,
+// postal codes and states, which the country decides on, it always shows both.
+func valuesText(field string, values []site.TracedValue) string {
+	var out []string
+	for _, v := range values {
+		text := fmt.Sprintf("%q → %s", v.Raw, v.Value)
+		switch {
+		case v.Value == "" && v.Why == "":
+			text = v.Raw
+		case v.Value == "":
+			text = fmt.Sprintf("%q → none: %s", v.Raw, v.Why)
+		case v.Why != "":
+			text += " (" + v.Why + ")"
+		case v.Raw == v.Value && field != "phone" && field != "postal_code" && field != "state":
+			text = v.Raw
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, " · ")
+}
+
+// ownText tells of a listing's own page what is on it, by which rule, and what is not.
 func (t *triedPage) ownText(w *frame.Sections) {
 	var missing []string
-	rows := frame.NewTable("field", "value")
+	rows := frame.NewTable("field", "rule", "value")
 	rows.Folds = true
 	for i := range yp.ListingFields {
 		f := &yp.ListingFields[i]
+		rule, values := t.ruleOf(f.Name)
 		switch text := shownText(f, t.Detail); {
+		case text == "" && values != "": // found, and nothing that the field can hold
+			rows.Row(f.Name, rule, values)
+		case text != "" && f.Name == "phone" && values != "":
+			rows.Row(f.Name, rule, values)
 		case text != "":
-			rows.Row(f.Name, text)
+			rows.Row(f.Name, rule, text)
 		case f.From&yp.FromOwn != 0:
 			missing = append(missing, f.Name)
 		}
@@ -228,6 +444,18 @@ func (t *triedPage) ownText(w *frame.Sections) {
 		w.More("not on it: " + strings.Join(missing, ", "))
 	}
 	w.Table(rows)
+}
+
+// ruleOf is the rule that gave a field of an own page, with what it found.
+func (t *triedPage) ruleOf(field string) (rule, values string) {
+	for _, f := range t.Fields {
+		for i := range f.Rules {
+			if r := &f.Rules[i]; f.Name == field && r.Cards > 0 {
+				return ruleText(r), valuesText(field, r.Values)
+			}
+		}
+	}
+	return "", ""
 }
 
 // shownText is a field for people: the items of a list with "; " between, "" for nothing.
@@ -259,102 +487,4 @@ func unreadTexts(page *site.Page) (texts []string) {
 		texts = append(texts, more)
 	}
 	return texts
-}
-
-// tryKept reads a page that a crawl has kept. The source is where its page is.
-func tryKept(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error) {
-	var page *kept.Page
-	var body []byte
-	pages, err := kept.OpenReader(pagesFile(c))
-	if err == nil {
-		defer func() { _ = pages.Close() }() // only read
-		page, body, err = pages.Read(c.Context, c.Int64("page"))
-	}
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, kept.ErrRemoved) {
-		return nil, nil, fmt.Errorf("no page has the number %d in %s: the newest %d of unknown layout are kept of each source",
-			c.Int64("page"), pagesFile(c), kept.MaxUnknown)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return crawl.ParseKept(src, page, body)
-}
-
-// tryAddress asks for a page as a crawl does. The source is where its page is.
-func (p *Program) tryAddress(c *cli.Context, src *site.Source) (*site.Source, *site.Page, error) {
-	address, err := webAddress("", c.Args().Get(1), "https://www.example.com/austin-tx/plumbers")
-	var way start.Egress
-	if err == nil {
-		way, err = egressOf(c)
-	}
-	if err == nil && way.Policy == fetch.PolicyRequire {
-		err = errors.New("the settings require proxies, and this asks directly: remove the requirement from the settings, or crawl with `ypcrawl run`")
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	if src.BaseURL().Host != address.Host {
-		src = src.WithBaseURL(&url.URL{Scheme: address.Scheme, Host: address.Host})
-	}
-	how := fetch.Config{ConcurrencyPerHost: 1, Timeout: cmp.Or(src.RequestTimeout(), fetch.DefaultTimeout), DelayMin: src.DefaultDelay()}
-	if k, err := p.open(c, existing); err == nil {
-		defer func() { _ = k.DB().Close() }() // only the host's turn was written
-		how.Turns = health.New(k.DB())
-		held, err := k.HostAvailability(c.Context, fetch.HostKey(address))
-		if err == nil && !held.Open() {
-			err = &exitError{
-				code: ExitBlocked,
-				err:  fmt.Errorf("%s is held until %s: %s", address.Host, yp.Moment(k.DB().Now(), held.Until), held.Reason),
-			}
-		}
-		if err != nil {
-			return nil, nil, err
-		}
-	} else if !errors.Is(err, store.ErrNotFound) {
-		return nil, nil, err
-	}
-	client := fetch.New(how)
-	defer client.Close()
-	secrets, err := sourceSecrets(src)
-	if err != nil {
-		return nil, nil, err
-	}
-	p.noteSecrets(src)
-	ask := src.LinkRequest(address.String())
-	req := fetch.Request{
-		Method: ask.Method, URL: ask.URL, Header: ask.Header, Body: ask.Body, Secrets: secrets,
-		Base: src.BaseURL(), MaxHold: how.Timeout, Leave: leavesTried(src),
-	}
-	res, err := client.Get(c.Context, req)
-	if req.Fresh = errors.Is(err, fetch.ErrStale); req.Fresh || fetch.AskAgain(err) != nil { // stale: the connection of robots.txt
-		res, err = client.Get(c.Context, req)
-	}
-	if fe, ok := errors.AsType[*fetch.Error](err); ok && fe.Refused() {
-		return src, &site.Page{Outcome: site.Unrecognised, Reason: report.Cause(fe.Error())}, nil
-	}
-	if errors.Is(err, fetch.ErrChallenge) {
-		return src, &site.Page{Outcome: site.Unrecognised, Reason: "a block or a challenge, which ypcrawl never solves: " + err.Error()}, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("%w: open the address in a browser", err)
-	}
-	defer res.Release()
-	p.Note("Asked for %s once: status %d, %s.", yp.Printable(address.Redacted()), res.Status, bytesText(int64(len(res.Body))))
-	if base := src.BaseURL(); base.Scheme == "http" && address.Scheme == "http" && res.URL.Scheme == "https" {
-		p.Note("%s.", yp.Printable(fetch.SecureText(base, res.URL)))
-	}
-	page, err := readTried(src, res)
-	return src, page, err
-}
-
-func readTried(src *site.Source, res *fetch.Response) (*site.Page, error) {
-	return src.WithCharset(res.Charset).On(time.Now()).ParseAny(slices.Clone(res.Body), res.URL, res.Status)
-}
-
-// leavesTried says which pages are left for where they lead by themselves, as a crawl does.
-func leavesTried(src *site.Source) func(*fetch.Response, fetch.Refresh) bool {
-	return func(res *fetch.Response, to fetch.Refresh) bool {
-		page, err := readTried(src, res)
-		return err == nil && crawl.Leaves(page, res, to)
-	}
 }
