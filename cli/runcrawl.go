@@ -59,6 +59,18 @@ func (r *run) tellSecrets() {
 	}
 }
 
+// tellDoubts says what may be wrong with a definition from a file.
+func (r *run) tellDoubts() {
+	if r.c.String("source-file") == "" {
+		return
+	}
+	for _, c := range r.sources {
+		if unsaid := c.src.EndsUnsaid(); unsaid != "" {
+			r.log.Warn().Str("source", c.src.Name()).Msg(unsaid)
+		}
+	}
+}
+
 // takeBackDead takes back what dead runs held.
 func (r *run) takeBackDead(ctx context.Context) error {
 	r.began = r.keeper.DB().Now()
@@ -80,6 +92,7 @@ func (r *run) takeBackDead(ctx context.Context) error {
 
 func (r *run) prepare(ctx context.Context, ids []int64) error {
 	r.tellSecrets()
+	r.tellDoubts()
 	plan, err := r.plan(ctx, ids)
 	if err != nil {
 		return err

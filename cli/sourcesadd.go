@@ -3,6 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -10,6 +13,7 @@ import (
 	"ypcrawl/cli/frame"
 	"ypcrawl/crawl/site"
 	"ypcrawl/store"
+	"ypcrawl/yp"
 )
 
 // sourcesAddCommand is `sources add`.
@@ -19,8 +23,13 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 		ArgsUsage: "FILE.yaml", Args: true,
 		Description: fmt.Sprintf("A new source is in the sandbox: it has %d targets at most, and becomes active when 70 %% of its cards are\n", checkpoint.SandboxTargets) +
 			"accepted, or by `sources promote`. A source that is there keeps its stage. `run --source-file FILE` crawls at once.\n" +
-			"A definition whose secrets would go to another address than those of the stored one needs --yes.",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "send the secrets to another address than before"}, frame.JSONFlag()}, Action: p.sourcesAdd,
+			"A definition whose secrets would go to another address than those of the stored one needs --yes.\n" +
+			"It warns of lists whose end nothing can prove; with --try also of a field that no card has, and of a missing page that has nothing of chrome.",
+		Flags: append(frame.AsSettings(egressFlags()...),
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "send the secrets to another address than before"},
+			&cli.BoolFlag{Name: "try", Usage: "first ask for a page of results and for one that can't be there, as a crawl does, and warn of what is odd"},
+			frame.JSONFlag()),
+		Action: p.sourcesAdd,
 	}
 }
 
@@ -43,6 +52,9 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 	if isBuiltin(n.Name) {
 		return fmt.Errorf("%s is the name of a built-in source: give it another name in the file", n.Name)
 	}
+	if err := p.tellDoubts(c, src); err != nil {
+		return err
+	}
 	return p.with(c, create, func(k *database, _ store.Scope) error {
 		stored, err := k.StoredSources(c.Context)
 		if err == nil {
@@ -62,4 +74,57 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 		}
 		return p.showSources(c, k, n.Name)
 	})
+}
+
+// tellDoubts says what may be wrong with a definition that is to be stored: by itself, and with --try by two pages of its site.
+func (p *Program) tellDoubts(c *cli.Context, src *site.Source) error {
+	if unsaid := src.EndsUnsaid(); unsaid != "" {
+		p.Note("%s: %s.", src.Name(), unsaid)
+	}
+	if !c.Bool("try") {
+		p.Note("Not tried: whether the site's own 404 page has the chrome and each field is found. `ypcrawl sources add --try FILE.yaml` asks for two pages first.")
+		return nil
+	}
+	a, err := p.newAsker(c, src)
+	if err != nil {
+		return err
+	}
+	defer a.end()
+	page, err := p.tryRequest(c, a, src)
+	if err != nil {
+		return err
+	}
+	if page.Outcome != site.OK {
+		p.Note("%s: the page of results is %s: %s. `ypcrawl sources try FILE.yaml` reads it again.", src.Name(), page.Outcome.Code(), yp.Printable(page.Reason))
+	} else if missing := notFound(src, page); len(missing) > 0 {
+		p.Note("%s: on no card of the page: %s. `ypcrawl sources try FILE.yaml` shows what each rule finds.", src.Name(), strings.Join(missing, ", "))
+	}
+	return p.tryMissing(c, a, page)
+}
+
+// notFound are the fields of the definition that no listing of a page has.
+func notFound(src *site.Source, page *tried) []string {
+	return slices.DeleteFunc(src.WrittenFields(), func(field string) bool {
+		return slices.ContainsFunc(page.Listings, func(l yp.Listing) bool { return site.Found(field, &l) })
+	})
+}
+
+// noSuchPage is, below the address of a page, that of one that can't be there.
+const noSuchPage = "no-such-page-4711"
+
+// tryMissing asks for a page that can't be there, below one of results, and says where it can't be told from a wrong address.
+func (p *Program) tryMissing(c *cli.Context, a *asker, page *tried) error {
+	u, err := url.Parse(page.ask.URL)
+	if err != nil {
+		return err
+	}
+	u.RawQuery, u.RawPath = "", ""
+	read := func(src *site.Source, body []byte, _ *url.URL, status int) (*site.Page, error) { // wherever it is
+		return src.ParsePage(body, nil, status)
+	}
+	missing, err := a.get(c, page.src, page.src.LinkRequest(u.JoinPath(noSuchPage).String()), read)
+	if err == nil && missing.Outcome == site.Missing {
+		p.Note("%s: %s.", page.src.Name(), site.NoChrome)
+	}
+	return err
 }

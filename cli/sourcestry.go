@@ -314,7 +314,7 @@ func (t *triedPage) text(w *frame.Sections) {
 	}
 	t.nextText(w)
 	if t.Unmarked {
-		w.More("chrome: " + noChrome)
+		w.More("chrome: " + site.NoChrome)
 	}
 	if len(t.OnNoCard) > 0 {
 		w.More("on no card: " + strings.Join(t.OnNoCard, ", "))
@@ -332,9 +332,6 @@ func (t *triedPage) text(w *frame.Sections) {
 	}
 	w.Table(rows)
 }
-
-// noChrome is what a page that is not there and has nothing of chrome means.
-const noChrome = "the site's own 404 page has nothing of chrome: a missing page can't be told from a wrong address"
 
 // nextText tells of the page that follows, where that was asked for.
 func (t *triedPage) nextText(w *frame.Sections) {
@@ -365,7 +362,7 @@ func (t *triedPage) nextText(w *frame.Sections) {
 func (t *triedPage) indexText(w *frame.Sections) {
 	w.Lines(string(t.Code)+": "+t.Reason, "a page of the index of cities")
 	if t.Unmarked {
-		w.More("chrome: " + noChrome)
+		w.More("chrome: " + site.NoChrome)
 	}
 	rows := frame.NewTable("city", "state", "slug")
 	for _, city := range t.Index.First {

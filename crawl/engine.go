@@ -42,6 +42,7 @@ type Engine struct {
 
 	unrecognized      atomic.Int32   // pages in a row that were none of the site's
 	unread            unreadCards    // the first of each reason
+	fields            fieldWatch     // of the first pages
 	led               led            // targets in a row that were led elsewhere
 	missing           missing        // the first targets, as long as none of them has a page
 	told              sync.Map       // what was told once: endings of lists

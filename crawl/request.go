@@ -182,6 +182,9 @@ func (w *worker) read(ctx context.Context, t *task, a *answer, resp *fetch.Respo
 		return a.bad
 	}
 	w.cfg.Reached(PointParsed)
+	if a.Outcome == site.Missing {
+		w.tellNoChrome(t)
+	}
 	if t.check != nil {
 		if err := t.check(ctx, t, a); err != nil {
 			return err

@@ -347,6 +347,7 @@ func (s *search) saved(ctx context.Context, a *answer, res *checkpoint.Committed
 	s.led.read()
 	s.countPage(&a.Page.Page, res)
 	s.count.update(func(stats *Stats) { stats.addCards(a.Page) })
+	s.watchFields(a)
 	if a.known {
 		if err := s.watchLayout(ctx, a.all); err != nil {
 			return err

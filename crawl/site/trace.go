@@ -482,16 +482,3 @@ func (s *Source) IndexAt(u *url.URL) (state string, ok bool) {
 	state, ok = s.states.paths[indexPath(path)]
 	return state, ok && state != someState
 }
-
-// EndsUnsaid says that nothing in the definition can prove that a short list is at its end, "" = something can: the pagination of
-// HTML does so by itself, of any other list a rule has to.
-func (s *Source) EndsUnsaid() string {
-	switch {
-	case !s.isJSON() && s.paging == nil, len(s.total) > 0, !s.last.none(), s.OnePage():
-		return ""
-	case !s.empty.none() && s.paging != nil && !s.paging.named: // pages are asked for until one is empty
-		return ""
-	}
-	return "nothing says that a list is at its end: lists of fewer than four pages are never complete, and what leaves them is never dropped; " +
-		"add total, last or empty, or next: none if each list has one page"
-}
