@@ -92,6 +92,8 @@ func (p *Program) demoCommand() *cli.Command {
 			{
 				Name:  "serve",
 				Usage: "Serve the demo directory; its base URL is printed once it listens",
+				Description: "What its pages show it also answers in JSON: by offset under /api/stores?city=austin-tx&category=plumbers&from=0&n=20,\n" +
+					"and as GraphQL under /graphql, with the operations Cities and Stores. docs/adding-a-site.md crawls all three.",
 				Flags: append(directory(),
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
 					&cli.GenericFlag{Name: "latency", Value: frame.AgeValue(0), DefaultText: "none", Usage: "`TIME` before every answer: 150ms, 2s"},

@@ -4,6 +4,7 @@
 // Purpose: something to crawl that harms nobody, that has the oddities of the
 // real pages of today (docs/site-facts.md, sections 2 to 5 and 7; older markup is testdata/pages'), that can be told to fail, and
 // that knows exactly what a complete crawl of it must end with (Truth). It
+// answers in JSON, too: a list by offset, and GraphQL (api.go), from the same businesses. It
 // changes from epoch to epoch as a living directory does: a business opens, closes
 // or changes, a city enters or leaves; Changes says what a crawler must notice of it.
 //
@@ -20,5 +21,5 @@
 //
 // Tests: same seed and epoch, same bytes; a census of every oddity and of every
 // kind of change in the default selection of two states; truth, changes, details and cities against independent readings of the
-// served pages; failure rates; benchmarks of serving a page.
+// served pages; the interfaces against the pages; failure rates; benchmarks of serving a page.
 package demo

@@ -16,8 +16,8 @@ var robots string
 
 // ServeHTTP answers a request for a page of the directory.
 func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)
+	if only, ok := allowed(r); !ok {
+		http.Error(w, "only "+only, http.StatusMethodNotAllowed)
 		return
 	}
 	started, uri := time.Now(), r.URL.RequestURI()
@@ -29,13 +29,24 @@ func (d *Directory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/robots.txt" {
 		failure = d.trouble(uri, attempt)
 	}
-	if failure == failLayout && !isResults(r.URL.Path) {
+	if failure == failLayout && (!isResults(r.URL.Path) || answersJSON(r.URL.Path)) {
 		failure = ""
 	}
-	a := answer{d: d.now.Load(), w: w, r: r, failure: failure}
+	a := answer{d: d.now.Load(), w: w, r: r, failure: failure, kind: contentType}
+	if answersJSON(r.URL.Path) {
+		a.kind = jsonType
+	}
 	a.serve()
 	d.cfg.Logger.Debug().Str("component", "demo").Str("url", uri).Int("status", a.status).Str("failure", failure).
 		Dur("took", time.Since(started)).Msg("request")
+}
+
+// allowed reports whether a request has a method that its path knows, and which those are: GraphQL is asked by POST.
+func allowed(r *http.Request) (only string, ok bool) {
+	if r.URL.Path == graphQLPath {
+		return http.MethodPost, r.Method == http.MethodPost
+	}
+	return "GET and HEAD", r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
 // pause waits, and reports false when the client has disconnected meanwhile.
@@ -63,7 +74,7 @@ func isState(path string) bool {
 	return strings.HasPrefix(path, "/state-") && len(path) == len("/state-ca")
 }
 
-// contentType is that of every page.
+// contentType is that of every page of HTML.
 const contentType = "text/html; charset=utf-8"
 
 // answer is one answer under way.
@@ -72,6 +83,7 @@ type answer struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	failure string
+	kind    string // its Content-Type
 	status  int
 }
 
@@ -139,6 +151,10 @@ func (a *answer) page() {
 func (a *answer) build() (status int, html []byte) {
 	d, path, q := a.d, a.r.URL.Path, a.r.URL.Query()
 	switch {
+	case path == apiPath:
+		return d.apiStores(q)
+	case path == graphQLPath:
+		return d.graphQL(a.r)
 	case path == "/search":
 		if p, cat, ok := d.findSearch(q); ok {
 			return d.resultsPage(p, cat, pageNumber(q))
@@ -174,7 +190,7 @@ func (a *answer) build() (status int, html []byte) {
 // send writes the page.
 func (a *answer) send(status int, body []byte) {
 	h := a.w.Header()
-	h.Set("Content-Type", contentType)
+	h.Set("Content-Type", a.kind)
 	// What a CDN adds to every page, and no sign of a block.
 	h.Set("Cf-Cache-Status", "DYNAMIC")
 	h.Set("Set-Cookie", "vrid=demo; Path=/; HttpOnly; SameSite=Lax")
@@ -199,7 +215,7 @@ func (a *answer) cut(status int, html []byte) {
 		panic(http.ErrAbortHandler) // a server that can't: the client sees an error
 	}
 	defer func() { _ = conn.Close() }()
-	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), contentType)
+	fmt.Fprintf(buf, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nConnection: close\r\n\r\n", status, http.StatusText(status), a.kind)
 	_, _ = buf.Write(html[:len(html)/2]) // the client may have disconnected: nothing to do about it
 	_ = buf.Flush()
 }
