@@ -48,8 +48,9 @@ fmt: ## Format all Go files with gofumpt
 	$(TOOL) gofumpt -l -w .
 
 .PHONY: manual
-manual: ## Make docs/cli.md and the man page anew from the commands, docs/database.md and store/report/columns.go from schema.sql
+manual: ## Make docs/cli.md and the man page anew from the commands, docs/definition.md from crawl/site, docs/database.md and store/report/columns.go from schema.sql
 	$(GO) test ./cli -count 1 -run "^TestManual$$" -update
+	$(GO) test ./crawl/site -count 1 -run "^TestDefinitionDoc$$" -update
 	$(GO) test ./e2e -count 1 -run "^Test(DatabaseDoc|ColumnKinds)$$" -update
 
 .PHONY: tidy

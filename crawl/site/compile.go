@@ -135,6 +135,7 @@ func regions(list []string, at string, f *faults) (out region.Containers) {
 func (c *compiled) compileMarks(d markDef, at string, f *faults) (m marks) {
 	m.data = c.compileRuleSet(nil, d.JSON, at+".json", f)
 	c.noHTML(len(d.Selectors) > 0, at+".selectors", at+".json", f)
+	c.noHTML(len(d.Texts) > 0, at+".texts", at+".json", f)
 	c.noHTML(len(d.Titles) > 0, at+".titles", at+".json", f)
 	selectors(&m.selectors, d.Selectors, at+".selectors", f)
 	for _, text := range d.Texts {

@@ -11,121 +11,204 @@ import (
 
 // definition is the YAML form of a source; docs in yellowpages.yaml.
 type definition struct {
-	Extends        string               `yaml:"extends"`
-	Name           string               `yaml:"name"`
-	BaseURL        string               `yaml:"base_url"`
-	Country        string               `yaml:"country"`
-	Cities         string               `yaml:"cities"`
-	States         map[string]string    `yaml:"states"`
-	Delay          string               `yaml:"delay"`
-	RequestTimeout string               `yaml:"request_timeout"`
-	PageCap        int                  `yaml:"page_cap"`
-	NoEndTags      bool                 `yaml:"no_end_tags"`
-	Categories     []string             `yaml:"categories"`
-	PlacesPerState int                  `yaml:"places_per_state"`
-	Headers        map[string]headerDef `yaml:"headers"`
-	Format         string               `yaml:"format"` // html or json
-	Script         scriptDef            `yaml:"script"`
-	URLs           urlDef               `yaml:"urls"`
-	Regions        []string             `yaml:"regions"`
-	Chrome         markDef              `yaml:"chrome"`
-	Refused        markDef              `yaml:"refused"`
-	Empty          markDef              `yaml:"empty"`
-	Evidence       []string             `yaml:"evidence"`
-	Structured     structuredDef        `yaml:"structured"`
-	Cards          cardDef              `yaml:"cards"`
-	Next           ruleSet              `yaml:"next"`
-	Last           markDef              `yaml:"last"`
-	Paging         pagingDef            `yaml:"paging"`
-	Total          []ruleDef            `yaml:"total"`
-	Shown          []ruleDef            `yaml:"shown"`
-	Fields         map[string]ruleSet   `yaml:"fields"`
-	ServiceArea    []string             `yaml:"service_area"`
-	NoImage        []string             `yaml:"no_image"`
-	ClaimedIs      string               `yaml:"claimed_is"`
-	UnclaimedIs    string               `yaml:"unclaimed_is"`
-	SnippetPrefix  []string             `yaml:"snippet_prefixes"`
-	Index          indexDef             `yaml:"index"`
-	Detail         detailDef            `yaml:"detail"`
-	Rules          rulesDef             `yaml:"rules"`
+	// The name of a built-in definition, such as yellowpages: keys that are left out are taken from it.
+	Extends string `yaml:"extends"`
+	// The source's name: lower-case letters, digits, - and _, 40 at most. Required.
+	Name string `yaml:"name"`
+	// Scheme and host of the site, with a path if all of its addresses begin with it. Required.
+	BaseURL string `yaml:"base_url"`
+	// Where the listings are (ISO 3166): it decides how phones, postal codes, states and addresses are read. [default: US]
+	Country string `yaml:"country"`
+	// The CSV file of the source's places, beside the definition or in a folder below it. [default: in the USA the places that
+	// ypcrawl knows]
+	Cities string `yaml:"cities"`
+	// Codes and names of the states, such as {BY: Bayern}. [default: those of the cities file, else those of the country]
+	States map[string]string `yaml:"states"`
+	// The time between two requests, such as 500ms. [default: 2s]
+	Delay string `yaml:"delay"`
+	// How long a request may take, the body included. [default: 30s]
+	RequestTimeout string `yaml:"request_timeout"`
+	// How many pages the site serves of a list at most; 0 = not known. [default: 0, and of no list more than 1,000 are read]
+	PageCap int `yaml:"page_cap"`
+	// true for a site whose pages never have </body> or </html>: of any other such a page was cut short. [HTML] [default: false]
+	NoEndTags bool `yaml:"no_end_tags"`
+	// What is searched for, in the site's words. Required outside of the USA. [default: the program's list, in English]
+	Categories []string `yaml:"categories"`
+	// How many of the largest places of each state are crawled; 0 = all. [default: 0]
+	PlacesPerState int `yaml:"places_per_state"`
+	// What every request to the site has beside its own headers.
+	Headers map[string]headerDef `yaml:"headers"`
+	// What pages are: html or json. [default: html]
+	Format string `yaml:"format"`
+	// The script within a page of HTML that holds JSON. [HTML]
+	Script scriptDef `yaml:"script"`
+	URLs   urlDef    `yaml:"urls"`
+	// The containers that hold cards, total and next link: pages in good order are parsed there alone. Forms: tag, #id, .class and
+	// these together. [HTML]
+	Regions []string `yaml:"regions"`
+	// What each page of the site has, its "not found" page too, and no block page has. Required.
+	Chrome markDef `yaml:"chrome"`
+	// What an answer has that is an error, whatever its status.
+	Refused markDef `yaml:"refused"`
+	// What a page has that found nothing.
+	Empty markDef `yaml:"empty"`
+	// Elements that are signs of listings on a page whose cards can't be read. [HTML]
+	Evidence []string `yaml:"evidence"`
+	// true = listings come from the page's JSON-LD and microdata; fields and cards are not read. [HTML] [default: false]
+	Structured structuredDef `yaml:"structured"`
+	Cards      cardDef       `yaml:"cards"`
+	// The address of the next page; the word none alone = each list is one page.
+	Next ruleSet `yaml:"next"`
+	// What the last page of a list has.
+	Last markDef `yaml:"last"`
+	// How lists without links to their next page are asked for.
+	Paging pagingDef `yaml:"paging"`
+	// How many listings the list has. A total with a + behind it, or "relation": "gte" beside it, is none.
+	Total []ruleDef `yaml:"total"`
+	// Which of them the page shows: 31-60.
+	Shown []ruleDef `yaml:"shown"`
+	// What a listing says, by the names of fields (below). id and name are required, unless structured is true.
+	Fields map[string]ruleSet `yaml:"fields"`
+	// How a text begins that names the area served in the place of an address.
+	ServiceArea []string `yaml:"service_area"`
+	// Parts of the paths of images that stand for a missing one.
+	NoImage []string `yaml:"no_image"`
+	// What the field claimed says where the owner has claimed the listing.
+	ClaimedIs string `yaml:"claimed_is"`
+	// What it says where nobody has.
+	UnclaimedIs string `yaml:"unclaimed_is"`
+	// What stands before the advertiser's own words, and is cut off.
+	SnippetPrefix []string  `yaml:"snippet_prefixes"`
+	Index         indexDef  `yaml:"index"`
+	Detail        detailDef `yaml:"detail"`
+	Rules         rulesDef  `yaml:"rules"`
 }
 
 type urlDef struct {
-	Target     requestDef `yaml:"target"`
-	Search     requestDef `yaml:"search"`
+	// The pages of one city and category. Required.
+	Target requestDef `yaml:"target"`
+	// The site's search for a category in a city: asked where the site has no page of urls.target for them.
+	Search requestDef `yaml:"search"`
+	// The pages that list the cities: of a state by {state}, {state_lower} or {state_slug}, or without them of all states.
 	StateIndex requestDef `yaml:"state_index"`
 }
 
 // markDef is a set of signs on a page: elements, words in its text or title, or values in its JSON and in the header of
 // the answer.
 type markDef struct {
+	// Elements. [HTML]
 	Selectors []string `yaml:"selectors"`
-	Texts     []string `yaml:"texts"`
-	Titles    []string `yaml:"titles"`
-	JSON      ruleSet  `yaml:"json"`
+	// Words that the page shows, in any letter case; {n} is a number, the same one each time. [HTML]
+	Texts []string `yaml:"texts"`
+	// Words of the title. Under chrome they must be the whole title, or its first or last part. [HTML]
+	Titles []string `yaml:"titles"`
+	// Rules whose value is there, and neither null nor false; a path in JSON, or a header of the answer.
+	JSON ruleSet `yaml:"json"`
 }
 
 type cardDef struct {
-	Organic   []string `yaml:"organic"`
-	Items     string   `yaml:"items"` // path in JSON
-	Sponsored ruleSet  `yaml:"sponsored"`
-	Marks     []string `yaml:"sponsored_marks"`
+	// The box of one listing. Required for pages of HTML, unless structured or script is there. [HTML]
+	Organic []string `yaml:"organic"`
+	// The path of the list of listings in JSON: an array, or an object whose values count. Required with format: json and with
+	// script. [JSON]
+	Items string `yaml:"items"`
+	// What tells ads: cards by a selector, items by a rule such as {json: isAd}. Ads are left out, unless the run has
+	// --include-sponsored.
+	Sponsored ruleSet `yaml:"sponsored"`
+	// Elements within a card that tell ads. [HTML]
+	Marks []string `yaml:"sponsored_marks"`
 }
 
 // indexDef is what a source's state indexes look like.
 type indexDef struct {
-	Letters string   `yaml:"letters"`
-	Cities  []string `yaml:"cities"`
-	Path    string   `yaml:"path"`
-	Not     string   `yaml:"not"`
-	Items   string   `yaml:"items"` // path in JSON
-	City    ruleSet  `yaml:"city"`
-	Slug    ruleSet  `yaml:"slug"`
-	State   ruleDef  `yaml:"state"`
-	Frame   markDef  `yaml:"frame"`
+	// The letters and digits for which an index has a page each, as {letter}.
+	Letters string `yaml:"letters"`
+	// Links to cities; those in a header, footer, nav or aside don't count. [HTML]
+	Cities []string `yaml:"cities"`
+	// A regular expression of the path of such a link: its group, the only one or the one named city, is the slug; one named state
+	// is the state. [HTML]
+	Path string `yaml:"path"`
+	// A regular expression of paths that look so and are no city's. [HTML]
+	Not string `yaml:"not"`
+	// The path of the list of cities in JSON. [JSON]
+	Items string `yaml:"items"`
+	// The name of an item's city. [JSON]
+	City ruleSet `yaml:"city"`
+	// Its name in addresses, {city_slug}. [JSON] [default: made of the name]
+	Slug ruleSet `yaml:"slug"`
+	// The state of a city, in an index of all states: in the link or the nearest element around it, or in the item.
+	State ruleDef `yaml:"state"`
+	// What an index has besides its cities: with it, no city means that there are none.
+	Frame markDef `yaml:"frame"`
 }
 
 // detailDef is what detail pages look like.
 type detailDef struct {
-	Every   string              `yaml:"every"`
-	URL     requestDef          `yaml:"url"`
-	Path    string              `yaml:"path"`
-	IDs     string              `yaml:"ids"` // page or url: of structured sources, see compileOwnPages
-	Regions []string            `yaml:"regions"`
-	Marks   markDef             `yaml:"marks"`
-	Others  []string            `yaml:"others"`
-	Info    []string            `yaml:"info"`
-	Hours   []string            `yaml:"hours"`
-	Labels  map[string][]string `yaml:"labels"`
-	Fields  map[string]ruleSet  `yaml:"fields"`
+	// How often a listing's own page is fetched again, such as 30d. [default: 30d]
+	Every string `yaml:"every"`
+	// The address of a listing's own page, with {id}. [default: profile_url]
+	URL requestDef `yaml:"url"`
+	// A regular expression of its path: the group, the only one or the one named id, is the id. [HTML]
+	Path string `yaml:"path"`
+	// Where an own page of a structured source has its id: page or url. [HTML] [default: page]
+	IDs string `yaml:"ids"`
+	// As regions above, for own pages. [HTML]
+	Regions []string `yaml:"regions"`
+	// What an own page has and no other page.
+	Marks markDef `yaml:"marks"`
+	// Boxes of other businesses, whose phone, website and e-mail address don't count. [HTML]
+	Others []string `yaml:"others"`
+	// Lists of facts: dl with dt and dd. [HTML]
+	Info []string `yaml:"info"`
+	// Rows of the table of opening hours. [HTML]
+	Hours []string `yaml:"hours"`
+	// What the terms of these lists say, by the names of fields; letter case does not count. [HTML]
+	Labels map[string][]string `yaml:"labels"`
+	// What the page says, by the names of fields (below). name is required, in JSON id, too.
+	Fields map[string]ruleSet `yaml:"fields"`
 }
 
 // rulesDef is what a listing must be to be promoted.
 type rulesDef struct {
-	Required []string             `yaml:"required"`
-	Formats  map[string]formatDef `yaml:"formats"`
+	// Fields that a listing must have to count as a company, beside id and name.
+	Required []string `yaml:"required"`
+	// What the values of a field must look like, by its name. They decide alone where they are given.
+	Formats map[string]formatDef `yaml:"formats"`
 }
 
 // ruleDef is a rule: a selector alone, or a mapping.
 type ruleDef struct {
-	CSS   string    `yaml:"css"`
-	Attr  string    `yaml:"attr"`
-	JSON  string    `yaml:"json"`
-	Head  string    `yaml:"header"`
-	Match string    `yaml:"match"`
-	Own   bool      `yaml:"own_text"`
-	Scale float64   `yaml:"scale"`
+	// A selector, below the card or the page. [HTML] [default: the card itself]
+	CSS string `yaml:"css"`
+	// The attribute to read in the place of the text. [HTML]
+	Attr string `yaml:"attr"`
+	// A path within the JSON of the attribute, or, without attr, within the item or the answer.
+	JSON string `yaml:"json"`
+	// The name of a header of the answer, for total, shown, next, paging.cursor and signs; of Link the address with rel="next".
+	Head string `yaml:"header"`
+	// A regular expression: its last group, or all that it matches, is the value.
+	Match string `yaml:"match"`
+	// true = the text of the element alone, without that of elements in it. [HTML] [default: false]
+	Own bool `yaml:"own_text"`
+	// The best rating that the site gives, for the field rating. [default: 5]
+	Scale float64 `yaml:"scale"`
+	// What is done to the text then, in the order written, 20 at most. A text with which a step can do nothing is none.
 	Steps []stepDef `yaml:"steps"`
-	All   bool      `yaml:"all"`
-	alone bool      // the rule is a text alone, see CSS: a path in a definition of JSON
+	// true = of a list in JSON each element counts, in a field that is a list. [default: false]
+	All   bool `yaml:"all"`
+	alone bool // the rule is a text alone, see CSS: a path in a definition of JSON
 }
 
 // stepDef is what is done to the text of a rule: one of its keys.
 type stepDef struct {
-	Decode  string   `yaml:"decode"`
-	Match   string   `yaml:"match"`
+	// base64, percent, json or html: what the text is decoded from.
+	Decode string `yaml:"decode"`
+	// A regular expression, as in a rule.
+	Match string `yaml:"match"`
+	// Two texts: each occurrence of the first becomes the second.
 	Replace []string `yaml:"replace"`
-	Scale   *float64 `yaml:"scale"`
+	// What a number is multiplied by.
+	Scale *float64 `yaml:"scale"`
 }
 
 // UnmarshalYAML reads a rule in either form.
@@ -141,7 +224,9 @@ func (r *ruleDef) UnmarshalYAML(n *yaml.Node) error {
 
 // scriptDef says which script of a page holds its JSON: a selector, or a mapping with the text that stands before it.
 type scriptDef struct {
-	CSS   string `yaml:"css"`
+	// A selector of the script, such as script#__NEXT_DATA__.
+	CSS string `yaml:"css"`
+	// The text that stands before the JSON, such as window.__STATE__ =.
 	After string `yaml:"after"`
 }
 
@@ -158,18 +243,26 @@ func (d *scriptDef) UnmarshalYAML(n *yaml.Node) error {
 // pagingDef says how the pages of lists without links are asked for: by the number of the page, by how many listings stand before
 // it, or by what the page before names.
 type pagingDef struct {
-	Page   *int    `yaml:"page"`   // number of the first page
-	Offset *int    `yaml:"offset"` // of the first page
-	Step   int     `yaml:"step"`   // listings that a page is asked to give
+	// The number of the first page, 0 or 1: pages are asked for by {page}.
+	Page *int `yaml:"page"`
+	// The offset of the first page, 0 or 1: pages are asked for by {offset}.
+	Offset *int `yaml:"offset"`
+	// How many listings a page is asked to give. Required with offset.
+	Step int `yaml:"step"`
+	// What names the next page: pages are asked for by {cursor}.
 	Cursor ruleSet `yaml:"cursor"`
 }
 
 // formatDef is a regular expression alone, or a mapping.
 type formatDef struct {
+	// A regular expression that must match.
 	Match string `yaml:"match"`
-	Not   string `yaml:"not"`
-	Max   int    `yaml:"max"`
-	Kind  string `yaml:"kind"`
+	// A regular expression that must not.
+	Not string `yaml:"not"`
+	// Characters at most. [default: any number]
+	Max int `yaml:"max"`
+	// What no regular expression can tell (below).
+	Kind string `yaml:"kind"`
 }
 
 // UnmarshalYAML reads a format in either form.

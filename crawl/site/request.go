@@ -173,16 +173,22 @@ func (s *Source) number(n int) int { return max(n, 1) - 1 + s.firstPage }
 
 // requestDef is a request: its address alone, or a mapping.
 type requestDef struct {
-	URL     string               `yaml:"url"`
-	Method  string               `yaml:"method"`
+	// The path behind base_url, with its query, and with placeholders.
+	URL string `yaml:"url"`
+	// GET or POST. [default: GET, with a body POST]
+	Method string `yaml:"method"`
+	// What this request has beside the headers of the source, or in their place.
 	Headers map[string]headerDef `yaml:"headers"`
-	Body    *bodyDef             `yaml:"body"`
+	// A text, or a mapping that is sent as JSON; both with placeholders.
+	Body *bodyDef `yaml:"body"`
 }
 
 // headerDef is the value of a header alone, or a mapping.
 type headerDef struct {
-	Value  string `yaml:"value"`
-	Public bool   `yaml:"public"` // it is a key that everybody may know
+	// The value, which may hold ${NAME} of a secret.
+	Value string `yaml:"value"`
+	// true = the value looks like a key, and everybody may know it. [default: false]
+	Public bool `yaml:"public"`
 }
 
 // request forms the request for a page.
@@ -371,8 +377,17 @@ type template struct {
 
 // placeholders are the names that templates may use.
 var placeholders = []string{
-	"city", "city_slug", "city_name_slug", "state", "state_lower", "state_slug", "category",
-	"category_slug", "page", "offset", "cursor",
+	"city",           // the name of the city: Springfield
+	"city_slug",      // its name in the site's addresses: springfield-il
+	"city_name_slug", // its name as such a word: springfield
+	"state",          // the code of the state: NM
+	"state_lower",    // nm
+	"state_slug",     // its name as such a word: new-mexico
+	"category",       // the category as the definition or the program has it: Auto Repair & Service
+	"category_slug",  // auto-repair-service
+	"page",           // the number of the page; a parameter of the query that holds it is left out on the first page, unless paging has page
+	"offset",         // how many listings stand before the page, from paging.offset on
+	"cursor",         // what paging.cursor found on the page before; a parameter, or a member of a body, that holds it is left out on the first page
 }
 
 var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)

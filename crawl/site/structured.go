@@ -26,10 +26,13 @@ import (
 // says how else. It may say where the id of such a page stands, ids: page (the
 // default) or url, see compileOwnPages.
 type structuredDef struct {
-	On    bool     `yaml:"-"`
+	On bool `yaml:"-"`
+	// What is read: jsonld, microdata. [default: both]
 	Forms []string `yaml:"forms"`
+	// Types of schema.org that are businesses, too.
 	Types []string `yaml:"types"`
-	Scale float64  `yaml:"scale"`
+	// The best rating that the site gives, where its data does not say. [default: 5]
+	Scale float64 `yaml:"scale"`
 }
 
 // UnmarshalYAML reads true, false or the mapping.
