@@ -410,9 +410,9 @@ func (t *Trace) beside(p *Page) {
 }
 
 // text is the rule as a definition has it, in one line.
-func (d *ruleDef) text() string {
-	if d.alone {
-		return d.CSS
+func (r *ruleDef) text() string {
+	if r.alone {
+		return r.CSS
 	}
 	var parts []string
 	add := func(key, value string) {
@@ -420,23 +420,23 @@ func (d *ruleDef) text() string {
 			parts = append(parts, key+": "+flowText(value))
 		}
 	}
-	add("css", d.CSS)
-	add("attr", d.Attr)
-	add("json", d.JSON)
-	add("header", d.Head)
-	add("match", d.Match)
-	if d.Own {
+	add("css", r.CSS)
+	add("attr", r.Attr)
+	add("json", r.JSON)
+	add("header", r.Head)
+	add("match", r.Match)
+	if r.Own {
 		add("own_text", "true")
 	}
-	if d.Scale != 0 {
-		add("scale", strconv.FormatFloat(d.Scale, 'g', -1, 64))
+	if r.Scale != 0 {
+		add("scale", strconv.FormatFloat(r.Scale, 'g', -1, 64))
 	}
-	if d.All {
+	if r.All {
 		add("all", "true")
 	}
 	var steps []string
-	for i := range d.Steps {
-		steps = append(steps, d.Steps[i].text())
+	for i := range r.Steps {
+		steps = append(steps, r.Steps[i].text())
 	}
 	if len(steps) > 0 {
 		parts = append(parts, "steps: ["+strings.Join(steps, ", ")+"]")
