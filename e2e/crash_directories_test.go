@@ -52,7 +52,7 @@ func (w *formWorld) crawls() {
 	states, cities, categories := w.of.Selection()
 	w.args = slices.Concat([]string{
 		"run", "--source-file", w.file, "--base-url", w.url, "--delay", "0", "--workers", strconv.Itoa(w.workers), "--max-pages", "all",
-		"--any-category", "--linger", "0", "--log-level", "warn", "--categories",
+		"--any-category", "--linger", "0", "--log-level", "warn", "--keep-pages", "30", "--categories",
 	}, categories)
 	if w.of.Own() { // the cities are those of the indexes
 		w.args = append(w.args, "--discover", "--details")
@@ -127,7 +127,7 @@ func (w *formWorld) killed(times int) {
 		w.kills++
 	}
 	w.checkFirst()
-
+	w.reparse()
 	w.inTrouble()
 
 	w.serve.Serve(1, 0)
@@ -204,6 +204,17 @@ func (w *formWorld) finishAll() {
 	w.t.Fatal("the crawl does not come to its end")
 }
 
+// reparse reads the kept pages again: they bring back what the database has lost.
+func (w *formWorld) reparse() {
+	w.t.Helper()
+	before := w.rows(filepath.Join(w.dir, "ypcrawl.db"))
+	w.alter(`UPDATE listings SET phone = NULL, phone_e164 = NULL, fingerprint = fingerprint + 1`)
+	out := w.must("reparse", "--source-file", w.file)
+	if diff := cmp.Diff(before, w.rows(filepath.Join(w.dir, "ypcrawl.db"))); diff != "" {
+		w.t.Errorf("%safter kept pages were read again (-want +got):\n%s", out, head(diff))
+	}
+}
+
 // inTrouble crawls once more, while every third answer is an error: what was found stays as it is.
 func (w *formWorld) inTrouble() {
 	w.t.Helper()
@@ -233,16 +244,18 @@ func (w *formWorld) recrawl() {
 // age lets time pass for the targets, and the host is asked as fast as at first.
 func (w *formWorld) age(by string) {
 	w.t.Helper()
+	w.alter(`DELETE FROM hosts`)
+	w.alter(`
+	UPDATE targets SET crawl_started_at = strftime('%Y-%m-%dT%H:%M:%fZ', crawl_started_at, ?1),
+		not_before = strftime('%Y-%m-%dT%H:%M:%fZ', not_before, ?1)`, by)
+}
+
+// alter runs a statement on the database.
+func (w *formWorld) alter(statement string, args ...any) {
+	w.t.Helper()
 	db, err := store.Open(w.t.Context(), store.Config{Path: filepath.Join(w.dir, "ypcrawl.db"), Schema: schema})
 	storetest.NoError(w.t, err)
-	storetest.NoError(w.t, db.Write(w.t.Context(), func(tx *store.Tx) error {
-		if err := tx.Run(`DELETE FROM hosts`); err != nil {
-			return err
-		}
-		return tx.Run(`
-		UPDATE targets SET crawl_started_at = strftime('%Y-%m-%dT%H:%M:%fZ', crawl_started_at, ?1),
-			not_before = strftime('%Y-%m-%dT%H:%M:%fZ', not_before, ?1)`, by)
-	}))
+	storetest.NoError(w.t, db.Write(w.t.Context(), func(tx *store.Tx) error { return tx.Run(statement, args...) }))
 	storetest.NoError(w.t, db.Close())
 }
 
