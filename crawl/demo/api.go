@@ -47,7 +47,10 @@ type store struct {
 
 func (d *edition) store(k key, ad bool) store {
 	b := d.business(k)
-	s := store{ID: k.text(), Name: b.Name, Phone: b.Phone, Website: b.Website, Path: b.Path, Tags: b.Labels, Score: 10 * b.Stars, Reviews: b.Reviews, Ad: ad}
+	s := store{
+		ID: k.text(), Name: b.Name, Phone: b.Phone, Website: b.Website, Path: b.Path, Tags: b.Labels,
+		Score: 10 * b.Stars, Reviews: b.Reviews, Ad: ad,
+	}
 	s.Address.Street, s.Address.City, s.Address.State, s.Address.Zip = b.Address.Street, b.Address.City, b.Address.State, b.Address.Zip
 	return s
 }

@@ -32,11 +32,11 @@ type definition struct {
 	PageCap int `yaml:"page_cap"`
 	// true for a site whose pages never have </body> or </html>: of any other such a page was cut short. [HTML] [default: false]
 	NoEndTags bool `yaml:"no_end_tags"`
-	// What is searched for, in the site's words. Required outside of the USA. [default: the program's list, in English]
+	// What is searched for, in the site's own words. Required outside of the USA. [default: the program's list, in English]
 	Categories []string `yaml:"categories"`
 	// How many of the largest places of each state are crawled; 0 = all. [default: 0]
 	PlacesPerState int `yaml:"places_per_state"`
-	// What every request to the site has beside its own headers.
+	// Headers that every request to the site has.
 	Headers map[string]headerDef `yaml:"headers"`
 	// What pages are: html or json. [default: html]
 	Format string `yaml:"format"`
@@ -46,11 +46,11 @@ type definition struct {
 	// The containers that hold cards, total and next link: pages in good order are parsed there alone. Forms: tag, #id, .class and
 	// these together. [HTML]
 	Regions []string `yaml:"regions"`
-	// What each page of the site has, its "not found" page too, and no block page has. Required.
+	// Signs that every page of the site has, including its "not found" page, and that no block page has. Required.
 	Chrome markDef `yaml:"chrome"`
-	// What an answer has that is an error, whatever its status.
+	// Signs of an error, whatever the status of the answer.
 	Refused markDef `yaml:"refused"`
-	// What a page has that found nothing.
+	// Signs that nothing was found.
 	Empty markDef `yaml:"empty"`
 	// Elements that are signs of listings on a page whose cards can't be read. [HTML]
 	Evidence []string `yaml:"evidence"`
@@ -59,13 +59,13 @@ type definition struct {
 	Cards      cardDef       `yaml:"cards"`
 	// The address of the next page; the word none alone = each list is one page.
 	Next ruleSet `yaml:"next"`
-	// What the last page of a list has.
+	// Signs of the last page of a list.
 	Last markDef `yaml:"last"`
 	// How lists without links to their next page are asked for.
 	Paging pagingDef `yaml:"paging"`
 	// How many listings the list has. A total with a + behind it, or "relation": "gte" beside it, is none.
 	Total []ruleDef `yaml:"total"`
-	// Which of them the page shows: 31-60.
+	// Which of the listings the page shows, such as 31-60.
 	Shown []ruleDef `yaml:"shown"`
 	// What a listing says, by the names of fields (below). id and name are required, unless structured is true.
 	Fields map[string]ruleSet `yaml:"fields"`
@@ -75,7 +75,7 @@ type definition struct {
 	NoImage []string `yaml:"no_image"`
 	// What the field claimed says where the owner has claimed the listing.
 	ClaimedIs string `yaml:"claimed_is"`
-	// What it says where nobody has.
+	// What the field claimed says where nobody has claimed it.
 	UnclaimedIs string `yaml:"unclaimed_is"`
 	// What stands before the advertiser's own words, and is cut off.
 	SnippetPrefix []string  `yaml:"snippet_prefixes"`
@@ -138,7 +138,7 @@ type indexDef struct {
 	Slug ruleSet `yaml:"slug"`
 	// The state of a city, in an index of all states: in the link or the nearest element around it, or in the item.
 	State ruleDef `yaml:"state"`
-	// What an index has besides its cities: with it, no city means that there are none.
+	// Signs of an index: a page that has one and lists no city says that there is none.
 	Frame markDef `yaml:"frame"`
 }
 
@@ -154,7 +154,7 @@ type detailDef struct {
 	IDs string `yaml:"ids"`
 	// As regions above, for own pages. [HTML]
 	Regions []string `yaml:"regions"`
-	// What an own page has and no other page.
+	// Signs that an own page has, and no other page.
 	Marks markDef `yaml:"marks"`
 	// Boxes of other businesses, whose phone, website and e-mail address don't count. [HTML]
 	Others []string `yaml:"others"`

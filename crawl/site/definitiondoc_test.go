@@ -55,11 +55,27 @@ var nested = []string{"urlDef", "cardDef", "indexDef", "detailDef", "rulesDef", 
 
 // kinds say what the value of a key is, by the type of its field.
 var kinds = map[string]string{
-	"string": "text", "[]string": "texts", "bool": "true, false", "int": "number", "*int": "number", "float64": "number", "*float64": "number",
-	"ruleSet": "[rules](#rules)", "[]ruleDef": "[rules](#rules)", "ruleDef": "[rule](#rules)", "[]stepDef": "[steps](#steps)", "markDef": "[signs](#signs)",
-	"requestDef": "[request](#requests)", "map[string]headerDef": "[headers](#headers)", "*bodyDef": "text, mapping", "scriptDef": "[script](#scripts)",
-	"structuredDef": "true, [mapping](#structured-data)", "map[string]ruleSet": "[rules](#rules) by field", "map[string][]string": "texts by field",
-	"map[string]string": "texts by code", "map[string]formatDef": "[formats](#formats) by field",
+	"string":               "text",
+	"[]string":             "texts",
+	"bool":                 "true, false",
+	"int":                  "number",
+	"*int":                 "number",
+	"float64":              "number",
+	"*float64":             "number",
+	"ruleSet":              "[rules](#rules)",
+	"[]ruleDef":            "[rules](#rules)",
+	"ruleDef":              "[rule](#rules)",
+	"[]stepDef":            "[steps](#steps)",
+	"markDef":              "[signs](#signs)",
+	"requestDef":           "[request](#requests)",
+	"map[string]headerDef": "[headers](#headers)",
+	"*bodyDef":             "text, mapping",
+	"scriptDef":            "[script](#scripts)",
+	"structuredDef":        "true, [mapping](#structured-data)",
+	"map[string]ruleSet":   "[rules](#rules) by field",
+	"map[string][]string":  "texts by field",
+	"map[string]string":    "texts by code",
+	"map[string]formatDef": "[formats](#formats) by field",
 }
 
 var noteForm = regexp.MustCompile(`\s*\[(HTML|JSON|default: [^\]]*)\]`)
@@ -139,20 +155,28 @@ func definitionDoc(t *testing.T) string {
 	d := readDocs(t)
 	b.WriteString(`# The keys of a definition
 
-Made by ` + "`make manual`" + ` from the code that reads them. [Adding a site](adding-a-site.md) explains how they work together, with four sites; the definition that
-` + "`ypcrawl sources show yellowpages`" + ` prints uses most of them. A key that is not here is refused, with its line and column.
+Made by ` + "`make manual`" + ` from the code that reads them. [Adding a site](adding-a-site.md) explains how they work together,
+with four sites; the definition that ` + "`ypcrawl sources show yellowpages`" + ` prints uses most of them.
+A key that is not here is refused, with its line and column.
 
-"In" says what pages a key is for: HTML, JSON (` + "`format: json`" + `), or both where it is empty. Keys of JSON also count for JSON in a script of a page of HTML, but for those of ` + "`index`" + `.
+"In" says what pages a key is for: HTML, JSON (` + "`format: json`" + `), or both where it is empty. Keys of JSON also count for JSON
+in a script of a page of HTML, but for those of ` + "`index`" + `.
 "Default" is what counts where a key is left out; without one, nothing is read or asked.
 
 `)
 	keyTable(&b, d.keysOf(t, "definition", ""))
 	for _, s := range []struct{ title, about, of string }{
-		{"Rules", "A rule takes a text. It is a mapping, or a text alone: a selector, or in pages of JSON a path. Where rules stand, one may, or a list: the first that finds a text counts.", "ruleDef"},
+		{
+			"Rules", "A rule takes a text. It is a mapping, or a text alone: a selector, or in pages of JSON a path.\n" +
+				"A key with rules has one, or a list: the first that finds a text counts.", "ruleDef",
+		},
 		{"Steps", "A step has one of these keys.", "stepDef"},
 		{"Signs", "Signs tell what a page is. One of them is enough.", "markDef"},
 		{"Requests", "A request is a path alone, or a mapping.", "requestDef"},
-		{"Headers", "A header is its value alone, or a mapping. ypcrawl's own can't be named: Host, Cookie, User-Agent, Accept-Encoding, Range, If-…, and those of the connection, the body and proxies.", "headerDef"},
+		{
+			"Headers", "A header is its value alone, or a mapping. These can't be set: Host, Cookie, User-Agent, Accept-Encoding, Range, If-…,\n" +
+				"and those of the connection, the body and proxies.", "headerDef",
+		},
 		{"Scripts", "A script is a selector alone, or a mapping with one of these keys.", "scriptDef"},
 		{"Structured data", "`structured` is true, or a mapping.", "structuredDef"},
 		{"Formats", "A format is a regular expression alone, or a mapping.", "formatDef"},
@@ -167,14 +191,16 @@ Made by ` + "`make manual`" + ` from the code that reads them. [Adding a site](a
 			b.WriteString("\nPlaceholders:\n\n")
 			d.list(t, &b, "request.go", "{}", placeholders)
 			b.WriteString("- every other column of the cities file, such as `{lat}`\n" +
-				"- `urls.state_index` knows `{state}`, `{state_lower}`, `{state_slug}` and `{letter}`, a letter of `index.letters`; `detail.url` knows `{id}`\n")
+				"- in `urls.state_index`: `{state}`, `{state_lower}`, `{state_slug}` and `{letter}`, a letter of `index.letters`\n" +
+				"- in `detail.url`: `{id}`\n")
 		case "Formats":
 			b.WriteString("\nThe kinds:\n\n")
 			d.list(t, &b, "rules.go", "", formatKinds)
 		}
 	}
-	b.WriteString("\n## Fields\n\nWhere a field may have rules: on cards (`fields`), in the items of JSON (`fields`), on listings' own pages (`detail.fields`), and under labels of these\n" +
-		"(`detail.labels`). `locality` is the line with city, state and postal code, which is split. [The database](database.md) says what each of them holds.\n\n" +
+	b.WriteString("\n## Fields\n\nWhere a field may have rules: on cards (`fields`), in the items of JSON (`fields`), on listings' own pages\n" +
+		"(`detail.fields`), and under labels of these (`detail.labels`). `locality` is the line with city, state and postal code, which is split.\n" +
+		"[The database](database.md) says what each of them holds.\n\n" +
 		"| field | card | item | own page | label |\n|---|---|---|---|---|\n")
 	all := slices.Concat(fieldNames, itemFields, detailFields, labelFields)
 	slices.Sort(all)
@@ -228,7 +254,9 @@ func TestDocumentedKeys(t *testing.T) {
 	t.Parallel()
 	d := readDocs(t)
 	documented := map[string]bool{}
-	for _, name := range []string{"definition", "ruleDef", "stepDef", "markDef", "requestDef", "headerDef", "scriptDef", "structuredDef", "formatDef"} {
+	for _, name := range []string{
+		"definition", "ruleDef", "stepDef", "markDef", "requestDef", "headerDef", "scriptDef", "structuredDef", "formatDef",
+	} {
 		for _, k := range d.keysOf(t, name, "") {
 			documented[name+" "+k.key] = true
 		}

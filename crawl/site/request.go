@@ -177,7 +177,7 @@ type requestDef struct {
 	URL string `yaml:"url"`
 	// GET or POST. [default: GET, with a body POST]
 	Method string `yaml:"method"`
-	// What this request has beside the headers of the source, or in their place.
+	// Headers of this request: they are added to those of the source, or replace them.
 	Headers map[string]headerDef `yaml:"headers"`
 	// A text, or a mapping that is sent as JSON; both with placeholders.
 	Body *bodyDef `yaml:"body"`
@@ -385,9 +385,9 @@ var placeholders = []string{
 	"state_slug",     // its name as such a word: new-mexico
 	"category",       // the category as the definition or the program has it: Auto Repair & Service
 	"category_slug",  // auto-repair-service
-	"page",           // the number of the page; a parameter of the query that holds it is left out on the first page, unless paging has page
+	"page",           // the number of the page; without paging, a parameter that holds it is not sent on the first page
 	"offset",         // how many listings stand before the page, from paging.offset on
-	"cursor",         // what paging.cursor found on the page before; a parameter, or a member of a body, that holds it is left out on the first page
+	"cursor",         // what paging.cursor found on the page before; a parameter or member that holds it is not sent on the first page
 }
 
 var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)
