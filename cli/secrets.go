@@ -115,15 +115,20 @@ var errOtherOrigin = errors.New("the secret would go to another address")
 func checkStoredSecrets(src *site.Source, stored storedList) error {
 	for i := range stored {
 		s := &stored[i]
-		old, err := site.Parse(s.Name, []byte(s.Definition))
-		if err != nil || s.Definition == "" {
+		if s.Definition == "" {
 			continue // it says nothing of secrets
 		}
+		origin, secrets := s.BaseURL, 0
+		if old, err := site.ParseWith(s.Name, []byte(s.Definition), storedCities(s.Cities)); err == nil {
+			origin, secrets = originOf(old.SecretOrigin()), len(old.Secrets())
+		} else if u, err := url.Parse(s.BaseURL); err == nil { // of a definition that can't be read any more its address is known
+			origin = originOf(u)
+		}
 		switch same := s.Name == src.Name(); {
-		case same && len(src.Secrets()) > 0 && originOf(old.SecretOrigin()) != originOf(src.SecretOrigin()):
+		case same && len(src.Secrets()) > 0 && origin != originOf(src.SecretOrigin()):
 			return fmt.Errorf("%w: %s instead of %s: `ypcrawl sources add --yes FILE.yaml` stores a definition that does so",
-				errOtherOrigin, originOf(src.SecretOrigin()), originOf(old.SecretOrigin()))
-		case !same && site.SecretName(s.Name) == site.SecretName(src.Name()) && len(src.Secrets())+len(old.Secrets()) > 0:
+				errOtherOrigin, originOf(src.SecretOrigin()), origin)
+		case !same && site.SecretName(s.Name) == site.SecretName(src.Name()) && len(src.Secrets())+secrets > 0:
 			return fmt.Errorf("%s and %s have the same variables, %s%s_…: give the source another name", src.Name(), s.Name, site.SecretPrefix,
 				site.SecretName(src.Name()))
 		}
