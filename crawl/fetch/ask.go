@@ -15,6 +15,7 @@ type ask struct {
 	header  http.Header // beside that of the session, and before it; nil = none
 	body    []byte      // nil = none
 	secrets *Secrets    // that it names; nil = none
+	abroad  bool        // it led to where they may not be sent: they are sent nowhere any more
 }
 
 // plain reports whether an address says all of what is asked, so that another one can take its place.
@@ -38,7 +39,7 @@ func (a *ask) moved(status int, from, to *url.URL) error {
 // sent.
 func (j *job) httpRequest(ctx context.Context, u *url.URL, p *connTrace) *http.Request {
 	header, body := j.session.header(u, j.ask.header, j.cookies(u)), j.ask.body
-	u, header, body = j.ask.secrets.put(u, header, body, j.session)
+	u, header, body = j.ask.put(u, header, body, j.session)
 	r := &http.Request{
 		Method: j.ask.method, URL: u, Host: u.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Close: p.conn.cleaned != nil,

@@ -32,7 +32,7 @@ const (
 // robotsCache has the rules of every scheme and host, fetched once for all
 // who wait for them, whatever their sessions.
 type robotsCache struct {
-	fetch   func(origin *url.URL, s *Session) (*rules, error)
+	fetch   func(origin *url.URL, s *Session, hide *Secrets) (*rules, error)
 	fetches singleflight.Group
 
 	mu      sync.Mutex
@@ -72,7 +72,7 @@ func (rc *robotsCache) get(j *job, at hop) (*rules, error) {
 				f.rules = e.rules
 				return f, nil
 			}
-			f.rules, f.err = rc.fetch(origin, f.by)
+			f.rules, f.err = rc.fetch(origin, f.by, j.ask.secrets)
 			rc.finish(key, f)
 			return f, nil
 		})
@@ -145,13 +145,16 @@ func (c *Client) permitted(j *job, at hop) error {
 // fetchRobots gets robots.txt, of which the first 500 KiB count, through the same turns as
 // pages. It may be on another host, for this one (RFC 9309, 2.3.1.2). No file (4xx) allows everything; one that can't be
 // had (5xx, network) allows nothing for now (RFC 9309, 2.3.1). A 429 is the latter: it says later, not never. Close waits
-// for it.
-func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
+// for it. A file that repeats the secrets of who asks has their names.
+func (c *Client) fetchRobots(origin *url.URL, s *Session, hide *Secrets) (*rules, error) {
 	if !c.begin() {
 		return nil, unasked(origin, ErrClosed)
 	}
 	defer c.pending.Done()
-	j := job{session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax + 1, cut: true}}
+	j := job{
+		session: s, jar: s.jar, ctx: c.closing, waits: c.closing, robots: true, lim: limit{max: robotsMax + 1, cut: true},
+		ask: ask{secrets: hide},
+	}
 	f := newFence(origin, s.proxy != "")
 	f.robots = true
 	file, err := c.follow(&j, f, origin)
@@ -161,6 +164,7 @@ func (c *Client) fetchRobots(origin *url.URL, s *Session) (*rules, error) {
 		}
 		file, err = c.follow(&j, f, origin)
 	}
+	err = j.ask.withoutSecrets(err)
 	e, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:

@@ -93,12 +93,14 @@ func TakesSecrets(u *url.URL) bool {
 }
 
 // put returns a request as it goes out: with the secrets where they may be sent, else without the headers that hold one. What
-// it is given is not changed.
-func (s *Secrets) put(u *url.URL, h http.Header, body []byte, by *Session) (*url.URL, http.Header, []byte) {
+// it is given is not changed. What has led elsewhere once goes without them from then on: an address back is another's word.
+func (a *ask) put(u *url.URL, h http.Header, body []byte, by *Session) (*url.URL, http.Header, []byte) {
+	s := a.secrets
 	if s == nil {
 		return u, h, body
 	}
-	admitted := s.admits(u, by)
+	a.abroad = a.abroad || !s.admits(u, by)
+	admitted := !a.abroad
 	out := make(http.Header, len(h))
 	for name, all := range h {
 		for _, value := range all {

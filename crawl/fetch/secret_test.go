@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"ypcrawl/store/storetest"
 )
@@ -249,6 +252,24 @@ func TestSecretElsewhere(t *testing.T) {
 		got, _ = hosts.Load("m.example.com")
 		storetest.Equal(t, fmt.Sprint(got), "map[k:[${TOKEN}]] [] [web]")
 	})
+	t.Run("a redirect and back", func(t *testing.T) {
+		t.Parallel()
+		var back string
+		w := newWeb(t, noRobots(), func(rw http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Host == "m.example.com":
+				http.Redirect(rw, r, "https://www.example.com/search?q=${TOKEN}", http.StatusFound)
+			case r.URL.Path == "/search":
+				back = fmt.Sprint(r.URL.Query(), r.Header["X-Key"])
+			default:
+				http.Redirect(rw, r, "https://m.example.com/", http.StatusFound)
+			}
+		})
+		req := ask("", "/?k=${TOKEN}", secretsFor(t, "https://www.example.com"))
+		req.Method, req.Body, req.Base = "GET", nil, parse(t, "https://www.example.com")
+		mustGet(t, w.client, req)
+		storetest.Equal(t, back, "map[q:[${TOKEN}]] []")
+	})
 	t.Run("a proxy", func(t *testing.T) {
 		t.Parallel()
 		for _, scheme := range proxySchemes {
@@ -303,6 +324,39 @@ func TestSecretInErrors(t *testing.T) {
 			if err != nil && (knows(err.Error()) || knows(fmt.Sprintf("%+v", err))) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestSecretInRobots: robots.txt may repeat a secret, too: in what it says, in where it leads, and in what is wrong with it.
+func TestSecretInRobots(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"a rule":     "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\nUser-agent: *\nDisallow: /*" + url.PathEscape(token) + "\nDisallow: /*k=\n",
+		"an address": "HTTP/1.1 302 Found\r\nLocation: /robots.txt?k=" + url.QueryEscape(token) + "\r\nContent-Length: 0\r\n\r\n",
+		"no HTTP":    "HTTP/1.1 " + token + "\r\n\r\n",
+		"a refusal":  "HTTP/1.1 503 " + token + "\r\nContent-Length: 0\r\n\r\n",
+	} {
+		if _, body, ok := strings.Cut(answer, "%d\r\n\r\n"); ok {
+			answer = strings.Replace(answer, "%d", fmt.Sprint(len(body)), 1)
+		}
+		at := rawServer(t, func(conn net.Conn) {
+			if _, err := http.ReadRequest(bufio.NewReader(conn)); err == nil {
+				_, _ = io.WriteString(conn, answer)
+			}
+		})
+		var mu sync.Mutex
+		var told bytes.Buffer
+		cfg := Config{Logger: zerolog.New(&told).Level(zerolog.DebugLevel), Observe: func(o Observation) {
+			mu.Lock()
+			defer mu.Unlock()
+			fmt.Fprintf(&told, "%+v\n", o)
+		}}
+		c := newClient(t, cfg)
+		_, err := c.Get(t.Context(), Request{URL: "/?k=${TOKEN}", Base: parse(t, at), Secrets: secretsFor(t, at), MaxHold: 1})
+		c.Close()
+		if text := fmt.Sprint(err, told.String()); err == nil || knows(text) {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }
