@@ -23,6 +23,18 @@ func ofCountry(t testing.TB, more, cities string) (*Source, error) {
 	})
 }
 
+// finderDef asks for shops by where a city is, which its file says.
+const finderDef = `name: x
+base_url: https://x.example
+country: DE
+categories: [Klempner]
+cities: de.csv
+urls: {target: {url: '/near?page={page}', body: {at: ["{lat}", "{lon}"]}}, search: '/search?city={city}&page={page}'}
+chrome: {selectors: [nav]}
+cards: {organic: [.card]}
+fields: {id: {attr: data-id}, name: h2}
+`
+
 func TestCities(t *testing.T) {
 	t.Parallel()
 	s, err := ofCountry(t, "country: DE\ncategories: [Klempner]\ncities: de.csv",
@@ -54,6 +66,21 @@ func TestCities(t *testing.T) {
 	if got := s.TargetRequest(yp.Place{State: "BY", CitySlug: "muenchen", CategorySlug: "klempner"}, Position{Page: 1}).URL; got != "https://x.example/bayern/muenchen/klempner" {
 		t.Errorf("asks for %s", got)
 	}
+	t.Run("NotInFile", func(t *testing.T) { // any more: what the file says of a city is not left empty
+		s, err := ParseWith("x.yaml", []byte(finderDef), func(string) ([]byte, error) {
+			return []byte("state,city,lat,lon\nBY,Passau,48.5,13.4\nBY,Hof,,\n"), nil
+		})
+		noError(t, err)
+		for slug, want := range map[string]error{"passau": nil, "hof": nil, "bamberg": ErrNotInFile} {
+			r := s.TargetRequest(yp.Place{State: "BY", CitySlug: slug, City: slug}, Position{Page: 1})
+			if !errors.Is(r.Err(), want) {
+				t.Errorf("%s: %v, want %v", slug, r.Err(), want)
+			}
+			if r, _ := s.SearchRequest(yp.Place{State: "BY", CitySlug: slug, City: slug}, Position{Page: 1}); r.Err() != nil {
+				t.Errorf("%s: %v, of a request without columns", slug, r.Err())
+			}
+		}
+	})
 	t.Run("States", func(t *testing.T) {
 		s, err := ofCountry(t, "country: DE\ncategories: [Klempner]\nstates: {BAY: Bayern, BW: Baden-Württemberg}", "")
 		noError(t, err)

@@ -30,6 +30,9 @@ type Request struct {
 // ErrDotSegment says that a value would make a segment of a path . or .., which leads elsewhere.
 var ErrDotSegment = errors.New("a value makes . or .. a segment of the path")
 
+// ErrNotInFile says that a value is wanted which the file of cities has for none of its rows any more.
+var ErrNotInFile = errors.New("the file of cities has no such city (any more), and the request needs what it says of it")
+
 // ErrNoOwnPage says that nothing can be asked for of a listing: it has no address, and its source asks for none by its id.
 var ErrNoOwnPage = errors.New("the listing has no address, and its source asks for none by its id")
 
@@ -147,7 +150,8 @@ func (s *Source) columnsOf(p yp.Place) map[string]string {
 // values are what stands for the placeholders of one request.
 type values struct {
 	text  map[string]string
-	first bool // the page is the first
+	first bool     // the page is the first
+	lost  []string // columns of the source's file of cities, which has no row for the place
 }
 
 // numeric are the placeholders of numbers: a value of a body that is one of them and nothing else is sent as a number.
@@ -165,7 +169,11 @@ func (s *Source) values(p yp.Place, at Position) values {
 			text[name] = value
 		}
 	}
-	return values{text: text, first: at.Page <= 1}
+	v := values{text: text, first: at.Page <= 1}
+	if _, ok := s.City(p); !ok {
+		v.lost = s.CityColumns()
+	}
+	return v
 }
 
 // number is what {page} stands for on the n-th page.
@@ -201,7 +209,10 @@ func (t *template) request(s *Source, v values) Request {
 	if t.body != nil {
 		r.Body = t.body.fill(nil, &v)
 	}
-	if dotted(path) {
+	switch {
+	case slices.ContainsFunc(v.lost, t.has):
+		r.err = ErrNotInFile // an empty value asks for something else, whose answer would be taken for the city's
+	case dotted(path):
 		r.err = fmt.Errorf("%w: %s", ErrDotSegment, yp.Printable(path))
 	}
 	return r
