@@ -155,9 +155,13 @@ func escapeIn(contentType string) func(string) string {
 			quoted, _ := json.Marshal(v) // of a text there is no error
 			return string(quoted[1 : len(quoted)-1])
 		}
+	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
+		return xmlText.Replace
 	}
 	return func(v string) string { return v }
 }
+
+var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;")
 
 // secretForm is a text by which a secret is found in an answer: itself, or a part of its base64.
 type secretForm struct {

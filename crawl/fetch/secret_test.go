@@ -195,6 +195,17 @@ func TestSecretSent(t *testing.T) {
 	}
 }
 
+// TestSecretEscaped: a secret is escaped as the body is written in which it stands.
+func TestSecretEscaped(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{
+		"text/plain": token, "application/json; charset=utf-8": string(appendQuoted(token)), "application/x-www-form-urlencoded": url.QueryEscape(token),
+		"application/soap+xml": `s3cr3t/+&quot;&lt;&amp;&gt;&apos; \%41=`, "text/xml": `s3cr3t/+&quot;&lt;&amp;&gt;&apos; \%41=`,
+	} {
+		storetest.Equal(t, escapeIn(kind)(token), want, kind)
+	}
+}
+
 func appendQuoted(s string) []byte {
 	b, _ := json.Marshal(s)
 	return b[1 : len(b)-1]

@@ -50,16 +50,19 @@ func (d *bodyDef) compile(given string, names []string) (b body, kind string, at
 	}
 	t := textBody{parts: parts, escape: escapeOf(kind), form: kind == typeForm}
 	if isJSON(kind) && !json.Valid(t.fill(nil, sampleValues(names))) {
-		return nil, "", n, errors.New("the text is no JSON: {{ stands for a brace, } for one that closes; a YAML mapping is sent as JSON, too")
+		return nil, "", n, errors.New("the text is no JSON, in which placeholders of texts stand within quotes: {{ stands for a brace, } for one that closes; a YAML mapping is sent as JSON, too")
 	}
 	return &t, kind, nil, nil
 }
 
-// sampleValues have a 1 for each placeholder.
+// sampleValues have a 1 for each placeholder of a number, and a letter for each other one.
 func sampleValues(names []string) *values {
 	v := &values{text: map[string]string{}}
 	for _, name := range names {
-		v.text[name] = "1"
+		v.text[name] = "x"
+		if slices.Contains(numeric, name) {
+			v.text[name] = "1"
+		}
 	}
 	return v
 }
@@ -280,7 +283,13 @@ func (c *jsonCompiler) isGraphQL(text string) bool {
 	return graphQLStart.MatchString(text)
 }
 
+// octal is a number that YAML counts by eights, and its writer hardly ever.
+var octal = regexp.MustCompile(`^[+-]?0[0-9_]+$`)
+
 func jsonNumber(n *yaml.Node) (body, error) {
+	if octal.MatchString(n.Value) {
+		return nil, fmt.Errorf("%s begins with 0: write it in quotes if it is a text, such as a postal code, else without the 0", n.Value)
+	}
 	if json.Valid([]byte(n.Value)) {
 		return fixedJSON(n.Value), nil
 	}

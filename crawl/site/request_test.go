@@ -115,27 +115,30 @@ func TestRequestTypes(t *testing.T) {
 func TestRequestFaults(t *testing.T) {
 	t.Parallel()
 	for keys, want := range map[string]string{
-		"urls: {target: {url: '/a/{page}', metod: POST}}":                                        `my.yaml:3:35: urls.target.metod: unknown key "metod": did you mean "method"?`,
-		"urls: {target: {url: '/a/{page}', method: PUT}}":                                        `my.yaml:3:43: urls.target.method: "PUT": want GET or POST`,
-		"urls: {target: {url: '/a/{pag}'}}":                                                      `my.yaml:3:22: urls.target.url: unknown placeholder {pag}: did you mean {page}?`,
-		"urls: {target: {url: /a, body: {p: '{pag}'}}}":                                          `my.yaml:3:36: urls.target.body: unknown placeholder {pag}`,
-		"urls: {target: {url: /a, body: {p: '{page'}}}":                                          `urls.target.body: a brace that is not closed in "{page": {{ stands for a brace`,
-		"urls: {target: {url: /a, body: {p: 1}}}":                                                `urls.target: must hold {page}`,
-		"urls: {target: {url: /a, body: {p: '{page}', p: 1}}}":                                   `my.yaml:3:46: urls.target.body: the key "p" is there twice`,
-		"urls: {target: {url: /a, body: {p: '{page}', q: .nan}}}":                                `my.yaml:3:49: urls.target.body: ".nan" is no number of JSON`,
-		"urls: {target: {url: '/${TOKEN}/{page}'}}":                                              `my.yaml:3:22: urls.target.url: ${TOKEN} in a path`,
-		"urls: {target: '/a?${TOKEN}=1&p={page}'}":                                               `${TOKEN} in the name of a parameter`,
-		"urls: {target: '/a?k=${A-B}&p={page}'}":                                                 `${A-B}: want letters and digits alone`,
-		"urls: {target: '/a/../{page}'}":                                                         `must hold neither . nor .. as a segment`,
-		"headers: {host: x}\nurls: {target: '/a/{page}'}":                                        `my.yaml:3:17: headers.host: the header Host is ypcrawl's own: remove it`,
-		"headers: {te: x, if-match: x, proxy-x: x}\nurls: {target: '/{page}'}":                   `the header Proxy-X is ypcrawl's own`,
-		"headers: {'a b': x}\nurls: {target: '/a/{page}'}":                                       `"a b" is no name of a header`,
-		"headers: {a: \"x\\ny\"}\nurls: {target: '/a/{page}'}":                                   `the value holds control characters`,
-		"headers: {A: x, a: y}\nurls: {target: '/a/{page}'}":                                     `the header A is there twice`,
-		"headers: {authorization: Bearer abc}\nurls: {target: '/{page}'}":                        "headers.authorization: definitions are stored: write \"Bearer ${TOKEN}\" here, and the value into the environment's variable YPCRAWL_SECRET_NAME_TOKEN",
-		"headers: {x-api-key: abc}\nurls: {target: '/{page}'}":                                   "headers.x-api-key: definitions are stored",
-		"headers: {content-type: application/json}\nurls: {target: {url: /a, body: 'p={page}'}}": "the text is no JSON",
-		"detail: {url: /stores/x}\nurls: {target: '/{page}'}":                                    "detail.url: must hold {id}, such as /stores/{id}",
+		"urls: {target: {url: '/a/{page}', metod: POST}}":                                                               `my.yaml:3:35: urls.target.metod: unknown key "metod": did you mean "method"?`,
+		"urls: {target: {url: '/a/{page}', method: PUT}}":                                                               `my.yaml:3:43: urls.target.method: "PUT": want GET or POST`,
+		"urls: {target: {url: '/a/{pag}'}}":                                                                             `my.yaml:3:22: urls.target.url: unknown placeholder {pag}: did you mean {page}?`,
+		"urls: {target: {url: /a, body: {p: '{pag}'}}}":                                                                 `my.yaml:3:36: urls.target.body: unknown placeholder {pag}`,
+		"urls: {target: {url: /a, body: {p: '{page'}}}":                                                                 `urls.target.body: a brace that is not closed in "{page": {{ stands for a brace`,
+		"urls: {target: {url: /a, body: {p: 1}}}":                                                                       `urls.target: must hold {page}`,
+		"urls: {target: {url: /a, body: {p: '{page}', p: 1}}}":                                                          `my.yaml:3:46: urls.target.body: the key "p" is there twice`,
+		"urls: {target: {url: /a, body: {p: '{page}', q: .nan}}}":                                                       `my.yaml:3:49: urls.target.body: ".nan" is no number of JSON`,
+		"urls: {target: {url: '/${TOKEN}/{page}'}}":                                                                     `my.yaml:3:22: urls.target.url: ${TOKEN} in a path`,
+		"urls: {target: '/a?${TOKEN}=1&p={page}'}":                                                                      `${TOKEN} in the name of a parameter`,
+		"urls: {target: '/a?k=${A-B}&p={page}'}":                                                                        `${A-B}: want letters and digits alone`,
+		"urls: {target: '/a/../{page}'}":                                                                                `must hold neither . nor .. as a segment`,
+		"headers: {host: x}\nurls: {target: '/a/{page}'}":                                                               `my.yaml:3:17: headers.host: the header Host is ypcrawl's own: remove it`,
+		"headers: {te: x, if-match: x, proxy-x: x}\nurls: {target: '/{page}'}":                                          `the header Proxy-X is ypcrawl's own`,
+		"headers: {'a b': x}\nurls: {target: '/a/{page}'}":                                                              `"a b" is no name of a header`,
+		"headers: {a: \"x\\ny\"}\nurls: {target: '/a/{page}'}":                                                          `the value holds control characters`,
+		"headers: {A: x, a: y}\nurls: {target: '/a/{page}'}":                                                            `the header A is there twice`,
+		"headers: {authorization: Bearer abc}\nurls: {target: '/{page}'}":                                               "headers.authorization: definitions are stored: write \"Bearer ${TOKEN}\" here, and the value into the environment's variable YPCRAWL_SECRET_NAME_TOKEN",
+		"headers: {x-api-key: abc}\nurls: {target: '/{page}'}":                                                          "headers.x-api-key: definitions are stored",
+		"headers: {content-type: application/json}\nurls: {target: {url: /a, body: 'p={page}'}}":                        "the text is no JSON",
+		"headers: {content-type: application/json}\nurls: {target: {url: /a, body: '{{\"p\": {page}, \"c\": {city}}'}}": "the text is no JSON, in which placeholders of texts stand within quotes",
+		"urls: {target: {url: /a, body: {p: '{page}', zip: 02134}}}":                                                    `my.yaml:3:51: urls.target.body: 02134 begins with 0: write it in quotes`,
+		"urls: {target: {url: '/a/{page}', headers: {x-a: 's={state}'}}}":                                               `urls.target.headers.x-a: {state} in a header: a placeholder may stand in the address or in the body`,
+		"detail: {url: /stores/x}\nurls: {target: '/{page}'}":                                                           "detail.url: must hold {id}, such as /stores/{id}",
 	} {
 		text := strings.Replace(smallDef, "urls:\n  target: /c/{category_slug}/{page}/{city_slug}?p={page}&s=1\n", keys+"\n", 1)
 		if _, err := Parse("my.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -199,6 +202,8 @@ func TestSecretNames(t *testing.T) {
 	t.Parallel()
 	s := asking(t, "headers: {a: '${one}'}\nurls: {target: {url: '/q?k=${TWO}', body: 'p={page}&${THREE}', headers: {b: 'x${one}y'}}}\ndetail: {url: '/{id}?k=${FOUR}'}")
 	storetest.Equal(t, fmt.Sprint(s.Secrets()), "[{FOUR YPCRAWL_SECRET_SMALL_FOUR} {ONE YPCRAWL_SECRET_SMALL_ONE} {THREE YPCRAWL_SECRET_SMALL_THREE} {TWO YPCRAWL_SECRET_SMALL_TWO}]")
+	s = asking(t, "headers: {a: '{\"x\": {y}}'}\nurls: {target: {url: '/q', body: {k: '${ONE}:{cursor}', of: ['${TWO}']}}}")
+	storetest.Equal(t, fmt.Sprint(s.Secrets()), "[{ONE YPCRAWL_SECRET_SMALL_ONE} {TWO YPCRAWL_SECRET_SMALL_TWO}]", "beside what is left out on the first page")
 	storetest.Equal(t, SecretName("a-b_c"), "A_B_C")
 	moved := s.WithBaseURL(&url.URL{Scheme: "http", Host: "127.0.0.1:1"})
 	storetest.Equal(t, moved.SecretOrigin().Host, "dir.example.com")

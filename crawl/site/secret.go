@@ -82,7 +82,7 @@ func (c *compiled) noteSecrets(t *template) {
 		texts = append(texts, all...)
 	}
 	if t.body != nil {
-		texts = append(texts, string(t.body.fill(nil, &values{})))
+		texts = append(texts, string(t.body.fill(nil, sampleValues(optional)))) // with what is left out where it holds nothing
 	}
 	for _, text := range texts {
 		for _, whole := range secretName.FindAllString(text, -1) {
@@ -119,6 +119,8 @@ func compileHeaders(all map[string]headerDef, at string, f *faults) http.Header 
 		case h[key] != nil:
 			err = fmt.Errorf("the header %s is there twice", key)
 		case err != nil:
+		case placeholderIn(value) != "":
+			err = fmt.Errorf("%s in a header: a placeholder may stand in the address or in the body", placeholderIn(value))
 		case !httpguts.ValidHeaderFieldValue(value):
 			err = errors.New("the value holds control characters")
 		case value == d.Value && !secretName.MatchString(value) && !d.Public && value != "" && looksSecret(key):
@@ -132,6 +134,16 @@ func compileHeaders(all map[string]headerDef, at string, f *faults) http.Header 
 		h[key] = []string{strings.TrimSpace(value)}
 	}
 	return h
+}
+
+// placeholderIn returns the first placeholder in a value; "" = it holds none. Other braces are text.
+func placeholderIn(value string) string {
+	for _, m := range anyPlaceholder.FindAllStringSubmatch(secretName.ReplaceAllString(value, ""), -1) {
+		if slices.Contains(placeholders, m[1]) {
+			return m[0]
+		}
+	}
+	return ""
 }
 
 // looksSecret reports whether the value of a header is most likely known to few.
