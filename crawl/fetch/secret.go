@@ -175,13 +175,15 @@ type secretForm struct {
 func formsOf(name, value string) []secretForm {
 	name = "${" + name + "}"
 	forms := []secretForm{{text: value, name: name}}
-	for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
-		for before := range 3 {
-			whole := alphabet.EncodeToString(append(make([]byte, before), value...))
-			from, to := (before*8+5)/6, (before+len(value))*8/6
-			f := secretForm{text: whole[from:to], name: name, tail: whole[to:]}
-			if !slices.Contains(forms, f) {
-				forms = append(forms, f)
+	for _, text := range []string{value, url.QueryEscape(value), url.PathEscape(value)} { // a position in a list is often the base64 of a query
+		for _, alphabet := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+			for before := range 3 {
+				whole := alphabet.EncodeToString(append(make([]byte, before), text...))
+				from, to := (before*8+5)/6, (before+len(text))*8/6
+				f := secretForm{text: whole[from:to], name: name, tail: whole[to:]}
+				if !slices.Contains(forms, f) {
+					forms = append(forms, f)
+				}
 			}
 		}
 	}

@@ -75,6 +75,14 @@ func TestClean(t *testing.T) {
 			}
 		}
 	}
+	for before := range 3 { // base64 of an address that holds it
+		for _, escaped := range []string{url.QueryEscape(token), url.PathEscape(token)} {
+			text := base64.RawURLEncoding.EncodeToString([]byte("?kk="[before:] + escaped + "&p=2"))
+			if got := s.clean([]byte(text)); !strings.Contains(string(got), "${TOKEN}") || len(got) > len("${TOKEN}")+18 {
+				t.Errorf("an address after %d bytes: %s", before, got)
+			}
+		}
+	}
 	for _, text := range []string{"", "a", token[:len(token)-1], token[1:], "%", `\`, `\\`, `\u00`, "&", "&#", "&#x41;", "%2", "%25", "another-2"} {
 		if got := s.clean([]byte(text)); string(got) != text {
 			t.Errorf("%q became %q", text, got)
