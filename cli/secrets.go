@@ -72,6 +72,8 @@ func secretsText(src *site.Source) string {
 	switch to := originOf(src.SecretOrigin()); {
 	case len(names) == 0:
 		return ""
+	case !fetch.TakesSecrets(src.SecretOrigin()):
+		return fmt.Sprintf("the secret of %s is sent by https alone, or to this machine, and not to %s: no run asks for anything", strings.Join(names, " and "), to)
 	case originOf(src.BaseURL()) != to:
 		return fmt.Sprintf("the secret of %s is sent to %s alone, and not to %s", strings.Join(names, " and "), to, originOf(src.BaseURL()))
 	default:
