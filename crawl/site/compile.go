@@ -412,7 +412,7 @@ func (c *compiled) compileIndex(f *faults) {
 		f.add("urls.state_index", err)
 		return
 	}
-	if c.isJSON() {
+	if c.isJSON() || c.script != nil && d.Items != "" {
 		c.compileJSONIndex(x, f)
 	} else {
 		c.compileLinkIndex(x, f)

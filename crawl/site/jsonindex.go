@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"ypcrawl/crawl/site/jsondoc"
+	"ypcrawl/crawl/site/region"
 	"ypcrawl/yp"
 )
 
@@ -43,7 +44,7 @@ func (c *compiled) compileJSONIndex(x *stateIndex, f *faults) {
 // readIndex reads a page of an index of JSON: see ParseIndex. That it lists no city is said only where the answer has
 // the frame of an index.
 func (s *Source) readIndex(body []byte, final *url.URL, status int, state string) (*Page, error) {
-	doc, p, err := s.readJSON(body, final, status)
+	doc, p, err := s.indexData(body, final, status)
 	if p != nil || err != nil {
 		return p, err
 	}
@@ -61,6 +62,32 @@ func (s *Source) readIndex(body []byte, final *url.URL, status int, state string
 	p = &Page{Page: yp.Page{Cities: r.cities}}
 	r.decideJSON(p, c, found)
 	return p, nil
+}
+
+// indexData is readJSON of an index, whose JSON may be in a script of a page of HTML.
+func (s *Source) indexData(body []byte, final *url.URL, status int) (data jsondoc.Value, p *Page, err error) {
+	if s.script == nil {
+		return s.readJSON(body, final, status)
+	}
+	doc, end, err := region.Parse(body)
+	if err != nil {
+		return data, nil, s.parseError(final, err)
+	}
+	if gone(status) {
+		p, err = s.notThere(doc, end, final, status)
+		return data, p, err
+	}
+	data, why := s.dataOf(doc)
+	if why == "" {
+		return data, nil, s.cut(OK, end, final)
+	}
+	p = &Page{Outcome: HTMLChanged, Reason: why}
+	if words := blockPage.inText(nil, doc); words != "" {
+		p.Outcome, p.Reason = Unrecognised, saysBlocked(words)
+	} else if !s.hasChrome(doc) {
+		p.Outcome, p.Reason = Unrecognised, "not a page of the site: it has nothing that the definition lists under chrome, and "+why
+	}
+	return data, p, s.cut(p.Outcome, end, final)
 }
 
 // item keeps the city of an item.
@@ -107,6 +134,9 @@ func (r *indexReader) decideJSON(p *Page, c *cardReader, found itemsFound) {
 		p.Outcome, p.Reason = OK, yp.Plural(len(p.Cities), "city")
 		if r.more > 0 {
 			p.Reason += fmt.Sprintf("; %d more are left out", r.more)
+		}
+		if bad := r.stateless + r.listed; bad > 0 {
+			p.Reason += fmt.Sprintf("; of %d the name or the state can't be read", bad)
 		}
 	case blockPage.inBody(raw) != "":
 		p.Reason = saysBlocked(blockPage.inBody(raw))

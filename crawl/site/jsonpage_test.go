@@ -435,6 +435,29 @@ func TestJSONIndex(t *testing.T) {
 	}
 }
 
+// TestScriptIndex: the cities of an index may be in a script of its page.
+func TestScriptIndex(t *testing.T) {
+	s, err := Parse("next.yaml", []byte(strings.Replace(scriptYAML, "urls: {", "urls: {state_index: '/{state}', ", 1)+`
+script: 'script#d'
+cards: {items: props.items}
+fields: {id: {json: id}, name: {json: name}}
+index: {items: props.cities, city: {json: name}, slug: {json: slug}}
+`))
+	noError(t, err)
+	at := urlOf(t, "https://www.next.example/IL")
+	for body, want := range map[string]string{
+		`<script id=d>{"props":{"site":1,"cities":[{"name":"Peoria","slug":"p"},{"slug":"q"}]}}</script>`: "ok IL/p=Peoria",
+		`<script id=d>{"props":{"site":1}}</script>`:                                                      "html_changed",
+		`hello`: "unrecognised",
+	} {
+		p, err := s.ParseIndex([]byte("<html><body>"+body+"</body></html>"), at, 200, "IL")
+		noError(t, err)
+		if got := citiesOf(p); got != want {
+			t.Errorf("%s: got %q (%s), want %q", body, got, p.Reason, want)
+		}
+	}
+}
+
 // citiesOf is the outcome of an index page with its cities.
 func citiesOf(p *Page) string {
 	out := p.Outcome.String()
