@@ -109,8 +109,8 @@ type markDef struct {
 type cardDef struct {
 	// The box of one listing. Required for pages of HTML, unless structured or script is there. [HTML]
 	Organic []string `yaml:"organic"`
-	// The path of the list of listings in JSON: an array, or an object whose values count. Required with format: json and with
-	// script. [JSON]
+	// The path of the list of listings in JSON: an array, or an object whose values count; # where the answer itself is the array.
+	// Required with format: json and with script. [JSON]
 	Items string `yaml:"items"`
 	// What tells ads: cards by a selector, items by a rule such as {json: isAd}. Ads are left out, unless the run has
 	// --include-sponsored.
@@ -130,7 +130,7 @@ type indexDef struct {
 	Path string `yaml:"path"`
 	// A regular expression of paths that look so and are no city's. [HTML]
 	Not string `yaml:"not"`
-	// The path of the list of cities in JSON. [JSON]
+	// The path of the list of cities in JSON; # where the answer itself is the list. [JSON]
 	Items string `yaml:"items"`
 	// The name of an item's city. [JSON]
 	City ruleSet `yaml:"city"`
