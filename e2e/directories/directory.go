@@ -24,7 +24,7 @@ type Directory struct {
 	fails   func() Answer                                                     // what it says when it fails, with status 200
 	listing func(*Business) yp.Listing                                        // what its pages say of a business; addresses have Base for scheme and host
 	other   func(r *http.Request, body []byte, epoch int) (a Answer, ok bool) // an index, or the own page of a business; nil = it has none
-	behind  func(asked query) (a Answer)                                      // a page behind the last one, nil = an empty one
+	behind  func(query) Answer                                                // a page behind the last one, nil = an empty one
 	at      func(from, number int) Position                                   // of a page, for golden files
 }
 
@@ -57,10 +57,9 @@ type query struct {
 // window is a page of a list.
 type window struct {
 	query
-	of     *Directory
 	base   string // scheme and host
 	number int    // from 1
-	era    int    // that its cursor is to be of
+	mint   int    // era of its cursors
 	items  []*Business
 	to     int // listings up to its end
 	total  int
@@ -84,8 +83,8 @@ func All() []*Directory {
 // is a page, one has nothing.
 var sizes = []struct{ pages, more int }{{3, 2}, {2, 0}, {1, 0}, {0, 0}, {2, 1}, {4, 1}}
 
-// fill makes the businesses of all lists. Where a city has a list before, its first business is in this one, too; and from the
-// first epoch on each list begins with a new one.
+// fill makes the businesses of all lists. The last one of a city's list is in its next one, too; and in the epoch after the first
+// each list begins with a new one.
 func (d *Directory) fill() *Directory {
 	d.lists = map[string][]*Business{}
 	i := 0
@@ -195,7 +194,7 @@ func (d *Directory) answer(q query, now state, base string) (a Answer, ok bool) 
 	from := min(q.from, len(list))
 	to := min(from+step, len(list))
 	return d.page(window{
-		query: q, of: d, base: base, era: now.era, number: 1 + from/step, items: list[from:to], to: to, total: len(list), place: d.Cities[city], trade: d.categories[trade],
+		query: q, base: base, mint: now.era, number: 1 + from/step, items: list[from:to], to: to, total: len(list), place: d.Cities[city], trade: d.categories[trade],
 	}), true
 }
 

@@ -124,14 +124,14 @@ func newGraphQL() *Directory {
 			if b.Site != "" {
 				web = b.Site
 			}
-			edges = append(edges, object{"cursor": cursor(w.era, w.from+i+1), "node": object{
+			edges = append(edges, object{"cursor": cursor(w.mint, w.from+i+1), "node": object{
 				"__typename": "Store", "id": id(b), "name": b.Name, "phone": b.usPhone(), "website": web, "rating": float64(b.Rating) / 10, "reviewCount": b.Reviews,
 				"address": object{"street": b.Street, "city": b.City.Name, "state": b.City.State, "postalCode": b.Postal},
 			}})
 		}
 		info := object{"hasNextPage": !w.last(), "endCursor": nil}
 		if len(edges) > 0 {
-			info["endCursor"] = cursor(w.era, w.to)
+			info["endCursor"] = cursor(w.mint, w.to)
 		}
 		return inJSON(object{"data": object{"stores": object{"totalCount": w.total, "edges": edges, "pageInfo": info}}})
 	}
