@@ -32,7 +32,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 			"also where more than half of its cards can't be read.",
 		Flags: append(frame.AsSettings(egressFlags()...),
 			&cli.StringFlag{Name: "state", DefaultText: "of the sample place", Usage: "`STATE` by code or name"},
-			&cli.StringFlag{Name: "city", DefaultText: "the largest that is known", Usage: "`CITY` by name or slug"},
+			&cli.StringFlag{Name: "city", DefaultText: "the largest that is known", Usage: "`CITY` by name or slug, as the index has it where the source has one"},
 			&cli.StringFlag{Name: "category", DefaultText: "the source's first", Usage: "`CATEGORY` to search for"},
 			&cli.BoolFlag{Name: "next", Usage: "also ask for what follows the page, and say whether it repeats it"},
 			&cli.BoolFlag{Name: "index", Usage: "read the first page of the index of the state's cities"},

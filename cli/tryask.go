@@ -294,15 +294,16 @@ func triedCity(src *site.Source, city, state string, sample yp.Place) (yp.Place,
 		}
 	}
 	all := g.All() // the largest first
-	if len(all) == 0 {
-		place := yp.Place{City: cmp.Or(city, sample.City), State: cmp.Or(state, sample.State)}
-		place.CitySlug = cmp.Or(yp.Slug(place.City), place.City)
-		return place, nil
-	}
 	at := slices.IndexFunc(all, func(one gazetteer.Place) bool {
 		named := city == "" || strings.EqualFold(one.Name, city) || strings.EqualFold(one.Slug, city)
 		return named && (state == "" || one.State == state)
 	})
+	if place := (yp.Place{City: cmp.Or(city, sample.City), State: cmp.Or(state, sample.State)}); at < 0 && (len(all) == 0 || src.HasIndex()) {
+		if place.CitySlug = cmp.Or(yp.Slug(place.City), place.City); src.HasIndex() { // which alone knows the city's slug
+			place.CitySlug = cmp.Or(city, sample.CitySlug)
+		}
+		return place, nil
+	}
 	if at < 0 && city == "" {
 		return sample, frame.Usagef("--state %s: %s has no city there", state, src.Name())
 	}
