@@ -23,7 +23,7 @@ type Secrets struct {
 	origin *url.URL
 	values map[string]string
 	forms  []secretForm
-	first  [256]bool // bytes with which one of the forms may begin
+	begin  [256][]int // numbers of the forms that may begin with a byte
 }
 
 // Bounds of a secret: a shorter one would be found in what is none.
@@ -50,14 +50,17 @@ func NewSecrets(origin *url.URL, values map[string]string) (*Secrets, error) {
 		s.forms = append(s.forms, formsOf(name, value)...)
 	}
 	slices.SortStableFunc(s.forms, func(a, b secretForm) int { return len(b.text) - len(a.text) })
-	for _, f := range s.forms {
-		s.first[f.text[0]] = true
+	for i, f := range s.forms {
+		escapes := `%\&`
 		if f.text[0] == ' ' {
-			s.first['+'] = true
+			escapes += "+"
 		}
-	}
-	for _, c := range `%\&` {
-		s.first[c] = true
+		for _, c := range []byte(escapes) {
+			s.begin[c] = append(s.begin[c], i)
+		}
+		if !strings.Contains(escapes, f.text[:1]) {
+			s.begin[f.text[0]] = append(s.begin[f.text[0]], i)
+		}
 	}
 	return s, nil
 }
@@ -195,7 +198,7 @@ func (s *Secrets) clean(text []byte) []byte {
 	var out []byte
 	from := 0
 	for i := 0; i < len(text); i++ {
-		if !s.first[text[i]] {
+		if s.begin[text[i]] == nil {
 			continue
 		}
 		if f, n := s.at(text[i:]); n > 0 {
@@ -212,8 +215,11 @@ func (s *Secrets) clean(text []byte) []byte {
 
 // at returns the form with which a text begins, and its length there; 0 = none.
 func (s *Secrets) at(text []byte) (*secretForm, int) {
-	for i := range s.forms {
+	for _, i := range s.begin[text[0]] {
 		f := &s.forms[i]
+		if !mayBe(text, f.text) {
+			continue
+		}
 		n := spelled(text, f.text)
 		if n == 0 {
 			continue
@@ -226,6 +232,19 @@ func (s *Secrets) at(text []byte) (*secretForm, int) {
 		return f, n
 	}
 	return nil, 0
+}
+
+// mayBe reports whether the first two characters of a text are those of another, or begin an escape: most texts are told apart so.
+func mayBe(in []byte, text string) bool {
+	for i := range min(2, len(text), len(in)) {
+		switch c := in[i]; {
+		case c == '%', c == '\\', c == '&':
+			return true
+		case c != text[i] && (c != '+' || text[i] != ' '):
+			return false
+		}
+	}
+	return true
 }
 
 // mostEnds bounds in how many ways a beginning of a secret is followed: each character may be escaped in a few.
