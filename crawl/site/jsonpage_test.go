@@ -2,6 +2,7 @@ package site
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -336,6 +337,37 @@ fields:
 			t.Errorf("got %q, %d on no card", got, p.Unjoined)
 		}
 	})
+}
+
+// TestJoinedByOneAddress: an address that several items or cards have joins none of them. Their query, which is no part of an own
+// page's address, may be all that tells them apart.
+func TestJoinedByOneAddress(t *testing.T) {
+	s, err := Parse("next.yaml", []byte(scriptYAML+`
+script: 'script#__NEXT_DATA__'
+cards: {organic: [.card], items: props.items}
+fields:
+  id: [{attr: data-id}, {json: id}]
+  name: [h2, {json: name}]
+  phone: {json: phone}
+  profile_url: [{css: a, attr: href}, {json: url}]
+`))
+	noError(t, err)
+	const card = `<div class=card data-id=%s><h2>%s</h2><a href="%s">x</a></div>`
+	const item = `{"id":%d,"name":"x","phone":"(217) 555-013%d","url":"%s"}`
+	html := fmt.Sprintf(card, "x1", "Acme", "/store?id=1") + fmt.Sprintf(card, "x2", "Bolt", "/store?id=2") +
+		fmt.Sprintf(card, "x3", "Cog", "/shop?id=3") + fmt.Sprintf(card, "x4", "Dot", "/shop?id=4") + fmt.Sprintf(card, "x5", "Elm", "/elm")
+	items := fmt.Sprintf(item, 1, 1, "/store?id=1") + "," + fmt.Sprintf(item, 2, 2, "/store?id=2") + "," +
+		fmt.Sprintf(item, 3, 3, "/shop?id=3") + "," + fmt.Sprintf(item, 5, 5, "/elm")
+	p, err := s.ParsePage([]byte(`<html><body>`+html+`<script id="__NEXT_DATA__">{"props":{"site":"next","items":[`+items+`]}}</script></body></html>`),
+		urlOf(t, "https://www.next.example/springfield-il/plumbers"), 200)
+	noError(t, err)
+	var got []string
+	for _, l := range p.Listings {
+		got = append(got, l.Name+" "+l.Phone)
+	}
+	if want := "Acme |Bolt |Cog |Dot |Elm (217) 555-0135"; strings.Join(got, "|") != want || p.Unjoined != 3 {
+		t.Errorf("got %q, %d on no card", got, p.Unjoined)
+	}
 }
 
 // TestJSONOfHTML: JSON where HTML was expected is told as what it is.

@@ -134,21 +134,20 @@ func (s *Source) readScript(p *Page, w *workspace, scripts []string) {
 	s.fillFromJSONLD(p.Listings, scripts, w.card.at)
 }
 
-// joinItems gives cards what they lack and the items of the script have: joined by id, else by the address of the own page.
+// joinItems gives cards what they lack and the items of the script have: joined by id, else by the address of the own page, where
+// it is that of one card and of one item.
 func (s *Source) joinItems(p, of *Page) {
-	byID, byPath := map[string]int{}, map[string]int{}
+	byID, byPath, cards := map[string]int{}, ownPaths(of.Listings), ownPaths(p.Listings)
 	for i := range of.Listings {
 		byID[of.Listings[i].ID] = i
-		if path := urlPath(of.Listings[i].ProfileURL); path != "" {
-			byPath[path] = i
-		}
 	}
 	joined := map[int]bool{}
 	for i := range p.Listings {
 		l := &p.Listings[i]
 		at, ok := byID[l.ID]
-		if path := urlPath(l.ProfileURL); !ok && path != "" {
+		if path := urlPath(l.ProfileURL); !ok && path != "" && cards[path] == i {
 			at, ok = byPath[path]
+			ok = ok && at >= 0
 		}
 		if ok {
 			joined[at] = true
@@ -160,6 +159,20 @@ func (s *Source) joinItems(p, of *Page) {
 		}
 	}
 	p.Unjoined = len(of.Listings) - len(joined)
+}
+
+// ownPaths returns which of the listings has an own page at a path; -1 = several have, as where the query tells them apart.
+func ownPaths(listings []yp.Listing) map[string]int {
+	paths := map[string]int{}
+	for i := range listings {
+		path := urlPath(listings[i].ProfileURL)
+		if _, again := paths[path]; again {
+			paths[path] = -1
+		} else if path != "" {
+			paths[path] = i
+		}
+	}
+	return paths
 }
 
 // jsonInHTML reports whether a body that should be HTML is JSON.
