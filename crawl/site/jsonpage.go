@@ -225,12 +225,14 @@ func (s *Source) decideJSON(p *Page, c *cardReader, found itemsFound) {
 		p.Reason = "no listing could be read, but the answer has " + yp.Plural(p.Raw, "item") + " without a name or an id"
 	case found == noItems:
 		p.Reason = fmt.Sprintf("an answer of the site without a list at cards.items (%s)", s.def.Cards.Items)
+	case s.countsMore(p):
+		p.Reason = fmt.Sprintf("the answer counts %s and has none", yp.Plural(p.SiteTotal, "listing"))
 	}
 }
 
 // saysNone says in which words the page says that there is nothing, or "".
 func (s *Source) saysNone(p *Page, c *cardReader, found itemsFound) string {
-	if sign := s.empty.data.held(c); sign != "" {
+	if sign := s.empty.data.held(c); sign != "" && !s.countsMore(p) {
 		return "the answer has the sign of an empty result: " + sign
 	}
 	switch {
@@ -243,6 +245,10 @@ func (s *Source) saysNone(p *Page, c *cardReader, found itemsFound) string {
 	}
 	return ""
 }
+
+// countsMore reports whether a first page counts listings, so that a sign of an empty result is wrong: a site that is out of
+// order shows none of them. On a later page there may be none left.
+func (s *Source) countsMore(p *Page) bool { return p.SiteTotal > 0 && s.at.Page <= 1 }
 
 // refusedBy returns the page for an answer that says that it is an error: nil = it does not. readable tells that it has
 // listings all the same.

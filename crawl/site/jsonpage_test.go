@@ -270,6 +270,60 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+// TestSignOfNothingBesideATotal: a first page that counts listings and shows none is no empty result, whatever the sign of one says.
+func TestSignOfNothingBesideATotal(t *testing.T) {
+	s, err := Parse("api.yaml", []byte(`
+name: api
+base_url: https://api.example
+urls: {target: '/stores?city={city_slug}&page={page}'}
+paging: {page: 1}
+format: json
+chrome: {json: [stores]}
+empty: {json: [{json: 'stores.#', match: '^0$'}]}
+total: [total]
+cards: {items: stores}
+fields: {id: id, name: name}
+`))
+	noError(t, err)
+	for page, want := range map[int]Outcome{1: HTMLChanged, 2: NoListings} {
+		p, err := s.At(Position{Page: page}).ParsePage([]byte(`{"stores":[],"total":50}`), nil, 200)
+		noError(t, err)
+		if p.Outcome != want || page == 1 && !strings.Contains(p.Reason, "counts 50 listings and has none") {
+			t.Errorf("page %d: got %v %q", page, p.Outcome, p.Reason)
+		}
+	}
+	p, err := s.At(Position{Page: 1}).ParsePage([]byte(`{"stores":[],"total":0}`), nil, 200)
+	noError(t, err)
+	if p.Outcome != NoListings {
+		t.Errorf("with a total of 0: got %v %q", p.Outcome, p.Reason)
+	}
+}
+
+// TestNoCursor: what stands in the place of a cursor where no page follows.
+func TestNoCursor(t *testing.T) {
+	s, err := Parse("api.yaml", []byte(`
+name: api
+base_url: https://api.example
+urls: {target: '/stores?city={city_slug}&after={cursor}'}
+paging: {cursor: {json: next}}
+format: json
+chrome: {json: [stores]}
+total: [total]
+cards: {items: stores}
+fields: {id: id, name: name}
+`))
+	noError(t, err)
+	for next, want := range map[string]string{
+		`null`: "", `""`: "", `false`: "", `0`: "", `"0"`: "", `"c1"`: "", `"c2"`: "c2", `17`: "17", `{"a":1}`: "", `"` + strings.Repeat("x", 2049) + `"`: "",
+	} {
+		p, err := s.At(Position{Page: 2, Cursor: "c1"}).ParsePage([]byte(`{"stores":[{"id":1,"name":"A"}],"next":`+next+`}`), nil, 200)
+		noError(t, err)
+		if at, _ := ParsePosition(p.NextURL); at.Cursor != want || (p.NextURL != "") != (want != "") {
+			t.Errorf("%.20s: got %q", next, p.NextURL)
+		}
+	}
+}
+
 // scriptYAML is a directory whose pages hold their listings in a script.
 const scriptYAML = `
 name: next

@@ -182,7 +182,7 @@ func (s *Source) saysNothing(p *Page, e *evidence) string {
 	case s.empty.inTitle(titleOf(e.doc)) != "":
 		return "the title says that there are no results"
 	}
-	if sign := s.empty.data.held(&cardReader{src: s, item: e.data}); sign != "" {
+	if sign := s.empty.data.held(&cardReader{src: s, item: e.data}); sign != "" && !s.countsMore(p) {
 		return "the page has the sign of an empty result: " + sign
 	}
 	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" || p.Organic > 0 {
