@@ -609,6 +609,7 @@ CREATE TABLE pass_pages (
     pass           TEXT NOT NULL,                              -- when it began (run_passes.began_at); of a run without one its number
     next_pages     INTEGER NOT NULL CHECK (next_pages >= 0),   -- pages with a next link that could be followed
     fewest         INTEGER CHECK (fewest >= 0),                -- fewest organic cards on one of these
+    most           INTEGER CHECK (most >= fewest),             -- most organic cards on one of these
     deepest        INTEGER NOT NULL CHECK (deepest >= 1),      -- highest number of a page
     deepest_target INTEGER NOT NULL,                           -- row of the target whose it is
     second         INTEGER NOT NULL CHECK (second >= 0),       -- highest number of a page of another target

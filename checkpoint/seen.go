@@ -28,6 +28,7 @@ type SeenPage struct {
 type PassShown struct {
 	NextPages int  // pages with a next link that could be followed
 	Fewest    int  // fewest organic cards on one of these
+	Most      int  // most organic cards on one of these
 	Deeper    bool // of another target, a page of a higher number
 }
 
@@ -41,14 +42,15 @@ const (
 
 	// ?3: the page has a next link. ?6: it is the deepest of its target so far.
 	savePassPage = `
-	INSERT INTO pass_pages (source_id, pass, next_pages, fewest, deepest, deepest_target, second)
+	INSERT INTO pass_pages (source_id, pass, next_pages, fewest, most, deepest, deepest_target, second)
 	VALUES (?1, ifnull((SELECT began_at FROM run_passes WHERE source_id = ?1 AND run_id = ?2), 'run ' || ?2),
-		?3, iif(?3, ?4, NULL), ?5, ?6, 0)
+		?3, iif(?3, ?4, NULL), iif(?3, ?4, NULL), ?5, ?6, 0)
 	ON CONFLICT DO UPDATE SET next_pages = next_pages + ?3, fewest = iif(?3, min(ifnull(fewest, ?4), ?4), fewest),
+		most = iif(?3, max(ifnull(most, ?4), ?4), most),
 		second = CASE WHEN deepest_target = ?6 THEN second WHEN ?5 > deepest THEN deepest ELSE max(second, ?5) END,
 		deepest_target = iif(?5 > deepest, ?6, deepest_target), deepest = max(deepest, ?5)`
 	selectPassPage = `
-	SELECT next_pages, ifnull(fewest, 0), iif(deepest_target = ?3, second, deepest) > ?4 FROM pass_pages
+	SELECT next_pages, ifnull(fewest, 0), ifnull(most, 0), iif(deepest_target = ?3, second, deepest) > ?4 FROM pass_pages
 	WHERE source_id = ?1
 		AND pass = ifnull((SELECT began_at FROM run_passes WHERE source_id = ?1 AND run_id = ?2), 'run ' || ?2)`
 )
@@ -103,7 +105,7 @@ func (k *Keeper) SeenPages(ctx context.Context, c *Claim) (pages []SeenPage, err
 
 // PassShown returns what the source has shown in the pass of the claim's run; Deeper is of pages behind the given one.
 func (k *Keeper) PassShown(ctx context.Context, c *Claim, page int) (s PassShown, err error) {
-	err = k.row(ctx, selectPassPage, []any{c.SourceID, c.Worker.RunID, c.TargetID, page}, &s.NextPages, &s.Fewest, &s.Deeper)
+	err = k.row(ctx, selectPassPage, []any{c.SourceID, c.Worker.RunID, c.TargetID, page}, &s.NextPages, &s.Fewest, &s.Most, &s.Deeper)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}

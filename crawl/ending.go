@@ -47,6 +47,7 @@ type crawlSeen struct {
 type passShown struct {
 	NextPages int  // pages with a next link that could be followed
 	Fewest    int  // fewest organic cards on one of these
+	Most      int  // most organic cards on one of these
 	Deeper    bool // a page of a higher number, of another target
 }
 
@@ -129,12 +130,13 @@ func judgeNothingNew(p pageSays, c crawlSeen) (verdict, error) {
 }
 
 // lastOfPositions reports whether a page of a list without links is its last, though a position follows it: the total is reached,
-// or the page is a short one. Where an earlier crawl went further than a short page, the next one is asked for.
+// or the page is a short one. Where an earlier crawl went further than a short page, the next one is asked for; so it is where
+// the pages with listings behind them have not one length: the site filters them, and one of a few is the shortest by chance.
 func lastOfPositions(p pageSays, c crawlSeen, s passShown) (bool, error) {
 	if p.total > 0 {
 		return c.organic >= p.total, nil
 	}
-	if s.NextPages < shortPages || p.cards >= s.Fewest {
+	if s.NextPages < shortPages || p.cards >= s.Fewest || s.Fewest != s.Most {
 		return false, nil
 	}
 	more, err := c.more(true)

@@ -15,12 +15,24 @@ import (
 func (s *search) mendPosition(t *task, page *site.Page) {
 	at := s.position(t.number)
 	organic, _ := idsOf(page.Listings)
-	given := page.Organic + page.LeftOut
-	if !at.Short || !site.IsPosition(page.NextURL) || s.shown.overlap(organic) == 0 || given == s.shown.cards {
-		return // pages of one length are what a site gives at most, and a listing was added before them
+	repeated, given := s.shown.overlap(organic), page.Organic+page.LeftOut
+	if !at.Short || repeated == 0 || !site.IsPosition(page.NextURL) && !page.ByOffset {
+		return
 	}
-	page.NextURL = s.cfg.Source.Overlaps(at, given).String()
-	s.note("paging", t.number, "it repeats what the page before ended with: the site filters behind its paging, and is asked by whole steps from now on")
+	before := max(s.shown.cards, at.Window)
+	if given == before && at.Window == 0 { // pages of one length are what a site gives at most, and a listing was added before them
+		if !page.ByOffset {
+			return
+		}
+		repeated = 0
+	}
+	if page.ByOffset { // some were counted twice, and by that the total was reached
+		page.ByOffset, page.RangeEnd = false, 0
+	}
+	next := s.cfg.Source.Overlaps(at, before, repeated, given)
+	page.NextURL = next.String()
+	s.note("paging", t.number, fmt.Sprintf("it repeats what the page before ended with: the site filters behind its paging, and is asked by %s from now on",
+		yp.Plural(next.Window, "listing")))
 }
 
 // toldShort is what a source is told about once, see tellShort.
@@ -29,7 +41,7 @@ type toldShort struct{}
 // tellShort says once that a source gives fewer listings than it is asked for.
 func (s *search) tellShort(a *answer) {
 	at, ok := site.ParsePosition(a.NextURL)
-	if !ok || !at.Short {
+	if !ok || !at.Short || at.Window > 0 {
 		return
 	}
 	text := fmt.Sprintf("the page gives %s, fewer than a step: the crawl goes on right behind them", yp.Plural(a.Organic, "listing"))

@@ -206,7 +206,17 @@ func TestOffsets(t *testing.T) {
 			api{shops: 45, most: 20}, "paging: {offset: 0, step: 50}\n", "0 20 40 45", yp.EndSaid,
 		},
 		"filtered behind paging": {
-			api{shops: 42, hidden: hidden}, "paging: {offset: 0, step: 10}\n", "0 8 18 28 38", yp.EndShortPage,
+			api{shops: 42, hidden: hidden}, "paging: {offset: 0, step: 10}\n", "0 8 18 28 38 48", yp.EndSaid,
+		},
+		"filtered behind a cap": { // a step would pass over what is behind the cap
+			api{shops: 45, most: 8, hidden: map[int]bool{1: true, 9: true, 10: true, 20: true, 33: true}}, "paging: {offset: 0, step: 20}\n",
+			"0 7 15 23 31 39 47", yp.EndSaid,
+		},
+		"filtered, and the total counts what is shown": {
+			api{shops: 42, hidden: hidden, total: true}, "paging: {offset: 0, step: 10}\n", "0 8 18 28 38", yp.EndTotal,
+		},
+		"much filtered, and the total counts what is shown": { // by offset the total is reached early
+			api{shops: 60, hidden: everyThird(60), total: true}, "paging: {offset: 0, step: 10}\n", "0 7 16 25 34 43 52", yp.EndTotal,
 		},
 		"counted from 1": {api{shops: 25, total: true}, "paging: {offset: 1, step: 10}\n", "1 11 21", yp.EndTotal},
 	} {
@@ -297,5 +307,54 @@ func TestPartialAnswers(t *testing.T) {
 	w.start()
 	w.done()
 	w.counts("missed", 0, `SELECT count(*) FROM sightings WHERE missed > 0`)
+	w.ending(1, yp.EndTooFew)
+}
+
+// TestPartialAnswerIsNoEnd: an answer in part is shorter than others because something is missing of it, so the list goes on.
+func TestPartialAnswerIsNoEnd(t *testing.T) {
+	t.Parallel()
+	a := api{shops: 55, broken: map[int]string{5: `{"errors":[{"message":"one shard is down"}],"stores":[{"id":1040,"name":"Shop 40"}]}`}}
+	w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n")
+	w.done()
+	w.counts("listings", 46, `SELECT count(*) FROM listings`)
 	w.ending(1, yp.EndUnreadable)
+}
+
+// TestFilteredPages: of pages that have not one length the shortest so far is no last one.
+func TestFilteredPages(t *testing.T) {
+	t.Parallel()
+	a := api{shops: 60, hidden: map[int]bool{11: true, 21: true, 22: true, 31: true, 32: true, 33: true, 40: true, 41: true, 42: true, 43: true}}
+	w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n")
+	w.done()
+	w.counts("listings", 50, `SELECT count(*) FROM listings`)
+	w.ending(1, yp.EndSaid)
+}
+
+// TestTotalThatFalls: a total that is much smaller than that of the page before ends no list.
+func TestTotalThatFalls(t *testing.T) {
+	t.Parallel()
+	for name, targets := range map[string][2]string{
+		"pages": {"/api?page={page}", "paging: {page: 1}\n"}, "offsets": {"/api?from={offset}", "paging: {offset: 0, step: 10}\n"},
+	} {
+		parallel(t, name, func(t *testing.T) {
+			var second []string
+			for i := range 10 {
+				second = append(second, fmt.Sprintf(`{"id":%d,"name":"Shop %d"}`, 1010+i, 10+i))
+			}
+			a := api{shops: 45, total: true, broken: map[int]string{2: `{"total":12,"stores":[` + strings.Join(second, ",") + `]}`}}
+			w := crawlsAPI(t, &a, targets[0], targets[1])
+			w.done()
+			w.counts("listings", 45, `SELECT count(*) FROM listings`)
+			w.ending(1, yp.EndTotal)
+		})
+	}
+}
+
+// everyThird is each third of so many shops.
+func everyThird(n int) map[int]bool {
+	hidden := map[int]bool{}
+	for i := 1; i < n; i += 3 {
+		hidden[i] = true
+	}
+	return hidden
 }

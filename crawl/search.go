@@ -166,7 +166,8 @@ func (s *search) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 		so = s.shown.with(t.number, p.cards, s.position(t.number).Short, organic, ads)
 	}
 	so.bad, so.shrunk, so.more = s.claim.Bad+page.Bad, s.claim.Shrunk, s.showedMore(ctx, t.number, organic)
-	if p.linkless && p.next && repeats == 0 {
+	if p.linkless && p.next && repeats == 0 && !page.Partial {
+		s.shown.behind(&known)
 		last, err := lastOfPositions(p, so, passShown(known))
 		if err != nil {
 			return v, 0, err
@@ -218,7 +219,7 @@ func (s *search) says(t *task, page *site.Page, repeats int) pageSays {
 		number: t.number, next: page.NextURL != "", linkless: site.IsPosition(page.NextURL), limit: t.number == s.last(), atCap: limit > 0 && t.number >= limit,
 		empty: page.Outcome == site.NoListings && !page.NotFound, gone: page.NotFound, repeats: repeats,
 		bound: limit == 0 && t.number >= mostPages, cards: page.Organic, leftOut: page.LeftOut,
-		total: cmp.Or(page.SiteTotal, c.SiteTotal), rangeEnd: page.RangeEnd, last: page.LastMark,
+		total: s.total(page), rangeEnd: page.RangeEnd, last: page.LastMark,
 		nextHost: page.NextHost, paging: page.Paging, onePage: src.OnePage(),
 	}
 	// A list may have reached the number of pages that the site shows at most: near what the definition says, or, when it
@@ -226,6 +227,16 @@ func (s *search) says(t *task, page *site.Page, repeats int) pageSays {
 	nearCap := limit == 0 && t.number >= 10 && (repeats == 0 || repeats == t.number-1) || limit > 0 && t.number*10 >= limit*9
 	p.asked = t.doubted || nearCap || c.MaxRetries == 0
 	return p
+}
+
+// total is how many listings the site counts. A list without links ends where its total is reached: of one that suddenly is much
+// smaller than on the page before, that is not known.
+func (s *search) total(page *site.Page) int {
+	before := s.claim.SiteTotal
+	if s.cfg.Source.HasPositions() && 100*page.SiteTotal < seenShare*before {
+		return before
+	}
+	return cmp.Or(page.SiteTotal, before)
 }
 
 // ends ends the crawl with a page that is another search's, repeats an earlier one, or has no listings.

@@ -67,6 +67,19 @@ func (s *seen) page(number, cards int, short bool, organic, ads []string) {
 	}
 }
 
+// behind adds to what the source has shown of lists without links that a page with listings stands behind the last one: with its
+// commit the next page notes it.
+func (s *seen) behind(of *checkpoint.PassShown) {
+	if s.cards == 0 {
+		return
+	}
+	if of.NextPages == 0 {
+		of.Fewest = s.cards
+	}
+	of.NextPages++
+	of.Fewest, of.Most = min(of.Fewest, s.cards), max(of.Most, s.cards)
+}
+
 // overlap returns how many ids a page begins with that the page before ended with, in the same order.
 func (s *seen) overlap(organic []string) int {
 	for n := min(len(organic), len(s.before)); n > 0; n-- {

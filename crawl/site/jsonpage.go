@@ -273,7 +273,7 @@ func (s *Source) refusedBy(c *cardReader, readable bool) *Page {
 func (s *Source) tellPartial(p *Page, c *cardReader) {
 	if sign := errorsOf(c.item); sign != "" && len(p.Listings) > 0 {
 		p.unread(InPart, 1, func() string { return sign })
-		p.LastMark, p.partial = "", true
+		p.LastMark, p.Partial = "", true
 	}
 }
 

@@ -251,7 +251,8 @@ func TestPositions(t *testing.T) {
 		"a short one":        {Position{Page: 1}, 2, Position{Page: 2, Offset: 2, Short: true}},
 		"behind a short one": {Position{Page: 2, Offset: 2, Short: true}, 3, Position{Page: 3, Offset: 5}},
 		"more than a step":   {Position{Page: 2, Offset: 3}, 5, Position{Page: 3, Offset: 8}},
-		"by the step":        {Position{Page: 2, Offset: 3, ByStep: true}, 1, Position{Page: 3, Offset: 6, ByStep: true}},
+		"by its window":      {Position{Page: 2, Offset: 3, Window: 3}, 1, Position{Page: 3, Offset: 6, Window: 3}},
+		"by a short window":  {Position{Page: 2, Offset: 3, Window: 2}, 1, Position{Page: 3, Offset: 5, Window: 2, Short: true}},
 	} {
 		p, err := s.At(c.at).ParsePage(page(c.given), nil, 200)
 		noError(t, err)
@@ -260,7 +261,7 @@ func TestPositions(t *testing.T) {
 			t.Errorf("%s: got %q %+v, want %+v", name, p.NextURL, got, c.want)
 		}
 	}
-	for _, p := range []Position{{}, {Page: 3}, {Offset: 40, Short: true}, {Cursor: "a b&c=@é\n"}} {
+	for _, p := range []Position{{}, {Page: 3}, {Offset: 40, Short: true, Window: 20}, {Cursor: "a b&c=@é\n"}} {
 		if got, ok := ParsePosition(p.String()); !ok || got != p {
 			t.Errorf("%+v comes back as %+v from %q", p, got, p.String())
 		}

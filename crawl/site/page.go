@@ -38,9 +38,11 @@ type Page struct {
 	Unread      UnreadCounts
 	UnreadCards []UnreadCard
 	NextHost    string // host of a next link that leads to another host, and is not followed
+	Partial     bool   // it has errors beside its listings, of which it may lack some
 	NotFound    bool   // NoListings because the site answered 404: the slug may be wrong
 	Paging      Paging // where the definition's rules find no next link
 	RangeEnd    int    // number of the last listing on it, as the page says: 30 of "1-30 of 93"; 0 = it does not say
+	ByOffset    bool   // RangeEnd is by how many listings stood before, in a list without links: the page does not say it
 	LastMark    string // what says that no page follows, of the definition's last: "" = nothing
 	Whole       bool   // its end tags are there
 	// Nothing is, of a page of results with organic listings, in which signs of the definition's empty it says that
@@ -52,7 +54,6 @@ type Page struct {
 	lost    int    // businesses with a link and without a card; they are part of Bad
 	refused string // the next link of the definition, where it can not be followed: its label and why
 	atEnd   bool   // by its own count the page shows the last listing
-	partial bool   // it has errors beside its listings
 }
 
 // ParsePage reads a results page. final is the URL that answered (after

@@ -25,7 +25,7 @@ func (p Position) String() string {
 	set("offset", strconv.Itoa(p.Offset), p.Offset > 0)
 	set("cursor", p.Cursor, p.Cursor != "")
 	set("short", "1", p.Short)
-	set("by_step", "1", p.ByStep)
+	set("window", strconv.Itoa(p.Window), p.Window > 0)
 	return yp.PositionMark + v.Encode()
 }
 
@@ -38,8 +38,9 @@ func ParsePosition(s string) (p Position, ok bool) {
 	}
 	p.Page, _ = strconv.Atoi(v.Get("page"))
 	p.Offset, _ = strconv.Atoi(v.Get("offset"))
-	p.Cursor, p.Short, p.ByStep = v.Get("cursor"), v.Has("short"), v.Has("by_step")
-	return p, p.Page >= 0 && p.Offset >= 0
+	p.Window, _ = strconv.Atoi(v.Get("window"))
+	p.Cursor, p.Short = v.Get("cursor"), v.Has("short")
+	return p, p.Page >= 0 && p.Offset >= 0 && p.Window >= 0
 }
 
 // IsPosition reports whether what follows a page is a position in a list without links, not an address.
@@ -124,12 +125,13 @@ func (s *Source) readPosition(p *Page, c *cardReader) {
 			p.Paging.Unfollowed = fmt.Sprintf("its cursor is longer than %s bytes", yp.Thousands(maxCursor))
 			return
 		}
-		if next.Cursor == "" || next.Cursor == s.at.Cursor {
+		if next.Cursor == "" || next.Cursor == s.at.Cursor || noCursor[next.Cursor] {
 			return
 		}
 	case s.paging.offset:
-		if next = s.paging.after(s.at, p.given()); p.SiteTotal > 0 && next.Offset >= p.SiteTotal {
-			p.RangeEnd = p.SiteTotal
+		next = s.paging.after(s.at, p.given())
+		if s.at.Window == 0 && p.SiteTotal > 0 && next.Offset >= p.SiteTotal {
+			p.ByOffset, p.RangeEnd = p.RangeEnd != p.SiteTotal, p.SiteTotal
 			return
 		}
 	}
@@ -138,21 +140,24 @@ func (s *Source) readPosition(p *Page, c *cardReader) {
 	}
 }
 
+// noCursor are what stands in the place of a cursor, beside null and an empty text, where no page follows: false, and 0 where
+// cursors are numbers.
+var noCursor = map[string]bool{"false": true, "0": true}
+
 // after is the position behind a page that gave so many listings. A page that gave fewer than a step is gone on from right
-// behind them: a site may give fewer than it is asked for. Where the site filters behind its paging, see Overlaps, the
-// step counts.
+// behind them: a site may give fewer than it is asked for. Where the site filters behind its paging, see Overlaps, its window
+// counts.
 func (g *paging) after(at Position, given int) Position {
-	next := Position{Page: max(at.Page, 1) + 1, Offset: at.Offset + given, ByStep: at.ByStep}
-	if next.Short = given < g.step && !at.ByStep; at.ByStep {
-		next.Offset = at.Offset + max(g.step, given)
-	}
-	return next
+	behind := max(given, at.Window)
+	return Position{Page: max(at.Page, 1) + 1, Offset: at.Offset + behind, Short: behind < g.step, Window: at.Window}
 }
 
-// Overlaps returns what follows a page that repeats listings of the page before, which gave fewer than a step: the site
-// filters behind its paging, so from now on the step counts. given is how many listings the page has.
-func (s *Source) Overlaps(at Position, given int) Position {
-	at.ByStep = true
+// Overlaps returns what follows a page that repeats so many listings with which the page before ended: the site filters behind
+// its paging, so from now on its window counts, which it looks at for a page, whatever it shows of that. before is how far
+// behind the page before this one begins, given how many listings it has. What is repeated was in the window of the page
+// before, too, so that is no smaller than both together: mostly a whole step, but not where a site gives fewer at most.
+func (s *Source) Overlaps(at Position, before, repeated, given int) Position {
+	at.Window = max(at.Window, min(before+repeated, max(s.paging.step, before)))
 	return s.paging.after(at, given)
 }
 

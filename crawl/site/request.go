@@ -81,7 +81,7 @@ type Position struct {
 	Cursor string // that the page before named; "" on the first page
 
 	Short  bool // the page before gave fewer listings than a step, and this one begins right behind them
-	ByStep bool // the site filters behind its paging: the next page begins a step further, whatever this one gives
+	Window int  // of a site that filters behind its paging: so many listings, shown or not, are known to be in a page; 0 = it does not
 }
 
 // TargetRequest asks for a page of a category in a city.
