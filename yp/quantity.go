@@ -13,7 +13,7 @@ const mostCounted = 1_000_000_000
 
 // Count reads the first number of a text as a count of reviews or listings: "(12)", "1,234 reviews", "1.234", "1 234",
 // "1'234" and "1,23,456" have their thousands apart, "1.2K" is 1200, "12.0" is 12. exact is false for a number that
-// only says about how many: "1.2K", "1,000+", "about 300". ok is false when there is none, for "2.3", a share, a range,
+// only says about how many: "1.2K", "1,000+", "500 or more", "about 300". ok is false when there is none, for "2.3", a share, a range,
 // a date and a time, for a rating ("5 stars"), for one with letters that may multiply it ("1B", "12th"), for one whose
 // groups can't be told from decimals ("1.234K"), and for one too large to be a count.
 func Count(s string) (n int, exact, ok bool) {
@@ -30,7 +30,12 @@ func Count(s string) (n int, exact, ok bool) {
 	if n, ok = num.times(factor); !ok || goesOn(rest) || countsOther(rest) || rated(s[:at], rest) {
 		return 0, false, false
 	}
-	return n, factor == 1 && !strings.HasPrefix(rest, "+") && !approximate(s[:at]), true
+	return n, factor == 1 && !atLeast(rest) && !approximate(s[:at]), true
+}
+
+// atLeast reports whether what stands behind a number says that there may be more: "+", " or more".
+func atLeast(rest string) bool {
+	return strings.HasPrefix(strings.TrimLeft(rest, " "), "+") || strings.Contains(strings.ToLower(rest), "or more")
 }
 
 // WholeCount returns the part of a text that a pattern took, with what else belongs to the numbers at its ends: of "1.2K",
