@@ -236,7 +236,7 @@ func (s *Source) saysNone(p *Page, c *cardReader, found itemsFound) string {
 		return "the answer has the sign of an empty result: " + sign
 	}
 	switch {
-	case p.zero:
+	case p.zero && found == emptyItems:
 		return "the answer counts 0 listings"
 	case found == emptyItems && p.LastMark != "":
 		return "an empty list, and the answer says that it is the last: " + p.LastMark

@@ -23,7 +23,7 @@ urls:
   target: /stores?city={city_slug}&category={category_slug}&from={offset}
 paging: {offset: 0, step: 3}
 cards: {items: data.stores.nodes, sponsored: {json: isAd}}
-total: [{json: data.stores.total}, {header: X-Total}]
+total: [{json: data.stores.total}, {json: data.stores.count}, {header: X-Total}]
 detail:
   url: /stores/{id}
   fields: {id: {json: store.id}, name: store.name, email: {json: store.contact.email}, lat: store.at.0, lon: store.at.1}
@@ -110,20 +110,23 @@ func TestJSONOutcomes(t *testing.T) {
 		"empty behind a total": {
 			body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 3, want: NoListings, reason: "behind the 7 listings",
 		},
-		"empty with a total on page 1": {body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 1, want: HTMLChanged},
-		"items missing":                {body: `{"data":{"stores":{"total":7}}}`, want: HTMLChanged, reason: "data.stores.nodes"},
-		"items null":                   {body: `{"data":{"stores":{"nodes":null,"total":7}}}`, want: HTMLChanged},
-		"items a text":                 {body: `{"data":{"stores":{"nodes":"none","total":7}}}`, want: HTMLChanged},
-		"items an object":              {body: `{"data":{"stores":{"nodes":{"a":` + storeJSON + `}}}}`, want: OK},
-		"no chrome":                    {body: `{"hello":"world"}`, want: Unrecognised, reason: "chrome"},
-		"a challenge in JSON":          {body: `{"message":"Please verify you are human to go on"}`, want: Unrecognised, reason: "verify you are human"},
-		"HTML":                         {body: `<html><title>Welcome</title></html>`, want: Unrecognised, reason: `HTML where JSON was expected: "Welcome"`},
-		"a challenge in HTML":          {body: `<html><title>x</title><body>Verify you are human</body></html>`, want: Unrecognised, reason: "verify you are human"},
-		"nothing":                      {body: ` `, want: Unrecognised, reason: "empty body"},
-		"404 with chrome":              {body: `{"data":null,"errors":[{"message":"not found"}]}`, status: 404, want: NoListings},
-		"404 of another":               {body: `{"message":"no route"}`, status: 404, want: Missing},
-		"404 of HTML":                  {body: `<html><title>gone</title></html>`, status: 404, want: Missing},
-		"items without names":          {body: `{"data":{"stores":{"nodes":[{"id":1},{"id":2}]}}}`, want: HTMLChanged, reason: "2 items"},
+		"empty with a total on page 1":    {body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 1, want: HTMLChanged},
+		"items missing":                   {body: `{"data":{"stores":{"total":7}}}`, want: HTMLChanged, reason: "data.stores.nodes"},
+		"items null":                      {body: `{"data":{"stores":{"nodes":null,"total":7}}}`, want: HTMLChanged},
+		"items missing, and a total of 0": {body: `{"data":{"stores":{"count":0}}}`, want: HTMLChanged, reason: "data.stores.nodes"},
+		"items null, and a total of 0":    {body: `{"data":{"stores":{"nodes":null,"count":0}}}`, want: HTMLChanged, reason: "data.stores.nodes"},
+		"no items, and a total of 0":      {body: `{"data":{"stores":{"nodes":[],"count":0}}}`, want: NoListings},
+		"items a text":                    {body: `{"data":{"stores":{"nodes":"none","total":7}}}`, want: HTMLChanged},
+		"items an object":                 {body: `{"data":{"stores":{"nodes":{"a":` + storeJSON + `}}}}`, want: OK},
+		"no chrome":                       {body: `{"hello":"world"}`, want: Unrecognised, reason: "chrome"},
+		"a challenge in JSON":             {body: `{"message":"Please verify you are human to go on"}`, want: Unrecognised, reason: "verify you are human"},
+		"HTML":                            {body: `<html><title>Welcome</title></html>`, want: Unrecognised, reason: `HTML where JSON was expected: "Welcome"`},
+		"a challenge in HTML":             {body: `<html><title>x</title><body>Verify you are human</body></html>`, want: Unrecognised, reason: "verify you are human"},
+		"nothing":                         {body: ` `, want: Unrecognised, reason: "empty body"},
+		"404 with chrome":                 {body: `{"data":null,"errors":[{"message":"not found"}]}`, status: 404, want: NoListings},
+		"404 of another":                  {body: `{"message":"no route"}`, status: 404, want: Missing},
+		"404 of HTML":                     {body: `<html><title>gone</title></html>`, status: 404, want: Missing},
+		"items without names":             {body: `{"data":{"stores":{"nodes":[{"id":1},{"id":2}]}}}`, want: HTMLChanged, reason: "2 items"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := stores(t).At(Position{Page: c.page}).ParsePage([]byte(c.body), at, max(c.status, 200))
