@@ -52,7 +52,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 var waysToTry = []string{"page", "index", "own"}
 
 // checkTry refuses flags that say two different things.
-func checkTry(c *cli.Context) error {
+func (p *Program) checkTry(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() > 2 || c.Int64("page") < 0 {
 		return frame.Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
 	}
@@ -71,7 +71,7 @@ func checkTry(c *cli.Context) error {
 	for _, name := range [...]string{"state", "city", "category", "next", "base-url"} {
 		fits := way == "" || way == "an address" && name == "next" || way == "--index" && (name == "state" || name == "base-url") ||
 			way == "--own" && name == "base-url"
-		if c.IsSet(name) && !fits {
+		if p.Typed(name) && !fits { // a setting is of all commands
 			return frame.Usagef("--%s says nothing of %s: leave out one", name, way)
 		}
 	}
@@ -79,7 +79,7 @@ func checkTry(c *cli.Context) error {
 }
 
 func (p *Program) sourcesTry(c *cli.Context) error {
-	if err := checkTry(c); err != nil {
+	if err := p.checkTry(c); err != nil {
 		return err
 	}
 	src, err := readSource(c.Args().First())
