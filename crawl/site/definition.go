@@ -64,9 +64,9 @@ type definition struct {
 	// How lists without links to their next page are asked for.
 	Paging pagingDef `yaml:"paging"`
 	// How many listings the list has. A total with a + behind it, or "relation": "gte" beside it, is none.
-	Total []ruleDef `yaml:"total"`
+	Total ruleSet `yaml:"total"`
 	// Which of the listings the page shows, such as 31-60.
-	Shown []ruleDef `yaml:"shown"`
+	Shown ruleSet `yaml:"shown"`
 	// What a listing says, by the names of fields (below). id and name are required, unless structured is true.
 	Fields map[string]ruleSet `yaml:"fields"`
 	// How a text begins that names the area served in the place of an address.

@@ -556,3 +556,14 @@ func citiesOf(p *Page) string {
 	}
 	return out
 }
+
+// TestOneRule: a rule may stand for a list of rules, wherever one is wanted.
+func TestOneRule(t *testing.T) {
+	s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "total: [{json: data.stores.total}, {header: X-Total}]", "total: data.stores.total\nshown: {json: data.range}", 1)))
+	noError(t, err)
+	p, err := s.ParsePage([]byte(`{"data":{"range":"1-1","stores":{"total":7,"nodes":[`+storeJSON+`]}}}`), nil, 200)
+	noError(t, err)
+	if p.SiteTotal != 7 || p.RangeEnd != 1 {
+		t.Errorf("got total %d, range to %d", p.SiteTotal, p.RangeEnd)
+	}
+}
