@@ -358,3 +358,17 @@ func everyThird(n int) map[int]bool {
 	}
 	return hidden
 }
+
+// TestFilteredAndResumed: what a page repeats of the one before, because it was asked for right behind that, is no order that changed,
+// in a crawl that was resumed either.
+func TestFilteredAndResumed(t *testing.T) {
+	t.Parallel()
+	a := api{shops: 50, most: 10, hidden: map[int]bool{0: true, 1: true, 2: true, 3: true}, total: true}
+	w := crawlsAPI(t, &a, "/api?from={offset}&n=50", "paging: {offset: 0, step: 10}\n")
+	_ = w.crawl(w.engine(func(c *crawl.Config) { c.Budget.Requests = 3 }))
+	w.counts("pages before", 3, `SELECT page_current FROM targets WHERE id = 1`)
+	w.start()
+	w.done()
+	w.counts("listings", 46, `SELECT count(*) FROM listings`)
+	w.ending(1, yp.EndTotal)
+}

@@ -35,7 +35,7 @@ func (s *search) begin(ctx context.Context) error {
 	s.resumed = c.PageCurrent + 1
 	pages, err := s.cfg.Keeper.SeenPages(ctx, c)
 	if err == nil {
-		s.shown.resume(pages)
+		s.shown.resume(pages, s.cfg.Source.HasPositions())
 	}
 	return err
 }

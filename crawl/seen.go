@@ -90,11 +90,12 @@ func (s *seen) overlap(organic []string) int {
 	return 0
 }
 
-// resume takes in the pages that earlier attempts of the crawl have committed.
-func (s *seen) resume(pages []checkpoint.SeenPage) {
+// resume takes in the pages that earlier attempts of the crawl have committed. linkless tells that they are of a list without links, of
+// which nobody knows any more behind which page they were asked for.
+func (s *seen) resume(pages []checkpoint.SeenPage, linkless bool) {
 	for i := range pages {
 		p := &pages[i]
-		s.page(p.Page, len(p.Organic), false, orOnlyAds(p.Organic), p.Ads)
+		s.page(p.Page, len(p.Organic), linkless, orOnlyAds(p.Organic), p.Ads)
 	}
 }
 
