@@ -67,7 +67,7 @@ func (s *search) staleCursor(at site.Position, a *answer, err error) string {
 		return fmt.Sprintf("the cursor of page %d is refused, the list is read from its first page on: %v", at.Page, err)
 	case err != nil:
 		return ""
-	case a.Outcome == site.NoListings:
+	case a.Outcome == site.NoListings && s.empty == 0:
 		return fmt.Sprintf("the cursor of page %d brings nothing, the list is read from its first page on", at.Page)
 	case a.repeats == 1:
 		return fmt.Sprintf("the cursor of page %d brings the first page, the list is read from there on", at.Page)

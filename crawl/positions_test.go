@@ -209,7 +209,8 @@ func TestOffsets(t *testing.T) {
 			api{shops: 42, hidden: hidden}, "paging: {offset: 0, step: 10}\n", "0 8 18 28 38 48", yp.EndSaid,
 		},
 		"filtered behind a cap": { // a step would pass over what is behind the cap
-			api{shops: 45, most: 8, hidden: map[int]bool{1: true, 9: true, 10: true, 20: true, 33: true}}, "paging: {offset: 0, step: 20}\n",
+			api{shops: 45, most: 8, hidden: map[int]bool{1: true, 9: true, 10: true, 20: true, 33: true}},
+			"paging: {offset: 0, step: 20}\n",
 			"0 7 15 23 31 39 47", yp.EndSaid,
 		},
 		"filtered, and the total counts what is shown": {
@@ -293,6 +294,34 @@ func TestCursors(t *testing.T) {
 			w.ending(1, yp.EndTotal)
 		})
 	}
+}
+
+// TestEmptyPagesWithCursors: an empty page that names another cursor is no end, as long as they are few.
+func TestEmptyPagesWithCursors(t *testing.T) {
+	t.Parallel()
+	const yaml = "paging: {cursor: {json: next}}\n"
+	parallel(t, "listings behind them", func(t *testing.T) {
+		a := api{shops: 57, hidden: map[int]bool{}}
+		for i := range 30 { // three pages
+			a.hidden[10+i] = true
+		}
+		w := crawlsAPI(t, &a, "/api?after={cursor}", yaml)
+		w.done()
+		w.counts("listings", 27, `SELECT count(*) FROM listings`)
+		w.is(1, yp.Done, 3, "")
+	})
+	parallel(t, "for ever", func(t *testing.T) {
+		a := api{shops: 1000, hidden: map[int]bool{}}
+		for i := range 990 {
+			a.hidden[10+i] = true
+		}
+		w := crawlsAPI(t, &a, "/api?after={cursor}", yaml)
+		w.done()
+		w.ending(1, yp.EndSaid)
+		if w.counts("listings", 10, `SELECT count(*) FROM listings`); a.asked != 5 {
+			t.Errorf("asked %d times", a.asked)
+		}
+	})
 }
 
 // TestPartialAnswers: GraphQL's answers in part are stored, and close nothing.

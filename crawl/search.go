@@ -21,6 +21,9 @@ type search struct {
 	*visit
 	shown   *seen // so far
 	resumed int   // the page with which an interrupted crawl goes on, 0 = it begins anew
+
+	empty int           // pages without listings in a row that name another cursor
+	jump  site.Position // where the page of its number begins, behind such pages
 }
 
 func newSearch(v *visit) *search { return &search{visit: v, shown: newSeen()} }
@@ -57,6 +60,13 @@ func (s *search) last() int {
 func (s *search) next(ctx context.Context, number int) (*answer, error) {
 	ask := s.askFor(number)
 	a, err := s.fetchPage(ctx, s.task(ask, number))
+	for s.empty = 0; err == nil && s.passesOver(a); {
+		s.jump, _ = site.ParsePosition(a.BehindEmpty)
+		s.jump.Page = number
+		s.empty++
+		s.note("paging", number, "a page without listings names another cursor, which is followed")
+		a, err = s.fetchPage(ctx, s.task(s.askFor(number), number))
+	}
 	if why := s.staleCursor(s.position(number), a, err); why != "" {
 		return nil, &startOverError{why}
 	}
@@ -81,8 +91,20 @@ func (s *search) next(ctx context.Context, number int) (*answer, error) {
 	return found, nil
 }
 
+// mostEmpty is how many pages without listings in a row a crawl passes over that name another cursor: a site that filters
+// behind its paging has such, and another names a cursor on every page, for ever.
+const mostEmpty = 3
+
+// passesOver reports whether an empty page is passed over, since it names another cursor.
+func (s *search) passesOver(a *answer) bool {
+	return a.Outcome == site.NoListings && a.BehindEmpty != "" && s.empty < mostEmpty
+}
+
 // position is where in its list a page begins.
 func (s *search) position(number int) site.Position {
+	if s.jump.Page == number && s.jump.Cursor != "" {
+		return s.jump
+	}
 	if at, ok := site.ParsePosition(s.claim.NextPageURL); ok && number > 1 {
 		return at
 	}
@@ -126,6 +148,9 @@ func (s *search) check(ctx context.Context, t *task, a *answer) error {
 	}
 	if a.Outcome != site.OK && a.Outcome != site.NoListings {
 		s.countUnread(t.number, a.Page)
+		return nil
+	}
+	if s.passesOver(a) {
 		return nil
 	}
 	err := s.distrustWords(ctx, a.Page)

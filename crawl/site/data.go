@@ -46,7 +46,7 @@ func linkOf(name, value string) string {
 		if address, value, ok = strings.Cut(value, ">"); !ok {
 			return ""
 		}
-		params, value = cutParams(value)
+		params, value = cutQuoted(value, ',')
 		if relNext(params) {
 			return address
 		}
@@ -54,14 +54,14 @@ func linkOf(name, value string) string {
 	return ""
 }
 
-// cutParams cuts the parameters off a link: up to a comma that is in no quotes.
-func cutParams(s string) (params, rest string) {
+// cutQuoted cuts a text at the first byte that is in no quotes.
+func cutQuoted(s string, at byte) (before, rest string) {
 	quoted := false
 	for i := range len(s) {
 		switch {
 		case s[i] == '"':
 			quoted = !quoted
-		case s[i] == ',' && !quoted:
+		case s[i] == at && !quoted:
 			return s[:i], s[i+1:]
 		}
 	}
@@ -70,7 +70,9 @@ func cutParams(s string) (params, rest string) {
 
 // relNext reports whether the parameters of a link say rel="next".
 func relNext(params string) bool {
-	for param := range strings.SplitSeq(params, ";") {
+	for params != "" {
+		var param string
+		param, params = cutQuoted(params, ';')
 		key, value, _ := strings.Cut(param, "=")
 		if !strings.EqualFold(strings.TrimSpace(key), "rel") {
 			continue

@@ -2,10 +2,12 @@ package site
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"ypcrawl/crawl/site/jsondoc"
@@ -258,7 +260,7 @@ func (s *Source) refusedBy(c *cardReader, readable bool) *Page {
 		if readable {
 			return nil
 		}
-		if sign = errorsOf(c.item); sign == "" {
+		if sign = cmp.Or(errorsOf(c.item), s.failureOf(c)); sign == "" {
 			return nil
 		}
 	}
@@ -267,6 +269,87 @@ func (s *Source) refusedBy(c *cardReader, readable bool) *Page {
 		p.Outcome, p.Reason = Throttled, "the site says that it is asked too often: "+sign
 	}
 	return p
+}
+
+// failureOf returns what an answer without listings says of an error in another form than under errors, or "": under error, in
+// either letter case; success: false; a problem with its status (RFC 9457); or so in the first of several answers. What the
+// definition takes for the sign of an empty result is none.
+func (s *Source) failureOf(c *cardReader) string {
+	doc := c.item
+	if doc.Kind() == jsondoc.Array {
+		for first := range doc.Items() {
+			doc = first
+			break
+		}
+		if sign := errorsOf(doc); sign != "" {
+			return sign
+		}
+	}
+	for i := range failures {
+		f := &failures[i]
+		if v := f.path.First(doc); f.is(v, doc) && !s.empty.data.reads(f.key, c) {
+			return f.key + quoted(yp.Printable(yp.Clip(yp.Clean(textIn(v)), maxExcerpt)))
+		}
+	}
+	return ""
+}
+
+// failures are members of an answer that say that it is an error.
+var failures = [...]struct {
+	key  string
+	path jsondoc.Path
+	is   func(v, doc jsondoc.Value) bool
+}{
+	{"error", mustPath("error"), isError},
+	{"Error", mustPath("Error"), isError},
+	{"Errors", mustPath("Errors"), isError},
+	{"errors", mustPath("errors"), isError},
+	{"success", mustPath("success"), func(v, _ jsondoc.Value) bool { return v.Kind() == jsondoc.Bool && v.Text() == "false" }},
+	{"status", mustPath("status"), isProblem},
+}
+
+// isError reports whether a value says that something went wrong: a text, a number above 0, true, or a list or an object with
+// something in it.
+func isError(v, _ jsondoc.Value) bool {
+	switch v.Kind() {
+	case jsondoc.String:
+		return yp.Clean(v.Text()) != ""
+	case jsondoc.Array, jsondoc.Object:
+		for range v.Items() {
+			return true
+		}
+		return false
+	case jsondoc.Number:
+		return v.Text() != "0"
+	}
+	return says(v)
+}
+
+// isProblem reports whether a status is that of a failure, beside a title or a detail that says which.
+func isProblem(v, doc jsondoc.Value) bool {
+	n, err := strconv.Atoi(v.Text())
+	return err == nil && n >= 400 && n < 600 && (titlePath.First(doc).Text() != "" || detailPath.First(doc).Text() != "")
+}
+
+var titlePath, detailPath = mustPath("title"), mustPath("detail")
+
+// textIn returns what a value says, or what its message does.
+func textIn(v jsondoc.Value) string {
+	text := v.Text()
+	for _, path := range messagePaths {
+		text = cmp.Or(text, path.First(v).Text())
+	}
+	return text
+}
+
+// reads reports whether one of the rules that hold reads a member of that name at the root.
+func (f field) reads(key string, c *cardReader) bool {
+	for i := range f {
+		if r := &f[i]; r.holds(c) && (r.text == key || strings.HasPrefix(r.text, key+".")) {
+			return true
+		}
+	}
+	return false
 }
 
 // tellPartial notes that an answer has errors beside its listings: what is missing of it, nobody knows.

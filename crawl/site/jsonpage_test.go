@@ -98,15 +98,23 @@ func TestJSONOutcomes(t *testing.T) {
 		"no errors": {
 			body: `{"errors":[],"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings, reason: `data.stores.total "0"`,
 		},
-		"errors null":         {body: `{"errors":null,"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings},
-		"refused":             {body: `{"error":{"code":"E17"},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: Failed, reason: `error.code "E17"`},
-		"refused is null":     {body: `{"error":{"code":null},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
-		"refused is false":    {body: `{"error":{"code":false},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
-		"rate limit":          {body: `{"errors":[{"message":"Rate limit exceeded"}]}`, want: Throttled, reason: "too often"},
-		"throttled by code":   {body: `{"errors":[{"message":"no","extensions":{"code":"THROTTLED"}}]}`, want: Throttled},
-		"429 as a code":       {body: `{"error":{"code":429}}`, want: Throttled},
-		"empty list alone":    {body: `{"data":{"stores":{"nodes":[]}}}`, want: HTMLChanged, reason: "empty list"},
-		"empty list and last": {body: `{"data":{"more":false,"stores":{"nodes":[]}}}`, want: NoListings, reason: `data.more "false"`},
+		"errors null":           {body: `{"errors":null,"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings},
+		"an error beside":       {body: `{"error":{"message":"down"},"data":{"stores":{"nodes":[],"total":0}}}`, want: Failed, reason: `error "down"`},
+		"an error as a text":    {body: `{"Error":"down","data":{"stores":{"nodes":[],"total":0}}}`, want: Failed, reason: `Error "down"`},
+		"no error":              {body: `{"error":"","Errors":[],"success":true,"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings},
+		"no success":            {body: `{"success":false,"data":{"stores":{"nodes":[],"total":0}}}`, want: Failed, reason: "success"},
+		"a problem":             {body: `{"title":"Out of order","status":503,"data":{"stores":{"nodes":[],"total":0}}}`, want: Failed, reason: "503"},
+		"errors: true":          {body: `{"errors":true,"data":{"stores":{"nodes":[],"total":0}}}`, want: Failed},
+		"a status that is none": {body: `{"status":404,"data":{"stores":{"nodes":[],"total":0}}}`, want: NoListings},
+		"several answers":       {body: `[{"errors":[{"message":"x"}],"data":{"stores":{"nodes":[],"total":0}}}]`, want: Failed},
+		"refused":               {body: `{"error":{"code":"E17"},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: Failed, reason: `error.code "E17"`},
+		"refused is null":       {body: `{"error":{"code":null},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
+		"refused is false":      {body: `{"error":{"code":false},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
+		"rate limit":            {body: `{"errors":[{"message":"Rate limit exceeded"}]}`, want: Throttled, reason: "too often"},
+		"throttled by code":     {body: `{"errors":[{"message":"no","extensions":{"code":"THROTTLED"}}]}`, want: Throttled},
+		"429 as a code":         {body: `{"error":{"code":429}}`, want: Throttled},
+		"empty list alone":      {body: `{"data":{"stores":{"nodes":[]}}}`, want: HTMLChanged, reason: "empty list"},
+		"empty list and last":   {body: `{"data":{"more":false,"stores":{"nodes":[]}}}`, want: NoListings, reason: `data.more "false"`},
 		"empty behind a total": {
 			body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 3, want: NoListings, reason: "behind the 7 listings",
 		},
@@ -138,6 +146,24 @@ func TestJSONOutcomes(t *testing.T) {
 				t.Errorf("%d listings of a page that is %v", len(p.Listings), c.want)
 			}
 		})
+	}
+}
+
+// TestErrorThatIsEmpty: what the definition takes for the sign of an empty result is no error.
+func TestErrorThatIsEmpty(t *testing.T) {
+	s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "empty: {json: [", "empty: {json: [{json: error.code, match: '^NO_RESULTS$'}, ", 1)+""))
+	noError(t, err)
+	s, err = Parse("stores.yaml", []byte(strings.Replace(string(s.YAML()), "refused: {json: [error.code]}\n", "", 1)))
+	noError(t, err)
+	for body, want := range map[string]Outcome{
+		`{"error":{"code":"NO_RESULTS"},"data":{"stores":{"nodes":[]}}}`: NoListings,
+		`{"error":{"code":"E17"},"data":{"stores":{"nodes":[]}}}`:        Failed,
+	} {
+		p, err := s.ParsePage([]byte(body), nil, 200)
+		noError(t, err)
+		if p.Outcome != want {
+			t.Errorf("%s: got %v %q, want %v", body, p.Outcome, p.Reason, want)
+		}
 	}
 }
 
@@ -225,6 +251,7 @@ func TestLinkHeader(t *testing.T) {
 	for value, want := range map[string]string{
 		`<https://x.example/?page=2>; rel="next", <https://x.example/?page=9>; rel="last"`: "https://x.example/?page=2",
 		`<https://x.example/?page=1>; rel="prev", </a?b=c,d>; title="a, b"; REL=next`:      "/a?b=c,d",
+		`<https://x.example/?page=2>; title="x; rel=next"; rel=prev`:                       "",
 		`<https://x.example/?page=9>; rel="last"`:                                          "",
 		`<https://x.example/?page=3>; rel="prefetch Next"`:                                 "https://x.example/?page=3",
 		`nothing`: "", `<open`: "", "": "",
@@ -559,7 +586,7 @@ func citiesOf(p *Page) string {
 
 // TestOneRule: a rule may stand for a list of rules, wherever one is wanted.
 func TestOneRule(t *testing.T) {
-	s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "total: [{json: data.stores.total}, {header: X-Total}]", "total: data.stores.total\nshown: {json: data.range}", 1)))
+	s, err := Parse("stores.yaml", []byte(strings.Replace(storesYAML, "total: [{json: data.stores.total}, {json: data.stores.count}, {header: X-Total}]", "total: data.stores.total\nshown: {json: data.range}", 1)))
 	noError(t, err)
 	p, err := s.ParsePage([]byte(`{"data":{"range":"1-1","stores":{"total":7,"nodes":[`+storeJSON+`]}}}`), nil, 200)
 	noError(t, err)

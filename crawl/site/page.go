@@ -27,6 +27,8 @@ type Page struct {
 	Outcome Outcome
 	Reason  string // why, for people
 	LeftOut int    // cards, or businesses, beyond the first 1,000
+	// BehindEmpty is the position that a page without listings names by its cursor, "" = none: see readBehindEmpty.
+	BehindEmpty string
 	// Unjoined counts the items of the page's script that belong to none of its cards: they are not stored.
 	Unjoined int
 	Missing  int // organic cards that the page counts and does not have; they are part of Bad

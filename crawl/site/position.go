@@ -114,7 +114,11 @@ func (p *Page) given() int { return p.Organic + p.LeftOut }
 // readPosition says what follows a page of a list without links: a position, unless the page has no listings, or says
 // that it is the last, or the total is reached by then.
 func (s *Source) readPosition(p *Page, c *cardReader) {
-	if s.paging == nil || p.NextURL != "" || len(p.Listings) == 0 && p.given() == 0 {
+	if s.paging == nil || p.NextURL != "" {
+		return
+	}
+	if len(p.Listings) == 0 && p.given() == 0 {
+		s.readBehindEmpty(p, c)
 		return
 	}
 	next := s.at
@@ -137,6 +141,19 @@ func (s *Source) readPosition(p *Page, c *cardReader) {
 	}
 	if p.LastMark == "" {
 		p.NextURL = next.String()
+	}
+}
+
+// readBehindEmpty notes the cursor that an empty page names all the same: a site that filters behind its paging may have
+// listings there.
+func (s *Source) readBehindEmpty(p *Page, c *cardReader) {
+	if !s.paging.named {
+		return
+	}
+	next := s.at
+	next.Cursor = s.paging.cursor.whole(c)
+	if next.Cursor != "" && next.Cursor != s.at.Cursor && !noCursor[next.Cursor] && len(next.Cursor) <= maxCursor && p.LastMark == "" {
+		p.BehindEmpty = next.String()
 	}
 }
 
