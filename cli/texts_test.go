@@ -106,6 +106,7 @@ func TestTexts(t *testing.T) {
 		{fits(4), "head +3 more all end"},
 		{fits(2), "head +3 more"},
 
+		{strings.Join(frame.CityList([]string{"Innsbruck,Wien"}, yp.StatesOf("AT")), "|"), "Innsbruck|Wien"},
 		{cities("Austin,Dallas"), "Austin|Dallas"},
 		{cities("Austin, TX"), "Austin TX"},
 		{cities("Austin, tx, Portland, OR"), "Austin tx|Portland OR"},

@@ -237,14 +237,15 @@ func SplitList(values []string) []string {
 }
 
 // CityList splits values at commas as SplitList does, but keeps the code of a state of the set with
-// the city before it: "Austin, TX" is one city.
+// the city before it: "Austin, TX" is one city. A state without a code goes by its name, which cities have, too: "Innsbruck,
+// Wien" are two.
 func CityList(values []string, states States) []string {
 	var out []string
 	for _, v := range values {
 		var cities []string
 		for _, part := range SplitList([]string{v}) {
 			st, state := states.Lookup(part)
-			if n := len(cities); n > 0 && state && strings.EqualFold(st.Code, part) {
+			if n := len(cities); n > 0 && state && st.Code != st.Name && strings.EqualFold(st.Code, part) {
 				cities[n-1] += " " + part
 				continue
 			}
