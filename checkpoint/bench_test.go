@@ -20,7 +20,7 @@ func benchDB(b *testing.B, n int) *checkpoint.Keeper {
 	execute(b, db,
 		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (1, 'demo', 'http://x', 'x', 'x')`,
 		upTo(10)+`INSERT INTO categories SELECT value, 'k' || value, 'K' || value FROM s`,
-		upTo(n/10)+`INSERT INTO cities SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%02d', s.value % 51)),
+		upTo(n/10)+`INSERT INTO cities (id, slug, name, state, population, lat, lon, tier) SELECT value, 'c' || value, 'City', (SELECT value FROM meta WHERE key = format('state%02d', s.value % 51)),
 			1000000 - value, 0, 0, iif(value % 10 = 0, 1, iif(value % 2 = 0, 2, 3)) FROM s`,
 		`INSERT INTO targets (source_id, city_id, category_id, state, population, max_pages, priority, created_at)
 			SELECT 1, c.id, k.id, c.state, c.population, 4 - c.tier, c.tier, 'x' FROM cities c CROSS JOIN categories k`)

@@ -102,7 +102,7 @@ type markDef struct {
 	Texts []string `yaml:"texts"`
 	// Words of the title. Under chrome they must be the whole title, or its first or last part. [HTML]
 	Titles []string `yaml:"titles"`
-	// Rules whose value is there, and neither null nor false; a path in JSON, or a header of the answer.
+	// Rules whose value is there, and neither null nor false, or that match; a path in JSON, or a header of the answer.
 	JSON ruleSet `yaml:"json"`
 }
 

@@ -160,7 +160,7 @@ with four sites; the definition that ` + "`ypcrawl sources show yellowpages`" + 
 A key that is not here is refused, with its line and column.
 
 "In" says what pages a key is for: HTML, JSON (` + "`format: json`" + `), or both where it is empty. Keys of JSON also count for JSON
-in a script of a page of HTML, but for those of ` + "`index`" + `.
+in a script of a page of HTML.
 "Default" is what counts where a key is left out; without one, nothing is read or asked.
 
 `)
