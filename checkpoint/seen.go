@@ -72,7 +72,7 @@ func (c *Claim) notePage(tx *store.Tx, p *yp.Page) error {
 	return c.noteBefore(tx, p)
 }
 
-// noteBefore notes of a list without links the page before this one: only now is it known that listings stand behind it.
+// noteBefore notes of a list without links the page before this one: only now is it known that listings are behind it.
 func (c *Claim) noteBefore(tx *store.Tx, p *yp.Page) error {
 	cards := 0
 	if p.Number > 1 && len(p.OrganicIDs()) > 0 {

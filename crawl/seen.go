@@ -67,7 +67,7 @@ func (s *seen) page(number, cards int, short bool, organic, ads []string) {
 	}
 }
 
-// behind adds to what the source has shown of lists without links that a page with listings stands behind the last one: with its
+// behind adds to what the source has shown of lists without links that a page with listings follows the last one: with its
 // commit the next page notes it.
 func (s *seen) behind(of *checkpoint.PassShown) {
 	if s.cards == 0 {

@@ -90,7 +90,7 @@ func jsonOf(status int, v any) (int, []byte) {
 	return status, text
 }
 
-// apiStores answers /api/stores?city=austin-tx&category=plumbers&from=40&n=20. Before the results stand the ads, as on pages.
+// apiStores answers /api/stores?city=austin-tx&category=plumbers&from=40&n=20. The ads are before the results, as on pages.
 func (d *edition) apiStores(q url.Values) (status int, body []byte) {
 	t, ok := d.targetOf(q.Get("city"), q.Get("category"))
 	from, n := 0, apiPerPage
@@ -118,7 +118,7 @@ func (d *edition) apiStores(q url.Values) (status int, body []byte) {
 }
 
 // graphQL answers the operations Cities(state) and Stores(city, category, first, after) by their names, as servers do that
-// know their callers' documents: what stands under query is not read. As everywhere with GraphQL, errors have status 200.
+// know their callers' documents: what is under query is not read. As everywhere with GraphQL, errors have status 200.
 func (d *edition) graphQL(r *http.Request) (status int, body []byte) {
 	var asked struct {
 		OperationName string

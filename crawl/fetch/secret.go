@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// Secrets are texts that a request holds by name: where one goes, in a header, in an address or in a body, stands ${TOKEN}. It
+// Secrets are texts that a request holds by name: a header, an address or a body has ${TOKEN} where one goes. It
 // is put there as the request goes out, to the scheme, host and port of its origin alone, and taken out of the answer before
 // anything reads it. Whatever is stored, logged or returned has the name. Safe for concurrent use.
 type Secrets struct {
@@ -174,7 +174,7 @@ type secretForm struct {
 }
 
 // formsOf returns the forms of a secret. Its base64 depends on where in a group of three bytes it begins, at its ends on what
-// stands beside it.
+// is beside it.
 func formsOf(name, value string) []secretForm {
 	name = "${" + name + "}"
 	forms := []secretForm{{text: value, name: name}}
@@ -220,14 +220,14 @@ func (s *Secrets) at(text []byte) (*secretForm, int) {
 		if !mayBe(text, f.text) {
 			continue
 		}
-		n := spelled(text, f.text)
+		n := escapedLen(text, f.text)
 		if n == 0 {
 			continue
 		}
-		if tail := spelled(text[n:], f.tail); tail > 0 {
+		if tail := escapedLen(text[n:], f.tail); tail > 0 {
 			n += tail
 		} else if bare := strings.TrimRight(f.tail, "="); bare != "" {
-			n += spelled(text[n:], bare)
+			n += escapedLen(text[n:], bare)
 		}
 		return f, n
 	}
@@ -250,16 +250,16 @@ func mayBe(in []byte, text string) bool {
 // mostEnds bounds in how many ways a beginning of a secret is followed: each character may be escaped in a few.
 const mostEnds = 32
 
-// spelled returns the length of a text that something begins with, however its characters are escaped there: 0 = it does not
+// escapedLen returns the length of a text that something begins with, however its characters are escaped there: 0 = it does not
 // begin with it. Of several lengths it is the longest.
-func spelled(in []byte, text string) int {
+func escapedLen(in []byte, text string) int {
 	var room, more [mostEnds]int
 	ends, free := room[:1], more[:0]
 	for i := range len(text) {
 		next := free[:0]
 		for _, at := range ends {
 			if at < len(in) {
-				next = spellings(next, in, at, text[i])
+				next = escapeEnds(next, in, at, text[i])
 			}
 		}
 		if len(next) == 0 {
@@ -270,9 +270,9 @@ func spelled(in []byte, text string) int {
 	return slices.Max(ends)
 }
 
-// spellings adds where a character ends that begins at a place of a text: as it stands, or escaped for an address, for JSON or
+// escapeEnds adds where a character ends that begins at a place of a text: as it is, or escaped for an address, for JSON or
 // for HTML, also twice.
-func spellings(ends []int, in []byte, at int, c byte) []int {
+func escapeEnds(ends []int, in []byte, at int, c byte) []int {
 	add := func(end int) {
 		if len(ends) < mostEnds && !slices.Contains(ends, end) {
 			ends = append(ends, end)
@@ -309,7 +309,7 @@ func spellings(ends []int, in []byte, at int, c byte) []int {
 	return ends
 }
 
-// escapedAt returns where an escape ends whose backslash stands before a place of a text, if it is that of a character.
+// escapedAt returns where an escape ends whose backslash is before a place of a text, if it is that of a character.
 func escapedAt(in []byte, at int, c byte) (end int, ok bool) {
 	if at >= len(in) {
 		return 0, false
@@ -327,7 +327,7 @@ func escapedAt(in []byte, at int, c byte) (end int, ok bool) {
 	return end, end > 0 && code == c
 }
 
-// hexAt returns the character whose number stands somewhere in a text, in so many hexadecimal digits, and where they end.
+// hexAt returns the character whose number is somewhere in a text, in so many hexadecimal digits, and where they end.
 func hexAt(in []byte, at, digits int) (c byte, end int) {
 	if len(in) < at+digits {
 		return 0, 0

@@ -1,11 +1,9 @@
 package site
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -242,94 +240,6 @@ func (c *compiled) cardSelectors(list []string, at string, f *faults) (ids []int
 	return ids, in
 }
 
-// compileRuleSet compiles the rules of a field, whose name ends at. x has their selectors; nil = there can be none.
-func (c *compiled) compileRuleSet(x *region.Selectors, list []ruleDef, at string, f *faults) (out field) {
-	address := slices.Contains(addressFields, at[strings.LastIndexByte(at, '.')+1:])
-	for i, d := range list {
-		if d.alone && (c.isJSON() || x == nil) {
-			d.CSS, d.JSON = "", d.CSS
-		}
-		r := rule{sel: -1, attr: strings.ToLower(d.Attr), own: d.Own, scale: cmp.Or(d.Scale, 5), header: http.CanonicalHeaderKey(d.Head)}
-		r.data = d.Head != "" || d.JSON != "" && d.Attr == ""
-		r.count = slices.Contains(countFields, at)
-		r.address, r.link = address && (r.attr != "" || r.data || len(d.Steps) > 0), holdsAddress(r.attr)
-		r.steps = compileSteps(d.Steps, f.item(at, i)+".steps", r.count, f)
-		r.every = d.All
-		err := r.compileJSON(d.JSON)
-		switch {
-		case err != nil:
-		case r.data:
-			err = c.checkData(&d, at)
-		case x == nil || c.isJSON():
-			err = errNoPath
-		case d.CSS == "" && d.Attr == "":
-			err = errNoRule
-		}
-		switch {
-		case err != nil:
-		case d.All && !isList(at):
-			err = errors.New("all: only a rule of a field that is a list has one")
-		case d.Scale != 0 && at != "fields.rating":
-			err = errors.New("scale: only a rule of the field rating has one")
-		case checkScale(d.Scale) != nil:
-			err = checkScale(d.Scale)
-		case d.Match != "":
-			if r.match, err = regexp.Compile(d.Match); err != nil {
-				err = fmt.Errorf("match: %w", err)
-			}
-		}
-		if err == nil && d.CSS != "" {
-			r.sel, err = x.Add(d.CSS)
-		}
-		if err != nil {
-			f.add(itemPath(at, i), err)
-			continue
-		}
-		out = append(out, r)
-	}
-	return out
-}
-
-// compileJSON makes the path within the rule's attribute ready. One of a single name is read as it always was, see
-// structured.Member.
-func (r *rule) compileJSON(text string) error {
-	if text == "" {
-		return nil
-	}
-	path, err := jsondoc.Compile(text)
-	if err != nil {
-		return fmt.Errorf("json: %w", err)
-	}
-	r.text = text
-	if r.json = path.Key(); r.every || r.data {
-		r.json, r.path = "", &path
-	} else if r.json == "" || strings.Trim(r.json, "0123456789") == "" {
-		r.path = &path
-	}
-	return nil
-}
-
-// isList reports whether the field whose name ends a path is a list.
-func isList(at string) bool {
-	i := yp.ListingFieldAt(at[strings.LastIndexByte(at, '.')+1:])
-	if i < 0 {
-		return false
-	}
-	_, list := yp.ListingFields[i].At(&yp.Listing{}).(*[]string)
-	return list
-}
-
-// countFields are those whose texts are read as counts.
-var countFields = []string{"total", "shown", "fields.review_count"}
-
-// checkScale says what is wrong with the end of a scale of ratings; 0 = the definition names none.
-func checkScale(best float64) error {
-	if best == 0 || best >= 1 && best <= 1000 {
-		return nil
-	}
-	return fmt.Errorf("scale %v: want the best rating that the site gives, such as 10", best)
-}
-
 // The names of fields that a definition may use: on cards, with one that is split into others, on listings' own pages, and
 // under the labels of these.
 var (
@@ -397,108 +307,6 @@ func unknown(kind, name string, names []string) error {
 	return fmt.Errorf("unknown %s %q: want one of %s", kind, name, strings.Join(names, ", "))
 }
 
-// compileIndex makes the state indexes ready, if urls.state_index names any.
-func (c *compiled) compileIndex(f *faults) {
-	at, d := &c.def.URLs.StateIndex, &c.def.Index
-	if at.URL == "" {
-		return
-	}
-	x := &stateIndex{frame: c.compileMarks(d.Frame, "index.frame", f)}
-	var err error
-	if x.pages, x.whole, err = c.indexPages(at, d.Letters, f); err == nil && x.whole && c.country == yp.DefaultCountry && c.cities == nil {
-		err = errors.New("must hold {state} or {state_lower}")
-	}
-	if err != nil {
-		f.add("urls.state_index", err)
-		return
-	}
-	if c.isJSON() || c.script != nil && d.Items != "" {
-		c.compileJSONIndex(x, f)
-	} else {
-		c.compileLinkIndex(x, f)
-	}
-	x.paths = make(map[string]string, 64)
-	root := &Source{compiled: c, base: &url.URL{Scheme: "http", Host: "x"}}
-	states := c.stateSet.Codes()
-	if x.whole {
-		states = []string{""}
-	}
-	for _, state := range states {
-		x.addPaths(root, state)
-	}
-	c.states = x
-}
-
-// compileLinkIndex makes an index ready whose pages link to the cities.
-func (c *compiled) compileLinkIndex(x *stateIndex, f *faults) {
-	d := &c.def.Index
-	for at, given := range map[string]bool{"index.items": d.Items != "", "index.city": len(d.City) > 0, "index.slug": len(d.Slug) > 0} {
-		if given {
-			f.add(at, errItems)
-		}
-	}
-	if len(d.Cities) == 0 {
-		f.lacks("index.cities")
-	}
-	x.cities = matchers(d.Cities, "index.cities", f)
-	var err error
-	x.city, x.slug, err = pathPattern(d.Path, "city")
-	f.add("index.path", err)
-	if x.city != nil {
-		x.inPath = x.city.SubexpIndex("state")
-	}
-	x.not = compileMatch(d.Not, "index.not", f)
-	x.state = compileStateRule(d.State, f)
-}
-
-// indexPlaceholders are what the URL of an index may hold: it knows no city.
-var indexPlaceholders = []string{"state", "state_lower", "state_slug", "letter"}
-
-// indexPages makes a template of each page of an index: the unlettered one, from which the parameter or the member of the
-// body with {letter} is left out, and one per letter. An index with {letter} in its path has no unlettered page. whole says
-// that no page is of one state. What is wrong with the request goes to f.
-func (c *compiled) indexPages(d *requestDef, letters string, f *faults) (pages []*template, whole bool, err error) {
-	for i := range len(letters) { // each must be able to stand in a URL as it is
-		if c := letters[i]; !letter(c) && !digit(c) || strings.IndexByte(letters[:i], c) >= 0 {
-			return nil, false, fmt.Errorf("index.letters %q: want letters and digits, each once", letters)
-		}
-	}
-	t := c.compileRequest(d, "urls.state_index", indexPlaceholders, f)
-	if t == nil {
-		return nil, false, nil
-	}
-	if !strings.Contains(t.path, "{letter}") {
-		pages = append(pages, t.lettered(""))
-	}
-	if t.has("letter") {
-		for _, letter := range letters {
-			pages = append(pages, t.lettered(string(letter)))
-		}
-	}
-	if len(pages) == 0 {
-		return nil, false, errors.New("has {letter} in its path, but index.letters is empty: list the letters there")
-	}
-	return pages, !slices.ContainsFunc([]string{"state", "state_lower", "state_slug"}, t.has), nil
-}
-
-// pathPattern compiles a regular expression of paths, and finds the group that
-// counts: the one of the given name, or the only one.
-func pathPattern(text, group string) (re *regexp.Regexp, n int, err error) {
-	if text == "" {
-		return nil, 0, errMissing
-	}
-	if re, err = regexp.Compile(text); err != nil {
-		return nil, 0, err
-	}
-	if n = re.SubexpIndex(group); n > 0 {
-		return re, n, nil
-	}
-	if re.NumSubexp() != 1 {
-		return nil, 0, fmt.Errorf("%q: want one group, or one named %s", text, group)
-	}
-	return re, 1, nil
-}
-
 func compileMatch(s string, path string, f *faults) *regexp.Regexp {
 	if s == "" {
 		return nil
@@ -508,8 +316,6 @@ func compileMatch(s string, path string, f *faults) *regexp.Regexp {
 	return re
 }
 
-// detailFields are the fields of a detail that rules may name, labelFields those that
-// labels may.
 // compileDetail makes the rules for detail pages ready, if there are any.
 func (c *compiled) compileDetail(f *faults) {
 	d := &c.def.Detail
@@ -608,10 +414,4 @@ func (c *compiled) compileRules(f *faults) {
 		}
 		r.formats = append(r.formats, out)
 	}
-}
-
-// holdsAddress reports whether an attribute of that name most likely holds an address: href, data-src, data-url.
-func holdsAddress(attr string) bool {
-	return attr == "href" || attr == "src" || strings.HasSuffix(attr, "url") || strings.HasSuffix(attr, "-src") ||
-		strings.HasSuffix(attr, "-href")
 }

@@ -226,7 +226,7 @@ func (r *ruleDef) UnmarshalYAML(n *yaml.Node) error {
 type scriptDef struct {
 	// A selector of the script, such as script#__NEXT_DATA__.
 	CSS string `yaml:"css"`
-	// The text that stands before the JSON, such as window.__STATE__ =.
+	// The text before the JSON, such as window.__STATE__ =.
 	After string `yaml:"after"`
 }
 

@@ -22,13 +22,13 @@ const (
 // script says where the JSON of a page of HTML is.
 type script struct {
 	selector cascadia.Selector // of the script; nil = see form
-	form     *regexp.Regexp    // what stands before the JSON in the page
+	form     *regexp.Regexp    // what is before the JSON in the page
 }
 
 var (
 	errNoPath  = errors.New("want a path in JSON, such as `{json: contact.phone}`, or a header of the answer: pages of JSON have no elements")
 	errNoJSON  = errors.New("json needs attr here: alone, it is a path in pages of JSON, which format: json or script says")
-	errTwoData = errors.New("a rule has one of css, attr, json and header; json may stand with attr")
+	errTwoData = errors.New("a rule has one of css, attr, json and header; json may be with attr")
 	errItems   = errors.New("a path in JSON: add format: json, or script")
 )
 
@@ -48,7 +48,7 @@ func (c *compiled) compileFormat(f *faults) {
 	case c.isJSON():
 		f.add("script", errors.New("is for JSON within a page of HTML: leave out format: json, or the script"))
 	case d.CSS != "" && d.After != "":
-		f.add("script", errors.New("want a selector, or the text that stands before the JSON (after), not both"))
+		f.add("script", errors.New("want a selector, or the text before the JSON (after), not both"))
 	}
 	c.script = &script{form: scriptForm(d.After)}
 	if d.CSS == "" {

@@ -157,7 +157,7 @@ func (s *Source) readBehindEmpty(p *Page, c *cardReader) {
 	}
 }
 
-// noCursor are what stands in the place of a cursor, beside null and an empty text, where no page follows: false, and 0 where
+// noCursor are what there is in the place of a cursor, beside null and an empty text, where no page follows: false, and 0 where
 // cursors are numbers.
 var noCursor = map[string]bool{"false": true, "0": true}
 

@@ -14,7 +14,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// scriptForm finds a text that stands before JSON, however its blanks are.
+// scriptForm finds a text before JSON, however its blanks are.
 func scriptForm(after string) *regexp.Regexp {
 	var parts []string
 	for word := range strings.FieldsSeq(after) {

@@ -98,7 +98,7 @@ func (v Value) Text() string {
 	return ""
 }
 
-// Raw returns the value as it is written, "" for one that stands nowhere.
+// Raw returns the value as it is written, "" for the zero Value.
 func (v Value) Raw() string { return v.at.Raw }
 
 // Items returns the elements of an array, or the values of an object's members, of those of one name the first; of
