@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"ypcrawl/store"
 	"ypcrawl/yp"
@@ -66,7 +65,7 @@ func (c *Claim) notePage(tx *store.Tx, p *yp.Page) error {
 	if c.logged || p.Number == 1 && p.NextURL == "" {
 		return nil
 	}
-	if linkless := isPosition(p.NextURL) || isPosition(c.NextPageURL); !linkless {
+	if linkless := yp.IsPosition(p.NextURL) || yp.IsPosition(c.NextPageURL); !linkless {
 		return tx.Run(savePassPage, c.SourceID, c.Worker.RunID, p.NextURL != "", p.Organic, p.Number, c.TargetID)
 	}
 	return c.noteBefore(tx, p)
@@ -82,9 +81,6 @@ func (c *Claim) noteBefore(tx *store.Tx, p *yp.Page) error {
 	}
 	return tx.Run(savePassPage, c.SourceID, c.Worker.RunID, cards > 0, cards, p.Number, c.TargetID)
 }
-
-// isPosition reports whether what leads to a page is a position in its list, see site.Position, and no address.
-func isPosition(next string) bool { return strings.HasPrefix(next, yp.PositionMark) }
 
 // SeenPages returns what the pages of the target's crawl have shown that are committed.
 func (k *Keeper) SeenPages(ctx context.Context, c *Claim) (pages []SeenPage, err error) {

@@ -15,8 +15,8 @@ import (
 func (s *search) mendPosition(t *task, page *site.Page) {
 	at := s.position(t.number)
 	organic, _ := idsOf(page.Listings)
-	repeated, given := s.shown.overlap(organic), page.Organic+page.LeftOut
-	if !at.Short || repeated == 0 || !site.IsPosition(page.NextURL) && !page.ByOffset {
+	repeated, given := s.shown.overlap(organic), page.Given()
+	if !at.Short || repeated == 0 || !yp.IsPosition(page.NextURL) && !page.ByOffset {
 		return
 	}
 	before := max(s.shown.cards, at.Window)

@@ -114,7 +114,7 @@ func (s *search) position(number int) site.Position {
 // askFor is the request for a page: by the link of the page before, where that had one.
 func (s *search) askFor(number int) site.Request {
 	next := s.claim.NextPageURL
-	if next == "" || number == 1 || site.IsPosition(next) {
+	if next == "" || number == 1 || yp.IsPosition(next) {
 		return s.cfg.Source.TargetRequest(s.claim.Place, s.position(number))
 	}
 	return s.cfg.Source.LinkRequest(next)
@@ -241,7 +241,7 @@ func (s *search) says(t *task, page *site.Page, repeats int) pageSays {
 	c, src := s.claim, s.cfg.Source
 	limit := src.PageCap()
 	p := pageSays{
-		number: t.number, next: page.NextURL != "", linkless: site.IsPosition(page.NextURL), limit: t.number == s.last(), atCap: limit > 0 && t.number >= limit,
+		number: t.number, next: page.NextURL != "", linkless: yp.IsPosition(page.NextURL), limit: t.number == s.last(), atCap: limit > 0 && t.number >= limit,
 		empty: page.Outcome == site.NoListings && !page.NotFound, gone: page.NotFound, repeats: repeats,
 		bound: limit == 0 && t.number >= mostPages, cards: page.Organic, leftOut: page.LeftOut,
 		total: s.total(page), rangeEnd: page.RangeEnd, last: page.LastMark,

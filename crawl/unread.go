@@ -96,7 +96,7 @@ func (e *Engine) tellUnread(ctx context.Context) error {
 
 // asked says what was asked for the page of a search that is being read.
 func (s *search) asked(number int) string {
-	if s.claim.NextPageURL == "" || number == 1 || site.IsPosition(s.claim.NextPageURL) {
+	if s.claim.NextPageURL == "" || number == 1 || yp.IsPosition(s.claim.NextPageURL) {
 		return s.askFor(number).Label()
 	}
 	u, err := s.cfg.Source.BaseURL().Parse(s.claim.NextPageURL)

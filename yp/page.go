@@ -1,6 +1,9 @@
 package yp
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Page is a page of a source, of any kind: what the parser makes of it, less what the
 // filters leave out, what its line in a log says, and what its commit takes. A results page
@@ -35,6 +38,9 @@ type Page struct {
 // PositionMark begins a NextURL that is no address but the position of the next page in a list without links, as the parser
 // writes it.
 const PositionMark = "@"
+
+// IsPosition reports whether what leads to a page is such a position, not an address.
+func IsPosition(next string) bool { return strings.HasPrefix(next, PositionMark) }
 
 // OwnListing returns the listing whose own page it is, nil when it is no such page.
 func (p *Page) OwnListing() *Listing {

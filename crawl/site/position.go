@@ -43,9 +43,6 @@ func ParsePosition(s string) (p Position, ok bool) {
 	return p, p.Page >= 0 && p.Offset >= 0 && p.Window >= 0
 }
 
-// IsPosition reports whether what follows a page is a position in a list without links, not an address.
-func IsPosition(next string) bool { return strings.HasPrefix(next, yp.PositionMark) }
-
 // paging is how the pages of lists without links are asked for.
 type paging struct {
 	first  int   // number or offset of the first page
@@ -108,8 +105,8 @@ func (g *paging) placeholder() string {
 // HasPositions reports whether the pages of lists are asked for by position, since no link leads to them.
 func (s *Source) HasPositions() bool { return s.paging != nil }
 
-// given is how many listings a page has of those that its list counts: ads are beside them.
-func (p *Page) given() int { return p.Organic + p.LeftOut }
+// Given is how many listings a page has of those that its list counts: ads are beside them.
+func (p *Page) Given() int { return p.Organic + p.LeftOut }
 
 // readPosition says what follows a page of a list without links: a position, unless the page has no listings, or says
 // that it is the last, or the total is reached by then.
@@ -117,7 +114,7 @@ func (s *Source) readPosition(p *Page, c *cardReader) {
 	if s.paging == nil || p.NextURL != "" {
 		return
 	}
-	if len(p.Listings) == 0 && p.given() == 0 {
+	if len(p.Listings) == 0 && p.Given() == 0 {
 		s.readBehindEmpty(p, c)
 		return
 	}
@@ -133,7 +130,7 @@ func (s *Source) readPosition(p *Page, c *cardReader) {
 			return
 		}
 	case s.paging.offset:
-		next = s.paging.after(s.at, p.given())
+		next = s.paging.after(s.at, p.Given())
 		if s.at.Window == 0 && p.SiteTotal > 0 && next.Offset >= p.SiteTotal {
 			p.ByOffset, p.RangeEnd = p.RangeEnd != p.SiteTotal, p.SiteTotal
 			return
