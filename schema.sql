@@ -1378,7 +1378,7 @@ SELECT a.target_id, a.claim_token, a.attempt_number, a.finished_at, 1 << 30, 6,
            || ifnull('; ' || a.pages || iif(a.pages = 1, ' page', ' pages'), '')
            || ifnull(', ' || a.listings || CASE WHEN t.kind = 'index' THEN iif(a.listings = 1, ' city', ' cities') ELSE iif(a.listings = 1, ' listing', ' listings') END, '')
            || ifnull(', ' || a.changed || ' new or changed', '')
-           || iif(a.backoff_delay_ms > 0, ifnull('; next try at ' || strftime('%Y-%m-%d %H:%M:%SZ', a.finished_at, '+' || (a.backoff_delay_ms / 1000.0) || ' seconds'), ''), '')
+           || iif(a.backoff_delay_ms > 0, ifnull('; next try at ' || strftime('%Y-%m-%d %H:%M:%S UTC', a.finished_at, '+' || (a.backoff_delay_ms / 1000.0) || ' seconds'), ''), '')
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id;
 
 -- The runs. state is how a run ended; a running one whose process has died is shown as killed, for its lock tells.

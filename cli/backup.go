@@ -65,7 +65,7 @@ func (p *Program) backup(c *cli.Context) error {
 		return nil
 	}
 	return p.Tell(c, out, func(w *frame.Sections) {
-		w.Lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.Format("2006-01-02 15:04:05Z"),
+		w.Lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.UTC().Format(yp.DayTime),
 			plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
 		w.More("Put it back with: " + p.Command("restore", frame.Operand(out.File)))
 	})
@@ -122,27 +122,27 @@ func (p *Program) restore(c *cli.Context) error {
 		}
 		_ = f.Close() // only read
 		if info, err := os.Stat(db); err == nil && info.Size() > 0 {
-			if ok, err := p.Proceed(c, fmt.Sprintf("Replace %s by %s? It is kept under another name.", db, name), false); !ok {
+			if ok, err := p.Proceed(c, fmt.Sprintf("This replaces %s (the old file is kept).", db), false); !ok {
 				return err
 			}
 		}
 	}
 	out, resumed, err := backup.Restore(c.Context, backup.Config{File: name, DB: db, Logs: logDir(c), Reached: p.reachedStep})
 	if store.Corrupt(err) { // as text: the hint that goes with the error is about the database in use
-		return fmt.Errorf("nothing was changed: the backup can't be used: %v; choose another one", err) //nolint:errorlint // see above
+		return fmt.Errorf("the backup can't be used: %v. Nothing was changed; choose another backup", err) //nolint:errorlint // see above
 	}
 	switch {
 	case errors.Is(err, store.ErrLocked):
-		return &exitError{ExitLocked, errors.New("nothing was changed: a run works on this database; stop it (Ctrl-C or SIGTERM), then type the same command again")}
+		return &exitError{ExitLocked, errors.New("a run is using this database. Nothing was changed; stop the run (Ctrl-C or SIGTERM), then run this again")}
 	case errors.Is(err, store.ErrBusy):
-		return &exitError{ExitLocked, errors.New("nothing was changed: another process has this database open (`ypcrawl progress --watch`, `ypcrawl dashboard`, another program); end it, then type the same command again")}
+		return &exitError{ExitLocked, errors.New("another process has this database open (`ypcrawl progress --watch`, `ypcrawl dashboard`, another program). Nothing was changed; end that process, then run this again")}
 	case err != nil:
 		return err
 	}
 	return p.Tell(c, out, func(w *frame.Sections) {
 		text := fmt.Sprintf("%s is restored from %s", out.DB, out.Backup)
 		if at, err := yp.ParseTime(out.At); err == nil {
-			text += ", as it was at " + at.Format("2006-01-02 15:04:05Z")
+			text += ", as it was at " + at.UTC().Format(yp.DayTime)
 		}
 		if resumed {
 			text += " (this finished the interrupted restore)"

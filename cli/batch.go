@@ -20,10 +20,10 @@ func batchFlags() []cli.Flag {
 type batch struct {
 	checkpoint.Operation
 	checkpoint.Chosen
-	question string       // with %s for "12 targets"
-	past     string       // "planned again"
-	nothing  func() error // tells that there is none
-	key      string       // what JSON calls those that were changed
+	effect  string       // a sentence, with %s for "12 targets"
+	past    string       // "planned again"
+	nothing func() error // tells that there is none
+	key     string       // what JSON calls those that were changed
 }
 
 // apply counts, asks unless --yes answers or the targets were named one by one, and does it.
@@ -36,7 +36,7 @@ func (p *Program) apply(c *cli.Context, k *database, b batch) error {
 	if n == 0 {
 		err = b.nothing()
 	} else if !c.Bool("dry-run") {
-		if ok, err := p.Proceed(c, fmt.Sprintf(b.question, plural(n, "target")), len(b.IDs) > 0); !ok {
+		if ok, err := p.Proceed(c, fmt.Sprintf(b.effect, plural(n, "target")), len(b.IDs) > 0); !ok {
 			return err
 		}
 		done, err = k.Operate(c.Context, b.Operation, b.Chosen)

@@ -191,20 +191,20 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 	}
 	if age, err := frame.ParseAge(word); err == nil {
 		at := k.DB().Now().Add(-age)
-		return since{at: at, text: minute(at)}, nil
+		return since{at: at, text: yp.Minute(at)}, nil
 	}
 	for _, layout := range []string{
 		time.DateOnly, "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", time.DateTime, time.RFC3339, yp.TimeLayout,
 	} {
 		if at, err := time.Parse(layout, word); err == nil {
-			return since{at: at, text: minute(at)}, nil
+			return since{at: at, text: yp.Minute(at)}, nil
 		}
 	}
 	r, err := k.FindRun(c.Context, word)
 	if unknown, ok := errors.AsType[*report.NotFoundError](err); ok {
 		return since{}, frame.Usagef("--%s %q is not an age (7d, 36h), a date (2026-11-20) or a run: %s", flag, word, unknown.Hint)
 	}
-	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, minute(r.Started))}, err
+	return since{at: r.Started, text: fmt.Sprintf("run %d (begun %s)", r.ID, yp.Minute(r.Started))}, err
 }
 
 // byRun is what the run of --run found.
@@ -218,6 +218,3 @@ func byRun(c *cli.Context, k *database) (since, error) {
 	}
 	return since{run: id, text: fmt.Sprintf("by run %d", id)}, nil
 }
-
-// minute writes a time with its date.
-func minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04Z") }

@@ -84,7 +84,7 @@ func TestJudge(t *testing.T) {
 		"nothing yet": {func(m *report.Measures) { *m = report.Measures{Now: yp.Stamp{Time: now}} }, usual, "OK "},
 		"quarantined": {
 			demo(store.SourceQuarantined, "cf_challenge", now.Add(20*time.Minute)), usual,
-			"CRITICAL demo is quarantined until 12:20:00Z (in 20m00s): cf_challenge; then one page is requested, to see whether it answers",
+			"CRITICAL demo is quarantined until 12:20:00 UTC (in 20m00s): cf_challenge; then one page is requested as a test",
 		},
 		"refused":                  {demo(store.SourcePaused, "401", time.Time{}), usual, "CRITICAL demo is paused: 401"},
 		"a heartbeat of 3 minutes": {func(m *report.Measures) { m.Runs[0].Heartbeat = now.Add(-3 * time.Minute) }, usual, "OK "},

@@ -34,8 +34,8 @@ func (p *Program) forgetDelivery(c *cli.Context) error {
 		} else if !ok {
 			return frame.Usagef("nothing was delivered to %q: `ypcrawl export deliveries` lists them all", name)
 		}
-		question := fmt.Sprintf("Forget the delivery %s, so that its next file reports every listing as new?", name)
-		if ok, err := p.Confirm(c.Context, question, c.Bool("yes")); err != nil || !ok {
+		what := fmt.Sprintf("This forgets what was delivered to %s: the next file reports every listing as new.", name)
+		if ok, err := p.Confirm(c.Context, what, c.Bool("yes")); err != nil || !ok {
 			return err
 		}
 		deliveries, listings, err := k.DB().ForgetDelivery(c.Context, name) // listings that were dropped or left, too
@@ -69,7 +69,7 @@ func (d *delivery) beginDelivery() (err error) {
 		d.since.text = fmt.Sprintf("the beginning: this is the first delivery to %s", name)
 		return nil
 	}
-	d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, minute(last.At), last.File)
+	d.since.text = fmt.Sprintf("the last delivery to %s, %s, of %s", name, yp.Minute(last.At), last.File)
 	return nil
 }
 

@@ -87,7 +87,7 @@ func TestResetAsks(t *testing.T) {
 func (s *seat) resets(answer, want string) {
 	s.t.Helper()
 	code := s.types(s.t.Context(), answer, "reset")
-	if said := s.err.String() + s.out.String(); code != ExitOK || !strings.Contains(said, "Plan 2 targets again? [y/N]") || !strings.Contains(said, want) {
+	if said := s.err.String() + s.out.String(); code != ExitOK || !strings.Contains(said, "This plans 2 targets again. Continue? [y/N]") || !strings.Contains(said, want) {
 		s.t.Errorf("%q: exit %d, got %q", answer, code, said)
 	}
 }

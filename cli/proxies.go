@@ -120,7 +120,7 @@ const maxProxyList = 16 << 20
 
 // eachProxy does something to the proxies that the arguments name, once all of them were
 // found, and the question, if there is one, was answered.
-func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *health.Monitor, id int64) (bool, error)) error {
+func (p *Program) eachProxy(c *cli.Context, done, effect string, do func(m *health.Monitor, id int64) (bool, error)) error {
 	if !c.Args().Present() {
 		return frame.Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
 	}
@@ -130,8 +130,8 @@ func (p *Program) eachProxy(c *cli.Context, done, question string, do func(m *he
 		if err != nil {
 			return err
 		}
-		if question != "" {
-			if ok, err := p.Proceed(c, fmt.Sprintf(question, plural(len(found), "proxy")), false); !ok {
+		if effect != "" {
+			if ok, err := p.Proceed(c, fmt.Sprintf(effect, plural(len(found), "proxy")), false); !ok {
 				return err
 			}
 		}
@@ -188,7 +188,7 @@ func namedProxy(all []health.Proxy, word string) (found health.Proxy, err error)
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {
-	return p.eachProxy(c, "removed", "Remove %s with all statistics?", func(m *health.Monitor, id int64) (bool, error) {
+	return p.eachProxy(c, "removed", "This removes %s with all statistics.", func(m *health.Monitor, id int64) (bool, error) {
 		return m.RemoveProxy(c.Context, id)
 	})
 }

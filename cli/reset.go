@@ -60,14 +60,14 @@ func (p *Program) reset(c *cli.Context) error {
 			r.Scope.Kinds = []yp.Kind{yp.KindIndex, yp.KindSearch}
 		}
 		b := batch{
-			Operation: checkpoint.Reset, Chosen: r, question: "Plan %s again?", past: "planned again", key: "reset",
+			Operation: checkpoint.Reset, Chosen: r, effect: "This plans %s again.", past: "planned again", key: "reset",
 			nothing: func() error { return p.adviseReset(c, k, r) },
 		}
 		if err := p.adviseDone(c, k, r.IDs); err != nil {
 			return err
 		}
 		if c.Bool("from-page-1") {
-			b.question, b.Operation = "Plan %s again from page 1?", checkpoint.ResetFromPage1
+			b.effect, b.Operation = "This plans %s again from page 1.", checkpoint.ResetFromPage1
 		}
 		return p.apply(c, k, b)
 	})

@@ -188,7 +188,7 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 		return err
 	}
 	if pass.GoesOn {
-		r.log.Info().Str("begun", minute(pass.Began)).Msg("going on with the last --recrawl")
+		r.log.Info().Str("begun", yp.Minute(pass.Began)).Msg("going on with the last --recrawl")
 	} else if pass.Recrawl > 0 {
 		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
 	}

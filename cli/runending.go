@@ -111,7 +111,7 @@ func (r *run) whose(format string, e ending) string {
 func (r *run) noteClosed(all []ending) {
 	verb := "Stopped"
 	if r.several() {
-		verb = "Left"
+		verb = "Stopped early"
 	}
 	for _, e := range all {
 		if !e.closed() {
@@ -123,10 +123,10 @@ func (r *run) noteClosed(all []ending) {
 		case errors.As(e.Err, &blocked):
 			text += ". " + r.opening(blocked)
 		case errors.Is(e.Err, crawl.ErrLayout):
-			text = fmt.Sprintf("%s%s.\nFix the definition (`ypcrawl sources show %s` prints it, `ypcrawl sources try FILE.yaml URL` says what it reads), then: `ypcrawl sources enable %[3]s`.",
+			text = fmt.Sprintf("%s%s.\nFix the definition (`ypcrawl sources show %s` prints it, `ypcrawl sources try FILE.yaml URL` shows what it reads), then run `ypcrawl sources enable %[3]s`.",
 				r.whose("source %s: ", e), text, e.Source)
 		default:
-			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` shows why; add others or wait for the end of their cooldown, then type the same command again.",
+			text = fmt.Sprintf("%s%s. `ypcrawl proxies list` shows why. Add others or wait until their cooldown is over, then run this again.",
 				r.whose("source %s: ", e), text)
 		}
 		r.p.Note("%s: %s", verb, text)
@@ -142,10 +142,10 @@ func (r *run) noteUnread(all []ending) {
 		}
 		n := e.Stats.Unread()
 		n[site.PerhapsAds] = 0
-		r.p.Note("%s of %s%s could not be read (%s): `ypcrawl sources show %s` prints the definition, and `ypcrawl sources try FILE.yaml URL` lists such cards of a page with the reason; the log names the pages.",
+		r.p.Note("%s of %s%s could not be read (%s). The log names the pages; `ypcrawl sources try FILE.yaml URL` lists the cards of a page that can't be read, and why; `ypcrawl sources show %s` prints the definition.",
 			thousands(e.Stats.Bad-e.Stats.PerhapsAds), plural(e.Stats.Cards, "card"), r.whose(" of %s", e), mostText(&n), e.Source)
 		if e.UnreadCard != "" {
-			r.p.Note("The first with %s: %s.", n.Most(), yp.Printable(e.UnreadCard))
+			r.p.Note("The first one with %s: %s.", n.Most(), yp.Printable(e.UnreadCard))
 		}
 	}
 }
@@ -169,11 +169,11 @@ func mostText(n *site.UnreadCounts) string {
 func (r *run) opening(b *crawl.BlockedError) string {
 	switch {
 	case b.Availability.State == store.SourceDisabled, b.Availability.Code == yp.CodeAuthFailed, b.Availability.Until.IsZero():
-		return fmt.Sprintf("When its cause is fixed: `ypcrawl sources enable %s`.", b.Source)
+		return fmt.Sprintf("Once the cause is fixed, run `ypcrawl sources enable %s`.", b.Source)
 	case b.Availability.State == store.SourceQuarantined:
-		return "One page is requested then, to see whether it answers; `ypcrawl status` shows it. Type the same command again then, or keep it running with --watch."
+		return "One page is requested then as a test; `ypcrawl status` shows the result. Run this again then, or keep it running with --watch."
 	}
-	return "Nothing is lost. Type the same command again then, or keep it running with --watch; `ypcrawl status` shows what it waits for."
+	return "Nothing is lost. Run this again then, or keep it running with --watch. `ypcrawl status` shows what it waits for."
 }
 
 // unfinished tells of what a run that came to its end could not do of the sources that are open,
@@ -195,11 +195,11 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	if all.Gap > 0 {
 		nothing := r.c.IsSet("recrawl") && idleRun(st)
 		failed = failed || nothing
-		r.tell(!nothing, "%s due, and crawled again 2 minutes after the last crawl began: type the same command again then.",
-			plural(all.Gap, "target"))
+		r.tell(!nothing, "%s. Run this again at %s.", gapText(all),
+			yp.ClockTime(r.keeper.DB().Now(), all.GapOver.Add(time.Second-time.Nanosecond).Truncate(time.Second)))
 	}
 	if st.DetailsMissing > 0 {
-		r.tell(true, "%s missing: the source no longer has it.", plural(st.DetailsMissing, "listing's page"))
+		r.tell(true, "%s no longer on the site.", wereOf(st.DetailsMissing, "own page", "is", "are"))
 	}
 	text, daily := all.Text(), all.Stuck == 0 && (few || st.Failed+st.Parked+st.IndexesFailed+st.DetailsFailed == st.DetailsWaiting)
 	if all.Since == 0 && all.Stuck == 0 {
@@ -207,13 +207,13 @@ func (r *run) unfinished(open []ending) (failed bool) {
 	}
 	switch remedy := all.Remedy(); {
 	case r.abandoned(open):
-		r.p.Note("Some targets are held by a run of another machine that seems to be dead: recover them with `ypcrawl recover --timeout 3`.")
+		r.p.Note("Some searches are held by a run on another machine that seems to be dead. Take them back with `ypcrawl recover --timeout 3`.")
 		return true
 	case all.Text() == "":
 	case remedy != "":
-		r.tell(daily, "%s: `ypcrawl progress` shows why, and `ypcrawl %s` plans again what is not tried again by itself.", text, remedy)
+		r.tell(daily, "%s. `ypcrawl progress` shows why. `ypcrawl %s` plans again what is not retried automatically.", text, remedy)
 	default:
-		r.tell(daily, "%s: `ypcrawl progress` shows why. The next runs try again by themselves.", text)
+		r.tell(daily, "%s. `ypcrawl progress` shows why. The next run retries automatically.", text)
 	}
 	return failed || all.Since+all.Stuck > 0 && !few
 }
@@ -226,18 +226,11 @@ func (r *run) notePaused(e ending) {
 	}
 	waiting := ""
 	if n := e.trouble.Waiting; n > 0 {
-		waiting = fmt.Sprintf("; %s for it", waitText(n))
+		waiting = fmt.Sprintf("; %s for it", wereOf(n, e.trouble.Noun(), "waits", "wait"))
 	}
 	r.tell(e.trouble.Since == 0, "Source %s is %s%s. %s", yp.Printable(e.Source),
 		yp.Printable(report.ClosedText(r.keeper.DB().Now(), e.is)), waiting,
 		r.opening(&crawl.BlockedError{Source: e.Source, Availability: e.is}))
-}
-
-func waitText(n int64) string {
-	if n == 1 {
-		return "1 target waits"
-	}
-	return plural(n, "target") + " wait"
 }
 
 // tell writes a line; what happens on any day is not written with --quiet.
@@ -279,7 +272,7 @@ type summary struct {
 
 	Sources []sourceSummary `json:"sources,omitempty"` // where several were asked for
 	trouble report.Trouble
-	closed  []string // which sources are closed that were not left because of it: "the source is paused until 14:30:00Z: HTTP 401"
+	closed  []string // which sources are closed that were not left because of it: "the source is paused until 14:30:00 UTC: HTTP 401"
 
 	Coverage *report.CoverageTotals `json:"coverage,omitempty"` // of this selection; absent = of details alone, or it could not be read
 	Passes   []report.Pass          `json:"passes"`             // of its sources
@@ -386,17 +379,17 @@ func (r *run) report(st crawl.Stats, runErr error, ended []ending) error {
 	}
 	for _, e := range ended {
 		if mostlyRejected(e.Stats) {
-			r.p.Note("%s of %s%s were rejected: they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` shows when.",
+			r.p.Note("%s of %s%s were rejected because they break a rule of their source. The table staged_listings has them with the reasons; `ypcrawl changes --since 30d --kind rejected` shows when.",
 				thousands(e.Stats.Rejected), plural(e.Stats.Rejected+e.Stats.Accepted, "listing"), r.whose(" of %s", e))
 		}
 	}
 	r.noteUnread(ended)
 	switch code := closedCodes()[outcomeOf(left)]; {
 	case errors.Is(left, crawl.ErrInterrupted):
-		r.p.Note("Interrupted. Everything committed is kept; go on with:\n%s", r.resumeText())
+		r.p.Note("Interrupted. Everything committed is kept. Continue with:\n%s", r.resumeText())
 		return &exitError{code: ExitInterrupted}
 	case errors.Is(left, crawl.ErrBudget):
-		r.tell(true, "Stopped: %v. Go on with:\n%s", left, r.resumeText())
+		r.tell(true, "Stopped: %v. Continue with:\n%s", left, r.resumeText())
 		return &exitError{code: ExitBudget}
 	case (errors.Is(left, crawl.ErrElsewhere) || errors.Is(left, crawl.ErrMissing)) && st.PagesRead() > 0:
 		r.p.Note("Stopped: %s.", yp.Printable(left.Error()))
@@ -462,7 +455,7 @@ func (r *run) print(s summary, left error) error {
 	case r.c.Bool("quiet"), s.Outcome == string(checkpoint.OutcomeError) && s.Pages == 0:
 		return nil
 	case left == nil && r.onlyDetails && details == 0:
-		idle = []string{"Nothing left to do: no details are due."}
+		idle = []string{"Nothing is due right now: no own page is due."}
 	case left == nil && !r.onlyIndexes && idleRun(s.Stats):
 		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble, s.closed)
 	}
@@ -485,37 +478,11 @@ func (r *run) print(s summary, left error) error {
 		}
 		dropped := ""
 		if n := s.Database.Dropped; n > 0 {
-			dropped = fmt.Sprintf(" (%s dropped)", thousands(n))
+			dropped = fmt.Sprintf(" (%s of them closed)", thousands(n))
 		}
-		w.More(fmt.Sprintf("%s holds %s%s of %s in all.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped,
+		w.More(fmt.Sprintf("%s now holds %s%s of %s.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped,
 			plural(s.Database.Companies, "company")))
 	})
-}
-
-// idleRun reports whether a run has done nothing.
-func idleRun(st crawl.Stats) bool {
-	return st.Targets+st.Pages+st.IndexPages+st.IndexesFailed+st.Details+st.DetailsFailed+st.DetailsMissing == 0
-}
-
-// idleText is what a run says that found nothing it may crawl now, and when something will be to do again.
-func idleText(now time.Time, s selected, trouble report.Trouble, closed []string) []string {
-	var due []string
-	if !s.NextDue.IsZero() {
-		due = append(due, fmt.Sprintf("The next target falls due %s (in %s).", minute(s.NextDue.Time), lasting(s.NextDue.Sub(now))))
-	}
-	text := fmt.Sprintf("%s of %s done", thousands(s.Done), plural(s.Targets, "target"))
-	if s.Done == s.Targets && trouble.Gap == 0 {
-		return append([]string{"Nothing left to do: " + text + "."}, due...)
-	}
-	if s.InProgress > 0 {
-		text += fmt.Sprintf("; %s claimed by another run", thousands(s.InProgress))
-	}
-	for _, more := range append([]string{trouble.Text()}, closed...) {
-		if more != "" {
-			text += "; " + yp.Printable(more)
-		}
-	}
-	return append([]string{"Nothing may be crawled now: " + text + "."}, due...)
 }
 
 // runTable is the summary of a run over one source, or of one that fetches details alone. Most lines are there only where there is
@@ -556,12 +523,12 @@ func runTable(s summary, onlyDetails bool) *frame.Table {
 	line(false, "changed listings", s.Changed)
 	unread := s.Unread()
 	line(false, "unreadable cards ("+unread.Text()+")", s.Bad)
-	line(false, "rejections (each page counts)", s.Rejected)
+	line(false, "rejections (once per page)", s.Rejected)
 	line(false, "dropped listings", s.Dropped)
 	line(false, "restored listings", s.Restored)
 	line(searches, "new companies", s.Companies)
-	line(false, "cards left out (more than 1,000 on a page)", s.LeftOut)
-	line(false, "next links off the source, not followed", s.Elsewhere)
+	line(false, "cards left out (over 1,000 on a page)", s.LeftOut)
+	line(false, "links to other sites, not followed", s.Elsewhere)
 	t.Row("time", yp.Millis(s.Elapsed.Milliseconds()))
 	if n := s.PagesRead(); s.Seconds > 0 && n > 0 {
 		t.Row("pages/s", fmt.Sprintf("%.1f", float64(n)/s.Seconds))

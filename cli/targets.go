@@ -2,7 +2,6 @@ package cli
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -119,7 +118,7 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 			return err
 		}
 		return p.apply(c, k, batch{
-			Operation: o, Chosen: chosen, question: strings.ToUpper(string(o[:1])) + string(o[1:]) + " %s?", past: past, key: "changed",
+			Operation: o, Chosen: chosen, effect: "This " + string(o) + "s %s.", past: past, key: "changed",
 			nothing: func() error {
 				p.Note("No target matches that could be %s.", past)
 				return nil

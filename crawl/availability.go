@@ -29,7 +29,7 @@ func (e *BlockedError) Error() string {
 		text += ": " + report.ReasonText(e.Availability.Reason)
 	}
 	if !e.Availability.Until.IsZero() {
-		text += ", until " + e.Availability.Until.UTC().Format("2006-01-02 15:04:05Z")
+		text += ", until " + e.Availability.Until.UTC().Format(yp.DayTime)
 	}
 	return text
 }
@@ -61,7 +61,7 @@ func (w *worker) waitForSource(ctx context.Context, o checkpoint.Outlook) (more 
 			w.blockedBy.Store(&BlockedError{Source: w.cfg.Source.Name(), Availability: o.Availability})
 			return false, nil
 		}
-		w.count.wait("the source is quarantined: waiting for the probe of one page")
+		w.count.wait("the source is quarantined: one page is requested as a test")
 		return w.rest(ctx, w.look), nil
 	}
 	if !w.cfg.Watch && (!ends || left > w.cfg.Patience) {
@@ -74,11 +74,14 @@ func (w *worker) waitForSource(ctx context.Context, o checkpoint.Outlook) (more 
 
 // unavailableText tells people why and until when a source is closed.
 func (e *Engine) unavailableText(g store.Availability) string {
-	if g.Until.IsZero() {
-		return fmt.Sprintf("the source is %s: %s", g.State, report.ReasonText(g.Reason))
+	why := report.ReasonText(g.Reason)
+	if g.State != store.SourceHeld || !strings.HasPrefix(g.Reason, report.Penalty) {
+		why = fmt.Sprintf("the source is %s: %s", g.State, why)
 	}
-	return fmt.Sprintf("waiting until %s: the source is %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), g.State,
-		report.ReasonText(g.Reason))
+	if g.Until.IsZero() {
+		return why
+	}
+	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(e.cfg.Keeper.DB().Now(), g.Until), why)
 }
 
 // probe asks a quarantined source for one page, as the only one to do so: what it

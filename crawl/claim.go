@@ -172,7 +172,7 @@ func (w *worker) until(next time.Time) time.Duration {
 	}
 	now := w.cfg.Keeper.DB().Now()
 	left := max(next.Sub(now), 0)
-	w.count.wait(fmt.Sprintf("waiting until %s: no target is due before that", yp.ClockTime(now, next)))
+	w.count.wait(fmt.Sprintf("waiting until %s: nothing is due before that", yp.ClockTime(now, next)))
 	return min(max(left, 10*time.Millisecond), w.look)
 }
 

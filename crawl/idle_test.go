@@ -168,7 +168,7 @@ func TestWaiting(t *testing.T) {
 		}, ok(page("", shops(1, 3)...))))
 		done := w.begin(t.Context(), e)
 		time.Sleep(30*time.Second + time.Millisecond)
-		if got := e.Waiting(); !regexp.MustCompile(`^waiting until 00:0[23]:\d\dZ: no target is due before that$`).MatchString(got) {
+		if got := e.Waiting(); !regexp.MustCompile(`^waiting until 00:0[23]:\d\d UTC: nothing is due before that$`).MatchString(got) {
 			t.Errorf("it says %q", got)
 		}
 		storetest.NoError(t, w.wait(done))

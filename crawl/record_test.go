@@ -169,7 +169,7 @@ func TestWaits(t *testing.T) {
 		e := w.engine()
 		done := w.begin(t.Context(), e)
 		time.Sleep(10 * time.Second)
-		if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, "Z: the source is held: a wait after blocks") {
+		if got := e.Waiting(); !strings.HasPrefix(got, "waiting until 00:00:") || !strings.HasSuffix(got, " UTC: refused by the site") {
 			t.Errorf("it says %q", got)
 		}
 		storetest.NoError(t, w.wait(done))

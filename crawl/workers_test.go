@@ -146,7 +146,7 @@ func TestWatch(t *testing.T) {
 		time.Sleep(30 * time.Minute)
 		storetest.Equal(t, e.Waiting(), "nothing is due", "it says")
 		time.Sleep(45 * time.Minute) // within the hour that it looks ahead
-		storetest.Equal(t, e.Waiting(), "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": no target is due before that", "it says")
+		storetest.Equal(t, e.Waiting(), "waiting until "+yp.ClockTime(began, began.Add(108*time.Minute))+": nothing is due before that", "it says")
 
 		time.Sleep(time.Until(began.Add(6*time.Hour + time.Minute)))
 		w.requested(times(4, target)...) // every 2 hours, a tenth sooner

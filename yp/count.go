@@ -24,13 +24,16 @@ func Thousands(n int64) string {
 	return sign + strings.Join(groups, ",")
 }
 
-// Plural writes a count with its noun: "1 page", "1,200 pages".
+// Plural writes a count with its noun: "1 page", "1,200 pages", "2 searches", "2 companies".
 func Plural[N int | int64](n N, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	if head, ok := strings.CutSuffix(noun, "y"); ok && head != "" && !strings.ContainsAny(head[len(head)-1:], "aeou") {
 		return Thousands(int64(n)) + " " + head + "ies"
+	}
+	if strings.HasSuffix(noun, "ch") || strings.HasSuffix(noun, "sh") || strings.HasSuffix(noun, "ss") || strings.HasSuffix(noun, "x") {
+		noun += "e"
 	}
 	return Thousands(int64(n)) + " " + noun + "s"
 }

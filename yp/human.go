@@ -53,7 +53,7 @@ func Ago(now, t time.Time) string {
 	return Lasting(d) + " ago"
 }
 
-// Moment writes a time to come, and how far off it is: "14:05:33Z (in 22m10s)",
+// Moment writes a time to come, and how far off it is: "14:05:33 UTC (in 22m10s)",
 // with its date when that is another one. A time that has passed is "now".
 func Moment(now, t time.Time) string {
 	d := t.Sub(now)

@@ -13,15 +13,21 @@ const TimeLayout = "2006-01-02T15:04:05.000Z"
 // FormatTime writes t in TimeLayout.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeLayout) }
 
-// ClockTime writes a time near now for people: "14:05:33Z", with its date when that is
-// another one: "2026-11-20 14:05Z".
+// DayTime is the layout of times that people read where the date matters: "2026-11-20 14:05:33 UTC".
+const DayTime = time.DateTime + " UTC"
+
+// ClockTime writes a time near now for people: "14:05:33 UTC", with its date when that is
+// another one: "2026-11-20 14:05 UTC".
 func ClockTime(now, t time.Time) string {
 	now, t = now.UTC(), t.UTC()
 	if t.Format(time.DateOnly) != now.Format(time.DateOnly) {
-		return t.Format("2006-01-02 15:04Z")
+		return Minute(t)
 	}
-	return t.Format("15:04:05Z")
+	return t.Format(time.TimeOnly + " UTC")
 }
+
+// Minute writes a time of any day for people: "2026-11-20 14:05 UTC".
+func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // ParseTime reads a time in TimeLayout.
 func ParseTime(s string) (time.Time, error) {

@@ -49,7 +49,7 @@ func (l *Lost) Files() string {
 	var texts []string
 	for _, x := range l.Logs[max(0, len(l.Logs)-most):] {
 		texts = append(texts, fmt.Sprintf("%s %s at %s, while it was written", yp.Printable(x.File), x.How,
-			x.At.UTC().Format("2006-01-02 15:04:05Z")))
+			x.At.UTC().Format(yp.DayTime)))
 	}
 	if more := len(l.Logs) - len(texts); more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))

@@ -27,7 +27,7 @@ type Snapshot struct {
 	Companies     int64         // companies they belong to
 	Rate          float64       // pages of every kind a second over the last minute
 	ETA           time.Duration // until all that is due is read, at the speed of the last minutes; 0 = not known
-	Waiting       string        // why nothing moves, if so: "until 14:05:33Z: the source is held: Retry-After"
+	Waiting       string        // why nothing moves, if so: "until 14:05:33 UTC: held by the site (Retry-After)"
 	Held          bool          // nothing will end before that wait does
 	Workers       int           // at work
 	Elapsed       time.Duration // since the run began

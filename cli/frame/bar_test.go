@@ -69,7 +69,7 @@ func TestFrame(t *testing.T) {
 	all := Snapshot{TargetsTotal: 200, TargetsDone: 200}
 	paced, held, slow, first, second := halfway(), halfway(), halfway(), halfway(), halfway()
 	paced.Waiting = "12s: Crawl-delay\x1b[2J"
-	held.Waiting, held.Held = "until 14:05:33Z: the source is held: Retry-After", true
+	held.Waiting, held.Held = "until 14:05:33 UTC: the source is held: Retry-After", true
 	slow.ETA = 0
 	first.DetailsTotal, first.Details = 7208, 12
 	second.TargetsDone, second.DetailsTotal, second.Details = 198, 7208, 1802
@@ -88,8 +88,8 @@ func TestFrame(t *testing.T) {
 		"none":                   {Snapshot{}, 40, " 100% |██████████████████|  0/0 targets"},
 		"slow":                   {slow, 80, "  50% |███████       |  100/200 targets · 456 pages · 3.2 pages/s · ETA unknown"},
 		"pace":                   {paced, 90, `  50% |████████         |  100/200 targets · ETA 2m10s · waiting 12s · Crawl-delay\x1b[2J`},
-		"held":                   {held, 90, "  50% |███████████████████                   |  100/200 targets · waiting until 14:05:33Z"},
-		"held, at 110":           {held, 110, "  50% |██████      |  100/200 targets · 456 pages · waiting until 14:05:33Z · the source is held: Retry-After"},
+		"held":                   {held, 90, "  50% |█████████████████                  |  100/200 targets · waiting until 14:05:33 UTC"},
+		"held, at 112":           {held, 112, "  50% |█████      |  100/200 targets · 456 pages · waiting until 14:05:33 UTC · the source is held: Retry-After"},
 		"details to come":        {first, 80, "  50% |█████      |  100/200 targets · 12/7,208 details · 456 pages · ETA 2m10s"},
 		"details, second phase":  {second, 80, "  25% |██████                  |  1,802/7,208 details · 3.2 pages/s · ETA 2m10s"},
 		"details, in 60 columns": {second, 60, "  25% |████              |  1,802/7,208 details · ETA 2m10s"},

@@ -152,8 +152,8 @@ func ShellWord(w string) string {
 }
 
 // Proceed asks whether to go on, unless --yes or named says so; a no is told.
-func (p *Invocation) Proceed(c *cli.Context, question string, named bool) (bool, error) {
-	ok, err := p.Confirm(c.Context, question, named || c.Bool("yes"))
+func (p *Invocation) Proceed(c *cli.Context, what string, named bool) (bool, error) {
+	ok, err := p.Confirm(c.Context, what, named || c.Bool("yes"))
 	if err == nil && !ok {
 		p.Note("Nothing was changed.")
 	}

@@ -128,19 +128,18 @@ func (s *Streams) Note(format string, args ...any) {
 // stderr leaves nowhere to report it.
 func (s *Streams) noteLine(line string) { _, _ = fmt.Fprintln(s.Err, foldLine(s.Err, line)) }
 
-// Confirm asks a yes/no question on stderr and reads the answer from stdin;
-// only "y" and "yes" mean yes. With yes set it does not ask. When nobody can
-// answer it is a UsageError that names --yes. A cancelled context ends the
-// wait with its error.
-func (s *Streams) Confirm(ctx context.Context, question string, yes bool) (bool, error) {
+// Confirm says on stderr what is about to be done, a sentence such as "This replaces a file.", asks whether to
+// continue and reads the answer from stdin; only "y" and "yes" mean yes. With yes set it does not ask. When nobody
+// can answer it is a UsageError that names --yes. A cancelled context ends the wait with its error.
+func (s *Streams) Confirm(ctx context.Context, what string, yes bool) (bool, error) {
 	if yes {
 		return true, nil
 	}
 	if !IsTerminal(s.In) {
-		return false, Usagef("%s: stdin is not a terminal, so nobody can answer; pass --yes to go on", strings.TrimRight(question, "? "))
+		return false, Usagef("%s Add --yes to confirm", what)
 	}
-	if _, err := fmt.Fprintf(s.Err, "%s [y/N] ", question); err != nil {
-		return false, fmt.Errorf("ask %q: %w", question, err)
+	if _, err := fmt.Fprintf(s.Err, "%s Continue? [y/N] ", what); err != nil {
+		return false, fmt.Errorf("ask %q: %w", what, err)
 	}
 	answer := make(chan string, 1) // buffered: an answer after the cancellation is dropped
 	go func() {
@@ -152,6 +151,6 @@ func (s *Streams) Confirm(ctx context.Context, question string, yes bool) (bool,
 		return a == "y" || a == "yes", nil
 	case <-ctx.Done():
 		s.Note("")
-		return false, fmt.Errorf("ask %q: %w", question, cmp.Or(context.Cause(ctx), ctx.Err()))
+		return false, fmt.Errorf("ask %q: %w", what, cmp.Or(context.Cause(ctx), ctx.Err()))
 	}
 }

@@ -66,7 +66,7 @@ func TestConfirm(t *testing.T) {
 		"anything else":          {in: frametest.Input(strings.NewReader("yesterday\n"))},
 		"end of input":           {in: frametest.Input(strings.NewReader(""))},
 		"--yes":                  {in: strings.NewReader(""), yes: true, want: true},
-		"no terminal":            {in: strings.NewReader("y\n"), err: "reset 3 targets: stdin is not a terminal, so nobody can answer; pass --yes to go on"},
+		"no terminal":            {in: strings.NewReader("y\n"), err: "This resets 3 targets. Add --yes to confirm"},
 		"--yes asks for nothing": {in: frametest.Input(strings.NewReader("n\n")), yes: true, want: true},
 	}
 	for name, tt := range tests {
@@ -74,7 +74,7 @@ func TestConfirm(t *testing.T) {
 			t.Parallel()
 			var out, errs bytes.Buffer
 			s := &Streams{In: tt.in, Out: &out, Err: &errs}
-			got, err := s.Confirm(context.Background(), "reset 3 targets?", tt.yes)
+			got, err := s.Confirm(context.Background(), "This resets 3 targets.", tt.yes)
 			if tt.err != "" {
 				if err == nil || err.Error() != tt.err || !isUsage(err) {
 					t.Fatalf("got %v", err)
@@ -84,7 +84,7 @@ func TestConfirm(t *testing.T) {
 			if err != nil || got != tt.want {
 				t.Fatalf("got %v, %v", got, err)
 			}
-			if asked := errs.String() == "reset 3 targets? [y/N] "; asked == tt.yes || out.Len() > 0 {
+			if asked := errs.String() == "This resets 3 targets. Continue? [y/N] "; asked == tt.yes || out.Len() > 0 {
 				t.Errorf("stderr %q, stdout %q", errs.String(), out.String())
 			}
 		})
@@ -98,7 +98,7 @@ func TestConfirmEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s := &Streams{In: frametest.Input(in), Err: io.Discard}
-	if _, err := s.Confirm(ctx, "go on?", false); !errors.Is(err, context.Canceled) {
+	if _, err := s.Confirm(ctx, "This ends.", false); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
 }

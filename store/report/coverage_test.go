@@ -80,15 +80,15 @@ func TestCoverageTotals(t *testing.T) {
 func TestCoverageLine(t *testing.T) {
 	t.Parallel()
 	share := func(x float64) *float64 { return &x }
-	unread := func(n int64) report.Unread { return report.Unread{Targets: n} }
+	unread := func(n int64) report.Unread { return report.Unread{Targets: n, MaxPages: n - 2, Failed: 2} }
 	for want, totals := range map[string]report.CoverageTotals{
-		"No page was read yet (this selection).":                                                                            {NeverCrawled: 5, Untold: 5, Unread: unread(5)},
-		"100.0% of what the site lists was seen (this selection).":                                                          {Targets: 4, Known: 4, Percent: share(100)},
-		"100.0% of what the site lists in 1 of 1,000 targets was seen (this selection).":                                    {Targets: 1, Again: 999, AgainWhole: 999, Percent: share(100)},
-		"Nothing of what the site lists was seen again yet (this selection); 4 of 4 targets not read to the end.":           {Again: 4, AgainWhole: 4, Unread: unread(4)},
-		"Every page that the site offers was read; the site does not say how much it lists (this selection).":               {Targets: 4, NoTotal: 4},
-		"The site does not say how much it lists (this selection); 3 of 4 targets not read to the end.":                     {Targets: 4, NoTotal: 4, Untold: 4, Unread: unread(3)},
-		"32.0% of what the site lists in 43 of 52 targets was seen (this selection); 51 of 52 targets not read to the end.": {Targets: 40, NeverCrawled: 9, Again: 3, Percent: share(32), PagesLeft: 2400, Untold: 9, Unread: unread(51)},
+		"No page read yet (this selection).":                                                                                                              {NeverCrawled: 5, Untold: 5, Unread: unread(5)},
+		"100.0% of the site's listings seen (this selection).":                                                                                            {Targets: 4, Known: 4, Percent: share(100)},
+		"100.0% of the site's listings seen in 1 of 1,000 searches (this selection).":                                                                     {Targets: 1, Again: 999, AgainWhole: 999, Percent: share(100)},
+		"None of the site's listings seen again yet (this selection); 4 of 4 searches not fully read: 2 limited by --max-pages, 2 failed.":                {Again: 4, AgainWhole: 4, Unread: unread(4)},
+		"Every page that the site offers was read, but the site does not say how many listings it has (this selection).":                                  {Targets: 4, NoTotal: 4},
+		"The site does not say how many listings it has (this selection); 3 of 4 searches not fully read: 1 limited by --max-pages, 2 failed.":            {Targets: 4, NoTotal: 4, Untold: 4, Unread: unread(3)},
+		"32.0% of the site's listings seen in 43 of 52 searches (this selection); 51 of 52 searches not fully read: 49 limited by --max-pages, 2 failed.": {Targets: 40, NeverCrawled: 9, Again: 3, Percent: share(32), PagesLeft: 2400, Untold: 9, Unread: unread(51)},
 	} {
 		if got := totals.Line("this selection"); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -102,7 +102,7 @@ func TestCoverageOfFailures(t *testing.T) {
 	b := setup(t, 1, "CA")
 	execute(t, b.DB(), `UPDATE targets SET status = 'PARKED', last_error_code = 'AUTH_FAILED', finished_at = created_at`)
 	got, err := b.CoverageTotals(t.Context(), store.Scope{})
-	if noErr(t, err); got.Targets+got.NoTotal != 0 || got.NeverCrawled != got.Unread.Failed || got.Line("it") != "No page was read yet (it)." {
+	if noErr(t, err); got.Targets+got.NoTotal != 0 || got.NeverCrawled != got.Unread.Failed || got.Line("it") != "No page read yet (it)." {
 		t.Errorf("%+v: %s", got, got.Line("it"))
 	}
 }

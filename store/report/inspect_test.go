@@ -64,7 +64,7 @@ func TestNextOfClosedSource(t *testing.T) {
 		"paused":   {`UPDATE sources SET paused_until = '` + ahead(time.Hour) + `', paused_code = 'AUTH_FAILED', paused_reason = '401'`, report.NextLater, "paused: 401", "sources enable demo"},
 		"quarantined": {`INSERT INTO connectivity_profiles (source_id, status, error_class, failing_since, quarantine_until, updated_at)
 			VALUES (1, 'quarantined', 'cf_challenge', '` + ago(time.Hour) + `', '` + ahead(time.Hour) + `', '` + ago(0) + `')`, report.NextLater, "quarantined: cf_challenge", ""},
-		"penalty":     {held("penalty"), report.NextLater, "held: a wait after blocks", ""},
+		"penalty":     {held("penalty"), report.NextLater, "held: refused by the site", ""},
 		"Retry-After": {held("Retry-After"), report.NextLater, "held: Retry-After", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -63,10 +63,10 @@ func TestLockOutOfSight(t *testing.T) {
 	noErr(t, err)
 	lock := filepath.Join(store.LockDir(b.DB().Path()), b.run.UUID+".lock")
 	const (
-		lives   = "alive true dead false unknown false | 1 | 0 | 0 | orphans true age true | running | running | A run crawls demo with 1 worker | pass running | a worker is crawling it | abandoned false"
-		unknown = "alive false dead false unknown true | 0 | 0 | 1 | orphans false age false | unknown | unknown | Whether a run is under way can't be told | pass unknown | " +
+		lives   = "alive true dead false unknown false | 1 | 0 | 0 | orphans true age true | running | running | A run is crawling demo with 1 worker | pass running | a worker is crawling it | abandoned false"
+		unknown = "alive false dead false unknown true | 0 | 0 | 1 | orphans false age false | unknown | unknown | A run may be active | pass unknown | " +
 			"a worker has claimed it; that is silent, and whether it lives can't be told | abandoned false"
-		dead = "alive false dead true unknown false | 0 | 1 | 0 | orphans true age false | killed | killed | No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it. | pass stopped | " +
+		dead = "alive false dead true unknown false | 0 | 1 | 0 | orphans true age false | killed | killed | No run is active. The last one was killed; its last heartbeat was at %s. Run the same command to resume it. | pass stopped | " +
 			"the process that claimed it died; the next run goes on with it | abandoned true"
 	)
 	storetest.Equal(t, b.lifeOf(t, c.TargetID), lives, "its lock is held")
@@ -77,7 +77,7 @@ func TestLockOutOfSight(t *testing.T) {
 	storetest.Equal(t, b.lifeOf(t, c.TargetID), unknown, "and it is silent")
 	passes, err := b.LastPasses(t.Context(), store.Scope{})
 	noErr(t, err)
-	if text := passes[0].Sentence(); !passes[0].Ended.IsZero() || !strings.HasSuffix(text, "1 run; whether one is under way can't be told.") {
+	if text := passes[0].Sentence(); !passes[0].Ended.IsZero() || !strings.HasSuffix(text, "1 run; it may still be in progress.") {
 		t.Errorf("the pass is %s", text)
 	}
 	slow, err := b.MeasureSlowly(t.Context())
@@ -85,5 +85,5 @@ func TestLockOutOfSight(t *testing.T) {
 	figures(t, &report.Measures{Metrics: slow.Metrics}, map[string]string{"pass_running source demo": ""})
 
 	noErr(t, os.Remove(lock))
-	storetest.Equal(t, regexp.MustCompile(`[0-9:]{8}Z`).ReplaceAllString(b.lifeOf(t, c.TargetID), "%s"), dead, "its lock is gone")
+	storetest.Equal(t, regexp.MustCompile(`[0-9:]{8} UTC`).ReplaceAllString(b.lifeOf(t, c.TargetID), "%s"), dead, "its lock is gone")
 }

@@ -14,14 +14,14 @@ type StateMeasure struct{ Name, Word, Column, Unit string }
 // StateMeasures are all of them, in the order in which they are offered. What is done is in counters; for the others every target
 // of the scope is read, or every page of the last passes with new listings.
 var StateMeasures = []StateMeasure{
-	{"done", "Done", "done_percent", "Targets that are done or dead letters, in percent of those planned."},
-	{"coverage", "Coverage", "coverage_percent", "Listings seen, in percent of those that the site says it has. Where it says no number: -"},
-	{"success", "Success", "success_percent", "Attempts that succeeded, in percent of all so far."},
+	{"done", "Done", "done_percent", "Share of searches finished (including those given up)."},
+	{"coverage", "Coverage", "coverage_percent", "Share of the site's listings seen; - where the site does not say how many it has."},
+	{"success", "Success", "success_percent", "Share of attempts that succeeded."},
 	{
 		"freshness", "Freshness", "crawled_at",
-		"How long ago the targets were last crawled successfully, on average: m minutes, h hours, d days.",
+		"Average time since searches were last crawled successfully: m minutes, h hours, d days.",
 	},
-	{"new", "New", "new", "Listings seen for the first time in the last pass: k thousands, M millions."},
+	{"new", "New", "new", "Listings first seen in the last pass: k thousands, M millions."},
 }
 
 // troubled: FAILED, STUCK or PARKED. listings are those first seen in the state.

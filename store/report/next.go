@@ -105,6 +105,11 @@ type Trouble struct {
 	Failed, Parked, Stuck int64
 	OwnPages              int64 // of those PARKED and STUCK: listings' own pages
 	Since                 int64 // waiting, FAILED, PARKED or STUCK, and so since the time asked for
+
+	Searches, Indexes, Details int64 // the kinds of those that wait, FAILED, PARKED or STUCK
+
+	GapOthers int64     // of Gap: no searches
+	GapOver   time.Time // when the last of Gap may be crawled; zero = there is none
 }
 
 func (t Trouble) sum() int64 { return t.Failed + t.Parked + t.Stuck }
@@ -118,27 +123,39 @@ func (t *Trouble) Add(o Trouble) {
 	t.Stuck += o.Stuck
 	t.OwnPages += o.OwnPages
 	t.Since += o.Since
+	t.Searches += o.Searches
+	t.Indexes += o.Indexes
+	t.Details += o.Details
+	t.GapOthers += o.GapOthers
+	if o.GapOver.After(t.GapOver) {
+		t.GapOver = o.GapOver
+	}
 }
 
 const (
 	// A gap that ends later than ?8 is the mark of a clock that was set back, and none.
 	countWaiting = `
-	SELECT ifnull(sum(t.wait_reason = 'backoff' AND t.status = 'PLANNED'), 0),
-		ifnull(sum(t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8
-			AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL), 0)
-	FROM targets t
-	WHERE t.wait_reason IN ('backoff', 'gap')
-		AND t.not_before IS NOT NULL
-		AND (?1 = 0 OR t.source_id = ?1)
-		AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
-		AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
-		AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
-		AND (t.population >= ?5 OR t.kind = 'index')
-		AND t.kind IN (SELECT value FROM json_each(?6))`
+	SELECT count(*) FILTER (WHERE backoff), count(*) FILTER (WHERE gap), count(*) FILTER (WHERE gap AND kind <> 'search'),
+		max(not_before) FILTER (WHERE gap)
+	FROM (
+		SELECT t.wait_reason = 'backoff' AND t.status = 'PLANNED' AS backoff,
+			t.wait_reason = 'gap' AND t.not_before > ?7 AND t.not_before <= ?8
+				AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL AS gap,
+			t.kind, t.not_before
+		FROM targets t
+		WHERE t.wait_reason IN ('backoff', 'gap')
+			AND t.not_before IS NOT NULL
+			AND (?1 = 0 OR t.source_id = ?1)
+			AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))
+			AND (?3 = '[]' OR t.kind = 'index' OR t.category_id IN (SELECT value FROM json_each(?3)))
+			AND (?4 = '[]' OR t.kind = 'index' OR t.city_id IN (SELECT value FROM json_each(?4)))
+			AND (t.population >= ?5 OR t.kind = 'index')
+			AND t.kind IN (SELECT value FROM json_each(?6)))`
 	// A listing's page that its source has no more is no trouble: see the exit codes of `run`.
 	countTrouble = `
 	SELECT ifnull(sum(t.status = 'FAILED'), 0), ifnull(sum(t.status = 'PARKED'), 0), ifnull(sum(t.status = 'STUCK'), 0),
-		ifnull(sum(t.kind = 'detail' AND t.status IN ('PARKED', 'STUCK')), 0), ifnull(sum(t.finished_at >= ?7), 0)
+		ifnull(sum(t.kind = 'detail' AND t.status IN ('PARKED', 'STUCK')), 0), ifnull(sum(t.finished_at >= ?7), 0),
+		ifnull(sum(t.kind = 'search'), 0), ifnull(sum(t.kind = 'index'), 0), ifnull(sum(t.kind = 'detail'), 0)
 	FROM targets t
 	WHERE (t.status IN ('FAILED', 'STUCK', 'PARKED') OR t.wait_reason IS 'backoff')
 		AND (t.kind <> 'detail' OR t.last_error_code IS NOT 'NO_LISTINGS')
@@ -155,19 +172,20 @@ const (
 func (k *Reader) Trouble(ctx context.Context, scope store.Scope, since time.Time) (t Trouble, err error) {
 	now := k.db.Now()
 	args := scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap)))
-	if _, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Gap); err == nil {
+	_, err = k.one(ctx, "count waiting targets", countWaiting, args, &t.Waiting, &t.Gap, &t.GapOthers, at(&t.GapOver))
+	if err == nil {
 		_, err = k.one(ctx, "count failed targets", countTrouble, scope.Args(yp.FormatTime(since)), &t.Failed, &t.Parked,
-			&t.Stuck, &t.OwnPages, &t.Since)
+			&t.Stuck, &t.OwnPages, &t.Since, &t.Searches, &t.Indexes, &t.Details)
 	}
 	return t, err
 }
 
 // Waiting counts the targets of a scope that failed once or twice in a row, and are tried again when a short backoff is over.
 func (k *Reader) Waiting(ctx context.Context, scope store.Scope) (n int64, err error) {
-	now, gap := k.db.Now(), int64(0)
+	t, now := Trouble{}, k.db.Now()
 	_, err = k.one(ctx, "count waiting targets", countWaiting,
-		scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap))), &n, &gap)
-	return n, err
+		scope.Args(yp.FormatTime(now), yp.FormatTime(now.Add(yp.MinCrawlGap))), &t.Waiting, &t.Gap, &t.GapOthers, at(&t.GapOver))
+	return t.Waiting, err
 }
 
 // A listing's page that its source has no more is no trouble: see the exit codes of `run`.

@@ -41,20 +41,38 @@ func TestSentence(t *testing.T) {
 		}
 	}
 	began := yp.ClockTime(time.Now(), standing().Since)
-	says("A run crawls demo, since " + began + ".")
+	says("A run is crawling demo, since " + began + ".")
 	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(0, 1), "amber", checkpoint.Usage{}))
 	noErr(t, b.run.Enlist(t.Context(), yp.WorkerID(1, 1), "birch", checkpoint.Usage{}))
 	c := b.claim(t, 0)
-	says("A run crawls demo with 2 workers, since " + began + ".")
+	says("A run is crawling demo with 2 workers, since " + began + ".")
 
 	until := time.Now().Add(7 * time.Minute).UTC().Truncate(time.Millisecond)
 	execute(t, b.DB(), fmt.Sprintf(`INSERT INTO hosts (source_id, host, held_until, held_for, updated_at) VALUES (1, 'h', '%s', 'Retry-After', 'x')`, yp.FormatTime(until)))
-	says("Waiting until " + yp.ClockTime(time.Now(), until) + ": the source is held: Retry-After.")
+	says("demo is held: Retry-After. Next try at " + yp.ClockTime(time.Now(), until) + ".")
 	if s := standing(); len(s.Closed) != 1 || s.Closed[0].Name != "demo" || s.Closed[0].Availability != store.SourceHeld || !s.Closed[0].Until.Equal(until) || s.Closed[0].Remedy != "" {
 		t.Errorf("closed: %+v", s.Closed)
 	}
+	refuse := func(ago time.Duration, class string, status int) {
+		t.Helper()
+		at := yp.FormatTime(time.Now().Add(-ago))
+		execute(t, b.DB(), fmt.Sprintf(`INSERT INTO requests (source_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, http_status, latency_ms)
+			VALUES (1, 'x', 'listing', 'http://h/', '%s', '%[1]s', 'failure', '%s', %d, 1)`, at, class, status))
+	}
+	next := ". Next try at " + yp.ClockTime(time.Now(), until) + "."
+	execute(t, b.DB(), `UPDATE hosts SET held_for = 'penalty'`)
+	says("demo: refused by the site" + next)
+	refuse(2*time.Hour, "http_403", 403) // of another hold
+	refuse(time.Minute, "http_5xx", 503) // which is no refusal
+	says("demo: refused by the site" + next)
+	refuse(3*time.Minute, "http_403", 403)
+	says("demo: refused by the site (HTTP 403)" + next)
+	refuse(2*time.Minute, "unknown", 402)
+	says("demo: refused by the site (HTTP 402)" + next)
+	refuse(time.Second, "cf_challenge", 200) // its status does not say so
+	says("demo: refused by the site" + next)
 	execute(t, b.DB(), `DELETE FROM hosts`, `UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
-	says("Waiting: the source is paused: no names.")
+	says("demo is paused: no names.")
 	if s := standing(); len(s.Closed) != 1 || s.Closed[0].Remedy != "sources enable demo" {
 		t.Errorf("closed: %+v", s.Closed)
 	}
@@ -62,21 +80,21 @@ func TestSentence(t *testing.T) {
 
 	noErr(t, b.Complete(t.Context(), c, yp.CodeNoListings, "none", checkpoint.End{How: yp.EndSaid}))
 	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', wait_reason = 'recrawl', not_before = '`+ahead(time.Hour)+`'`)
-	begins("Waiting until ", ": no target is due before that.")
+	begins("Waiting: nothing is due before ", " UTC.")
 	execute(t, b.DB(), `UPDATE targets SET wait_reason = NULL, not_before = NULL`)
 
 	noErr(t, b.run.Finish(t.Context(), checkpoint.OutcomeInterrupted, 0))
-	begins("No run is under way. The last one ended at ", ": it was interrupted; the same command resumes it.")
+	begins("No run is active. The last one ended at ", ": it was interrupted; run the same command to resume it.")
 	execute(t, b.DB(), `UPDATE runs SET outcome = 'done'`, `UPDATE targets SET status = 'FAILED', last_error_code = 'TIMEOUT', backoff_level = 1, not_before = '9999', wait_reason = 'backoff' WHERE id = 1`)
-	begins("No run is under way. The last one ended at ", ": nothing more was due. 1 target failed.")
+	begins("No run is active. The last one ended at ", ": nothing more was due. 1 search failed.")
 	execute(t, b.DB(), `UPDATE runs SET outcome = 'running', finished_at = NULL`)
-	begins("No run is under way. The last one was killed; its last heartbeat was at ", "")
+	begins("No run is active. The last one was killed; its last heartbeat was at ", "")
 	execute(t, b.DB(), `UPDATE runs SET host = 'far'`)
-	begins("No run is under way on this machine. A run on far has not ended; its last heartbeat was at ", "")
+	begins("No run is active on this machine. A run on far has not ended; its last heartbeat was at ", "")
 	execute(t, b.DB(), `DELETE FROM crawl_attempts`, `DELETE FROM run_passes`, `DELETE FROM workers`, `DELETE FROM runs`)
-	says("No run was started yet; 4 targets planned.")
+	says("No run has started yet; 4 searches planned.")
 	execute(t, b.DB(), `DELETE FROM targets`)
-	says("Nothing is planned, and nothing was crawled yet.")
+	says("Nothing is planned, and nothing has been crawled yet.")
 }
 
 // TestMap: each figure of a state by what is in its rows, and none that is not known.

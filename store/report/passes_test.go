@@ -179,7 +179,7 @@ func TestPassFinishedWithFailures(t *testing.T) {
 		fmt.Sprintf(`UPDATE targets SET status = 'PARKED', last_error_code = 'PARSE_ERROR' WHERE id = %d`, b), fmt.Sprintf(`UPDATE targets SET paused = 1 WHERE id = %d`, c))
 	want.State, want.Failed, want.Unseen = report.PassFinished, 2, 2
 	w.want(t, "one failed, one parked, one paused", store.Scope{}, want)
-	const text = ", finished, 2 failed (2 listings unseen)"
+	const text = ", finished, 2 failed (2 listings not seen)"
 	if got := mustPasses(t, w)[0].Text(); !strings.HasSuffix(got, text) {
 		t.Errorf("%q does not end in %q", got, text)
 	}

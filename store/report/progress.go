@@ -109,7 +109,7 @@ type Progress struct {
 	Left             // of runs alive; -1 s without one
 	Lately
 
-	// For what everything waits, and until when; zero = until somebody opens the source.
+	// What everything waits for, and until when; zero = until somebody enables the source.
 	WaitingFor   string   `json:"waiting_for,omitempty"`
 	WaitingUntil yp.Stamp `json:"waiting_until"`
 
@@ -405,7 +405,7 @@ func (k *Reader) closed(ctx context.Context, p *Progress, scope store.Scope) err
 	}
 	first := p.Closed[max(0, slices.IndexFunc(p.Closed, func(s SourceStatus) bool { return !s.Until.IsZero() }))] // that opens by itself
 	if p.shut, p.opens = true, first.Until; p.Live > 0 {
-		p.WaitingFor, p.WaitingUntil.Time = fmt.Sprintf("the source is %s: %s", first.Availability, first.Why()), first.Until
+		p.WaitingFor, p.WaitingUntil.Time = first.waits(), first.Until
 	}
 	return err
 }

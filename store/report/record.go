@@ -86,7 +86,7 @@ func (r *Record) Facts(now time.Time) (all []Fact) {
 		text := Cell(now, column, v)
 		if at, ok := v.(string); ok && IsTime(column) {
 			if t, err := yp.ParseTime(at); err == nil {
-				text = t.UTC().Format("2006-01-02 15:04Z") + " (" + text + ")"
+				text = yp.Minute(t) + " (" + text + ")"
 			}
 		}
 		all = append(all, Fact{column, Title(column), text})

@@ -82,12 +82,12 @@ const (
 		AND r.error_class IS NOT 'rate_limited'`
 	// What waits for its next crawl, or for a closed source, is said elsewhere.
 	waitsNow = `
-	SELECT reason, sum(targets) AS targets, min(next_at) AS next_at FROM v_waits
+	SELECT reason, sum(targets) AS targets, min(next_at) AS next_at, iif(min(kind) = max(kind), min(kind), NULL) AS kind FROM v_waits
 	WHERE reason IN ('backoff', 'gap', 'paused', 'disabled')
 		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
 	GROUP BY reason
 	UNION ALL
-	SELECT reason, NULL, NULL FROM v_worker_waits
+	SELECT reason, NULL, NULL, NULL FROM v_worker_waits
 	WHERE (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))`
 )
 
@@ -175,7 +175,9 @@ func (k *Reader) lately(ctx context.Context, p *Progress, sourceID int64) (err e
 
 // indexTrouble counts the indexes that did not end as they should.
 func (p *Progress) indexTrouble() Trouble {
-	return Trouble{Failed: p.Stage(yp.KindIndex, "failed"), Parked: p.Stage(yp.KindIndex, "parked"), Stuck: p.Stage(yp.KindIndex, "stuck")}
+	t := Trouble{Failed: p.Stage(yp.KindIndex, "failed"), Parked: p.Stage(yp.KindIndex, "parked"), Stuck: p.Stage(yp.KindIndex, "stuck")}
+	t.Indexes = t.sum()
+	return t
 }
 
 // Troubled reports whether somebody should look: a source is closed or slowed down, more requests

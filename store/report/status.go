@@ -2,8 +2,10 @@ package report
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ypcrawl/store"
@@ -190,7 +192,8 @@ type SourceStatus struct {
 	Remedy       string    // the command that opens it, without the program's name; none while the site blocks
 	Unread       string    // that more than a tenth of the cards of its last run could not be read, why and which; "" = fewer
 
-	busy bool // it has something to do in the states asked for
+	refusal string // of a hold after blocks: " (HTTP 403)", the status of the last of them
+	busy    bool   // it has something to do in the states asked for
 }
 
 const sourceStatus = `
@@ -213,6 +216,29 @@ func (k *Reader) sourceStatus(ctx context.Context, scope store.Scope) ([]SourceS
 	})
 	for i := range all {
 		all[i].Remedy = SourceRemedy(all[i].Name, all[i].Availability)
+		if err == nil && strings.HasPrefix(all[i].Reason, Penalty) {
+			all[i].refusal, err = k.refusal(ctx, all[i].ID)
+		}
 	}
 	return all, err
+}
+
+// A hold after blocks lasts an hour at most. The index has the times in order, and what was asked last comes first.
+const lastRefusal = `
+	SELECT r.http_status FROM requests r
+	WHERE r.source_id = ?1
+		AND r.proxy_failed = 0
+		AND r.outcome = 'failure'
+		AND r.finished_at > ?2
+		AND (r.error_class IN ('http_403', 'cf_challenge') OR r.error_class = 'unknown' AND r.http_status IN (402, 406, 412, 418, 428, 451))
+	ORDER BY r.finished_at DESC LIMIT 1`
+
+// refusal is the status with which a source that is held said no last, for people.
+func (k *Reader) refusal(ctx context.Context, source int64) (string, error) {
+	var status sql.NullInt64
+	_, err := k.one(ctx, "read the last refusal", lastRefusal, []any{source, yp.FormatTime(k.db.Now().Add(-time.Hour))}, &status)
+	if err != nil || status.Int64 < 400 { // none, or a page of 200 that is a challenge
+		return "", err
+	}
+	return fmt.Sprintf(" (HTTP %d)", status.Int64), nil
 }

@@ -102,7 +102,7 @@ func TestStepsOfWhatIsGone(t *testing.T) {
 		`ended = 'released', duration_ms = 1500, error_message = 'the run stops'`:                                             "released after 1.5 s: the run stops",
 		`ended = 'done', error_code = 'SUCCESS', duration_ms = 900, pages = 1, listings = 30, changed = 12`:                   "done after 900 ms; 1 page, 30 listings, 12 new or changed",
 		`ended = 'done', error_code = 'NO_LISTINGS'`:                                                                          "done (the site has no listings here)",
-		`ended = 'failed', error_code = 'TIMEOUT', error_message = 'fetch http://x/y: slow: very', backoff_delay_ms = 120000`: "failed TIMEOUT: slow: very; next try at 2099-01-01 00:02:00Z",
+		`ended = 'failed', error_code = 'TIMEOUT', error_message = 'fetch http://x/y: slow: very', backoff_delay_ms = 120000`: "failed TIMEOUT: slow: very; next try at 2099-01-01 00:02:00 UTC",
 	} {
 		execute(t, b.DB(), `UPDATE crawl_attempts SET duration_ms = NULL, error_code = NULL, error_message = NULL, pages = NULL, listings = NULL, changed = NULL, backoff_delay_ms = NULL, ended = 'released'`,
 			`UPDATE crawl_attempts SET `+change)

@@ -31,21 +31,34 @@ func (n Next) Text(now time.Time) string {
 	return text
 }
 
-// Text counts what did not go well: "2 targets failed, 1 parked"; empty where all is well.
+// Text counts what did not go well: "2 searches failed, 1 given up"; empty where all is well.
 func (t Trouble) Text() (text string) {
 	for _, part := range []struct {
 		n    int64
 		word string
-	}{{t.Waiting, "to be tried again in minutes"}, {t.Failed, "failed"}, {t.Parked, "parked"}, {t.Stuck, "stuck"}} {
+	}{{t.Waiting, "to be retried within minutes"}, {t.Failed, "failed"}, {t.Parked, "given up"}, {t.Stuck, "stuck"}} {
 		switch {
 		case part.n == 0:
 		case text == "":
-			text = yp.Plural(part.n, "target") + " " + part.word
+			text = yp.Plural(part.n, t.Noun()) + " " + part.word
 		default:
 			text += ", " + yp.Thousands(part.n) + " " + part.word
 		}
 	}
 	return text
+}
+
+// Noun is what those that did not go well are called, and those that wait: of one kind by its name.
+func (t Trouble) Noun() string {
+	switch {
+	case t.Indexes+t.Details == 0:
+		return "search"
+	case t.Searches+t.Indexes == 0:
+		return "own page"
+	case t.Searches+t.Details == 0:
+		return "index"
+	}
+	return "target"
 }
 
 // Remedy is the command that plans what stands still again; empty where nothing does. What waits or failed is tried
@@ -81,6 +94,9 @@ func Cause(text string) string {
 	return text
 }
 
+// refused is how people are told of a block.
+const refused = "refused by the site"
+
 // refusal says a block in words; other causes stay as they are.
 func refusal(cause string) string {
 	class, rest, _ := strings.Cut(cause, ": status ")
@@ -96,7 +112,7 @@ func refusal(cause string) string {
 	case code == 402, code == 451:
 		status = answer // it is the reason
 	}
-	text := "refused by the site (HTTP " + status + ")"
+	text := refused + " (HTTP " + status + ")"
 	if more {
 		text += ": " + why
 	}
@@ -109,13 +125,13 @@ func (s *Standing) Sentence() string {
 	case s.Live == 0:
 		return s.nobody()
 	case s.WaitingFor != "":
-		return sentence(s.Waiting())
+		return s.Waiting() + "." // it begins with the name of the source
 	case !s.NextDue.IsZero() && s.NextDue.After(s.Now.Time):
-		return fmt.Sprintf("Waiting until %s: no target is due before that.", yp.ClockTime(s.Now.Time, s.NextDue))
+		return fmt.Sprintf("Waiting: nothing is due before %s.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
-	text := "A run crawls "
+	text := "A run is crawling "
 	if s.Live > 1 {
-		text = fmt.Sprintf("%d runs crawl ", s.Live)
+		text = fmt.Sprintf("%d runs are crawling ", s.Live)
 	}
 	if len(s.Sources) == 0 {
 		text += "several sources"
@@ -126,7 +142,7 @@ func (s *Standing) Sentence() string {
 	}
 	text += ", since " + yp.ClockTime(s.Now.Time, s.Since) + "."
 	if s.Unknown > 0 {
-		text += " Whether another one is can't be told: " + s.Unsure() + "."
+		text += " Another run may be active: " + s.Unsure() + "."
 	}
 	return text
 }
@@ -136,7 +152,7 @@ func (p *Progress) Unsure() string {
 	if p.Unknown == 0 {
 		return ""
 	}
-	return fmt.Sprintf("one that has not ended sent its last heartbeat at %s, and its lock can't be looked at (%s)",
+	return fmt.Sprintf("one that has not ended sent its last heartbeat at %s, and its lock can't be checked (%s)",
 		yp.ClockTime(p.Now.Time, p.unseen.Heartbeat), yp.Printable(p.unseen.Why.Error()))
 }
 
@@ -144,27 +160,27 @@ func (p *Progress) Unsure() string {
 func (s *Standing) nobody() string {
 	switch {
 	case s.Unknown > 0:
-		return "Whether a run is under way can't be told: " + s.Unsure() + "."
+		return "A run may be active: " + s.Unsure() + "."
 	case s.Last == nil && s.Overall.Targets == 0:
-		return "Nothing is planned, and nothing was crawled yet."
+		return "Nothing is planned, and nothing has been crawled yet."
 	case s.Last == nil:
-		return "No run was started yet; " + yp.Plural(s.Overall.Targets, "target") + " planned."
+		return "No run has started yet; " + yp.Plural(s.Overall.Targets, "search") + " planned."
 	}
 	at := yp.ClockTime(s.Now.Time, s.Last.At)
 	switch {
 	case s.Last.Elsewhere:
-		return fmt.Sprintf("No run is under way on this machine. A run on %s has not ended; its last heartbeat was at %s.", s.Last.Host, at)
+		return fmt.Sprintf("No run is active on this machine. A run on %s has not ended; its last heartbeat was at %s.", s.Last.Host, at)
 	case s.Last.Outcome == "running":
-		return fmt.Sprintf("No run is under way. The last one was killed; its last heartbeat was at %s. The same command resumes it.", at)
+		return fmt.Sprintf("No run is active. The last one was killed; its last heartbeat was at %s. Run the same command to resume it.", at)
 	}
-	text := fmt.Sprintf("No run is under way. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
-	t := s.indexTrouble()
-	t.Add(Trouble{Failed: s.Overall.Failed, Parked: s.Overall.Parked, Stuck: s.Overall.Stuck})
+	text := fmt.Sprintf("No run is active. The last one ended at %s: %s.", at, OutcomeText(s.Last.Outcome))
+	t, o := s.indexTrouble(), s.Overall
+	t.Add(Trouble{Failed: o.Failed, Parked: o.Parked, Stuck: o.Stuck, Searches: o.Failed + o.Parked + o.Stuck})
 	if trouble := t.Text(); trouble != "" {
 		text += " " + sentence(trouble)
 	}
 	if s.NextDue.After(s.Now.Time) {
-		text += fmt.Sprintf(" The next target is due at %s.", yp.ClockTime(s.Now.Time, s.NextDue))
+		text += fmt.Sprintf(" The next crawl is due at %s.", yp.ClockTime(s.Now.Time, s.NextDue))
 	}
 	return text
 }
@@ -175,33 +191,30 @@ func OutcomeText(outcome string) string {
 	case "done":
 		return "nothing more was due"
 	case "interrupted":
-		return "it was interrupted; the same command resumes it"
+		return "it was interrupted; run the same command to resume it"
 	case "budget":
-		return "a budget is used up; the same command resumes it"
+		return "its budget is used up; run the same command to resume it"
 	case "blocked":
-		return "the source was closed"
+		return "the site refused it, or the source is paused, quarantined or disabled"
 	case "no_proxies":
 		return "no proxy is left"
 	case "layout":
-		return "the layout of the site has changed"
+		return "the site's layout has changed"
 	case "dead":
-		return "it was killed; the same command resumes it"
+		return "it was killed; run the same command to resume it"
 	case "running":
 		return "it has not ended"
 	}
 	return "an error"
 }
 
-// Waiting says for what everything waits, and until when: "waiting until 14:05:33Z: the source
-// is held: Retry-After"; empty when nothing does.
+// Waiting says what everything waits for, and until when: "demo: refused by the site (HTTP 403). Next
+// try at 14:05:33 UTC"; empty when nothing does.
 func (p *Progress) Waiting() string {
-	switch {
-	case p.WaitingFor == "":
-		return ""
-	case p.WaitingUntil.IsZero():
-		return "waiting: " + p.WaitingFor
+	if p.WaitingFor == "" || p.WaitingUntil.IsZero() {
+		return p.WaitingFor
 	}
-	return fmt.Sprintf("waiting until %s: %s", yp.ClockTime(p.Now.Time, p.WaitingUntil.Time), p.WaitingFor)
+	return fmt.Sprintf("%s. Next try at %s", p.WaitingFor, yp.ClockTime(p.Now.Time, p.WaitingUntil.Time))
 }
 
 // Speed says how fast it goes: "0.18 pages/s".
@@ -210,7 +223,7 @@ func (l *Lately) Speed() string { return fmt.Sprintf("%.2f pages/s", l.Pace) }
 // Pacing says how fast it goes, and how long it takes.
 func (p *Progress) Pacing() string {
 	if p.WaitingFor != "" {
-		return p.Speed() + ", " + p.Waiting()
+		return p.Speed() + "; waiting: " + p.Waiting()
 	}
 	return p.Speed() + ", time left: " + p.Left.Text()
 }
@@ -228,22 +241,47 @@ func (l *Lately) Failures() string {
 func (p *Progress) Reasons() (lines []string) {
 	for _, h := range p.Hosts.Rows {
 		if ms, slow := p.Hosts.Value(h, "delay_ms").(int64); slow {
-			lines = append(lines, fmt.Sprintf("%s is asked every %s: %s", p.Hosts.Value(h, "host"), yp.Millis(ms), p.Hosts.Value(h, "delay_reason")))
+			lines = append(lines, fmt.Sprintf("%s is slowed down to one request every %s (%s)", p.Hosts.Value(h, "host"), yp.Millis(ms), p.Hosts.Value(h, "delay_reason")))
 		}
 	}
-	words := map[any]string{"backoff": "waiting after a failure", "gap": "waiting because they were crawled a moment ago"}
 	for _, w := range p.Waits.Rows {
-		text := cmp.Or(words[w[0]], fmt.Sprint(w[0]))
-		if n, ok := w[1].(int64); ok { // else workers wait
-			text += ": " + yp.Plural(n, "target")
-		}
-		var next time.Time
-		if at(&next).Scan(w[2]) == nil && !next.IsZero() {
-			text += ", the first until " + yp.ClockTime(p.Now.Time, next)
-		}
-		lines = append(lines, text)
+		lines = append(lines, p.waitText(w))
 	}
 	return lines
+}
+
+// waitNoun is what those are called that wait: of one kind by its name.
+func waitNoun(kind any) string {
+	switch kind {
+	case string(yp.KindSearch):
+		return "search"
+	case string(yp.KindDetail):
+		return "own page"
+	case string(yp.KindIndex):
+		return "index"
+	}
+	return "target"
+}
+
+// waitText says a row of waits: "3 searches failed; first retry at 14:05:33 UTC". Of workers there is no number.
+func (p *Progress) waitText(w []any) string {
+	reason := fmt.Sprint(w[0])
+	n, counted := w[1].(int64)
+	if !counted {
+		return reason
+	}
+	text := yp.Plural(n, waitNoun(w[3])) + " " + reason // paused, disabled
+	words, known := map[string][2]string{
+		"backoff": {"failed", "; first retry at "}, "gap": {"crawled less than 2 minutes ago", "; due again from "},
+	}[reason]
+	if known {
+		text = yp.Plural(n, waitNoun(w[3])) + " " + words[0]
+	}
+	var next time.Time
+	if at(&next).Scan(w[2]) == nil && !next.IsZero() {
+		text += cmp.Or(words[1], "; first until ") + yp.ClockTime(p.Now.Time, next)
+	}
+	return text
 }
 
 // PaceLines say how often hosts are asked while a run is under way, and why not more often.
@@ -257,16 +295,16 @@ func (p *Progress) PaceLines() []string {
 // mostPaces is of how many hosts people are told the pace.
 const mostPaces = 5
 
-// paceLines say it of each host: "a.com: one request in 75 s: delay between requests".
+// paceLines say it of each host: "a.com: one request every 75 s (delay between requests)".
 func paceLines(paces *Table) (lines []string) {
 	for i, h := range paces.Rows {
 		if i == mostPaces {
-			return append(lines, yp.Plural(int64(len(paces.Rows)-i), "more host")+" at a pace: `ypcrawl hosts list` shows them")
+			return append(lines, yp.Plural(int64(len(paces.Rows)-i), "more host")+": see `ypcrawl hosts list`")
 		}
 		ms, _ := paces.Value(h, "pace_ms").(int64)
-		text := fmt.Sprintf("%s: one request in %s s", paces.Value(h, "host"), strconv.FormatFloat(float64(ms)/1000, 'f', -1, 64))
+		text := fmt.Sprintf("%s: one request every %s s", paces.Value(h, "host"), strconv.FormatFloat(float64(ms)/1000, 'f', -1, 64))
 		if why, known := paces.Value(h, "pace_reason").(string); known {
-			text += ": " + why
+			text += " (" + why + ")"
 		}
 		lines = append(lines, text)
 	}
@@ -281,21 +319,21 @@ func (l Left) Text() string {
 	return yp.Lasting(time.Duration(float64(l.Seconds) * float64(time.Second)))
 }
 
-// Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10Z over NH, 3
+// Text says which pass it is, in a line: "pass of source demo from 2026-11-20 03:00 to 04:10 UTC over NH, 3
 // runs, finished".
 func (p Pass) Text() string {
-	const day, clock = time.DateOnly, "15:04"
+	const day, clock, zone = time.DateOnly, "15:04", " UTC"
 	began, ended := p.Began.UTC(), p.Ended.UTC()
 	when, how := "", ""
 	switch {
 	case p.State == PassUnknown:
-		when = "since " + began.Format(day+" "+clock+"Z")
+		when = "since " + began.Format(day+" "+clock+zone)
 	case p.State == PassRunning:
-		when = "in progress since " + began.Format(day+" "+clock+"Z")
+		when = "in progress since " + began.Format(day+" "+clock+zone)
 	case began.Format(day) == ended.Format(day):
-		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(clock+"Z")
+		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(clock+zone)
 	default:
-		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(day+" "+clock+"Z")
+		when = "from " + began.Format(day+" "+clock) + " to " + ended.Format(day+" "+clock+zone)
 	}
 	switch p.State {
 	case PassFinished:
@@ -304,12 +342,12 @@ func (p Pass) Text() string {
 			how += ", " + yp.Thousands(p.Failed) + " failed"
 		}
 		if p.Unseen > 0 {
-			how += " (" + yp.Plural(p.Unseen, "listing") + " unseen)"
+			how += " (" + yp.Plural(p.Unseen, "listing") + " not seen)"
 		}
 	case PassStopped:
 		how = ", not finished"
 	case PassUnknown:
-		how = "; whether one is under way can't be told"
+		how = "; it may still be in progress"
 	}
 	if p.Of != "" {
 		when += " over " + yp.Printable(p.Of)
@@ -346,33 +384,35 @@ func PassLines(passes []Pass) (lines []string) {
 	return lines
 }
 
-// Text says how much of what the sites list was seen: "32.0% of what the site lists was seen".
+// Text says how much of what the sites list was seen: "32.0% of the site's listings seen".
 func (t CoverageTotals) Text() string {
 	measured := t.All() - t.Untold - t.AgainWhole
 	switch {
 	case t.Targets == 0 && t.Again == 0:
-		return "no page was read yet"
+		return "no page read yet"
 	case t.Percent != nil && measured < t.All():
-		return fmt.Sprintf("%s of what the site lists in %s of %s was seen", yp.Share(*t.Percent), yp.Thousands(measured),
-			yp.Plural(t.All(), "target"))
-	case t.Percent != nil && t.Unread.Targets == 0 && t.SeenOfKnown < t.SiteTotal:
-		return yp.Share(*t.Percent) + " of what the site lists was seen, each list to its end: sites count some listings twice, and ads"
+		return fmt.Sprintf("%s of the site's listings seen in %s of %s", yp.Share(*t.Percent), yp.Thousands(measured),
+			yp.Plural(t.All(), "search"))
 	case t.Percent != nil:
-		return yp.Share(*t.Percent) + " of what the site lists was seen"
+		return yp.Share(*t.Percent) + " of the site's listings seen"
 	case t.Targets == 0:
-		return "nothing of what the site lists was seen again yet"
+		return "none of the site's listings seen again yet"
 	case t.Unread.Targets == 0:
-		return "every page that the site offers was read; the site does not say how much it lists"
+		return "every page that the site offers was read, but the site does not say how many listings it has"
 	}
-	return "the site does not say how much it lists"
+	return "the site does not say how many listings it has"
 }
 
 // Line is what commands say beside their own answer; `coverage` says more. of says what is
 // counted: "this selection".
 func (t CoverageTotals) Line(of string) string {
-	text, open := t.Text()+" ("+of+")", t.Unread.noWord()
-	if n := t.Unread.Targets - open; n > 0 && t.Targets+t.Again > 0 {
-		text += fmt.Sprintf("; %s of %s not read to the end", yp.Thousands(n), yp.Plural(t.All(), "target"))
+	text, open := t.Text()+" ("+strings.TrimPrefix(of, "the ")+")", t.Unread.noWord()
+	n := t.Unread.Targets - open
+	switch {
+	case n > 0 && t.Targets+t.Again > 0:
+		text += fmt.Sprintf("; %s of %s not fully read: %s", yp.Thousands(n), yp.Plural(t.All(), "search"), t.Unread.causes())
+	case t.Percent != nil && t.Unread.Targets == 0 && measuredAll(t) && t.SeenOfKnown < t.SiteTotal:
+		text += "; every list was read to its end (sites count some listings twice, and ads)"
 	}
 	if text = sentence(text); open > 0 {
 		text += " " + NoWord
@@ -380,18 +420,26 @@ func (t CoverageTotals) Line(of string) string {
 	return text
 }
 
+// measuredAll reports whether a share is known of every search.
+func measuredAll(t CoverageTotals) bool { return t.Untold+t.AgainWhole == 0 }
+
 // NoWord is said once of sources whose lists end without a word of the site.
-const NoWord = "Lists were read as far as the site leads; it does not say where they end, so nothing counts as dropped by them: `last:` or `next: none` in its definition would."
+const NoWord = "The site does not say where its lists end. They were read as far as it leads, but no listing counts as closed because of them. Add `last:` or `next: none` to its definition if it should."
 
 // endWords say how lists ended that the site does not confirm.
 var endWords = map[yp.Ending]string{
-	yp.EndLimit: "are as long as page_cap", yp.EndUnfollowed: "lead on by nothing that can be followed",
-	yp.EndLaterPage: "name a later page that nothing leads to",
-	yp.EndTooFew:    "show fewer than the site counts", yp.EndUnreadable: "have cards that could not be read",
-	yp.EndOrder:   "changed their order meanwhile",
-	yp.EndRepeats: "repeat an earlier page", yp.EndGone: "lead to a page that is not there", yp.EndShrunk: "are shorter than before",
-	yp.EndElsewhere: "lead to the list of another place or category",
-	yp.EndAlias:     "have another name, and few of their listings", yp.EndBoth: "say that nothing was found, and show listings",
+	yp.EndLimit:      "reached page_cap",
+	yp.EndUnfollowed: "have a next page that can't be followed",
+	yp.EndLaterPage:  "mention a later page that no link leads to",
+	yp.EndTooFew:     "show fewer listings than the site counts",
+	yp.EndUnreadable: "have cards that could not be read",
+	yp.EndOrder:      "changed their order while they were read",
+	yp.EndRepeats:    "repeat an earlier page",
+	yp.EndGone:       "link to a page that does not exist",
+	yp.EndShrunk:     "are shorter than before",
+	yp.EndElsewhere:  "link to the list of another place or category",
+	yp.EndAlias:      "have another name, and few of their listings",
+	yp.EndBoth:       "say that nothing was found, but show listings",
 }
 
 // lines say how the lists ended that the site does not confirm, a line each.
@@ -403,23 +451,21 @@ func (u *Unread) lines() (lines []string) {
 		}
 		line := "lists that " + words + ": " + yp.Thousands(e.Targets)
 		if e.Example != "" {
-			line += ", as: " + yp.Printable(e.Example)
+			line += ", for example: " + yp.Printable(e.Example)
 		}
 		lines = append(lines, sentence(line))
 	}
 	return lines
 }
 
-// Lines say more than Line: why something was not seen, and how it is counted.
-func (t CoverageTotals) Lines(of string) []string {
-	lines := []string{t.Line(of)}
-	var why []string
-	u := t.Unread
+// causes say why searches were not read to a confirmed end: "120 limited by --max-pages, 13 failed".
+func (u *Unread) causes() string {
+	var all []string
 	for _, part := range []struct {
 		n    int64
 		text string
 	}{
-		{u.MaxPages, "by --max-pages"},
+		{u.MaxPages, "limited by --max-pages"},
 		{u.Failed, "failed"},
 		{u.Begun, "begun"},
 		{u.Never, "not yet crawled"},
@@ -427,31 +473,33 @@ func (t CoverageTotals) Lines(of string) []string {
 		{u.Unconfirmed - u.noWord(), "without a confirmed end"},
 	} {
 		if part.n > 0 {
-			why = append(why, yp.Thousands(part.n)+" "+part.text)
+			all = append(all, yp.Thousands(part.n)+" "+part.text)
 		}
 	}
-	if len(why) > 0 {
-		lines = append(lines, "Not read to the end: "+strings.Join(why, ", ")+".")
-	}
-	lines = append(lines, u.lines()...)
+	return strings.Join(all, ", ")
+}
+
+// Lines say more than Line: how lists ended, what --max-pages leaves out, and how listings are counted.
+func (t CoverageTotals) Lines(of string) []string {
+	lines := append([]string{t.Line(of)}, t.Unread.lines()...)
 	if t.PagesLeft > 0 {
-		lines = append(lines, "About "+yp.Plural(t.PagesLeft, "page")+" beyond --max-pages.")
+		lines = append(lines, "About "+yp.Plural(t.PagesLeft, "more page")+" (limited by --max-pages).")
 	}
 	text := yp.Plural(t.Seen, "listing") + " seen"
 	if t.Percent != nil {
 		text = yp.Thousands(t.SeenOfKnown) + " of " + yp.Plural(t.SiteTotal, "listing") + " seen"
 	}
-	return append(lines, text+", counted by city and category: one that two searches show counts twice.")
+	return append(lines, text+", counted by search: a listing that two searches show counts twice.")
 }
 
 // ReasonText is the reason of a closed source or a held host as people are told it:
-// "penalty: 3 blocks in a row" is "a wait after 3 blocks in a row", and an answer of 401 is "HTTP 401".
+// "penalty: 3 blocks in a row" is "refused by the site 3 times in a row", and an answer of 401 is "HTTP 401".
 func ReasonText(reason string) string {
 	if reason == Penalty {
-		return "a wait after blocks"
+		return refused
 	}
 	if blocks, ok := strings.CutPrefix(reason, Penalty+": "); ok {
-		return "a wait after " + blocks
+		return refused + " " + strings.Replace(blocks, "blocks", "times", 1)
 	}
 	why := Cause(reason)
 	if status := httpStatus.FindStringSubmatch(why); status != nil && strings.HasPrefix(why, string(yp.ClassAuthError)+": ") {
@@ -463,7 +511,7 @@ func ReasonText(reason string) string {
 // httpStatus is what the errors of fetches say of an answer: "auth_error: status 401 Unauthorized".
 var httpStatus = regexp.MustCompile(`\bstatus ([1-5][0-9]{2})\b`)
 
-// ClosedText says in a few words what closes a source and until when: "paused until 14:30:00Z: HTTP 401"; empty when it is open.
+// ClosedText says in a few words what closes a source and until when: "paused until 14:30:00 UTC: HTTP 401"; empty when it is open.
 func ClosedText(now time.Time, a store.Availability) string {
 	if a.Open() {
 		return ""
@@ -479,23 +527,31 @@ func ClosedText(now time.Time, a store.Availability) string {
 }
 
 // Why is the reason of a closed source for people.
-func (src *SourceStatus) Why() string { return ReasonText(src.Reason) }
+func (src *SourceStatus) Why() string { return ReasonText(src.Reason) + src.refusal }
+
+// waits says what a run waits for that crawls this source alone: "demo: refused by the site (HTTP 403)".
+func (src *SourceStatus) waits() string {
+	if src.Availability == store.SourceHeld && strings.HasPrefix(src.Reason, Penalty) {
+		return src.Name + ": " + src.Why()
+	}
+	return fmt.Sprintf("%s is %s: %s", src.Name, src.Availability, src.Why())
+}
 
 // Closed says for what a source is closed, and until when: "demo is paused: 401"; empty when it is open.
 func (src *SourceStatus) Closed(now time.Time) string {
 	if src.Availability == store.SourceOpen {
 		return ""
 	}
-	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "the next run requests one page"
+	text, probe := fmt.Sprintf("%s is %s", src.Name, src.Availability), "; the next run tests it with one page"
 	if src.Until.After(now) {
 		text += " until " + yp.Moment(now, src.Until)
-		probe = "then one page is requested"
+		probe = "; then one page is requested as a test"
 	}
 	if src.Reason != "" && src.Availability != store.SourceDisabled {
 		text += ": " + src.Why()
 	}
 	if src.Availability == store.SourceQuarantined {
-		text += "; " + probe + ", to see whether it answers"
+		text += probe
 	}
 	return text
 }
@@ -507,13 +563,13 @@ func (src *SourceStatus) WhatToDo(now time.Time) string {
 	case text == "":
 		return ""
 	case src.Availability == store.SourceDisabled:
-		return text + ". Open it with `ypcrawl " + src.Remedy + "`"
+		return text + ". To enable it: `ypcrawl " + src.Remedy + "`"
 	case src.Availability == store.SourcePaused:
-		return text + ". When that is fixed: `ypcrawl " + src.Remedy + "`"
+		return text + ". Once that is fixed: `ypcrawl " + src.Remedy + "`"
 	case src.Availability == store.SourceHeld && src.Reason != Penalty: // its host said when to come back
 		return text
 	}
-	return text + ". Wait; reset only if the site has lifted the block" // no command: the site would only be asked all the more
+	return text + ". Wait. Reset it only if the site no longer refuses you" // no command: the site would only be asked all the more
 }
 
 // SourceRemedy is the command that opens a source, without the program's name; empty
