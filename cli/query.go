@@ -15,13 +15,13 @@ import (
 
 func (p *Program) queryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "query", Usage: "Answer a question of your own, in SQL; it reads only", ArgsUsage: "'SELECT ...'", Args: true,
+		Name: "query", Usage: "Run an SQL query of your own (read-only)", ArgsUsage: "'SELECT ...'", Args: true,
 		UsageText: "  ypcrawl query 'SELECT city, count(*) AS listings FROM listings GROUP BY city ORDER BY 2 DESC'\n" +
 			"  ypcrawl query --file monthly.sql --csv",
-		Description: "docs/database.md tells of every table and view. What ends in _at or _seconds, and so on, is shown as in other lists.",
+		Description: "docs/database.md describes every table and view. Columns whose names end in _at, _seconds and so on are shown as in other lists.",
 		Flags: []cli.Flag{
 			frame.JSONFlag(), frame.CSVFlag(), frame.LimitFlag(),
-			&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "read the question from this `FILE`; - is standard input"},
+			&cli.StringFlag{Name: "file", TakesFile: true, DefaultText: "none", Usage: "read the query from this `FILE`; - is standard input"},
 			&cli.GenericFlag{Name: "timeout", Value: frame.AgeValue(time.Minute), Usage: "give up after this `TIME`: 90s, 5m"},
 		},
 		Action: p.query,
@@ -40,7 +40,7 @@ func (p *Program) query(c *cli.Context) error {
 	}
 	text := c.Args().First()
 	if (c.Args().Len() == 1) == c.IsSet("file") {
-		return frame.Usagef("want one question in SQL, in quotes, or --file FILE")
+		return frame.Usagef("give one SQL query in quotes, or --file FILE")
 	}
 	if c.IsSet("file") {
 		if text, err = p.readText(c.String("file"), maxQuery); err != nil {
@@ -48,10 +48,10 @@ func (p *Program) query(c *cli.Context) error {
 		}
 	}
 	if strings.Trim(text, "; \t\r\n") == "" {
-		return frame.Usagef("the question is empty: want one in SQL, such as 'SELECT count(*) FROM listings'")
+		return frame.Usagef("the query is empty; try 'SELECT count(*) FROM listings'")
 	}
 	if frame.TimeOf(c, "timeout") <= 0 {
-		return frame.Usagef("--timeout: want more than 0, 90s say")
+		return frame.Usagef("--timeout: want more than 0, such as 90s")
 	}
 	ctx, cancel := context.WithTimeout(c.Context, frame.TimeOf(c, "timeout"))
 	defer cancel()
@@ -73,11 +73,9 @@ func (p *Program) query(c *cli.Context) error {
 		case c.Context.Err() != nil:
 			return err // stopped, which is no fault of the question
 		case ctx.Err() != nil:
-			return frame.Usagef("no answer within %s: ask for less, or give it more time with --timeout", lasting(frame.TimeOf(c, "timeout")))
-		case err != nil && strings.Contains(err.Error(), "no such"):
-			return frame.Usagef("the question can't be answered: %w: \"SELECT name FROM sqlite_schema\" names the tables and views, \"SELECT * FROM v_targets\" the columns of one", err)
+			return frame.Usagef("no answer within %s: ask for less, or allow more time with --timeout", lasting(frame.TimeOf(c, "timeout")))
 		case err != nil:
-			return frame.Usagef("the question can't be answered: %w", err)
+			return frame.Usagef("%w", err)
 		}
 		return errors.Join(err, rows.End())
 	})

@@ -14,10 +14,10 @@ import (
 )
 
 // ErrReadsOnly says that a question would do more than read.
-var ErrReadsOnly = errors.New("it may only read: a SELECT of tables and views")
+var ErrReadsOnly = errors.New("query is read-only: use SELECT")
 
 // ErrStatements says that a question is more than one statement: SQLite would answer the last one alone.
-var ErrStatements = errors.New("it has more than one statement: ask them one by one")
+var ErrStatements = errors.New("query takes one statement at a time")
 
 // notCode is what a semicolon may be in: texts, names and comments.
 var notCode = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|--[^\n]*|/\\*.*?\\*/")

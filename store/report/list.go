@@ -373,7 +373,7 @@ func (k *Reader) question(ctx context.Context, l List, choice Choice) (query str
 	columns, order := "*", l.Order
 	if len(choice.Columns) > 0 {
 		columns = strings.Join(choice.Columns, ", ")
-		err = k.haveColumns(ctx, l, choice.Columns)
+		err = k.haveColumns(ctx, l, "columns", choice.Columns)
 	}
 	w, wrong := k.narrow(ctx, l, choice)
 	if err = cmp.Or(err, wrong); err != nil {
@@ -395,12 +395,12 @@ func (k *Reader) question(ctx context.Context, l List, choice Choice) (query str
 	return "SELECT " + columns + of, w.args, nil
 }
 
-// haveColumns says which column a list does not have.
-func (k *Reader) haveColumns(ctx context.Context, l List, names []string) error {
+// haveColumns says which column of a flag a list does not have.
+func (k *Reader) haveColumns(ctx context.Context, l List, flag string, names []string) error {
 	all, err := list(ctx, k, "columns of "+l.View, `SELECT name FROM pragma_table_info(?)`, []any{l.View}, value[string])
 	for _, name := range names {
 		if err == nil && !slices.Contains(all, name) {
-			err = &NotFoundError{What: fmt.Sprintf("no column %q", name), Hint: Meant(name, all)}
+			err = &NotFoundError{What: fmt.Sprintf("--%s: no column %q", flag, name), Hint: Meant(name, all)}
 		}
 	}
 	return err
@@ -433,7 +433,7 @@ func (k *Reader) narrow(ctx context.Context, l List, choice Choice) (w condition
 		}
 		words, many := v.([]string)
 		if f.Name == "has" {
-			if err := k.haveColumns(ctx, l, words); err != nil {
+			if err := k.haveColumns(ctx, l, "has", words); err != nil {
 				return w, err
 			}
 			w.and(strings.Join(words, " IS NOT NULL AND ") + " IS NOT NULL")
@@ -499,14 +499,6 @@ func (k *Reader) known(ctx context.Context, choice Choice) error {
 	return k.CheckNames(ctx, TextsOf(choice.Values, "cities"), TextsOf(choice.Values, "categories"))
 }
 
-// Meant is a hint: what was probably meant, or all that there is.
-func Meant(word string, all []string) string {
-	if near, ok := yp.Nearest(word, all); ok {
-		return "did you mean " + near + "?"
-	}
-	return "want one of " + strings.Join(all, ", ")
-}
-
 // rowsOf hands the rows of a query over as they come.
 func rowsOf(ctx context.Context, db pool, query string, args []any, to Rows) error {
 	rows, err := db.QueryContext(ctx, query, args...)
@@ -517,9 +509,35 @@ func rowsOf(ctx context.Context, db pool, query string, args []any, to Rows) err
 	return handOver(rows, to)
 }
 
-// Query answers a question that somebody else wrote, see store.DB.Question.
+// Query answers a question that somebody else wrote, see store.DB.Question. What SQLite can't answer is a *QuestionError.
 func (k *Reader) Query(ctx context.Context, query string, to Rows) error {
-	return k.db.Question(ctx, query, func(rows *sql.Rows) error { return handOver(rows, to) })
+	var refused error // by to
+	err := k.db.Question(ctx, query, func(rows *sql.Rows) error {
+		watch := &refusing{Rows: to}
+		err := handOver(rows, watch)
+		refused = watch.err
+		return err
+	})
+	if refused != nil {
+		return err
+	}
+	return k.asked(ctx, query, err)
+}
+
+// refusing keeps the error with which rows were not taken: it is no fault of the question.
+type refusing struct {
+	Rows
+	err error
+}
+
+func (r *refusing) Head(columns []string) error {
+	r.err = r.Rows.Head(columns)
+	return r.err
+}
+
+func (r *refusing) Row(values []any) error {
+	r.err = r.Rows.Row(values)
+	return r.err
 }
 
 func handOver(rows *sql.Rows, to Rows) error {
