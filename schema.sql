@@ -12,205 +12,205 @@
 -- A fresh file is made from this text; older files are upgraded by the numbered
 -- steps in store/migrations, and a test holds both to the same result.
 --
--- What a column means stands at its line. These mean the same in every table and view:
---   about                what the business says of itself, on the listing's own page
+-- A column's meaning is given on its line. These mean the same in every table and view:
+--   about                what the business says about itself, on the listing's own page
 --   accepted             listings kept by the current crawls
 --   accepted_count       listings kept by the current crawl
 --   action               new, changed, completed, dropped, restored or rejected
---   active               that are neither degraded, paused nor failed
---   address              where it is, in one line, where that could not be split surely
+--   active               neither degraded, paused nor failed
+--   address              the whole address in one line, if it could not be split with certainty
 --   ending               how the last crawl of the target came to its end: by a word of the site that proves it (total, said, pagination, short_page,
 --                        next_none), or without one, and why (end_text)
---   again_after_seconds  from the begin of a crawl to the next one's; 0 = once only
+--   again_after_seconds  time from the start of one crawl to the start of the next; 0 = crawled once only
 --   aka                  other names of the business
---   alive                listings of it that their source still shows
---   at                   when it happened, or was written
---   attempt              number of the attempt at this target, from 1
---   attempt_number       number of the attempt at this target, from 1
+--   alive                its listings that their source still shows
+--   at                   when it happened or was written
+--   attempt              number of the attempt at this target, counted from 1
+--   attempt_number       number of the attempt at this target, counted from 1
 --   attempts             attempts so far
 --   availability         open, paused, quarantined, disabled or held
---   backoff_until        end of the wait after a failure
+--   backoff_until        when the wait after a failure ends
 --   bad_count            cards that the current crawl could not read
---   base_url             address that the source's paths begin with
---   by_name              that the gazetteer knew by name and state
---   by_slug              that the gazetteer knew by the source's own slug
---   categories           all that the source says the business does
---   category             what was searched for; NULL = not a search
---   changes              list of the fields that changed, with their old and new values
---   cities               in the index
---   city                 name of the city; NULL = none
---   claimed              1 = the source says that the owner looks after the listing
---   claimed_at           when the worker took the target
---   claimed_by           worker that holds the target; NULL = nobody
---   code                 error code that led to the pause
+--   base_url             start of all addresses of the source
+--   by_name              matched to the built-in list of cities by name and state
+--   by_slug              matched to the built-in list of cities by the source's own slug
+--   categories           everything the source says the business does
+--   category             category that was searched for; NULL = not a search
+--   changes              list of the fields that changed, with old and new values
+--   cities               cities in the index
+--   city                 name of the city; NULL = unknown
+--   claimed              1 = the source says that the owner manages the listing
+--   claimed_at           when the worker claimed the target
+--   claimed_by           worker that holds the target; NULL = none
+--   code                 error code that caused the pause
 --   companies            companies whose first listing is in the state
---   company_id           row of the company of the listing
+--   company_id           row of the listing's company
 --   consecutive_failures failures in a row
---   cooldown_minutes     length of the quarantine before a page is tried
---   cooldown_until       end of a proxy's rest
---   country              country of the source (ISO 3166), "US"
---   crawl_started_at     begin of the current crawl, at page 1
+--   cooldown_minutes     length of the quarantine before one page is tried
+--   cooldown_until       when the proxy's rest ends
+--   country              country of the source (ISO 3166 code), such as US
+--   crawl_started_at     when the current crawl began, at page 1
 --   crawl_status         active, degraded, paused or failed
---   created_at           when the row was made
---   degraded             that rest after three failures in a row or more
+--   created_at           when the row was created
+--   degraded             resting after three or more failures in a row
 --   delay_reason         why the delay is longer than configured
---   details_read_at      when the listing's own page was read last; NULL = never
---   domain               of the website, without "www."
---   done                 targets of status DONE
---   dropped              that their source no longer shows
---   due_now              that may be claimed now
---   duration_ms          from begin to end
---   email                e-mail address, from the listing's own page or the structured data of another
---   enabled              0 = an operator set it aside
+--   details_read_at      when the listing's own page was last read; NULL = never
+--   domain               domain of the website, without "www."
+--   done                 targets with status DONE
+--   dropped              no longer shown by their source (closed)
+--   due_now              may be claimed now
+--   duration_ms          time from start to end
+--   email                e-mail address, from the listing's own page or from structured data
+--   enabled              0 = disabled by an operator
 --   ended                how it ended
---   ends                 when the reason ends by itself; NULL = not by itself
+--   ends                 when the reason ends by itself; NULL = it does not end by itself
 --   error                error code; NULL = none
---   error_class          why requests failed, as most of them did; NULL = healthy
---   error_code           how the attempt ended; SUCCESS = it went well
---   error_message        what went wrong, for people
+--   error_class          why most of the failed requests failed; NULL = healthy
+--   error_code           how the attempt ended; SUCCESS = it succeeded
+--   error_message        what went wrong, in words
 --   event                number or kind of the event
---   failed               targets of status FAILED
---   failures             so far
---   fetched              whose own page was read once or more
---   fetched_at           when the listing's own page was read last
+--   failed               targets with status FAILED
+--   failures             failures so far
+--   fetched              whose own page was read at least once
+--   fetched_at           when the listing's own page was last read
 --   field                name of the field, as in v_listings
---   file                 where it was written, "-" = to stdout
---   filters              what the command was asked for
---   finished_at          when it ended; NULL = it has not
---   first_seen_at        when it was seen first
---   found_state          state of the search that showed the listing first
+--   file                 file that was written; "-" = stdout
+--   filters              filters of the command
+--   finished_at          when it ended; NULL = it has not ended
+--   first_seen_at        when it was first seen
+--   found_state          state of the search that first showed the listing
 --   health               active, degraded, paused, failed or disabled
---   heartbeat_at         when the worker or run last said that it lives
+--   heartbeat_at         when the worker or run last reported that it is alive
 --   host                 name of the machine, or of the web server
---   hours                opening hours, a list of "Mo 09:00-17:00"; days that are closed are left out, [] = always closed
---   http_status          status of the answer
---   id                   number of the row; never given again
---   identity             set of headers that was sent; NULL = the honest one
+--   hours                opening hours, a list of texts such as "Mo 09:00-17:00"; days without an entry are closed, [] = always closed
+--   http_status          status of the response
+--   id                   number of the row; never reused
+--   identity             set of request headers that was sent; NULL = the honest one
 --   image_url            address of the listing's picture
---   in_progress          targets of status IN_PROGRESS
+--   in_progress          targets with status IN_PROGRESS
 --   kind                 of a target: search, detail or index
---   languages            that are spoken there
---   last_at              when the last of them may go on
---   last_error           what went wrong last, for people
---   last_error_code      error code of the last attempt; NULL = it went well
---   last_failure_at      end of the last attempt that failed
---   last_identity        identity of the last attempt
---   last_listing_id      last listing of the last page committed
---   last_proxy           proxy of the last attempt
---   last_seen            when it happened last
---   last_seen_at         when it was seen last
---   last_success_at      end of the last crawl that went well
---   last_used_at         when the last request went through it
+--   languages            languages spoken there
+--   last_at              when the last of them may continue
+--   last_error           what last went wrong, in words
+--   last_error_code      error code of the last attempt; NULL = it succeeded
+--   last_failure_at      when the last failed attempt ended
+--   last_identity        identity used by the last attempt
+--   last_listing_id      last listing of the last committed page
+--   last_proxy           proxy used by the last attempt
+--   last_seen            when it last happened
+--   last_seen_at         when it was last seen
+--   last_success_at      when the last successful crawl ended
+--   last_used_at         when a request last went through it
 --   lat                  latitude in degrees
---   latency_ms           from the request to the last byte of its answer
---   lead_listing         listing that the fields are taken from
---   lead_source          and its source
+--   latency_ms           time from the request to the last byte of the response
+--   lead_listing         listing that the company's fields are taken from
+--   lead_source          source of the lead listing
 --   listing              row of the listing
---   listing_id           number or name that the source itself gives the listing
---   listings             how many listings
+--   listing_id           id that the source itself gives the listing
+--   listings             number of listings
 --   lon                  longitude in degrees
---   max_pages            0 = all
+--   max_pages            most pages to read; 0 = all
 --   mean_consecutive_failures  failures in a row, on average
 --   mean_duration_ms     mean length of an attempt
 --   memory_bytes         memory of its process at the last heartbeat
---   message              what went wrong, for people
---   name                 name, for people
---   neighborhoods        where the business works
+--   message              what went wrong, in words
+--   name                 name to show to people
+--   neighborhoods        neighborhoods that the business serves
 --   new                  seen for the first time
---   next_at              when the first of them may go on
---   next_crawl_at        when a target that is DONE is due again
---   next_page_url        where the current crawl goes on: an address, or a position in a list without links, "@offset=50&page=2"
---   not_before           when the target may be claimed again; NULL = it does not wait
---   occurrences          how often
---   old                  the value before it
---   open                 1 = may be asked now
+--   next_at              when the first of them may continue
+--   next_crawl_at        when a DONE target is due again
+--   next_page_url        where the current crawl continues: an address, or a position in a list without links, "@offset=50&page=2"
+--   not_before           when the target may be claimed again; NULL = it is not waiting
+--   occurrences          how many times
+--   old                  the previous value
+--   open                 1 = may be requested now
 --   outcome              how it ended
---   page                 number of the page, from 1
---   page_current         last page committed by the current crawl
+--   page                 number of the page, counted from 1
+--   page_current         last page that the current crawl committed
 --   pages                pages committed
---   pages_left           pages beyond the limit of pages
---   parked               targets of status PARKED
+--   pages_left           pages not read because of --max-pages
+--   parked               targets with status PARKED (given up)
 --   parked_at            when it was given up
---   parse_ok             1 = the answer was read as what it should be; NULL = no answer
---   paused               1 = set aside by an operator
---   paused_code          why it is paused
---   paused_reason        why it is paused, for people
---   payment              ways to pay
---   percent              seen, in percent of site_total; NULL = the site does not say how many there are
---   phone                as the source writes it
---   phone_e164           the same as "+13105550123"; NULL = its country is not known
---   pid                  number of its process
---   planned              targets of status PLANNED
---   population           people of the city; 0 = not known
---   postal_code          postal code, as its country writes it
---   price_range          as "$$"
+--   parse_ok             1 = the response could be read as what was expected; NULL = no response
+--   paused               1 = paused by an operator
+--   paused_code          error code that caused the pause
+--   paused_reason        why it is paused, in words
+--   payment              accepted ways to pay
+--   percent              share of site_total that was seen, in percent; NULL = the site does not say how many listings it has
+--   phone                phone number as the source writes it
+--   phone_e164           phone number in international form, "+13105550123"; NULL = its country is not known
+--   pid                  number of the process
+--   planned              targets with status PLANNED
+--   population           inhabitants of the city; 0 = unknown
+--   postal_code          postal code as its country writes it
+--   price_range          price level such as "$$"
 --   profile_url          address of the listing's own page
 --   proxy                proxy that was used, without its password; NULL = none
---   rank                 place in an order, the smallest first
---   rated_at             when the source was rated last
---   rating               0.5 to 5 stars, with two decimals at most
+--   rank                 place in an order, smallest first
+--   rated_at             when the source was last rated
+--   rating               0.5 to 5 stars, with at most two decimals
 --   raw                  listings found by the current crawls
 --   raw_count            listings found by the current crawl
---   reason               why, for people
+--   reason               why, in words
 --   reasons              rules that it breaks
---   rejected             that broke a rule of their source, once for each page that showed them
---   removed              that left the index
+--   rejected             broke a rule of their source; counted once for each page that showed them
+--   removed              no longer in the index
 --   requests             HTTP requests sent
---   restored             back after they were dropped
+--   restored             shown again after they were dropped
 --   result_count         listings on the page; NULL = not read
---   retired              targets whose city or listing is gone from the source
---   retry_seq            0 = the first try of the page, then its retries
+--   retired              targets whose city or listing no longer exists at the source
+--   retry_seq            0 = first try of the page, 1 and up = its retries
 --   review_count         number of reviews
---   rows                 rows of the file
+--   rows                 rows in the file
 --   run                  number of the run
---   run_id               row of the run; NULL = none, or its row is deleted
---   samples_1h           requests of the last hour that the rating counts
---   samples_24h          the same of 24 hours
+--   run_id               row of the run; NULL = none, or the row has been deleted
+--   samples_1h           requests of the last hour that count for the rating
+--   samples_24h          requests of the last 24 hours that count for the rating
 --   schedule_status      see above
---   searched_category    category of the search that showed the listing first
---   searched_city        city of it
---   searched_state       state of it
---   seen                 listings that the last crawl saw
---   seen_at              when a page showed it last
---   service_area         where a business works that has no address
---   services             what it offers
---   slug                 name within addresses
---   snippet              text beside the listing
---   social               addresses in social networks
+--   searched_category    category of the search that first showed the listing
+--   searched_city        city of the search that first showed the listing
+--   searched_state       state of the search that first showed the listing
+--   seen                 listings seen by the last crawl
+--   seen_at              when a page last showed it
+--   service_area         area served by a business without an address
+--   services             services that the business offers
+--   slug                 name used in addresses
+--   snippet              short text shown beside the listing
+--   social               addresses of social media pages
 --   source               name of the source
 --   source_id            row of the source
 --   sponsored            1 = shown as an ad
 --   stage                sandbox or active
 --   started_at           when it began
---   state                code of the state, "CA"; where it has none, its name
+--   state                code of the state, such as CA; the state's name if it has no code
 --   status               PLANNED, IN_PROGRESS, DONE, FAILED, STUCK or PARKED
---   stopped_at           when the worker ended; NULL = it works, or was killed
---   street               street and number
---   stuck                targets of status STUCK
---   success_1h_percent   requests of the last hour that went well
---   success_24h_percent  the same of 24 hours
---   success_percent      attempts that went well, in percent of all
---   success_rate         attempts that went well, in percent of all
---   success_rate_1h      share of the requests that went well, 0 to 1
---   success_rate_24h     the same of 24 hours
---   successes            that went well so far
---   successful_24h       that were crawled well in the last 24 hours
---   target               what is crawled, for people: "Plumbers in Austin, TX"
+--   stopped_at           when the worker ended; NULL = it is working, or was killed
+--   street               street and house number
+--   stuck                targets with status STUCK
+--   success_1h_percent   share of requests in the last hour that succeeded, in percent
+--   success_24h_percent  share of requests in the last 24 hours that succeeded, in percent
+--   success_percent      share of attempts that succeeded, in percent
+--   success_rate         share of attempts that succeeded, in percent
+--   success_rate_1h      share of requests in the last hour that succeeded, 0 to 1
+--   success_rate_24h     share of requests in the last 24 hours that succeeded, 0 to 1
+--   successes            successes so far
+--   successful_24h       crawled successfully in the last 24 hours
+--   target               what is crawled, in words: "Plumbers in Austin, TX"
 --   target_id            row of the target
---   targets              how many targets
+--   targets              number of targets
 --   tier                 size of the city: 1 = large, 3 = small
 --   took_seconds         how long it took, or has taken so far
 --   total_attempts       attempts so far
---   total_successes      attempts so far that went well
---   unmatched            that the gazetteer does not know
---   until                when that ends
---   updated_at           when the row was written last
---   url                  address, with the password of a proxy
---   uuid                 of the run: its lock file is named so
+--   total_successes      successful attempts so far
+--   unmatched            cities not in the built-in list of cities
+--   until                when it ends
+--   updated_at           when the row was last written
+--   url                  address; a proxy's includes its password
+--   uuid                 unique name of the run, used for its lock file
 --   value                as text
---   wanted               targets of listings' own pages
---   website              home page in its normal form
---   website_url          home page as the source links to it
+--   wanted               targets for listings' own pages
+--   website              home page, in normal form
+--   website_url          home page, as the source links to it
 --   what                 details of the event, see listing_events
 --   with_email           with an e-mail address
 --   with_failures        whose last crawl failed
@@ -219,9 +219,9 @@
 --   with_phone           with a phone number
 --   with_social          with an address in a social network
 --   with_website         with a website
---   worker               name of the worker and number of its process
+--   worker               name of the worker and its process id
 --   wait_reason          backoff, recrawl or gap
---   years_in_business    as the source says
+--   years_in_business    years in business, as the source says
 
 -- Small facts about the file itself: who made it and when, which database it is
 -- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
