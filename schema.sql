@@ -223,61 +223,61 @@
 --   wait_reason          backoff, recrawl or gap
 --   years_in_business    years in business, as the source says
 
--- Small facts about the file itself: who made it and when, which database it is
--- ("database_id", random; its logs name it, and a file that is rebuilt from them takes it
--- over), how many pages and ends of claims were committed ("committed": each has its number, which
--- its log tells, so that a replay brings them in the same order), behind which of them those of
--- another database were put that were replayed ("replayed:{id}"), which sources came by a replay
--- ("replayed_source:{source}"), of which sources and states the
--- details are wanted ("details:{source}:{state}"), which sources are asked for listings' own pages by their ids
--- ("own_by_id:{source}"), and what the runs did whose rows are deleted ("forgotten:pages", see runs_removed).
+-- Small facts about the file itself: who made it and when; which database it is
+-- ("database_id", random; the logs name it, and a file that is rebuilt from them takes it
+-- over); how many pages and ends of claims have been committed ("committed": each has a number, which
+-- its log repeats, so that a replay can apply them in the same order); the commit after which those of
+-- another database were replayed ("replayed:{id}"); which sources came from a replay
+-- ("replayed_source:{source}"); for which sources and states own pages are wanted
+-- ("details:{source}:{state}"); which sources request listings' own pages by id
+-- ("own_by_id:{source}"); and the totals of runs whose rows have been deleted ("forgotten:pages", see runs_removed).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 INSERT INTO meta (key, value) VALUES ('database_id', lower(hex(randomblob(8))));
 
--- A directory site. base_url is the one it was last crawled at. enabled is the
--- operator's; the columns after it are set automatically, and cleared whenever an
--- operator sets enabled (trigger sources_enabled): there is no trap to fall into.
+-- A directory site. base_url is where it was last crawled. The operator sets enabled;
+-- the columns after it are set automatically and cleared whenever an
+-- operator sets enabled (trigger sources_enabled).
 CREATE TABLE sources (
     id                   INTEGER PRIMARY KEY,
     name                 TEXT NOT NULL UNIQUE,
     base_url             TEXT NOT NULL,
     enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
-    auto_disabled        INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- an alarm: until an operator enables it
+    auto_disabled        INTEGER NOT NULL DEFAULT 0 CHECK (auto_disabled IN (0, 1)), -- 1 = disabled by an alarm until an operator enables it
     paused_until         TEXT,                                                       -- a pause that ends by itself
     paused_code          TEXT CHECK (paused_code IN ('AUTH_FAILED', 'HTML_CHANGED')),
     paused_reason        TEXT,
-    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- attempts in a row, over all targets
+    consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0), -- failed attempts in a row, over all targets
     layout_strikes       INTEGER NOT NULL DEFAULT 0 CHECK (layout_strikes >= 0),       -- HTML_CHANGED in a row
-    -- A source that was added by its definition proves itself first: in the sandbox it has a few targets and no more.
+    -- A source added from a definition starts in the sandbox, where only a few targets are crawled.
     stage                TEXT NOT NULL DEFAULT 'active' CHECK (stage IN ('sandbox', 'active')),
     definition           TEXT,                                                         -- YAML; NULL = built in, or a file
     country              TEXT NOT NULL DEFAULT 'US',                                   -- ISO 3166
-    cities               TEXT,                                                         -- the file of cities that the definition names; NULL = none
+    cities               TEXT,                                                         -- file of cities named by the definition; NULL = none
     created_at           TEXT NOT NULL,
     updated_at           TEXT NOT NULL,
-    paused_ms            INTEGER CHECK (paused_ms > 0),                                -- how long the last such pause was to be: none becomes longer when the clock is set back
+    paused_ms            INTEGER CHECK (paused_ms > 0),                                -- intended length of that pause, so that a clock set back can't make it longer
     CHECK ((auto_disabled = 1 OR paused_until IS NOT NULL) = (paused_code IS NOT NULL))
 ) STRICT;
 
--- The states of a source that has its own: those of its definition, its file of cities, or another country than the USA.
+-- The states of a source that doesn't use those of the USA: they come from its definition, its file of cities, or its country.
 CREATE TABLE source_states (
     source_id INTEGER NOT NULL REFERENCES sources (id),
-    state     TEXT NOT NULL,                         -- its code, or the name where it has none; '' = the places have no states
+    state     TEXT NOT NULL,                         -- its code, or its name if it has no code; '' = places there have no state
     name      TEXT NOT NULL,
     PRIMARY KEY (source_id, state)
 ) STRICT, WITHOUT ROWID;
 
--- A place: of the gazetteer, of a source's file, or one that only a source's index knows. A slug of the USA ends in
--- the state ("austin-tx"); others are what the file or the index says.
+-- A place, from the built-in list of cities, a source's file, or a source's index. In the USA the slug ends in
+-- the state ("austin-tx"); elsewhere it is what the file or the index says.
 CREATE TABLE cities (
     id         INTEGER PRIMARY KEY,
     slug       TEXT NOT NULL,
     name       TEXT NOT NULL,
-    state      TEXT NOT NULL,                                           -- '' = its source's places have none
-    population INTEGER NOT NULL CHECK (population >= 0),                -- 0 = not in the gazetteer
+    state      TEXT NOT NULL,                                           -- '' = places of its source have no state
+    population INTEGER NOT NULL CHECK (population >= 0),                -- 0 = not in the built-in list
     lat        REAL,
     lon        REAL,
     tier       INTEGER NOT NULL CHECK (tier BETWEEN 1 AND 3),
@@ -287,24 +287,24 @@ CREATE TABLE cities (
 ) STRICT;
 CREATE INDEX cities_by_state ON cities (state, population);
 
--- A city as a source lists it in its index of the state. slug is the source's own: its
--- addresses are formed with it. A city that is gone from the index keeps its row, and
+-- A city as a source lists it in its index of a state. slug is the source's own; its
+-- addresses contain it. A city that disappears from the index keeps its row, and
 -- its targets are retired.
 CREATE TABLE source_cities (
     source_id     INTEGER NOT NULL REFERENCES sources (id),
     city_id       INTEGER NOT NULL REFERENCES cities (id),
     slug          TEXT NOT NULL CHECK (slug <> ''),
     name          TEXT NOT NULL,                     -- as the index has it
-    found_on      TEXT NOT NULL,                     -- path of the index page that showed it last: an index that repeats itself is not believed
-    matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how the gazetteer knew it
+    found_on      TEXT NOT NULL,                     -- path of the index page that last showed it, to notice an index that repeats itself
+    matched       TEXT NOT NULL CHECK (matched IN ('slug', 'name', 'none')), -- how it was matched to the built-in list
     first_seen_at TEXT NOT NULL,
     last_seen_at  TEXT NOT NULL,
-    crawl         INTEGER NOT NULL CHECK (crawl >= 0), -- of the index (targets.crawls) that met it last
+    crawl         INTEGER NOT NULL CHECK (crawl >= 0), -- crawl of the index (targets.crawls) that last found it
     missed        INTEGER NOT NULL DEFAULT 0 CHECK (missed BETWEEN 0 AND 2), -- complete reads of the index in a row without it; 2 = two or more
-    removed_at    TEXT,                              -- NULL = in the index, or the last read lacks so many cities that it is not believed alone
+    removed_at    TEXT,                              -- NULL = in the index, or the last read lacked too many cities to be trusted
     PRIMARY KEY (source_id, city_id)
 ) STRICT, WITHOUT ROWID;
--- A log names a city as its source's addresses do.
+-- Logs name a city by this slug.
 CREATE INDEX source_cities_by_slug ON source_cities (source_id, slug);
 
 -- What is searched for.
@@ -314,7 +314,7 @@ CREATE TABLE categories (
     name TEXT NOT NULL
 ) STRICT;
 
--- One invocation of `run`. A run is alive for as long as its process holds the lock
+-- One invocation of `run`. A run is alive as long as its process holds the lock
 -- file "{database}.locks/{uuid}.lock", whatever this row says.
 CREATE TABLE runs (
     id           INTEGER PRIMARY KEY,
@@ -322,7 +322,7 @@ CREATE TABLE runs (
     host         TEXT NOT NULL,
     pid          INTEGER NOT NULL,
     source_id    INTEGER REFERENCES sources (id),    -- NULL = several
-    command      TEXT NOT NULL,                      -- what was typed, without secrets
+    command      TEXT NOT NULL,                      -- the command line, without secrets
     started_at   TEXT NOT NULL,
     heartbeat_at TEXT NOT NULL,
     finished_at  TEXT,
@@ -359,8 +359,8 @@ CREATE TABLE run_passes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_passes_by_run ON run_passes (run_id);
 
--- One worker of a run, for as long as it works and after. What it holds now stands in
--- targets: v_workers joins the two.
+-- One worker of a run. The row stays after the worker has ended. What a worker holds now is in
+-- targets; v_workers joins the two.
 CREATE TABLE workers (
     id            INTEGER PRIMARY KEY,
     run_id        INTEGER NOT NULL REFERENCES runs (id),
@@ -374,29 +374,29 @@ CREATE TABLE workers (
     pages         INTEGER NOT NULL DEFAULT 0,        -- committed
     listings      INTEGER NOT NULL DEFAULT 0,        -- accepted
     claims        INTEGER NOT NULL DEFAULT 0,        -- targets claimed
-    claim_retries INTEGER NOT NULL DEFAULT 0,        -- tries more that these took: the database was busy
+    claim_retries INTEGER NOT NULL DEFAULT 0,        -- additional tries they took because the database was busy
     rss_bytes     INTEGER NOT NULL DEFAULT 0,        -- memory of its process at the last heartbeat; 0 = unknown
-    cpu_ms        INTEGER CHECK (cpu_ms >= 0),       -- processor time that its process has used until then; NULL = unknown
-    waits_for     TEXT,                              -- what keeps it from claiming a target that is ready: "--max-per-state 5"; NULL = nothing
+    cpu_ms        INTEGER CHECK (cpu_ms >= 0),       -- processor time its process had used by then; NULL = unknown
+    waits_for     TEXT,                              -- limit that keeps it from claiming a ready target: "--max-per-state 5"; NULL = nothing
     waits_source  INTEGER REFERENCES sources (id),   -- of that target
     UNIQUE (run_id, worker_id),
     CHECK ((waits_for IS NULL) = (waits_source IS NULL))
 ) STRICT;
 
--- The unit a worker claims, of three kinds: the index of a source's cities in a state, a
--- search (source × city × category), and a listing's own page. All work stands here, under
--- the same claim, fence, waits and outcomes. state, population and priority are copies, so
--- that a claim reads one index and nothing else.
+-- The unit of work that a worker claims. There are three kinds: the index of a source's cities in a state, a
+-- search (source × city × category), and a listing's own page. All follow the same rules for
+-- claims, fencing, waits and outcomes. state, population and priority are copies, so
+-- that a claim needs to read only one index.
 CREATE TABLE targets (
     id                   INTEGER PRIMARY KEY,
     source_id            INTEGER NOT NULL REFERENCES sources (id),
     kind                 TEXT NOT NULL DEFAULT 'search' CHECK (kind IN ('index', 'search', 'detail')),
-    state                TEXT NOT NULL,                                         -- of a detail: where its listing was found
-    city_id              INTEGER REFERENCES cities (id),                        -- search; detail: that of the search which found its listing, if known
+    state                TEXT NOT NULL,                                         -- of a detail: the state where its listing was found
+    city_id              INTEGER REFERENCES cities (id),                        -- of a search, or of the search that found a detail's listing, if known
     category_id          INTEGER REFERENCES categories (id),                    -- likewise
     listing              INTEGER REFERENCES listings (id),                      -- detail
     population           INTEGER NOT NULL,                                      -- of the city, 0 = not known
-    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 32767), -- smaller first: index 0, search by size of city 1-3, detail 100, one that was read before 101
+    priority             INTEGER NOT NULL CHECK (priority BETWEEN 0 AND 32767), -- smaller first: index 0, search 1-3 by size of city, detail 100, a detail read before 101
     max_pages            INTEGER NOT NULL CHECK (max_pages >= 0),               -- 0 = all; index: as many as it has
 
     status               TEXT NOT NULL DEFAULT 'PLANNED'
@@ -409,11 +409,11 @@ CREATE TABLE targets (
     claim_token          INTEGER NOT NULL DEFAULT 0 CHECK (claim_token >= 0),
     committed            INTEGER NOT NULL DEFAULT 0 CHECK (committed >= 0),     -- number of its last commit, see meta 'committed'
     run_id               INTEGER REFERENCES runs (id),
-    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- in a row, of a process that died with a page of it in hand, without a new page
+    recoveries           INTEGER NOT NULL DEFAULT 0 CHECK (recoveries >= 0),    -- times in a row that its process died while reading a page of it, without a new page in between
 
     -- Progress of the current crawl of the target. page_current is the last page committed.
-    -- raw_count and accepted_count are listings found and kept; of an index, cities met and
-    -- of them those new to the source, or back.
+    -- raw_count and accepted_count are listings found and kept; for an index, cities found and
+    -- those of them that are new or back.
     page_current         INTEGER NOT NULL DEFAULT 0 CHECK (page_current >= 0),
     next_page_url        TEXT,
     last_listing_id      TEXT,
@@ -421,30 +421,30 @@ CREATE TABLE targets (
     raw_count            INTEGER NOT NULL DEFAULT 0 CHECK (raw_count >= 0),
     accepted_count       INTEGER NOT NULL DEFAULT 0 CHECK (accepted_count >= 0),
     bad_count            INTEGER NOT NULL DEFAULT 0 CHECK (bad_count >= 0),
-    seen_ids             INTEGER CHECK (seen_ids >= 0),                          -- search: distinct organic listings that its pages showed; sites show some twice
+    seen_ids             INTEGER CHECK (seen_ids >= 0),                          -- of a search: distinct organic listings that its pages showed; sites show some twice
     crawl_started_at     TEXT,
     finished_at          TEXT,
-    crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- begun at page 1 so far: the number of the current one
+    crawls               INTEGER NOT NULL DEFAULT 0 CHECK (crawls >= 0),         -- crawls begun at page 1 so far, which is the number of the current one
     complete_at          TEXT,                                                  -- end of the last crawl that saw every page to a confirmed end
 
     ending               TEXT CHECK (ending IN
         ('total', 'said', 'pagination', 'short_page', 'next_none', 'max_pages', 'no_word', 'unfollowed', 'later_page', 'too_few',
          'unreadable', 'order', 'repeats', 'gone', 'shrunk', 'other_list', 'other_name', 'says_both')),
-    end_text             TEXT,                                                  -- why, for people
+    end_text             TEXT,                                                  -- why, in words
     shrunk               INTEGER NOT NULL DEFAULT 0 CHECK (shrunk >= 0),         -- crawls in a row that ended on a short page although the last complete one went further
 
-    -- When it may be crawled. Not before not_before; a target that waits is planned again by
-    -- the first run that finds its time come. enabled and paused are the operator's; see the
+    -- When it may be crawled: not before not_before. The first run after that time plans a
+    -- waiting target again. The operator sets enabled and paused; see the
     -- trigger targets_enabled.
     not_before              TEXT,
     wait_reason             TEXT                     -- backoff: after a failure. recrawl: DONE, and due again then.
         CHECK (wait_reason IN ('backoff', 'recrawl', 'gap')), -- gap: DONE and due, but its last crawl began less than two minutes ago
-    retired_at              TEXT,                    -- its city is gone from the source's index, or its listing from the source: not crawled, not counted with its status
+    retired_at              TEXT,                    -- its city left the source's index, or its listing left the source: it is neither crawled nor counted with its status
     enabled                 INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     paused                  INTEGER NOT NULL DEFAULT 0 CHECK (paused IN (0, 1)),
-    crawl_frequency_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (crawl_frequency_minutes >= 0), -- from one begin to the next; 0 = once only
+    crawl_frequency_minutes INTEGER NOT NULL DEFAULT 10080 CHECK (crawl_frequency_minutes >= 0), -- from the start of one crawl to the start of the next; 0 = once only
     max_retries             INTEGER NOT NULL DEFAULT 3 CHECK (max_retries >= 0),     -- of one page within an attempt
-    backoff_level           INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5), -- how long it rests after its next failure; of a PARKED one: above 0 = it failed too often, 0 = a permanent cause
+    backoff_level           INTEGER NOT NULL DEFAULT 0 CHECK (backoff_level BETWEEN 0 AND 5), -- how long it rests after its next failure; if PARKED: above 0 = it failed too often, 0 = the cause is permanent
 
     -- Outcomes so far.
     last_error_code      TEXT CHECK (last_error_code IN
@@ -475,30 +475,30 @@ CREATE TABLE targets (
 CREATE UNIQUE INDEX targets_of_index ON targets (source_id, state) WHERE kind = 'index';
 CREATE UNIQUE INDEX targets_of_search ON targets (source_id, city_id, category_id) WHERE kind = 'search';
 CREATE UNIQUE INDEX targets_of_detail ON targets (listing) WHERE listing IS NOT NULL;
--- Serves the claim: the best target of a kind in a state in one seek, however many there
--- are, and however many of them wait, are paused or disabled.
+-- For claims: finds the best target of a kind in a state in one seek, however many targets there
+-- are and however many of them wait, are paused or disabled.
 CREATE INDEX targets_ready ON targets (source_id, kind, state, priority, id, population)
     WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL;
--- The same for a run that names its categories, and for one that names its cities.
+-- The same for runs with --categories, and for runs with --cities.
 CREATE INDEX targets_ready_category ON targets (source_id, kind, state, category_id, priority, id, population)
     WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL AND category_id IS NOT NULL;
 CREATE INDEX targets_ready_city ON targets (source_id, kind, city_id, priority, id, category_id, population, state)
     WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL AND city_id IS NOT NULL;
--- What is held now: a few rows at any time. Serves --max-per-state, heartbeats, recovery, workers.
+-- Targets held now: only a few rows at any time. For --max-per-state, heartbeats, recovery and workers.
 CREATE INDEX targets_held ON targets (source_id, kind, state, run_id) WHERE status = 'IN_PROGRESS';
--- What a run holds, asked before its row is deleted, as the indexes "by_run" below are.
+-- Targets a run holds; checked before its row is deleted, as the "by_run" indexes below are.
 CREATE INDEX targets_held_by_run ON targets (run_id) WHERE run_id IS NOT NULL;
--- What falls due by itself.
+-- Targets that become due by themselves.
 CREATE INDEX targets_waiting ON targets (wait_reason, not_before) WHERE not_before IS NOT NULL;
--- What an operator asks about: errors by code.
+-- Targets in trouble, by error code.
 CREATE INDEX targets_troubled ON targets (kind, status, last_error_code, state) WHERE status IN ('FAILED', 'STUCK', 'PARKED');
--- What an operator has set aside.
+-- Targets that an operator disabled or paused.
 CREATE INDEX targets_set_aside ON targets (kind, state) WHERE enabled = 0 OR paused = 1;
 
--- The de-duplicated business. Its fields come from its lead listing (the one with the
--- smallest source and id), its website is the smallest of its listings': so they do not
--- depend on the order in which pages came. A number once given is never given
--- again, so what was exported yesterday is no other business today.
+-- A business, after de-duplication. Its fields come from its lead listing (the one with the
+-- smallest source and id) and its website is the smallest of its listings' websites, so they do not
+-- depend on the order in which pages were read. An id is never reused, so one that was exported
+-- yesterday still means the same business today.
 CREATE TABLE companies (
     id            INTEGER PRIMARY KEY AUTOINCREMENT,
     name          TEXT NOT NULL,
@@ -515,23 +515,23 @@ CREATE TABLE companies (
     country       TEXT NOT NULL DEFAULT 'US'         -- ISO 3166, of the source of the lead listing
 ) STRICT;
 
--- The strong keys by which listings find their company: "web:acme.com",
--- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210", in another country than the
--- USA "adr:acme|1 high st|GB SW1A 1AA". Each stands under
--- its number, or the next free one if another has that: see store/keys.go.
+-- The keys that assign listings to a company: "web:acme.com",
+-- "tel:+13105550123|acme plumbing", "adr:acme plumbing|12 main st|90210"; outside the
+-- USA "adr:acme|1 high st|GB SW1A 1AA". Each is stored under
+-- its hash, or under the next free number if that is taken: see store/keys.go.
 CREATE TABLE company_keys (
     hash       INTEGER PRIMARY KEY,                  -- number of the key, or the next free one
-    company_id INTEGER NOT NULL,                     -- row of the company; a REFERENCES would read the whole table when a company goes
-    key        TEXT                                  -- NULL = the one with this number that the company's own row gives
+    company_id INTEGER NOT NULL,                     -- row of the company; with REFERENCES, deleting a company would read the whole table
+    key        TEXT                                  -- NULL = the key follows from the company's own row
 ) STRICT;
 CREATE INDEX company_keys_by_company ON company_keys (company_id) WHERE key IS NOT NULL;
 
--- What a source says of one business at one place, on cards of results pages and on the listing's own page. city and
+-- What a source says about one business at one place, on the cards of result pages and on the listing's own page. city and
 -- state are the listing's own place; found_state is the state of the target that first showed it.
--- One rule says which page wins. Fields that belong together are a group: phone with phone_e164, website_url with website and
--- domain, all parts of the address, lat with lon, each other field alone. A card writes the groups in which it says something and
--- sets their bits in cards; an own page writes those in which it says something and whose bits are not set, then empties cards. So
--- a card wins while cards go on saying it, and what only the own page says is always its latest.
+-- One rule decides which page wins. Fields that belong together form a group: phone with phone_e164, website_url with website and
+-- domain, all parts of the address, lat with lon; every other field is a group of its own. A card writes the groups it has a value for and
+-- sets their bits in cards. An own page writes the groups it has a value for whose bits are not set, then clears cards. So
+-- a card wins as long as cards keep giving the value, and a value that only the own page gives is always the latest.
 CREATE TABLE listings (
     id                INTEGER PRIMARY KEY,
     source_id         INTEGER NOT NULL REFERENCES sources (id),
@@ -550,7 +550,7 @@ CREATE TABLE listings (
     website           TEXT,
     domain            TEXT,
     categories        TEXT CHECK (categories IS NULL OR json_valid(categories) AND json_type(categories) = 'array'),
-    rating            REAL CHECK (rating BETWEEN 0.5 AND 5),   -- on the scale of 5, as the source says it, with two decimals at most
+    rating            REAL CHECK (rating BETWEEN 0.5 AND 5),   -- on a scale of 5, as the source gives it, with at most two decimals
     review_count      INTEGER CHECK (review_count >= 0),
     years_in_business INTEGER CHECK (years_in_business >= 0),
     price_range       TEXT,
@@ -560,26 +560,26 @@ CREATE TABLE listings (
     claimed           INTEGER CHECK (claimed IN (0, 1)),
     sponsored         INTEGER NOT NULL DEFAULT 0 CHECK (sponsored IN (0, 1)),
     found_state       TEXT NOT NULL,
-    fingerprint       INTEGER NOT NULL,              -- hash of the last sighting's fields: an equal one changes nothing
+    fingerprint       INTEGER NOT NULL,              -- hash of the fields when last seen; if it is the same, nothing has changed
     first_seen_at     TEXT NOT NULL,
     last_seen_at      TEXT NOT NULL,
-    dropped_at        TEXT,                          -- every target that showed it was crawled to its end twice without it, or its city is missing from two reads of the index
-    address           TEXT,                          -- in one line as the source shows it, where it could not be split surely: then street, or all parts, are missing
+    dropped_at        TEXT,                          -- when it closed: every search that had shown it was read to the end twice without it, or its city was missing from two reads of the index
+    address           TEXT,                          -- the whole address in one line, if it could not be split with certainty; then some or all of its parts are NULL
     email             TEXT,
     lat               REAL CHECK (lat BETWEEN -90 AND 90),
     lon               REAL CHECK (lon BETWEEN -180 AND 180),
     founded           INTEGER,                       -- year
-    cards             INTEGER NOT NULL DEFAULT 0 CHECK (cards >= 0),        -- groups that cards gave since the own page was read last, a bit each: see yp.Group
-    cards_before      INTEGER NOT NULL DEFAULT 0 CHECK (cards_before >= 0), -- and that they had given when it was: those it left alone
-    own_page_at       TEXT,                          -- when the own page was read last; NULL = never
+    cards             INTEGER NOT NULL DEFAULT 0 CHECK (cards >= 0),        -- groups that cards have given since the own page was last read, one bit each: see yp.Group
+    cards_before      INTEGER NOT NULL DEFAULT 0 CHECK (cards_before >= 0), -- groups that cards had given by that reading, so the own page did not overwrite them
+    own_page_at       TEXT,                          -- when the own page was last read; NULL = never
     country           TEXT NOT NULL DEFAULT 'US',    -- ISO 3166, of its source
     UNIQUE (source_id, listing_id),
     CHECK ((lat IS NULL) = (lon IS NULL))
 ) STRICT;
 CREATE INDEX listings_by_company ON listings (company_id);
 
--- The long fields of a listing, which its own page gives nearly always: beside the others, so that a crawl that changes nothing
--- does not write them anew.
+-- The long fields of a listing, which nearly always come from its own page. They have a table of their own so that a crawl that
+-- changes nothing does not write them again.
 CREATE TABLE listing_texts (
     listing       INTEGER PRIMARY KEY REFERENCES listings (id) ON DELETE CASCADE,
     payment       TEXT CHECK (payment IS NULL OR json_valid(payment) AND json_type(payment) = 'array'),
@@ -591,70 +591,70 @@ CREATE TABLE listing_texts (
     about         TEXT
 ) STRICT;
 
--- What the pages of a crawl under way have shown, until it ends: JSON arrays of listings' ids, by which a page is known
--- that repeats another, and what is counted against the site's total.
+-- What the pages of a crawl in progress have shown, as JSON arrays of listings' ids, until the crawl ends. They reveal a page
+-- that repeats another, and are counted against the site's total.
 CREATE TABLE crawl_pages (
     target_id INTEGER NOT NULL REFERENCES targets (id) ON DELETE CASCADE,
     page      INTEGER NOT NULL CHECK (page >= 1),
-    crawl     INTEGER NOT NULL CHECK (crawl >= 0),   -- of the target (targets.crawls); rows of another one are of no use
+    crawl     INTEGER NOT NULL CHECK (crawl >= 0),   -- crawl of the target (targets.crawls); rows of other crawls are ignored
     organic   TEXT NOT NULL CHECK (json_valid(organic) AND json_type(organic) = 'array'), -- shown as results
     ads       TEXT NOT NULL CHECK (json_valid(ads) AND json_type(ads) = 'array'), -- shown as ads alone
     PRIMARY KEY (target_id, page)
 ) STRICT, WITHOUT ROWID;
 
--- What a source has shown of its lists in a pass: by this a page is known that is not full, and a number of pages that
+-- How long a source's pages and lists were in a pass. This reveals a page that is not full, and a number of pages that
 -- may be a cap.
 CREATE TABLE pass_pages (
     source_id      INTEGER NOT NULL REFERENCES sources (id),
-    pass           TEXT NOT NULL,                              -- when it began (run_passes.began_at); of a run without one its number
+    pass           TEXT NOT NULL,                              -- when it began (run_passes.began_at); for a run without a pass, the run's number
     next_pages     INTEGER NOT NULL CHECK (next_pages >= 0),   -- pages with a next link that could be followed
-    fewest         INTEGER CHECK (fewest >= 0),                -- fewest organic cards on one of these
-    most           INTEGER CHECK (most >= fewest),             -- most organic cards on one of these
-    deepest        INTEGER NOT NULL CHECK (deepest >= 1),      -- highest number of a page
-    deepest_target INTEGER NOT NULL,                           -- row of the target whose it is
-    second         INTEGER NOT NULL CHECK (second >= 0),       -- highest number of a page of another target
+    fewest         INTEGER CHECK (fewest >= 0),                -- fewest organic cards on any of these
+    most           INTEGER CHECK (most >= fewest),             -- most organic cards on any of these
+    deepest        INTEGER NOT NULL CHECK (deepest >= 1),      -- highest page number
+    deepest_target INTEGER NOT NULL,                           -- row of the target with that page
+    second         INTEGER NOT NULL CHECK (second >= 0),       -- highest page number of any other target
     PRIMARY KEY (source_id, pass)
 ) STRICT, WITHOUT ROWID;
 
--- Addresses of results pages that are another search's than was asked for: where a source led a target. An address to
--- which two were led is nobody's own.
+-- Where a source led a target: the address of a result page that belongs to another search than the one requested. An address
+-- that two targets were led to belongs to neither.
 CREATE TABLE led_to (
     source_id INTEGER NOT NULL REFERENCES sources (id),
     address   TEXT NOT NULL,                             -- path and query
     target_id INTEGER NOT NULL,                          -- row of the first target that was led there
-    others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- and others were
+    others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- 1 = others were led there, too
     PRIMARY KEY (source_id, address)
 ) STRICT, WITHOUT ROWID;
 
--- Words by which pages say that nothing was found, met beside listings and a total or a next link: what pages of
--- another target have, too, is furniture and says nothing.
+-- Words that say "nothing found" on pages that also have listings and a total or a next link. Words that pages of two
+-- targets have are part of the page's frame and mean nothing.
 CREATE TABLE nothing_words (
     source_id INTEGER NOT NULL REFERENCES sources (id),
     words     TEXT NOT NULL,                             -- as the log says them: says "no results found"
     target_id INTEGER NOT NULL,                          -- row of the first target whose page has them
-    others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- and those of others have
+    others    INTEGER NOT NULL DEFAULT 0 CHECK (others IN (0, 1)), -- 1 = pages of others have them, too
     PRIMARY KEY (source_id, words)
 ) STRICT, WITHOUT ROWID;
 
--- Which target showed which listing, and where on its pages: the searched place beside the
--- listing's own, and the proof that a page brought something new.
+-- Which target showed which listing, and where on its pages. This keeps the place that was searched beside the
+-- listing's own, and shows whether a page contained anything new.
 CREATE TABLE sightings (
     target_id INTEGER NOT NULL REFERENCES targets (id),
     listing   INTEGER NOT NULL REFERENCES listings (id),
     page      INTEGER NOT NULL CHECK (page >= 1),
     rank      INTEGER NOT NULL CHECK (rank >= 0),
     seen_at   TEXT NOT NULL,
-    since     INTEGER NOT NULL DEFAULT 0 CHECK (since >= 0),   -- crawl of the target (targets.crawls) that kept it first; 2^63-1 = never: an ad, or filtered out
-    crawl     INTEGER NOT NULL DEFAULT 0 CHECK (crawl >= 0),   -- and last, if only as an ad
+    since     INTEGER NOT NULL DEFAULT 0 CHECK (since >= 0),   -- crawl of the target (targets.crawls) that first kept it; 2^63-1 = never (an ad, or filtered out)
+    crawl     INTEGER NOT NULL DEFAULT 0 CHECK (crawl >= 0),   -- crawl that last showed it, even if only as an ad
     missed    INTEGER NOT NULL DEFAULT 0 CHECK (missed >= 0),  -- complete crawls of the target in a row without it
     PRIMARY KEY (target_id, listing)
 ) STRICT, WITHOUT ROWID;
--- Which others show a listing: asked before it counts as dropped.
+-- Which other targets show a listing; checked before it counts as dropped.
 CREATE INDEX sightings_by_listing ON sightings (listing);
 
--- Listings that were seen and may not be promoted, as they were seen, with every reason.
--- (A listing in good order passes through: it is checked and promoted in the transaction
--- of its page, and its row is gone from here.)
+-- Listings that were rejected, as they were seen, with every reason.
+-- (A valid listing only passes through: it is checked and promoted in the transaction
+-- of its page, and its row is removed from here.)
 CREATE TABLE staged_listings (
     source_id     INTEGER NOT NULL REFERENCES sources (id),
     listing_id    TEXT NOT NULL CHECK (listing_id <> ''),
@@ -667,27 +667,27 @@ CREATE TABLE staged_listings (
     PRIMARY KEY (source_id, listing_id)
 ) STRICT, WITHOUT ROWID;
 
--- What became of listings. A page that says again what it said before leaves no row, one
--- that shows new listings leaves one for all of them.
--- What changes without meaning anything (rank, open now, an ad or not, how an address is
--- written) is no change; a field that merely became known because other markup shows more
--- is completed.
---   kind             what became of the listing
+-- What happened to listings. A page that repeats what it said before adds no row; a page
+-- with new listings adds one row for all of them.
+-- Differences that mean nothing (rank, open now, ad or not, the way an address is
+-- written) are not changes. A field that only became known because other markup shows more
+-- is "completed".
+--   kind             what happened to the listing
 CREATE TABLE listing_events (
     id         INTEGER PRIMARY KEY,
     at         TEXT NOT NULL,
     kind       TEXT NOT NULL CHECK (kind IN ('new', 'changed', 'completed', 'dropped', 'restored', 'rejected')),
     source_id  INTEGER NOT NULL REFERENCES sources (id),
-    listing    INTEGER REFERENCES listings (id),     -- of several new ones the first
-    listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- new ones, with row ids that follow each other
-    listing_id TEXT,                                 -- of a rejected one, which has no row: the source's own
-    company_id INTEGER,                              -- row of the company at that time; NULL = new (that of the listing), or rejected
+    listing    INTEGER REFERENCES listings (id),     -- of several new ones, the first
+    listings   INTEGER NOT NULL DEFAULT 1 CHECK (listings >= 1), -- number of new ones, with consecutive row ids
+    listing_id TEXT,                                 -- source's own id of a rejected listing, which has no row
+    company_id INTEGER,                              -- row of its company at that time; NULL = the listing was new, or rejected
     run_id     INTEGER REFERENCES runs (id),         -- NULL = rebuilt from logs, or reparsed
     -- new: {"2": key}, the keys by which some found their company, by their place from 0 on
     -- changed: {"changes": [{"field", "old", "new"}…], "completed": [field…]}; completed: the latter alone
     -- rejected: {"reasons": […]}; dropped: the same with "city_left_index", or NULL
     what       TEXT CHECK (what IS NULL OR json_valid(what)),
-    reparsed   INTEGER NOT NULL DEFAULT 0 CHECK (reparsed IN (0, 1)), -- 1 = a kept page was read again: no news of the source
+    reparsed   INTEGER NOT NULL DEFAULT 0 CHECK (reparsed IN (0, 1)), -- 1 = a kept page was read again, so this is no news from the source
     CHECK ((kind = 'rejected') = (listing IS NULL)),
     CHECK ((kind = 'rejected') = (listing_id IS NOT NULL)),
     CHECK ((kind IN ('new', 'rejected')) = (company_id IS NULL)),
@@ -696,52 +696,52 @@ CREATE TABLE listing_events (
 CREATE INDEX listing_events_by_time ON listing_events (at);
 CREATE INDEX listing_events_by_listing ON listing_events (listing);
 CREATE INDEX listing_events_by_run ON listing_events (run_id) WHERE run_id IS NOT NULL;
--- What was dropped, restored and rejected of late.
+-- Recently dropped, restored and rejected listings.
 CREATE INDEX listing_events_closings ON listing_events (at, kind, listing) WHERE kind IN ('dropped', 'restored', 'rejected');
 
 -- The words of listings, brought up to date by `listings list --search`;
 -- meta says how far it goes (words_listing, words_event): see store/words.go.
 CREATE VIRTUAL TABLE listing_words USING fts5 (name, categories, city, content = '', contentless_delete = 1, detail = none);
 
--- What --notify is told: one row a message. It is sent until it was delivered, by later runs, too,
--- for a week.
+-- Messages for --notify, one row each. A message is retried until it is delivered, by later runs too,
+-- for up to a week.
 CREATE TABLE messages (
     id        INTEGER PRIMARY KEY,
     at        TEXT NOT NULL,
     event     TEXT NOT NULL CHECK (event IN ('run_ended', 'source_closed', 'layout_alarm')),
-    source_id INTEGER REFERENCES sources (id),       -- NULL = of the whole run
-    mark      TEXT NOT NULL,                         -- which one of its kind: the same is told again a day later at the earliest
-    run_id    INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- by whom
+    source_id INTEGER REFERENCES sources (id),       -- NULL = about the whole run
+    mark      TEXT NOT NULL,                         -- tells messages of a kind apart; the same one is sent at most once a day
+    run_id    INTEGER REFERENCES runs (id) ON DELETE SET NULL, -- run that wrote it
     body      TEXT NOT NULL CHECK (json_valid(body)),  -- JSON, as it is sent
-    sent_at   TEXT                                   -- NULL = nobody took it yet
+    sent_at   TEXT                                   -- NULL = not delivered yet
 ) STRICT;
 CREATE INDEX messages_by_run ON messages (run_id) WHERE run_id IS NOT NULL;
 
--- What was handed to somebody: the next file under the same name tells what became of
+-- What was delivered to whom with export --as. The next file for the same name contains what happened to
 -- listings since then.
 CREATE TABLE deliveries (
     id       INTEGER PRIMARY KEY,
     name     TEXT NOT NULL CHECK (name <> ''),
     at       TEXT NOT NULL,
-    event    INTEGER NOT NULL CHECK (event >= 0),    -- the last of listing_events that it has seen
+    event    INTEGER NOT NULL CHECK (event >= 0),    -- last row of listing_events that it covers
     file     TEXT NOT NULL,
     rows     INTEGER NOT NULL CHECK (rows >= 0),
     filters  TEXT NOT NULL CHECK (json_valid(filters))
 ) STRICT;
 CREATE INDEX deliveries_by_name ON deliveries (name, id);
 
--- How each listing was told last under a name: the difference to what stands now is what the next file tells.
---   state            as it was told last
+-- What was last delivered about each listing, for each name. The next file contains the differences to the current state.
+--   state            as last delivered
 CREATE TABLE delivered (
     name    TEXT NOT NULL,                           -- of deliveries
     listing INTEGER NOT NULL REFERENCES listings (id),
-    state   TEXT NOT NULL CHECK (state IN ('open', 'dropped', 'left')), -- left: none of the choice any more
-    event   INTEGER NOT NULL CHECK (event >= 0),     -- of listing_events: what came later was not told
+    state   TEXT NOT NULL CHECK (state IN ('open', 'dropped', 'left')), -- left: no longer matches the filters
+    event   INTEGER NOT NULL CHECK (event >= 0),     -- row of listing_events; later ones were not delivered
     PRIMARY KEY (name, listing)
 ) STRICT, WITHOUT ROWID;
 
--- A file under a name of --as that is about to get its name on the disk, kept before it does: the next export under the
--- name finds the file there, and counts it as delivered, or it does not, and nothing was told.
+-- A file for a name of --as, recorded just before the finished file gets its name on the disk. After a crash, the next export for the
+-- name looks for the file: if it is there it counts as delivered, otherwise nothing was delivered.
 --   bytes            of the file
 --   sha256           of the file
 CREATE TABLE delivery_intents (
@@ -752,13 +752,13 @@ CREATE TABLE delivery_intents (
     file     TEXT NOT NULL,
     rows     INTEGER NOT NULL CHECK (rows >= 0),
     filters  TEXT NOT NULL CHECK (json_valid(filters)),
-    path     TEXT NOT NULL,                          -- of the file; a relative one begins at the database's folder
+    path     TEXT NOT NULL,                          -- path of the file, relative to the database's folder unless absolute
     bytes    INTEGER NOT NULL CHECK (bytes >= 0),
     sha256   TEXT NOT NULL
 ) STRICT;
 CREATE INDEX delivery_intents_by_name ON delivery_intents (name, id);
 
--- What such a file tells: some of its listings a row.
+-- The listings in such a file, several in each row.
 CREATE TABLE delivery_intent_listings (
     intent   INTEGER NOT NULL REFERENCES delivery_intents (id) ON DELETE CASCADE, -- of which file
     state    TEXT NOT NULL CHECK (state IN ('open', 'dropped', 'left')), -- as that of delivered
@@ -766,8 +766,8 @@ CREATE TABLE delivery_intent_listings (
 ) STRICT;
 CREATE INDEX delivery_intent_listings_by_intent ON delivery_intent_listings (intent);
 
--- One claim of a target, from its start to its outcome. The row is there from the claim
--- on; one of a killed process is closed by the recovery, and what only that process
+-- One claim of a target, from its start to its outcome. The row is written with the claim.
+-- If the process is killed, the recovery closes the row, and what only that process
 -- knew stays NULL.
 CREATE TABLE crawl_attempts (
     id               INTEGER PRIMARY KEY,
@@ -776,7 +776,7 @@ CREATE TABLE crawl_attempts (
     run_id           INTEGER NOT NULL REFERENCES runs (id),
     worker_id        TEXT NOT NULL,
     attempt_number   INTEGER NOT NULL CHECK (attempt_number >= 1),
-    page_before      INTEGER NOT NULL CHECK (page_before >= 0), -- last page committed when it began
+    page_before      INTEGER NOT NULL CHECK (page_before >= 0), -- last page that was committed when it began
     started_at       TEXT NOT NULL,
     finished_at      TEXT,
     duration_ms      INTEGER CHECK (duration_ms >= 0),
@@ -786,42 +786,42 @@ CREATE TABLE crawl_attempts (
         ('SUCCESS', 'RATE_LIMITED', 'BLOCKED_PROXY', 'HTML_CHANGED', 'TIMEOUT', 'AUTH_FAILED',
          'NETWORK_ERROR', 'PARSE_ERROR', 'NO_LISTINGS', 'UNKNOWN_ERROR')),
     error_message    TEXT,
-    http_status      INTEGER,                        -- status of the last answer
+    http_status      INTEGER,                        -- status of the last response
     proxy            TEXT,                           -- without its password
     identity         TEXT,
-    user_agent       TEXT,                           -- as it was sent last
+    user_agent       TEXT,                           -- as last sent
     pages            INTEGER CHECK (pages >= 0),
-    listings         INTEGER CHECK (listings >= 0),  -- found on its pages; of an index, cities
-    upserted         INTEGER CHECK (upserted >= 0),  -- of them written
-    changed          INTEGER CHECK (changed >= 0),   -- of them new or changed
+    listings         INTEGER CHECK (listings >= 0),  -- found on its pages; for an index, cities
+    upserted         INTEGER CHECK (upserted >= 0),  -- listings written
+    changed          INTEGER CHECK (changed >= 0),   -- listings new or changed
     bytes            INTEGER CHECK (bytes >= 0),     -- received
     backoff_delay_ms INTEGER CHECK (backoff_delay_ms >= 0), -- until the target may be claimed again
-    metadata         TEXT CHECK (metadata IS NULL OR json_valid(metadata)), -- {"steps": […]}: what was done and why, beside its requests
+    metadata         TEXT CHECK (metadata IS NULL OR json_valid(metadata)), -- {"steps": […]}: what was done and why, in addition to its requests
     UNIQUE (target_id, claim_token),
     CHECK ((ended = 'running') = (finished_at IS NULL)),
     CHECK ((ended IN ('done', 'failed', 'parked')) = (error_code IS NOT NULL))
 ) STRICT;
--- What a recovery has to close: a few rows at any time.
+-- Attempts that a recovery has to close; only a few rows at any time.
 CREATE INDEX crawl_attempts_open ON crawl_attempts (target_id) WHERE ended = 'running';
 CREATE INDEX crawl_attempts_by_run ON crawl_attempts (run_id);
--- The error summary of the last days.
+-- For the error summary of the last days.
 CREATE INDEX crawl_attempts_by_end ON crawl_attempts (finished_at, error_code, ended) WHERE finished_at IS NOT NULL;
 
--- One outbound HTTP request, redirects followed. Kept for some days, see meta 'request_days'.
+-- One outbound HTTP request, including its redirects. Kept for some days, see meta 'request_days'.
 CREATE TABLE requests (
     id             INTEGER PRIMARY KEY,
     source_id      INTEGER NOT NULL REFERENCES sources (id),
     target_id      INTEGER REFERENCES targets (id),
     claim_token    INTEGER,                          -- of the attempt it belongs to
     page           INTEGER,
-    correlation_id TEXT NOT NULL,                    -- one per logical page fetch: its retries share it
+    correlation_id TEXT NOT NULL,                    -- one for each page fetch; its retries share it
     retry_seq      INTEGER NOT NULL DEFAULT 0 CHECK (retry_seq >= 0),
-    type           TEXT NOT NULL CHECK (type IN ('listing', 'detail', 'state_index', 'city_index', 'robots', 'probe')), -- what was asked for
+    type           TEXT NOT NULL CHECK (type IN ('listing', 'detail', 'state_index', 'city_index', 'robots', 'probe')), -- what was requested
     url            TEXT NOT NULL,
     started_at     TEXT NOT NULL,
     finished_at    TEXT NOT NULL,
     waited_ms      INTEGER NOT NULL DEFAULT 0 CHECK (waited_ms >= 0), -- before it started
-    wait_reason    TEXT,                             -- for what: its host's pace, Retry-After, and so on
+    wait_reason    TEXT,                             -- why it waited: the host's pace, Retry-After, and so on
     outcome        TEXT NOT NULL CHECK (outcome IN ('success', 'failure')),
     error_class    TEXT CHECK (error_class IN
         ('dns', 'tls', 'timeout', 'connection_refused', 'http_403', 'http_429', 'http_5xx', 'parse_error',
@@ -832,18 +832,18 @@ CREATE TABLE requests (
     result_count   INTEGER CHECK (result_count >= 0),
     bytes          INTEGER NOT NULL DEFAULT 0 CHECK (bytes >= 0),
     proxy          TEXT,                             -- without its password
-    proxy_failed   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_failed IN (0, 1)), -- the proxy itself: says nothing about the source
+    proxy_failed   INTEGER NOT NULL DEFAULT 0 CHECK (proxy_failed IN (0, 1)), -- 1 = the proxy itself failed, which says nothing about the source
     identity       TEXT,
-    via            TEXT NOT NULL DEFAULT 'none' CHECK (via IN ('none', 'proxy', 'browser')), -- which way it went
+    via            TEXT NOT NULL DEFAULT 'none' CHECK (via IN ('none', 'proxy', 'browser')), -- how it was sent
     CHECK ((error_class IS NULL) = (outcome = 'success')),
     CHECK (outcome <> 'success' OR result_count IS NOT NULL),
     CHECK (error_class IS NOT 'rate_limited' OR (latency_ms = 0 AND started_at = finished_at))
 ) STRICT;
--- Serves the roll-ups: all that they ask stands in the index.
+-- For the roll-ups: the index contains every column that they read.
 CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms, result_count) WHERE proxy_failed = 0;
 CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
 
--- How a source answers, rolled up from requests (docs/health.md, section 4).
+-- How a source responds, rolled up from requests (docs/health.md, section 4).
 CREATE TABLE connectivity_profiles (
     source_id        INTEGER PRIMARY KEY REFERENCES sources (id),
     status           TEXT NOT NULL CHECK (status IN ('healthy', 'degraded', 'failing', 'quarantined')), -- docs/health.md, section 4
@@ -856,76 +856,76 @@ CREATE TABLE connectivity_profiles (
     success_rate_24h REAL CHECK (success_rate_24h BETWEEN 0 AND 1),
     latency_p50_ms   INTEGER,                        -- of the hour
     latency_p95_ms   INTEGER,                        -- of the hour
-    dominant_class   TEXT,                           -- the failure class that stands out in the hour
-    burst_429        INTEGER NOT NULL DEFAULT 0 CHECK (burst_429 IN (0, 1)), -- 1 = many answers of 429 within 10 minutes
-    failing_since    TEXT,                           -- failing or quarantined without a break
-    quarantine_until TEXT,                           -- then one probe
+    dominant_class   TEXT,                           -- the most frequent failure class of the hour, if it is frequent enough
+    burst_429        INTEGER NOT NULL DEFAULT 0 CHECK (burst_429 IN (0, 1)), -- 1 = many HTTP 429 responses within 10 minutes
+    failing_since    TEXT,                           -- start of the current time as failing or quarantined
+    quarantine_until TEXT,                           -- end of the quarantine; then one probe is sent
     cooldown_minutes INTEGER NOT NULL DEFAULT 30 CHECK (cooldown_minutes BETWEEN 30 AND 360),
-    probe_until      TEXT,                           -- somebody's probe is under way, at most until then
+    probe_until      TEXT,                           -- a probe is in progress, until then at most
     updated_at       TEXT NOT NULL,
     CHECK ((error_class IS NULL) = (status = 'healthy')),
     CHECK ((status IN ('failing', 'quarantined')) = (failing_since IS NOT NULL)),
     CHECK ((status = 'quarantined') = (quarantine_until IS NOT NULL))
 ) STRICT;
 
--- What a host has told us to keep to, so that a restart can't hammer one that has just
--- said stop.
+-- What a host has asked for, kept so that a restart can't hammer a host that has just
+-- asked us to stop.
 CREATE TABLE hosts (
     source_id    INTEGER NOT NULL REFERENCES sources (id),
     host         TEXT NOT NULL,                      -- with the port if it is not the scheme's own
     delay_ms     INTEGER NOT NULL DEFAULT 0 CHECK (delay_ms >= 0), -- between request starts; 0 = as configured
     delay_reason TEXT,
-    blocks       INTEGER NOT NULL DEFAULT 0 CHECK (blocks >= 0),   -- in a row: each doubles the penalty
-    held_until   TEXT,                               -- no request before
-    held_for     TEXT,                               -- "Retry-After", say
+    blocks       INTEGER NOT NULL DEFAULT 0 CHECK (blocks >= 0),   -- blocks in a row; each doubles the penalty
+    held_until   TEXT,                               -- no request is sent before
+    held_for     TEXT,                               -- why, for example "Retry-After"
     updated_at   TEXT NOT NULL,
-    held_ms      INTEGER CHECK (held_ms > 0),        -- how long the last hold was to be: none becomes longer when the clock is set back
-    floor_ms     INTEGER CHECK (floor_ms > 0),       -- of the delay, as it was at floor_at: one and a half times the gap at which HTTP 429 came; NULL = none
+    held_ms      INTEGER CHECK (held_ms > 0),        -- intended length of the last hold, so that a clock set back can't make it longer
+    floor_ms     INTEGER CHECK (floor_ms > 0),       -- smallest delay allowed, as of floor_at: one and a half times the gap at which HTTP 429 came; NULL = none
     floor_at     TEXT,                               -- the last HTTP 429 without Retry-After: each hour since lowers the floor to two thirds
     PRIMARY KEY (source_id, host),
     CHECK ((held_until IS NULL) = (held_for IS NULL)),
     CHECK (floor_ms IS NULL OR floor_at IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- The delay that the operator or robots.txt asked for when a host was asked last.
+-- The delay that the operator or robots.txt required when the host was last crawled.
 CREATE TABLE host_paces (
     source_id INTEGER NOT NULL REFERENCES sources (id),
     host      TEXT NOT NULL,                         -- as in hosts
     delay_ms  INTEGER NOT NULL CHECK (delay_ms >= 0), -- between request starts
-    reason    TEXT NOT NULL,                         -- "Crawl-delay", say
+    reason    TEXT NOT NULL,                         -- for example "Crawl-delay"
     PRIMARY KEY (source_id, host)
 ) STRICT, WITHOUT ROWID;
 
--- When the next request to a host may start, whatever process and source it is for. Kept
--- where the configured delay is 200 ms or more, and where a host was found to need one; it changes with every request then.
+-- When the next request to a host may start, from any process and for any source. Kept
+-- if the configured delay is 200 ms or more, or if the host was found to need a delay; then every request updates it.
 CREATE TABLE host_turns (
     host    TEXT PRIMARY KEY,                        -- as in hosts
-    next_at TEXT NOT NULL,                           -- no request starts before
-    gap_ms  INTEGER NOT NULL CHECK (gap_ms > 0)      -- how far ahead that was when it was written: further ahead it is after the clock was set back
+    next_at TEXT NOT NULL,                           -- no request starts before this time
+    gap_ms  INTEGER NOT NULL CHECK (gap_ms > 0)      -- how far ahead that was when written; if it is further ahead now, the clock was set back
 ) STRICT, WITHOUT ROWID;
 
--- How many listings of a category have a field: its usual share, against which the
--- layout alarm holds the last pages. What is old counts less.
+-- How many listings of a category usually have a field. The layout alarm compares the
+-- latest pages with it. Older pages count less.
 CREATE TABLE field_shares (
     source_id   INTEGER NOT NULL REFERENCES sources (id),
     category_id INTEGER NOT NULL REFERENCES categories (id),
     field       TEXT NOT NULL,
     listings    REAL NOT NULL CHECK (listings >= 0),
-    having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings), -- of the listings those with the field
+    having_it   REAL NOT NULL CHECK (having_it BETWEEN 0 AND listings), -- listings with the field
     PRIMARY KEY (source_id, category_id, field)
 ) STRICT, WITHOUT ROWID;
 
--- Proxies are the operator's choice. url may hold a password and is shown nowhere; name
--- is the same without it.
+-- Proxies that the operator added. url may contain a password and is never shown; name
+-- is the same without the password.
 CREATE TABLE proxies (
-    id                   INTEGER PRIMARY KEY AUTOINCREMENT, -- commands name it: never given again
+    id                   INTEGER PRIMARY KEY AUTOINCREMENT, -- used in commands; never reused
     url                  TEXT NOT NULL UNIQUE,
     name                 TEXT NOT NULL,
     enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
     successes            INTEGER NOT NULL DEFAULT 0 CHECK (successes >= 0),
     failures             INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
     consecutive_failures INTEGER NOT NULL DEFAULT 0 CHECK (consecutive_failures >= 0),
-    failing_since        TEXT, -- the first of those in a row; NULL = there is none, or it is not known
+    failing_since        TEXT, -- first of the current failures in a row; NULL = none, or not known
     last_used_at         TEXT,
     last_error           TEXT,
     cooldown_until       TEXT,
