@@ -93,6 +93,9 @@ func expand(app *App, args []string) ([]string, error) {
 		operands = slices.Insert(operands, 0, "--")
 		in = in[1:]
 	}
+	if len(operands) > 0 && operands[0] == "list" && at.isList() {
+		operands = operands[1:]
+	}
 	rest := slices.Concat(operands, in)
 	if words := slices.DeleteFunc(slices.Clone(rest), func(w string) bool { return w == "--" }); len(at.Last().Subcommands) > 0 {
 		if len(words) > 0 {
@@ -233,6 +236,13 @@ func (p Path) Flag(name string) (f cli.Flag, depth int) {
 func (p Path) takesNone() bool {
 	cmd := p.Last()
 	return len(cmd.Subcommands) == 0 && !cmd.Args && cmd.ArgsUsage == ""
+}
+
+// isList tells whether the last command is a list by itself: "changes", which may be typed "changes list", too.
+func (p Path) isList() bool {
+	columns, _ := p.Flag("columns")
+	csv, _ := p.Flag("csv")
+	return columns != nil && csv != nil && p.takesNone()
 }
 
 // unknownFlag names the flag that was probably meant.

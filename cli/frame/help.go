@@ -74,6 +74,9 @@ func showHelp(app *App, words []string, all bool) error {
 				return err
 			}
 		}
+		if sub == nil && word == "list" && at.isList() {
+			continue
+		}
 		if sub == nil {
 			return app.unknownCommand(at, word)
 		}

@@ -22,9 +22,11 @@ func ListFlags(l report.List) []cli.Flag {
 	flags := []cli.Flag{
 		JSONFlag(), CSVFlag(), WordsFlag("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
 	}
-	if !l.Few {
-		flags = append(flags, LimitFlag())
+	limit := LimitFlag()
+	if l.Few {
+		limit = &cli.IntFlag{Name: "limit", Usage: "at most so many `ROWS`; 0 = all", DefaultText: "all"}
 	}
+	flags = append(flags, limit)
 	for _, f := range l.Narrows() {
 		flag := FilterFlag(f)
 		if text, ok := flag.(*cli.StringFlag); ok && l.Default[f.Name] != "" {

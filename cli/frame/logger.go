@@ -2,6 +2,8 @@ package frame
 
 import (
 	"io"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -32,17 +34,83 @@ func (p *Invocation) Logger(c *cli.Context, w io.Writer) (zerolog.Logger, error)
 
 // console writes log lines for people: what happened to what first, and no
 // component, which says nothing to them. Control characters in values are quoted.
-// Times are UTC; what goes to a file is read another day, and has its date.
+// Times are UTC; what goes to a file is read another day, and has its date. On a terminal lines fit its width, and a
+// worker is its name alone: its process is the one that is looked at.
 func (p *Invocation) console(w io.Writer) io.Writer {
-	layout := "2006-01-02 15:04:05Z"
-	if IsTerminal(p.Err) {
-		layout = "15:04:05Z"
-	}
-	return zerolog.ConsoleWriter{
-		Out: w, NoColor: !p.color(p.Err), TimeFormat: layout, TimeLocation: time.UTC,
+	out := zerolog.ConsoleWriter{
+		Out: w, NoColor: !p.color(p.Err), TimeFormat: "2006-01-02 15:04:05Z", TimeLocation: time.UTC,
 		FieldsExclude: []string{"component"},
 		FieldsOrder:   []string{"percent", "targets", "city", "state", "category", "error_code", "reason"},
 	}
+	if IsTerminal(p.Err) {
+		out.TimeFormat = "15:04:05Z"
+		out.Out = fittingWriter{w, func() int { return widthOf(p.Err) }}
+		out.FormatPrepare = shortWorker
+	}
+	return out
+}
+
+// shortWorker takes the number of the process out of a worker's name: "amber (16283)".
+func shortWorker(fields map[string]any) error {
+	if worker, ok := fields["worker"].(string); ok {
+		fields["worker"], _, _ = strings.Cut(worker, " (")
+	}
+	return nil
+}
+
+// fittingWriter folds lines at their blanks to the width of a terminal. Each is written at once.
+type fittingWriter struct {
+	w     io.Writer
+	width func() int
+}
+
+// Write implements io.Writer.
+func (f fittingWriter) Write(line []byte) (int, error) {
+	if _, err := io.WriteString(f.w, fitLine(string(line), f.width())); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
+// colour is what ConsoleWriter puts around words.
+var colour = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// shownColumns is how wide a text is on a terminal.
+func shownColumns(text string) int { return yp.Columns(colour.ReplaceAllString(text, "")) }
+
+// fitLine folds a line to width columns; all but the first begin with two blanks. A word that is wider is cut.
+func fitLine(line string, width int) string {
+	const indent = "  "
+	if shownColumns(line) <= width || width <= 2*len(indent) {
+		return line
+	}
+	var out strings.Builder
+	at := 0
+	for i, word := range strings.Fields(line) {
+		if n := shownColumns(word); i > 0 && at+1+n > width {
+			out.WriteString("\n" + indent)
+			at = len(indent)
+		} else if i > 0 {
+			out.WriteByte(' ')
+			at++
+		}
+		word = cutWord(word, width-at)
+		out.WriteString(word)
+		at += shownColumns(word)
+	}
+	return out.String() + "\n"
+}
+
+// cutWord cuts what is behind the last colour of a word.
+func cutWord(word string, width int) string {
+	if shownColumns(word) <= width {
+		return word
+	}
+	head := ""
+	if all := colour.FindAllStringIndex(word, -1); all != nil {
+		head = word[:all[len(all)-1][1]]
+	}
+	return head + yp.Shorten(word[len(head):], max(width-shownColumns(head), 1))
 }
 
 // escapingWriter keeps JSON log lines from acting on a terminal: encoding

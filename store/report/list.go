@@ -32,7 +32,7 @@ type List struct {
 	None    string // said where the database has none
 	Headed  bool   // what is above it says when there is none
 	Under   string // the group of the help, of a list that is a command by itself: others are in commands of their own
-	Few     bool   // there are so few rows that nobody limits them
+	Few     bool   // there are so few rows that all are shown, unless a limit is given
 	Lives   bool   // its column state is that of a process: its lock says whether one that runs is alive
 
 	Default map[string]string // what filters are that are not given, for help; missing = any
@@ -88,7 +88,7 @@ var Lists = []List{
 		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List what breaks a rule of its source",
 	},
 	{
-		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "target",
+		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "search",
 		Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
 		Show:    "city category state site_total seen percent pages_left complete_at ending end_text source",
 		Filters: "states categories source all", Unless: "crawled",
