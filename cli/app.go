@@ -52,7 +52,7 @@ func (p *Program) app() *frame.App {
 	app := &frame.App{Help: help(), Main: mainCommand, OldWords: oldWords, Values: flagValues, States: p.statesToComplete}
 	app.App = &cli.App{
 		Name:      "ypcrawl",
-		Usage:     "crawl business directories into a local SQLite file; kill it at any time, type the same again, and it goes on",
+		Usage:     "crawl business directories into a local SQLite file; kill it at any time, run it again, and it continues",
 		Writer:    p.Out,
 		ErrWriter: p.Err,
 		Reader:    p.In,

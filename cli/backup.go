@@ -19,18 +19,18 @@ import (
 )
 
 const backupExamples = `  ypcrawl backup copies/monday.db                one file: database and logs
-  ypcrawl backup copies/monday.db --overwrite    in the place of the one that is there`
+  ypcrawl backup copies/monday.db --overwrite    replaces the existing one`
 
-const backupHelp = `A crawl may run at the same time: the copy is a state as after a kill at one instant, and a crawl resumes from it.
-Every page of the copy is read before it gets its name. Pages that ` + "`run --keep-pages`" + ` has kept are not copied.`
+const backupHelp = `A crawl may run at the same time: the copy is what a kill at one instant would leave, and a crawl can resume from it.
+Every page of the copy is checked before the copy gets its name. Pages kept by ` + "`run --keep-pages`" + ` are not copied.`
 
 func (p *Program) backupCommand() *cli.Command {
 	return &cli.Command{
-		Name: "backup", Usage: "Copy the database and its logs, also while a crawl runs; in one file; the copy is checked",
+		Name: "backup", Usage: "Copy the database and its logs into one file, even while a crawl runs, and check the copy",
 		ArgsUsage: "FILE.db", Args: true,
 		UsageText: backupExamples, Description: backupHelp,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE, when the new copy is complete"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "replace FILE once the new copy is complete"},
 			frame.JSONFlag(),
 		},
 		Action: p.backup,
@@ -38,7 +38,7 @@ func (p *Program) backupCommand() *cli.Command {
 }
 
 func (p *Program) backup(c *cli.Context) error {
-	name, err := oneArgument(c, "the FILE.db that the copy goes to")
+	name, err := oneArgument(c, "the FILE.db to copy to")
 	if err != nil {
 		return err
 	}
@@ -53,13 +53,13 @@ func (p *Program) backup(c *cli.Context) error {
 	out, err := backup.Make(c.Context,
 		backup.Config{DB: c.String("db"), Logs: logDir(c), File: name, Overwrite: c.Bool("overwrite"), Reached: p.reachedStep})
 	if errors.Is(err, export.ErrExists) {
-		return frame.Usagef("%w: name another one, or replace it with --overwrite", err)
+		return frame.Usagef("%w: name another file, or replace it with --overwrite", err)
 	}
 	if err != nil {
 		return err
 	}
 	if out.Lost != nil {
-		p.Note("ypcrawl: the copy is whole, but could not be rebuilt from the logs in it: %s", lostText(out.Lost))
+		p.Note("ypcrawl: the copy is complete, but could not be rebuilt from the logs in it: %s", lostText(out.Lost))
 	}
 	if c.Bool("quiet") && !c.Bool("json") { // as cron wants it
 		return nil
@@ -67,7 +67,7 @@ func (p *Program) backup(c *cli.Context) error {
 	return p.Tell(c, out, func(w *frame.Sections) {
 		w.Lines(fmt.Sprintf("%s: %s of %s, with %s of %s", out.File, bytesText(out.Bytes), out.At.UTC().Format(yp.DayTime),
 			plural(out.LogFiles, "log"), bytesText(out.LogBytes)))
-		w.More("Put it back with: " + p.Command("restore", frame.Operand(out.File)))
+		w.More("Restore it with: " + p.Command("restore", frame.Operand(out.File)))
 	})
 }
 
@@ -93,20 +93,20 @@ func oneArgument(c *cli.Context, what string) (string, error) {
 const restoreExamples = `  ypcrawl restore copies/monday.db
   ypcrawl --db new.db restore copies/monday.db`
 
-const restoreHelp = `The backup is copied beside the database and checked first. What was there is kept: the database as
-FILE.before-restore, its logs in a folder of that name in their own. If it is killed, the old pair is left, or a note that
-the restore is not complete; then no other command opens the database until the same restore is typed again.`
+const restoreHelp = `The backup is first copied beside the database and checked. The old database is kept as FILE.before-restore, its logs in
+a folder of that name within their own. If a restore is killed, either nothing has changed, or a note says that it is not
+complete; then no other command opens the database until you run the same restore again.`
 
 func (p *Program) restoreCommand() *cli.Command {
 	return &cli.Command{
-		Name: "restore", Usage: "Put a backup in the place of the database and its logs; what was there is kept",
+		Name: "restore", Usage: "Replace the database and its logs with a backup; the old ones are kept",
 		ArgsUsage: "BACKUP.db", Args: true,
 		UsageText: restoreExamples, Description: restoreHelp, Flags: []cli.Flag{frame.YesFlag(), frame.JSONFlag()}, Action: p.restore,
 	}
 }
 
 func (p *Program) restore(c *cli.Context) error {
-	name, err := oneArgument(c, "the BACKUP.db that is to be put back")
+	name, err := oneArgument(c, "the BACKUP.db to restore")
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (p *Program) restore(c *cli.Context) error {
 		return err
 	}
 	return p.Tell(c, out, func(w *frame.Sections) {
-		text := fmt.Sprintf("%s is restored from %s", out.DB, out.Backup)
+		text := fmt.Sprintf("%s was restored from %s", out.DB, out.Backup)
 		if at, err := yp.ParseTime(out.At); err == nil {
 			text += ", as it was at " + at.UTC().Format(yp.DayTime)
 		}
@@ -152,10 +152,10 @@ func (p *Program) restore(c *cli.Context) error {
 			w.More(fmt.Sprintf("%s in %s", plural(out.LogFiles, "log"), logDir(c)))
 		}
 		if out.Aside != "" {
-			w.More("The database that was there is kept as " + out.Aside)
+			w.More("The old database is kept as " + out.Aside)
 		}
 		if out.LogsAside != "" {
-			w.More("Its logs are kept in "+out.LogsAside+". To add what was crawled since the backup, type before the next run:",
+			w.More("Its logs are kept in "+out.LogsAside+". To add what was crawled since the backup, run this before the next crawl:",
 				"  "+p.Command("wal", "replay", frame.Operand(out.LogsAside)))
 		}
 	})

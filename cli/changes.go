@@ -20,7 +20,7 @@ func (p *Program) changesCommand() *cli.Command {
 	cmd := p.listCommand("changes")
 	cmd.Flags = append(cmd.Flags, &cli.BoolFlag{
 		Name:  "summary",
-		Usage: "only the counts, their passes, and how much of what the sites list was seen",
+		Usage: "only the counts, their passes, and the share of the sites' listings that was seen",
 	})
 	cmd.Action = p.changes
 	return cmd
@@ -36,7 +36,7 @@ func (p *Program) changes(c *cli.Context) error {
 	if c.IsSet("listing") {
 		for _, other := range []string{"since", "run", "source", "states", "kind", "lasting", "summary"} {
 			if c.IsSet(other) {
-				return frame.Usagef("--listing shows the whole history of one listing: leave out --%s", other)
+				return frame.Usagef("--listing shows the whole history of one listing; leave out --%s", other)
 			}
 		}
 		if strings.HasPrefix(c.String("listing"), "/") {
@@ -50,7 +50,7 @@ func (p *Program) changes(c *cli.Context) error {
 		})
 	}
 	if c.Bool("summary") && c.Bool("csv") {
-		return frame.Usagef("--summary and --csv: a summary is not a list of rows; use --json, or neither")
+		return frame.Usagef("--summary and --csv: a summary has no rows; use --json or leave out one")
 	}
 	return p.with(c, reading, func(k *database, scope store.Scope) error {
 		from, err := sinceOf(c, k, scope)
@@ -210,7 +210,7 @@ func momentOf(c *cli.Context, k *database, flag string) (since, error) {
 // byRun is what the run of --run found.
 func byRun(c *cli.Context, k *database) (since, error) {
 	if c.IsSet("since") {
-		return since{}, frame.Usagef("--run and --since: want one of them; --since RUN is all since that run began")
+		return since{}, frame.Usagef("--run and --since: use one of them; --since RUN means everything since that run began")
 	}
 	id, err := runOf(c, k, c.String("run"))
 	if err != nil {

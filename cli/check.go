@@ -28,11 +28,12 @@ const checkDescription = `--check is for Nagios, Icinga and similar monitors: it
 written). These are not the exit codes of the other commands. It reads the whole file and changes nothing.
 Critical: a source is quarantined or paused (also by a layout alarm) · no page for --crit-no-page while a run
 holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
-Warning: more dead letters than --warn-dead · a STUCK target · more claims than --warn-retries found the database busy · more
-attempts than --warn-failed failed (of the last hour, or of 24 hours where that has fewer than 20; 3 or more that all failed) ·
-more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes by a run that died ·
-a log that was removed, moved or cut while it was written, or that can't be read.
-Unknown: a run sends no heartbeat for 3 minutes, and its lock can't be looked at. It counts for more than a warning.`
+Warning: more targets given up (PARKED) than --warn-dead · a STUCK target · more claims than --warn-retries found the database
+busy · more than --warn-failed of the attempts failed (of the last hour, or of 24 hours if that has fewer than 20; or at least 3
+attempts, and all failed) · more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes
+by a run that died · a log that was removed, moved or cut while it was written, or that can't be read.
+Unknown: a run sends no heartbeat for 3 minutes, and its lock can't be checked. This outranks a warning.
+Failures are counted by attempts here, not by requests.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.
 type alertLevel int
@@ -65,8 +66,8 @@ const (
 
 func checkFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "check", Usage: "print a verdict in one line and exit with 0, 1, 2 or 3: see above"},
-		&cli.Int64Flag{Name: "warn-dead", Value: 10, Usage: "with --check: warn of more `DEAD LETTERS`"},
+		&cli.BoolFlag{Name: "check", Usage: "print a verdict in one line, and exit with 0, 1, 2 or 3: see above"},
+		&cli.Int64Flag{Name: "warn-dead", Value: 10, Usage: "with --check: warn if more than this many `TARGETS` were given up"},
 		&cli.GenericFlag{
 			Name: "warn-retries", Value: frame.ShareValue(0.2),
 			Usage: "with --check: warn when more than this `SHARE` of claims found the database busy",
@@ -81,7 +82,7 @@ func checkFlags() []cli.Flag {
 		},
 		&cli.GenericFlag{
 			Name: "max-age", Value: frame.AgeValue(0), DefaultText: "not checked",
-			Usage: "with --check: critical when no run did all due work or used up its budget within `TIME`: 26h",
+			Usage: "with --check: critical if no run did all due work, or used up its budget, within `TIME`: 26h",
 		},
 	}
 }
@@ -226,7 +227,7 @@ func lostLines(l *backup.Lost) []problem {
 	if l.Pages == 0 {
 		return nil
 	}
-	return found(alertWarning, "logs", "the database could not be rebuilt from its logs: they lack %s with %s (`ypcrawl doctor`)",
+	return found(alertWarning, "logs", "the logs lack %s with %s, so the database could not be rebuilt from them (`ypcrawl doctor`)",
 		plural(l.Pages, "page"), plural(l.Listings, "listing"))
 }
 
@@ -235,7 +236,7 @@ func unreadLogs(denied *folder.DeniedError) []problem {
 	if denied == nil {
 		return nil
 	}
-	return found(alertWarning, "logs", "the logs can't be read, so this user can make no backup: %v", denied)
+	return found(alertWarning, "logs", "the logs can't be read, so this user can't make a backup: %v", denied)
 }
 
 // closedSources: a source that its operator has disabled, or whose host has said when to come
@@ -261,7 +262,7 @@ func silentRuns(m *report.Measures, _ limits) (all []problem) {
 		text := fmt.Sprintf("the run of process %d on %s has sent no heartbeat for %s", r.PID, r.Host, lasting(age))
 		switch {
 		case r.Unseen != nil:
-			all = append(all, found(alertUnknown, "heartbeat", "%s, and whether it lives can't be told: %v", text, r.Unseen)...)
+			all = append(all, found(alertUnknown, "heartbeat", "%s, and its lock can't be checked: %v", text, r.Unseen)...)
 		case r.Alive && age > store.SilentElsewhere:
 			all = append(all, found(alertCritical, "heartbeat", "%s", text)...)
 		}
@@ -314,7 +315,7 @@ func oldRuns(m *report.Measures, l limits) []problem {
 
 func deadLetters(m *report.Measures, l limits) []problem {
 	if n := int64(m.Sum("dead_letters", "", "")); n > l.dead {
-		return found(alertWarning, "dead_letters", "%s (`ypcrawl targets list --status PARKED`)", plural(n, "dead letter"))
+		return found(alertWarning, "dead_letters", "%s given up (`ypcrawl targets list --status PARKED`)", plural(n, "target"))
 	}
 	return nil
 }
@@ -374,6 +375,6 @@ func orphans(m *report.Measures, _ limits) []problem {
 	if held == 0 {
 		return nil
 	}
-	return found(alertWarning, "orphans", "%s held by a run that died: the next run or `ypcrawl recover` recovers them",
+	return found(alertWarning, "orphans", "%s held by a run that died; the next run or `ypcrawl recover` releases them",
 		plural(held, "target"))
 }

@@ -14,12 +14,12 @@ import (
 func (p *Program) companiesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "companies",
-		Usage: "Businesses that listings belong to: list, show",
+		Usage: "Companies that listings belong to: list, show",
 		Subcommands: []*cli.Command{
 			p.listCommand("companies list"),
-			p.showCommand("Show companies: their listings, and the keys that join them", "COMPANY",
+			p.showCommand("Show companies with their listings, and what joins these", "COMPANY",
 				"name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all",
-				"A COMPANY is its number, or SOURCE/ID of one of its listings.", showCompany),
+				"COMPANY is its number, or SOURCE/ID of one of its listings.", showCompany),
 		},
 	}
 }

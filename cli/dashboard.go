@@ -27,15 +27,15 @@ const defaultListen = "127.0.0.1:8081"
 func (p *Program) dashboardCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "dashboard",
-		Usage: "Show the crawl as a live page in the browser, beside a run or without one",
+		Usage: "Show the crawl as a live page in the browser, with or without a run",
 		Description: "It only reads the database; Ctrl-C ends it. `run --web` serves the\n" +
 			"same page from the run itself.\n" +
-			"Only this machine reaches it unless --listen names another address: it has no password, so anybody who\n" +
-			"reaches the address sees the listings. A browser must ask for it by that address, or by --allow-host.",
+			"Only this machine reaches it unless --listen names another address. It has no password: anyone who\n" +
+			"reaches the address sees the listings. A browser must use that address, or a name given with --allow-host.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
 				Name: "listen", Value: defaultListen,
-				Usage: "`ADDRESS` to serve the page at; a port alone is one of 127.0.0.1, 0 is any free one",
+				Usage: "`ADDRESS` to serve the page at; a port alone means 127.0.0.1, and 0 any free port",
 			},
 			allowHostFlag(),
 			frame.StatesFlag(),
@@ -62,7 +62,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 	err = p.with(c, watching, func(k *database, scope store.Scope) error {
 		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")},
 			func(s string) bool { return s == "" }), " in ")
-		p.Note("The page: http://%s/   (Ctrl-C ends it)", page.listener.Addr())
+		p.Note("Dashboard: http://%s/   (Ctrl-C stops it)", page.listener.Addr())
 		return page.serve(c.Context, k, scope, false)
 	})
 	if c.Context.Err() != nil && errors.Is(err, context.Canceled) {
@@ -104,12 +104,12 @@ func (p *Program) listen(c *cli.Context, flag string, log zerolog.Logger) (*page
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, frame.Usagef("--%s %s: %w", flag, address,
-			listenError{errors.New("another program uses this address, maybe another dashboard: choose another port, or 0 for any free one")})
+			listenError{errors.New("another program uses this address, perhaps another dashboard; choose another port, or 0 for any free one")})
 	case err != nil:
 		return nil, frame.Usagef("--%s %s: %w", flag, address, listenError{fmt.Errorf("%w: name an address of this machine", err)})
 	}
 	if !address.Addr().IsLoopback() {
-		log.Warn().Str("address", address.String()).Msg("other machines can reach the page, and it has no password: everyone who reaches it sees the listings")
+		log.Warn().Str("address", address.String()).Msg("other machines can reach the page, and it has no password: anyone who reaches it sees the listings")
 	}
 	g := &page{listener: l, hosts: hosts, db: filepath.Base(c.String("db")), command: p.Command(), logs: logDir(c), log: log}
 	return g, nil
@@ -165,7 +165,7 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 			g.log.Warn().Err(err).Msg("the page is no longer served; the crawl goes on")
 		}
 	}()
-	g.log.Info().Msgf("the page: http://%s/", g.listener.Addr())
+	g.log.Info().Msgf("dashboard: http://%s/", g.listener.Addr())
 	return func(last string) {
 		cancel(web.Ended(last))
 		<-done

@@ -68,7 +68,7 @@ func (p *Program) open(c *cli.Context, how access) (*database, error) {
 type lostError struct{ path, logs, id string }
 
 func (e *lostError) Error() string {
-	return fmt.Sprintf("there is nothing in %s, and the logs in %s are those of database %s", e.path, e.logs, e.id)
+	return fmt.Sprintf("%s is empty, and the logs in %s belong to database %s", e.path, e.logs, e.id)
 }
 
 // lost looks for logs of another database beside one that is empty, and whose id is own, "" = it
@@ -80,7 +80,7 @@ func (p *Program) lost(c *cli.Context, own string) error {
 	}
 	ids, err := wal.Writers(dir)
 	if errors.As(err, new(*folder.DeniedError)) { // they may be those of another database
-		return fmt.Errorf("there is nothing in %s yet, and there may be logs of another database beside it: %w", path, err)
+		return fmt.Errorf("%s is empty, and there may be logs of another database beside it: %w", path, err)
 	}
 	if err != nil {
 		return nil //nolint:nilerr // there are none, or a run will tell why they can't be read

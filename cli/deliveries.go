@@ -17,7 +17,7 @@ import (
 func (p *Program) deliveriesCommand() *cli.Command {
 	cmd := p.listCommand("export deliveries")
 	cmd.Subcommands = []*cli.Command{{
-		Name: "forget", Usage: "Forget a delivery: its files stay, and its next file reports every listing as new", ArgsUsage: "NAME", Args: true,
+		Name: "forget", Usage: "Forget a delivery: its files stay, and the next one reports every listing as new", ArgsUsage: "NAME", Args: true,
 		Flags: []cli.Flag{frame.YesFlag(), frame.JSONFlag()}, Action: p.forgetDelivery,
 	}}
 	return cmd
@@ -25,14 +25,14 @@ func (p *Program) deliveriesCommand() *cli.Command {
 
 func (p *Program) forgetDelivery(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return frame.Usagef("want one name; `ypcrawl export deliveries` lists them all")
+		return frame.Usagef("give one name; `ypcrawl export deliveries` lists them")
 	}
 	name := c.Args().First()
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		if ok, err := k.DB().HasDelivery(c.Context, name); err != nil {
 			return err
 		} else if !ok {
-			return frame.Usagef("nothing was delivered to %q: `ypcrawl export deliveries` lists them all", name)
+			return frame.Usagef("nothing was delivered to %q; `ypcrawl export deliveries` lists all deliveries", name)
 		}
 		what := fmt.Sprintf("This forgets what was delivered to %s: the next file reports every listing as new.", name)
 		if ok, err := p.Confirm(c.Context, what, c.Bool("yes")); err != nil || !ok {
@@ -77,7 +77,7 @@ func (d *delivery) beginDelivery() (err error) {
 func (d *delivery) resolveIntent(name string) error {
 	before, err := d.k.DB().ResolveDelivery(d.c.Context, name, d.name)
 	if err == nil && before != nil && !d.c.Bool("quiet") {
-		d.p.Note("%s, %s, counts as delivered to %s: the export that wrote it was cut off behind that.",
+		d.p.Note("%s, %s, counts as delivered to %s: the export that wrote it was cut off just after that.",
 			yp.Printable(before.File), plural(before.Rows, "listing"), name)
 	}
 	return err
@@ -94,7 +94,7 @@ func (d *delivery) deliver() (size int64, err error) {
 	d.p.reachedStep("export_finished")
 	if err := to.Intend(d.c.Context, now, store.PlacedFile{Path: d.placed(), Bytes: size, SHA256: sum}); err != nil {
 		if errors.As(err, new(*store.RefusedError)) {
-			err = fmt.Errorf("%w; export again when that one has ended", err)
+			err = fmt.Errorf("%w; export again once that one has ended", err)
 		}
 		return 0, fmt.Errorf("nothing was written: %w", err)
 	}

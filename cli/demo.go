@@ -77,22 +77,22 @@ func newDirectory(cfg demo.Config) (*demo.Directory, error) {
 func (p *Program) demoCommand() *cli.Command {
 	directory := func() []cli.Flag {
 		return []cli.Flag{
-			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that decides all content"},
+			&cli.Int64Flag{Name: "seed", Usage: "`NUMBER` that the content is made from"},
 			&cli.IntFlag{Name: "epoch", Usage: fmt.Sprintf("the directory after `N` steps of change, up to %d: businesses open, close and change, cities enter and leave the index", demo.MaxEpoch)},
 			&cli.GenericFlag{
 				Name: "places", Value: frame.CountValue("places"), DefaultText: "40",
-				Usage: "the `N` largest places of every state, or all",
+				Usage: "the `N` largest places of each state, or all",
 			},
 		}
 	}
 	return &cli.Command{
 		Name:  "demo",
-		Usage: "A directory for trying things out: serve it, and check that a crawl found all of it",
+		Usage: "A made-up directory to try things on: serve it, and check that a crawl found all of it",
 		Subcommands: []*cli.Command{
 			{
 				Name:  "serve",
 				Usage: "Serve the demo directory; its base URL is printed once it listens",
-				Description: "What its pages show it also answers in JSON: by offset under /api/stores?city=austin-tx&category=plumbers&from=0&n=20,\n" +
+				Description: "It answers with the same in JSON, by offset under /api/stores?city=austin-tx&category=plumbers&from=0&n=20,\n" +
 					"and as GraphQL under /graphql, with the operations Cities and Stores. docs/adding-a-site.md crawls all three.",
 				Flags: append(directory(),
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},
@@ -102,9 +102,9 @@ func (p *Program) demoCommand() *cli.Command {
 				Action: p.demoServe,
 			},
 			{
-				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: what is missing, doubled, different, not done",
+				Name: "check", Usage: "Compare a crawl of the demo directory with the truth: missing, doubled, different or unfinished",
 				ArgsUsage: "[FILE.db]", Args: true,
-				Description: "It expects those searches that the database has, as they were planned.\n" +
+				Description: "It expects the searches that the database has, as they were planned.\n" +
 					"Repeat the --seed, --epoch and --places of `demo serve` here. Exit code 1 when anything differs.",
 				Flags: slices.Concat(directory(), []cli.Flag{
 					&cli.BoolFlag{Name: "include-sponsored", Usage: "the crawl kept ads, too"},
@@ -192,7 +192,7 @@ func (p *Program) demoCheck(c *cli.Context) error {
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return fmt.Errorf("%s from the truth: if the crawl is not at its end, type the same run again, then check again; if the directory was served with --seed, --epoch or --places, or the crawl kept ads, check with the same flags; else please report it, with %s and its logs", plural(len(found), "difference"), path)
+	return fmt.Errorf("%s from the truth. If the crawl is not finished, run it again and check again. If the directory was served with --seed, --epoch or --places, or the crawl kept ads, check with the same flags. Otherwise please report it, with %s and its logs", plural(len(found), "difference"), path)
 }
 
 // checkedTruth is the truth of what the database was to crawl.

@@ -21,7 +21,7 @@ import (
 func (p *Program) discoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "discover",
-		Usage:       "Find the cities of a source: read its index of each state and plan targets for the cities found",
+		Usage:       "Find the cities of a source: read its index of each state and plan searches for the cities found",
 		Description: discoverDescription,
 		Flags:       discoverFlags(),
 		Action: func(c *cli.Context) error {
@@ -40,13 +40,13 @@ func (p *Program) discoverCommand() *cli.Command {
 	}
 }
 
-const discoverDescription = `It is a run that reads indexes alone: every page is stored as it is read, and when it is killed or stopped, the same
-command resumes after the last page and skips indexes that are complete. An index begun more than 24 hours ago starts over.
+const discoverDescription = `This is a run that reads only indexes. Every page is stored as it is read; after a kill or a stop, the same command
+resumes after the last page and skips indexes that are complete. An index begun more than 24 hours ago starts over.
 
-When the whole index was read, cities that are no longer in it are marked as removed and their targets
-are retired; nothing is deleted, and they come back with the city. An index that lacks more than 3 of
-the cities known before, and more than a tenth of them, removes none of these until the next read
-lacks them, too; one that shows none of them is not believed, and removes none.
+Once a whole index has been read, cities that are no longer in it are marked as removed, and their searches
+are retired. Nothing is deleted, and they come back with the city. If an index lacks more than 3 of
+the cities known before, and more than a tenth of them, none is removed until the next read
+lacks them, too. An index that shows none of them removes none.
 
 Exit codes: 0 all indexes read · 3 some states failed · 5 the source is blocked, quarantined, paused or
 disabled · 6 no proxy is left · 11 an exclusive run holds the database · 130 interrupted,
@@ -71,7 +71,7 @@ func discoverFlags() []cli.Flag {
 		flags = append(flags, f)
 	}
 	flags = append(append(flags, egressFlags()...), notifyFlags()...)
-	flags = append(flags, &cli.BoolFlag{Name: "dry-run", Usage: "request nothing, write nothing, print the cost"}, frame.JSONFlag())
+	flags = append(flags, &cli.BoolFlag{Name: "dry-run", Usage: "print the cost; request and write nothing"}, frame.JSONFlag())
 	return append(flags, settingFlags()...)
 }
 
@@ -79,13 +79,13 @@ func discoverFlags() []cli.Flag {
 func (r *run) checkIndexes() error {
 	switch all := r.c.Bool("all"); {
 	case all && len(r.sel.States) > 0:
-		return frame.Usagef("--all and --states: want one of the two")
+		return frame.Usagef("--all and --states: use one of the two")
 	case !all && len(r.sel.States) == 0:
-		return frame.Usagef("want --states, as in `ypcrawl discover --states AZ`, or --all")
+		return frame.Usagef("add --states, as in `ypcrawl discover --states AZ`, or --all")
 	}
 	for _, c := range r.sources {
 		if !c.src.HasIndex() {
-			return frame.Usagef("source %s has no index of states: add `urls: state_index:` to its definition", c.src.Name())
+			return frame.Usagef("--source %s: it has no index of states; add `urls: state_index:` to its definition", c.src.Name())
 		}
 	}
 	return nil

@@ -22,9 +22,9 @@ import (
 func (p *Program) doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "doctor",
-		Usage: "Check for problems: disk, database, locks, logs; each finding with its next step",
-		Description: "Nothing is written to the database. The whole file is read. What sources, targets and proxies wait for\n" +
-			"is told by `ypcrawl status`. Exit code 1 when a finding is bad, else 0: a warning is not bad.",
+		Usage: "Check the disk, database, locks and logs for problems, and say what to do about each",
+		Description: "It reads the whole database and writes nothing to it. `ypcrawl status` shows what sources, searches and proxies wait for.\n" +
+			"Exit code 1 when a finding is bad, else 0: a warning is not bad.",
 		Flags:  []cli.Flag{frame.JSONFlag()},
 		Action: p.doctor,
 	}
@@ -134,12 +134,12 @@ func (d *diagnosis) openDatabase() {
 		if info, err := os.Stat(path); err == nil && yp.HardLinks(info) > 1 {
 			d.add("database", dubious, "find / -samefile "+frame.ShellLine([]string{frame.Operand(path)})+
 				", and keep one name; a copy is made by "+d.p.Command("backup", "COPY.db"),
-				"%s has %d names (hard links): nothing is written into it", path, yp.HardLinks(info))
+				"%s has %d names (hard links), so nothing is written to it", path, yp.HardLinks(info))
 		}
 	case errors.As(err, new(*lostError)):
 		d.add("database", broken, d.p.replayCommand(), "%v", err)
 	case errors.Is(err, store.ErrNotFound):
-		d.add("database", broken, d.p.Command("run"), "%s is missing or empty: nothing was crawled yet, or --db names another file", path)
+		d.add("database", broken, d.p.Command("run"), "%s is missing or empty: nothing has been crawled yet, or --db names another file", path)
 	case errors.As(err, &version) && version.Upgradable():
 		d.add("database", broken, d.p.Command("recover"),
 			"%s has schema version %d; every command that writes upgrades it to %d", path, version.Have, version.Max)
@@ -189,19 +189,19 @@ func (d *diagnosis) holders(ctx context.Context) error {
 		text := fmt.Sprintf("process %d on %s, begun %s, with %s", r.PID, r.Host, ago(now, r.Started), plural(r.Held, "target"))
 		switch {
 		case r.Unseen != nil:
-			d.add("runs", dubious, "look as the user of that process, or as root, on its machine",
-				"whether the process of a run lives can't be told, and it has sent no heartbeat for %s: %s: %s",
+			d.add("runs", dubious, "run this as the user of that process, or as root, on its machine",
+				"a run may be dead: it has sent no heartbeat for %s, and its lock can't be checked: %s: %s",
 				lasting(now.Sub(r.Heartbeat)), text, yp.Printable(r.Unseen.Error()))
 		case r.Dead:
 			d.add("runs", dubious, d.p.Command("recover"), "the process of a run died: %s (the next run recovers its targets)", text)
 		case !r.Alive:
-			d.add("runs", fine, "", "a run of another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)
+			d.add("runs", fine, "", "a run on another machine, last heartbeat %s: %s", ago(now, r.Heartbeat), text)
 		default:
-			d.add("runs", fine, "", "a run is under way: %s", text)
+			d.add("runs", fine, "", "a run is active: %s", text)
 		}
 	}
 	if len(runs) == 0 {
-		d.add("runs", fine, "", "no run uses the database")
+		d.add("runs", fine, "", "no run is using the database")
 	}
 	return nil
 }
@@ -280,7 +280,7 @@ func (d *diagnosis) logs(ctx context.Context) error {
 	}
 	if !slices.Contains(ids, own) {
 		d.add("logs", dubious, "name the folder of its own logs with --wal-dir; to bring the other one back: "+d.p.rebuildCommand(),
-			"the logs in %s are of another database, %s: this one, %s, could not be rebuilt from them", dir, strings.Join(ids, ", "), own)
+			"the logs in %s belong to another database, %s: this one, %s, could not be rebuilt from them", dir, strings.Join(ids, ", "), own)
 		return nil
 	}
 	lost, err := backup.LostLogs(d.k.DB().Reader(ctx), own, dir)
@@ -288,10 +288,10 @@ func (d *diagnosis) logs(ctx context.Context) error {
 	case err != nil:
 		return err
 	case lost.Pages > 0:
-		d.add("logs", dubious, "put the files back if they were moved; else keep backups, or crawl again: "+d.p.Command("run", "--recrawl", "0"),
+		d.add("logs", dubious, "put the files back if they were moved; otherwise keep backups, or crawl again: "+d.p.Command("run", "--recrawl", "0"),
 			"the database could not be rebuilt from the logs in %s: %s", dir, lostText(&lost))
 	default:
-		d.add("logs", fine, "", "%s has the logs of the database", dir)
+		d.add("logs", fine, "", "%s has the database's logs", dir)
 	}
 	return nil
 }

@@ -14,12 +14,12 @@ import (
 func egressFlags() []cli.Flag {
 	return []cli.Flag{
 		frame.WordsFlag("proxy", "also use these proxies: `URL...`, http, https or socks5", "none"),
-		&cli.StringFlag{Name: "proxy-file", TakesFile: true, DefaultText: "none", Usage: "also use the proxies in `FILE`, one a line"},
+		&cli.StringFlag{Name: "proxy-file", TakesFile: true, DefaultText: "none", Usage: "also use the proxies in `FILE`, one per line"},
 		&cli.StringFlag{
 			Name: "proxy-policy", DefaultText: "off; require with --proxy or --proxy-file",
 			Usage: "`POLICY`: off (no proxy), prefer (directly when none is left) or require (never directly)",
 		},
-		&cli.StringFlag{Name: "identity", Value: "honest", Usage: "headers of requests: `KIND` is honest or browser"},
+		&cli.StringFlag{Name: "identity", Value: "honest", Usage: "request headers: `KIND` is honest or browser"},
 	}
 }
 

@@ -65,9 +65,9 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case store.Corrupt(err) && p.rebuildCommand() == noLogs:
 		return ExitError, "There are no logs in " + p.logs + ": " + noLogs + "."
 	case store.Corrupt(err):
-		return ExitError, "Move the file to another place and rebuild it from the logs:\n  " + p.rebuildCommand()
+		return ExitError, "Move the file elsewhere and rebuild it from the logs:\n  " + p.rebuildCommand()
 	case errors.As(err, new(*lostError)):
-		return ExitError, "To bring it back from them:\n  " + p.replayCommand() + "\n" + lostElse
+		return ExitError, "To rebuild it from them:\n  " + p.replayCommand() + "\n" + lostElse
 	case errors.As(err, &coded):
 		return coded.code, ""
 	case errors.As(err, new(*frame.UsageError)):
@@ -81,21 +81,21 @@ func (p *Program) verdict(ctx context.Context, err error) (code int, hint string
 	case errors.Is(err, checkpoint.ErrExclusive):
 		return ExitLocked, "Wait until the other run has ended, or run without `exclusive`: two runs can share a database."
 	case ctx.Err() != nil && errors.Is(err, context.Canceled):
-		return ExitInterrupted, "Interrupted. Nothing is lost: type the same command again."
+		return ExitInterrupted, "Interrupted. Nothing is lost; run the same command again."
 	case errors.Is(err, store.ErrDiskFull), errors.Is(err, errNoSpace):
-		return ExitError, "Every committed page is safe. Free some disk space, then type the same command again."
+		return ExitError, "Every committed page is safe. Free some disk space, then run the same command again."
 	case errors.Is(err, store.ErrLinked), errors.As(err, new(*folder.DeniedError)): // says what to do
 		return ExitError, ""
 	case errors.Is(err, store.ErrReadOnly):
 		return ExitError, "Check the permissions of the file and its folder, or name another file with --db."
 	case errors.Is(err, store.ErrBusy):
-		return ExitError, "Another program keeps the database locked. Close it, then type the same command again."
+		return ExitError, "Another program has locked the database. Close it, then run the same command again."
 	}
 	return ExitError, ""
 }
 
 // noLogs is what to do about a damaged database whose logs were not found.
-const noLogs = "put a backup back with `ypcrawl restore`, or name the folder of its logs with --wal-dir"
+const noLogs = "restore a backup with `ypcrawl restore`, or name the folder of its logs with --wal-dir"
 
 // rebuildCommand makes a new database beside the one that is damaged; noLogs where there is nothing to make it from.
 func (p *Program) rebuildCommand() string {
@@ -117,7 +117,7 @@ func (p *Program) replayCommand() string {
 }
 
 // lostElse is what to do where nobody wants a lost database back.
-const lostElse = "To begin a new one instead, move those logs to another place, or name another --db or --wal-dir."
+const lostElse = "To start a new one instead, move those logs elsewhere, or name another --db or --wal-dir."
 
 // errNoSpace is what the operating system says when a log can't be written.
 const errNoSpace = syscall.ENOSPC

@@ -24,22 +24,22 @@ const exportHelp = `  ypcrawl export -o plumbers.csv --states TX --categories pl
   ypcrawl export -o w.xlsx --as boss --since last-export --only new,changed,dropped
   ypcrawl export -o 'tx-{date}.geojson' --states TX
 
-The column "change" shows what happened to a listing since --since; without it, since the last pass of crawls began. Dropped
-listings are left out; with --since or --only those dropped since are told, unless --dropped no is given. If targets were
-not read to their end, "new" may mean "seen for the first time", and dropped listings are not noticed; stderr shows the share
-that was seen.
+The column "change" shows what happened to a listing since --since, or else since the last pass of crawls began. Closed
+listings (those that their site no longer shows) are left out; with --since or --only, those closed since then are included,
+unless --dropped no is given. Where searches were not fully read, "new" may only mean "seen for the first time", and closed
+listings go unnoticed; stderr shows the share of listings that was seen.
 
---as NAME stores how the file told each listing, and with --since last-export "change" says what is otherwise now, each once:
+--as NAME remembers what was delivered to NAME. With --since last-export, "change" then says what is different, each once:
   new        NAME never had it
-  changed    its fields changed, or became known, since it was told: see changed_fields
-  dropped    its source no longer shows it
+  changed    its fields changed, or became known, since NAME got it: see changed_fields
+  dropped    it is closed: its site no longer shows it
   left       it is still listed, but no longer selected (its e-mail is missing)
   restored   NAME has it as dropped or left, and it is back
-Changes that --only leaves out stay for a later export. The selection and the columns may differ each time. A file under whose
-name a killed export had ended counts as delivered, but for one that the next export replaces.
+Changes that --only leaves out are kept for a later export. The selection and the columns may differ each time. If an export
+is killed after it has completed its file, the file counts as delivered, unless the next export replaces it.
 
-Since a pass, a time or a run, changes are those of the listings themselves, whatever was selected then: a listing that
-matches only now is not new, and none is left.
+With --since a pass, a time or a run, changes are those of the listings themselves, whatever was selected then: a listing
+that matches only now is not new, and none has "left".
 
 `
 
@@ -48,12 +48,12 @@ func (p *Program) exportCommand() *cli.Command {
 		Subcommands: []*cli.Command{p.deliveriesCommand()},
 		Name:        "export", Usage: "Write listings to a file: CSV, TSV, JSON lines, XLSX, GeoJSON",
 		Description: exportHelp + "Columns that count as changed: " + strings.Join(report.TellableFields(), ", ") +
-			".\n\nColumns beside the default ones: " + strings.Join(report.ListingColumns[report.DefaultColumns:], ", "),
+			".\n\nColumns other than the default ones: " + strings.Join(report.ListingColumns[report.DefaultColumns:], ", "),
 		Flags: slices.Concat(
 			[]cli.Flag{
 				&cli.StringFlag{
 					Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-",
-					Usage: "`FILE`; its ending names the format; {date} in it is today, {date_utc} today in UTC; - = stdout",
+					Usage: "`FILE`; its ending sets the format; {date} in it is today, {date_utc} today in UTC; - = stdout",
 				},
 				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is " + formatNames()},
 			},
@@ -62,7 +62,7 @@ func (p *Program) exportCommand() *cli.Command {
 				frame.WordsFlag("columns", "`COLUMN...` in this order",
 					fmt.Sprintf("%d: ", report.DefaultColumns)+strings.Join(report.ListingColumns[:report.DefaultColumns], ", ")),
 				&cli.StringFlag{Name: "since", DefaultText: "last-pass", Usage: "report changes since `last-export|last-pass|7d|DATE|RUN`"},
-				frame.WordsFlag("only", "only what is `CHANGE...`: new, changed, dropped, restored, left", "all"),
+				frame.WordsFlag("only", "only `CHANGE...`: new, changed, dropped, restored, left", "all"),
 				&cli.StringFlag{
 					Name: "as", DefaultText: "not remembered",
 					Usage: "remember this file as a delivery to `NAME`, for the next --since last-export",
@@ -90,7 +90,7 @@ func exportFilters() (flags []cli.Flag) {
 		},
 		&cli.StringFlag{
 			Name: "dropped", Value: string(report.DroppedNo),
-			Usage: "those that their source no longer shows: `WHICH` is no, yes, only",
+			Usage: "listings that their site no longer shows: `WHICH` is no, yes, only",
 		},
 		&cli.StringFlag{Name: oldDropped, Usage: "`WHICH` of them", DefaultText: "as --dropped says", Hidden: true})
 }
@@ -222,10 +222,10 @@ func (d *delivery) read() (err error) {
 
 func (d *delivery) readName() (err error) {
 	if name := d.c.String("as"); yp.Printable(name) != name {
-		return frame.Usagef("--as %q: want a name without control characters", name)
+		return frame.Usagef("--as %q: use a name without control characters", name)
 	}
 	if d.c.IsSet("as") && strings.TrimSpace(d.c.String("as")) == "" {
-		return frame.Usagef("--as is empty: name the delivery")
+		return frame.Usagef("--as is empty: give the delivery a name")
 	}
 	d.name = d.c.String("output")
 	d.format, err = export.ParseFormat(strings.TrimPrefix(filepath.Ext(d.name), "."))
@@ -237,7 +237,7 @@ func (d *delivery) readName() (err error) {
 	case d.name == "-" || d.name == "":
 		d.format = export.CSV
 	case err != nil:
-		return frame.Usagef("--output %q: its ending names no format; want one of %s, or --format", d.name, formatNames())
+		return frame.Usagef("--output %q: its ending is no known format; use one of %s, or --format", d.name, formatNames())
 	}
 	if d.name = dated(d.name, time.Now()); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {
@@ -293,11 +293,11 @@ func (d *delivery) readSince(scope store.Scope) (err error) {
 	d.query.Difference = strings.EqualFold(strings.TrimSpace(d.c.String("since")), "last-export")
 	switch name := d.c.String("as"); {
 	case d.query.Difference && name == "":
-		return frame.Usagef("--since last-export: name the delivery with --as NAME, as in the last export")
+		return frame.Usagef("--since last-export: add --as NAME, as in the last export")
 	case d.query.Difference:
 		return nil // told when the delivery is begun
 	case slices.Contains(d.query.Only, report.WordLeft):
-		return frame.Usagef("--only left needs a delivery to compare with: add --as NAME --since last-export")
+		return frame.Usagef("--only left needs a delivery to compare with; add --as NAME --since last-export")
 	}
 	d.since, err = sinceOf(d.c, d.k, scope)
 	if d.query.Since = (&report.Since{At: d.since.at}); len(d.since.passes) > 0 {
@@ -340,7 +340,7 @@ func (d *delivery) write() (err error) {
 // explain says what can be done about a failure.
 func (d *delivery) explain(err error) error {
 	if errors.Is(err, export.ErrExists) {
-		return frame.Usagef("%w: name another one, put {date} into the name, or replace it with --overwrite", err)
+		return frame.Usagef("%w: choose another name, put {date} into it, or replace the file with --overwrite", err)
 	}
 	return fmt.Errorf("export to %s: %w", d.name, err)
 }
@@ -422,7 +422,7 @@ func (d *delivery) tell(size int64) {
 		d.p.Note("%s", line)
 	}
 	for _, pass := range d.open {
-		d.p.Note("In the middle of the %s: %s. What changed in the others, a later export tells.", pass.Text(), pass.Share())
+		d.p.Note("In the middle of the %s: %s. A later export reports what changed in the others.", pass.Text(), pass.Share())
 	}
 	d.p.Note("%s", d.seen.Line(d.of))
 }

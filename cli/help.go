@@ -60,11 +60,11 @@ var helpFlags = map[string][]frame.HelpGroup{
 }
 
 // helpDescription is what the first screen begins with.
-const helpDescription = `ypcrawl crawls business directories into a local SQLite file. Kill it at any time, type the same again, and it goes on: nothing is lost, nothing doubled.
+const helpDescription = `ypcrawl crawls business directories into a local SQLite file. Kill it at any time and run it again: it continues where it was, with nothing lost or doubled.
 
   ypcrawl run --source demo --states CA TX     crawl a built-in demo directory
-  ypcrawl progress --watch                     look on, from another terminal
-  ypcrawl export -o listings.xlsx              take what was found with you
+  ypcrawl progress --watch                     watch it from another terminal
+  ypcrawl export -o listings.xlsx              save what was found
 `
 
 // flagValues are what a flag of that name may be, each with what it is.

@@ -16,7 +16,7 @@ const defaultPagesSize = 2_000_000_000
 func keepPagesFlag() cli.Flag {
 	return &cli.GenericFlag{
 		Name: "keep-pages", Value: frame.DaysValue(0), DefaultText: "0: off",
-		Usage: "keep each page of results and of a listing for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read it again; 0 = only pages of unknown layout, 10 a source",
+		Usage: "keep pages of results and of listings for `DAYS`, compressed, in ypcrawl.db.pages, so that `reparse` can read them again; 0 = only pages of unknown layout, 10 per source",
 	}
 }
 

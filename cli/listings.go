@@ -20,18 +20,18 @@ func (p *Program) listingsCommand() *cli.Command {
 		}
 		for _, flag := range []string{"cities", "categories", "search", "has", "min-rating", "since"} {
 			if c.IsSet(flag) {
-				return frame.Usagef("--status rejected: these are not stored as listings: choose by --source and --states alone")
+				return frame.Usagef("--status rejected: these are not stored as listings; only --source and --states can narrow them")
 			}
 		}
 		return p.list(c, report.Find("listings list --status rejected"))
 	}
 	return &cli.Command{
 		Name:  "listings",
-		Usage: "Businesses as sources list them: list, show",
+		Usage: "Listings, as sources show them: list, show",
 		Subcommands: []*cli.Command{
 			all,
-			p.showCommand("Show all that is known of listings: fields, where and when they were seen, their companies, their history", "LISTING",
-				"want listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them", listingHelp,
+			p.showCommand("Show everything known of listings: fields, where and when they were seen, companies, history", "LISTING",
+				"name the listings to show, as SOURCE/ID; `ypcrawl listings list --search WORD...` finds them", listingHelp,
 				func(c *cli.Context, k *database, _ store.Scope, word string) (*report.Record, error) {
 					l, err := listingOf(c.Context, k, 0, word)
 					if err != nil {
@@ -52,7 +52,8 @@ func (p *Program) indexWords(ctx context.Context, k *database) error {
 	}
 	lacking, err := k.DB().WordsLacking(ctx)
 	if err == nil && lacking > 0 {
-		p.Note("%s can't be written: %s not in the index of words yet and can't be found.", k.DB().Path(), plural(lacking, "listing"))
+		p.Note("%s can't be written, so %s not in the index of words yet and can't be found.", k.DB().Path(),
+			wereOf(lacking, "listing", "is", "are"))
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 func metricsOnceFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "metrics-file", TakesFile: true, DefaultText: "none",
-		Usage: "write figures for Prometheus to `FILE` once, as a crawl with this setting does all the time; prints nothing else without --check",
+		Usage: "write figures for Prometheus to `FILE` once (a crawl with this setting does so all the time); without --check it prints nothing else",
 	}
 }
 
@@ -52,7 +52,7 @@ func (p *Program) writeMetrics(c *cli.Context) error {
 func wholeFile(c *cli.Context, flag string) error {
 	for _, name := range []string{"states", "source"} {
 		if c.IsSet(name) {
-			return frame.Usagef("--%s is about the whole file: leave --%s out", flag, name)
+			return frame.Usagef("--%s is about the whole file; leave out --%s", flag, name)
 		}
 	}
 	return nil

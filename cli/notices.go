@@ -63,7 +63,7 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 		if b, ok := errors.AsType[*crawl.BlockedError](e.Err); ok && b.Availability.State == store.SourceHeld {
 			r.keepMessage(ctx, e.scope.SourceID, yp.FormatTime(b.Availability.Until), notify.Message{
 				Event: notify.SourceClosed, Severity: notify.Warning, Source: e.Source, Title: yp.Printable(e.Err.Error()),
-				Text: "The run has left it. `ypcrawl status` shows more.",
+				Text: "The run has stopped crawling it. `ypcrawl status` shows more.",
 			})
 		}
 	}
@@ -72,8 +72,8 @@ func (r *run) tellEnd(ctx context.Context, err error, st crawl.Stats, ended []en
 	outcome := outcomeOf(err)
 	m := notify.Message{
 		Event: notify.RunEnded, Severity: notify.Info, Text: strings.Join(a.facts, "\n"),
-		Title: fmt.Sprintf("ypcrawl %s: %s; %s new, %s dropped, %s", r.c.Command.Name, report.OutcomeText(string(outcome)),
-			thousands(st.New), thousands(st.Dropped), plural(dead, "dead letter")),
+		Title: fmt.Sprintf("ypcrawl %s: %s; %s new, %s closed, %s given up", r.c.Command.Name, report.OutcomeText(string(outcome)),
+			thousands(st.New), thousands(st.Dropped), thousands(dead)),
 		Figures: map[string]float64{
 			"targets": float64(st.Done), "pages": float64(st.PagesRead()), "requests": float64(st.Requests),
 			"new": float64(st.New), "changed": float64(st.Changed),
@@ -118,12 +118,12 @@ func (r *run) tellClosed(ctx context.Context) {
 		}
 		m := notify.Message{Source: s.Name, Severity: notify.Critical, Event: notify.SourceClosed}
 		m.Title, m.Text = fmt.Sprintf("%s is %s: %s", s.Name, s.Availability, report.ReasonText(s.Reason)),
-			"`ypcrawl status` shows what opens it."
+			"`ypcrawl status` shows what to do."
 		mark := s.Reason
 		switch {
 		case s.Code == yp.CodeHTMLChanged:
 			m.Event, m.Title = notify.LayoutAlarm, s.Name+" is paused: its layout has changed"
-			m.Text = s.Reason + ".\nFix the definition, then: `ypcrawl sources enable " + s.Name + "`."
+			m.Text = s.Reason + ".\nFix the definition, then run `ypcrawl sources enable " + s.Name + "`."
 		case s.Availability == store.SourceQuarantined:
 			mark = yp.FormatTime(s.FailingSince)
 		}
@@ -148,7 +148,7 @@ func (r *run) sendMessages(ctx context.Context, send func(context.Context, notif
 	all, err := db.UnsentMessages(ctx, r.row.ID)
 	for _, m := range all {
 		if failed := send(ctx, *r.out.notify, notify.Stored(m.Body)); failed != nil {
-			r.log.Debug().Str("component", "notify").Str("to", r.out.notify.Name()).Err(failed).Msg("a message is sent again later")
+			r.log.Debug().Str("component", "notify").Str("to", r.out.notify.Name()).Err(failed).Msg("a message will be sent again later")
 			return
 		}
 		err = errors.Join(err, db.MessageSent(context.WithoutCancel(ctx), m.ID))
@@ -158,7 +158,7 @@ func (r *run) sendMessages(ctx context.Context, send func(context.Context, notif
 
 func (r *run) warnUnsent(err error) {
 	if err != nil && !errors.Is(err, context.Canceled) {
-		r.log.Warn().Err(err).Str("component", "notify").Msg("what is to be told could not be read or stored")
+		r.log.Warn().Err(err).Str("component", "notify").Msg("messages could not be read or stored")
 	}
 }
 

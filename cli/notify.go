@@ -20,7 +20,7 @@ import (
 func pingFlag() cli.Flag {
 	return &cli.StringFlag{
 		Name: "ping", DefaultText: "none",
-		Usage: "report to a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)",
+		Usage: "tell a job monitor such as healthchecks when this starts (`URL`/start) and how it ends (URL, URL/fail, or URL/log when interrupted)",
 	}
 }
 
@@ -29,7 +29,7 @@ func notifyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name: "notify", DefaultText: "none",
-			Usage: "report how a run ended, closed sources and layout alarms as JSON to `URL|CMD`: by POST, or on stdin of a command",
+			Usage: "report how a run ended, blocked or paused sources and layout alarms as JSON to `URL|CMD`: by POST, or on a command's stdin",
 		},
 		pingFlag(),
 	}

@@ -16,11 +16,11 @@ func (p *Program) planCommand() *cli.Command {
 	flags := append(sourceFlags(), selectFlags()...)
 	return &cli.Command{
 		Name:  "plan",
-		Usage: "Plan targets (source × cities × categories) without crawling them",
-		Description: "`run` also plans. Planning again adds new targets and deepens targets to --max-pages; finished\n" +
-			"targets are not changed. Without --states all states of the source are planned.",
+		Usage: "Plan searches (source × cities × categories) without crawling them",
+		Description: "`run` plans, too. Planning again adds new searches and applies a higher --max-pages to old ones; finished\n" +
+			"searches are not changed. Without --states all states of the source are planned.",
 		Flags: append(flags,
-			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most so many `TARGETS`"},
+			&cli.IntFlag{Name: "max-targets", DefaultText: "all", Usage: "plan at most this many `TARGETS`"},
 			dryRunFlag(),
 			delayFlag(), frame.JSONFlag(),
 		),
@@ -60,7 +60,7 @@ func (p *Program) plan(c *cli.Context) error {
 		return err
 	}
 	if left, err := k.PlanLimit(c.Context, id); err == nil && left == 0 {
-		p.Note("%s is in the sandbox, which has %d targets: `ypcrawl run --source %s` crawls them.", src.Name(),
+		p.Note("%s is in the sandbox, which has %d searches: `ypcrawl run --source %s` crawls them.", src.Name(),
 			checkpoint.SandboxTargets, src.Name())
 	}
 	took := time.Since(began)
@@ -118,7 +118,7 @@ func (e dryRow) facts() *frame.Table {
 	requests, took, disk := thousands(int64(e.Requests)), lasting(e.Time), ""
 	switch {
 	case e.Requests < 0:
-		requests, took, disk = "unknown: all pages were requested", "unknown", "unknown"
+		requests, took, disk = "unknown: all pages are requested", "unknown", "unknown"
 	case e.Time == 0:
 		took = "no delay: as fast as the source answers"
 	}

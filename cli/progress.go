@@ -18,7 +18,7 @@ import (
 func (p *Program) progressCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "progress",
-		Usage: "Show how far the crawl is: overall, by state, workers alive, errors, speed",
+		Usage: "Show how far the crawl is: overall, by state, active workers, errors, speed",
 		Flags: []cli.Flag{
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
@@ -141,7 +141,7 @@ func (p *Program) progressText(w *frame.Sections, pr *report.Progress) {
 		w.Lines(slices.Concat([]string{pr.Pacing(), pr.Failures()}, pr.PaceLines(), pr.Reasons())...)
 	}
 	if why := pr.Unsure(); why != "" {
-		w.Lines("Whether a run lives can't be told: " + why + ".")
+		w.Lines("A run may be active: " + why + ".")
 	}
 	w.Part(pr.Now.Time, pr.Workers)
 	w.Part(pr.Now.Time, pr.ErrorsShown())
@@ -165,7 +165,7 @@ func figuresText(pr *report.Progress) (lines []string) {
 	}
 	lines = append(lines, pr.Coverage.Line(of))
 	if o := pr.Overall; o.Dropped > 0 {
-		lines = append(lines, fmt.Sprintf("Dropped are %s of the %s found: exports leave them out unless --dropped asks.",
+		lines = append(lines, fmt.Sprintf("%s of the %s found are closed; exports leave them out unless --dropped yes is given.",
 			thousands(o.Dropped), plural(o.Listings, "listing")))
 	}
 	return append(lines, report.PassLines(pr.Passes)...)

@@ -23,16 +23,16 @@ func (p *Program) proxiesCommand() *cli.Command {
 			p.listCommand("proxies list"),
 			{
 				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if needed", ArgsUsage: "[URL...]", Args: true,
-				Description: "As in http://user:password@proxy.example:8080; without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
-					"Other users of the machine can see a command line: --file - reads from a pipe. In a file empty lines and comments (#)\n" +
-					"are skipped; bad lines are reported and the others added.",
+				Description: "Such as http://user:password@proxy.example:8080. Without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
+					"Other users of this machine can see a command line; `--file -` reads from a pipe instead. In a file, empty lines and\n" +
+					"comments (#) are skipped; bad lines are reported, and the others are added.",
 				Flags: []cli.Flag{&cli.StringFlag{
 					Name: "file", TakesFile: true, DefaultText: "none",
-					Usage: "add those in this `FILE`, one a line; - is standard input",
+					Usage: "add those in this `FILE`, one per line; - is standard input",
 				}, frame.JSONFlag()},
 				Action: p.proxiesAdd,
 			},
-			p.proxySwitch("enable", "Use proxies again; their cooldown ends", true),
+			p.proxySwitch("enable", "Use proxies again, and end their cooldown", true),
 			p.proxySwitch("disable", "Do not use proxies until they are enabled", false),
 			{
 				Name: "remove", Usage: "Remove proxies with their statistics", ArgsUsage: "ID or NAME...", Args: true,
@@ -70,7 +70,7 @@ func (p *Program) tellProxies(c *cli.Context, rows []proxyRow) error {
 
 func (p *Program) proxiesAdd(c *cli.Context) error {
 	if !c.Args().Present() && !c.IsSet("file") {
-		return frame.Usagef("want the URL of a proxy, like http://user:password@proxy.example:8080, or --file FILE")
+		return frame.Usagef("give the URL of a proxy, like http://user:password@proxy.example:8080, or --file FILE")
 	}
 	var list []fetch.Proxy
 	for i, text := range c.Args().Slice() {
@@ -122,7 +122,7 @@ const maxProxyList = 16 << 20
 // found, and the question, if there is one, was answered.
 func (p *Program) eachProxy(c *cli.Context, done, effect string, do func(m *health.Monitor, id int64) (bool, error)) error {
 	if !c.Args().Present() {
-		return frame.Usagef("want the id or the name of a proxy; see `ypcrawl proxies list`")
+		return frame.Usagef("give the id or name of a proxy; see `ypcrawl proxies list`")
 	}
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		m := health.New(k.DB())
@@ -184,7 +184,7 @@ func namedProxy(all []health.Proxy, word string) (found health.Proxy, err error)
 	case 1:
 		return found, nil
 	}
-	return found, frame.Usagef("several proxies have the name %q: use the id", name)
+	return found, frame.Usagef("several proxies are called %q; use the id", name)
 }
 
 func (p *Program) proxiesRemove(c *cli.Context) error {

@@ -17,20 +17,20 @@ import (
 
 func (p *Program) reparseCommand() *cli.Command {
 	return &cli.Command{
-		Name: "reparse", Usage: "Read kept pages again, by another definition, without a request",
+		Name: "reparse", Usage: "Read kept pages again with another definition, without any request",
 		UsageText: "  ypcrawl reparse --source-file mended.yaml --dry-run   counts what another definition would store\n" +
 			"  ypcrawl reparse --source-file mended.yaml             stores it\n  ypcrawl changes --since 1h                            shows it",
-		Description: "Reads the pages that `run --keep-pages DAYS` has kept, the newest of each target and page number. It sends no request.\n" +
-			"Listings are stored as if that crawl had used today's definition: newer data stays, no listing is dropped, and no target\n" +
-			"changes its status. `changes` marks these changes as reparsed. After a kill, type the same again: nothing is lost.\n" +
-			"No log has them: after `wal replay` into another file, type it again there.",
+		Description: "Reads the pages kept by `run --keep-pages DAYS`, the newest of each search and page number. It sends no request.\n" +
+			"Listings are stored as if that crawl had used today's definition: newer data stays, no listing is closed, and no search\n" +
+			"changes its status. `changes` marks these changes as reparsed. After a kill, run it again: nothing is lost.\n" +
+			"Logs do not record this: after `wal replay` into another file, run it again there.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
-				Name: "source-file", TakesFile: true, DefaultText: "the definition of each source that a run would take",
-				Usage: "read the pages of its source by this definition `FILE` (YAML)",
+				Name: "source-file", TakesFile: true, DefaultText: "the definition that a run would use, for each source",
+				Usage: "read the pages of its source with this definition `FILE` (YAML)",
 			},
 			frame.OnlySourceFlag(),
-			&cli.BoolFlag{Name: "dry-run", Usage: "count, and store nothing"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "only count; store nothing"},
 			frame.JSONFlag(),
 		},
 		Action: p.reparse,
@@ -45,13 +45,13 @@ func (p *Program) reparse(c *cli.Context) error {
 			return frame.Usagef("--source-file: %w", err)
 		}
 		if cfg.Only != "" && cfg.Only != src.Name() {
-			return frame.Usagef("--source %s: %s is the definition of %s; leave --source out", cfg.Only, path, src.Name())
+			return frame.Usagef("--source %s: %s is the definition of %s; leave out --source", cfg.Only, path, src.Name())
 		}
 		cfg.Only, cfg.Source = src.Name(), func(string) (*site.Source, error) { return src, nil }
 	}
 	pages, err := kept.OpenReader(pagesFile(c))
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("no pages are kept in %s: crawl with `ypcrawl run --keep-pages 30`, then they can be read again", pagesFile(c))
+		return fmt.Errorf("no pages are kept in %s; crawl with `ypcrawl run --keep-pages 30` first", pagesFile(c))
 	}
 	if err != nil {
 		return fmt.Errorf("kept pages: %w", err)
@@ -89,7 +89,7 @@ func reparsedText(w *frame.Sections, out *crawl.Reparsed) {
 	}
 	count := func(n int) string { return thousands(int64(n)) }
 	w.Lines(
-		fmt.Sprintf("%s read again, with %s; %s can't be read, %s have no listings by this definition",
+		fmt.Sprintf("%s read again, with %s; %s can't be read, %s show no listings with this definition",
 			plural(out.Pages, "page"), plural(out.Listings, "listing"), count(out.Damaged), count(out.Unread)),
 		fmt.Sprintf("%s %s: %s new, %s changed, %s completed; %s brought nothing new", plural(x.Stored, "page"), verb,
 			plural(x.New, "listing"), count(x.Changed), count(x.Completed), plural(x.Same, "page")),

@@ -16,16 +16,16 @@ import (
 func (p *Program) resetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "reset",
-		Usage:     "Plan FAILED (or STUCK, PARKED) targets again; pages done are kept",
+		Usage:     "Plan FAILED (or STUCK, PARKED) targets again; finished pages are kept",
 		ArgsUsage: "[TARGET...]", Args: true,
-		UsageText: `  ypcrawl reset                            what failed; asks first
-  ypcrawl reset --status PARKED --states TX   the dead letters of Texas
-  ypcrawl reset 12 los-angeles-ca/plumbers    these, whatever is wrong with them`,
+		UsageText: `  ypcrawl reset                            everything that failed; asks first
+  ypcrawl reset --status PARKED --states TX   those given up in Texas
+  ypcrawl reset 12 los-angeles-ca/plumbers    these, whatever went wrong`,
 		Description: "Shows how many there are and asks first, unless targets are named. The next run crawls them.\n" +
-			"Otherwise failed targets wait for their backoff, and PARKED ones, the dead letters, are not crawled.\n" + targetHelp,
+			"Without it, failed targets wait for their retry, and PARKED ones (given up) are not crawled.\n" + targetHelp,
 		Flags: append([]cli.Flag{
-			frame.WordsFlag("status", "`STATUS...` to plan again: FAILED (with those that wait after a first failure), STUCK, PARKED",
-				"FAILED; of named targets all"),
+			frame.WordsFlag("status", "`STATUS...` to plan again: FAILED (including those waiting for a first retry), STUCK, PARKED",
+				"FAILED; all for named targets"),
 			frame.WordsFlag("kind", "only these: `KIND...` is search, index, detail (listings' own pages)", "search index"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
@@ -33,7 +33,7 @@ func (p *Program) resetCommand() *cli.Command {
 				Name: "older-than", Value: frame.AgeValue(0), DefaultText: "any",
 				Usage: "only targets that ended more than `TIME` ago: 2d, 36h",
 			},
-			&cli.BoolFlag{Name: "from-page-1", Usage: "forget the pages done and crawl them again"},
+			&cli.BoolFlag{Name: "from-page-1", Usage: "crawl finished pages again, too"},
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
 		}, batchFlags()...),
@@ -80,9 +80,9 @@ func (p *Program) adviseReset(c *cli.Context, k *database, r checkpoint.Chosen) 
 		return err
 	}
 	if text := trouble.Text(); text != "" {
-		p.Note("No target matches: %s; choose with --status, and with fewer filters.", text)
+		p.Note("No target matches: %s. Choose another --status, or fewer filters.", text)
 	} else {
-		p.Note("No target of those chosen is in trouble.")
+		p.Note("None of these targets failed, is stuck or was given up.")
 	}
 	return nil
 }
@@ -95,11 +95,11 @@ func (p *Program) adviseDone(c *cli.Context, k *database, ids []int64) error {
 	done, err := k.DoneSearches(c.Context, ids)
 	for i, d := range done {
 		if i == mostAdvised {
-			p.Note("%s more are done, likewise.", thousands(int64(len(done)-i)))
+			p.Note("%s more are done, too.", thousands(int64(len(done)-i)))
 			break
 		}
 		words := []string{"run", "--source", d.Source, "--cities", inState(d.City, d.State), "--categories", d.Category, "--recrawl", "0"}
-		p.Note("Target %d, %s, is DONE: `ypcrawl %s` crawls it again.", d.ID, yp.Printable(d.Target), frame.ShellLine(words))
+		p.Note("Target %d, %s, is DONE. To crawl it again: `ypcrawl %s`.", d.ID, yp.Printable(d.Target), frame.ShellLine(words))
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
 		if !st.Resettable() {
 			hint := ""
 			if st == yp.Done {
-				hint = "; `ypcrawl run --recrawl 0` crawls again what is done"
+				hint = "; `ypcrawl run --recrawl 0` crawls finished ones again"
 			}
 			return r, frame.Usagef("--status %s: only FAILED, STUCK and PARKED targets can be planned again%s", st, hint)
 		}
@@ -140,17 +140,17 @@ func resetOf(c *cli.Context) (r checkpoint.Chosen, err error) {
 func (p *Program) recoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "recover",
-		Usage: "Release targets whose worker is dead or silent, so that the next run crawls them",
-		Description: "Targets of dead processes of this machine are released at once, other targets when their\n" +
-			"heartbeat is older than --timeout. Pages done are kept.\n" +
-			"A run of another machine, or under another host name, as every container has its own, counts as dead\n" +
+		Usage: "Release targets held by a dead or silent worker, so that the next run crawls them",
+		Description: "Targets of dead processes on this machine are released at once, others when their\n" +
+			"heartbeat is older than --timeout. Finished pages are kept.\n" +
+			"A run on another machine, or under another host name (every container has its own), counts as dead\n" +
 			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
-			"not its locks (some network file systems), a run that hangs that long loses what it holds: it notices,\n" +
-			"writes nothing more of it, and the current page is read again.",
+			"not its locks (some network file systems), a run that hangs that long loses what it holds. It notices,\n" +
+			"writes nothing more for it, and the current page is read again.",
 		Flags: append([]cli.Flag{pingFlag()},
 			&cli.GenericFlag{
 				Name: "timeout", Value: frame.MinutesValue(time.Hour),
-				Usage: "age of a heartbeat in `MINUTES` (or 2h) from which its worker counts as dead",
+				Usage: "a worker counts as dead once its heartbeat is this many `MINUTES` old (or 2h)",
 			},
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
@@ -186,7 +186,7 @@ func (p *Program) recover(c *cli.Context, a *announcer) error {
 				out.Stuck, yp.MaxRecoveries)
 		}
 		if out.Unknown > 0 {
-			text += fmt.Sprintf(", %s left alone: whether its process lives can't be told (%s): see `ypcrawl doctor`",
+			text += fmt.Sprintf(", %s left alone: its process may still be alive (%s): see `ypcrawl doctor`",
 				plural(out.Unknown, "run"), yp.Printable(dead.Unseen.Error()))
 		}
 		a.say("%s", text)

@@ -51,11 +51,11 @@ func (r *run) resumeText() string {
 		for i, name := range without {
 			names[i], variables[i] = frame.Dashed(name), r.p.commands.VariableOf(r.c, name)
 		}
-		text += "\nLeft out, since they are secret: " + strings.Join(names, ", ") +
-			". Type them again, or put them into ypcrawl.yaml or the environment (" + strings.Join(variables, ", ") + ")."
+		text += "\nLeft out because they are secret: " + strings.Join(names, ", ") +
+			". Add them again, or put them into ypcrawl.yaml or the environment (" + strings.Join(variables, ", ") + ")."
 	}
 	if set := r.p.commands.FromEnvironment(r.c, r.p.Args); len(set) > 0 {
-		text += "\nThe environment must say the same again: " + strings.Join(set, ", ") + "."
+		text += "\nThe environment must be the same again: " + strings.Join(set, ", ") + "."
 	}
 	return text
 }

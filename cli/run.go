@@ -33,7 +33,7 @@ import (
 func (p *Program) runCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "run",
-		Usage:       "Crawl: plan what is new, go on where the last run ended, until all due work is done",
+		Usage:       "Crawl: plan what is new and continue where the last run ended, until all due work is done",
 		UsageText:   runExamples,
 		Description: runDescription,
 		Flags:       slices.Concat(sourcesFlags(), selectFlags(), runFlags()),
@@ -45,23 +45,23 @@ const runExamples = `  ypcrawl run --source demo --states CA TX      a built-in 
   ypcrawl run --states CA TX --dry-run          what a crawl of two states costs
   ypcrawl run --states CA --details --linger 0  each night, from cron`
 
-const runDescription = `Typing the same command again always resumes. Ctrl-C finishes the current pages and stops;
+const runDescription = `Running the same command again always resumes. Ctrl-C finishes the current pages and stops;
 a second Ctrl-C ends at once, equally safe.
 
 Without --states all states of the source are crawled. For yellowpages that is about 159,000
-targets, a week's work at the default pace: --dry-run shows the cost before anything is requested from a site.
-Listings are written to logs first, then to --db. The logs are in logs/yp_wal beside it, for a --db of
-another name in a folder of that name below that, or where --wal-dir says.
+searches, a week's work at the default pace: --dry-run shows the cost before anything is requested from a site.
+Listings are written to logs first, then to --db. The logs are in logs/yp_wal beside it (for another --db
+than ypcrawl.db, in a folder of its name there), or where --wal-dir says.
 
 With several names after --source, or all, one run crawls those sources side by side, each at its own pace,
-and each ends independently: one that is blocked, dead or slow does not delay the others.
+and each ends independently: one that is blocked, down or slow does not delay the others.
 
-When a host says when to come back, the run waits that long (up to --patience); with every block it
+When a host says when to come back, the run waits that long (up to --patience); after every refusal it
 waits longer. --watch keeps the run alive when nothing is due.
 Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
 and your responsibility; ypcrawl never solves a challenge.
 
-Which listings and how long files are kept stands in ypcrawl.yaml: "ypcrawl help settings" tells.
+ypcrawl.yaml sets which listings are kept, and files for how long: see "ypcrawl help settings".
 Exit codes: "ypcrawl help exit-codes".`
 
 // run is one invocation of `run` in the making. It is over several sources, of which there may be one.
@@ -196,10 +196,10 @@ func (r *run) checkDetails() error {
 	}
 	names := strings.Join(without, ", ")
 	if len(without) == len(r.sources) {
-		return frame.Usagef("%s has no listings' own pages in its definition: add a `detail` section", names)
+		return frame.Usagef("--details: the definition of %s has no own pages of listings; add a `detail` section", names)
 	}
 	if len(without) > 0 {
-		r.log.Warn().Str("sources", names).Msg("details are left out for sources without a detail section in their definition")
+		r.log.Warn().Str("sources", names).Msg("sources without a detail section in their definition have no own pages to read")
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func checkLogFolder(dir, db string) error {
 		err = tryWrite(dir)
 	}
 	if err = folder.Denied(dir, err); err != nil {
-		return fmt.Errorf("the folder of the write-ahead logs can't be written: %w: name another folder with --wal-dir, or another file with --db", err)
+		return fmt.Errorf("can't write to the folder of the write-ahead logs: %w; name another folder with --wal-dir, or another file with --db", err)
 	}
 	return nil
 }
@@ -262,12 +262,12 @@ func quickCheck(ctx context.Context, db *store.DB) error {
 func runFlags() []cli.Flag {
 	return slices.Concat(paceFlags(), egressFlags(), budgetFlags(), []cli.Flag{
 		&cli.GenericFlag{
-			Name: "every", Value: frame.AgeValue(0), DefaultText: "as before: 7d for new targets",
-			Usage: "crawl the selected targets again `TIME` (like 1d, 12h) after their last crawl began, less a tenth; 0 = never automatically",
+			Name: "every", Value: frame.AgeValue(0), DefaultText: "unchanged; 7d for new ones",
+			Usage: "crawl the selected searches again `TIME` (1d, 12h) after their last crawl began, less a tenth; 0 = never automatically",
 		},
 		&cli.GenericFlag{
 			Name: "recrawl", Value: frame.AgeValue(0), DefaultText: "only what is due",
-			Usage: "crawl again what was done longer ago than `TIME`: 1d, 12h; 0 = all that is done, at least 2 minutes after its last crawl began. The same command continues until all is crawled",
+			Usage: "crawl again what was done longer than `TIME` ago: 1d, 12h; 0 = everything done, at the earliest 2 minutes after its last crawl began. The same command continues until all is crawled",
 		},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
 		&cli.BoolFlag{
@@ -287,10 +287,10 @@ func runFlags() []cli.Flag {
 func detailsFlags() []cli.Flag {
 	own := []cli.Flag{
 		frame.StatesFlag(),
-		frame.WordsFlag("cities", "only of listings that the search of these `CITY...` found: \"Los Angeles, CA\"", "all"),
-		frame.WordsFlag("categories", "only of listings that the search for these `CATEGORY...` found", "all"),
+		frame.WordsFlag("cities", "only listings found by searches in these `CITY...`: \"Los Angeles, CA\"", "all"),
+		frame.WordsFlag("categories", "only listings found by searches for these `CATEGORY...`", "all"),
 		anyCategoryFlag(),
-		&cli.IntFlag{Name: "min-population", Usage: "only of cities with so many `PEOPLE` or more"},
+		&cli.IntFlag{Name: "min-population", Usage: "only cities with this many `PEOPLE` or more"},
 	}
 	flags := slices.Concat(own, paceFlags(), egressFlags(), budgetFlags())
 	for _, f := range flags {
@@ -304,8 +304,8 @@ func detailsFlags() []cli.Flag {
 // settingFlags are what the settings may say of every command that crawls; help/settings.txt explains each.
 func settingFlags() []cli.Flag {
 	return frame.AsSettings(
-		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database, or exit 11"},
-		&cli.GenericFlag{Name: "keep-pages-size", Value: frame.SizeValue(defaultPagesSize), Usage: "`SIZE` of the kept pages at most"},
+		&cli.BoolFlag{Name: "exclusive", Usage: "be the only run on this database; otherwise exit 11"},
+		&cli.GenericFlag{Name: "keep-pages-size", Value: frame.SizeValue(defaultPagesSize), Usage: "maximum `SIZE` of the kept pages"},
 		&cli.GenericFlag{Name: "keep-requests", Value: frame.DaysValue(crawl.DefaultKeep), Usage: "`DAYS` for which requests are recorded"},
 		&cli.GenericFlag{Name: "keep-logs", Value: frame.DaysValue(90 * frame.Day), Usage: "`DAYS` for which logs are kept"},
 		&cli.StringFlag{Name: "wal-sync", Value: "page", Usage: "`WHEN` logs are synced to the disk"},
@@ -328,26 +328,26 @@ func filterSettings() []cli.Flag {
 func paceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{
-			Name: "workers", Value: 5, DefaultText: "5; with several sources 1 for each",
-			Usage: "`WORKERS` that crawl at once, for each source",
+			Name: "workers", Value: 5, DefaultText: "5; 1 per source if there are several",
+			Usage: "`WORKERS` that crawl at the same time, per source",
 		},
 		delayFlag(),
-		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "`REQUESTS` in flight to a host at most"},
+		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "at most this many `REQUESTS` to a host at the same time"},
 		&cli.IntFlag{
 			Name: "max-per-state", DefaultText: "as many as there are workers",
-			Usage: "`TARGETS` of a state of a source in progress at once, over all runs",
+			Usage: "at most this many `TARGETS` of a state and source in progress, over all runs",
 		},
 		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
 		&cli.GenericFlag{
 			Name: "linger", Value: frame.MinutesValue(5 * time.Minute),
-			Usage: "wait for targets that fall due within `MINUTES` (or 2h); 0 for cron",
+			Usage: "wait for searches that fall due within `MINUTES` (or 2h); 0 for cron",
 		},
 		&cli.GenericFlag{
 			Name: "patience", Value: frame.MinutesValue(crawl.DefaultPatience),
-			Usage: "wait for a host that says when to come back, at most `MINUTES` (or 2h), 0 = not at all; then exit 5",
+			Usage: "wait at most `MINUTES` (or 2h) for a host that says when to come back, then exit 5; 0 = not at all",
 		},
-		&cli.BoolFlag{Name: "watch", Usage: "keep running when nothing is due, and crawl targets as they fall due"},
+		&cli.BoolFlag{Name: "watch", Usage: "keep running when nothing is due, and crawl searches as they fall due"},
 	}
 }
 
@@ -362,7 +362,7 @@ func budgetFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
 		&cli.GenericFlag{
 			Name: "fail-above", Value: frame.ShareValue(0), DefaultText: "any",
-			Usage: "exit 3 only when more than this `SHARE` of the targets that this run tried failed: 10%",
+			Usage: "exit 3 only if more than this `SHARE` of what this run tried failed: 10%",
 		},
 	}
 }

@@ -79,10 +79,10 @@ func (r *run) takeBackDead(ctx context.Context) error {
 		return err
 	}
 	if rec.Total() > 0 {
-		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("dead_runs", rec.Dead).Msg("recovered the targets of dead runs")
+		r.log.Info().Int("targets", rec.Planned).Int("stuck", rec.Stuck).Int("dead_runs", rec.Dead).Msg("searches held by dead runs were released")
 	}
 	if rec.Unknown > 0 {
-		r.log.Warn().Err(rec.Unseen).Int("runs", rec.Unknown).Msg("whether a run that is silent lives can't be told: what it holds is left to it")
+		r.log.Warn().Err(rec.Unseen).Int("runs", rec.Unknown).Msg("a silent run may still be alive: what it holds is left to it")
 	}
 	if err := r.keeper.SweepLocks(); err != nil {
 		r.log.Warn().Err(err).Msg("old lock files could not be removed")
@@ -98,17 +98,17 @@ func (r *run) prepare(ctx context.Context, ids []int64) error {
 		return err
 	}
 	if len(r.sel.States)+len(r.sel.Cities) == 0 && plan.Added > 0 {
-		r.log.Info().Int("targets", plan.Added).Msg("no --states: all states of the source are crawled; Ctrl-C stops, --states CA narrows, --dry-run shows the cost")
+		r.log.Info().Int("targets", plan.Added).Msg("without --states all states of the source are crawled; Ctrl-C stops, --states CA limits it, --dry-run shows the cost")
 	}
 	if plan.Added+plan.Deepened > 0 {
-		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("targets planned")
+		r.log.Info().Int("selected", plan.Selected).Int("new", plan.Added).Int("deepened", plan.Deepened).Msg("searches planned")
 	}
 	for _, c := range r.sources {
 		r.before.add(c.before)
 	}
 	if left := r.before.toDo(); left > 0 && r.before.Pages > 0 {
 		r.log.Info().Int64("targets_done", r.before.Done).Int64("to_do", left).Int64("pages", r.before.Pages).
-			Msg("going on where the last run ended")
+			Msg("continuing where the last run ended")
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 		return err
 	}
 	if pass.GoesOn {
-		r.log.Info().Str("begun", yp.Minute(pass.Began)).Msg("going on with the last --recrawl")
+		r.log.Info().Str("begun", yp.Minute(pass.Began)).Msg("continuing the last --recrawl")
 	} else if pass.Recrawl > 0 {
 		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
 	}
@@ -307,11 +307,11 @@ func (r *run) loadSources() (all []*site.Source, err error) {
 		return []*site.Source{src}, err
 	}
 	if len(names) > 1 && every {
-		return nil, frame.Usagef("--source %s: name sources or say all, not both", strings.Join(names, " "))
+		return nil, frame.Usagef("--source %s: name sources or use all, not both", strings.Join(names, " "))
 	}
 	for _, name := range []string{"source-file", "base-url"} {
 		if r.p.Typed(name) {
-			return nil, frame.Usagef("--%s is about one source: leave it out, or name one source with --source", name)
+			return nil, frame.Usagef("--%s is for a single source: leave it out, or name one source with --source", name)
 		}
 	}
 	stored, err := r.p.storedSources(r.c)
@@ -339,7 +339,7 @@ func (p *Program) allSources(c *cli.Context, stored storedList) (all []*site.Sou
 		case !s.Enabled:
 			continue
 		case s.Definition == "" && !isBuiltin(s.Name):
-			p.Note("%s is left out: its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
+			p.Note("%s is left out because its definition is a file; crawl it with --source-file.", yp.Printable(s.Name))
 			continue
 		}
 		src, err := stored.load("", s.Name)
@@ -390,7 +390,7 @@ func (r *run) crawl(ctx context.Context) error {
 	// Else the first search does it, and the page, which only reads, would find nothing till then.
 	if (err == nil || errors.Is(err, crawl.ErrBudget)) && !r.onlyIndexes {
 		if ierr := r.keeper.DB().IndexWords(ctx); ierr != nil && ctx.Err() == nil {
-			r.log.Warn().Err(ierr).Msg("listings can't be searched for by words yet")
+			r.log.Warn().Err(ierr).Msg("the index of words could not be updated: listings can't be searched by words yet")
 		}
 	}
 	return r.report(stats, err, ended)

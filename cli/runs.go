@@ -13,10 +13,10 @@ func (p *Program) runsCommand() *cli.Command {
 		Usage: "What each run did: list, show",
 		Subcommands: []*cli.Command{
 			p.listCommand("runs list"),
-			p.showCommand("Show all that is known of runs: selection, pages, listings, attempts, errors, requests, waits", "RUN",
-				"want a run: its number, or last; `ypcrawl runs list` lists them all",
-				"RUN is its number, or last. Requests are kept as long as the setting keep-requests says,\n"+
-					"successful attempts for 30 days, all else of a run for 90 days. What was deleted is named, and is not counted as 0.",
+			p.showCommand("Show everything known of runs: selection, pages, listings, attempts, errors, requests, waits", "RUN",
+				"name a run by its number, or last; `ypcrawl runs list` lists them",
+				"RUN is its number, or last. Requests are kept for as long as the setting keep-requests says,\n"+
+					"successful attempts for 30 days, everything else for 90 days. What was deleted is named, and not counted as 0.",
 				func(c *cli.Context, k *database, _ store.Scope, word string) (*report.Record, error) {
 					r, err := k.FindRun(c.Context, word)
 					if err != nil {

@@ -24,24 +24,24 @@ const scheduleExamples = `  ypcrawl schedule --states CA TX --daily 03:00 --prin
   ypcrawl schedule --states CA TX --daily 03:00 --print systemd   a service and its timer
   ypcrawl schedule --print cron -- --details --discover           more flags of run`
 
-const scheduleDescription = `Prints what starts a crawl each day: a line for a crontab, or a service and a timer for systemd, with
-absolute paths, for the current folder: the crawl uses the database, logs and ypcrawl.yaml there. Flags
-behind -- go to run unchanged, and the command line is checked as run does. Nothing is installed:
+const scheduleDescription = `Prints a line for a crontab, or a service and a timer for systemd, that starts a crawl each day. Paths are
+absolute and in the current folder, whose database, logs and ypcrawl.yaml the crawl uses. Flags
+after -- go to run unchanged, and the command line is checked as by run. Nothing is installed:
 ` + "`ypcrawl help cron`" + ` says where the text goes.
 
-The crawl is written with --quiet, --linger 0, --max-duration and --fail-above: it says nothing on a normal
-day, and ends before it is started again. Variables (YPCRAWL_...) do not reach it: write them into ypcrawl.yaml.`
+The crawl gets --quiet, --linger 0, --max-duration and --fail-above: it prints nothing on a normal
+day, and ends before the next start. Variables (YPCRAWL_...) do not reach it: put them into ypcrawl.yaml.`
 
 func (p *Program) scheduleCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "schedule",
-		Usage:       "Print what crawls each day by itself: a line for cron, or a service and a timer for systemd",
+		Usage:       "Print what is needed to crawl every day: a line for cron, or a service and a timer for systemd",
 		UsageText:   scheduleExamples,
 		Description: scheduleDescription,
 		ArgsUsage:   "[-- FLAG_OF_RUN...]",
 		Flags: []cli.Flag{
 			frame.StatesFlag(),
-			&cli.StringFlag{Name: "daily", Value: "03:00", Usage: "start each day at `CLOCK`, by the machine's clock"},
+			&cli.StringFlag{Name: "daily", Value: "03:00", Usage: "start each day at `CLOCK`, the machine's local time"},
 			&cli.StringFlag{Name: "print", DefaultText: "none", Usage: "print for `SCHEDULER`: cron, systemd"},
 		},
 		Action: p.schedule,
@@ -113,7 +113,7 @@ func (p *Program) schedule(c *cli.Context) error {
 	}
 	for _, word := range append(line, folder) {
 		if word != yp.Printable(word) || strings.Contains(word, `\`) {
-			return frame.Usagef("%q can't be written there: it has control characters or a backslash; rename the file, or move the setting to ypcrawl.yaml", word)
+			return frame.Usagef("%q can't be used there because it has control characters or a backslash; rename the file, or move the setting to ypcrawl.yaml", word)
 		}
 	}
 	if err := p.checkLine(c, line); err != nil {
@@ -191,7 +191,7 @@ func (p *Program) crawlLine(c *cli.Context, folder string) ([]string, error) {
 func (p *Program) checkLine(c *cli.Context, line []string) error {
 	for _, word := range line {
 		if frame.RedactURL(word) != word {
-			return frame.Usagef("others may read the file, and it has a password in it: move the password to ypcrawl.yaml or to `ypcrawl proxies add`")
+			return frame.Usagef("it has a password, and others may read the file: move the password to ypcrawl.yaml or use `ypcrawl proxies add`")
 		}
 		if name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "="); strings.HasPrefix(word, "-") && (name == "ping" || name == "notify") {
 			p.Note("The address of --%s is a secret, and others may read this: move it to ypcrawl.yaml.", name)
@@ -205,10 +205,10 @@ func (p *Program) checkLine(c *cli.Context, line []string) error {
 	app.ErrWriter = io.Discard // variables that set nothing were named before
 	app.Root().Sub(mainCommand).Action = func(c *cli.Context) error {
 		if c.Bool("watch") || c.Bool("json") || c.Bool("dry-run") {
-			return frame.Usagef("--watch, --json and --dry-run are for a person at the screen: leave them out of a scheduled crawl")
+			return frame.Usagef("--watch, --json and --dry-run are for people at a screen; leave them out of a scheduled crawl")
 		}
 		if frame.TimeOf(c, "max-duration") > 24*time.Hour {
-			return frame.Usagef("--max-duration: the crawl is started again a day later, before it has ended; use a shorter time")
+			return frame.Usagef("--max-duration: the next crawl starts a day later, before this one has ended; use a shorter time")
 		}
 		r := &run{p: q, c: c, display: q.NewDisplay(c), log: zerolog.Nop()}
 		return r.check()

@@ -27,7 +27,7 @@ func sourceSecrets(src *site.Source) (*fetch.Secrets, error) {
 	}
 	to, values, missing := src.SecretOrigin(), map[string]string{}, []string(nil)
 	if !fetch.TakesSecrets(to) {
-		return nil, frame.Usagef("source %s has secrets, which are sent by https alone, or to this machine: its base_url is %s", src.Name(), originOf(to))
+		return nil, frame.Usagef("source %s has secrets, which are sent only over https or to this machine, but its base_url is %s", src.Name(), originOf(to))
 	}
 	for _, s := range named {
 		if value := os.Getenv(s.Variable); value != "" {
@@ -37,7 +37,7 @@ func sourceSecrets(src *site.Source) (*fetch.Secrets, error) {
 		}
 	}
 	if len(missing) > 0 && originOf(src.BaseURL()) == originOf(to) {
-		return nil, frame.Usagef("source %s needs %s, which the environment does not have: set it to the secret that goes to %s",
+		return nil, frame.Usagef("source %s needs the environment variable %s: set it to the secret for %s",
 			src.Name(), strings.Join(missing, " and "), originOf(to))
 	}
 	secrets, err := fetch.NewSecrets(to, values)
@@ -73,11 +73,11 @@ func secretsText(src *site.Source) string {
 	case len(names) == 0:
 		return ""
 	case !fetch.TakesSecrets(src.SecretOrigin()):
-		return fmt.Sprintf("the secret of %s is sent by https alone, or to this machine, and not to %s: no run asks for anything", strings.Join(names, " and "), to)
+		return fmt.Sprintf("the secret of %s is sent only over https or to this machine, not to %s; no run will request anything", strings.Join(names, " and "), to)
 	case originOf(src.BaseURL()) != to:
-		return fmt.Sprintf("the secret of %s is sent to %s alone, and not to %s", strings.Join(names, " and "), to, originOf(src.BaseURL()))
+		return fmt.Sprintf("the secret of %s is sent only to %s, not to %s", strings.Join(names, " and "), to, originOf(src.BaseURL()))
 	default:
-		return fmt.Sprintf("the secret of %s is sent to %s alone", strings.Join(names, " and "), to)
+		return fmt.Sprintf("the secret of %s is sent only to %s", strings.Join(names, " and "), to)
 	}
 }
 
@@ -101,7 +101,7 @@ func (p *Program) checkUnusedSecrets(sources []*site.Source) {
 		if !strings.HasPrefix(name, site.SecretPrefix) || value == "" || slices.Contains(known, name) {
 			continue
 		}
-		text := fmt.Sprintf("the variable %s sets nothing: no source of this command has such a secret", yp.Printable(name))
+		text := fmt.Sprintf("the variable %s has no effect: no source of this command has such a secret", yp.Printable(name))
 		if near, ok := yp.Nearest(name, known); ok {
 			text += "; did you mean " + near + "?"
 		}
@@ -128,10 +128,10 @@ func checkStoredSecrets(src *site.Source, stored storedList) error {
 		}
 		switch same := s.Name == src.Name(); {
 		case same && len(src.Secrets()) > 0 && origin != originOf(src.SecretOrigin()):
-			return fmt.Errorf("%w: %s instead of %s: `ypcrawl sources add --yes FILE.yaml` stores a definition that does so",
+			return fmt.Errorf("%w: %s instead of %s. To allow it: `ypcrawl sources add --yes FILE.yaml`",
 				errOtherOrigin, originOf(src.SecretOrigin()), origin)
 		case !same && site.SecretName(s.Name) == site.SecretName(src.Name()) && len(src.Secrets())+secrets > 0:
-			return fmt.Errorf("%s and %s have the same variables, %s%s_…: give the source another name", src.Name(), s.Name, site.SecretPrefix,
+			return fmt.Errorf("%s and %s would use the same variables, %s%s_…; give the source another name", src.Name(), s.Name, site.SecretPrefix,
 				site.SecretName(src.Name()))
 		}
 	}

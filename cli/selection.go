@@ -20,14 +20,14 @@ import (
 func selectFlags() []cli.Flag {
 	return []cli.Flag{
 		frame.StatesFlag(),
-		frame.WordsFlag("cities", "`CITY...` of those states only: --cities Austin \"El Paso\"", "all"),
+		frame.WordsFlag("cities", "only these `CITY...`: --cities Austin \"El Paso\"", "all"),
 		frame.WordsFlag("categories", "`CATEGORY...` to search for", "the source's own, or ten common ones"),
 		anyCategoryFlag(),
 		&cli.IntFlag{Name: "min-population", Usage: "leave out places with fewer `PEOPLE`"},
 		&cli.IntFlag{Name: "max-cities", DefaultText: "all", Usage: "only the `N` largest places of each state"},
 		&cli.GenericFlag{
-			Name: "max-pages", Value: frame.CountValue("pages"), DefaultText: "3, 2 or 1 by the place's size",
-			Usage: "`PAGES` of each target, or all",
+			Name: "max-pages", Value: frame.CountValue("pages"), DefaultText: "3, 2 or 1 by the size of the place",
+			Usage: "at most this many `PAGES` per search, or all",
 		},
 	}
 }
@@ -116,14 +116,14 @@ func (p *Program) placesOf(c *cli.Context, src *site.Source, sel discover.Select
 func resolveIn(g *gazetteer.Gazetteer, src *site.Source, sel discover.Selection, reads bool) (*discover.Resolved, error) {
 	x := extent(src)
 	if x.Indexed && len(g.All()) == 0 && (!reads || len(sel.Cities) > 0) {
-		return nil, frame.Usagef("no city of %s is known yet: `ypcrawl run --discover` reads its index first", src.Name())
+		return nil, frame.Usagef("no city of %s is known yet; `ypcrawl run --discover` reads its index first", src.Name())
 	}
 	r, err := discover.Resolve(g, x, sel)
 	if err != nil {
 		return nil, frame.Usagef("%w", err)
 	}
 	if len(r.Cities) == 0 && !x.Indexed {
-		return nil, frame.Usagef("the selection has no places: lower --min-population or name other states")
+		return nil, frame.Usagef("the selection has no places: lower --min-population, or change --states")
 	}
 	return r, nil
 }
@@ -147,11 +147,11 @@ func scopeOf(ctx context.Context, k *database, sourceID int64, r *discover.Resol
 }
 
 func anyCategoryFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "any-category", Usage: "accept unknown categories as typed"}
+	return &cli.BoolFlag{Name: "any-category", Usage: "accept unknown categories as they are typed"}
 }
 
 func dryRunFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "dry-run", Usage: "write nothing, print the cost of a crawl from the start: requests, time, disk"}
+	return &cli.BoolFlag{Name: "dry-run", Usage: "print the cost of a crawl from the start (requests, time, disk); write nothing"}
 }
 
 // loadPlaces loads the places of the states that were named; of all when none was. What is no

@@ -22,10 +22,10 @@ const defaultSelftestKills = 50
 
 func (p *Program) selftestCommand() *cli.Command {
 	return &cli.Command{
-		Name: "selftest", Usage: "Prove on this machine and disk that a crawl survives kills: crawl the demo, kill it, compare with the truth",
-		Description: "It sends no request to any site, takes 10 to 30 seconds, and writes into a new folder, which it removes when all is well.\n" +
-			"It kills crawls at random, and stops one and continues it after others have taken its work over. It can't detect a disk\n" +
-			"that reports a sync before the data is safe: only a real power cut shows that. Exit code 0 when all is well, 1 otherwise.",
+		Name: "selftest", Usage: "Check that a crawl survives kills on this machine and disk: crawl the demo, kill it, compare with the truth",
+		Description: "It sends no request to any site, takes 10 to 30 seconds, and works in a new folder, which it removes if all is well.\n" +
+			"It kills crawls at random, and stops one and continues it after others have taken over its work. It can't detect a disk\n" +
+			"that reports a sync before the data is safe; only a real power cut shows that. Exit code 0 when all is well, otherwise 1.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "crash", Value: defaultSelftestKills, Usage: "kill it `N` times at random"},
 			&cli.StringFlag{Name: "dir", TakesFile: true, Value: ".", Usage: "test the disk of this `FOLDER`"},
@@ -81,14 +81,14 @@ func (p *Program) selftest(c *cli.Context) error {
 		return err
 	}
 	return errors.New(strings.Join(append(res.Problems,
-		fmt.Sprintf("try it on another disk with --dir; if it fails there, too, please report it with the files in %s",
+		fmt.Sprintf("try another disk with --dir; if it fails there, too, please report it with the files in %s",
 			yp.Printable(res.Folder))), "\n"))
 }
 
 // selftestFacts tell the verdict.
 func selftestFacts(v *selftest.Result) *frame.Table {
 	b := ownBuild()
-	stopped, verdict := "not tried: no process can be stopped here", "all is well: every database holds the truth"
+	stopped, verdict := "not tried: processes can't be stopped here", "all is well: every database holds the truth"
 	if v.Stopped {
 		stopped = "one crawl, continued after others had done its work"
 	}

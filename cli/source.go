@@ -46,9 +46,9 @@ func definitionFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name: "source-file", TakesFile: true, DefaultText: "none",
-			Usage: "definition `FILE` of a source of your own (YAML), instead of --source",
+			Usage: "definition `FILE` (YAML) of your own source, instead of --source",
 		},
-		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
+		&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the one in the definition"},
 	}
 }
 
@@ -88,7 +88,7 @@ func webAddress(flag, raw, example string) (*url.URL, error) {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, frame.Usagef("%s%q: want a web address like %s", flag, frame.RedactURL(raw), example)
 	case u.User != nil:
-		return nil, frame.Usagef("%s%q: leave out user and password: they get stored with every page", flag, frame.RedactURL(raw))
+		return nil, frame.Usagef("%s%q: leave out user and password, which would be stored with every page", flag, frame.RedactURL(raw))
 	}
 	return u, nil
 }
@@ -217,11 +217,11 @@ func (l storedList) load(what, name string) (*site.Source, error) {
 	case !known:
 		return nil, l.unknown(what, name)
 	case s.Definition == "":
-		return nil, frame.Usagef("%s%q was crawled with a definition from a file, which the database does not hold: name the file with --source-file", what, name)
+		return nil, frame.Usagef("%s%q was crawled with a definition from a file, which is not in the database; name the file with --source-file", what, name)
 	}
 	src, err := site.ParseWith(name+" (stored)", []byte(s.Definition), storedCities(s.Cities))
 	if err != nil {
-		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w: `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
+		return nil, fmt.Errorf("the stored definition of source %s can't be used: %w; `ypcrawl sources show %s --yaml` prints it, `ypcrawl sources add` replaces it", name, err, name)
 	}
 	if src.Name() != name {
 		return nil, fmt.Errorf("the stored definition of source %s has the name %s: `ypcrawl sources show %s --yaml` prints it",

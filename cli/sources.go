@@ -35,24 +35,24 @@ func (p *Program) sourcesCommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "sources",
-		Usage: "The directory sites that can be crawled: list, add, try, enable, disable",
+		Usage: "Directory sites that can be crawled: list, add, try, enable, disable",
 		Subcommands: []*cli.Command{
 			p.sourcesAddCommand(),
 			p.sourcesTryCommand(),
 			p.sourcesListCommand(),
 			{
-				Name: "show", Usage: "Print the definition of a source, built in or added, as a start for your own", ArgsUsage: "SOURCE", Args: true,
+				Name: "show", Usage: "Print the definition of a source, to start your own from", ArgsUsage: "SOURCE", Args: true,
 				Flags:  []cli.Flag{&cli.BoolFlag{Name: "yaml", Usage: "as always", Hidden: true}},
 				Action: p.sourcesShow,
 			},
-			act("promote", "Make a source active by hand, without regard to its sandbox", "", p.promoteSource),
+			act("promote", "Take a source out of its sandbox by hand", "", p.promoteSource),
 			{
-				Name: "check", Usage: "Check definition files of your own: every error with its line; of a right one an address that it asks for", ArgsUsage: "FILE...", Args: true, Action: p.sourcesCheck,
+				Name: "check", Usage: "Check your own definition files: every error with its line, or an address that a correct one asks for", ArgsUsage: "FILE...", Args: true, Action: p.sourcesCheck,
 			},
-			act("enable", "Allow crawls of a source, and clear what was set automatically",
-				"Its pause, quarantine, penalties, learned delays and failures in a row are cleared, also when it is enabled already.\n"+
+			act("enable", "Enable a source, and clear what was set automatically",
+				"This clears its pause, quarantine, waits after refusals, learned delays and failures in a row, even if it is enabled.\n"+
 					"A Retry-After of the site is still obeyed.", enable(true)),
-			act("disable", "Do not crawl a source until it is enabled", "Runs under way finish their current pages.", enable(false)),
+			act("disable", "Disable a source: it is not crawled until it is enabled", "Runs under way finish their current pages.", enable(false)),
 		},
 	}
 }
@@ -61,7 +61,7 @@ func (p *Program) sourcesListCommand() *cli.Command {
 	cmd := p.listCommand("sources")
 	cmd.Name, cmd.Action = "list", func(c *cli.Context) error {
 		if !c.Bool("json") && !c.Bool("csv") {
-			p.Note("Built in: %s; `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
+			p.Note("Built in: %s. `ypcrawl sources show NAME` prints a definition.", strings.Join(site.Builtins(), ", "))
 		}
 		err := p.list(c, report.Find("sources"))
 		if errors.Is(err, store.ErrNotFound) { // nothing was crawled yet
@@ -188,13 +188,13 @@ func ignoredText(src *site.Source) string {
 	if len(keys) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("ignores %s: with structured, listings are read from JSON-LD and microdata alone; leave out one or the other",
+	return fmt.Sprintf("ignores %s: with structured, listings are only read from JSON-LD and microdata; leave out one of the two",
 		strings.Join(keys, " and "))
 }
 
 func (p *Program) sourcesShow(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return frame.Usagef("want the name of one source; see `ypcrawl sources list`")
+		return frame.Usagef("give the name of one source; see `ypcrawl sources list`")
 	}
 	name, definition := c.Args().First(), ""
 	if isBuiltin(name) {
@@ -213,7 +213,7 @@ func (p *Program) sourcesShow(c *cli.Context) error {
 		case !ok:
 			return stored.unknown("", name)
 		case s.Definition == "":
-			return frame.Usagef("the definition of %s is in a file: the database does not hold it", name)
+			return frame.Usagef("the definition of %s is in a file, not in the database", name)
 		}
 		definition = s.Definition
 	}
@@ -230,7 +230,7 @@ func (p *Program) promoteSource(ctx context.Context, k *database, name string) e
 		return frame.Usagef("%s: %w", name, checkpoint.ErrNotStaged)
 	}
 	if err == nil && before == checkpoint.StageActive {
-		p.Note("%s is active already.", name)
+		p.Note("%s is already active.", name)
 	}
 	return err
 }
@@ -240,7 +240,7 @@ func (p *Program) promoteSource(ctx context.Context, k *database, name string) e
 func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 	names := frame.SplitList(c.Args().Slice())
 	if len(names) == 0 {
-		return frame.Usagef("want the name of a source; see `ypcrawl sources list`")
+		return frame.Usagef("give the name of a source; see `ypcrawl sources list`")
 	}
 	return p.with(c, existing, func(k *database, _ store.Scope) error {
 		stored, err := k.StoredSources(c.Context)
@@ -251,7 +251,7 @@ func (p *Program) switchSources(c *cli.Context, do sourceSwitch) error {
 			switch _, known := storedList(stored).find(name); {
 			case known:
 			case isBuiltin(name):
-				return fmt.Errorf("the source %s has not been crawled yet: %s knows nothing of it", name, c.String("db"))
+				return fmt.Errorf("source %s has not been crawled yet and is not in %s", name, c.String("db"))
 			default:
 				return storedList(stored).unknown("", name)
 			}
@@ -292,7 +292,7 @@ func (r *run) judgeSandboxes(ctx context.Context) {
 		promoted, err := r.keeper.PromoteBySelf(context.WithoutCancel(ctx), c.scope.SourceID)
 		switch {
 		case err != nil:
-			r.log.Warn().Err(err).Msg("the sandbox was not judged")
+			r.log.Warn().Err(err).Msg("the sandbox could not be judged")
 		case promoted:
 			r.log.Info().Msgf("%s leaves the sandbox and is active", c.src.Name())
 		}

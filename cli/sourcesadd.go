@@ -19,15 +19,15 @@ import (
 // sourcesAddCommand is `sources add`.
 func (p *Program) sourcesAddCommand() *cli.Command {
 	return &cli.Command{
-		Name: "add", Usage: "Store a definition of your own as a source, or in place of the one that a source of its name has; it is checked first",
+		Name: "add", Usage: "Check and store your own definition as a source, or replace the one that a source of its name has",
 		ArgsUsage: "FILE.yaml", Args: true,
-		Description: fmt.Sprintf("A new source is in the sandbox: it has %d targets at most, and becomes active when 70 %% of its cards are\n", checkpoint.SandboxTargets) +
-			"accepted, or by `sources promote`. A source that is there keeps its stage. `run --source-file FILE` crawls at once.\n" +
-			"A definition whose secrets would go to another address than those of the stored one needs --yes.\n" +
-			"It warns of lists whose end nothing can prove; with --try also of a field that no card has, and of a missing page that has nothing of chrome.",
+		Description: fmt.Sprintf("A new source is in the sandbox: it has at most %d searches, and becomes active once 70%% of its cards are\n", checkpoint.SandboxTargets) +
+			"accepted, or by `sources promote`. An existing source keeps its stage. `run --source-file FILE` crawls at once.\n" +
+			"If its secrets would go to another address than before, --yes is needed.\n" +
+			"It warns if the end of lists can't be recognised; with --try also if no card has a field, or the site's 404 page has no chrome.",
 		Flags: append(frame.AsSettings(egressFlags()...),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "send the secrets to another address than before"},
-			&cli.BoolFlag{Name: "try", Usage: "first ask for a page of results and for one that can't be there, as a crawl does, and warn of what is odd"},
+			&cli.BoolFlag{Name: "try", Usage: "first request a page of results and one that can't exist, as a crawl does, and warn of what is odd"},
 			frame.JSONFlag()),
 		Action: p.sourcesAdd,
 	}
@@ -35,7 +35,7 @@ func (p *Program) sourcesAddCommand() *cli.Command {
 
 func (p *Program) sourcesAdd(c *cli.Context) error {
 	if c.Args().Len() != 1 {
-		return frame.Usagef("want the file of one definition; `ypcrawl sources show yellowpages` prints one to start from")
+		return frame.Usagef("give the file of one definition; `ypcrawl sources show yellowpages` prints one to start from")
 	}
 	src, err := readSource(c.Args().First())
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 		return err
 	}
 	if isBuiltin(n.Name) {
-		return fmt.Errorf("%s is the name of a built-in source: give it another name in the file", n.Name)
+		return fmt.Errorf("%s is the name of a built-in source; choose another name in the file", n.Name)
 	}
 	if err := p.tellDoubts(c, src); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (p *Program) sourcesAdd(c *cli.Context) error {
 		}
 		p.noteSecrets(src)
 		if added.Stage == checkpoint.StageSandbox {
-			p.Note("%s is in the sandbox: it has %d targets at most. Next: `ypcrawl run --source %s%s`.", n.Name,
+			p.Note("%s is in the sandbox, with at most %d searches. Next: `ypcrawl run --source %s%s`.", n.Name,
 				checkpoint.SandboxTargets, n.Name, someState(src))
 		}
 		return p.showSources(c, k, n.Name)
@@ -82,7 +82,7 @@ func (p *Program) tellDoubts(c *cli.Context, src *site.Source) error {
 		p.Note("%s: %s.", src.Name(), unsaid)
 	}
 	if !c.Bool("try") {
-		p.Note("Not tried: whether the site's own 404 page has the chrome and each field is found. `ypcrawl sources add --try FILE.yaml` asks for two pages first.")
+		p.Note("Not checked: whether each field is found, and whether the site's 404 page has the chrome. `ypcrawl sources add --try FILE.yaml` requests two pages to find out.")
 		return nil
 	}
 	a, err := p.newAsker(c, src)
@@ -97,7 +97,7 @@ func (p *Program) tellDoubts(c *cli.Context, src *site.Source) error {
 	if page.Outcome != site.OK {
 		p.Note("%s: the page of results is %s: %s. `ypcrawl sources try FILE.yaml` reads it again.", src.Name(), page.Outcome.Code(), yp.Printable(page.Reason))
 	} else if missing := notFound(src, page); len(missing) > 0 {
-		p.Note("%s: on no card of the page: %s. `ypcrawl sources try FILE.yaml` shows what each rule finds.", src.Name(), strings.Join(missing, ", "))
+		p.Note("%s: no card of the page has: %s. `ypcrawl sources try FILE.yaml` shows what each rule finds.", src.Name(), strings.Join(missing, ", "))
 	}
 	return p.tryMissing(c, a, page)
 }

@@ -16,30 +16,30 @@ import (
 // sourcesTryCommand is `sources try`.
 func (p *Program) sourcesTryCommand() *cli.Command {
 	return &cli.Command{
-		Name: "try", Usage: "Read one page with a definition: its listings, which rule gave each field, and what was taken for next, total and end",
+		Name: "try", Usage: "Read one page with a definition: its listings, the rule behind each field, next link, total and end",
 		ArgsUsage: "FILE.yaml [URL]", Args: true,
 		UsageText: "  ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers\n" +
-			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   asks as a crawl does, also by POST, and for the second page\n" +
+			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   asks as a crawl does (POST, too), and for the second page\n" +
 			"  ypcrawl sources try mine.yaml --index --state TX                         reads the index of cities\n" +
 			"  ypcrawl sources try mine.yaml --own 4711                                 asks for a listing's own page by detail.url\n" +
 			"  ypcrawl sources try mine.yaml --page 3                                   reads a page that a crawl has kept",
-		Description: "Without a URL it asks for what a crawl would ask for: a category in a place, by default those that `sources check` names.\n" +
-			"A page is requested once, with the robots.txt and the pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
-			"A page that shows listings and says that nothing was found is told as such: what it shows may be suggestions.\n" +
-			"A listing's own page is read by the rules of `detail`, where the definition has any.\n" +
-			"Exit codes: 0 listings or cities, or a page that says that there are none; 3 more than half of\n" +
-			"its listings are rejected or missing, or it is not there; 5 a block page or a redirect; 7 an unknown layout,\n" +
+		Description: "Without a URL it asks for what a crawl would: a category in a place, by default those that `sources check` names.\n" +
+			"A page is requested once, with the robots.txt and pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
+			"If a page shows listings and says that nothing was found, it says so: they may be suggestions.\n" +
+			"A listing's own page is read by the rules of `detail`, if the definition has any.\n" +
+			"Exit codes: 0 listings or cities, or a page that says there are none; 3 more than half of\n" +
+			"its listings are rejected or missing, or it does not exist; 5 a block page or a redirect; 7 an unknown layout,\n" +
 			"also where more than half of its cards can't be read.",
 		Flags: append(frame.AsSettings(egressFlags()...),
 			&cli.StringFlag{Name: "state", DefaultText: "of the sample place", Usage: "`STATE` by code or name"},
-			&cli.StringFlag{Name: "city", DefaultText: "the largest that is known", Usage: "`CITY` by name or slug, as the index has it where the source has one"},
+			&cli.StringFlag{Name: "city", DefaultText: "the largest known", Usage: "`CITY` by name or slug, as in the index if the source has one"},
 			&cli.StringFlag{Name: "category", DefaultText: "the source's first", Usage: "`CATEGORY` to search for"},
-			&cli.BoolFlag{Name: "next", Usage: "also ask for what follows the page, and say whether it repeats it"},
+			&cli.BoolFlag{Name: "next", Usage: "also request the next page, and say whether it repeats this one"},
 			&cli.BoolFlag{Name: "index", Usage: "read the first page of the index of the state's cities"},
 			&cli.StringFlag{Name: "own", DefaultText: "none", Usage: "read the own page of the listing `ID`"},
 			&cli.Int64Flag{
 				Name: "page", DefaultText: "none",
-				Usage: "read the kept page with the number `ID`: a crawl keeps 10 pages of unknown layout a source, and tells their numbers",
+				Usage: "read the kept page with this `ID`: a crawl keeps 10 pages of unknown layout per source, and logs their ids",
 			},
 			&cli.StringFlag{Name: "base-url", DefaultText: "the source's", Usage: "`URL` of the site, instead of the address in the definition"},
 			frame.JSONFlag(),
@@ -54,7 +54,7 @@ var waysToTry = []string{"page", "index", "own"}
 // checkTry refuses flags that say two different things.
 func (p *Program) checkTry(c *cli.Context) error {
 	if c.NArg() == 0 || c.NArg() > 2 || c.Int64("page") < 0 {
-		return frame.Usagef("want a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
+		return frame.Usagef("give a definition and a page: `ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers`, or --page ID for a kept one")
 	}
 	way := ""
 	if c.NArg() == 2 {
@@ -62,7 +62,7 @@ func (p *Program) checkTry(c *cli.Context) error {
 	}
 	for _, name := range waysToTry {
 		if c.IsSet(name) && way != "" {
-			return frame.Usagef("%s and --%s name two pages: leave out one", way, name)
+			return frame.Usagef("%s and --%s name two pages; leave out one", way, name)
 		}
 		if c.IsSet(name) {
 			way = "--" + name
@@ -72,7 +72,7 @@ func (p *Program) checkTry(c *cli.Context) error {
 		fits := way == "" || way == "an address" && name == "next" || way == "--index" && (name == "state" || name == "base-url") ||
 			way == "--own" && name == "base-url"
 		if p.Typed(name) && !fits { // a setting is of all commands
-			return frame.Usagef("--%s says nothing of %s: leave out one", name, way)
+			return frame.Usagef("--%s does not apply to %s; leave out one", name, way)
 		}
 	}
 	return nil
@@ -267,25 +267,25 @@ func endOf(src *site.Source, page *site.Page) string {
 	case page.NextURL != "":
 		return "no"
 	case page.Outcome == site.NoListings:
-		return "yes: the page says that nothing is there"
+		return "yes: the page says that there are no results"
 	case page.Outcome != site.OK:
 		return "not known"
 	case g.Unfollowed != "":
-		return "not known: something leads on that can't be followed, " + g.Unfollowed
+		return "unknown: there is a next page that can't be followed, " + g.Unfollowed
 	case page.NextHost != "":
-		return "not known: the next link leads to another site, " + yp.Printable(page.NextHost)
+		return "unknown: the next link leads to another site, " + yp.Printable(page.NextHost)
 	case g.Later:
-		return "no: a later page is named, which nothing leads to"
+		return "no: a later page is mentioned that no link leads to"
 	case page.LastMark != "":
 		return "yes: " + page.LastMark + " says so"
 	case page.SiteTotal > 0 && (page.RangeEnd == page.SiteTotal || organic >= page.SiteTotal):
-		return "yes: by its own count the page shows the last listing"
+		return "yes: by the site's count, the page shows the last listing"
 	case g.Whole:
-		return "yes, if the page is not full or other lists go further: its pagination names no later page"
+		return "yes, if the page is not full or other lists are longer: its pagination has no later page"
 	case src.OnePage():
 		return "yes: the definition says next: none"
 	}
-	return "not known: no next link, and nothing says that the list ends here (last: or next: none in the definition would)"
+	return "unknown: no next link, and nothing says that the list ends here (last: or next: none in the definition would)"
 }
 
 // text tells it to people.
@@ -308,9 +308,9 @@ func (t *triedPage) text(w *frame.Sections) {
 	w.Lines(string(t.Code)+": "+t.Reason, "next:  "+orDash(next), "total: "+orDash(total), "end:   "+t.End)
 	switch {
 	case t.Both:
-		w.More("both:  listings, which may be suggestions, and that nothing was found: the page " + strings.Join(t.Nothing, ", "))
+		w.More("both:  listings (which may be suggestions) and that nothing was found: the page " + strings.Join(t.Nothing, ", "))
 	case len(t.Nothing) > 0:
-		w.More("also:  the page " + strings.Join(t.Nothing, ", ") + ", which its total gainsays")
+		w.More("also:  the page " + strings.Join(t.Nothing, ", ") + ", but its total contradicts it")
 	}
 	t.nextText(w)
 	if t.Unmarked {
@@ -350,7 +350,7 @@ func (t *triedPage) nextText(w *frame.Sections) {
 	case n.Repeats:
 		text = "it repeats the first page"
 	case n.Again > 0:
-		text = fmt.Sprintf("%d of its listings are on the first page, too", n.Again)
+		text = fmt.Sprintf("%d of its listings are also on the first page", n.Again)
 	}
 	w.More(fmt.Sprintf("page 2: %s: %s", n.Code, n.Reason), "        next: "+orDash(next))
 	if text != "" {
@@ -438,7 +438,7 @@ func (t *triedPage) ownText(w *frame.Sections) {
 	}
 	w.Lines(string(t.Code)+": "+t.Reason, "a listing's own page, read by the rules of `detail`")
 	if len(missing) > 0 {
-		w.More("not on it: " + strings.Join(missing, ", "))
+		w.More("not found: " + strings.Join(missing, ", "))
 	}
 	w.Table(rows)
 }

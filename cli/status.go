@@ -16,9 +16,10 @@ import (
 func (p *Program) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
-		Usage: "Show the health of sources and targets: errors, what waits and until when, workers",
-		Description: "Sources are rated by the requests of the last hour and day, errors are those of 7 days.\n" +
-			"--states limits targets, waits and workers; sources and errors are always those of the whole file.\n\n" + checkDescription,
+		Usage: "Show the health of sources and searches: errors, waits, workers",
+		Description: "Sources are rated by their requests of the last hour and day. Errors count attempts (a crawl of one\n" +
+			"search or own page, which may take several requests) of the last 7 days.\n" +
+			"--states limits targets, waits and workers; sources and errors are always of the whole file.\n\n" + checkDescription,
 		Flags: slices.Concat([]cli.Flag{frame.StatesFlag(), frame.OnlySourceFlag()}, checkFlags(),
 			[]cli.Flag{metricsOnceFlag(), frame.JSONFlag()}),
 		Action: p.status,
@@ -42,7 +43,7 @@ func (p *Program) status(c *cli.Context) error {
 			return err
 		}
 		if len(s.Sources) == 0 && !c.Bool("json") {
-			p.Note("Nothing was planned or crawled yet: start with `ypcrawl run`.")
+			p.Note("Nothing has been planned or crawled yet. Start with `ypcrawl run`.")
 			return nil
 		}
 		s.RolledUp = stale == nil
@@ -55,9 +56,18 @@ func (p *Program) status(c *cli.Context) error {
 	return err
 }
 
+// counted says what the figures of a part count.
+var counted = map[string]string{
+	"sources": "Requests, by source:",
+	"errors":  "Attempts of the last 7 days, by error code (an attempt may make several requests):",
+}
+
 func (p *Program) statusText(w *frame.Sections, s *report.Status) {
 	w.Lines(s.Sentence)
 	for _, t := range s.Parts {
+		if text := counted[t.Name]; text != "" && len(t.Rows) > 0 {
+			w.Lines(text)
+		}
 		w.Part(s.Now, t)
 		if t.Name == "sources" {
 			w.Lines(append(whatToDo(s.Now, s.Sources), s.PaceLines()...)...)
@@ -72,6 +82,6 @@ func (p *Program) statusText(w *frame.Sections, s *report.Status) {
 		w.Lines(p.Hints(line))
 	}
 	if !s.RolledUp {
-		w.Lines("The database could not be written: the figures of sources are not updated, see their times.")
+		w.Lines("The database could not be written, so the figures of sources are as of the times shown.")
 	}
 }

@@ -20,25 +20,25 @@ func (p *Program) targetsCommand() *cli.Command {
 			Name: string(o), Usage: usage, ArgsUsage: "[TARGET...]", Args: true,
 			Description: description + "\nName targets, or choose them with flags; with flags it shows how many there are and asks first.\n" + targetHelp,
 			Flags: slices.Concat(chooseFlags(),
-				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target, if no other flag selects some"}}, batchFlags()),
+				[]cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every target (if no other flag selects some)"}}, batchFlags()),
 			Action: func(c *cli.Context) error { return p.operate(c, o) },
 		}
 	}
 	return &cli.Command{
 		Name:  "targets",
-		Usage: "What is crawled (source × city × category): list, show, pause, enable",
+		Usage: "What is crawled (searches: source × city × category, indexes, own pages): list, show, pause, enable",
 		Subcommands: []*cli.Command{
 			p.listCommand("targets list"),
-			p.showCommand("Show all that is known of targets: every step of their attempts, and when they are crawled next", "TARGET",
-				"name targets to show: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` lists them all",
-				targetHelp+"\nRequests are kept for some days, steps for as long as the attempt; a killed process leaves no steps.", p.showTarget,
-				frame.OnlySourceFlag(), &cli.IntFlag{Name: "attempts", Value: 5, Usage: "the last so many `ATTEMPTS`; 0 = all"}),
-			operation(checkpoint.Pause, "Do not crawl targets until they are resumed", "A crawl of the target that is under way is finished."),
+			p.showCommand("Show everything known of targets: every step of their attempts, and when they are crawled next", "TARGET",
+				"name the targets to show: an id, or city/category like los-angeles-ca/plumbers; `ypcrawl targets list` lists them",
+				targetHelp+"\nRequests are kept for some days, steps as long as their attempt; a killed process leaves no steps.", p.showTarget,
+				frame.OnlySourceFlag(), &cli.IntFlag{Name: "attempts", Value: 5, Usage: "the last `ATTEMPTS`; 0 = all"}),
+			operation(checkpoint.Pause, "Do not crawl targets until they are resumed", "A crawl in progress is finished first."),
 			operation(checkpoint.Resume, "Crawl paused targets again",
-				"They are as they were before the pause: one that waits for its backoff still waits."),
+				"They are as they were before the pause: one that waits for its retry still waits."),
 			operation(checkpoint.Enable, "Enable targets, and clear what was set automatically",
 				"Failures in a row and waiting times are cleared, also of targets that are enabled already. A dead letter\nwith a permanent cause stays one: `ypcrawl reset` takes it back."),
-			operation(checkpoint.Disable, "Do not crawl targets until they are enabled", "A crawl of the target that is under way is finished."),
+			operation(checkpoint.Disable, "Do not crawl targets until they are enabled", "A crawl in progress is finished first."),
 		},
 	}
 }
@@ -65,7 +65,7 @@ func targetIDs(c *cli.Context, k *database, source int64) (ids []int64, err erro
 		}
 	}
 	if c.Args().Present() && len(ids) == 0 { // an empty variable of a shell must not mean everything
-		return nil, frame.Usagef("want the names of targets: an id, or city/category")
+		return nil, frame.Usagef("name targets by id, or by city/category")
 	}
 	return ids, nil
 }
@@ -84,7 +84,7 @@ func (p *Program) showTarget(c *cli.Context, k *database, scope store.Scope, wor
 		return nil, err
 	}
 	if earlier := r.Int("attempts_kept") - int64(len(r.Part("attempts").Rows)); earlier > 0 {
-		p.Note("%s of target %d before these: --attempts 0 shows all.", plural(earlier, "attempt"), id)
+		p.Note("%s of target %d before these; --attempts 0 shows all.", plural(earlier, "attempt"), id)
 	}
 	return r, nil
 }
@@ -108,9 +108,9 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 	}
 	switch {
 	case !chooses && !c.Bool("all"):
-		return frame.Usagef("name targets or choose them with flags; --all means every target; see '%s --help'", c.Command.HelpName)
+		return frame.Usagef("name targets or choose them with flags, or add --all for every target; see '%s --help'", c.Command.HelpName)
 	case c.Args().Present() && c.Bool("all"):
-		return frame.Usagef("--all means every target: leave it out, or the names")
+		return frame.Usagef("--all means every target; leave it out, or the names")
 	}
 	return p.with(c, existing, func(k *database, scope store.Scope) (err error) {
 		chosen.Scope = scope
@@ -120,7 +120,7 @@ func (p *Program) operate(c *cli.Context, o checkpoint.Operation) error {
 		return p.apply(c, k, batch{
 			Operation: o, Chosen: chosen, effect: "This " + string(o) + "s %s.", past: past, key: "changed",
 			nothing: func() error {
-				p.Note("No target matches that could be %s.", past)
+				p.Note("No target matches that can be %s.", past)
 				return nil
 			},
 		})

@@ -44,7 +44,7 @@ func (p *Program) tryKept(c *cli.Context, src *site.Source) (*tried, error) {
 		page, body, err = pages.Read(c.Context, c.Int64("page"))
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, kept.ErrRemoved) {
-		return nil, fmt.Errorf("no page has the number %d in %s: the newest %d of unknown layout are kept of each source",
+		return nil, fmt.Errorf("--page %d: no such page in %s; the newest %d of unknown layout are kept per source",
 			c.Int64("page"), pagesFile(c), kept.MaxUnknown)
 	}
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *asker) end() {
 func (p *Program) newAsker(c *cli.Context, src *site.Source) (a *asker, err error) {
 	way, err := egressOf(c)
 	if err == nil && way.Policy == fetch.PolicyRequire {
-		err = errors.New("the settings require proxies, and this asks directly: remove the requirement from the settings, or crawl with `ypcrawl run`")
+		err = errors.New("the settings require proxies, but this command requests directly; remove the requirement from the settings, or crawl with `ypcrawl run`")
 	}
 	if err != nil {
 		return nil, err
@@ -210,7 +210,7 @@ func (p *Program) tryRequest(c *cli.Context, a *asker, src *site.Source) (*tried
 	case id != "":
 		ask, ok := src.DetailRequest(id, "")
 		if !ok {
-			return nil, frame.Usagef("--own: %s asks for no own page by id, since it has no detail.url: try the page's address", src.Name())
+			return nil, frame.Usagef("--own: %s has no detail.url to make the address from; give the address of the page", src.Name())
 		}
 		t.ask, read = ask, (*site.Source).ParseDetail
 	case c.Bool("index"):
@@ -236,12 +236,12 @@ func (p *Program) tryRequest(c *cli.Context, a *asker, src *site.Source) (*tried
 // triedIndex is the state whose index --index reads, "" = of all.
 func triedIndex(c *cli.Context, src *site.Source) (string, error) {
 	if !src.HasIndex() {
-		return "", frame.Usagef("--index: %s has no index of cities, since it has no urls.state_index", src.Name())
+		return "", frame.Usagef("--index: %s has no index of cities (no urls.state_index)", src.Name())
 	}
 	place, err := triedPlace(c, src)
 	state := indexState(src, place.State)
 	if err == nil && len(src.IndexRequests(state)) == 0 {
-		err = frame.Usagef("--index: no state of %s is known: name one with --state", src.Name())
+		err = frame.Usagef("--index: no state of %s is known; name one with --state", src.Name())
 	}
 	return state, err
 }
@@ -305,7 +305,7 @@ func triedCity(src *site.Source, city, state string, sample yp.Place) (yp.Place,
 		return place, nil
 	}
 	if at < 0 && city == "" {
-		return sample, frame.Usagef("--state %s: %s has no city there", state, src.Name())
+		return sample, frame.Usagef("--state %s: %s has no city in it", state, src.Name())
 	}
 	if at < 0 {
 		return sample, frame.Usagef("--city %q: %s has no such city%s", city, src.Name(), inStateText(state))
@@ -348,7 +348,7 @@ func (p *Program) follow(c *cli.Context, a *asker, t *tried) (*tried, error) {
 		at = site.Position{Page: 2}
 		next.ask = t.src.LinkRequest(t.NextURL)
 	case t.place.City == "":
-		return nil, frame.Usagef("--next: the list is asked for by position, of a place that an address doesn't name: leave out the address, and name --state, --city and --category")
+		return nil, frame.Usagef("--next: this list is requested by position, and an address doesn't say which place it is of; give --state, --city and --category instead")
 	default:
 		next.ask = t.src.TargetRequest(t.place, at)
 	}

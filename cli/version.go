@@ -30,7 +30,7 @@ type buildInfo struct {
 func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "Show the version, the commit it was built from, the platform; with --json schema and SQLite too",
+		Usage: "Show the version, commit and platform; with --json also schema and SQLite",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
 			b := ownBuild()

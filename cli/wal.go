@@ -35,15 +35,15 @@ func (p *Program) walCommand() *cli.Command {
 		Usage: "The write-ahead logs: read, compress, rebuild a database from them",
 		Subcommands: []*cli.Command{
 			{
-				Name: "read", Usage: "Print events in order of time, as JSON lines or for people", ArgsUsage: "[FILE or FOLDER]",
+				Name: "read", Usage: "Print events in order of time, as text or JSON lines", ArgsUsage: "[FILE or FOLDER]",
 				Args: true, Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal too; elsewhere it is always JSON"},
+					&cli.BoolFlag{Name: "json", Usage: "print JSON lines on a terminal, too; elsewhere they are always printed"},
 				}, Action: p.walRead,
 			},
 			{
-				Name: "replay", Usage: "Build the database (--db) from logs alone; a repeated replay changes nothing", ArgsUsage: "[FILE or FOLDER]...",
+				Name: "replay", Usage: "Rebuild the database (--db) from logs alone; repeating it changes nothing", ArgsUsage: "[FILE or FOLDER]...",
 				Description: replayDescription, Args: true, Flags: []cli.Flag{
-					frame.WordsFlag("database", "only lines written by these databases: `ID...`; all = mix them", "all, if there is only one"),
+					frame.WordsFlag("database", "only lines of these databases: `ID...`; all = mix them", "all if there is only one"),
 					frame.JSONFlag(),
 				}, Action: p.walReplay,
 			},
@@ -52,7 +52,7 @@ func (p *Program) walCommand() *cli.Command {
 				Args: true, Flags: []cli.Flag{frame.JSONFlag()}, Action: p.walCompress,
 			},
 			{
-				Name: "demo", Usage: "Write a small example log into a new folder (wal-demo), for trying the other commands", ArgsUsage: "[FOLDER]",
+				Name: "demo", Usage: "Write a small example log into a new folder (wal-demo), to try the other commands on", ArgsUsage: "[FOLDER]",
 				Args: true, Action: p.walDemo,
 			},
 		},
@@ -68,14 +68,14 @@ of the logs, and a crawl can resume in it. Logs of two databases, or of another 
 func walPaths(c *cli.Context, most int) ([]string, error) {
 	paths := c.Args().Slice()
 	if len(paths) > most {
-		return nil, frame.Usagef("want one file or folder, got %d; see '%s --help'", len(paths), c.Command.HelpName)
+		return nil, frame.Usagef("give one file or folder, not %d; see '%s --help'", len(paths), c.Command.HelpName)
 	}
 	if len(paths) == 0 {
 		paths = []string{logDir(c)}
 	}
 	for _, path := range paths {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there are no logs at %s: start a crawl with `ypcrawl run`, or name a file or folder, for example %s",
+			return nil, fmt.Errorf("there are no logs at %s; start a crawl with `ypcrawl run`, or name a file or folder, such as %s",
 				path, frame.DefaultLogs)
 		}
 	}
@@ -164,7 +164,7 @@ func (p *Program) walRead(c *cli.Context) error {
 
 func (p *Program) noteTorn(r *wal.Reader) {
 	for _, t := range r.Torn() {
-		p.Note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was interrupted there; nothing before it is lost",
+		p.Note("ypcrawl: %s ends in the middle of a line (%d bytes at offset %d): a write was interrupted there, and nothing before it is lost",
 			yp.Printable(t.File), t.Bytes, t.Offset)
 	}
 }
@@ -202,7 +202,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 	path, also := paths[0], paths[1:]
 	writers, err := wal.Databases(paths...)
 	if errors.As(err, new(*folder.DeniedError)) { // what is rebuilt without them passes for the whole
-		return fmt.Errorf("nothing was replayed, for the logs can't be read: %w", err)
+		return fmt.Errorf("nothing was replayed because the logs can't be read: %w", err)
 	}
 	if err != nil {
 		return err
@@ -268,7 +268,7 @@ func (p *Program) walReplay(c *cli.Context) error {
 // chooseDatabases returns the ids of the databases whose lines are to be replayed.
 func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string, error) {
 	if len(there) == 0 {
-		return nil, fmt.Errorf("there is nothing to replay in %s: name the folder of a crawl's logs, or one of the logs", path)
+		return nil, fmt.Errorf("there is nothing to replay in %s; name the folder of a crawl's logs, or one log", path)
 	}
 	var all []string
 	list := ""
@@ -281,7 +281,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 	}
 	words := frame.SplitList(c.StringSlice("database"))
 	if len(words) == 0 && len(all) > 1 {
-		return nil, fmt.Errorf("the logs in %s are of %d databases: choose one with --database ID, or mix them with --database all%s",
+		return nil, fmt.Errorf("the logs in %s belong to %d databases; choose one with --database ID, or mix them with --database all%s",
 			path, len(all), list)
 	}
 	if len(words) == 0 || slices.Contains(words, "all") {
@@ -289,7 +289,7 @@ func chooseDatabases(c *cli.Context, path string, there []wal.Writer) ([]string,
 	}
 	for _, id := range words {
 		if !slices.Contains(all, id) {
-			return nil, frame.Usagef("--database %s: the logs in %s have no line of that database; they are of%s", id, path, list)
+			return nil, frame.Usagef("--database %s: the logs in %s have no line of that database; they belong to%s", id, path, list)
 		}
 	}
 	return words, nil
@@ -313,7 +313,7 @@ func adoptable(c *cli.Context, db *store.DB, path string, chosen []string) (stri
 		return "", err
 	}
 	if len(c.StringSlice("database")) == 0 && !slices.Contains(chosen, own) {
-		return "", fmt.Errorf("%s holds database %s, and the logs in %s are of database %s: name a new file with --db, or mix the two with --database %s",
+		return "", fmt.Errorf("%s is database %s, but the logs in %s belong to database %s; name a new file with --db, or mix the two with --database %s",
 			db.Path(), own, path, chosen[0], chosen[0])
 	}
 	return "", nil
@@ -329,7 +329,7 @@ func replayText(w *frame.Sections, db string, out checkpoint.Replayed) {
 		{out.Indexes, "page", "of indexes of cities"},
 		{out.Details, "detail", ""},
 		{out.Known, "page", "skipped: already in the database"},
-		{out.Late, "page", "not the next of its target, or of one that a run holds: only unknown listings were added"},
+		{out.Late, "page", "not the next page of its target, or of one that a run holds: only unknown listings were added"},
 		{out.Uncommitted, "page", "skipped: never committed"},
 		{out.Unknown, "event", "skipped: of a kind that this version does not know"},
 	} {
@@ -390,7 +390,7 @@ var exampleLog string
 // would take the example's businesses for real.
 func (p *Program) walDemo(c *cli.Context) error {
 	if n := c.Args().Len(); n > 1 {
-		return frame.Usagef("want one file or folder, got %d; see '%s --help'", n, c.Command.HelpName)
+		return frame.Usagef("give one file or folder, not %d; see '%s --help'", n, c.Command.HelpName)
 	}
 	dir := cmp.Or(c.Args().First(), "wal-demo")
 	if there, err := os.ReadDir(dir); len(there) > 0 {
