@@ -260,7 +260,7 @@ func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan) (end 
 		return end, err
 	}
 	if known == 0 && lacks > 0 {
-		end.Suspect = fmt.Sprintf("the index shows none of the %d known cities: no city is marked as removed", lacks)
+		end.Suspect = fmt.Sprintf("the index shows none of the %d known cities, so no city is marked as removed", lacks)
 		return end, nil
 	}
 	if err := tx.Run(countMissed, of...); err != nil {
@@ -269,7 +269,7 @@ func (c *Claim) endIndex(tx *store.Tx, known int, searches *yp.SearchPlan) (end 
 	least := 0
 	if tooMany(first, known+lacks) {
 		least = 1
-		end.Warning = fmt.Sprintf("the index lacks %d of the %d known cities at once: they are marked as removed when the next read of the index lacks them, too", first, known+lacks)
+		end.Warning = fmt.Sprintf("the index lacks %d of the %d known cities; they are marked as removed if the next read lacks them, too", first, known+lacks)
 	}
 	n, err := tx.Changed(markRemoved, append(of, tx.Now, least)...)
 	if err != nil {

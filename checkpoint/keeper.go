@@ -152,10 +152,10 @@ func (k *Keeper) row(ctx context.Context, query string, args []any, dest ...any)
 var (
 	// ErrClaimLost means that the target is no longer the worker's: it was
 	// recovered, reset or finished by somebody else. Nothing was written.
-	ErrClaimLost = errors.New("the claim was lost: another worker or an operator has taken the target")
+	ErrClaimLost = errors.New("another worker or an operator has taken over the target")
 	// ErrNothing means that no target can be claimed now.
 	ErrNothing = errors.New("no target can be claimed")
-	// ErrExclusive means that another run holds the database and one of the two
+	// ErrExclusive means that another run has the database to itself and one of the two
 	// asked to be alone.
-	ErrExclusive = errors.New("another run holds the database")
+	ErrExclusive = errors.New("another run has the database to itself")
 )

@@ -141,7 +141,7 @@ func (k *Keeper) AddSource(ctx context.Context, n NewSource) (added Added, err e
 }
 
 // ErrNotStaged says that the definition of a source is not in the database: it has no stages.
-var ErrNotStaged = errors.New("the source is built in or comes from a file: its definition is not in the database, and it needs no approval")
+var ErrNotStaged = errors.New("the source is built in or comes from a file, so it has no sandbox")
 
 // Promote makes a source active by an operator's word. before is the stage in which it was;
 // ErrNotStaged when it never had another one.

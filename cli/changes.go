@@ -151,7 +151,7 @@ func (s *changeSummary) head(w *frame.Sections) {
 	var head []string
 	for _, kind := range report.ChangeKinds() {
 		if !s.some || s.Counts[kind] > 0 {
-			head = append(head, thousands(s.Counts[kind])+" "+string(kind))
+			head = append(head, thousands(s.Counts[kind])+" "+report.EventWord(kind))
 		}
 	}
 	w.Lines(cmp.Or(strings.Join(head, ", "), "nothing") + " " + s.text)

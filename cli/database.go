@@ -124,7 +124,7 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 	scope := store.Scope{}
 	if name := c.String("source"); name != "" || c.IsSet("source") {
 		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
-			err = frame.Usagef("--source %q: nothing was planned for that source in %s", name, c.String("db"))
+			err = frame.Usagef("--source %q: nothing is planned for that source in %s", name, c.String("db"))
 		}
 	}
 	if err == nil {

@@ -127,12 +127,12 @@ func (e dryRow) facts() *frame.Table {
 	}
 	pages, details := "", ""
 	if e.Details > 0 {
-		pages, details = some(e.Pages), fmt.Sprintf("%s (%d a results page)", some(e.Details), discover.PageCards)
+		pages, details = some(e.Pages), fmt.Sprintf("%s (%d per page of results)", some(e.Details), discover.PageCards)
 	}
 	return frame.Facts("would crawl", e.Source, "states", some(e.States), "cities", some(e.Cities), "categories",
-		some(e.Categories), "targets", some(e.Targets),
-		"pages of indexes", some(e.IndexPages), "results pages at most", pages, "detail pages at most", details,
-		"requests at most", requests, "time at this pace", took, "disk at most", disk)
+		some(e.Categories), "searches", some(e.Targets),
+		"pages of indexes", some(e.IndexPages), "pages of results, at most", pages, "own pages, at most", details,
+		"requests, at most", requests, "time at this pace", took, "disk space, at most", disk)
 }
 
 // dryRun tells what `plan`, or a run, would cost.
@@ -151,7 +151,7 @@ func (p *Program) dryRun(c *cli.Context, rows []dryRow, several bool) error {
 	case err != nil || c.Bool("json"):
 		return err
 	case several:
-		p.Note("%s of %s, which are crawled side by side.", plural(targets, "target"), plural(len(rows), "source"))
+		p.Note("%s of %s, which are crawled side by side.", plural(targets, "search"), plural(len(rows), "source"))
 	}
 	p.Note("Nothing was written (--dry-run).")
 	return nil

@@ -132,7 +132,7 @@ func (p *Program) progressText(w *frame.Sections, pr *report.Progress) {
 		w.More(figuresText(pr)...)
 	}
 	if d := pr.Details; d != nil {
-		w.More(fmt.Sprintf("details: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
+		w.More(fmt.Sprintf("own pages: %s due · %s in progress · %s read or waiting", thousands(d.Due), thousands(d.Held), thousands(d.Later)))
 	}
 	if pr.WaitingFor == "" { // else that is said below
 		w.Lines(whatToDo(pr.Now.Time, pr.Closed)...)

@@ -504,27 +504,27 @@ func runTable(s summary, onlyDetails bool) *frame.Table {
 		pages = "pages of results"
 	}
 	if searches {
-		line(true, "targets done", s.Done, s.Scope.Done)
-		line(false, "targets without listings", s.Empty) // of those that are done
-		line(false, "targets to try again", s.Stats.Waiting, s.Scope.Waiting)
-		line(false, "targets failed", s.Failed, s.Scope.Failed)
-		line(false, "targets parked", s.Parked, s.Scope.Parked)
-		stands(false, "targets stuck", s.Scope.Stuck)
-		stands(true, "targets to do", s.Scope.toDo()-s.Scope.Waiting)
+		line(true, "searches done", s.Done, s.Scope.Done)
+		line(false, "searches without listings", s.Empty) // of those that are done
+		line(false, "searches to retry", s.Stats.Waiting, s.Scope.Waiting)
+		line(false, "searches failed", s.Failed, s.Scope.Failed)
+		line(false, "searches given up", s.Parked, s.Scope.Parked)
+		stands(false, "searches stuck", s.Scope.Stuck)
+		stands(true, "searches to do", s.Scope.toDo()-s.Scope.Waiting)
 		line(true, pages, s.Pages, s.Scope.Pages)
 	}
 	line(false, "pages of indexes", s.IndexPages)
 	line(false, "indexes failed", s.IndexesFailed)
-	line(onlyDetails, "details", s.Details)
-	line(false, "details failed", s.DetailsFailed)
-	line(false, "details missing", s.DetailsMissing)
+	line(onlyDetails, "own pages", s.Details)
+	line(false, "own pages failed", s.DetailsFailed)
+	line(false, "own pages missing", s.DetailsMissing)
 	line(true, "requests", s.Requests)
 	line(searches, "new listings", s.New)
 	line(false, "changed listings", s.Changed)
 	unread := s.Unread()
 	line(false, "unreadable cards ("+unread.Text()+")", s.Bad)
 	line(false, "rejections (once per page)", s.Rejected)
-	line(false, "dropped listings", s.Dropped)
+	line(false, "closed listings", s.Dropped)
 	line(false, "restored listings", s.Restored)
 	line(searches, "new companies", s.Companies)
 	line(false, "cards left out (over 1,000 on a page)", s.LeftOut)

@@ -111,7 +111,7 @@ func (w *watcher) snapshot() frame.Snapshot {
 	s.Workers, s.Elapsed, s.Requests = int(st.Busy), st.Elapsed, st.Requests
 	s.Rate = w.speed.rate(st.Elapsed, st.PagesRead())
 	s.Waiting, s.Held = w.waiting()
-	if w.r.onlyIndexes {
+	if s.Indexes = w.r.onlyIndexes; s.Indexes {
 		s.TargetsTotal, s.TargetsDone, s.TargetsFailed, s.PagesDone = w.r.indexes(), st.Indexes, st.IndexesFailed, st.IndexPages
 	}
 	if w.left.Seconds >= 0 && !w.asked.IsZero() {

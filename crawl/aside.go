@@ -18,7 +18,7 @@ import (
 // category, or says that nothing was found and shows something else. What they show is not stored under the search.
 
 // ErrElsewhere is the cause of a stop because the source leads target after target to the lists of others.
-var ErrElsewhere = errors.New("the source leads searches to the lists of others")
+var ErrElsewhere = errors.New("the source redirects searches to other lists")
 
 // mostLed is how many different targets in a row may be led elsewhere until the source rests.
 const mostLed = 3
@@ -168,6 +168,6 @@ func (s *search) ledElsewhere(ctx context.Context, why string) error {
 		n := int64(len(all))
 		stats.Targets, stats.Done, stats.Released = stats.Targets-n, stats.Done-n, stats.Released+n
 	})
-	s.stop(fmt.Errorf("%w: %d in a row, the last: %s. Open it in a browser: the site may do so for a while, or urls.target of the definition is not right", ErrElsewhere, len(all), why))
+	s.stop(fmt.Errorf("%w: %d in a row, the last: %s. Open it in a browser: the site may do so only for a while, or urls.target of the definition is wrong", ErrElsewhere, len(all), why))
 	return s.cfg.Keeper.PlanLed(context.WithoutCancel(ctx), all) // after the stop: nobody is to claim them
 }

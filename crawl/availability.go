@@ -98,7 +98,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 		return false, err // what was due is due no more: no other page proves anything
 	}
 	t := w.visit(c).kind.probeTask()
-	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.ask.Label()).Msg("a page of the quarantined source is requested as a probe")
+	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("url", t.ask.Label()).Msg("a page of the quarantined source is requested as a test")
 	_, asked := w.request(ctx, t)
 	detached := context.WithoutCancel(ctx)
 	if err := w.cfg.Keeper.Record(detached, t.rows); err != nil {
@@ -113,7 +113,7 @@ func (w *worker) probe(ctx context.Context) (made bool, err error) {
 		return true, fatalOrNil(err)
 	}
 	w.unprobed = time.Time{}
-	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("status", string(p.Status)).Bool("answered", asked == nil).Msg("the probe is over")
+	w.logger.Info().Str("source", w.cfg.Source.Name()).Str("status", string(p.Status)).Bool("answered", asked == nil).Msg("the test of the quarantined source is over")
 	return true, nil
 }
 

@@ -46,7 +46,7 @@ func (w *worker) next(ctx context.Context) (*checkpoint.Claim, error) {
 	return nil, ctx.Err()
 }
 
-var errBudgetReserved = errors.New("other workers have claimed the last targets of the budget")
+var errBudgetReserved = errors.New("other workers are crawling the last targets of the budget")
 
 // claimInBudget claims a target within the budget of searches. What was asked for in vain goes back into
 // it, so that a full state costs nothing.
@@ -123,7 +123,7 @@ func (w *worker) idle(ctx context.Context) (more bool, err error) {
 	wait := w.look
 	if o.Ready > 0 {
 		if w.hands.Load() == 0 {
-			w.count.wait("waiting: other runs work on as many targets of each state as --max-per-state allows")
+			w.count.wait("waiting: other runs crawl as many searches of each state as --max-per-state allows")
 		}
 	} else {
 		if o.Next.IsZero() && !w.cfg.Watch {
@@ -147,7 +147,7 @@ func (w *worker) fullStates(ctx context.Context, ready bool) error {
 			reason = fmt.Sprintf("--max-per-state %d", most)
 			if _, told := w.told.LoadOrStore(reason, true); !told {
 				w.cfg.Logger.Info().Str("source", w.cfg.Source.Name()).Int("max_per_state", most).Int("workers", w.cfg.Workers).Strs("states", full).
-					Msg("workers wait: of these states as many targets are in progress as --max-per-state allows")
+					Msg("workers wait: these states have as many searches in progress as --max-per-state allows")
 			}
 		}
 	}

@@ -21,7 +21,7 @@ type pageSays struct {
 
 	repeats  int // the earlier page of this crawl that it repeats, 0 = none
 	cards    int // organic ones, the unreadable among them
-	leftOut  int // cards beyond those that are read of a page
+	leftOut  int // cards more than are read of a page
 	total    int // the site's count of listings, 0 = it gives none
 	rangeEnd int // number of the last listing on the page, as it says; 0 = it does not say
 	last     string
@@ -86,7 +86,7 @@ func judgeEnd(p pageSays, c crawlSeen, s passShown) (verdict, error) {
 	case p.next && !p.limit:
 		return verdict{step: goOn}, nil
 	case p.next && p.bound:
-		v := ended(yp.EndLimit, fmt.Sprintf("%s pages are read of a list at most: more by page_cap in the definition",
+		v := ended(yp.EndLimit, fmt.Sprintf("at most %s pages are read of a list; page_cap in the definition allows more",
 			yp.Thousands(int64(p.number))))
 		v.bound = true
 		return v, nil
@@ -107,7 +107,7 @@ func judgeEnd(p pageSays, c crawlSeen, s passShown) (verdict, error) {
 // judgeNothingNew judges a page that repeats an earlier one, or is not there. Only the total
 // confirms such an end.
 func judgeNothingNew(p pageSays, c crawlSeen) (verdict, error) {
-	how, text := yp.EndGone, fmt.Sprintf("page %d is not there", p.number)
+	how, text := yp.EndGone, fmt.Sprintf("page %d does not exist", p.number)
 	if p.repeats > 0 {
 		how, text = yp.EndRepeats, fmt.Sprintf("page %d repeats page %d", p.number, p.repeats)
 	}
@@ -167,15 +167,15 @@ func forbids(p pageSays, c crawlSeen, reached, short bool, full int) (verdict, b
 		if p.limit {
 			how = yp.EndLimit
 		}
-		return again(p.asked || p.limit, how, "a later page is named, which nothing leads to"), true
+		return again(p.asked || p.limit, how, "a later page is mentioned that no link leads to"), true
 	case p.rangeEnd > 0 && !p.empty && 2*(p.total-max(p.rangeEnd+c.ads, c.all)) >= full && p.total > p.rangeEnd: // half a page or more: not only ads
 		return again(p.asked, yp.EndLaterPage, fmt.Sprintf("the page ends with listing %d of %d", p.rangeEnd, p.total)), true
 	case c.bad > 0:
 		return ended(yp.EndUnreadable, yp.Plural(c.bad, "card")+" could not be read"), true
 	case p.leftOut > 0:
-		return ended(yp.EndUnreadable, yp.Plural(p.leftOut, "card")+" beyond those that are read of a page"), true
+		return ended(yp.EndUnreadable, yp.Plural(p.leftOut, "card")+" more than are read of a page"), true
 	case 100*c.again > againShare*c.organic:
-		return ended(yp.EndOrder, fmt.Sprintf("%d of %s came again on a later page: the order changed", c.again,
+		return ended(yp.EndOrder, fmt.Sprintf("%d of %s appeared again on a later page: the order changed", c.again,
 			yp.Plural(c.organic, "listing"))), true
 	}
 	return verdict{}, false
@@ -214,7 +214,7 @@ func judgeShort(c crawlSeen) (verdict, error) {
 		return verdict{}, err
 	}
 	if more && c.shrunk+1 < timesShort {
-		return ended(yp.EndShrunk, fmt.Sprintf("a short page, but the last complete crawl went further: believed the %s time",
+		return ended(yp.EndShrunk, fmt.Sprintf("a short page, but the last complete crawl went further; believed the %s time",
 			ordinal(timesShort))), nil
 	}
 	return ended(yp.EndShortPage, ""), nil

@@ -136,7 +136,7 @@ func (e *Engine) prepare(ctx context.Context) (err error) {
 			return err
 		}
 		if added > 0 {
-			e.cfg.Logger.Info().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int("new", added).Msg("details planned")
+			e.cfg.Logger.Info().Str("component", "crawl").Str("source", e.cfg.Source.Name()).Int("new", added).Msg("own pages planned")
 		}
 	}
 	_, err = e.cfg.Keeper.Wake(ctx, e.scope())

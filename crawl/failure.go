@@ -67,12 +67,14 @@ type heldError struct {
 	err  error
 }
 
-func (e *heldError) Error() string { return "the run does not wait for the host: " + e.err.Error() }
+func (e *heldError) Error() string {
+	return "the run does not wait that long for the host: " + e.err.Error()
+}
 func (e *heldError) Unwrap() error { return e.err }
 
 // ErrLayout is the cause of a stop because the pages of the source are no longer
 // what its definition says: somebody has to look.
-var ErrLayout = errors.New("the layout of the source has changed")
+var ErrLayout = errors.New("the site's layout has changed")
 
 // ErrNoProxies is the cause of a stop because no proxy is left and the policy
 // lets nothing out without one.

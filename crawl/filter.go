@@ -112,7 +112,7 @@ func (m matcher) fault(l *yp.Listing) string {
 	if len(m.words) > 0 {
 		name := " " + words(l.Name) + " " // whole words: "bar" does not block "Barber"
 		if slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(name, " "+w+" ") }) {
-			return "its name holds a word that is blocked"
+			return "its name has a blocked word"
 		}
 	}
 	if len(m.allow) == 0 && len(m.block) == 0 {

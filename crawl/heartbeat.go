@@ -104,7 +104,7 @@ func (s *Sources) recoverDead(ctx context.Context) error {
 		return err
 	}
 	s.cfg.Logger.Info().Str("component", "crawl").Int("planned", rec.Planned).Int("stuck", rec.Stuck).
-		Msg("recovered the targets of a dead process")
+		Msg("searches held by a dead process were released")
 	for _, e := range s.active() {
 		e.wakeWorker()
 	}

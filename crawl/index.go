@@ -108,7 +108,7 @@ func (x *index) prepare(ctx context.Context, a *answer) error {
 		}
 	}
 	if n := c.Seen + len(cities); n > maxStateCities && state != "" || n > 10*maxStateCities {
-		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities: more than there are",
+		return &attemptError{cause: yp.CauseLayout, err: fmt.Errorf("the index of %s shows up to %d cities, more than there are",
 			ofStates(state), n)}
 	}
 	a.Cities, a.Path, a.Last = cities, x.ask(a.Number).Within(), a.Number == c.MaxPages
@@ -158,7 +158,7 @@ func (x *index) checkRepeated(ctx context.Context, page *site.Page) error {
 	if err != nil || !repeats {
 		return err
 	}
-	return &attemptError{cause: yp.CauseBroken, err: fmt.Errorf("page %d of the index %s, but the last read found other cities on it", page.Number, what)}
+	return &attemptError{cause: yp.CauseBroken, err: fmt.Errorf("page %d of the index %s, but other cities were on it at the last read", page.Number, what)}
 }
 
 func (x *index) saved(_ context.Context, a *answer, _ *checkpoint.Committed) error {
@@ -197,7 +197,7 @@ func (x *index) ended(_ context.Context, o *conclusion) error {
 	default:
 		x.count.update(func(s *Stats) { s.IndexesFailed++ })
 		x.logFailure(zerolog.WarnLevel, o).Str("state", c.Place.State).Int("page", c.PageCurrent+1).Int("pages", c.MaxPages).
-			Msg("the index of a state failed: no city is marked as removed")
+			Msg("the index of a state failed, so no city is marked as removed")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // ErrMissing is the cause of a stop because not one of the first pages that were asked for is there, of a source that
 // never gave a listing: its definition asks at wrong addresses.
-var ErrMissing = errors.New("no page that was asked for is there")
+var ErrMissing = errors.New("no requested page exists")
 
 // mostMissing is of how many cities the first targets must all be missing until the source rests: of one city alone,
 // the site may have no page.
@@ -141,7 +141,7 @@ func (s *search) countMissing(ctx context.Context, o *conclusion) error {
 	if err != nil || known {
 		return err
 	}
-	s.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is not right (`ypcrawl sources check FILE.yaml` prints an address)",
+	s.stop(fmt.Errorf("%w: the first %s, of %d cities, ended with HTTP 404 or 410, the last at %s. Open it in a browser: urls.target of the definition is probably wrong (`ypcrawl sources check FILE.yaml` prints an address)",
 		ErrMissing, yp.Plural(len(all), "target"), mostMissing, o.missing))
 	return s.cfg.Keeper.PlanMissing(detached, all)
 }
@@ -163,6 +163,6 @@ func (s *search) countNoPage(ctx context.Context, o *conclusion) error {
 		return err
 	}
 	s.logger.Warn().Str("source", s.cfg.Source.Name()).Str("url", s.askFor(1).Label()).
-		Msgf("the source has no page of the first %d cities: compare the address with urls.target of the definition; `ypcrawl reset --status PARKED` plans them again", mostMissing)
+		Msgf("the site has no page for the first %d cities: compare the address with urls.target of the definition; `ypcrawl reset --status PARKED` plans them again", mostMissing)
 	return nil
 }

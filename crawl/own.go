@@ -46,7 +46,7 @@ func (d *own) next(ctx context.Context, _ int) (*answer, error) {
 	attempt, ok := errors.AsType[*attemptError](err)
 	if ok && attempt.cause == yp.CauseLayout && d.unreadableDetails.Add(1) == health.MaxStrikes {
 		d.cfg.Logger.Error().Str("component", "crawl").Str("source", d.cfg.Source.Name()).Err(err).
-			Msg("the layout of listings' own pages has changed: this run reads no more of them")
+			Msg("the layout of own pages has changed: this run reads no more of them")
 	}
 	return nil, err
 }
@@ -132,9 +132,9 @@ func (d *own) ended(_ context.Context, o *conclusion) error {
 		}
 	})
 	if done {
-		d.logger.Debug().Str("listing", d.claim.ListingID).Msg("details saved")
+		d.logger.Debug().Str("listing", d.claim.ListingID).Msg("own page saved")
 	} else {
-		d.logFailure(zerolog.InfoLevel, o).Str("listing", d.claim.ListingID).Msg("details failed")
+		d.logFailure(zerolog.InfoLevel, o).Str("listing", d.claim.ListingID).Msg("own page failed")
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (s *search) mendPosition(t *task, page *site.Page) {
 	}
 	next := s.cfg.Source.Overlaps(at, before, repeated, given)
 	page.NextURL = next.String()
-	s.note("paging", t.number, fmt.Sprintf("it repeats what the page before ended with: the site filters behind its paging, and is asked by %s from now on",
+	s.note("paging", t.number, fmt.Sprintf("it repeats the end of the page before: the site filters after paging, so pages are requested by %s from now on",
 		yp.Plural(next.Window, "listing")))
 }
 
@@ -44,7 +44,7 @@ func (s *search) tellShort(a *answer) {
 	if !ok || !at.Short || at.Window > 0 {
 		return
 	}
-	text := fmt.Sprintf("the page gives %s, fewer than a step: the crawl goes on right behind them", yp.Plural(a.Organic, "listing"))
+	text := fmt.Sprintf("the page has %s, fewer than a step: the crawl continues right after them", yp.Plural(a.Organic, "listing"))
 	s.note("paging", a.Number, text)
 	if _, told := s.told.LoadOrStore(toldShort{}, true); !told {
 		s.logger.Info().Str("source", s.cfg.Source.Name()).Int64("target", s.claim.TargetID).Int("page", a.Number).Msg(text)
@@ -64,13 +64,13 @@ func (s *search) staleCursor(at site.Position, a *answer, err error) string {
 	}
 	switch {
 	case err != nil && refusesCursor(err):
-		return fmt.Sprintf("the cursor of page %d is refused, the list is read from its first page on: %v", at.Page, err)
+		return fmt.Sprintf("the cursor of page %d is refused; the list is read again from its first page: %v", at.Page, err)
 	case err != nil:
 		return ""
 	case a.Outcome == site.NoListings && s.empty == 0:
-		return fmt.Sprintf("the cursor of page %d brings nothing, the list is read from its first page on", at.Page)
+		return fmt.Sprintf("the cursor of page %d returns nothing; the list is read again from its first page", at.Page)
 	case a.repeats == 1:
-		return fmt.Sprintf("the cursor of page %d brings the first page, the list is read from there on", at.Page)
+		return fmt.Sprintf("the cursor of page %d returns the first page; the list is read from there", at.Page)
 	}
 	return ""
 }

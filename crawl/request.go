@@ -247,7 +247,7 @@ func (w *worker) leaves(t *task, a *answer, resp *fetch.Response, to fetch.Refre
 	if a.bad != nil || !Leaves(a.Page, resp, to) {
 		return false
 	}
-	w.step(t, "refresh", "page %d leads to %s by itself, after %s", t.number, to.To.Redacted(), to.After)
+	w.step(t, "refresh", "page %d redirects itself to %s after %s", t.number, to.To.Redacted(), to.After)
 	return true
 }
 

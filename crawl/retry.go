@@ -33,18 +33,18 @@ func (w *worker) fetchPage(ctx context.Context, t *task) (*answer, error) {
 		}
 		if odd, ok := errors.AsType[*errAskAgain](err); ok {
 			w.count.update(func(s *Stats) { s.Retries++ })
-			w.step(t, "again", "page %d is asked for once more: %s", t.number, odd.why)
+			w.step(t, "again", "page %d is requested again: %s", t.number, odd.why)
 			continue
 		}
 		if errors.Is(err, fetch.ErrStale) && !t.fresh { // on another connection, and no retry of its policy is used up
 			t.fresh = true
 			w.count.update(func(s *Stats) { s.Retries++ })
-			w.step(t, "again", "page %d is asked for once more: %v", t.number, fetch.ErrStale)
+			w.step(t, "again", "page %d is requested again: %v", t.number, fetch.ErrStale)
 			continue
 		}
 		if why := fetch.AskAgain(err); why != nil {
 			w.count.update(func(s *Stats) { s.Retries++ })
-			w.step(t, "again", "page %d is asked for once more: %v", t.number, why)
+			w.step(t, "again", "page %d is requested again: %v", t.number, why)
 			continue
 		}
 		cause := causeOf(err)
@@ -135,7 +135,7 @@ func (w *worker) countUnknown(ctx context.Context, t *task, a *answer) error {
 	if a.kept > 0 {
 		w.step(t, "kept", "the page was kept with the number %d: %s", a.kept, a.unknown)
 		w.logger.Info().Str("source", w.cfg.Source.Name()).Int64("page", a.kept).Str("reason", a.unknown).
-			Msg("a page of unknown layout was kept: `ypcrawl sources try FILE.yaml --page` with its number reads it by another definition")
+			Msg("a page of unknown layout was kept: `ypcrawl sources try FILE.yaml --page` with its number reads it with another definition")
 	}
 	if !t.results {
 		return nil // an index or a detail that nobody can read keeps no results page from being read
@@ -191,7 +191,7 @@ func (w *worker) keepSession(ctx context.Context) error {
 			w.stop(fmt.Errorf("%w: %w", ErrNoProxies, err))
 			return errStopped
 		}
-		w.logger.Debug().Str("wait", resting.Back.Round(time.Millisecond).String()).Msg("all proxies rest")
+		w.logger.Debug().Str("wait", resting.Back.Round(time.Millisecond).String()).Msg("all proxies are cooling down")
 		if !w.sleep(ctx, w.stopCtx, resting.Back, nil) {
 			return errStopped
 		}

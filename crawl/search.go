@@ -64,7 +64,7 @@ func (s *search) next(ctx context.Context, number int) (*answer, error) {
 		s.jump, _ = site.ParsePosition(a.BehindEmpty)
 		s.jump.Page = number
 		s.empty++
-		s.note("paging", number, "a page without listings names another cursor, which is followed")
+		s.note("paging", number, "a page without listings has another cursor, which is followed")
 		a, err = s.fetchPage(ctx, s.task(s.askFor(number), number))
 	}
 	if why := s.staleCursor(s.position(number), a, err); why != "" {
@@ -208,7 +208,7 @@ func (s *search) judgePage(ctx context.Context, t *task, page *site.Page, alias 
 		if most, err := s.cfg.Keeper.MostlyMet(ctx, s.claim, organic); err != nil {
 			return v, 0, fatalError{err}
 		} else if !most {
-			v = ended(yp.EndAlias, alias+", and most of what this search showed before is not there")
+			v = ended(yp.EndAlias, alias+", and most of what this search showed before is missing")
 		}
 	}
 	switch v.step {
@@ -451,10 +451,10 @@ func (s *search) tally(o *conclusion) {
 				stats.Empty++
 			}
 		case yp.EventPark:
-			what = "target parked"
+			what = "target given up"
 			stats.Parked++
 		case yp.EventBackOff:
-			level, what = zerolog.InfoLevel, "target will be tried again"
+			level, what = zerolog.InfoLevel, "target will be retried"
 			stats.Waiting++
 		default:
 			stats.Failed++

@@ -137,7 +137,7 @@ func (v *visit) run(ctx context.Context) (o conclusion, err error) {
 	if err := v.cfg.Keeper.Record(context.WithoutCancel(ctx), c.Requests); err != nil {
 		return o, fatalOrNil(err)
 	}
-	v.logger.Warn().Int64("target", c.TargetID).Msg("claim lost: another worker or an operator has taken the target")
+	v.logger.Warn().Int64("target", c.TargetID).Msg("another worker or an operator has taken over the target")
 	return o, v.tell(&wal.Event{Type: wal.ClaimLost, Target: v.target})
 }
 
@@ -232,7 +232,7 @@ func (v *visit) judge(ctx context.Context, err error) conclusion {
 func (v *visit) judgeAttempt(attempt *attemptError, err error) conclusion {
 	o := settled(attempt.cause, err.Error())
 	if o.event == yp.EventRelease {
-		v.logger.Debug().Err(err).Msg("the proxy failed: its targets are released, and no source is blamed") // the pool warns, once
+		v.logger.Debug().Err(err).Msg("the proxy failed; its targets are released, and no failure counts for the source") // the pool warns, once
 		return released(err.Error())
 	}
 	if page, ok := errors.AsType[*pageError](err); ok && page.missing() {

@@ -360,7 +360,7 @@ func testWineSelftest(t *testing.T, wine *wine) {
 	if exitCode(t, err) == 1 && noRemoval.MatchString(lines[len(lines)-1]) {
 		lines, err = lines[:len(lines)-1], nil
 	}
-	if want := "a crawl undisturbed\nkills at random\na crawl stopped"; err != nil || !strings.HasPrefix(strings.Join(lines, "\n"), want) || len(lines) != 3 {
+	if want := "an undisturbed crawl\nkills at random\na crawl stopped"; err != nil || !strings.HasPrefix(strings.Join(lines, "\n"), want) || len(lines) != 3 {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*", "crawl-*")); err != nil || len(left) > 3 {

@@ -129,7 +129,7 @@ func (s *Snapshot) begin(ctx context.Context) (err error) {
 	}
 	version, err := inspect(ctx, s.conn, s.path, SchemaVersion)
 	if err == nil && version == 0 {
-		err = fmt.Errorf("%s is empty: nothing was crawled into it", s.path)
+		err = fmt.Errorf("%s is empty: nothing has been crawled into it", s.path)
 	}
 	if err != nil {
 		return err

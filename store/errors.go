@@ -10,12 +10,12 @@ import (
 
 var (
 	// ErrBusy means another process held the database longer than the busy timeout.
-	ErrBusy = errors.New("the database is busy: another process holds it")
+	ErrBusy = errors.New("the database is busy: another process is using it")
 	// ErrNoLocks means that the file system refuses the locks without which several connections damage a file (ENOLCK),
 	// which SQLite takes for a lock of somebody else.
-	ErrNoLocks = errors.New("the file system of the database gives no locks, as some network drives do not: keep the database on a local disk")
+	ErrNoLocks = errors.New("the file system of the database has no locks, like some network drives; keep the database on a local disk")
 	// ErrNoSharedMemory means that the file FILE-shm can't be made or shared as memory.
-	ErrNoSharedMemory = errors.New("the file system of the database has no shared memory for its -shm file, as FAT and some network drives have none: keep the database on a local disk")
+	ErrNoSharedMemory = errors.New("the file system of the database has no shared memory for its -shm file, like FAT and some network drives; keep the database on a local disk")
 	// ErrDiskFull means the disk (or quota) under the database is full.
 	ErrDiskFull = errors.New("the disk is full")
 	// ErrReadOnly means the database or its folder can't be written.
@@ -26,11 +26,11 @@ var (
 	ErrCorrupt = errors.New("the database is damaged")
 	// ErrOlderRun means that a run of an older version works on a file that this
 	// one would have to upgrade.
-	ErrOlderRun = errors.New("a run of an older ypcrawl uses this database: wait until it ends or stop it, then try again")
+	ErrOlderRun = errors.New("a run of an older ypcrawl is using this database; wait until it ends, or stop it, then try again")
 	// ErrNotFound means a file that must be there is not.
 	ErrNotFound = errors.New("no such database")
 	// ErrReplaced means that another file, or none, has the name of the one that was opened.
-	ErrReplaced = errors.New("removed, moved or replaced while this program had it open: start the program again")
+	ErrReplaced = errors.New("removed, moved or replaced while this program had it open; start the program again")
 	// ErrClosed means the writer was closed before it took the transaction.
 	ErrClosed = errors.New("the database is closed")
 	// ErrLocked means another process holds the lock that was asked for.
@@ -46,11 +46,11 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	switch {
 	case e.Have > e.Max:
-		return fmt.Sprintf("%s has schema version %d, newer than this program's %d: use a newer ypcrawl or another --db", e.Path, e.Have, e.Max)
+		return fmt.Sprintf("%s has schema version %d, newer than this program's %d; use a newer ypcrawl or another --db", e.Path, e.Have, e.Max)
 	case e.Upgradable():
-		return fmt.Sprintf("%s has schema version %d, older than this program's %d: `ypcrawl recover` upgrades it now, the next `ypcrawl run` later", e.Path, e.Have, e.Max)
+		return fmt.Sprintf("%s has schema version %d, older than this program's %d; `ypcrawl recover` upgrades it now, or the next `ypcrawl run` does", e.Path, e.Have, e.Max)
 	}
-	return fmt.Sprintf("%s is no database of a released ypcrawl: it is another program's file, or a development version's; use another --db", e.Path)
+	return fmt.Sprintf("%s was not made by a released ypcrawl: it is another program's file, or a development version's; use another --db", e.Path)
 }
 
 // Upgradable reports whether the file is upgraded when it is opened for writing.
@@ -74,7 +74,7 @@ func classify(err error) error {
 		case sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMLOCK, sqlite3.SQLITE_IOERR_SHMMAP:
 			return fmt.Errorf("%w (%w)", ErrNoSharedMemory, err)
 		}
-		return fmt.Errorf("the disk of the database failed (see whether it is full or no longer mounted): %w", err)
+		return fmt.Errorf("the disk of the database failed (is it full, or no longer mounted?): %w", err)
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 		kind = ErrReadOnly
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:

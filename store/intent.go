@@ -155,7 +155,7 @@ func (db *DB) resolveNamed(ctx context.Context, name, replaced string) (counted 
 		there, err := isFile(path, i.PlacedFile)
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("%s, which an export that was cut off may have finished, can't be read (make it readable, or remove it): %w", path, err)
+			return nil, fmt.Errorf("%s can't be read, and an interrupted export may have finished it (make it readable, or remove it): %w", path, err)
 		case !there:
 			err = db.Write(ctx, func(tx *Tx) error { return tx.Run(forgetIntent, i.ID) })
 		case !sameFile(path, replaced):

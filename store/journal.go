@@ -166,22 +166,22 @@ func sizeOf(path string) int64 {
 
 // HeldText tells, of a journal that is held, how large it is and who holds it.
 func (j Journal) HeldText() string {
-	who := "another program keeps an old state of it open (Datasette, DB Browser, a query in a shell)"
+	who := "another program is reading an old state of it (Datasette, DB Browser, a query in a shell)"
 	switch {
 	case len(j.Readers) == 1:
-		who = j.Readers[0].String() + " keeps an old state of it open"
+		who = j.Readers[0].String() + " is reading an old state of it"
 	case len(j.Readers) > 1:
-		who = processes(j.Readers) + " keep old states of it open"
+		who = processes(j.Readers) + " are reading old states of it"
 	case len(j.Openers) > 0:
-		who = "another program keeps an old state of it open; those that have the file open are " + processes(j.Openers)
+		who = "another program is reading an old state of it; those that have the file open are " + processes(j.Openers)
 	}
 	const mega = 1e6
-	return fmt.Sprintf("the journal %s has grown to %.1f MB beside a database of %.1f MB, and can't be folded into it: %s",
+	return fmt.Sprintf("the journal %s has grown to %.1f MB beside a database of %.1f MB, and can't be merged into it: %s",
 		j.Name, float64(j.Bytes)/mega, float64(j.Database)/mega, who)
 }
 
 // HeldFix is what to do then.
-const HeldFix = "close that program, or let it read a copy (`ypcrawl backup`); nothing is lost, and the next commit folds the journal in"
+const HeldFix = "close that program, or let it read a copy (`ypcrawl backup`); nothing is lost, and the next commit merges the journal"
 
 // String is "python3 (process 4242)".
 func (p Process) String() string {

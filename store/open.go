@@ -154,9 +154,9 @@ func checkFile(cfg Config) error {
 	info, err := os.Stat(cfg.Path)
 	switch missing := errors.Is(err, fs.ErrNotExist); {
 	case err == nil && info.IsDir():
-		return fmt.Errorf("database %s is a folder: name a file with --db", cfg.Path)
+		return fmt.Errorf("--db %s is a folder; name a file", cfg.Path)
 	case err == nil && !info.Mode().IsRegular():
-		return fmt.Errorf("database %s is a pipe or a device: name a file with --db", cfg.Path)
+		return fmt.Errorf("--db %s is a pipe or a device; name a file", cfg.Path)
 	case err == nil && cfg.ReadOnly:
 		return readable(cfg.Path)
 	case err != nil && !missing:
@@ -192,7 +192,7 @@ func OneName(path string) error {
 	if err != nil || yp.HardLinks(info) < 2 {
 		return err
 	}
-	return fmt.Errorf("%w: %s has %d names (hard links), and whoever writes it by one damages what is written by another: find them with `find / -samefile %[2]s`, keep one name, and copy by `ypcrawl backup`",
+	return fmt.Errorf("%w: %s has %d names (hard links), and writing it under two names would damage it; find them with `find / -samefile %[2]s`, keep one name, and copy with `ypcrawl backup`",
 		ErrLinked, path, yp.HardLinks(info))
 }
 
@@ -259,7 +259,7 @@ func Absent(path string) (bool, error) {
 	info, err := os.Stat(path)
 	absent := errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() <= 1
 	if absent && journal {
-		return true, fmt.Errorf("%w: %s is empty or missing, and its journal %[2]s-wal is there: put the file back, or move the journal to another place, too", ErrCorrupt, path)
+		return true, fmt.Errorf("%w: %s is empty or missing, but its journal %[2]s-wal is there; put the file back, or move the journal elsewhere, too", ErrCorrupt, path)
 	}
 	return absent, nil
 }

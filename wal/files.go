@@ -161,7 +161,7 @@ func selectLogs(path string) ([]workerLog, error) {
 	dir, name := filepath.Split(path)
 	p, ok := parseName(name)
 	if !ok || p.temp {
-		return nil, fmt.Errorf("%s is not a log file: name a folder, a .jsonl or a .jsonl.zst", path)
+		return nil, fmt.Errorf("%s is not a log file; name a folder, a .jsonl or a .jsonl.zst", path)
 	}
 	if !info.Mode().IsRegular() { // reading a pipe would wait for a writer for ever
 		return nil, fmt.Errorf("%s: %w: name a folder, a .jsonl or a .jsonl.zst", path, errNoFile)

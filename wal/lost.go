@@ -145,13 +145,13 @@ func (l *Log) goOnIfLost(all bool) error {
 }
 
 func (l *Log) warn(lost *Lost, file string) {
-	fix := "put it back if it was moved; the database has what it said, and `ypcrawl backup` copies that"
+	fix := "put it back if it was moved; the database has its content, and `ypcrawl backup` copies that"
 	if lost.How == Linked {
 		fix = fmt.Sprintf("find its names with: find DIR -samefile %s; copy logs, don't link them", file)
 	}
 	l.cfg.Logger.Warn().Str("component", "wal").Str("worker", yp.WorkerText(l.cfg.WorkerID)).Str("file", file).
 		Int64("pages", lost.Pages).Int64("listings", lost.Listings).Str("fix", fix).
-		Msgf("the log %s while it was written; it goes on in a new file", lost.How)
+		Msgf("the log %s while it was written; it continues in a new file", lost.How)
 }
 
 // another makes the next file of the log, in a folder that may be gone, too.

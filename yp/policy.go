@@ -170,7 +170,7 @@ const (
 const NoRetryAfter = "429 without Retry-After"
 
 // ThrottledReason is the same of an answer that says in its body that the site is asked too often.
-const ThrottledReason = "an answer that says that the site is asked too often"
+const ThrottledReason = "an answer that says there were too many requests"
 
 // Trait is a set of what else holds of a cause.
 type Trait uint8

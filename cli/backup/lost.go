@@ -48,7 +48,7 @@ func (l *Lost) Files() string {
 	const most = 3
 	var texts []string
 	for _, x := range l.Logs[max(0, len(l.Logs)-most):] {
-		texts = append(texts, fmt.Sprintf("%s %s at %s, while it was written", yp.Printable(x.File), x.How,
+		texts = append(texts, fmt.Sprintf("%s %s at %s, while it was being written", yp.Printable(x.File), x.How,
 			x.At.UTC().Format(yp.DayTime)))
 	}
 	if more := len(l.Logs) - len(texts); more > 0 {

@@ -36,12 +36,12 @@ func Make(ctx context.Context, cfg Config) (out Made, err error) {
 	to := store.RealPath(cfg.File)
 	switch {
 	case store.RealPath(cfg.DB) == to:
-		return out, fmt.Errorf("%s is the database itself: name another file", cfg.File)
+		return out, fmt.Errorf("%s is the database itself; name another file", cfg.File)
 	case exists(to + "-wal"):
-		return out, fmt.Errorf("%s is a database in use, with a -wal beside it: name another file", cfg.File)
+		return out, fmt.Errorf("%s is a database in use (there is a -wal beside it); name another file", cfg.File)
 	}
 	if err := wal.Readable(cfg.Logs); err != nil {
-		return out, fmt.Errorf("nothing was copied, for the logs can't be read: %w", err)
+		return out, fmt.Errorf("nothing was copied because the logs can't be read: %w", err)
 	}
 	f, err := export.Create(cfg.File, cfg.Overwrite)
 	if err != nil {

@@ -109,16 +109,16 @@ func mayFollow(path string) error {
 // stage copies the backup to where it will be needed, checks it there, and sets the mark. Nothing that is in use is touched.
 func (r *Restored) stage(ctx context.Context, reached func(step string)) error {
 	if r.DB == r.Backup {
-		return fmt.Errorf("%s is the database itself: name a backup", r.Backup)
+		return fmt.Errorf("%s is the database itself; name a backup", r.Backup)
 	}
 	for _, path := range []string{r.Aside, r.LogsAside} {
 		if exists(path) {
-			return fmt.Errorf("%s exists already: an earlier restore put it aside; move it to another place, or remove it", path)
+			return fmt.Errorf("%s exists already, from an earlier restore; move it elsewhere, or remove it", path)
 		}
 	}
 	ids, err := wal.Writers(r.Logs)
 	if err == nil && len(ids) > 1 {
-		err = fmt.Errorf("%s has logs of several databases, and all would be put aside: move those of the others to folders of their own", r.Logs)
+		err = fmt.Errorf("%s has logs of several databases, and all would be moved aside; move those of the others to their own folders", r.Logs)
 	}
 	if err := errors.Join(err, r.discard(), folder.MakeBeside(r.newLogs(), r.DB)); err != nil { // what a killed one has left
 		return err
@@ -246,7 +246,7 @@ func moveLogs(from, to string) error {
 	for _, file := range files {
 		target := filepath.Join(to, filepath.Base(file))
 		if exists(target) {
-			return fmt.Errorf("%s exists already, and is another log: move it away, then type the same restore again", target)
+			return fmt.Errorf("%s exists already, and is another log; move it elsewhere, then run the same restore again", target)
 		}
 		if err := os.Rename(file, target); err != nil {
 			return err

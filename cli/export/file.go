@@ -65,13 +65,13 @@ func find(name string) (*folder.Place, error) {
 		if _, err := os.Stat(dir); err == nil { // a link leads to one
 			dir = missing.Path
 		}
-		return nil, fmt.Errorf("there is no folder %s: make it first", dir)
+		return nil, fmt.Errorf("there is no folder %s; create it first", dir)
 	}
 	return at, err
 }
 
 func notRegular(name string) error {
-	return fmt.Errorf("%s is not a regular file: name another one", name)
+	return fmt.Errorf("%s is not a regular file; name another one", name)
 }
 
 // createPart makes and holds a part of a file; nil = another export took it for one that a kill left, before

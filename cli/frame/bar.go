@@ -27,6 +27,7 @@ type Snapshot struct {
 	Companies     int64         // companies they belong to
 	Rate          float64       // pages of every kind a second over the last minute
 	ETA           time.Duration // until all that is due is read, at the speed of the last minutes; 0 = not known
+	Indexes       bool          // targets are indexes; else they are searches
 	Waiting       string        // why nothing moves, if so: "until 14:05:33 UTC: held by the site (Retry-After)"
 	Held          bool          // nothing will end before that wait does
 	Workers       int           // at work
@@ -281,8 +282,12 @@ type part struct {
 }
 
 func (s Snapshot) parts() []part {
-	targets := fmt.Sprintf("%s/%s targets", yp.Thousands(s.finished()), yp.Thousands(s.TargetsTotal))
-	own := fmt.Sprintf("%s/%s details", yp.Thousands(s.Details), yp.Thousands(s.DetailsTotal))
+	noun := "searches"
+	if s.Indexes {
+		noun = "indexes"
+	}
+	targets := fmt.Sprintf("%s/%s %s", yp.Thousands(s.finished()), yp.Thousands(s.TargetsTotal), noun)
+	own := fmt.Sprintf("%s/%s own pages", yp.Thousands(s.Details), yp.Thousands(s.DetailsTotal))
 	speed := part{4, fmt.Sprintf("%.1f pages/s", s.Rate)}
 	list := []part{
 		{0, targets}, {3, yp.Plural(s.PagesDone, "page")}, {5, yp.Plural(s.Listings, "listing")}, {7, yp.Plural(s.Companies, "company")}, speed,

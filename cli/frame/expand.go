@@ -70,7 +70,7 @@ func expand(app *App, args []string) ([]string, error) {
 		case f.Names()[0] == "help":
 			return helpLine(at, args), nil
 		case IsSetting(f):
-			return nil, Usagef("%s is no flag: write %s: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", Dashed(name), app.Main, name, Variable(name))
+			return nil, Usagef("%s is a setting, not a flag: write %s: {%s: ...} into ypcrawl.yaml, or set %s; see `ypcrawl help settings`", Dashed(name), app.Main, name, Variable(name))
 		}
 		words, rest, err := typedWords(at, f, arg, in)
 		if err != nil {

@@ -18,10 +18,10 @@ const DefaultLogs = "logs/yp_wal"
 func GlobalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "db", TakesFile: true, Value: DefaultDB, Usage: "SQLite database `FILE`"},
-		&cli.StringFlag{Name: "wal-dir", TakesFile: true, DefaultText: DefaultLogs + " beside --db, and in it texas for texas.db", Usage: "`FOLDER` of the write-ahead logs"},
-		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "least `LEVEL` to log: trace, debug, info, warn or error"},
+		&cli.StringFlag{Name: "wal-dir", TakesFile: true, DefaultText: DefaultLogs + " beside --db; in it, texas for texas.db", Usage: "`FOLDER` of the write-ahead logs"},
+		&cli.StringFlag{Name: "log-level", Value: "info", Usage: "lowest `LEVEL` to log: trace, debug, info, warn or error"},
 		&cli.StringFlag{Name: "log-format", Value: "text", Usage: "`FORM` of log lines: text or json"},
-		&cli.BoolFlag{Name: "quiet", Usage: "no progress; only warnings and errors"},
+		&cli.BoolFlag{Name: "quiet", Usage: "show no progress, only warnings and errors"},
 		&cli.BoolFlag{Name: "no-color", Usage: "no colours (NO_COLOR works as well)"},
 		&cli.StringFlag{Name: "config", TakesFile: true, Value: "ypcrawl.yaml", Usage: "settings `FILE`"},
 	}
@@ -34,12 +34,12 @@ func OnlySourceFlag() cli.Flag {
 
 // YesFlag is --yes, see Proceed.
 func YesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "confirm without asking"}
 }
 
 // LimitFlag is --limit, see LimitOf.
 func LimitFlag() cli.Flag {
-	return &cli.IntFlag{Name: "limit", Value: 50, Usage: "at most so many `ROWS`; 0 = all"}
+	return &cli.IntFlag{Name: "limit", Value: 50, Usage: "at most this many `ROWS`; 0 = all"}
 }
 
 // LimitOf reads --limit: a number of rows, 0 = all. A negative one is a UsageError.
@@ -78,13 +78,13 @@ func WordsOf[T any](c *cli.Context, name string, parse func(string) (T, error)) 
 
 // CSVFlag is --csv, see RowsTo.
 func CSVFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "csv", Usage: "print CSV to stdout, with the names of --json as its header"}
+	return &cli.BoolFlag{Name: "csv", Usage: "print CSV to stdout, with the names of --json as header"}
 }
 
 // OneForm refuses --json and --csv at once, with a UsageError.
 func OneForm(c *cli.Context) error {
 	if c.Bool("json") && c.Bool("csv") {
-		return Usagef("--json and --csv: want one of them")
+		return Usagef("--json and --csv: use one of them")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func JSONFlag() cli.Flag {
 // of a script must not mean "everything".
 func NotEmpty(c *cli.Context, name string, words []string) error {
 	if c.IsSet(name) && strings.TrimSpace(strings.Join(words, "")) == "" {
-		return Usagef("--%s is empty: name what you want, or leave it out", name)
+		return Usagef("--%s is empty: give it a value, or leave it out", name)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func helpCommand(app *App) *cli.Command {
 		Aliases:   []string{"h"},
 		Usage:     "Show help for a command or a topic",
 		ArgsUsage: "[COMMAND...|TOPIC]",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "every command in a line; of a command, every flag"}, helpFlag()},
+		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "list every command; of a command, every flag"}, helpFlag()},
 		Action: func(c *cli.Context) error {
 			return showHelp(app, c.Args().Slice(), c.Bool("all"))
 		},
@@ -179,13 +179,13 @@ func (h *helpText) program(at Path) {
 		}
 	}
 	if h.all {
-		h.flagRows("Flags of the program, before or after a command", at.Last().Flags)
+		h.flagRows("Flags for every command", at.Last().Flags)
 		h.write("Topics: " + strings.Join(h.TopicNames(), ", "))
 		return
 	}
 	h.rows("Commands", groups)
 	h.rows("More", [][2]string{
-		{"ypcrawl COMMAND --help", "what a command does, and its flags"}, {"ypcrawl help --all", "each command in a line"}, {"ypcrawl help TOPIC", strings.Join(h.TopicNames(), ", ")},
+		{"ypcrawl COMMAND --help", "what a command does, and its flags"}, {"ypcrawl help --all", "all commands"}, {"ypcrawl help TOPIC", strings.Join(h.TopicNames(), ", ")},
 	})
 }
 
@@ -235,7 +235,7 @@ func (h *helpText) command(at Path) {
 		}
 	}
 	if more > 0 {
-		h.write(fmt.Sprintf("%d more flags, and more on how it works: %s --help --all", more, at))
+		h.write(fmt.Sprintf("%d more flags, and how it works: %s --help --all", more, at))
 	}
 }
 

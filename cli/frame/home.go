@@ -40,12 +40,12 @@ func atHome(path string, lasting bool) (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", fmt.Errorf("%s: %w, so ~ is no known folder: write the whole path", path, err)
+		return "", fmt.Errorf("%s: %w, so it is not known which folder ~ is; write the whole path", path, err)
 	}
 	full := filepath.Join(home, path[1:])
 	if _, err := os.Lstat(full); lasting && errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return "", fmt.Errorf("%[1]s: there is no %[2]s, but .%[3]c%[1]s is there, in a folder called ~: move it to the home folder, or name it .%[3]c%[1]s", path, full, filepath.Separator)
+			return "", fmt.Errorf("%[1]s: there is no %[2]s, but there is .%[3]c%[1]s, in a folder called ~; move it to the home folder, or write .%[3]c%[1]s", path, full, filepath.Separator)
 		}
 	}
 	return full, nil

@@ -24,7 +24,7 @@ func ListFlags(l report.List) []cli.Flag {
 	}
 	limit := LimitFlag()
 	if l.Few {
-		limit = &cli.IntFlag{Name: "limit", Usage: "at most so many `ROWS`; 0 = all", DefaultText: "all"}
+		limit = &cli.IntFlag{Name: "limit", Usage: "at most this many `ROWS`; 0 = all", DefaultText: "all"}
 	}
 	flags = append(flags, limit)
 	for _, f := range l.Narrows() {

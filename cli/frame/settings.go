@@ -116,7 +116,7 @@ func (a *App) UnknownVariables(environ []string) (complaints []string) {
 	for _, line := range environ {
 		name, value, _ := strings.Cut(line, "=")
 		if strings.HasPrefix(name, EnvPrefix) && value != "" && !slices.Contains(known, name) && !strings.HasPrefix(name, SecretPrefix) {
-			complaints = append(complaints, fmt.Sprintf("the variable %s sets nothing%s", yp.Printable(name), meant(name, known)))
+			complaints = append(complaints, fmt.Sprintf("the variable %s has no effect%s", yp.Printable(name), meant(name, known)))
 		}
 	}
 	slices.Sort(complaints)
@@ -189,7 +189,7 @@ func readSection(found map[string]setting, known []string, section *yaml.Node, p
 			return Usagef("%s: %s: %w", at, name, err)
 		}
 		if values = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(values) == 0 {
-			return Usagef("%s: %s: want a value or a list of values; remove the line for the default", at, name)
+			return Usagef("%s: %s: want a value or a list of values; to use the default, remove the line", at, name)
 		}
 		found[name] = setting{values, at}
 	}

@@ -109,7 +109,7 @@ func parseDelay(s string) (d delay, err error) {
 	case errors.Is(err, errNoTime):
 		return d, errors.New("want a pause like 2s, a range like 1s-3s, or 0")
 	case err == nil && d.longest < d.shortest:
-		return d, fmt.Errorf("the range runs backwards; write %s-%s", yp.ShortTime(d.longest), yp.ShortTime(d.shortest))
+		return d, fmt.Errorf("the range is reversed; write %s-%s", yp.ShortTime(d.longest), yp.ShortTime(d.shortest))
 	}
 	return d, err
 }

@@ -36,7 +36,7 @@ type Destination struct {
 // Errors of a destination as it was typed. None has any of its text.
 var (
 	ErrNoAddress = errors.New("write an address with http:// or https:// and a host")
-	ErrNothing   = errors.New("it is empty: name an address (https://…) or a command")
+	ErrNothing   = errors.New("it is empty; give an address (https://…) or a command")
 )
 
 // ParseAddress reads an http or https address.
@@ -90,7 +90,7 @@ type Sender struct {
 func NewSender(log zerolog.Logger) *Sender {
 	guard := func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		if ap, err := netip.ParseAddrPort(address); err != nil || !fetch.MayDial(ap.Addr(), true) {
-			return permanent{fmt.Errorf("%s is an address that is never contacted", address)}
+			return permanent{fmt.Errorf("%s is an address that ypcrawl never contacts", address)}
 		}
 		return nil
 	}
@@ -155,7 +155,7 @@ func (s *Sender) Send(ctx context.Context, d Destination, p Parcel) error {
 		return s.scrub(err)
 	}
 	defer func() { _ = res.Body.Close() }()
-	text := fmt.Sprintf("it answers %d %s", res.StatusCode, http.StatusText(res.StatusCode))
+	text := fmt.Sprintf("it answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 	switch {
 	case res.StatusCode/100 == 2:
 		return nil
@@ -164,7 +164,7 @@ func (s *Sender) Send(ctx context.Context, d Destination, p Parcel) error {
 		if u, err := res.Location(); err == nil {
 			to = "to " + yp.Printable(Destination{address: u}.Name())
 		}
-		return permanent{fmt.Errorf("%s, a redirect %s, which is not followed: name the address that it points to", text, to)}
+		return permanent{fmt.Errorf("%s, a redirect %s, which is not followed; give the address that it points to", text, to)}
 	case res.StatusCode/100 == 4 && res.StatusCode != http.StatusTooManyRequests && res.StatusCode != http.StatusRequestTimeout:
 		return permanent{errors.New(text)}
 	}

@@ -266,7 +266,7 @@ func CrawledOf(ctx context.Context, db *store.DB, source string) (x Crawled, err
 	rows, err := store.All(q, `SELECT base_url, EXISTS (SELECT 1 FROM targets WHERE kind = 'detail' AND source_id = s.id) FROM sources s WHERE name = ?`,
 		[]any{source}, func(r *Crawled) []any { return []any{&r.BaseURL, &r.Details} })
 	if err != nil || len(rows) == 0 {
-		return x, cmp.Or(err, fmt.Errorf("%s was not crawled into %s: name the database of a crawl with --source %s", source, db.Path(), source))
+		return x, cmp.Or(err, fmt.Errorf("%s has not been crawled into %s; name the database of a crawl with --source %s", source, db.Path(), source))
 	}
 	x = rows[0]
 	x.Searches, err = store.All(q, crawledSearches, []any{source}, store.Fields[demo.Search])

@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	res.Problems = []string{}
 	root, err := os.MkdirTemp(cfg.Dir, "ypcrawl-selftest-")
 	if err != nil {
-		return res, fmt.Errorf("make a folder to test in: %w: name another place with --dir", err)
+		return res, fmt.Errorf("create a folder to test in: %w; name another place with --dir", err)
 	}
 	defer func() {
 		if len(res.Problems) == 0 {
@@ -78,7 +78,7 @@ func Run(ctx context.Context, cfg Config) (res Result, err error) {
 	for _, step := range []struct {
 		name string
 		run  func() error
-	}{{"a crawl undisturbed", r.undisturbed}, {"kills at random", r.kills}, {"a crawl stopped, and continued after its recovery", r.stopped}} {
+	}{{"an undisturbed crawl", r.undisturbed}, {"kills at random", r.kills}, {"a crawl stopped, then continued after others took over", r.stopped}} {
 		r.step = step.name
 		r.Say(step.name)
 		if r.dir, err = os.MkdirTemp(root, "crawl-"); err == nil {
@@ -187,7 +187,7 @@ func (r *runner) undisturbed() error {
 		}
 	}
 	if r.res.Syncs != r.res.Lines || r.res.Lines == 0 {
-		r.problem("%d of %d pages had their line synced before their commit: a power cut can leave a page in the database alone",
+		r.problem("only %d of %d pages had their line synced before their commit; after a power cut a page could be in the database alone",
 			r.res.Syncs, r.res.Lines)
 	}
 	for address, n := range r.Directory.Stats().URLs {

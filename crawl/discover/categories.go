@@ -49,9 +49,9 @@ func resolveCategories(names, own []string, others bool) (out []yp.Category, err
 		case i >= 0 && c.Slug != "":
 			c = yp.Category{Slug: yp.CategorySlug(allowed[i]), Name: allowed[i]}
 		case !others || c.Slug == "":
-			hint := ": --any-category takes it as it is typed"
+			hint := "; --any-category accepts it as typed"
 			if near, ok := yp.Nearest(c.Name, allowed); ok {
-				hint = fmt.Sprintf(": did you mean %q? (--any-category takes it as it is typed)", near)
+				hint = fmt.Sprintf(": did you mean %q? (--any-category accepts it as typed)", near)
 			}
 			return nil, fmt.Errorf("unknown category %q%s", c.Name, hint)
 		}

@@ -28,9 +28,9 @@ func (a *ask) moved(status int, from, to *url.URL) error {
 	case a.plain():
 		return nil
 	case status != http.StatusTemporaryRedirect && status != http.StatusPermanentRedirect:
-		return fmt.Errorf("%w: a %s is answered with the address of another page", ErrRedirectedAway, a.method)
+		return fmt.Errorf("%w: a %s was answered with the address of another page", ErrRedirectedAway, a.method)
 	case place(from) != place(to):
-		return fmt.Errorf("%w: a %s goes to %s alone, and not to %s", ErrRedirectedAway, a.method, place(from), place(to))
+		return fmt.Errorf("%w: a %s only goes to %s, not to %s", ErrRedirectedAway, a.method, place(from), place(to))
 	}
 	return nil
 }

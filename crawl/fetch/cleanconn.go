@@ -65,7 +65,7 @@ func (c *Client) unread(u *url.URL, p *connTrace, r *Response, e *Error, cause e
 		return
 	}
 	if c.odd.add(place(u)) {
-		c.log.Info().Str("url", e.URL).Err(e.Err).Msg("the server's answers are not as HTTP wants them: each is asked for by a connection of its own from now on")
+		c.log.Info().Str("url", e.URL).Err(e.Err).Msg("the server breaks the rules of HTTP: from now on each request uses its own connection")
 	}
 	e.Err = fmt.Errorf("%w: %w", ErrAskAgain, e.Err)
 }

@@ -33,30 +33,30 @@ var (
 	ErrTooManyRedirects = errors.New("too many redirects")
 	// ErrNoTLS: the host was reached, but there is no encrypted connection that can be trusted: an unknown issuer of its
 	// certificate, one that is expired or for another host, TLS 1.1. Waiting does not help.
-	ErrNoTLS = errors.New("no connection that can be trusted")
+	ErrNoTLS = errors.New("no trusted connection")
 	// ErrNoHTTPS: the site sends whoever asks by https to http.
 	ErrNoHTTPS = errors.New("this site has no https")
 	// ErrRefresh: the page has nothing of what was asked for, but that it leads elsewhere, where it is not
 	// followed: later than at once, to itself, or where no redirect is. It is no block.
-	ErrRefresh = errors.New("the page is a refresh that is not followed")
+	ErrRefresh = errors.New("the page only refreshes to another one, which is not followed")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
 	ErrTooLarge = errors.New("body over the limit")
 	// ErrFlood: the server sends without end what brings no page (frames without content,
 	// interim answers, single bytes), or makes us answer it.
-	ErrFlood = errors.New("the server keeps sending what is no part of a page: more than an exchange may cost in processor time")
+	ErrFlood = errors.New("the server keeps sending things that are no part of a page: the request took too much processor time")
 	// ErrStale: the connection had carried another request before, and was closed without
 	// an answer, or the server refused the request unread (GOAWAY, REFUSED_STREAM). That
 	// says nothing about the host: ask once more, with Request.Fresh.
-	ErrStale = errors.New("the server had closed the connection that was used again")
+	ErrStale = errors.New("the server had closed the connection that was reused")
 	// ErrAskAgain: net/http could not read the answer, but a browser might. From now on the host is asked by
 	// cleaned connections: ask once more.
-	ErrAskAgain = errors.New("the answer is not as HTTP wants it; the host is asked by cleaned connections from now on")
+	ErrAskAgain = errors.New("the answer breaks the rules of HTTP; the host is requested over cleaned connections from now on")
 	// ErrMalformed: the header of the answer can't be read, not even as browsers read one.
 	ErrMalformed = errors.New("the server's header is malformed")
-	// ErrCorrupt: the body does not decode as its Content-Encoding says.
-	ErrCorrupt = errors.New("body does not decode")
-	// ErrPartial: 206, only a part of the page was sent.
-	ErrPartial = errors.New("only a part of the page was sent")
+	// ErrCorrupt: the the body can't be decoded as its Content-Encoding says.
+	ErrCorrupt = errors.New("the body can't be decoded")
+	// ErrPartial: 206, only part of the page was sent.
+	ErrPartial = errors.New("only part of the page was sent")
 	// ErrChallenge: an anti-bot challenge or block page was served.
 	ErrChallenge = errors.New("challenge or block page")
 	// ErrBadURL: the request's URL is not an absolute http or https URL.
@@ -176,7 +176,7 @@ func (e *Error) Cause() yp.Cause {
 
 // Why our own watch ended a request.
 var (
-	errTotal   = errors.New("the request took too long in all")
+	errTotal   = errors.New("the request took too long overall")
 	errStalled = errors.New("the body stopped arriving")
 )
 

@@ -119,8 +119,8 @@ func (p *connTrace) traced(ctx context.Context) context.Context {
 
 var (
 	errProxyFailed = errors.New("it failed")
-	errMute        = errors.New("it answers nothing")
-	errPassword    = errors.New("it wants a user and password, or refuses them")
+	errMute        = errors.New("it does not answer")
+	errPassword    = errors.New("it requires a user and password, or refuses them")
 )
 
 // isMute reports whether the proxy is why a request that it was to forward got no answer. A

@@ -10,7 +10,7 @@ import (
 
 // ErrHTTP1Required is the error of a host that answers this page by HTTP/1.1 alone, as it may say in HTTP/2 (RFC 9113, 7:
 // HTTP_1_1_REQUIRED). From now on it is asked by that: ask once more.
-var ErrHTTP1Required = errors.New("the host wants HTTP/1.1; it is asked by it from now on")
+var ErrHTTP1Required = errors.New("the host requires HTTP/1.1, which is used from now on")
 
 // AskAgain is why a request that failed is to be made once more at once, as it will be made in another way:
 // ErrAskAgain or ErrHTTP1Required; nil = it is not. It happens once a host for each of them.
@@ -31,7 +31,7 @@ func (c *Client) wantsHTTP1(u *url.URL, p *connTrace, e *Error, cause error) {
 		return
 	}
 	if c.http1.add(place(u)) {
-		c.log.Info().Str("url", e.URL).Msg("the host wants HTTP/1.1: it is asked by it from now on")
+		c.log.Info().Str("url", e.URL).Msg("the host requires HTTP/1.1, which is used from now on")
 	}
 	p.stale = false
 	e.Err = fmt.Errorf("%w: %w: %w", ErrHTTP1Required, errTransport, cause)

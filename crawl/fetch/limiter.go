@@ -24,7 +24,7 @@ const (
 	reasonTooMany    = yp.NoRetryAfter
 	reasonRobots     = "robots.txt is unavailable"
 	reasonQueue      = "other requests to the host came first"
-	reasonShared     = "delay between requests: another process crawls this host too"
+	reasonShared     = "delay between requests; another process crawls this host, too"
 )
 
 // SharedDelay is the shortest configured delay that is kept with other processes (Config.Turns): a

@@ -258,11 +258,11 @@ func (p *Pool) tell(m *member, failure error, now time.Time) {
 	case ok && e.Proxy && m.told.IsZero():
 		m.told = now
 		log.Warn().Err(failure).Str("proxy", m.Name).
-			Msg("a proxy fails: what was asked for goes by another way, or is asked for again; no source is blamed")
+			Msg("a proxy failed: its requests use another one, or are repeated; no failure counts for the source")
 	}
 	if failure != nil && m.CooldownUntil.Equal(now.Add(yp.ProxyRest)) {
 		log.Warn().Str("proxy", m.Name).Int("failures", m.Consecutive).Str("rest", yp.ProxyRest.String()).
-			Msg("a proxy rests: it failed too often in a row")
+			Msg("a proxy is cooling down: it failed too often in a row")
 	}
 }
 

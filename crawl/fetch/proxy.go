@@ -48,7 +48,7 @@ func ParseProxy(text string) (u *url.URL, name string, err error) {
 	u, err = url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, "", fmt.Errorf("%w: want scheme://user:password@host:port, special characters of user and password written as %%XX",
+		return nil, "", fmt.Errorf("%w: want scheme://user:password@host:port, with special characters of user and password written as %%XX",
 			ErrBadProxy)
 	case bare && u.Port() == "":
 		return nil, "", fmt.Errorf("%w: without a scheme a port is needed, as in host:8080 or http://host", ErrBadProxy)
@@ -82,7 +82,7 @@ func usable(u *url.URL) (*url.URL, string, error) {
 	case proxyPorts[scheme] == "":
 		wrong = "the scheme must be http, https, socks5 or socks5h"
 	case u.Opaque != "" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		wrong = "nothing may follow host and port"
+		wrong = "nothing may follow the host and port"
 	case u.Port() != "" && (err != nil || n == 0):
 		wrong = "the port must be a number from 1 to 65535"
 	case host == "":

@@ -67,7 +67,7 @@ func (c *chain) step(from, to *url.URL, again func() bool) (*url.URL, error) {
 		to.Scheme = "http" // as the source's own address is: no less safe than what the operator asks for
 		return to, nil
 	case c.fence.scheme == "https" && (down && itself || tooMany && c.down == c.steps):
-		return nil, fmt.Errorf("%w: base_url http://%s, in its definition or by --base-url, reads it", ErrNoHTTPS, to.Host)
+		return nil, fmt.Errorf("%w: use base_url http://%s, in its definition or with --base-url", ErrNoHTTPS, to.Host)
 	case tooMany:
 		return nil, fmt.Errorf("%w: more than %d", ErrTooManyRedirects, MaxRedirects)
 	case itself:
@@ -80,6 +80,6 @@ func (c *chain) step(from, to *url.URL, again func() bool) (*url.URL, error) {
 func SecureText(base, final *url.URL) string {
 	better := *final
 	better.Path, better.RawPath, better.RawQuery = base.Path, base.RawPath, ""
-	return fmt.Sprintf("the site is on https, so each page costs two requests: write base_url %s, in its definition or by --base-url, instead of %s",
+	return fmt.Sprintf("the site uses https, so each page costs two requests: set base_url to %s, in its definition or with --base-url, instead of %s",
 		better.Redacted(), base.Redacted())
 }

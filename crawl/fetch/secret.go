@@ -34,9 +34,9 @@ const (
 
 // Errors of a secret's value, which they do not hold.
 var (
-	errSecretShort = fmt.Errorf("it has fewer than %d characters, which other texts may hold by chance", minSecret)
+	errSecretShort = fmt.Errorf("it has fewer than %d characters, which other texts may contain by chance", minSecret)
 	errSecretLong  = fmt.Errorf("it has more than %d characters", maxSecret)
-	errSecretBytes = errors.New("it has characters that are no printable ASCII, or blanks at its ends")
+	errSecretBytes = errors.New("it has characters that are not printable ASCII, or blanks at its ends")
 	errSecretName  = errors.New("it holds ${")
 )
 

@@ -57,11 +57,11 @@ func TLSFault(err error) error {
 }
 
 // authorities is what helps against an unknown one: Go reads these where the system's are.
-const authorities = "where it is one of your own, add it to the system's authorities, or on Linux name a file with these and with it in SSL_CERT_FILE"
+const authorities = "if it is your own, add it to the system's authorities, or on Linux name a file with these and with it in SSL_CERT_FILE"
 
 // between is what helps where a server leaves out the certificate of the authority that issued its own. One that stands among
 // the system's is trusted as these are.
-const between = "only the site can send it, or add it to the system's authorities, or on Linux name a file with these and with it in SSL_CERT_FILE"
+const between = "only the site can send it; or add it to the system's authorities, or on Linux name a file with these and with it in SSL_CERT_FILE"
 
 // isAlone reports whether a server sent one certificate, which names where that of its issuer is to be had: one of its own
 // making names no such place, and one of a public authority always does.
@@ -83,27 +83,27 @@ func noTLS(err error, now time.Time) string {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
 		return validity(invalid.Cert, now)
 	case errors.As(err, &host):
-		return fmt.Sprintf("its certificate is for other names than %s: compare base_url with the address that a browser ends at",
+		return fmt.Sprintf("its certificate is not for %s: compare base_url with the address that a browser ends at",
 			yp.Printable(yp.Clip(host.Host, 100)))
 	case errors.As(err, &issuer):
 		if isAlone(err, issuer.Cert) {
-			return "it sends no certificate but its own, and this machine does not know the authority between (browsers fetch the certificate of that): " + between
+			return "it sends only its own certificate, and this machine does not know the intermediate authority (browsers fetch it): " + between
 		}
 		return "its certificate is from an authority that this machine does not know: " + authorities
 	case errors.As(err, &roots):
-		return "this machine has no authorities to judge certificates by: install them (ca-certificates), or name a file with them in SSL_CERT_FILE"
+		return "this machine has no certificate authorities: install them (ca-certificates), or name a file with them in SSL_CERT_FILE"
 	case errors.As(err, &invalid):
 		return "its certificate is not valid: a browser shows why"
 	case errors.As(err, &record):
-		return "it speaks no TLS at this port: try base_url with http://"
+		return "it does not use TLS on this port: try base_url with http://"
 	}
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "unsupported protocol version"), strings.HasSuffix(text, "protocol version not supported"):
-		return "it speaks TLS 1.1 or older alone, which is not safe, and which browsers refuse, too: it can't be read by https"
+		return "it only supports TLS 1.1 or older, which is not safe and which browsers refuse, too: it can't be read over https"
 	case strings.HasSuffix(text, "handshake failure"), strings.HasSuffix(text, "insufficient security level"),
 		strings.Contains(text, "unconfigured cipher suite"):
-		return "it refuses all encryption that is safe today, or wants a certificate of ours: it can't be read by https"
+		return "it refuses all encryption that is safe today, or requires a client certificate: it can't be read over https"
 	}
 	return ""
 }
@@ -111,8 +111,8 @@ func noTLS(err error, now time.Time) string {
 // validity says in which way a certificate is out of its time.
 func validity(c *x509.Certificate, now time.Time) string {
 	if now.Before(c.NotBefore) {
-		return "its certificate is not valid before " + c.NotBefore.UTC().Format(time.DateOnly) + ": look at the clock of this machine"
+		return "its certificate is not valid before " + c.NotBefore.UTC().Format(time.DateOnly) + ": check the clock of this machine"
 	}
 	return "its certificate expired on " + c.NotAfter.UTC().Format(time.DateOnly) +
-		": only the site can renew it (or look at the clock of this machine)"
+		": only the site can renew it (or check the clock of this machine)"
 }

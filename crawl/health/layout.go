@@ -160,7 +160,7 @@ func (l *Layout) Page(ctx context.Context, targetID, categoryID int64, listings 
 	for i, f := range gone {
 		names[i] = fields[f].Name
 	}
-	alarm = fmt.Sprintf("fields are missing: %s (on the last pages of %d targets, where at least %.0f%% of the listings had them)",
+	alarm = fmt.Sprintf("fields are missing: %s (on the last pages of %d targets; at least %.0f%% of the listings had them before)",
 		strings.Join(names, ", "), alarmPages, 100*usualShare)
 	raised := l.m.db.Write(ctx, func(tx *store.Tx) error {
 		err := tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source)
@@ -193,7 +193,7 @@ func (l *Layout) Unfollowed(ctx context.Context, targetID int64, why string) (al
 	if !raise {
 		return "", nil
 	}
-	alarm = fmt.Sprintf("fields are missing: next (the lists of the last %d targets lead on by nothing that can be followed: %s)",
+	alarm = fmt.Sprintf("fields are missing: next (the lists of the last %d targets have a next page that can't be followed: %s)",
 		alarmPages, why)
 	err = l.m.db.Write(ctx, func(tx *store.Tx) error {
 		return errors.Join(tx.Run(pauseForGood, string(yp.CodeHTMLChanged), alarm, tx.Now, l.source), tx.Run(acceptNext, l.source))

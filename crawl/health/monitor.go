@@ -16,7 +16,7 @@ var (
 	// ErrProbeLost means that the probe is no longer the source's: it took longer
 	// than ProbeTime and another has begun, or the quarantine has ended meanwhile.
 	// Its outcome was not written.
-	ErrProbeLost = errors.New("the probe came too late: another process probes the source")
+	ErrProbeLost = errors.New("too late: another process tests the source")
 	// ErrNoSource means that no source has that id.
 	ErrNoSource = errors.New("no such source")
 )

@@ -100,7 +100,7 @@ func Floor(floor, since time.Duration) time.Duration {
 
 const (
 	refusedReason = "slowed down: HTTP 429 "
-	flooredReason = "as slow as an earlier HTTP 429 has taught"
+	flooredReason = "slow because of an earlier HTTP 429"
 )
 
 // refusedAt tells at which pace a 429 came: "slowed down: HTTP 429 at one request in 0.5 s".

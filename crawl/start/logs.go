@@ -129,7 +129,7 @@ func (c *Crawl) pruneLogs(ctx context.Context, dir string, isLive func(string) b
 		c.cfg.Engine.Logger.Info().Int("files", pruned.Files).Int64("bytes", pruned.Bytes).Str("older_than", yp.ShortTime(age)).Msg("removed old logs; the database has all their pages")
 	}
 	if pruned.Kept > 0 {
-		c.cfg.Engine.Logger.Debug().Int("files", pruned.Kept).Msg("old logs are kept: they have pages that the database does not have")
+		c.cfg.Engine.Logger.Debug().Int("files", pruned.Kept).Msg("old logs are kept because they have pages that the database lacks")
 	}
 	return err
 }

@@ -10,7 +10,7 @@ func keepPages(cfg kept.Config) *kept.Writer {
 	}
 	w, err := kept.Open(cfg)
 	if err != nil {
-		cfg.Logger.Warn().Err(err).Str("file", cfg.Path).Msg("pages are not kept in this run; the crawl goes on")
+		cfg.Logger.Warn().Err(err).Str("file", cfg.Path).Msg("pages are not kept in this run; the crawl continues")
 		return nil
 	}
 	return w

@@ -23,7 +23,7 @@ type NoProxyError struct{ Known int }
 
 // Error says how many are known, and what to do.
 func (e *NoProxyError) Error() string {
-	return fmt.Sprintf("--proxy-policy require: no proxy is active (%d known): `ypcrawl proxies list` shows why, `ypcrawl proxies enable ID` enables one again, `ypcrawl proxies add` adds others", e.Known)
+	return fmt.Sprintf("--proxy-policy require: no proxy is active (%d known). `ypcrawl proxies list` shows why, `ypcrawl proxies enable ID` enables one, `ypcrawl proxies add` adds others", e.Known)
 }
 
 // pool makes the pool of a run's egress; nil when it goes out directly as itself.
@@ -76,7 +76,7 @@ func activeProxies(known []health.Proxy) (out []fetch.Proxy, err error) {
 		}
 		u, _, err := fetch.ParseProxy(p.URL)
 		if err != nil {
-			return nil, fmt.Errorf("proxy %d (%s) has a bad address: remove it with `ypcrawl proxies remove %d`", p.ID, p.Name, p.ID)
+			return nil, fmt.Errorf("proxy %d (%s) has an invalid address; remove it with `ypcrawl proxies remove %d`", p.ID, p.Name, p.ID)
 		}
 		out = append(out, fetch.Proxy{ID: p.ID, URL: u, Name: p.Name, Consecutive: p.Consecutive, FailingSince: p.FailingSince, CooldownUntil: p.CooldownUntil})
 	}

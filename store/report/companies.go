@@ -21,7 +21,7 @@ var showCompany = thing{
 // with that number, the error is a *store.RefusedError.
 func (k *Reader) Company(ctx context.Context, id int64) (r *Record, err error) {
 	if r, err = k.of(ctx, showCompany, id); err == nil && r == nil {
-		err = &store.RefusedError{Why: fmt.Sprintf("there is no company %d: `ypcrawl companies list` lists them all", id)}
+		err = &store.RefusedError{Why: fmt.Sprintf("no company %d; `ypcrawl companies list` lists them", id)}
 	}
 	if err != nil {
 		return nil, err

@@ -104,13 +104,13 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
 		found, err := k.one(ctx, what, targetByID, []any{id, sourceID}, &id, &sourceID)
 		if err == nil && !found {
-			err = &NotFoundError{What: fmt.Sprintf("no target %q", name), Hint: "`ypcrawl targets list` lists them all"}
+			err = &NotFoundError{What: fmt.Sprintf("no target %q", name), Hint: "`ypcrawl targets list` lists them"}
 		}
 		return id, err
 	}
 	city, category, ok := strings.Cut(strings.ToLower(name), "/")
 	if !ok {
-		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "want an id, or city/category like los-angeles-ca/plumbers"}
+		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "give an id, or city/category like los-angeles-ca/plumbers"}
 	}
 	type named struct {
 		id     int64
@@ -124,7 +124,7 @@ func (k *Reader) FindTarget(ctx context.Context, word string, sourceID int64) (i
 		if err := k.CheckNames(ctx, []string{city}, []string{category}); err != nil {
 			return 0, err
 		}
-		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "it was not planned; `ypcrawl plan` adds targets"}
+		return 0, &NotFoundError{What: fmt.Sprintf("no target %q", word), Hint: "it is not planned; `ypcrawl plan` adds searches"}
 	case len(found) > 1:
 		if slices.ContainsFunc(found[1:], func(n named) bool { return n.source == found[0].source }) {
 			return 0, &NotFoundError{
@@ -222,7 +222,7 @@ func (k *Reader) CheckNames(ctx context.Context, cities, categories []string) er
 			continue
 		}
 		all, err := list(ctx, k, "look for a "+part.what, part.known, nil, value[string])
-		e := &NotFoundError{What: fmt.Sprintf("no %s like %q", part.what, word), Hint: "nothing was planned for it, and no listing has it"}
+		e := &NotFoundError{What: fmt.Sprintf("no %s like %q", part.what, word), Hint: "nothing is planned for it, and no listing has it"}
 		if near, ok := yp.Nearest(word, all); ok {
 			e.Hint = "did you mean " + near + "?"
 		}
@@ -244,10 +244,10 @@ const (
 
 // FindRun returns the run that word names: its number, or "last". The error is a *NotFoundError when there is none.
 func (k *Reader) FindRun(ctx context.Context, word string) (r RunMark, err error) {
-	missing := &NotFoundError{What: "no run is known", Hint: "`ypcrawl run` starts one"}
+	missing := &NotFoundError{What: "there is no run yet", Hint: "`ypcrawl run` starts one"}
 	query, args := lastRun, []any(nil)
 	if !strings.EqualFold(word, "last") {
-		missing = &NotFoundError{What: fmt.Sprintf("no run %q", word), Hint: "want its number, or last; `ypcrawl runs list` shows them"}
+		missing = &NotFoundError{What: fmt.Sprintf("no run %q", word), Hint: "give its number, or last; `ypcrawl runs list` lists them"}
 		id, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {
 			return r, missing

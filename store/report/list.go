@@ -44,44 +44,44 @@ var Lists = []List{
 		Name: "targets list", Page: "/queue Queue", View: "v_targets", Noun: "target", Order: "id", Time: "finished_at",
 		Show:    "id target status error next_at page failures wait health source",
 		Filters: "states cities categories source kind status health schedule error since",
-		Usage:   "List targets with their status, schedule and last error", Help: "The dead letters are those of --status PARKED.",
+		Usage:   "List targets with their status, schedule and last error", Help: "--status PARKED lists those that were given up.",
 	},
 	{
 		Name: "attempts list", Under: "Trouble", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "id DESC", Time: "started_at",
 		Show: "id target started_at ended error pages listings duration_ms worker run message", Filters: "target run states source error since",
-		Usage: "List attempts at targets, the newest first: how they ended, and why",
+		Usage: "List attempts at targets, newest first: how they ended, and why",
 	},
 	{
 		Name: "runs list", Page: "/runs Runs", View: "v_runs", Noun: "run", Order: "run DESC", Time: "started_at",
 		Show: "run started_at took_seconds state targets pages new dropped requests command", Filters: "since",
-		Usage: "List runs, the newest first: when, how they ended, what they brought", None: "No run is known: `ypcrawl run` starts one.",
-		Help: "Pages are those of every kind: of results, of listings, of indexes. Targets are searches brought to an outcome.", Lives: true,
+		Usage: "List runs, newest first: when, how they ended, what they found", None: "There is no run yet; `ypcrawl run` starts one.",
+		Help: "Pages are of every kind: of results, of listings, of indexes. Targets are searches that were finished or failed.", Lives: true,
 	},
 	{
 		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Noun: "worker",
 		Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
 		Show:    "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms",
 		Filters: "run all", Unless: "state = 'running'",
-		Default: map[string]string{"run": "those under way"},
-		Usage:   "Show the workers of runs: their targets, speed, memory and processor time",
-		Help: "running: its process lives and sends heartbeats (every 30s). silent: it has not ended and sends no heartbeat.\n" +
+		Default: map[string]string{"run": "the active ones"},
+		Usage:   "Show the workers of runs: targets, speed, memory and processor time",
+		Help: "running: its process is alive and sends heartbeats (every 30s). silent: it has not ended, but sends no heartbeat.\n" +
 			"killed: its process is gone; the next run, or `ypcrawl recover`, releases what it held.\n" +
-			"unknown: it is silent, and this user, or this disk, doesn't let its lock be looked at.\n" +
-			"pages_per_second is the rate of the last minute; for an ended worker that of all its time. Memory and processor\n" +
-			"time are those of its process, which its workers share.",
-		None: "No run is under way: --all shows the workers of those that have ended.", Lives: true,
+			"unknown: it is silent, and its lock can't be checked by this user or on this disk.\n" +
+			"pages_per_second is the rate of the last minute, or of its whole time for a worker that has ended. Memory and processor\n" +
+			"time are those of the process, which its workers share.",
+		None: "No run is active; --all shows the workers of runs that have ended.", Lives: true,
 	},
 	{
 		Name: "companies list", Page: "/companies", View: "v_companies", Noun: "company", Order: "id",
 		Show: "id name listings city state phone_e164 website", Filters: "states name min-listings",
-		Usage: "List companies with how many listings they have",
+		Usage: "List companies with their numbers of listings",
 	},
 	{
 		Name: "listings list", Page: "/listings Listings", View: "v_listings", Noun: "listing", Order: "id DESC", Time: "last_seen_at",
 		Show:    "listing name phone city state category rating last_seen_at status",
 		Filters: "states cities categories source search has min-rating status since",
-		Usage:   "List listings, the newest first; `ypcrawl export` writes all of them to a file",
-		Help:    "--status rejected lists what breaks a rule of its source: by --source and --states alone.",
+		Usage:   "List listings, newest first; `ypcrawl export` writes all of them to a file",
+		Help:    "--status rejected lists what breaks a rule of its source; only --source and --states narrow it.",
 	},
 	{
 		Name: "listings list --status rejected", Page: "/rejected", View: "v_rejected", Noun: "listing", Order: "last_seen_at DESC",
@@ -92,12 +92,12 @@ var Lists = []List{
 		Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
 		Show:    "city category state site_total seen percent pages_left complete_at ending end_text source",
 		Filters: "states categories source all", Unless: "crawled",
-		Usage: "Show how many listings sites say they have and how many were seen, the smallest share first",
-		Help: "Of each city and category: the listings that the site says it has, those the last crawl saw, and the pages\n" +
-			"that were not read because of the limit of pages (raise it with `run --max-pages`). Retired targets are left out;\n" +
-			"--all adds those of which no page was read. Of a target that was not read to its end, new listings may only be new\n" +
-			"to this file, and dropped ones are not noticed.",
-		None: "No page of a target was read yet: --all shows them all.",
+		Usage: "Show how many listings sites say they have, and how many were seen, smallest share first",
+		Help: "For each city and category: the listings that the site says it has, those that the last crawl saw, and the pages\n" +
+			"not read because of the limit of pages (raise it with `run --max-pages`). Retired searches are left out;\n" +
+			"--all adds those of which no page was read. If a search was not fully read, its new listings may only be new\n" +
+			"to this file, and closed ones go unnoticed.",
+		None: "No search has been read yet; --all shows them all.",
 	},
 	{
 		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change",
@@ -105,49 +105,48 @@ var Lists = []List{
 		Filters: "since run source states kind lasting listing",
 		Default: map[string]string{"since": "last-pass", "run": "all", "listing": "all"},
 		Usage:   "Show changes of listings: new, changed, dropped, restored, rejected",
-		Help: "--since takes an age, a date or a run: a RUN is its number, or last, and counts from its beginning;\n" +
-			"ages are 90m, 36h, 7d, 2w; a date or time is UTC: 2026-11-20, 2026-11-20T23:50. Without it they are those since the last\n" +
-			"pass of each source began.\n" +
-			"A listing counts as dropped when two complete crawls in a row of every target that showed it no longer do, or two complete\n" +
-			"reads in a row of the site's index lack the target's city (city_left_index).",
+		Help: "--since takes an age (90m, 36h, 7d, 2w), a date or time in UTC (2026-11-20, 2026-11-20T23:50), or a run (its number,\n" +
+			"or last), which counts from its beginning. Without --since, changes are those since the last pass of each source began.\n" +
+			"A listing is dropped (closed) when two complete crawls in a row of every search that showed it no longer do, or when two\n" +
+			"complete reads in a row of the site's index lack the city of the search (city_left_index).",
 	},
 	{
 		Name: "details stats", Few: true, View: "v_detail_progress", Noun: "detail", Order: "source, state",
 		Show:    "state wanted planned done failed parked stuck fetched with_email with_phone with_website with_hours with_geo source",
 		Filters: "states source",
-		Usage:   "Count details by source and state: wanted, done, failed, with e-mail, hours, geo",
-		None:    "No details are planned yet: `ypcrawl run --details` or `ypcrawl details` plans them.",
+		Usage:   "Count own pages by source and state: wanted, done, failed, with e-mail, hours, geo",
+		None:    "Own pages are not planned yet: run --details, or `ypcrawl details`.",
 	},
 	{
 		Name: "discover stats", Few: true, View: "v_indexes", Noun: "index", Order: "source, state",
 		Show:    "state cities new removed by_slug by_name unmatched targets retired status page pages complete_at message source",
 		Filters: "states source",
-		Usage:   "Show the cities that indexes have, by state", None: "No index was read yet: `ypcrawl discover --states AZ` reads one.",
+		Usage:   "Show how many cities indexes have, by state", None: "No index has been read yet; `ypcrawl discover --states AZ` reads one.",
 	},
 	{
 		Name: "export deliveries", View: "v_deliveries", Noun: "delivery", Order: "name", Show: "name at rows file listings filters",
 		Usage: "List what was delivered under the names of --as",
-		None:  "Nothing was delivered yet: `ypcrawl export -o FILE --as NAME` remembers which listings it delivers.",
+		None:  "Nothing has been delivered yet; `ypcrawl export -o FILE --as NAME` remembers what it delivers.",
 	},
 	{
 		Name: "proxies list", Few: true, View: "v_proxies", Noun: "proxy", Order: "id",
 		Show:  "id name state successes failures consecutive_failures last_used_at last_error",
-		Usage: "List the proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
+		Usage: "List proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
 	},
 	{
 		Name: "sources", Page: "/sources Sources", View: "v_sources", Few: true, Noun: "source", Order: "source",
-		Show: "source availability status stage base_url reason until success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at", Usage: "The sources: whether they may be asked, and how they answer",
+		Show: "source availability status stage base_url reason until success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at", Usage: "List sources: whether they may be crawled, and how they respond",
 	},
 	{
 		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
 		Show:  "host pace_ms pace_reason held_until reason blocks next_at source",
-		Usage: "List the hosts of sources: their pace, and what holds them",
-		None:  "No host was asked yet.",
+		Usage: "List the hosts of sources: their pace, and whether they are held",
+		None:  "No host has been asked yet.",
 	},
 	{
 		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error",
 		Order: "occurrences DESC, error_code, source", Show: "error_code occurrences targets last_seen mean_duration_ms source",
-		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by code",
+		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by error code",
 	},
 	{
 		Name: "waits", Under: "Trouble", Page: "/waits", Few: true, View: "v_waits", Noun: "wait",
@@ -248,7 +247,7 @@ var ListFilters = []ListFilter{
 		`kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), "",
 	},
 	{
-		"lasting", "not what a later change undid: listings that were dropped and came back, or the other way round",
+		"lasting", "leave out changes that a later one undid: listings that were dropped and came back, or the reverse",
 		lastingChange, Only, nil, "",
 	},
 	{"listing", "the whole history of one listing, `SOURCE/ID`", listingHistory, OneWord, nil, ""},
@@ -260,11 +259,11 @@ var ListFilters = []ListFilter{
 		`lower(ifnull(city, searched_city)) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, "",
 	},
 	{
-		"categories@v_listings", "only those found by a search for these, or listed under them: `CATEGORY...`",
+		"categories@v_listings", "only those found by searches for these, or listed under them: `CATEGORY...`",
 		listingOfCategory, ManyWords, nil, "",
 	},
 	{
-		"status@v_listings", "those whose `STATUS` is open, dropped, rejected, restored", listingStatus, OneWord,
+		"status@v_listings", "only this `STATUS`: open, dropped, rejected, restored", listingStatus, OneWord,
 		texts(ListingStatuses()), "open",
 	},
 	{
@@ -493,7 +492,7 @@ func (k *Reader) known(ctx context.Context, choice Choice) error {
 		if id, err := k.SourceID(ctx, name); err != nil {
 			return err
 		} else if id == 0 {
-			return &NotFoundError{What: fmt.Sprintf("--source %q: nothing was planned for that source in %s", name, k.db.Path())}
+			return &NotFoundError{What: fmt.Sprintf("--source %q: nothing is planned for that source in %s", name, k.db.Path())}
 		}
 	}
 	return k.CheckNames(ctx, TextsOf(choice.Values, "cities"), TextsOf(choice.Values, "categories"))

@@ -142,16 +142,16 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	if err != nil {
 		return nil, err
 	}
-	const runs = "Runs under way, including those that died and were not recovered yet."
+	const runs = "Active runs, including those that died and are not recovered yet."
 	m.Metrics = append(m.Metrics,
 		Metric{"runs", json.RawMessage(`{"state":"alive"}`), known(alive, true), runs},
 		Metric{"runs", json.RawMessage(`{"state":"dead"}`), known(dead, true), runs},
 		Metric{"runs", json.RawMessage(`{"state":"unknown"}`), known(unknown, true), runs},
 		Metric{
 			"run_heartbeat_age_seconds", none, known(oldest.Seconds(), alive > 0 && unknown == 0),
-			"Age of the oldest heartbeat of the runs under way.",
+			"Age of the oldest heartbeat of active runs.",
 		},
-		Metric{"targets_orphaned", none, known(orphaned, unknown == 0), "Targets held by dead runs: the next run recovers them."})
+		Metric{"targets_orphaned", none, known(orphaned, unknown == 0), "Targets held by dead runs; the next run releases them."})
 	var l Left
 	if left != nil {
 		l = *left
@@ -159,7 +159,7 @@ func (k *Reader) measure(ctx context.Context) (*Measures, error) {
 	m.Metrics = append(m.Metrics,
 		Metric{
 			"time_left_seconds", none, known(l.Seconds, left != nil && l.Seconds >= 0),
-			"Until all that is due is read, at the speed of the last minutes; absent = unknown.",
+			"Time until everything due is read, at the speed of the last minutes; absent = unknown.",
 		})
 	return m, nil
 }
@@ -191,7 +191,7 @@ func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) 
 			"pass_began_timestamp_seconds", of,
 			known(float64(p.Began.UnixMilli())/1000, true), "When the last pass of a source began.",
 		},
-			Metric{"pass_running", of, known(running, p.State != PassUnknown), "1 while a run of the source's last pass is under way."})
+			Metric{"pass_running", of, known(running, p.State != PassUnknown), "1 while a run of the source's last pass is active."})
 		for _, c := range []struct {
 			change string
 			n      int64
@@ -205,10 +205,10 @@ func (k *Reader) MeasureSlowly(ctx context.Context) (s SlowMeasures, err error) 
 	s.Metrics = append(s.Metrics,
 		Metric{
 			"site_listings", none, known(t.SiteTotal, t.Known > 0),
-			"Listings that the sites say they have, over the targets with such a number.",
+			"Listings that the sites say they have, for the searches where they say so.",
 		},
-		Metric{"site_listings_seen", none, known(t.SeenOfKnown, t.Known > 0), "Listings seen, over the same targets."},
-		Metric{"site_pages_left", none, known(t.PagesLeft, true), "Pages of the sites beyond the limit of pages."})
+		Metric{"site_listings_seen", none, known(t.SeenOfKnown, t.Known > 0), "Listings seen, in the same searches."},
+		Metric{"site_pages_left", none, known(t.PagesLeft, true), "Pages not read because of --max-pages."})
 	return s, nil
 }
 

@@ -38,19 +38,19 @@ func (t *waiting) next() Next {
 	case t.Available:
 		return Next{When: NextNow, Why: "the next free worker may take it"}
 	case !t.Retired.IsZero() && t.Kind == yp.KindDetail:
-		return never("the source no longer shows its listing; its page is read again when the listing is back", "")
+		return never("its listing is closed (no longer on the site); its page is read again when the listing is back", "")
 	case !t.Retired.IsZero():
-		return never("its city is no longer in the source's index; it is crawled again when `discover` finds the city there again", "")
+		return never("its city is no longer in the source's index; it is crawled again once `discover` finds the city there", "")
 	case t.Schedule == ScheduleFailed:
-		return never("it is a dead letter", fmt.Sprintf("reset %d", t.ID))
+		return never("it was given up (PARKED)", fmt.Sprintf("reset %d", t.ID))
 	case !t.Enabled:
 		return never("it is disabled", fmt.Sprintf("targets enable %d", t.ID))
 	case t.Health == yp.Paused:
 		return never("it is paused", fmt.Sprintf("targets resume %d", t.ID))
 	case t.Schedule == ScheduleNeedsPlan:
-		return never("it is stuck: its worker died too often", fmt.Sprintf("reset %d", t.ID))
+		return never("it is stuck, because its worker died too often", fmt.Sprintf("reset %d", t.ID))
 	case t.Schedule == ScheduleNone:
-		return never("it is done and not crawled again", "")
+		return never("it is done, and not to be crawled again", "")
 	case t.Availability == store.SourceDisabled:
 		return never("its source is disabled", SourceRemedy(t.Source, t.Availability))
 	case t.Availability == store.SourcePaused && t.ClosedUntil.IsZero():
@@ -64,19 +64,19 @@ func never(why, remedy string) Next { return Next{When: NextNever, Why: why, Rem
 // later is the latest of the times that the target waits for.
 func (t *waiting) later() Next {
 	n := Next{When: NextLater, Why: "it is due"}
-	waits := []Next{{At: yp.Stamp{Time: t.NotBefore}, Why: "then it is due again"}}
+	waits := []Next{{At: yp.Stamp{Time: t.NotBefore}, Why: "it is due again then"}}
 	switch t.Wait {
 	case "backoff":
-		waits[0].Why = "it waits after a failure"
+		waits[0].Why = "it is retried then after a failure"
 		if t.Failures > 1 {
-			waits[0].Why = fmt.Sprintf("it waits after %d failures in a row", t.Failures)
+			waits[0].Why = fmt.Sprintf("it is retried then after %d failures in a row", t.Failures)
 		}
 		// Where the site said no, it would only be asked again too soon.
 		if !yp.ErrorCode(t.ErrorCode).SaysNo() {
 			waits[0].Remedy = fmt.Sprintf("targets enable %d", t.ID)
 		}
 	case "gap":
-		waits[0].Why = "two crawls of a target start at least 2 minutes apart"
+		waits[0].Why = "it was crawled less than 2 minutes ago"
 	}
 	if t.Availability != store.SourceOpen {
 		waits = append(waits, Next{

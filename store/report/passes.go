@@ -282,7 +282,7 @@ func (k *Reader) OpenPasses(ctx context.Context, scope store.Scope) (open []Open
 
 // Share says how far the pass is: "2 of 6 targets (33.3%) were crawled in it so far".
 func (p OpenPass) Share() string {
-	return fmt.Sprintf("%s of %s (%s) were crawled in it so far", yp.Thousands(p.Crawled),
+	return fmt.Sprintf("%s of %s (%s) have been crawled so far", yp.Thousands(p.Crawled),
 		yp.Plural(p.Targets, "target"), yp.Share(100*float64(p.Crawled)/float64(max(p.Targets, 1))))
 }
 

@@ -120,9 +120,9 @@ func (k *Reader) Next(ctx context.Context, id int64) (Next, error) {
 	next := w.next()
 	switch k.life(w.Run, w.Host, w.Heartbeat) {
 	case "killed":
-		next = Next{When: NextNow, Why: "the process that claimed it died; the next run goes on with it"}
+		next = Next{When: NextNow, Why: "the process that was crawling it died; the next run continues it"}
 	case "unknown":
-		next.Why = "a worker has claimed it; that is silent, and whether it lives can't be told"
+		next.Why = "the worker crawling it is silent, and may be dead"
 	}
 	return next, nil
 }
