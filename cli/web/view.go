@@ -26,7 +26,9 @@ type Part struct {
 	Name string   // of its template, and the id of its element
 	Of   string   // what it is about, where several views have one of that name
 	Asks []string // the parameters of path and query on which the answer depends
-	Read func(ctx context.Context, k *report.Reader, q url.Values) (any, error)
+
+	Every time.Duration // at least between two reads; 0 = as often as the page is read
+	Read  func(ctx context.Context, k *report.Reader, q url.Values) (any, error)
 }
 
 // Shown is what the template of a part gets.
@@ -199,7 +201,7 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 			shown.Model, err = p.Read(limited, k, shown.Query)
 			cancel()
 			rest := max(s.cfg.Every, restOf*time.Since(shown.Now))
-			was.due, shown.Slow = shown.Now.Add(rest), rest > slow
+			was.due, shown.Slow = shown.Now.Add(max(rest, p.Every)), rest > slow
 			if refused = refusal(err); refused != nil {
 				all = nil
 				return nil
