@@ -933,13 +933,13 @@ CREATE TABLE proxies (
 ) STRICT;
 
 -- Counters kept in the same transaction as what they count, so that `progress` costs the
--- same over a thousand targets and over a million: by the triggers below, but for new
--- listings and companies, which whoever adds them counts, once a page.
+-- same for a thousand targets and for a million. The triggers below keep them, except for new
+-- listings and companies: whoever adds those counts them, once a page.
 CREATE TABLE target_totals (
     source_id INTEGER NOT NULL,
     kind      TEXT NOT NULL,
     state     TEXT NOT NULL,
-    status    TEXT NOT NULL,                         -- RETIRED for those whose city is gone
+    status    TEXT NOT NULL,                         -- RETIRED if its city has left the source's index
     targets   INTEGER NOT NULL DEFAULT 0,
     pages     INTEGER NOT NULL DEFAULT 0,
     raw       INTEGER NOT NULL DEFAULT 0,
@@ -951,8 +951,8 @@ CREATE TABLE listing_totals (
     source_id INTEGER NOT NULL,
     state     TEXT NOT NULL,                         -- found_state
     listings  INTEGER NOT NULL DEFAULT 0,
-    dropped   INTEGER NOT NULL DEFAULT 0,            -- of them
-    emails    INTEGER NOT NULL DEFAULT 0,            -- of those that are not dropped
+    dropped   INTEGER NOT NULL DEFAULT 0,            -- listings among them that were dropped
+    emails    INTEGER NOT NULL DEFAULT 0,            -- listings that have an e-mail address and were not dropped
     PRIMARY KEY (source_id, state)
 ) STRICT, WITHOUT ROWID;
 
@@ -1052,16 +1052,16 @@ BEGIN
     WHERE source_id = new.id;
 END;
 
--- For people with sqlite3 or Datasette: views have nothing that SQLite 3.38 does not know.
+-- The views are for people too, with sqlite3 or Datasette: they need SQLite 3.38 or later.
 
--- Every listing with its source and where it was searched first.
---   listing          its name for commands: source/listing_id
---   status           open, or dropped: its source no longer shows it
---   name             of the business
+-- Every listing, with its source and the search that first showed it.
+--   listing          the listing's name in commands: source/listing_id
+--   status           open, or dropped = closed: its source no longer shows it
+--   name             name of the business
 CREATE VIEW v_listings AS
 SELECT l.id, s.name || '/' || l.listing_id AS listing, s.name AS source, l.listing_id, l.name, l.phone, l.phone_e164, l.email,
        l.street, l.city, l.state, l.postal_code, l.country, l.address, l.service_area, l.website, l.domain,
-       ifnull(l.categories ->> 0, k.name) AS category,   -- the first, or the searched one
+       ifnull(l.categories ->> 0, k.name) AS category,   -- the first of categories, or the one searched for
        l.categories, l.rating, l.review_count, l.years_in_business, l.price_range, l.snippet,
        l.hours, m.payment, m.social, m.services, m.languages, m.neighborhoods, m.aka, l.founded, m.about,
        l.claimed, l.sponsored, l.profile_url, l.image_url, l.company_id, c.name AS searched_city, l.found_state AS searched_state,
@@ -1070,30 +1070,30 @@ FROM listings l JOIN sources s ON s.id = l.source_id LEFT JOIN listing_texts m O
 LEFT JOIN targets x ON x.id = (SELECT min(g.target_id) FROM sightings g WHERE g.listing = l.id)
 LEFT JOIN cities c ON c.id = x.city_id LEFT JOIN categories k ON k.id = x.category_id;
 
--- What is known of the listings whose own page was read, from whichever page: for queries from before all fields stood in
--- listings and listing_texts.
+-- What is known about listings whose own page was read, from whichever page. It exists for older queries: all fields are in
+-- listings and listing_texts now.
 CREATE VIEW details AS
 SELECT l.id AS listing, l.own_page_at AS fetched_at, l.email, l.phone, l.phone_e164, l.website_url, l.website, l.domain, l.hours, l.lat, l.lon,
        m.payment, m.social, m.services, m.languages, m.neighborhoods, m.aka, l.founded, l.years_in_business, m.about
 FROM listings l LEFT JOIN listing_texts m ON m.listing = l.id WHERE l.own_page_at IS NOT NULL;
 
--- The listings that break a rule of their source, as they were seen: they are not among the listings.
---   listing          its name for commands: source/listing_id
---   name             of the business
+-- Listings that break a rule of their source, as they were seen. They are not in listings.
+--   listing          the listing's name in commands: source/listing_id
+--   name             name of the business
 CREATE VIEW v_rejected AS
 SELECT s.name || '/' || g.listing_id AS listing, s.name AS source, g.listing_id, g.listing ->> 'name' AS name, g.listing ->> 'phone' AS phone, g.listing ->> 'city' AS city,
        ifnull(g.listing ->> 'state', t.state) AS state, g.reasons, g.first_seen_at, g.last_seen_at
 FROM staged_listings g JOIN sources s ON s.id = g.source_id JOIN targets t ON t.id = g.target_id;
 
--- The last file under each name.
+-- The last file delivered to each name.
 CREATE VIEW v_deliveries AS
 SELECT d.id, d.name, d.at, d.file, d.rows,
-       (SELECT count(*) FROM delivered v WHERE v.name = d.name AND v.state = 'open') AS listings, -- that the name has by now, those that were dropped or left not counted
+       (SELECT count(*) FROM delivered v WHERE v.name = d.name AND v.state = 'open') AS listings, -- listings that the name has now, without those that were dropped or left
        (SELECT group_concat('--' || key || ' ' || value, ' ') FROM json_each(d.filters)) AS filters
 FROM deliveries d WHERE d.id IN (SELECT max(id) FROM deliveries GROUP BY name);
 
--- The listings' own pages by source and state. fetched: read once or more, whatever became of them since; of those it is
--- counted what is known.
+-- Listings' own pages by source and state. fetched counts those that were read at least once, even if they failed later;
+-- the columns with_... count the values known among those.
 CREATE VIEW v_detail_progress AS
 SELECT s.name AS source, t.state, count(*) AS wanted, sum(t.status = 'PLANNED') AS planned, sum(t.status = 'IN_PROGRESS') AS in_progress, sum(t.status = 'DONE') AS done,
        sum(t.status = 'FAILED') AS failed, sum(t.status = 'STUCK') AS stuck, sum(t.status = 'PARKED') AS parked, count(l.id) AS fetched,
@@ -1102,10 +1102,10 @@ FROM targets t JOIN sources s ON s.id = t.source_id LEFT JOIN listings l ON l.id
 LEFT JOIN listing_texts m ON m.listing = l.id
 WHERE t.kind = 'detail' GROUP BY t.source_id, t.state;
 
--- The indexes of cities: what each source's index of a state has, '' = of all states. Cities are matched with the gazetteer by slug, by name, or not at all.
+-- The indexes of cities: what each source's index of a state contains; '' = one index for all states. Cities are matched to the built-in list by slug, by name, or not at all.
 CREATE VIEW v_indexes AS
 SELECT s.name AS source, t.state, ifnull(sum(n.cities), 0) AS cities,
-       t.accepted_count AS new,                -- first seen, or back, since the last crawl of the index began
+       t.accepted_count AS new,                -- cities that are new or back since the last crawl of the index began
        ifnull(sum(n.removed), 0) AS removed, ifnull(sum(n.by_slug), 0) AS by_slug, ifnull(sum(n.by_name), 0) AS by_name, ifnull(sum(n.unmatched), 0) AS unmatched,
        (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND t.state IN (o.state, '') AND o.status <> 'RETIRED') AS targets,
        (SELECT ifnull(sum(o.targets), 0) FROM target_totals o WHERE o.kind = 'search' AND o.source_id = t.source_id AND t.state IN (o.state, '') AND o.status = 'RETIRED') AS retired,
@@ -1118,11 +1118,11 @@ LEFT JOIN (
     FROM source_cities x JOIN cities c ON c.id = x.city_id GROUP BY x.source_id, c.state) n ON n.source_id = t.source_id AND t.state IN (n.state, '')
 WHERE t.kind = 'index' GROUP BY t.id;
 
--- Every company with how many listings it has; e-mail and hours are of its first listing
+-- Every company with its number of listings. E-mail and hours come from its first listing
 -- that has them.
---   name             of the business
---   listings         that it has
---   email            of its first listing that has one
+--   name             name of the business
+--   listings         how many listings it has
+--   email            e-mail address of its first listing that has one
 CREATE VIEW v_companies AS
 SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.state, c.postal_code, c.country,
        (SELECT l.email FROM listings l WHERE l.company_id = c.id AND l.email IS NOT NULL ORDER BY l.dropped_at IS NOT NULL, l.id LIMIT 1) AS email,
@@ -1131,7 +1131,7 @@ SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.stat
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;
 
--- The audit trail: a row for each listing and each thing that became of it.
+-- The audit trail: one row for each listing and each thing that happened to it.
 CREATE VIEW promotion_log AS
 SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
        CASE e.kind WHEN 'new' THEN 'promoted_create' WHEN 'changed' THEN 'promoted_update' WHEN 'completed' THEN 'promoted_update' ELSE e.kind END AS action,
@@ -1142,16 +1142,16 @@ SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
            ELSE e.what END AS what
 FROM listing_events e LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1;
 
--- Each field that a source says otherwise than before; NULL = nothing.
---   new              the value after it
+-- Each field whose value changed at the source; NULL = no value.
+--   new              the new value
 CREATE VIEW listing_changes AS
 SELECT e.id << 12 | x.key AS id, e.listing, x.value ->> 'field' AS field, x.value ->> 'old' AS old, x.value ->> 'new' AS new, e.run_id, e.at, e.reparsed
 FROM listing_events e CROSS JOIN json_each(e.what, '$.changes') x WHERE e.kind = 'changed';
 
--- What became of listings, a row for each listing and each thing. That something merely became known of a listing, because other markup
--- shows more, is no change.
---   kind             what became of it: new, changed, dropped, restored or rejected
---   name             of the business
+-- What happened to listings, one row for each listing and each change. A value that only became known because other markup
+-- shows more is not a change.
+--   kind             what happened: new, changed, dropped (closed), restored or rejected
+--   name             name of the business
 CREATE VIEW v_changes AS
 SELECT e.at, e.kind, s.name || '/' || ifnull(e.listing_id, l.listing_id) AS listing, coalesce(g.listing ->> 'name', l.name, r.name) AS name,
        iif(g.listing IS NULL, ifnull(l.city, r.city), g.listing ->> 'city') AS city,   -- the listing's own place
@@ -1162,8 +1162,8 @@ SELECT e.at, e.kind, s.name || '/' || ifnull(e.listing_id, l.listing_id) AS list
        l.company_id,                           -- the listing's company now; NULL = rejected
        e.run_id AS run,                        -- NULL = rebuilt from logs, or reparsed
        ifnull(e.what -> 'changes', '[]') AS changes, ifnull(e.what -> 'reasons', '[]') AS reasons, -- why it was rejected, or dropped: city_left_index
-       e.reparsed,                             -- a kept page was read again: no news of the source
-       coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state, (SELECT x.state FROM targets x WHERE x.id = g.target_id)) AS found_state, -- its own, or where it was searched
+       e.reparsed,                             -- 1 = a kept page was read again, so this is no news from the source
+       coalesce(g.listing ->> 'state', l.state, r.state, l.found_state, r.found_state, (SELECT x.state FROM targets x WHERE x.id = g.target_id)) AS found_state, -- its own state, or the one it was searched in
        e.id AS event
 FROM listing_events e CROSS JOIN sources s ON s.id = e.source_id
 LEFT JOIN listings l ON l.id BETWEEN e.listing AND e.listing + e.listings - 1
@@ -1171,24 +1171,24 @@ LEFT JOIN staged_listings g ON e.kind = 'rejected' AND g.source_id = e.source_id
 LEFT JOIN listings r ON e.kind = 'rejected' AND r.source_id = e.source_id AND r.listing_id = e.listing_id
 WHERE e.kind <> 'completed';
 
--- What the site says that it has, and what was seen of it by the last crawl of each
--- target. pages_left are those beyond the limit of pages, as far as the numbers of the site tell.
+-- How many listings the site says it has, and how many the last crawl of each target
+-- saw. pages_left are pages beyond --max-pages, estimated from the site's numbers.
 CREATE VIEW v_coverage AS
 SELECT t.id, (SELECT name FROM sources WHERE id = t.source_id) AS source, (SELECT name FROM cities WHERE id = t.city_id) AS city, t.state,
        (SELECT name FROM categories WHERE id = t.category_id) AS category, t.status, t.site_total, t.seen,
        CASE WHEN t.site_total > 0 THEN iif(t.seen >= t.site_total, 100.0, min(99.9, round(100.0 * t.seen / t.site_total, 1))) END AS percent,
        t.page_current AS pages, t.max_pages, t.pages_left,
-       t.crawled,                              -- 1 = a page of it was read; 0 = none yet, or the next crawl has brought none
+       t.crawled,                              -- 1 = a page of it was read; 0 = none yet, or none by the crawl in progress
        t.complete_at, t.finished_at,
-       t.ending,                               -- how the last crawl came to its end: total, said, pagination, short_page, next_none are words of the site that prove it
-       t.end_text                              -- why, where the site does not confirm it
+       t.ending,                               -- how the last crawl ended: total, said, pagination, short_page and next_none mean that the site confirmed the end
+       t.end_text                              -- why, if the site did not confirm the end
 FROM targets_and_coverage t;
 
--- The searches, and what was seen by the last crawl of each.
+-- The searches, and what the last crawl of each saw.
 CREATE VIEW targets_and_coverage AS
-SELECT t.*, ifnull(t.seen_ids, t.raw_count) AS seen, -- a card that could not be read was not seen
+SELECT t.*, ifnull(t.seen_ids, t.raw_count) AS seen, -- cards that could not be read don't count
        t.page_current > 0 OR t.status = 'DONE' AS crawled,
-       t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before, -- 1 = a crawl of it ended well once
+       t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL AS crawled_before, -- 1 = at least one crawl of it succeeded
        CASE WHEN t.next_page_url IS NULL OR t.page_current = 0 OR t.status <> 'DONE' AND (t.site_total IS NULL OR t.max_pages = 0) THEN 0
             WHEN t.site_total IS NULL THEN 1
             ELSE max(t.status = 'DONE', cast(ceil((t.site_total - t.raw_count - t.bad_count) * 1.0 * t.page_current / max(1, t.raw_count + t.bad_count)) AS INTEGER)
@@ -1202,7 +1202,7 @@ SELECT t.*, ifnull(t.seen_ids, t.raw_count) AS seen, -- a card that could not be
             WHEN t.page_current > 0 THEN 'begun' WHEN t.last_success_at IS NOT NULL OR t.complete_at IS NOT NULL THEN 'again' ELSE 'never' END AS unread
 FROM targets t WHERE t.kind = 'search' AND t.retired_at IS NULL;
 
--- Progress of each kind in each state, by status.
+-- Progress by source, kind and state.
 CREATE VIEW v_state_progress AS
 SELECT s.name AS source, t.kind, t.state, sum(iif(t.status = 'RETIRED', 0, t.targets)) AS targets,
        sum(iif(t.status = 'PLANNED', t.targets, 0)) AS planned, sum(iif(t.status = 'IN_PROGRESS', t.targets, 0)) AS in_progress,
@@ -1211,17 +1211,17 @@ SELECT s.name AS source, t.kind, t.state, sum(iif(t.status = 'RETIRED', 0, t.tar
        sum(iif(t.status = 'RETIRED', t.targets, 0)) AS retired, sum(t.pages) AS pages, sum(t.accepted) AS accepted
 FROM target_totals t JOIN sources s ON s.id = t.source_id GROUP BY s.name, t.kind, t.state;
 
--- What may be claimed now: enabled, not paused, its time come, and of a source that is
--- open. (A claim reads the same off an index, after what fell due was planned; a test holds
--- the two together.) A time further ahead than its reason allows is the mark of a clock that
--- was set back, and over.
+-- Targets that may be claimed now: enabled, not paused, not waiting, and from a source that is
+-- open. (A claim finds the same targets through an index, after planning what became due; a test checks that
+-- the two agree.) If a waiting time is further ahead than its reason allows, the clock was
+-- set back, and the time counts as over.
 CREATE VIEW targets_available AS
 SELECT t.* FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.source_id = t.source_id
 WHERE o.open = 1 AND t.enabled = 1 AND t.paused = 0 AND t.retired_at IS NULL
     AND (t.status IN ('PLANNED', 'FAILED') OR t.status = 'DONE' AND t.not_before IS NOT NULL) AND t.waits = 0;
 
--- The targets, and whether each waits. CASE decides no more than it must: of OR and AND, SQLite asks both sides, and a time that is
--- made anew for each of a million targets takes a second.
+-- The targets, and whether each is waiting. CASE stops at the first match. With OR and AND, SQLite would evaluate both sides, and
+-- computing a time for each of a million targets takes a second.
 CREATE VIEW targets_and_waits AS
 SELECT t.*, CASE WHEN t.not_before > n.now THEN CASE WHEN t.wait_reason = 'gap' THEN t.not_before <= n.gap WHEN t.wait_reason = 'backoff' THEN t.not_before <= n.far
         WHEN t.not_before <= n.week THEN 1 ELSE t.not_before <= strftime('%Y-%m-%dT%H:%M:%fZ', n.now, '+' || (t.crawl_frequency_minutes + 1440) || ' minutes') END ELSE 0 END AS waits
@@ -1229,9 +1229,9 @@ FROM targets t CROSS JOIN (
     SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now') AS now, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 minutes') AS gap,
            strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+33 hours') AS far, strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+192 hours') AS week) n;
 
--- Why sources may not be asked now, and until when: a row for each reason, also of one that
--- is over. A source is open when none of its rows lasts: claims, runs and commands ask this
--- view and nothing else. "9999" = until an operator, or a probe, says otherwise.
+-- Why a source may not be requested now, and until when: one row for each reason, including those that
+-- are over. A source is open when no reason is in force. Claims, runs and commands rely on this
+-- view alone. "9999" = until an operator, or a probe, ends it.
 --   state            disabled, paused, quarantined or held
 CREATE VIEW v_source_closures AS
 SELECT id AS source_id, 1 AS rank, 'disabled' AS state, '9999' AS until, NULL AS ends, NULL AS code, 'disabled by an operator' AS reason
@@ -1246,21 +1246,21 @@ UNION ALL
 SELECT source_id, 4, 'held', until, until, NULL, held_for
 FROM (SELECT h.source_id, max(h.held_until) AS until, h.held_for FROM hosts h WHERE h.held_until IS NOT NULL GROUP BY h.source_id);
 
--- The same for people: one row a source, with what closes it now.
+-- The same for people: one row for each source, with the reason in force.
 --   state            open, disabled, paused, quarantined or held
 CREATE VIEW v_source_availability AS
 SELECT s.id AS source_id, s.name AS source, ifnull(c.state, 'open') AS state, c.state IS NULL AS open, c.ends AS until, c.code, c.reason, min(c.rank) AS rank
 FROM sources s LEFT JOIN v_source_closures c ON c.source_id = s.id AND c.until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
 GROUP BY s.id; -- of the row with the least rank
 
--- Every target with its health and where it stands in its schedule:
--- NOT_SCHEDULED done, and not to be crawled again; or retired, because its city is gone
--- FAILED       a dead letter (`reset` takes it back)
--- PAUSED       by an operator, or its source is disabled, paused or quarantined
--- DEGRADED     rests after three failures or more, and comes back by itself
--- NEEDS_PLAN   stuck: `reset --status STUCK` plans it again
--- DUE          may be crawled now, or is
--- SCHEDULED    has its time, or its host has
+-- Every target with its health and its place in the schedule:
+-- NOT_SCHEDULED done and not to be crawled again, or retired because its city left the index
+-- FAILED       given up (`reset` plans it again)
+-- PAUSED       paused by an operator, or its source is disabled, paused or quarantined
+-- DEGRADED     resting after three or more failures; continues by itself
+-- NEEDS_PLAN   stuck; `reset --status STUCK` plans it again
+-- DUE          may be crawled now, or is being crawled
+-- SCHEDULED    waiting for its time, or its source is held
 --   auto_disabled    1 = parked because it failed too often
 --   listings         accepted by the current crawl
 CREATE VIEW v_crawler_status AS
@@ -1288,7 +1288,7 @@ FROM targets_and_waits t CROSS JOIN v_source_availability o ON o.source_id = t.s
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
 
 -- The targets as lists show them.
---   failures         in a row
+--   failures         failures in a row
 CREATE VIEW v_targets AS
 SELECT v.id,
        iif(v.kind = 'index', 'Index of ' || iif(v.state = '', 'all states', v.state),
@@ -1297,26 +1297,26 @@ SELECT v.id,
        v.schedule_status AS schedule,          -- as in v_crawler_status
        iif(v.enabled = 1, v.crawl_status, 'disabled') AS health,
        v.wait_reason AS wait,                  -- backoff, recrawl or gap
-       v.not_before AS next_at,                -- the time that the target itself waits for
-       v.page_current AS page,                 -- the last one committed
+       v.not_before AS next_at,                -- when the target's own wait ends
+       v.page_current AS page,                 -- the last page committed
        v.listings,                             -- accepted by the current crawl
        v.consecutive_failures AS failures, v.backoff_level,
        iif(v.status = 'DONE' AND v.last_error_code = 'NO_LISTINGS', NULL, v.last_error_code) AS error, v.last_error AS message,
-       ifnull(v.last_error_code, iif(v.status = 'DONE', 'SUCCESS', NULL)) AS code, -- how the last attempt ended; NO_LISTINGS also of a target that is DONE because the site has nothing, which is no error
+       ifnull(v.last_error_code, iif(v.status = 'DONE', 'SUCCESS', NULL)) AS code, -- how the last attempt ended; NO_LISTINGS with DONE means that the site has nothing here, which is no error
        v.enabled, v.auto_disabled,             -- parked because it failed too often
        60 * v.crawl_frequency_minutes AS again_after_seconds, -- 0 = once only
        v.total_attempts, v.total_successes, v.success_rate AS success_percent,
-       (SELECT count(*) FROM crawl_attempts x WHERE x.target_id = v.id) AS attempts_kept, -- that are recorded still
+       (SELECT count(*) FROM crawl_attempts x WHERE x.target_id = v.id) AS attempts_kept, -- attempts still on record
        v.last_success_at, v.claimed_by, v.heartbeat_at, v.crawl_started_at AS started_at, v.finished_at, v.retired_at,
        v.slug,                                 -- as commands take a search: city/category
-       v.site_total, v.raw_count AS raw,       -- listings on the pages of the current crawl; of an index, cities
+       v.site_total, v.raw_count AS raw,       -- listings on the pages of the current crawl; for an index, cities
        v.bad_count AS bad,                     -- cards that the current crawl could not read
        v.max_pages, v.max_retries, v.next_page_url, v.recoveries, v.priority, v.population, v.created_at
 FROM v_crawler_status v;
 
 -- The attempts at targets.
---   listings         accepted
---   claim_token      of the attempt
+--   listings         listings accepted
+--   claim_token      claim token of the attempt
 CREATE VIEW v_attempts AS
 SELECT a.id, a.target_id,
        iif(t.kind = 'index', 'Index of ' || iif(t.state = '', 'all states', t.state), coalesce((SELECT name FROM listings WHERE id = t.listing), k.name, '') || ' in ' || ifnull(c.name || iif(t.state = '', '', ', '), '') || t.state) AS target,
@@ -1328,13 +1328,13 @@ FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.i
 LEFT JOIN workers w ON w.run_id = a.run_id AND w.worker_id = a.worker_id
 LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.category_id;
 
--- What attempts did, step by step, in words: their begin (rank 0), what a request waited for (1), what was asked (2) and answered (3),
--- what the attempt noted (4), what is not known any more (5), its end (6).
+-- What attempts did, step by step, in words: the start (rank 0), what a request waited for (1), the request (2) and its response (3),
+-- notes of the attempt (4), what is no longer known (5), the end (6).
 CREATE VIEW v_steps AS
 SELECT a.target_id, a.claim_token, a.attempt_number AS attempt,
-       a.started_at AS time,                   -- when it happened; NULL = it has not
-       0 AS page,                              -- the page that it is about
-       0 AS rank,                              -- order of what bears the same time and page
+       a.started_at AS time,                   -- when it happened; NULL = it has not happened yet
+       0 AS page,                              -- page that the step is about
+       0 AS rank,                              -- order among steps with the same time and page
        'attempt ' || a.attempt_number || ' begins, ' || substr(a.started_at, 1, 10) || ', by ' || ifnull(w.name || ' (' || w.pid || ')', a.worker_id) || ' on ' || r.host
            || ', from page ' || (a.page_before + 1) || ifnull(', as ' || a.identity || ': ' || a.user_agent, '') AS what -- for people
 FROM crawl_attempts a JOIN runs r ON r.id = a.run_id LEFT JOIN workers w ON w.run_id = a.run_id AND w.worker_id = a.worker_id
@@ -1409,15 +1409,15 @@ SELECT s.name AS source, x.run_id AS run, x.began_at, -- of the pass, by this ru
        (x.selection ->> '$.recrawl') / 1000000000 AS recrawl_seconds -- what was done longer ago is crawled again
 FROM run_passes x JOIN sources s ON s.id = x.source_id;
 
--- The workers of runs, those that have ended among them.
+-- The workers of runs, including those that have ended.
 --   state            running or ended
 --   host             name of the machine
 CREATE VIEW v_run_workers AS
 SELECT w.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, w.host, iif(w.stopped_at IS NULL AND r.outcome = 'running', 'running', 'ended') AS state,
        t.id AS target_id, iif(t.kind = 'index', 'Index of ' || iif(t.state = '', 'all states', t.state), coalesce(l.name, k.name) || ' in ' || ifnull(c.name || iif(t.state = '', '', ', '), '') || t.state) AS target,
        ifnull(s.name, x.name) AS source,
-       t.page_current + 1 AS page,             -- in hand
-       w.pages,                                -- committed, of every kind
+       t.page_current + 1 AS page,             -- page being read
+       w.pages,                                -- pages committed, of every kind
        CASE WHEN w.stopped_at IS NOT NULL OR r.outcome <> 'running'
            THEN round(w.pages / nullif((julianday(ifnull(w.stopped_at, w.heartbeat_at)) - julianday(w.started_at)) * 86400, 0), 2)
            ELSE round((SELECT count(*) FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token
@@ -1426,7 +1426,7 @@ SELECT w.run_id AS run, w.name || ' (' || w.pid || ')' AS worker, w.host, iif(w.
                / nullif(min(60, (julianday('now') - julianday(w.started_at)) * 86400), 0), 2) END AS pages_per_second, -- of the last minute
        w.listings,                             -- accepted
        w.claims, w.claim_retries, nullif(w.rss_bytes, 0) AS memory_bytes, w.cpu_ms,
-       iif(w.stopped_at IS NULL AND r.outcome = 'running', w.waits_for, NULL) AS waits_for, -- what keeps it from claiming a target that is ready: "--max-per-state 5"
+       iif(w.stopped_at IS NULL AND r.outcome = 'running', w.waits_for, NULL) AS waits_for, -- limit that keeps it from claiming a ready target: "--max-per-state 5"
        w.started_at, w.heartbeat_at, w.stopped_at, w.worker_id, w.pid, r.uuid
 FROM workers w JOIN runs r ON r.id = w.run_id LEFT JOIN sources x ON x.id = r.source_id
 LEFT JOIN targets t INDEXED BY targets_held ON t.status = 'IN_PROGRESS' AND t.run_id = w.run_id AND t.claimed_by = w.worker_id
@@ -1435,13 +1435,13 @@ LEFT JOIN cities c ON c.id = t.city_id LEFT JOIN categories k ON k.id = t.catego
 
 -- The proxies, without their passwords.
 --   state            active, rests or disabled
---   name             its address without the password
+--   name             address without the password
 CREATE VIEW v_proxies AS
 SELECT id, name, CASE WHEN enabled = 0 THEN 'disabled' WHEN cooldown_until > strftime('%Y-%m-%dT%H:%M:%fZ', 'now') THEN 'rests' ELSE 'active' END AS state,
        enabled, successes, failures, consecutive_failures, cooldown_until, last_used_at, last_error
 FROM proxies;
 
--- The sources: whether they may be asked now, and how they answer, as rated every 5 minutes of a run.
+-- The sources: whether they may be requested now, and how they respond, as rated every 5 minutes during a run.
 --   status           healthy, degraded, failing or quarantined; NULL = never rated
 CREATE VIEW v_sources AS
 SELECT s.name AS source, o.state AS availability, o.until, o.reason, p.status, p.error_class,
@@ -1453,14 +1453,14 @@ SELECT s.name AS source, o.state AS availability, o.until, o.reason, p.status, p
        p.updated_at AS rated_at, s.stage, s.base_url
 FROM sources s JOIN v_source_availability o ON o.source_id = s.id LEFT JOIN connectivity_profiles p ON p.source_id = s.id;
 
--- The hosts that were asked or are held, with the pace that they are asked at, and what holds them.
---   source           NULL = not known: only its turns are
---   host             with the port if it is not the usual one
---   next_at          no request starts before
---   pace_ms          between request starts, as they were last asked; NULL = not known
---   pace_reason      "delay between requests", "Crawl-delay" or why they are slowed down
---   delay_ms         that was learned; NULL = as configured
---   last_429_at      the last HTTP 429 without Retry-After
+-- The hosts that have been requested or are held: their pace, and what holds them.
+--   source           NULL = not known; only its next turn is
+--   host             host name, with the port if it is not the usual one
+--   next_at          no request starts before this time
+--   pace_ms          time between request starts when last crawled; NULL = not known
+--   pace_reason      "delay between requests", "Crawl-delay", or why the host is slowed down
+--   delay_ms         delay that was learned; NULL = as configured
+--   last_429_at      last HTTP 429 without Retry-After
 CREATE VIEW v_hosts AS
 WITH clock (now) AS (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now')),
      asked (source_id, host) AS (SELECT source_id, host FROM hosts UNION SELECT source_id, host FROM host_paces)
@@ -1503,20 +1503,20 @@ FROM runs r INDEXED BY runs_alive JOIN workers w ON w.run_id = r.id AND w.stoppe
     AND w.waits_for IS NOT NULL AND w.heartbeat_at > strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-2 minutes')
 JOIN sources s ON s.id = w.waits_source WHERE r.outcome = 'running' GROUP BY s.id, w.waits_for;
 
--- How attempts ended in the last 7 days, by code. NO_LISTINGS is no failure where the target is DONE: the site says that there is
--- nothing. It is one where the page is not there. The most frequent come first.
+-- How attempts ended in the last 7 days, by code, most frequent first. NO_LISTINGS is no failure if the target is DONE: the site says that it has
+-- nothing here. It is a failure if the page does not exist.
 CREATE VIEW v_crawl_error_summary AS
 SELECT s.name AS source, a.error_code, count(*) AS occurrences, count(DISTINCT a.target_id) AS targets,
-       sum(a.ended = 'done') AS went_well,     -- of the occurrences: their target was DONE, SUCCESS and NO_LISTINGS alone
-       sum(a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL) AS by_proxy, -- of BLOCKED_PROXY: those that used a proxy
+       sum(a.ended = 'done') AS went_well,     -- occurrences after which the target was DONE (SUCCESS and NO_LISTINGS only)
+       sum(a.error_code = 'BLOCKED_PROXY' AND a.proxy IS NOT NULL) AS by_proxy, -- occurrences of BLOCKED_PROXY that used a proxy
        max(a.finished_at) AS last_seen, cast(avg(a.duration_ms) AS INTEGER) AS mean_duration_ms
 FROM crawl_attempts a JOIN targets t ON t.id = a.target_id JOIN sources s ON s.id = t.source_id
 WHERE a.finished_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-7 days') AND a.error_code IS NOT NULL
 GROUP BY s.name, a.error_code ORDER BY occurrences DESC, a.error_code, s.name;
 
--- The health of each source's searches in one line.
---   paused           set aside by an operator
---   failed           dead letters
+-- The health of each source's searches, one row for each source.
+--   paused           paused by an operator
+--   failed           given up (PARKED)
 CREATE VIEW v_crawl_health AS
 SELECT s.name AS source, count(t.id) AS targets,
        sum(t.paused = 0 AND t.status <> 'PARKED' AND t.backoff_level = 0) AS active,
@@ -1527,11 +1527,11 @@ SELECT s.name AS source, count(t.id) AS targets,
        count(*) FILTER (WHERE t.last_success_at >= strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 day')) AS successful_24h
 FROM sources s JOIN targets t ON t.source_id = s.id WHERE t.kind = 'search' GROUP BY s.id;
 
--- The workers that have not stopped, with what each holds. Whether their process lives is
--- told by its lock file alone: `ypcrawl status` looks.
+-- The workers that have not stopped, with what each holds. Only the lock file shows whether their process
+-- is alive: `ypcrawl status` checks it.
 --   listing          name of the listing
---   page             in hand
---   name             of the worker
+--   page             page being read
+--   name             name of the worker
 --   host             name of the machine
 CREATE VIEW v_workers AS
 SELECT w.worker_id, w.name, w.host, w.pid, r.uuid AS run, s.name AS source, w.started_at, w.heartbeat_at,
@@ -1643,7 +1643,7 @@ UNION ALL SELECT 'hosts_held', '{}', (SELECT count(*) FROM clock CROSS JOIN host
 UNION ALL SELECT 'hosts_slowed', '{}', (SELECT count(*) FROM hosts WHERE delay_ms > 0), 'Hosts that are asked more slowly than configured.'
 UNION ALL SELECT 'measured_timestamp_seconds', '{}', round((julianday(now) - 2440587.5) * 86400, 3), 'When all of this was read.' FROM clock;
 
--- The targets that no crawl will take again by itself.
+-- The targets that were given up: no crawl takes them again by itself.
 --   listing          name of the listing
 --   auto_disabled    1 = it failed too often
 CREATE VIEW v_dead_letters AS
