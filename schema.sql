@@ -332,6 +332,7 @@ CREATE TABLE runs (
     pages        INTEGER NOT NULL DEFAULT 0,
     targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
     listings_new INTEGER NOT NULL DEFAULT 0,         -- seen for the first time
+    listings_changed  INTEGER NOT NULL DEFAULT 0,    -- of which their source says something else than before
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
     listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
@@ -355,6 +356,12 @@ CREATE TABLE run_passes (
     run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
     began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
+    -- What the run has brought of the source, added up by the roll-up of health (meta 'rolled:requests' and 'rolled:events').
+    pages     INTEGER NOT NULL DEFAULT 0,            -- read
+    new       INTEGER NOT NULL DEFAULT 0,
+    changed   INTEGER NOT NULL DEFAULT 0,
+    dropped   INTEGER NOT NULL DEFAULT 0,
+    restored  INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (source_id, run_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_passes_by_run ON run_passes (run_id);
@@ -842,6 +849,45 @@ CREATE TABLE requests (
 -- For the roll-ups: the index contains every column that they read.
 CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome, parse_ok, error_class, latency_ms, result_count) WHERE proxy_failed = 0;
 CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
+
+-- What requests came to, by source and time: what the plots of the page show. Counted are the requests that the health of a
+-- source counts: all but robots.txt, our own deferrals, and those that a proxy itself failed. The roll-up of health adds
+-- the requests behind the last one that it counted (meta 'rolled:requests') and moves that mark in the same transaction: each is counted
+-- once, whoever rolls up and whenever, and whatever the clock says. Minutes are kept for two days, hours for two years, the sum of all for ever.
+CREATE TABLE request_spans (
+    source_id          INTEGER NOT NULL REFERENCES sources (id),
+    span               TEXT NOT NULL CHECK (span IN ('minute', 'hour', 'ever')), -- length of the time that the row is about
+    began_at           TEXT NOT NULL,                    -- begin of that time; "" = ever
+    requests           INTEGER NOT NULL,                 -- that ended then
+    pages              INTEGER NOT NULL,                 -- of them answered with a page that could be read
+    -- failures, by class
+    dns                INTEGER NOT NULL,
+    tls                INTEGER NOT NULL,
+    timeout            INTEGER NOT NULL,
+    connection_refused INTEGER NOT NULL,
+    http_403           INTEGER NOT NULL,
+    http_429           INTEGER NOT NULL,
+    http_5xx           INTEGER NOT NULL,
+    parse_error        INTEGER NOT NULL,
+    auth_error         INTEGER NOT NULL,
+    cf_challenge       INTEGER NOT NULL,
+    unknown            INTEGER NOT NULL,
+    latency_ms         INTEGER NOT NULL,                 -- of all requests together
+    -- requests by latency: of ms_50 more than 25 ms, and 50 ms at most
+    ms_25              INTEGER NOT NULL,
+    ms_50              INTEGER NOT NULL,
+    ms_100             INTEGER NOT NULL,
+    ms_200             INTEGER NOT NULL,
+    ms_400             INTEGER NOT NULL,
+    ms_800             INTEGER NOT NULL,
+    ms_1500            INTEGER NOT NULL,
+    ms_3000            INTEGER NOT NULL,
+    ms_6000            INTEGER NOT NULL,
+    ms_12000           INTEGER NOT NULL,
+    ms_30000           INTEGER NOT NULL,
+    ms_more            INTEGER NOT NULL,                 -- more than 30 seconds
+    PRIMARY KEY (source_id, span, began_at)
+) STRICT, WITHOUT ROWID;
 
 -- How a source responds, rolled up from requests (docs/health.md, section 4).
 CREATE TABLE connectivity_profiles (
@@ -1391,7 +1437,7 @@ SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
            - julianday(r.started_at)) * 86400, 3) AS took_seconds,
        r.targets,                              -- brought to an outcome
        r.pages,                                -- committed, of every kind
-       r.listings_new AS new, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored,
+       r.listings_new AS new, r.listings_changed AS changed, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored,
        iif(r.outcome IN ('running', 'dead'), nullif(r.requests, 0), r.requests) AS requests -- of one that has not ended those up to its last heartbeat, NULL = it has sent none
 FROM runs r LEFT JOIN sources s ON s.id = r.source_id;
 
@@ -1408,6 +1454,81 @@ SELECT s.name AS source, x.run_id AS run, x.began_at, -- of the pass, by this ru
        x.selection ->> '$.min_population' AS min_population, -- of the cities
        (x.selection ->> '$.recrawl') / 1000000000 AS recrawl_seconds -- what was done longer ago is crawled again
 FROM run_passes x JOIN sources s ON s.id = x.source_id;
+
+-- request_spans with the latency that half of the requests, and 95 of 100, did not exceed. It lies between two bounds of
+-- ms_*, where it is taken to grow evenly: it is wrong by the distance of these bounds at most, which is half of it or less from 50 ms on.
+CREATE VIEW request_spans_and_latency AS
+SELECT source, source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown, latency_ms,
+       CASE WHEN requests = 0 THEN NULL
+           WHEN n1 >= 0.5 * requests THEN round(0 + 25 * (0.5 * requests - 0) / ms_25)
+           WHEN n2 >= 0.5 * requests THEN round(25 + 25 * (0.5 * requests - n1) / ms_50)
+           WHEN n3 >= 0.5 * requests THEN round(50 + 50 * (0.5 * requests - n2) / ms_100)
+           WHEN n4 >= 0.5 * requests THEN round(100 + 100 * (0.5 * requests - n3) / ms_200)
+           WHEN n5 >= 0.5 * requests THEN round(200 + 200 * (0.5 * requests - n4) / ms_400)
+           WHEN n6 >= 0.5 * requests THEN round(400 + 400 * (0.5 * requests - n5) / ms_800)
+           WHEN n7 >= 0.5 * requests THEN round(800 + 700 * (0.5 * requests - n6) / ms_1500)
+           WHEN n8 >= 0.5 * requests THEN round(1500 + 1500 * (0.5 * requests - n7) / ms_3000)
+           WHEN n9 >= 0.5 * requests THEN round(3000 + 3000 * (0.5 * requests - n8) / ms_6000)
+           WHEN n10 >= 0.5 * requests THEN round(6000 + 6000 * (0.5 * requests - n9) / ms_12000)
+           WHEN n11 >= 0.5 * requests THEN round(12000 + 18000 * (0.5 * requests - n10) / ms_30000)
+           ELSE 30000 END AS p50_ms,
+       CASE WHEN requests = 0 THEN NULL
+           WHEN n1 >= 0.95 * requests THEN round(0 + 25 * (0.95 * requests - 0) / ms_25)
+           WHEN n2 >= 0.95 * requests THEN round(25 + 25 * (0.95 * requests - n1) / ms_50)
+           WHEN n3 >= 0.95 * requests THEN round(50 + 50 * (0.95 * requests - n2) / ms_100)
+           WHEN n4 >= 0.95 * requests THEN round(100 + 100 * (0.95 * requests - n3) / ms_200)
+           WHEN n5 >= 0.95 * requests THEN round(200 + 200 * (0.95 * requests - n4) / ms_400)
+           WHEN n6 >= 0.95 * requests THEN round(400 + 400 * (0.95 * requests - n5) / ms_800)
+           WHEN n7 >= 0.95 * requests THEN round(800 + 700 * (0.95 * requests - n6) / ms_1500)
+           WHEN n8 >= 0.95 * requests THEN round(1500 + 1500 * (0.95 * requests - n7) / ms_3000)
+           WHEN n9 >= 0.95 * requests THEN round(3000 + 3000 * (0.95 * requests - n8) / ms_6000)
+           WHEN n10 >= 0.95 * requests THEN round(6000 + 6000 * (0.95 * requests - n9) / ms_12000)
+           WHEN n11 >= 0.95 * requests THEN round(12000 + 18000 * (0.95 * requests - n10) / ms_30000)
+           ELSE 30000 END AS p95_ms
+FROM (
+    SELECT s.name AS source, r.*,
+           ms_25 AS n1,
+           ms_25 + ms_50 AS n2,
+           ms_25 + ms_50 + ms_100 AS n3,
+           ms_25 + ms_50 + ms_100 + ms_200 AS n4,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 AS n5,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 AS n6,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 AS n7,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 AS n8,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 + ms_6000 AS n9,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 + ms_6000 + ms_12000 AS n10,
+           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 + ms_6000 + ms_12000 + ms_30000 AS n11
+    FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
+);
+
+-- Requests by source and minute, of the last two days, see request_spans: one that has just ended is there after a minute, with the next roll-up. A minute without requests has no row.
+--   began_at         begin of the minute
+--   requests         that ended in it: all but robots.txt, our own deferrals, and those that a proxy itself failed
+--   pages            of them answered with a page that could be read
+--   p50_ms           latency that half of the requests did not exceed
+--   p95_ms           latency that 95 of 100 requests did not exceed
+CREATE VIEW v_request_minutes AS
+SELECT source, began_at, requests, pages, round(100.0 * pages / requests, 1) AS success_percent, p50_ms, p95_ms,
+       dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown
+FROM request_spans_and_latency WHERE span = 'minute' AND began_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
+
+-- Requests by source and hour, of the last two years, see request_spans: one that has just ended is there after a minute, with the next roll-up. A hour without requests has no row.
+--   began_at         begin of the hour
+--   requests         that ended in it: all but robots.txt, our own deferrals, and those that a proxy itself failed
+--   pages            of them answered with a page that could be read
+--   p50_ms           latency that half of the requests did not exceed
+--   p95_ms           latency that 95 of 100 requests did not exceed
+CREATE VIEW v_request_hours AS
+SELECT source, began_at, requests, pages, round(100.0 * pages / requests, 1) AS success_percent, p50_ms, p95_ms,
+       dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown
+FROM request_spans_and_latency WHERE span = 'hour' AND began_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
+
+-- What the passes brought, by source: a row a pass, the sum of its runs. See run_passes: what was just found is there after a minute.
+--   runs             that worked on it
+CREATE VIEW v_pass_changes AS
+SELECT s.name AS source, x.began_at, count(*) AS runs, max(x.run_id) AS last_run, -- its number
+       sum(x.pages) AS pages, sum(x.new) AS new, sum(x.changed) AS changed, sum(x.dropped) AS dropped, sum(x.restored) AS restored
+FROM sources s CROSS JOIN run_passes x ON x.source_id = s.id GROUP BY x.source_id, x.began_at, x.selection;
 
 -- The workers of runs, including those that have ended.
 --   state            running or ended

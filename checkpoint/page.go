@@ -42,8 +42,9 @@ const (
 	WHERE id = ?18 AND claimed_by IS ?19 AND claim_token = ?20 AND status = ?21 AND page_current = ?22 - 1`
 	countRun = `
 	UPDATE runs SET pages = pages + 1, targets = targets + ?1, heartbeat_at = ?2, listings_new = listings_new + ?3,
-		listings_rejected = listings_rejected + ?4, listings_dropped = listings_dropped + ?5, listings_restored = listings_restored + ?6
-	WHERE id = ?7`
+		listings_rejected = listings_rejected + ?4, listings_dropped = listings_dropped + ?5, listings_restored = listings_restored + ?6,
+		listings_changed = listings_changed + ?7
+	WHERE id = ?8`
 	countWorker = `
 	UPDATE workers SET pages = pages + 1, listings = listings + ?, heartbeat_at = ? WHERE run_id = ? AND worker_id = ?`
 	sourceSucceeded = `UPDATE sources SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0`
@@ -93,7 +94,7 @@ func (c *Claim) commit(tx *store.Tx, p *yp.Page, listings *store.Prepared) (out 
 		err = c.change(tx, advancePage, append(c.progress(p, &out, adds), c.beat(tx)), p.Number)
 	}
 	if err == nil { // pages of every kind count, of targets searches alone
-		err = tx.Run(countRun, out.Done && k.counted(), tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, c.Worker.RunID)
+		err = tx.Run(countRun, out.Done && k.counted(), tx.Now, out.New, out.Rejected, c.Dropped, out.Restored, out.Changed, c.Worker.RunID)
 	}
 	if err == nil {
 		err = tx.Run(countWorker, out.Kept(), tx.Now, c.Worker.RunID, c.Worker.ID)

@@ -10,8 +10,7 @@ import (
 var showRun = thing{
 	list: "runs list", named: "run command",
 	row: `
-	SELECT *, (SELECT count(DISTINCT listing) FROM listing_events WHERE run_id = ?1 AND kind = 'changed') AS changed,
-		(SELECT sum(claims) FROM workers WHERE run_id = ?1) AS claims,
+	SELECT *, (SELECT sum(claims) FROM workers WHERE run_id = ?1) AS claims,
 		(SELECT count(*) FROM crawl_attempts WHERE run_id = ?1) AS attempts_kept,
 		(
 			SELECT count(*)
