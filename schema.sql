@@ -19,6 +19,11 @@
 --   action               new, changed, completed, dropped, restored or rejected
 --   active               neither degraded, paused nor failed
 --   address              the whole address in one line, if it could not be split with certainty
+--   auth_error           failed: HTTP 401 or 407
+--   cf_challenge         failed: the site asked for a proof of being human
+--   changed              their source says something else than before
+--   connection_refused   failed: no connection
+--   dns                  failed: the name of the host was not found
 --   ending               how the last crawl of the target came to its end: by a word of the site that proves it (total, said, pagination, short_page,
 --                        next_none), or without one, and why (end_text)
 --   again_after_seconds  time from the start of one crawl to the start of the next; 0 = crawled once only
@@ -83,6 +88,9 @@
 --   heartbeat_at         when the worker or run last reported that it is alive
 --   host                 name of the machine, or of the web server
 --   hours                opening hours, a list of texts such as "Mo 09:00-17:00"; days without an entry are closed, [] = always closed
+--   http_403             failed: HTTP 403
+--   http_429             failed: HTTP 429, too many requests
+--   http_5xx             failed: HTTP 500 to 599
 --   http_status          status of the response
 --   id                   number of the row; never reused
 --   identity             set of request headers that was sent; NULL = the honest one
@@ -131,6 +139,7 @@
 --   pages_left           pages not read because of --max-pages
 --   parked               targets with status PARKED (given up)
 --   parked_at            when it was given up
+--   parse_error          failed: the page could not be read
 --   parse_ok             1 = the response could be read as what was expected; NULL = no response
 --   paused               1 = paused by an operator
 --   paused_code          error code that caused the pause
@@ -199,9 +208,12 @@
 --   target_id            row of the target
 --   targets              number of targets
 --   tier                 size of the city: 1 = large, 3 = small
+--   timeout              failed: no answer in time
+--   tls                  failed: no secure connection
 --   took_seconds         how long it took, or has taken so far
 --   total_attempts       attempts so far
 --   total_successes      successful attempts so far
+--   unknown              failed otherwise
 --   unmatched            cities not in the built-in list of cities
 --   until                when it ends
 --   updated_at           when the row was last written
@@ -230,7 +242,8 @@
 -- another database were replayed ("replayed:{id}"); which sources came from a replay
 -- ("replayed_source:{source}"); for which sources and states own pages are wanted
 -- ("details:{source}:{state}"); which sources request listings' own pages by id
--- ("own_by_id:{source}"); and the totals of runs whose rows have been deleted ("forgotten:pages", see runs_removed).
+-- ("own_by_id:{source}"); the totals of runs whose rows have been deleted ("forgotten:pages", see runs_removed);
+-- and the last rows of requests and listing_events that the figures over time include ("rolled:requests", "rolled:events", see request_spans).
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -332,7 +345,7 @@ CREATE TABLE runs (
     pages        INTEGER NOT NULL DEFAULT 0,
     targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
     listings_new INTEGER NOT NULL DEFAULT 0,         -- seen for the first time
-    listings_changed  INTEGER NOT NULL DEFAULT 0,    -- of which their source says something else than before
+    listings_changed  INTEGER NOT NULL DEFAULT 0,    -- their source says something else than before
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
     listings_dropped  INTEGER NOT NULL DEFAULT 0,    -- gone from their source, see listings.dropped_at
     listings_restored INTEGER NOT NULL DEFAULT 0,    -- and back again
@@ -857,8 +870,8 @@ CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE targe
 CREATE TABLE request_spans (
     source_id          INTEGER NOT NULL REFERENCES sources (id),
     span               TEXT NOT NULL CHECK (span IN ('minute', 'hour', 'ever')), -- length of the time that the row is about
-    began_at           TEXT NOT NULL,                    -- begin of that time; "" = ever
-    requests           INTEGER NOT NULL,                 -- that ended then
+    began_at           TEXT NOT NULL,                    -- begin of that time; "" of span ever
+    requests           INTEGER NOT NULL,                 -- that ended in it
     pages              INTEGER NOT NULL,                 -- of them answered with a page that could be read
     -- failures, by class
     dns                INTEGER NOT NULL,
@@ -873,19 +886,19 @@ CREATE TABLE request_spans (
     cf_challenge       INTEGER NOT NULL,
     unknown            INTEGER NOT NULL,
     latency_ms         INTEGER NOT NULL,                 -- of all requests together
-    -- requests by latency: of ms_50 more than 25 ms, and 50 ms at most
-    ms_25              INTEGER NOT NULL,
-    ms_50              INTEGER NOT NULL,
-    ms_100             INTEGER NOT NULL,
-    ms_200             INTEGER NOT NULL,
-    ms_400             INTEGER NOT NULL,
-    ms_800             INTEGER NOT NULL,
-    ms_1500            INTEGER NOT NULL,
-    ms_3000            INTEGER NOT NULL,
-    ms_6000            INTEGER NOT NULL,
-    ms_12000           INTEGER NOT NULL,
-    ms_30000           INTEGER NOT NULL,
-    ms_more            INTEGER NOT NULL,                 -- more than 30 seconds
+    -- requests by latency, failed ones too
+    ms_25              INTEGER NOT NULL,                 -- at most 25 ms
+    ms_50              INTEGER NOT NULL,                 -- more than 25, at most 50 ms
+    ms_100             INTEGER NOT NULL,                 -- more than 50, at most 100 ms
+    ms_200             INTEGER NOT NULL,                 -- more than 100, at most 200 ms
+    ms_400             INTEGER NOT NULL,                 -- more than 200, at most 400 ms
+    ms_800             INTEGER NOT NULL,                 -- more than 400, at most 800 ms
+    ms_1500            INTEGER NOT NULL,                 -- more than 800, at most 1,500 ms
+    ms_3000            INTEGER NOT NULL,                 -- more than 1,500, at most 3,000 ms
+    ms_6000            INTEGER NOT NULL,                 -- more than 3,000, at most 6,000 ms
+    ms_12000           INTEGER NOT NULL,                 -- more than 6,000, at most 12,000 ms
+    ms_30000           INTEGER NOT NULL,                 -- more than 12,000, at most 30,000 ms
+    ms_more            INTEGER NOT NULL,                 -- more than 30,000 ms
     PRIMARY KEY (source_id, span, began_at)
 ) STRICT, WITHOUT ROWID;
 
@@ -1060,7 +1073,7 @@ END;
 -- What runs did is counted on when they are forgotten: a sum over all runs never falls.
 CREATE TRIGGER runs_removed AFTER DELETE ON runs BEGIN
     INSERT INTO meta (key, value) VALUES ('forgotten:pages', old.pages), ('forgotten:requests', old.requests), ('forgotten:targets', old.targets),
-        ('forgotten:listings_new', old.listings_new)
+        ('forgotten:listings_new', old.listings_new), ('forgotten:listings_changed', old.listings_changed)
     ON CONFLICT DO UPDATE SET value = value + excluded.value;
 END;
 
@@ -1455,8 +1468,13 @@ SELECT s.name AS source, x.run_id AS run, x.began_at, -- of the pass, by this ru
        (x.selection ->> '$.recrawl') / 1000000000 AS recrawl_seconds -- what was done longer ago is crawled again
 FROM run_passes x JOIN sources s ON s.id = x.source_id;
 
--- request_spans with the latency that half of the requests, and 95 of 100, did not exceed. It lies between two bounds of
--- ms_*, where it is taken to grow evenly: it is wrong by the distance of these bounds at most, which is half of it or less from 50 ms on.
+-- request_spans with the latency that half of the requests, and 95 of 100, did not exceed. Such a latency lies between two
+-- bounds of the columns ms_*, and is estimated as if the requests were spread evenly between them. The true one lies between the same bounds,
+-- the upper of which is at most two and a half times the lower; of more than 30,000 ms it says 30,000.
+--   began_at         begin of the span
+--   requests         that ended in it
+--   pages            of them answered with a page that could be read
+--   latency_ms       of all requests together
 CREATE VIEW request_spans_and_latency AS
 SELECT source, source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown, latency_ms,
        CASE WHEN requests = 0 THEN NULL
@@ -1505,19 +1523,17 @@ FROM (
 --   began_at         begin of the minute
 --   requests         that ended in it: all but robots.txt, our own deferrals, and those that a proxy itself failed
 --   pages            of them answered with a page that could be read
---   p50_ms           latency that half of the requests did not exceed
---   p95_ms           latency that 95 of 100 requests did not exceed
+--   success_percent  share of the requests that brought a page
 CREATE VIEW v_request_minutes AS
 SELECT source, began_at, requests, pages, round(100.0 * pages / requests, 1) AS success_percent, p50_ms, p95_ms,
        dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown
 FROM request_spans_and_latency WHERE span = 'minute' AND began_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
 
--- Requests by source and hour, of the last two years, see request_spans: one that has just ended is there after a minute, with the next roll-up. A hour without requests has no row.
+-- Requests by source and hour, of the last two years, see request_spans: one that has just ended is there after a minute, with the next roll-up. An hour without requests has no row.
 --   began_at         begin of the hour
 --   requests         that ended in it: all but robots.txt, our own deferrals, and those that a proxy itself failed
 --   pages            of them answered with a page that could be read
---   p50_ms           latency that half of the requests did not exceed
---   p95_ms           latency that 95 of 100 requests did not exceed
+--   success_percent  share of the requests that brought a page
 CREATE VIEW v_request_hours AS
 SELECT source, began_at, requests, pages, round(100.0 * pages / requests, 1) AS success_percent, p50_ms, p95_ms,
        dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown
@@ -1525,6 +1541,7 @@ FROM request_spans_and_latency WHERE span = 'hour' AND began_at <= strftime('%Y-
 
 -- What the passes brought, by source: a row a pass, the sum of its runs. See run_passes: what was just found is there after a minute.
 --   runs             that worked on it
+--   pages            read
 CREATE VIEW v_pass_changes AS
 SELECT s.name AS source, x.began_at, count(*) AS runs, max(x.run_id) AS last_run, -- its number
        sum(x.pages) AS pages, sum(x.new) AS new, sum(x.changed) AS changed, sum(x.dropped) AS dropped, sum(x.restored) AS restored
@@ -1707,6 +1724,34 @@ WITH clock AS (
 ), claimed AS (
     SELECT ifnull(sum(claims), 0) AS n, ifnull(sum(claim_retries), 0) AS retries FROM workers
     WHERE run_id IN (SELECT id FROM runs WHERE outcome = 'running' UNION SELECT max(id) FROM runs)
+), ever AS MATERIALIZED ( -- of each source, since it was first asked
+    SELECT r.* FROM source s CROSS JOIN request_spans r ON r.source_id = s.id AND r.span = 'ever' AND r.began_at = ''
+), failed_ever AS (
+    SELECT source_id, 'dns' AS error_class, dns AS n FROM ever
+    UNION ALL SELECT source_id, 'tls' AS error_class, tls AS n FROM ever
+    UNION ALL SELECT source_id, 'timeout' AS error_class, timeout AS n FROM ever
+    UNION ALL SELECT source_id, 'connection_refused' AS error_class, connection_refused AS n FROM ever
+    UNION ALL SELECT source_id, 'http_403' AS error_class, http_403 AS n FROM ever
+    UNION ALL SELECT source_id, 'http_429' AS error_class, http_429 AS n FROM ever
+    UNION ALL SELECT source_id, 'http_5xx' AS error_class, http_5xx AS n FROM ever
+    UNION ALL SELECT source_id, 'parse_error' AS error_class, parse_error AS n FROM ever
+    UNION ALL SELECT source_id, 'auth_error' AS error_class, auth_error AS n FROM ever
+    UNION ALL SELECT source_id, 'cf_challenge' AS error_class, cf_challenge AS n FROM ever
+    UNION ALL SELECT source_id, 'unknown' AS error_class, unknown AS n FROM ever
+), latency_ever AS (
+    SELECT source_id, le, sum(n) OVER (PARTITION BY source_id ORDER BY at) AS n FROM (
+        SELECT source_id, 1 AS at, '0.025' AS le, ms_25 AS n FROM ever
+        UNION ALL SELECT source_id, 2 AS at, '0.05' AS le, ms_50 AS n FROM ever
+        UNION ALL SELECT source_id, 3 AS at, '0.1' AS le, ms_100 AS n FROM ever
+        UNION ALL SELECT source_id, 4 AS at, '0.2' AS le, ms_200 AS n FROM ever
+        UNION ALL SELECT source_id, 5 AS at, '0.4' AS le, ms_400 AS n FROM ever
+        UNION ALL SELECT source_id, 6 AS at, '0.8' AS le, ms_800 AS n FROM ever
+        UNION ALL SELECT source_id, 7 AS at, '1.5' AS le, ms_1500 AS n FROM ever
+        UNION ALL SELECT source_id, 8 AS at, '3' AS le, ms_3000 AS n FROM ever
+        UNION ALL SELECT source_id, 9 AS at, '6' AS le, ms_6000 AS n FROM ever
+        UNION ALL SELECT source_id, 10 AS at, '12' AS le, ms_12000 AS n FROM ever
+        UNION ALL SELECT source_id, 11 AS at, '30' AS le, ms_30000 AS n FROM ever
+        UNION ALL SELECT source_id, 12, '+Inf', ms_more FROM ever)
 ), found AS (
     SELECT ifnull(sum(listings), 0) AS n, ifnull(sum(dropped), 0) AS dropped, ifnull(sum(emails), 0) AS emails FROM listing_totals
 )
@@ -1720,6 +1765,8 @@ UNION ALL SELECT 'targets_finished_total', '{}', ifnull((SELECT sum(targets) FRO
        'Targets brought to an outcome by all runs.'
 UNION ALL SELECT 'listings_new_total', '{}', ifnull((SELECT sum(listings_new) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'listings_new'), 0),
        'Listings that were new, of all runs.'
+UNION ALL SELECT 'listings_changed_total', '{}', ifnull((SELECT sum(listings_changed) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'listings_changed'), 0),
+       'Listings that had changed, of all runs.'
 UNION ALL SELECT 'last_run_outcome', json_object('outcome', outcome), 1, 'How the last run ended: see the label outcome.'
        FROM runs WHERE id = (SELECT max(id) FROM runs WHERE outcome <> 'running')
 UNION ALL SELECT 'last_run_finished_timestamp_seconds', '{}', round((julianday(max(r.finished_at)) - 2440587.5) * 86400, 3), 'When the last run ended.'
@@ -1747,6 +1794,16 @@ UNION ALL SELECT 'source_opens_timestamp_seconds', json_object('source', name), 
 UNION ALL SELECT 'source_success_ratio', json_object('source', name), success_rate_1h, 'Share of requests that went well in an hour, as rated last.' FROM source
 UNION ALL SELECT 'source_latency_p50_seconds', json_object('source', name), latency_p50_ms / 1000.0, 'Median of the time to answer in that hour.' FROM source
 UNION ALL SELECT 'source_latency_p95_seconds', json_object('source', name), latency_p95_ms / 1000.0, '95th percentile of the time to answer in that hour.' FROM source
+UNION ALL SELECT 'source_requests_total', json_object('source', s.name), ifnull(e.requests, 0), 'Requests that the health of the source counts.'
+       FROM source s LEFT JOIN ever e ON e.source_id = s.id
+UNION ALL SELECT 'source_request_failures_total', json_object('source', s.name, 'error_class', e.error_class), e.n, 'Requests of these that failed, by class.'
+       FROM source s JOIN failed_ever e ON e.source_id = s.id
+UNION ALL SELECT 'source_request_duration_seconds_bucket', json_object('source', s.name, 'le', e.le), e.n, 'Time to answer of these requests.'
+       FROM source s JOIN latency_ever e ON e.source_id = s.id
+UNION ALL SELECT 'source_request_duration_seconds_sum', json_object('source', s.name), e.latency_ms / 1000.0, 'Time to answer of these requests.'
+       FROM source s JOIN ever e ON e.source_id = s.id
+UNION ALL SELECT 'source_request_duration_seconds_count', json_object('source', s.name), e.requests, 'Time to answer of these requests.'
+       FROM source s JOIN ever e ON e.source_id = s.id
 UNION ALL SELECT 'source_last_page_timestamp_seconds', json_object('source', name), round((julianday(last_page_at) - 2440587.5) * 86400, 3), 'When the last page of the source was read.' FROM source
 UNION ALL SELECT 'last_hour_pages', json_object('source', good.name, 'kind', x.value), CASE x.value WHEN 'search' THEN good.search WHEN 'detail' THEN good.detail ELSE good."index" END,
        'Requests of the last hour that brought a page with anything on it, by the kind of their target; ypcrawl_pages_total counts pages that were stored.'

@@ -415,6 +415,7 @@ func TestEnumerations(t *testing.T) {
 		"requests.error_class":              classes,
 		"requests.parse_ok":                 flag,
 		"requests.via":                      {"none", "proxy", "browser"},
+		"request_spans.span":                {"minute", "hour", "ever"},
 		"connectivity_profiles.status":      {"healthy", "degraded", "failing", "quarantined"},
 		"connectivity_profiles.error_class": classes,
 		"connectivity_profiles.burst_429":   flag,

@@ -42,7 +42,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets)\b`)
+var scanned = regexp.MustCompile(`SCAN (requests|crawl_attempts|targets|listing_events|request_spans|run_passes|r|q|a)\b`)
 
 // TestQueryPlans: what is read often, or of many rows, is in an index that holds
 // all that is asked.
@@ -57,6 +57,15 @@ func TestQueryPlans(t *testing.T) {
 		{"counts", readCounts, "SEARCH requests USING COVERING INDEX requests_rollup (source_id=? AND finished_at>? AND finished_at<?)", false},
 		{"next requests", nextRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>?)", false},
 		{"prune requests", pruneRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+		{"prune minutes", pruneMinutes, "SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at<?)", false},
+		{"prune hours", pruneHours, "SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at<?)", false},
+		{"lower the mark", lowerRolled, "SEARCH requests", false},
+		{"next to count", nextOfRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>?)", false},
+		{"next events to count", nextOfEvents, "SEARCH listing_events USING INTEGER PRIMARY KEY (rowid>?)", false},
+		{"count requests", countRequests, "SEARCH requests USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", false},
+		{"count pages", countPages, "SEARCH q USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", false},
+		{"pages: their run", countPages, "(target_id=? AND claim_token=?)", false},
+		{"count events", countEvents, "SEARCH listing_events USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", false},
 		{"prune attempts", pruneAttempts, "SEARCH crawl_attempts USING COVERING INDEX crawl_attempts_by_end (finished_at<?)", false},
 		{
 			"prune attempts that went well",

@@ -31,6 +31,21 @@ const (
 	SELECT ifnull(max(id), 0), ifnull(sum(finished_at < ?2), 0), ifnull(sum(finished_at >= ?2 AND finished_at <= ?3), 0)
 	FROM (SELECT id, finished_at FROM requests WHERE id > ?1 ORDER BY id LIMIT ?4)`
 	pruneRequests = `DELETE FROM requests WHERE id > ?1 AND id <= ?2 AND finished_at < ?3`
+	rolledUpTo    = `SELECT ifnull((SELECT cast(value AS INTEGER) FROM meta WHERE key = 'rolled:requests'), 0)`
+	// The ids of the last rows are given again when these are deleted: what comes next is to be behind the mark.
+	lowerRolled = `
+	UPDATE meta SET value = (SELECT ifnull(max(id), 0) FROM requests)
+	WHERE key = 'rolled:requests' AND cast(value AS INTEGER) > (SELECT ifnull(max(id), 0) FROM requests)`
+	pruneMinutes = `
+	DELETE FROM request_spans
+	WHERE (source_id, span, began_at) IN (
+		SELECT r.source_id, r.span, r.began_at FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
+		WHERE r.span = 'minute' AND r.began_at < ?1 LIMIT ?2)`
+	pruneHours = `
+	DELETE FROM request_spans
+	WHERE (source_id, span, began_at) IN (
+		SELECT r.source_id, r.span, r.began_at FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
+		WHERE r.span = 'hour' AND r.began_at < ?1 LIMIT ?2)`
 	pruneAttempts = `
 	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 ORDER BY finished_at LIMIT ?2)`
 	// Of these the index has all that is asked, so the failed ones between them cost little.
@@ -57,10 +72,14 @@ const (
 
 // Prune deletes the requests that ended longer ago than keep (0 = DefaultKeep; it
 // is held between MinKeep and MaxKeep), the attempts that went well longer ago than KeepDone, and the
-// other attempts, workers and runs that ended longer ago than MaxKeep, and deliveries of that age which
+// other attempts, workers and runs that ended longer ago than MaxKeep, the figures over time that are older than
+// KeepMinutes and KeepHours, and deliveries of that age which
 // others have followed, in small transactions with a pause after each, so that
-// workers hardly notice. What it has deleted stays so when ctx ends it early.
+// workers hardly notice. A request is counted by the roll-up before it is deleted. What it has deleted stays so when ctx ends it early.
 func (m *Monitor) Prune(ctx context.Context, keep time.Duration) error {
+	if err := m.rollSeries(ctx, 0); err != nil {
+		return fmt.Errorf("before requests are deleted: %w", err)
+	}
 	if err := m.pruneRequests(ctx, min(max(cmp.Or(keep, DefaultKeep), MinKeep), MaxKeep)); err != nil {
 		return fmt.Errorf("delete old requests: %w", err)
 	}
@@ -68,6 +87,8 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) error {
 		what, query string
 		keep        time.Duration
 	}{
+		{"figures by minute", pruneMinutes, KeepMinutes},
+		{"figures by hour", pruneHours, KeepHours},
 		{"attempts that went well", pruneDone, KeepDone},
 		{"attempts", pruneAttempts, MaxKeep},
 		{"workers", pruneWorkers, MaxKeep},
@@ -101,12 +122,32 @@ func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) error {
 			return nil
 		}
 		if old > 0 {
-			if _, err := m.batch(ctx, pruneRequests, last, upTo, before); err != nil {
+			if err := m.deleteRequests(ctx, last, upTo, before); err != nil {
 				return err
 			}
 		}
 		last = upTo
 	}
+}
+
+// deleteRequests deletes those with the ids behind from, up to to, that are old and counted by the roll-up.
+func (m *Monitor) deleteRequests(ctx context.Context, from, to int64, before string) error {
+	began := time.Now()
+	err := m.db.Write(ctx, func(tx *store.Tx) error {
+		var rolled int64
+		err := tx.Get(rolledUpTo, nil, &rolled)
+		if err == nil {
+			err = tx.Run(pruneRequests, from, min(to, rolled), before)
+		}
+		if err == nil {
+			err = tx.Run(lowerRolled)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return rest(ctx, time.Since(began))
 }
 
 // batch deletes in one transaction and rests after it.

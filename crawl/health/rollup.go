@@ -43,8 +43,8 @@ const readCounts = `
 	WHERE s.enabled = 1 ORDER BY s.id`
 
 // RollUp reads the requests of the last 24 hours and rolls the profile of every
-// enabled source, also of one without a sample. It returns the profiles as they
-// are afterwards. Any number of processes may do so at once: a reading that
+// enabled source, also of one without a sample; it counts on the figures over time (rollSeries). It
+// returns the profiles as they are afterwards. Any number of processes may do so at once: a reading that
 // another has overtaken is dropped.
 func (m *Monitor) RollUp(ctx context.Context) ([]Profile, error) {
 	readAt := m.db.Now()
@@ -56,7 +56,7 @@ func (m *Monitor) RollUp(ctx context.Context) ([]Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("roll up: %w", err)
 	}
-	return profiles, nil
+	return profiles, m.rollSeries(ctx, mostBatches)
 }
 
 // roll rolls the profiles by counts that were read at readAt, in one transaction. One that

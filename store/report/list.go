@@ -53,7 +53,7 @@ var Lists = []List{
 	},
 	{
 		Name: "runs list", Page: "/runs Runs", View: "v_runs", Noun: "run", Order: "run DESC", Time: "started_at",
-		Show: "run started_at took_seconds state targets pages new dropped requests command", Filters: "since",
+		Show: "run started_at took_seconds state targets pages new changed dropped requests command", Filters: "since",
 		Usage: "List runs, newest first: when, how they ended, what they found", None: "There is no run yet; `ypcrawl run` starts one.",
 		Help: "Pages are of every kind: of results, of listings, of indexes. Targets are searches that were finished or failed.", Lives: true,
 	},
