@@ -19,13 +19,6 @@
 --   action               new, changed, completed, dropped, restored or rejected
 --   active               neither degraded, paused nor failed
 --   address              the whole address in one line, if it could not be split with certainty
---   auth_error           failed: HTTP 401 or 407
---   cf_challenge         failed: the site asked for a proof of being human
---   changed              their source says something else than before
---   connection_refused   failed: no connection
---   dns                  failed: the name of the host was not found
---   ending               how the last crawl of the target came to its end: by a word of the site that proves it (total, said, pagination, short_page,
---                        next_none), or without one, and why (end_text)
 --   again_after_seconds  time from the start of one crawl to the start of the next; 0 = crawled once only
 --   aka                  other names of the business
 --   alive                its listings that their source still shows
@@ -33,14 +26,18 @@
 --   attempt              number of the attempt at this target, counted from 1
 --   attempt_number       number of the attempt at this target, counted from 1
 --   attempts             attempts so far
+--   auth_error           failed: HTTP 401 or 407
 --   availability         open, paused, quarantined, disabled or held
 --   backoff_until        when the wait after a failure ends
 --   bad_count            cards that the current crawl could not read
 --   base_url             start of all addresses of the source
+--   began_at             when the pass began, in this run or an earlier one
 --   by_name              matched to the built-in list of cities by name and state
 --   by_slug              matched to the built-in list of cities by the source's own slug
 --   categories           everything the source says the business does
 --   category             category that was searched for; NULL = not a search
+--   cf_challenge         failed: the site asked for a proof of being human
+--   changed              their source says something else than before
 --   changes              list of the fields that changed, with old and new values
 --   cities               cities in the index
 --   city                 name of the city; NULL = unknown
@@ -50,6 +47,7 @@
 --   code                 error code that caused the pause
 --   companies            companies whose first listing is in the state
 --   company_id           row of the listing's company
+--   connection_refused   failed: no connection
 --   consecutive_failures failures in a row
 --   cooldown_minutes     length of the quarantine before one page is tried
 --   cooldown_until       when the proxy's rest ends
@@ -60,6 +58,7 @@
 --   degraded             resting after three or more failures in a row
 --   delay_reason         why the delay is longer than configured
 --   details_read_at      when the listing's own page was last read; NULL = never
+--   dns                  failed: the name of the host was not found
 --   domain               domain of the website, without "www."
 --   done                 targets with status DONE
 --   dropped              no longer shown by their source (closed)
@@ -68,6 +67,8 @@
 --   email                e-mail address, from the listing's own page or from structured data
 --   enabled              0 = disabled by an operator
 --   ended                how it ended
+--   ending               how the last crawl of the target came to its end: by a word of the site that proves it (total, said, pagination, short_page,
+--                        next_none), or without one, and why (end_text)
 --   ends                 when the reason ends by itself; NULL = it does not end by itself
 --   error                error code; NULL = none
 --   error_class          why most of the failed requests failed; NULL = healthy
@@ -133,6 +134,8 @@
 --   old                  the previous value
 --   open                 1 = may be requested now
 --   outcome              how it ended
+--   p50_ms               latency that half of the requests did not exceed, estimated
+--   p95_ms               latency that 95 of 100 requests did not exceed, estimated
 --   page                 number of the page, counted from 1
 --   page_current         last page that the current crawl committed
 --   pages                pages committed
@@ -220,6 +223,7 @@
 --   url                  address; a proxy's includes its password
 --   uuid                 unique name of the run, used for its lock file
 --   value                as text
+--   wait_reason          backoff, recrawl or gap
 --   wanted               targets for listings' own pages
 --   website              home page, in normal form
 --   website_url          home page, as the source links to it
@@ -232,7 +236,6 @@
 --   with_social          with an address in a social network
 --   with_website         with a website
 --   worker               name of the worker and its process id
---   wait_reason          backoff, recrawl or gap
 --   years_in_business    years in business, as the source says
 
 -- Small facts about the file itself: who made it and when; which database it is
