@@ -206,6 +206,14 @@ func (t *table) Row(values []any) error {
 			if t.Noun == "category" {
 				row[i].Link = "/queue?" + url.Values{"categories": {row[i].Text}, "states": {fmt.Sprint(values[1])}}.Encode()
 			}
+		case "listing":
+			if source, id, ok := strings.Cut(fmt.Sprint(v), "/"); ok {
+				row[i].Link = listingPath(source, id)
+			}
+		case "id":
+			if t.Noun == "company" {
+				row[i].Link = companyPath(row[i].Text)
+			}
 		case "troubled":
 			row[i].Troubled = v != int64(0)
 		case "status":
