@@ -42,9 +42,12 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 		case !reads(r):
 			h.Set("Allow", "GET, HEAD")
 			s.refuse(w, r, http.StatusMethodNotAllowed, "This page takes no input.", "Request it with GET.")
-		case r.URL.Path != tidy(r.URL.Path):
-			to := url.URL{Path: top(r.URL.EscapedPath()) + tidy(r.URL.Path)[1:], RawQuery: r.URL.RawQuery}
-			h.Set("Location", to.String())
+		case r.URL.EscapedPath() != tidy(r.URL.EscapedPath()): // what is escaped is part of an id
+			to := top(r.URL.EscapedPath()) + tidy(r.URL.EscapedPath())[1:]
+			if r.URL.RawQuery != "" {
+				to += "?" + r.URL.RawQuery
+			}
+			h.Set("Location", to)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		default:
 			s.mux.ServeHTTP(w, r)

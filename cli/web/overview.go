@@ -15,6 +15,9 @@ func (s *Server) allViews() []View {
 		s.view("/states", "States", "States", s.pick(), s.statesTable()),
 		s.view("/states/{state}", "", "State", s.statesTable()),
 		s.view("/targets/{id}", "", "Target", s.trace()),
+		s.view("/listings/{source}/{id}", "", "Listing", s.listing()),
+		s.view("/listings/{source}", "", "Listing", s.listing()), // with ?id=, see listingPath
+		s.view("/companies/{id}", "", "Company", s.company()),
 	}, s.listViews()...)
 }
 

@@ -103,7 +103,8 @@ func TestEveryView(t *testing.T) {
 	b := serve(t, Config{})
 	b.troubled(t)
 	for _, v := range New(b.cfg).views {
-		b.answers(t, strings.NewReplacer("{$}", "", "{id}", "9", "{state}", "CA").Replace(v.Path), page{http.StatusOK, nil})
+		b.answers(t, strings.NewReplacer("{$}", "", "/companies/{id}", "/companies/1", "{source}/{id}", "demo/a", "{source}", "demo?id=b",
+			"{id}", "9", "{state}", "CA").Replace(v.Path), page{http.StatusOK, nil})
 	}
 }
 

@@ -40,7 +40,7 @@ type Shown struct {
 	Slow  bool       // it takes so long that it is read less often: the page says how old it is
 }
 
-// maxValue bounds a parameter: a longer one is cut.
+// maxValue bounds a parameter: a longer one is cut, but an id, which is as long as its source wrote it.
 const maxValue = 200
 
 // parameters are those of path and query that a view knows; others are no part of its address.
@@ -52,7 +52,7 @@ func parameters(v View, r *http.Request) url.Values {
 			if value == "" {
 				value = given.Get(name)
 			}
-			if len(value) > maxValue {
+			if len(value) > maxValue && name != "id" {
 				value = value[:maxValue]
 			}
 			if value != "" {

@@ -96,6 +96,7 @@ func New(cfg Config) *Server {
 		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone
 	}
 	s.mux.Handle("GET /static/{file}", serveStatic())
+	s.mux.Handle("GET /listings/{source}/{id...}", s.slashes())
 	s.plainHandlers()
 	return s
 }

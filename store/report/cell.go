@@ -15,17 +15,21 @@ import (
 // How the values of a list are written follows from the name of their column: a name means one thing everywhere. What the schema
 // says of them is in columns.go, the unit in the end of the name.
 
-// Columns that no table or view has: a list that exports make, and whether a search kept a listing, as ad or by a filter.
+// Columns that no table or view has: a list that exports make, whether a search kept a listing, as ad or by a filter, and the
+// fields of a listing that are of one page.
 const (
 	changedFields = "changed_fields"
 	kept          = "kept"
+	fieldNames    = "fields"
 )
 
 // isSwitch reports whether the numbers of a column are 0 or 1 for no or yes.
 func isSwitch(column string) bool { return column == kept || slices.Contains(switches, column) }
 
 // isList reports whether the texts of a column are JSON arrays.
-func isList(column string) bool { return column == changedFields || slices.Contains(lists, column) }
+func isList(column string) bool {
+	return column == changedFields || column == fieldNames || slices.Contains(lists, column)
+}
 
 // IsTime reports whether a column holds times.
 func IsTime(column string) bool {
