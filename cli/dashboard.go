@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -18,7 +19,6 @@ import (
 	"ypcrawl/cli/frame"
 	"ypcrawl/cli/measure"
 	"ypcrawl/cli/web"
-	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -29,7 +29,7 @@ func (p *Program) dashboardCommand() *cli.Command {
 		Name:  "dashboard",
 		Usage: "Show the crawl as a live page in the browser, with or without a run",
 		Description: "It only reads the database; Ctrl-C ends it. `run --web` serves the\n" +
-			"same page from the run itself.\n" +
+			"same page from the run itself. Before the first crawl it says how to begin, and it shows the crawl as soon as there is one.\n" +
 			"Only this machine reaches it unless --listen names another address. It has no password: anyone who\n" +
 			"reaches the address sees the listings. A browser must use that address, or a name given with --allow-host.",
 		Flags: []cli.Flag{
@@ -59,12 +59,7 @@ func (p *Program) dashboard(c *cli.Context) error {
 		return err
 	}
 	defer page.close()
-	err = p.with(c, watching, func(k *database, scope store.Scope) error {
-		page.about = strings.Join(slices.DeleteFunc([]string{c.String("source"), strings.Join(scope.States, ", ")},
-			func(s string) bool { return s == "" }), " in ")
-		p.Note("Dashboard: http://%s/   (Ctrl-C stops it)", page.listener.Addr())
-		return page.serve(c.Context, k, scope, false)
-	})
+	err = p.showPage(c, page)
 	if c.Context.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // Ctrl-C is how it ends, however early
 	}
@@ -79,7 +74,6 @@ type page struct {
 	db       string
 	command  string // how this program is called for it
 	logs     string // the folder of the write-ahead logs
-	about    string // of --source and --states
 	log      zerolog.Logger
 }
 
@@ -140,14 +134,24 @@ func listenAddress(s string) (netip.AddrPort, error) {
 
 func (g *page) close() { _ = g.listener.Close() }
 
-// serve serves the page until ctx ends, and beside it what monitoring asks; ofRun = this process
-// crawls.
-func (g *page) serve(ctx context.Context, k *database, scope store.Scope, ofRun bool) error {
-	m := measure.New(measure.Config{Reader: k.Reader, Database: g.db, Logs: g.logs, Run: ofRun})
-	return web.New(web.Config{
-		Reader: k.Reader, Database: yp.Printable(g.db), Command: yp.Printable(g.command),
-		Scope: scope, About: g.about, Hosts: g.hosts, Logger: g.log, Plain: m.Handlers(), Health: measure.Health,
-	}).Serve(ctx, g.listener)
+// config is that of the page, for whatever is shown.
+func (g *page) config() web.Config {
+	return web.Config{
+		Database: yp.Printable(g.db), Command: yp.Printable(g.command), Hosts: g.hosts, Logger: g.log, Health: measure.Health,
+	}
+}
+
+// measures are what monitoring asks beside the page.
+func (g *page) measures(cfg measure.Config) map[string]http.Handler {
+	cfg.Database, cfg.Logs = g.db, g.logs
+	return measure.New(cfg).Handlers()
+}
+
+// serveRun serves the page of the run of this process until ctx ends.
+func (g *page) serveRun(ctx context.Context, k *database) error {
+	cfg := g.config()
+	cfg.Reader, cfg.Plain = k.Reader, g.measures(measure.Config{Reader: k.Reader, Run: true})
+	return web.New(cfg).Serve(ctx, g.listener)
 }
 
 // beside serves the page of a run, by readers of its own, until stop is called with the last
@@ -161,7 +165,7 @@ func (g *page) beside(r *run) (stop func(last string), err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := g.serve(ctx, k, store.Scope{}, true); err != nil {
+		if err := g.serveRun(ctx, k); err != nil {
 			g.log.Warn().Err(err).Msg("the page is no longer served; the crawl goes on")
 		}
 	}()

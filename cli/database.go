@@ -121,15 +121,7 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 		return err
 	}
 	defer func() { _ = k.DB().Close() }() // every transaction was acknowledged
-	scope := store.Scope{}
-	if name := c.String("source"); name != "" || c.IsSet("source") {
-		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
-			err = frame.Usagef("--source %q: nothing is planned for that source in %s", name, c.String("db"))
-		}
-	}
-	if err == nil {
-		scope.States, err = statesIn(c, k, scope.SourceID)
-	}
+	scope, err := typedScope(c, k)
 	if err != nil {
 		return err
 	}
@@ -137,6 +129,26 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 		return do(k, scope)
 	}
 	return k.Snapshot(c.Context, func(at *report.Reader) error { return do(&database{k.Keeper, at}, scope) })
+}
+
+// unplanned says that nothing was planned for the source of --source.
+type unplanned struct{ source, db string }
+
+func (e unplanned) Error() string {
+	return fmt.Sprintf("--source %q: nothing was planned for that source in %s", e.source, e.db)
+}
+
+// typedScope reads --source and --states by what is in a database.
+func typedScope(c *cli.Context, k *database) (scope store.Scope, err error) {
+	if name := c.String("source"); name != "" || c.IsSet("source") {
+		if scope.SourceID, err = k.SourceID(c.Context, name); err == nil && scope.SourceID == 0 {
+			err = frame.Usagef("%w", unplanned{name, c.String("db")})
+		}
+	}
+	if err == nil {
+		scope.States, err = statesIn(c, k, scope.SourceID)
+	}
+	return scope, err
 }
 
 // statesIn reads --states by the states of a source of the database, 0 = of all.

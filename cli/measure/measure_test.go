@@ -180,6 +180,28 @@ func TestHandlers(t *testing.T) {
 	storetest.Execute(t, b.db, `ALTER TABLE walks RENAME TO runs`)
 }
 
+// TestNoCrawlYet: without a database all is well, and nothing is known; a file that can't be read is told.
+func TestNoCrawlYet(t *testing.T) {
+	t.Parallel()
+	var hindrance error
+	m := measure.New(measure.Config{Database: "a.db", Hindrance: func() error { return hindrance }})
+	for path, want := range map[string]string{
+		"/healthz": "no crawl yet\n", "/metrics": `ypcrawl_measured_timestamp_seconds{db="a.db"} `, "/status.json": `"slow_measured_at": null`,
+	} {
+		if code, _, body := get(t, m, path); code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("%s: %d, %q; want %q", path, code, body, want)
+		}
+	}
+	_, _, text := get(t, m, "/metrics")
+	storetest.Equal(t, len(parse(t, []byte(text))), 1, "metrics")
+	hindrance = errors.New("it is no database")
+	for _, path := range []string{"/healthz", "/metrics", "/status.json"} {
+		if code, _, body := get(t, m, path); code != http.StatusServiceUnavailable || body != "the database can't be read: it is no database\n" {
+			t.Errorf("%s: %d, %q", path, code, body)
+		}
+	}
+}
+
 // TestOnceASecond: however many ask at once, the database is read once a second, and its
 // coverage once a minute.
 func TestOnceASecond(t *testing.T) {

@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,13 +15,14 @@ import (
 	"ypcrawl/yp"
 )
 
-// Config says what is measured. Reader is required; the other zero values have the defaults
-// named.
+// Config says what is measured; zero values have the defaults named.
 type Config struct {
-	Reader   *report.Reader
-	Database string // name of the file, without its folder
-	Logs     string // folder of its write-ahead logs; none = their size is not known
-	Run      bool   // this process crawls: its heartbeat is looked at, too
+	Reader   *report.Reader // nil = there is no crawl yet
+	Database string         // name of the file, without its folder
+	Logs     string         // folder of its write-ahead logs; none = their size is not known
+	Run      bool           // this process crawls: its heartbeat is looked at, too
+
+	Hindrance func() error // why there is no Reader although there is a file; default nil: there is none yet
 
 	Every   time.Duration    // at least between two reads; default 1 s
 	Slow    time.Duration    // at least between two reads of coverage and passes; default 1 minute
@@ -82,6 +84,9 @@ func (k *kept[T]) forget() {
 
 // Measures reads the measures, or returns those that were read last.
 func (m *Meter) Measures() (*report.Measures, error) {
+	if m.cfg.Reader == nil {
+		return m.none()
+	}
 	return m.measures.get(m, m.cfg.Every, func(ctx context.Context) (*report.Measures, error) {
 		all, err := m.cfg.Reader.Measure(ctx, m.cfg.Logs)
 		if err != nil {
@@ -93,8 +98,34 @@ func (m *Meter) Measures() (*report.Measures, error) {
 	})
 }
 
+// none are the measures where there is no crawl yet: when that was seen.
+func (m *Meter) none() (*report.Measures, error) {
+	if err := m.hindrance(); err != nil {
+		return nil, err
+	}
+	now := m.cfg.Now()
+	seconds := float64(now.UnixMilli()) / 1000
+	return &report.Measures{Now: yp.Stamp{Time: now}, Metrics: []report.Metric{
+		{Name: "measured_timestamp_seconds", Labels: json.RawMessage(`{}`), Value: &seconds, Help: "When all of this was read."},
+	}}, nil
+}
+
+// hindrance is why a crawl that is there can't be read; nil = there is none yet.
+func (m *Meter) hindrance() error {
+	if m.cfg.Hindrance == nil {
+		return nil
+	}
+	if err := m.cfg.Hindrance(); err != nil {
+		return fmt.Errorf("the database can't be read: %w", err)
+	}
+	return nil
+}
+
 // well tells why this process, or its database, is not well; nil = it is.
 func (m *Meter) well() error {
+	if m.cfg.Reader == nil {
+		return m.hindrance()
+	}
 	runs, err := m.runs.get(m, m.cfg.Every, m.cfg.Reader.RunHolders)
 	if err != nil {
 		return fmt.Errorf("the database can't be read: %w", err)
@@ -122,7 +153,11 @@ func (m *Meter) serveHealth(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusServiceUnavailable, "text/plain; charset=utf-8", []byte(yp.Printable(err.Error())+"\n"))
 		return
 	}
-	answer(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	text := "ok\n"
+	if m.cfg.Reader == nil {
+		text = "no crawl yet\n"
+	}
+	answer(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 }
 
 func (m *Meter) serveText(w http.ResponseWriter, _ *http.Request) {

@@ -14,6 +14,9 @@
 // begins at the top of the host, which a proxy may have for others (see relative); nothing is served to
 // whoever asks under a name that is not ours, but whether we are well to who names no host (see guard).
 //
+// A page that has no database yet, or whose file was replaced, is a server that another one takes over from
+// (see keepUp): on the same listener, with the same connections.
+//
 // Crash: nothing is kept here.
 //
 // Imports: store, store/report and yp; zerolog. Only commands import this package.

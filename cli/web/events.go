@@ -32,7 +32,10 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 		return
 	}
 	defer leave()
-	now, refused := s.look(r.Context(), v, q, map[string]*last{})
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.stopped, cancel)()
+	now, refused := s.look(ctx, v, q, map[string]*last{})
 	if refused != nil {
 		s.refuse(w, r, refused.Status, refused.Text, refused.Next)
 		return
@@ -60,18 +63,22 @@ func (s *Server) follow(w http.ResponseWriter, r *http.Request, v View, q url.Va
 		case <-r.Context().Done():
 			return
 		case <-s.stopped.Done():
-			send(frame("end", map[string]string{"text": s.lastWord()}))
+			send(s.lastEvent())
 			return
 		}
 	}
 }
 
-// lastWord is why the server stops.
-func (s *Server) lastWord() string {
-	if ended, ok := errors.AsType[Ended](context.Cause(s.stopped)); ok {
-		return string(ended)
+// lastEvent says why the server stops, or has the page loaded again where another one answers.
+func (s *Server) lastEvent() []byte {
+	cause, text := context.Cause(s.stopped), "the program has stopped"
+	if errors.Is(cause, errSucceeded) {
+		return frame("reload", nil)
 	}
-	return "the program has stopped"
+	if ended, ok := errors.AsType[Ended](cause); ok {
+		text = string(ended)
+	}
+	return frame("end", map[string]string{"text": text})
 }
 
 // join adds a viewer to the feed of an address; nil when there are too many.

@@ -31,7 +31,7 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 		origin, site := r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")
 		switch local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); {
 		case r.Host == "" && r.URL.Path == s.cfg.Health && reads(r): // no browser, which always names one
-			s.mux.ServeHTTP(w, r)
+			s.shown().mux.ServeHTTP(w, r)
 		case r.Host == "":
 			s.refuse(w, r, http.StatusForbidden, "The request names no host.", "Send Host: "+listening.String()+".")
 		case !s.isOurs(r.Host, listening) && (!ok || !s.isOurs(r.Host, local)):
@@ -50,7 +50,7 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 			h.Set("Location", to)
 			w.WriteHeader(http.StatusTemporaryRedirect)
 		default:
-			s.mux.ServeHTTP(w, r)
+			s.shown().mux.ServeHTTP(w, r)
 		}
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -106,7 +107,7 @@ func (s *Server) render(v View, p Part, shown Shown, err error) fragment {
 		if s.stopped.Err() == nil { // else nothing is wrong but that we end
 			s.cfg.Logger.Warn().Str("component", "web").Str("part", p.Name).Err(err).Msg("a part of the page can't be shown")
 		}
-		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": why(err), "Last": shown.Now, "Now": time.Now()})
+		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": s.why(err), "Last": shown.Now, "Now": time.Now()})
 	}
 	html := s.text(relative(out.String(), v.Path))
 	h := fnv.New64a()
@@ -148,9 +149,12 @@ func relative(html, path string) string {
 }
 
 // why is the cause of a part that can't be shown, for people.
-func why(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) {
+func (s *Server) why(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return "the database did not answer in time"
+	case errors.Is(err, store.ErrReplaced) && s.cfg.Open != nil:
+		return s.cfg.Database + " was removed, moved or replaced; what is there next is shown"
 	}
 	return err.Error()
 }

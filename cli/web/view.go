@@ -175,6 +175,14 @@ func (s *Server) look(ctx context.Context, v View, q url.Values, seen map[string
 	return s.lookFrom(ctx, func() {}, v, q, seen)
 }
 
+// snapshot hands do a reader of one moment, nil where there is no crawl yet.
+func (s *Server) snapshot(ctx context.Context, do func(k *report.Reader) error) error {
+	if s.cfg.Reader == nil {
+		return do(nil)
+	}
+	return s.cfg.Reader.Snapshot(ctx, do)
+}
+
 // lookFrom is look; begins is called before anything is read.
 func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Values,
 	seen map[string]*last,
@@ -187,7 +195,7 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 		begins()
 		return nil, busy
 	}
-	err := s.cfg.Reader.Snapshot(ctx, func(k *report.Reader) error {
+	err := s.snapshot(ctx, func(k *report.Reader) error {
 		for _, p := range v.Parts {
 			if seen[p.Name] == nil {
 				seen[p.Name] = &last{}

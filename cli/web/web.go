@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,10 +18,10 @@ import (
 	"ypcrawl/store/report"
 )
 
-// Config says what is shown, and to whom. Reader and Database are required; the other zero
-// values have the defaults named.
+// Config says what is shown, and to whom. Database and one of Reader and Open are required; the
+// other zero values have the defaults named.
 type Config struct {
-	Reader   *report.Reader
+	Reader   *report.Reader // nil = there is no crawl yet
 	Database string         // name of the file, for people
 	Command  string         // how this program is called for it; default ypcrawl
 	Scope    store.Scope    // of it: source and states count
@@ -30,6 +31,12 @@ type Config struct {
 	Timeout  time.Duration  // of one read; default 10 s
 	Viewers  int            // at most so many follow at once; default 64
 	Logger   zerolog.Logger // default none
+
+	// Open opens the database anew; nil = it can't yet. It is asked while there is no Reader, and once another file, or none, has the
+	// name of the one that is read. Default: what is shown stays as it is.
+	Open    func(ctx context.Context) *Opened
+	Missing Missing // for what the page waits while there is no Reader
+	Close   func()  // called when Reader is no longer read; default nothing
 
 	// Plain are served at these paths beside the page, to who passes its guard.
 	Plain map[string]http.Handler
@@ -61,7 +68,7 @@ type Server struct {
 	cfg     Config
 	mux     *http.ServeMux
 	views   []View
-	conns   conns
+	conns   *conns
 	reading chan struct{} // a place for each look under way: the readers of a database are few
 
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
@@ -69,6 +76,8 @@ type Server struct {
 
 	stop    context.CancelCauseFunc
 	stopped context.Context //nolint:containedctx // it is the stop signal itself
+
+	successor atomic.Pointer[Server] // that answers instead; nil = none
 
 	mu      sync.Mutex
 	feeds   map[string]*feed    // by address
@@ -87,11 +96,14 @@ func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{},
-		conns:   conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)},
+		conns:   &conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)},
 		reading: make(chan struct{}, readAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
 	}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.views = s.allViews()
+	if cfg.Reader == nil {
+		s.views = s.withoutCrawl(s.views)
+	}
 	for _, v := range s.views {
 		s.mux.Handle("GET "+v.Path, s.serveView(v)) // "/{$}" is the root alone
 	}
@@ -119,15 +131,28 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
+	keeping, leave := context.WithCancel(ctx)
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		s.keepUp(keeping)
+	}()
+	end := func(cause error) {
+		leave()
+		<-kept
+		s.stop(cause)
+		s.shown().stop(cause)
+	}
+	defer func() { s.shown().release() }()
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(l) }()
 	select {
 	case err := <-done:
-		s.stop(err)
+		end(err)
 		return fmt.Errorf("serve the page: %w", err)
 	case <-ctx.Done():
 	}
-	s.stop(context.Cause(ctx))
+	end(context.Cause(ctx))
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if srv.Shutdown(last) != nil {

@@ -51,6 +51,14 @@ func serve(t *testing.T, cfg Config, before ...func(*Server)) *served {
 	for _, f := range before {
 		f(b.Server)
 	}
+	t.Cleanup(func() { _ = b.run.Finish(context.Background(), checkpoint.OutcomeDone, 0) })
+	b.listen(t)
+	return b
+}
+
+// listen has the server answer at an address of its own.
+func (b *served) listen(t *testing.T) {
+	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	storetest.NoError(t, err)
@@ -65,9 +73,7 @@ func serve(t *testing.T, cfg Config, before ...func(*Server)) *served {
 		}
 		b.done <- nil
 		http.DefaultClient.CloseIdleConnections()
-		_ = b.run.Finish(context.Background(), checkpoint.OutcomeDone, 0)
 	})
-	return b
 }
 
 func (b *served) plan(t *testing.T) {

@@ -52,6 +52,9 @@ func (k *Reader) at(ctx context.Context, do func(*Reader) error) error {
 	return k.Snapshot(ctx, do)
 }
 
+// InPlace returns store.ErrReplaced when another file, or none, has the name of the one that is read.
+func (k *Reader) InPlace() error { return k.db.InPlace() }
+
 // Snapshot hands do a reader of one moment: what it answers to one question belongs to what it answers to the next.
 func (k *Reader) Snapshot(ctx context.Context, do func(*Reader) error) error {
 	tx, err := k.db.Read().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})

@@ -59,6 +59,7 @@
       hear();
       replace(JSON.parse(e.data));
     });
+    source.addEventListener("reload", () => location.reload()); // the crawl has begun, or another file is there
     source.addEventListener("end", (e) => {
       ended = true;
       disconnect();
