@@ -228,7 +228,7 @@ func TestFailuresOfKinds(t *testing.T) {
 	})
 }
 
-// TestMissingPages: that a listing's page is not there says nothing of how its source fares;
+// TestMissingPages: that a listing's page is not there does not apply to how its source fares;
 // of a search or an index it does.
 func TestMissingPages(t *testing.T) {
 	t.Parallel()

@@ -139,11 +139,11 @@ func sandbox(t *testing.T) *bundle {
 	return b
 }
 
-// boxed is a source in the sandbox with n targets planned, all done with listings.
+// boxed is a source in the sandbox with n searches planned, all done with listings.
 func boxed(t *testing.T, n int) *bundle {
 	t.Helper()
 	b := sandbox(t)
-	storetest.Equal(t, planSome(t, b, 20, n), n, "targets planned")
+	storetest.Equal(t, planSome(t, b, 20, n), n, "searches planned")
 	execute(t, b.DB(),
 		`UPDATE targets SET status = 'DONE', page_current = 1, raw_count = 10, accepted_count = 10, finished_at = '2026-11-20T12:00:00.000Z'`)
 	return b
@@ -235,7 +235,7 @@ func TestPlanTogether(t *testing.T) {
 			})
 		}
 		all.Wait()
-		storetest.Equal(t, table(t, b.DB(), `SELECT count(*) FROM targets`)[0], fmt.Sprint(checkpoint.SandboxTargets), "targets planned")
+		storetest.Equal(t, table(t, b.DB(), `SELECT count(*) FROM targets`)[0], fmt.Sprint(checkpoint.SandboxTargets), "searches planned")
 	}
 }
 
@@ -243,7 +243,7 @@ func TestPlanTogether(t *testing.T) {
 func TestFullSandboxTakesNoCities(t *testing.T) {
 	t.Parallel()
 	b := sandbox(t)
-	storetest.Equal(t, planSome(t, b, 1200, 0), checkpoint.SandboxTargets, "targets planned")
+	storetest.Equal(t, planSome(t, b, 1200, 0), checkpoint.SandboxTargets, "searches planned")
 	storetest.Equal(t, storetest.Table(t, b.DB(), `SELECT count(*) FROM cities`)[0], "500", "cities stored, those of one transaction,")
 }
 

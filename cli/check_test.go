@@ -100,19 +100,19 @@ func TestJudge(t *testing.T) {
 		"nobody knows whether a run lives": {
 			func(m *report.Measures) {
 				m.Runs[0].Alive, m.Runs[0].Unseen, m.Runs[0].Heartbeat = false, errors.New("permission denied"), now.Add(-195*time.Second)
-			}, usual, "UNKNOWN the run of process 7 on vps has sent no heartbeat for 3m15s, and whether it lives can't be told: permission denied",
+			}, usual, "UNKNOWN the run of process 7 on vps has sent no heartbeat for 3m15s, and its lock can't be checked: permission denied",
 		},
 		"that is worse than a warning": {
 			func(m *report.Measures) {
 				m.Runs[0].Alive, m.Runs[0].Unseen, m.Runs[0].Heartbeat = false, errors.New("permission denied"), now.Add(-time.Hour)
 				set(m, "claim_retries", 11)
-			}, usual, "UNKNOWN the run of process 7 on vps has sent no heartbeat for 1h00m, and whether it lives can't be told: permission denied; 22.0% of claims found the database busy",
+			}, usual, "UNKNOWN the run of process 7 on vps has sent no heartbeat for 1h00m, and its lock can't be checked: permission denied; 22.0% of claims found the database busy",
 		},
 		"and better than what is known to be critical": {
 			func(m *report.Measures) {
 				m.Runs[0].Alive, m.Runs[0].Unseen, m.Runs[0].Heartbeat = false, errors.New("permission denied"), now.Add(-time.Hour)
 				m.Sources[0].Availability, m.Sources[0].Reason = store.SourcePaused, "401"
-			}, usual, "CRITICAL demo is paused: 401; the run of process 7 on vps has sent no heartbeat for 1h00m, and whether it lives can't be told: permission denied",
+			}, usual, "CRITICAL demo is paused: 401; the run of process 7 on vps has sent no heartbeat for 1h00m, and its lock can't be checked: permission denied",
 		},
 		"a page 30 minutes ago": {func(m *report.Measures) { set(m, lastPage, seconds(now.Add(-30*time.Minute))) }, usual, "OK "},
 		"no page for longer": {

@@ -93,10 +93,10 @@ func TestUnknownVariables(t *testing.T) {
 		"YPCRAWL_LIMIT=s3kret", "YPCRAWL_STATSE=CA", "YPCRAWL_XYZZY_XYZZY=1", "YPCRAWL_DB=x", "YPCRAWL_RUN_STATES=CA", "YPCRAWL_EVERY=1d", "PATH=/bin", "YPCRAWL_KEEP_LOGS=1", "YPCRAWL_DETAILS_WAL_SYNC=page", "YPCRAWL_A\x1b=1",
 	})
 	want := []string{
-		`the variable YPCRAWL_A\x1b sets nothing: did you mean YPCRAWL_DB?`,
-		`the variable YPCRAWL_LIMIT sets nothing: did you mean YPCRAWL_TARGETS_LIST_LIMIT?`,
-		`the variable YPCRAWL_STATSE sets nothing: did you mean YPCRAWL_STATES?`,
-		"the variable YPCRAWL_XYZZY_XYZZY sets nothing; see `ypcrawl help settings`",
+		`the variable YPCRAWL_A\x1b has no effect: did you mean YPCRAWL_DB?`,
+		`the variable YPCRAWL_LIMIT has no effect: did you mean YPCRAWL_DISCOVER_STATS_LIMIT?`,
+		`the variable YPCRAWL_STATSE has no effect: did you mean YPCRAWL_STATES?`,
+		"the variable YPCRAWL_XYZZY_XYZZY has no effect; see `ypcrawl help settings`",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -67,13 +67,13 @@ func TestTexts(t *testing.T) {
 		{yp.Millis(60_000), "1m00s"},
 		{yp.Millis(7_200_000), "2h00m"},
 
-		{next(report.Next{When: report.NextHeld, Held: "w"}), "now claimed by w"},
-		{next(report.Next{When: report.NextNow, Why: "why"}), "claimable now: why"},
-		{next(report.Next{When: report.NextLater, Why: "why", At: yp.Stamp{Time: noon.Add(time.Minute)}}), "claimable at 12:01:00 UTC (in 1m00s): why"},
-		{next(report.Next{When: report.NextNever, Why: "why", Remedy: "reset 7"}), "never by itself: why. `ypcrawl reset 7` changes that"},
+		{next(report.Next{When: report.NextHeld, Held: "w"}), "being crawled by w"},
+		{next(report.Next{When: report.NextNow, Why: "why"}), "can be crawled now: why"},
+		{next(report.Next{When: report.NextLater, Why: "why", At: yp.Stamp{Time: noon.Add(time.Minute)}}), "next crawl at 12:01:00 UTC (in 1m00s): why"},
+		{next(report.Next{When: report.NextNever, Why: "why", Remedy: "reset 7"}), "not crawled again automatically: why. To change that: `ypcrawl reset 7`"},
 		{
 			next(report.Next{When: report.NextLater, Why: "why", At: yp.Stamp{Time: noon.Add(time.Minute)}, Remedy: "x"}),
-			"claimable at 12:01:00 UTC (in 1m00s): why. `ypcrawl x` changes that",
+			"next crawl at 12:01:00 UTC (in 1m00s): why. To change that: `ypcrawl x`",
 		},
 		// Of a source that is open, that is held for a while, and of one whose quarantine ends with the next run; status.txtar has the others.
 		{todo(store.SourceOpen, time.Time{}, ""), ""},

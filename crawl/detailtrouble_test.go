@@ -100,7 +100,7 @@ func TestDetailLayout(t *testing.T) {
 		w.on(shop(i+1), ok(shell("<p>Hello</p>")))
 	}
 	st := w.done(detailed)
-	storetest.Equal(t, st.DetailsFailed, 3, "details failed")
+	storetest.Equal(t, st.DetailsFailed, 3, "own pages failed")
 	w.inForce("3 pages kept")
 }
 

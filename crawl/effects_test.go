@@ -178,5 +178,5 @@ func TestFieldAlarm(t *testing.T) {
 	storetest.Equal(t, len(w.asked())-good, 3, "pages without phones before the alarm")
 	w.inForce("paused HTML_CHANGED")
 	w.isBlocked(w.crawl(w.engine()), store.SourcePaused, "missing: phone (")
-	w.counts("targets failed for it", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0")
+	w.counts("searches failed for it", 0, "SELECT count(*) FROM targets WHERE status = 'IN_PROGRESS' OR consecutive_failures > 0")
 }

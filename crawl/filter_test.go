@@ -112,7 +112,7 @@ func TestFilterFault(t *testing.T) {
 		"":                                      {crawl.Filter{}, bar},
 		"it is an ad":                           {crawl.Filter{}, ad},
 		"its score is too low":                  {crawl.Filter{MinScore: 100}, bar},
-		"its name holds a word that is blocked": {crawl.Filter{Words: []string{"BAR"}}, bar},
+		"its name has a blocked word": {crawl.Filter{Words: []string{"BAR"}}, bar},
 		"none of its categories is allowed":     {crawl.Filter{Allow: []string{"Diners"}}, bar},
 		"one of its categories is blocked":      {crawl.Filter{Block: []string{"bars"}, Sponsored: true}, ad},
 	} {

@@ -90,7 +90,7 @@ func (w *world) fared(want ...string) {
 
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	parallel(t, "every page once, its requests on record, the targets planned", func(t *testing.T) {
+	parallel(t, "every page once, its requests on record, the searches planned", func(t *testing.T) {
 		w := setup(t, layout{})
 		w.indexes("az")
 		w.discovered([]string{"AZ"}, "AZ DONE 27/27 2 ")

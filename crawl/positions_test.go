@@ -177,7 +177,7 @@ func TestErrorsWithStatus200(t *testing.T) {
 	w.is(1, waiting, 0, yp.CodeNetworkError)
 }
 
-// TestThrottledWithStatus200: an answer that says that the site is asked too often holds the host, as a 429 does.
+// TestThrottledWithStatus200: an answer that says there were too many requests holds the host, as a 429 does.
 func TestThrottledWithStatus200(t *testing.T) {
 	t.Parallel()
 	a := api{shops: 5, total: true, broken: map[int]string{1: `{"errors":[{"message":"Rate limit exceeded"}]}`}}

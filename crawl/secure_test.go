@@ -48,7 +48,7 @@ func TestBaseOfHTTP(t *testing.T) {
 			var log bytes.Buffer
 			st := w.done(func(c *crawl.Config) { c.Logger = zerolog.New(&log) })
 			storetest.Equal(t, st.Done, 3, "targets done")
-			const says = "each page costs two requests: write base_url https://example.com, in its definition or by --base-url, instead of http://example.com"
+			const says = "each page costs two requests: write base_url https://example.com, in its definition or with --base-url, instead of http://example.com"
 			storetest.Equal(t, strings.Count(log.String(), says), want, "warnings", log.String())
 		})
 	}
@@ -63,7 +63,7 @@ func TestNoHTTPS(t *testing.T) {
 	})
 	w.done()
 	r := w.is(1, waiting, 0, "UNKNOWN_ERROR")
-	if !strings.Contains(r.Error, "this site has no https: base_url http://example.com,") {
+	if !strings.Contains(r.Error, "this site has no https: use base_url http://example.com,") {
 		t.Errorf("last_error %q", r.Error)
 	}
 	w.onRecord("unknown 301")

@@ -287,7 +287,7 @@ func (w *formWorld) checkListings(epoch int) {
 		w.t.Errorf("listings in epoch %d (-want +got):\n%s", epoch, head(diff))
 	}
 	if diff := cmp.Diff(w.of.Gone(epoch), gone); diff != "" {
-		w.t.Errorf("dropped listings in epoch %d (-want +got):\n%s", epoch, head(diff))
+		w.t.Errorf("closed listings in epoch %d (-want +got):\n%s", epoch, head(diff))
 	}
 }
 

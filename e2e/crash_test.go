@@ -77,7 +77,7 @@ func TestCrashRandom(t *testing.T) {
 	})
 }
 
-// killAtRandom kills the crawl so many times, each time after as many requests at most, and
+// killAtRandom kills the crawl so many times, each time after as many requests, at most, and
 // compares what it found in the end.
 func (w *world) killAtRandom(times, requests int) {
 	w.t.Helper()

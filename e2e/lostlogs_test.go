@@ -52,7 +52,7 @@ func TestLostLogs(t *testing.T) {
 			storetest.NoError(t, crawl.Start())
 			w.counter.waitFor(t, 20)
 			happen(t, dir)
-			if code := exitCode(t, crawl.Wait()); code != 0 || !strings.Contains(out.String(), "while it was written; it goes on in a new file") {
+			if code := exitCode(t, crawl.Wait()); code != 0 || !strings.Contains(out.String(), "while it was written; it continues in a new file") {
 				t.Fatalf("exit code %d\n%s", code, &out)
 			}
 			w.checkTruth()

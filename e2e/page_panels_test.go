@@ -98,7 +98,7 @@ func TestBrowserQueue(t *testing.T) {
 	storetest.Equal(t, eval[string](b, `document.querySelector("#by-error").value`), "TIMEOUT", "chosen")
 	b.click("#filters button", `new URLSearchParams(location.search).get("error") === "TIMEOUT" && document.querySelectorAll("#rows tbody tr").length === 1`)
 	b.click("#target-3", `location.pathname === "/targets/3" && document.querySelectorAll(".attempt[open] .steps li").length > 3`)
-	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "never by itself: it is a dead letter. `ypcrawl reset 3` changes that") {
+	if text := eval[string](b, `document.querySelector("#trace").textContent`); !strings.Contains(text, "not crawled again automatically: it was given up (PARKED). To change that: `ypcrawl reset 3`") {
 		t.Errorf("the trace says %q", text)
 	}
 }

@@ -38,7 +38,7 @@ func TestExplain(t *testing.T) {
 	if err := explain(coded(sqlite3.SQLITE_BUSY), "", func(string) bool { return false }); !errors.Is(err, ErrBusy) || Fatal(err) {
 		t.Errorf("busy: %v", err)
 	}
-	if err := explain(coded(sqlite3.SQLITE_IOERR_READ), "", nil); !strings.Contains(err.Error(), "see whether it is full") {
+	if err := explain(coded(sqlite3.SQLITE_IOERR_READ), "", nil); !strings.Contains(err.Error(), "is it full") {
 		t.Errorf("a disk that failed: %v", err)
 	}
 	if dir := t.TempDir(); unlockable(dir) || unlockable(filepath.Join(dir, "none")) {

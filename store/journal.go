@@ -173,7 +173,7 @@ func (j Journal) HeldText() string {
 	case len(j.Readers) > 1:
 		who = processes(j.Readers) + " are reading old states of it"
 	case len(j.Openers) > 0:
-		who = "another program is reading an old state of it; those that have the file open are " + processes(j.Openers)
+		who = "another program is reading an old state of it; these have the file open: " + processes(j.Openers)
 	}
 	const mega = 1e6
 	return fmt.Sprintf("the journal %s has grown to %.1f MB beside a database of %.1f MB, and can't be merged into it: %s",

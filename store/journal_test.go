@@ -64,7 +64,7 @@ func TestJournal(t *testing.T) {
 	if text := j.HeldText(); !strings.Contains(text, "a.db-wal has grown to ") || !strings.Contains(text, " MB beside a database of ") {
 		t.Error(text)
 	}
-	if reader := fmt.Sprintf("(process %d)", p.Process.Pid); runtime.GOOS == "linux" && !strings.HasSuffix(j.HeldText(), reader+" keeps an old state of it open") {
+	if reader := fmt.Sprintf("(process %d)", p.Process.Pid); runtime.GOOS == "linux" && !strings.HasSuffix(j.HeldText(), reader+" is reading an old state of it") {
 		t.Errorf("%s: want %s", j.HeldText(), reader)
 	}
 	noErr(t, p.In.Close())
@@ -80,16 +80,16 @@ func TestJournalText(t *testing.T) {
 	for i := range many {
 		many[i] = store.Process{PID: i + 1, Name: "a\x1b"}
 	}
-	const head = "the journal a.db-wal has grown to 171.5 MB beside a database of 0.4 MB, and can't be folded into it: "
+	const head = "the journal a.db-wal has grown to 171.5 MB beside a database of 0.4 MB, and can't be merged into it: "
 	for _, tt := range []struct {
 		readers, openers []store.Process
 		want             string
 	}{
-		{nil, nil, "another program keeps an old state of it open (Datasette, DB Browser, a query in a shell)"},
-		{[]store.Process{{PID: 7}}, nil, "process 7 keeps an old state of it open"},
-		{[]store.Process{{7, "python3"}, {8, "sqlite3"}}, nil, "python3 (process 7), sqlite3 (process 8) keep old states of it open"},
-		{nil, []store.Process{{7, "datasette"}}, "another program keeps an old state of it open; those that have the file open are datasette (process 7)"},
-		{many, nil, `a\x1b (process 1), a\x1b (process 2), a\x1b (process 3), a\x1b (process 4), a\x1b (process 5), 2 more keep old states of it open`},
+		{nil, nil, "another program is reading an old state of it (Datasette, DB Browser, a query in a shell)"},
+		{[]store.Process{{PID: 7}}, nil, "process 7 is reading an old state of it"},
+		{[]store.Process{{7, "python3"}, {8, "sqlite3"}}, nil, "python3 (process 7), sqlite3 (process 8) are reading old states of it"},
+		{nil, []store.Process{{7, "datasette"}}, "another program is reading an old state of it; these have the file open: datasette (process 7)"},
+		{many, nil, `a\x1b (process 1), a\x1b (process 2), a\x1b (process 3), a\x1b (process 4), a\x1b (process 5), 2 more are reading old states of it`},
 	} {
 		j := store.Journal{Name: "a.db-wal", Bytes: 171_500_000, Database: 420_000, Held: true, Readers: tt.readers, Openers: tt.openers}
 		storetest.Equal(t, j.HeldText(), head+tt.want, "text")

@@ -323,7 +323,7 @@ func TestShownElsewhereButNotKept(t *testing.T) {
 	gone(t, w.crawl(t, 3, 6, true), "b")
 }
 
-// TestMetAsAnAdOnly: a target that has shown a listing as an ad alone says nothing of how
+// TestMetAsAnAdOnly: a target that has shown a listing as an ad alone does not apply to how
 // its cards were marked up: what it shows later is completed.
 func TestMetAsAnAdOnly(t *testing.T) {
 	t.Parallel()

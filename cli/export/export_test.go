@@ -324,7 +324,7 @@ func TestFile(t *testing.T) {
 	if err := published(filepath.Join(dir, "folder"), "x", true); err == nil {
 		t.Error("published over a folder")
 	}
-	if err := published(filepath.Join(dir, "none", "x"), "x", true); err == nil || !strings.Contains(err.Error(), "make it first") {
+	if err := published(filepath.Join(dir, "none", "x"), "x", true); err == nil || !strings.Contains(err.Error(), "create it first") {
 		t.Errorf("in a folder that is not there: %v", err)
 	}
 	if left, want := namesIn(t, dir), []string{"folder", "other", "out"}; !slices.Equal(left, want) {

@@ -78,22 +78,22 @@ func TestFrame(t *testing.T) {
 		width int
 		want  string
 	}{
-		"wide":                   {halfway(), 150, "  50% |███████████████████                    |  100/200 targets · 2 failed · 456 pages · 12,345 listings · 9,876 companies · 3.2 pages/s · ETA 2m10s"},
-		"80":                     {halfway(), 80, "  50% |████████        |  100/200 targets · 456 pages · 3.2 pages/s · ETA 2m10s"},
-		"40":                     {halfway(), 40, "  50% |███████       |  100/200 targets"},
+		"wide":                   {halfway(), 150, "  50% |███████████████████                   |  100/200 searches · 2 failed · 456 pages · 12,345 listings · 9,876 companies · 3.2 pages/s · ETA 2m10s"},
+		"80":                     {halfway(), 80, "  50% |███████        |  100/200 searches · 456 pages · 3.2 pages/s · ETA 2m10s"},
+		"40":                     {halfway(), 40, "  50% |██████       |  100/200 searches"},
 		"20":                     {halfway(), 20, "  50% |█████     |"},
 		"zero":                   {halfway(), 0, ""},
-		"0 %":                    {zero, 60, "   0% |            |  0/200 targets · 0 pages · ETA unknown"},
-		"100%":                   {all, 60, " 100% |██████████|  200/200 targets · 0 pages · 0.0 pages/s"},
-		"none":                   {Snapshot{}, 40, " 100% |██████████████████|  0/0 targets"},
-		"slow":                   {slow, 80, "  50% |███████       |  100/200 targets · 456 pages · 3.2 pages/s · ETA unknown"},
-		"pace":                   {paced, 90, `  50% |████████         |  100/200 targets · ETA 2m10s · waiting 12s · Crawl-delay\x1b[2J`},
-		"held":                   {held, 90, "  50% |█████████████████                  |  100/200 targets · waiting until 14:05:33 UTC"},
-		"held, at 112":           {held, 112, "  50% |█████      |  100/200 targets · 456 pages · waiting until 14:05:33 UTC · the source is held: Retry-After"},
-		"details to come":        {first, 80, "  50% |█████      |  100/200 targets · 12/7,208 details · 456 pages · ETA 2m10s"},
-		"details, second phase":  {second, 80, "  25% |██████                  |  1,802/7,208 details · 3.2 pages/s · ETA 2m10s"},
-		"details, in 60 columns": {second, 60, "  25% |████              |  1,802/7,208 details · ETA 2m10s"},
-		"more":                   {Snapshot{TargetsTotal: 2, TargetsDone: 2, TargetsFailed: 1}, 40, " 100% |██████████████████|  2/2 targets"},
+		"0 %":                    {zero, 60, "   0% |           |  0/200 searches · 0 pages · ETA unknown"},
+		"100%":                   {all, 60, " 100% |███████████████████████|  200/200 searches · 0 pages"},
+		"none":                   {Snapshot{}, 40, " 100% |█████████████████|  0/0 searches"},
+		"slow":                   {slow, 80, "  50% |██████       |  100/200 searches · 456 pages · 3.2 pages/s · ETA unknown"},
+		"pace":                   {paced, 90, `  50% |████████        |  100/200 searches · ETA 2m10s · waiting 12s · Crawl-delay\x1b[2J`},
+		"held":                   {held, 90, "  50% |█████████████████                 |  100/200 searches · waiting until 14:05:33 UTC"},
+		"held, at 112":           {held, 112, "  50% |█████     |  100/200 searches · 456 pages · waiting until 14:05:33 UTC · the source is held: Retry-After"},
+		"details to come":        {first, 80, "  50% |██████████          |  100/200 searches · 12/7,208 own pages · ETA 2m10s"},
+		"details, second phase":  {second, 80, "  25% |█████                 |  1,802/7,208 own pages · 3.2 pages/s · ETA 2m10s"},
+		"details, in 60 columns": {second, 60, "  25% |████            |  1,802/7,208 own pages · ETA 2m10s"},
+		"more":                   {Snapshot{TargetsTotal: 2, TargetsDone: 2, TargetsFailed: 1}, 40, " 100% |█████████████████|  2/2 searches"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestBarInTheBackground(t *testing.T) {
 	front = true
 	d.show(Snapshot{TargetsTotal: 10, TargetsDone: 1})
 	bar := strings.TrimPrefix(s.text(), "a log line\n")
-	if !strings.Contains(bar, "1/10 targets") {
+	if !strings.Contains(bar, "1/10 searches") {
 		t.Errorf("in the foreground: %q", bar)
 	}
 	front = false

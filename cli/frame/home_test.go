@@ -38,7 +38,7 @@ func TestAtHome(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want %s", path, got, err, want)
 		}
 	}
-	wantErr("~/old.db", true, fmt.Sprintf("~/old.db: there is no %s, but .%[2]c~/old.db is there, in a folder called ~: move it to the home folder, or name it .%[2]c~/old.db",
+	wantErr("~/old.db", true, fmt.Sprintf("~/old.db: there is no %s, but there is .%[2]c~/old.db, in a folder called ~; move it to the home folder, or write .%[2]c~/old.db",
 		filepath.Join(home, "old.db"), filepath.Separator))
 	if got, err := atHome("~/old.db", false); got != filepath.Join(home, "old.db") || err != nil {
 		t.Errorf("a file that is made anew each time: %q, %v", got, err)
@@ -46,6 +46,6 @@ func TestAtHome(t *testing.T) {
 	setHome("")
 	_, none := os.UserHomeDir()
 	for _, lasting := range []bool{true, false} {
-		wantErr("~/y.db", lasting, "~/y.db: "+none.Error()+", so ~ is no known folder: write the whole path")
+		wantErr("~/y.db", lasting, "~/y.db: "+none.Error()+", so it is not known which folder ~ is; write the whole path")
 	}
 }

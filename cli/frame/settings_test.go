@@ -62,13 +62,13 @@ func TestConfigErrors(t *testing.T) {
 		"no number":                {"\nrun: {workers: many}", `FILE:2: workers: invalid value "many": want a number`},
 		"impossible value":         {"\ntimeout: soon", `FILE:2: timeout: invalid value "soon": want minutes (120) or a time with a unit (90s, 2h, 1d12h)`},
 		"list for one value":       {"workers: [1, 2]", `FILE:1: workers takes one value, not a list`},
-		"nothing":                  {"workers:", `FILE:1: workers: want a value or a list of values; remove the line for the default`},
-		"empty list":               {"states: []", `FILE:1: states: want a value or a list of values; remove the line for the default`},
+		"nothing":                  {"workers:", `FILE:1: workers: want a value or a list of values; to use the default, remove the line`},
+		"empty list":               {"states: []", `FILE:1: states: want a value or a list of values; to use the default, remove the line`},
 		"list in a list":           {"states: [[CA]]", "FILE:1: states: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into string"},
 		"list that holds itself":   {"states: &a [*a]", "FILE: yaml: anchor 'a' value contains itself"},
 		"section for a flag":       {"workers: {a: b}", "FILE:1: workers a: unknown key: did you mean workers?"},
 		"no YAML":                  {"db: x\n\tworkers: [", "FILE: yaml: line 2: found a tab character that violates indentation"},
-		"too large":                {strings.Repeat("#", maxText+1), "read settings: FILE is larger than 1 MiB: no settings file"},
+		"too large":                {strings.Repeat("#", maxText+1), "read settings: FILE is larger than 1 MiB, so it is no settings file"},
 		"no mapping":               {"- a\n- b", "FILE: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into map[string]interface {}"},
 	}
 	for name, tt := range tests {

@@ -39,7 +39,7 @@ func TestValues(t *testing.T) {
 			func() cli.Generic { return DelayValue(0) },
 			map[string]string{"2s": "2s", "1s-3s": "1s-3s", "0": "0", "0-500ms": "0-500ms"},
 			map[string]string{
-				"3s-1s": "the range runs backwards; write 1s-3s", "2": unit + "2s, 2m, 2h or 2d", "1-3": unit + "1s, 1m, 1h or 1d", "1-3s": unit + "1s, 1m, 1h or 1d",
+				"3s-1s": "the range is reversed; write 1s-3s", "2": unit + "2s, 2m, 2h or 2d", "1-3": unit + "1s, 1m, 1h or 1d", "1-3s": unit + "1s, 1m, 1h or 1d",
 				"1.2.3": pause, "1s-": pause, "-2s": errNegative.Error(), "1s-2s-3s": pause,
 			},
 		},

@@ -166,7 +166,7 @@ func TestDeliver(t *testing.T) {
 	}{
 		"at once":     {[]int{204}, "", 1},
 		"after two":   {[]int{500, 429, 200}, "", 3},
-		"not there":   {[]int{404}, "it answers 404 Not Found", 1},
+		"not there":   {[]int{404}, "it answered 404 Not Found", 1},
 		"a redirect":  {[]int{302}, "a redirect to http://127.0.0.1, which is not followed", 1},
 		"never again": {[]int{503}, "it answers 503 Service Unavailable", 0},
 	} {
@@ -212,7 +212,7 @@ func TestErrors(t *testing.T) {
 	t.Cleanup(secure.Close)
 	for address, want := range map[string]string{
 		silent: "no answer within 50ms", rude: "malformed HTTP", "http://127.0.0.1:1": "connection refused", secure.URL: "certificate",
-		"http://169.254.169.254": "is an address that is never contacted", "exit 3; ": "it ended with exit status 3", "sleep 60; ": "it did not end within 50ms and was killed",
+		"http://169.254.169.254": "is an address that ypcrawl never contacts", "exit 3; ": "it ended with exit status 3", "sleep 60; ": "it did not end within 50ms and was killed",
 	} {
 		s := quick()
 		if s.Timeout, s.CommandTimeout = time.Minute, time.Minute; strings.Contains(want, "50ms") {

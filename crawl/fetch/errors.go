@@ -38,7 +38,7 @@ var (
 	ErrNoHTTPS = errors.New("this site has no https")
 	// ErrRefresh: the page has nothing of what was asked for, but that it leads elsewhere, where it is not
 	// followed: later than at once, to itself, or where no redirect is. It is no block.
-	ErrRefresh = errors.New("the page only refreshes to another one, which is not followed")
+	ErrRefresh = errors.New("the page is a refresh that is not followed")
 	// ErrTooLarge: the body is over Config.MaxBody, on the wire or decoded.
 	ErrTooLarge = errors.New("body over the limit")
 	// ErrFlood: the server sends without end what brings no page (frames without content,

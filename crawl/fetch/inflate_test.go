@@ -56,7 +56,7 @@ func TestFlippedBits(t *testing.T) {
 			}
 			wire[bit/8] ^= 1 << (bit % 8)
 		}
-		if read > 8*12 { // of a header that says nothing of the page
+		if read > 8*12 { // of a header that does not apply to the page
 			t.Errorf("%s: %d flipped bits were not noticed", encoding, read)
 		}
 	}

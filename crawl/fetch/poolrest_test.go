@@ -230,7 +230,7 @@ func TestPause(t *testing.T) {
 	if _, err := p.Keep(s); !errors.Is(err, ErrNoProxies) {
 		t.Errorf("after half a minute: %v", err)
 	}
-	if n := strings.Count(lines.String(), "a proxy fails"); n != 1 || strings.Count(lines.String(), "\n") != 2 || !strings.Contains(lines.String(), "a proxy rests") {
+	if n := strings.Count(lines.String(), "a proxy failed"); n != 1 || strings.Count(lines.String(), "\n") != 2 || !strings.Contains(lines.String(), "a proxy is cooling down") {
 		t.Errorf("it tells %s", lines.String())
 	}
 

@@ -246,7 +246,7 @@ func TestCancelInProxy(t *testing.T) {
 }
 
 // A proxy's refusal is no "there is no robots.txt": nothing may be fetched, and
-// the host, which knows nothing of it, is not held back.
+// the host, which, is not held back.
 func TestRobotsBehindBrokenProxy(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{403, 404, 407, 502} {

@@ -131,13 +131,13 @@ func TestDownToHTTP(t *testing.T) {
 			name: "no https", base: "https://example.com", address: "/a",
 			leads: map[string]string{"https://example.com/a": "http://example.com/a"},
 			asked: []string{"https://example.com/a"},
-			want:  ErrNoHTTPS, says: "this site has no https: base_url http://example.com,",
+			want:  ErrNoHTTPS, says: "this site has no https: use base_url http://example.com,",
 		},
 		{
 			name: "no https at the www", base: "https://example.com", address: "/a",
 			leads: map[string]string{"https://example.com/a": "http://www.example.com/a", "https://www.example.com/a": "http://www.example.com/a"},
 			asked: []string{"https://example.com/a", "https://www.example.com/a"},
-			want:  ErrNoHTTPS, says: "this site has no https: base_url http://www.example.com,",
+			want:  ErrNoHTTPS, says: "this site has no https: use base_url http://www.example.com,",
 		},
 		{
 			name: "no https, in a round", base: "https://example.com", address: "/a",
@@ -146,7 +146,7 @@ func TestDownToHTTP(t *testing.T) {
 				"https://example.com/a", "https://example.com/b", "https://example.com/a",
 				"https://example.com/b", "https://example.com/a", "https://example.com/b",
 			},
-			want: ErrNoHTTPS, says: "this site has no https: base_url http://example.com,",
+			want: ErrNoHTTPS, says: "this site has no https: use base_url http://example.com,",
 		},
 		{
 			name: "a base of http, where https leads back", base: "http://example.com", address: "/a",

@@ -76,7 +76,7 @@ func TestCertificateBetween(t *testing.T) {
 		send  bool
 		says  string
 	}{
-		{"left out", []string{"http://authority.example/between.crt"}, false, "it sends no certificate but its own"},
+		{"left out", []string{"http://authority.example/between.crt"}, false, "it sends only its own certificate"},
 		{"sent", []string{"http://authority.example/between.crt"}, true, "from an authority that this machine does not know"},
 		{"of one's own authority", nil, false, "from an authority that this machine does not know"},
 	} {
@@ -115,10 +115,10 @@ func TestUntrusted(t *testing.T) {
 		says   string
 	}{
 		{"an unknown issuer", func(*x509.Certificate) {}, false, &tls.Config{}, "an authority that this machine does not know"},
-		{"another host", func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"other.example"} }, true, &tls.Config{}, "for other names than 127.0.0.1"},
+		{"another host", func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"other.example"} }, true, &tls.Config{}, "its certificate is not for 127.0.0.1"},
 		{"expired", func(c *x509.Certificate) { c.NotBefore, c.NotAfter = time.Now().Add(-9*day), time.Now().Add(-day) }, true, &tls.Config{}, "expired on " + time.Now().Add(-day).UTC().Format(time.DateOnly)},
 		{"not valid yet", func(c *x509.Certificate) { c.NotBefore, c.NotAfter = time.Now().Add(2*day), time.Now().Add(9*day) }, true, &tls.Config{}, "not valid before " + time.Now().Add(2*day).UTC().Format(time.DateOnly)},
-		{"TLS 1.1", func(*x509.Certificate) {}, true, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, "TLS 1.1 or older alone"},
+		{"TLS 1.1", func(*x509.Certificate) {}, true, &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, "it only supports TLS 1.1 or older"},
 		{"no encryption that is safe", func(*x509.Certificate) {}, true, &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_RC4_128_SHA}}, "refuses all encryption that is safe"},
 		{"wants a certificate", func(*x509.Certificate) {}, true, &tls.Config{MaxVersion: tls.VersionTLS12, ClientAuth: tls.RequireAnyClientCert}, ""}, // told apart by nothing
 	} {

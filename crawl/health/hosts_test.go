@@ -398,7 +398,7 @@ func TestHostsReset(t *testing.T) {
 	wantRows(t, w.db, storedHosts, "a|0|1||")
 }
 
-// TestHostsHeld: a hold that only the pacer knows of says nothing of failures.
+// TestHostsHeld: a hold that only the pacer knows of does not apply to failures.
 func TestHostsHeld(t *testing.T) {
 	t.Parallel()
 	p := newPacing(t, setup(t))

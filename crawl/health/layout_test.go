@@ -120,7 +120,7 @@ func TestLayoutAlarm(t *testing.T) {
 	wantRows(t, w.db, sharesOf, "phone|300|300", "street|300|300")
 	l = w.layout(t) // what is usual outlives the process
 	at, alarm := feed(t, l, 10, false)
-	const want = "fields are missing: phone (on the last pages of 3 targets, where at least 90% of the listings had them)"
+	const want = "fields are missing: phone (on the last pages of 3 targets; at least 90% of the listings had them before)"
 	if at != 3 || alarm != want {
 		t.Errorf("%q after %d pages, want %q after 3", alarm, at, want)
 	}

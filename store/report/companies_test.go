@@ -71,7 +71,7 @@ func TestCompanyOfAMerge(t *testing.T) {
 	}
 	same(t, "keys", cells(c, "keys", "key kind"), []string{"tel:" + phone1 + "|acme|tel", "tel:" + phone2 + "|acme|tel", "tel:" + phone3 + "|acme|tel", "web:acme.com|web"})
 	var refused *store.RefusedError
-	if _, err := d.Company(t.Context(), 2); !errors.As(err, &refused) || err.Error() != "there is no company 2: `ypcrawl companies list` lists them all" {
+	if _, err := d.Company(t.Context(), 2); !errors.As(err, &refused) || err.Error() != "no company 2; `ypcrawl companies list` lists them" {
 		t.Errorf("got %v", err)
 	}
 }

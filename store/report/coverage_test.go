@@ -96,7 +96,7 @@ func TestCoverageLine(t *testing.T) {
 	}
 }
 
-// TestCoverageOfFailures: a target of which no page was read says nothing of its site.
+// TestCoverageOfFailures: a target of which no page was read does not apply to its site.
 func TestCoverageOfFailures(t *testing.T) {
 	t.Parallel()
 	b := setup(t, 1, "CA")

@@ -21,14 +21,14 @@ func TestNext(t *testing.T) {
 		return n
 	}
 	for id, want := range map[int64]report.Next{
-		1:  {When: report.NextLater, Why: "then it is due again"},
-		2:  {When: report.NextNever, Why: "it is done and not crawled again"},
-		3:  {When: report.NextLater, Why: "it waits after 4 failures in a row", Remedy: "targets enable 3"},
-		4:  {When: report.NextNever, Why: "it is a dead letter", Remedy: "reset 4"},
-		6:  {When: report.NextNever, Why: "it is stuck: its worker died too often", Remedy: "reset 6"},
+		1:  {When: report.NextLater, Why: "it is due again then"},
+		2:  {When: report.NextNever, Why: "it is done, and not to be crawled again"},
+		3:  {When: report.NextLater, Why: "it is retried then after 4 failures in a row", Remedy: "targets enable 3"},
+		4:  {When: report.NextNever, Why: "it was given up (PARKED)", Remedy: "reset 4"},
+		6:  {When: report.NextNever, Why: "it is stuck, because its worker died too often", Remedy: "reset 6"},
 		7:  {When: report.NextNever, Why: "it is paused", Remedy: "targets resume 7"},
 		8:  {When: report.NextNever, Why: "it is disabled", Remedy: "targets enable 8"},
-		10: {When: report.NextLater, Why: "two crawls of a target start at least 2 minutes apart"},
+		10: {When: report.NextLater, Why: "it was crawled less than 2 minutes ago"},
 		11: {When: report.NextNow, Why: "the next free worker may take it"},
 	} {
 		got := look(id)

@@ -113,7 +113,7 @@ func TestEveryKindIsTold(t *testing.T) {
 	execute(t, b.DB(), `UPDATE listings SET dropped_at = '`+ago(time.Hour)+`'`)
 	id, err := strconv.ParseInt(listed(t, b.Reader, "targets list", report.Choice{Values: map[string]any{"kind": []string{"detail"}}, Columns: []string{"id"}}), 10, 64)
 	noErr(t, err)
-	if n, err := b.Next(t.Context(), id); err != nil || !strings.Contains(n.Why, "no longer shows its listing") {
+	if n, err := b.Next(t.Context(), id); err != nil || !strings.Contains(n.Why, "its listing is closed") {
 		t.Errorf("%+v, %v", n, err)
 	}
 }

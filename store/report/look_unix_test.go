@@ -65,9 +65,9 @@ func TestLockOutOfSight(t *testing.T) {
 	const (
 		lives   = "alive true dead false unknown false | 1 | 0 | 0 | orphans true age true | running | running | A run is crawling demo with 1 worker | pass running | a worker is crawling it | abandoned false"
 		unknown = "alive false dead false unknown true | 0 | 0 | 1 | orphans false age false | unknown | unknown | A run may be active | pass unknown | " +
-			"a worker has claimed it; that is silent, and whether it lives can't be told | abandoned false"
+			"the worker crawling it is silent, and may be dead | abandoned false"
 		dead = "alive false dead true unknown false | 0 | 1 | 0 | orphans true age false | killed | killed | No run is active. The last one was killed; its last heartbeat was at %s. Run the same command to resume it. | pass stopped | " +
-			"the process that claimed it died; the next run goes on with it | abandoned true"
+			"the process that was crawling it died; the next run continues it | abandoned true"
 	)
 	storetest.Equal(t, b.lifeOf(t, c.TargetID), lives, "its lock is held")
 	noErr(t, os.Remove(lock))
