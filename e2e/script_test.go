@@ -73,7 +73,7 @@ func scriptParams() testscript.Params {
 	return testscript.Params{
 		Dir:                 dir,
 		Files:               files,
-		RequireExplicitExec: true, ContinueOnError: true,
+		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                scriptCommands(),
 		Setup: func(e *testscript.Env) error {
