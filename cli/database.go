@@ -135,7 +135,7 @@ func (p *Program) with(c *cli.Context, how access, do func(k *database, scope st
 type unplanned struct{ source, db string }
 
 func (e unplanned) Error() string {
-	return fmt.Sprintf("--source %q: nothing was planned for that source in %s", e.source, e.db)
+	return fmt.Sprintf("--source %q: nothing is planned for that source in %s", e.source, e.db)
 }
 
 // typedScope reads --source and --states by what is in a database.

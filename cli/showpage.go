@@ -35,7 +35,7 @@ func (p *Program) showPage(c *cli.Context, g *page) error {
 		cfg.Missing = web.Missing{Path: yp.Printable(w.path()), Begin: beginning(c), Of: yp.Printable(c.String("source")), Why: w.why}
 	}
 	cfg.Open = w.again
-	p.Note("The page: http://%s/   (Ctrl-C ends it)", g.listener.Addr())
+	p.Note("Dashboard: http://%s/   (Ctrl-C stops it)", g.listener.Addr())
 	if cfg.Reader == nil {
 		p.Note("No crawl yet: waiting for %s. Start one with `ypcrawl %s`; the page shows it as soon as it begins.", w.path(), beginning(c))
 	}
