@@ -372,7 +372,7 @@ CREATE TABLE run_passes (
     run_id    INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
     began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
-    -- What the run has brought of the source, added up by the roll-up of health (meta 'rolled:requests' and 'rolled:events').
+    -- What the run has brought of the source, added up with the roll-ups of health (see request_spans).
     pages     INTEGER NOT NULL DEFAULT 0,            -- read
     new       INTEGER NOT NULL DEFAULT 0,
     changed   INTEGER NOT NULL DEFAULT 0,
@@ -867,41 +867,41 @@ CREATE INDEX requests_rollup ON requests (source_id, finished_at, type, outcome,
 CREATE INDEX requests_by_target ON requests (target_id, claim_token) WHERE target_id IS NOT NULL;
 
 -- What requests came to, by source and time: what the plots of the page show. Counted are the requests that the health of a
--- source counts: all but robots.txt, our own deferrals, and those that a proxy itself failed. The roll-up of health adds
+-- source counts: all but robots.txt, our own deferrals, and those that a proxy itself failed. A roll-up adds
 -- the requests behind the last one that it counted (meta 'rolled:requests') and moves that mark in the same transaction: each is counted
 -- once, whoever rolls up and whenever, and whatever the clock says. Minutes are kept for two days, hours for two years, the sum of all for ever.
 CREATE TABLE request_spans (
     source_id          INTEGER NOT NULL REFERENCES sources (id),
     span               TEXT NOT NULL CHECK (span IN ('minute', 'hour', 'ever')), -- length of the time that the row is about
-    began_at           TEXT NOT NULL,                    -- begin of that time; "" of span ever
-    requests           INTEGER NOT NULL,                 -- that ended in it
-    pages              INTEGER NOT NULL,                 -- of them answered with a page that could be read
+    began_at           TEXT NOT NULL,              -- begin of that time; "" of span ever
+    requests           INTEGER NOT NULL DEFAULT 0,       -- that ended in it
+    pages              INTEGER NOT NULL DEFAULT 0,       -- of them answered with a page that could be read
     -- failures, by class
-    dns                INTEGER NOT NULL,
-    tls                INTEGER NOT NULL,
-    timeout            INTEGER NOT NULL,
-    connection_refused INTEGER NOT NULL,
-    http_403           INTEGER NOT NULL,
-    http_429           INTEGER NOT NULL,
-    http_5xx           INTEGER NOT NULL,
-    parse_error        INTEGER NOT NULL,
-    auth_error         INTEGER NOT NULL,
-    cf_challenge       INTEGER NOT NULL,
-    unknown            INTEGER NOT NULL,
-    latency_ms         INTEGER NOT NULL,                 -- of all requests together
+    dns                INTEGER NOT NULL DEFAULT 0,
+    tls                INTEGER NOT NULL DEFAULT 0,
+    timeout            INTEGER NOT NULL DEFAULT 0,
+    connection_refused INTEGER NOT NULL DEFAULT 0,
+    http_403           INTEGER NOT NULL DEFAULT 0,
+    http_429           INTEGER NOT NULL DEFAULT 0,
+    http_5xx           INTEGER NOT NULL DEFAULT 0,
+    parse_error        INTEGER NOT NULL DEFAULT 0,
+    auth_error         INTEGER NOT NULL DEFAULT 0,
+    cf_challenge       INTEGER NOT NULL DEFAULT 0,
+    unknown            INTEGER NOT NULL DEFAULT 0,
+    latency_ms         INTEGER NOT NULL DEFAULT 0,       -- of all requests together
     -- requests by latency, failed ones too
-    ms_25              INTEGER NOT NULL,                 -- at most 25 ms
-    ms_50              INTEGER NOT NULL,                 -- more than 25, at most 50 ms
-    ms_100             INTEGER NOT NULL,                 -- more than 50, at most 100 ms
-    ms_200             INTEGER NOT NULL,                 -- more than 100, at most 200 ms
-    ms_400             INTEGER NOT NULL,                 -- more than 200, at most 400 ms
-    ms_800             INTEGER NOT NULL,                 -- more than 400, at most 800 ms
-    ms_1500            INTEGER NOT NULL,                 -- more than 800, at most 1,500 ms
-    ms_3000            INTEGER NOT NULL,                 -- more than 1,500, at most 3,000 ms
-    ms_6000            INTEGER NOT NULL,                 -- more than 3,000, at most 6,000 ms
-    ms_12000           INTEGER NOT NULL,                 -- more than 6,000, at most 12,000 ms
-    ms_30000           INTEGER NOT NULL,                 -- more than 12,000, at most 30,000 ms
-    ms_more            INTEGER NOT NULL,                 -- more than 30,000 ms
+    ms_25              INTEGER NOT NULL DEFAULT 0,       -- at most 25 ms
+    ms_50              INTEGER NOT NULL DEFAULT 0,       -- more than 25, at most 50 ms
+    ms_100             INTEGER NOT NULL DEFAULT 0,       -- more than 50, at most 100 ms
+    ms_200             INTEGER NOT NULL DEFAULT 0,       -- more than 100, at most 200 ms
+    ms_400             INTEGER NOT NULL DEFAULT 0,       -- more than 200, at most 400 ms
+    ms_800             INTEGER NOT NULL DEFAULT 0,       -- more than 400, at most 800 ms
+    ms_1500            INTEGER NOT NULL DEFAULT 0,       -- more than 800, at most 1,500 ms
+    ms_3000            INTEGER NOT NULL DEFAULT 0,       -- more than 1,500, at most 3,000 ms
+    ms_6000            INTEGER NOT NULL DEFAULT 0,       -- more than 3,000, at most 6,000 ms
+    ms_12000           INTEGER NOT NULL DEFAULT 0,       -- more than 6,000, at most 12,000 ms
+    ms_30000           INTEGER NOT NULL DEFAULT 0,       -- more than 12,000, at most 30,000 ms
+    ms_more            INTEGER NOT NULL DEFAULT 0,       -- more than 30,000 ms
     PRIMARY KEY (source_id, span, began_at)
 ) STRICT, WITHOUT ROWID;
 
@@ -1522,7 +1522,7 @@ FROM (
     FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
 );
 
--- Requests by source and minute, of the last two days, see request_spans: one that has just ended is there after a minute, with the next roll-up. A minute without requests has no row.
+-- Requests by source and minute, of the last two days, see request_spans: one that has just ended is there after a minute or so. A minute without requests has no row.
 --   began_at         begin of the minute
 --   requests         that ended in it: all but robots.txt, our own deferrals, and those that a proxy itself failed
 --   pages            of them answered with a page that could be read
@@ -1532,7 +1532,7 @@ SELECT source, began_at, requests, pages, round(100.0 * pages / requests, 1) AS 
        dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown
 FROM request_spans_and_latency WHERE span = 'minute' AND began_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
 
--- Requests by source and hour, of the last two years, see request_spans: one that has just ended is there after a minute, with the next roll-up. An hour without requests has no row.
+-- Requests by source and hour, of the last two years, see request_spans: one that has just ended is there after a minute or so. An hour without requests has no row.
 --   began_at         begin of the hour
 --   requests         that ended in it: all but robots.txt, our own deferrals, and those that a proxy itself failed
 --   pages            of them answered with a page that could be read
@@ -1542,7 +1542,7 @@ SELECT source, began_at, requests, pages, round(100.0 * pages / requests, 1) AS 
        dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown
 FROM request_spans_and_latency WHERE span = 'hour' AND began_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now');
 
--- What the passes brought, by source: a row a pass, the sum of its runs. See run_passes: what was just found is there after a minute.
+-- What the passes brought, by source: a row a pass, the sum of its runs. See run_passes: what was just found is there after a minute or so.
 --   runs             that worked on it
 --   pages            read
 CREATE VIEW v_pass_changes AS

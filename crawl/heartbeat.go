@@ -18,6 +18,9 @@ import (
 // what a kill may cost of the scores of proxies.
 const refreshEvery = 2 * time.Second
 
+// countEvery is how long it takes until the figures over time have a request that has just ended.
+const countEvery = time.Minute
+
 // heartbeats keeps the claims of this process alive, takes back what processes that
 // died meanwhile held, wakes what falls due, and rolls up the sources' health.
 func (s *Sources) heartbeats(ctx context.Context) {
@@ -25,6 +28,8 @@ func (s *Sources) heartbeats(ctx context.Context) {
 	defer beat.Stop()
 	roll := time.NewTicker(s.cfg.RollUp)
 	defer roll.Stop()
+	count := time.NewTicker(countEvery)
+	defer count.Stop()
 	refresh := time.NewTicker(s.refresh)
 	defer refresh.Stop()
 	for {
@@ -43,6 +48,8 @@ func (s *Sources) heartbeats(ctx context.Context) {
 				errs = append(errs, e.hosts.Refresh(ctx)) // what other processes have been told by the hosts
 			}
 			err, what = errors.Join(errs...), "limits set by other processes could not be read"
+		case <-count.C:
+			err, what = s.cfg.Monitor.RollSeries(ctx), "requests could not be counted by time"
 		case <-roll.C:
 			var errs []error
 			for _, e := range s.active() {

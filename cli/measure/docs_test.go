@@ -23,6 +23,7 @@ func TestDocumented(t *testing.T) {
 		`INSERT INTO targets (source_id, kind, state, population, priority, max_pages, created_at) VALUES (1, 'index', 'CA', 0, 0, 3, 'x')`,
 		`INSERT INTO requests (source_id, correlation_id, type, url, started_at, finished_at, outcome, error_class, latency_ms)
 			SELECT 1, 'x', 'listing', 'u', at, at, 'failure', 'timeout', 0 FROM (SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-1 minute') AS at)`,
+		`INSERT INTO request_spans (source_id, span, began_at, requests) VALUES (1, 'ever', '', 1)`,
 		`INSERT INTO run_passes (source_id, run_id, selection, began_at) SELECT 1, id, '{}', started_at FROM runs`, `UPDATE runs SET pages = 1`)
 	m, err := report.New(b.db).Measure(t.Context(), t.TempDir())
 	storetest.NoError(t, err)

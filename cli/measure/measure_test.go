@@ -104,6 +104,34 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestTextOfHistogram: buckets, sum and count of a histogram are one metric of that type, whatever comes between them;
+// a counter whose name ends as they do is none of it.
+func TestTextOfHistogram(t *testing.T) {
+	t.Parallel()
+	m := &report.Measures{}
+	add := func(name, labels string, v float64) {
+		m.Metrics = append(m.Metrics, report.Metric{Name: name, Labels: json.RawMessage(labels), Value: &v, Help: "What it is."})
+	}
+	for _, source := range []string{"a", "b"} {
+		add("wait_seconds_bucket", `{"source":"`+source+`","le":"0.1"}`, 3)
+		add("wait_seconds_bucket", `{"source":"`+source+`","le":"+Inf"}`, 5)
+	}
+	add("runs_count", `{}`, 7)
+	add("wait_seconds_sum", `{"source":"a"}`, 1.5)
+	add("wait_seconds_sum", `{"source":"b"}`, 2.5)
+	add("wait_seconds_count", `{"source":"a"}`, 5)
+	add("wait_seconds_count", `{"source":"b"}`, 5)
+	all := parse(t, measure.Text(m, "x.db"))
+	h := all["ypcrawl_wait_seconds"]
+	if len(all) != 2 || h.GetType() != dto.MetricType_HISTOGRAM || len(h.GetMetric()) != 2 || all["ypcrawl_runs_count"].GetType() != dto.MetricType_GAUGE {
+		t.Fatalf("%v, want a histogram of two sources and a gauge", all)
+	}
+	b := h.GetMetric()[1].GetHistogram()
+	if b.GetSampleCount() != 5 || b.GetSampleSum() != 2.5 || len(b.GetBucket()) != 2 || b.GetBucket()[0].GetCumulativeCount() != 3 {
+		t.Errorf("the second is %v", b)
+	}
+}
+
 // bundle is a database with a run of this process, and a clock that the test moves.
 type bundle struct {
 	db    *store.DB

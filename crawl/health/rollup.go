@@ -56,7 +56,7 @@ func (m *Monitor) RollUp(ctx context.Context) ([]Profile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("roll up: %w", err)
 	}
-	return profiles, m.rollSeries(ctx, mostBatches)
+	return profiles, m.RollSeries(ctx)
 }
 
 // roll rolls the profiles by counts that were read at readAt, in one transaction. One that

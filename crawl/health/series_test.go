@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -114,6 +116,32 @@ func TestSeries(t *testing.T) {
 		w.count(t)
 		wantRows(t, w.db, `SELECT span, sum(requests) FROM request_spans GROUP BY 1 ORDER BY 1`, "ever|14", "hour|10", "minute|8")
 	})
+}
+
+// TestSeriesOfLatency: an estimated percentile lies between the bounds of its column, where the true one does.
+func TestSeriesOfLatency(t *testing.T) {
+	t.Parallel()
+	bounds := []int{0, 25, 50, 100, 200, 400, 800, 1500, 3000, 6000, 12000, 30000, 1 << 30}
+	column := func(ms int) int { return slices.IndexFunc(bounds[1:], func(most int) bool { return ms <= most }) }
+	for seed := range uint64(40) {
+		inWorld(t, fmt.Sprint(seed), func(t *testing.T, w *world) {
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			for range 1 + rnd.IntN(60) {
+				w.requests(t, req{n: 1 + rnd.IntN(3), latency: bounds[1+rnd.IntN(11)] + rnd.IntN(3) - 1})
+			}
+			w.count(t)
+			c := w.counted(t, demo)
+			for i, query := range []string{`SELECT p50_ms FROM v_request_minutes`, `SELECT p95_ms FROM v_request_hours`} {
+				var told float64
+				ok(t, w.db.Row(t.Context(), query, nil, &told))
+				truth := int([]time.Duration{c.P50, c.P95}[i].Milliseconds())
+				lower := bounds[column(truth)]
+				if upper := bounds[column(truth)+1]; int(told) < lower || int(told) > upper {
+					t.Errorf("%s is %v, and of the requests %d", query, told, truth)
+				}
+			}
+		})
+	}
 }
 
 // TestSeriesPruned: requests are counted before they are deleted, figures go in their time, and

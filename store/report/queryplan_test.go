@@ -102,6 +102,14 @@ func TestQueryPlans(t *testing.T) {
 		"page: new":            {stateNew, []any{0, "[]", "", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
 		"page: categories":     {stateCategories.Query, []any{0, "[\"TX\"]", ""}, nil, ""},
 
+		"rates: minutes":     {minuteRates, nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
+		"rates: hours":       {hourRates, nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
+		"rates: by query":    {"SELECT * FROM v_request_minutes WHERE began_at >= ?", nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
+		"changes: of passes": {passChanges, nil, []string{"SEARCH x USING PRIMARY KEY (source_id=?)"}, ""},
+		"changes: of runs":   {runChanges, nil, []string{"SCAN runs"}, ""},
+		"changes: of one's":  {runChangesOf, nil, []string{"SEARCH run_passes USING PRIMARY KEY (source_id=?)", "SEARCH r USING INTEGER PRIMARY KEY"}, ""},
+		"metrics: of spans":  {metrics, nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at=?)"}, "SCAN r "},
+
 		"pass: last":      {lastPass, store.Scope{SourceID: 1}.Args(), []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)", "SEARCH r USING INTEGER PRIMARY KEY"}, "TEMP B-TREE"},
 		"pass: any":       {lastOfAny, []any{1, "[]"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)", "crawl_attempts_by_run (run_id=?)"}, "TEMP B-TREE"},
 		"pass: runs":      {passRuns, []any{1, "{}", "x"}, []string{"SEARCH x USING PRIMARY KEY (source_id=?)"}, "TEMP B-TREE"},
