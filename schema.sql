@@ -889,19 +889,18 @@ CREATE TABLE request_spans (
     cf_challenge       INTEGER NOT NULL DEFAULT 0,
     unknown            INTEGER NOT NULL DEFAULT 0,
     latency_ms         INTEGER NOT NULL DEFAULT 0,       -- of all requests together
-    -- requests by latency, failed ones too
+    -- requests by latency, failed ones too: each column counts those of the columns before as well
     ms_25              INTEGER NOT NULL DEFAULT 0,       -- at most 25 ms
-    ms_50              INTEGER NOT NULL DEFAULT 0,       -- more than 25, at most 50 ms
-    ms_100             INTEGER NOT NULL DEFAULT 0,       -- more than 50, at most 100 ms
-    ms_200             INTEGER NOT NULL DEFAULT 0,       -- more than 100, at most 200 ms
-    ms_400             INTEGER NOT NULL DEFAULT 0,       -- more than 200, at most 400 ms
-    ms_800             INTEGER NOT NULL DEFAULT 0,       -- more than 400, at most 800 ms
-    ms_1500            INTEGER NOT NULL DEFAULT 0,       -- more than 800, at most 1,500 ms
-    ms_3000            INTEGER NOT NULL DEFAULT 0,       -- more than 1,500, at most 3,000 ms
-    ms_6000            INTEGER NOT NULL DEFAULT 0,       -- more than 3,000, at most 6,000 ms
-    ms_12000           INTEGER NOT NULL DEFAULT 0,       -- more than 6,000, at most 12,000 ms
-    ms_30000           INTEGER NOT NULL DEFAULT 0,       -- more than 12,000, at most 30,000 ms
-    ms_more            INTEGER NOT NULL DEFAULT 0,       -- more than 30,000 ms
+    ms_50              INTEGER NOT NULL DEFAULT 0,       -- at most 50 ms
+    ms_100             INTEGER NOT NULL DEFAULT 0,       -- at most 100 ms
+    ms_200             INTEGER NOT NULL DEFAULT 0,       -- at most 200 ms
+    ms_400             INTEGER NOT NULL DEFAULT 0,       -- at most 400 ms
+    ms_800             INTEGER NOT NULL DEFAULT 0,       -- at most 800 ms
+    ms_1500            INTEGER NOT NULL DEFAULT 0,       -- at most 1,500 ms
+    ms_3000            INTEGER NOT NULL DEFAULT 0,       -- at most 3,000 ms
+    ms_6000            INTEGER NOT NULL DEFAULT 0,       -- at most 6,000 ms
+    ms_12000           INTEGER NOT NULL DEFAULT 0,       -- at most 12,000 ms
+    ms_30000           INTEGER NOT NULL DEFAULT 0,       -- at most 30,000 ms
     PRIMARY KEY (source_id, span, began_at)
 ) STRICT, WITHOUT ROWID;
 
@@ -1479,48 +1478,34 @@ FROM run_passes x JOIN sources s ON s.id = x.source_id;
 --   pages            of them answered with a page that could be read
 --   latency_ms       of all requests together
 CREATE VIEW request_spans_and_latency AS
-SELECT source, source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown, latency_ms,
+SELECT s.name AS source, source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown, latency_ms,
        CASE WHEN requests = 0 THEN NULL
-           WHEN n1 >= 0.5 * requests THEN round(0 + 25 * (0.5 * requests - 0) / ms_25)
-           WHEN n2 >= 0.5 * requests THEN round(25 + 25 * (0.5 * requests - n1) / ms_50)
-           WHEN n3 >= 0.5 * requests THEN round(50 + 50 * (0.5 * requests - n2) / ms_100)
-           WHEN n4 >= 0.5 * requests THEN round(100 + 100 * (0.5 * requests - n3) / ms_200)
-           WHEN n5 >= 0.5 * requests THEN round(200 + 200 * (0.5 * requests - n4) / ms_400)
-           WHEN n6 >= 0.5 * requests THEN round(400 + 400 * (0.5 * requests - n5) / ms_800)
-           WHEN n7 >= 0.5 * requests THEN round(800 + 700 * (0.5 * requests - n6) / ms_1500)
-           WHEN n8 >= 0.5 * requests THEN round(1500 + 1500 * (0.5 * requests - n7) / ms_3000)
-           WHEN n9 >= 0.5 * requests THEN round(3000 + 3000 * (0.5 * requests - n8) / ms_6000)
-           WHEN n10 >= 0.5 * requests THEN round(6000 + 6000 * (0.5 * requests - n9) / ms_12000)
-           WHEN n11 >= 0.5 * requests THEN round(12000 + 18000 * (0.5 * requests - n10) / ms_30000)
+           WHEN ms_25 >= 0.5 * requests THEN round(0 + 25 * (0.5 * requests) / ms_25)
+           WHEN ms_50 >= 0.5 * requests THEN round(25 + 25 * (0.5 * requests - ms_25) / (ms_50 - ms_25))
+           WHEN ms_100 >= 0.5 * requests THEN round(50 + 50 * (0.5 * requests - ms_50) / (ms_100 - ms_50))
+           WHEN ms_200 >= 0.5 * requests THEN round(100 + 100 * (0.5 * requests - ms_100) / (ms_200 - ms_100))
+           WHEN ms_400 >= 0.5 * requests THEN round(200 + 200 * (0.5 * requests - ms_200) / (ms_400 - ms_200))
+           WHEN ms_800 >= 0.5 * requests THEN round(400 + 400 * (0.5 * requests - ms_400) / (ms_800 - ms_400))
+           WHEN ms_1500 >= 0.5 * requests THEN round(800 + 700 * (0.5 * requests - ms_800) / (ms_1500 - ms_800))
+           WHEN ms_3000 >= 0.5 * requests THEN round(1500 + 1500 * (0.5 * requests - ms_1500) / (ms_3000 - ms_1500))
+           WHEN ms_6000 >= 0.5 * requests THEN round(3000 + 3000 * (0.5 * requests - ms_3000) / (ms_6000 - ms_3000))
+           WHEN ms_12000 >= 0.5 * requests THEN round(6000 + 6000 * (0.5 * requests - ms_6000) / (ms_12000 - ms_6000))
+           WHEN ms_30000 >= 0.5 * requests THEN round(12000 + 18000 * (0.5 * requests - ms_12000) / (ms_30000 - ms_12000))
            ELSE 30000 END AS p50_ms,
        CASE WHEN requests = 0 THEN NULL
-           WHEN n1 >= 0.95 * requests THEN round(0 + 25 * (0.95 * requests - 0) / ms_25)
-           WHEN n2 >= 0.95 * requests THEN round(25 + 25 * (0.95 * requests - n1) / ms_50)
-           WHEN n3 >= 0.95 * requests THEN round(50 + 50 * (0.95 * requests - n2) / ms_100)
-           WHEN n4 >= 0.95 * requests THEN round(100 + 100 * (0.95 * requests - n3) / ms_200)
-           WHEN n5 >= 0.95 * requests THEN round(200 + 200 * (0.95 * requests - n4) / ms_400)
-           WHEN n6 >= 0.95 * requests THEN round(400 + 400 * (0.95 * requests - n5) / ms_800)
-           WHEN n7 >= 0.95 * requests THEN round(800 + 700 * (0.95 * requests - n6) / ms_1500)
-           WHEN n8 >= 0.95 * requests THEN round(1500 + 1500 * (0.95 * requests - n7) / ms_3000)
-           WHEN n9 >= 0.95 * requests THEN round(3000 + 3000 * (0.95 * requests - n8) / ms_6000)
-           WHEN n10 >= 0.95 * requests THEN round(6000 + 6000 * (0.95 * requests - n9) / ms_12000)
-           WHEN n11 >= 0.95 * requests THEN round(12000 + 18000 * (0.95 * requests - n10) / ms_30000)
+           WHEN ms_25 >= 0.95 * requests THEN round(0 + 25 * (0.95 * requests) / ms_25)
+           WHEN ms_50 >= 0.95 * requests THEN round(25 + 25 * (0.95 * requests - ms_25) / (ms_50 - ms_25))
+           WHEN ms_100 >= 0.95 * requests THEN round(50 + 50 * (0.95 * requests - ms_50) / (ms_100 - ms_50))
+           WHEN ms_200 >= 0.95 * requests THEN round(100 + 100 * (0.95 * requests - ms_100) / (ms_200 - ms_100))
+           WHEN ms_400 >= 0.95 * requests THEN round(200 + 200 * (0.95 * requests - ms_200) / (ms_400 - ms_200))
+           WHEN ms_800 >= 0.95 * requests THEN round(400 + 400 * (0.95 * requests - ms_400) / (ms_800 - ms_400))
+           WHEN ms_1500 >= 0.95 * requests THEN round(800 + 700 * (0.95 * requests - ms_800) / (ms_1500 - ms_800))
+           WHEN ms_3000 >= 0.95 * requests THEN round(1500 + 1500 * (0.95 * requests - ms_1500) / (ms_3000 - ms_1500))
+           WHEN ms_6000 >= 0.95 * requests THEN round(3000 + 3000 * (0.95 * requests - ms_3000) / (ms_6000 - ms_3000))
+           WHEN ms_12000 >= 0.95 * requests THEN round(6000 + 6000 * (0.95 * requests - ms_6000) / (ms_12000 - ms_6000))
+           WHEN ms_30000 >= 0.95 * requests THEN round(12000 + 18000 * (0.95 * requests - ms_12000) / (ms_30000 - ms_12000))
            ELSE 30000 END AS p95_ms
-FROM (
-    SELECT s.name AS source, r.*,
-           ms_25 AS n1,
-           ms_25 + ms_50 AS n2,
-           ms_25 + ms_50 + ms_100 AS n3,
-           ms_25 + ms_50 + ms_100 + ms_200 AS n4,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 AS n5,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 AS n6,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 AS n7,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 AS n8,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 + ms_6000 AS n9,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 + ms_6000 + ms_12000 AS n10,
-           ms_25 + ms_50 + ms_100 + ms_200 + ms_400 + ms_800 + ms_1500 + ms_3000 + ms_6000 + ms_12000 + ms_30000 AS n11
-    FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
-);
+FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id;
 
 -- Requests by source and minute, of the last two days, see request_spans: one that has just ended is there after a minute or so. A minute without requests has no row.
 --   began_at         begin of the minute
@@ -1742,19 +1727,18 @@ WITH clock AS (
     UNION ALL SELECT source_id, 'cf_challenge' AS error_class, cf_challenge AS n FROM ever
     UNION ALL SELECT source_id, 'unknown' AS error_class, unknown AS n FROM ever
 ), latency_ever AS (
-    SELECT source_id, le, sum(n) OVER (PARTITION BY source_id ORDER BY at) AS n FROM (
-        SELECT source_id, 1 AS at, '0.025' AS le, ms_25 AS n FROM ever
-        UNION ALL SELECT source_id, 2 AS at, '0.05' AS le, ms_50 AS n FROM ever
-        UNION ALL SELECT source_id, 3 AS at, '0.1' AS le, ms_100 AS n FROM ever
-        UNION ALL SELECT source_id, 4 AS at, '0.2' AS le, ms_200 AS n FROM ever
-        UNION ALL SELECT source_id, 5 AS at, '0.4' AS le, ms_400 AS n FROM ever
-        UNION ALL SELECT source_id, 6 AS at, '0.8' AS le, ms_800 AS n FROM ever
-        UNION ALL SELECT source_id, 7 AS at, '1.5' AS le, ms_1500 AS n FROM ever
-        UNION ALL SELECT source_id, 8 AS at, '3' AS le, ms_3000 AS n FROM ever
-        UNION ALL SELECT source_id, 9 AS at, '6' AS le, ms_6000 AS n FROM ever
-        UNION ALL SELECT source_id, 10 AS at, '12' AS le, ms_12000 AS n FROM ever
-        UNION ALL SELECT source_id, 11 AS at, '30' AS le, ms_30000 AS n FROM ever
-        UNION ALL SELECT source_id, 12, '+Inf', ms_more FROM ever)
+    SELECT source_id, '0.025' AS le, ms_25 AS n FROM ever
+    UNION ALL SELECT source_id, '0.05' AS le, ms_50 AS n FROM ever
+    UNION ALL SELECT source_id, '0.1' AS le, ms_100 AS n FROM ever
+    UNION ALL SELECT source_id, '0.2' AS le, ms_200 AS n FROM ever
+    UNION ALL SELECT source_id, '0.4' AS le, ms_400 AS n FROM ever
+    UNION ALL SELECT source_id, '0.8' AS le, ms_800 AS n FROM ever
+    UNION ALL SELECT source_id, '1.5' AS le, ms_1500 AS n FROM ever
+    UNION ALL SELECT source_id, '3' AS le, ms_3000 AS n FROM ever
+    UNION ALL SELECT source_id, '6' AS le, ms_6000 AS n FROM ever
+    UNION ALL SELECT source_id, '12' AS le, ms_12000 AS n FROM ever
+    UNION ALL SELECT source_id, '30' AS le, ms_30000 AS n FROM ever
+    UNION ALL SELECT source_id, '+Inf', requests FROM ever
 ), found AS (
     SELECT ifnull(sum(listings), 0) AS n, ifnull(sum(dropped), 0) AS dropped, ifnull(sum(emails), 0) AS emails FROM listing_totals
 )

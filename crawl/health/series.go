@@ -34,24 +34,24 @@ const (
 			count(*) FILTER (WHERE error_class = 'auth_error') AS auth_error, count(*) FILTER (WHERE error_class = 'cf_challenge') AS cf_challenge,
 			count(*) FILTER (WHERE error_class = 'unknown') AS unknown,
 			sum(latency_ms) AS latency_ms,
-			count(*) FILTER (WHERE latency_ms <= 25) AS ms_25, count(*) FILTER (WHERE latency_ms > 25 AND latency_ms <= 50) AS ms_50,
-			count(*) FILTER (WHERE latency_ms > 50 AND latency_ms <= 100) AS ms_100, count(*) FILTER (WHERE latency_ms > 100 AND latency_ms <= 200) AS ms_200,
-			count(*) FILTER (WHERE latency_ms > 200 AND latency_ms <= 400) AS ms_400, count(*) FILTER (WHERE latency_ms > 400 AND latency_ms <= 800) AS ms_800,
-			count(*) FILTER (WHERE latency_ms > 800 AND latency_ms <= 1500) AS ms_1500, count(*) FILTER (WHERE latency_ms > 1500 AND latency_ms <= 3000) AS ms_3000,
-			count(*) FILTER (WHERE latency_ms > 3000 AND latency_ms <= 6000) AS ms_6000, count(*) FILTER (WHERE latency_ms > 6000 AND latency_ms <= 12000) AS ms_12000,
-			count(*) FILTER (WHERE latency_ms > 12000 AND latency_ms <= 30000) AS ms_30000, count(*) FILTER (WHERE latency_ms > 30000) AS ms_more
+			count(*) FILTER (WHERE latency_ms <= 25) AS ms_25, count(*) FILTER (WHERE latency_ms <= 50) AS ms_50,
+			count(*) FILTER (WHERE latency_ms <= 100) AS ms_100, count(*) FILTER (WHERE latency_ms <= 200) AS ms_200,
+			count(*) FILTER (WHERE latency_ms <= 400) AS ms_400, count(*) FILTER (WHERE latency_ms <= 800) AS ms_800,
+			count(*) FILTER (WHERE latency_ms <= 1500) AS ms_1500, count(*) FILTER (WHERE latency_ms <= 3000) AS ms_3000,
+			count(*) FILTER (WHERE latency_ms <= 6000) AS ms_6000, count(*) FILTER (WHERE latency_ms <= 12000) AS ms_12000,
+			count(*) FILTER (WHERE latency_ms <= 30000) AS ms_30000
 		FROM requests
 		WHERE id > ?1 AND id <= ?2 AND proxy_failed = 0 AND type <> 'robots' AND error_class IS NOT 'rate_limited'
 		GROUP BY 1, 2)
 	INSERT INTO request_spans (source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused,
 		http_403, http_429, http_5xx, parse_error, auth_error, cf_challenge, unknown, latency_ms, ms_25,
 		ms_50, ms_100, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000,
-		ms_30000, ms_more)
+		ms_30000)
 	SELECT source_id, span, iif(length = 0, '', substr(minute, 1, length) || rest),
 		sum(requests), sum(pages), sum(dns), sum(tls), sum(timeout), sum(connection_refused), sum(http_403), sum(http_429),
 		sum(http_5xx), sum(parse_error), sum(auth_error), sum(cf_challenge), sum(unknown), sum(latency_ms), sum(ms_25), sum(ms_50),
 		sum(ms_100), sum(ms_200), sum(ms_400), sum(ms_800), sum(ms_1500), sum(ms_3000), sum(ms_6000), sum(ms_12000),
-		sum(ms_30000), sum(ms_more)
+		sum(ms_30000)
 	FROM minutes CROSS JOIN (
 		SELECT 'minute' AS span, 16 AS length, ':00.000Z' AS rest, ?3 AS after UNION ALL SELECT 'hour', 13, ':00:00.000Z', ?4 UNION ALL SELECT 'ever', 0, '', '')
 	WHERE minute >= after GROUP BY 1, 2, 3
@@ -63,7 +63,7 @@ const (
 		ms_50 = ms_50 + excluded.ms_50, ms_100 = ms_100 + excluded.ms_100, ms_200 = ms_200 + excluded.ms_200,
 		ms_400 = ms_400 + excluded.ms_400, ms_800 = ms_800 + excluded.ms_800, ms_1500 = ms_1500 + excluded.ms_1500,
 		ms_3000 = ms_3000 + excluded.ms_3000, ms_6000 = ms_6000 + excluded.ms_6000, ms_12000 = ms_12000 + excluded.ms_12000,
-		ms_30000 = ms_30000 + excluded.ms_30000, ms_more = ms_more + excluded.ms_more`
+		ms_30000 = ms_30000 + excluded.ms_30000`
 	// What was read by a claim is of its run. A probe has none.
 	countPages = `
 	UPDATE run_passes SET pages = pages + n

@@ -30,8 +30,8 @@ func TestRates(t *testing.T) {
 		execute(t, db, fmt.Sprintf(`INSERT INTO request_spans (source_id, span, began_at, %s) VALUES (%d, '%s', '%s', %s)`, columns, source, span, yp.FormatTime(at), values))
 	}
 	const minute = time.Minute
-	span(1, "minute", hour.Add(-2*minute), "requests, pages, timeout, http_403, ms_100", "10, 7, 2, 1, 10")
-	span(2, "minute", hour.Add(-minute), "requests, ms_25, ms_more", "20, 18, 2")
+	span(1, "minute", hour.Add(-2*minute), "requests, pages, timeout, http_403, ms_100, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000", "10, 7, 2, 1, 10, 10, 10, 10, 10, 10, 10, 10, 10")
+	span(2, "minute", hour.Add(-minute), "requests, ms_25, ms_50, ms_100, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000", "20, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18, 18")
 	span(1, "minute", hour.Add(-minute), "requests, pages, ms_3000", "1, 1, 1")
 	span(1, "minute", hour.Add(-time.Hour), "requests, ms_25", "3, 3")
 	span(1, "minute", hour.Add(100*time.Hour), "requests, ms_25", "9, 9") // by a clock that was ahead
@@ -143,7 +143,8 @@ func TestPassAndRunChanges(t *testing.T) {
 func TestMeasureRequests(t *testing.T) {
 	t.Parallel()
 	k, db, _ := rated(t)
-	execute(t, db, `INSERT INTO request_spans (source_id, span, began_at, requests, http_429, latency_ms, ms_25, ms_1500, ms_more) VALUES (1, 'ever', '', 10, 2, 45500, 6, 3, 1)`)
+	execute(t, db, `INSERT INTO request_spans (source_id, span, began_at, requests, http_429, latency_ms, ms_25, ms_50, ms_100, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000)
+		VALUES (1, 'ever', '', 10, 2, 45500, 6, 6, 6, 6, 6, 6, 9, 9, 9, 9, 9)`)
 	figures(t, measure(t, k, ""), map[string]string{
 		"source_requests_total source demo": "10", "source_requests_total source other": "0",
 		"source_request_failures_total source demo error_class http_429": "2", "source_request_failures_total source demo error_class dns": "0",
