@@ -69,6 +69,7 @@ bench: ## Run the benchmarks that match BENCH (.)
 .PHONY: bench-growth
 bench-growth: ## Compare what a page costs in a file of 500,000 listings with one into an empty file; takes minutes
 	YPCRAWL_BENCH_STORED=500000 $(GO) test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 10x ./checkpoint
+
 .PHONY: bench-rates
 bench-rates: ## Time what the plots of the page read in a file of 10,000,000 requests and 1,000,000 listings; takes minutes, and 5 GB
 	YPCRAWL_BENCH_REQUESTS=10000000 $(GO) test -run '^$$' -bench '^BenchmarkRates$$' -benchtime 20x -timeout 60m ./store/report

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/crawl/health"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
@@ -84,6 +85,7 @@ func TestFiguresAgree(t *testing.T) {
 			if got != w.counted {
 				t.Errorf("changes tell of %+v, the runs of %+v", got, w.counted)
 			}
+			w.agreeOverTime(t)
 			dropped, limited = dropped+f.Overall.Dropped, limited+f.Coverage.Unread.MaxPages
 			w.agree(t, store.Scope{SourceID: w.sources["two"]})
 			w.agree(t, store.Scope{States: []string{"CA", "TX"}})
@@ -163,6 +165,26 @@ func (w *passWorld) agree(t *testing.T, scope store.Scope) *report.Progress {
 	}
 	w.agreeOnPasses(t, scope, f.Passes)
 	return p
+}
+
+// agreeOverTime holds what runs count of their listings, and what the roll-up adds up of it by source, to the commits.
+func (w *passWorld) agreeOverTime(t *testing.T) {
+	t.Helper()
+	noErr(t, health.New(w.DB()).RollSeries(t.Context()))
+	var runs, passes report.PassCounts
+	all, err := w.RunChanges(t.Context(), store.Scope{}, 0)
+	noErr(t, err)
+	for _, r := range all {
+		runs.New, runs.Changed, runs.Dropped, runs.Restored = runs.New+r.New, runs.Changed+r.Changed, runs.Dropped+r.Dropped, runs.Restored+r.Restored
+	}
+	of, err := w.PassChanges(t.Context(), store.Scope{}, time.Time{})
+	noErr(t, err)
+	for _, p := range of {
+		passes.New, passes.Changed, passes.Dropped, passes.Restored = passes.New+p.New, passes.Changed+p.Changed, passes.Dropped+p.Dropped, passes.Restored+p.Restored
+	}
+	if runs != w.counted || passes != w.counted {
+		t.Errorf("the commits of %+v, runs of %+v, passes by source of %+v", w.counted, runs, passes)
+	}
 }
 
 // agreeOnPasses holds the counts of passes to the list of changes since they began.
