@@ -111,7 +111,7 @@ func (m *Monitor) rollSeries(ctx context.Context, most int) error {
 		left := true
 		for n := 0; left && (n < most || most == 0); n++ {
 			var err error
-			if left, err = m.countBatch(ctx, c.of, c.next, c.count); err != nil {
+			if left, err = m.countNext(ctx, c.of, c.next, c.count); err != nil {
 				return fmt.Errorf("count %s by time: %w", c.of, err)
 			}
 		}
@@ -119,8 +119,8 @@ func (m *Monitor) rollSeries(ctx context.Context, most int) error {
 	return nil
 }
 
-// countBatch counts the next rows and reports whether any are left. It looks before it takes the writer.
-func (m *Monitor) countBatch(ctx context.Context, of, next string, count func(tx *store.Tx, from, to int64) error) (left bool, err error) {
+// countNext counts the next rows and reports whether any are left. It looks before it takes the writer.
+func (m *Monitor) countNext(ctx context.Context, of, next string, count func(tx *store.Tx, from, to int64) error) (left bool, err error) {
 	var from, to int64
 	look := func(row func(query string, args []any, dest ...any) error) error {
 		return row(next, []any{countBatch}, &from, &to, &left)
