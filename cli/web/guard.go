@@ -36,7 +36,7 @@ func (s *Server) guard(listening net.Addr) http.Handler {
 			s.refuse(w, r, http.StatusForbidden, "The request names no host.", "Send Host: "+listening.String()+".")
 		case !s.isOurs(r.Host, listening) && (!ok || !s.isOurs(r.Host, local)):
 			s.refuse(w, r, http.StatusForbidden, "This page is not served under the name "+r.Host+".",
-				"Open http://"+listening.String()+"/, or allow it: `dashboard --allow-host "+nameOf(r.Host)+"`, of a run allow-host in ypcrawl.yaml.")
+				"Open http://"+listening.String()+"/, or allow the name: `dashboard --allow-host "+nameOf(r.Host)+"`, or allow-host in ypcrawl.yaml for the page of a run.")
 		case origin != "" && !sameOrigin(origin, r.Host), site == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			s.refuse(w, r, http.StatusForbidden, "Another site may not request this page.", "Type its address into the browser.")
 		case !reads(r):

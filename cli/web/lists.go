@@ -152,6 +152,7 @@ type table struct {
 	Noun, None, Command, More string
 	Columns                   []string
 	Number                    []bool
+	Times                     []bool // columns of times, whose head names the zone
 	Rows                      [][]cell
 	Lacking                   int64    // listings whose words are not in the index yet
 	Others                    []string // pages that the navigation has not
@@ -173,13 +174,14 @@ type cell struct {
 	Text, Link, ID string
 	Number         bool
 	Troubled       bool // a target's status: FAILED, STUCK or PARKED
+	Time           *moment
 }
 
 // Head implements report.Rows.
 func (t *table) Head(columns []string) error {
 	t.names = columns
 	for _, name := range columns {
-		t.Columns = append(t.Columns, report.Title(name))
+		t.Columns, t.Times = append(t.Columns, report.Title(name)), append(t.Times, report.IsTime(name))
 	}
 	t.Number = make([]bool, len(columns))
 	return nil
@@ -190,7 +192,7 @@ func (t *table) Row(values []any) error {
 	row := make([]cell, len(values))
 	for i, v := range values {
 		name := t.names[i]
-		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v)}
+		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v), Time: momentOf(name, v)}
 		t.Number[i] = t.Number[i] || row[i].Number
 		switch name {
 		case "target":

@@ -29,35 +29,51 @@ func (s *Server) view(path, nav, title string, parts ...Part) View {
 // sentence says what is going on.
 func (s *Server) sentence() Part {
 	return Part{Name: "sentence", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
-		return k.Standing(ctx, s.cfg.Scope)
+		st, err := standingOf(ctx, k, s.cfg.Scope)
+		if err != nil {
+			return nil, err
+		}
+		return noticesOf(st), nil
 	}}
 }
 
-// bar is one of the bars: of targets, and of pages while there is something to read.
+// bar is one of the bars: of searches, and of pages while there is something to read. Where All is not known there is a number alone.
 type bar struct {
 	Name      string
 	Done, All int64
 	Troubled  int64 // of All, neither done nor to do
 	Known     bool  // All is
 	Left      string
-	Dead      int64 // of Done, dead letters
+	GivenUp   int64 // of Done
+}
+
+// Notes are what is said below the bar.
+func (b bar) Notes() (all []string) {
+	if b.Left != "" {
+		all = append(all, b.Left)
+	}
+	if b.GivenUp > 0 {
+		all = append(all, yp.Thousands(b.GivenUp)+" given up (counted as finished)")
+	}
+	return all
 }
 
 // bars are how far the crawl is.
 func (s *Server) bars() Part {
 	return Part{Name: "bars", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
-		st, err := k.Standing(ctx, s.cfg.Scope)
+		st, err := standingOf(ctx, k, s.cfg.Scope)
 		if err != nil {
 			return nil, err
 		}
-		return barsOf(st), nil
+		left, err := k.PagesLeft(ctx, s.cfg.Scope)
+		return barsOf(st, left), err
 	}}
 }
 
 // stages are the counts of each kind of target, where there are others than searches.
 func (s *Server) stages() Part {
 	return Part{Name: "stages", Read: func(ctx context.Context, k *report.Reader, _ url.Values) (any, error) {
-		st, err := k.Standing(ctx, s.cfg.Scope)
+		st, err := standingOf(ctx, k, s.cfg.Scope)
 		if err != nil || !st.Staged() {
 			return (*table)(nil), err
 		}
@@ -75,61 +91,62 @@ func stagesOf(st *report.Standing) *table {
 	return t
 }
 
-func barsOf(st *report.Standing) []bar {
+// barsOf are the bars; left is how many pages of results are left.
+func barsOf(st *report.Standing, left report.PagesLeft) []bar {
 	if all := st.Stage(yp.KindIndex, "targets"); all > 0 && st.Stage(yp.KindIndex, "done") < all {
 		index := indexBar(st, all)
 		if st.Overall.Targets == 0 { // none is known before an index was read
-			index.Left += " · " + timeLeft(st)
+			if more := timeLeft(st); more != "" {
+				index.Left += " · " + more
+			}
 			return []bar{index}
 		}
-		return append([]bar{index}, searchBars(st)...)
+		return append([]bar{index}, searchBars(st, left)...)
 	}
-	return searchBars(st)
+	return searchBars(st, left)
 }
 
 // indexBar is how far the indexes of states are.
 func indexBar(st *report.Standing, all int64) bar {
 	parked := st.Stage(yp.KindIndex, "parked")
 	return bar{
-		Name: "Indexes of states", Done: st.Stage(yp.KindIndex, "done") + parked, All: all, Known: true, Dead: parked,
+		Name: "State indexes", Done: st.Stage(yp.KindIndex, "done") + parked, All: all, Known: true, GivenUp: parked,
 		Troubled: st.Stage(yp.KindIndex, "failed") + st.Stage(yp.KindIndex, "stuck"),
 		Left:     yp.Plural(st.Stage(yp.KindIndex, "pages"), "page") + " read",
 	}
 }
 
-func searchBars(st *report.Standing) []bar {
+func searchBars(st *report.Standing, left report.PagesLeft) []bar {
 	o := st.Overall
-	targets := bar{
-		Name: "Targets", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true,
-		Dead: o.Parked, Left: timeLeft(st),
+	searches := bar{
+		Name: "Searches", Done: o.Done + o.Parked, All: o.Targets, Troubled: o.Failed + o.Stuck, Known: true,
+		GivenUp: o.Parked, Left: timeLeft(st),
 	}
 	if d := st.Details; d != nil {
-		return []bar{targets, { // its time is part of the one above
+		return []bar{searches, { // its time is part of the one above
 			Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true,
 		}}
 	}
 	if o.Planned+o.InProgress == 0 {
-		return []bar{targets}
+		return []bar{searches}
 	}
-	return []bar{targets, {
+	return []bar{searches, {
 		Name: "Pages of results", Done: o.Pages,
-		Left: "how many are left is not known: the site does not say how many pages it has",
+		Left: left.Text(),
 	}}
 }
 
-// timeLeft is how long all that is due takes, or why nobody knows.
+// timeLeft is how long all that is due takes; "" where the sentence says why nothing goes on.
 func timeLeft(st *report.Standing) string {
 	switch {
 	case st.Live == 0 && st.Unknown > 0:
-		return "unknown, as whether a run is under way"
-	case st.Live == 0:
-		return "no run is under way"
-	case st.WaitingFor != "":
-		return "no page is read while everything waits"
+		return "time left: unknown"
+	case st.Live == 0, st.WaitingFor != "":
+		return ""
 	case st.Seconds == 0:
-		return "nothing is left to do now"
+		return "nothing is due right now"
 	}
-	return "time left for all that is due: " + st.Left.Text()
+	return "time left: " + st.Left.Text()
 }
 
 // figures are the four numbers.

@@ -46,7 +46,7 @@ func TestPanels(t *testing.T) {
 	b.troubled(t)
 	const escaped = `&lt;script&gt;alert(1)&lt;/script&gt;`
 	for path, c := range map[string]page{
-		"/queue":                             {200, []string{`<a id="target-9" href="/targets/9">`, "IN_PROGRESS", "FAILED", "TIMEOUT", "in 2h5", `<select id="by-status" name="status">`, `href="/queue?rows=`}},
+		"/queue":                             {200, []string{`<a id="target-9" href="/targets/9">`, "IN_PROGRESS", "FAILED", "TIMEOUT", `<time datetime="`, `<select id="by-status" name="status">`, `href="/queue?rows=`}},
 		"/queue?status=PARKED":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "<option selected>PARKED</option>", "without filters"}},
 		"/queue?status=parked&error=timeout": {200, []string{"No target matches."}},
 		"/queue?error=TIMEOUT":               {200, []string{`href="/targets/9"`, "<option selected>TIMEOUT</option>"}},
@@ -58,7 +58,7 @@ func TestPanels(t *testing.T) {
 		"/queue?error=%3Cscript%3E":      {404, []string{"&lt;script", "No list has that"}},
 		"/queue?states=nowhere":          {404, []string{"No list has that"}},
 		"/targets/9":                     {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it is retried then after 4 failures in a row", "by amber (", "`ypcrawl --db t.db targets enable 9`", `<details class="card attempt"`}},
-		"/targets/20":                    {200, []string{"It was never crawled."}},
+		"/targets/20":                    {200, []string{"It has never been crawled."}},
 		"/targets/999":                   {404, []string{"no target", "ypcrawl --db t.db targets list"}},
 		"/targets/x":                     {404, []string{"There is no target", "Choose one in the queue"}},
 		"/targets/99999999999999999999":  {404, []string{"There is no target"}},
@@ -90,7 +90,7 @@ func TestPanels(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			text := b.answers(t, path, c)
-			if c.status == http.StatusOK && !strings.Contains(text, `<p class="banner alarm"><strong>1 dropped, 1 restored, 1 rejected</strong> in the last 7 days · <a id="closings" href="/changes?kind=dropped&amp;lasting=yes&amp;since=7d">`) {
+			if c.status == http.StatusOK && !strings.Contains(text, `<p class="banner alarm"><strong>1 closed, 1 restored, 1 rejected</strong> in the last 7 days · <a id="closings" href="/changes?kind=dropped&amp;lasting=yes&amp;since=7d">`) {
 				t.Error("the banner is missing")
 			}
 		})
@@ -144,9 +144,9 @@ func TestTrouble(t *testing.T) {
 		},
 		"failed": {
 			`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT', finished_at = 'x', wait_reason = 'backoff', not_before = '` + storetest.Ahead(time.Hour) + `' WHERE id = 9`,
-			[]string{"<li>waiting after a failure: 1 target, the first until ", "0 % of 60 targets done, 1 in trouble", `<span class="alarm" aria-hidden="true">!</span></a>`},
+			[]string{"<li>waiting after a failure: 1 target, the first until ", `<span class="label">of 60 searches done</span> <span class="label">1 in trouble</span>`, `<span class="alarm" aria-hidden="true">!</span></a>`},
 		},
-		"parked": {`UPDATE targets SET status = 'PARKED', last_error_code = 'NO_LISTINGS', finished_at = 'x' WHERE id IN (10, 11)`, []string{"2 dead letters counted as done"}},
+		"parked": {`UPDATE targets SET status = 'PARKED', last_error_code = 'NO_LISTINGS', finished_at = 'x' WHERE id IN (10, 11)`, []string{"2 given up (counted as finished)"}},
 	} {
 		storetest.Execute(t, b.DB(), c.statement)
 		b.shows(t, "/", append(c.wants, `class="sentence troubled"`), nil)
@@ -188,32 +188,32 @@ func TestPaces(t *testing.T) {
 func TestStages(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
-	b.shows(t, "/", nil, []string{"Indexes of states", "Targets by stage"})
+	b.shows(t, "/", nil, []string{"State indexes", "Work by stage"})
 	storetest.Execute(t, b.DB(), `INSERT INTO targets (source_id, kind, state, population, priority, max_pages, created_at) VALUES
 		(1, 'index', 'CA', 0, 0, 3, 'x'), (1, 'index', 'TX', 0, 0, 3, 'x'), (1, 'index', 'NV', 0, 0, 3, 'x'), (1, 'index', 'WY', 0, 0, 3, 'x')`)
-	b.shows(t, "/", []string{`Indexes of states</span> <span class="bar-count">0 of 4</span>`, "0 pages read", `<th scope="row">search</th><td class="n">120</td>`, `class="sentence working"`}, nil)
+	b.shows(t, "/", []string{`State indexes</span> <span class="bar-count">0 of 4</span>`, "0 pages read", `<th scope="row">search</th><td class="n">120</td>`, `class="sentence working"`}, nil)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 3, finished_at = 'x' WHERE kind = 'index' AND state = 'CA'`,
 		`UPDATE targets SET status = 'FAILED', page_current = 1, backoff_level = 1, last_error_code = 'TIMEOUT', finished_at = 'x', wait_reason = 'backoff', not_before = '`+storetest.Ahead(time.Hour)+`' WHERE kind = 'index' AND state = 'TX'`,
 		`UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', finished_at = 'x' WHERE kind = 'index' AND state = 'NV'`)
 	b.shows(t, "/", []string{
-		`<span class="bar-count">2 of 4</span>`, `4 pages read · <span class="bad">1 failed or stuck</span> · 1 dead letter counted as done`,
+		`<span class="bar-count">2 of 4</span>`, `4 pages read · 1 given up (counted as finished) · <span class="bad">1 failed or stuck</span>`,
 		`<th scope="row">index</th><td class="n">4</td><td class="n">1</td><td class="n">0</td><td class="n">1</td><td class="n">1</td><td class="n">1</td><td class="n">4</td>`,
 		`<th scope="row">detail</th><td class="n">0</td>`, `class="sentence troubled"`,
 	}, nil)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET retired_at = 'x' WHERE kind = 'search'`)
-	b.shows(t, "/", []string{"Indexes of states", "4 pages read · time left for all that is due"}, []string{"Targets</span>", "0 of 0"})
+	b.shows(t, "/", []string{"State indexes", "4 pages read · time left: "}, []string{"Searches</span>", "0 of 0"})
 	storetest.Execute(t, b.DB(), `UPDATE targets SET retired_at = NULL WHERE kind = 'search'`)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 3, backoff_level = 0, last_error_code = NULL, finished_at = 'x', wait_reason = NULL, not_before = NULL WHERE kind = 'index'`)
-	b.shows(t, "/", []string{`<th scope="row">index</th><td class="n">4</td><td class="n">0</td><td class="n">0</td><td class="n">4</td><td class="n">12</td>`}, []string{"Indexes of states"})
+	b.shows(t, "/", []string{`<th scope="row">index</th><td class="n">4</td><td class="n">0</td><td class="n">0</td><td class="n">4</td><td class="n">12</td>`}, []string{"State indexes"})
 }
 
 // TestNothingLeft: where all is done, no bar asks how many pages are left.
 func TestNothingLeft(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
-	b.shows(t, "/", []string{"Pages of results", "how many are left is not known"}, nil)
+	b.shows(t, "/", []string{"Pages of results", "pages left: unknown"}, nil)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, run_id = NULL, claimed_at = NULL, heartbeat_at = NULL`)
-	b.shows(t, "/", []string{"120 of 120", "nothing is left to do now"}, []string{"not known", "Pages of results"})
+	b.shows(t, "/", []string{"120 of 120", "nothing is due right now"}, []string{"unknown</p>", "Pages of results"})
 }
 
 // TestRowBounds: no address has more rows than there may be, and each says how to get more.
@@ -275,7 +275,7 @@ func TestPercent(t *testing.T) {
 		in   any
 		want string
 	}{
-		{0.0, "0 %"}, {0.04, "0.0 %"}, {3.14, "3.1 %"}, {12.6, "12.6 %"}, {14.96, "15.0 %"}, {99.96, "99.9 %"}, {99.999, "99.9 %"}, {100.0, "100 %"}, {&p, "12.6 %"}, {(*float64)(nil), "unknown"},
+		{0.0, "0%"}, {0.04, "0.0%"}, {3.14, "3.1%"}, {12.6, "12.6%"}, {14.96, "15.0%"}, {99.96, "99.9%"}, {99.999, "99.9%"}, {100.0, "100%"}, {&p, "12.6%"}, {(*float64)(nil), "unknown"},
 	} {
 		if got := percent(c.in); got != c.want {
 			t.Errorf("%v is %q, want %q", c.in, got, c.want)
@@ -336,10 +336,10 @@ func TestRankedStates(t *testing.T) {
 	storetest.NoError(t, err)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x' WHERE state = 'Berg & Tal'`)
 	text := b.answers(t, "/", page{200, []string{
-		`id="tile-TX"`, "States of DE", `id="tile-DE-BY" href="/states/BY?country=DE"`, `href="/states/Berg%20&amp;%20Tal?country=DE"`, "</a> Bayern <span", "0 % of 1 target done", "100 % of 1 target done",
+		`id="tile-TX"`, "States of DE", `id="tile-DE-BY" href="/states/BY?country=DE"`, `href="/states/Berg%20&amp;%20Tal?country=DE"`, "</a> Bayern <span", "0% of 1 search done", "100% of 1 search done",
 	}})
 	if strings.Index(text, "tile-DE-Berg") > strings.Index(text, "tile-DE-BY") {
-		t.Error("100 % done is behind 0 %")
+		t.Error("100% done is behind 0%")
 	}
 	b.answers(t, "/states/BY", page{200, []string{"Bayern", "Klempner"}})
 	b.answers(t, "/states/Berg%20&%20Tal", page{200, []string{"Berg &amp; Tal", "Klempner"}})

@@ -39,6 +39,7 @@ func functions() template.FuncMap {
 		"ago":       yp.Ago,
 		"clock":     yp.ClockTime,
 		"percent":   percent,
+		"moment":    func(at time.Time) moment { return moment{at} },
 		"share":     func(part, whole any) float64 { return share(number(part), number(whole)) },
 	}
 }
@@ -68,7 +69,7 @@ func share(part, whole int64) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// percent writes a share with one decimal, as the commands do; only the whole is 100 %. A nil
+// percent writes a share with one decimal, as the commands do; only the whole is 100%. A nil
 // one is unknown.
 func percent(v any) string {
 	var p float64
@@ -85,7 +86,7 @@ func percent(v any) string {
 	if p == 0 || p >= 100 {
 		text = strings.TrimSuffix(text, ".0")
 	}
-	return text + " %"
+	return text + "%"
 }
 
 // fragment is a part as HTML.

@@ -35,9 +35,12 @@ type tile struct {
 	Column, Row int
 	Planned     bool   // something is, or was found there
 	Class       string // of its colour: "" = nothing is known
-	Number      string // what is in it
-	Label       string // for those who can't see it
-	Held        bool   // a worker is there
+	Number      string // what is in it, short
+	Figure      string // in full, where there is room
+	Meaning     string // of the figure
+	Notes       []string
+	Label       string // all of that, for those who can't see it
+	Held        bool   // a worker reads there
 	Troubled    bool   // targets there are FAILED, STUCK or PARKED
 }
 
@@ -47,8 +50,28 @@ type mapModel struct {
 	Choices []choice
 	Legend  []choice
 	Tiles   []tile // none where no source is of the USA
+	Few     bool   // only those with something planned or found, large
 	Others  []tile // regions that are no state of the USA
 	Ranked  []ranking
+
+	reading bool // a run reads pages: what is held is crawled now
+}
+
+// few is up to how many states the map shows those alone where something is planned or found.
+const few = 8
+
+// Held reports whether a worker reads in one of the states.
+func (m mapModel) Held() bool { return m.has(func(t tile) bool { return t.Held }) }
+
+// Troubled reports whether one of the states is in trouble.
+func (m mapModel) Troubled() bool { return m.has(func(t tile) bool { return t.Troubled }) }
+
+// Unplanned reports whether one of the states has nothing.
+func (m mapModel) Unplanned() bool { return m.has(func(t tile) bool { return !t.Planned }) }
+
+func (m mapModel) has(what func(tile) bool) bool {
+	return slices.ContainsFunc(m.Tiles, what) || slices.ContainsFunc(m.Others, what) ||
+		slices.ContainsFunc(m.Ranked, func(r ranking) bool { return slices.ContainsFunc(r.States, what) })
 }
 
 // ranking is the states of another country, those first of which most is to be said.
@@ -83,7 +106,12 @@ func (s *Server) stateMap() Part {
 		if err != nil {
 			return nil, err
 		}
+		st, err := standingOf(ctx, k, s.cfg.Scope)
+		if err != nil {
+			return nil, err
+		}
 		m, now := mapHead(by), time.Now()
+		m.reading = st.Live > 0 && st.WaitingFor == ""
 		for _, country := range countries {
 			states, err := k.States(ctx, s.cfg.Scope, by, country)
 			if err != nil {
@@ -93,7 +121,7 @@ func (s *Server) stateMap() Part {
 				m.addTiles(known, states, now)
 				continue
 			}
-			if all := rank(by, known, states, country, now); len(all) > 0 {
+			if all := m.rank(known, states, country, now); len(all) > 0 {
 				m.Ranked = append(m.Ranked, ranking{country, all})
 			}
 		}
@@ -102,12 +130,12 @@ func (s *Server) stateMap() Part {
 }
 
 // rank lists the states of a country, the highest number first.
-func rank(by report.StateMeasure, known report.KnownStates, states *report.Table, country string, now time.Time) (all []tile) {
+func (m *mapModel) rank(known report.KnownStates, states *report.Table, country string, now time.Time) (all []tile) {
 	most := mostNew(states)
 	for _, row := range slices.SortedStableFunc(slices.Values(states.Rows), func(a, b []any) int {
-		return compareMeasure(states.Value(b, by.Column), states.Value(a, by.Column))
+		return compareMeasure(states.Value(b, m.By.Column), states.Value(a, m.By.Column))
 	}) {
-		t := tileOf(by, states, row, most, now)
+		t := m.tileOf(states, row, most, now)
 		t.Code = fmt.Sprint(row[0])
 		t.Name, t.ID, t.Path = known.Name(t.Code), country+"-"+strings.ReplaceAll(t.Code, " ", "-"), pathOfState(t.Code)+"?country="+country
 		if t.Code == "" {
@@ -175,14 +203,15 @@ func mapHead(by report.StateMeasure) mapModel {
 
 // addTiles adds the states of the USA, and other regions that their sources have.
 func (m *mapModel) addTiles(known report.KnownStates, states *report.Table, now time.Time) {
-	by, most, of := m.By, mostNew(states), map[string][]any{}
+	most, of := mostNew(states), map[string][]any{}
 	for _, row := range states.Rows {
 		of[fmt.Sprint(row[0])] = row
 	}
+	m.Few = 0 < len(of) && len(of) <= few
 	for y, line := range strings.Split(strings.TrimSpace(tiles), "\n") {
 		for x, code := range strings.Fields(line) {
-			if code != "." {
-				t := tileOf(by, states, of[code], most, now)
+			if code != "." && (of[code] != nil || !m.Few) {
+				t := m.tileOf(states, of[code], most, now)
 				t.Code, t.Name, t.Row, t.Column, t.ID, t.Path = code, nameOfState(code), y, x, code, pathOfState(code)
 				m.Tiles = append(m.Tiles, t)
 				delete(of, code)
@@ -191,7 +220,7 @@ func (m *mapModel) addTiles(known report.KnownStates, states *report.Table, now 
 	}
 	for _, row := range states.Rows {
 		if code := fmt.Sprint(row[0]); of[code] != nil {
-			t := tileOf(by, states, row, most, now)
+			t := m.tileOf(states, row, most, now)
 			t.Code, t.Name, t.ID, t.Path = code, known.Name(code), strings.ReplaceAll(code, " ", "-"), pathOfState(code)
 			m.Others = append(m.Others, t)
 		}
@@ -204,30 +233,35 @@ const steps = 5
 func step(n int) string { return "step" + strconv.Itoa(min(max(n, 0), steps-1)) }
 
 // tileOf is what a map says of a state; no row: nothing is planned there, and nothing was found.
-func tileOf(by report.StateMeasure, states *report.Table, row []any, most int64, now time.Time) tile {
+func (m *mapModel) tileOf(states *report.Table, row []any, most int64, now time.Time) tile {
 	if row == nil {
 		return tile{Label: "nothing planned"}
 	}
 	count := func(column string) int64 { n, _ := states.Value(row, column).(int64); return n }
-	t := tile{Label: "not known", Planned: true, Held: count("in_progress") > 0, Troubled: count("troubled") > 0, Number: "–"}
-	switch v := states.Value(row, by.Column).(type) {
+	t := tile{Figure: "not known", Planned: true, Held: m.reading && count("in_progress") > 0, Troubled: count("troubled") > 0, Number: "–"}
+	switch v := states.Value(row, m.By.Column).(type) {
 	case float64:
-		of := map[string]string{"done": "of " + yp.Plural(count("targets"), "target") + " done", "coverage": "of what the site lists was seen", "success": "of the attempts succeeded"}
-		t.Class, t.Number, t.Label = step(int(v)/20), strings.TrimSuffix(percent(v), " %"), percent(v)+" "+of[by.Name]
+		of := map[string]string{
+			"done": "of " + yp.Plural(count("targets"), "search") + " done", "coverage": "of the site's listings seen", "success": "of attempts succeeded",
+		}
+		t.Class, t.Number, t.Figure, t.Meaning = step(int(v)/20), strings.TrimSuffix(percent(v), "%"), percent(v), of[m.By.Name]
 	case int64:
-		t.Class, t.Number, t.Label = step(newStep(v, most)), compact(v), yp.Plural(v, "new listing")
+		figure, meaning, _ := strings.Cut(yp.Plural(v, "new listing"), " ")
+		t.Class, t.Number, t.Figure, t.Meaning = step(newStep(v, most)), compact(v), figure, meaning
 	case string:
 		if at, err := yp.ParseTime(v); err == nil {
 			age := max(0, now.Sub(at))
-			t.Class, t.Number, t.Label = step(ageStep(age)), shortAge(age), "crawled "+yp.Lasting(age)+" ago on average"
+			t.Class, t.Number, t.Figure, t.Meaning = step(ageStep(age)), shortAge(age), yp.Lasting(age), "since the last crawl, on average"
 		}
 	}
+	t.Label = strings.TrimSpace(t.Figure + " " + t.Meaning)
 	if t.Held {
-		t.Label += ", crawled now"
+		t.Notes = append(t.Notes, "being crawled now")
 	}
 	if t.Troubled {
-		t.Label += ", " + yp.Thousands(count("troubled")) + " in trouble"
+		t.Notes = append(t.Notes, yp.Thousands(count("troubled"))+" in trouble")
 	}
+	t.Label = strings.Join(slices.Concat([]string{t.Label}, t.Notes), ", ")
 	return t
 }
 
@@ -288,7 +322,7 @@ func legendOf(by report.StateMeasure) []choice {
 	for i, w := range words {
 		legend = append(legend, choice{Word: w, Class: step(i)})
 	}
-	return append(legend, choice{Word: "not planned", Class: "unplanned"})
+	return legend
 }
 
 // statesModel is all states, or some of them side by side, with their categories.
@@ -346,7 +380,7 @@ func (s *Server) statesTable() Part {
 		all.Show = statesShow
 		rows, now := all.Shown(), time.Now()
 		m.Table = &table{
-			Noun: "state", None: "Nothing is planned yet: `ypcrawl run --source demo --states CA TX` begins.", now: now, states: known,
+			Noun: "state", None: "Nothing is planned yet. To start: `ypcrawl run --source demo --states CA TX`.", now: now, states: known,
 		}
 		if len(m.Codes) > 0 {
 			if err := m.compare(all, known, now); err != nil {
@@ -355,7 +389,7 @@ func (s *Server) statesTable() Part {
 			if rows, err = k.StateCategories(ctx, scope, country); err != nil {
 				return nil, err
 			}
-			m.Table.Noun, m.Table.None = "category", "Nothing is planned there: `ypcrawl run --states "+strings.Join(m.Codes, " ")+"` plans it."
+			m.Table.Noun, m.Table.None = "category", "Nothing is planned there. To plan it: `ypcrawl run --states "+strings.Join(m.Codes, " ")+"`."
 		}
 		err = m.Table.Head(rows.Columns)
 		for _, row := range rows.Rows {

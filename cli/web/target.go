@@ -35,9 +35,26 @@ type traceAttempt struct {
 	Cut    int
 	Latest bool
 	Class  string // of its end
+	day    string // of its last step that has a time
 }
 
-type traceStep struct{ Time, Text string }
+type traceStep struct {
+	At   *moment // nil = not known
+	Day  string  // of the first step, and where it is another one
+	Text string
+}
+
+// add adds a step.
+func (a *traceAttempt) add(at any, what string) {
+	step := traceStep{Text: what}
+	if text, ok := at.(string); ok {
+		step.At = parseMoment(text)
+	}
+	if step.At != nil && step.At.Day() != a.day {
+		step.Day, a.day = step.At.Day(), step.At.Day()
+	}
+	a.Steps = append(a.Steps, step)
+}
 
 // End is its last step.
 func (a *traceAttempt) End() traceStep { return a.Steps[len(a.Steps)-1] }
@@ -78,10 +95,7 @@ func traceOf(r *report.Record, now time.Time) traceModel {
 		}
 		for _, step := range steps.Rows {
 			if steps.Value(step, "claim_token") == a.Token {
-				a.Steps = append(a.Steps, traceStep{
-					report.Cell(now, "clock", steps.Value(step, "clock")),
-					report.Cell(now, "what", steps.Value(step, "what")),
-				})
+				a.add(steps.Value(step, "time"), report.Cell(now, "what", steps.Value(step, "what")))
 			}
 		}
 		if a.Cut = max(0, len(a.Steps)-traceSteps); a.Cut > 0 {

@@ -36,7 +36,7 @@ type Shown struct {
 	Model any        // what Read returned
 	Query url.Values // the parameters that the part asks for
 	Now   time.Time  // when it was read
-	Scope string     // what the figures are about, for people: "the whole file"
+	Scope string     // what the figures are about, for people: "whole file"
 	Slow  bool       // it takes so long that it is read less often: the page says how old it is
 }
 
@@ -195,6 +195,7 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 		begins()
 		return nil, busy
 	}
+	ctx = context.WithValue(ctx, onceKey{}, &once{})
 	err := s.snapshot(ctx, func(k *report.Reader) error {
 		for _, p := range v.Parts {
 			if seen[p.Name] == nil {

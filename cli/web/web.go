@@ -25,7 +25,7 @@ type Config struct {
 	Database string         // name of the file, for people
 	Command  string         // how this program is called for it; default ypcrawl
 	Scope    store.Scope    // of it: source and states count
-	About    string         // the scope for people; default "the whole file"
+	About    string         // the scope for people; default "whole file"
 	Hosts    []string       // names under which the page may be asked for, beside its address
 	Every    time.Duration  // at least between two reads of the same; default 1 s
 	Timeout  time.Duration  // of one read; default 10 s
@@ -46,7 +46,7 @@ type Config struct {
 
 func (c Config) withDefaults() Config {
 	c.Command = cmp.Or(c.Command, "ypcrawl")
-	c.About = cmp.Or(c.About, "the whole file")
+	c.About = cmp.Or(c.About, "whole file")
 	c.Every = cmp.Or(c.Every, time.Second)
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.Viewers = cmp.Or(c.Viewers, 64)

@@ -249,9 +249,9 @@ func TestViews(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
 	for path, c := range map[string]page{
-		"/":                                     {200, []string{"A run crawls demo", "0 of 120", "Texas: 0 % of 60 targets done, crawled now", `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "Alaska: nothing planned", "5.0 %"}},
-		"/?by=coverage":                         {200, []string{"Texas: 5.0 % of what the site lists was seen", "California: not known"}},
-		"/?by=freshness":                        {200, []string{"California: not known"}},
+		"/":                                     {200, []string{"A run crawls demo", "0 of 120", `<span class="code">Texas</span> <span class="number">0%</span> <span class="label">of 60 searches done</span> <span class="label">being crawled now</span>`, `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "5.0%"}},
+		"/?by=coverage":                         {200, []string{`<span class="number">5.0%</span> <span class="label">of the site&#39;s listings seen`, `<span class="code">California</span> <span class="number">not known</span>`}},
+		"/?by=freshness":                        {200, []string{`<span class="code">California</span> <span class="number">not known</span>`}},
 		"/?by=success":                          {200, []string{"States"}},
 		"/?by=new":                              {200, []string{"States"}},
 		"/?by=<b>":                              {404, []string{"The map can&#39;t show &#34;&lt;b&gt;&#34;"}},

@@ -51,7 +51,7 @@ func (h *hubs) Row(v []any) error {
 	case v[3] != nil:
 		w.Note = text("pages_per_second", 3) + " pages/s"
 	default:
-		w.Note = "just begun"
+		w.Note = "just started"
 	}
 	if v[4] != nil && v[5] != nil {
 		w.Tip = text("memory_bytes", 4) + " of memory, " + text("cpu_ms", 5) + " of processor time"

@@ -74,7 +74,10 @@ func (r *Record) Title() (called, name string) {
 }
 
 // Fact is something that is known of a thing.
-type Fact struct{ Column, Name, Text string }
+type Fact struct {
+	Column, Name, Text string
+	At                 time.Time // where it is a time
+}
 
 // Facts are its columns as people see them, at a terminal and on the page; what is not known is left out.
 func (r *Record) Facts(now time.Time) (all []Fact) {
@@ -83,13 +86,13 @@ func (r *Record) Facts(now time.Time) (all []Fact) {
 		if v == nil || slices.Contains(strings.Fields(r.Show), column) {
 			continue
 		}
-		text := Cell(now, column, v)
+		fact := Fact{Column: column, Name: Title(column), Text: Cell(now, column, v)}
 		if at, ok := v.(string); ok && IsTime(column) {
 			if t, err := yp.ParseTime(at); err == nil {
-				text = yp.Minute(t) + " (" + text + ")"
+				fact.Text, fact.At = yp.Minute(t)+" ("+fact.Text+")", t
 			}
 		}
-		all = append(all, Fact{column, Title(column), text})
+		all = append(all, fact)
 	}
 	return all
 }

@@ -33,11 +33,43 @@ func (w Work) pages() (float64, bool) {
 	if w.Done == 0 {
 		return 0, false
 	}
-	search := max(float64(w.Searches)*float64(w.DonePages)/float64(w.Done)-float64(w.Begun), float64(w.Searches))
+	search := w.ofSearches()
 	if w.Brings.In > 0 {
 		search *= 1 + float64(w.Brings.Of)/float64(w.Brings.In)
 	}
 	return left + search, true
+}
+
+// ofSearches is about how many pages of results are left, by those of the searches that are done.
+func (w Work) ofSearches() float64 {
+	return max(float64(w.Searches)*float64(w.DonePages)/float64(w.Done)-float64(w.Begun), float64(w.Searches))
+}
+
+// PagesLeft is about how many pages of results the searches have left; less than 0 = unknown: no search of a source was done.
+type PagesLeft int64
+
+// Text says it: "about 1,200 pages left".
+func (n PagesLeft) Text() string {
+	if n < 0 {
+		return "pages left: unknown"
+	}
+	return "about " + yp.Plural(int64(n), "page") + " left"
+}
+
+// PagesLeft counts it. Of the scope, source and states count.
+func (k *Reader) PagesLeft(ctx context.Context, scope store.Scope) (PagesLeft, error) {
+	work, err := k.Work(ctx, scope, Rate{})
+	left := 0.0
+	for _, w := range work {
+		switch {
+		case w.Searches == 0:
+		case w.Done == 0:
+			return -1, err
+		default:
+			left += w.ofSearches()
+		}
+	}
+	return PagesLeft(left), err
 }
 
 const (

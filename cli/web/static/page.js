@@ -6,7 +6,41 @@
   const waiting = new Map(); // parts that come while somebody types in them or selects text
   let source = null, heard = Date.now(), ended = false;
 
-  const clock = (t) => new Date(t).toISOString().slice(11, 19) + "Z";
+  const clock = (t) => new Date(t).toISOString().slice(11, 19) + " UTC";
+  const two = (n) => String(n).padStart(2, "0");
+  const day = (d) => d.getFullYear() + "-" + two(d.getMonth() + 1) + "-" + two(d.getDate());
+  const time = (d) => two(d.getHours()) + ":" + two(d.getMinutes()) + ":" + two(d.getSeconds());
+
+  // zone is the name of the browser's zone, the same in summer and in winter: "ET".
+  function zone() {
+    const named = (timeZoneName) => new Intl.DateTimeFormat("en-US", { timeZoneName }).formatToParts().find((p) => p.type === "timeZoneName").value;
+    const id = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+    if (id === "UTC" || id === "Etc/UTC") return "UTC";
+    try {
+      return named("shortGeneric");
+    } catch {
+      return named("short"); // an old browser
+    }
+  }
+
+  // local writes the times in cells in the browser's zone; each keeps UTC as its title. Steps have the time of day, and the date where
+  // it is another one.
+  function local(part) {
+    const name = zone();
+    for (const z of part.querySelectorAll(".zone")) z.textContent = name;
+    let list = null, last = "";
+    for (const t of part.querySelectorAll("time[datetime]")) {
+      const d = new Date(t.dateTime);
+      if (!("clock" in t.dataset)) {
+        t.textContent = day(d) + " " + time(d);
+        continue;
+      }
+      if (list !== t.closest("ol")) last = "";
+      list = t.closest("ol");
+      t.textContent = (day(d) === last ? "" : day(d) + " ") + time(d) + "." + String(d.getMilliseconds()).padStart(3, "0");
+      last = day(d);
+    }
+  }
 
   function say(text, state) {
     if (sign.textContent !== text) sign.textContent = text;
@@ -35,6 +69,7 @@
     const scrolled = [...part.querySelectorAll(".scroll[id]")].map((e) => [e.id, e.scrollLeft, e.scrollTop]);
     part.innerHTML = p.html;
     part.dataset.hash = p.hash;
+    local(part);
     for (const id of open) {
       const d = document.getElementById(id);
       if (d) d.open = true;
@@ -51,7 +86,7 @@
     source = new EventSource(location.pathname + location.search);
     const hear = () => {
       heard = Date.now();
-      say("live", "live");
+      say(document.querySelector(".sentence.idle") ? "connected · no run" : "updating live", "live");
     };
     source.addEventListener("open", hear);
     source.addEventListener("beat", hear);
@@ -80,7 +115,7 @@
     const sentence = document.querySelector("#sentence .sentence");
     if (!sentence) return;
     sentence.className = "sentence idle";
-    sentence.lastChild.textContent = text[0].toUpperCase() + text.slice(1) + ". What follows is of " + clock(heard) + ".";
+    sentence.lastChild.textContent = text[0].toUpperCase() + text.slice(1) + ". What follows is as of " + clock(heard) + ".";
   }
 
   function disconnect() {
@@ -105,6 +140,7 @@
     if (source && Date.now() - heard > silence) lost();
     for (const p of waiting.values()) replace(p);
   }, 1000);
+  local(document);
   say("connecting", "connecting");
   connect();
 })();
