@@ -37,7 +37,7 @@ func (p *Program) showPage(c *cli.Context, g *page) error {
 	cfg.Open = w.again
 	p.Note("Dashboard: http://%s/   (Ctrl-C stops it)", g.listener.Addr())
 	if cfg.Reader == nil {
-		p.Note("No crawl yet: waiting for %s. Start one with `ypcrawl %s`; the page shows it as soon as it begins.", w.path(), beginning(c))
+		p.Note("No crawl yet: waiting for %s. Start a crawl with `ypcrawl %s`; the page shows it as soon as it begins.", w.path(), beginning(c))
 	}
 	return web.New(cfg).Serve(c.Context, g.listener)
 }

@@ -33,12 +33,13 @@ func TestBrowserClosings(t *testing.T) {
 	at := time.Now().Add(-30 * time.Minute).UTC().Format("2006-01-02T15:04:05.000Z")
 	alter(t, dir, `UPDATE listings SET dropped_at = NULL WHERE id = 3`,
 		`INSERT INTO listing_events (at, kind, source_id, listing, company_id) SELECT '`+at+`', 'restored', source_id, id, company_id FROM listings WHERE id = 3`)
+	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id = 2`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	for _, path := range []string{"/", "/queue", "/states/TX"} {
 		for _, width := range []int64{1200, 360} {
 			b.look("light", width, 800, 1)
 			b.do(chromedp.Navigate(p.url + path))
-			b.wait(`document.querySelector("#banner .alarm").textContent.startsWith("2 dropped, 4 restored, 1 rejected in the last 7 days")`)
+			b.wait(`document.querySelector("#banner .alarm").textContent.startsWith("2 closed, 4 restored, 1 rejected in the last 7 days")`)
 			shape := eval[[]float64](b, `(() => { const r = document.querySelector("#banner .alarm").getBoundingClientRect(), m = document.querySelector("#banner").parentElement,
 				s = getComputedStyle(m), c = getComputedStyle(document.querySelector("#banner .alarm"));
 				return [r.width, m.clientWidth - parseFloat(s.paddingLeft) - parseFloat(s.paddingRight), r.height, parseFloat(c.lineHeight), parseFloat(c.fontSize)]; })()`)
@@ -52,7 +53,7 @@ func TestBrowserClosings(t *testing.T) {
 	}
 	b.look("light", 1200, 800, 1)
 	b.do(chromedp.Navigate(p.url + "/"))
-	if sign := eval[[]float64](b, `(() => { const r = document.querySelector(".legend .alarm").getBoundingClientRect(); return [r.width, r.height]; })()`); sign[0] > 20 || sign[1] > 20 {
+	if sign := eval[[]float64](b, `(() => { const r = document.querySelector("#map .alarm").getBoundingClientRect(); return [r.width, r.height]; })()`); sign[0] > 20 || sign[1] > 20 {
 		t.Errorf("the sign of the map is %v large", sign)
 	}
 	b.click("#closings", `location.pathname === "/changes" && document.querySelectorAll("#rows-scroll tbody tr").length === 2`)
@@ -79,7 +80,7 @@ func TestBrowserStages(t *testing.T) {
 			t.Errorf("%d wide: the rows are from %.0f to %.0f, the page is %.0f wide", width, shape[0], shape[1], shape[3])
 		}
 		storetest.Equal(t, eval[string](b, `[...document.querySelectorAll("#stages tbody th")].map(e => e.textContent).join()`), "index,search,detail", "rows")
-		if text := eval[string](b, `document.querySelector("#bars .bar").innerText`); !strings.Contains(text, "Indexes of states") || !strings.Contains(text, "pages read") {
+		if text := eval[string](b, `document.querySelector("#bars .bar").innerText`); !strings.Contains(text, "State indexes") || !strings.Contains(text, "pages read") {
 			t.Errorf("the first bar says %q", text)
 		}
 	}

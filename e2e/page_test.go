@@ -218,7 +218,7 @@ func TestBrowserLive(t *testing.T) {
 	b.wait(`document.getElementById("connection").dataset.state === "ended"`)
 	storetest.Equal(t, eval[string](b, `document.getElementById("connection").textContent`), "the run has ended: nothing more was due", "at the end the page says")
 
-	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: nothing more was due. What follows is of ") {
+	if text := eval[string](b, `document.querySelector("#sentence .sentence").textContent`); !strings.HasPrefix(text, "The run has ended: nothing more was due. What follows is as of ") {
 		t.Errorf("when the run has ended, the sentence is %q", text)
 	}
 	storetest.Equal(t, eval[int](b, `performance.getEntriesByType("navigation").length`), 1, "times that the page was loaded")
@@ -236,7 +236,7 @@ func TestBrowserLost(t *testing.T) {
 	_ = p.cmd.Process.Kill()
 	<-p.done
 	b.wait(`document.getElementById("connection").dataset.state === "lost"`)
-	if text := eval[string](b, `document.getElementById("connection").textContent`); !regexp.MustCompile(`^no connection to the program since \d\d:\d\d:\d\dZ$`).MatchString(text) {
+	if text := eval[string](b, `document.getElementById("connection").textContent`); !regexp.MustCompile(`^no connection to the program since \d\d:\d\d:\d\d UTC$`).MatchString(text) {
 		t.Errorf("it says %q", text)
 	}
 	startPage(t, dir, "dashboard", "--listen", strings.TrimPrefix(p.url, "http://"))
@@ -250,7 +250,7 @@ func TestBrowserMap(t *testing.T) {
 	p := startPage(t, crawled(t), "dashboard", "--listen", "0")
 	b.do(chromedp.Navigate(p.url + "/"))
 	b.click("#by-Coverage", `location.search === "?by=coverage" && !!document.querySelector("#tile-TX")`)
-	if label := eval[string](b, `document.querySelector("#tile-TX").title`); !strings.HasPrefix(label, "Texas: ") || !strings.HasSuffix(label, "of what the site lists was seen") {
+	if label := eval[string](b, `document.querySelector("#tile-TX").textContent`); !strings.HasPrefix(label, "Texas ") || !strings.HasSuffix(label, "of the site's listings seen ") {
 		t.Errorf("Texas is labelled %q", label)
 	}
 	b.click("#tile-TX", `location.pathname === "/states/TX" && document.querySelectorAll(".rows tbody tr").length > 2`)

@@ -31,10 +31,11 @@ func noticesOf(st *report.Standing) sentenceModel {
 	return m
 }
 
-// reasonsOf are the reasons but those waits of which the sentence says when they end: without a run it names what failed, and when the
-// next crawl is due.
+// reasonsOf are the reasons but those waits that the sentence tells: that everything waits, and until when; and without a run what
+// failed, and when the next crawl is due.
 func reasonsOf(st *report.Standing) []string {
-	if st.Live > 0 || st.NextDue.IsZero() {
+	told := st.WaitingFor != "" || st.Live == 0 && (st.Overall.Failed > 0 || !st.NextDue.IsZero())
+	if !told {
 		return st.Reasons()
 	}
 	p, waits := st.Progress, *st.Waits

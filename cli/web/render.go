@@ -9,6 +9,7 @@ import (
 	"hash/fnv"
 	"html/template"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,7 @@ func functions() template.FuncMap {
 		"ago":       yp.Ago,
 		"clock":     yp.ClockTime,
 		"percent":   percent,
+		"unbroken":  unbroken,
 		"moment":    func(at time.Time) moment { return moment{at} },
 		"share":     func(part, whole any) float64 { return share(number(part), number(whole)) },
 	}
@@ -87,6 +89,15 @@ func percent(v any) string {
 		text = strings.TrimSuffix(text, ".0")
 	}
 	return text + "%"
+}
+
+// whole are the words of a sentence that no line may break: dates, with their time, and flags.
+var whole = regexp.MustCompile(`\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?(?:Z| UTC)?)?|\d\d:\d\d(?::\d\d)?(?:Z| UTC)|--[a-z-]+`)
+
+// unbroken is a text whose dates and times stay on one line.
+func unbroken(text string) template.HTML {
+	escaped := template.HTMLEscapeString(text)
+	return template.HTML(whole.ReplaceAllString(escaped, `<span class="flag">$0</span>`)) //nolint:gosec // it was escaped
 }
 
 // fragment is a part as HTML.

@@ -66,6 +66,9 @@ func (m mapModel) Held() bool { return m.has(func(t tile) bool { return t.Held }
 // Troubled reports whether one of the states is in trouble.
 func (m mapModel) Troubled() bool { return m.has(func(t tile) bool { return t.Troubled }) }
 
+// Keyed reports whether colours and signs need a key: each of few states says all in words.
+func (m mapModel) Keyed() bool { return !m.Few || len(m.Others)+len(m.Ranked) > 0 }
+
 // Unplanned reports whether one of the states has nothing.
 func (m mapModel) Unplanned() bool { return m.has(func(t tile) bool { return !t.Planned }) }
 
@@ -311,7 +314,7 @@ func compact(n int64) string {
 }
 
 func legendOf(by report.StateMeasure) []choice {
-	words := []string{"0–19", "20–39", "40–59", "60–79", "80–100"}
+	words := []string{"0–19%", "20–39%", "40–59%", "60–79%", "80–100%"}
 	switch by.Name {
 	case "freshness":
 		words = []string{"over 90 d", "30–90 d", "7–30 d", "1–7 d", "under 1 d"}

@@ -8,6 +8,7 @@ import (
 	"ypcrawl/checkpoint"
 	"ypcrawl/store"
 	"ypcrawl/store/report"
+	"ypcrawl/store/storetest"
 	"ypcrawl/yp"
 )
 
@@ -141,4 +142,24 @@ func TestTimeLeftIsSmooth(t *testing.T) {
 	if least < 180*time.Second || most > 220*time.Second {
 		t.Errorf("of a crawl of 200 s: between %s and %s", least, most)
 	}
+}
+
+// TestPagesLeft: how many pages of results are left follows from the searches that are done; without one nobody knows.
+func TestPagesLeft(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 5, "CA", "TX")
+	left := func(scope store.Scope, want string) {
+		t.Helper()
+		n, err := b.PagesLeft(t.Context(), scope)
+		noErr(t, err)
+		storetest.Equal(t, n.Text(), want, scope)
+	}
+	all := store.Scope{SourceID: b.scope.SourceID}
+	left(all, "pages left: unknown")
+	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 4, finished_at = 'x' WHERE id = (SELECT min(id) FROM targets WHERE state = 'CA')`)
+	left(all, "about 76 pages left")
+	left(store.Scope{SourceID: all.SourceID, States: []string{"CA"}}, "about 36 pages left")
+	left(store.Scope{SourceID: all.SourceID, States: []string{"TX"}}, "pages left: unknown")
+	execute(t, b.DB(), `UPDATE targets SET status = 'DONE', page_current = 4, finished_at = 'x'`)
+	left(all, "about 0 pages left")
 }

@@ -86,7 +86,9 @@
     source = new EventSource(location.pathname + location.search);
     const hear = () => {
       heard = Date.now();
-      say(document.querySelector(".sentence.idle") ? "connected · no run" : "updating live", "live");
+      const idle = document.querySelector(".sentence.idle");
+      say(idle ? "connected · no run" : "updating live", "live");
+      sign.toggleAttribute("data-idle", !!idle);
     };
     source.addEventListener("open", hear);
     source.addEventListener("beat", hear);
@@ -115,7 +117,8 @@
     const sentence = document.querySelector("#sentence .sentence");
     if (!sentence) return;
     sentence.className = "sentence idle";
-    sentence.lastChild.textContent = text[0].toUpperCase() + text.slice(1) + ". What follows is as of " + clock(heard) + ".";
+    while (sentence.lastChild !== sentence.firstElementChild) sentence.lastChild.remove(); // all but the dot
+    sentence.append(text[0].toUpperCase() + text.slice(1) + ". What follows is as of " + clock(heard) + ".");
   }
 
   function disconnect() {
