@@ -21,9 +21,17 @@ import (
 func listingPath(source, id string) string {
 	path := "/listings/" + url.PathEscape(source)
 	if strings.Trim(id, ".") == "" || strings.ContainsAny(id, `/\`) || yp.Printable(id) != id {
-		return path + "?" + url.Values{"id": {id}}.Encode()
+		return withQuery(path, url.Values{"id": {id}})
 	}
 	return path + "/" + url.PathEscape(id)
+}
+
+// withQuery is a path with parameters.
+func withQuery(path string, q url.Values) string {
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + strings.ReplaceAll(q.Encode(), "+", "%20")
 }
 
 // companyPath is the path of a company's page.

@@ -32,7 +32,13 @@ func (s *Server) listViews() (all []View) {
 		if l.View == "v_run_workers" {
 			parts = slices.Insert(parts, 0, s.hubs())
 		}
+		if l.View == "v_listings" {
+			parts = append(parts, s.mapLink(l))
+		}
 		all = append(all, s.view(path, nav, strings.ToUpper(path[1:2])+path[2:], parts...))
+		if l.View == "v_listings" {
+			all = append(all, s.mapOf(l))
+		}
 	}
 	return all
 }
