@@ -23,6 +23,8 @@ type Program struct {
 	LoseSync   func() bool                   // with true a log is not synced, and says that it was
 	Rewrite    func(statement string) string // see store.Config
 
+	FreeSpace func(dir string) (int64, error) // in place of what the system says of a folder; nil = that
+
 	commands *frame.App  // of the running command line
 	logs     string      // the log folder of the running command, for hints
 	lasts    atomic.Bool // see outlive

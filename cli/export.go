@@ -113,9 +113,10 @@ type delivery struct {
 	name   string // of the file, "-" = stdout
 	format export.Format
 
-	file *export.File // nil = stdout
-	rows int64
-	mark report.Since
+	file   *export.File // nil = stdout
+	rows   int64
+	sheets []string // on which the rows go on
+	mark   report.Since
 
 	scope store.Scope // the searches that it is about
 	seen  report.CoverageTotals
@@ -320,6 +321,11 @@ func (d *delivery) write() (err error) {
 		}()
 		out = d.file.Writer
 	}
+	done, err := d.makeTempDir()
+	if err != nil {
+		return err
+	}
+	defer done()
 	rows, err := export.New(out, d.format, d.opts)
 	if err != nil {
 		return err
@@ -329,6 +335,9 @@ func (d *delivery) write() (err error) {
 		return rows.Write(row)
 	})
 	if err != nil {
+		return err
+	}
+	if d.open, err = d.k.OpenPasses(d.c.Context, d.scope); err != nil {
 		return err
 	}
 	if err := rows.Close(); err != nil {
@@ -373,9 +382,6 @@ func (d *delivery) publish() (size int64, err error) {
 // finish gives the file its name, and remembers it.
 func (d *delivery) finish() (err error) {
 	d.out.say("%s in %s", plural(d.rows, "listing"), string(d.format))
-	if d.open, err = d.k.OpenPasses(d.c.Context, d.scope); err != nil {
-		return err
-	}
 	if d.name == "-" {
 		d.tell(0)
 		return nil
@@ -418,13 +424,22 @@ func (d *delivery) tell(size int64) {
 		to += " (" + bytesText(size) + ")"
 	}
 	d.p.Note("%s to %s; changes since %s.", plural(d.rows, "listing"), to, d.since.text)
-	for _, line := range report.PassLines(d.since.passes) {
+	if len(d.sheets) > 0 {
+		d.p.Note("A sheet holds no more than 1,048,575 listings: the others are on %s.", strings.Join(d.sheets, ", "))
+	}
+	for _, line := range d.passLines() {
 		d.p.Note("%s", line)
 	}
-	for _, pass := range d.open {
-		d.p.Note("In the middle of the %s: %s. A later export reports what changed in the others.", pass.Text(), pass.Share())
-	}
 	d.p.Note("%s", d.seen.Line(d.of))
+}
+
+// passLines are the passes whose changes are told, and those in the middle of which the file was made.
+func (d *delivery) passLines() []string {
+	lines := report.PassLines(d.since.passes)
+	for _, pass := range d.open {
+		lines = append(lines, fmt.Sprintf("In the middle of the %s: %s. A later export reports what changed in the others.", pass.Text(), pass.Share()))
+	}
+	return lines
 }
 
 // filters is what was asked for, by the names of the flags.

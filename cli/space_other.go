@@ -2,9 +2,12 @@
 
 package cli
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // freeSpace is not known on this system.
 func freeSpace(string) (int64, error) {
-	return 0, errors.New("free space is not known on this system")
+	return 0, fmt.Errorf("free space on this system: %w", errors.ErrUnsupported)
 }

@@ -18,7 +18,7 @@ import (
 func TestColumnKinds(t *testing.T) {
 	t.Parallel()
 	const path = "store/report/columns.go"
-	want := columnsFile(columnKinds(t))
+	want := columnsFile(columnKinds(t), listingMeanings(t))
 	if *update {
 		storetest.NoError(t, os.WriteFile(path, []byte(want), 0o644))
 		return
@@ -120,13 +120,24 @@ func kindOf(s schemaText, part []string, column, class string) kind {
 	return ""
 }
 
-// columnsFile is the Go file that holds the kinds.
-func columnsFile(kinds map[kind][]string) string {
+// listingMeanings is what the columns of v_listings mean, by name.
+func listingMeanings(t *testing.T) (lines []string) {
+	t.Helper()
+	s := readSchema()
+	for _, c := range storetest.Table(t, storetest.Open(t), "SELECT name FROM pragma_table_info('v_listings') ORDER BY name") {
+		lines = append(lines, fmt.Sprintf("\t{%q, %q},\n", c, s.meaning("v_listings", c)))
+	}
+	return lines
+}
+
+// columnsFile is the Go file that holds the kinds and the meanings.
+func columnsFile(kinds map[kind][]string, meanings []string) string {
 	var b strings.Builder
 	b.WriteString("// Code generated from schema.sql by make manual. DO NOT EDIT.\n\npackage report\n\nimport \"strings\"\n\n// What the schema says of columns: 0 or 1; JSON arrays; numbers that are no quantities.\nvar (\n")
 	for _, k := range []kind{isSwitch, isList, isName} {
 		name := fmt.Sprintf("%-8s", k)
 		fmt.Fprintf(&b, "\t%s = strings.Fields(%q)\n", name, strings.Join(slices.Sorted(slices.Values(kinds[k])), " "))
 	}
-	return b.String() + ")\n"
+	b.WriteString(")\n\n// What the schema says of the columns of v_listings.\nvar meanings = [...][2]string{\n" + strings.Join(meanings, ""))
+	return b.String() + "}\n"
 }

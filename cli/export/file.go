@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"ypcrawl/yp/folder"
@@ -31,6 +32,7 @@ type File struct {
 	temp      *os.File
 	sum       hash.Hash   // SHA-256 of what was written through Writer
 	mode      fs.FileMode // 0 = not said
+	scratch   bool        // TempDir made a folder
 }
 
 // Create begins the file name.
@@ -92,28 +94,55 @@ func createPart(at *folder.Place) (*os.File, error) {
 const (
 	partMark = ".ypcrawl-"
 	partEnd  = ".part"
+	tempEnd  = ".tmp" // behind the name of a part: its folder for temporary files
 )
 
 // RemoveParts removes what killed exports left in a folder, whatever their files were to be called: parts
-// that no process holds.
+// that no process holds, and temporary folders whose part is gone.
 func RemoveParts(folder string) {
 	entries, _ := os.ReadDir(cmp.Or(folder, ".")) // of a folder that is not there, none
 	for _, e := range entries {
-		if ours, _ := filepath.Match(".*"+partMark+"????????"+partEnd, e.Name()); !ours || !e.Type().IsRegular() {
-			continue
-		}
-		part := filepath.Join(folder, e.Name())
-		f, err := os.OpenFile(part, os.O_RDWR, 0)
-		if err != nil {
-			continue
-		}
-		if hold(f) == nil {
-			_ = os.Remove(part) // while it is held, so that nobody can begin to
-		}
-		if _ = f.Close(); runtime.GOOS == "windows" {
-			_ = os.Remove(part) // where files that are open can't be removed
+		part := filepath.Join(folder, strings.TrimSuffix(e.Name(), tempEnd))
+		ours, _ := filepath.Match(".*"+partMark+"????????"+partEnd, filepath.Base(part))
+		switch {
+		case ours && e.IsDir() && strings.HasSuffix(e.Name(), tempEnd):
+			removePart(part)
+			removeOrphan(folder, e.Name())
+		case ours && e.Type().IsRegular():
+			removePart(part)
 		}
 	}
+}
+
+// removePart removes a part that no process holds.
+func removePart(part string) {
+	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	if hold(f) == nil {
+		_ = os.Remove(part) // while it is held, so that nobody can begin to
+	}
+	if _ = f.Close(); runtime.GOOS == "windows" {
+		_ = os.Remove(part) // where files that are open can't be removed
+	}
+}
+
+// removeOrphan removes a temporary folder whose part is gone: while an export lives, its part is there.
+func removeOrphan(folder, name string) {
+	if _, err := os.Lstat(filepath.Join(folder, strings.TrimSuffix(name, tempEnd))); errors.Is(err, fs.ErrNotExist) {
+		removeTree(folder, name)
+	}
+}
+
+// removeTree removes a folder in a folder. No link in it leads out of that.
+func removeTree(folder, name string) {
+	root, err := os.OpenRoot(cmp.Or(folder, "."))
+	if err != nil {
+		return
+	}
+	_ = root.RemoveAll(name)
+	_ = root.Close()
 }
 
 // Free tells whether a file may take the name: the error wraps ErrExists where another one has it.
@@ -142,6 +171,22 @@ func free(at *folder.Place, overwrite bool) error {
 
 // Part is the path of what is written until File has its name.
 func (f *File) Part() string { return f.at.Dir.Path(f.part()) }
+
+// TempDir makes a folder for temporary files beside the file. It goes when the file gets its name, or with its part.
+func (f *File) TempDir() (string, error) {
+	if err := f.at.Mkdir(f.part()+tempEnd, 0o700, nil); err != nil {
+		return "", err
+	}
+	f.scratch = true
+	return f.Part() + tempEnd, nil
+}
+
+func (f *File) removeTemp() {
+	if f.scratch {
+		removeTree(filepath.Dir(f.Part()), f.part()+tempEnd)
+		f.scratch = false
+	}
+}
 
 func (f *File) part() string { return filepath.Base(f.temp.Name()) }
 
@@ -179,6 +224,7 @@ func (f *File) Publish() (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	f.removeTemp()
 	if runtime.GOOS == "windows" { // it renames no file that is open
 		_ = f.temp.Close()
 	}
@@ -192,6 +238,7 @@ func (f *File) Publish() (size int64, err error) {
 
 // Abort removes what was written. After Publish it does nothing.
 func (f *File) Abort() {
+	f.removeTemp()
 	_ = f.temp.Close()
 	_ = f.at.Remove(f.part())
 	_ = f.at.Close()

@@ -27,13 +27,14 @@ var formats = [...]struct {
 	name   Format
 	binary bool     // no terminal can show it
 	needs  []string // columns that it can't do without
+	space  int64    // bytes of Options.Dir that a value takes
 	open   func(io.Writer, Options) (Writer, error)
 }{
-	{CSV, false, nil, newCSV},
-	{TSV, false, nil, newTSV},
-	{JSONL, false, nil, newJSONLines},
-	{XLSX, true, nil, newSheets},
-	{GeoJSON, false, []string{"lat", "lon"}, newGeoJSON},
+	{CSV, false, nil, 0, newCSV},
+	{TSV, false, nil, 0, newTSV},
+	{JSONL, false, nil, 0, newJSONLines},
+	{XLSX, true, nil, 70, newBook},
+	{GeoJSON, false, []string{"lat", "lon"}, 0, newGeoJSON},
 }
 
 // row is the index of a format in formats, -1 for what is none.
@@ -80,11 +81,20 @@ func (f Format) Lacks(columns []string) []string {
 	return slices.DeleteFunc(slices.Clone(formats[f.row()].needs), func(name string) bool { return slices.Contains(columns, name) })
 }
 
+// Space is how many bytes of Options.Dir rows take in a format that was parsed, the file itself included; 0 = it needs no
+// folder.
+func (f Format) Space(rows int64, columns int) int64 {
+	return rows * int64(columns) * formats[f.row()].space
+}
+
 // Options say how rows are written.
 type Options struct {
-	Columns []string
-	BOM     bool // CSV and TSV: a byte order mark, by which Excel knows UTF-8
-	Raw     bool // CSV and TSV: cells that begin like a formula are left as they are
+	Columns    []string
+	BOM        bool              // CSV and TSV: a byte order mark, by which Excel knows UTF-8
+	Raw        bool              // CSV and TSV: cells that begin like a formula are left as they are
+	Dir        string            // XLSX: a folder for temporary files; "" = the system's
+	About      func() About      // XLSX: asked when all rows are written; nil = no sheet says it
+	MoreSheets func(name string) // XLSX: told of a further sheet that the rows go on in
 }
 
 // Writer writes the rows of a file, each with a value for every column: nil, string, int64 or

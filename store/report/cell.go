@@ -31,6 +31,22 @@ func isList(column string) bool {
 	return column == changedFields || column == fieldNames || slices.Contains(lists, column)
 }
 
+// Meaning is what a column of ListingColumns means.
+func Meaning(column string) string {
+	switch column {
+	case "change":
+		return "what became of the listing: new, changed, dropped, restored or left; empty = nothing"
+	case changedFields:
+		return "which of its fields changed"
+	}
+	for _, m := range meanings {
+		if m[0] == column {
+			return m[1]
+		}
+	}
+	return ""
+}
+
 // IsTime reports whether a column holds times.
 func IsTime(column string) bool {
 	return column == "at" || column == "until" || column == "last_seen" || strings.HasSuffix(column, "_at") ||
