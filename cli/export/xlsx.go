@@ -27,15 +27,18 @@ const (
 	maxCellText   = 32_767    // UTF-16 units that Excel takes in a cell
 	cellBytes     = 80        // XML of a cell beside its text
 
-	widthRows = 1000 // by which the widths of columns are chosen: they stand before the rows
+	widthRows = 1000 // by which the widths of columns are chosen: a sheet has these before its rows
 	minWidth  = 8
 	maxWidth  = 60
 	timeWidth = len("2006-01-02 15:04:05")
 	buttons   = 4 // characters of a header that the button of its filter covers
+
+	family   = "Calibri" // as excelize's own style has it
+	fontSize = 11
 )
 
 // book writes XLSX: a table of listings, on as many sheets as it takes, and a sheet "About". Rows go to a temporary file of
-// excelize's; Close makes the archive of it. Every text is in its own cell as text: only hyperlink writes formulas.
+// excelize's; close makes the archive of it. Every text is in its own cell as text: only hyperlink writes formulas.
 type book struct {
 	opts    Options
 	to      io.Writer
@@ -86,8 +89,19 @@ func kindOf(column string) cellKind {
 	return asIs
 }
 
+// bookWriter is a book as a Writer. It has functions, and no book: were a type of excelize in what becomes an interface, the linker would keep all
+// methods of excelize, charts and formulas among them, which are 3.5 MB (docs/decisions/0086).
+type bookWriter struct {
+	write func(row []any) error
+	close func() error
+}
+
+func (w bookWriter) Write(row []any) error { return w.write(row) }
+
+func (w bookWriter) Close() error { return w.close() }
+
 func newBook(w io.Writer, opts Options) (Writer, error) {
-	b := &book{
+	b := book{
 		opts: opts, to: w, file: excelize.NewFile(excelize.Options{TmpDir: opts.Dir}), first: [][]any{},
 		cells: make([]excelize.Cell, len(opts.Columns)), line: make([]any, len(opts.Columns)),
 	}
@@ -96,7 +110,7 @@ func newBook(w io.Writer, opts Options) (Writer, error) {
 	if err != nil {
 		_ = b.file.Close()
 	}
-	return b, err
+	return bookWriter{b.write, b.close}, err
 }
 
 // makeStyles makes the styles of all cells. They are at the top of their rows, which wrapped ones make high.
@@ -115,12 +129,12 @@ func (b *book) makeStyles() (err error) {
 			return err
 		}
 	}
-	link, err := b.file.NewStyle(&excelize.Style{Alignment: top, Font: &excelize.Font{Color: "0563C1", Underline: "single"}})
+	link, err := b.file.NewStyle(&excelize.Style{Alignment: top, Font: &excelize.Font{Family: family, Size: fontSize, Color: "0563C1", Underline: "single"}})
 	if err != nil {
 		return err
 	}
 	b.header, err = b.file.NewStyle(&excelize.Style{
-		Alignment: top, Font: &excelize.Font{Bold: true}, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"D9E1F2"}},
+		Alignment: top, Font: &excelize.Font{Family: family, Size: fontSize, Bold: true}, Fill: excelize.Fill{Type: "pattern", Pattern: 1, Color: []string{"D9E1F2"}},
 	})
 	for _, name := range b.opts.Columns {
 		kind := kindOf(name)
@@ -131,8 +145,8 @@ func (b *book) makeStyles() (err error) {
 	return err
 }
 
-// Write writes a row; the first ones when the widths of columns are known.
-func (b *book) Write(row []any) error {
+// write writes a row; the first ones when the widths of columns are known.
+func (b *book) write(row []any) error {
 	if b.first == nil {
 		return b.add(row)
 	}
@@ -259,19 +273,19 @@ func (b *book) cell(c *sheetColumn, v any) excelize.Cell {
 	case float64:
 		return cell
 	}
-	text, ok := v.(string)
+	raw, ok := v.(string)
 	if !ok {
-		text = fmt.Sprint(v)
+		raw = fmt.Sprint(v)
 	}
 	if c.kind == moment {
-		if at, err := yp.ParseTime(text); err == nil {
+		if at, err := yp.ParseTime(raw); err == nil {
 			cell.Value = serial(at)
 			return cell
 		}
 	}
-	text = shorten(plain(c.name, text))
+	text := shorten(plain(c.name, raw))
 	b.size += xmlSize(text)
-	if cell.Formula = hyperlink(c.name, text); cell.Formula != "" {
+	if cell.Formula = hyperlink(c.name, raw); cell.Formula != "" {
 		b.size += xmlSize(cell.Formula)
 		cell.StyleID, cell.Value = c.link, text
 		return cell
@@ -376,8 +390,8 @@ func (a archive) Create(name string) (io.Writer, error) {
 	})), nil
 }
 
-// Close ends the book and writes it.
-func (b *book) Close() error {
+// close ends the book and writes it.
+func (b *book) close() error {
 	defer func() { _ = b.file.Close() }() // removes temporary files
 	if b.first != nil {
 		if err := b.begin(); err != nil {
