@@ -21,7 +21,9 @@ type List struct {
 	View    string
 	Show    string // columns that people see, the most important first; --columns chooses others
 	Order   string
-	Key     string // with it the rows are found first, then made up: where the view has them all to sort
+	Unique  string  // columns that no two rows have in common and that are never NULL and never change: those that an index has, if any
+	Stages  []Stage // in which the page shows it, one after the other; none = all in its Order
+	Key     string  // with it the rows are found first, then made up: where the view has them all to sort
 	Noun    string
 	Filters string // names of ListFilters
 	Time    string // the column that the filter "since" asks
@@ -41,24 +43,24 @@ type List struct {
 // Lists are all of them.
 var Lists = []List{
 	{
-		Name: "targets list", Page: "/queue Queue", View: "v_targets", Noun: "target", Order: "id", Time: "finished_at",
+		Name: "targets list", Page: "/queue Queue", View: "v_targets", Unique: "id", Stages: queueStages, Noun: "target", Order: "id", Time: "finished_at",
 		Show:    "id target status error next_at page failures wait health source",
 		Filters: "states cities categories source kind status health schedule error since",
 		Usage:   "List targets with their status, schedule and last error", Help: "--status PARKED lists those that were given up.",
 	},
 	{
-		Name: "attempts list", Under: "Trouble", Page: "/attempts", View: "v_attempts", Noun: "attempt", Order: "id DESC", Time: "started_at",
+		Name: "attempts list", Under: "Trouble", Page: "/attempts", View: "v_attempts", Unique: "id", Noun: "attempt", Order: "id DESC", Time: "started_at",
 		Show: "id target started_at ended error pages listings duration_ms worker run message", Filters: "target run states source error since",
 		Usage: "List attempts at targets, newest first: how they ended, and why",
 	},
 	{
-		Name: "runs list", Page: "/runs Runs", View: "v_runs", Noun: "run", Order: "run DESC", Time: "started_at",
+		Name: "runs list", Page: "/runs Runs", View: "v_runs", Unique: "run", Noun: "run", Order: "run DESC", Time: "started_at",
 		Show: "run started_at took_seconds state targets pages new changed dropped requests command", Filters: "since",
 		Usage: "List runs, newest first: when, how they ended, what they found", None: "There is no run yet; `ypcrawl run` starts one.",
 		Help: "Pages are of every kind: of results, of listings, of indexes. Targets are searches that were finished or failed.", Lives: true,
 	},
 	{
-		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Noun: "worker",
+		Name: "workers", Under: "Trouble", Page: "/workers Workers", View: "v_run_workers", Unique: "run, worker_id", Noun: "worker",
 		Order: "run DESC, length(worker_id), worker_id", Time: "started_at",
 		Show:    "worker state target page pages pages_per_second heartbeat_at run host listings memory_bytes cpu_ms",
 		Filters: "run all", Unless: "state = 'running'",
@@ -72,23 +74,23 @@ var Lists = []List{
 		None: "No run is active; --all shows the workers of runs that have ended.", Lives: true,
 	},
 	{
-		Name: "companies list", Page: "/companies", View: "v_companies", Noun: "company", Order: "id",
+		Name: "companies list", Page: "/companies", View: "v_companies", Unique: "id", Noun: "company", Order: "id",
 		Show: "id name listings city state phone_e164 website", Filters: "states name min-listings",
 		Usage: "List companies with their numbers of listings",
 	},
 	{
-		Name: "listings list", Page: "/listings Listings", View: "v_listings", Noun: "listing", Order: "id DESC", Time: "last_seen_at",
+		Name: "listings list", Page: "/listings Listings", View: "v_listings", Unique: "id", Noun: "listing", Order: "id DESC", Time: "last_seen_at",
 		Show:    "listing name phone city state category rating last_seen_at status",
 		Filters: "states cities categories source search has min-rating status since",
 		Usage:   "List listings, newest first; `ypcrawl export` writes all of them to a file",
 		Help:    "--status rejected lists what breaks a rule of its source; only --source and --states narrow it.",
 	},
 	{
-		Name: "listings list --status rejected", Page: "/rejected", View: "v_rejected", Noun: "listing", Order: "last_seen_at DESC",
+		Name: "listings list --status rejected", Page: "/rejected", View: "v_rejected", Unique: "source, listing_id", Noun: "listing", Order: "last_seen_at DESC",
 		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List what breaks a rule of its source",
 	},
 	{
-		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Noun: "search",
+		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Unique: "id", Noun: "search",
 		Order: "crawled DESC, percent IS NULL, percent, seen - site_total, id", Key: "id",
 		Show:    "city category state site_total seen percent pages_left complete_at ending end_text source",
 		Filters: "states categories source all", Unless: "crawled",
@@ -100,7 +102,7 @@ var Lists = []List{
 		None: "No search has been read yet; --all shows them all.",
 	},
 	{
-		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Noun: "change",
+		Name: "changes", Page: "/changes Changes", Headed: true, View: "v_changes", Unique: "at, event, listing", Noun: "change",
 		Order: "at DESC, event DESC, listing DESC", Time: "at", Show: "at kind listing name city state what",
 		Filters: "since run source states kind lasting listing",
 		Default: map[string]string{"since": "last-pass", "run": "all", "listing": "all"},
@@ -111,45 +113,45 @@ var Lists = []List{
 			"complete reads in a row of the site's index lack the city of the search (city_left_index).",
 	},
 	{
-		Name: "details stats", Few: true, View: "v_detail_progress", Noun: "detail", Order: "source, state",
+		Name: "details stats", Few: true, View: "v_detail_progress", Unique: "source, state", Noun: "detail", Order: "source, state",
 		Show:    "state wanted planned done failed parked stuck fetched with_email with_phone with_website with_hours with_geo source",
 		Filters: "states source",
 		Usage:   "Count own pages by source and state: wanted, done, failed, with e-mail, hours, geo",
 		None:    "Own pages are not planned yet: run --details, or `ypcrawl details`.",
 	},
 	{
-		Name: "discover stats", Few: true, View: "v_indexes", Noun: "index", Order: "source, state",
+		Name: "discover stats", Few: true, View: "v_indexes", Unique: "source, state", Noun: "index", Order: "source, state",
 		Show:    "state cities new removed by_slug by_name unmatched targets retired status page pages complete_at message source",
 		Filters: "states source",
 		Usage:   "Show how many cities indexes have, by state", None: "No index has been read yet; `ypcrawl discover --states AZ` reads one.",
 	},
 	{
-		Name: "export deliveries", View: "v_deliveries", Noun: "delivery", Order: "name", Show: "name at rows file listings filters",
+		Name: "export deliveries", View: "v_deliveries", Unique: "id", Noun: "delivery", Order: "name", Show: "name at rows file listings filters",
 		Usage: "List what was delivered under the names of --as",
 		None:  "Nothing has been delivered yet; `ypcrawl export -o FILE --as NAME` remembers what it delivers.",
 	},
 	{
-		Name: "proxies list", Few: true, View: "v_proxies", Noun: "proxy", Order: "id",
+		Name: "proxies list", Few: true, View: "v_proxies", Unique: "id", Noun: "proxy", Order: "id",
 		Show:  "id name state successes failures consecutive_failures last_used_at last_error",
 		Usage: "List proxies with their results; passwords are never shown", None: "There are no proxies; `ypcrawl proxies add` adds some.",
 	},
 	{
-		Name: "sources", Page: "/sources Sources", View: "v_sources", Few: true, Noun: "source", Order: "source",
+		Name: "sources", Page: "/sources Sources", View: "v_sources", Unique: "source", Few: true, Noun: "source", Order: "source",
 		Show: "source availability status stage base_url reason until success_1h_percent samples_1h latency_p50_ms latency_p95_ms last_block_at", Usage: "List sources: whether they may be crawled, and how they respond",
 	},
 	{
-		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Few: true, Noun: "host", Order: "source, host", Filters: "source",
+		Name: "hosts list", Under: "Sources", Page: "/hosts", View: "v_hosts", Unique: "source, host", Few: true, Noun: "host", Order: "source, host", Filters: "source",
 		Show:  "host pace_ms pace_reason held_until reason blocks next_at source",
 		Usage: "List the hosts of sources: their pace, and whether they are held",
 		None:  "No host has been asked yet.",
 	},
 	{
-		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Noun: "error",
+		Name: "errors", Under: "Trouble", Page: "/errors Errors", Few: true, View: "v_crawl_error_summary", Unique: "source, error_code", Noun: "error",
 		Order: "occurrences DESC, error_code, source", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Filters: "source", Usage: "Show how the attempts of the last 7 days ended, by error code",
 	},
 	{
-		Name: "waits", Under: "Trouble", Page: "/waits", Few: true, View: "v_waits", Noun: "wait",
+		Name: "waits", Under: "Trouble", Page: "/waits", Few: true, View: "v_waits", Unique: "source, kind, reason", Noun: "wait",
 		Order: "source, targets DESC, reason", Show: "reason targets next_at last_at kind source", Filters: "source",
 		Usage: "Show what targets wait for, and until when", None: "Nothing waits.",
 	},
@@ -331,6 +333,7 @@ type Choice struct {
 	Values  map[string]any
 	Columns []string    // none = all
 	Limit   int         // 0 = all
+	Sort    string      // of Part alone: a column, "-column" for its greatest first, ByKey, or "" = as the list is sorted
 	Scope   store.Scope // source and states count, of lists that have these filters: beside what is chosen
 }
 
