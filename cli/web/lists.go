@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 const (
 	listRows = 100
 	listMost = 1000
+	sortTime = 2 * time.Second // for rows in an order that no index has
 )
 
 // listViews are the pages of the lists that have one: a row of report.Lists is a page.
@@ -28,7 +30,8 @@ func (s *Server) listViews() (all []View) {
 		if path == "" {
 			continue
 		}
-		parts := []Part{s.filters(path, l), s.rows(path, l)}
+		parts := []Part{s.filters(path, l), s.suggestions(path, l), s.rows(path, l)}
+		s.mux.Handle("GET "+path+".csv", s.download(path, l))
 		if l.View == "v_run_workers" {
 			parts = slices.Insert(parts, 0, s.hubs())
 		}
@@ -121,50 +124,20 @@ func since(l report.List, word string) (any, error) {
 	return yp.FormatTime(at), nil
 }
 
-// field is a filter in a form: a choice, a text, or a switch.
-type field struct {
-	Name, Value string
-	Options     []string
-	Switch, On  bool
-}
-
-// filters are the form above a list. It changes with its address alone, so that nothing replaces a form in which
-// somebody chooses.
-func (s *Server) filters(path string, l report.List) Part {
-	return Part{Name: "filters", Of: path, Asks: asks(l), Read: func(_ context.Context, _ *report.Reader, q url.Values) (any, error) {
-		var fields []field
-		for _, f := range narrows(l) {
-			x := field{Name: f.Name, Value: q.Get(f.Name), Switch: f.Kind == report.Switch || f.Kind == report.Only}
-			for _, v := range f.Values {
-				if v != string(report.ListingRejected) || l.View != "v_listings" { // they have a list of their own
-					x.Options = append(x.Options, v)
-				}
-			}
-			if i := slices.IndexFunc(f.Values, func(v string) bool { return strings.EqualFold(v, x.Value) }); i >= 0 {
-				x.Value = f.Values[i]
-			}
-			x.On = x.Value != ""
-			if x.Value == "" {
-				x.Value = f.Default
-			}
-			fields = append(fields, x)
-		}
-		return map[string]any{"Path": path, "Fields": fields, "Filtered": len(q) > 0}, nil
-	}}
-}
-
 // table is a list as the page shows it.
 type table struct {
-	Noun, None, Command, More string
-	Columns                   []string
-	Number                    []bool
-	Times                     []bool // columns of times, whose head names the zone
-	Rows                      [][]cell
-	Lacking                   int64    // listings whose words are not in the index yet
-	Others                    []string // pages that the navigation has not
+	Noun, None string
+	Columns    []string
+	Number     []bool
+	Times      []bool // columns of times, whose head names the zone
+	Rows       [][]cell
+	Lacking    int64    // listings whose words are not in the index yet
+	Others     []string // pages that the navigation has not
+	Part       *listPart
 
-	names []string // of the columns, and of one behind them that is not shown: the id of a target
-	now   time.Time
+	names  []string // of the columns, and of hidden ones behind them that are not shown: the id of a target
+	hidden int
+	now    time.Time
 
 	states report.KnownStates // nil = those of the USA
 }
@@ -179,6 +152,7 @@ func (t *table) nameOfState(code string) string {
 type cell struct {
 	Text, Link, ID string
 	Number         bool
+	Whole          bool // it stays on one line
 	Troubled       bool // a target's status: FAILED, STUCK or PARKED
 	Time           *moment
 }
@@ -186,7 +160,7 @@ type cell struct {
 // Head implements report.Rows.
 func (t *table) Head(columns []string) error {
 	t.names = columns
-	for _, name := range columns {
+	for _, name := range columns[:len(columns)-t.hidden] {
 		t.Columns, t.Times = append(t.Columns, report.Title(name)), append(t.Times, report.IsTime(name))
 	}
 	t.Number = make([]bool, len(columns))
@@ -198,7 +172,7 @@ func (t *table) Row(values []any) error {
 	row := make([]cell, len(values))
 	for i, v := range values {
 		name := t.names[i]
-		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v), Time: momentOf(name, v)}
+		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v), Whole: report.IsWhole(name), Time: momentOf(name, v)}
 		t.Number[i] = t.Number[i] || row[i].Number
 		switch name {
 		case "target":
@@ -233,61 +207,179 @@ func (t *table) Row(values []any) error {
 			row[i].Link = "/queue?error=" + url.QueryEscape(row[i].Text)
 		}
 	}
-	t.Rows = append(t.Rows, row)
+	t.Rows = append(t.Rows, row[:len(row)-t.hidden])
 	return nil
+}
+
+// listPart is what is said about the rows of a list that are shown, and where the others are.
+type listPart struct {
+	Heads                   []head
+	Shown                   string // which rows these are
+	First, Next, CSV, Usual string // addresses, "" = there is none
+	Slow                    string // the column by which the rows could not be sorted in time
+	Noun                    string
+}
+
+// head is the head of a column: a link that sorts by it.
+type head struct {
+	Text, ID, Link string
+	Sorted         string // ascending or descending, "" = the rows are not sorted by it
 }
 
 // rows are the rows of a list.
 func (s *Server) rows(path string, l report.List) Part {
-	return Part{Name: "rows", Of: path, Asks: asks(l, "rows"), Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
+	return Part{Name: "rows", Of: path, Asks: asks(l, "rows", "sort", "after", "from"), Read: func(ctx context.Context, k *report.Reader, q url.Values) (any, error) {
 		choice, err := s.choose(ctx, k, path, l, q)
 		if err != nil {
 			return nil, err
 		}
-		limit := listRows
+		choice.Limit = listRows
 		if n, err := strconv.Atoi(q.Get("rows")); err == nil {
-			limit = min(max(n, 1), listMost)
+			choice.Limit = min(max(n, 1), listMost)
 		}
-		choice.Limit = limit + 1
-		choice.Columns = strings.Fields(l.Show)
-		hidden := 0
-		switch {
-		case l.View == "v_targets":
-			choice.Columns, hidden = append(choice.Columns, "id"), 1
-		case slices.Contains(choice.Columns, "target"):
-			choice.Columns, hidden = append(choice.Columns, "target_id"), 1
+		if choice.Sort, err = sortOf(path, l, q); err != nil {
+			return nil, err
 		}
-		t := &table{Noun: l.Noun, None: l.None, Command: l.Name, now: time.Now()}
+		t, err := s.readRows(ctx, k, path, l, choice, q)
+		if err != nil {
+			return nil, err
+		}
 		for _, o := range report.Lists {
 			if o.Page != "" && o.Page != path && !strings.Contains(o.Page, " ") {
 				t.Others = append(t.Others, o.Page)
 			}
-		}
-		if err := k.List(ctx, l, choice, t); err != nil {
-			return nil, err
 		}
 		if choice.Values["search"] != nil {
 			if t.Lacking, err = k.WordsLacking(ctx); err != nil {
 				return nil, err
 			}
 		}
-		if len(t.Rows) > limit {
-			t.Rows = t.Rows[:limit]
-			if limit < listMost {
-				to := url.Values{}
-				for name, v := range q {
-					to[name] = v
-				}
-				to.Set("rows", strconv.Itoa(min(4*limit, listMost)))
-				t.More = path + "?" + to.Encode()
-			} else {
-				t.More = "-"
-			}
-		}
-		for i := range t.Rows {
-			t.Rows[i] = t.Rows[i][:len(t.Rows[i])-hidden]
-		}
-		t.Columns = t.Columns[:len(t.Columns)-hidden]
 		return t, nil
 	}}
+}
+
+// sortOf is the order that an address asks for: a column that is shown.
+func sortOf(path string, l report.List, q url.Values) (string, error) {
+	word := q.Get("sort")
+	if word != "" && !slices.Contains(strings.Fields(l.Show), strings.TrimPrefix(word, "-")) {
+		return "", &Refusal{http.StatusNotFound, fmt.Sprintf("The list has no column %q to sort by.", strings.TrimPrefix(word, "-")), "Click on the head of a column: " + path + " has them."}
+	}
+	return word, nil
+}
+
+// newTable is an empty one for the rows of a list, which asks for its columns.
+func newTable(l report.List, choice *report.Choice) *table {
+	t := &table{Noun: l.Noun, None: l.None, now: time.Now()}
+	choice.Columns = strings.Fields(l.Show)
+	switch {
+	case l.View == "v_targets":
+		choice.Columns, t.hidden = append(choice.Columns, "id"), 1
+	case slices.Contains(choice.Columns, "target"):
+		choice.Columns, t.hidden = append(choice.Columns, "target_id"), 1
+	}
+	return t
+}
+
+// readRows reads the rows that an address asks for. An order that takes too long to find is given up: the rows come as the list
+// has them, and it is said how to narrow it.
+func (s *Server) readRows(ctx context.Context, k *report.Reader, path string, l report.List, choice report.Choice, q url.Values) (*table, error) {
+	after, err := placeOf(path, q)
+	if err != nil {
+		return nil, err
+	}
+	t := newTable(l, &choice)
+	limited, cancel := ctx, func() {}
+	if choice.Sort != "" {
+		limited, cancel = context.WithTimeout(ctx, s.sortTime)
+	}
+	end, err := k.Part(limited, l, choice, after, t)
+	late := limited.Err() != nil
+	cancel()
+	slow := ""
+	if err != nil && late && ctx.Err() == nil {
+		slow, choice.Sort = report.Title(strings.TrimPrefix(choice.Sort, "-")), ""
+		q, after = with(q, "sort", "", "after", "", "from", ""), nil
+		t = newTable(l, &choice)
+		end, err = k.Part(ctx, l, choice, nil, t)
+	}
+	if errors.Is(err, report.ErrNoPlace) {
+		return nil, noPlace(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t.Part = partOf(path, l, q, after, end, len(t.Rows))
+	t.Part.Slow = slow
+	return t, nil
+}
+
+// placeOf is the place behind which an address asks for rows; nil = from the beginning.
+func placeOf(path string, q url.Values) (report.Place, error) {
+	if q.Get("after") == "" {
+		return nil, nil
+	}
+	after, err := report.ParsePlace(q.Get("after"))
+	if err != nil {
+		return nil, noPlace(path)
+	}
+	return after, nil
+}
+
+func noPlace(path string) error {
+	return &Refusal{http.StatusNotFound, "The address names no place in this list.", "Begin again: " + path + " has its first rows."}
+}
+
+// partOf says which rows are shown, and where the others are.
+func partOf(path string, l report.List, q url.Values, after, end report.Place, rows int) *listPart {
+	p := &listPart{Noun: l.Noun, CSV: address(path+".csv", with(q, "rows", "", "sort", "", "after", "", "from", ""))}
+	before, known := 0, true
+	if after != nil {
+		p.First = address(path, with(q, "after", "", "from", ""))
+		n, err := strconv.Atoi(q.Get("from"))
+		before, known = n, err == nil && n > 0 && n < 1<<40
+	}
+	switch first, last := yp.Thousands(int64(before+1)), yp.Thousands(int64(before+rows)); {
+	case rows == 0:
+	case !known:
+		p.Shown = yp.Plural(int64(rows), "row")
+	case end == nil:
+		p.Shown = "Rows " + first + " to " + last + " of " + last
+	default:
+		p.Shown = "Rows " + first + " to " + last
+	}
+	if text := end.Text(); end != nil && text != "" && len(text) <= maxPlace {
+		p.Next = address(path, with(q, "after", text, "from", ""))
+		if known {
+			p.Next = address(path, with(q, "after", text, "from", strconv.Itoa(before+rows)))
+		}
+	}
+	if q.Get("sort") != "" {
+		p.Usual = address(path, with(q, "sort", "", "after", "", "from", ""))
+	}
+	p.Heads = heads(path, l, q)
+	return p
+}
+
+// heads are those of the columns. A click sorts by one, the next click the other way round.
+func heads(path string, l report.List, q url.Values) (all []head) {
+	by, descending := strings.CutPrefix(q.Get("sort"), "-")
+	if by == "" {
+		by, _, _ = strings.Cut(l.Order, ", ")
+		by, descending = strings.CutSuffix(by, " DESC")
+	}
+	if q.Get("sort") == "" && len(l.Stages) > 0 {
+		by = ""
+	}
+	for _, column := range strings.Fields(l.Show) {
+		h, to := head{Text: report.Title(column), ID: "sort-" + column}, column
+		if column == by {
+			h.Sorted = map[bool]string{false: "ascending", true: "descending"}[descending]
+			if !descending {
+				to = "-" + column
+			}
+		}
+		h.Link = address(path, with(q, "sort", to, "after", "", "from", ""))
+		all = append(all, h)
+	}
+	return all
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestPanels(t *testing.T) {
 	b.troubled(t)
 	const escaped = `&lt;script&gt;alert(1)&lt;/script&gt;`
 	for path, c := range map[string]page{
-		"/queue":                             {200, []string{`<a id="target-9" href="/targets/9">`, "IN_PROGRESS", "FAILED", "TIMEOUT", `<time datetime="`, `<select id="by-status" name="status">`, `href="/queue?rows=`}},
+		"/queue":                             {200, []string{`<a id="target-9" href="/targets/9">`, "IN_PROGRESS", "FAILED", "TIMEOUT", `<time datetime="`, `<select id="by-status" name="status">`, `href="/queue?after=`, `<label for="by-states">States</label>`, `list="values-states"`, `<option value="TX">Texas</option>`}},
 		"/queue?status=PARKED":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "<option selected>PARKED</option>", "without filters"}},
 		"/queue?status=parked&error=timeout": {200, []string{"No target matches."}},
 		"/queue?error=TIMEOUT":               {200, []string{`href="/targets/9"`, "<option selected>TIMEOUT</option>"}},
@@ -214,33 +213,6 @@ func TestNothingLeft(t *testing.T) {
 	b.shows(t, "/", []string{"Pages of results", "pages left: unknown"}, nil)
 	storetest.Execute(t, b.DB(), `UPDATE targets SET status = 'DONE', finished_at = 'x', claimed_by = NULL, run_id = NULL, claimed_at = NULL, heartbeat_at = NULL`)
 	b.shows(t, "/", []string{"120 of 120", "nothing is due right now"}, []string{"unknown</p>", "Pages of results"})
-}
-
-// TestRowBounds: no address has more rows than there may be, and each says how to get more.
-func TestRowBounds(t *testing.T) {
-	t.Parallel()
-	b := serve(t, Config{})
-	count := func(path string) (rows int, text string) {
-		t.Helper()
-		_, text = b.ask(t, http.MethodGet, path, nil, "")
-		return strings.Count(text, `<a id="target-`), text
-	}
-	for path, want := range map[string]int{"/queue": 100, "/queue?rows=5": 5, "/queue?rows=-3": 1, "/queue?rows=99999": 120, "/queue?rows=x": 100} {
-		rows, text := count(path)
-		if more := regexp.MustCompile(`href="([^"]*)">More of them`).FindStringSubmatch(text); rows != want || (more == nil) != (want == 120) {
-			t.Errorf("%s: %d rows, want %d; more: %q", path, rows, want, more)
-		}
-	}
-	if _, text := count("/queue?states=CA&rows=5"); !strings.Contains(text, `href="/queue?rows=20&amp;states=CA">More of them`) {
-		t.Errorf("the address of more rows has lost a filter:\n%s", text)
-	}
-	storetest.Execute(t, b.DB(), fmt.Sprintf(`WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-		INSERT INTO cities (id, slug, name, state, population, tier) SELECT i, 'x-' || i, 'X', 'CA', 1, 3 FROM n`, 1000+listMost))
-	storetest.Execute(t, b.DB(), `INSERT INTO targets (source_id, state, city_id, category_id, population, priority, max_pages, created_at)
-		SELECT 1, 'CA', id, 1, 1, 3, 1, 'x' FROM cities WHERE id >= 1000`)
-	if rows, text := count(fmt.Sprintf("/queue?rows=%d", listMost)); rows != listMost || !strings.Contains(text, "ypcrawl targets list --limit 0") || strings.Contains(text, "More of them") {
-		t.Errorf("%d rows, want %d, and the command that lists all", rows, listMost)
-	}
 }
 
 // TestSpokes: every worker that is drawn is inside of the picture, and no two on each other.

@@ -40,8 +40,12 @@ type Shown struct {
 	Slow  bool       // it takes so long that it is read less often: the page says how old it is
 }
 
-// maxValue bounds a parameter: a longer one is cut, but an id, which is as long as its source wrote it.
-const maxValue = 200
+// How long a parameter may be: a longer one is cut, but an id, which is as long as its source wrote it. A place in a list has the
+// values of a row.
+const (
+	maxValue = 200
+	maxPlace = 4000
+)
 
 // parameters are those of path and query that a view knows; others are no part of its address.
 func parameters(v View, r *http.Request) url.Values {
@@ -52,8 +56,12 @@ func parameters(v View, r *http.Request) url.Values {
 			if value == "" {
 				value = given.Get(name)
 			}
-			if len(value) > maxValue && name != "id" {
-				value = value[:maxValue]
+			most := maxValue
+			if name == "after" {
+				most = maxPlace
+			}
+			if len(value) > most && name != "id" {
+				value = value[:most]
 			}
 			if value != "" {
 				q.Set(name, strings.ToValidUTF8(value, "?"))

@@ -53,6 +53,12 @@ func IsTime(column string) bool {
 		strings.HasSuffix(column, "_until")
 }
 
+// IsWhole reports whether a value must not be broken into lines: a phone, a code, a time, or how long something took.
+func IsWhole(column string) bool {
+	return IsTime(column) || slices.Contains([]string{"phone", "phone_e164", "postal_code", "status", "state", "took_seconds"}, column) ||
+		strings.HasSuffix(column, "_ms") || strings.HasSuffix(column, "_seconds")
+}
+
 // IsNumber reports whether a value is aligned to the right.
 func IsNumber(column string, v any) bool {
 	switch v.(type) {
