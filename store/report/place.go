@@ -67,8 +67,8 @@ var queueStages = []Stage{
 	{Where: `status = 'IN_PROGRESS'`, Order: "+id"},
 	{Where: `status IN ('FAILED', 'STUCK', 'PARKED') AND retired_at IS NULL`, Order: "+id"},
 	{Where: readyFirst, Order: "priority, +id", Floor: []any{int64(-1 << 62), 0}},
-	{Where: `wait = 'gap' AND status IN ('PLANNED', 'DONE') AND retired_at IS NULL`, Order: "next_at, +id"},
-	{Where: `wait = 'recrawl' AND status IN ('PLANNED', 'DONE') AND retired_at IS NULL`, Order: "next_at, +id"},
+	{Where: `wait = 'gap' AND next_at IS NOT NULL AND status IN ('PLANNED', 'DONE') AND retired_at IS NULL`, Order: "next_at, id"},
+	{Where: `wait = 'recrawl' AND next_at IS NOT NULL AND status IN ('PLANNED', 'DONE') AND retired_at IS NULL`, Order: "next_at, id"},
 	{Where: `NOT (status = 'IN_PROGRESS' OR retired_at IS NULL AND (
 		status IN ('FAILED', 'STUCK', 'PARKED')
 		OR status IN ('PLANNED', 'DONE') AND ifnull(wait, '') IN ('gap', 'recrawl')
@@ -170,7 +170,7 @@ func behind(terms []term, place []any) (where string, args []any) {
 		}
 		where = "(" + beyond + " OR " + same + " AND " + where + ")"
 		args = slices.Concat(with, []any{v}, args)
-		if i == 0 && t.set && v != nil {
+		if i == 0 && v != nil && (t.set || !t.descending) {
 			where = t.text + map[bool]string{false: " >= ?", true: " <= ?"}[t.descending] + " AND " + where
 			args = append([]any{v}, args...)
 		}

@@ -34,6 +34,14 @@ func TestQueryPlans(t *testing.T) {
 		}
 		return query
 	}
+	part := func(name, sort string, stage int, at ...any) string {
+		l, choice := Find(name), Choice{Columns: strings.Fields(Find(name).Show), Sort: sort}
+		query, _, err := New(db).questionIn(t.Context(), l, choice, l.stagesOf(choice)[stage], at, 101)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return query
+	}
 	status := func(name string) string {
 		return statusParts[slices.IndexFunc(statusParts, func(p Part) bool { return p.Name == name })].Query
 	}
@@ -70,6 +78,22 @@ func TestQueryPlans(t *testing.T) {
 		"list: dead letters": {asked("targets list", "status", "PARKED"), nil, []string{"targets_troubled"}, ""},
 		"list: errors":       {asked("errors", "", ""), nil, []string{"crawl_attempts_by_end (finished_at>?"}, ""},
 		"list: set aside":    {asked("waits", "", ""), nil, []string{"targets_set_aside"}, ""},
+
+		"queue: in progress":     {part("targets list", "", 0), nil, []string{"INDEX targets_held"}, ""},
+		"queue: in trouble":      {part("targets list", "", 1, 1), nil, []string{"INDEX targets_troubled"}, ""},
+		"queue: ready":           {part("targets list", "", 2), nil, []string{"INDEX targets_ready (source_id=? AND kind=? AND state=? AND"}, "SCAN r "},
+		"queue: ready, further":  {part("targets list", "", 2, 1, 1), nil, []string{"INDEX targets_ready (source_id=? AND kind=? AND state=? AND"}, ""},
+		"queue: gap":             {part("targets list", "", 3, "x", 1), nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?"}, "TEMP B-TREE FOR ORDER BY"},
+		"queue: recrawl":         {part("targets list", "", 4), nil, []string{"INDEX targets_waiting (wait_reason=?"}, "TEMP B-TREE FOR ORDER BY"},
+		"queue: the rest":        {part("targets list", "", 5, 1), nil, []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}, ""},
+		"part: queue by key":     {part("targets list", ByKey, 0, 1), nil, []string{"SEARCH t USING INTEGER PRIMARY KEY (rowid>?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"part: listings":         {part("listings list", "", 0, 1), nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid<?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"part: listings by key":  {part("listings list", ByKey, 0, 1), nil, []string{"SEARCH l USING INTEGER PRIMARY KEY (rowid>?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"part: attempts":         {part("attempts list", "", 0, 1), nil, []string{"SEARCH a USING INTEGER PRIMARY KEY (rowid<?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"part: changes":          {part("changes", "", 0, "x", 1, "a"), nil, []string{"listing_events_by_time (at<?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"part: changes by key":   {part("changes", ByKey, 0, "x", 1, "a"), nil, []string{"listing_events_by_time (at>?)"}, "TEMP B-TREE FOR ORDER BY"},
+		"part: companies by key": {part("companies list", ByKey, 0, 1), nil, []string{"INTEGER PRIMARY KEY (rowid>?)"}, ""},
+		"part: coverage by key":  {part("coverage", ByKey, 0, 1), nil, []string{"INTEGER PRIMARY KEY (rowid>?)"}, ""},
 
 		"time left: pages": {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
 		"time left: work":  {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
