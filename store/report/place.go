@@ -56,7 +56,8 @@ type Stage struct {
 	Where string
 	Order string // as List.Order; List.Unique follows by itself
 
-	// Floor are the arguments of Where at the beginning of the list: later they are the values of the place.
+	// Floor are the first arguments of Where at the beginning of the list, later the values of the place; those of the filters follow.
+	// nil = Where has none.
 	Floor []any
 }
 
@@ -75,15 +76,19 @@ var queueStages = []Stage{
 		OR status = 'PLANNED' AND enabled = 1 AND health <> 'paused' AND next_at IS NULL))`, Order: "id"},
 }
 
-// readyFirst asks of each kind in each state of a source for those that are taken next, in one seek each, as the claim does.
+// readyFirst asks of each kind in each state of a source for those that are taken next, in one seek each, as the claim does, and takes
+// the first of them all: priority and id travel as one number. {narrowed} is what the choice narrows the list to, by source, kind and state.
 const readyFirst = `id IN (
-	SELECT j.value FROM target_totals n CROSS JOIN json_each((
-		SELECT json_group_array(r.id) FROM (
-			SELECT t.id FROM targets t
-			WHERE t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before IS NULL AND t.retired_at IS NULL
-				AND t.source_id = n.source_id AND t.kind = n.kind AND t.state = n.state AND (t.priority, t.id) > (?, ?)
-			ORDER BY t.priority, t.id LIMIT {limit}) r)) j
-	WHERE n.status = 'PLANNED' AND n.targets > 0)`
+	SELECT j.value & 0xFFFFFFFFFFFF
+	FROM (SELECT n.*, s.name AS source FROM target_totals n JOIN sources s ON s.id = n.source_id WHERE n.status = 'PLANNED' AND n.targets > 0) n
+		CROSS JOIN json_each((
+			SELECT json_group_array(r.place) FROM (
+				SELECT t.priority << 48 | t.id AS place FROM targets t
+				WHERE t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before IS NULL AND t.retired_at IS NULL
+					AND t.source_id = n.source_id AND t.kind = n.kind AND t.state = n.state AND (t.priority, t.id) > (?, ?)
+				ORDER BY t.priority, t.id LIMIT {limit}) r)) j
+	WHERE {narrowed}
+	ORDER BY j.value LIMIT {limit})`
 
 // inStages reports whether the stages of a list are read for a choice. Those of the queue are found by source, kind and state alone.
 func (l List) inStages(choice Choice) bool {
@@ -244,11 +249,14 @@ func (k *Reader) questionIn(ctx context.Context, l List, choice Choice, s Stage,
 		order = "+" + order
 	}
 	terms := l.terms(order)
-	floor := s.Floor
-	if floor != nil && at != nil {
-		floor = at
+	first := s.Floor
+	if first != nil {
+		if at != nil {
+			first = at
+		}
+		first = slices.Concat(first, w.args)
 	}
-	w.and(strings.ReplaceAll(s.Where, "{limit}", strconv.Itoa(limit)), floor...)
+	w.and(strings.NewReplacer("{limit}", strconv.Itoa(limit), "{narrowed}", strings.Join(w.parts, " AND ")).Replace(s.Where), first...)
 	if at != nil {
 		where, args := behind(terms, at)
 		w.and(where, args...)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
@@ -100,6 +101,30 @@ func TestQueueStages(t *testing.T) {
 	text := strings.Join(all, " ")
 	if !strings.HasPrefix(text, want) || !strings.Contains(text, "PLANNED|DUE|20 DONE|SCHEDULED|") || strings.LastIndex(text, "DUE") > strings.Index(text, "PAUSED") {
 		t.Errorf("%s", text)
+	}
+}
+
+// TestQueueStagesNarrowed: source, kind and states narrow each stage of the queue, those of the scope as well.
+func TestQueueStagesNarrowed(t *testing.T) {
+	t.Parallel()
+	b := mixed(t)
+	b.claim(t, 0)
+	l := report.Find("targets list")
+	for _, choice := range []report.Choice{
+		{Values: map[string]any{"states": []string{"TX"}}},
+		{Values: map[string]any{"states": []string{"TX", "CA"}, "kind": []string{"search"}, "source": "demo"}},
+		{Values: map[string]any{"kind": []string{"detail"}}},
+		{Scope: store.Scope{SourceID: 1, States: []string{"CA"}}},
+		{Values: map[string]any{"states": []string{"TX"}}, Scope: store.Scope{SourceID: 1, States: []string{"TX"}}},
+	} {
+		choice.Columns = []string{"id"}
+		want := strings.Fields(listed(t, b.Reader, l.Name, choice))
+		choice.Limit = 3
+		got := partly(t, b.Reader, l, choice, func() {})
+		slices.Sort(got)
+		if slices.Sort(want); !slices.Equal(got, want) {
+			t.Errorf("%v: %v, want %v", choice, got, want)
+		}
 	}
 }
 
