@@ -38,19 +38,25 @@ func wordsOf(class yp.ErrorClass) string {
 
 // largestClasses are the classes of most failures, at most so many, in the order of classWords, and whether there are others.
 func largestClasses(failures map[yp.ErrorClass]int64, most int) (shown []yp.ErrorClass, others bool) {
-	for class, n := range failures {
-		if n > 0 {
-			shown = append(shown, class)
-		}
-	}
-	slices.SortFunc(shown, func(a, b yp.ErrorClass) int {
-		return cmp.Or(cmp.Compare(failures[b], failures[a]), cmp.Compare(rankOf(a), rankOf(b)))
-	})
+	shown = byCount(failures)
 	if others = len(shown) > most; others {
 		shown = shown[:most-1]
 	}
 	slices.SortFunc(shown, func(a, b yp.ErrorClass) int { return cmp.Compare(rankOf(a), rankOf(b)) })
 	return shown, others
+}
+
+// byCount are the classes of which there are failures, the most frequent first.
+func byCount(failures map[yp.ErrorClass]int64) (all []yp.ErrorClass) {
+	for class, n := range failures {
+		if n > 0 {
+			all = append(all, class)
+		}
+	}
+	slices.SortFunc(all, func(a, b yp.ErrorClass) int {
+		return cmp.Or(cmp.Compare(failures[b], failures[a]), cmp.Compare(rankOf(a), rankOf(b)), cmp.Compare(a, b))
+	})
+	return all
 }
 
 func rankOf(class yp.ErrorClass) int {
@@ -60,17 +66,6 @@ func rankOf(class yp.ErrorClass) int {
 		}
 	}
 	return len(classWords)
-}
-
-// mostOften says why most requests failed.
-func mostOften(sum map[yp.ErrorClass]int64) string {
-	var most yp.ErrorClass
-	for _, w := range classWords { // in their order, so that the same is said each time
-		if sum[w.Class] > sum[most] {
-			most = w.Class
-		}
-	}
-	return "most often: " + wordsOf(most)
 }
 
 // keysOf are the keys of a stack of classes.

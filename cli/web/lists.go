@@ -32,8 +32,13 @@ func (s *Server) listViews() (all []View) {
 		}
 		parts := []Part{s.filters(path, l), s.suggestions(path, l), s.rows(path, l)}
 		s.mux.Handle("GET "+path+".csv", s.download(path, l))
-		if l.View == "v_run_workers" {
+		switch l.View {
+		case "v_run_workers":
 			parts = slices.Insert(parts, 0, s.hubs())
+		case "v_runs":
+			parts = slices.Insert(parts, 0, s.runPlots())
+		case "v_sources":
+			parts = append(parts, s.sourcePlots())
 		}
 		if l.View == "v_listings" {
 			parts = append(parts, s.mapLink(l))

@@ -11,7 +11,7 @@ import (
 // allViews are the views in the order of the navigation.
 func (s *Server) allViews() []View {
 	return append([]View{
-		s.view("/{$}", "Overview", "Overview", s.bars(), s.stages(), s.figures(), s.stateMap()),
+		s.view("/{$}", "Overview", "Overview", s.bars(), s.stages(), s.figures(), s.overTime(), s.stateMap()),
 		s.view("/states", "States", "States", s.pick(), s.statesTable()),
 		s.view("/states/{state}", "", "State", s.statesTable()),
 		s.view("/targets/{id}", "", "Target", s.trace()),

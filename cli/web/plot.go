@@ -228,12 +228,12 @@ func stepsPath(s scale, line []float64) string {
 	return path.String()
 }
 
-// tell marks which columns of equal width are known. Zero is drawn where it is known alone: a gap is no zero.
-func (p *plot) tell(known []bool) {
+// tell marks which columns of equal width are known, of the first n. Zero is drawn where it is known alone: a gap is no zero.
+func (p *plot) tell(known []bool, n int) {
 	width := 100 / float64(len(known))
-	for i := 0; i < len(known); {
+	for i := 0; i < n; {
 		end := i
-		for end < len(known) && known[end] == known[i] {
+		for end < n && known[end] == known[i] {
 			end++
 		}
 		part := span{share2(float64(i) * width), share2(float64(end-i) * width), share2(float64(end) * width)}

@@ -23,12 +23,12 @@ func TestScale(t *testing.T) {
 		want         string
 	}{
 		{0, 0, true, "0 1"},
-		{0, 0, false, "0 0.5 1"},
+		{0, 0, false, "0 0.2 0.4 0.6 0.8 1"},
 		{0, 1, true, "0 1"},
 		{0, 3, true, "0 1 2 3"},
 		{0, 4, true, "0 1 2 3 4"},
-		{0, 5, true, "0 2 4 6"},
-		{0, 47.5, false, "0 20 40 60"},
+		{0, 5, true, "0 1 2 3 4 5"},
+		{0, 47.5, false, "0 10 20 30 40 50"},
 		{0, 0.3, false, "0 0.1 0.2 0.3"},
 		{0, 4000, true, "0 1,000 2,000 3,000 4,000"},
 		{0, 1_500_000, true, "0 500,000 1M 1.5M"},
@@ -47,7 +47,7 @@ func TestScale(t *testing.T) {
 			t.Errorf("%v is on a scale from %v to %v", c, s.Low, s.High)
 		}
 	}
-	for v, want := range map[float64]string{0: "0 s", 200: "200 ms", 1000: "1 s", 1500: "1.5 s", 20000: "20 s"} {
+	for v, want := range map[float64]string{0: "0", 200: "200 ms", 1000: "1 s", 1500: "1.5 s", 20000: "20 s"} {
 		storetest.Equal(t, millis(v), want, fmt.Sprint(v, " ms"))
 	}
 }

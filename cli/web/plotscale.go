@@ -10,7 +10,7 @@ import (
 
 // At most so many steps between the marks of an axis: more labels would touch each other on a phone.
 const (
-	stepsUp     = 4
+	stepsUp     = 5
 	stepsAcross = 6
 )
 
@@ -91,7 +91,10 @@ func short(v float64) string {
 
 // millis writes a length of time for an axis, from milliseconds: "200 ms", "1.5 s".
 func millis(v float64) string {
-	if v > 0 && v < 1000 {
+	switch {
+	case v == 0:
+		return "0"
+	case v < 1000:
 		return figure(v) + " ms"
 	}
 	return figure(v/1000) + " s"
