@@ -97,11 +97,10 @@ windows: ## Run the program for Windows, and tests of what deals with files, und
 	$(GO) test -tags wine -count 1 -timeout 10m -run '^TestWine$$' ./e2e
 
 .PHONY: pictures
-pictures: ## Take the pictures of the page that the README shows: docs/page-light.png, docs/page-dark.png, and others in dist
-	mkdir -p dist
-	$(GO) test -tags browser -count 1 -run '^TestBrowserPictures$$' ./e2e -args -pictures $(CURDIR)/dist
-	cp dist/light.png docs/page-light.png
-	cp dist/dark.png docs/page-dark.png
+pictures: ## Take pictures of the page into dist/pictures; those that the documents show are copied into docs
+	mkdir -p dist/pictures
+	$(GO) test -tags browser -count 1 -run '^TestBrowserPictures$$' ./e2e -args -pictures $(CURDIR)/dist/pictures
+	cp dist/pictures/page-*.png docs/
 
 .PHONY: imports
 imports: ## Draw which package imports which: docs/imports.md
