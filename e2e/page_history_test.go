@@ -29,16 +29,14 @@ func history(t testing.TB, dir string, fails bool) {
 		`DELETE FROM request_spans`, `
 	WITH RECURSIVE m (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM m WHERE i < 300),
 	f AS (SELECT i, max(0, 25 + i % 7 - i / 30) AS pages, `+minute+` AS failed FROM m WHERE i NOT BETWEEN 120 AND 180)
-	INSERT INTO request_spans (source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error,
-		cf_challenge, unknown, latency_ms, ms_25, ms_50, ms_100, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000, ms_more)
-	SELECT 1, 'minute', strftime('%Y-%m-%dT%H:%M:00.000Z', 'now', '-' || i || ' minutes'), pages + failed, pages, 0, 0, failed / 4, 0, failed - failed / 4 - failed / 3, 0, failed / 3,
-		0, 0, 0, 0, 300 * (pages + failed), 0, 0, 0, 0, pages, failed, 0, 0, 0, 0, 0, 0 FROM f`, `
+	INSERT INTO request_spans (source_id, span, began_at, requests, pages, timeout, http_403, http_5xx, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000)
+	SELECT 1, 'minute', strftime('%Y-%m-%dT%H:%M:00.000Z', 'now', '-' || i || ' minutes'), pages + failed, pages, failed / 4, failed - failed / 4 - failed / 3, failed / 3,
+		0, pages, pages, pages, pages, pages + failed, pages + failed, pages + failed FROM f`, `
 	WITH RECURSIVE h (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM h WHERE i < 23),
 	f AS (SELECT i, 1400 - 20 * i AS pages, `+hour+` AS failed FROM h WHERE i NOT BETWEEN 12 AND 15)
-	INSERT INTO request_spans (source_id, span, began_at, requests, pages, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx, parse_error, auth_error,
-		cf_challenge, unknown, latency_ms, ms_25, ms_50, ms_100, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000, ms_more)
-	SELECT 1, 'hour', strftime('%Y-%m-%dT%H:00:00.000Z', 'now', '-' || i || ' hours'), pages + failed, pages, 0, 0, failed / 4, 0, failed - failed / 4, 0, 0,
-		0, 0, 0, 0, 300 * (pages + failed), 0, 0, 0, pages / 2, pages / 2 - 10 * (24 - i), 10 * (24 - i), pages - 2 * (pages / 2), failed, 0, 0, 0, 0 FROM f`, `
+	INSERT INTO request_spans (source_id, span, began_at, requests, pages, timeout, http_403, http_5xx, ms_200, ms_400, ms_800, ms_1500, ms_3000, ms_6000, ms_12000, ms_30000)
+	SELECT 1, 'hour', strftime('%Y-%m-%dT%H:00:00.000Z', 'now', '-' || i || ' hours'), pages + failed, pages, failed / 4, failed - failed / 4, 0,
+		pages / 2, pages - 10 * (24 - i), pages, pages, pages + failed, pages + failed, pages + failed, pages + failed FROM f`, `
 	INSERT INTO run_passes (source_id, run_id, selection, began_at, pages, new, changed, dropped, restored)
 	SELECT 1, r.id, x.selection, r.started_at, r.pages, r.listings_new, r.listings_changed, r.listings_dropped, r.listings_restored
 	FROM runs r, (SELECT selection FROM run_passes ORDER BY run_id DESC LIMIT 1) x WHERE r.uuid LIKE 'past-%'`)

@@ -112,7 +112,7 @@ func pagesPlot(rates []report.RequestRate, w window) *plot {
 		p.Figures.Rows = append(p.Figures.Rows, []string{c.Name, yp.Thousands(b.pages), figure(c.Values[0])})
 	}
 	if len(columns) == 0 {
-		p.None, p.Figures = "Nothing was requested in "+w.text()+".", nil
+		p.None, p.Figures = w.nothing(rates), nil
 		return p
 	}
 	most := slices.MaxFunc(columns, func(a, b column) int { return int(math.Copysign(1, a.Values[0]-b.Values[0])) })
@@ -135,7 +135,7 @@ func failuresPlot(rates []report.RequestRate, w window) *plot {
 	}
 	switch {
 	case asked == 0:
-		p.None = "Nothing was requested in " + w.text() + "."
+		p.None = w.nothing(rates)
 		return p
 	case failed == 0:
 		p.None = "None of " + yp.Plural(asked, "request") + " failed in " + w.text() + "."

@@ -14,8 +14,12 @@ type window struct {
 	bin           time.Duration
 }
 
-// lag is how old the newest figures may be: a roll-up writes them every 5 minutes, of minutes that are over.
-const lag = 6 * time.Minute
+// A run counts requests on every minute. A minute is shown when it is surely counted to its end; until some time later it is
+// no gap that it has no figures.
+const (
+	shownAfter = 2 * time.Minute // its begin
+	gapAfter   = 4 * time.Minute
+)
 
 // windowOf is the last hours, in columns of some minutes. Where all is of the last hour, it is that hour, minute by minute.
 func windowOf(rates []report.RequestRate, now time.Time) window {
@@ -60,7 +64,7 @@ func (w window) name(i int) string {
 // certain counts the columns of which it is known whether anything was asked for: all but the last ones, if they have nothing yet.
 func (w window) certain(known []bool) int {
 	n := len(known)
-	for n > 0 && !known[n-1] && w.now.Sub(w.start(n-1)) < lag {
+	for n > 0 && !known[n-1] && w.now.Sub(w.start(n-1)) < gapAfter {
 		n--
 	}
 	return n
@@ -72,6 +76,14 @@ func (w window) text() string {
 		return fmt.Sprintf("the last %d hours", hours)
 	}
 	return "the last hour"
+}
+
+// nothing says why there is nothing to draw.
+func (w window) nothing(rates []report.RequestRate) string {
+	if len(rates) > 0 {
+		return "The first minutes are still being counted."
+	}
+	return "Nothing was requested in " + w.text() + "."
 }
 
 // minutes says how long a column is: "minute", "5 minutes".
@@ -95,7 +107,7 @@ func (w window) gather(rates []report.RequestRate) []binned {
 	all := make([]binned, w.bins())
 	for _, r := range rates {
 		i, ok := w.index(r.At)
-		if !ok {
+		if !ok || w.now.Sub(r.At) < shownAfter {
 			continue
 		}
 		b := &all[i]
