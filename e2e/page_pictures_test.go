@@ -76,34 +76,47 @@ func TestBrowserPictures(t *testing.T) {
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	b := newTab(t)
-	crawls := map[string]string{
-		inTheMiddle: startPage(t, pictured(t), "run", "--source", "demo", "--delay", "900ms", "--workers", "4", "--max-cities", "5", "--web", "0").url,
-		inTrouble:   startPage(t, troubled(t), "dashboard", "--listen", "0").url,
-		whenDone:    startPage(t, finished(t, false), "dashboard", "--listen", "0").url,
-		whenEmpty:   startPage(t, untouched(t), "dashboard", "--listen", "0").url,
+	for of, serve := range map[string]func(t *testing.T) string{
+		inTheMiddle: func(t *testing.T) string {
+			return startPage(t, pictured(t), "run", "--source", "demo", "--delay", "900ms", "--workers", "4", "--max-cities", "5", "--web", "0").url
+		},
+		inTrouble: func(t *testing.T) string { return startPage(t, troubled(t), "dashboard", "--listen", "0").url },
+		whenDone:  func(t *testing.T) string { return startPage(t, finished(t, false), "dashboard", "--listen", "0").url },
+		whenEmpty: func(t *testing.T) string { return startPage(t, untouched(t), "dashboard", "--listen", "0").url },
+	} {
+		t.Run(of, func(t *testing.T) {
+			b, url := newTab(t), serve(t)
+			for _, p := range allPictures {
+				if p.of == of {
+					b.take(p, url, dir)
+				}
+			}
+		})
 	}
-	for _, p := range allPictures {
-		scale := 1.0
-		if p.width < 600 && !strings.HasPrefix(p.name, "page-") {
-			scale = 2
-		}
-		b.look(p.scheme, p.width, p.height, scale)
-		b.do(chromedp.Navigate(crawls[p.of] + p.path))
-		b.wait(`document.getElementById("connection").dataset.state === "live"`)
-		if p.path == "/listings" {
-			b.openListing()
-		}
-		png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
-		storetest.NoError(t, err)
-		if len(png) < 10_000 {
-			t.Errorf("the picture %s has %d bytes", p.name, len(png))
-		}
-		if strings.HasPrefix(p.name, "page-") && len(png) > largest {
-			t.Errorf("the picture %s has %d bytes: too many for the documents", p.name, len(png))
-		}
-		storetest.NoError(t, os.WriteFile(filepath.Join(dir, p.name+".png"), png, 0o644))
+}
+
+// take takes a picture of a page.
+func (b *tab) take(p picture, url, dir string) {
+	b.t.Helper()
+	scale := 1.0
+	if p.width < 600 && !strings.HasPrefix(p.name, "page-") {
+		scale = 2
 	}
+	b.look(p.scheme, p.width, p.height, scale)
+	b.do(chromedp.Navigate(url + p.path))
+	b.wait(`document.getElementById("connection").dataset.state === "live"`)
+	if p.path == "/listings" {
+		b.openListing()
+	}
+	png, err := chromedp.Run(b, chromedp.CaptureScreenshot())
+	storetest.NoError(b.t, err)
+	if len(png) < 10_000 {
+		b.t.Errorf("the picture %s has %d bytes", p.name, len(png))
+	}
+	if strings.HasPrefix(p.name, "page-") && len(png) > largest {
+		b.t.Errorf("the picture %s has %d bytes: too many for the documents", p.name, len(png))
+	}
+	storetest.NoError(b.t, os.WriteFile(filepath.Join(dir, p.name+".png"), png, 0o644))
 }
 
 // openListing opens the page of the first listing of the list.

@@ -378,7 +378,9 @@ func TestBrowserAxe(t *testing.T) {
 			if w := eval[int64](b, `document.documentElement.scrollWidth`); w > look.width {
 				t.Errorf("%s is %d wide on %d", path, w, look.width)
 			}
-			eval[chromedp.Void](b, `for (const d of document.querySelectorAll("details")) d.open = true`)
+			if !strings.Contains(path, "by=") { // those differ from the overview in the map alone
+				eval[chromedp.Void](b, `for (const d of document.querySelectorAll("details")) d.open = true`)
+			}
 			eval[chromedp.Void](b, checker)
 			found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations
 				.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`)
