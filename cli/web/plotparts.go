@@ -189,7 +189,7 @@ func passesPlot(passes []report.PassChange) *plot {
 	var all []column
 	for _, x := range passes {
 		began := x.Began.UTC()
-		c := column{Name: "pass of " + x.Source + " of " + began.Format("Jan 2 15:04"), Values: []float64{float64(x.New), float64(x.Changed), float64(x.Dropped)}}
+		c := column{Name: "pass of " + x.Source + " from " + began.Format("Jan 2 15:04"), Values: []float64{float64(x.New), float64(x.Changed), float64(x.Dropped)}}
 		all = append(all, c)
 		p.Along = append(p.Along, tick{Text: began.Format("Jan 2")})
 		p.Figures.Rows = append(p.Figures.Rows, append([]string{began.Format("2006-01-02 15:04"), x.Source}, thousandsOf(x.New, x.Changed, x.Dropped, x.Restored, x.Pages)...))
@@ -215,7 +215,7 @@ func runsPlot(runs []report.RunChange) *plot {
 	var all []column
 	for _, x := range runs {
 		number, began := strconv.FormatInt(x.Run, 10), x.Began.UTC().Format("2006-01-02 15:04")
-		all = append(all, column{Name: "run " + number + " of " + began, Values: []float64{float64(x.New), float64(x.Changed), float64(x.Dropped)}})
+		all = append(all, column{Name: "run " + number + " from " + began, Values: []float64{float64(x.New), float64(x.Changed), float64(x.Dropped)}})
 		p.Along = append(p.Along, tick{Text: number})
 		p.Figures.Rows = append(p.Figures.Rows, append([]string{number, began}, thousandsOf(x.New, x.Changed, x.Dropped, x.Pages)...))
 	}
