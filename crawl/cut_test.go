@@ -121,7 +121,7 @@ func TestEndsEarly(t *testing.T) {
 			w.is(1, yp.Done, tt.pages, "")
 			w.counts("the crawl passes for complete", 0, "SELECT count(*) FROM targets WHERE complete_at IS NOT NULL AND site_total > 9")
 			if tt.doubt {
-				w.counts("a page is asked for more than once more", 1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%is asked for once more%'")
+				w.counts("a page is asked for more than once more", 1, "SELECT count(*) FROM crawl_attempts WHERE metadata LIKE '%is requested again:%'")
 				w.counts("the reason does not stand with the target",
 					1, "SELECT count(*) FROM targets WHERE ending IN ('too_few', 'gone') AND (end_text LIKE '%listings that the site counts%' OR end_text LIKE '%and the site counts%')")
 			}

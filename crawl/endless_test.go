@@ -23,7 +23,7 @@ func TestEndlessPages(t *testing.T) {
 		pages      int
 		text       string
 	}{
-		{"1,000 pages", "page_cap: 0\n", 1000, "1,000 pages are read of a list; page_cap in the definition allows more"},
+		{"1,000 pages", "page_cap: 0\n", 1000, "at most 1,000 pages are read of a list; page_cap in the definition allows more"},
 		{"more, where the definition says so", "page_cap: 1003\n", 1003, "the limit of pages"},
 		{"fewer, where the definition says so", "page_cap: 3\n", 3, "the limit of pages"},
 	} {

@@ -182,12 +182,12 @@ func TestThrottledWithStatus200(t *testing.T) {
 	t.Parallel()
 	a := api{shops: 5, total: true, broken: map[int]string{1: `{"errors":[{"message":"Rate limit exceeded"}]}`}}
 	w := crawlsAPI(t, &a, "/api?page={page}", "paging: {page: 1}\n")
-	if err := w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })); err == nil || !strings.Contains(err.Error(), "asked too often") {
+	if err := w.crawl(w.engine(func(c *crawl.Config) { c.Patience = time.Second })); err == nil || !strings.Contains(err.Error(), "too many requests") {
 		t.Errorf("the run ended with %v", err)
 	}
 	w.counts("too many", 1, `SELECT count(*) FROM requests WHERE error_class = 'http_429' AND http_status = 200`)
 	w.counts("handed back", 1, `SELECT count(*) FROM targets WHERE status = 'PLANNED' AND page_current = 0`)
-	w.counts("held", 1, `SELECT count(*) FROM hosts WHERE held_for LIKE '%asked too often%'`)
+	w.counts("held", 1, `SELECT count(*) FROM hosts WHERE held_for LIKE '%too many requests%'`)
 }
 
 // TestOffsets: what a site gives decides where the next page begins, and nothing is left out.

@@ -94,7 +94,7 @@ func TestDeferrals(t *testing.T) {
 		if !errors.As(err, &blocked) || blocked.Availability.State != store.SourceHeld || blocked.Availability.Reason != "Retry-After" || blocked.Source != "test" {
 			t.Fatalf("the run ended with %v", err)
 		}
-		if want := "source test is held: Retry-After, until "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "Z") {
+		if want := "source test is held: Retry-After, until "; !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), " UTC") {
 			t.Errorf("it says %q", err)
 		}
 		took(t, began, 0, 15*time.Second)

@@ -48,7 +48,7 @@ func TestBaseOfHTTP(t *testing.T) {
 			var log bytes.Buffer
 			st := w.done(func(c *crawl.Config) { c.Logger = zerolog.New(&log) })
 			storetest.Equal(t, st.Done, 3, "targets done")
-			const says = "each page costs two requests: write base_url https://example.com, in its definition or with --base-url, instead of http://example.com"
+			const says = "each page costs two requests: set base_url to https://example.com, in its definition or with --base-url, instead of http://example.com"
 			storetest.Equal(t, strings.Count(log.String(), says), want, "warnings", log.String())
 		})
 	}

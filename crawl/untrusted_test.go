@@ -78,6 +78,6 @@ func TestUntrusted(t *testing.T) {
 		if err := w.crawl(w.engine(fast, workers(1))); errors.Is(err, crawl.ErrUntrusted) {
 			t.Errorf("the run ended with %v", err)
 		}
-		w.counts("targets that failed so", 2, `SELECT count(*) FROM targets WHERE last_error_code = 'NETWORK_ERROR' AND last_error LIKE '%speaks no TLS%'`)
+		w.counts("targets that failed so", 2, `SELECT count(*) FROM targets WHERE last_error_code = 'NETWORK_ERROR' AND last_error LIKE '%does not use TLS%'`)
 	})
 }

@@ -75,7 +75,7 @@ func (s *shared) crawl(user uint32) *exec.Cmd {
 	cmd := s.as(user, s.dir, "run", "--source", "demo", "--states", "CA", "--delay", "10m", "--workers", "1", "--quiet")
 	storetest.NoError(s.t, cmd.Start())
 	s.t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
-	for until := time.Now().Add(30 * time.Second); !strings.Contains(s.says(0, s.dir, "status", "--check"), "A run crawls demo with 1 worker"); time.Sleep(20 * time.Millisecond) {
+	for until := time.Now().Add(30 * time.Second); !strings.Contains(s.says(0, s.dir, "status", "--check"), "A run is crawling demo with 1 worker"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(until) {
 			s.t.Fatalf("no run: %s", s.says(0, s.dir, "status", "--check"))
 		}
@@ -121,7 +121,7 @@ func (s *shared) looks(who string, user uint32, dir, check string, has []string)
 			s.t.Errorf("%s: no %q in\n%s", who, text, all)
 		}
 	}
-	for _, text := range []string{"No run is under way", "the process of a run died", "y.db recover"} {
+	for _, text := range []string{"No run is active", "the process of a run died", "y.db recover"} {
 		if strings.Contains(all, text) {
 			s.t.Errorf("%s: %q in\n%s", who, text, all)
 		}
@@ -152,12 +152,12 @@ func TestLook(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	mode(0o700, "g-rwx")
-	alive := []string{"running", `"live_runs":1,"unknown_runs":0`, "a run is under way"}
+	alive := []string{"running", `"live_runs":1,"unknown_runs":0`, "a run is active"}
 	for who, l := range map[string]struct {
 		user uint32
 		dir  string
 	}{"root": {0, s.dir}, "the owner": {ownerID, s.dir}, "root on the mount": {0, ro}, "the owner on the mount": {ownerID, ro}, "the group": {groupID, s.dir}, "the group on the mount": {groupID, ro}} {
-		s.looks(who, l.user, l.dir, "0 YPCRAWL OK - A run crawls demo with 1 worker", alive)
+		s.looks(who, l.user, l.dir, "0 YPCRAWL OK - A run is crawling demo with 1 worker", alive)
 	}
 	s.hang(run, 195*time.Second)
 	hangs := "2 YPCRAWL CRITICAL - the run of process"
@@ -165,7 +165,7 @@ func TestLook(t *testing.T) {
 	for _, dir := range []string{s.dir, ro} {
 		s.looks("hangs, the owner in "+dir, ownerID, dir, hangs, alive)
 		s.looks("hangs, root in "+dir, 0, dir, hangs, alive)
-		s.looks("hangs, the group in "+dir, groupID, dir, "3 YPCRAWL UNKNOWN - the run of process", []string{"unknown", `"live_runs":0`, `"unknown_runs":1`, "can't be told"})
+		s.looks("hangs, the group in "+dir, groupID, dir, "3 YPCRAWL UNKNOWN - the run of process", []string{"unknown", `"live_runs":0`, `"unknown_runs":1`, "may be active"})
 	}
 	mode(0o750, "g+rX")
 	for _, dir := range []string{s.dir, ro} {
@@ -196,10 +196,10 @@ func TestLookBesideRoot(t *testing.T) {
 	for _, lock := range locks { // as a folder of root's would leave them
 		storetest.NoError(t, errors.Join(os.Chown(lock, 0, 0), os.Chmod(lock, 0o600)))
 	}
-	s.looks("the owner", ownerID, s.dir, "0 YPCRAWL OK - A run crawls demo with 1 worker", []string{"running", "a run is under way"})
+	s.looks("the owner", ownerID, s.dir, "0 YPCRAWL OK - A run is crawling demo with 1 worker", []string{"running", "a run is active"})
 	s.hang(run, 195*time.Second)
-	s.looks("the owner, when it hangs", ownerID, s.dir, "3 YPCRAWL UNKNOWN - the run of process", []string{"unknown", "whether the process of a run lives can't be told"})
-	if got := s.says(ownerID, s.dir, "recover"); !strings.HasPrefix(got, "0 ") || !strings.Contains(got, "0 targets recovered, 1 run left alone: whether its process lives can't be told") {
+	s.looks("the owner, when it hangs", ownerID, s.dir, "3 YPCRAWL UNKNOWN - the run of process", []string{"unknown", "a run may be dead"})
+	if got := s.says(ownerID, s.dir, "recover"); !strings.HasPrefix(got, "0 ") || !strings.Contains(got, "0 targets recovered, 1 run left alone: its process may still be alive") {
 		t.Errorf("recover: %s", got)
 	}
 }

@@ -213,7 +213,7 @@ func TestBrowserLive(t *testing.T) {
 	b.wait(count + ` > 0`)
 	first := eval[int](b, count)
 	b.wait(fmt.Sprintf("%s > %d", count, first))
-	if text := eval[string](b, `document.querySelector(".sentence").textContent`); !strings.HasPrefix(text, "A run crawls demo with ") {
+	if text := eval[string](b, `document.querySelector(".sentence").textContent`); !strings.HasPrefix(text, "A run is crawling demo with ") {
 		t.Errorf("the sentence is %q", text)
 	}
 	b.wait(`document.getElementById("connection").dataset.state === "ended"`)

@@ -20,9 +20,9 @@ func TestLockOutOfSight(t *testing.T) {
 	b := serve(t, Config{})
 	lock := filepath.Join(store.LockDir(b.DB().Path()), b.run.UUID+".lock")
 	storetest.NoError(t, errors.Join(os.Remove(lock), os.Symlink(filepath.Base(lock), lock))) // which nobody can open
-	b.answers(t, "/", page{200, []string{"A run crawls demo", `class="sentence working"`}})
+	b.answers(t, "/", page{200, []string{"A run is crawling demo", `class="sentence working"`}})
 	storetest.Execute(t, b.DB(), `UPDATE runs SET heartbeat_at = '`+storetest.Ago(4*time.Minute)+`'`)
-	text := b.answers(t, "/", page{200, []string{"Whether a run is under way can&#39;t be told", `class="sentence troubled"`, "time left: unknown"}})
+	text := b.answers(t, "/", page{200, []string{"A run may be active", `class="sentence troubled"`, "time left: unknown"}})
 	if strings.Contains(text, "No run") || strings.Contains(text, "killed") || strings.Contains(text, filepath.Dir(lock)) {
 		t.Errorf("the page says\n%s", text)
 	}

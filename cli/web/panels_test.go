@@ -139,11 +139,11 @@ func TestTrouble(t *testing.T) {
 	}{
 		"slowed": {
 			`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'h', 5700, 'slowed down: 9 of the last 20 requests failed', 'x')`,
-			[]string{"<li>h is asked every 5.7 s: slowed down: 9 of the last 20 requests failed</li>"},
+			[]string{"<li>h is slowed down to one request every 5.7 s (9 of the last 20 requests failed)</li>"},
 		},
 		"failed": {
 			`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'TIMEOUT', finished_at = 'x', wait_reason = 'backoff', not_before = '` + storetest.Ahead(time.Hour) + `' WHERE id = 9`,
-			[]string{"<li>waiting after a failure: 1 target, the first until ", `<span class="label">of 60 searches done</span> <span class="label">1 in trouble</span>`, `<span class="alarm" aria-hidden="true">!</span></a>`},
+			[]string{"<li>1 search failed; first retry at ", `<span class="label">of 60 searches done</span> <span class="label">1 in trouble</span>`, `<span class="alarm" aria-hidden="true">!</span></a>`},
 		},
 		"parked": {`UPDATE targets SET status = 'PARKED', last_error_code = 'NO_LISTINGS', finished_at = 'x' WHERE id IN (10, 11)`, []string{"2 given up (counted as finished)"}},
 	} {
@@ -156,7 +156,7 @@ func TestTrouble(t *testing.T) {
 		storetest.Execute(t, b.DB(), `DELETE FROM hosts`, `UPDATE targets SET status = 'PLANNED', backoff_level = 0, consecutive_failures = 0, last_error_code = NULL, finished_at = NULL, wait_reason = NULL, not_before = NULL WHERE id IN (9, 10, 11)`)
 	}
 	storetest.Execute(t, b.DB(), `UPDATE targets SET paused = 1 WHERE id IN (7, 8)`)
-	b.shows(t, "/", []string{`class="sentence working"`, "<li>paused: 2 targets</li>"}, nil)
+	b.shows(t, "/", []string{`class="sentence working"`, "<li>2 searches paused</li>"}, nil)
 }
 
 // TestPaces: the overview says how often hosts are asked that were asked a moment ago, and why not more often.
@@ -173,14 +173,14 @@ func TestPaces(t *testing.T) {
 	storetest.Execute(t, b.DB(), `INSERT INTO host_turns VALUES ('d', '`+storetest.Ahead(time.Second)+`', 2000)`,
 		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, updated_at) VALUES (1, 'b', 3000, 'slowed down', 'x')`)
 	b.shows(t, "/", []string{
-		`<li class="dim">a: one request in 75 s: Crawl-delay of &lt;robots.txt&gt;</li>`, `<li class="dim">d: one request in 2 s</li>`, "<li>b is asked every 3.0 s: slowed down</li>",
+		`<li class="dim">a: one request every 75 s (Crawl-delay of &lt;robots.txt&gt;)</li>`, `<li class="dim">d: one request every 2 s</li>`, "<li>b is slowed down to one request every 3.0 s</li>",
 	}, []string{"b: one request", "c: one request"})
 	for i := range 6 {
 		asked(fmt.Sprint("m", i), 1000+i, "delay between requests", time.Minute)
 	}
-	b.shows(t, "/", []string{`<li class="dim">m3: one request in 1.003 s: delay between requests</li>`, "3 more hosts at a pace: `ypcrawl hosts list` shows them</li>"}, []string{"m2: one request"})
+	b.shows(t, "/", []string{`<li class="dim">m3: one request every 1.003 s (delay between requests)</li>`, "3 more hosts: see `ypcrawl hosts list`</li>"}, []string{"m2: one request"})
 	storetest.Execute(t, b.DB(), `UPDATE runs SET outcome = 'done', finished_at = heartbeat_at`)
-	b.shows(t, "/", nil, []string{"one request in"})
+	b.shows(t, "/", nil, []string{"one request every"})
 }
 
 // TestStages: while indexes are read they have a bar, and each kind of target its row of counts; searches alone need none.

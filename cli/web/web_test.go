@@ -249,7 +249,7 @@ func TestViews(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
 	for path, c := range map[string]page{
-		"/":                                     {200, []string{"A run crawls demo", "0 of 120", `<span class="code">Texas</span> <span class="number">0%</span> <span class="label">of 60 searches done</span> <span class="label">being crawled now</span>`, `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "5.0%"}},
+		"/":                                     {200, []string{"A run is crawling demo", "0 of 120", `<span class="code">Texas</span> <span class="number">0%</span> <span class="label">of 60 searches done</span> <span class="label">being crawled now</span>`, `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "5.0%"}},
 		"/?by=coverage":                         {200, []string{`<span class="number">5.0%</span> <span class="label">of the site&#39;s listings seen`, `<span class="code">California</span> <span class="number">not known</span>`}},
 		"/?by=freshness":                        {200, []string{`<span class="code">California</span> <span class="number">not known</span>`}},
 		"/?by=success":                          {200, []string{"States"}},
@@ -392,7 +392,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{Every: 20 * time.Millisecond})
 	lines, _ := b.stream(t, "/states/TX")
-	if data := next(t, lines, "part"); !strings.Contains(data, `"id":"sentence"`) || !strings.Contains(data, "A run crawls demo") {
+	if data := next(t, lines, "part"); !strings.Contains(data, `"id":"sentence"`) || !strings.Contains(data, "A run is crawling demo") {
 		t.Errorf("the first event is %s", data)
 	}
 	storetest.Execute(t, b.DB(), `UPDATE categories SET name = 'Renamed' WHERE id = 1`)

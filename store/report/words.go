@@ -241,7 +241,11 @@ func (l *Lately) Failures() string {
 func (p *Progress) Reasons() (lines []string) {
 	for _, h := range p.Hosts.Rows {
 		if ms, slow := p.Hosts.Value(h, "delay_ms").(int64); slow {
-			lines = append(lines, fmt.Sprintf("%s is slowed down to one request every %s (%s)", p.Hosts.Value(h, "host"), yp.Millis(ms), p.Hosts.Value(h, "delay_reason")))
+			text := fmt.Sprintf("%s is slowed down to one request every %s", p.Hosts.Value(h, "host"), yp.Millis(ms))
+			if why := strings.TrimPrefix(fmt.Sprint(p.Hosts.Value(h, "delay_reason")), "slowed down"); why != "" {
+				text += " (" + strings.TrimPrefix(why, ": ") + ")"
+			}
+			lines = append(lines, text)
 		}
 	}
 	for _, w := range p.Waits.Rows {
