@@ -109,12 +109,12 @@ func TestFilterFault(t *testing.T) {
 		filter crawl.Filter
 		l      yp.Listing
 	}{
-		"":                                      {crawl.Filter{}, bar},
-		"it is an ad":                           {crawl.Filter{}, ad},
-		"its score is too low":                  {crawl.Filter{MinScore: 100}, bar},
-		"its name has a blocked word": {crawl.Filter{Words: []string{"BAR"}}, bar},
-		"none of its categories is allowed":     {crawl.Filter{Allow: []string{"Diners"}}, bar},
-		"one of its categories is blocked":      {crawl.Filter{Block: []string{"bars"}, Sponsored: true}, ad},
+		"":                                  {crawl.Filter{}, bar},
+		"it is an ad":                       {crawl.Filter{}, ad},
+		"its score is too low":              {crawl.Filter{MinScore: 100}, bar},
+		"its name has a blocked word":       {crawl.Filter{Words: []string{"BAR"}}, bar},
+		"none of its categories is allowed": {crawl.Filter{Allow: []string{"Diners"}}, bar},
+		"one of its categories is blocked":  {crawl.Filter{Block: []string{"bars"}, Sponsored: true}, ad},
 	} {
 		storetest.Equal(t, c.filter.Fault(&c.l), want, fmt.Sprintf("%+v", c.filter))
 	}

@@ -36,7 +36,7 @@ var generated = map[string]string{
 	"store/report/list.go listingStatus":     "is the condition of a filter of a list",
 	"store/report/list.go ListFilters":       "has the conditions of the filters of lists",
 	"store/report/list.go Lists":             "has the order of each list",
-	"store/report/meant.go asked":           "has sentences",
+	"store/report/meant.go asked":            "has sentences",
 	"cli/query.go query":                     "has sentences",
 	"cli/query.go queryCommand":              "has sentences",
 	"store/report/list.go question":          "is made of the filters that are given",
