@@ -96,6 +96,12 @@ screens: ## Look at commands and the bar on a real terminal (apt-get install tmu
 windows: ## Run the program for Windows, and tests of what deals with files, under Wine (as root: apt-get install --no-install-recommends wine64 gcc-mingw-w64-x86-64)
 	$(GO) test -tags wine -count 1 -timeout 10m -run '^TestWine$$' ./e2e
 
+.PHONY: office
+office: ## Read an XLSX with LibreOffice and compare it with the CSV (apt-get install --no-install-recommends libreoffice-calc); its pages as dist/listings.pdf
+	command -v soffice >/dev/null || { echo 'LibreOffice is missing: apt-get install --no-install-recommends libreoffice-calc' >&2; exit 1; }
+	mkdir -p dist
+	OFFICE_PICTURES=$(CURDIR)/dist $(GO) test -tags office -count 1 -timeout 10m -run '^TestOffice$$' ./e2e
+
 .PHONY: pictures
 pictures: ## Take pictures of the page into dist/pictures; those that the documents show are copied into docs
 	mkdir -p dist/pictures

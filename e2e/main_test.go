@@ -75,6 +75,9 @@ const (
 	lostFence  = "lost_fence"
 )
 
+// freeSpace is no fault of the program: a disk with little space.
+const freeSpace = "free_space"
+
 // noFence takes away what every statement on a claim ends with.
 func noFence(statement string) string {
 	statement = fence.ReplaceAllString(statement, "$1 IS NOT NULL AND $2 IS NOT NULL AND $3 IS NOT NULL")
@@ -88,7 +91,7 @@ var (
 
 // plant makes a process fail once: "appended:7" kills it without warning at the 7th time that it reaches this point
 // (crawl.Points, backup.Steps), "lost_commit:7" loses its 7th transaction, "lost_sync:7" its 7th sync of a log.
-// "lost_fence" lasts.
+// "lost_fence" lasts, and so does "free_space:7", with which every folder has 7 bytes left.
 func plant(p *cli.Program, fault string) {
 	point, nth, _ := strings.Cut(fault, ":")
 	n, err := strconv.ParseInt(nth, 10, 64)
@@ -98,6 +101,8 @@ func plant(p *cli.Program, fault string) {
 	case point == lostFence:
 		p.Rewrite = noFence
 	case err != nil:
+	case point == freeSpace:
+		p.FreeSpace = func(string) (int64, error) { return n, nil }
 	case point == lostCommit:
 		p.LoseCommit = now
 	case point == lostSync:

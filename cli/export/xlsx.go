@@ -294,9 +294,10 @@ func (b *book) cell(c *sheetColumn, v any) excelize.Cell {
 	return cell
 }
 
-// serial is a time as a number of days, as spreadsheets have it: 25,569 is 1970-01-01. It is UTC.
+// serial is a time as a number of days, as spreadsheets have it: 25,569 is 1970-01-01. It is UTC, and a microsecond more, for the number may be a
+// little smaller than the time, and LibreOffice would then show the second before.
 func serial(at time.Time) float64 {
-	return float64(at.UnixMilli())/float64(24*time.Hour/time.Millisecond) + 25_569
+	return float64(at.UnixMicro()+1)/float64(24*time.Hour/time.Microsecond) + 25_569
 }
 
 // xmlSize is the size of a text in XML, at most.
