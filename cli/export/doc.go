@@ -5,5 +5,6 @@
 // its name whole or not at all. Text that came from the web can't act: control characters are
 // shown, and a cell that a spreadsheet would run begins with an apostrophe.
 //
-// Imports: store/report, yp and yp/folder; klauspost/compress, and golang.org/x/sys.
+// Imports: store/report, yp and yp/folder; excelize, klauspost/compress, and golang.org/x/sys
+// and x/text.
 package export

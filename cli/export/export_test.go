@@ -191,7 +191,11 @@ func TestXLSXManySheets(t *testing.T) {
 	for i := range ids {
 		ids[i] = []any{int64(i)}
 	}
-	data := write(t, export.XLSX, export.Options{Columns: []string{"company_id"}}, ids...)
+	var more []string
+	data := write(t, export.XLSX, export.Options{Columns: []string{"company_id"}, Dir: t.TempDir(), MoreSheets: func(name string) { more = append(more, name) }}, ids...)
+	if !slices.Equal(more, []string{"Listings 2"}) {
+		t.Errorf("further sheets %q were told", more)
+	}
 	book, err := excelize.OpenReader(bytes.NewReader(data), excelize.Options{UnzipXMLSizeLimit: 1 << 30})
 	storetest.NoError(t, err)
 	defer func() { _ = book.Close() }()
@@ -201,6 +205,11 @@ func TestXLSXManySheets(t *testing.T) {
 	second, err := book.GetRows("Listings 2")
 	if err != nil || !reflect.DeepEqual(second, [][]string{{"company_id"}, {"1048575"}, {"1048576"}}) {
 		t.Errorf("the second sheet has %v, %v", second, err)
+	}
+	for sheet, want := range map[string]excelize.Table{"Listings": {Name: "Listings", Range: "A1:A1048576"}, "Listings 2": {Name: "Listings_2", Range: "A1:A3"}} {
+		if tables, err := book.GetTables(sheet); err != nil || len(tables) != 1 || tables[0].Name != want.Name || tables[0].Range != want.Range {
+			t.Errorf("%s has the tables %+v, %v", sheet, tables, err)
+		}
 	}
 }
 

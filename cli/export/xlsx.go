@@ -294,10 +294,11 @@ func (b *book) cell(c *sheetColumn, v any) excelize.Cell {
 	return cell
 }
 
-// serial is a time as a number of days, as spreadsheets have it: 25,569 is 1970-01-01. It is UTC, and a microsecond more, for the number may be a
-// little smaller than the time, and LibreOffice would then show the second before.
+// serial is a time as a number of days, as spreadsheets have it: 25,569 is 1970-01-01. It is UTC. The number may be a little smaller than
+// the time, and LibreOffice would then show the second before: so it is a tenth of a millisecond more.
 func serial(at time.Time) float64 {
-	return float64(at.UnixMicro()+1)/float64(24*time.Hour/time.Microsecond) + 25_569
+	at = at.Add(100 * time.Microsecond)
+	return float64(at.UnixMicro())/float64(24*time.Hour/time.Microsecond) + 25_569
 }
 
 // xmlSize is the size of a text in XML, at most.
@@ -373,7 +374,15 @@ type archive struct {
 
 func (b *book) archive() archive {
 	a := archive{Writer: zip.NewWriter(b.to), marked: b.marked}
-	a.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.DefaultCompression) })
+	var one *flate.Writer // of 1.2 MB: for all parts, which follow each other
+	a.RegisterCompressor(zip.Deflate, func(w io.Writer) (out io.WriteCloser, err error) {
+		if one == nil {
+			one, err = flate.NewWriter(w, flate.DefaultCompression)
+			return one, err
+		}
+		one.Reset(w)
+		return one, nil
+	})
 	return a
 }
 

@@ -34,7 +34,7 @@ func TestXLSXTypes(t *testing.T) {
 		kind       excelize.CellType
 		raw, shown string
 	}{
-		"A2": {excelize.CellTypeUnset, "46354.395017222", "2026-11-28 09:28:49"},
+		"A2": {excelize.CellTypeUnset, "46354.39501722", "2026-11-28 09:28:49"},
 		"B2": {excelize.CellTypeInlineString, "7", "7"},
 		"C2": {excelize.CellTypeInlineString, "2015550123", "2015550123"},
 		"D2": {excelize.CellTypeInlineString, "02134", "02134"},
