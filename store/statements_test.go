@@ -41,6 +41,12 @@ var generated = map[string]string{
 	"cli/query.go queryCommand":              "has sentences",
 	"store/report/list.go question":          "is made of the filters that are given",
 	"store/report/list.go narrow":            "is made of the filters that are given",
+	"store/report/place.go behind":           "is made of the order that is asked for",
+	"store/report/place.go questionIn":       "is made of the filters that are given",
+	"store/report/place.go queueStages":      "has the conditions of stages of a list",
+	"store/report/place.go readyFirst":       "is the condition of a stage of a list",
+	"store/report/place.go stagesOf":         "has the order that is asked for",
+	"store/report/place.go terms":            "is made of the order that is asked for",
 	"store/report/listings.go newOrTouched":  "is the condition of a filter of a list",
 	"store/report/listings.go all":           "is made of the filters that are given",
 	"store/report/told.go readTold":          "is made of the filters that are given",
@@ -143,7 +149,7 @@ var shared = map[string]struct {
 	places     int
 }{
 	"the scope of a command":          {"(?1 = 0 OR t.source_id = ?1) AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2))) AND (?3 = '[]'", "json_each(?6))", 28},
-	"what a claim may find":           {"t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before", "t.retired_at IS NULL", 12},
+	"what a claim may find":           {"t.status = 'PLANNED' AND t.enabled = 1 AND t.paused = 0 AND t.not_before", "t.retired_at IS NULL", 13},
 	"a crawl that begins anew":        {"page_current = 0, next_page_url", "site_total = NULL, crawl_started_at = ", 10},
 	"planned again":                   {"status = 'PLANNED', not_before", "wait_reason = NULL", 11},
 	"a target that nobody holds":      {"claimed_by = NULL", "heartbeat_at = NULL", 8},

@@ -8,9 +8,10 @@
 // Invariants: nothing is kept but what each event stream was told last. A view is read in one snapshot
 // of the database: by who asks for it, or by all who ask for the same while it waits to be read, and
 // then once a second for all who look on at one address, not at all while nobody does; a part that
-// takes long is read less often, and says of when it is; a plot is drawn of what is known, without a line over a gap. Every question has a limit of time; of many
-// connections those give way on which no request is under way (see conns); no text that came from the
-// web reaches a browser unescaped, nor with characters that hide or turn text (see printable); no address
+// takes long is read less often, and says of when it is; a plot is drawn of what is known, without a line over a gap. Every question
+// has a limit of time; of many connections those give way on which no request is under way (see conns); a download holds no
+// snapshot while its client reads; no text that came from the web reaches a browser unescaped, nor with characters that hide or
+// turn text (see printable); no address
 // begins at the top of the host, which a proxy may have for others (see relative); nothing is served to
 // whoever asks under a name that is not ours, but whether we are well to who names no host (see guard).
 //
@@ -19,7 +20,7 @@
 //
 // Crash: nothing is kept here.
 //
-// Imports: store, store/report and yp; zerolog. Only commands import this package.
+// Imports: cli/export, store, store/report and yp; zerolog. Only commands import this package.
 //
 // Tests: real servers on loopback; and in web/browser a real Chromium.
 package web
