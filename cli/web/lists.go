@@ -341,7 +341,7 @@ func partOf(path string, l report.List, q url.Values, after, end report.Place, r
 	if after != nil {
 		p.First = address(path, with(q, "after", "", "from", ""))
 		n, err := strconv.Atoi(q.Get("from"))
-		before, known = n, err == nil && n > 0 && n < 1<<40
+		before, known = n, err == nil && n > 0 && n < 1<<30
 	}
 	switch first, last := yp.Thousands(int64(before+1)), yp.Thousands(int64(before+rows)); {
 	case rows == 0:
