@@ -248,7 +248,8 @@ func TestBrowserLost(t *testing.T) {
 func TestBrowserMap(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	p := startPage(t, crawled(t), "dashboard", "--listen", "0")
+	dir := crawled(t)
+	p := startPage(t, dir, "dashboard", "--listen", "0")
 	b.do(chromedp.Navigate(p.url + "/"))
 	b.click("#by-Coverage", `location.search === "?by=coverage" && !!document.querySelector("#tile-TX")`)
 	if label := eval[string](b, `document.querySelector("#tile-TX").textContent`); !strings.HasPrefix(label, "Texas ") || !strings.HasSuffix(label, "of the site's listings seen ") {
@@ -260,6 +261,7 @@ func TestBrowserMap(t *testing.T) {
 	b.wait(`location.pathname === "/states/CA" && document.querySelector(".totals thead th").textContent === "California"`)
 	b.do(chromedp.Navigate(p.url+"/states"), chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"))
 	hash := eval[string](b, `document.querySelector("#states").dataset.hash`)
+	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id = 1`)
 	b.wait(fmt.Sprintf(`document.querySelector("#states").dataset.hash !== %q`, hash)) // the table is replaced, and what was chosen stays
 	b.click(".pick button", `document.querySelectorAll(".totals thead th").length === 2 && document.querySelectorAll(".rows tbody tr").length > 5`)
 
@@ -356,6 +358,16 @@ func axe(t *testing.T) string {
 	return string(text)
 }
 
+// violations are what axe finds.
+func (b *tab) violations(checker string) (all []json.RawMessage) {
+	b.t.Helper()
+	eval[chromedp.Void](b, checker)
+	found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations
+		.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`)
+	storetest.NoError(b.t, json.Unmarshal([]byte(found), &all))
+	return all
+}
+
 // TestBrowserAxe: axe finds nothing in any view, light, dark and narrow; a narrow one
 // is no wider than the screen.
 func TestBrowserAxe(t *testing.T) {
@@ -381,12 +393,7 @@ func TestBrowserAxe(t *testing.T) {
 			if !strings.Contains(path, "by=") { // those differ from the overview in the map alone
 				eval[chromedp.Void](b, `for (const d of document.querySelectorAll("details")) d.open = true`)
 			}
-			eval[chromedp.Void](b, checker)
-			found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations
-				.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`)
-			var violations []json.RawMessage
-			storetest.NoError(t, json.Unmarshal([]byte(found), &violations))
-			for _, v := range violations {
+			for _, v := range b.violations(checker) {
 				t.Errorf("%s, %s, %d wide: %s", path, look.scheme, look.width, v)
 			}
 		}
