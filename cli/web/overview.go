@@ -65,7 +65,10 @@ func (s *Server) bars() Part {
 		if err != nil {
 			return nil, err
 		}
-		left, err := k.PagesLeft(ctx, s.cfg.Scope)
+		left := st.PagesLeft
+		if asksForPages(st) && (st.Live == 0 || st.WaitingFor != "") {
+			left, err = k.PagesLeft(ctx, s.cfg.Scope)
+		}
 		return barsOf(st, left), err
 	}}
 }
@@ -127,13 +130,18 @@ func searchBars(st *report.Standing, left report.PagesLeft) []bar {
 			Name: "Listings' own pages", Done: d.Later, All: d.Due + d.Later + d.Held, Known: true,
 		}}
 	}
-	if o.Planned+o.InProgress == 0 {
+	if !asksForPages(st) {
 		return []bar{searches}
 	}
 	return []bar{searches, {
 		Name: "Pages of results", Done: o.Pages,
 		Left: left.Text(),
 	}}
+}
+
+// asksForPages reports whether pages of results have a line: while some are to be read.
+func asksForPages(st *report.Standing) bool {
+	return st.Details == nil && st.Overall.Planned+st.Overall.InProgress > 0
 }
 
 // timeLeft is how long all that is due takes; "" where the sentence says why nothing goes on.

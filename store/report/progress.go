@@ -122,6 +122,8 @@ type Progress struct {
 	Crawling int            `json:"-"` // workers of these runs
 	Since    time.Time      `json:"-"` // the first of them began
 
+	PagesLeft PagesLeft `json:"-"` // while a run lives that does not wait
+
 	unseen UnseenRun // the last of Unknown
 
 	shut   bool      // whatever has something to do is of a source that is closed
@@ -384,6 +386,7 @@ func (k *Reader) speed(ctx context.Context, p *Progress, scope store.Scope) erro
 	}
 	work, err := k.Work(ctx, scope, p.brings)
 	if err == nil {
+		p.PagesLeft = pagesLeft(work)
 		p.Left, err = k.TimeLeft(ctx, p.Since, work)
 	}
 	return err

@@ -59,17 +59,21 @@ func (n PagesLeft) Text() string {
 // PagesLeft counts it. Of the scope, source and states count.
 func (k *Reader) PagesLeft(ctx context.Context, scope store.Scope) (PagesLeft, error) {
 	work, err := k.Work(ctx, scope, Rate{})
+	return pagesLeft(work), err
+}
+
+func pagesLeft(work []Work) PagesLeft {
 	left := 0.0
 	for _, w := range work {
 		switch {
 		case w.Searches == 0:
 		case w.Done == 0:
-			return -1, err
+			return -1
 		default:
 			left += w.ofSearches()
 		}
 	}
-	return PagesLeft(left), err
+	return PagesLeft(left)
 }
 
 const (
