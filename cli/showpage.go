@@ -37,7 +37,7 @@ func (p *Program) showPage(c *cli.Context, g *page) error {
 	cfg.Open = w.again
 	p.Note("Dashboard: http://%s/   (Ctrl-C stops it)", g.listener.Addr())
 	if cfg.Reader == nil {
-		p.Note("No crawl yet: waiting for %s. Start a crawl with `ypcrawl %s`; the page shows it as soon as it begins.", w.path(), beginning(c))
+		p.Note("No crawl yet: waiting for %s. Start a crawl with `ypcrawl %s`; the dashboard shows it as soon as it begins.", w.path(), beginning(c))
 	}
 	return web.New(cfg).Serve(c.Context, g.listener)
 }
@@ -91,7 +91,7 @@ func (w *lookout) again(ctx context.Context) *web.Opened {
 	opened, err := w.open()
 	switch {
 	case err == nil:
-		w.p.Note("There is a crawl now: the page shows %s.", w.c.String("db"))
+		w.p.Note("Now showing %s.", w.c.String("db"))
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrReplaced), errors.As(err, new(unplanned)), ctx.Err() != nil:
 		err = nil
 	}

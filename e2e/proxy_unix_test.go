@@ -22,7 +22,7 @@ import (
 	"ypcrawl/store/storetest"
 )
 
-var pageAddress = regexp.MustCompile(`[Tt]he page: (http://[^/]+)/`)
+var pageAddress = regexp.MustCompile(`(?:[Tt]he page|[Dd]ashboard): (http://[^/]+)/`)
 
 // dashboard is ypcrawl in a process of its own, serving the page.
 type dashboard struct {

@@ -254,7 +254,7 @@ func (m *mapModel) tileOf(states *report.Table, row []any, most int64, now time.
 	case string:
 		if at, err := yp.ParseTime(v); err == nil {
 			age := max(0, now.Sub(at))
-			t.Class, t.Number, t.Figure, t.Meaning = step(ageStep(age)), shortAge(age), yp.Lasting(age), "since the last crawl, on average"
+			t.Class, t.Number, t.Figure, t.Meaning = step(ageStep(age)), shortAge(age), shortAge(age), "since the last crawl, on average"
 		}
 	}
 	t.Label = strings.TrimSpace(t.Figure + " " + t.Meaning)
