@@ -480,7 +480,7 @@ func (r *run) print(s summary, left error) error {
 		if n := s.Database.Dropped; n > 0 {
 			dropped = fmt.Sprintf(" (%s of them closed)", thousands(n))
 		}
-		w.More(fmt.Sprintf("%s now holds %s%s of %s.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped,
+		w.More(fmt.Sprintf("%s holds %s%s of %s.", s.Database.Path, plural(s.Database.Listings, "listing"), dropped,
 			plural(s.Database.Companies, "company")))
 	})
 }

@@ -180,7 +180,7 @@ func TestPaces(t *testing.T) {
 	}
 	b.shows(t, "/", []string{`<li class="dim">m3: one request every 1.003 s (delay between requests)</li>`, "3 more hosts: see `ypcrawl hosts list`</li>"}, []string{"m2: one request"})
 	storetest.Execute(t, b.DB(), `UPDATE runs SET outcome = 'done', finished_at = heartbeat_at`)
-	b.shows(t, "/", nil, []string{"one request every"})
+	b.shows(t, "/", nil, []string{": one request every"})
 }
 
 // TestStages: while indexes are read they have a bar, and each kind of target its row of counts; searches alone need none.
