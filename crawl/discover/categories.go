@@ -53,7 +53,7 @@ func resolveCategories(names, own []string, others bool) (out []yp.Category, err
 			if near, ok := yp.Nearest(c.Name, allowed); ok {
 				hint = fmt.Sprintf(": did you mean %q? (--any-category accepts it as typed)", near)
 			}
-			return nil, fmt.Errorf("unknown category %q%s", c.Name, hint)
+			return nil, fmt.Errorf("--categories: unknown category %q%s", c.Name, hint)
 		}
 		if !slices.ContainsFunc(out, func(had yp.Category) bool { return had.Slug == c.Slug }) {
 			out = append(out, c)

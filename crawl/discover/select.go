@@ -64,7 +64,7 @@ type Resolved struct {
 func Resolve(g *gazetteer.Gazetteer, src Source, sel Selection) (*Resolved, error) {
 	states, err := src.states().Parse(sel.States)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--states: %w", err)
 	}
 	all := len(states) == 0
 	if all {
@@ -259,5 +259,5 @@ func unknownCity(g *gazetteer.Gazetteer, src *Source, name string, states []stri
 	if near, ok := yp.Nearest(bare, names); ok {
 		hint = fmt.Sprintf(" in %s: did you mean %q?", where, near)
 	}
-	return fmt.Errorf("unknown city %q%s", name, hint)
+	return fmt.Errorf("--cities: unknown city %q%s", name, hint)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -498,7 +499,18 @@ func (k *Reader) known(ctx context.Context, choice Choice) error {
 			return &NotFoundError{What: fmt.Sprintf("--source %q: nothing is planned for that source in %s", name, k.db.Path())}
 		}
 	}
-	return k.CheckNames(ctx, TextsOf(choice.Values, "cities"), TextsOf(choice.Values, "categories"))
+	if err := k.CheckNames(ctx, TextsOf(choice.Values, "cities"), nil); err != nil {
+		return ofFlag("cities", err)
+	}
+	return ofFlag("categories", k.CheckNames(ctx, nil, TextsOf(choice.Values, "categories")))
+}
+
+// ofFlag names the flag whose value was not found.
+func ofFlag(flag string, err error) error {
+	if missing, ok := errors.AsType[*NotFoundError](err); ok {
+		missing.What = "--" + flag + ": " + missing.What
+	}
+	return err
 }
 
 // rowsOf hands the rows of a query over as they come.
