@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -92,6 +93,7 @@ func findNamed(c *cli.Context, k *database, l report.List, values map[string]any
 		word, given := values[f.Name].(string)
 		switch {
 		case !given || err != nil:
+			continue
 		case f.Kind == report.Moment:
 			var at since
 			at, err = momentOf(c, k, f.Name)
@@ -104,6 +106,11 @@ func findNamed(c *cli.Context, k *database, l report.List, values map[string]any
 				values[f.Name], err = k.FindTarget(c.Context, word, source)
 			}
 			err = asUsage(err)
+		default:
+			continue
+		}
+		if err != nil && f.Kind != report.Moment { // which names its flag itself
+			err = fmt.Errorf("--%s: %w", f.Name, err)
 		}
 	}
 	return err
