@@ -20,7 +20,7 @@ const (
 // or counted: it does not matter when it was dated.
 const (
 	countBatch  = 2000 // rows in one transaction
-	mostBatches = 25   // in one roll-up; of an older file the next ones go on
+	mostBatches = 10   // in one roll-up, more than a run requests in a minute; Prune counts what is left
 
 	// ?1 and ?2 are the marks up to which was counted, and is. What ended before ?3 has no minute anymore, before ?4 no hour.
 	countRequests = `
