@@ -77,7 +77,7 @@ func TestPruneRuns(t *testing.T) {
 		`INSERT INTO runs (uuid, host, pid, source_id, command, started_at, heartbeat_at, finished_at, outcome)
 			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
 			SELECT 'u' || i, 'h', 1, 1, 'c', 'x', 'x', '2026-08-22T11:59:59.999Z', 'done' FROM n`,
-		`UPDATE runs SET pages = 3, requests = 5, targets = 1, listings_new = 40`,
+		`UPDATE runs SET pages = 3, requests = 5, targets = 1, listings_new = 40, listings_changed = 7`,
 		`UPDATE runs SET finished_at = '2026-08-22T12:00:00.000Z' WHERE id = 700`,
 		`UPDATE runs SET finished_at = NULL, outcome = 'running' WHERE id = 701`,
 		`INSERT INTO workers (run_id, worker_id, name, host, pid, started_at, heartbeat_at) VALUES (600, 'w', 'n', 'h', 1, 'x', 'x')`,
@@ -87,7 +87,7 @@ func TestPruneRuns(t *testing.T) {
 	ok(t, w.Prune(t.Context(), 0))
 	wantRows(t, w.db, `SELECT id FROM runs ORDER BY id`, "2", "700", "701", "1000")
 	wantRows(t, w.db, `SELECT key || ' ' || (value / 1196.0) FROM meta WHERE key LIKE 'forgotten:%' ORDER BY 1`,
-		"forgotten:listings_new 40.0", "forgotten:pages 3.0", "forgotten:requests 5.0", "forgotten:targets 1.0")
+		"forgotten:listings_changed 7.0", "forgotten:listings_new 40.0", "forgotten:pages 3.0", "forgotten:requests 5.0", "forgotten:targets 1.0")
 	wantRows(t, w.db, `PRAGMA foreign_key_check`)
 	for _, child := range []string{"targets", "listing_events", "crawl_attempts", "workers"} {
 		plan := table(t, w.db, `EXPLAIN QUERY PLAN SELECT 1 FROM `+child+` WHERE run_id = 1`)
