@@ -58,7 +58,8 @@ const (
 	manyAttempts = `
 	WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ?1 / 30)
 	INSERT OR IGNORE INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended, error_code, pages)
-	SELECT 1 + i % 100, i / 100, 1 + i * 299 / (?1 / 30 + 1), 'w', 1, 0, ?2, ?2, 'done', 'SUCCESS', 1 FROM n`
+	SELECT 1 + i % 100, i / 100, 1 + i * 299 / (?1 / 30 + 1), 'w', 1, 0, at, at, 'done', 'SUCCESS', 1
+	FROM (SELECT i, strftime('%Y-%m-%dT%H:%M:%fZ', ?2, (i * 1209600.0 / (?1 / 30 + 1) - 1209600) || ' seconds') AS at FROM n)`
 )
 
 // crowded is a file with many requests, and a tenth as many listings.
