@@ -91,7 +91,7 @@ func (w *lookout) again(ctx context.Context) *web.Opened {
 	opened, err := w.open()
 	switch {
 	case err == nil:
-		w.p.Note("Now showing %s.", w.c.String("db"))
+		opened.Showing = func() { w.p.Note("Now showing %s.", w.c.String("db")) }
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrReplaced), errors.As(err, new(unplanned)), ctx.Err() != nil:
 		err = nil
 	}

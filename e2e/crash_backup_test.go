@@ -296,7 +296,7 @@ func TestRestoreRefuses(t *testing.T) {
 	cmd := command(w.dir, nil, w.crawlArgs()...)
 	storetest.NoError(t, cmd.Start())
 	w.counter.waitFor(t, 3)
-	refuses(w, "a run works on this database")
+	refuses(w, "a run is using this database")
 	w.counter.latency.Store(0)
 	storetest.Equal(t, exitCode(t, cmd.Wait()), 0, "exit code")
 	w.checkTruth()

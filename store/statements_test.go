@@ -65,6 +65,10 @@ var generated = map[string]string{
 	"cli/selftest/compare.go trueDetails":    "has the columns of yp.ListingFields",
 	"cli/selftest/compare.go foundDetails":   "has the columns of yp.ListingFields",
 	"cli/selftest/compare.go differences":    "compares two of the others",
+	"store/report/dots.go newestListings":    "narrowed by what was chosen of the list",
+	"store/report/dots.go Places":            "narrowed by what was chosen of the list",
+	"store/report/dots.go withPlace":         "a condition beside what was chosen of the list",
+	"store/report/dots.go withoutPlace":      "a condition beside what was chosen of the list",
 }
 
 var (

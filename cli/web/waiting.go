@@ -18,6 +18,8 @@ type Opened struct {
 	About  string                  // as in Config
 	Plain  map[string]http.Handler // as in Config
 	Close  func()                  // as in Config
+
+	Showing func() // called once its page is served; nil = nothing is to be done then
 }
 
 // Shown is the Config of a page that shows the database.
@@ -84,6 +86,9 @@ func (s *Server) openAnew(ctx context.Context) {
 	next, last := New(opened.Shown(s.cfg)), s.shown()
 	next.conns, next.beatEvery, next.sendTime = s.conns, s.beatEvery, s.sendTime
 	s.successor.Store(next)
+	if opened.Showing != nil {
+		opened.Showing()
+	}
 	last.stop(errSucceeded)
 	last.release()
 }
