@@ -32,7 +32,7 @@ func (s *Server) download(path string, l report.List) http.Handler {
 			defer func() { <-s.downloads }()
 		default:
 			w.Header().Set("Retry-After", "30")
-			s.refuse(w, r, http.StatusServiceUnavailable, "Two downloads are under way already.", "Try again when one of them has ended.")
+			s.refuse(w, r, http.StatusServiceUnavailable, "Two downloads are already in progress.", "Try again when one of them has finished.")
 			return
 		}
 		d := &downloading{s: s, l: l, path: path, q: parameters(v, r)}
