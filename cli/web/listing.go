@@ -51,8 +51,16 @@ type thingModel struct {
 
 // fact is a field with where it is from.
 type fact struct {
-	Name, From string
-	Values     []value
+	Name   string
+	Time   *moment // where it is one
+	From   origin
+	Values []value
+}
+
+// origin is the page that a field is from, and when it was read.
+type origin struct {
+	Page any
+	Time *moment
 }
 
 type value struct {
@@ -152,26 +160,26 @@ var notFacts = strings.Fields("company_id reasons page listings alive")
 
 // factsOf are the fields of a thing as `show` tells them, each with what it leads to and the page that it is from.
 func factsOf(r *report.Record, now time.Time) (all []fact) {
-	from := originsOf(r, now)
+	from := originsOf(r)
 	for _, f := range r.Facts(now) {
 		if slices.Contains(notFacts, f.Column) {
 			continue
 		}
-		all = append(all, fact{Name: f.Name, From: from[f.Column], Values: valuesOf(r, f)})
+		all = append(all, fact{f.Name, momentOf(f.Column, r.Get(f.Column)), from[f.Column], valuesOf(r, f)})
 	}
 	return all
 }
 
 // originsOf says of each field from which page it is.
-func originsOf(r *report.Record, now time.Time) map[string]string {
-	from, p := map[string]string{}, r.Part("origins")
+func originsOf(r *report.Record) map[string]origin {
+	from, p := map[string]origin{}, r.Part("origins")
 	if p == nil {
 		return from
 	}
 	for _, row := range p.Rows {
 		fields, _ := report.Texts(fmt.Sprint(p.Value(row, "fields")))
 		for _, name := range fields {
-			from[name] = fmt.Sprintf("%v, %s", p.Value(row, "origin"), report.Cell(now, "at", p.Value(row, "at")))
+			from[name] = origin{p.Value(row, "origin"), momentOf("at", p.Value(row, "at"))}
 		}
 	}
 	return from
@@ -226,7 +234,7 @@ func (s *Server) company() Part {
 		id, err := strconv.ParseInt(q.Get("id"), 10, 64)
 		var r *report.Record
 		if err == nil {
-			if r, err = k.CompanyPlaces(ctx, id, manyRows); err != nil {
+			if r, err = k.CompanyPlaces(ctx, id, manyRows, s.cfg.Scope); err != nil {
 				return nil, err
 			}
 		}
@@ -236,7 +244,8 @@ func (s *Server) company() Part {
 				"Choose one in the list; `ypcrawl companies list` shows all.",
 			}
 		}
-		if !s.inStates(r.Get("state")) {
+		own := s.cfg.Scope.SourceID == 0 && s.inStates(r.Get("state"))
+		if !own && len(r.Part("places").Rows) == 0 {
 			return nil, s.outOfScope("this company")
 		}
 		return companyOf(r, time.Now()), nil

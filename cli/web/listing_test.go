@@ -149,19 +149,20 @@ func TestListingPage(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{Command: "ypcrawl --db t.db"})
 	b.troubled(t)
+	own := storetest.Ago(50 * time.Hour)
 	storetest.Execute(t, b.DB(), fmt.Sprintf(`UPDATE listings SET phone = '(512) 555-0100', phone_e164 = '+15125550100', email = 'mail@acme.example', website = 'https://acme.example/?a=1&b=2', website_url = 'x',
 			profile_url = 'javascript:alert(1)', image_url = 'https://bank.example@evil.example/', street = '1 High St', city = 'Austin', state = 'TX', hours = '["Mo 09:00-17:00"]', rating = 4.5, lat = 30.25, lon = -97.75,
 			cards = %d, cards_before = %d, own_page_at = '%s', dropped_at = '%s' WHERE listing_id = 'a'`,
-		yp.GroupRating.Bit(), yp.GroupPhone.Bit(), storetest.Ago(50*time.Hour), storetest.Ago(3*time.Hour)),
+		yp.GroupRating.Bit(), yp.GroupPhone.Bit(), own, storetest.Ago(3*time.Hour)),
 		`INSERT INTO listing_texts (listing, social) SELECT id, '["https://social.example/acme","data:text/html,x"]' FROM listings WHERE listing_id = 'a'`)
 	text := b.answers(t, "/listings/demo/a", page{http.StatusOK, []string{
 		"A &lt;script&gt;alert(1)&lt;/script&gt;", `\u202e`, `<span class="dim plain">demo/a</span>`, "<strong>Closed</strong>: its site no longer shows it. Noticed 3h00m ago",
-		`<dt>email</dt><dd><a class="out" rel="noreferrer noopener" href="mailto:mail@acme.example">mail@acme.example</a></dd><dd class="from">own page, 2d2h ago</dd>`,
+		`<dt>email</dt><dd><a class="out" rel="noreferrer noopener" href="mailto:mail@acme.example">mail@acme.example</a></dd><dd class="from">own page, <time datetime="` + own + `" title="`,
 		`<dt>phone</dt><dd><a class="out" rel="noreferrer noopener" href="tel:&#43;15125550100">(512) 555-0100</a></dd><dd class="from">results page, `,
 		`href="https://acme.example/?a=1&amp;b=2"`, "<dt>rating</dt><dd>4.5</dd><dd class=\"from\">results page, ",
 		`<dt>profile url</dt><dd>javascript:alert(1)</dd>`, `<dt>image url</dt><dd>https://bank.example@evil.example/</dd>`,
 		`href="https://social.example/acme"`, "<br>data:text/html,x</dd>", "<dt>hours</dt><dd>Mo 09:00-17:00</dd>", `<a href="/companies/1">1</a>`,
-		"<h2>Searches that showed it</h2>", `<a href="/targets/`, "<h2>History, the latest first</h2>", "<td>restored</td>", "<td>new</td>", `aria-current="page">Listings`,
+		"<h2>Searches that showed it</h2>", `<a href="/targets/`, "<h2>History, the latest first</h2>", `at <span class="zone">UTC</span></th>`, `<td class="whole"><time datetime="`, `<dt>first seen</dt><dd><time datetime="`, "<td>restored</td>", "<td>new</td>", `aria-current="page">Listings`,
 	}})
 	for _, m := range outLinks.FindAllStringSubmatch(text, -1) {
 		if u, err := url.Parse(m[1]); err != nil || !strings.Contains(" http https mailto tel ", " "+u.Scheme+" ") {
@@ -187,29 +188,42 @@ func TestListingPage(t *testing.T) {
 	}
 }
 
-// TestListingScope: a page for some states, or one source, shows no listing and no company of another.
+// TestListingScope: a page for some states, or one source, shows no listing and no company of another, and nothing leads there.
 func TestListingScope(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
-	b.known(t, "tx", "ca")
-	storetest.Execute(t, b.DB(), `UPDATE listings SET state = 'CA' WHERE listing_id = 'ca'`, `UPDATE companies SET state = 'CA' WHERE id = 2`,
-		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (2, 'two', 'http://two', 'x', 'x')`)
+	b.known(t, "tx", "ca", "other")
+	storetest.Execute(t, b.DB(), `UPDATE listings SET state = 'CA' WHERE listing_id IN ('ca', 'b')`, `UPDATE companies SET state = 'CA' WHERE id = 2`,
+		`INSERT INTO sources (id, name, base_url, created_at, updated_at) VALUES (2, 'two', 'http://two', 'x', 'x')`,
+		`UPDATE listings SET source_id = 2 WHERE listing_id = 'other'`)
 	for _, c := range []struct {
 		scope store.Scope
 		wants map[string]int
 	}{
 		{store.Scope{}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 200, "/companies/2": 200}},
-		{store.Scope{States: []string{"TX"}}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 404, "/companies/2": 404}},
-		{store.Scope{SourceID: 1}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 200}},
-		{store.Scope{SourceID: 2}, map[string]int{"/listings/demo/tx": 404, "/listings/demo/ca": 404}},
+		{store.Scope{States: []string{"TX"}}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 404, "/companies/1": 200, "/companies/2": 404}},
+		{store.Scope{SourceID: 1}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 200, "/companies/1": 200, "/companies/2": 200}},
+		{store.Scope{SourceID: 2}, map[string]int{"/listings/demo/tx": 404, "/listings/demo/ca": 404, "/companies/1": 200, "/companies/2": 404}},
 	} {
 		cfg := b.cfg
 		cfg.Scope, cfg.About = c.scope, "the scope"
+		list := httptest.NewRecorder()
+		New(cfg).mux.ServeHTTP(list, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/companies", nil))
+		for _, m := range addresses.FindAllStringSubmatch(list.Body.String(), -1) {
+			if want, known := c.wants["/"+strings.TrimLeft(m[2], "./")]; known && want != http.StatusOK {
+				t.Errorf("%+v: a row of /companies leads to %s", c.scope, m[2])
+			}
+		}
 		for path, want := range c.wants {
 			answer := httptest.NewRecorder()
 			New(cfg).mux.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 			if answer.Code != want {
 				t.Errorf("%+v: %s answers %d, want %d", c.scope, path, answer.Code, want)
+			}
+			for link, shown := range map[string]bool{"/demo/tx": c.scope.SourceID != 2, "/demo/ca": len(c.scope.States) == 0 && c.scope.SourceID != 2, "/two/other": c.scope.SourceID != 1} {
+				if path == "/companies/1" && strings.Contains(answer.Body.String(), "listings"+link) != shown {
+					t.Errorf("%+v: %s has a link to %s: %v", c.scope, path, link, !shown)
+				}
 			}
 			if want == http.StatusNotFound && !strings.Contains(answer.Body.String(), "It was started for the scope alone.") {
 				t.Errorf("%+v: %s does not say why:\n%s", c.scope, path, answer.Body)

@@ -65,7 +65,7 @@ func TestMoments(t *testing.T) {
 	b := serve(t, Config{})
 	storetest.Execute(t, b.DB(), `UPDATE listings SET last_seen_at = '2026-03-08T23:59:58.123Z'`)
 	b.answers(t, "/listings", page{http.StatusOK, []string{
-		`<time datetime="2026-03-08T23:59:58.123Z" title="2026-03-08 23:59:58 UTC">2026-03-08 23:59:58</time>`, `last seen <span class="zone">UTC</span></th>`,
+		`<time datetime="2026-03-08T23:59:58.123Z" title="2026-03-08 23:59:58 UTC">2026-03-08 23:59:58</time>`, `>last seen</a> <span class="zone">UTC</span></th>`,
 	}})
 	b.answers(t, "/targets/1", page{http.StatusOK, []string{`<dt>created <span class="zone">UTC</span></dt>`}})
 }

@@ -15,16 +15,20 @@ import (
 // How the values of a list are written follows from the name of their column: a name means one thing everywhere. What the schema
 // says of them is in columns.go, the unit in the end of the name.
 
-// Columns that no table or view has: a list that exports make, whether a search kept a listing, as ad or by a filter, and the
-// fields of a listing that are of one page.
+// Columns that no table or view has: a list that exports make, whether a search kept a listing, as ad or by a filter, the fields of
+// a listing that are of one page, and the number of its company.
 const (
 	changedFields = "changed_fields"
 	kept          = "kept"
 	fieldNames    = "fields"
+	companyNumber = "company"
 )
 
 // isSwitch reports whether the numbers of a column are 0 or 1 for no or yes.
 func isSwitch(column string) bool { return column == kept || slices.Contains(switches, column) }
+
+// isName reports whether the numbers of a column name something, and count nothing.
+func isName(column string) bool { return column == companyNumber || slices.Contains(names, column) }
 
 // isList reports whether the texts of a column are JSON arrays.
 func isList(column string) bool {
@@ -63,7 +67,7 @@ func IsWhole(column string) bool {
 func IsNumber(column string, v any) bool {
 	switch v.(type) {
 	case int64:
-		return !slices.Contains(names, column) && !isSwitch(column)
+		return !isName(column) && !isSwitch(column)
 	case float64:
 		return true
 	}
@@ -126,7 +130,7 @@ func Cell(now time.Time, column string, v any) string {
 		switch {
 		case isSwitch(column):
 			return map[bool]string{true: "yes", false: "no"}[x != 0]
-		case slices.Contains(names, column):
+		case isName(column):
 			return strconv.FormatInt(x, 10)
 		case strings.HasSuffix(column, "_ms"):
 			return yp.Millis(x)

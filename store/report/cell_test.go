@@ -68,6 +68,7 @@ func TestWritten(t *testing.T) {
 		{"founded", int64(1987), "1987", int64(1987), false},
 		{"run_id", int64(1234), "1234", int64(1234), false},
 		{"city_id", int64(1234), "1234", int64(1234), false},
+		{"company", int64(1234), "1234", int64(1234), false},
 		{"page", int64(1234), "1,234", int64(1234), true},
 		{"attempt", int64(1234), "1,234", int64(1234), true},
 		{"others", int64(1), "yes", true, false},

@@ -423,6 +423,9 @@ func (w *condition) and(part string, args ...any) {
 // narrow is what a choice narrows a list to.
 func (k *Reader) narrow(ctx context.Context, l List, choice Choice) (w condition, err error) {
 	w.and("1")
+	if l.View == "v_companies" && choice.Scope.SourceID != 0 {
+		w.and(`EXISTS (SELECT 1 FROM listings l WHERE l.company_id = v_companies.id AND l.source_id = ?)`, choice.Scope.SourceID)
+	}
 	for _, f := range l.Narrows() {
 		if f.Name == "states" && len(choice.Scope.States) > 0 {
 			w.and(f.Where, store.JSONTexts(choice.Scope.States))

@@ -72,7 +72,7 @@ func TestQueryPlans(t *testing.T) {
 		"target: steps":      {showTarget.parts[1].Query, []any{1, 5}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, "SCAN a"},
 		"target: requests":   {showTarget.parts[2].Query, []any{1, 5}, []string{"requests_by_target (target_id=? AND claim_token=?)"}, ""},
 		"company: show":      {showCompany.row, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
-		"company: places":    {showCompany.parts[0].Query, []any{1, -1}, []string{"listings_by_company (company_id=?)"}, ""},
+		"company: places":    {showCompany.parts[0].Query, []any{1, -1, 0, "[]"}, []string{"listings_by_company (company_id=?)"}, ""},
 		"details: totals":    {detailTotals, nil, nil, "TEMP B-TREE"},
 		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"list: dead letters": {asked("targets list", "status", "PARKED"), nil, []string{"targets_troubled"}, ""},
