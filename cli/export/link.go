@@ -38,7 +38,7 @@ func hyperlink(column, text string) string {
 
 // linkable reports whether an address may be opened by a click.
 func linkable(column, text string) bool {
-	if yp.Printable(text) != text || hasEscape(text) {
+	if yp.Printable(text) != text || hasEscape(text) || strings.ContainsRune(text, mark) { // the archive would make an underscore of it
 		return false
 	}
 	if column == "email" {

@@ -278,7 +278,7 @@ func (b *book) cell(c *sheetColumn, v any) excelize.Cell {
 		raw = fmt.Sprint(v)
 	}
 	if c.kind == moment {
-		if at, err := yp.ParseTime(raw); err == nil {
+		if at, err := yp.ParseTime(raw); err == nil && !at.Before(firstDay) {
 			cell.Value = serial(at)
 			return cell
 		}
@@ -293,6 +293,10 @@ func (b *book) cell(c *sheetColumn, v any) excelize.Cell {
 	cell.Value = b.literal(text)
 	return cell
 }
+
+// firstDay is the first day that all spreadsheets number alike: Excel has none before 1900, and in that year a 29th of February. A time
+// before it, of a clock that was wrong, is text.
+var firstDay = time.Date(1900, time.March, 1, 0, 0, 0, 0, time.UTC)
 
 // serial is a time as a number of days, as spreadsheets have it: 25,569 is 1970-01-01. It is UTC. The number may be a little smaller than
 // the time, and LibreOffice would then show the second before: so it is a tenth of a millisecond more.

@@ -60,6 +60,23 @@ func TestXLSXTypes(t *testing.T) {
 	}
 }
 
+// A time that spreadsheets number in different ways, or not at all, is a text.
+func TestXLSXTimes(t *testing.T) {
+	for text, want := range map[string]excelize.CellType{
+		"0001-01-01T00:00:00.000Z": excelize.CellTypeInlineString, "1899-12-31T00:00:00.000Z": excelize.CellTypeInlineString,
+		"1900-02-28T23:59:59.999Z": excelize.CellTypeInlineString, "2026-02-30T00:00:00.000Z": excelize.CellTypeInlineString,
+		"1900-03-01T00:00:00.000Z": excelize.CellTypeUnset, "1970-01-01T00:00:00.000Z": excelize.CellTypeUnset,
+		"9999-12-31T23:59:59.999Z": excelize.CellTypeUnset,
+	} {
+		book := open(t, write(t, export.XLSX, export.Options{Columns: []string{"last_seen_at"}}, []any{text}))
+		kind, err := book.GetCellType("Listings", "A2")
+		shown, wrong := book.GetCellValue("Listings", "A2")
+		if err != nil || wrong != nil || kind != want || kind == excelize.CellTypeInlineString && shown != text {
+			t.Errorf("%s is of type %v, shown as %q", text, kind, shown)
+		}
+	}
+}
+
 // A sheet is a table with a filter, its header stays in view, and columns are as wide as the first thousand rows and their names want, within bounds.
 func TestXLSXTable(t *testing.T) {
 	given := [][]any{{"four", strings.Repeat("é", 30), strings.Repeat("x", 300), nil}}
@@ -101,6 +118,7 @@ func TestXLSXLinks(t *testing.T) {
 		{"website", long, `HYPERLINK("` + long + `")`},
 		{"website", long + "x", ""},
 		{"website", "https://acme.example/_x0041_", ""},
+		{"website", "https://acme.example/\ufdd0x0022\ufdd0,1", ""},
 		{"website", "https://acme.example/\x01", ""},
 		{"website", "javascript:alert(1)", ""},
 		{"website", "ftp://acme.example/", ""},
@@ -116,7 +134,7 @@ func TestXLSXLinks(t *testing.T) {
 		if err != nil || formula != tt.formula {
 			t.Errorf("%s %q is the formula %q, want %q, %v", tt.column, tt.text, formula, tt.formula, err)
 		}
-		if shown, err := book.GetCellValue("Listings", "A2"); err != nil || shown != strings.ReplaceAll(tt.text, "\x01", `\x01`) {
+		if shown, err := book.GetCellValue("Listings", "A2"); err != nil || shown != strings.NewReplacer("\x01", `\x01`, "\ufdd0", "\ufffd").Replace(tt.text) {
 			t.Errorf("%s %q is shown as %q, %v", tt.column, tt.text, shown, err)
 		}
 	}
