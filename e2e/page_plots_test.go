@@ -81,7 +81,7 @@ func TestBrowserPlotsOfNothing(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
 	p := startPage(t, untouched(t), "dashboard", "--listen", "0")
-	for path, want := range map[string]string{"/": "Nothing has been crawled yet.", "/sources": "No source was asked in the last 24 hours.", "/runs": "No run has begun yet."} {
+	for path, want := range map[string]string{"/": "Nothing has been crawled yet.", "/sources": "No requests were made in the last 24 hours.", "/runs": "No run has begun yet."} {
 		b.do(chromedp.Navigate(p.url + path))
 		b.wait(fmt.Sprintf(`document.querySelector("#over-time, #source-plots, #run-plots").textContent.includes(%q)`, want))
 		storetest.Equal(t, eval[int](b, `document.querySelectorAll(".plot").length`), 0, "plots of "+path)

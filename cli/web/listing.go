@@ -136,7 +136,7 @@ func listingOf(r *report.Record, now time.Time) *thingModel {
 	if p := r.Part("history"); p != nil {
 		p.Rows = slices.Clone(p.Rows)
 		slices.Reverse(p.Rows)
-		m.add(now, p, "History, the latest first", "Nothing is known of its history.", nil)
+		m.add(now, p, "History, the latest first", "It has no history yet.", nil)
 	}
 	return m
 }
@@ -259,7 +259,7 @@ func companyOf(r *report.Record, now time.Time) *thingModel {
 	if closed := r.Int("listings") - r.Int("alive"); closed > 0 {
 		title += ", " + yp.Thousands(closed) + " closed"
 	}
-	m.add(now, p, title, "It has no listing any more.", func(row []any) string {
+	m.add(now, p, title, "It no longer has a listing.", func(row []any) string {
 		return listingPath(fmt.Sprint(p.Value(row, "source")), fmt.Sprint(p.Value(row, "listing_id")))
 	})
 	m.Parts[0].Cut = int(r.Int("listings")) - len(p.Rows)

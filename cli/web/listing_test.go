@@ -173,7 +173,7 @@ func TestListingPage(t *testing.T) {
 		VALUES (1, 'r', 61, 2, '["no <b>phone</b>"]', '{"id":"r","name":"Nobody <b>","email":"a@b.example","website":"vbscript:x"}', 'x', '`+storetest.Ago(time.Hour)+`')`,
 		`UPDATE companies SET website = 'https://acme.example', phone_e164 = '+15125550100' WHERE id = 1`)
 	for path, c := range map[string]page{
-		"/listings/demo/r":     {http.StatusOK, []string{"Nobody &lt;b&gt;", "<strong>Rejected</strong>: what was seen last breaks a rule of its source: no &lt;b&gt;phone&lt;/b&gt;", `href="mailto:a@b.example"`, "<dd>vbscript:x</dd>"}},
+		"/listings/demo/r":     {http.StatusOK, []string{"Nobody &lt;b&gt;", "<strong>Rejected</strong>: what was last seen breaks a rule of its source: no &lt;b&gt;phone&lt;/b&gt;", `href="mailto:a@b.example"`, "<dd>vbscript:x</dd>"}},
 		"/listings/demo/c":     {http.StatusOK, []string{"demo/c", "rejected"}}, // its history alone is left
 		"/listings/demo/none":  {http.StatusNotFound, []string{"There is no listing &#34;none&#34; of the source &#34;demo&#34;.", "ypcrawl --db t.db listings list --search WORD"}},
 		"/listings/none/a":     {http.StatusNotFound, []string{"There is no listing"}},

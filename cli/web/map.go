@@ -268,9 +268,13 @@ func (b box) meets(o box) bool {
 	return b.left < o.right && o.left < b.right && b.top < o.bottom && o.top < b.bottom
 }
 
-// addNames names the largest towns: those that a narrow screen has room for, too, then others that fit between.
+// addNames names the largest towns: those that a narrow screen has room for, too, then others that fit between. No name covers a dot
+// or another name.
 func (m *dotMap) addNames(on projection, towns []report.Town) {
-	var taken []box
+	taken := make([]box, len(m.Dots))
+	for i, d := range m.Dots {
+		taken[i] = box{d.X - d.R, d.X + d.R, d.Y - d.R, d.Y + d.R}
+	}
 	named := map[string]bool{}
 	for _, minor := range []bool{false, true} {
 		wide, high := float64(wideLetter), float64(wideLine)
@@ -282,15 +286,33 @@ func (m *dotMap) addNames(on projection, towns []report.Town) {
 			if !t.Placed || named[key] || len(m.Names) == mapNames || len(text) > 30 {
 				continue
 			}
-			x, y, width := tenth(on.x(t.Lon)), tenth(on.y(t.Lat)), wide*float64(len([]rune(text)))
-			name, covers := mapName{x + dotMost + 2, y + 5, "start", text, minor}, box{x, x + dotMost + width, y - high/2, y + high/2}
-			if covers.right > float64(m.Right) {
-				name.X, name.Anchor, covers = x-dotMost-2, "end", box{x - dotMost - width, x, y - high/2, y + high/2}
+			for _, at := range placesOf(on.x(t.Lon), on.y(t.Lat), wide*float64(len([]rune(text))), high) {
+				if c := at.covers; c.left < float64(m.Left) || c.right > float64(m.Right) || c.top < float64(m.Top) || c.bottom > float64(m.At) ||
+					slices.ContainsFunc(taken, c.meets) {
+					continue
+				}
+				at.Text, at.Minor = text, minor
+				named[key], taken, m.Names = true, append(taken, at.covers), append(m.Names, at.mapName)
+				break
 			}
-			if covers.left < float64(m.Left) || covers.top < float64(m.Top) || covers.bottom > float64(m.At) || slices.ContainsFunc(taken, covers.meets) {
-				continue
-			}
-			named[key], taken, m.Names = true, append(taken, covers), append(m.Names, name)
 		}
+	}
+}
+
+// placed is where a name could be, and what it covers there.
+type placed struct {
+	mapName
+	covers box
+}
+
+// placesOf are the places beside, above and below a dot in which its name could be.
+func placesOf(x, y, width, high float64) []placed {
+	const off = dotMost + 2
+	place := func(anchor string, left, middle float64) placed {
+		at := map[string]float64{"start": left, "middle": left + width/2, "end": left + width}[anchor]
+		return placed{mapName{X: tenth(at), Y: tenth(middle + 5), Anchor: anchor}, box{left, left + width, middle - high/2, middle + high/2}}
+	}
+	return []placed{
+		place("start", x+off, y), place("end", x-off-width, y), place("middle", x-width/2, y-off-high/2), place("middle", x-width/2, y+off+high/2),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ import (
 func TestMap(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
-	b.answers(t, "/map", page{http.StatusOK, []string{"0 of 2 listings", "2 listings have no place that is known.", "No listing has a place that is known."}})
+	b.answers(t, "/map", page{http.StatusOK, []string{"0 of 2 listings", "2 listings have no known location.", "No listing has a known location."}})
 	b.known(t, "own", "city", "nowhere", "searched", "evil")
 	storetest.Execute(t, b.DB(),
 		`UPDATE cities SET lat = 30.27, lon = -97.74 WHERE name = 'City 0' AND state = 'TX'`,
@@ -27,14 +28,14 @@ func TestMap(t *testing.T) {
 		`UPDATE listings SET lat = 29.42, lon = -98.49, city = '`+hostile+`', state = 'TX', own_page_at = 'x' WHERE listing_id = 'evil'`,
 		`INSERT INTO sightings (target_id, listing, page, rank, seen_at) SELECT g.target_id, l.id, 1, 0, 'x' FROM listings l, (SELECT target_id FROM sightings LIMIT 1) g WHERE l.listing_id = 'searched'`)
 	text := b.answers(t, "/map", page{http.StatusOK, []string{
-		"6 of 7 listings", "1 listing has no place that is known.", `role="img" aria-label="Map of 6 listings. The table has the largest places."`, "30.0° N", "98° W",
+		"6 of 7 listings", "1 listing has no known location.", `role="img" aria-label="Map of 6 listings. The table has the largest places."`, "30.0° N", "98° W",
 		`<text class="town`, ">Dallas</text>", `<a href="/listings?cities=Dallas">Dallas</a>`, "<td>Nowhere, not Texas <span class=\"dim\">not on the map</span></td>", "&lt;script&gt;",
-		`<td class="n">4</td>`, `<a href="/listings">The same as a list</a>`, `aria-current="page">Map</a>`,
+		`<td class="n">4</td>`, `<a href="/listings">Show as a list</a>`, `aria-current="page">Map</a>`,
 	}})
 	if n := strings.Count(text, "<circle"); n != 3 {
 		t.Errorf("%d dots, want 3", n)
 	}
-	b.answers(t, "/map?min-rating=5", page{http.StatusOK, []string{"1 of 1 listing:", `href="/listings?min-rating=5"`, `value="5"`}})
+	b.answers(t, "/map?min-rating=5", page{http.StatusOK, []string{"1 of 1 listing, each", `href="/listings?min-rating=5"`, `value="5"`}})
 	b.answers(t, "/map?states=CA", page{http.StatusOK, []string{"No listing matches."}})
 	b.answers(t, "/map?states=nowhere", page{http.StatusNotFound, []string{"No list has that", "/map has it without filters"}})
 	b.answers(t, "/listings?min-rating=5", page{http.StatusOK, []string{`<a href="/map?min-rating=5">Show these on a map</a>`}})
@@ -88,6 +89,9 @@ func TestDrawMap(t *testing.T) {
 				if math.IsNaN(n.X) || n.X < float64(m.Left) || n.X > float64(m.Right) || n.Y < float64(m.Top) || n.Y > float64(m.At)+6 {
 					t.Errorf("%q at %v, %v is outside", n.Text, n.X, n.Y)
 				}
+				if i := slices.IndexFunc(m.Dots, n.covers); i >= 0 {
+					t.Errorf("%q at %v, %v covers the dot %+v", n.Text, n.X, n.Y, m.Dots[i])
+				}
 			}
 			var across, along, labels int
 			said := ""
@@ -106,6 +110,13 @@ func TestDrawMap(t *testing.T) {
 			}
 		})
 	}
+}
+
+// covers reports whether the line of a name, as it is at 1280 px, crosses a dot.
+func (n mapName) covers(d mapDot) bool {
+	width := letter * float64(len(n.Text))
+	left := n.X - width*map[string]float64{"start": 0, "middle": 0.5, "end": 1}[n.Anchor]
+	return d.X+d.R > left && d.X-d.R < left+width && d.Y+d.R > n.Y-10 && d.Y-d.R < n.Y
 }
 
 // TestMapInFrame: what a browser gets is within the picture.

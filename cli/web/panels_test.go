@@ -46,7 +46,7 @@ func TestPanels(t *testing.T) {
 	const escaped = `&lt;script&gt;alert(1)&lt;/script&gt;`
 	for path, c := range map[string]page{
 		"/queue":                             {200, []string{`<a id="target-9" href="/targets/9">`, "IN_PROGRESS", "FAILED", "TIMEOUT", `<time datetime="`, `<select id="by-status" name="status">`, `href="/queue?after=`, `<label for="by-states">States</label>`, `list="values-states"`, `<option value="TX">Texas</option>`}},
-		"/queue?status=PARKED":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "<option selected>PARKED</option>", "without filters"}},
+		"/queue?status=PARKED":               {200, []string{`href="/targets/10"`, `href="/targets/11"`, "<option selected>PARKED</option>", "Clear filters"}},
 		"/queue?status=parked&error=timeout": {200, []string{"No target matches."}},
 		"/queue?error=TIMEOUT":               {200, []string{`href="/targets/9"`, "<option selected>TIMEOUT</option>"}},
 		"/queue?error=no_listings":           {200, []string{`href="/targets/10"`, `href="/targets/12"`, "<option selected>NO_LISTINGS</option>"}},

@@ -27,19 +27,19 @@ func TestPlotsOnThePage(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{})
 	storetest.Execute(t, b.DB(), `DELETE FROM request_spans`)
-	b.shows(t, "/sources", []string{"No source was asked in the last 24 hours."}, []string{`class="plot"`})
+	b.shows(t, "/sources", []string{"No requests were made in the last 24 hours."}, []string{`class="plot"`})
 	b.counted(t)
 	b.shows(t, "/", []string{
 		"Pages read in the last hour: 40 pages, at most 40 a minute.", "Failed requests in the last hour: 10 of 50 requests; most often: refused by the site (HTTP 403).",
 		"<td class=\"n\">7</td><td class=\"n\">3</td>", "plot-passes",
 	}, []string{"whole sources"})
-	b.shows(t, "/sources", []string{"Latency of demo in the last 24 hours: last a p50 of 163 ms and a p95 of 350 ms.", "Success of demo in the last 24 hours: 80.0% of 50 requests gave a page."}, nil)
+	b.shows(t, "/sources", []string{"Estimated latency of demo in the last 24 hours: most recently a p50 of 163 ms and a p95 of 350 ms.", "Success of demo in the last 24 hours: 80.0% of 50 requests returned a page."}, nil)
 	b.shows(t, "/runs", []string{"Listings by run, 1 run: 2 new, 0 changed, 0 closed."}, nil)
 	b.cfg.Scope = store.Scope{States: []string{"TX"}}
-	b.shows(t, "/", []string{"These figures are of whole sources, not only of the states that this page is about."}, nil)
+	b.shows(t, "/", []string{"These figures cover whole sources, not only the states that this page shows."}, nil)
 
 	empty := &served{Server: New(Config{Reader: report.New(storetest.Open(t))})}
-	for path, want := range map[string]string{"/": "Nothing has been crawled yet.", "/sources": "No source was asked", "/runs": "No run has begun yet."} {
+	for path, want := range map[string]string{"/": "Nothing has been crawled yet.", "/sources": "No requests were made", "/runs": "No run has begun yet."} {
 		empty.shows(t, path, []string{want}, []string{`class="plot"`})
 	}
 }

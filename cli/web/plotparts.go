@@ -41,7 +41,7 @@ func (s *Server) about() string {
 	if len(s.cfg.Scope.States) == 0 {
 		return ""
 	}
-	return "These figures are of whole sources, not only of the states that this page is about."
+	return "These figures cover whole sources, not only the states that this page shows."
 }
 
 // overTime are the plots of the overview: what was read and what failed, and what the passes brought.
@@ -57,7 +57,7 @@ func (s *Server) overTime() Part {
 			return nil, err
 		}
 		if len(rates)+len(passes) == 0 {
-			return plots{Text: "Nothing has been crawled yet. Once it is, this shows how many pages were read and how many requests failed, and what each pass brought."}, nil
+			return plots{Text: "Nothing has been crawled yet. Once a crawl begins, this shows the pages read, the failed requests, and what each pass found."}, nil
 		}
 		w := windowOf(rates, now)
 		return plots{[]*plot{pagesPlot(rates, w), failuresPlot(rates, w), passesPlot(passes)}, s.about()}, nil
@@ -138,14 +138,11 @@ func failuresPlot(rates []report.RequestRate, w window) *plot {
 		p.None = w.nothing(rates)
 		return p
 	case failed == 0:
-		p.None = "None of " + yp.Plural(asked, "request") + " failed in " + w.text() + "."
+		p.None = "None of the " + yp.Plural(asked, "request") + " in " + w.text() + " failed."
 		return p
 	}
 	classes, others := largestClasses(sum, plotClasses)
-	p.Unit, p.Keys = "failed requests in a "+w.minutes(), keysOf(classes, others)
-	if w.bin > time.Minute {
-		p.Unit = "failed requests in " + w.minutes()
-	}
+	p.Unit, p.Keys = "failed requests per "+w.minutes(), keysOf(classes, others)
 	p.Label = fmt.Sprintf("Failed requests in %s: %s of %s; most often: %s.", w.text(), yp.Thousands(failed), yp.Plural(asked, "request"), wordsOf(byCount(sum)[0]))
 	p.Figures = &figures{Columns: []string{"time (UTC)"}}
 	for _, k := range p.Keys {
@@ -259,9 +256,9 @@ func (p *plot) cutNote(all []column) string {
 		}
 	}
 	const most = 3
-	text := "A broken bar goes on beyond the picture: "
+	text := "Bars with a break are longer than drawn: "
 	if len(said) > most {
-		return text + strings.Join(said[:most], "; ") + " and others, see the figures."
+		return text + strings.Join(said[:most], "; ") + ", and others (see Figures)."
 	}
 	return text + strings.Join(said, "; ") + "."
 }

@@ -163,19 +163,19 @@ func TestPlotsOfNothing(t *testing.T) {
 	w := windowTo(noon, 6*time.Hour, 5*time.Minute)
 	fine := []report.RequestRate{{Source: "a", At: noon.Add(-time.Hour).Truncate(time.Minute), Requests: 12, Pages: 12}}
 	for want, p := range map[string]*plot{
-		"Nothing was requested in the last 6 hours.":                pagesPlot(nil, w),
-		"The first minutes are still being counted.":                pagesPlot([]report.RequestRate{{Source: "a", At: noon.Add(-time.Minute), Requests: 1}}, w),
-		"None of 12 requests failed in the last 6 hours.":           failuresPlot(fine, w),
-		"No pass has begun in the last 8 weeks.":                    passesPlot(nil),
-		"No answer of &lt;b&gt; was timed in the last 24 hours.":    plotsOfSources([]report.RequestRate{{Source: "<b>", At: noon, Requests: 1, Pages: 1}}, lastDay(noon))[0],
-		"&lt;b&gt; was not asked in the last 24 hours.":             plotsOfSources([]report.RequestRate{{Source: "<b>", At: noon}}, lastDay(noon))[1],
-		"Nothing was requested in the last 6 hours.</p>\n</figure>": failuresPlot(nil, w),
+		"Nothing was requested in the last 6 hours.":                 pagesPlot(nil, w),
+		"The first minutes are still being counted.":                 pagesPlot([]report.RequestRate{{Source: "a", At: noon.Add(-time.Minute), Requests: 1}}, w),
+		"None of the 12 requests in the last 6 hours failed.":        failuresPlot(fine, w),
+		"No pass has begun in the last 8 weeks.":                     passesPlot(nil),
+		"No response from &lt;b&gt; was timed in the last 24 hours.": plotsOfSources([]report.RequestRate{{Source: "<b>", At: noon, Requests: 1, Pages: 1}}, lastDay(noon))[0],
+		"No requests were made to &lt;b&gt; in the last 24 hours.":   plotsOfSources([]report.RequestRate{{Source: "<b>", At: noon}}, lastDay(noon))[1],
+		"Nothing was requested in the last 6 hours.</p>\n</figure>":  failuresPlot(nil, w),
 	} {
 		if got := drawn(t, p); !strings.Contains(got, want) || strings.Contains(got, "<svg") || strings.Contains(got, "<table") {
 			t.Errorf("want %q, got\n%s", want, got)
 		}
 	}
-	if text := sourcesText(nil); text != "No source was asked in the last 24 hours." {
+	if text := sourcesText(nil); text != "No requests were made in the last 24 hours." {
 		t.Errorf("of no source it says %q", text)
 	}
 }
@@ -211,8 +211,8 @@ func TestManySources(t *testing.T) {
 	}
 	all := plotsOfSources(rates, lastDay(noon))
 	storetest.Equal(t, len(all), 2*plotSources, "plots")
-	storetest.Equal(t, all[0].Title, "s14: latency", "first plot")
-	storetest.Equal(t, sourcesText(rates), "These are the 12 sources that were asked most. 3 more sources not drawn.", "said")
+	storetest.Equal(t, all[0].Title, "s14: latency (estimated)", "first plot")
+	storetest.Equal(t, sourcesText(rates), "Showing the 12 sources with the most requests (3 more not shown).", "said")
 }
 
 // TestCertain: that the last minutes have no figures yet does not mean that nothing was asked for.

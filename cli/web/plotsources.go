@@ -79,19 +79,19 @@ func sourcesText(rates []report.RequestRate) string {
 	}
 	switch more := len(names) - plotSources; {
 	case len(names) == 0:
-		return "No source was asked in the last 24 hours."
+		return "No requests were made in the last 24 hours."
 	case more > 0:
-		return fmt.Sprintf("These are the %d sources that were asked most. %s not drawn.", plotSources, yp.Plural(more, "more source"))
+		return fmt.Sprintf("Showing the %d sources with the most requests (%d more not shown).", plotSources, more)
 	}
 	return ""
 }
 
 // latencyPlot is how long a source took to answer.
 func latencyPlot(id, source string, hours []hourOf, w window) *plot {
-	p := timed(id, source+": latency", w)
-	p.Unit, p.Gap = "time to answer", "no answer was timed"
-	p.Keys = []key{{Words: "half of the answers took no longer (p50)", Colour: "blue", Motif: "solid"}, {Words: "95% took no longer (p95)", Colour: "amber", Motif: "dashed"}}
-	p.Figures = &figures{Columns: []string{"time (UTC)", "p50", "p95"}}
+	p := timed(id, source+": latency (estimated)", w)
+	p.Unit, p.Gap = "response time", "no response timed"
+	p.Keys = []key{{Words: "half of responses took at most this long (p50)", Colour: "blue", Motif: "solid"}, {Words: "95% took at most this long (p95)", Colour: "amber", Motif: "dashed"}}
+	p.Figures = &figures{Columns: []string{"time (UTC)", "p50 (estimated)", "p95 (estimated)"}}
 	lines := [][]float64{make([]float64, len(hours)), make([]float64, len(hours))}
 	most, last, told := 0.0, -1, make([]bool, len(hours))
 	for i, h := range hours {
@@ -105,13 +105,13 @@ func latencyPlot(id, source string, hours []hourOf, w window) *plot {
 				most = v
 			}
 		}
-		p.spot(w, i, "p50 "+millisText(h.p50)+", p95 "+millisText(h.p95), millisText(h.p50), millisText(h.p95))
+		p.spot(w, i, "estimated p50 "+millisText(h.p50)+", p95 "+millisText(h.p95), millisText(h.p50), millisText(h.p95))
 	}
 	if last < 0 {
-		p.None, p.Figures = "No answer of "+source+" was timed in "+w.text()+".", nil
+		p.None, p.Figures = "No response from "+source+" was timed in "+w.text()+".", nil
 		return p
 	}
-	p.Label = fmt.Sprintf("Latency of %s in %s: last a p50 of %s and a p95 of %s.", source, w.text(), millisText(hours[last].p50), millisText(hours[last].p95))
+	p.Label = fmt.Sprintf("Estimated latency of %s in %s: most recently a p50 of %s and a p95 of %s.", source, w.text(), millisText(hours[last].p50), millisText(hours[last].p95))
 	p.tell(told, w.certain(told))
 	p.drawSteps(scaleOf(0, most, false), lines, millis)
 	return p
@@ -120,7 +120,7 @@ func latencyPlot(id, source string, hours []hourOf, w window) *plot {
 // successPlot is the share of requests of a source that gave a page.
 func successPlot(id, source string, hours []hourOf, w window) *plot {
 	p := timed(id, source+": success", w)
-	p.Unit, p.Keys = "requests that gave a page", []key{{Words: "requests that gave a page", Colour: "green", Motif: "solid"}}
+	p.Unit, p.Keys = "requests that returned a page", []key{{Words: "requests that returned a page", Colour: "green", Motif: "solid"}}
 	p.Figures = &figures{Columns: []string{"time (UTC)", "success", "requests", "pages"}}
 	line, told := make([]float64, len(hours)), make([]bool, len(hours))
 	for i, h := range hours {
@@ -134,10 +134,10 @@ func successPlot(id, source string, hours []hourOf, w window) *plot {
 	}
 	asked, pages := sumOf(hours)
 	if asked == 0 {
-		p.None, p.Figures = source+" was not asked in "+w.text()+".", nil
+		p.None, p.Figures = "No requests were made to "+source+" in "+w.text()+".", nil
 		return p
 	}
-	p.Label = fmt.Sprintf("Success of %s in %s: %s of %s gave a page.", source, w.text(), yp.Share(share(pages, asked)), yp.Plural(asked, "request"))
+	p.Label = fmt.Sprintf("Success of %s in %s: %s of %s returned a page.", source, w.text(), yp.Share(share(pages, asked)), yp.Plural(asked, "request"))
 	p.tell(told, w.certain(told))
 	p.drawSteps(scale{0, 100, 25}, [][]float64{line}, func(v float64) string { return figure(v) + "%" })
 	return p

@@ -554,7 +554,7 @@ func TestSlowPart(t *testing.T) {
 	hangs.Store(true)
 	time.Sleep(time.Until(seen["bars"].due) + time.Millisecond)
 	failed, _ := b.look(t.Context(), v, nil, seen)
-	if len(failed) != 1 || !strings.Contains(failed[0].HTML, "did not answer in time") || !strings.Contains(failed[0].HTML, "It was last read") {
+	if len(failed) != 1 || !strings.Contains(failed[0].HTML, "did not answer in time") || !strings.Contains(failed[0].HTML, "It was last loaded") {
 		t.Errorf("a question without an answer shows %v", failed)
 	}
 }
