@@ -283,8 +283,9 @@ func TestBrowserMap(t *testing.T) {
 func TestBrowserHostile(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ|404.*/targets/9999999`)
+	b.expected = notFound
 	dir := crawled(t)
+	alter(t, dir, ofListing)
 	const evil = `<script>alert(1)</script><img src=x onerror=alert(2)>`
 	alter(t, dir,
 		`UPDATE cities SET name = '`+evil+`' WHERE state = 'TX'`, `UPDATE categories SET name = '`+evil+`' || char(0x202e) || 'z'`,
@@ -336,12 +337,16 @@ func TestBrowserWithoutScript(t *testing.T) {
 	}
 }
 
-// browserViews are the pages that every browser can be shown.
+// notFound is what Chromium says of those of browserViews that do not exist.
+var notFound = regexp.MustCompile(`404.*/(nothing|states/ZZ|targets/9999999|listings/demo/none|companies/9999999)`)
+
+// browserViews are the pages that every browser can be shown. A listing is that of ofListing.
 func browserViews() []string {
 	return []string{
 		"/", "/?by=coverage", "/?by=success", "/?by=freshness", "/?by=new", "/states", "/states/TX", "/states/AK", "/states?a=TX&b=CA", "/states/ZZ", "/nothing",
 		"/queue", "/queue?schedule=DUE&states=TX", "/queue?status=PARKED", "/targets/1", "/targets/9999999", "/workers", "/errors", "/sources", "/listings", "/listings?status=dropped",
-		"/attempts", "/runs", "/coverage", "/changes", "/companies", "/waits", "/hosts", "/rejected",
+		"/listings?states=TX&min-rating=4&sort=-rating", "/listings/demo?id=123%2Facme", "/listings/demo/none", "/companies/1", "/companies/9999999", "/map", "/map?states=TX", "/map?states=AK",
+		"/attempts", "/attempts?since=1h", "/runs", "/coverage", "/changes", "/changes?kind=dropped&since=7d", "/companies", "/companies?min-listings=2", "/waits", "/hosts", "/rejected",
 	}
 }
 
@@ -369,26 +374,29 @@ func (b *tab) violations(checker string) (all []json.RawMessage) {
 }
 
 // TestBrowserAxe: axe finds nothing in any view, light, dark and narrow; a narrow one
-// is no wider than the screen.
+// is no wider than the screen, and no text is cut off or lies upon another one.
 func TestBrowserAxe(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	b.expected = regexp.MustCompile(`404.*/nothing|404.*/states/ZZ|404.*/targets/9999999`)
+	b.expected = notFound
 	dir, checker := finished(t, true), axe(t)
 	closed(t, dir)
-	alter(t, dir, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id % 7 = 0 AND kind = 'search'`,
+	alter(t, dir, ofListing, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id % 7 = 0 AND kind = 'search'`,
 		`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")
 	for _, look := range []struct {
 		scheme string
 		width  int64
-	}{{"light", 1200}, {"dark", 1200}, {"light", 360}} {
+	}{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 390}} {
 		for _, path := range browserViews() {
 			b.look(look.scheme, look.width, 800, 1)
 			b.do(chromedp.Navigate(p.url + path))
 			b.wait(`document.getElementById("connection").dataset.state === "live" || !document.querySelector("[data-part]")`)
 			if w := eval[int64](b, `document.documentElement.scrollWidth`); w > look.width {
 				t.Errorf("%s is %d wide on %d", path, w, look.width)
+			}
+			if faults := eval[string](b, pageFaults); faults != "" {
+				t.Errorf("%s, %s, %d wide: %s", path, look.scheme, look.width, faults)
 			}
 			if !strings.Contains(path, "by=") { // those differ from the overview in the map alone
 				eval[chromedp.Void](b, `for (const d of document.querySelectorAll("details")) d.open = true`)
