@@ -105,7 +105,7 @@ func TestSlowSort(t *testing.T) {
 	if n := len(rowIDs.FindAllString(text, -1)); n != 10 || strings.Contains(text, "aria-sort") {
 		t.Errorf("%d rows are shown, want 10 as the list has them", n)
 	}
-	b.answers(t, "/queue?sort=target&states=TX", page{200, []string{`aria-sort="ascending"`}})
+	serve(t, Config{}).answers(t, "/queue?sort=target&states=TX", page{200, []string{`aria-sort="ascending"`}}) // with the usual limit
 }
 
 // records reads a download.
@@ -187,7 +187,7 @@ func TestSlowDownload(t *testing.T) {
 	first := b.begun(t, "/queue.csv")
 	second := b.begun(t, "/queue.csv")
 	answer, text := b.ask(t, http.MethodGet, "/queue.csv", nil, "")
-	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || !strings.Contains(text, "Two downloads are under way") {
+	if answer.StatusCode != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" || !strings.Contains(text, "Two downloads are already in progress") {
 		t.Errorf("a third download: %d, %v", answer.StatusCode, answer.Header)
 	}
 	other, err := sql.Open("sqlite", b.DB().Path())
