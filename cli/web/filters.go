@@ -75,7 +75,7 @@ func (s *Server) suggestions(path string, l report.List) Part {
 			if !suggested(f) {
 				continue
 			}
-			some, err := k.Suggestions(ctx, f, s.cfg.Scope.SourceID)
+			some, err := k.Suggestions(ctx, f, s.cfg.Scope)
 			if err != nil {
 				return nil, err
 			}

@@ -98,7 +98,7 @@ func (s *Server) listing() Part {
 		if of := s.cfg.Scope.SourceID; of != 0 && of != row || !s.inStates(r.Get("state"), r.Get("searched_state")) {
 			return nil, s.outOfScope("this listing")
 		}
-		return listingOf(r, time.Now()), nil
+		return s.listingOf(r, time.Now()), nil
 	}}
 }
 
@@ -116,7 +116,7 @@ func (s *Server) outOfScope(what string) *Refusal {
 	}
 }
 
-func listingOf(r *report.Record, now time.Time) *thingModel {
+func (s *Server) listingOf(r *report.Record, now time.Time) *thingModel {
 	m := &thingModel{Facts: factsOf(r, now)}
 	m.Called, m.Title = r.Title()
 	if at := r.Get("dropped_at"); at != nil {
@@ -131,7 +131,12 @@ func listingOf(r *report.Record, now time.Time) *thingModel {
 		m.add(now, p, "Company", "It belongs to no company.", func(row []any) string { return companyPath(fmt.Sprint(p.Value(row, "company"))) })
 	}
 	if p := r.Part("seen"); p != nil {
-		m.add(now, p, "Searches that showed it", "No search has shown it.", func(row []any) string { return fmt.Sprintf("/targets/%v", p.Value(row, "target_id")) })
+		m.add(now, p, "Searches that showed it", "No search has shown it.", func(row []any) string {
+			if !s.inStates(p.Value(row, "state")) {
+				return ""
+			}
+			return fmt.Sprintf("/targets/%v", p.Value(row, "target_id"))
+		})
 	}
 	if p := r.Part("history"); p != nil {
 		p.Rows = slices.Clone(p.Rows)

@@ -201,7 +201,7 @@ func TestListingScope(t *testing.T) {
 		wants map[string]int
 	}{
 		{store.Scope{}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 200, "/companies/2": 200}},
-		{store.Scope{States: []string{"TX"}}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 404, "/companies/1": 200, "/companies/2": 404}},
+		{store.Scope{States: []string{"TX"}}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 404, "/companies/1": 200, "/companies/2": 404, "/targets/1": 404, "/targets/3": 200}},
 		{store.Scope{SourceID: 1}, map[string]int{"/listings/demo/tx": 200, "/listings/demo/ca": 200, "/companies/1": 200, "/companies/2": 200}},
 		{store.Scope{SourceID: 2}, map[string]int{"/listings/demo/tx": 404, "/listings/demo/ca": 404, "/companies/1": 200, "/companies/2": 404}},
 	} {
@@ -212,6 +212,16 @@ func TestListingScope(t *testing.T) {
 		for _, m := range addresses.FindAllStringSubmatch(list.Body.String(), -1) {
 			if want, known := c.wants["/"+strings.TrimLeft(m[2], "./")]; known && want != http.StatusOK {
 				t.Errorf("%+v: a row of /companies leads to %s", c.scope, m[2])
+			}
+		}
+		for _, suggested := range []struct {
+			value string
+			want  bool
+		}{{"CA", len(c.scope.States) == 0 && c.scope.SourceID != 2}, {"TX", c.scope.SourceID != 2}, {"demo", c.scope.SourceID != 2}, {"two", c.scope.SourceID != 1}} {
+			queue := httptest.NewRecorder()
+			New(cfg).mux.ServeHTTP(queue, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/queue", nil))
+			if strings.Contains(queue.Body.String(), `<option value="`+suggested.value+`">`) != suggested.want {
+				t.Errorf("%+v: %s is suggested: %v", c.scope, suggested.value, !suggested.want)
 			}
 		}
 		for path, want := range c.wants {

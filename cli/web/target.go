@@ -76,6 +76,9 @@ func (s *Server) trace() Part {
 		if err != nil {
 			return nil, err
 		}
+		if !s.inStates(r.Get("state")) {
+			return nil, s.outOfScope("this target")
+		}
 		return traceOf(r, time.Now()), nil
 	}}
 }

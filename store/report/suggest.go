@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"ypcrawl/store"
 	"ypcrawl/yp"
 )
 
@@ -31,19 +32,19 @@ func (l List) Label(f ListFilter) string {
 type Suggestion struct{ Value, Name string }
 
 const (
-	suggestSources    = `SELECT name, '' FROM sources ORDER BY name LIMIT 200`
+	suggestSources    = `SELECT name, '' FROM sources WHERE ?1 = 0 OR id = ?1 ORDER BY name LIMIT 200`
 	suggestCategories = `SELECT name, '' FROM categories ORDER BY name LIMIT 200`
 )
 
 // Suggestions are values that the database has for a filter without Values: none of a text that is free. A value that an address
-// could not have, or that would be read as several, is none.
-func (k *Reader) Suggestions(ctx context.Context, f ListFilter, sourceID int64) (all []Suggestion, err error) {
+// could not have, or that would be read as several, is none, nor one outside the scope.
+func (k *Reader) Suggestions(ctx context.Context, f ListFilter, scope store.Scope) (all []Suggestion, err error) {
 	var found []Suggestion
 	switch f.Name {
 	case "states":
-		return k.suggestStates(ctx, sourceID)
+		return k.suggestStates(ctx, scope)
 	case "source":
-		found, err = list(ctx, k, "suggest sources", suggestSources, nil, fields[Suggestion])
+		found, err = list(ctx, k, "suggest sources", suggestSources, []any{scope.SourceID}, fields[Suggestion])
 	case "categories":
 		found, err = list(ctx, k, "suggest categories", suggestCategories, nil, fields[Suggestion])
 	}
@@ -55,15 +56,18 @@ func (k *Reader) Suggestions(ctx context.Context, f ListFilter, sourceID int64) 
 	return all, err
 }
 
-const suggestStates = `SELECT DISTINCT state, '' FROM target_totals WHERE ?1 = 0 OR source_id = ?1 ORDER BY state LIMIT 200`
+const suggestStates = `
+	SELECT DISTINCT state, '' FROM target_totals
+	WHERE (?1 = 0 OR source_id = ?1) AND (?2 = '[]' OR state IN (SELECT value FROM json_each(?2)))
+	ORDER BY state LIMIT 200`
 
 // suggestStates are the states of the targets, with their names.
-func (k *Reader) suggestStates(ctx context.Context, sourceID int64) (all []Suggestion, err error) {
-	known, err := k.KnownStates(ctx, sourceID)
+func (k *Reader) suggestStates(ctx context.Context, scope store.Scope) (all []Suggestion, err error) {
+	known, err := k.KnownStates(ctx, scope.SourceID)
 	if err != nil {
 		return nil, err
 	}
-	codes, err := list(ctx, k, "suggest states", suggestStates, []any{sourceID}, fields[Suggestion])
+	codes, err := list(ctx, k, "suggest states", suggestStates, placesOf(scope), fields[Suggestion])
 	for _, s := range codes {
 		if s.Name = known.Name(s.Value); s.Value != "" && !strings.Contains(s.Value, ",") && yp.Printable(s.Value+s.Name) == s.Value+s.Name {
 			all = append(all, s)
