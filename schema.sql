@@ -345,7 +345,7 @@ CREATE TABLE runs (
     outcome      TEXT NOT NULL DEFAULT 'running'
         CHECK (outcome IN ('running', 'done', 'interrupted', 'budget', 'error', 'dead', 'blocked', 'no_proxies', 'layout')),
     requests     INTEGER NOT NULL DEFAULT 0,
-    pages        INTEGER NOT NULL DEFAULT 0,
+    pages        INTEGER NOT NULL DEFAULT 0,         -- committed, of every kind; a page of results without a listing never is
     targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
     listings_new INTEGER NOT NULL DEFAULT 0,         -- seen for the first time
     listings_changed  INTEGER NOT NULL DEFAULT 0,    -- their source says something else than before
@@ -373,7 +373,7 @@ CREATE TABLE run_passes (
     selection TEXT NOT NULL CHECK (json_valid(selection)), -- as in passes
     began_at  TEXT NOT NULL,                         -- of the pass, by this run or an earlier one
     -- What the run has brought of the source, added up with the roll-ups of health (see request_spans).
-    pages     INTEGER NOT NULL DEFAULT 0,            -- read
+    pages     INTEGER NOT NULL DEFAULT 0,            -- as runs.pages, and those that were read and could not be committed
     new       INTEGER NOT NULL DEFAULT 0,
     changed   INTEGER NOT NULL DEFAULT 0,
     dropped   INTEGER NOT NULL DEFAULT 0,
@@ -875,7 +875,7 @@ CREATE TABLE request_spans (
     span               TEXT NOT NULL CHECK (span IN ('minute', 'hour', 'ever')), -- length of the time that the row is about
     began_at           TEXT NOT NULL,              -- begin of that time; "" of span ever
     requests           INTEGER NOT NULL DEFAULT 0,       -- that ended in it
-    pages              INTEGER NOT NULL DEFAULT 0,       -- of them answered with a page that could be read
+    pages              INTEGER NOT NULL DEFAULT 0,       -- of them answered with a page that could be read, also with one of no listings
     -- failures, by class
     dns                INTEGER NOT NULL DEFAULT 0,
     tls                INTEGER NOT NULL DEFAULT 0,
@@ -1529,7 +1529,7 @@ FROM request_spans_and_latency WHERE span = 'hour' AND began_at <= strftime('%Y-
 
 -- What the passes brought, by source: a row a pass, the sum of its runs. See run_passes: what was just found is there after a minute or so.
 --   runs             that worked on it
---   pages            read
+--   pages            read, but for pages of results without a listing
 CREATE VIEW v_pass_changes AS
 SELECT s.name AS source, x.began_at, count(*) AS runs, max(x.run_id) AS last_run, -- its number
        sum(x.pages) AS pages, sum(x.new) AS new, sum(x.changed) AS changed, sum(x.dropped) AS dropped, sum(x.restored) AS restored

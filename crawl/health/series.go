@@ -64,13 +64,14 @@ const (
 		ms_400 = ms_400 + excluded.ms_400, ms_800 = ms_800 + excluded.ms_800, ms_1500 = ms_1500 + excluded.ms_1500,
 		ms_3000 = ms_3000 + excluded.ms_3000, ms_6000 = ms_6000 + excluded.ms_6000, ms_12000 = ms_12000 + excluded.ms_12000,
 		ms_30000 = ms_30000 + excluded.ms_30000`
-	// What was read by a claim is of its run. A probe has none.
+	// What was read by a claim is of its run. A probe has none. A page of results without a listing is no page of a run either: it is
+	// not committed.
 	countPages = `
 	UPDATE run_passes SET pages = pages + n
 	FROM (
 		SELECT q.source_id AS source, a.run_id AS run, count(*) AS n
 		FROM requests q CROSS JOIN crawl_attempts a ON a.target_id = q.target_id AND a.claim_token = q.claim_token
-		WHERE q.id > ?1 AND q.id <= ?2 AND q.outcome = 'success' AND q.parse_ok = 1 GROUP BY 1, 2)
+		WHERE q.id > ?1 AND q.id <= ?2 AND q.outcome = 'success' AND q.parse_ok = 1 AND (q.result_count > 0 OR q.type <> 'listing') GROUP BY 1, 2)
 	WHERE source_id = source AND run_id = run`
 	countEvents = `
 	UPDATE run_passes SET new = new + added, changed = changed + altered, dropped = dropped + gone, restored = restored + back

@@ -257,23 +257,24 @@ func TestSeriesOfPasses(t *testing.T) {
 		must(t, w.db, fmt.Sprintf(`INSERT INTO listing_events (at, kind, source_id, listing, listings, company_id, run_id) VALUES ('x', '%s', %d, 1, %d, %s, nullif(%d, 0))`,
 			kind, source, listings, map[bool]string{true: "NULL", false: "1"}[kind == "new"], run))
 	}
-	page := func(token, source int) {
+	page := func(token, source int, kind string, results int) {
 		t.Helper()
 		must(t, w.db, fmt.Sprintf(`INSERT INTO requests (source_id, target_id, claim_token, correlation_id, type, url, started_at, finished_at, outcome, latency_ms, parse_ok, result_count)
-			VALUES (%d, 1, %d, 'c', 'listing', 'u', 'x', '2026-11-20T12:00:00.000Z', 'success', 1, 1, 1)`, source, token))
+			VALUES (%d, 1, %d, 'c', '%s', 'u', 'x', '2026-11-20T12:00:00.000Z', 'success', 1, 1, %d)`, source, token, kind, results))
 	}
 	event("new", 1, 30, 1)
 	event("changed", 1, 1, 1)
 	event("new", 2, 5, 1)
-	page(1, 1)
+	page(1, 1, "listing", 30)
+	page(1, 1, "listing", 0) // the site has nothing there, and nothing is committed
 	w.count(t)
 	event("dropped", 1, 1, 1)
 	event("restored", 1, 1, 2)
 	event("changed", 1, 1, 2)
 	event("completed", 1, 1, 2)
 	event("new", 1, 9, 0)
-	page(2, 1)
-	page(2, 1)
+	page(2, 1, "detail", 1)
+	page(2, 1, "state_index", 0)
 	for range 2 {
 		w.count(t)
 		wantRows(t, w.db, `SELECT source_id, run_id, pages, new, changed, dropped, restored FROM run_passes`, "1|1|1|30|1|1|0", "1|2|2|0|1|0|1", "2|1|0|5|0|0|0")
