@@ -85,7 +85,7 @@ seeds: ## Crawl SEEDS (10) demo directories in trouble; takes minutes
 .PHONY: browser
 browser: ## Look at the page with a real Chromium (apt-get install chromium)
 	command -v chromium >/dev/null || { echo 'chromium is missing: apt-get install --no-install-recommends chromium' >&2; exit 1; }
-	$(GO) test -tags browser -count 1 -timeout 20m -run '^TestBrowser' ./e2e
+	$(GO) test -tags browser -count 1 -timeout 30m -run '^TestBrowser' ./e2e
 
 .PHONY: screens
 screens: ## Look at commands and the bar on a real terminal (apt-get install tmux); SCREENS=-update writes testdata/screens anew

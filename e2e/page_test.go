@@ -30,7 +30,7 @@ import (
 // These tests show the page in a real Chromium: `make browser`.
 
 // browserTime bounds a test: a page that never shows what is waited for ends it.
-const browserTime = 5 * time.Minute
+const browserTime = 10 * time.Minute
 
 // tab is a tab of a Chromium of its own. Whatever a page complains of in the console, a script
 // that throws, a policy that is broken and a dialog that opens fail the test.
