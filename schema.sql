@@ -1405,13 +1405,13 @@ SELECT a.target_id, a.claim_token, a.attempt_number, q.started_at, ifnull(q.page
 FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token WHERE q.waited_ms > 0
 UNION ALL
 SELECT a.target_id, a.claim_token, a.attempt_number, q.started_at, ifnull(q.page, 0), 2,
-       iif(q.error_class IS 'rate_limited', 'not asked yet: ' || ifnull(q.wait_reason, 'the host''s turn has not come'),
-           'asked GET ' || q.url || iif(q.retry_seq > 0, ' again (' || q.retry_seq || ')', '') || iif(q.type <> 'listing', ' (' || q.type || ')', '')
+       iif(q.error_class IS 'rate_limited', 'not sent yet: ' || ifnull(q.wait_reason, 'the host''s turn has not come'),
+           'sent ' || iif(q.url GLOB '* *', '', 'GET ') || q.url || iif(q.retry_seq > 0, ' again (' || q.retry_seq || ')', '') || iif(q.type <> 'listing', ' (' || q.type || ')', '')
                || ifnull(' via ' || q.proxy, '') || iif(q.via <> 'none', ifnull(' as ' || q.identity, ''), ''))
 FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token
 UNION ALL
 SELECT a.target_id, a.claim_token, a.attempt_number, q.finished_at, ifnull(q.page, 0), 3,
-       ifnull('answered ' || q.http_status, 'no answer') || ' in ' || iif(q.latency_ms < 1000, q.latency_ms || ' ms', printf('%.1f s', q.latency_ms / 1000.0))
+       iif(q.http_status IS NULL, 'no response', 'status ' || q.http_status) || ' after ' || iif(q.latency_ms < 1000, q.latency_ms || ' ms', printf('%.1f s', q.latency_ms / 1000.0))
            || CASE WHEN q.proxy_failed = 1 THEN ': the proxy failed, ' || ifnull(q.error_class, '') WHEN q.error_class IS NOT NULL THEN ': ' || q.error_class
                ELSE ifnull(': ' || q.result_count || CASE WHEN q.type = 'state_index' THEN iif(q.result_count = 1, ' city', ' cities') ELSE iif(q.result_count = 1, ' listing', ' listings') END, '') END
 FROM crawl_attempts a CROSS JOIN requests q ON q.target_id = a.target_id AND q.claim_token = a.claim_token WHERE q.error_class IS NOT 'rate_limited'

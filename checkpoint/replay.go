@@ -425,7 +425,7 @@ func (r *replayer) city(tx *store.Tx, t *wal.Target, source int64) (id int64, er
 		own := t.OwnCity
 		city.Population, city.Lat, city.Lon, city.Tier = max(0, own.Population), own.Lat, own.Lon, min(max(own.Tier, 1), 3)
 	} else if t.Country == "" && len(t.State) != 2 {
-		return 0, fmt.Errorf("%q is no state of the USA", yp.Printable(t.State))
+		return 0, fmt.Errorf("%q is not a state of the USA", yp.Printable(t.State))
 	} else if known, ok := r.cfg.City(t.City, t.CitySlug, t.State); ok && t.Country == "" {
 		city = known
 	}

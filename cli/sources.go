@@ -101,9 +101,9 @@ func sampleOf(src *site.Source) string {
 	place.Category, place.CategorySlug = category, yp.CategorySlug(category)
 	where := inState(place.City, place.State)
 	target := src.TargetRequest(place, site.Position{Page: 1})
-	text := fmt.Sprintf("  asks for %s (%s in %s)\n", yp.Printable(target.Label()), yp.Printable(category), yp.Printable(where)) + bodyOf(target)
+	text := fmt.Sprintf("  would request %s (%s in %s)\n", yp.Printable(target.Label()), yp.Printable(category), yp.Printable(where)) + bodyOf(target)
 	if search, ok := src.SearchRequest(place, site.Position{Page: 1}); ok {
-		text += fmt.Sprintf("  searches at %s where that is empty\n", yp.Printable(search.Label())) + bodyOf(search)
+		text += fmt.Sprintf("  or, if that finds nothing, %s\n", yp.Printable(search.Label())) + bodyOf(search)
 	}
 	if pages := src.IndexRequests(indexState(src, place.State)); len(pages) > 0 {
 		of := place.State

@@ -160,13 +160,13 @@ func (a *asker) get(c *cli.Context, src *site.Source, ask site.Request, read rea
 	return parse(res)
 }
 
-// noteAsked says what was asked for, with the body of the request, and what came.
+// noteAsked says what was requested, with the body of the request, and what came.
 func (p *Program) noteAsked(ask site.Request, came string) {
 	address := ask.URL
 	if u, err := url.Parse(address); err == nil {
 		address = u.Redacted()
 	}
-	p.Note("Asked for %s once: %s.", yp.Printable(ask.LabelAt(address)), came)
+	p.Note("Requested %s: %s.", yp.Printable(ask.LabelAt(address)), came)
 	if len(ask.Body) > 0 {
 		p.Note("With %s", yp.Printable(yp.Clip(yp.Clean(string(ask.Body)), maxBodyShown)))
 	}
@@ -241,7 +241,7 @@ func triedIndex(c *cli.Context, src *site.Source) (string, error) {
 	place, err := triedPlace(c, src)
 	state := indexState(src, place.State)
 	if err == nil && len(src.IndexRequests(state)) == 0 {
-		err = frame.Usagef("--index: no state of %s is known; name one with --state", src.Name())
+		err = frame.Usagef("--index: no states of %s are known: name one with --state", src.Name())
 	}
 	return state, err
 }

@@ -55,6 +55,6 @@ type toldNoChrome struct{}
 func (w *worker) tellNoChrome(t *task) {
 	if _, told := w.told.LoadOrStore(toldNoChrome{}, true); !told {
 		w.cfg.Logger.Warn().Str("component", "crawl").Str("source", w.cfg.Source.Name()).Str("url", t.ask.Label()).
-			Msg(site.NoChrome + "; name something under chrome that it has, too")
+			Msg(site.NoChrome + "; add a sign to chrome that this page has, too")
 	}
 }

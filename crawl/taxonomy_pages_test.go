@@ -105,7 +105,7 @@ func empties() (all []trouble) {
 func layouts() (all []trouble) {
 	for _, tt := range []struct{ name, page, says string }{
 		{"cards of another name", layoutChanged(), "links to listings"},
-		{"chrome without cards", shell("<p>Welcome.</p>"), "neither listings nor an empty-result marker"},
+		{"chrome without cards", shell("<p>Welcome.</p>"), "neither listings nor a sign that there are none"},
 		{"JSON-LD without cards", shell(`<script type="application/ld+json">[{"@type": "LocalBusiness", "name": "Shop"}]</script>`), "JSON-LD"},
 		{"a phone without cards", shell("<p>(217) 555-0100</p>"), "phone"},
 		{"a next link without cards", page(target + "?page=2"), "next link"},

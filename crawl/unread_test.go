@@ -28,5 +28,5 @@ func TestUnreadAdds(t *testing.T) {
 	st := crawl.Stats{NoID: 1, Alike: 2}
 	st.Add(crawl.Stats{NoID: 3, NotShown: 1})
 	n := st.Unread()
-	storetest.Equal(t, n.Text(), "4 no id, 1 announced but not shown, 2 not to be told from another")
+	storetest.Equal(t, n.Text(), "4 no id, 1 announced but not shown, 2 same id as another")
 }

@@ -56,7 +56,7 @@ func TestPanels(t *testing.T) {
 		"/queue?status=x":                {404, []string{"No list has that"}},
 		"/queue?error=%3Cscript%3E":      {404, []string{"&lt;script", "No list has that"}},
 		"/queue?states=nowhere":          {404, []string{"No list has that"}},
-		"/targets/9":                     {200, []string{escaped, "asked GET http://h/", "Attempt 1", "it is retried then after 4 failures in a row", "by amber (", "`ypcrawl --db t.db targets enable 9`", `<details class="card attempt"`}},
+		"/targets/9":                     {200, []string{escaped, "sent GET http://h/", "Attempt 1", "it is retried then after 4 failures in a row", "by amber (", "`ypcrawl --db t.db targets enable 9`", `<details class="card attempt"`}},
 		"/targets/20":                    {200, []string{"It has never been crawled."}},
 		"/targets/999":                   {404, []string{"no target", "ypcrawl --db t.db targets list"}},
 		"/targets/x":                     {404, []string{"There is no target", "Choose one in the queue"}},

@@ -50,7 +50,7 @@ func (d *bodyDef) compile(given string, names []string) (b body, kind string, at
 	}
 	t := textBody{parts: parts, escape: escapeOf(kind), form: kind == typeForm}
 	if isJSON(kind) && !json.Valid(t.fill(nil, sampleValues(names))) {
-		return nil, "", n, errors.New("the text is no JSON, in which placeholders of texts stand within quotes: {{ stands for a brace, } for one that closes; a YAML mapping is sent as JSON, too")
+		return nil, "", n, errors.New("the text is not JSON: put placeholders for texts in quotes, write {{ for an opening brace and } for a closing one, or write the body as a YAML mapping, which is sent as JSON")
 	}
 	return &t, kind, nil, nil
 }
@@ -82,7 +82,7 @@ func cutText(text string, names []string) (parts []part, err error) {
 		case whole == "{{":
 			plain += "{"
 		case whole == "{":
-			return nil, fmt.Errorf("a brace that is not closed in %q: {{ stands for a brace", text)
+			return nil, fmt.Errorf("a brace is not closed in %q: write {{ for a brace", text)
 		case m[2] >= 0:
 			name, err := secretOf(whole)
 			if err != nil {
@@ -195,7 +195,7 @@ func (c *jsonCompiler) node(n *yaml.Node, key string, depth int) (body, error) {
 		n = n.Alias
 	}
 	if c.nodes++; depth > maxBodyDepth || c.nodes > maxBodyNodes {
-		return nil, c.wrong(n, fmt.Errorf("the body is deeper than %d or has more than %d values", maxBodyDepth, maxBodyNodes))
+		return nil, c.wrong(n, fmt.Errorf("the body nests deeper than %d levels or has more than %d values", maxBodyDepth, maxBodyNodes))
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -231,9 +231,9 @@ func (c *jsonCompiler) object(n *yaml.Node, depth int) (body, error) {
 		quoted := string(appendJSONString(nil, key.Value))
 		switch {
 		case key.ShortTag() == "!!merge":
-			return nil, c.wrong(key, errors.New("<< is no key of a body: write its members out"))
+			return nil, c.wrong(key, errors.New("<< can't be a key of a body: write its members out"))
 		case key.Kind != yaml.ScalarNode:
-			return nil, c.wrong(key, errors.New("a key of a body is a text"))
+			return nil, c.wrong(key, errors.New("a key of a body must be a text"))
 		case slices.ContainsFunc(o.members, func(m jsonMember) bool { return m.key == quoted }):
 			return nil, c.wrong(key, fmt.Errorf("the key %q is there twice", key.Value))
 		}
@@ -288,7 +288,7 @@ var octal = regexp.MustCompile(`^[+-]?0[0-9_]+$`)
 
 func jsonNumber(n *yaml.Node) (body, error) {
 	if octal.MatchString(n.Value) {
-		return nil, fmt.Errorf("%s begins with 0: write it in quotes if it is a text, such as a postal code, else without the 0", n.Value)
+		return nil, fmt.Errorf("%s begins with 0: put it in quotes if it is a text, such as a postal code; otherwise leave out the 0", n.Value)
 	}
 	if json.Valid([]byte(n.Value)) {
 		return fixedJSON(n.Value), nil
@@ -299,7 +299,7 @@ func jsonNumber(n *yaml.Node) (body, error) {
 	}
 	text, err := json.Marshal(number)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no number of JSON", n.Value)
+		return nil, fmt.Errorf("%q is not a JSON number", n.Value)
 	}
 	return fixedJSON(text), nil
 }

@@ -25,7 +25,7 @@ const MaxCitiesFile = 10 << 20
 type Opener func(name string) ([]byte, error)
 
 // errNoCities says that a definition came without its file.
-var errNoCities = errors.New("the file is not at hand")
+var errNoCities = errors.New("the file can't be read here")
 
 // cityFile is the places of a source, from the file that its definition names.
 type cityFile struct {
@@ -59,7 +59,7 @@ func (c *compiled) compileCities(open Opener, f *faults) {
 	}
 	text, err := open(c.def.Cities)
 	if err == nil && len(text) > MaxCitiesFile {
-		err = fmt.Errorf("the file has more than %d MB", MaxCitiesFile>>20)
+		err = fmt.Errorf("the file is larger than %d MB", MaxCitiesFile>>20)
 	}
 	if err != nil {
 		f.add("cities", err)
@@ -125,7 +125,7 @@ func (r cityLines) next() (row []string, line int, err error) {
 func (r cityLines) header() ([]string, error) {
 	row, line, err := r.next()
 	if errors.Is(err, io.EOF) {
-		return nil, errors.New("the file is empty: want a first line such as state,city,population")
+		return nil, errors.New("the file is empty: its first line must name the columns, such as state,city,population")
 	}
 	if err != nil {
 		return nil, err
@@ -133,16 +133,16 @@ func (r cityLines) header() ([]string, error) {
 	for i, name := range row {
 		switch {
 		case !cityColumn.MatchString(name):
-			return nil, atLine(line, "column %d: want a name of lower-case letters, digits and _", i+1)
+			return nil, atLine(line, "column %d: its name may hold only lower-case letters, digits and _", i+1)
 		case slices.Contains(row[:i], name):
-			return nil, atLine(line, "column %d has the name of another one", i+1)
+			return nil, atLine(line, "column %d has the same name as another column", i+1)
 		case name != "state" && name != "city" && (slices.Contains(placeholders, name) || slices.Contains(otherPlaceholders, name)):
 			return nil, atLine(line, "column %d has the name of the placeholder {%s}", i+1, name)
 		}
 	}
 	for _, name := range []string{"state", "city"} {
 		if !slices.Contains(row, name) {
-			return nil, atLine(line, "want columns with the names state and city, such as state,city,population")
+			return nil, atLine(line, "the columns state and city are required, such as state,city,population")
 		}
 	}
 	return slices.Clone(row), nil
@@ -165,7 +165,7 @@ func readCities(text []byte) (file *cityFile, stated []yp.State, err error) {
 			break
 		}
 		if err == nil && len(row) != len(file.columns) {
-			err = atLine(line, "has %d columns, and the first line %d", len(row), len(file.columns))
+			err = atLine(line, "has %d columns, but the first line has %d", len(row), len(file.columns))
 		}
 		if err == nil {
 			err = file.add(row, line)
@@ -194,15 +194,15 @@ func (c *cityFile) add(row []string, line int) error {
 	}
 	city := yp.City{State: yp.Clean(value("state")), Name: yp.Clean(value("city"))}
 	if city.Name == "" || len(city.Name) > yp.MaxName || utf8.RuneCountInString(city.State) > yp.MaxState {
-		return atLine(line, "want the name of a city of up to %d bytes, and of a state of up to %d characters", yp.MaxName, yp.MaxState)
+		return atLine(line, "want a city name of up to %d bytes, and a state of up to %d characters", yp.MaxName, yp.MaxState)
 	}
 	if city.Slug = cmp.Or(value("slug"), yp.Slug(city.Name)); city.Slug == "" || len(city.Slug) > maxSlug {
-		return atLine(line, "want a slug of up to %d bytes: the name makes none", maxSlug)
+		return atLine(line, "want a slug of up to %d bytes: none can be made from the name", maxSlug)
 	}
 	if n := value("population"); n != "" {
 		people, err := strconv.ParseUint(n, 10, 40)
 		if err != nil {
-			return atLine(line, "population: want digits alone")
+			return atLine(line, "population: want only digits")
 		}
 		city.Population = int(people) // #nosec G115: 40 bits
 	}
@@ -211,7 +211,7 @@ func (c *cityFile) add(row []string, line int) error {
 		city.Lat, bad[0] = strconv.ParseFloat(value("lat"), 64)
 		city.Lon, bad[1] = strconv.ParseFloat(value("lon"), 64)
 		if bad[0] != nil || bad[1] != nil || !(city.Lat >= -90 && city.Lat <= 90 && city.Lon >= -180 && city.Lon <= 180) {
-			return atLine(line, "lat and lon: want both in degrees, such as 48.137 and 11.575, or none")
+			return atLine(line, "lat and lon: want both, in degrees such as 48.137 and 11.575, or neither")
 		}
 	}
 	c.cities, c.values, c.lines = append(c.cities, city), append(c.values, row), append(c.lines, line)
@@ -225,13 +225,13 @@ func (c *cityFile) place(states *yp.StateSet) error {
 		if city.State != "" {
 			st, ok := states.Lookup(city.State)
 			if !ok {
-				return atLine(c.lines[i], "its state is none of those under states")
+				return atLine(c.lines[i], "its state is not listed under states")
 			}
 			city.State = st.Code
 		}
 		key := cityKey{city.State, city.Slug}
 		if first, again := c.at[key]; again {
-			return atLine(c.lines[i], "a second row of the state and slug of line %d", c.lines[first])
+			return atLine(c.lines[i], "the same state and slug as in line %d", c.lines[first])
 		}
 		c.at[key] = i
 	}

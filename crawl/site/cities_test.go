@@ -102,23 +102,23 @@ func TestCities(t *testing.T) {
 func TestCitiesRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, want string }{
-		"empty":              {"", "the file is empty: want a first line such as state,city,population"},
+		"empty":              {"", "the file is empty: its first line must name the columns, such as state,city,population"},
 		"no city":            {"state,city\n", "the file names no city"},
-		"no column":          {"city,population\nSECRET,1\n", "line 1 of the file: want columns with the names state and city, such as state,city,population"},
-		"no name":            {"root:SECRET:0\n", "line 1 of the file: column 1: want a name of lower-case letters, digits and _"},
-		"column twice":       {"state,city,a,a\n", "line 1 of the file: column 4 has the name of another one"},
+		"no column":          {"city,population\nSECRET,1\n", "line 1 of the file: the columns state and city are required, such as state,city,population"},
+		"no name":            {"root:SECRET:0\n", "line 1 of the file: column 1: its name may hold only lower-case letters, digits and _"},
+		"column twice":       {"state,city,a,a\n", "line 1 of the file: column 4 has the same name as another column"},
 		"placeholder":        {"state,city,city_slug\n", "line 1 of the file: column 3 has the name of the placeholder {city_slug}"},
 		"later placeholder":  {"state,city,offset\n", "line 1 of the file: column 3 has the name of the placeholder {offset}"},
-		"short line":         {"state,city\nBY,A\nSECRET\n", "line 3 of the file: has 1 columns, and the first line 2"},
+		"short line":         {"state,city\nBY,A\nSECRET\n", "line 3 of the file: has 1 columns, but the first line has 2"},
 		"quotes":             {"state,city\nBY,\"SECRET\n", "line 2 of the file: extraneous or missing \" in quoted-field"},
-		"no slug":            {"state,city\nBY,東京\n", "line 2 of the file: want a slug of up to 100 bytes: the name makes none"},
-		"population":         {"state,city,population\nBY,A,SECRET\n", "line 2 of the file: population: want digits alone"},
-		"decimal comma":      {"state,city,lat,lon\nBY,A,\"48,1\",11\n", "line 2 of the file: lat and lon: want both in degrees, such as 48.137 and 11.575, or none"},
-		"lat alone":          {"state,city,lat,lon\nBY,A,48.1,\n", "line 2 of the file: lat and lon: want both in degrees, such as 48.137 and 11.575, or none"},
+		"no slug":            {"state,city\nBY,東京\n", "line 2 of the file: want a slug of up to 100 bytes: none can be made from the name"},
+		"population":         {"state,city,population\nBY,A,SECRET\n", "line 2 of the file: population: want only digits"},
+		"decimal comma":      {"state,city,lat,lon\nBY,A,\"48,1\",11\n", "line 2 of the file: lat and lon: want both, in degrees such as 48.137 and 11.575, or neither"},
+		"lat alone":          {"state,city,lat,lon\nBY,A,48.1,\n", "line 2 of the file: lat and lon: want both, in degrees such as 48.137 and 11.575, or neither"},
 		"not UTF-8":          {"state,city\nBY,M\xfcnchen\n", "line 2 of the file: column 2 is not UTF-8, or holds a control character"},
-		"twice":              {"state,city\nBY,Aach\n\nBayern,aach\n", "line 4 of the file: a second row of the state and slug of line 2"},
-		"more than 10 MB":    {"state,city\n" + strings.Repeat("BY,SECRET\n", 1<<20+1), "the file has more than 10 MB"},
-		"name of no letters": {"state,city\nBY,\n", "line 2 of the file: want the name of a city of up to 300 bytes, and of a state of up to 80 characters"},
+		"twice":              {"state,city\nBY,Aach\n\nBayern,aach\n", "line 4 of the file: the same state and slug as in line 2"},
+		"more than 10 MB":    {"state,city\n" + strings.Repeat("BY,SECRET\n", 1<<20+1), "the file is larger than 10 MB"},
+		"name of no letters": {"state,city\nBY,\n", "line 2 of the file: want a city name of up to 300 bytes, and a state of up to 80 characters"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +132,7 @@ func TestCitiesRefused(t *testing.T) {
 		})
 	}
 	_, err := ofCountry(t, "cities: de.csv\nstates: {BY: Bayern}\ncountry: DE", "state,city\nBayern,Aach\nSN,Aue\n")
-	if err == nil || err.Error() != "x.yaml:7:9: cities: line 3 of the file: its state is none of those under states" {
+	if err == nil || err.Error() != "x.yaml:7:9: cities: line 3 of the file: its state is not listed under states" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Parse("x.yaml", []byte("cities: de.csv")); !errors.Is(err, errNoCities) {
@@ -146,18 +146,18 @@ func TestUsable(t *testing.T) {
 	const postal = "\ncities: de.csv\ncategories: [a]\nrules: {formats: {postal_code: '"
 	for name, c := range map[string]struct{ more, want string }{
 		"USA":                      {"", ""},
-		"no places":                {"country: DE\ncategories: [a]", "x.yaml:7:10: country: the places of DE are not known: name a file under cities, or states, or an index of cities under urls.state_index"},
-		"no categories":            {"country: DE\nstates: {BY: Bayern}", "x.yaml:7:10: country: categories is missing: the common ones are English, and the country is DE"},
-		"ZIP code in Australia":    {"country: AU" + postal + `^\d{5}(?:-\d{4})?$'}}`, `x.yaml:10:32: rules.formats.postal_code: ^\d{5}(?:-\d{4})?$ matches no postal code of AU, which are written #### (# is a digit, @ a letter)`},
+		"no places":                {"country: DE\ncategories: [a]", "x.yaml:7:10: country: ypcrawl does not know the places of DE: name a file under cities, or list states, or describe an index of cities under urls.state_index"},
+		"no categories":            {"country: DE\nstates: {BY: Bayern}", "x.yaml:7:10: country: categories is missing: the default ones are in English, and the country is DE"},
+		"ZIP code in Australia":    {"country: AU" + postal + `^\d{5}(?:-\d{4})?$'}}`, `x.yaml:10:32: rules.formats.postal_code: ^\d{5}(?:-\d{4})?$ can't match a postal code of AU; these look like #### (# is a digit, @ a letter)`},
 		"four digits in Australia": {"country: AU" + postal + `^\d{4}$'}}`, ""},
 		"some of them":             {"country: AU" + postal + `^20[0-4]7$'}}`, ""},
 		"a part":                   {"country: AU" + postal + `\d\d'}}`, ""},
-		"ZIP code in Britain":      {"country: GB" + postal + `^\d{5}'}}`, `x.yaml:10:32: rules.formats.postal_code: ^\d{5} matches no postal code of GB, which are written @# #@@ or @## #@@ or @@# #@@ or @@## #@@ or @#@ #@@ or @@#@ #@@ (# is a digit, @ a letter)`},
+		"ZIP code in Britain":      {"country: GB" + postal + `^\d{5}'}}`, `x.yaml:10:32: rules.formats.postal_code: ^\d{5} can't match a postal code of GB; these look like @# #@@ or @## #@@ or @@# #@@ or @@## #@@ or @#@ #@@ or @@#@ #@@ (# is a digit, @ a letter)`},
 		"postcodes":                {"country: GB" + postal + `^(?i)[a-z]{1,2}\d[a-z\d]?\b \d[a-z]{2}$'}}`, ""},
 		"one postcode":             {"country: GB" + postal + `^SW1A 1AA$'}}`, ""},
-		"no state of these":        {"country: DE\nstates: {BY: Bayern}\ncategories: [a]\nrules: {formats: {state: '^[a-z]+$'}}", "x.yaml:10:26: rules.formats.state: ^[a-z]+$ matches no state of the source, such as BY"},
-		"kind state":               {"country: JP\ncategories: [a]\nurls: {target: '/{page}', state_index: /cities}\nindex: {cities: [a], path: '^/(.+)$'}\nrules: {formats: {state: {kind: state}}}", "x.yaml:11:26: rules.formats.state: kind state never holds: the states of JP are not known; name them under states"},
-		"index of unknown states":  {"country: JP\ncategories: [a]\nurls: {target: '/{page}', state_index: '/{state}'}\nindex: {cities: [a], path: '^/(.+)$'}", "x.yaml:9:40: urls.state_index: the states of JP are not known: name them under states"},
+		"not a state of these":        {"country: DE\nstates: {BY: Bayern}\ncategories: [a]\nrules: {formats: {state: '^[a-z]+$'}}", "x.yaml:10:26: rules.formats.state: ^[a-z]+$ matches none of the source's states, such as BY"},
+		"kind state":               {"country: JP\ncategories: [a]\nurls: {target: '/{page}', state_index: /cities}\nindex: {cities: [a], path: '^/(.+)$'}\nrules: {formats: {state: {kind: state}}}", "x.yaml:11:26: rules.formats.state: nothing can match kind: state, because ypcrawl does not know the states of JP: list them under states"},
+		"index of unknown states":  {"country: JP\ncategories: [a]\nurls: {target: '/{page}', state_index: '/{state}'}\nindex: {cities: [a], path: '^/(.+)$'}", "x.yaml:9:40: urls.state_index: ypcrawl does not know the states of JP: list them under states"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,7 +22,7 @@ import (
 
 var (
 	errMissing = errors.New("is missing")
-	errNoRule  = errors.New("a rule needs css or attr, such as `{css: a.name, attr: href}`; json needs attr on a page without script or format: json")
+	errNoRule  = errors.New("a rule needs css or attr, such as `{css: a.name, attr: href}`; json also needs attr, unless the source has script or format: json")
 )
 
 var sourceName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,39}$`)
@@ -112,7 +112,7 @@ func compileBase(s string, f *faults) *url.URL {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		f.add("base_url", fmt.Errorf("base URL %q: want http:// or https:// and a host", s))
 	case u.User != nil: // definitions are stored as they are
-		f.add("base_url", fmt.Errorf("base URL %q: leave out user and password: they get stored", u.Redacted()))
+		f.add("base_url", fmt.Errorf("base URL %q: leave out the user and password, because definitions are stored", u.Redacted()))
 	default:
 		return u
 	}
@@ -350,7 +350,7 @@ func (c *compiled) compileDetail(f *faults) {
 				if _, own := f.at[at]; !own {
 					at = "detail.labels." + have
 				}
-				f.add(at, fmt.Errorf("the label %q stands under both %s and %s: remove one", label, have, name))
+				f.add(at, fmt.Errorf("the label %q is listed under both %s and %s: remove one", label, have, name))
 			}
 			r.labels[labelText(label)] = name
 		}

@@ -74,7 +74,7 @@ var indexPlaceholders = []string{"state", "state_lower", "state_slug", "letter"}
 func (c *compiled) indexPages(d *requestDef, letters string, f *faults) (pages []*template, whole bool, err error) {
 	for i := range len(letters) { // each must be able to stand in a URL as it is
 		if c := letters[i]; !letter(c) && !digit(c) || strings.IndexByte(letters[:i], c) >= 0 {
-			return nil, false, fmt.Errorf("index.letters %q: want letters and digits, each once", letters)
+			return nil, false, fmt.Errorf("index.letters %q: want letters and digits without repeats", letters)
 		}
 	}
 	t := c.compileRequest(d, "urls.state_index", indexPlaceholders, f)

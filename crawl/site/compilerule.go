@@ -40,9 +40,9 @@ func (c *compiled) compileRuleSet(x *region.Selectors, list []ruleDef, at string
 		switch {
 		case err != nil:
 		case d.All && !isList(at):
-			err = errors.New("all: only a rule of a field that is a list has one")
+			err = errors.New("all: only the rules of a field that is a list may have it")
 		case d.Scale != 0 && at != "fields.rating":
-			err = errors.New("scale: only a rule of the field rating has one")
+			err = errors.New("scale: only the rules of the field rating may have it")
 		case checkScale(d.Scale) != nil:
 			err = checkScale(d.Scale)
 		case d.Match != "":

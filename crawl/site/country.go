@@ -19,20 +19,20 @@ func (c *compiled) checkCountry(f *faults) {
 	found := &faults{name: f.name, at: f.at}
 	if c.country != yp.DefaultCountry {
 		if c.cities == nil && len(c.def.States) == 0 && c.states == nil {
-			found.add("country", fmt.Errorf("the places of %s are not known: name a file under cities, or states, or an index of cities "+
+			found.add("country", fmt.Errorf("ypcrawl does not know the places of %s: name a file under cities, or list states, or describe an index of cities "+
 				"under urls.state_index", c.country))
 		} else if c.cities == nil && c.states != nil && !c.states.whole && len(c.stateSet.All()) == 0 {
-			found.add("urls.state_index", fmt.Errorf("the states of %s are not known: name them under states", c.country))
+			found.add("urls.state_index", fmt.Errorf("ypcrawl does not know the states of %s: list them under states", c.country))
 		}
 		if len(c.def.Categories) == 0 {
-			found.add("country", fmt.Errorf("categories is missing: the common ones are English, and the country is %s", c.country))
+			found.add("country", fmt.Errorf("categories is missing: the default ones are in English, and the country is %s", c.country))
 		}
 	}
 	for i := range c.rules.formats {
 		x := &c.rules.formats[i]
 		at, err := "rules.formats."+x.field.Name, c.neverHolds(x)
 		if _, _, ok := f.find(at); err != nil && !ok {
-			at, err = "country", fmt.Errorf("%s of %s, which it extends: %w", at, c.def.Extends, err)
+			at, err = "country", fmt.Errorf("%s, taken from %s (extends): %w", at, c.def.Extends, err)
 		}
 		found.add(at, err)
 	}
@@ -43,18 +43,18 @@ func (c *compiled) checkCountry(f *faults) {
 func (c *compiled) neverHolds(x *format) error {
 	switch {
 	case x.kind == kindState && len(c.stateSet.All()) == 0:
-		return fmt.Errorf("kind state never holds: the states of %s are not known; name them under states", c.country)
+		return fmt.Errorf("nothing can match kind: state, because ypcrawl does not know the states of %s: list them under states", c.country)
 	case x.match == nil:
 	case x.field.Name == "postal_code" && c.country != yp.DefaultCountry:
 		forms := yp.PostalForms(c.country)
 		if len(forms) > 0 && !slices.ContainsFunc(forms, func(form string) bool { return mayMatch(x.match.String(), form) }) {
-			return fmt.Errorf("%s matches no postal code of %s, which are written %s (# is a digit, @ a letter)", x.match, c.country,
+			return fmt.Errorf("%s can't match a postal code of %s; these look like %s (# is a digit, @ a letter)", x.match, c.country,
 				strings.Join(forms, " or "))
 		}
 	case x.field.Name == "state" && (c.cities != nil || len(c.def.States) > 0):
 		codes := slices.DeleteFunc(c.stateSet.Codes(), func(code string) bool { return code == "" })
 		if len(codes) > 0 && !slices.ContainsFunc(codes, x.match.MatchString) {
-			return fmt.Errorf("%s matches no state of the source, such as %s", x.match, codes[0])
+			return fmt.Errorf("%s matches none of the source's states, such as %s", x.match, codes[0])
 		}
 	}
 	return nil

@@ -322,7 +322,7 @@ func decode(name string, text []byte) (*definition, *faults, error) {
 		return nil, f, f.fromYAML(err)
 	}
 	if err := dec.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, f, &DefinitionError{Name: name, Err: errors.New("want one YAML document: remove the line --- and all that follows it")}
+		return nil, f, &DefinitionError{Name: name, Err: errors.New("want one YAML document: remove the line --- and everything after it")}
 	}
 	def := &definition{}
 	if len(root.Content) > 0 {

@@ -181,17 +181,17 @@ func (r *detailReader) decide(p *Page, chrome, empty bool) {
 	p.Outcome = Unrecognised
 	switch {
 	case r.otherID != "":
-		p.Reason = fmt.Sprintf("the page of listing %s, not of %s", r.otherID, r.ID)
+		p.Reason = fmt.Sprintf("the page is that of listing %s, not of %s", r.otherID, r.ID)
 	case empty:
 		p.Reason = "empty body"
 	case !chrome && !r.marked:
-		p.Reason = "not a page of the site: it has nothing that the definition lists under chrome"
+		p.Reason = "not one of the site's pages: it has none of the signs under chrome"
 	case r.ID == "":
-		p.Outcome, p.Reason = HTMLChanged, "a page without the id of its listing"
+		p.Outcome, p.Reason = HTMLChanged, "the id of the listing is not on the page"
 	case r.marked:
-		p.Outcome, p.Reason = HTMLChanged, "the name of the listing could not be read"
+		p.Outcome, p.Reason = HTMLChanged, "the listing's name can't be read"
 	default:
-		p.Outcome, p.Reason = HTMLChanged, "a page of the site, but not of a listing"
+		p.Outcome, p.Reason = HTMLChanged, "one of the site's pages, but not a listing's"
 	}
 }
 

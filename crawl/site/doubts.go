@@ -20,12 +20,12 @@ func (s *Source) EndsUnsaid() string {
 	case !s.empty.none() && s.paging != nil && !s.paging.named: // pages are asked for until one is empty
 		return ""
 	}
-	return "nothing says that a list is at its end: lists of fewer than four pages are never complete, and what leaves them is never dropped; " +
-		"add total, last or empty, or next: none if each list has one page"
+	return "no rule recognises the end of a list: lists of fewer than four pages never count as fully read, so their closed listings go unnoticed; " +
+		"add total, last or empty (or next: none, if each list has one page)"
 }
 
 // NoChrome says what an answer of 404 without anything of chrome means, see Missing.
-const NoChrome = "the site's own 404 page has nothing of chrome: a missing page can't be told from a wrong address"
+const NoChrome = "the site's own 404 page has none of the signs under chrome, so a missing page looks the same as a wrong address"
 
 // WrittenFields returns the fields of cards that the definition itself has rules of, sorted: not those that it takes over from one that it
 // extends, nor those that are not read (see Ignored). A built-in definition has none: nobody is to mend it.

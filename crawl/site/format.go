@@ -26,10 +26,10 @@ type script struct {
 }
 
 var (
-	errNoPath  = errors.New("want a path in JSON, such as `{json: contact.phone}`, or a header of the answer: pages of JSON have no elements")
-	errNoJSON  = errors.New("json needs attr here: alone, it is a path in pages of JSON, which format: json or script says")
-	errTwoData = errors.New("a rule has one of css, attr, json and header; json may be with attr")
-	errItems   = errors.New("a path in JSON: add format: json, or script")
+	errNoPath  = errors.New("want a path in the JSON, such as `{json: contact.phone}`, or a header of the answer: JSON has no elements")
+	errNoJSON  = errors.New("json needs attr here: without attr, it is a path in pages of JSON, which need format: json or script")
+	errTwoData = errors.New("a rule may have only one of css, attr, json and header, but json and attr together are allowed")
+	errItems   = errors.New("is a path in JSON: add format: json, or script")
 )
 
 // isJSON reports whether pages are JSON alone.
@@ -46,9 +46,9 @@ func (c *compiled) compileFormat(f *faults) {
 	case d.CSS == "" && d.After == "":
 		return
 	case c.isJSON():
-		f.add("script", errors.New("is for JSON within a page of HTML: leave out format: json, or the script"))
+		f.add("script", errors.New("is for JSON in an HTML page: remove format: json, or the script"))
 	case d.CSS != "" && d.After != "":
-		f.add("script", errors.New("want a selector, or the text before the JSON (after), not both"))
+		f.add("script", errors.New("want either a selector, or the text before the JSON (after)"))
 	}
 	c.script = &script{form: scriptForm(d.After)}
 	if d.CSS == "" {
@@ -64,7 +64,7 @@ func (c *compiled) compileFormat(f *faults) {
 // noHTML refuses a key that speaks of elements where pages are JSON.
 func (c *compiled) noHTML(given bool, at, instead string, f *faults) {
 	if given && c.isJSON() {
-		f.add(at, fmt.Errorf("pages of JSON have no elements: use %s", instead))
+		f.add(at, fmt.Errorf("JSON pages have no elements: use %s", instead))
 	}
 }
 
@@ -101,7 +101,7 @@ func (c *compiled) compileSponsored(f *faults) {
 		case d.JSON != "" || c.isJSON():
 			data = append(data, d)
 		case d.CSS == "" || !d.alone:
-			f.add(f.item("cards.sponsored", i), errors.New("want a selector, or of JSON a path such as `{json: isAd}`"))
+			f.add(f.item("cards.sponsored", i), errors.New("want a selector, or for JSON a path such as `{json: isAd}`"))
 		default:
 			css = append(css, d.CSS)
 		}
@@ -120,7 +120,7 @@ func (c *compiled) checkData(d *ruleDef, at string) error {
 	case d.Head == "":
 		return nil
 	case strings.HasPrefix(at, "fields.") || strings.HasPrefix(at, "detail.fields.") || at == "cards.sponsored":
-		return errors.New("header: the header of an answer says nothing of one listing; total, next, paging.cursor and signs may read it")
+		return errors.New("header: only total, next, paging.cursor and signs may read a header, because it says nothing about a single listing")
 	case strings.ContainsFunc(d.Head, func(r rune) bool { return r != '-' && (r > 'z' || !letter(byte(r)) && !digit(byte(r))) }):
 		return fmt.Errorf("header %q: want the name of a header, such as X-WP-Total", d.Head)
 	}

@@ -80,7 +80,7 @@ type stateRule struct {
 func compileStateRule(d ruleDef, f *faults) (r stateRule) {
 	r.given = d.CSS != "" || d.Attr != ""
 	if d.JSON != "" || len(d.Steps) > 0 || d.All || d.Own || d.Scale != 0 {
-		f.add("index.state", errors.New("of an index of links it has css, attr and match alone"))
+		f.add("index.state", errors.New("only css, attr and match are allowed in an index of links"))
 	}
 	if d.CSS != "" {
 		if all := matchers([]string{d.CSS}, "index.state", f); len(all) == 1 {
@@ -313,7 +313,7 @@ func wholeShare(whole bool) int {
 	return 1
 }
 
-// stateOf returns the code of a city's state, by the path of its link or by index.state. ok is false where that is no state of the
+// stateOf returns the code of a city's state, by the path of its link or by index.state. ok is false where that is not a state of the
 // source; one whose states are not known has those that its index says.
 func (r *indexReader) stateOf(a *goquery.Selection, m []string) (code string, ok bool) {
 	x, text := r.src.states, ""
@@ -367,23 +367,23 @@ func (r *indexReader) decide(x *Page, doc *html.Node, empty bool) {
 	case len(x.Cities) > 0:
 		x.Outcome, x.Reason = OK, yp.Plural(len(x.Cities), "city")
 		if r.more > 0 {
-			x.Reason += fmt.Sprintf("; %d more are left out", r.more)
+			x.Reason += fmt.Sprintf("; %d more left out", r.more)
 		}
 		if r.stateless > 0 {
-			x.Reason += fmt.Sprintf("; %d are left out whose state is none of the source", r.stateless)
+			x.Reason += fmt.Sprintf("; %d left out, because their state is not one of the source's", r.stateless)
 		}
 	case empty:
 		x.Outcome, x.Reason = Unrecognised, "empty body"
 	case !chrome:
-		x.Outcome, x.Reason = Unrecognised, "not a page of the site: it has nothing that the definition lists under chrome"
+		x.Outcome, x.Reason = Unrecognised, "not one of the site's pages: it has none of the signs under chrome"
 	case r.stateless > 0:
-		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("of none of the %s its state can be read", yp.Plural(r.stateless, "city"))
+		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("the states of the %s listed can't be read", yp.Plural(r.stateless, "city"))
 	case r.other > 0:
-		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("the page lists no city of %s, but %d of other states", r.state, r.other)
+		x.Outcome, x.Reason = HTMLChanged, fmt.Sprintf("the page lists no cities of %s, but %d of other states", r.state, r.other)
 	case r.framed(doc):
-		x.Outcome, x.Reason = NoListings, "the index lists no city here"
+		x.Outcome, x.Reason = NoListings, "the index lists no cities here"
 	default:
-		x.Outcome, x.Reason = HTMLChanged, "a page of the site with neither cities nor the frame of an index"
+		x.Outcome, x.Reason = HTMLChanged, "one of the site's pages, but with neither cities nor the signs of an index (index.frame)"
 	}
 }
 

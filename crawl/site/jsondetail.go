@@ -46,7 +46,7 @@ func (s *Source) jsonDetail(body []byte, final *url.URL, status int) (*Page, err
 		return failed, nil
 	}
 	if sign := s.empty.data.held(&r.page); sign != "" && !readable {
-		return &Page{Outcome: NoListings, Reason: "the answer has the sign of an empty result: " + sign}, nil
+		return &Page{Outcome: NoListings, Reason: "the answer says there are no results: " + sign}, nil
 	}
 	chrome := s.chrome.data.held(&r.page) != ""
 	r.marked = s.detail.marks.data.held(&r.page) != ""
@@ -61,7 +61,7 @@ func (s *Source) jsonDetail(body []byte, final *url.URL, status int) (*Page, err
 		}
 	}
 	if sign := errorsOf(doc); sign != "" && p.Outcome == OK {
-		p.Outcome, p.Reason, p.Listings, p.Own = Failed, fmt.Sprintf("the answer has errors beside listing %s: %s", r.ID, sign), nil, false
+		p.Outcome, p.Reason, p.Listings, p.Own = Failed, fmt.Sprintf("the answer has listing %s, but also errors: %s", r.ID, sign), nil, false
 	}
 	return p, nil
 }

@@ -20,7 +20,7 @@ type jsonIndex struct {
 func (c *compiled) compileJSONIndex(x *stateIndex, f *faults) {
 	d := &c.def.Index
 	c.noHTML(len(d.Cities) > 0, "index.cities", "index.items", f)
-	c.noHTML(d.Path != "", "index.path", "index.items, with the rules city and slug", f)
+	c.noHTML(d.Path != "", "index.path", "index.items, index.city and index.slug", f)
 	c.noHTML(d.Not != "", "index.not", "a match in index.slug", f)
 	x.json = &jsonIndex{
 		city: c.compileRuleSet(nil, d.City, "index.city", f), slug: c.compileRuleSet(nil, d.Slug, "index.slug", f),
@@ -85,7 +85,7 @@ func (s *Source) indexData(body []byte, final *url.URL, status int) (data jsondo
 	if words := blockPage.inText(nil, doc); words != "" {
 		p.Outcome, p.Reason = Unrecognised, saysBlocked(words)
 	} else if !s.hasChrome(doc) {
-		p.Outcome, p.Reason = Unrecognised, "not a page of the site: it has nothing that the definition lists under chrome, and "+why
+		p.Outcome, p.Reason = Unrecognised, "not one of the site's pages: it has none of the signs under chrome, and "+why
 	}
 	return data, p, s.cut(p.Outcome, end, final)
 }
@@ -133,23 +133,23 @@ func (r *indexReader) decideJSON(p *Page, c *cardReader, found itemsFound) {
 	case len(p.Cities) > 0:
 		p.Outcome, p.Reason = OK, yp.Plural(len(p.Cities), "city")
 		if r.more > 0 {
-			p.Reason += fmt.Sprintf("; %d more are left out", r.more)
+			p.Reason += fmt.Sprintf("; %d more left out", r.more)
 		}
 		if bad := r.stateless + r.listed; bad > 0 {
-			p.Reason += fmt.Sprintf("; of %d the name or the state can't be read", bad)
+			p.Reason += fmt.Sprintf("; the name or state of %d can't be read", bad)
 		}
 	case blockPage.inBody(raw) != "":
 		p.Reason = saysBlocked(blockPage.inBody(raw))
 	case !chrome:
-		p.Reason = "not an answer of the site: it has nothing that the definition lists under chrome"
+		p.Reason = "not one of the site's answers: it has none of the signs under chrome"
 	case r.other+r.stateless+r.listed > 0:
 		p.Outcome = HTMLChanged
-		p.Reason = fmt.Sprintf("the answer lists no city of %s that can be read, but %s", r.state, yp.Plural(r.other+r.stateless+r.listed, "other"))
+		p.Reason = fmt.Sprintf("the answer has no readable city of %s, only %s", r.state, yp.Plural(r.other+r.stateless+r.listed, "other"))
 	case found == noItems:
-		p.Outcome, p.Reason = HTMLChanged, fmt.Sprintf("an answer of the site without a list at index.items (%s)", s.def.Index.Items)
+		p.Outcome, p.Reason = HTMLChanged, fmt.Sprintf("the site answered, but without a list at index.items (%s)", s.def.Index.Items)
 	case s.states.frame.data.held(c) != "":
-		p.Outcome, p.Reason = NoListings, "the index lists no city here: "+s.states.frame.data.held(c)
+		p.Outcome, p.Reason = NoListings, "the index lists no cities here: "+s.states.frame.data.held(c)
 	default:
-		p.Outcome, p.Reason = HTMLChanged, "an answer of the site with neither cities nor the frame of an index (index.frame)"
+		p.Outcome, p.Reason = HTMLChanged, "the site answered, but with neither cities nor the signs of an index (index.frame)"
 	}
 }

@@ -216,34 +216,34 @@ func (s *Source) decideJSON(p *Page, c *cardReader, found itemsFound) {
 		p.Outcome, p.Reason = OK, readText(p, "item")
 		return
 	}
-	p.Outcome, p.Reason = HTMLChanged, "an answer of the site with an empty list, and nothing that says that it is to be empty"
+	p.Outcome, p.Reason = HTMLChanged, "the site answered with an empty list, but nothing confirms that there are no listings"
 	switch {
 	case !chrome:
-		p.Outcome, p.Reason = Unrecognised, "not an answer of the site: it has nothing that the definition lists under chrome"
+		p.Outcome, p.Reason = Unrecognised, "not one of the site's answers: it has none of the signs under chrome"
 		if words := blockPage.inBody([]byte(c.item.Raw())); words != "" {
 			p.Reason = saysBlocked(words)
 		}
 	case p.Raw > 0:
-		p.Reason = "no listing could be read, but the answer has " + yp.Plural(p.Raw, "item") + " without a name or an id"
+		p.Reason = "no listing can be read, but the answer has " + yp.Plural(p.Raw, "item") + " without a name or id"
 	case found == noItems:
-		p.Reason = fmt.Sprintf("an answer of the site without a list at cards.items (%s)", s.def.Cards.Items)
+		p.Reason = fmt.Sprintf("the site answered, but without a list at cards.items (%s)", s.def.Cards.Items)
 	case s.countsMore(p):
-		p.Reason = fmt.Sprintf("the answer counts %s and has none", yp.Plural(p.SiteTotal, "listing"))
+		p.Reason = fmt.Sprintf("the answer's total is %s, but it contains none", yp.Plural(p.SiteTotal, "listing"))
 	}
 }
 
 // saysNone says in which words the page says that there is nothing, or "".
 func (s *Source) saysNone(p *Page, c *cardReader, found itemsFound) string {
 	if sign := s.empty.data.held(c); sign != "" && !s.countsMore(p) {
-		return "the answer has the sign of an empty result: " + sign
+		return "the answer says there are no results: " + sign
 	}
 	switch {
 	case p.zero && found == emptyItems:
-		return "the answer counts 0 listings"
+		return "the answer's total is 0"
 	case found == emptyItems && p.LastMark != "":
-		return "an empty list, and the answer says that it is the last: " + p.LastMark
+		return "an empty list, marked as the last: " + p.LastMark
 	case found == emptyItems && p.SiteTotal > 0 && s.at.Page > 1:
-		return fmt.Sprintf("an empty list behind the %s that the site counts", yp.Plural(p.SiteTotal, "listing"))
+		return fmt.Sprintf("an empty list after all %s of the site's total", yp.Plural(p.SiteTotal, "listing"))
 	}
 	return ""
 }
@@ -264,9 +264,9 @@ func (s *Source) refusedBy(c *cardReader, readable bool) *Page {
 			return nil
 		}
 	}
-	p := &Page{Outcome: Failed, Reason: "the answer says that it is an error: " + sign}
+	p := &Page{Outcome: Failed, Reason: "the answer reports an error: " + sign}
 	if throttles(c.item, sign) {
-		p.Outcome, p.Reason = Throttled, "the site says that it is asked too often: "+sign
+		p.Outcome, p.Reason = Throttled, "the site reports too many requests: "+sign
 	}
 	return p
 }

@@ -110,13 +110,13 @@ func TestJSONOutcomes(t *testing.T) {
 		"refused":               {body: `{"error":{"code":"E17"},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: Failed, reason: `error.code "E17"`},
 		"refused is null":       {body: `{"error":{"code":null},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
 		"refused is false":      {body: `{"error":{"code":false},"data":{"stores":{"nodes":[` + storeJSON + `],"total":1}}}`, want: OK},
-		"rate limit":            {body: `{"errors":[{"message":"Rate limit exceeded"}]}`, want: Throttled, reason: "too often"},
+		"rate limit":            {body: `{"errors":[{"message":"Rate limit exceeded"}]}`, want: Throttled, reason: "too many requests"},
 		"throttled by code":     {body: `{"errors":[{"message":"no","extensions":{"code":"THROTTLED"}}]}`, want: Throttled},
 		"429 as a code":         {body: `{"error":{"code":429}}`, want: Throttled},
 		"empty list alone":      {body: `{"data":{"stores":{"nodes":[]}}}`, want: HTMLChanged, reason: "empty list"},
 		"empty list and last":   {body: `{"data":{"more":false,"stores":{"nodes":[]}}}`, want: NoListings, reason: `data.more "false"`},
 		"empty behind a total": {
-			body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 3, want: NoListings, reason: "behind the 7 listings",
+			body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 3, want: NoListings, reason: "after all 7 listings",
 		},
 		"empty with a total on page 1":    {body: `{"data":{"stores":{"nodes":[],"total":7}}}`, page: 1, want: HTMLChanged},
 		"items missing":                   {body: `{"data":{"stores":{"total":7}}}`, want: HTMLChanged, reason: "data.stores.nodes"},
@@ -319,7 +319,7 @@ fields: {id: id, name: name}
 	for page, want := range map[int]Outcome{1: HTMLChanged, 2: NoListings} {
 		p, err := s.At(Position{Page: page}).ParsePage([]byte(`{"stores":[],"total":50}`), nil, 200)
 		noError(t, err)
-		if p.Outcome != want || page == 1 && !strings.Contains(p.Reason, "counts 50 listings and has none") {
+		if p.Outcome != want || page == 1 && !strings.Contains(p.Reason, "total is 50 listings, but it contains none") {
 			t.Errorf("page %d: got %v %q", page, p.Outcome, p.Reason)
 		}
 	}
@@ -459,7 +459,7 @@ fields:
 func TestJSONOfHTML(t *testing.T) {
 	p, err := builtin(t, "demo").ParsePage([]byte(`{"error":"no"}`), nil, 200)
 	noError(t, err)
-	if p.Outcome != Unrecognised || !strings.Contains(p.Reason, "JSON where HTML was expected") {
+	if p.Outcome != Unrecognised || !strings.Contains(p.Reason, "JSON instead of HTML") {
 		t.Errorf("got %v %q", p.Outcome, p.Reason)
 	}
 }
@@ -496,16 +496,16 @@ func TestJSONDefinitions(t *testing.T) {
 	base := storesYAML
 	for name, c := range map[string]struct{ from, to, want string }{
 		"no items":        {"cards: {items: data.stores.nodes, sponsored: {json: isAd}}", "cards: {sponsored: {json: isAd}}", "cards.items is missing"},
-		"organic":         {"cards: {items:", "cards: {organic: [.a], items:", "cards.organic: pages of JSON have no elements: use cards.items"},
-		"css":             {"  id: id\n", "  id: {css: .id}\n", "want a path in JSON"},
-		"a wildcard":      {"  id: id\n", "  id: 'a.*'\n", "no operators or wildcards"},
-		"a header":        {"  id: id\n", "  id: {header: X-Id}\n", "says nothing of one listing"},
-		"two kinds":       {"  id: id\n", "  id: {json: id, attr: x, css: b}\n", "want a path in JSON"},
+		"organic":         {"cards: {items:", "cards: {organic: [.a], items:", "cards.organic: JSON pages have no elements: use cards.items"},
+		"css":             {"  id: id\n", "  id: {css: .id}\n", "want a path in the JSON"},
+		"a wildcard":      {"  id: id\n", "  id: 'a.*'\n", "have no meaning here"},
+		"a header":        {"  id: id\n", "  id: {header: X-Id}\n", "says nothing about a single listing"},
+		"two kinds":       {"  id: id\n", "  id: {json: id, attr: x, css: b}\n", "want a path in the JSON"},
 		"another format":  {"format: json", "format: jsonl", `did you mean "json"?`},
-		"selectors":       {"chrome: {json: [data]}", "chrome: {json: [data], selectors: [.a]}", "chrome.selectors: pages of JSON have no elements"},
-		"two pagings":     {"paging: {offset: 0, step: 3}", "paging: {offset: 0, page: 1}", "want one of page, offset with step, and cursor"},
-		"no step":         {"paging: {offset: 0, step: 3}", "paging: {offset: 0}", "paging.step: want how many"},
-		"paging and next": {"paging: {offset: 0, step: 3}", "paging: {offset: 0, step: 3}\nnext: [data.next]", "remove next, or paging"},
+		"selectors":       {"chrome: {json: [data]}", "chrome: {json: [data], selectors: [.a]}", "chrome.selectors: JSON pages have no elements"},
+		"two pagings":     {"paging: {offset: 0, step: 3}", "paging: {offset: 0, page: 1}", "want page, or offset with step, or cursor"},
+		"no step":         {"paging: {offset: 0, step: 3}", "paging: {offset: 0}", "paging.step: want the number"},
+		"paging and next": {"paging: {offset: 0, step: 3}", "paging: {offset: 0, step: 3}\nnext: [data.next]", "remove next or paging"},
 		"a path":          {"  fields: {id: {json: store.id}", "  path: '/stores/(\\d+)'\n  fields: {id: {json: store.id}", "use detail.url"},
 		"no id":           {"  fields: {id: {json: store.id}, ", "  fields: {", "detail.fields.id is missing"},
 	} {

@@ -118,20 +118,20 @@ func (s *Source) decide(p *Page, e *evidence) {
 		return // ads, which are listings
 	}
 	if chrome {
-		p.Outcome, p.Reason = HTMLChanged, "a page of the site with neither listings nor an empty-result marker"
+		p.Outcome, p.Reason = HTMLChanged, "one of the site's pages, but with neither listings nor a sign that there are none"
 		if sign := s.sign(p, e); sign != "" {
-			p.Reason = "no listing could be read, but the page has " + sign
+			p.Reason = "no listing can be read, but the page has " + sign
 		}
 		return
 	}
-	p.Outcome, p.Reason = Unrecognised, "not a page of the site: it has nothing that the definition lists under chrome"
+	p.Outcome, p.Reason = Unrecognised, "not one of the site's pages: it has none of the signs under chrome"
 	switch words := blockPage.inText(nil, e.doc); {
 	case e.empty:
 		p.Reason = "empty body"
 	case words != "":
 		p.Reason = saysBlocked(words)
 	case e.json:
-		p.Reason = "JSON where HTML was expected, and nothing that the definition lists under chrome"
+		p.Reason = "JSON instead of HTML, with none of the signs under chrome"
 	}
 }
 
@@ -176,14 +176,14 @@ func (s *Source) hasChrome(doc *html.Node) bool {
 func (s *Source) saysNothing(p *Page, e *evidence) string {
 	switch {
 	case s.empty.shown(e.doc):
-		return "the page has the empty-result marker"
+		return "the page has an element that means \"no results\""
 	case p.zero:
-		return "the page counts 0 listings"
+		return "the page's total is 0"
 	case s.empty.inTitle(titleOf(e.doc)) != "":
-		return "the title says that there are no results"
+		return "the title says there are no results"
 	}
 	if sign := s.empty.data.held(&cardReader{src: s, item: e.data}); sign != "" && !s.countsMore(p) {
-		return "the page has the sign of an empty result: " + sign
+		return "the page says there are no results: " + sign
 	}
 	if p.SiteTotal > 0 || p.Missing > 0 || p.NextURL != "" || p.NextHost != "" || p.Organic > 0 {
 		return "" // words of someone else: the page has listings, if only such as can't be read
@@ -214,7 +214,7 @@ func (m *marks) shown(doc *html.Node) bool {
 func (s *Source) sign(p *Page, e *evidence) string {
 	switch {
 	case p.Raw > 0:
-		return yp.Plural(p.Raw, "card") + " without a name or an id"
+		return yp.Plural(p.Raw, "card") + " without a name or id"
 	case p.SiteTotal > 0:
 		return fmt.Sprintf("a total of %d", p.SiteTotal)
 	case len(structured.ReadScripts(e.scripts)) > 0:

@@ -21,7 +21,7 @@ const (
 	idsOfURL  = "url"  // from its URL, whatever the page says besides
 )
 
-var errIDs = errors.New("ids: want page or url; leave it out if there is a path, or if the source has no structured data")
+var errIDs = errors.New("ids: want page or url; remove it if detail.path is set, or if the source is not structured")
 
 // compileOwnPages lets a source of structured data that says nothing of its
 // listings' own pages read those as it reads results pages. It returns false
@@ -173,7 +173,7 @@ func (s *Source) offOwnPage(final *url.URL) string {
 	path, reason := s.below(final)
 	r := businessReader{src: s, at: s.linksAt(final), ownPage: true}
 	if key, _ := r.ownKey(r.at.self.Text); reason == "" && key == "" {
-		reason = fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
+		reason = fmt.Sprintf("redirected to another kind of page: %s", yp.Printable(yp.Clip(path, 200)))
 	}
 	return reason
 }

@@ -104,7 +104,7 @@ func (s *Source) redirected(final *url.URL) string {
 }
 
 func anotherKind(path string) string {
-	return fmt.Sprintf("redirected to a page of another kind: %s", yp.Printable(yp.Clip(path, 200)))
+	return fmt.Sprintf("redirected to another kind of page: %s", yp.Printable(yp.Clip(path, 200)))
 }
 
 // workspace is what one parse needs and the next can use again.
@@ -233,7 +233,7 @@ func (s *Source) cut(o Outcome, end region.End, final *url.URL) error {
 	case o == Unrecognised || o == Redirected || o == Missing:
 		return nil
 	case end == region.EndBroken:
-		return s.parseError(final, fmt.Errorf("%w: it ends within a tag, a comment or a script", ErrCut))
+		return s.parseError(final, fmt.Errorf("%w: it ends in the middle of a tag, comment or script", ErrCut))
 	case end == region.EndOpen && !s.def.NoEndTags:
 		return s.parseError(final, fmt.Errorf("%w: it has neither </body> nor </html>", ErrCut))
 	}
@@ -255,7 +255,7 @@ func (s *Source) extract(w *workspace, doc *html.Node, scripts []string, at *pag
 	}
 	p.Outcome, p.Reason = OK, readText(p, "card")
 	if p.Unjoined > 0 {
-		p.Reason += fmt.Sprintf("; on no card: %s of its script", yp.Plural(p.Unjoined, "item"))
+		p.Reason += fmt.Sprintf("; %s of its script on no card", yp.Plural(p.Unjoined, "item"))
 	}
 	shown, last := readRange(s.shown.first(&around), p.SiteTotal)
 	p.RangeEnd, p.atEnd = last, p.SiteTotal > 0 && p.SiteTotal == max(last, p.Organic)

@@ -36,8 +36,8 @@ func TestPaging(t *testing.T) {
 		"page 3 by a label":             {`<div class="pagination"><a href="?page=3">Weiter ›</a></div>`, "page=3"},
 		"page 3 by a label alone":       {`<p><a href="?page=3">Next</a></p>`, "page=3"},
 		"page 3 by the search's":        {`<div class="pager"><a href="/search?search_terms=Plumbers&amp;geo_location_terms=Springfield%2C+IL&amp;page=3">3</a></div>`, "page=3"},
-		"page 4 without page 3":         {`<div class="pagination"><a href="?page=1">1</a> <span>2</span> … <a href="?page=4">4</a></div>`, `later "4": it leads to page 4, and this is page 2`},
-		"numbers that fit nothing":      {`<div class="pagination"><a href="/x/1">1</a> <b>2</b> <a href="/x/3">3</a></div>`, `later "3": its address is none of urls.target or urls.search: /x/3`},
+		"page 4 without page 3":         {`<div class="pagination"><a href="?page=1">1</a> <span>2</span> … <a href="?page=4">4</a></div>`, `later "4": it leads to page 4, but this is page 2`},
+		"numbers that fit nothing":      {`<div class="pagination"><a href="/x/1">1</a> <b>2</b> <a href="/x/3">3</a></div>`, `later "3": its address matches neither urls.target nor urls.search: /x/3`},
 		"a script":                      {`<div class="pagination"><a class="next" href="javascript:goPage(3)">Next</a></div>`, `"Next": a script`},
 		"a script behind #":             {`<div class="pagination"><a href="#" onclick="more()">»</a></div>`, `"»": a script`},
 		"a form":                        {`<form method="post" action="/more"><input type="hidden" name="p" value="3"><button>Load more</button></form>`, `"Load more": a form`},
@@ -55,11 +55,11 @@ func TestPaging(t *testing.T) {
 		"the rule's own, page 3":        {`<a class="renamed" href="?page=3">›</a>`, "page=3"},
 		"classes of Tailwind":           {`<nav aria-label="pagination"><a href="?page=3" class="disabled:opacity-50">Next</a></nav>`, "page=3"},
 		"not disabled":                  {`<nav aria-label="pagination"><button class="not-disabled">Next</button></nav>`, `"Next": a script`},
-		"an offset":                     {`<div class="pagination"><a href="?start=60">Next</a></div>`, `"Next": its address is none of urls.target or urls.search: /springfield-il/plumbers?start=60`},
+		"an offset":                     {`<div class="pagination"><a href="?start=60">Next</a></div>`, `"Next": its address matches neither urls.target nor urls.search: /springfield-il/plumbers?start=60`},
 		"a cursor without words":        {`<div class="pagination"><a href="?cursor=abc"><svg></svg></a></div>`, "odd"},
 		"letters":                       {`<div class="pagination"><a href="?letter=A">A</a><a href="?letter=B">B</a></div>`, "odd"},
 		"an order":                      {`<div class="pagination"><a href="?page=1">1</a> <b>2</b> <a href="?page=3&amp;sort=name">Sort by name</a></div>`, "odd"},
-		"a page of 30 digits":           {`<div class="pagination"><a href="?page=999999999999999999999999999999">»</a></div>`, `"»": its address is none of urls.target or urls.search: /springfield-il/plumbers?page=999999999999999999999999999999`},
+		"a page of 30 digits":           {`<div class="pagination"><a href="?page=999999999999999999999999999999">»</a></div>`, `"»": its address matches neither urls.target nor urls.search: /springfield-il/plumbers?page=999999999999999999999999999999`},
 		"numbers that are no links":     {`<ul class="pagination"><li class="active"><a>2</a></li><li><a>3</a></li><li><a>Next</a></li></ul>`, "odd"},
 		"page 2 of 3":                   {`<div class="pagination"><a href="?page=1">1</a> Page <b>2</b> of <b>3</b></div>`, "odd"},
 		"words that are no link":        {`<nav class="pagination"><button disabled>Prev</button><div class="next-btn" tabindex=0>Next</div></nav>`, "odd"},
@@ -128,7 +128,7 @@ func TestPagingWithoutPageInAddress(t *testing.T) {
 	}
 	for want, html := range map[string]string{
 		"whole": links(1, 2) + `</div>`,
-		`later "4": its address is none of urls.target or urls.search: /springfield-il/plumbers?start=90`: links(1, 2) + `<a href="?start=90">4</a></div>`,
+		`later "4": its address matches neither urls.target nor urls.search: /springfield-il/plumbers?start=90`: links(1, 2) + `<a href="?start=90">4</a></div>`,
 	} {
 		p, err := s.parseWhole([]byte(pageWith(html)), urlOf(t, at), 200)
 		noError(t, err)

@@ -41,7 +41,7 @@ func (r *pagingReader) leads(c *control) (to where, address, why string) {
 	case page == r.at+1 && (c.number == page || c.number == 0 && (onwards || plain)):
 		return onward, address, ""
 	case page > r.at && (c.number > 0 || onwards || plain):
-		return onward, "", fmt.Sprintf("it leads to page %d, and this is page %d", page, r.at)
+		return onward, "", fmt.Sprintf("it leads to page %d, but this is page %d", page, r.at)
 	case c.number > 0 && c.number <= r.at, c.leadsBack():
 		return back, "", ""
 	case onwards && why == samePageReason, why == samePageReason && strings.TrimSpace(c.href) != "" && c.href[0] != '#':
@@ -49,7 +49,7 @@ func (r *pagingReader) leads(c *control) (to where, address, why string) {
 	case c.number > 0 && !r.follows(): // sizes of pages, years
 		return astray, "", ""
 	case c.number > 0, onwards:
-		return onward, "", cmp.Or(why, "its address is none of urls.target or urls.search: "+yp.Printable(yp.Clip(r.path(address), 200)))
+		return onward, "", cmp.Or(why, "its address matches neither urls.target nor urls.search: "+yp.Printable(yp.Clip(r.path(address), 200)))
 	case c.n.Data == "select", c.href != "":
 		return astray, "", ""
 	}

@@ -53,8 +53,8 @@ type paging struct {
 }
 
 var (
-	errPaging   = errors.New("want one of page, offset with step, and cursor, such as `{offset: 0, step: 50}`")
-	errPageStep = errors.New("want how many listings a page is asked to give, such as 50")
+	errPaging   = errors.New("want page, or offset with step, or cursor, such as `{offset: 0, step: 50}`")
+	errPageStep = errors.New("want the number of listings requested per page, such as 50")
 )
 
 // compilePaging reads how the pages of lists without links are asked for.
@@ -72,7 +72,7 @@ func (c *compiled) compilePaging(f *faults) {
 		f.add("paging", errPaging)
 		return
 	case c.def.Next != nil && !c.def.Next.isNone():
-		f.add("paging", errors.New("is of lists without links: remove next, or paging"))
+		f.add("paging", errors.New("is for lists without links to the next page: remove next or paging"))
 	case d.Offset != nil && (d.Step < 1 || d.Step > maxStep):
 		f.add("paging.step", errPageStep)
 	}

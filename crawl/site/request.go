@@ -28,13 +28,13 @@ type Request struct {
 }
 
 // ErrDotSegment says that a value would make a segment of a path . or .., which leads elsewhere.
-var ErrDotSegment = errors.New("a value makes . or .. a segment of the path")
+var ErrDotSegment = errors.New("a value would make . or .. a segment of the path")
 
 // ErrNotInFile says that a value is wanted which the file of cities has for none of its rows any more.
-var ErrNotInFile = errors.New("the file of cities has no such city (any more), and the request needs what it says of it")
+var ErrNotInFile = errors.New("the request needs a column of the cities file, but this city is not (or no longer) in it")
 
 // ErrNoOwnPage says that nothing can be asked for of a listing: it has no address, and its source asks for none by its id.
-var ErrNoOwnPage = errors.New("the listing has no address, and its source asks for none by its id")
+var ErrNoOwnPage = errors.New("the listing has no address, and the definition has no detail.url with its id")
 
 // Err returns why the request can't be made; nil = it can.
 func (r Request) Err() error { return r.err }
@@ -349,7 +349,7 @@ func (c *compiled) tellsPages(t *template) error {
 	}
 	for _, other := range []string{"offset", "cursor"} {
 		if other != name && t.has(other) {
-			return fmt.Errorf("holds {%s}: say so under paging, such as `{offset: 0, step: 50}` or `{cursor: {json: next}}`", other)
+			return fmt.Errorf("holds {%s}: this needs paging, such as `{offset: 0, step: 50}` or `{cursor: {json: next}}`", other)
 		}
 	}
 	switch t.pageAlways = c.def.Paging.Page != nil; {
@@ -358,7 +358,7 @@ func (c *compiled) tellsPages(t *template) error {
 	case c.paging == nil:
 		return errors.New("must hold {page}, such as /{city_slug}/{category_slug}?page={page}")
 	}
-	return fmt.Errorf("must hold {%s}, in the address or in the body: paging says so", name)
+	return fmt.Errorf("must hold {%s} in its address or body, because of paging", name)
 }
 
 // A template forms requests: a path and a query in which placeholders stand for parts of the place and the position, headers
@@ -409,14 +409,14 @@ func parseTemplate(s string, names []string) (*template, error) {
 		return nil, fmt.Errorf("URL template %q must start with one slash", s)
 	}
 	if strings.ContainsAny(s, "# \t\r\n") {
-		return nil, fmt.Errorf("URL template %q must hold neither a fragment nor white space", s)
+		return nil, fmt.Errorf("URL template %q must not hold a fragment or white space", s)
 	}
 	if strings.ContainsAny(anyPlaceholder.ReplaceAllString(s, ""), "{}") {
-		return nil, fmt.Errorf("URL template %q has a brace that is not opened or not closed", s)
+		return nil, fmt.Errorf("URL template %q has an unmatched brace", s)
 	}
 	path, query, _ := strings.Cut(s, "?")
 	if dotted(path) {
-		return nil, fmt.Errorf("URL template %q must hold neither . nor .. as a segment", s)
+		return nil, fmt.Errorf("URL template %q must not have . or .. as a segment", s)
 	}
 	query, err := secretQuery(path, query)
 	if err != nil {

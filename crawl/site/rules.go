@@ -65,7 +65,7 @@ func (s *Source) fault(f *format, v string) string {
 			if s.country == yp.DefaultCountry {
 				return "is not one of the 50 states or DC"
 			}
-			return "is no state of " + s.country
+			return "is not a state of " + s.country
 		}
 	case kindOwnURL:
 		if !s.ownURL(v) {

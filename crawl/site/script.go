@@ -58,7 +58,7 @@ func firstJSON(text string) (data jsondoc.Value, why string) {
 	text = strings.TrimSpace(text)
 	if literal, ok := strings.CutPrefix(text, jsonParse); ok {
 		if text, ok = literalOf(strings.TrimSpace(literal)); !ok {
-			return data, "the JSON of the script can't be read: want a text behind JSON.parse("
+			return data, "the JSON of the script can't be read: JSON.parse( must be followed by a text"
 		}
 	}
 	var first json.RawMessage
@@ -195,9 +195,9 @@ func (s *Source) refusedOn(doc *html.Node, w *workspace) *Page {
 	if sign == "" {
 		return nil
 	}
-	p := &Page{Outcome: Failed, Reason: "the page says that it is an error: " + sign}
+	p := &Page{Outcome: Failed, Reason: "the page reports an error: " + sign}
 	if throttles(w.data, sign+" "+strings.ToLower(yp.Clip(string(region.AppendText(nil, doc, maxText)), maxText))) {
-		p.Outcome, p.Reason = Throttled, "the site says that it is asked too often: "+sign
+		p.Outcome, p.Reason = Throttled, "the site reports too many requests: "+sign
 	}
 	return p
 }

@@ -46,7 +46,7 @@ var (
 // secretOf returns the name of a secret, with what it stands in, in capitals: ${TOKEN}.
 func secretOf(whole string) (string, error) {
 	if !secretForm.MatchString(whole) {
-		return "", fmt.Errorf("%s: want letters and digits alone, such as ${TOKEN}", whole)
+		return "", fmt.Errorf("%s: want only letters and digits, such as ${TOKEN}", whole)
 	}
 	return strings.ToUpper(whole), nil
 }
@@ -64,12 +64,12 @@ func secretsIn(text string) (out string, err error) {
 // secretQuery writes the names of secrets in a query in capitals: in its values alone they may stand.
 func secretQuery(path, query string) (string, error) {
 	if found := secretName.FindString(path); found != "" {
-		return "", fmt.Errorf("%s in a path: a secret may stand in a header, in the value of a query or in a body", found)
+		return "", fmt.Errorf("%s in a path: a secret may only be in a header, in a query's value or in a body", found)
 	}
 	for param := range strings.SplitSeq(query, "&") {
 		name, _, _ := strings.Cut(param, "=")
 		if found := secretName.FindString(name); found != "" {
-			return "", fmt.Errorf("%s in the name of a parameter: a secret may stand in its value", found)
+			return "", fmt.Errorf("%s in a parameter's name: a secret may only be in its value", found)
 		}
 	}
 	return secretsIn(query)
@@ -113,19 +113,19 @@ func compileHeaders(all map[string]headerDef, at string, f *faults) http.Header 
 		value, err := secretsIn(d.Value)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			err = fmt.Errorf("%q is no name of a header", name)
+			err = fmt.Errorf("%q can't be a header's name", name)
 		case slices.Contains(ownHeaders, key) || strings.HasPrefix(key, "If-") || strings.HasPrefix(key, "Proxy-"):
-			err = fmt.Errorf("the header %s is ypcrawl's own: remove it", key)
+			err = fmt.Errorf("ypcrawl itself sets the header %s: remove it", key)
 		case h[key] != nil:
 			err = fmt.Errorf("the header %s is there twice", key)
 		case err != nil:
 		case placeholderIn(value) != "":
-			err = fmt.Errorf("%s in a header: a placeholder may stand in the address or in the body", placeholderIn(value))
+			err = fmt.Errorf("%s in a header: a placeholder may only be in the address or the body", placeholderIn(value))
 		case !httpguts.ValidHeaderFieldValue(value):
 			err = errors.New("the value holds control characters")
 		case value == d.Value && !secretName.MatchString(value) && !d.Public && value != "" && looksSecret(key):
-			err = fmt.Errorf("definitions are stored: write %q here, and the value into the environment's variable %sNAME_TOKEN (NAME is the source's)"+
-				"; or {value: …, public: true} if everybody may know it", secretExample(key), SecretPrefix)
+			err = fmt.Errorf("definitions are stored, so keep secrets out of them: write %q here, and put the value into the environment variable %sNAME_TOKEN (NAME is the source's name)"+
+				"; or write {value: …, public: true} if it is no secret", secretExample(key), SecretPrefix)
 		}
 		if err != nil {
 			f.add(at+"."+name, err)

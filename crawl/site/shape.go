@@ -54,7 +54,7 @@ func (f *faults) walk(n *yaml.Node, want reflect.Type, path string) {
 }
 
 // errEmpty says that an item of a list, or a key, has no value but a comment.
-var errEmpty = errors.New("is empty: a # begins a comment; put quotes around a value that begins with #")
+var errEmpty = errors.New("is empty: # begins a comment, so put quotes around a value that begins with #")
 
 // entry notes a key of a mapping, and what its value holds.
 func (f *faults) entry(key, value *yaml.Node, want reflect.Type, path string) {

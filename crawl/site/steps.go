@@ -56,7 +56,7 @@ func (r *rule) tidy(s string) string {
 	return r.clean(s)
 }
 
-var errStep = errors.New("a step is one of decode, match, replace and scale, such as `{decode: base64}`")
+var errStep = errors.New("a step has exactly one of decode, match, replace and scale, such as `{decode: base64}`")
 
 // compileSteps makes steps ready; at is the path of their list. Texts of a count are picked as wholes, see yp.WholeCount.
 func compileSteps(list []stepDef, at string, count bool, f *faults) (out []step) {
@@ -168,11 +168,11 @@ func matching(text string, count bool) (step, error) {
 // replacing replaces each occurrence of a text.
 func replacing(pair []string) (step, error) {
 	if len(pair) != 2 || pair[0] == "" {
-		return nil, errors.New("replace: want two texts, what is replaced and by what, such as `[',', '.']`")
+		return nil, errors.New("replace: want two texts, the old and the new one, such as `[',', '.']`")
 	}
 	from, to := pair[0], pair[1]
 	if len(to) > maxReplaced {
-		return nil, fmt.Errorf("replace: want %d bytes at most in the place of a text", maxReplaced)
+		return nil, fmt.Errorf("replace: the new text may have at most %d bytes", maxReplaced)
 	}
 	return func(s string) string {
 		if len(s)+strings.Count(s, from)*(len(to)-len(from)) > maxStepped {
@@ -191,7 +191,7 @@ const scaleDigits = 12
 // scaling multiplies a number. A text that is anything else is none.
 func scaling(by float64) (step, error) {
 	if !(by >= 1e-9 && by <= 1e9) {
-		return nil, fmt.Errorf("scale %v: want what the number is multiplied by, such as 0.05", by)
+		return nil, fmt.Errorf("scale %v: want a positive number to multiply by, such as 0.05", by)
 	}
 	factor, _ := new(big.Rat).SetString(strconv.FormatFloat(by, 'f', -1, 64)) // as it is written, not its nearest float
 	return func(s string) string {

@@ -303,18 +303,18 @@ func (t *Trace) why(name string) string {
 	country := t.src.country
 	switch name {
 	case "phone":
-		return "no phone number of " + country
+		return "not a phone number of " + country
 	case "postal_code":
 		if forms := yp.PostalForms(country); len(forms) > 0 {
-			return fmt.Sprintf("no postal code of %s (%s)", country, strings.Join(forms, " or "))
+			return fmt.Sprintf("not a postal code of %s (%s)", country, strings.Join(forms, " or "))
 		}
 		return country + " has no postal codes"
 	case "state":
-		return "no state of " + country
+		return "not a state of " + country
 	case "id", "name":
 		return ""
 	}
-	return "nothing that the field can hold"
+	return "not a value for this field"
 }
 
 // valueOf is a field of a listing as a trace shows it: of a phone number its normal form, of a list its items.

@@ -82,12 +82,12 @@ func TestTraceHTML(t *testing.T) {
 		`id 3/4 1:{css: a, attr: href, match: '(\d+)$'} 3 true [/firm/1>1>] [/firm/2>2>]`,
 		`name 3/4 1:h2 4 true [Eins>Eins>] [Zwei>Zwei>]`,
 		`phone 2/4 1:.phone 1 true [(030) 123456>+4930123456>]`,
-		`phone 2/4 2:.tel 1 true [call us>>no phone number of DE]`,
+		`phone 2/4 2:.tel 1 true [call us>>not a phone number of DE]`,
 		`phone 2/4 3:{css: .call, attr: href} 0 true`,
 		`phone 2/4 0:JSON-LD 1 true [+4930123458>+4930123458>]`,
 		`locality 1/4 1:.place 1 true [80331 München>München, 80331>]`,
-		`state 2/4 1:.land 2 true [Bayern>BY>] [Texas>Texas>no state of DE]`,
-		`postal_code 2/4 1:.zip 2 true [10115>10115>] [1011>>no postal code of DE (#####)]`,
+		`state 2/4 1:.land 2 true [Bayern>BY>] [Texas>Texas>not a state of DE]`,
+		`postal_code 2/4 1:.zip 2 true [10115>10115>] [1011>>not a postal code of DE (#####)]`,
 		`postal_code 2/4 0:locality 1 true [80331 München>80331>]`,
 		`categories 1/4 1:.tag 1 true [Rohre>Rohre; Gas>]`,
 		`snippet 0/4 1:.none 0 true`,
@@ -139,7 +139,7 @@ fields:
 		`name 2/2 1:title 0 true`,
 		`name 2/2 2:name 2 true [One>One>] [Two>Two>]`,
 		`website 1/2 1:{json: web, steps: [{decode: base64}, {replace: [x, '']}]} 1 true [aHR0cDovL29uZS54ZXhhbXBsZQ==>https://one.eample>]`,
-		`state 1/2 1:st 2 true [Texas>TX>] [Nowhere>>no state of US]`,
+		`state 1/2 1:st 2 true [Texas>TX>] [Nowhere>>not a state of US]`,
 	} {
 		if !strings.Contains(got, line+"\n") {
 			t.Errorf("no line %s in\n%s", line, got)

@@ -31,8 +31,8 @@ const UnreadReasons = int(InPart) + 1
 // String returns the reason for people: "no id".
 func (u Unread) String() string {
 	return [UnreadReasons]string{
-		"no id", "no name", "announced but not shown", "announced, perhaps an ad", "no card around its link", "not to be told from another",
-		"errors beside what the answer has",
+		"no id", "no name", "announced but not shown", "announced, perhaps an ad", "a link outside of any card", "same id as another",
+		"errors in the answer",
 	}[u]
 }
 

@@ -22,7 +22,7 @@ func TestUnread(t *testing.T) {
 		"NoIDAndNoName": {string(body), "2 no id, 1 no name, 2 announced but not shown", "no id: Nobody knows; no id: Nor here; no name: Name is missing"},
 		"NoCard": {
 			resultsMain(`<div class="organic">` + resultCard("") + `</div><a class="business-name" href="/x-il/mip/n-802">N802</a>`),
-			"1 no card around its link", "no card around its link: N802",
+			"1 a link outside of any card", "a link outside of any card: N802",
 		},
 		"NotShown":   {resultsMain(shown + `<div class="organic">` + resultCard("") + `</div>`), "2 announced but not shown", ""},
 		"PerhapsAds": {resultsMain(shown + ad + `<div class="organic">` + resultCard("") + `</div>`), "1 announced but not shown, 1 announced, perhaps an ad", ""},
@@ -36,7 +36,7 @@ func TestUnreadEntries(t *testing.T) {
 	p := parse(t, prairie(t), `<script type="application/ld+json">[{"@type":"Plumber","url":"/biz/a-400001","name":"A"},
 		{"@type":"Plumber","name":"Nowhere"},{"@type":"Plumber","url":"/biz/c-400003","telephone":"217 555 0103"},
 		{"@type":"Plumber","name":"B","identifier":"x"},{"@type":"Plumber","name":"C","identifier":"x"}]</script>`, prairieList, 200)
-	checkUnread(t, p, "1 no id, 1 no name, 1 not to be told from another", "no id: Nowhere; no name: 400003; not to be told from another: C")
+	checkUnread(t, p, "1 no id, 1 no name, 1 same id as another", "no id: Nowhere; no name: 400003; same id as another: C")
 }
 
 func checkUnread(t *testing.T, p *Page, want, cards string) {
@@ -99,7 +99,7 @@ detail:
 		storetest.Equal(t, page.Bad, 0, path)
 	}
 	other := parseDetail(t, s, `<html><body><div id="head"></div><h1>Acme</h1><p class="number">b+c</p></body></html>`, "https://dir.example/biz/a+b", 200)
-	storetest.Equal(t, other.Reason, "the page of listing b+c, not of a+b")
+	storetest.Equal(t, other.Reason, "the page is that of listing b+c, not of a+b")
 }
 
 // TestOddIdentifiers checks that any text that an entry of structured data gives is its id where it has no other, and that a

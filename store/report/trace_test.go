@@ -76,10 +76,10 @@ func TestSteps(t *testing.T) {
 			error_class, result_count, proxy, proxy_failed, identity, via, waited_ms, wait_reason, outcome) SELECT 1, %d, %d, 'c', 'listing', %s`, c.TargetID, c.Token, q))
 	}
 	want := []string{
-		"odd", "asked GET http://x/1", "no answer in 1.0 s: the proxy failed, timeout", "page 1 retry: TIMEOUT",
-		"waited 42.0 s: Retry-After", "asked GET http://x/1 again (1)", "answered 200 in 120 ms: 30 listings", "page 1 committed: 30 listings, 12 new",
-		"asked GET http://x/2 via http://p:1 as chrome", "answered 403 in 1.0 s: http_403",
-		"not asked yet: penalty", "still under way, or its process was killed and is not recovered yet",
+		"odd", "sent GET http://x/1", "no response after 1.0 s: the proxy failed, timeout", "page 1 retry: TIMEOUT",
+		"waited 42.0 s: Retry-After", "sent GET http://x/1 again (1)", "status 200 after 120 ms: 30 listings", "page 1 committed: 30 listings, 12 new",
+		"sent GET http://x/2 via http://p:1 as chrome", "status 403 after 1.0 s: http_403",
+		"not sent yet: penalty", "still under way, or its process was killed and is not recovered yet",
 	}
 	same(t, "steps", cells(readTarget(t, b, c.TargetID, 5), "steps", "what")[1:], want)
 }

@@ -180,14 +180,14 @@ func (p *part) match(v Value) (found Value) {
 }
 
 var (
-	errPart   = errors.New("has an empty part: write a name between dots, and \\. for a dot in a name")
-	errEscape = errors.New(`has a \ before a character that needs none: write \\ for a backslash in a name`)
-	errWild   = errors.New(`| * and ? are no operators or wildcards here: write \|, \* or \? for one in a name`)
-	errZero   = errors.New(`a number is 0 or has no leading 0: put a \ before a name that begins so`)
+	errPart   = errors.New("has an empty part: put a name between the dots, and write \\. for a dot within a name")
+	errEscape = errors.New(`has a \ before a character that doesn't need it: write \\ for a backslash in a name`)
+	errWild   = errors.New(`|, * and ? have no meaning here: write \|, \* or \? if the name holds one`)
+	errZero   = errors.New(`a number can't begin with 0: if it is a name, put a \ before it`)
 	errBig    = fmt.Errorf("a number has more than %d digits", maxIndex)
-	errEach   = errors.New(`# stands alone or begins a query such as #(key=="value"): write \# for one in a name`)
+	errEach   = errors.New(`# must be alone or begin a query such as #(key=="value"): write \# for one in a name`)
 	errQuery  = errors.New(`want a query such as #(key=="value")`)
-	errWant   = errors.New("the value of a query begins with ~ or holds control characters")
+	errWant   = errors.New("the value of a query must not begin with ~ or hold control characters")
 )
 
 // pathReader takes the parts off a path.

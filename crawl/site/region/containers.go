@@ -33,7 +33,7 @@ type compound struct {
 	classes []string
 }
 
-var errForm = errors.New("a region takes the tag of a container, #id and .classes only, such as div#main or .results")
+var errForm = errors.New("a region may hold only a container's tag, #id and .class, such as div#main or .results")
 
 // Add adds a selector.
 func (r *Containers) Add(sel string) error {
