@@ -52,7 +52,7 @@ var looks = []key{
 	{Colour: "grey", Motif: "upright"},
 }
 
-// What became of listings: what came stands above zero, what went hangs below.
+// What became of listings: listings that came are above zero, listings that went below.
 var changeKeys = []key{
 	{Words: "new", Colour: "blue", Motif: "solid"},
 	{Words: "changed", Colour: "teal", Motif: "rising"},
