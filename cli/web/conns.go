@@ -129,9 +129,12 @@ func (c *conns) end() { <-c.views }
 // requestsKey is that of the number of requests of a connection in its context.
 type requestsKey struct{}
 
+// connKey is that of the connection itself.
+type connKey struct{}
+
 // counted is the http.Server's ConnContext.
-func counted(ctx context.Context, _ net.Conn) context.Context {
-	return context.WithValue(ctx, requestsKey{}, new(int))
+func counted(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(context.WithValue(ctx, connKey{}, conn), requestsKey{}, new(int))
 }
 
 // bound answers requests by h, on one connection as many as it may have: they come one after the other.

@@ -57,7 +57,7 @@ func (s *Server) download(path string, l report.List) http.Handler {
 		}
 		if err := d.send(ctx, w); err != nil {
 			s.cfg.Logger.Debug().Str("component", "web").Str("path", path).Err(err).Msg("a download was cut off")
-			cut(w)
+			panic(http.ErrAbortHandler) // the server ends the connection, and says nothing
 		}
 	})
 }
@@ -87,7 +87,7 @@ func (d *downloading) Row(values []any) error { return d.out.Write(values) }
 
 // next reads a batch, in a place among the looks that are under way.
 func (d *downloading) next(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	ctx, cancel := context.WithTimeout(ctx, d.s.batchTime)
 	defer cancel()
 	select {
 	case d.s.reading <- struct{}{}:
@@ -114,13 +114,18 @@ func (d *downloading) next(ctx context.Context) error {
 func (d *downloading) send(ctx context.Context, w http.ResponseWriter) error {
 	out := http.NewResponseController(w)
 	_ = out.SetReadDeadline(time.Time{}) // that of the request, which has been read: it would end the download
+	endsByReset(ctx, true)               // net/http closes a connection on which a write failed
 	for {
-		if err := out.SetWriteDeadline(time.Now().Add(batchTime)); err != nil {
+		if err := out.SetWriteDeadline(time.Now().Add(d.s.batchTime)); err != nil {
 			return err
 		}
 		_, err := w.Write(d.text.Bytes())
-		if err = errors.Join(err, out.Flush()); err != nil || d.ended {
+		if err = errors.Join(err, out.Flush()); err != nil {
 			return err
+		}
+		if d.ended {
+			endsByReset(ctx, false)
+			return nil
 		}
 		if err := d.next(ctx); err != nil {
 			return err
@@ -128,15 +133,10 @@ func (d *downloading) send(ctx context.Context, w http.ResponseWriter) error {
 	}
 }
 
-// cut ends an answer so that whoever reads it knows that there was more: the connection is reset, which a proxy sees that speaks
-// HTTP/1.0 with us as well.
-func cut(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
+// endsByReset chooses how a connection ends from now on, whoever ends it: by a reset, so that who reads from it knows that there was
+// more, even a proxy that speaks HTTP/1.0 with us, or as usual.
+func endsByReset(ctx context.Context, reset bool) {
+	if tcp, ok := ctx.Value(connKey{}).(*net.TCPConn); ok {
+		_ = tcp.SetLinger(map[bool]int{true: 0, false: -1}[reset]) // it fails where the connection has ended
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
 }

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"context"
 	"database/sql"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -243,6 +245,46 @@ func TestCutDownload(t *testing.T) {
 	if n, err := io.Copy(io.Discard, conn); err == nil {
 		t.Errorf("the download ends after %d bytes as if it were whole", n)
 	}
+}
+
+// tight is a listener whose connections hold little that the client has not taken.
+type tight struct{ net.Listener }
+
+func (l tight) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		err = errors.Join(err, tcp.SetWriteBuffer(4096))
+	}
+	return conn, err
+}
+
+// TestStalledDownload: a download whose client takes nothing for too long ends the same way.
+func TestStalledDownload(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	b.long(t, 20000)
+	s := New(b.cfg)
+	s.batchTime = 200 * time.Millisecond
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	storetest.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, tight{l}) }()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+	storetest.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "GET /queue.csv HTTP/1.0\r\nHost: %s\r\n\r\n", l.Addr())
+	storetest.NoError(t, err)
+	_, err = io.ReadFull(conn, make([]byte, 1000))
+	storetest.NoError(t, err)
+	for range downloadsAtOnce { // the last place is free when the download has ended
+		s.downloads <- struct{}{}
+	}
+	if n, err := io.Copy(io.Discard, conn); err == nil {
+		t.Errorf("the download ends after %d bytes as if it were whole", n)
+	}
+	stop()
+	storetest.NoError(t, <-done)
 }
 
 // TestLabels: each filter of a form has a name in words.
