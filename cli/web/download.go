@@ -27,6 +27,10 @@ const (
 func (s *Server) download(path string, l report.List) http.Handler {
 	v := View{Parts: []Part{{Asks: asks(l)}}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.cfg.Reader == nil {
+			s.refuse(w, r, http.StatusNotFound, "There is no crawl yet.", "The start page says how to begin.")
+			return
+		}
 		select {
 		case s.downloads <- struct{}{}:
 			defer func() { <-s.downloads }()

@@ -72,6 +72,7 @@ func TestBeforeTheFirstCrawl(t *testing.T) {
 		}
 	}
 	b.answers(t, "/nothing", page{http.StatusNotFound, []string{"There is no page"}})
+	b.answers(t, "/listings.csv", page{http.StatusNotFound, []string{"There is no crawl yet."}})
 	lines, _ := b.stream(t, "/queue")
 	next(t, lines, "part")
 	hindered.Store(true)
