@@ -99,6 +99,9 @@ func (d *downloading) next(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := d.s.cfg.Reader.InPlace(); err != nil {
+		return err
+	}
 	d.text.Reset()
 	return d.s.cfg.Reader.Snapshot(ctx, func(k *report.Reader) error {
 		choice, err := d.s.choose(ctx, k, d.path, d.l, d.q)

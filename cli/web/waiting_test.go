@@ -95,6 +95,7 @@ func TestBeforeTheFirstCrawl(t *testing.T) {
 	for data := ""; !strings.Contains(data, "was removed, moved or replaced; what is there next is shown"); {
 		data = next(t, lines, "part")
 	}
+	b.answers(t, "/listings.csv", page{http.StatusServiceUnavailable, []string{"was removed, moved or replaced"}})
 	o.next <- second
 	next(t, lines, "reload")
 	b.answers(t, "/", page{http.StatusOK, []string{"planned"}})
