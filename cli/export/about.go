@@ -39,13 +39,7 @@ func (b *book) about(a About) (err error) {
 	if _, err := b.file.NewSheet(aboutSheet); err != nil {
 		return err
 	}
-	if b.sheet, err = b.file.NewStreamWriter(aboutSheet); err != nil {
-		return err
-	}
-	if err := b.sheet.SetColWidth(1, 1, factWidth); err != nil {
-		return err
-	}
-	if err := b.sheet.SetColWidth(2, 2, textWidth); err != nil {
+	if err := b.openSheet(aboutSheet, factWidth, textWidth); err != nil {
 		return err
 	}
 	wrap, err := b.file.NewStyle(&excelize.Style{Alignment: &excelize.Alignment{Vertical: "top", WrapText: true}})

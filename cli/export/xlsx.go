@@ -209,21 +209,36 @@ func (b *book) nextSheet() (err error) {
 	if b.sheets > 1 && b.opts.MoreSheets != nil {
 		b.opts.MoreSheets(b.name)
 	}
-	if b.sheet, err = b.file.NewStreamWriter(b.name); err != nil {
-		return err
-	}
+	widths := make([]int, len(b.columns))
 	for i := range b.columns {
-		if err := b.sheet.SetColWidth(i+1, i+1, float64(b.columns[i].width)); err != nil {
-			return err
-		}
+		widths[i] = b.columns[i].width
 		b.cells[i] = excelize.Cell{StyleID: b.header, Value: b.literal(b.columns[i].name)}
 		b.line[i] = &b.cells[i]
+	}
+	if err := b.openSheet(b.name, widths...); err != nil {
+		return err
 	}
 	if err := b.sheet.SetPanes(&excelize.Panes{Freeze: true, YSplit: 1, TopLeftCell: "A2", ActivePane: "bottomLeft"}); err != nil {
 		return err
 	}
 	b.row, b.size = 1, 0
 	return b.sheet.SetRow("A1", b.line)
+}
+
+// openSheet begins to write a sheet with columns of these widths. Its cells are written before it is known how many there are: excelize would say that A1
+// is all, which some readers believe. The width that is set last is written first, so that these begin with the last column: Excel wants the order
+// of the columns.
+func (b *book) openSheet(name string, widths ...int) error {
+	err := b.file.SetSheetDimension(name, "")
+	if err == nil {
+		b.sheet, err = b.file.NewStreamWriter(name)
+	}
+	for i, width := range slices.Backward(widths) {
+		if err == nil {
+			err = b.sheet.SetColWidth(i+1, i+1, float64(width))
+		}
+	}
+	return err
 }
 
 // endSheet makes a table of the rows of the sheet, with a filter for each column.

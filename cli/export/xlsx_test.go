@@ -1,10 +1,14 @@
 package export_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +108,27 @@ func TestXLSXTable(t *testing.T) {
 	empty := open(t, write(t, export.XLSX, export.Options{Columns: columns}, [][]any{}...))
 	if tables, err := empty.GetTables("Listings"); err != nil || len(tables) != 1 {
 		t.Errorf("without a row: tables %+v, %v", tables, err)
+	}
+}
+
+// What comes before the rows: columns in their order, and no size of the sheet, for that is not known yet.
+func TestXLSXHead(t *testing.T) {
+	data := write(t, export.XLSX, export.Options{Columns: columns, About: func() export.About { return export.About{} }})
+	book, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	storetest.NoError(t, err)
+	for _, name := range []string{"xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"} {
+		sheet, err := fs.ReadFile(book, name)
+		storetest.NoError(t, err)
+		var order []string
+		for _, col := range regexp.MustCompile(`<col min="(\d+)"`).FindAllSubmatch(sheet, -1) {
+			order = append(order, fmt.Sprintf("%3s", col[1]))
+		}
+		if len(order) < 2 || !slices.IsSorted(order) {
+			t.Errorf("columns of %s in the order %q", name, order)
+		}
+		if bytes.Contains(sheet, []byte("<dimension")) {
+			t.Errorf("%s has a size", name)
+		}
 	}
 }
 
