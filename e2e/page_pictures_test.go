@@ -43,7 +43,7 @@ var allPictures = []picture{
 	{"page-sources-narrow", "light", "/sources", inTheMiddle, 390, 1000},
 	{"page-states-narrow", "dark", "/states", inTheMiddle, 390, 1000},
 	{"page-queue", "dark", "/queue", inTrouble, 1280, 700},
-	{"page-listing", "light", "/listings", whenDone, 1280, 900},
+	{"page-listing", "light", "/listings", whenDone, 1280, 1280},
 
 	{"overview-dark", "dark", "/", inTheMiddle, 1280, 1500},
 	{"overview-trouble-narrow", "dark", "/", inTrouble, 390, 2200},
@@ -176,7 +176,7 @@ func troubled(t testing.TB) string {
 		`UPDATE targets SET status = 'FAILED', backoff_level = 2, consecutive_failures = 4, last_error_code = 'BLOCKED_PROXY', last_error = 'HTTP 403', finished_at = '`+storetest.Ago(time.Hour)+`',
 			wait_reason = 'backoff', not_before = '`+storetest.Ahead(time.Hour)+`' WHERE id % 11 = 0 AND kind = 'search'`,
 		`INSERT INTO hosts (source_id, host, delay_ms, delay_reason, blocks, held_until, held_for, updated_at)
-			VALUES (1, 'directory.example', 3000, 'slowed down: 9 of the last 20 requests failed', 2, '`+storetest.Ahead(time.Hour)+`', 'a wait after blocks', '`+storetest.Ago(time.Hour)+`')`)
+			VALUES (1, 'directory.example', 3000, 'slowed down: 9 of the last 20 requests failed', 2, '`+storetest.Ahead(time.Hour)+`', 'penalty', '`+storetest.Ago(time.Hour)+`')`)
 	return dir
 }
 

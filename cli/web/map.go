@@ -277,11 +277,11 @@ func (m *dotMap) addNames(on projection, towns []report.Town) {
 	}
 	named := map[string]bool{}
 	for _, minor := range []bool{false, true} {
-		wide, high := float64(wideLetter), float64(wideLine)
+		wide, high, tried := float64(wideLetter), float64(wideLine), mapNames
 		if minor {
-			wide, high = letter, line
+			wide, high, tried = letter, line, 10*mapNames
 		}
-		for i, t := range towns[:min(len(towns), 10*mapNames)] {
+		for i, t := range towns[:min(len(towns), tried)] {
 			text, key := yp.Printable(t.Name), fmt.Sprint(i)
 			if !t.Placed || named[key] || len(m.Names) == mapNames || len(text) > 30 {
 				continue

@@ -128,6 +128,9 @@ func (s *Server) stateMap() Part {
 				m.Ranked = append(m.Ranked, ranking{country, all})
 			}
 		}
+		if !slices.ContainsFunc(m.Tiles, func(t tile) bool { return t.Planned }) && len(m.Ranked) == 0 && len(m.Others) == 0 {
+			m.Tiles, m.Few = nil, true // the map of a country of which nothing is planned tells nothing
+		}
 		return m, nil
 	}}
 }
@@ -393,6 +396,11 @@ func (s *Server) statesTable() Part {
 				return nil, err
 			}
 			m.Table.Noun, m.Table.None = "category", "Nothing is planned there. To plan it: `ypcrawl run --states "+strings.Join(m.Codes, " ")+"`."
+		}
+		if m.Table.Noun == "state" { // they are shown by name
+			slices.SortStableFunc(rows.Rows, func(a, b []any) int {
+				return cmp.Compare(m.Table.nameOfState(fmt.Sprint(a[0])), m.Table.nameOfState(fmt.Sprint(b[0])))
+			})
 		}
 		err = m.Table.Head(rows.Columns)
 		for _, row := range rows.Rows {
