@@ -131,7 +131,8 @@ func since(l report.List, word string) (any, error) {
 
 // table is a list as the page shows it.
 type table struct {
-	Noun, None string
+	Noun, None string // None is said where nothing is there though nothing is filtered
+	Filtered   bool
 	Columns    []string
 	Number     []bool
 	Times      []bool // columns of times, whose head names the zone
@@ -249,6 +250,7 @@ func (s *Server) rows(path string, l report.List) Part {
 		if err != nil {
 			return nil, err
 		}
+		t.Filtered = slices.ContainsFunc(narrows(l), func(f report.ListFilter) bool { return q.Get(f.Name) != "" })
 		for _, o := range report.Lists {
 			if o.Page != "" && o.Page != path && !strings.Contains(o.Page, " ") {
 				t.Others = append(t.Others, o.Page)

@@ -80,3 +80,15 @@ func TestUnbroken(t *testing.T) {
 		storetest.Equal(t, string(unbroken(in)), want, in)
 	}
 }
+
+func TestCoded(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"To start: `ypcrawl run <b>`.": "To start: <code>ypcrawl run &lt;b&gt;</code>.",
+		"a `lone one":                  "a `lone one",
+		"`a`, <script>`b`":             "<code>a</code>, &lt;script&gt;<code>b</code>",
+		"":                             "",
+	} {
+		storetest.Equal(t, string(coded(in)), want, in)
+	}
+}

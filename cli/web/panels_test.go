@@ -83,7 +83,7 @@ func TestPanels(t *testing.T) {
 		"/listings?status=dropped":                   {200, []string{"No listing matches.", "<option selected>dropped</option>"}},
 		"/listings?status=Restored":                  {200, []string{"A " + escaped, "<option selected>restored</option>"}},
 		"/listings?search=nothing":                   {200, []string{"No listing matches."}},
-		"/rejected":                                  {200, []string{"No listing matches."}},
+		"/rejected":                                  {200, []string{"Nothing here yet."}},
 		"/listings?status=closed":                    {404, []string{"unknown status", "without filters"}},
 	} {
 		t.Run(path, func(t *testing.T) {

@@ -41,6 +41,7 @@ func functions() template.FuncMap {
 		"clock":     yp.ClockTime,
 		"percent":   percent,
 		"unbroken":  unbroken,
+		"coded":     coded,
 		"moment":    func(at time.Time) moment { return moment{at} },
 		"share":     func(part, whole any) float64 { return share(number(part), number(whole)) },
 	}
@@ -98,6 +99,15 @@ var whole = regexp.MustCompile(`\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?(?:Z| UTC)
 func unbroken(text string) template.HTML {
 	escaped := template.HTMLEscapeString(text)
 	return template.HTML(whole.ReplaceAllString(escaped, `<span class="flag">$0</span>`)) //nolint:gosec // it was escaped
+}
+
+// backticked is what a terminal has between backticks.
+var backticked = regexp.MustCompile("`([^`]*)`")
+
+// coded is a text with its commands as a page shows them.
+func coded(text string) template.HTML {
+	escaped := template.HTMLEscapeString(text)
+	return template.HTML(backticked.ReplaceAllString(escaped, "<code>$1</code>")) //nolint:gosec // it was escaped
 }
 
 // fragment is a part as HTML.
