@@ -43,7 +43,7 @@ var allPictures = []picture{
 	{"page-sources-narrow", "light", "/sources", inTheMiddle, 390, 1000},
 	{"page-states-narrow", "dark", "/states", inTheMiddle, 390, 1000},
 	{"page-queue", "dark", "/queue", inTrouble, 1280, 700},
-	{"page-listing", "light", "/listings", whenDone, 1280, 1280},
+	{"page-listing", "light", "/listings", whenDone, 1280, 1120},
 
 	{"overview-dark", "dark", "/", inTheMiddle, 1280, 1500},
 	{"overview-trouble-narrow", "dark", "/", inTrouble, 390, 2200},
@@ -64,7 +64,7 @@ var allPictures = []picture{
 	{"pair", "light", "/states?a=CA&b=TX", inTheMiddle, 1280, 800},
 	{"listing-dark", "dark", "/listings", whenDone, 1280, 900},
 	{"listings", "light", "/listings?states=TX", whenDone, 1280, 900},
-	{"map", "light", "/map", whenDone, 1280, 900},
+	{"page-map", "light", "/map", whenDone, 1280, 720},
 	{"map-narrow", "dark", "/map", whenDone, 390, 844},
 	{"company", "light", "/companies/1", whenDone, 1280, 700},
 	{"runs", "light", "/runs", whenDone, 1280, 900},

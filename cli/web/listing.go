@@ -141,7 +141,7 @@ func (s *Server) listingOf(r *report.Record, now time.Time) *thingModel {
 	if p := r.Part("history"); p != nil {
 		p.Rows = slices.Clone(p.Rows)
 		slices.Reverse(p.Rows)
-		m.add(now, p, "History, the latest first", "It has no history yet.", nil)
+		m.add(now, p, "History, newest first", "It has no history yet.", nil)
 	}
 	return m
 }
@@ -154,9 +154,14 @@ func (m *thingModel) add(now time.Time, p *report.Table, title, none string, lin
 	for i, row := range shown.Rows[:len(p.Rows)-part.Cut] {
 		_ = t.Row(row)
 		if link != nil {
-			t.Rows[i][0].Link = link(p.Rows[i])
+			first := &t.Rows[i][0]
+			first.Link = link(p.Rows[i])
+			if first.Number { // the number of a company counts nothing
+				first.Text = fmt.Sprint(row[0])
+			}
 		}
 	}
+	t.Number[0] = false
 	m.Parts = append(m.Parts, part)
 }
 

@@ -162,7 +162,7 @@ func TestListingPage(t *testing.T) {
 		`href="https://acme.example/?a=1&amp;b=2"`, "<dt>rating</dt><dd>4.5</dd><dd class=\"from\">results page, ",
 		`<dt>profile url</dt><dd>javascript:alert(1)</dd>`, `<dt>image url</dt><dd>https://bank.example@evil.example/</dd>`,
 		`href="https://social.example/acme"`, "<br>data:text/html,x</dd>", "<dt>hours</dt><dd>Mo 09:00-17:00</dd>", `<a href="/companies/1">1</a>`,
-		"<h2>Searches that showed it</h2>", `<a href="/targets/`, "<h2>History, the latest first</h2>", `at <span class="zone">UTC</span></th>`, `<td class="whole"><time datetime="`, `<dt>first seen <span class="zone">UTC</span></dt><dd><time datetime="`, "<td>restored</td>", "<td>new</td>", `aria-current="page">Listings`,
+		"<h2>Searches that showed it</h2>", `<a href="/targets/`, "<h2>History, newest first</h2>", `at <span class="zone">UTC</span></th>`, `<td class="whole"><time datetime="`, `<dt>first seen <span class="zone">UTC</span></dt><dd><time datetime="`, "<td>restored</td>", "<td>new</td>", `aria-current="page">Listings`,
 	}})
 	for _, m := range outLinks.FindAllStringSubmatch(text, -1) {
 		if u, err := url.Parse(m[1]); err != nil || !strings.Contains(" http https mailto tel ", " "+u.Scheme+" ") {

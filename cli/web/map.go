@@ -36,10 +36,10 @@ const (
 	gridLines  = 8
 	narrowest  = 0.02  // degrees that a map shows at least
 	flattest   = 80.0  // degrees north from which a map is not stretched more
-	wideLetter = 12    // of a name at 390 px
+	wideLetter = 15    // of a name at 390 px
 	wideLine   = 26    //
-	letter     = 7.5   // of a name at 1280 px
-	line       = 16    //
+	letter     = 10    // of a name at 1280 px
+	line       = 18    //
 	world      = 360.0 // degrees
 )
 
