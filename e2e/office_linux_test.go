@@ -46,7 +46,7 @@ func TestOffice(t *testing.T) {
 		t.Errorf("LibreOffice reads other cells (-CSV +XLSX):\n%s", diff)
 	}
 	about := fmt.Sprint(cellsOf(t, filepath.Join(w.dir, "all-About.csv")))
-	for _, says := range []string{"Selected all listings", "of what the site lists was seen", "postal_code postal code, as its country writes it"} {
+	for _, says := range []string{"Selected all listings", "of the site's listings seen", "postal_code postal code as its country writes it"} {
 		if !strings.Contains(about, says) {
 			t.Errorf("About does not say %q: %s", says, about)
 		}
