@@ -119,11 +119,15 @@ func (t *CoverageTotals) numbers() (all []any) {
 	return all
 }
 
-func (t *CoverageTotals) setPercent() {
-	if t.Percent = nil; t.SiteTotal > 0 {
-		share := 100 * float64(t.SeenOfKnown) / float64(t.SiteTotal)
-		t.Percent = &share
+func (t *CoverageTotals) setPercent() { t.Percent = shareOf(t.SeenOfKnown, t.SiteTotal) }
+
+// shareOf is seen in percent of what sites say they have; nil where they say nothing.
+func shareOf(seen, all int64) *float64 {
+	if all <= 0 {
+		return nil
 	}
+	share := 100 * float64(seen) / float64(all)
+	return &share
 }
 
 // Add adds the targets of another selection.

@@ -75,6 +75,24 @@ func TestCoverageTotals(t *testing.T) {
 	}
 }
 
+// TestCoverageShare: the page says the same as the commands, by fewer sums.
+func TestCoverageShare(t *testing.T) {
+	t.Parallel()
+	b := covered(t)
+	for _, scope := range []store.Scope{{}, {SourceID: b.scope.SourceID, States: []string{"CA"}}, {States: []string{"TX"}}, {SourceID: 9}} {
+		all, err := b.CoverageTotals(t.Context(), scope)
+		noErr(t, err)
+		want := report.CoverageShare{SiteTotal: all.SiteTotal, SeenOfKnown: all.SeenOfKnown, Percent: all.Percent, PagesLeft: all.PagesLeft}
+		if all.Percent == nil {
+			want.Text = all.Text()
+		}
+		o, err := b.Overview(t.Context(), scope)
+		if diff := cmp.Diff(want, o.Coverage); err != nil || diff != "" {
+			t.Error(scope, err, diff)
+		}
+	}
+}
+
 // TestCoverageLine: one line, which says what is not known, and of a site that no page was read of
 // nothing.
 func TestCoverageLine(t *testing.T) {

@@ -74,7 +74,7 @@ func TestQueryPlans(t *testing.T) {
 		"company: show":      {showCompany.row, []any{1}, []string{"listings_by_company (company_id=?)"}, ""},
 		"company: places":    {showCompany.parts[0].Query, []any{1, -1, 0, "[]"}, []string{"listings_by_company (company_id=?)"}, ""},
 		"details: totals":    {detailTotals, nil, nil, "TEMP B-TREE"},
-		"details: woken":     {detailsWoken, nil, []string{"INDEX targets_waiting (wait_reason=? AND not_before>?)", "INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
+		"details: woken":     {detailsWoken, nil, []string{"COVERING INDEX targets_waiting (wait_reason=? AND not_before>?)", "COVERING INDEX targets_waiting (wait_reason=? AND not_before<?)"}, ""},
 		"list: dead letters": {asked("targets list", "status", "PARKED"), nil, []string{"targets_troubled"}, ""},
 		"list: errors":       {asked("errors", "", ""), nil, []string{"crawl_attempts_by_end (finished_at>?"}, ""},
 		"list: set aside":    {asked("waits", "", ""), nil, []string{"targets_set_aside"}, ""},
@@ -96,7 +96,7 @@ func TestQueryPlans(t *testing.T) {
 		"part: coverage by key":  {part("coverage", ByKey, 0, 1), nil, []string{"INTEGER PRIMARY KEY (rowid>?)"}, ""},
 
 		"time left: pages": {lastPages, []any{1, "x", 100}, []string{"requests_rollup (source_id=? AND finished_at>?)"}, "TEMP B-TREE"},
-		"time left: work":  {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, ""},
+		"time left: work":  {workLeft, []any{0, "[]"}, []string{"targets_set_aside (kind=?)", "targets_of_index (source_id=?"}, "targets_of_search"},
 
 		"closings: count": {countClosings, []any{"x"}, []string{"USING COVERING INDEX listing_events_closings (at>?)"}, ""},
 		"measures: runs":  {runHolders, nil, []string{"INDEX runs_alive", "INDEX targets_held_by_run (run_id=?)"}, ""},
@@ -122,6 +122,7 @@ func TestQueryPlans(t *testing.T) {
 		"page: waits":          {waitsNow, []any{0}, []string{"targets_waiting (wait_reason=? AND not_before>?)", "targets_set_aside"}, ""},
 		"page: last run":       {lastEnding, []any{0}, nil, "TEMP B-TREE"},
 		"page: listings":       {overviewListings, []any{0, "[]"}, nil, ""},
+		"page: coverage":       {overviewCoverage, []any{0, "[]"}, []string{"INDEX targets_of_search"}, ""},
 		"page: map":            {stateTotals, []any{0, "[]", ""}, nil, ""},
 		"page: new":            {stateNew, []any{0, "[]", "", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
 		"page: categories":     {stateCategories.Query, []any{0, "[\"TX\"]", ""}, nil, ""},

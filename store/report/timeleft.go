@@ -105,7 +105,7 @@ const (
 	workLeft = `
 	SELECT o.source_id,
 		ifnull(sum(iif(n.kind = 'search' AND n.status IN ('PLANNED', 'IN_PROGRESS'), n.targets, 0)), 0) - (
-			SELECT count(*) FROM targets t
+			SELECT count(*) FROM targets t INDEXED BY targets_set_aside
 			WHERE (t.enabled = 0 OR t.paused = 1)
 				AND t.status = 'PLANNED'
 				AND t.retired_at IS NULL
@@ -125,7 +125,7 @@ const (
 				AND t.retired_at IS NULL
 				AND (?2 = '[]' OR t.state IN (SELECT value FROM json_each(?2)))),
 		- (
-			SELECT count(*) FROM targets t
+			SELECT count(*) FROM targets t INDEXED BY targets_set_aside
 			WHERE (t.enabled = 0 OR t.paused = 1)
 				AND t.status = 'PLANNED'
 				AND t.retired_at IS NULL
