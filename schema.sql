@@ -345,8 +345,8 @@ CREATE TABLE runs (
     outcome      TEXT NOT NULL DEFAULT 'running'
         CHECK (outcome IN ('running', 'done', 'interrupted', 'budget', 'error', 'dead', 'blocked', 'no_proxies', 'layout')),
     requests     INTEGER NOT NULL DEFAULT 0,
-    pages        INTEGER NOT NULL DEFAULT 0,         -- committed, of every kind; a page of results without a listing never is
-    targets      INTEGER NOT NULL DEFAULT 0,         -- brought to an outcome by this run
+    pages        INTEGER NOT NULL DEFAULT 0,         -- pages committed, of every kind; a page of results without a listing never is
+    targets      INTEGER NOT NULL DEFAULT 0,         -- finished by this run, whatever the outcome
     listings_new INTEGER NOT NULL DEFAULT 0,         -- seen for the first time
     listings_changed  INTEGER NOT NULL DEFAULT 0,    -- their source says something else than before
     listings_rejected INTEGER NOT NULL DEFAULT 0,    -- sightings of listings that break a rule of their source
@@ -1451,7 +1451,7 @@ SELECT r.id AS run, r.uuid, s.name AS source, -- NULL = several
        r.host, r.pid, r.command, r.started_at, r.heartbeat_at, r.finished_at, iif(r.outcome = 'dead', 'killed', r.outcome) AS state,
        round(max(0, julianday(CASE r.outcome WHEN 'running' THEN min(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), strftime('%Y-%m-%dT%H:%M:%fZ', r.heartbeat_at, '+1 minute')) WHEN 'dead' THEN r.heartbeat_at ELSE r.finished_at END)
            - julianday(r.started_at)) * 86400, 3) AS took_seconds,
-       r.targets,                              -- brought to an outcome
+       r.targets,                              -- finished, whatever the outcome
        r.pages,                                -- committed, of every kind
        r.listings_new AS new, r.listings_changed AS changed, r.listings_rejected AS rejected, r.listings_dropped AS dropped, r.listings_restored AS restored,
        iif(r.outcome IN ('running', 'dead'), nullif(r.requests, 0), r.requests) AS requests -- of one that has not ended those up to its last heartbeat, NULL = it has sent none
@@ -1746,24 +1746,24 @@ WITH clock AS (
 SELECT 'pages_total' AS name,
        '{}' AS labels,                         -- JSON: names and values
        cast(ifnull((SELECT sum(pages) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'pages'), 0) AS REAL) AS value,
-       'Pages committed by all runs: of results, of listings, of indexes.' AS help -- what it is
+       'Pages stored by all runs: results pages, listings'' own pages and indexes.' AS help -- what it is
 UNION ALL SELECT 'requests_total', '{}', ifnull((SELECT sum(requests) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'requests'), 0),
-       'Requests made by all runs; of one that goes on, up to its last heartbeat.'
+       'Requests sent by all runs; a run in progress counts up to its last heartbeat.'
 UNION ALL SELECT 'targets_finished_total', '{}', ifnull((SELECT sum(targets) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'targets'), 0),
-       'Targets brought to an outcome by all runs.'
+       'Targets that all runs finished, whatever the outcome.'
 UNION ALL SELECT 'listings_new_total', '{}', ifnull((SELECT sum(listings_new) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'listings_new'), 0),
-       'Listings that were new, of all runs.'
+       'New listings found by all runs.'
 UNION ALL SELECT 'listings_changed_total', '{}', ifnull((SELECT sum(listings_changed) FROM runs), 0) + ifnull((SELECT n FROM forgotten WHERE what = 'listings_changed'), 0),
-       'Listings that had changed, of all runs.'
+       'Changed listings found by all runs.'
 UNION ALL SELECT 'last_run_outcome', json_object('outcome', outcome), 1, 'How the last run ended: see the label outcome.'
        FROM runs WHERE id = (SELECT max(id) FROM runs WHERE outcome <> 'running')
 UNION ALL SELECT 'last_run_finished_timestamp_seconds', '{}', round((julianday(max(r.finished_at)) - 2440587.5) * 86400, 3), 'When the last run ended.'
        FROM runs r WHERE r.id = (SELECT max(id) FROM runs WHERE outcome <> 'running')
-UNION ALL SELECT 'last_run_done_timestamp_seconds', '{}', round((julianday(max(r.finished_at)) - 2440587.5) * 86400, 3), 'When the last successful run ended: it did all due work, or used up its budget.'
+UNION ALL SELECT 'last_run_done_timestamp_seconds', '{}', round((julianday(max(r.finished_at)) - 2440587.5) * 86400, 3), 'When the last successful run ended; successful means that it did all due work or used up its budget.'
        FROM runs r WHERE r.id = (SELECT max(id) FROM runs WHERE outcome IN ('done', 'budget'))
 UNION ALL SELECT 'last_page_timestamp_seconds', '{}', round((julianday(max(last_page_at)) - 2440587.5) * 86400, 3), 'When the last page was read.' FROM source
-UNION ALL SELECT 'claims', '{}', n, 'Claims of targets by the runs under way and the last one.' FROM claimed
-UNION ALL SELECT 'claim_retries', '{}', retries, 'Extra tries of these claims, because the database was busy.' FROM claimed
+UNION ALL SELECT 'claims', '{}', n, 'Targets claimed by the runs in progress and the last run.' FROM claimed
+UNION ALL SELECT 'claim_retries', '{}', retries, 'Retries of these claims because the database was busy.' FROM claimed
 UNION ALL SELECT 'targets', json_object('source', kinds.name, 'kind', kinds.kind, 'status', lower(x.value)),
        (SELECT ifnull(sum(n.targets), 0) FROM target_totals n WHERE n.source_id = kinds.source_id AND n.kind = kinds.kind AND n.status = x.value), 'Targets by source, kind and status.'
        FROM kinds CROSS JOIN json_each('["PLANNED","IN_PROGRESS","DONE","FAILED","STUCK","PARKED","RETIRED"]') x
@@ -1771,43 +1771,43 @@ UNION ALL SELECT 'targets_due', json_object('source', kinds.name, 'kind', kinds.
        iif(s.state = 'open', ifnull((SELECT d.n FROM due d WHERE d.source_id = kinds.source_id AND d.kind = kinds.kind), 0), 0), 'Targets that a run may claim now.'
        FROM kinds JOIN source s ON s.id = kinds.source_id
 UNION ALL SELECT 'dead_letters', '{}', (SELECT ifnull(sum(targets), 0) FROM target_totals WHERE status = 'PARKED'), 'Targets that no run crawls again automatically.'
-UNION ALL SELECT 'listings', json_object('state', 'alive'), n - dropped, 'Listings, and those that their source has dropped.' FROM found
-UNION ALL SELECT 'listings', json_object('state', 'dropped'), dropped, 'Listings, and those that their source has dropped.' FROM found
+UNION ALL SELECT 'listings', json_object('state', 'alive'), n - dropped, 'Listings by state; dropped are those that their site no longer shows.' FROM found
+UNION ALL SELECT 'listings', json_object('state', 'dropped'), dropped, 'Listings by state; dropped are those that their site no longer shows.' FROM found
 UNION ALL SELECT 'listings_with_email', '{}', emails, 'Listings that are not dropped and have an e-mail address.' FROM found
-UNION ALL SELECT 'companies', '{}', (SELECT ifnull(sum(companies), 0) FROM company_totals), 'Companies.'
-UNION ALL SELECT 'source_availability', json_object('source', s.name, 'availability', x.value), s.state = x.value, '1 for the state of the source, 0 for all other states.'
+UNION ALL SELECT 'companies', '{}', (SELECT ifnull(sum(companies), 0) FROM company_totals), 'Companies in the database.'
+UNION ALL SELECT 'source_availability', json_object('source', s.name, 'availability', x.value), s.state = x.value, '1 for the source''s current state, 0 for its other states.'
        FROM source s CROSS JOIN json_each('["open","held","quarantined","paused","disabled"]') x
-UNION ALL SELECT 'source_layout_alarm', json_object('source', name), ifnull(code = 'HTML_CHANGED', 0), '1 while the source is paused because its pages have changed.' FROM source
-UNION ALL SELECT 'source_opens_timestamp_seconds', json_object('source', name), round((julianday(until) - 2440587.5) * 86400, 3), 'When a closed source may open again.' FROM source
-UNION ALL SELECT 'source_success_ratio', json_object('source', name), success_rate_1h, 'Share of requests that went well in an hour, as rated last.' FROM source
-UNION ALL SELECT 'source_latency_p50_seconds', json_object('source', name), latency_p50_ms / 1000.0, 'Median of the time to answer in that hour.' FROM source
-UNION ALL SELECT 'source_latency_p95_seconds', json_object('source', name), latency_p95_ms / 1000.0, '95th percentile of the time to answer in that hour.' FROM source
-UNION ALL SELECT 'source_requests_total', json_object('source', s.name), ifnull(e.requests, 0), 'Requests that the health of the source counts.'
+UNION ALL SELECT 'source_layout_alarm', json_object('source', name), ifnull(code = 'HTML_CHANGED', 0), '1 while the source is paused because its layout has changed.' FROM source
+UNION ALL SELECT 'source_opens_timestamp_seconds', json_object('source', name), round((julianday(until) - 2440587.5) * 86400, 3), 'When a source that is held, quarantined or paused may be crawled again.' FROM source
+UNION ALL SELECT 'source_success_ratio', json_object('source', name), success_rate_1h, 'Share of successful requests in the hour before the source was last rated.' FROM source
+UNION ALL SELECT 'source_latency_p50_seconds', json_object('source', name), latency_p50_ms / 1000.0, 'Median response time in that hour.' FROM source
+UNION ALL SELECT 'source_latency_p95_seconds', json_object('source', name), latency_p95_ms / 1000.0, '95th percentile of the response time in that hour.' FROM source
+UNION ALL SELECT 'source_requests_total', json_object('source', s.name), ifnull(e.requests, 0), 'Requests that count for the health of the source.'
        FROM source s LEFT JOIN ever e ON e.source_id = s.id
-UNION ALL SELECT 'source_request_failures_total', json_object('source', s.name, 'error_class', e.error_class), e.n, 'Requests of these that failed, by class.'
+UNION ALL SELECT 'source_request_failures_total', json_object('source', s.name, 'error_class', e.error_class), e.n, 'Failed requests among those of ypcrawl_source_requests_total, by class.'
        FROM source s JOIN failed_ever e ON e.source_id = s.id
-UNION ALL SELECT 'source_request_duration_seconds_bucket', json_object('source', s.name, 'le', e.le), e.n, 'Time to answer of these requests.'
+UNION ALL SELECT 'source_request_duration_seconds_bucket', json_object('source', s.name, 'le', e.le), e.n, 'Response time of the requests of ypcrawl_source_requests_total.'
        FROM source s JOIN latency_ever e ON e.source_id = s.id
-UNION ALL SELECT 'source_request_duration_seconds_sum', json_object('source', s.name), e.latency_ms / 1000.0, 'Time to answer of these requests.'
+UNION ALL SELECT 'source_request_duration_seconds_sum', json_object('source', s.name), e.latency_ms / 1000.0, 'Response time of the requests of ypcrawl_source_requests_total.'
        FROM source s JOIN ever e ON e.source_id = s.id
-UNION ALL SELECT 'source_request_duration_seconds_count', json_object('source', s.name), e.requests, 'Time to answer of these requests.'
+UNION ALL SELECT 'source_request_duration_seconds_count', json_object('source', s.name), e.requests, 'Response time of the requests of ypcrawl_source_requests_total.'
        FROM source s JOIN ever e ON e.source_id = s.id
 UNION ALL SELECT 'source_last_page_timestamp_seconds', json_object('source', name), round((julianday(last_page_at) - 2440587.5) * 86400, 3), 'When the last page of the source was read.' FROM source
 UNION ALL SELECT 'last_hour_pages', json_object('source', good.name, 'kind', x.value), CASE x.value WHEN 'search' THEN good.search WHEN 'detail' THEN good.detail ELSE good."index" END,
-       'Requests of the last hour that brought a page with anything on it, by the kind of their target; ypcrawl_pages_total counts pages that were stored.'
+       'Requests of the last hour whose page had listings or cities, by the kind of target; ypcrawl_pages_total counts stored pages.'
        FROM good CROSS JOIN json_each('["index","search","detail"]') x
 UNION ALL SELECT 'last_hour_requests', json_object('source', good.name, 'outcome', x.value), iif(x.value = 'success', good.n, (SELECT ifnull(sum(b.n), 0) FROM bad b WHERE b.name = good.name)),
-       'Requests of the last hour by outcome.' FROM good CROSS JOIN json_each('["success","failure"]') x
-UNION ALL SELECT 'last_hour_request_failures', json_object('source', name, 'error_class', error_class), n, 'Failed requests of the last hour by class.' FROM bad
+       'Requests of the last hour, by outcome.' FROM good CROSS JOIN json_each('["success","failure"]') x
+UNION ALL SELECT 'last_hour_request_failures', json_object('source', name, 'error_class', error_class), n, 'Failed requests of the last hour, by class.' FROM bad
 UNION ALL SELECT 'last_hour_attempts', json_object('error_code', code), hour, 'Attempts at targets that ended in the last hour, by code.' FROM codes
 UNION ALL SELECT 'last_day_attempts', json_object('error_code', code), day, 'Attempts at targets that ended in the last 24 hours, by code.' FROM codes
 UNION ALL SELECT 'last_hour_empty_attempts', '{}', ifnull((SELECT well_hour FROM tried WHERE code = 'NO_LISTINGS'), 0),
-       'Of the attempts of the last hour with NO_LISTINGS those whose target is done: the site says that there is nothing.'
+       'Attempts of the last hour with NO_LISTINGS whose target is done, because the site says that it has no listings there.'
 UNION ALL SELECT 'last_day_empty_attempts', '{}', ifnull((SELECT well_day FROM tried WHERE code = 'NO_LISTINGS'), 0),
-       'Of the attempts of the last 24 hours with NO_LISTINGS those whose target is done: the site says that there is nothing.'
-UNION ALL SELECT 'hosts_held', '{}', (SELECT count(*) FROM clock CROSS JOIN hosts h WHERE h.held_until > clock.now), 'Hosts that are not asked until a time of their own or after a block.'
-UNION ALL SELECT 'hosts_slowed', '{}', (SELECT count(*) FROM hosts WHERE delay_ms > 0), 'Hosts that are asked more slowly than configured.'
-UNION ALL SELECT 'measured_timestamp_seconds', '{}', round((julianday(now) - 2440587.5) * 86400, 3), 'When all of this was read.' FROM clock;
+       'Attempts of the last 24 hours with NO_LISTINGS whose target is done, because the site says that it has no listings there.'
+UNION ALL SELECT 'hosts_held', '{}', (SELECT count(*) FROM clock CROSS JOIN hosts h WHERE h.held_until > clock.now), 'Hosts that get no requests for now, because they asked for a pause or after a block.'
+UNION ALL SELECT 'hosts_slowed', '{}', (SELECT count(*) FROM hosts WHERE delay_ms > 0), 'Hosts that get requests at a slower pace than configured.'
+UNION ALL SELECT 'measured_timestamp_seconds', '{}', round((julianday(now) - 2440587.5) * 86400, 3), 'When these figures were read.' FROM clock;
 
 -- The targets that were given up: no crawl takes them again by itself.
 --   listing          name of the listing

@@ -26,13 +26,21 @@ import (
 const checkDescription = `--check is for Nagios, Icinga and similar monitors: it prints one line and sets the exit code:
 0 OK · 1 WARNING · 2 CRITICAL · 3 UNKNOWN (the database can't be read, a flag or a setting is wrong, or this line can't be
 written). These are not the exit codes of the other commands. It reads the whole file and changes nothing.
-Critical: a source is quarantined or paused (also by a layout alarm) · no page for --crit-no-page while a run
-holds targets of an open source · a run sends no heartbeat for 3 minutes · no run succeeded within --max-age.
-Warning: more targets given up (PARKED) than --warn-dead · a STUCK target · more claims than --warn-retries found the database
-busy · more than --warn-failed of the attempts failed (of the last hour, or of 24 hours if that has fewer than 20; or at least 3
-attempts, and all failed) · more than a tenth of the cards of a source's last run could not be read · targets held for 10 minutes
-by a run that died · a log that was removed, moved or cut while it was written, or that can't be read.
-Unknown: a run sends no heartbeat for 3 minutes, and its lock can't be checked. This outranks a warning.
+
+CRITICAL means one of these:
+  a source is quarantined or paused (also because its layout changed)
+  no page was read for --crit-no-page, though a run holds targets of a source that is open
+  a run has sent no heartbeat for 3 minutes
+  no run succeeded within --max-age
+WARNING means one of these:
+  more targets were given up (PARKED) than --warn-dead, or a target is STUCK
+  more than --warn-retries of the claims found the database busy
+  more than --warn-failed of the attempts failed, in the last hour (or 24 hours, if the hour has fewer than 20 attempts)
+  at least 3 attempts were made in that time, and all failed
+  more than a tenth of the cards in a source's last run could not be read
+  targets have been held for 10 minutes by a run that died
+  a log can't be read, or was removed, moved or cut while it was written
+UNKNOWN also means that a run has sent no heartbeat for 3 minutes and its lock can't be checked; it outranks a warning.
 Failures are counted by attempts here, not by requests.`
 
 // alertLevel is how bad it is, as monitoring plugins say it, and their exit code.

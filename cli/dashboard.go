@@ -29,9 +29,9 @@ func (p *Program) dashboardCommand() *cli.Command {
 		Name:  "dashboard",
 		Usage: "Show the crawl as a live page in the browser, with or without a run",
 		Description: "It only reads the database; Ctrl-C ends it. `run --web` serves the\n" +
-			"same page from the run itself. Before the first crawl it says how to begin, and it shows the crawl as soon as there is one.\n" +
-			"Only this machine reaches it unless --listen names another address. It has no password: anyone who\n" +
-			"reaches the address sees the listings. A browser must use that address, or a name given with --allow-host.",
+			"same page during a run. Before the first crawl, the page says how to begin; it shows the crawl as soon as there is one.\n" +
+			"Only this machine can open it, unless --listen names another address. There is no password: anyone who\n" +
+			"can reach the address can see the listings. A browser must use that address, or a name given with --allow-host.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
 				Name: "listen", Value: defaultListen,

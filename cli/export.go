@@ -24,22 +24,22 @@ const exportHelp = `  ypcrawl export -o plumbers.csv --states TX --categories pl
   ypcrawl export -o w.xlsx --as boss --since last-export --only new,changed,dropped
   ypcrawl export -o 'tx-{date}.geojson' --states TX
 
-The column "change" shows what happened to a listing since --since, or else since the last pass of crawls began. Closed
-listings (those that their site no longer shows) are left out; with --since or --only, those closed since then are included,
-unless --dropped no is given. Where searches were not fully read, "new" may only mean "seen for the first time", and closed
-listings go unnoticed; stderr shows the share of listings that was seen.
+The column "change" shows what has happened to a listing since --since (by default, since the last pass of crawls began).
+Closed listings (those that their site no longer shows) are left out. With --since or --only, the listings closed since
+then are included, unless --dropped no is given. If searches were not fully read, "new" may only mean "seen for the first
+time", and closed listings go unnoticed; stderr shows the share of listings that was seen.
 
---as NAME remembers what was delivered to NAME. With --since last-export, "change" then says what is different, each once:
+--as NAME remembers what was delivered to NAME. With --since last-export, "change" then says how NAME's data differs, and each change is reported once:
   new        NAME never had it
-  changed    its fields changed, or became known, since NAME got it: see changed_fields
+  changed    some of its fields have changed or become known since NAME got it (see changed_fields)
   dropped    it is closed: its site no longer shows it
-  left       it is still listed, but no longer selected (its e-mail is missing)
-  restored   NAME has it as dropped or left, and it is back
+  left       it is still listed, but no longer selected (for example, it has lost its e-mail address)
+  restored   NAME was told that it dropped or left, and it is back
 Changes that --only leaves out are kept for a later export. The selection and the columns may differ each time. If an export
-is killed after it has completed its file, the file counts as delivered, unless the next export replaces it.
+is killed after its file is complete, the file counts as delivered, unless the next export replaces it.
 
-With --since a pass, a time or a run, changes are those of the listings themselves, whatever was selected then: a listing
-that matches only now is not new, and none has "left".
+If --since names a pass, a time or a run, earlier selections don't matter: a listing that is selected only now is not
+"new" for that reason, and no listing has "left".
 
 `
 
@@ -53,9 +53,9 @@ func (p *Program) exportCommand() *cli.Command {
 			[]cli.Flag{
 				&cli.StringFlag{
 					Name: "output", TakesFile: true, Aliases: []string{"o"}, Value: "-",
-					Usage: "`FILE`; its ending sets the format; {date} in it is today, {date_utc} today in UTC; - = stdout",
+					Usage: "`FILE`; its ending sets the format. {date} in the name becomes today's date, {date_utc} today's date in UTC; - = stdout",
 				},
-				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "only these: `FORMAT` is " + formatNames()},
+				&cli.StringFlag{Name: "format", DefaultText: "by the file's ending, else csv", Usage: "`FORMAT`: " + formatNames()},
 			},
 			exportFilters(),
 			[]cli.Flag{

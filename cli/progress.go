@@ -18,7 +18,7 @@ import (
 func (p *Program) progressCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "progress",
-		Usage: "Show how far the crawl is: overall, by state, active workers, errors, speed",
+		Usage: "Show how far the crawl has got: overall and by state, with workers, errors and speed",
 		Flags: []cli.Flag{
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),

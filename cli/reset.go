@@ -16,24 +16,24 @@ import (
 func (p *Program) resetCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "reset",
-		Usage:     "Plan FAILED (or STUCK, PARKED) targets again; finished pages are kept",
+		Usage:     "Plan FAILED (or STUCK, PARKED) targets again, but keep their finished pages",
 		ArgsUsage: "[TARGET...]", Args: true,
-		UsageText: `  ypcrawl reset                            everything that failed; asks first
+		UsageText: `  ypcrawl reset                            everything that failed (asks first)
   ypcrawl reset --status PARKED --states TX   those given up in Texas
   ypcrawl reset 12 los-angeles-ca/plumbers    these, whatever went wrong`,
-		Description: "Shows how many there are and asks first, unless targets are named. The next run crawls them.\n" +
-			"Without it, failed targets wait for their retry, and PARKED ones (given up) are not crawled.\n" + targetHelp,
+		Description: "Shows how many targets it would plan and asks first, unless you name targets. The next run crawls them.\n" +
+			"Without a reset, failed targets wait for their next retry, and PARKED ones (given up) are never crawled.\n" + targetHelp,
 		Flags: append([]cli.Flag{
 			frame.WordsFlag("status", "`STATUS...` to plan again: FAILED (including those waiting for a first retry), STUCK, PARKED",
 				"FAILED; all for named targets"),
-			frame.WordsFlag("kind", "only these: `KIND...` is search, index, detail (listings' own pages)", "search index"),
+			frame.WordsFlag("kind", "only these kinds: `KIND...` is search, index, detail (listings' own pages)", "search index"),
 			&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
-			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets with at most `ATTEMPTS`"},
+			&cli.IntFlag{Name: "max-attempts", DefaultText: "any", Usage: "only targets that had at most `ATTEMPTS`"},
 			&cli.GenericFlag{
 				Name: "older-than", Value: frame.AgeValue(0), DefaultText: "any",
 				Usage: "only targets that ended more than `TIME` ago: 2d, 36h",
 			},
-			&cli.BoolFlag{Name: "from-page-1", Usage: "crawl finished pages again, too"},
+			&cli.BoolFlag{Name: "from-page-1", Usage: "crawl finished pages again, from page 1 on"},
 			frame.StatesFlag(),
 			frame.OnlySourceFlag(),
 		}, batchFlags()...),
@@ -141,12 +141,12 @@ func (p *Program) recoverCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "recover",
 		Usage: "Release targets held by a dead or silent worker, so that the next run crawls them",
-		Description: "Targets of dead processes on this machine are released at once, others when their\n" +
+		Description: "Targets held by dead processes on this machine are released at once, others when the worker's\n" +
 			"heartbeat is older than --timeout. Finished pages are kept.\n" +
 			"A run on another machine, or under another host name (every container has its own), counts as dead\n" +
 			"when nobody holds its lock file and it has been silent for 3 minutes. Where machines share a file but\n" +
-			"not its locks (some network file systems), a run that hangs that long loses what it holds. It notices,\n" +
-			"writes nothing more for it, and the current page is read again.",
+			"not its locks (some network file systems), a run that hangs for 3 minutes loses the targets that it holds.\n" +
+			"It notices this, writes nothing more for them, and their current pages are read again.",
 		Flags: append([]cli.Flag{pingFlag()},
 			&cli.GenericFlag{
 				Name: "timeout", Value: frame.MinutesValue(time.Hour),

@@ -46,22 +46,22 @@ const runExamples = `  ypcrawl run --source demo --states CA TX      a built-in 
   ypcrawl run --states CA --details --linger 0  each night, from cron`
 
 const runDescription = `Running the same command again always resumes. Ctrl-C finishes the current pages and stops;
-a second Ctrl-C ends at once, equally safe.
+a second Ctrl-C stops at once, and loses nothing either.
 
 Without --states all states of the source are crawled. For yellowpages that is about 159,000
 searches, a week's work at the default pace: --dry-run shows the cost before anything is requested from a site.
-Listings are written to logs first, then to --db. The logs are in logs/yp_wal beside it (for another --db
-than ypcrawl.db, in a folder of its name there), or where --wal-dir says.
+Listings are written to logs first, then to --db. The logs are in logs/yp_wal beside the database (in a
+subfolder with its name if it isn't ypcrawl.db), or where --wal-dir says.
 
 With several names after --source, or all, one run crawls those sources side by side, each at its own pace,
 and each ends independently: one that is blocked, down or slow does not delay the others.
 
-When a host says when to come back, the run waits that long (up to --patience); after every refusal it
+If a host names a time to come back, the run waits until then (up to --patience). After each refusal in a row it
 waits longer. --watch keeps the run alive when nothing is due.
 Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
 and your responsibility; ypcrawl never solves a challenge.
 
-ypcrawl.yaml sets which listings are kept, and files for how long: see "ypcrawl help settings".
+ypcrawl.yaml sets which listings are kept, and how long old files are: see "ypcrawl help settings".
 Exit codes: "ypcrawl help exit-codes".`
 
 // run is one invocation of `run` in the making. It is over several sources, of which there may be one.
@@ -267,12 +267,12 @@ func runFlags() []cli.Flag {
 		},
 		&cli.GenericFlag{
 			Name: "recrawl", Value: frame.AgeValue(0), DefaultText: "only what is due",
-			Usage: "crawl again what was done longer than `TIME` ago: 1d, 12h; 0 = everything done, at the earliest 2 minutes after its last crawl began. The same command continues until all is crawled",
+			Usage: "also crawl what was last crawled more than `TIME` ago: 1d, 12h; 0 = everything, except what was crawled less than 2 minutes ago. After a stop, the same command continues",
 		},
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
 		&cli.BoolFlag{
 			Name:  "discover",
-			Usage: "first read the source's indexes of cities for states not read in the last 7 days, and plan the cities found",
+			Usage: "first read the source's indexes of cities, of states not read in the last 7 days, and plan what they list",
 		},
 		&cli.BoolFlag{Name: "details", Usage: "then fetch listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		keepPagesFlag(),

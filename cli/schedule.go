@@ -24,13 +24,13 @@ const scheduleExamples = `  ypcrawl schedule --states CA TX --daily 03:00 --prin
   ypcrawl schedule --states CA TX --daily 03:00 --print systemd   a service and its timer
   ypcrawl schedule --print cron -- --details --discover           more flags of run`
 
-const scheduleDescription = `Prints a line for a crontab, or a service and a timer for systemd, that starts a crawl each day. Paths are
-absolute and in the current folder, whose database, logs and ypcrawl.yaml the crawl uses. Flags
-after -- go to run unchanged, and the command line is checked as by run. Nothing is installed:
-` + "`ypcrawl help cron`" + ` says where the text goes.
+const scheduleDescription = `Prints a line for a crontab, or a service and a timer for systemd, that starts a crawl each day. The crawl
+uses the database, logs and ypcrawl.yaml of the current folder, by absolute paths. Flags after -- are
+passed to run, which also checks them now. Nothing is installed:
+` + "`ypcrawl help cron`" + ` says where to put the text.
 
 The crawl gets --quiet, --linger 0, --max-duration and --fail-above: it prints nothing on a normal
-day, and ends before the next start. Variables (YPCRAWL_...) do not reach it: put them into ypcrawl.yaml.`
+day, and ends before the next start. It does not see your YPCRAWL_... variables: put such settings into ypcrawl.yaml.`
 
 func (p *Program) scheduleCommand() *cli.Command {
 	return &cli.Command{

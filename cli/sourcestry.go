@@ -19,22 +19,22 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 		Name: "try", Usage: "Read one page with a definition: its listings, the rule behind each field, next link, total and end",
 		ArgsUsage: "FILE.yaml [URL]", Args: true,
 		UsageText: "  ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers\n" +
-			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   asks as a crawl does (POST, too), and for the second page\n" +
+			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   as a crawl requests it (also by POST), and its second page\n" +
 			"  ypcrawl sources try mine.yaml --index --state TX                         reads the index of cities\n" +
-			"  ypcrawl sources try mine.yaml --own 4711                                 asks for a listing's own page by detail.url\n" +
-			"  ypcrawl sources try mine.yaml --page 3                                   reads a page that a crawl has kept",
-		Description: "Without a URL it asks for what a crawl would: a category in a place, by default those that `sources check` names.\n" +
-			"A page is requested once, with the robots.txt and pace of a crawl; a kept page needs no request. Nothing is stored.\n" +
-			"If a page shows listings and says that nothing was found, it says so: they may be suggestions.\n" +
+			"  ypcrawl sources try mine.yaml --own 4711                                 reads a listing's own page (detail.url)\n" +
+			"  ypcrawl sources try mine.yaml --page 3                                   reads a page that a crawl kept",
+		Description: "Without a URL it requests what a crawl would: a category in a place, by default those that `sources check` names.\n" +
+			"A page is requested once, and robots.txt and the pace of the host are obeyed; a kept page needs no request. Nothing is stored.\n" +
+			"If a page shows listings but says that nothing was found, you are told: the listings may be suggestions.\n" +
 			"A listing's own page is read by the rules of `detail`, if the definition has any.\n" +
-			"Exit codes: 0 listings or cities, or a page that says there are none; 3 more than half of\n" +
-			"its listings are rejected or missing, or it does not exist; 5 a block page or a redirect; 7 an unknown layout,\n" +
-			"also where more than half of its cards can't be read.",
+			"Exit codes: 0 the page has listings or cities, or says that there are none; 3 more than half of its listings are rejected\n" +
+			"or missing, or the page does not exist; 5 a block page or a redirect; 7 an unknown layout, or more than half of the\n" +
+			"page's cards can't be read.",
 		Flags: append(frame.AsSettings(egressFlags()...),
 			&cli.StringFlag{Name: "state", DefaultText: "of the sample place", Usage: "`STATE` by code or name"},
 			&cli.StringFlag{Name: "city", DefaultText: "the largest known", Usage: "`CITY` by name or slug, as in the index if the source has one"},
 			&cli.StringFlag{Name: "category", DefaultText: "the source's first", Usage: "`CATEGORY` to search for"},
-			&cli.BoolFlag{Name: "next", Usage: "also request the next page, and say whether it repeats this one"},
+			&cli.BoolFlag{Name: "next", Usage: "also request the next page, and say whether it has the same listings"},
 			&cli.BoolFlag{Name: "index", Usage: "read the first page of the index of the state's cities"},
 			&cli.StringFlag{Name: "own", DefaultText: "none", Usage: "read the own page of the listing `ID`"},
 			&cli.Int64Flag{

@@ -17,9 +17,9 @@ func (p *Program) statusCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "status",
 		Usage: "Show the health of sources and searches: errors, waits, workers",
-		Description: "Sources are rated by their requests of the last hour and day. Errors count attempts (a crawl of one\n" +
-			"search or own page, which may take several requests) of the last 7 days.\n" +
-			"--states limits targets, waits and workers; sources and errors are always of the whole file.\n\n" + checkDescription,
+		Description: "Sources are rated by their requests of the last hour and day. Errors are counted by attempts of the last 7 days;\n" +
+			"an attempt is one crawl of a search or of a listing's own page, and may take several requests.\n" +
+			"--states limits targets, waits and workers; sources and errors are always those of the whole file.\n\n" + checkDescription,
 		Flags: slices.Concat([]cli.Flag{frame.StatesFlag(), frame.OnlySourceFlag()}, checkFlags(),
 			[]cli.Flag{metricsOnceFlag(), frame.JSONFlag()}),
 		Action: p.status,

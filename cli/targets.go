@@ -48,7 +48,7 @@ func chooseFlags() []cli.Flag {
 	return []cli.Flag{
 		frame.StatesFlag(),
 		frame.OnlySourceFlag(),
-		frame.WordsFlag("status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", "all"),
+		frame.WordsFlag("status", "only with these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED", "all"),
 		&cli.StringFlag{Name: "error", DefaultText: "any", Usage: "only targets whose last error has this `CODE`, such as TIMEOUT"},
 	}
 }

@@ -59,7 +59,7 @@ func TestRefresh(t *testing.T) {
 		told("an empty page that is left at once for another site", "leads to another site", refreshed("0;url=https://other.example/", nothing), 1),
 		{
 			name: "nothing here, loaded anew each five minutes", cause: yp.CauseEmpty, page: refreshed("300", nothing), search: refreshed("300", nothing),
-			made: times(2, "ok 200, 0 listings"), attempt: "done NO_LISTINGS 200", status: yp.Done, says: "marker",
+			made: times(2, "ok 200, 0 listings"), attempt: "done NO_LISTINGS 200", status: yp.Done, says: "no results",
 		},
 		{
 			name: "an unknown layout, loaded anew each five minutes", cause: yp.CauseLayout, page: refreshed("300;url=/", shell("<p>Welcome.</p>")),

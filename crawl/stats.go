@@ -8,7 +8,7 @@ import (
 
 // Stats is what a run has done so far. All fields are of kind int64: see Add.
 type Stats struct {
-	Targets   int64         `json:"targets"` // brought to an outcome
+	Targets   int64         `json:"targets"` // finished, whatever the outcome
 	Done      int64         `json:"done"`
 	Failed    int64         `json:"failed"`
 	Parked    int64         `json:"parked"`

@@ -72,10 +72,10 @@ func missing() (all []trouble) {
 // section 8; in which ways, the test of outcomes of package site says): the search is asked too, and believed.
 func empties() (all []trouble) {
 	for _, tt := range []struct{ name, page, says string }{
-		{"by its id", shell(`<div id="no-results-main"></div>`), "marker"},
+		{"by its id", shell(`<div id="no-results-main"></div>`), "no results"},
 		{"by its title", strings.Replace(shell("<p>Sorry.</p>"), "Plumbers | The", "No results found | The", 1), "title"},
 		{"by other words", shell(`<p>Your search did not match any business.</p>`), "did not match"},
-		{"by a total of zero", shell(`<div class="showing-count">Showing 0 of 0</div>`), "counts 0"},
+		{"by a total of zero", shell(`<div class="showing-count">Showing 0 of 0</div>`), "total is 0"},
 	} {
 		all = append(all, trouble{
 			name: "nothing here, " + tt.name, cause: yp.CauseEmpty, page: ok(tt.page), search: ok(tt.page),

@@ -34,7 +34,7 @@ type Snapshot struct {
 	Elapsed       time.Duration // since the run began
 	Requests      int64         // that this run has made
 
-	Details      int64 // listings' own pages brought to an outcome
+	Details      int64 // listings' own pages finished, whatever the outcome
 	DetailsTotal int64 // and those that are due: the second phase of a run that fetches them, or the only one
 }
 

@@ -20,7 +20,7 @@ import (
 // ListFlags are the flags of a list: its form, its columns, its filters.
 func ListFlags(l report.List) []cli.Flag {
 	flags := []cli.Flag{
-		JSONFlag(), CSVFlag(), WordsFlag("columns", "show these: `COLUMN...`; the names are those of --json", "the most important"),
+		JSONFlag(), CSVFlag(), WordsFlag("columns", "show only these columns: `COLUMN...`; the names are those of --json", "the most important"),
 	}
 	limit := LimitFlag()
 	if l.Few {

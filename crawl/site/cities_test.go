@@ -155,7 +155,7 @@ func TestUsable(t *testing.T) {
 		"ZIP code in Britain":      {"country: GB" + postal + `^\d{5}'}}`, `x.yaml:10:32: rules.formats.postal_code: ^\d{5} can't match a postal code of GB; these look like @# #@@ or @## #@@ or @@# #@@ or @@## #@@ or @#@ #@@ or @@#@ #@@ (# is a digit, @ a letter)`},
 		"postcodes":                {"country: GB" + postal + `^(?i)[a-z]{1,2}\d[a-z\d]?\b \d[a-z]{2}$'}}`, ""},
 		"one postcode":             {"country: GB" + postal + `^SW1A 1AA$'}}`, ""},
-		"not a state of these":        {"country: DE\nstates: {BY: Bayern}\ncategories: [a]\nrules: {formats: {state: '^[a-z]+$'}}", "x.yaml:10:26: rules.formats.state: ^[a-z]+$ matches none of the source's states, such as BY"},
+		"not a state of these":     {"country: DE\nstates: {BY: Bayern}\ncategories: [a]\nrules: {formats: {state: '^[a-z]+$'}}", "x.yaml:10:26: rules.formats.state: ^[a-z]+$ matches none of the source's states, such as BY"},
 		"kind state":               {"country: JP\ncategories: [a]\nurls: {target: '/{page}', state_index: /cities}\nindex: {cities: [a], path: '^/(.+)$'}\nrules: {formats: {state: {kind: state}}}", "x.yaml:11:26: rules.formats.state: nothing can match kind: state, because ypcrawl does not know the states of JP: list them under states"},
 		"index of unknown states":  {"country: JP\ncategories: [a]\nurls: {target: '/{page}', state_index: '/{state}'}\nindex: {cities: [a], path: '^/(.+)$'}", "x.yaml:9:40: urls.state_index: ypcrawl does not know the states of JP: list them under states"},
 	} {

@@ -84,11 +84,11 @@ var Lists = []List{
 		Show:    "listing name phone city state category rating last_seen_at status",
 		Filters: "states cities categories source search has min-rating status since",
 		Usage:   "List listings, newest first; `ypcrawl export` writes all of them to a file",
-		Help:    "--status rejected lists what breaks a rule of its source; only --source and --states narrow it.",
+		Help:    "--status rejected lists listings that break a rule of their source; only --source and --states can narrow it.",
 	},
 	{
 		Name: "listings list --status rejected", Page: "/rejected", View: "v_rejected", Unique: "source, listing_id", Noun: "listing", Order: "last_seen_at DESC",
-		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List what breaks a rule of its source",
+		Show: "listing name reasons city state last_seen_at", Filters: "states source", Usage: "List listings that break a rule of their source",
 	},
 	{
 		Name: "coverage", Page: "/coverage Coverage", View: "v_coverage", Unique: "id", Noun: "search",
@@ -208,28 +208,28 @@ const (
 
 // ListFilters are all of them, each declared once.
 var ListFilters = []ListFilter{
-	{"states", "only in these: `STATE...` is TX, California, ...", `state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
-	{"cities", "only in these: `CITY...` by name", `lower(city) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, ""},
+	{"states", "only in these states: `STATE...` is TX, California, ...", `state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
+	{"cities", "only in these cities: `CITY...` by name", `lower(city) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, ""},
 	{
 		"categories", "only of these: `CATEGORY...` by name or slug",
 		`category IN (SELECT k.name FROM categories k JOIN json_each(?) j ON lower(j.value) IN (lower(k.name), k.slug))`, ManyWords, nil, "",
 	},
 	{"source", "only this `SOURCE`", `source = ?`, OneWord, nil, ""},
-	{"kind", "only these: `KIND...` is search, detail, index", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Kinds()), ""},
+	{"kind", "only these kinds: `KIND...` is search, detail, index", `kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Kinds()), ""},
 	{
-		"status", "only these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED",
+		"status", "only with these: `STATUS...` is PLANNED, IN_PROGRESS, DONE, FAILED, STUCK, PARKED",
 		`status IN (SELECT value FROM json_each(?))`, ManyWords, texts(yp.Statuses()), "",
 	},
 	{
-		"health", "only these: `HEALTH...` is active, degraded, paused, failed, disabled",
+		"health", "only with these: `HEALTH...` is active, degraded, paused, failed, disabled",
 		`health IN (SELECT value FROM json_each(?))`, ManyWords, append(texts(yp.Healths()), "disabled"), "",
 	},
 	{
-		"schedule", "only these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED",
+		"schedule", "only with these: `SCHEDULE...` is DUE, SCHEDULED, DEGRADED, PAUSED, FAILED, NEEDS_PLAN, NOT_SCHEDULED",
 		`schedule IN (SELECT value FROM json_each(?))`, ManyWords, texts(Schedules()), "",
 	},
 	{"error", "only those whose last error has this `CODE`, such as TIMEOUT", `error = ?`, OneWord, texts(yp.ErrorCodes()), ""},
-	{"since", "only since this `7d|DATE|RUN`", `{time} >= ?`, Moment, nil, ""},
+	{"since", "only since `7d|DATE|RUN`: the last 7 days, a date or the start of a run", `{time} >= ?`, Moment, nil, ""},
 	{"run", "only of this `RUN`: its number, or last", `run = ?`, OneWord, nil, ""},
 	{"target", "only of this `TARGET`: its id, or city/category", `target_id = ?`, OneWord, nil, ""},
 	{"name", "only those with this `TEXT` in their name", `instr(lower(name), lower(?)) > 0`, OneWord, nil, ""},
@@ -246,7 +246,7 @@ var ListFilters = []ListFilter{
 	},
 	{"states@v_changes", "", `found_state IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
 	{
-		"kind@v_changes", "only these: `KIND...` is new, changed, dropped, restored, rejected",
+		"kind@v_changes", "only these kinds: `KIND...` is new, changed, dropped, restored, rejected",
 		`kind IN (SELECT value FROM json_each(?))`, ManyWords, texts(ChangeKinds()), "",
 	},
 	{
@@ -258,7 +258,7 @@ var ListFilters = []ListFilter{
 	// Of a listing its own place and categories count, and those that it was searched under.
 	{"states@v_listings", "", `ifnull(state, searched_state) IN (SELECT value FROM json_each(?))`, ManyWords, nil, ""},
 	{
-		"cities@v_listings", "only in these: `CITY...` by name",
+		"cities@v_listings", "only in these cities: `CITY...` by name",
 		`lower(ifnull(city, searched_city)) IN (SELECT lower(value) FROM json_each(?))`, ManyWords, nil, "",
 	},
 	{
