@@ -11,73 +11,74 @@ import (
 
 // definition is the YAML form of a source; docs in yellowpages.yaml.
 type definition struct {
-	// The name of a built-in definition, such as yellowpages: keys that are left out are taken from it.
+	// The name of a built-in definition, such as yellowpages. Keys that you leave out are taken from it.
 	Extends string `yaml:"extends"`
-	// The source's name: lower-case letters, digits, - and _, 40 at most. Required.
+	// The source's name: at most 40 lower-case letters, digits, - and _. Required.
 	Name string `yaml:"name"`
-	// Scheme and host of the site, with a path if all of its addresses begin with it. Required.
+	// Scheme and host of the site, and a path if all addresses of the site begin with it. Required.
 	BaseURL string `yaml:"base_url"`
-	// Where the listings are (ISO 3166): it decides how phones, postal codes, states and addresses are read. [default: US]
+	// The country of the listings (ISO 3166). It decides how phones, postal codes, states and addresses are read. [default: US]
 	Country string `yaml:"country"`
-	// The CSV file of the source's places, beside the definition or in a folder below it. [default: in the USA the places that
+	// A CSV file with the source's places, in the definition's folder or a folder below it. [default: in the USA, the places that
 	// ypcrawl knows]
 	Cities string `yaml:"cities"`
 	// Codes and names of the states, such as {BY: Bayern}. [default: those of the cities file, else those of the country]
 	States map[string]string `yaml:"states"`
 	// The time between two requests, such as 500ms. [default: 2s]
 	Delay string `yaml:"delay"`
-	// How long a request may take, the body included. [default: 30s]
+	// How long a request may take, including the body. [default: 30s]
 	RequestTimeout string `yaml:"request_timeout"`
-	// How many pages the site serves of a list at most; 0 = not known. [default: 0, and of no list more than 1,000 are read]
+	// The most pages that the site serves of one list; 0 = not known. [default: 0; at most 1,000 pages of a list are read]
 	PageCap int `yaml:"page_cap"`
-	// true for a site whose pages never have </body> or </html>: of any other such a page was cut short. [HTML] [default: false]
+	// true = the site's pages never have </body> or </html>. Otherwise a page without them counts as cut short. [HTML] [default:
+	// false]
 	NoEndTags bool `yaml:"no_end_tags"`
-	// What is searched for, in the site's own words. Required outside of the USA. [default: the program's list, in English]
+	// The categories to search for, in the site's own words. Required outside the USA. [default: a list in English]
 	Categories []string `yaml:"categories"`
-	// How many of the largest places of each state are crawled; 0 = all. [default: 0]
+	// How many places of each state are crawled, the largest first; 0 = all. [default: 0]
 	PlacesPerState int `yaml:"places_per_state"`
-	// Headers that every request to the site has.
+	// Headers to send with every request to the site.
 	Headers map[string]headerDef `yaml:"headers"`
-	// What pages are: html or json. [default: html]
+	// What the pages are: html or json. [default: html]
 	Format string `yaml:"format"`
-	// The script within a page of HTML that holds JSON. [HTML]
+	// The script in an HTML page that holds JSON. [HTML]
 	Script scriptDef `yaml:"script"`
 	URLs   urlDef    `yaml:"urls"`
-	// The containers that hold cards, total and next link: pages in good order are parsed there alone. Forms: tag, #id, .class and
-	// these together. [HTML]
+	// The elements that contain the cards, the total and the next link. Only these are parsed if the page's HTML is in order. Forms:
+	// tag, #id, .class and combinations of these. [HTML]
 	Regions []string `yaml:"regions"`
 	// Signs that every page of the site has, including its "not found" page, and that no block page has. Required.
 	Chrome markDef `yaml:"chrome"`
-	// Signs of an error, whatever the status of the answer.
+	// Signs of an error page, whatever its status.
 	Refused markDef `yaml:"refused"`
-	// Signs that nothing was found.
+	// Signs that the site found nothing.
 	Empty markDef `yaml:"empty"`
-	// Elements that are signs of listings on a page whose cards can't be read. [HTML]
+	// Elements that show that a page has listings, even if its cards can't be read. [HTML]
 	Evidence []string `yaml:"evidence"`
-	// true = listings come from the page's JSON-LD and microdata; fields and cards are not read. [HTML] [default: false]
+	// true = listings are read from the page's JSON-LD and microdata, and not by fields and cards. [HTML] [default: false]
 	Structured structuredDef `yaml:"structured"`
 	Cards      cardDef       `yaml:"cards"`
-	// The address of the next page; the word none alone = each list is one page.
+	// The address of the next page. The word none (without a rule) means that each list has one page.
 	Next ruleSet `yaml:"next"`
-	// Signs of the last page of a list.
+	// Signs that a page is the last of its list.
 	Last markDef `yaml:"last"`
 	// How lists without links to their next page are asked for.
 	Paging pagingDef `yaml:"paging"`
-	// How many listings the list has. A total with a + behind it, or "relation": "gte" beside it, is none.
+	// How many listings the list has. A total followed by +, or with "relation": "gte" beside it, doesn't count.
 	Total ruleSet `yaml:"total"`
 	// Which of the listings the page shows, such as 31-60.
 	Shown ruleSet `yaml:"shown"`
-	// What a listing says, by the names of fields (below). id and name are required, unless structured is true.
+	// Rules for the fields of a listing (see Fields below). id and name are required, unless structured is true.
 	Fields map[string]ruleSet `yaml:"fields"`
-	// How a text begins that names the area served in the place of an address.
+	// The beginning of a text that names the area served instead of an address.
 	ServiceArea []string `yaml:"service_area"`
-	// Parts of the paths of images that stand for a missing one.
+	// Parts of the paths of placeholder images, which don't count as images.
 	NoImage []string `yaml:"no_image"`
-	// What the field claimed says where the owner has claimed the listing.
+	// The value of the field claimed if the owner has claimed the listing.
 	ClaimedIs string `yaml:"claimed_is"`
-	// What the field claimed says where nobody has claimed it.
+	// The value of the field claimed if nobody has claimed it.
 	UnclaimedIs string `yaml:"unclaimed_is"`
-	// What stands before the advertiser's own words, and is cut off.
+	// Texts that come before the advertiser's own words and are removed.
 	SnippetPrefix []string  `yaml:"snippet_prefixes"`
 	Index         indexDef  `yaml:"index"`
 	Detail        detailDef `yaml:"detail"`
@@ -85,11 +86,13 @@ type definition struct {
 }
 
 type urlDef struct {
-	// The pages of one city and category. Required.
+	// The results pages of a category in a city. Required.
 	Target requestDef `yaml:"target"`
-	// The site's search for a category in a city: asked where the site has no page of urls.target for them.
+	// The site's search for a category in a city. It is requested if the first page of urls.target is missing or says that there are
+	// no listings.
 	Search requestDef `yaml:"search"`
-	// The pages that list the cities: of a state by {state}, {state_lower} or {state_slug}, or without them of all states.
+	// The pages that list the cities: one index per state if the address has {state}, {state_lower} or {state_slug}, else one index
+	// of all states.
 	StateIndex requestDef `yaml:"state_index"`
 }
 
@@ -98,116 +101,118 @@ type urlDef struct {
 type markDef struct {
 	// Elements. [HTML]
 	Selectors []string `yaml:"selectors"`
-	// Words that the page shows, in any letter case; {n} is a number, the same one each time. [HTML]
+	// Words that the page shows, in upper or lower case. {n} stands for a number; if it occurs twice, both must be the same. [HTML]
 	Texts []string `yaml:"texts"`
-	// Words of the title. Under chrome they must be the whole title, or its first or last part. [HTML]
+	// Words in the title. Under chrome they must be the whole title, or its first or last part. [HTML]
 	Titles []string `yaml:"titles"`
-	// Rules whose value is there, and neither null nor false, or that match; a path in JSON, or a header of the answer.
+	// Rules that read a path in JSON or a header of the answer. A rule with match must match; without match, the value must be there
+	// and be neither null nor false.
 	JSON ruleSet `yaml:"json"`
 }
 
 type cardDef struct {
-	// The box of one listing. Required for pages of HTML, unless structured or script is there. [HTML]
+	// The element around one listing. Required for HTML pages, unless there is structured or script. [HTML]
 	Organic []string `yaml:"organic"`
-	// The path of the list of listings in JSON: an array, or an object whose values count; # where the answer itself is the array.
-	// Required with format: json and with script. [JSON]
+	// The path of the list of listings in JSON. The list is an array, or an object whose values are the listings; # means that the
+	// answer itself is the array. Required with format: json or script. [JSON]
 	Items string `yaml:"items"`
-	// What tells ads: cards by a selector, items by a rule such as {json: isAd}. Ads are left out, unless the run has
+	// Which listings are ads: cards by a selector, items by a rule such as {json: isAd}. Ads are left out, unless the run has
 	// --include-sponsored.
 	Sponsored ruleSet `yaml:"sponsored"`
-	// Elements within a card that tell ads. [HTML]
+	// Elements within a card that mark it as an ad. [HTML]
 	Marks []string `yaml:"sponsored_marks"`
 }
 
 // indexDef is what a source's state indexes look like.
 type indexDef struct {
-	// The letters and digits for which an index has a page each, as {letter}.
+	// Letters and digits for which the index has a page each, requested by {letter}.
 	Letters string `yaml:"letters"`
-	// Links to cities; those in a header, footer, nav or aside don't count. [HTML]
+	// Links to cities. Links in a header, footer, nav or aside don't count. [HTML]
 	Cities []string `yaml:"cities"`
-	// A regular expression of the path of such a link: its group, the only one or the one named city, is the slug; one named state
-	// is the state. [HTML]
+	// A regular expression for the path of such a link. Its only group, or the group named city, is the slug; a group named state is
+	// the state. [HTML]
 	Path string `yaml:"path"`
-	// A regular expression of paths that look so and are no city's. [HTML]
+	// A regular expression for paths that look like a city's but aren't. [HTML]
 	Not string `yaml:"not"`
-	// The path of the list of cities in JSON; # where the answer itself is the list. [JSON]
+	// The path of the list of cities in JSON; # means that the answer itself is the list. [JSON]
 	Items string `yaml:"items"`
-	// The name of an item's city. [JSON]
+	// The name of the city in an item. [JSON]
 	City ruleSet `yaml:"city"`
-	// Its name in addresses, {city_slug}. [JSON] [default: made of the name]
+	// The city's name in addresses, {city_slug}. [JSON] [default: made from the name]
 	Slug ruleSet `yaml:"slug"`
-	// The state of a city, in an index of all states: in the link or the nearest element around it, or in the item.
+	// The state of a city, if one index lists all states: in the link or the nearest element around it, or in the item.
 	State ruleDef `yaml:"state"`
-	// Signs of an index: a page that has one and lists no city says that there is none.
+	// Signs of an index page. A page that has one of them and lists no city means that there are no cities.
 	Frame markDef `yaml:"frame"`
 }
 
 // detailDef is what detail pages look like.
 type detailDef struct {
-	// How often a listing's own page is fetched again, such as 30d. [default: 30d]
+	// How often a listing's own page is requested again, such as 30d. [default: 30d]
 	Every string `yaml:"every"`
-	// The address of a listing's own page, with {id}. [default: profile_url]
+	// The address of a listing's own page, with {id}. [default: the listing's profile_url]
 	URL requestDef `yaml:"url"`
-	// A regular expression of its path: the group, the only one or the one named id, is the id. [HTML]
+	// A regular expression for the path of an own page. Its only group, or the group named id, is the id. [HTML]
 	Path string `yaml:"path"`
-	// Where an own page of a structured source has its id: page or url. [HTML] [default: page]
+	// Where a structured source's own page has its id: page or url. [HTML] [default: page]
 	IDs string `yaml:"ids"`
-	// As regions above, for own pages. [HTML]
+	// Like regions above, but for own pages. [HTML]
 	Regions []string `yaml:"regions"`
-	// Signs that an own page has, and no other page.
+	// Signs that own pages have, and no other pages.
 	Marks markDef `yaml:"marks"`
-	// Boxes of other businesses, whose phone, website and e-mail address don't count. [HTML]
+	// Elements about other businesses; phones, websites and e-mail addresses in them are ignored. [HTML]
 	Others []string `yaml:"others"`
-	// Lists of facts: dl with dt and dd. [HTML]
+	// Lists of facts: dl elements with dt and dd. [HTML]
 	Info []string `yaml:"info"`
-	// Rows of the table of opening hours. [HTML]
+	// The rows of the table of opening hours. [HTML]
 	Hours []string `yaml:"hours"`
-	// What the terms of these lists say, by the names of fields; letter case does not count. [HTML]
+	// The terms (dt) in these lists, by field, in upper or lower case. [HTML]
 	Labels map[string][]string `yaml:"labels"`
-	// What the page says, by the names of fields (below). name is required, in JSON id, too.
+	// Rules for the fields of an own page (see Fields below). name is required; in JSON, id is required too.
 	Fields map[string]ruleSet `yaml:"fields"`
 }
 
 // rulesDef is what a listing must be to be promoted.
 type rulesDef struct {
-	// Fields that a listing must have to count as a company, beside id and name.
+	// Fields that a listing must have besides id and name; otherwise it is rejected.
 	Required []string `yaml:"required"`
-	// What the values of a field must look like, by its name. They decide alone where they are given.
+	// What the values of a field must look like. If a field has a format, only the format decides.
 	Formats map[string]formatDef `yaml:"formats"`
 }
 
 // ruleDef is a rule: a selector alone, or a mapping.
 type ruleDef struct {
-	// A selector, below the card or the page. [HTML] [default: the card itself]
+	// A selector, applied within the card or the page. [HTML] [default: the card itself]
 	CSS string `yaml:"css"`
-	// The attribute to read in the place of the text. [HTML]
+	// The attribute to read instead of the text. [HTML]
 	Attr string `yaml:"attr"`
-	// A path within the JSON of the attribute, or, without attr, within the item or the answer.
+	// A path in the JSON: with attr, in the attribute's value; without attr, in the item or the answer.
 	JSON string `yaml:"json"`
-	// The name of a header of the answer, for total, shown, next, paging.cursor and signs; of Link the address with rel="next".
+	// The name of a header of the answer; allowed for total, shown, next, paging.cursor and signs. From Link, the address with
+	// rel="next" is read.
 	Head string `yaml:"header"`
-	// A regular expression: its last group, or all that it matches, is the value.
+	// A regular expression. The value is its last group, or the whole match if it has no group.
 	Match string `yaml:"match"`
-	// true = the text of the element alone, without that of elements in it. [HTML] [default: false]
+	// true = only the element's own text, without the text of elements inside it. [HTML] [default: false]
 	Own bool `yaml:"own_text"`
-	// The best rating that the site gives, for the field rating. [default: 5]
+	// The best rating that the site gives; only for the field rating. [default: 5]
 	Scale float64 `yaml:"scale"`
-	// What is done to the text then, in the order written, 20 at most. A text with which a step can do nothing is none.
+	// At most 20 steps that change the text, in this order. If a step can't be applied, there is no value.
 	Steps []stepDef `yaml:"steps"`
-	// true = of a list in JSON each element counts, in a field that is a list. [default: false]
+	// true = every element of a JSON list is read; only for fields that are lists. [default: false]
 	All   bool `yaml:"all"`
 	alone bool // the rule is a text alone, see CSS: a path in a definition of JSON
 }
 
 // stepDef is what is done to the text of a rule: one of its keys.
 type stepDef struct {
-	// base64, percent, json or html: what the text is decoded from.
+	// The encoding to decode: base64, percent, json or html.
 	Decode string `yaml:"decode"`
 	// A regular expression, as in a rule.
 	Match string `yaml:"match"`
-	// Two texts: each occurrence of the first becomes the second.
+	// Two texts: every occurrence of the first is replaced by the second.
 	Replace []string `yaml:"replace"`
-	// What a number is multiplied by.
+	// The factor to multiply a number by.
 	Scale *float64 `yaml:"scale"`
 }
 
@@ -226,7 +231,7 @@ func (r *ruleDef) UnmarshalYAML(n *yaml.Node) error {
 type scriptDef struct {
 	// A selector of the script, such as script#__NEXT_DATA__.
 	CSS string `yaml:"css"`
-	// The text before the JSON, such as window.__STATE__ =.
+	// The text right before the JSON, such as window.__STATE__ =.
 	After string `yaml:"after"`
 }
 
@@ -243,13 +248,13 @@ func (d *scriptDef) UnmarshalYAML(n *yaml.Node) error {
 // pagingDef says how the pages of lists without links are asked for: by the number of the page, by how many listings stand before
 // it, or by what the page before names.
 type pagingDef struct {
-	// The number of the first page, 0 or 1: pages are asked for by {page}.
+	// The number of the first page, 0 or 1. Pages are requested by {page}.
 	Page *int `yaml:"page"`
-	// The offset of the first page, 0 or 1: pages are asked for by {offset}.
+	// The offset of the first page, 0 or 1. Pages are requested by {offset}.
 	Offset *int `yaml:"offset"`
-	// How many listings a page is asked to give. Required with offset.
+	// How many listings are requested per page. Required with offset.
 	Step int `yaml:"step"`
-	// What names the next page: pages are asked for by {cursor}.
+	// What a page says that names the next one. Pages are requested by {cursor}.
 	Cursor ruleSet `yaml:"cursor"`
 }
 
@@ -257,11 +262,11 @@ type pagingDef struct {
 type formatDef struct {
 	// A regular expression that must match.
 	Match string `yaml:"match"`
-	// A regular expression that must not.
+	// A regular expression that must not match.
 	Not string `yaml:"not"`
-	// Characters at most. [default: any number]
+	// The greatest number of characters. [default: any number]
 	Max int `yaml:"max"`
-	// What no regular expression can tell (below).
+	// A check that no regular expression can make (below).
 	Kind string `yaml:"kind"`
 }
 

@@ -155,42 +155,41 @@ func definitionDoc(t *testing.T) string {
 	d := readDocs(t)
 	b.WriteString(`# The keys of a definition
 
-Made by ` + "`make manual`" + ` from the code that reads them. [Adding a site](adding-a-site.md) explains how they work together,
-with four sites; the definition that ` + "`ypcrawl sources show yellowpages`" + ` prints uses most of them.
-A key that is not here is refused, with its line and column.
+This list is made by ` + "`make manual`" + ` from the code that reads definitions. [Adding a site](adding-a-site.md) explains with four sites how the keys work together.
+The definition that ` + "`ypcrawl sources show yellowpages`" + ` prints uses most of them. A key that is not listed here is an error, which is shown with its line and column.
 
-"In" says what pages a key is for: HTML, JSON (` + "`format: json`" + `), or both where it is empty. Keys of JSON also count for JSON
-in a script of a page of HTML.
-"Default" is what counts where a key is left out; without one, nothing is read or asked.
+"In" says which pages a key is for: HTML, JSON (` + "`format: json`" + `), or both if it is empty. JSON keys also apply to JSON
+in a script of an HTML page.
+"Default" is used if you leave a key out. Without a default, nothing is read or requested for it.
 
 `)
 	keyTable(&b, d.keysOf(t, "definition", ""))
 	for _, s := range []struct{ title, about, of string }{
 		{
-			"Rules", "A rule takes a text. It is a mapping, or a text alone: a selector, or in pages of JSON a path.\n" +
-				"A key with rules has one, or a list: the first that finds a text counts.", "ruleDef",
+			"Rules", "A rule says how to read a text. It is a mapping, or just a text: a selector, or a path for JSON pages.\n" +
+				"A key may have one rule or a list of rules; the first rule that finds a text counts.", "ruleDef",
 		},
 		{"Steps", "A step has one of these keys.", "stepDef"},
-		{"Signs", "Signs tell what a page is. One of them is enough.", "markDef"},
-		{"Requests", "A request is a path alone, or a mapping.", "requestDef"},
+		{"Signs", "Signs say what kind of page it is. One of them is enough.", "markDef"},
+		{"Requests", "A request is a mapping, or just a path.", "requestDef"},
 		{
-			"Headers", "A header is its value alone, or a mapping. These can't be set: Host, Cookie, User-Agent, Accept-Encoding, Range, If-…,\n" +
-				"and those of the connection, the body and proxies.", "headerDef",
+			"Headers", "A header is a mapping, or just its value. You can't set Host, Cookie, User-Agent, Accept-Encoding, Range, If-…,\n" +
+				"or headers about the connection, the body or proxies.", "headerDef",
 		},
-		{"Scripts", "A script is a selector alone, or a mapping with one of these keys.", "scriptDef"},
+		{"Scripts", "A script is a mapping with one of these keys, or just a selector.", "scriptDef"},
 		{"Structured data", "`structured` is true, or a mapping.", "structuredDef"},
-		{"Formats", "A format is a regular expression alone, or a mapping.", "formatDef"},
+		{"Formats", "A format is a mapping, or just a regular expression.", "formatDef"},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", s.title, s.about)
 		keyTable(&b, d.keysOf(t, s.of, ""))
 		switch s.title {
 		case "Steps":
-			b.WriteString("\nWhat `decode` may be:\n\n")
+			b.WriteString("\nThe values of `decode`:\n\n")
 			d.list(t, &b, "steps.go", "", []string{codeBase64, codePercent, codeJSON, codeHTML})
 		case "Requests":
 			b.WriteString("\nPlaceholders:\n\n")
 			d.list(t, &b, "request.go", "{}", placeholders)
-			b.WriteString("- every other column of the cities file, such as `{lat}`\n" +
+			b.WriteString("- `{lat}` and so on: any other column of the cities file\n" +
 				"- in `urls.state_index`: `{state}`, `{state_lower}`, `{state_slug}` and `{letter}`, a letter of `index.letters`\n" +
 				"- in `detail.url`: `{id}`\n")
 		case "Formats":
@@ -198,9 +197,9 @@ in a script of a page of HTML.
 			d.list(t, &b, "rules.go", "", formatKinds)
 		}
 	}
-	b.WriteString("\n## Fields\n\nWhere a field may have rules: on cards (`fields`), in the items of JSON (`fields`), on listings' own pages\n" +
-		"(`detail.fields`), and under labels of these (`detail.labels`). `locality` is the line with city, state and postal code, which is split.\n" +
-		"[The database](database.md) says what each of them holds.\n\n" +
+	b.WriteString("\n## Fields\n\nA field may have rules where the table has a ×: on cards (`fields`), in JSON items (`fields`), on listings' own pages\n" +
+		"(`detail.fields`), or as a label on own pages (`detail.labels`). `locality` is a line with city, state and postal code, which is split.\n" +
+		"[The database](database.md) says what each field holds.\n\n" +
 		"| field | card | item | own page | label |\n|---|---|---|---|---|\n")
 	all := slices.Concat(fieldNames, itemFields, detailFields, labelFields)
 	slices.Sort(all)

@@ -181,21 +181,21 @@ func (s *Source) number(n int) int { return max(n, 1) - 1 + s.firstPage }
 
 // requestDef is a request: its address alone, or a mapping.
 type requestDef struct {
-	// The path behind base_url, with its query, and with placeholders.
+	// The path and query after base_url, with placeholders.
 	URL string `yaml:"url"`
-	// GET or POST. [default: GET, with a body POST]
+	// GET or POST. [default: GET; POST if there is a body]
 	Method string `yaml:"method"`
-	// Headers of this request: they are added to those of the source, or replace them.
+	// Headers of this request. They are added to the source's headers; one with the same name replaces the source's.
 	Headers map[string]headerDef `yaml:"headers"`
-	// A text, or a mapping that is sent as JSON; both with placeholders.
+	// A text, or a mapping that is sent as JSON. Both may hold placeholders.
 	Body *bodyDef `yaml:"body"`
 }
 
 // headerDef is the value of a header alone, or a mapping.
 type headerDef struct {
-	// The value, which may hold ${NAME} of a secret.
+	// The value, which may hold a secret, ${NAME}.
 	Value string `yaml:"value"`
-	// true = the value looks like a key, and everybody may know it. [default: false]
+	// true = the value is no secret, though it looks like one. [default: false]
 	Public bool `yaml:"public"`
 }
 
@@ -390,15 +390,15 @@ type template struct {
 var placeholders = []string{
 	"city",           // the name of the city: Springfield
 	"city_slug",      // its name in the site's addresses: springfield-il
-	"city_name_slug", // its name as such a word: springfield
+	"city_name_slug", // its name as a word for addresses: springfield
 	"state",          // the code of the state: NM
 	"state_lower",    // nm
-	"state_slug",     // its name as such a word: new-mexico
-	"category",       // the category as the definition or the program has it: Auto Repair & Service
+	"state_slug",     // its name as a word for addresses: new-mexico
+	"category",       // the category as written in the definition, or in the default list: Auto Repair & Service
 	"category_slug",  // auto-repair-service
-	"page",           // the number of the page; without paging, a parameter that holds it is not sent on the first page
-	"offset",         // how many listings stand before the page, from paging.offset on
-	"cursor",         // what paging.cursor found on the page before; a parameter or member that holds it is not sent on the first page
+	"page",           // the page number; without paging, a parameter that holds it is left out on the first page
+	"offset",         // how many listings come before the page, counted from paging.offset
+	"cursor",         // what paging.cursor found on the previous page; a parameter or member that holds it is left out on the first page
 }
 
 var anyPlaceholder = regexp.MustCompile(`\{([^{}]*)\}`)

@@ -81,9 +81,9 @@ func (s *Source) fault(f *format, v string) string {
 
 // The kinds of values that no regular expression can tell.
 const (
-	kindState     = "state"      // a state of the source or its country, in the USA of the 50 and DC, by code or name
+	kindState     = "state"      // a state of the source or its country (in the USA the 50 states and DC), by code or name
 	kindOwnURL    = "own_url"    // an address on the source's own host
-	kindPublicURL = "public_url" // an address of http or https whose host others can reach
+	kindPublicURL = "public_url" // an http or https address whose host is reachable from the internet
 )
 
 var formatKinds = []string{kindOwnURL, kindPublicURL, kindState}

@@ -94,10 +94,10 @@ func (d *stepDef) compile(count bool) (step, error) {
 
 // The codes of the step decode.
 const (
-	codeBase64  = "base64"  // with or without its padding, of either alphabet
-	codePercent = "percent" // %C3%A9; a + stays one
-	codeJSON    = "json"    // a JSON text of one string or number, or a string without its quotes
-	codeHTML    = "html"    // entities are replaced and tags taken out, once
+	codeBase64  = "base64"  // with or without padding, in the standard or the URL alphabet
+	codePercent = "percent" // such as %C3%A9; a + is not changed
+	codeJSON    = "json"    // a JSON string or number, or the inside of a JSON string without its quotes
+	codeHTML    = "html"    // entities are decoded and tags are removed, once
 )
 
 func decoding(code string) (step, error) {

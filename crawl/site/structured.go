@@ -27,11 +27,11 @@ import (
 // default) or url, see compileOwnPages.
 type structuredDef struct {
 	On bool `yaml:"-"`
-	// What is read: jsonld, microdata. [default: both]
+	// The forms to read: jsonld, microdata. [default: both]
 	Forms []string `yaml:"forms"`
-	// Types of schema.org that are businesses, too.
+	// More schema.org types that are businesses.
 	Types []string `yaml:"types"`
-	// The best rating that the site gives, where its data does not say. [default: 5]
+	// The best rating that the site gives, if its data doesn't say so. [default: 5]
 	Scale float64 `yaml:"scale"`
 }
 
