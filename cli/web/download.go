@@ -49,7 +49,7 @@ func (s *Server) download(path string, l report.List) http.Handler {
 			return
 		}
 		if err != nil {
-			s.refuse(w, r, http.StatusServiceUnavailable, "The list could not be read: "+s.why(err)+".", "Choose less of it above the list, or try again in a moment.")
+			s.refuse(w, r, http.StatusServiceUnavailable, "The list can't be read now: "+s.why(err)+".", "Choose less of it above the list, or try again in a moment.")
 			return
 		}
 		h := w.Header()
