@@ -95,7 +95,9 @@ func TestBeforeTheFirstCrawl(t *testing.T) {
 	for data := ""; !strings.Contains(data, "was removed, moved or replaced; what is there next is shown"); {
 		data = next(t, lines, "part")
 	}
-	b.answers(t, "/listings.csv", page{http.StatusServiceUnavailable, []string{"was removed, moved or replaced"}})
+	if answer, text := b.ask(t, http.MethodGet, "/listings.csv", nil, ""); answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(text, "was removed, moved or replaced") {
+		t.Errorf("a download of what is gone: %d, %s", answer.StatusCode, text)
+	}
 	o.next <- second
 	next(t, lines, "reload")
 	b.answers(t, "/", page{http.StatusOK, []string{"planned"}})
