@@ -41,11 +41,14 @@ const (
 	WHERE (source_id, span, began_at) IN (
 		SELECT r.source_id, r.span, r.began_at FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
 		WHERE r.span = 'minute' AND r.began_at < ?1 LIMIT ?2)`
+	// Hours can't be counted again. So their age is counted up to the end of the last run (730 days are KeepHours): one start with a
+	// clock that is far ahead makes none of them old.
 	pruneHours = `
 	DELETE FROM request_spans
 	WHERE (source_id, span, began_at) IN (
 		SELECT r.source_id, r.span, r.began_at FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
-		WHERE r.span = 'hour' AND r.began_at < ?1 LIMIT ?2)`
+		WHERE r.span = 'hour' AND r.began_at < min(?1, ifnull(
+			(SELECT strftime('%Y-%m-%dT%H:%M:%fZ', max(heartbeat_at), '-730 days') FROM runs WHERE outcome <> 'running'), ?1)) LIMIT ?2)`
 	pruneAttempts = `
 	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 ORDER BY finished_at LIMIT ?2)`
 	// Of these the index has all that is asked, so the failed ones between them cost little.

@@ -170,6 +170,26 @@ func TestSeriesPruned(t *testing.T) {
 	wantRows(t, w.db, spans, "ever|2507")
 }
 
+// TestSeriesKeptByRuns: a start with a clock that is years ahead deletes no hours; the next one after a run of that time does.
+func TestSeriesKeptByRuns(t *testing.T) {
+	t.Parallel()
+	w := setup(t)
+	w.requests(t, req{n: 7})
+	w.count(t)
+	ended := func(id int) {
+		t.Helper()
+		must(t, w.db, fmt.Sprintf(`INSERT INTO runs (id, uuid, host, pid, command, started_at, heartbeat_at, finished_at, outcome)
+			VALUES (%d, '%[1]d', 'h', 1, 'c', '%[2]s', '%[2]s', '%[2]s', 'done')`, id, yp.FormatTime(w.clock.Now())))
+	}
+	ended(1)
+	w.clock.Move(3 * KeepHours)
+	ok(t, w.Prune(t.Context(), 0))
+	wantRows(t, w.db, `SELECT requests FROM request_spans WHERE span = 'hour'`, "7")
+	ended(2)
+	ok(t, w.Prune(t.Context(), 0))
+	wantRows(t, w.db, `SELECT requests FROM request_spans WHERE span = 'hour'`)
+}
+
 // TestSeriesOfTwo: processes that roll up at once count every request once, while workers write more.
 func TestSeriesOfTwo(t *testing.T) {
 	t.Parallel()
