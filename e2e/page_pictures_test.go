@@ -110,6 +110,9 @@ func (b *tab) take(p picture, url, dir string) {
 	b.look(p.scheme, p.width, p.height, scale)
 	b.do(chromedp.Navigate(url + p.path))
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
+	if p.of == inTheMiddle {
+		b.wait(`!document.querySelector(".pace").textContent.startsWith("0.00 ")`) // it has read pages since it began
+	}
 	if p.path == "/listings" {
 		b.openListing()
 	}

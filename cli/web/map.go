@@ -1,8 +1,8 @@
 package web
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -275,28 +275,50 @@ func (m *dotMap) addNames(on projection, towns []report.Town) {
 	for i, d := range m.Dots {
 		taken[i] = box{d.X - d.R, d.X + d.R, d.Y - d.R, d.Y + d.R}
 	}
-	named := map[string]bool{}
+	all, named := m.largestTowns(on, towns), map[mapDot]bool{}
 	for _, minor := range []bool{false, true} {
 		wide, high, tried := float64(wideLetter), float64(wideLine), mapNames
 		if minor {
 			wide, high, tried = letter, line, 10*mapNames
 		}
-		for i, t := range towns[:min(len(towns), tried)] {
-			text, key := yp.Printable(t.Name), fmt.Sprint(i)
-			if !t.Placed || named[key] || len(m.Names) == mapNames || len(text) > 30 {
+		for _, t := range all[:min(len(all), tried)] {
+			if named[t.dot] || len(m.Names) == mapNames || len(t.text) > 30 {
 				continue
 			}
-			for _, at := range placesOf(on.x(t.Lon), on.y(t.Lat), wide*float64(len([]rune(text))), high) {
+			for _, at := range placesOf(t.dot, wide*float64(len([]rune(t.text))), high) {
 				if c := at.covers; c.left < float64(m.Left) || c.right > float64(m.Right) || c.top < float64(m.Top) || c.bottom > float64(m.At) ||
 					slices.ContainsFunc(taken, c.meets) {
 					continue
 				}
-				at.Text, at.Minor = text, minor
-				named[key], taken, m.Names = true, append(taken, at.covers), append(m.Names, at.mapName)
+				at.Text, at.Minor = t.text, minor
+				named[t.dot], taken, m.Names = true, append(taken, at.covers), append(m.Names, at.mapName)
 				break
 			}
 		}
 	}
+}
+
+// townDot is a town and the dot that has its name.
+type townDot struct {
+	text string
+	dot  mapDot
+}
+
+// largestTowns are the towns that are largest at their dot: a smaller one must not give its name to it.
+func (m *dotMap) largestTowns(on projection, towns []report.Town) (all []townDot) {
+	owned := map[mapDot]bool{}
+	for _, t := range towns[:min(len(towns), 10*mapNames)] {
+		if !t.Placed {
+			continue
+		}
+		x, y := on.x(t.Lon), on.y(t.Lat)
+		dot := slices.MinFunc(m.Dots, func(a, b mapDot) int { return cmp.Compare(math.Hypot(a.X-x, a.Y-y), math.Hypot(b.X-x, b.Y-y)) })
+		if !owned[dot] {
+			all = append(all, townDot{yp.Printable(t.Name), dot})
+		}
+		owned[dot] = true
+	}
+	return all
 }
 
 // placed is where a name could be, and what it covers there.
@@ -306,13 +328,13 @@ type placed struct {
 }
 
 // placesOf are the places beside, above and below a dot in which its name could be.
-func placesOf(x, y, width, high float64) []placed {
-	const off = dotMost + 2
+func placesOf(d mapDot, width, high float64) []placed {
+	off := d.R + 4
 	place := func(anchor string, left, middle float64) placed {
 		at := map[string]float64{"start": left, "middle": left + width/2, "end": left + width}[anchor]
 		return placed{mapName{X: tenth(at), Y: tenth(middle + 5), Anchor: anchor}, box{left, left + width, middle - high/2, middle + high/2}}
 	}
 	return []placed{
-		place("start", x+off, y), place("end", x-off-width, y), place("middle", x-width/2, y-off-high/2), place("middle", x-width/2, y+off+high/2),
+		place("start", d.X+off, d.Y), place("end", d.X-off-width, d.Y), place("middle", d.X-width/2, d.Y-off-high/2), place("middle", d.X-width/2, d.Y+off+high/2),
 	}
 }
