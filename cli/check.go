@@ -28,18 +28,23 @@ const checkDescription = `--check is for Nagios, Icinga and similar monitors: it
 written). These are not the exit codes of the other commands. It reads the whole file and changes nothing.
 
 CRITICAL means one of these:
+
   a source is quarantined or paused (also because its layout changed)
-  no page was read for --crit-no-page, though a run holds targets of a source that is open
+  no page for --crit-no-page, while a run holds targets of an open source
   a run has sent no heartbeat for 3 minutes
   no run succeeded within --max-age
+
 WARNING means one of these:
+
   more targets were given up (PARKED) than --warn-dead, or a target is STUCK
   more than --warn-retries of the claims found the database busy
-  more than --warn-failed of the attempts failed, in the last hour (or 24 hours, if the hour has fewer than 20 attempts)
+  more than --warn-failed of the attempts failed in the last hour
+    (in 24 hours, if the last hour has fewer than 20 attempts)
   at least 3 attempts were made in that time, and all failed
-  more than a tenth of the cards in a source's last run could not be read
+  more than a tenth of the cards of a source's last run could not be read
   targets have been held for 10 minutes by a run that died
   a log can't be read, or was removed, moved or cut while it was written
+
 UNKNOWN also means that a run has sent no heartbeat for 3 minutes and its lock can't be checked; it outranks a warning.
 Failures are counted by attempts here, not by requests.`
 

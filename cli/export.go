@@ -30,12 +30,14 @@ then are included, unless --dropped no is given. If searches were not fully read
 time", and closed listings go unnoticed; stderr shows the share of listings that was seen.
 
 --as NAME remembers what was delivered to NAME. With --since last-export, "change" then says how NAME's data differs, and each change is reported once:
+
   new        NAME never had it
-  changed    some of its fields have changed or become known since NAME got it (see changed_fields)
+  changed    fields have changed or become known since NAME got it
   dropped    it is closed: its site no longer shows it
-  left       it is still listed, but no longer selected (for example, it has lost its e-mail address)
+  left       it is still listed, but no longer selected (it lost its e-mail)
   restored   NAME was told that it dropped or left, and it is back
-Changes that --only leaves out are kept for a later export. The selection and the columns may differ each time. If an export
+
+The fields that changed are in changed_fields. Changes that --only leaves out are kept for a later export. The selection and the columns may differ each time. If an export
 is killed after its file is complete, the file counts as delivered, unless the next export replaces it.
 
 If --since names a pass, a time or a run, earlier selections don't matter: a listing that is selected only now is not

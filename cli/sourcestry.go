@@ -19,7 +19,7 @@ func (p *Program) sourcesTryCommand() *cli.Command {
 		Name: "try", Usage: "Read one page with a definition: its listings, the rule behind each field, next link, total and end",
 		ArgsUsage: "FILE.yaml [URL]", Args: true,
 		UsageText: "  ypcrawl sources try mine.yaml https://www.example.com/austin-tx/plumbers\n" +
-			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   as a crawl requests it (also by POST), and its second page\n" +
+			"  ypcrawl sources try mine.yaml --city Austin --category Plumbers --next   as a crawl does, and the second page\n" +
 			"  ypcrawl sources try mine.yaml --index --state TX                         reads the index of cities\n" +
 			"  ypcrawl sources try mine.yaml --own 4711                                 reads a listing's own page (detail.url)\n" +
 			"  ypcrawl sources try mine.yaml --page 3                                   reads a page that a crawl kept",
