@@ -123,7 +123,7 @@ func (s *Server) watch(f *feed, v View, q url.Values) {
 			return
 		case <-tick.C:
 		}
-		fragments, _ := s.look(s.stopped, v, q, seen) // none of one that is refused: what the page shows stands, and it hears that we live
+		fragments, _ := s.look(s.stopped, v, q, seen) // none of one that is refused: the page keeps what it shows, and hears that we live
 		news := frames(slices.DeleteFunc(fragments, func(p fragment) bool {
 			was := seen[p.ID]
 			same := was.hash == p.Hash

@@ -52,7 +52,7 @@ var looks = []key{
 	{Colour: "grey", Motif: "upright"},
 }
 
-// What became of listings: listings that came are above zero, listings that went below.
+// What became of listings: new and changed ones are above zero, closed ones below.
 var changeKeys = []key{
 	{Words: "new", Colour: "blue", Motif: "solid"},
 	{Words: "changed", Colour: "teal", Motif: "rising"},

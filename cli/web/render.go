@@ -215,7 +215,7 @@ type link struct {
 
 // writePage writes a whole page around its parts.
 func (s *Server) writePage(w http.ResponseWriter, r *http.Request, v View, parts []fragment) {
-	var links []link // the page of a state stands under that of all
+	var links []link // the page of a state belongs to that of all
 	for _, o := range s.views {
 		if o.Nav != "" {
 			links = append(links, link{strings.TrimSuffix(o.Path, "{$}"), o.Nav, o.Path == v.Path || strings.HasPrefix(v.Path, o.Path+"/")})

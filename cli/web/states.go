@@ -16,7 +16,7 @@ import (
 	"ypcrawl/yp"
 )
 
-// tiles is where each state stands: the rows of a map, a column for each two letters.
+// tiles is where each state is on the map: the rows of a map, a column for each two letters.
 const tiles = `
 AK . . . . . . . . . . ME
 . . . . . . . . . . VT NH

@@ -111,7 +111,7 @@
     });
   }
 
-  // end says why nothing comes any more, and of when is what stands there.
+  // end says why nothing comes any more, and when the last came.
   function end(text) {
     say(text, "ended");
     const sentence = document.querySelector("#sentence .sentence");
