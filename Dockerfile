@@ -3,7 +3,7 @@
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -tags timetzdata -ldflags '-s -w' -o /root/usr/bin/ypcrawl . && mkdir /root/data
+RUN CGO_ENABLED=0 go build -trimpath -tags timetzdata,urfave_cli_no_docs -ldflags '-s -w' -o /root/usr/bin/ypcrawl . && mkdir /root/data
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
