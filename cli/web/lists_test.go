@@ -99,10 +99,12 @@ func TestSort(t *testing.T) {
 func TestSlowSort(t *testing.T) {
 	t.Parallel()
 	b, patient := serve(t, Config{}, func(s *Server) { s.sortTime = time.Millisecond }), serve(t, Config{}, func(s *Server) { s.sortTime = time.Minute })
-	many := []string{`WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
+	many := []string{
+		`WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)
 		INSERT INTO cities (id, slug, name, state, population, tier) SELECT i, 'x-' || i, 'X', 'CA', 1, 3 FROM n`,
 		`INSERT INTO targets (source_id, state, city_id, category_id, population, priority, max_pages, created_at)
-		SELECT 1, 'CA', id, 1, 1, 3, 1, 'x' FROM cities WHERE id >= 1000`}
+		SELECT 1, 'CA', id, 1, 1, 3, 1, 'x' FROM cities WHERE id >= 1000`,
+	}
 	storetest.Execute(t, b.DB(), many...)
 	storetest.Execute(t, patient.DB(), many...)
 	text := b.answers(t, "/queue?sort=target&rows=10", page{200, []string{`id="slow"`, "Sorting by target took longer", "usual order"}})
