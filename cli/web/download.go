@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ypcrawl/cli/export"
+	"ypcrawl/store"
 	"ypcrawl/store/report"
 )
 
@@ -49,7 +50,11 @@ func (s *Server) download(path string, l report.List) http.Handler {
 			return
 		}
 		if err != nil {
-			s.refuse(w, r, http.StatusServiceUnavailable, "The list can't be read now: "+s.why(err)+".", "Choose less of it above the list, or try again in a moment.")
+			next := "Filter the list to fewer rows, or try again in a moment."
+			if errors.Is(err, store.ErrReplaced) {
+				next = "Load the page again in a moment."
+			}
+			s.refuse(w, r, http.StatusServiceUnavailable, "The list can't be read now: "+s.why(err)+".", next)
 			return
 		}
 		h := w.Header()
