@@ -52,7 +52,7 @@ func (p *Program) sourcesCommand() *cli.Command {
 			act("enable", "Enable a source, and clear what was set automatically",
 				"This clears its pause, quarantine, waits after refusals, learned delays and failures in a row, even if it is enabled.\n"+
 					"A Retry-After of the site is still obeyed.", enable(true)),
-			act("disable", "Disable a source: it is not crawled until it is enabled", "Runs under way finish their current pages.", enable(false)),
+			act("disable", "Disable a source: it is not crawled until it is enabled", "Runs in progress finish their current pages.", enable(false)),
 		},
 	}
 }

@@ -201,7 +201,7 @@ func TestObservedPace(t *testing.T) {
 	p.see(t, 19, fine)
 	p.want(t)
 	p.see(t, 1, fine)
-	p.want(t, "a delay 4s speeding up: 20 of the last 20 requests went well")
+	p.want(t, "a delay 4s speeding up: 20 of the last 20 requests succeeded")
 	wantRows(t, p.db, storedHosts, "a|4000|0||")
 	p.see(t, 20, fine)
 	p.want(t, "a delay 0s ")

@@ -63,7 +63,7 @@ func NextDelay(current, least time.Duration, w Window) (next time.Duration, reas
 		if current/2 <= least || current/2 < leastDelay {
 			return least, ""
 		}
-		return current / 2, fmt.Sprintf("speeding up: %d of the last %d requests went well", well, w.Requests)
+		return current / 2, fmt.Sprintf("speeding up: %d of the last %d requests succeeded", well, w.Requests)
 	}
 	return current, ""
 }

@@ -33,14 +33,14 @@ func TestNextDelay(t *testing.T) {
 		{"from no delay", 0, 0, 500 * ms, failing, "slowed down: 5 of the last 20 requests failed"},
 		{"95 % well", 8 * s, 2 * s, 8 * s, Window{20, 1, 0}, ""},
 		{"19 requests do not make it faster", 8 * s, 2 * s, 8 * s, Window{19, 0, 0}, ""},
-		{"more than 95 % well", 8 * s, 2 * s, 4 * s, fine, "speeding up: 20 of the last 20 requests went well"},
+		{"more than 95 % well", 8 * s, 2 * s, 4 * s, fine, "speeding up: 20 of the last 20 requests succeeded"},
 		{"down to the configured delay", 2500 * ms, 2 * s, 2 * s, fine, ""},
 		{"not below it", 2 * s, 2 * s, 2 * s, fine, ""},
 		{"back to none", 19 * ms, 0, 0, fine, ""},
-		{"not at once", 500 * ms, 0, 250 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
-		{"10 ms are kept", 20 * ms, 0, 10 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
+		{"not at once", 500 * ms, 0, 250 * ms, fine, "speeding up: 20 of the last 20 requests succeeded"},
+		{"10 ms are kept", 20 * ms, 0, 10 * ms, fine, "speeding up: 20 of the last 20 requests succeeded"},
 		{"down to a floor", s, 750 * ms, 750 * ms, fine, ""},
-		{"nearly back to none", s, 0, 500 * ms, fine, "speeding up: 20 of the last 20 requests went well"},
+		{"nearly back to none", s, 0, 500 * ms, fine, "speeding up: 20 of the last 20 requests succeeded"},
 	} {
 		next, reason := NextDelay(c.current, c.configured, c.w)
 		if next != c.want || reason != c.reason {
