@@ -20,7 +20,8 @@ import (
 const (
 	downloadsAtOnce = 2
 	batchRows       = 2000
-	batchTime       = 30 * time.Second // to read a batch, and again for the client to take it
+	batchTime       = 30 * time.Second // to read a batch
+	takeTime        = 30 * time.Second // for the client to take it
 )
 
 // download sends what an address has chosen of a list, all of it, as a CSV file. Rows are in the order of what is unique of them: each
@@ -96,7 +97,7 @@ func (d *downloading) Row(values []any) error { return d.out.Write(values) }
 
 // next reads a batch, in a place among the looks that are under way.
 func (d *downloading) next(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, d.s.batchTime)
+	ctx, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
 	select {
 	case d.s.reading <- struct{}{}:
@@ -128,7 +129,7 @@ func (d *downloading) send(ctx context.Context, w http.ResponseWriter) error {
 	_ = out.SetReadDeadline(time.Time{}) // that of the request, which has been read: it would end the download
 	endsByReset(ctx, true)               // net/http closes a connection on which a write failed
 	for {
-		if err := out.SetWriteDeadline(time.Now().Add(d.s.batchTime)); err != nil {
+		if err := out.SetWriteDeadline(time.Now().Add(d.s.takeTime)); err != nil {
 			return err
 		}
 		_, err := w.Write(d.text.Bytes())

@@ -268,7 +268,7 @@ func TestStalledDownload(t *testing.T) {
 	b := serve(t, Config{})
 	b.long(t, 20000)
 	s := New(b.cfg)
-	s.batchTime = 200 * time.Millisecond
+	s.takeTime = 200 * time.Millisecond
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	storetest.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

@@ -73,7 +73,7 @@ type Server struct {
 
 	downloads chan struct{} // a place for each that is under way
 
-	batchTime time.Duration // for a batch of a download
+	takeTime  time.Duration // for a client to take a batch of a download
 	sortTime  time.Duration // for the rows of a list in another order than its own
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
 	sendTime  time.Duration // a viewer who does not take an event within it is dropped
@@ -101,7 +101,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{},
 		conns:   &conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)},
-		reading: make(chan struct{}, readAtOnce), sortTime: sortTime, batchTime: batchTime, downloads: make(chan struct{}, downloadsAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
+		reading: make(chan struct{}, readAtOnce), sortTime: sortTime, takeTime: takeTime, downloads: make(chan struct{}, downloadsAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
 	}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.views = s.allViews()
