@@ -384,10 +384,15 @@ func TestBrowserAxe(t *testing.T) {
 	alter(t, dir, ofListing, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id % 7 = 0 AND kind = 'search'`,
 		`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
 	p := startPage(t, dir, "dashboard", "--listen", "0")
-	for _, look := range []struct {
+	type look struct {
 		scheme string
 		width  int64
-	}{{"light", 1280}, {"dark", 1280}, {"light", 360}, {"dark", 390}} {
+	}
+	looks := []look{{"light", 1280}, {"dark", 390}}
+	if !testing.Short() { // CI is short: each colour and each width once
+		looks = append(looks, look{"dark", 1280}, look{"light", 360})
+	}
+	for _, look := range looks {
 		for _, path := range browserViews() {
 			b.look(look.scheme, look.width, 800, 1)
 			b.do(chromedp.Navigate(p.url + path))
