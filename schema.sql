@@ -1193,7 +1193,7 @@ SELECT c.id, c.name, c.website, c.domain, c.phone_e164, c.street, c.city, c.stat
        (SELECT count(*) FROM listings l WHERE l.company_id = c.id AND l.dropped_at IS NULL) AS alive, c.first_seen_at
 FROM companies c;
 
--- The audit trail: one row for each listing and each thing that happened to it.
+-- The history of listings: one row for each listing and each thing that happened to it.
 CREATE VIEW promotion_log AS
 SELECT e.id << 12 | ifnull(l.id - e.listing, 0) AS id, e.at,
        CASE e.kind WHEN 'new' THEN 'promoted_create' WHEN 'changed' THEN 'promoted_update' WHEN 'completed' THEN 'promoted_update' ELSE e.kind END AS action,

@@ -494,7 +494,7 @@ func runTable(s summary, onlyDetails bool) *frame.Table {
 			t.Row(append([]any{name, n}, all...)...)
 		}
 	}
-	stands := func(always bool, name string, n int64) { // of the selection alone
+	count := func(always bool, name string, n int64) { // of the selection alone
 		if always || n > 0 {
 			t.Row(name, "", n)
 		}
@@ -509,8 +509,8 @@ func runTable(s summary, onlyDetails bool) *frame.Table {
 		line(false, "searches to retry", s.Stats.Waiting, s.Scope.Waiting)
 		line(false, "searches failed", s.Failed, s.Scope.Failed)
 		line(false, "searches given up", s.Parked, s.Scope.Parked)
-		stands(false, "searches stuck", s.Scope.Stuck)
-		stands(true, "searches to do", s.Scope.toDo()-s.Scope.Waiting)
+		count(false, "searches stuck", s.Scope.Stuck)
+		count(true, "searches to do", s.Scope.toDo()-s.Scope.Waiting)
 		line(true, pages, s.Pages, s.Scope.Pages)
 	}
 	line(false, "pages of indexes", s.IndexPages)

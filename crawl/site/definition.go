@@ -101,7 +101,7 @@ type urlDef struct {
 type markDef struct {
 	// Elements. [HTML]
 	Selectors []string `yaml:"selectors"`
-	// Words that the page shows, in upper or lower case. {n} stands for a number; if it occurs twice, both must be the same. [HTML]
+	// Words that the page shows, in upper or lower case. {n} matches a number; if it occurs twice, both must be the same. [HTML]
 	Texts []string `yaml:"texts"`
 	// Words in the title. Under chrome they must be the whole title, or its first or last part. [HTML]
 	Titles []string `yaml:"titles"`
