@@ -209,7 +209,7 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 			if seen[p.Name] == nil {
 				seen[p.Name] = &last{}
 			}
-			was, shown := seen[p.Name], Shown{Query: p.of(q), Now: time.Now()}
+			was, shown := seen[p.Name], Shown{Query: p.of(q), Now: s.now()}
 			if shown.Now.Before(was.due) {
 				continue
 			}
@@ -217,7 +217,7 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 			var err error
 			shown.Model, err = p.Read(limited, k, shown.Query)
 			cancel()
-			rest := max(s.cfg.Every, restOf*time.Since(shown.Now))
+			rest := max(s.cfg.Every, restOf*s.now().Sub(shown.Now))
 			was.due, shown.Slow = shown.Now.Add(max(rest, p.Every)), rest > slow
 			if refused = refusal(err); refused != nil {
 				all = nil

@@ -73,6 +73,8 @@ type Server struct {
 
 	downloads chan struct{} // a place for each that is under way
 
+	now func() time.Time // when a view is looked at
+
 	takeTime  time.Duration // for a client to take a batch of a download
 	sortTime  time.Duration // for the rows of a list in another order than its own
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
@@ -101,6 +103,7 @@ func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{},
 		conns:   &conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)},
+		now:     time.Now,
 		reading: make(chan struct{}, readAtOnce), sortTime: sortTime, takeTime: takeTime, downloads: make(chan struct{}, downloadsAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
 	}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())

@@ -531,7 +531,8 @@ func TestStopsPromptly(t *testing.T) {
 // answered says so, and since when.
 func TestSlowPart(t *testing.T) {
 	t.Parallel()
-	b := serve(t, Config{Every: time.Millisecond, Timeout: 50 * time.Millisecond})
+	clock := storetest.ClockAt(time.Now())
+	b := serve(t, Config{Every: time.Millisecond, Timeout: 50 * time.Millisecond}, func(s *Server) { s.now = clock.Now })
 	var reads atomic.Int64
 	var hangs atomic.Bool
 	v := View{Path: "/slow", Parts: []Part{{Name: "bars", Read: func(ctx context.Context, _ *report.Reader, _ url.Values) (any, error) {
@@ -540,19 +541,17 @@ func TestSlowPart(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		time.Sleep(10 * time.Millisecond)
+		clock.Move(10 * time.Millisecond)
 		return []bar{}, nil
 	}}}}
 	seen := map[string]*last{}
 	first, _ := b.look(t.Context(), v, nil, seen)
-	for time.Until(seen["bars"].due) > 100*time.Millisecond { // twenty times as long as it took, from its beginning on
-		time.Sleep(10 * time.Millisecond)
-		if again, _ := b.look(t.Context(), v, nil, seen); len(first) != 1 || len(again) != 0 || reads.Load() != 1 {
-			t.Fatalf("%d parts, then %d, after %d reads of 10 ms", len(first), len(again), reads.Load())
-		}
+	clock.Move(190*time.Millisecond - 1) // twenty times as long as it took, from its beginning on
+	if again, _ := b.look(t.Context(), v, nil, seen); len(first) != 1 || len(again) != 0 || reads.Load() != 1 {
+		t.Fatalf("%d parts, then %d, after %d reads of 10 ms", len(first), len(again), reads.Load())
 	}
 	hangs.Store(true)
-	time.Sleep(time.Until(seen["bars"].due) + time.Millisecond)
+	clock.Move(1)
 	failed, _ := b.look(t.Context(), v, nil, seen)
 	if len(failed) != 1 || !strings.Contains(failed[0].HTML, "did not answer in time") || !strings.Contains(failed[0].HTML, "It was last loaded") {
 		t.Errorf("a question without an answer shows %v", failed)
