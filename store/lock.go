@@ -104,7 +104,7 @@ func takeOnce(name string, shared bool) (*Lock, error) {
 	}
 	l := &Lock{f: f}
 	if err := l.InPlace(); err != nil {
-		_ = f.Close()
+		_ = l.Release()
 		if errors.Is(err, ErrReplaced) {
 			err = nil
 		}
@@ -148,14 +148,17 @@ func (l *Lock) InPlace() error {
 }
 
 // Release drops the lock and keeps its file.
-func (l *Lock) Release() error { return l.f.Close() }
+func (l *Lock) Release() error {
+	unlockFile(l.f)
+	return l.f.Close()
+}
 
 // Remove drops the lock and its file; only for a name that is never used again.
 func (l *Lock) Remove() error {
 	if removesHeld { // nobody can take a lock on a name that is about to go
 		return errors.Join(ignoreMissing(os.Remove(l.f.Name())), l.f.Close())
 	}
-	if err := l.f.Close(); err != nil {
+	if err := l.Release(); err != nil {
 		return err
 	}
 	err := os.Remove(l.f.Name())
@@ -216,6 +219,7 @@ func Alive(path, name string) (bool, error) {
 	case err != nil:
 		return false, fmt.Errorf("lock %s.lock: %w", name, err)
 	}
+	unlockFile(f)
 	return false, nil
 }
 

@@ -35,6 +35,10 @@ func lockFile(f *os.File, shared bool) error {
 	return err
 }
 
+// unlockFile gives the lock back at once. Closing alone would leave it to the last copy of the descriptor, and a process
+// that is being started holds copies until it executes.
+func unlockFile(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // mayWrite returns why a file can't be written. It does not open it.
 func mayWrite(path string) error {
 	if err := unix.Faccessat(unix.AT_FDCWD, path, unix.R_OK|unix.W_OK, unix.AT_EACCESS); err != nil {
