@@ -29,6 +29,7 @@ import (
 func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		"exits":        cmdExits,
+		"until":        cmdUntil,
 		"start":        cmdStart,
 		"waitfor":      cmdWaitFor,
 		"halt":         cmdHalt,
@@ -127,6 +128,20 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	checkCode(ts, ts.Exec(args[1], args[2:]...), want)
+}
+
+// cmdUntil is `until REGEXP PROGRAM ARG...`: the program writes a match to stdout, now or when it is run again: what it
+// tells of a crawl beside it depends on the moment.
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "until REGEXP PROGRAM ARG...")
+	re := regexp.MustCompile(args[0])
+	for range 20 {
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if re.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+	}
+	ts.Fatalf("%s never wrote %s", args[1:], re)
 }
 
 func checkCode(ts *testscript.TestScript, err error, want int) {
