@@ -100,7 +100,7 @@ func (s *Server) dots(l report.List) Part {
 		if err != nil {
 			return nil, err
 		}
-		places, err := k.Places(ctx, choice, mapTime)
+		places, err := k.Locations(ctx, choice, mapTime)
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func projected(dots []report.Dot) projection {
 }
 
 // drawMap draws where listings are.
-func drawMap(p *report.Places) *dotMap {
+func drawMap(p *report.Locations) *dotMap {
 	m := &dotMap{Width: mapWidth, Listings: p.Listings, Placed: p.Listings - p.Nowhere, Nowhere: p.Nowhere, Partial: p.Partial}
 	m.addTowns(p.Towns)
 	if len(p.Dots) == 0 {

@@ -71,7 +71,7 @@ func TestDrawMap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := &report.Places{Dots: c.dots}
+			p := &report.Locations{Dots: c.dots}
 			for i, d := range c.dots {
 				p.Listings += d.Listings
 				p.Towns = append(p.Towns, report.Town{Name: fmt.Sprintf("Town %d", i), Dot: d, Placed: true})
