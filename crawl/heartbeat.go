@@ -149,10 +149,10 @@ func (s *Sources) rollUp(ctx context.Context) error {
 // prune deletes old requests and attempts, once at the start of a run and then
 // every day, in steps that let the workers' commits pass.
 func (s *Sources) prune(ctx context.Context) {
-	tick := time.NewTicker(24 * time.Hour)
+	began, tick := time.Now(), time.NewTicker(24*time.Hour)
 	defer tick.Stop()
 	for {
-		if err := s.cfg.Monitor.Prune(ctx, s.cfg.Keep); err != nil && !errors.Is(err, context.Canceled) {
+		if err := s.cfg.Monitor.Prune(ctx, s.cfg.Keep, time.Since(began)); err != nil && !errors.Is(err, context.Canceled) {
 			s.warn(err, "old requests could not be deleted")
 		}
 		select {

@@ -24,6 +24,11 @@ const (
 
 // What each of them costs depends on what it deletes and not on what stays.
 const (
+	// Rows age while runs last: up to when the last run that has ended was last seen, and from then on by the ?2 seconds that
+	// this one has lasted, but not beyond ?1, which is now.
+	ageUpTo = `
+	SELECT min(?1, ifnull(strftime('%Y-%m-%dT%H:%M:%fZ', max(heartbeat_at), '+' || ?2 || ' seconds'), ?1))
+	FROM runs WHERE outcome <> 'running'`
 	// The next rows by id, which is about their order in time: how many are old, and
 	// how many are to be kept. Those dated in the future, left by a clock that was set
 	// back, are neither: they must not stand before what is old for years.
@@ -41,14 +46,12 @@ const (
 	WHERE (source_id, span, began_at) IN (
 		SELECT r.source_id, r.span, r.began_at FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
 		WHERE r.span = 'minute' AND r.began_at < ?1 LIMIT ?2)`
-	// Hours can't be counted again. So their age is counted up to the end of the last run (730 days are KeepHours): one start with a
-	// clock that is far ahead makes none of them old.
+	// Hours can't be counted again.
 	pruneHours = `
 	DELETE FROM request_spans
 	WHERE (source_id, span, began_at) IN (
 		SELECT r.source_id, r.span, r.began_at FROM sources s CROSS JOIN request_spans r ON r.source_id = s.id
-		WHERE r.span = 'hour' AND r.began_at < min(?1, ifnull(
-			(SELECT strftime('%Y-%m-%dT%H:%M:%fZ', max(heartbeat_at), '-730 days') FROM runs WHERE outcome <> 'running'), ?1)) LIMIT ?2)`
+		WHERE r.span = 'hour' AND r.began_at < ?1 LIMIT ?2)`
 	pruneAttempts = `
 	DELETE FROM crawl_attempts WHERE id IN (SELECT id FROM crawl_attempts WHERE finished_at < ?1 ORDER BY finished_at LIMIT ?2)`
 	// Of these the index has all that is asked, so the failed ones between them cost little.
@@ -79,11 +82,19 @@ const (
 // KeepMinutes and KeepHours, and deliveries of that age which
 // others have followed, in small transactions with a pause after each, so that
 // workers hardly notice. A request is counted by the roll-up before it is deleted. What it has deleted stays so when ctx ends it early.
-func (m *Monitor) Prune(ctx context.Context, keep time.Duration) error {
+//
+// lasted is how long the run that asks has lasted, by the machine's steady clock. Time in which no run lasts makes nothing old: neither a start
+// with a clock that is years ahead, nor a clock that is set ahead during a run, deletes what is not old. After a rest that did take years
+// the second run deletes.
+func (m *Monitor) Prune(ctx context.Context, keep, lasted time.Duration) error {
 	if err := m.rollSeries(ctx, 0); err != nil {
 		return fmt.Errorf("before requests are deleted: %w", err)
 	}
-	if err := m.pruneRequests(ctx, min(max(cmp.Or(keep, DefaultKeep), MinKeep), MaxKeep)); err != nil {
+	upTo, err := m.ageUpTo(ctx, lasted)
+	if err != nil {
+		return fmt.Errorf("look when the last run ended: %w", err)
+	}
+	if err := m.pruneRequests(ctx, upTo.Add(-min(max(cmp.Or(keep, DefaultKeep), MinKeep), MaxKeep))); err != nil {
 		return fmt.Errorf("delete old requests: %w", err)
 	}
 	for _, old := range []struct {
@@ -98,9 +109,8 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) error {
 		{"runs", pruneRuns, MaxKeep},
 		{"deliveries", pruneDeliveries, MaxKeep},
 	} {
-		before := yp.FormatTime(m.db.Now().Add(-old.keep))
+		before := yp.FormatTime(upTo.Add(-old.keep))
 		for deleted := pruneBatch; deleted == pruneBatch; {
-			var err error
 			if deleted, err = m.batch(ctx, old.query, before, pruneBatch); err != nil {
 				return fmt.Errorf("delete old %s: %w", old.what, err)
 			}
@@ -109,15 +119,21 @@ func (m *Monitor) Prune(ctx context.Context, keep time.Duration) error {
 	return nil
 }
 
+// ageUpTo is the time from which the age of rows is counted back.
+func (m *Monitor) ageUpTo(ctx context.Context, lasted time.Duration) (at time.Time, err error) {
+	args := []any{yp.FormatTime(m.db.Now()), int64(lasted.Seconds())}
+	err = m.db.Row(ctx, ageUpTo, args, store.Instant(&at))
+	return at, err
+}
+
 // pruneRequests walks from the oldest request to the first batch that has none to
 // delete. It looks before it takes the writer.
-func (m *Monitor) pruneRequests(ctx context.Context, keep time.Duration) error {
-	now := m.db.Now()
-	before := yp.FormatTime(now.Add(-keep))
+func (m *Monitor) pruneRequests(ctx context.Context, end time.Time) error {
+	before, now := yp.FormatTime(end), yp.FormatTime(m.db.Now())
 	for last := int64(0); ; {
 		var upTo int64
 		var old, young int
-		args := []any{last, before, yp.FormatTime(now), pruneBatch}
+		args := []any{last, before, now, pruneBatch}
 		if err := m.db.Read().QueryRowContext(ctx, nextRequests, args...).Scan(&upTo, &old, &young); err != nil {
 			return err
 		}

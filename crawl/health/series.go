@@ -147,7 +147,11 @@ func (m *Monitor) countNext(ctx context.Context, of, next string, count func(tx 
 }
 
 func rollRequests(tx *store.Tx, from, to int64) error {
-	minutes, hours := yp.FormatTime(tx.At.Add(-KeepMinutes)), yp.FormatTime(tx.At.Add(-KeepHours))
+	var upTo time.Time
+	if err := tx.Get(ageUpTo, []any{tx.Now, 0}, store.Instant(&upTo)); err != nil {
+		return err
+	}
+	minutes, hours := yp.FormatTime(upTo.Add(-KeepMinutes)), yp.FormatTime(upTo.Add(-KeepHours))
 	if err := tx.Run(countRequests, from, to, minutes, hours); err != nil {
 		return err
 	}
