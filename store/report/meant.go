@@ -92,7 +92,7 @@ func (k *Reader) asked(ctx context.Context, query string, err error) error {
 		names = slices.DeleteFunc(names, func(table string) bool {
 			return !slices.ContainsFunc(used, func(w string) bool { return strings.EqualFold(w, table) })
 		})
-		e.Hint = fmt.Sprintf("`ypcrawl query 'SELECT * FROM %s LIMIT 1'` shows the columns", strings.Join(append(names, "v_targets")[:1], ""))
+		e.Hint = fmt.Sprintf("`ypcrawl query 'SELECT * FROM %s LIMIT 1'` shows the columns", append(names, "v_targets")[0])
 		names, failed = list(ctx, k, "columns", questionColumns, []any{store.JSONTexts(names)}, value[string])
 	} else {
 		e.Hint = "`ypcrawl query 'SELECT name FROM sqlite_schema'` lists tables and views"

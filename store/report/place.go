@@ -188,10 +188,16 @@ func behind(terms []term, place []any) (where string, args []any) {
 const ByKey = "key"
 
 // Part reads choice.Limit rows of a list behind a place, nil = from its beginning, and returns the place behind them: nil where
-// there are no more. Errors are those of List, and ErrNoPlace.
+// there are no more. Errors are those of List, also for a column to sort by that is unknown, and ErrNoPlace.
 func (k *Reader) Part(ctx context.Context, l List, choice Choice, after Place, to Rows) (end Place, err error) {
 	if err := k.known(ctx, choice); err != nil {
 		return nil, err
+	}
+	// The order is a part of the statement: nothing but the name of a column may be.
+	if column := strings.TrimPrefix(choice.Sort, "-"); choice.Sort != "" && choice.Sort != ByKey {
+		if err := k.haveColumns(ctx, l, "sort", []string{column}); err != nil {
+			return nil, err
+		}
 	}
 	stages := l.stagesOf(choice)
 	first := int64(0)

@@ -42,6 +42,23 @@ func large(b *testing.B, n int) (*report.Reader, *store.DB) {
 	return report.New(db), db
 }
 
+// BenchmarkLocations measures what the map of all listings reads, and of those that a filter leaves, which are as many:
+//
+//	go test ./store/report -run '^$' -bench BenchmarkLocations -benchtime 5x -rows 1000000
+func BenchmarkLocations(b *testing.B) {
+	k, db := large(b, *partRows)
+	storetest.Execute(b, db, `UPDATE listings SET lat = 25 + id % 2400 / 100.0, lon = -124 + id % 5700 / 100.0, own_page_at = 'x' WHERE id % 2 = 0`)
+	for name, values := range map[string]map[string]any{"all": {"status": "open"}, "filtered": {"status": "open", "has": []string{"name"}}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				where, err := k.Locations(b.Context(), report.Choice{Values: values}, time.Minute)
+				storetest.NoError(b, err)
+				storetest.Equal(b, where.Listings, int64(*partRows), "listings")
+			}
+		})
+	}
+}
+
 // BenchmarkParts measures a part of the queue, of a list in its own order and in another, and a batch of a download:
 //
 //	go test ./store/report -run '^$' -bench BenchmarkParts -benchtime 5x -rows 1000000

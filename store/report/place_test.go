@@ -128,6 +128,19 @@ func TestQueueStagesNarrowed(t *testing.T) {
 	}
 }
 
+// TestSortByColumn: what is no column of a list is not sorted by, whatever it says.
+func TestSortByColumn(t *testing.T) {
+	t.Parallel()
+	k := town(t).Reader
+	for _, sort := range []string{"nme", "-", "--name", "(SELECT 1)", "name DESC --", "key DESC", "-key", "name, id"} {
+		var r rows
+		_, err := k.Part(t.Context(), report.Find("listings list"), report.Choice{Sort: sort, Columns: []string{"id"}, Limit: 3}, nil, &r)
+		if unknown, ok := errors.AsType[*report.NotFoundError](err); !ok || !strings.Contains(unknown.What, "--sort: no column") || len(r.texts) > 0 {
+			t.Errorf("%q: %v, %v", sort, err, r.texts)
+		}
+	}
+}
+
 // TestPlaces: an address may say anything.
 func TestPlaces(t *testing.T) {
 	t.Parallel()

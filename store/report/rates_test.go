@@ -91,6 +91,22 @@ func TestRatesOfEveryClass(t *testing.T) {
 	}
 }
 
+// TestLatencyShares: the view says the steps of p50 and of p95 one after the other, for SQL has no functions of its own; they are the same but for
+// the share.
+func TestLatencyShares(t *testing.T) {
+	t.Parallel()
+	_, db, _ := rated(t)
+	view := table(t, db, `SELECT sql FROM sqlite_schema WHERE name = 'request_spans_and_latency'`)[0]
+	_, steps, _ := strings.Cut(view, "CASE ")
+	half, steps, _ := strings.Cut(steps, " AS p50_ms,")
+	_, most, _ := strings.Cut(steps, "CASE ")
+	most, _, found := strings.Cut(most, " AS p95_ms")
+	if n := strings.Count(half, "0.5 *"); !found || n != 22 {
+		t.Fatalf("p50 has its share %d times in %s", n, view)
+	}
+	storetest.Equal(t, most, strings.ReplaceAll(half, "0.5 *", "0.95 *"), "the steps of p95")
+}
+
 func TestPassAndRunChanges(t *testing.T) {
 	t.Parallel()
 	k, db, hour := rated(t)
