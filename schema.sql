@@ -1701,7 +1701,7 @@ WITH clock AS (
     LEFT JOIN tried x ON x.code = c.value
 ), kinds AS (
     SELECT DISTINCT s.name, n.source_id, n.kind FROM source s JOIN target_totals n ON n.source_id = s.id WHERE n.targets > 0
-), due AS MATERIALIZED ( -- what is ready stands in an index of its own, and what falls due in another
+), due AS MATERIALIZED ( -- what is ready is in an index of its own, and what falls due in another
     SELECT source_id, kind, sum(n) AS n FROM (
         SELECT source_id, kind, count(*) AS n FROM targets INDEXED BY targets_ready
         WHERE status = 'PLANNED' AND enabled = 1 AND paused = 0 AND not_before IS NULL AND retired_at IS NULL GROUP BY 1, 2

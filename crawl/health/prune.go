@@ -31,7 +31,7 @@ const (
 	FROM runs WHERE outcome <> 'running'`
 	// The next rows by id, which is about their order in time: how many are old, and
 	// how many are to be kept. Those dated in the future, left by a clock that was set
-	// back, are neither: they must not stand before what is old for years.
+	// back, are neither: else what is old behind them would be kept for years.
 	nextRequests = `
 	SELECT ifnull(max(id), 0), ifnull(sum(finished_at < ?2), 0), ifnull(sum(finished_at >= ?2 AND finished_at <= ?3), 0)
 	FROM (SELECT id, finished_at FROM requests WHERE id > ?1 ORDER BY id LIMIT ?4)`

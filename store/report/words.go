@@ -61,7 +61,7 @@ func (t Trouble) Noun() string {
 	return "target"
 }
 
-// Remedy is the command that plans what stands still again; empty where nothing does. What waits or failed is tried
+// Remedy is the command that plans again what was given up or is stuck; empty where nothing is. What waits or failed is tried
 // again by itself, and not sooner: the site may have said no.
 func (t Trouble) Remedy() string {
 	text := ""
