@@ -58,9 +58,10 @@ const (
 		SELECT (SELECT max(id) FROM listings WHERE id <= upto - 1000) FROM part WHERE upto IS NOT NULL)
 	SELECT ifnull((
 		SELECT group_concat(place, x'fe') FROM (
-			SELECT iif(lat IS NULL AND city IS NULL, id,
-				ifnull(city, '') || x'ff' || ifnull(state, found_state) || x'ff' || country || x'ff' || ifnull(
-					CAST(lat * 10000 + 900000.5 AS INTEGER) << 22 | CAST(lon * 10000 + 1800000.5 AS INTEGER), '')) AS place
+			SELECT CASE WHEN lat IS NOT NULL THEN ifnull(city, '') || x'ff' || ifnull(state, found_state) || x'ff' || country || x'ff' ||
+						(CAST(lat * 10000 + 900000.5 AS INTEGER) << 22 | CAST(lon * 10000 + 1800000.5 AS INTEGER))
+					WHEN city IS NOT NULL THEN city || x'ff' || ifnull(state, found_state) || x'ff' || country || x'ff'
+					ELSE id END AS place
 			FROM listings
 			WHERE id > upto - 1000
 				AND id <= upto
@@ -69,9 +70,10 @@ const (
 				AND (?3 = '' OR (dropped_at IS NULL) = (?3 = 'open')))), '') AS places
 	FROM part WHERE upto IS NOT NULL`
 	placesOfSome = `
-	SELECT iif(lat IS NULL AND city IS NULL, id,
-		ifnull(city, '') || x'ff' || ifnull(state, searched_state) || x'ff' || country || x'ff' || ifnull(
-			CAST(lat * 10000 + 900000.5 AS INTEGER) << 22 | CAST(lon * 10000 + 1800000.5 AS INTEGER), '')) AS places
+	SELECT CASE WHEN lat IS NOT NULL THEN ifnull(city, '') || x'ff' || ifnull(state, searched_state) || x'ff' || country || x'ff' ||
+				(CAST(lat * 10000 + 900000.5 AS INTEGER) << 22 | CAST(lon * 10000 + 1800000.5 AS INTEGER))
+			WHEN city IS NOT NULL THEN city || x'ff' || ifnull(state, searched_state) || x'ff' || country || x'ff'
+			ELSE id END AS places
 	FROM v_listings WHERE `
 	placesOfSearches = `
 	SELECT ifnull(searched_city, '') || x'ff' || searched_state || x'ff' || country || x'ff' AS places
