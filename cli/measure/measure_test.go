@@ -104,6 +104,19 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestTextWithoutHelp: a metric is announced once, also one that nobody explains.
+func TestTextWithoutHelp(t *testing.T) {
+	t.Parallel()
+	one := 1.0
+	of := func(state string) report.Metric {
+		return report.Metric{Name: "runs", Labels: json.RawMessage(`{"state":"` + state + `"}`), Value: &one}
+	}
+	all := parse(t, measure.Text(&report.Measures{Metrics: []report.Metric{of("alive"), of("dead")}}, "x.db"))
+	if n := len(all["ypcrawl_runs"].GetMetric()); n != 2 {
+		t.Errorf("%d samples, want 2", n)
+	}
+}
+
 // TestTextOfHistogram: buckets, sum and count of a histogram are one metric of that type, whatever comes between them;
 // a counter whose name ends as they do is none of it.
 func TestTextOfHistogram(t *testing.T) {

@@ -106,7 +106,7 @@ func (m *Meter) none() (*report.Measures, error) {
 	now := m.cfg.Now()
 	seconds := float64(now.UnixMilli()) / 1000
 	return &report.Measures{Now: yp.Stamp{Time: now}, Metrics: []report.Metric{
-		{Name: "measured_timestamp_seconds", Labels: json.RawMessage(`{}`), Value: &seconds, Help: "When all of this was read."},
+		{Name: "measured_timestamp_seconds", Labels: json.RawMessage(`{}`), Value: &seconds, Help: "When these figures were read."},
 	}}, nil
 }
 

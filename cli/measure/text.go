@@ -25,7 +25,7 @@ func Text(m *report.Measures, database string) []byte {
 			continue
 		}
 		name := family(x.Name, kinds)
-		if help[name] == "" {
+		if samples[name] == "" {
 			order, help[name] = append(order, name), x.Help
 		}
 		labels := `{db="` + label(database) + `"`

@@ -127,8 +127,7 @@ func TestQueryPlans(t *testing.T) {
 		"page: new":            {stateNew, []any{0, "[]", "", "x", "{}"}, []string{"listing_events_by_time (at>?)", "SEARCH l USING INTEGER PRIMARY KEY"}, ""},
 		"page: categories":     {stateCategories.Query, []any{0, "[\"TX\"]", ""}, nil, ""},
 
-		"rates: minutes":     {minuteRates, nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
-		"rates: hours":       {hourRates, nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
+		"rates":              {requestRates, nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
 		"rates: by query":    {"SELECT * FROM v_request_minutes WHERE began_at >= ?", nil, []string{"SEARCH r USING PRIMARY KEY (source_id=? AND span=? AND began_at>? AND began_at<?)"}, ""},
 		"changes: of passes": {passChanges, nil, []string{"SEARCH x USING PRIMARY KEY (source_id=?)"}, ""},
 		"changes: of runs":   {runChanges, nil, []string{"SCAN runs"}, ""},

@@ -18,18 +18,11 @@ type RequestRate struct {
 	P50, P95 time.Duration // 0 = no samples
 }
 
-const (
-	minuteRates = `
+const requestRates = `
 	SELECT source, began_at, requests, pages, p50_ms, p95_ms, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx,
 		parse_error, auth_error, cf_challenge, unknown
 	FROM request_spans_and_latency
-	WHERE (?1 = 0 OR source_id = ?1) AND span = 'minute' AND began_at >= ?2 AND began_at <= ?3 ORDER BY began_at, source`
-	hourRates = `
-	SELECT source, began_at, requests, pages, p50_ms, p95_ms, dns, tls, timeout, connection_refused, http_403, http_429, http_5xx,
-		parse_error, auth_error, cf_challenge, unknown
-	FROM request_spans_and_latency
-	WHERE (?1 = 0 OR source_id = ?1) AND span = 'hour' AND began_at >= ?2 AND began_at <= ?3 ORDER BY began_at, source`
-)
+	WHERE (?1 = 0 OR source_id = ?1) AND span = ?2 AND began_at >= ?3 AND began_at <= ?4 ORDER BY began_at, source`
 
 // countedClasses are the classes that the figures have a column of, in the order of the columns.
 var countedClasses = [...]yp.ErrorClass{
@@ -41,17 +34,17 @@ var countedClasses = [...]yp.ErrorClass{
 // years), in the spans that begin at since or later. A span without requests is left out, the oldest comes first. Of the scope only the
 // source counts: requests have no state.
 func (k *Reader) Rates(ctx context.Context, scope store.Scope, span time.Duration, since time.Time) ([]RequestRate, error) {
-	query := minuteRates
+	of := "minute"
 	if span >= time.Hour {
-		query = hourRates
+		of = "hour"
 	}
 	type row struct {
 		RequestRate
 		p50, p95 *float64
 		failures [len(countedClasses)]int64
 	}
-	args := []any{scope.SourceID, yp.FormatTime(since), yp.FormatTime(k.db.Now())}
-	rows, err := list(ctx, k, "requests by time", query, args, func(r *row) []any {
+	args := []any{scope.SourceID, of, yp.FormatTime(since), yp.FormatTime(k.db.Now())}
+	rows, err := list(ctx, k, "requests by time", requestRates, args, func(r *row) []any {
 		into := []any{&r.Source, at(&r.At), &r.Requests, &r.Pages, &r.p50, &r.p95}
 		for i := range r.failures {
 			into = append(into, &r.failures[i])
