@@ -35,6 +35,8 @@ func (s *Status) MarshalJSON() ([]byte, error) {
 
 // statusParts are the parts of `status`. Where targets are counted they are searches, unless their kind is told.
 //
+// Attempts that succeeded are most of all. They went well, and are left out by their code, which the index has: their rows are not read.
+//
 // Of targets each is looked at once, in the subquery: LIMIT keeps SQLite from deciding its schedule anew in each sum.
 var statusParts = []Part{
 	{
@@ -81,7 +83,9 @@ var statusParts = []Part{
 		Name: "errors", Show: "error_code occurrences targets last_seen mean_duration_ms source",
 		Query: `
 	SELECT error_code, source, occurrences, targets, by_proxy, last_seen, mean_duration_ms FROM v_crawl_error_summary
-	WHERE occurrences > went_well AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
+	WHERE error_code <> 'SUCCESS'
+		AND occurrences > went_well
+		AND (?1 = 0 OR source = (SELECT name FROM sources WHERE id = ?1))
 	ORDER BY occurrences DESC, error_code, source`,
 	},
 	hostsNow,
