@@ -16,7 +16,7 @@ const (
 	freshTime  = time.Second
 	crowded    = 64              // from so many on each answer is the last one on its connection
 	maxAnswers = 256             // views under way: beyond them what has no question is answered, and Config.Plain
-	roomTime   = 2 * time.Second // so long a view waits for one of them to end
+	roomTime   = 2 * time.Second // default of conns.room
 	perConn    = 8               // requests: a browser opens the next one, who sends requests without end and reads no answer doesn't get all of the time
 )
 
@@ -26,6 +26,7 @@ type conns struct {
 	mu    sync.Mutex
 	open  map[net.Conn]standing
 	views chan struct{} // under way
+	room  time.Duration // so long a view waits for one of them to end
 }
 
 // standing is what a connection does.
@@ -106,7 +107,7 @@ func (c *conns) crowded() bool {
 	return len(c.open) > crowded
 }
 
-// begin counts a view that is asked for, when there is room for it; ok = false where there is none for roomTime, or nobody
+// begin counts a view that is asked for, when there is room for it; ok = false where there is none for c.room, or nobody
 // waits any more.
 func (c *conns) begin(ctx context.Context) (ok bool) {
 	select {
@@ -114,7 +115,7 @@ func (c *conns) begin(ctx context.Context) (ok bool) {
 		return true
 	default:
 	}
-	ctx, cancel := context.WithTimeout(ctx, roomTime)
+	ctx, cancel := context.WithTimeout(ctx, c.room)
 	defer cancel()
 	select {
 	case c.views <- struct{}{}:

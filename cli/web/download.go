@@ -60,7 +60,7 @@ func (s *Server) download(path string, l report.List) http.Handler {
 		}
 		h := w.Header()
 		h.Set("Content-Type", "text/csv; charset=utf-8")
-		h.Set("Content-Disposition", `attachment; filename="`+path[1:]+"-"+time.Now().UTC().Format(time.DateOnly)+`.csv"`)
+		h.Set("Content-Disposition", `attachment; filename="`+path[1:]+"-"+s.now().UTC().Format(time.DateOnly)+`.csv"`)
 		h.Set("X-Accel-Buffering", "no")
 		if r.Method == http.MethodHead {
 			return

@@ -111,8 +111,8 @@ func (s *Server) join(v View, q url.Values) (news chan []byte, leave func()) {
 
 // watch looks at a view once a second and sends the parts that have changed.
 func (s *Server) watch(f *feed, v View, q url.Values) {
-	tick := time.NewTicker(s.cfg.Every)
-	defer tick.Stop()
+	again, stop := s.tick(s.cfg.Every)
+	defer stop()
 	seen := map[string]*last{}
 	var spoke time.Time
 	for {
@@ -121,7 +121,7 @@ func (s *Server) watch(f *feed, v View, q url.Values) {
 			return
 		case <-s.stopped.Done():
 			return
-		case <-tick.C:
+		case <-again():
 		}
 		fragments, _ := s.look(s.stopped, v, q, seen) // none of one that is refused: the page keeps what it shows, and hears that we live
 		news := frames(slices.DeleteFunc(fragments, func(p fragment) bool {
@@ -130,7 +130,7 @@ func (s *Server) watch(f *feed, v View, q url.Values) {
 			was.hash = p.Hash
 			return same
 		}))
-		if now := time.Now(); len(news) > 0 || now.Sub(spoke) >= s.beatEvery {
+		if now := s.now(); len(news) > 0 || now.Sub(spoke) >= s.beatEvery {
 			if len(news) == 0 {
 				news = frame("beat", nil)
 			}

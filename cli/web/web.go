@@ -57,7 +57,7 @@ func (c Config) withDefaults() Config {
 const (
 	maxHeader  = 16 << 10
 	readAtOnce = 2 // looks under way
-	headerTime = 5 * time.Second
+	headTime   = 5 * time.Second
 	answerTime = 30 * time.Second
 	idleTime   = 30 * time.Second
 	stopTime   = time.Second // for answers under way when the server stops
@@ -73,8 +73,10 @@ type Server struct {
 
 	downloads chan struct{} // a place for each that is under way
 
-	now func() time.Time // when a view is looked at
+	now  func() time.Time                                                       // when a view is looked at
+	tick func(every time.Duration) (again func() <-chan time.Time, stop func()) // when a feed looks again; it asks each time it waits
 
+	headTime  time.Duration // for a client to send the head of a request
 	takeTime  time.Duration // for a client to take a batch of a download
 	sortTime  time.Duration // for the rows of a list in another order than its own
 	beatEvery time.Duration // a sign of life: a page that hears nothing says so
@@ -102,9 +104,10 @@ func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	s := &Server{
 		cfg: cfg, mux: http.NewServeMux(), feeds: map[string]*feed{}, waiting: map[string]*looking{},
-		conns:   &conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers)},
-		now:     time.Now,
-		reading: make(chan struct{}, readAtOnce), sortTime: sortTime, takeTime: takeTime, downloads: make(chan struct{}, downloadsAtOnce), beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
+		conns: &conns{open: map[net.Conn]standing{}, views: make(chan struct{}, maxAnswers), room: roomTime},
+		now:   time.Now, tick: ticker,
+		reading: make(chan struct{}, readAtOnce), downloads: make(chan struct{}, downloadsAtOnce),
+		headTime: headTime, sortTime: sortTime, takeTime: takeTime, beatEvery: 5 * time.Second, sendTime: 10 * time.Second,
 	}
 	s.stopped, s.stop = context.WithCancelCause(context.Background())
 	s.views = s.allViews()
@@ -118,6 +121,12 @@ func New(cfg Config) *Server {
 	s.mux.Handle("GET /listings/{source}/{id...}", s.slashes())
 	s.plainHandlers()
 	return s
+}
+
+// ticker ticks by the clock.
+func ticker(every time.Duration) (again func() <-chan time.Time, stop func()) {
+	t := time.NewTicker(every)
+	return func() <-chan time.Time { return t.C }, t.Stop
 }
 
 // plainHandlers mounts what is no view.
@@ -135,7 +144,7 @@ func (s *Server) plainHandlers() {
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler: s.bound(s.guard(l.Addr())), ConnState: s.conns.changed, ConnContext: counted,
-		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: s.headTime, ReadTimeout: s.headTime, WriteTimeout: answerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(slog.NewTextHandler(s.cfg.Logger, nil), slog.LevelWarn), // never over a progress bar
 	}
 	keeping, leave := context.WithCancel(ctx)
