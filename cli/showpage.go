@@ -117,7 +117,7 @@ func (w *lookout) open() (*web.Opened, error) {
 	about := strings.Join(slices.DeleteFunc([]string{w.c.String("source"), strings.Join(scope.States, ", ")},
 		func(s string) bool { return s == "" }), " in ")
 	return &web.Opened{
-		Reader: k.Reader, Scope: scope, About: about, Plain: w.page.measures(measure.Config{Reader: k.Reader}),
+		Reader: k.Reader, Scope: scope, About: about, Plain: w.page.measures(measure.Config{Reader: k.Reader, Follows: true}),
 		Close: func() { _ = k.DB().Close() }, // it was only read
 	}, nil
 }

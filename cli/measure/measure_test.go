@@ -221,6 +221,30 @@ func TestHandlers(t *testing.T) {
 	storetest.Execute(t, b.db, `ALTER TABLE walks RENAME TO runs`)
 }
 
+// TestReplaced: where the file is gone, whoever asks a dashboard is not told to start it again.
+func TestReplaced(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	run, page := b.meter(true), measure.New(measure.Config{Reader: report.New(b.db), Database: "a.db", Follows: true, Now: b.clock.Now})
+	storetest.NoError(t, os.Rename(b.db.Path(), b.db.Path()+".away"))
+	for _, path := range []string{"/healthz", "/metrics", "/status.json"} {
+		if code, _, body := get(t, run, path); code != http.StatusServiceUnavailable || !strings.Contains(body, "start the program again") {
+			t.Errorf("%s of a run: %d, %q", path, code, body)
+		}
+		code, _, body := get(t, page, path)
+		if code != http.StatusServiceUnavailable || strings.Contains(body, "start") || !strings.Contains(body, "the dashboard goes on as soon as there is a database of this name\n") {
+			t.Errorf("%s of a dashboard: %d, %q", path, code, body)
+		}
+	}
+	storetest.NoError(t, os.Rename(b.db.Path()+".away", b.db.Path()))
+	b.clock.Move(time.Minute)
+	for _, path := range []string{"/healthz", "/metrics", "/status.json"} {
+		if code, _, body := get(t, page, path); code != http.StatusOK {
+			t.Errorf("%s, when it is back: %d, %q", path, code, body)
+		}
+	}
+}
+
 // TestNoCrawlYet: without a database all is well, and nothing is known; a file that can't be read is told.
 func TestNoCrawlYet(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -21,6 +22,7 @@ type Config struct {
 	Database string         // name of the file, without its folder
 	Logs     string         // folder of its write-ahead logs; none = their size is not known
 	Run      bool           // this process crawls: its heartbeat is looked at, too
+	Follows  bool           // whoever asks gets the measures of the next file of this name by itself
 
 	Hindrance func() error // why there is no Reader although there is a file; default nil: there is none yet
 
@@ -87,7 +89,7 @@ func (m *Meter) Measures() (*report.Measures, error) {
 	if m.cfg.Reader == nil {
 		return m.none()
 	}
-	return m.measures.get(m, m.cfg.Every, func(ctx context.Context) (*report.Measures, error) {
+	all, err := m.measures.get(m, m.cfg.Every, func(ctx context.Context) (*report.Measures, error) {
 		all, err := m.cfg.Reader.Measure(ctx, m.cfg.Logs)
 		if err != nil {
 			return nil, err
@@ -96,6 +98,15 @@ func (m *Meter) Measures() (*report.Measures, error) {
 		all.SlowAt.Time, all.Metrics = slow.At, append(all.Metrics, slow.Metrics...)
 		return all, err
 	})
+	return all, m.next(err)
+}
+
+// next is an error that says what comes next where that is not what every other program would say.
+func (m *Meter) next(err error) error {
+	if m.cfg.Follows && errors.Is(err, store.ErrReplaced) {
+		return fmt.Errorf("%s was removed, moved or replaced; the dashboard goes on as soon as there is a database of this name", m.cfg.Database)
+	}
+	return err
 }
 
 // none are the measures where there is no crawl yet: when that was seen.
@@ -128,7 +139,7 @@ func (m *Meter) well() error {
 	}
 	runs, err := m.runs.get(m, m.cfg.Every, m.cfg.Reader.RunHolders)
 	if err != nil {
-		return fmt.Errorf("the database can't be read: %w", err)
+		return fmt.Errorf("the database can't be read: %w", m.next(err))
 	}
 	for _, r := range runs {
 		if age := m.cfg.Now().Sub(r.Heartbeat); m.cfg.Run && r.Alive && r.PID == os.Getpid() && age > store.SilentElsewhere {

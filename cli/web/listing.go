@@ -281,7 +281,7 @@ func (s *Server) slashes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.PathValue("id")
 		if id == "" {
-			s.refuse(w, r, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
+			s.refuse(w, r, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Go to the overview.")
 			return
 		}
 		w.Header().Set("Location", top(r.URL.EscapedPath())+listingPath(r.PathValue("source"), id)[1:])

@@ -89,8 +89,8 @@ func (s *Server) choose(ctx context.Context, k *report.Reader, path string, l re
 		}
 		if err != nil {
 			return choice, &Refusal{
-				http.StatusNotFound, "No list has that: " + err.Error(),
-				"Choose above the list: " + path + " has it without filters.",
+				http.StatusNotFound, "This filter can't be used: " + err.Error(),
+				"Open " + path + " without filters, and choose there.",
 			}
 		}
 		choice.Values[f.Name] = value
@@ -224,6 +224,7 @@ type listPart struct {
 	First, Next, CSV, Usual string // addresses, "" = there is none
 	Slow                    string // the column by which the rows could not be sorted in time
 	Noun                    string
+	ByID                    string // the address of the rows by id; "" = none of the others changes its place in the list
 }
 
 // head is the head of a column: a link that sorts by it.
@@ -269,7 +270,7 @@ func (s *Server) rows(path string, l report.List) Part {
 func sortOf(path string, l report.List, q url.Values) (string, error) {
 	word := q.Get("sort")
 	if word != "" && !slices.Contains(strings.Fields(l.Show), strings.TrimPrefix(word, "-")) {
-		return "", &Refusal{http.StatusNotFound, fmt.Sprintf("The list has no column %q to sort by.", strings.TrimPrefix(word, "-")), "Click on the head of a column: " + path + " has them."}
+		return "", &Refusal{http.StatusNotFound, fmt.Sprintf("The list has no column %q to sort by.", strings.TrimPrefix(word, "-")), "Open " + path + " and click a header."}
 	}
 	return word, nil
 }
@@ -333,7 +334,7 @@ func placeOf(path string, q url.Values) (report.Place, error) {
 }
 
 func noPlace(path string) error {
-	return &Refusal{http.StatusNotFound, "The address names no place in this list.", "Begin again: " + path + " has its first rows."}
+	return &Refusal{http.StatusNotFound, "The address names no place in this list.", "Open " + path + " for the first rows."}
 }
 
 // partOf says which rows are shown, and where the others are.
@@ -347,7 +348,7 @@ func partOf(path string, l report.List, q url.Values, after, end report.Place, r
 	}
 	switch first, last := yp.Thousands(int64(before+1)), yp.Thousands(int64(before+rows)); {
 	case rows == 0:
-	case !known:
+	case !known, after == nil && end == nil:
 		p.Shown = yp.Plural(int64(rows), "row")
 	case end == nil:
 		p.Shown = "Rows " + first + " to " + last + " of " + last
@@ -359,6 +360,9 @@ func partOf(path string, l report.List, q url.Values, after, end report.Place, r
 		if known {
 			p.Next = address(path, with(q, "after", text, "from", strconv.Itoa(before+rows)))
 		}
+	}
+	if staged(l, q) && (p.First != "" || p.Next != "") {
+		p.ByID = address(path, with(q, "sort", "id", "after", "", "from", ""))
 	}
 	if q.Get("sort") != "" {
 		p.Usual = address(path, with(q, "sort", "", "after", "", "from", ""))
@@ -374,7 +378,7 @@ func heads(path string, l report.List, q url.Values) (all []head) {
 		by, _, _ = strings.Cut(l.Order, ", ")
 		by, descending = strings.CutSuffix(by, " DESC")
 	}
-	if q.Get("sort") == "" && len(l.Stages) > 0 {
+	if staged(l, q) {
 		by = ""
 	}
 	for _, column := range strings.Fields(l.Show) {
@@ -389,4 +393,12 @@ func heads(path string, l report.List, q url.Values) (all []head) {
 		all = append(all, h)
 	}
 	return all
+}
+
+// staged reports whether a list is shown in its stages: so narrowed, and in no order that was asked for. Between two pages a row can
+// leave a stage for another one.
+func staged(l report.List, q url.Values) bool {
+	return len(l.Stages) > 0 && q.Get("sort") == "" && !slices.ContainsFunc(narrows(l), func(f report.ListFilter) bool {
+		return q.Get(f.Name) != "" && !slices.Contains([]string{"states", "source", "kind"}, f.Name)
+	})
 }

@@ -95,6 +95,27 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// TestMoving: the queue says that a target can leave its place between two pages, and where it can't; narrowed by more than states it is
+// in order of its ids.
+func TestMoving(t *testing.T) {
+	t.Parallel()
+	b := serve(t, Config{})
+	for path, link := range map[string]string{
+		"/queue?rows=5": "/queue?rows=5&amp;sort=id", "/queue?rows=5&states=TX&after=[2,4294967396,100]": "/queue?rows=5&amp;sort=id&amp;states=TX",
+		"/queue?rows=500": "", "/queue?rows=5&sort=id": "", "/queue?rows=5&status=PLANNED": "", "/listings?rows=1": "",
+	} {
+		text := b.answers(t, path, page{http.StatusOK, nil})
+		if got := strings.Contains(text, `A target whose status changes in the meantime can be on two of these pages, or on none. <a id="by-id" href="`+link+`">`); got != (link != "") {
+			t.Errorf("%s: it says so: %v\n%s", path, got, text)
+		}
+		if sorted := strings.Contains(text, `aria-sort="ascending"><a id="sort-id"`); sorted != (strings.Contains(path, "sort=id") || strings.Contains(path, "status")) {
+			t.Errorf("%s: sorted by id: %v", path, sorted)
+		}
+	}
+	b.answers(t, "/queue?rows=5&sort=id&after=[0,500]", page{http.StatusOK, []string{"No more rows.", `id="first-rows"`}})
+	b.answers(t, "/runs", page{http.StatusOK, []string{"<span>1 row</span>"}})
+}
+
 // TestSlowSort: an order that takes too long is given up, and the page says how to narrow it.
 func TestSlowSort(t *testing.T) {
 	t.Parallel()

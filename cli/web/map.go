@@ -84,7 +84,7 @@ type townRow struct {
 
 // mapOf is the page that shows where the listings of a choice are.
 func (s *Server) mapOf(l report.List) View {
-	return s.view(mapPath, "Map", "Map", s.filters(mapPath, l), s.dots(l))
+	return s.view(mapPath, "Map", "Map", s.filters(mapPath, l), s.suggestions(mapPath, l), s.dots(l))
 }
 
 // mapLink leads from a list to the map of the same choice.

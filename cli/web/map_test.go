@@ -30,14 +30,14 @@ func TestMap(t *testing.T) {
 	text := b.answers(t, "/map", page{http.StatusOK, []string{
 		"6 of 7 listings", "1 listing has no known location.", `role="img" aria-label="Map of 6 listings. The table has the largest places."`, "30.0° N", "98° W",
 		`<text class="town`, ">Dallas</text>", `<a href="/listings?cities=Dallas">Dallas</a>`, "<td>Nowhere, not Texas <span class=\"dim\">not on the map</span></td>", "&lt;script&gt;",
-		`<td class="n">4</td>`, `<a href="/listings">Show as a list</a>`, `aria-current="page">Map</a>`,
+		`<td class="n">4</td>`, `<a href="/listings">Show as a list</a>`, `aria-current="page">Map</a>`, `<datalist id="values-states"><option value="CA">California</option>`,
 	}})
 	if n := strings.Count(text, "<circle"); n != 3 {
 		t.Errorf("%d dots, want 3", n)
 	}
 	b.answers(t, "/map?min-rating=5", page{http.StatusOK, []string{"1 of 1 listing, each", `href="/listings?min-rating=5"`, `value="5"`}})
 	b.answers(t, "/map?states=CA", page{http.StatusOK, []string{"No listing matches."}})
-	b.answers(t, "/map?states=nowhere", page{http.StatusNotFound, []string{"No list has that", "/map has it without filters"}})
+	b.answers(t, "/map?states=nowhere", page{http.StatusNotFound, []string{"This filter can&#39;t be used", "Open /map without filters"}})
 	b.answers(t, "/listings?min-rating=5", page{http.StatusOK, []string{`<a href="/map?min-rating=5">Show these on a map</a>`}})
 }
 

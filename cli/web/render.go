@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,7 +130,7 @@ func (s *Server) render(v View, p Part, shown Shown, err error) fragment {
 		if s.stopped.Err() == nil { // else nothing is wrong but that we end
 			s.cfg.Logger.Warn().Str("component", "web").Str("part", p.Name).Err(err).Msg("a part of the page can't be shown")
 		}
-		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": s.why(err), "Last": shown.Now, "Now": time.Now()})
+		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": s.why(err), "Last": shown.Now, "Now": s.now()})
 	}
 	html := s.text(relative(out.String(), v.Path))
 	h := fnv.New64a()
@@ -230,7 +231,15 @@ func (s *Server) writePage(w http.ResponseWriter, r *http.Request, v View, parts
 		sections[i] = section{f.ID, f.Hash, template.HTML(f.HTML)} //nolint:gosec // a template made it, see render
 	}
 	s.write(w, r, http.StatusOK, "page",
-		map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true})
+		map[string]any{"Title": v.Title, "Database": s.cfg.Database, "Links": links, "Parts": sections, "Live": true, "Every": reloads(v)})
+}
+
+// reloads is after how many seconds a browser without script loads a page again. What somebody types in a form is lost then.
+func reloads(v View) int {
+	if slices.ContainsFunc(v.Parts, func(p Part) bool { return p.Name == "filters" || p.Name == "pick" }) {
+		return 60
+	}
+	return 5
 }
 
 // refuse answers with a page that says what is wrong, and what to do.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -215,7 +216,7 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 			}
 			limited, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 			var err error
-			shown.Model, err = p.Read(limited, k, shown.Query)
+			shown.Model, err = s.read(limited, p, k, shown.Query)
 			cancel()
 			rest := max(s.cfg.Every, restOf*s.now().Sub(shown.Now))
 			was.due, shown.Slow = shown.Now.Add(max(rest, p.Every)), rest > slow
@@ -238,4 +239,15 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 		}
 	}
 	return all, refused
+}
+
+// read asks the question of a part. A panic is an error of this part alone: a defect of the page must not end the crawl beside it.
+func (s *Server) read(ctx context.Context, p Part, k *report.Reader, q url.Values) (model any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.cfg.Logger.Error().Str("component", "web").Str("part", p.Name).Bytes("stack", debug.Stack()).Msgf("defect: %v", v)
+			model, err = nil, errors.New("this is a defect of ypcrawl, and the log has more")
+		}
+	}()
+	return p.Read(ctx, k, q)
 }

@@ -135,7 +135,7 @@ func (s *Server) plainHandlers() {
 		s.mux.Handle("GET "+path, handle)
 	}
 	s.mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Choose one below.")
+		s.refuse(w, r, http.StatusNotFound, "There is no page "+r.URL.Path+".", "Go to the overview.")
 	})
 }
 

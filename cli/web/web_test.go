@@ -250,6 +250,7 @@ func TestViews(t *testing.T) {
 	b := serve(t, Config{})
 	for path, c := range map[string]page{
 		"/":                                     {200, []string{"A run is crawling demo", "0 of 120", `<span class="code">Texas</span> <span class="number">0%</span> <span class="label">of 60 searches done</span> <span class="label">being crawled now</span>`, `http-equiv="refresh" content="5"`, `src="/static/page.js"`, "5.0%"}},
+		"/queue":                                {200, []string{`http-equiv="refresh" content="60"`, "reloads every 60 s"}},
 		"/?by=coverage":                         {200, []string{`<span class="number">5.0%</span> <span class="label">of the site&#39;s listings seen`, `<span class="code">California</span> <span class="number">not known</span>`}},
 		"/?by=freshness":                        {200, []string{`<span class="code">California</span> <span class="number">not known</span>`}},
 		"/?by=success":                          {200, []string{"States"}},
@@ -570,6 +571,24 @@ func TestSlowPart(t *testing.T) {
 	failed, _ := b.look(t.Context(), v, nil, seen)
 	if len(failed) != 1 || !strings.Contains(failed[0].HTML, "did not answer in time") || !strings.Contains(failed[0].HTML, "It was last loaded") {
 		t.Errorf("a question without an answer shows %v", failed)
+	}
+}
+
+// TestDefect: a part that panics says that it is a defect, the others are shown, and the program goes on.
+func TestDefect(t *testing.T) {
+	t.Parallel()
+	var logged bytes.Buffer
+	b := serve(t, Config{Logger: zerolog.New(zerolog.SyncWriter(&logged))})
+	v := View{Path: "/defect", Parts: []Part{
+		{Name: "bars", Read: func(context.Context, *report.Reader, url.Values) (any, error) { return []bar{}[1], nil }},
+		{Name: "stages", Read: func(context.Context, *report.Reader, url.Values) (any, error) { return nil, nil }},
+	}}
+	all, refused := b.lookTogether(t.Context(), v, nil)
+	if refused != nil || len(all) != 2 || !strings.Contains(all[0].HTML, "This part could not be loaded: this is a defect of ypcrawl") || strings.Contains(all[1].HTML, "defect") {
+		t.Errorf("%v, %v", all, refused)
+	}
+	if text := logged.String(); !strings.Contains(text, "index out of range") || !strings.Contains(text, "TestDefect") {
+		t.Errorf("logged: %s", text)
 	}
 }
 

@@ -57,7 +57,10 @@
 
   function replace(p) {
     const part = document.getElementById(p.id);
-    if (!part || part.dataset.hash === p.hash) return;
+    if (!part || part.dataset.hash === p.hash) {
+      waiting.delete(p.id); // what came before is no longer true
+      return;
+    }
     if (inUse(part)) {
       waiting.set(p.id, p);
       return;
@@ -93,8 +96,8 @@
     source.addEventListener("open", hear);
     source.addEventListener("beat", hear);
     source.addEventListener("part", (e) => {
-      hear();
       replace(JSON.parse(e.data));
+      hear(); // it says what the sentence says now
     });
     source.addEventListener("reload", () => location.reload()); // the crawl has begun, or another file is there
     source.addEventListener("end", (e) => {
