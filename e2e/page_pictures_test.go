@@ -161,9 +161,7 @@ func pictured(t testing.TB) string {
 // finished is a folder with a crawl that is done, of which the passes of some weeks are known. Its requests fail, or hardly any does.
 func finished(t testing.TB, fails bool) string {
 	t.Helper()
-	dir := t.TempDir()
-	past(t, dir)
-	crawlInto(t, dir)
+	dir := crawled(t)
 	history(t, dir, fails)
 	return dir
 }

@@ -40,7 +40,7 @@ func TestBrowserBehindNginx(t *testing.T) {
 	b.click("header a.name", here("/")+` && !!document.querySelector("#tile-TX")`)
 	b.do(chromedp.Navigate(top + "/states"))
 	b.do(chromedp.SetValue(chromedp.CSS("#pick-a"), "TX"), chromedp.SetValue(chromedp.CSS("#pick-b"), "CA"))
-	b.click(".pick button", here("/states?a=TX&b=CA"))
+	b.click(".pick button", here("/states?a=TX&b=CA")+` && document.getElementById("connection").dataset.state === "live"`)
 }
 
 // TestBrowserLiveBehindNginx: the numbers follow a crawl, without the page being loaded again.

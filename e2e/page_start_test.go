@@ -34,7 +34,7 @@ func TestBrowserBeforeTheFirstCrawl(t *testing.T) {
 		if w := eval[int64](b, `document.documentElement.scrollWidth`); w > width {
 			t.Errorf("it is %d wide on %d", w, width)
 		}
-		for _, v := range b.violations(checker) {
+		for _, v := range b.violations(checker, "document") {
 			t.Errorf("%d wide: %s", width, v)
 		}
 	}

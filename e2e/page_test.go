@@ -3,11 +3,10 @@
 package e2e
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,7 +31,7 @@ import (
 // browserTime bounds a test: a page that never shows what is waited for ends it.
 const browserTime = 10 * time.Minute
 
-// tab is a tab of a Chromium of its own. Whatever a page complains of in the console, a script
+// tab is a tab of Chromium. Whatever a page complains of in the console, a script
 // that throws, a policy that is broken and a dialog that opens fail the test.
 type tab struct {
 	t *testing.T
@@ -44,18 +43,51 @@ type tab struct {
 	expected   *regexp.Regexp // complaints that are meant to be
 }
 
+// chromium is the browser of all tests; it ends with the last of them that has a tab.
+var chromium struct {
+	sync.Mutex
+	context.Context
+	stop func()
+	tabs int
+}
+
+// openChromium starts the browser, or counts one more that uses it.
+func openChromium(t *testing.T) context.Context {
+	t.Helper()
+	c := &chromium
+	c.Lock()
+	defer c.Unlock()
+	if c.tabs == 0 {
+		allocator, cancel := chromedp.NewExecAllocator(context.Background(),
+			chromedp.NoFirstRun, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+			chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))
+		browser, end := chromedp.NewContext(allocator)
+		if err := chromedp.Do(browser); err != nil {
+			t.Fatalf("start Chromium: %v", err)
+		}
+		c.Context, c.stop = browser, func() { end(); cancel() }
+	}
+	c.tabs++
+	t.Cleanup(func() {
+		c.Lock()
+		defer c.Unlock()
+		if c.tabs--; c.tabs == 0 {
+			c.stop()
+		}
+	})
+	return c.Context
+}
+
+// newTab opens a tab that shares nothing with others, before a test starts what it is to show.
 func newTab(t *testing.T) *tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), browserTime)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewExecAllocator(ctx,
-		chromedp.NoFirstRun, chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true), chromedp.WindowSize(1200, 900), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, cancel := context.WithTimeout(openChromium(t), browserTime)
 	t.Cleanup(cancel)
 	b := &tab{t: t, loaded: make(chan struct{}, 64)}
-	b.Context, cancel = chromedp.NewContext(ctx, chromedp.WithListener(b.hear))
+	b.Context, cancel = chromedp.NewContext(ctx, chromedp.WithListener(b.hear), chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
+	b.do(chromedp.Navigate("about:blank"))
 	t.Cleanup(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -91,6 +123,9 @@ func (b *tab) hear(event any) {
 }
 
 func (b *tab) complain(format string, args ...any) {
+	if b.t.Context().Err() != nil {
+		return // the test has ended, and what it was shown ends before the tab
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.complaints = append(b.complaints, fmt.Sprintf(format, args...))
@@ -178,20 +213,46 @@ func (b *tab) look(scheme string, width, height int64, scale float64) {
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: scale, Mobile: width < 600})
 }
 
-// crawled is a folder with the database of a whole demo crawl.
+// demoCrawl is a whole crawl of the demo directory, behind the runs of some weeks: the files that all tests begin with. It takes 20 seconds of
+// a processor.
+var demoCrawl struct {
+	sync.Mutex
+	files map[string][]byte
+}
+
+// crawled is a folder with that crawl.
 func crawled(t testing.TB) string {
 	t.Helper()
+	demoCrawl.Lock()
+	defer demoCrawl.Unlock()
 	dir := t.TempDir()
-	crawlInto(t, dir)
+	if demoCrawl.files == nil {
+		past(t, dir)
+		out, err := command(dir, nil, "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "6", "--details", "--quiet").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		demoCrawl.files = filesOf(t, dir)
+		return dir
+	}
+	for name, text := range demoCrawl.files {
+		path := filepath.Join(dir, name)
+		storetest.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)))
+	}
 	return dir
 }
 
-func crawlInto(t testing.TB, dir string) {
+// filesOf are the files below a folder.
+func filesOf(t testing.TB, dir string) map[string][]byte {
 	t.Helper()
-	out, err := command(dir, nil, "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "6", "--details", "--quiet").CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	files := map[string][]byte{}
+	storetest.NoError(t, fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			files[name], err = os.ReadFile(filepath.Join(dir, name))
+		}
+		return err
+	}))
+	return files
 }
 
 func alter(t testing.TB, dir string, statements ...string) {
@@ -344,71 +405,8 @@ var notFound = regexp.MustCompile(`404.*/(nothing|states/ZZ|targets/9999999|list
 func browserViews() []string {
 	return []string{
 		"/", "/?by=coverage", "/?by=success", "/?by=freshness", "/?by=new", "/states", "/states/TX", "/states/AK", "/states?a=TX&b=CA", "/states/ZZ", "/nothing",
-		"/queue", "/queue?schedule=DUE&states=TX", "/queue?status=PARKED", "/targets/1", "/targets/9999999", "/workers", "/errors", "/sources", "/listings", "/listings?status=dropped",
+		"/queue", "/queue?schedule=DUE&states=TX", "/queue?status=PARKED", "/targets/1", "/targets/9999999", "/workers?all=yes", "/errors", "/sources", "/listings", "/listings?status=dropped",
 		"/listings?states=TX&min-rating=4&sort=-rating", "/listings/demo?id=123%2Facme", "/listings/demo/none", "/companies/1", "/companies/9999999", "/map", "/map?states=TX", "/map?states=AK",
 		"/attempts", "/attempts?since=1h", "/runs", "/coverage", "/changes", "/changes?kind=dropped&since=7d", "/companies", "/companies?min-listings=2", "/waits", "/hosts", "/rejected",
-	}
-}
-
-// axe is the source of the accessibility checker.
-func axe(t *testing.T) string {
-	t.Helper()
-	f, err := os.Open("cli/web/testdata/axe.min.js.gz")
-	storetest.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	storetest.NoError(t, err)
-	text, err := io.ReadAll(z)
-	storetest.NoError(t, err)
-	return string(text)
-}
-
-// violations are what axe finds.
-func (b *tab) violations(checker string) (all []json.RawMessage) {
-	b.t.Helper()
-	eval[chromedp.Void](b, checker)
-	found := eval[string](b, `axe.run({resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations
-		.map(v => ({id: v.id, help: v.help, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`)
-	storetest.NoError(b.t, json.Unmarshal([]byte(found), &all))
-	return all
-}
-
-// TestBrowserAxe: axe finds nothing in any view, light, dark and narrow; a narrow one
-// is no wider than the screen, and no text is cut off or lies upon another one.
-func TestBrowserAxe(t *testing.T) {
-	t.Parallel()
-	b := newTab(t)
-	b.expected = notFound
-	dir, checker := finished(t, true), axe(t)
-	closed(t, dir)
-	alter(t, dir, ofListing, `UPDATE targets SET status = 'PARKED', last_error_code = 'TIMEOUT', not_before = NULL, wait_reason = NULL WHERE id % 7 = 0 AND kind = 'search'`,
-		`UPDATE sources SET auto_disabled = 1, paused_code = 'HTML_CHANGED', paused_reason = 'no names'`)
-	p := startPage(t, dir, "dashboard", "--listen", "0")
-	type look struct {
-		scheme string
-		width  int64
-	}
-	looks := []look{{"light", 1280}, {"dark", 390}}
-	if !testing.Short() { // CI is short: each colour and each width once
-		looks = append(looks, look{"dark", 1280}, look{"light", 360})
-	}
-	for _, look := range looks {
-		for _, path := range browserViews() {
-			b.look(look.scheme, look.width, 800, 1)
-			b.do(chromedp.Navigate(p.url + path))
-			b.wait(`document.getElementById("connection").dataset.state === "live" || !document.querySelector("[data-part]")`)
-			if w := eval[int64](b, `document.documentElement.scrollWidth`); w > look.width {
-				t.Errorf("%s is %d wide on %d", path, w, look.width)
-			}
-			if faults := eval[string](b, pageFaults); faults != "" {
-				t.Errorf("%s, %s, %d wide: %s", path, look.scheme, look.width, faults)
-			}
-			if !strings.Contains(path, "by=") { // those differ from the overview in the map alone
-				eval[chromedp.Void](b, `for (const d of document.querySelectorAll("details")) d.open = true`)
-			}
-			for _, v := range b.violations(checker) {
-				t.Errorf("%s, %s, %d wide: %s", path, look.scheme, look.width, v)
-			}
-		}
 	}
 }

@@ -178,7 +178,7 @@ func (t *table) Row(values []any) error {
 	row := make([]cell, len(values))
 	for i, v := range values {
 		name := t.names[i]
-		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v), Whole: report.IsWhole(name), Time: momentOf(name, v)}
+		row[i] = cell{Text: report.Cell(t.now, name, v), Number: report.IsNumber(name, v), Whole: isWhole(name), Time: momentOf(name, v)}
 		t.Number[i] = t.Number[i] || row[i].Number
 		switch name {
 		case "target":
@@ -216,6 +216,9 @@ func (t *table) Row(values []any) error {
 	t.Rows = append(t.Rows, row[:len(row)-t.hidden])
 	return nil
 }
+
+// isWhole reports whether a cell stays on one line: a worker's name has its process in brackets.
+func isWhole(column string) bool { return report.IsWhole(column) || column == "worker" }
 
 // listPart is what is said about the rows of a list that are shown, and where the others are.
 type listPart struct {

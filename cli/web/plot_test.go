@@ -15,6 +15,7 @@ import (
 // noon is the time at which the plots of the tests are made: it is in the column that begins at 12:00.
 var noon = time.Date(2026, 11, 29, 12, 2, 30, 0, time.UTC)
 
+// TestScale: the steps of an axis are round, few, and hold what is drawn.
 func TestScale(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -52,6 +53,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// TestTimeTicks: the marks of time are at full minutes, hours or days of UTC, and midnight is a date.
 func TestTimeTicks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -84,6 +86,7 @@ func TestTimeTicks(t *testing.T) {
 	}
 }
 
+// TestSteps: a line has a gap where nothing is known, and lies on zero where the figure is zero.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	gap := math.NaN()
@@ -100,6 +103,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
+// TestStack: the parts of a bar lie upon each other and hang below zero; no part lies outside; zero is not drawn, and the smallest
+// number can be seen.
 func TestStack(t *testing.T) {
 	t.Parallel()
 	bars := func(most float64, values ...float64) (said []string) {
@@ -127,6 +132,7 @@ func TestStack(t *testing.T) {
 	}
 }
 
+// TestCut: some bars that are much higher than most are cut, and told.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -148,6 +154,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestClassWords: each class has words of its own.
 func TestClassWords(t *testing.T) {
 	t.Parallel()
 	said := map[string]bool{}
@@ -161,6 +168,7 @@ func TestClassWords(t *testing.T) {
 	storetest.Equal(t, len(classWords), len(said), "words")
 }
 
+// TestLargestClasses: a stack has the largest classes in an order that doesn't change with their counts, and the others as one.
 func TestLargestClasses(t *testing.T) {
 	t.Parallel()
 	few := map[yp.ErrorClass]int64{yp.ClassTimeout: 9, yp.ClassHTTP403: 2, yp.ClassDNS: 0}
@@ -172,6 +180,7 @@ func TestLargestClasses(t *testing.T) {
 	storetest.Equal(t, fmt.Sprint(stacked(many, shown, others)), "[9 5 3]", "stack")
 }
 
+// drawn is a plot as a browser gets it.
 func drawn(t *testing.T, p *plot) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -17,20 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden plots anew")
 
-// TestScale: the steps of an axis are round, few, and hold what is drawn.
-
-// TestTimeTicks: the marks of time are at full minutes, hours or days of UTC, and midnight is a date.
-
-// TestSteps: a line has a gap where nothing is known, and lies on zero where the figure is zero.
-
-// TestStack: the parts of a bar lie upon each other and hang below zero; no part lies outside; zero is not drawn, and the smallest
-
-// number can be seen.
-
-// TestCut: some bars that are much higher than most are cut, and told.
-
 // TestAMinute: beside a gap a column counts its own minutes only.
-
 func TestAMinute(t *testing.T) {
 	t.Parallel()
 	w := windowTo(noon, 6*time.Hour, 5*time.Minute)
@@ -57,14 +44,7 @@ func TestAMinute(t *testing.T) {
 	storetest.Equal(t, known, 4, "columns with anything in them")
 }
 
-// TestClassWords: each class has words of its own.
-
-// TestLargestClasses: a stack has the largest classes in an order that doesn't change with their counts, and the others as one.
-
-// drawn is a plot as a browser gets it.
-
 // minutes are rates of a crawl with a gap, which fails at its end.
-
 func minutes() (all []report.RequestRate) {
 	for i := range 240 {
 		if i >= 100 && i < 140 {
@@ -84,7 +64,6 @@ func minutes() (all []report.RequestRate) {
 }
 
 // hours are rates of a source by the hour, with a gap.
-
 func hours(source string) (all []report.RequestRate) {
 	for i := range 24 {
 		if i >= 8 && i < 11 {
@@ -103,7 +82,6 @@ func hours(source string) (all []report.RequestRate) {
 }
 
 // passes are those of a source that is crawled each week.
-
 func passes() (all []report.PassChange) {
 	for i := range 8 {
 		x := report.PassChange{Source: "demo", Began: noon.AddDate(0, 0, 7*(i-8)), New: int64(300 - 20*i), Changed: int64(100 + 40*i), Dropped: int64(60 * (i % 3)), Restored: 3, Pages: 5000}
@@ -123,7 +101,6 @@ func runs() (all []report.RunChange) {
 }
 
 // TestPlots compares a plot of each kind with a golden file; -update writes them anew.
-
 func TestPlots(t *testing.T) {
 	t.Parallel()
 	w := windowOf(minutes(), noon)
@@ -157,7 +134,6 @@ func TestPlots(t *testing.T) {
 }
 
 // TestPlotsOfNothing: where nothing is known no empty axes are drawn: a sentence says so.
-
 func TestPlotsOfNothing(t *testing.T) {
 	t.Parallel()
 	w := windowTo(noon, 6*time.Hour, 5*time.Minute)
@@ -181,7 +157,6 @@ func TestPlotsOfNothing(t *testing.T) {
 }
 
 // TestPlotsHostile: the name of a source stays text, and is no id, whatever it is.
-
 func TestPlotsHostile(t *testing.T) {
 	t.Parallel()
 	const evil = `"><script>alert(1)</script>` + "\u202e" + `');`
@@ -202,7 +177,6 @@ func TestPlotsHostile(t *testing.T) {
 }
 
 // TestManySources: those are drawn that were asked most, and it is said that there are others.
-
 func TestManySources(t *testing.T) {
 	t.Parallel()
 	var rates []report.RequestRate
