@@ -66,7 +66,7 @@ func TestBrowserClosings(t *testing.T) {
 func TestBrowserStages(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--discover", "--states", "CA", "TX", "--delay", "150ms", "--web", "0")
+	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--discover", "--states", "CA", "TX", "--delay", "500ms", "--web", "0")
 	const pages = `+[...document.querySelectorAll("#stages tbody tr")].find(r => r.cells[0].textContent === "index").lastElementChild.textContent`
 	for _, width := range []int64{360, 1200} {
 		b.look("light", width, 800, 1)

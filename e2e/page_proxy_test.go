@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestBrowserBehindNginx(t *testing.T) {
 func TestBrowserLiveBehindNginx(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "3", "--delay", "400ms", "--web", "0")
+	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--delay", "400ms", "--web", "0")
 	b.do(chromedp.Navigate(behindNginx(t, p.url) + "/yp/"))
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
 	const count = `parseInt(document.querySelector(".bar-count").textContent)`
@@ -58,5 +59,6 @@ func TestBrowserLiveBehindNginx(t *testing.T) {
 	if text := eval[string](b, `document.getElementById("connection").textContent`); !strings.HasPrefix(text, "updating live") {
 		t.Errorf("the page says %q", text)
 	}
+	storetest.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 	b.wait(`document.getElementById("connection").dataset.state === "ended"`)
 }

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -38,11 +39,16 @@ func TestBrowserBeforeTheFirstCrawl(t *testing.T) {
 			t.Errorf("%d wide: %s", width, v)
 		}
 	}
-	run := startPage(t, dir, "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "2", "--delay", "150ms", "--web", "0")
+	crawl := []string{"run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "2"}
+	run := startPage(t, dir, append(crawl, "--delay", "500ms", "--web", "0")...)
 	b.wait(`location.pathname === "/queue" && document.querySelectorAll("#rows tbody tr").length > 0`)
 	b.wait(said + ` === "updating live"`)
+	storetest.NoError(t, run.cmd.Process.Signal(os.Interrupt))
 	<-run.done
 	b.wait(said + ` === "connected · no run"`)
+	if out, err := command(dir, nil, append(crawl, "--delay", "0", "--quiet")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 
 	b.do(chromedp.Navigate(p.url + "/"))
 	b.wait(`document.querySelectorAll(".few .tile").length === 2`)

@@ -267,7 +267,7 @@ func alter(t testing.TB, dir string, statements ...string) {
 func TestBrowserLive(t *testing.T) {
 	t.Parallel()
 	b := newTab(t)
-	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "3", "--delay", "150ms", "--web", "0")
+	p := startPage(t, t.TempDir(), "run", "--source", "demo", "--states", "CA", "TX", "--max-cities", "3", "--delay", "300ms", "--web", "0")
 	const count = `parseInt(document.querySelector(".bar-count").textContent)`
 	b.do(chromedp.Navigate(p.url + "/"))
 	b.wait(`document.getElementById("connection").dataset.state === "live"`)
