@@ -113,6 +113,9 @@ func (b *tab) take(p picture, url, dir string) {
 	if p.of == inTheMiddle {
 		b.wait(`!document.querySelector(".pace").textContent.startsWith("0.00 ")`) // it has read pages since it began
 	}
+	if p.of == inTheMiddle && p.path == "/" {
+		b.wait(`!document.querySelector("#bars").textContent.includes("time left: unknown")`)
+	}
 	if p.path == "/listings" {
 		b.openListing()
 	}

@@ -360,7 +360,7 @@ func TestBrowserHostile(t *testing.T) {
 	}
 	b.do(chromedp.Navigate(p.url + "/listings"))
 	if w := eval[int64](b, `document.querySelector("#rows-scroll tbody td:nth-child(2)").offsetWidth`); w > 500 {
-		t.Errorf("a long name is %d wide: what stands beside it can't be seen", w)
+		t.Errorf("a long name is %d wide: what is beside it can't be seen", w)
 	}
 	b.do(chromedp.Navigate(p.url + "/states/TX"))
 	if text := eval[string](b, `document.querySelector(".rows").textContent`); !strings.Contains(text, evil) || !strings.Contains(text, evil+"\\"+"u202ez") {

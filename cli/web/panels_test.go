@@ -233,7 +233,7 @@ func TestSpokes(t *testing.T) {
 			}
 			for _, o := range m.Workers[:i] {
 				if dx, dy := p.X-o.X, p.Y-o.Y; dx*dx+dy*dy < 18*18 {
-					t.Errorf("%d workers: %s stands on %s", n, p.Name, o.Name)
+					t.Errorf("%d workers: %s is upon %s", n, p.Name, o.Name)
 				}
 			}
 		}
@@ -264,7 +264,7 @@ func TestTiles(t *testing.T) {
 	for _, tile := range m.Tiles {
 		place := strconv.Itoa(tile.Column) + "/" + strconv.Itoa(tile.Row)
 		if at[place] != "" || tile.Column > 11 || tile.Row > 7 {
-			t.Errorf("%s and %s stand at %s", tile.Code, at[place], place)
+			t.Errorf("%s and %s are at %s", tile.Code, at[place], place)
 		}
 		at[place] = tile.Code
 	}

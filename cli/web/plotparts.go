@@ -1,9 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"net/url"
 	"slices"
 	"strconv"
@@ -115,7 +115,7 @@ func pagesPlot(rates []report.RequestRate, w window) *plot {
 		p.None, p.Figures = w.nothing(rates), nil
 		return p
 	}
-	most := slices.MaxFunc(columns, func(a, b column) int { return int(math.Copysign(1, a.Values[0]-b.Values[0])) })
+	most := slices.MaxFunc(columns, func(a, b column) int { return cmp.Compare(a.Values[0], b.Values[0]) })
 	p.Label = fmt.Sprintf("Pages read in %s: %s, at most %s a minute.", w.text(), yp.Plural(pages, "page"), figure(most.Values[0]))
 	p.tell(known(all), w.certain(known(all)))
 	p.drawMostly(columns, false)

@@ -408,7 +408,7 @@ func TestTwentyViewers(t *testing.T) {
 	b.mu.Unlock()
 }
 
-// TestEvents: a change is sent, what stands is not sent again, and the end is told.
+// TestEvents: a change is sent, what has not changed is not sent again, and the end is told.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	b := serve(t, Config{Every: 20 * time.Millisecond})
@@ -433,7 +433,7 @@ func TestEvents(t *testing.T) {
 	b.done <- nil
 }
 
-// TestUnchanged: what stands is not sent again; a sign of life is.
+// TestUnchanged: what has not changed is not sent again; a sign of life is.
 func TestUnchanged(t *testing.T) {
 	t.Parallel()
 	p := newPulse()
