@@ -101,16 +101,26 @@ func fitLine(line string, width int) string {
 	return out.String() + "\n"
 }
 
-// cutWord cuts what is behind the last colour of a word.
+// cutWord cuts a word to width columns. All its colours stay, the one that ends them, too.
 func cutWord(word string, width int) string {
 	if shownColumns(word) <= width {
 		return word
 	}
-	head := ""
-	if all := colour.FindAllStringIndex(word, -1); all != nil {
-		head = word[:all[len(all)-1][1]]
+	var out strings.Builder
+	for word != "" {
+		at := colour.FindStringIndex(word)
+		if at == nil {
+			at = []int{len(word), len(word)}
+		}
+		if text := word[:at[0]]; text != "" && width > 0 {
+			text = yp.Shorten(text, width)
+			out.WriteString(text)
+			width -= yp.Columns(text)
+		}
+		out.WriteString(word[at[0]:at[1]])
+		word = word[at[1]:]
 	}
-	return head + yp.Shorten(word[len(head):], max(width-shownColumns(head), 1))
+	return out.String()
 }
 
 // escapingWriter keeps JSON log lines from acting on a terminal: encoding

@@ -2,7 +2,9 @@ package frame
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"ypcrawl/cli/frame/frametest"
@@ -73,5 +75,18 @@ func TestLinesFitTheTerminal(t *testing.T) {
 				t.Errorf("got\n%q, want\n%q", got, want)
 			}
 		})
+	}
+}
+
+// TestColouredWordFits: the value of an error has its own colour, which ends where the word is cut.
+func TestColouredWordFits(t *testing.T) {
+	t.Parallel()
+	terminal := &frametest.Terminal{Columns: 30}
+	p := &Invocation{Streams: Streams{Err: terminal}}
+	log := zerolog.New(p.console(terminal))
+	log.Info().Err(errors.New("http://example.com/a/very/long/path/of/a/page")).Msg("failed")
+	_, word, _ := strings.Cut(terminal.String(), "\n  ")
+	if shown := colour.ReplaceAllString(word, ""); shown != "error=http://example.com/a/…\n" || !strings.HasSuffix(word, "\x1b[0m\n") {
+		t.Errorf("shown as %q, %q", shown, word)
 	}
 }
