@@ -38,11 +38,6 @@ require (
 )
 
 require (
-	github.com/jedib0t/go-pretty/v6 v6.8.3
-	github.com/mattn/go-runewidth v0.0.16 // indirect
-)
-
-require (
 	github.com/bits-and-blooms/bitset v1.20.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.7
 	github.com/dustin/go-humanize v1.1.0 // indirect

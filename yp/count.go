@@ -49,17 +49,18 @@ func Share(percent float64) string {
 }
 
 // Wrap breaks a text at its spaces into lines of at most width columns; the second and later
-// ones are indented by two spaces. A longer word stands alone.
-func Wrap(text string, width int) (lines []string) {
+// ones begin with indent. A longer word has a line of its own.
+func Wrap(text string, width int, indent string) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(text) {
-		if line != "" && Columns(line)+1+Columns(word) > width {
-			lines, line = append(lines, line), " "
+		switch {
+		case line == "":
+			line = word
+		case Columns(line)+1+Columns(word) > width:
+			lines, line = append(lines, line), indent+word
+		default:
+			line += " " + word
 		}
-		if line != "" {
-			line += " "
-		}
-		line += word
 	}
 	return append(lines, line)
 }

@@ -26,7 +26,7 @@ func TestWrap(t *testing.T) {
 		"größe größe größe":      "größe|  größe|  größe",
 		"  spaces   between  it": "spaces|  between|  it",
 	} {
-		if got := strings.Join(yp.Wrap(text, 9), "|"); got != want {
+		if got := strings.Join(yp.Wrap(text, 9, "  "), "|"); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

@@ -14,7 +14,7 @@
 //
 // Crash: nothing is kept here.
 //
-// Imports: yp, store/report and cli/export; urfave/cli, yaml, go-pretty, progressbar, zerolog, golang.org/x/term
+// Imports: yp, store/report and cli/export; urfave/cli, yaml, progressbar, zerolog, golang.org/x/term
 // and x/sys. Never a command, and nothing that crawls.
 //
 // Tests: beside the files, with an app of a few commands; frametest has the terminal. Tests

@@ -7,6 +7,9 @@ import (
 	"ypcrawl/yp"
 )
 
+// hanging is how the second and later lines of a text begin.
+const hanging = "  "
+
 // fold writes text behind lead. What is too long for the terminal w goes on below the text's beginning, or
 // where that leaves little width, below the line's; elsewhere it stays one line.
 func fold(w io.Writer, lead, text string) string {
@@ -20,7 +23,7 @@ func fold(w io.Writer, lead, text string) string {
 		lead = lead[:len(lead)-len(strings.TrimLeft(lead, " "))]
 		in = len(lead)
 	}
-	return lead + strings.Join(yp.Wrap(text, width-in), "\n"+strings.Repeat(" ", in))
+	return lead + strings.Join(yp.Wrap(text, width-in, hanging), "\n"+strings.Repeat(" ", in))
 }
 
 // foldLine folds a line, unless it is indented: what is to be typed stands so, and is copied.

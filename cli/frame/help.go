@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/yp"
@@ -135,7 +134,7 @@ type helpText struct {
 func (h *helpText) write(paragraphs string) {
 	for part := range strings.SplitSeq(strings.Trim(paragraphs, "\n"), "\n\n") {
 		if !strings.Contains("\n"+part, "\n ") {
-			part = text.WrapSoft(part, h.width)
+			part = strings.Join(yp.Wrap(part, h.width, ""), "\n")
 		}
 		h.WriteString(part + "\n\n")
 	}
@@ -157,7 +156,7 @@ func (h *helpText) rows(title string, rows [][2]string) {
 		if yp.Columns(name) > column {
 			name += below
 		}
-		h.WriteString(name + strings.ReplaceAll(text.WrapSoft(r[1], h.width-column), "\n", below) + "\n")
+		h.WriteString(name + strings.Join(yp.Wrap(r[1], h.width-column, ""), below) + "\n")
 	}
 	h.WriteString("\n")
 }

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"time"
 
-	pretty "github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
-
 	"ypcrawl/store/report"
 	"ypcrawl/yp"
 )
@@ -68,42 +65,53 @@ func (t *Table) flush(s *Streams, w io.Writer) error {
 	if IsTerminal(s.Out) {
 		widths, more = t.fit(widthOf(s.Out))
 	}
-	out := pretty.NewWriter()
-	out.SetStyle(plainTable)
-	out.SuppressTrailingSpaces()
-	configs := make([]pretty.ColumnConfig, len(widths))
-	for i, width := range widths {
-		configs[i] = pretty.ColumnConfig{Number: i + 1, WidthMax: width, WidthMaxEnforcer: yp.Shorten}
-		if t.number[i] {
-			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
-		}
-		if t.Folds && i == len(widths)-1 {
-			configs[i].WidthMaxEnforcer = func(cell string, width int) string { return strings.Join(yp.Wrap(cell, width), "\n") }
-		}
-	}
-	out.SetColumnConfigs(configs)
+	var out strings.Builder
 	for n, row := range append([][]string{t.header}, t.Rows...) {
-		cells := make(pretty.Row, len(row))
-		for i, cell := range row {
-			cells[i] = cell
-		}
-		if n == 0 {
-			out.AppendHeader(cells)
-		} else {
-			out.AppendRow(cells)
+		for i, line := range t.lay(row, widths) {
+			if n == 0 && i == 0 {
+				line = s.paint(s.Out, bold, line+more)
+			}
+			out.WriteString(line + "\n")
 		}
 	}
-	head, body, _ := strings.Cut(out.Render()+"\n", "\n")
-	if _, err := io.WriteString(w, s.paint(s.Out, bold, head+more)+"\n"+body); err != nil {
+	if _, err := io.WriteString(w, out.String()); err != nil {
 		return fmt.Errorf("write table: %w", err)
 	}
 	return nil
 }
 
+// lay lays a row out in columns of these widths, on one line, or on several where its last cell folds.
+func (t *Table) lay(row []string, widths []int) (lines []string) {
+	cells, last := make([]string, len(row)), len(row)-1
+	for i, cell := range row {
+		cells[i] = yp.Shorten(cell, widths[i])
+	}
+	texts := []string{cells[last]}
+	if t.Folds && cells[last] != row[last] {
+		texts = yp.Wrap(row[last], widths[last], hanging)
+	}
+	for _, text := range texts {
+		cells[last] = text
+		lines = append(lines, t.line(cells, widths))
+		clear(cells)
+	}
+	return lines
+}
+
 const gap = 2 // columns of the terminal between two of the table
 
-// plainTable has no lines, only the gaps.
-var plainTable = pretty.Style{Name: "plain", Box: pretty.BoxStyle{PaddingRight: strings.Repeat(" ", gap), UnfinishedRow: "…"}}
+// line is a line of a table, numbers to the right, without blanks at its end.
+func (t *Table) line(cells []string, widths []int) string {
+	var out strings.Builder
+	for i, cell := range cells {
+		blank := strings.Repeat(" ", max(widths[i]-yp.Columns(cell), 0))
+		if t.number[i] {
+			cell, blank = blank+cell, ""
+		}
+		out.WriteString(cell + blank + strings.Repeat(" ", gap))
+	}
+	return strings.TrimRight(out.String(), " ")
+}
 
 // widths are the columns that the widest cells take.
 func (t *Table) widths() []int {
