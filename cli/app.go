@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
@@ -29,6 +30,7 @@ type Program struct {
 	logs     string      // the log folder of the running command, for hints
 	lasts    atomic.Bool // see outlive
 	printed  printed
+	swept    sync.Once // see open
 }
 
 // Run runs the command line args (args[0] is the program's name) and returns

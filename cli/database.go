@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"ypcrawl/checkpoint"
+	"ypcrawl/cli/export"
 	"ypcrawl/cli/frame"
 	"ypcrawl/crawl"
 	"ypcrawl/store"
@@ -35,8 +37,10 @@ type database struct {
 	*report.Reader
 }
 
-// open opens the database that --db names.
+// open opens the database that --db names. The first time it removes what killed exports to stdout have left in the
+// system's temporary folder; what others have left is beside their files, and goes with the next export there.
 func (p *Program) open(c *cli.Context, how access) (*database, error) {
+	p.swept.Do(func() { export.RemoveParts(os.TempDir()) })
 	absent, err := store.Absent(c.String("db"))
 	if err == nil && absent && how != rebuild {
 		err = p.lost(c, "")

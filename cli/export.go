@@ -118,6 +118,7 @@ type delivery struct {
 	file   *export.File // nil = stdout
 	rows   int64
 	sheets []string // on which the rows go on
+	cut    int64    // cells whose text was too long
 	mark   report.Since
 
 	scope store.Scope // the searches that it is about
@@ -309,26 +310,28 @@ func (d *delivery) readSince(scope store.Scope) (err error) {
 	return err
 }
 
-// write writes the rows as they are read.
+// write writes the rows to where they are to go.
 func (d *delivery) write() (err error) {
-	out := bufio.NewWriterSize(d.p.Out, 1<<16)
-	if d.name != "-" {
-		if d.file, err = export.Create(d.name, d.c.Bool("overwrite")); err != nil {
-			return err
-		}
-		defer func() {
-			if err != nil {
-				d.file.Abort()
-			}
-		}()
-		out = d.file.Writer
+	if d.name == "-" {
+		return d.p.piped(func() error { return d.writeTo(bufio.NewWriterSize(d.p.Out, 1<<16)) })
 	}
+	if d.file, err = export.Create(d.name, d.c.Bool("overwrite")); err != nil {
+		return err
+	}
+	if err = d.writeTo(d.file.Writer); err != nil {
+		d.file.Abort()
+	}
+	return err
+}
+
+// writeTo writes the rows as they are read.
+func (d *delivery) writeTo(out *bufio.Writer) error {
 	done, err := d.makeTempDir()
 	if err != nil {
 		return err
 	}
 	defer done()
-	rows, err := export.New(out, d.format, d.opts)
+	rows, err := export.New(untilStopped{d.c.Context, out}, d.format, d.opts)
 	if err != nil {
 		return err
 	}
@@ -345,6 +348,7 @@ func (d *delivery) write() (err error) {
 	if err := rows.Close(); err != nil {
 		return err
 	}
+	d.p.reachedStep("export_written")
 	return out.Flush()
 }
 
@@ -371,6 +375,7 @@ type exported struct {
 	Coverage report.CoverageTotals `json:"coverage"`
 	At       yp.Stamp              `json:"exported_at"`
 	Database string                `json:"database_id"`
+	Cut      int64                 `json:"cells_cut"` // whose text was longer than Excel allows
 }
 
 // publish gives the file its name.
@@ -402,7 +407,7 @@ func (d *delivery) finish() (err error) {
 		return nil
 	}
 	x := exported{
-		File: d.name, Rows: d.rows, Bytes: size, Format: d.format, Columns: d.query.Columns, Filters: d.filters(), Since: d.since.text,
+		File: d.name, Rows: d.rows, Cut: d.cut, Bytes: size, Format: d.format, Columns: d.query.Columns, Filters: d.filters(), Since: d.since.text,
 		Passes: []report.Pass{}, Open: d.open, Of: d.of, Coverage: d.seen, At: yp.Stamp{Time: d.mark.At},
 	}
 	if len(d.since.passes) > 0 { // with what became of listings
@@ -428,6 +433,9 @@ func (d *delivery) tell(size int64) {
 	d.p.Note("%s to %s; changes since %s.", plural(d.rows, "listing"), to, d.since.text)
 	if len(d.sheets) > 0 {
 		d.p.Note("A sheet holds no more than 1,048,575 listings: the others are on %s.", strings.Join(d.sheets, ", "))
+	}
+	if d.cut > 0 {
+		d.p.Note("%s. Other formats have the whole text.", d.cutText())
 	}
 	for _, line := range d.passLines() {
 		d.p.Note("%s", line)

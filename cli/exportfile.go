@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -35,7 +37,27 @@ func (d *delivery) makeTempDir() (done func(), err error) {
 	d.opts.Dir, err = beside.TempDir()
 	d.opts.About = d.about
 	d.opts.MoreSheets = func(name string) { d.sheets = append(d.sheets, name) }
+	d.opts.Cut = func() { d.cut++ }
 	return done, err
+}
+
+// untilStopped writes until the command is stopped: an XLSX is written once all rows are read, which takes a while.
+type untilStopped struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+// Write implements io.Writer.
+func (w untilStopped) Write(b []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.to.Write(b)
+}
+
+// cutText counts the cells that were cut: "1 cell was cut to 32,767 characters, the most that Excel allows".
+func (d *delivery) cutText() string {
+	return wereOf(d.cut, "cell", "was", "were") + " cut to 32,767 characters, the most that Excel allows"
 }
 
 // hasSpace looks whether the rows fit into a folder. They are counted only where all listings of the database would not fit.
@@ -84,7 +106,10 @@ func (d *delivery) about() export.About {
 	if len(d.sheets) > 0 {
 		add("Sheets", "Listings, "+strings.Join(d.sheets, ", "))
 	}
-	add("Read at", d.mark.At.UTC().Format("2006-01-02 15:04:05")+" UTC, as all times in this file are")
+	if d.cut > 0 {
+		add("Cut", d.cutText()+"; CSV and JSON lines have the whole text")
+	}
+	add("Read at", d.mark.At.UTC().Format("2006-01-02 15:04:05")+" UTC. All times in this file are UTC")
 	asked := d.filters()
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(asked)) {

@@ -121,3 +121,16 @@ func (p *Program) outlive() {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	}
 }
+
+// piped does something that must clean up where nobody reads stdout any more: that is an error of a write then. When do
+// has returned, the process ends by SIGPIPE, as other commands do at once.
+func (p *Program) piped(do func() error) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGPIPE)
+	err := do()
+	signal.Stop(signals)
+	if errors.Is(err, syscall.EPIPE) {
+		_, _ = p.Out.Write([]byte("\n")) // ends it; nobody reads this
+	}
+	return err
+}

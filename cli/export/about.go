@@ -68,8 +68,9 @@ func (b *book) fact(f Fact, style int) error {
 	if b.row++; f == (Fact{}) {
 		return nil
 	}
+	text, _ := b.stored(plain("", f.Text))
 	return b.sheet.SetRow("A"+strconv.Itoa(b.row), []any{
 		excelize.Cell{StyleID: style, Value: b.literal(plain("", f.Name))},
-		excelize.Cell{StyleID: style, Value: b.literal(shorten(plain("", f.Text)))},
+		excelize.Cell{StyleID: style, Value: text},
 	})
 }

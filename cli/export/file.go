@@ -114,9 +114,9 @@ func RemoveParts(folder string) {
 	}
 }
 
-// removePart removes a part that no process holds.
+// removePart removes a part that no process holds. In a folder of all users its name may be a link of somebody else, to a device.
 func removePart(part string) {
-	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	f, err := os.OpenFile(part, os.O_RDWR|noFollow, 0)
 	if err != nil {
 		return
 	}

@@ -95,6 +95,7 @@ type Options struct {
 	Dir        string            // XLSX: a folder for temporary files; "" = the system's
 	About      func() About      // XLSX: asked when all rows are written; nil = no sheet says it
 	MoreSheets func(name string) // XLSX: told of a further sheet that the rows go on in
+	Cut        func()            // XLSX: told of each text that is cut because no cell holds it
 }
 
 // Writer writes the rows of a file, each with a value for every column: nil, string, int64 or

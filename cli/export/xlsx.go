@@ -298,14 +298,18 @@ func (b *book) cell(c *sheetColumn, v any) excelize.Cell {
 			return cell
 		}
 	}
-	text := shorten(plain(c.name, raw))
-	b.size += xmlSize(text)
+	text := plain(c.name, raw)
 	if cell.Formula = hyperlink(c.name, raw); cell.Formula != "" {
-		b.size += xmlSize(cell.Formula)
+		b.size += xmlSize(text) + xmlSize(cell.Formula)
 		cell.StyleID, cell.Value = c.link, text
 		return cell
 	}
-	cell.Value = b.literal(text)
+	stored, cut := b.stored(text)
+	if cut && b.opts.Cut != nil {
+		b.opts.Cut()
+	}
+	b.size += xmlSize(stored)
+	cell.Value = stored
 	return cell
 }
 
@@ -331,12 +335,39 @@ func xmlSize(text string) int64 {
 	return int64(size)
 }
 
-func shorten(text string) string {
-	if len(text) <= maxCellText {
+// stored is a text as its cell has it, and whether it had to be cut: excelize counts the characters that literal adds.
+func (b *book) stored(text string) (literal string, cut bool) {
+	short := shorten(text, maxCellText)
+	literal = b.literal(short)
+	if len(literal) <= maxCellText {
+		return literal, short != text
+	}
+	if over := unitsOf(literal) - maxCellText; over > 0 {
+		short = shorten(short, unitsOf(short)-over)
+		literal = b.literal(short)
+	}
+	return literal, short != text
+}
+
+// unitsOf is the length of a text as Excel counts it.
+func unitsOf(text string) (n int) {
+	for _, r := range text {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// shorten cuts a text to so many UTF-16 units, never within a character.
+func shorten(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	units := utf16.Encode([]rune(text))
-	return string(utf16.Decode(units[:min(len(units), maxCellText)]))
+	for at, r := range text {
+		if most -= utf16.RuneLen(r); most < 0 {
+			return text[:at]
+		}
+	}
+	return text
 }
 
 // mark takes the place of underscores that excelize would read: it is no character of any text (Unicode, 23.7: noncharacters).

@@ -165,6 +165,31 @@ func TestXLSXLinks(t *testing.T) {
 	}
 }
 
+// A text that no cell holds is cut, never within a character, and told.
+func TestXLSXCut(t *testing.T) {
+	long := strings.Repeat("a", 32_766)
+	for _, tt := range []struct {
+		text string
+		left int // bytes of it
+	}{
+		{long + "b", 32_767},
+		{long + "bc", 32_767},
+		{long + "é", 32_768},
+		{long + "🍕", 32_766},                // has two units
+		{"_x0041_" + long[:32_754], 32_761}, // has six more in the file
+		{"_x0041_" + long[:32_755], 32_761},
+	} {
+		told := 0
+		data := write(t, export.XLSX, export.Options{Columns: []string{"about"}, Cut: func() { told++ }}, []any{tt.text})
+		if got := sheetText(t, data); got != tt.text[:tt.left] {
+			t.Errorf("%d bytes are shown as %d, ending in %q, want %d", len(tt.text), len(got), got[len(got)-3:], tt.left)
+		}
+		if (told == 1) != (tt.left < len(tt.text)) {
+			t.Errorf("a cut to %d of %d bytes was told %d times", tt.left, len(tt.text), told)
+		}
+	}
+}
+
 // The last sheet says what the file has.
 func TestXLSXAbout(t *testing.T) {
 	book := open(t, write(t, export.XLSX, export.Options{
