@@ -95,7 +95,7 @@ func checkFlags() []cli.Flag {
 		},
 		&cli.GenericFlag{
 			Name: "max-age", Value: frame.AgeValue(0), DefaultText: "not checked",
-			Usage: "with --check: critical if no run did all due work, or used up its budget, within `TIME`: 26h",
+			Usage: "with --check: critical unless a run did all due work, or used up its budget, within `TIME`: 26h",
 		},
 	}
 }

@@ -17,7 +17,7 @@ func (p *Program) companiesCommand() *cli.Command {
 		Usage: "Companies that listings belong to: list, show",
 		Subcommands: []*cli.Command{
 			p.listCommand("companies list"),
-			p.showCommand("Show companies with their listings, and what joins these", "COMPANY",
+			p.showCommand("Show companies with their listings, and why these belong together", "COMPANY",
 				"name the companies to show, by number or by a listing SOURCE/ID; `ypcrawl companies list` lists them all",
 				"COMPANY is its number, or SOURCE/ID of one of its listings.", showCompany),
 		},

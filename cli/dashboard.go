@@ -46,7 +46,7 @@ func (p *Program) dashboardCommand() *cli.Command {
 }
 
 func allowHostFlag() cli.Flag {
-	return frame.WordsFlag("allow-host", "`NAME...` of hosts under which a browser may open the page, such as a proxy in front of it", "none")
+	return frame.WordsFlag("allow-host", "also let browsers open the page under these host names: `NAME...`, such as that of a proxy in front of it", "none")
 }
 
 func (p *Program) dashboard(c *cli.Context) error {

@@ -92,7 +92,7 @@ func (p *Program) demoCommand() *cli.Command {
 			{
 				Name:  "serve",
 				Usage: "Serve the demo directory; its base URL is printed once it listens",
-				Description: "It answers with the same in JSON, by offset under /api/stores?city=austin-tx&category=plumbers&from=0&n=20,\n" +
+				Description: "The same data is there as JSON, by offset under /api/stores?city=austin-tx&category=plumbers&from=0&n=20,\n" +
 					"and as GraphQL under /graphql, with the operations Cities and Stores. docs/adding-a-site.md crawls all three.",
 				Flags: append(directory(),
 					&cli.StringFlag{Name: "addr", Value: "127.0.0.1:0", Usage: "`ADDRESS` to listen on; port 0 takes a free one"},

@@ -25,7 +25,7 @@ func TestNumbersInHelp(t *testing.T) {
 		fmt.Sprintf("If an index lacks more than %d of the cities known before, and more than %s of them, none is removed until the next read lacks them, too",
 			checkpoint.FewLacking, ordinals[checkpoint.LackingShare]),
 		fmt.Sprintf("An index begun more than %d hours ago starts over", checkpoint.IndexRest/time.Hour),
-		fmt.Sprintf("read the source's indexes of cities, of states not read in the last %d days", days(checkpoint.IndexAgain)),
+		fmt.Sprintf("read the source's index of the cities of each state, if it was not read in the last %d days", days(checkpoint.IndexAgain)),
 		fmt.Sprintf("Each page is fetched again after the time that the source's definition sets (%d days)", days(checkpoint.DetailsEvery)),
 		fmt.Sprintf("it has been silent for %d minutes", store.SilentElsewhere/time.Minute),
 		fmt.Sprintf("a run has sent no heartbeat for %d minutes", store.SilentElsewhere/time.Minute),

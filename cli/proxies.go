@@ -23,7 +23,7 @@ func (p *Program) proxiesCommand() *cli.Command {
 			p.listCommand("proxies list"),
 			{
 				Name: "add", Usage: "Add proxies: http, https, socks5 or socks5h, with user and password if needed", ArgsUsage: "[URL...]", Args: true,
-				Description: "Such as http://user:password@proxy.example:8080. Without a port it is 80, 443 or 1080; without a scheme the port is required.\n" +
+				Description: "A URL looks like http://user:password@proxy.example:8080. The port is 80, 443 or 1080 if you leave it out; without a scheme it is required.\n" +
 					"Other users of this machine can see a command line; `--file -` reads from a pipe instead. In a file, empty lines and\n" +
 					"comments (#) are skipped; bad lines are reported, and the others are added.",
 				Flags: []cli.Flag{&cli.StringFlag{

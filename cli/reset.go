@@ -18,7 +18,7 @@ func (p *Program) resetCommand() *cli.Command {
 		Name:      "reset",
 		Usage:     "Plan FAILED (or STUCK, PARKED) targets again, but keep their finished pages",
 		ArgsUsage: "[TARGET...]", Args: true,
-		UsageText: `  ypcrawl reset                            everything that failed (asks first)
+		UsageText: `  ypcrawl reset                               everything that failed (asks first)
   ypcrawl reset --status PARKED --states TX   those given up in Texas
   ypcrawl reset 12 los-angeles-ca/plumbers    these, whatever went wrong`,
 		Description: "Shows how many targets it would plan and asks first, unless you name targets. The next run crawls them.\n" +

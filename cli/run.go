@@ -61,7 +61,7 @@ waits longer. --watch keeps the run alive when nothing is due.
 Proxies (--proxy, --proxy-file, or "ypcrawl proxies add") and browser identities are your choice
 and your responsibility; ypcrawl never solves a challenge.
 
-ypcrawl.yaml sets which listings are kept, and how long old files are: see "ypcrawl help settings".
+ypcrawl.yaml sets which listings to keep, and how long to keep old files: see "ypcrawl help settings".
 Exit codes: "ypcrawl help exit-codes".`
 
 // run is one invocation of `run` in the making. It is over several sources, of which there may be one.
@@ -263,7 +263,7 @@ func runFlags() []cli.Flag {
 	return slices.Concat(paceFlags(), egressFlags(), budgetFlags(), []cli.Flag{
 		&cli.GenericFlag{
 			Name: "every", Value: frame.AgeValue(0), DefaultText: "unchanged; 7d for new ones",
-			Usage: "crawl the selected searches again `TIME` (1d, 12h) after their last crawl began, less a tenth; 0 = never automatically",
+			Usage: "crawl the selected searches every `TIME`: 1d, 12h (due a tenth earlier, so that a daily run finds them); 0 = never automatically",
 		},
 		&cli.GenericFlag{
 			Name: "recrawl", Value: frame.AgeValue(0), DefaultText: "only what is due",
@@ -272,7 +272,7 @@ func runFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "include-sponsored", Usage: "keep ads too"},
 		&cli.BoolFlag{
 			Name:  "discover",
-			Usage: "first read the source's indexes of cities, of states not read in the last 7 days, and plan what they list",
+			Usage: "first read the source's index of the cities of each state, if it was not read in the last 7 days, and plan searches for them",
 		},
 		&cli.BoolFlag{Name: "details", Usage: "then fetch listings' own pages that are due: e-mail, hours, geo, payment, social links"},
 		keepPagesFlag(),
@@ -335,7 +335,7 @@ func paceFlags() []cli.Flag {
 		&cli.IntFlag{Name: "concurrency-per-host", Value: 5, Usage: "at most this many `REQUESTS` to a host at the same time"},
 		&cli.IntFlag{
 			Name: "max-per-state", DefaultText: "as many as there are workers",
-			Usage: "at most this many `TARGETS` of a state and source in progress, over all runs",
+			Usage: "at most this many `TARGETS` in progress per state and source, over all runs",
 		},
 		&cli.StringFlag{Name: "robots", Value: "obey", Usage: "`RULE` for robots.txt: obey or ignore"},
 		&cli.StringFlag{Name: "user-agent", Value: "ypcrawl", Usage: "the User-Agent `TEXT`; say who you are"},
@@ -356,13 +356,13 @@ func budgetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.GenericFlag{
 			Name: "max-duration", Value: frame.MinutesValue(0), DefaultText: "no limit",
-			Usage: "end after `MINUTES` (or 2h), resumable",
+			Usage: "end after `MINUTES` (or 2h); the same command continues",
 		},
-		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after `REQUESTS` for pages, resumable"},
-		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after `TARGETS`, resumable"},
+		&cli.Int64Flag{Name: "max-requests", DefaultText: "no limit", Usage: "end after this many `REQUESTS` for pages; the same command continues"},
+		&cli.IntFlag{Name: "max-targets", DefaultText: "no limit", Usage: "end after this many `TARGETS`; the same command continues"},
 		&cli.GenericFlag{
 			Name: "fail-above", Value: frame.ShareValue(0), DefaultText: "any",
-			Usage: "exit 3 only if more than this `SHARE` of what this run tried failed: 10%",
+			Usage: "exit 3 only if a larger `SHARE` of the targets failed: 10%",
 		},
 	}
 }

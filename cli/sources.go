@@ -47,10 +47,10 @@ func (p *Program) sourcesCommand() *cli.Command {
 			},
 			act("promote", "Take a source out of its sandbox by hand", "", p.promoteSource),
 			{
-				Name: "check", Usage: "Check your own definition files: every error with its line, or an address that a correct one asks for", ArgsUsage: "FILE...", Args: true, Action: p.sourcesCheck,
+				Name: "check", Usage: "Check your own definition files: show every error with its line, or else an address that would be requested", ArgsUsage: "FILE...", Args: true, Action: p.sourcesCheck,
 			},
 			act("enable", "Enable a source, and clear what was set automatically",
-				"This clears its pause, quarantine, waits after refusals, learned delays and failures in a row, even if it is enabled.\n"+
+				"This clears its pause, quarantine, waits after refusals, learned delays and failures in a row, even if it is already enabled.\n"+
 					"A Retry-After of the site is still obeyed.", enable(true)),
 			act("disable", "Disable a source: it is not crawled until it is enabled", "Runs in progress finish their current pages.", enable(false)),
 		},

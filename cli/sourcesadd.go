@@ -19,12 +19,12 @@ import (
 // sourcesAddCommand is `sources add`.
 func (p *Program) sourcesAddCommand() *cli.Command {
 	return &cli.Command{
-		Name: "add", Usage: "Check and store your own definition as a source, or replace the one that a source of its name has",
+		Name: "add", Usage: "Check your own definition and store it as a source, in place of an earlier one of that name",
 		ArgsUsage: "FILE.yaml", Args: true,
 		Description: fmt.Sprintf("A new source is in the sandbox: it has at most %d searches, and becomes active once 70%% of its cards are\n", checkpoint.SandboxTargets) +
 			"accepted, or by `sources promote`. An existing source keeps its stage. `run --source-file FILE` crawls at once.\n" +
 			"If its secrets would go to another address than before, --yes is needed.\n" +
-			"It warns if the end of lists can't be recognised; with --try also if no card has a field, or the site's 404 page has no chrome.",
+			"It warns if the end of a list can't be recognised, and with --try also if a field is on no card, or the site's 404 page has no chrome.",
 		Flags: append(frame.AsSettings(egressFlags()...),
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "send the secrets to another address than before"},
 			&cli.BoolFlag{Name: "try", Usage: "first request a page of results and one that can't exist, as a crawl does, and warn of what is odd"},

@@ -37,7 +37,7 @@ func (p *Program) targetsCommand() *cli.Command {
 			operation(checkpoint.Resume, "Crawl paused targets again",
 				"They are as they were before the pause: one that waits for its retry still waits."),
 			operation(checkpoint.Enable, "Enable targets, and clear what was set automatically",
-				"Failures in a row and waiting times are cleared, also of targets that are enabled already. A dead letter\nwith a permanent cause stays one: `ypcrawl reset` takes it back."),
+				"This clears failures in a row and waiting times, even of targets that are already enabled. A target that was given up (PARKED)\nfor a permanent cause stays so; `ypcrawl reset` plans it again."),
 			operation(checkpoint.Disable, "Do not crawl targets until they are enabled", "A crawl in progress is finished first."),
 		},
 	}
