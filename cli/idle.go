@@ -16,6 +16,9 @@ func idleRun(st crawl.Stats) bool {
 
 // idleText is what a run says that found nothing to crawl, and when there will be something to do again.
 func idleText(now time.Time, s selected, trouble report.Trouble, closed []string) []string {
+	if trouble.Gap > 0 && s.Done == s.Targets {
+		return []string{"Nothing was crawled."} // why, and when to run it again, is said in one line below
+	}
 	var due []string
 	if !s.NextDue.IsZero() {
 		due = append(due, fmt.Sprintf("The next crawl is due at %s (in %s).", yp.Minute(s.NextDue.Time), lasting(s.NextDue.Sub(now))))

@@ -190,7 +190,7 @@ func (r *run) again(ctx context.Context, c *sourceRun) error {
 	if pass.GoesOn {
 		r.log.Info().Str("begun", yp.Minute(pass.Began)).Msg("continuing the last --recrawl")
 	} else if pass.Recrawl > 0 {
-		r.log.Info().Int("targets", pass.Recrawl).Msg("crawled again from page 1: --recrawl")
+		r.log.Info().Int("targets", pass.Recrawl).Msg("planned again from page 1: --recrawl")
 	}
 	return nil
 }

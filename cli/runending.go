@@ -455,7 +455,7 @@ func (r *run) print(s summary, left error) error {
 	case r.c.Bool("quiet"), s.Outcome == string(checkpoint.OutcomeError) && s.Pages == 0:
 		return nil
 	case left == nil && r.onlyDetails && details == 0:
-		idle = []string{"Nothing is due right now: no own page is due."}
+		idle = []string{"No listing's own page is due right now."}
 	case left == nil && !r.onlyIndexes && idleRun(s.Stats):
 		idle = idleText(r.keeper.DB().Now(), s.Scope, s.trouble, s.closed)
 	}
