@@ -24,7 +24,7 @@ func hyperlink(column, text string) string {
 	}
 	target := text
 	if column == "email" {
-		target = "mailto:" + text
+		target = "mailto:" + url.PathEscape(text) // a ? in an address would begin headers of the mail, such as bcc
 	}
 	quoted := strings.ReplaceAll(target, `"`, `""`)
 	if !linkable(column, text) || len(utf16.Encode([]rune(quoted))) > maxFormulaText {

@@ -139,6 +139,7 @@ func TestXLSXLinks(t *testing.T) {
 		{"website", "https://acme.example/?a=1&b=2", `HYPERLINK("https://acme.example/?a=1&b=2")`},
 		{"profile_url", "http://yp.example/mip/1", `HYPERLINK("http://yp.example/mip/1")`},
 		{"email", "info@acme.example", `HYPERLINK("mailto:info@acme.example","info@acme.example")`},
+		{"email", "a?bcc=x%40y.example@b.example", `HYPERLINK("mailto:a%3Fbcc=x%2540y.example@b.example","a?bcc=x%40y.example@b.example")`},
 		{"website", `https://acme.example/"),WEBSERVICE("x`, `HYPERLINK("https://acme.example/""),WEBSERVICE(""x")`},
 		{"website", long, `HYPERLINK("` + long + `")`},
 		{"website", long + "x", ""},
