@@ -241,7 +241,7 @@ func (d *delivery) readName() (err error) {
 	case d.name == "-" || d.name == "":
 		d.format = export.CSV
 	case err != nil:
-		return frame.Usagef("--output %q: its ending is no known format; use one of %s, or --format", d.name, formatNames())
+		return frame.Usagef("--output %q: its ending is not a known format; use one of %s, or --format", d.name, formatNames())
 	}
 	if d.name = dated(d.name, time.Now()); d.name != "-" && d.name != "" {
 		for _, part := range []string{"", "-wal", "-shm"} {

@@ -50,7 +50,7 @@ func (p *Program) scheduleCommand() *cli.Command {
 
 // templates of what is printed; cron takes the end of the line for the end of a command, and % for a line's end.
 const (
-	cronTemplate = `# Made by ` + "`ypcrawl schedule`" + `; ` + "`crontab -e`" + ` opens the file it belongs into.
+	cronTemplate = `# Made by ` + "`ypcrawl schedule`" + `; ` + "`crontab -e`" + ` opens the file it belongs in.
 # Each day at {{.Clock}}. cron mails what is printed: with --quiet that is nothing on a normal day.
 SHELL=/bin/sh
 PATH=/usr/local/bin:/usr/bin:/bin

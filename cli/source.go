@@ -124,7 +124,7 @@ func besideFile(path string) site.Opener {
 		defer func() { _ = root.Close() }() // opened for reading only
 		info, err := root.Stat(name)
 		if err == nil && !info.Mode().IsRegular() { // a pipe may wait for ever
-			err = fmt.Errorf("%s is no regular file", name)
+			err = fmt.Errorf("%s is not a regular file", name)
 		}
 		if err != nil {
 			return nil, err

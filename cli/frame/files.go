@@ -18,7 +18,7 @@ func ReadBounded(path, kind string) ([]byte, error) {
 	defer func() { _ = f.Close() }() // opened for reading only
 	data, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err == nil && len(data) > maxText {
-		err = fmt.Errorf("%s is larger than 1 MiB, so it is no %s", path, kind)
+		err = fmt.Errorf("%s is larger than 1 MiB, so it is not a %s", path, kind)
 	}
 	return data, err
 }

@@ -68,7 +68,7 @@ func TestConfigErrors(t *testing.T) {
 		"list that holds itself":   {"states: &a [*a]", "FILE: yaml: anchor 'a' value contains itself"},
 		"section for a flag":       {"workers: {a: b}", "FILE:1: workers a: unknown key: did you mean workers?"},
 		"no YAML":                  {"db: x\n\tworkers: [", "FILE: yaml: line 2: found a tab character that violates indentation"},
-		"too large":                {strings.Repeat("#", maxText+1), "read settings: FILE is larger than 1 MiB, so it is no settings file"},
+		"too large":                {strings.Repeat("#", maxText+1), "read settings: FILE is larger than 1 MiB, so it is not a settings file"},
 		"no mapping":               {"- a\n- b", "FILE: yaml: unmarshal errors:\n  line 1: cannot unmarshal !!seq into map[string]interface {}"},
 	}
 	for name, tt := range tests {
