@@ -240,9 +240,10 @@ func (p Path) takesNone() bool {
 
 // isList tells whether the last command is a list by itself: "changes", which may be typed "changes list", too.
 func (p Path) isList() bool {
+	cmd := p.Last()
 	columns, _ := p.Flag("columns")
 	csv, _ := p.Flag("csv")
-	return columns != nil && csv != nil && p.takesNone()
+	return columns != nil && csv != nil && cmd.Name != "list" && !cmd.Args && cmd.ArgsUsage == ""
 }
 
 // unknownFlag names the flag that was probably meant.
