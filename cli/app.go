@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -86,7 +87,8 @@ func (p *Program) app() *frame.App {
 func (p *Program) applySettings(c *cli.Context) error {
 	p.NoColor = c.Bool("no-color")
 	p.Database, p.logs, p.Secrets = frame.Operand(c.String("db")), frame.Operand(logDir(c)), secretsOf(c, p.Args)
-	return nil
+	_, err := p.Logger(c, io.Discard) // a wrong --log-level is an error of every command, also of one that logs nothing
+	return err
 }
 
 // Standard returns a program on the process's own streams.
