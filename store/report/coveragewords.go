@@ -35,7 +35,7 @@ func (t CoverageTotals) Line(of string) string {
 	case n > 0 && t.Targets+t.Again > 0:
 		text += fmt.Sprintf("; %s of %s not fully read: %s", yp.Thousands(n), yp.Plural(t.All(), "search"), t.Unread.causes())
 	case t.Percent != nil && t.Unread.Targets == 0 && t.Untold+t.AgainWhole == 0 && t.SeenOfKnown < t.SiteTotal:
-		text += "; every list was read to its end (sites count some listings twice, and ads)"
+		text += "; every list was read to its end (a site's total can count ads, and some listings twice)"
 	}
 	if text = sentence(text); open > 0 {
 		text += " " + NoWord

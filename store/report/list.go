@@ -98,7 +98,7 @@ var Lists = []List{
 		Usage: "Show how many listings sites say they have, and how many were seen, smallest share first",
 		Help: "For each city and category: the listings that the site says it has, those that the last crawl saw, and the pages\n" +
 			"not read because of the limit of pages (raise it with `run --max-pages`). Retired searches are left out;\n" +
-			"--all adds those of which no page was read. If a search was not fully read, its new listings may only be new\n" +
+			"--all also shows those of which no page was read. If a search was not fully read, its new listings may only be new\n" +
 			"to this file, and closed ones go unnoticed.",
 		None: "No search has been read yet; --all shows them all.",
 	},

@@ -36,7 +36,7 @@ func (t Trouble) Text() (text string) {
 	for _, part := range []struct {
 		n    int64
 		word string
-	}{{t.Waiting, "to be retried within minutes"}, {t.Failed, "failed"}, {t.Parked, "given up"}, {t.Stuck, "stuck"}} {
+	}{{t.Waiting, "will be retried within minutes"}, {t.Failed, "failed"}, {t.Parked, "given up"}, {t.Stuck, "stuck"}} {
 		switch {
 		case part.n == 0:
 		case text == "":
