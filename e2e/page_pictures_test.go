@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -149,7 +150,7 @@ func pictured(t testing.TB) string {
 	} {
 		out, err := command(dir, nil, append([]string{"run", "--source", "demo", "--quiet", "--delay", "0"}, args...)...).CombinedOutput()
 		if code := 0; err != nil {
-			if e, ok := err.(*exec.ExitError); ok {
+			if e, ok := errors.AsType[*exec.ExitError](err); ok {
 				code = e.ExitCode()
 			}
 			if code != 4 {

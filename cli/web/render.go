@@ -127,7 +127,7 @@ func (s *Server) render(v View, p Part, shown Shown, err error) fragment {
 	}
 	if err != nil {
 		out.Reset()
-		if s.stopped.Err() == nil { // else nothing is wrong but that we end
+		if s.stopped.Err() == nil && !s.awaits(err) { // else nothing is wrong but that we end, or keepUp tells it once
 			s.cfg.Logger.Warn().Str("component", "web").Str("part", p.Name).Err(err).Msg("a part of the page can't be shown")
 		}
 		_ = templates().ExecuteTemplate(&out, "unreadable", map[string]any{"Why": s.why(err), "Last": shown.Now, "Now": s.now()})
@@ -171,12 +171,17 @@ func relative(html, path string) string {
 	return html
 }
 
+// awaits reports whether the file is gone, and the next one of its name is shown by itself.
+func (s *Server) awaits(err error) bool {
+	return errors.Is(err, store.ErrReplaced) && s.cfg.Open != nil
+}
+
 // why is the cause of a part that can't be shown, for people.
 func (s *Server) why(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "the database did not answer in time"
-	case errors.Is(err, store.ErrReplaced) && s.cfg.Open != nil:
+	case s.awaits(err):
 		return s.cfg.Database + " was removed, moved or replaced; what is there next is shown"
 	}
 	return err.Error()

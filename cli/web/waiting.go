@@ -65,16 +65,32 @@ func (s *Server) keepUp(ctx context.Context) {
 	}
 	tick := time.NewTicker(s.cfg.Every)
 	defer tick.Stop()
+	var told *Server // that its file is gone
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if at := s.shown(); at.cfg.Reader == nil || at.cfg.Reader.InPlace() != nil {
-			s.openAnew(ctx)
+		at := s.shown()
+		gone := at.gone()
+		if gone == nil && at.cfg.Reader != nil {
+			told = nil
+			continue
+		}
+		if s.openAnew(ctx); gone != nil && s.shown() == at && told != at {
+			told = at
+			s.cfg.Logger.Warn().Str("component", "web").Msg(at.why(gone))
 		}
 	}
+}
+
+// gone says that another file, or none, has the name of the one that is read.
+func (s *Server) gone() error {
+	if s.cfg.Reader == nil {
+		return nil
+	}
+	return s.cfg.Reader.InPlace()
 }
 
 // openAnew has another server answer with what is there now.

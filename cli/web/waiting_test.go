@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"ypcrawl/store"
 	"ypcrawl/store/report"
@@ -53,9 +56,10 @@ func serveMissing(t *testing.T, cfg Config) *served {
 func TestBeforeTheFirstCrawl(t *testing.T) {
 	t.Parallel()
 	var hindered atomic.Bool
+	var logged bytes.Buffer
 	o := &opening{make(chan *store.DB), make(chan string, 2)}
 	b := serveMissing(t, Config{
-		Open: o.open, Plain: map[string]http.Handler{"/metrics": says("before")},
+		Logger: zerolog.New(zerolog.SyncWriter(&logged)), Open: o.open, Plain: map[string]http.Handler{"/metrics": says("before")},
 		Missing: Missing{Path: "/crawls/<a>.db", Begin: "run --source demo", Of: "<b>", Why: func() error {
 			if hindered.Load() {
 				return errors.New("it is <no> database")
@@ -109,5 +113,6 @@ func TestBeforeTheFirstCrawl(t *testing.T) {
 	}
 	storetest.NoError(t, <-b.done)
 	b.done <- nil
+	storetest.Equal(t, strings.Count(logged.String(), "\n"), 1, "lines in the log, of "+logged.String())
 	storetest.Equal(t, <-o.closed, second.Path(), "closed")
 }
