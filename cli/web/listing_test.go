@@ -214,12 +214,12 @@ func TestListingScope(t *testing.T) {
 				t.Errorf("%+v: a row of /companies leads to %s", c.scope, m[2])
 			}
 		}
+		queue := httptest.NewRecorder()
+		New(cfg).mux.ServeHTTP(queue, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/queue", nil))
 		for _, suggested := range []struct {
 			value string
 			want  bool
 		}{{"CA", len(c.scope.States) == 0 && c.scope.SourceID != 2}, {"TX", c.scope.SourceID != 2}, {"demo", c.scope.SourceID != 2}, {"two", c.scope.SourceID != 1}} {
-			queue := httptest.NewRecorder()
-			New(cfg).mux.ServeHTTP(queue, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/queue", nil))
 			if strings.Contains(queue.Body.String(), `<option value="`+suggested.value+`">`) != suggested.want {
 				t.Errorf("%+v: %s is suggested: %v", c.scope, suggested.value, !suggested.want)
 			}

@@ -47,7 +47,7 @@ func TestRowBounds(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d; next: %s", path, len(ids), want, next)
 		}
 	}
-	for _, begin := range []string{"/queue?rows=7", "/queue?rows=7&sort=-target", "/queue?rows=50&sort=error", "/queue?rows=11&sort=id"} {
+	for _, begin := range []string{"/queue?rows=13", "/queue?rows=17&sort=-target", "/queue?rows=50&sort=error", "/queue?rows=29&sort=id"} {
 		had, pages := map[string]bool{}, 0
 		for path := begin + "&states=CA"; path != ""; pages++ {
 			ids, next, text := b.rowsOf(t, path)
