@@ -37,7 +37,9 @@ func lockFile(f *os.File, shared bool) error {
 }
 
 // unlockFile gives the lock back at once: Windows drops the lock of a closed file when it has time.
-func unlockFile(f *os.File) { _ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{}) }
+func unlockFile(f *os.File) {
+	_ = windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{})
+}
 
 // mayWrite returns why a file can't be written.
 func mayWrite(path string) error {
