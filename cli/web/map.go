@@ -304,7 +304,7 @@ type townDot struct {
 	dot  mapDot
 }
 
-// largestTowns are the towns that are largest at their dot: a smaller one must not give its name to it.
+// largestTowns are the towns that are largest at their dot: a smaller one must not give its name to it, and seems to if it is beside it.
 func (m *dotMap) largestTowns(on projection, towns []report.Town) (all []townDot) {
 	owned := map[mapDot]bool{}
 	for _, t := range towns[:min(len(towns), 10*mapNames)] {
@@ -313,13 +313,15 @@ func (m *dotMap) largestTowns(on projection, towns []report.Town) (all []townDot
 		}
 		x, y := on.x(t.Lon), on.y(t.Lat)
 		dot := slices.MinFunc(m.Dots, func(a, b mapDot) int { return cmp.Compare(math.Hypot(a.X-x, a.Y-y), math.Hypot(b.X-x, b.Y-y)) })
-		if !owned[dot] {
+		if !owned[dot] && !slices.ContainsFunc(all, func(o townDot) bool { return o.dot.touches(dot) }) {
 			all = append(all, townDot{yp.Printable(t.Name), dot})
 		}
 		owned[dot] = true
 	}
 	return all
 }
+
+func (d mapDot) touches(o mapDot) bool { return math.Hypot(o.X-d.X, o.Y-d.Y) < o.R+d.R+binSize/2 }
 
 // placed is where a name could be, and what it covers there.
 type placed struct {
@@ -334,7 +336,9 @@ func placesOf(d mapDot, width, high float64) []placed {
 		at := map[string]float64{"start": left, "middle": left + width/2, "end": left + width}[anchor]
 		return placed{mapName{X: tenth(at), Y: tenth(middle + 5), Anchor: anchor}, box{left, left + width, middle - high/2, middle + high/2}}
 	}
+	above, below := d.Y-off-high/2, d.Y+off+high/2
 	return []placed{
-		place("start", d.X+off, d.Y), place("end", d.X-off-width, d.Y), place("middle", d.X-width/2, d.Y-off-high/2), place("middle", d.X-width/2, d.Y+off+high/2),
+		place("start", d.X+off, d.Y), place("end", d.X-off-width, d.Y), place("middle", d.X-width/2, above), place("middle", d.X-width/2, below),
+		place("end", d.X+d.R-width, above), place("start", d.X-d.R, above), place("end", d.X+d.R-width, below), place("start", d.X-d.R, below), // at an edge of the map
 	}
 }

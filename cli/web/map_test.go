@@ -112,6 +112,27 @@ func TestDrawMap(t *testing.T) {
 	}
 }
 
+// TestSuburbs: a small town beside a large one has no name on the map: it would seem to be that of the large dot.
+func TestSuburbs(t *testing.T) {
+	t.Parallel()
+	p := &report.Places{}
+	for _, town := range []report.Town{
+		{Name: "Houston", Dot: report.Dot{Lat: 29.76, Lon: -95.37, Listings: 400}},
+		{Name: "Alief", Dot: report.Dot{Lat: 29.71, Lon: -95.59, Listings: 14}},
+		{Name: "Midland", Dot: report.Dot{Lat: 32, Lon: -102.1, Listings: 9}},
+		{Name: "El Paso", Dot: report.Dot{Lat: 31.77, Lon: -106.49, Listings: 300}},
+	} {
+		town.Placed = true
+		p.Towns, p.Dots, p.Listings = append(p.Towns, town), append(p.Dots, town.Dot), p.Listings+town.Listings
+	}
+	var names []string
+	for _, n := range drawMap(p).Names {
+		names = append(names, n.Text)
+	}
+	slices.Sort(names)
+	storetest.Diff(t, names, []string{"El Paso", "Houston", "Midland"}, "names")
+}
+
 // covers reports whether the line of a name, as it is at 1280 px, crosses a dot.
 func (n mapName) covers(d mapDot) bool {
 	width := letter * float64(len(n.Text))
