@@ -115,7 +115,7 @@ func TestDrawMap(t *testing.T) {
 // TestSuburbs: a small town beside a large one has no name on the map: it would seem to be that of the large dot.
 func TestSuburbs(t *testing.T) {
 	t.Parallel()
-	p := &report.Places{}
+	p := &report.Locations{}
 	for _, town := range []report.Town{
 		{Name: "Houston", Dot: report.Dot{Lat: 29.76, Lon: -95.37, Listings: 400}},
 		{Name: "Alief", Dot: report.Dot{Lat: 29.71, Lon: -95.59, Listings: 14}},
