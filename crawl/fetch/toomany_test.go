@@ -216,12 +216,12 @@ func paced(t *testing.T, site *bucket, processes, workers int, delay time.Durati
 // back, a crawl finds a pace of at least half of what is allowed, and is seldom refused.
 func TestPaceBehindALimit(t *testing.T) {
 	t.Parallel()
-	hours := 4
-	if testing.Short() {
-		hours = 1
+	limits, bursts, hours := []int{6, 20, 60, 1200}, []int{1, 5, 20}, 4
+	if testing.Short() { // the race detector looks for races, and takes ten times as long
+		limits, bursts, hours = []int{20, 1200}, []int{5}, 1
 	}
-	for _, limit := range []int{6, 20, 60, 1200} {
-		for _, burst := range []int{1, 5, 20} {
+	for _, limit := range limits {
+		for _, burst := range bursts {
 			for _, workers := range []int{1, 5} {
 				for _, delay := range []time.Duration{0, 500 * time.Millisecond, 2 * time.Second} {
 					inBubble(t, fmt.Sprintf("%d a minute, burst %d, %d workers, delay %s", limit, burst, workers, delay), func(t *testing.T) {
@@ -237,7 +237,11 @@ func TestPaceBehindALimit(t *testing.T) {
 // shorter than any delay that is kept.
 func TestPaceOfFastAnswers(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []int{60, 1200} {
+	limits := []int{60, 1200}
+	if testing.Short() {
+		limits = limits[:1]
+	}
+	for _, limit := range limits {
 		for _, workers := range []int{1, 5} {
 			inBubble(t, fmt.Sprintf("%d a minute, %d workers", limit, workers), func(t *testing.T) {
 				site := newBucket(limit, 20)
