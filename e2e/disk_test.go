@@ -20,11 +20,11 @@ func TestDiskFigure(t *testing.T) {
 	t.Parallel()
 	t.Run("results", func(t *testing.T) {
 		t.Parallel()
-		diskFigure(t, newWorld(t, 25))
+		diskFigure(t, newWorld(t, 15))
 	})
 	t.Run("own pages", func(t *testing.T) { // most of a crawl that reads them
 		t.Parallel()
-		diskFigure(t, newWorld(t, 10), "--details")
+		diskFigure(t, newWorld(t, 5), "--details")
 	})
 }
 
