@@ -34,11 +34,14 @@ func (d *delivery) makeTempDir() (done func(), err error) {
 		done()
 		return func() {}, err
 	}
-	d.opts.Dir, err = beside.TempDir()
+	if d.opts.Dir, err = beside.TempDir(); err != nil {
+		done()
+		return func() {}, err
+	}
 	d.opts.About = d.about
 	d.opts.MoreSheets = func(name string) { d.sheets = append(d.sheets, name) }
 	d.opts.Cut = func() { d.cut++ }
-	return done, err
+	return done, nil
 }
 
 // untilStopped writes until the command is stopped: an XLSX is written once all rows are read, which takes a while.

@@ -151,8 +151,16 @@ func (s *Sources) rollUp(ctx context.Context) error {
 func (s *Sources) prune(ctx context.Context) {
 	began, tick := time.Now(), time.NewTicker(24*time.Hour)
 	defer tick.Stop()
+	var age *health.Age // nil = it could not be read yet
 	for {
-		if err := s.cfg.Monitor.Prune(ctx, s.cfg.Keep, time.Since(began)); err != nil && !errors.Is(err, context.Canceled) {
+		var err error
+		if age == nil {
+			age, err = s.cfg.Monitor.Age(ctx)
+		}
+		if err == nil {
+			err = s.cfg.Monitor.Prune(ctx, s.cfg.Keep, age, time.Since(began))
+		}
+		if err != nil && !errors.Is(err, context.Canceled) {
 			s.warn(err, "old requests could not be deleted")
 		}
 		select {

@@ -335,35 +335,26 @@ func xmlSize(text string) int64 {
 	return int64(size)
 }
 
-// stored is a text as its cell has it, and whether it had to be cut: excelize counts the characters that literal adds.
+// stored is a text as its cell has it, and whether it had to be cut.
 func (b *book) stored(text string) (literal string, cut bool) {
-	short := shorten(text, maxCellText)
-	literal = b.literal(short)
-	if len(literal) <= maxCellText {
-		return literal, short != text
+	short := text
+	if len(text)*len(literalUnderscore) > maxCellText {
+		short = fitting(text)
 	}
-	if over := unitsOf(literal) - maxCellText; over > 0 {
-		short = shorten(short, unitsOf(short)-over)
-		literal = b.literal(short)
-	}
-	return literal, short != text
+	return b.literal(short), short != text
 }
 
-// unitsOf is the length of a text as Excel counts it.
-func unitsOf(text string) (n int) {
-	for _, r := range text {
-		n += utf16.RuneLen(r)
-	}
-	return n
-}
+const literalUnderscore = "_x005F_" // as literal writes one, and as excelize counts it
 
-// shorten cuts a text to so many UTF-16 units, never within a character.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
+// fitting is as much of a text as a cell holds, in UTF-16 units, with what literal adds. It does not end within a character.
+func fitting(text string) string {
+	left := maxCellText
 	for at, r := range text {
-		if most -= utf16.RuneLen(r); most < 0 {
+		left -= utf16.RuneLen(r)
+		if isEscape(text[at:]) {
+			left -= len(literalUnderscore) - 1
+		}
+		if left < 0 {
 			return text[:at]
 		}
 	}

@@ -179,6 +179,7 @@ func TestXLSXCut(t *testing.T) {
 		{long + "🍕", 32_766},                // has two units
 		{"_x0041_" + long[:32_754], 32_761}, // has six more in the file
 		{"_x0041_" + long[:32_755], 32_761},
+		{strings.Repeat("_x0041_", 6000), 2520*7 + 1},
 	} {
 		told := 0
 		data := write(t, export.XLSX, export.Options{Columns: []string{"about"}, Cut: func() { told++ }}, []any{tt.text})

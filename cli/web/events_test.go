@@ -315,7 +315,10 @@ func TestDefect(t *testing.T) {
 	if refused != nil || len(all) != 2 || !strings.Contains(all[0].HTML, "This part could not be loaded: this is a defect of ypcrawl") || strings.Contains(all[1].HTML, "defect") {
 		t.Errorf("%v, %v", all, refused)
 	}
-	if text := logged.String(); !strings.Contains(text, "index out of range") || !strings.Contains(text, "TestDefect") {
+	if again, _ := b.lookTogether(t.Context(), v, nil); again[0].HTML != all[0].HTML {
+		t.Errorf("again: %s", again[0].HTML)
+	}
+	if text := logged.String(); strings.Count(text, "index out of range") != 1 || !strings.Contains(text, "TestDefect") { // with its stack, once
 		t.Errorf("logged: %s", text)
 	}
 }

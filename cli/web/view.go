@@ -245,7 +245,9 @@ func (s *Server) lookFrom(ctx context.Context, begins func(), v View, q url.Valu
 func (s *Server) read(ctx context.Context, p Part, k *report.Reader, q url.Values) (model any, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			s.cfg.Logger.Error().Str("component", "web").Str("part", p.Name).Bytes("stack", debug.Stack()).Msgf("defect: %v", v)
+			if _, told := s.defects.LoadOrStore(p.Name, true); !told { // a page that is followed asks each second
+				s.cfg.Logger.Error().Str("component", "web").Str("part", p.Name).Bytes("stack", debug.Stack()).Msgf("defect: %v", v)
+			}
 			model, err = nil, errors.New("this is a defect of ypcrawl, and the log has more")
 		}
 	}()

@@ -85,6 +85,8 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	stopped context.Context //nolint:containedctx // it is the stop signal itself
 
+	defects sync.Map // names of parts whose defect was logged
+
 	successor atomic.Pointer[Server] // that answers instead; nil = none
 
 	mu      sync.Mutex

@@ -24,11 +24,8 @@ const (
 
 // What each of them costs depends on what it deletes and not on what stays.
 const (
-	// Rows age while runs last: up to when the last run that has ended was last seen, and from then on by the ?2 seconds that
-	// this one has lasted, but not beyond ?1, which is now.
-	ageUpTo = `
-	SELECT min(?1, ifnull(strftime('%Y-%m-%dT%H:%M:%fZ', max(heartbeat_at), '+' || ?2 || ' seconds'), ?1))
-	FROM runs WHERE outcome <> 'running'`
+	// When the last run that has ended was last seen; NULL = none has.
+	lastEnded = `SELECT (SELECT heartbeat_at FROM runs WHERE outcome <> 'running' ORDER BY id DESC LIMIT 1)`
 	// The next rows by id, which is about their order in time: how many are old, and
 	// how many are to be kept. Those dated in the future, left by a clock that was set
 	// back, are neither: else what is old behind them would be kept for years.
@@ -83,18 +80,13 @@ const (
 // others have followed, in small transactions with a pause after each, so that
 // workers hardly notice. A request is counted by the roll-up before it is deleted. What it has deleted stays so when ctx ends it early.
 //
-// lasted is how long the run that asks has lasted, by the machine's steady clock. Time in which no run lasts makes nothing old: neither a start
-// with a clock that is years ahead, nor a clock that is set ahead during a run, deletes what is not old. After a rest that did take years
-// the second run deletes.
-func (m *Monitor) Prune(ctx context.Context, keep, lasted time.Duration) error {
+// age is read when the run begins, and lasted is how long ago that was by the machine's steady clock.
+func (m *Monitor) Prune(ctx context.Context, keep time.Duration, age *Age, lasted time.Duration) error {
 	if err := m.rollSeries(ctx, 0); err != nil {
 		return fmt.Errorf("before requests are deleted: %w", err)
 	}
-	upTo, err := m.ageUpTo(ctx, lasted)
-	if err != nil {
-		return fmt.Errorf("look when the last run ended: %w", err)
-	}
-	if err := m.pruneRequests(ctx, upTo.Add(-min(max(cmp.Or(keep, DefaultKeep), MinKeep), MaxKeep))); err != nil {
+	now := m.db.Now()
+	if err := m.pruneRequests(ctx, age.before(now, min(max(cmp.Or(keep, DefaultKeep), MinKeep), MaxKeep), lasted)); err != nil {
 		return fmt.Errorf("delete old requests: %w", err)
 	}
 	for _, old := range []struct {
@@ -109,8 +101,9 @@ func (m *Monitor) Prune(ctx context.Context, keep, lasted time.Duration) error {
 		{"runs", pruneRuns, MaxKeep},
 		{"deliveries", pruneDeliveries, MaxKeep},
 	} {
-		before := yp.FormatTime(upTo.Add(-old.keep))
+		before := yp.FormatTime(age.before(now, old.keep, lasted))
 		for deleted := pruneBatch; deleted == pruneBatch; {
+			var err error
 			if deleted, err = m.batch(ctx, old.query, before, pruneBatch); err != nil {
 				return fmt.Errorf("delete old %s: %w", old.what, err)
 			}
@@ -119,11 +112,40 @@ func (m *Monitor) Prune(ctx context.Context, keep, lasted time.Duration) error {
 	return nil
 }
 
-// ageUpTo is the time from which the age of rows is counted back.
-func (m *Monitor) ageUpTo(ctx context.Context, lasted time.Duration) (at time.Time, err error) {
-	args := []any{yp.FormatTime(m.db.Now()), int64(lasted.Seconds())}
-	err = m.db.Row(ctx, ageUpTo, args, store.Instant(&at))
-	return at, err
+// Age is from when on rows age in a run. Time in which no run lasts makes nothing old: neither a start with a clock that is years
+// ahead, nor a clock that is set ahead during a run, deletes what is not old. After a rest that did take years the second run
+// deletes, or this one when it has lasted for as long as the rows are kept.
+type Age struct {
+	ended time.Time // when the last run that had ended was last seen; where none had, began
+	began time.Time // of the run
+}
+
+// Age is asked once, when a run begins.
+func (m *Monitor) Age(ctx context.Context) (*Age, error) {
+	a := &Age{began: m.db.Now()}
+	if err := m.db.Row(ctx, lastEnded, nil, store.Instant(&a.ended)); err != nil {
+		return nil, fmt.Errorf("look when the last run ended: %w", err)
+	}
+	if a.ended.IsZero() {
+		a.ended = a.began
+	}
+	return a, nil
+}
+
+// before is the time before which rows are old that are kept for so long.
+func (a *Age) before(now time.Time, keep, lasted time.Duration) time.Time {
+	old := earlier(now, a.ended.Add(lasted))
+	if own := earlier(now, a.began.Add(lasted)); lasted >= keep && own.After(old) { // rows of this run, and all before it
+		old = own
+	}
+	return old.Add(-keep)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // pruneRequests walks from the oldest request to the first batch that has none to

@@ -26,20 +26,20 @@ func TestPrune(t *testing.T) {
 				req{n: 5, ago: c.kept},
 				req{n: 7, ago: -1000 * day}, // before the clock was set back: none of our business
 				req{n: 4, ago: c.kept * 2})  // and old ones behind them
-			ok(t, w.Prune(t.Context(), c.keep, 0))
+			ok(t, w.prune(t.Context(), c.keep))
 			wantRows(t, w.db, `SELECT count(*) FROM requests`, "12")
 		})
 	}
 	inWorld(t, "more than a batch", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 2*pruneBatch + 1, ago: 15 * day}, req{n: 10})
-		ok(t, w.Prune(t.Context(), 0, 0))
+		ok(t, w.prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT count(*) FROM requests`, "10")
 	})
 	inWorld(t, "behind a day of a clock that was ahead", func(t *testing.T, w *world) {
 		w.requests(t, req{n: 2 * pruneBatch, ago: -15 * day}, req{n: pruneBatch, ago: 15 * day}, req{n: 3, ago: 13 * day},
 			req{n: pruneBatch, ago: 15 * day}, req{n: 2*pruneBatch + 10, ago: 13 * day}, req{n: 7, ago: 15 * day})
 		// The last 7 are behind a whole batch that stays: some later day will find them.
-		ok(t, w.Prune(t.Context(), 0, 0))
+		ok(t, w.prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT count(*) FROM requests`, fmt.Sprint(4*pruneBatch+3+10+7))
 	})
 	inWorld(t, "attempts and workers", func(t *testing.T, w *world) {
@@ -53,7 +53,7 @@ func TestPrune(t *testing.T) {
 			`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended) VALUES
 				(1, 1, 1, 'w', 1, 0, 'x', '2026-08-22T11:59:59.999Z', 'released'), (1, 2, 2, 'w', 1, 0, 'x', '2026-08-22T12:00:00.000Z', 'released'),
 				(1, 3, 3, 'w', 1, 0, '2020-01-01T00:00:00.000Z', NULL, 'running')`)
-		ok(t, w.Prune(t.Context(), 0, 0))
+		ok(t, w.prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts`, "2", "3")
 		wantRows(t, w.db, `SELECT run_id FROM workers ORDER BY run_id`, "2", "3")
 	})
@@ -64,7 +64,7 @@ func TestPrune(t *testing.T) {
 				(1, 1, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'done', 'SUCCESS'), (1, 2, 1, 'w', 1, 0, 'x', '2026-10-21T12:00:00.000Z', 'done', 'SUCCESS'),
 				(1, 3, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'done', 'NO_LISTINGS'), (1, 4, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'failed', 'TIMEOUT'),
 				(1, 5, 1, 'w', 1, 0, 'x', '2026-10-21T11:59:59.999Z', 'released', NULL)`)
-		ok(t, w.Prune(t.Context(), 0, 0))
+		ok(t, w.prune(t.Context(), 0))
 		wantRows(t, w.db, `SELECT claim_token FROM crawl_attempts ORDER BY claim_token`, "2", "4", "5")
 	})
 }
@@ -84,7 +84,7 @@ func TestPruneRuns(t *testing.T) {
 		`INSERT INTO listing_events (at, kind, source_id, listing_id, run_id) VALUES ('x', 'rejected', 1, 'a', 2)`,
 		`INSERT INTO crawl_attempts (target_id, claim_token, run_id, worker_id, attempt_number, page_before, started_at, finished_at, ended) VALUES
 			(1, 1, 1000, 'w', 1, 0, 'x', '2026-08-22T12:00:00.000Z', 'released')`)
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, `SELECT id FROM runs ORDER BY id`, "2", "700", "701", "1000")
 	wantRows(t, w.db, `SELECT key || ' ' || (value / 1196.0) FROM meta WHERE key LIKE 'forgotten:%' ORDER BY 1`,
 		"forgotten:listings_changed 7.0", "forgotten:listings_new 40.0", "forgotten:pages 3.0", "forgotten:requests 5.0", "forgotten:targets 1.0")
@@ -115,12 +115,13 @@ func TestPruneClock(t *testing.T) {
 		`INSERT INTO deliveries (name, at, event, file, rows, filters) VALUES ('ann', '2026-08-25T12:00:00.000Z', 1, 'f', 1, '{}'), ('ann', '2026-11-20T12:00:00.000Z', 1, 'f', 1, '{}')`)
 	const kept = `SELECT (SELECT count(*) FROM requests), (SELECT sum(requests) FROM request_spans WHERE span = 'minute'), (SELECT sum(requests) FROM request_spans WHERE span = 'hour'),
 		(SELECT count(*) FROM crawl_attempts), (SELECT count(*) FROM workers), (SELECT count(*) FROM runs), (SELECT count(*) FROM deliveries)`
+	w.clock.Move(3 * KeepHours)
+	age := w.age(t)
 	prunes := func(lasted time.Duration, want string) {
 		t.Helper()
-		ok(t, w.Prune(t.Context(), 0, lasted))
+		ok(t, w.Prune(t.Context(), 0, age, lasted))
 		wantRows(t, w.db, kept, want)
 	}
-	w.clock.Move(3 * KeepHours)
 	must(t, w.db, `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at) VALUES (3, 'c', 'h', 1, 1, 'c', '2032-11-18T12:00:00.000Z', '2032-11-18T12:00:00.000Z')`)
 	prunes(0, "5|2|5|2|1|3|2")
 	prunes(23*time.Hour, "5|2|5|2|1|3|2")
@@ -130,7 +131,89 @@ func TestPruneClock(t *testing.T) {
 	prunes(5*day, "6|4|9|1|0|2|1")
 	w.clock.Move(3 * KeepHours)
 	must(t, w.db, `UPDATE runs SET outcome = 'done', finished_at = '2032-11-18T12:00:00.000Z' WHERE id = 3`)
+	age = w.age(t)
 	prunes(0, "4|4|4|0|0|1|1") // as it was its clock, and none of a clock that is ahead
+}
+
+// TestPruneClocks: what is an hour old stays, whatever a clock does, and what a run wrote itself ages while that run lasts.
+func TestPruneClocks(t *testing.T) {
+	t.Parallel()
+	const insert = `INSERT INTO runs (id, uuid, host, pid, source_id, command, started_at, heartbeat_at, finished_at, outcome) VALUES `
+	ended := func(id, at string) string {
+		return insert + fmt.Sprintf(`(%s, 'u%[1]s', 'h', 1, 1, 'c', 'x', '%s', '%[2]s', 'done')`, id, at)
+	}
+	ahead := func(by, lasted time.Duration, runs ...string) func(t *testing.T, w *world) {
+		return func(t *testing.T, w *world) {
+			w.requests(t, req{n: 10, ago: time.Hour})
+			must(t, w.db, runs...)
+			age := w.age(t)
+			w.clock.Move(by)
+			ok(t, w.Prune(t.Context(), 0, age, lasted))
+			wantRows(t, w.db, `SELECT count(*) FROM requests`, "10")
+		}
+	}
+	inWorld(t, "set ahead in the first run of a file", ahead(300*day, 26*time.Hour))
+	inWorld(t, "set ahead in a run, after one whose clock was ahead", ahead(300*day, time.Hour, ended("1", "2036-05-20T12:00:00.000Z"), ended("2", "2026-11-20T11:30:00.000Z")))
+	inWorld(t, "ahead at a start, after one whose clock was ahead", func(t *testing.T, w *world) {
+		w.requests(t, req{n: 10, ago: time.Hour})
+		must(t, w.db, ended("1", "2036-05-20T12:00:00.000Z"), ended("2", "2026-11-20T11:30:00.000Z"))
+		w.clock.Move(300 * day)
+		ok(t, w.prune(t.Context(), 0))
+		wantRows(t, w.db, `SELECT count(*) FROM requests`, "10")
+	})
+	inWorld(t, "set ahead in a long run beside which a short one ended", func(t *testing.T, w *world) {
+		must(t, w.db, ended("1", "2026-11-20T12:00:00.000Z"))
+		age := w.age(t)
+		w.clock.Move(200 * day)
+		w.requests(t, req{n: 10, ago: time.Hour})
+		must(t, w.db, ended("3", "2027-06-08T12:00:00.000Z"))
+		w.clock.Move(300 * day)
+		ok(t, w.Prune(t.Context(), 0, age, 200*day))
+		wantRows(t, w.db, `SELECT count(*) FROM requests`, "10")
+	})
+	inWorld(t, "ahead for so long that the last run that ended is deleted", func(t *testing.T, w *world) {
+		w.requests(t, req{n: 7, ago: time.Hour})
+		ok(t, w.rollSeries(t.Context(), 0))
+		must(t, w.db, ended("1", "2026-11-20T12:00:00.000Z"))
+		w.clock.Move(3 * KeepHours)
+		age := w.age(t)
+		for d := range time.Duration(94) {
+			ok(t, w.Prune(t.Context(), 0, age, d*day))
+			w.clock.Move(day)
+		}
+		wantRows(t, w.db, `SELECT (SELECT sum(requests) FROM request_spans WHERE span = 'hour'), (SELECT count(*) FROM runs)`, "7|0")
+	})
+	inWorld(t, "a run that lasts, after a rest of half a year", func(t *testing.T, w *world) {
+		must(t, w.db, ended("1", "2026-05-20T12:00:00.000Z"), `INSERT INTO listing_events (at, kind, source_id, listing_id, run_id) VALUES ('x', 'rejected', 1, 'a', 1)`)
+		age := w.age(t)
+		for d := range time.Duration(50) {
+			w.requests(t, req{n: 10})
+			ok(t, w.Prune(t.Context(), 0, age, d*day))
+			w.clock.Move(day)
+		}
+		wantRows(t, w.db, `SELECT count(*) FROM requests`, "150")
+	})
+}
+
+// age is that of a run which begins now.
+func (w *world) age(t *testing.T) *Age {
+	t.Helper()
+	age, err := w.Age(t.Context())
+	ok(t, err)
+	return age
+}
+
+// prune deletes what a run that begins now finds old.
+func (w *world) prune(ctx context.Context, keep time.Duration) error {
+	return pruneNow(ctx, w.Monitor, keep)
+}
+
+func pruneNow(ctx context.Context, m *Monitor, keep time.Duration) error {
+	age, err := m.Age(ctx)
+	if err == nil {
+		err = m.Prune(ctx, keep, age, 0)
+	}
+	return err
 }
 
 // TestNights: of nightly crawls, what is kept for a time stays as large as it is once that time has passed:
@@ -165,7 +248,7 @@ func TestNights(t *testing.T) {
 			}
 			return nil
 		}))
-		ok(t, w.Prune(t.Context(), 0, 0))
+		ok(t, w.prune(t.Context(), 0))
 		if night > 93 && night%31 == 0 {
 			months = append(months, table(t, w.db, sizes)...)
 		}
@@ -198,7 +281,7 @@ func TestPruneStops(t *testing.T) {
 			stop()
 		}
 	}})
-	if err := New(db).Prune(ctx, 0, 0); !errors.Is(err, context.Canceled) {
+	if err := pruneNow(ctx, New(db), 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want context.Canceled", err)
 	}
 	wantRows(t, w.db, `SELECT count(*) FROM requests`, fmt.Sprint(2*pruneBatch))
@@ -219,7 +302,7 @@ func TestPruneYields(t *testing.T) {
 		}
 	}})
 	go func() {
-		pruned <- New(db).Prune(t.Context(), 0, 0)
+		pruned <- pruneNow(t.Context(), New(db), 0)
 	}()
 	<-first
 	for range 3 {

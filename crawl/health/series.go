@@ -148,8 +148,11 @@ func (m *Monitor) countNext(ctx context.Context, of, next string, count func(tx 
 
 func rollRequests(tx *store.Tx, from, to int64) error {
 	var upTo time.Time
-	if err := tx.Get(ageUpTo, []any{tx.Now, 0}, store.Instant(&upTo)); err != nil {
+	if err := tx.Get(lastEnded, nil, store.Instant(&upTo)); err != nil {
 		return err
+	}
+	if upTo.IsZero() || upTo.After(tx.At) {
+		upTo = tx.At
 	}
 	minutes, hours := yp.FormatTime(upTo.Add(-KeepMinutes)), yp.FormatTime(upTo.Add(-KeepHours))
 	if err := tx.Run(countRequests, from, to, minutes, hours); err != nil {

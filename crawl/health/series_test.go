@@ -151,7 +151,7 @@ func TestSeriesPruned(t *testing.T) {
 	w := setup(t)
 	const spans = `SELECT span, sum(requests) FROM request_spans GROUP BY 1 ORDER BY 1`
 	w.requests(t, req{n: countBatch + pruneBatch, ago: 15 * day})
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, `SELECT count(*) FROM requests`, "0")
 	wantRows(t, w.db, spans, "ever|2500", "hour|2500")
 
@@ -160,13 +160,13 @@ func TestSeriesPruned(t *testing.T) {
 	wantRows(t, w.db, spans, "ever|2507", "hour|2507", "minute|7")
 
 	w.clock.Move(KeepMinutes)
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, spans, "ever|2507", "hour|2507", "minute|7")
 	w.clock.Move(time.Minute)
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, spans, "ever|2507", "hour|2507")
 	w.clock.Move(KeepHours)
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, spans, "ever|2507")
 }
 
@@ -183,10 +183,10 @@ func TestSeriesKeptByRuns(t *testing.T) {
 	}
 	ended(1)
 	w.clock.Move(3 * KeepHours)
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, `SELECT requests FROM request_spans WHERE span = 'hour'`, "7")
 	ended(2)
-	ok(t, w.Prune(t.Context(), 0, 0))
+	ok(t, w.prune(t.Context(), 0))
 	wantRows(t, w.db, `SELECT requests FROM request_spans WHERE span = 'hour'`)
 }
 

@@ -46,10 +46,10 @@ func (r *randomSeries) step(t *testing.T) {
 	case 0, 1:
 		ok(t, w.rollSeries(t.Context(), 1+r.rnd.IntN(3)))
 	case 2:
-		ok(t, w.Prune(t.Context(), time.Duration(1+r.rnd.IntN(20))*day, 0))
+		ok(t, w.prune(t.Context(), time.Duration(1+r.rnd.IntN(20))*day))
 	case 3: // one that is cut off
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.rnd.IntN(20))*time.Millisecond)
-		_ = w.Prune(ctx, day, 0)
+		_ = w.prune(ctx, day)
 		cancel()
 	case 4:
 		r.w.clock.Move(time.Duration(r.rnd.IntN(40_000)-18_000) * time.Hour)
